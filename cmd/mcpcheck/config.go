@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// configName is the file that is read when --config names none.
+const configName = "mcpcheck.yaml"
+
+// config is mcpcheck.yaml: what holds for every run on one server. Flags win.
+type config struct {
+	Command      []string             `yaml:"command"`       // of the server, over stdio
+	Env          map[string]string    `yaml:"env"`           // added to its environment
+	Cwd          string               `yaml:"cwd"`           // its working directory
+	Protocol     string               `yaml:"protocol"`      // auto, all or a revision
+	Profile      string               `yaml:"profile"`       // release, spec or strict
+	Calls        string               `yaml:"calls"`         // safe, none or all
+	Arguments    map[string]harness.M `yaml:"arguments"`     // by tool: valid and harmless
+	Only         []string             `yaml:"only"`          // checks to run
+	Skip         []string             `yaml:"skip"`          // checks to leave out
+	Jobs         int                  `yaml:"jobs"`          // checks at a time
+	Timeout      time.Duration        `yaml:"timeout"`       // for one answer
+	StartTimeout time.Duration        `yaml:"start-timeout"` // until the server answers initialize
+	Seed         int64                `yaml:"seed"`          // for the values that are made
+}
+
+// readConfig reads a configuration file. Without a name it reads mcpcheck.yaml,
+// which need not exist.
+func readConfig(name string) (c config, err error) {
+	optional := name == ""
+	if optional {
+		name = configName
+	}
+	text, err := os.ReadFile(name)
+	switch {
+	case optional && errors.Is(err, fs.ErrNotExist):
+		return c, nil
+	case err != nil:
+		return c, usage("cannot read the configuration: %w", err)
+	}
+	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
+		return c, usage("%s%s", name, configProblem(err))
+	}
+	return c, nil
+}
+
+// configProblem says in one line where a configuration is wrong and what is
+// allowed there.
+func configProblem(err error) string {
+	var unknown *yaml.UnknownFieldError
+	if errors.As(err, &unknown) {
+		at := unknown.Token.Position
+		return fmt.Sprintf(":%d:%d: unknown key %q%s", at.Line, at.Column, unknown.Token.Value, allowedKeys(unknown.Token.Value))
+	}
+	var typed *yaml.TypeError
+	if errors.As(err, &typed) {
+		at := typed.Token.Position
+		return fmt.Sprintf(":%d:%d: %q is not %s", at.Line, at.Column, typed.Token.Value, kindName(typed.DstType))
+	}
+	var syntax yaml.Error
+	if errors.As(err, &syntax) && syntax.GetToken() != nil {
+		at := syntax.GetToken().Position
+		return fmt.Sprintf(":%d:%d: %s", at.Line, at.Column, strings.TrimSpace(syntax.GetMessage()))
+	}
+	return ": " + err.Error()
+}
+
+func allowedKeys(key string) string {
+	var keys []string
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[config]()) {
+		keys = append(keys, field.Tag.Get("yaml"))
+	}
+	slices.Sort(keys)
+	text := " (allowed: " + strings.Join(keys, ", ") + ")"
+	if near := harness.Nearest(key, keys); near != "" {
+		return "; did you mean " + near + "?" + text
+	}
+	return text
+}
+
+func kindName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration such as 5s or 500ms"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
+		return "a map"
+	case t.Kind() == reflect.String:
+		return "a text"
+	}
+	return "a number"
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func newList() *cobra.Command {
+	var asJSON, planned bool
+	cmd := &cobra.Command{
+		Use:   "list [SELECTOR…]",
+		Short: "List what is checked",
+		Long: `List what is checked: the id of each check, its level and the revisions of the
+specification in which it holds. Selectors are ids, globs (tools/*), areas
+(tools) and levels (must). Nothing is started.`,
+		RunE: func(cmd *cobra.Command, selectors []string) error {
+			catalogue := suites.All()
+			selected, err := harness.Select(catalogue, selectors, nil)
+			if err != nil {
+				return usage("%w", err)
+			}
+			var shown []entry
+			for _, r := range catalogue {
+				if selected(r) && suites.Built(r) != planned {
+					shown = append(shown, entryOf(r))
+				}
+			}
+			if asJSON {
+				return writeJSON(cmd.OutOrStdout(), shown)
+			}
+			return writeTable(cmd.OutOrStdout(), shown)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&planned, "planned", false, "list the requirements that no check tries yet")
+	return cmd
+}
+
+// entry is a requirement as list shows it.
+type entry struct {
+	ID         string            `json:"id"`
+	Title      string            `json:"title"`
+	Levels     map[string]string `json:"levels"` // by revision
+	Checklist  bool              `json:"checklist"`
+	Transports []string          `json:"transports,omitempty"`
+	Capability string            `json:"capability,omitempty"`
+	Safety     string            `json:"safety"`
+	Statement  string            `json:"statement"`
+	Spec       map[string]string `json:"spec,omitempty"` // URL by revision
+	Fix        string            `json:"fix,omitempty"`
+
+	requirement *harness.Requirement
+}
+
+func entryOf(r *harness.Requirement) entry {
+	e := entry{
+		ID: r.ID, Title: r.Title, Levels: map[string]string{}, Checklist: r.Checklist, Transports: r.Transports,
+		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement, Spec: map[string]string{}, Fix: r.Fix, requirement: r,
+	}
+	for _, revision := range r.In() {
+		e.Levels[revision] = r.Level.In(revision).String()
+		if url := r.URL(revision); url != "" {
+			e.Spec[revision] = url
+		}
+	}
+	return e
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+func writeTable(w io.Writer, entries []entry) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "CHECK\tLEVEL\tREVISIONS\tA CONFORMING SERVER …")
+	for _, e := range entries {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", e.ID, levels(e.requirement), span(e.requirement.In()), e.Title)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%d checks; a + marks the release checklist; mcpcheck explain ID tells more\n", len(entries))
+	return err
+}
+
+// levels is the level of a requirement, or its first and its last where it
+// changed.
+func levels(r *harness.Requirement) string {
+	in := r.In()
+	first, last := r.Level.In(in[0]).String(), r.Level.In(in[len(in)-1]).String()
+	text := last
+	if first != last {
+		text = first + "→" + last
+	}
+	if r.Checklist {
+		text += " +"
+	}
+	return text
+}
+
+// span is a list of revisions; a run of more than two is shortened to its ends.
+func span(revisions []string) string {
+	first, last := -1, -1
+	for i, revision := range harness.Revisions {
+		if revision == revisions[0] {
+			first = i
+		}
+		if revision == revisions[len(revisions)-1] {
+			last = i
+		}
+	}
+	switch {
+	case len(revisions) == 1:
+		return revisions[0]
+	case last-first+1 == len(revisions):
+		return revisions[0] + "…" + revisions[len(revisions)-1]
+	}
+	return strings.Join(revisions, " ")
+}

@@ -1,0 +1,120 @@
+// Mcpcheck tells the author of an MCP server whether the server keeps the
+// protocol, with the wire lines that prove it.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+
+// version is set by the linker in releases.
+var version = ""
+
+// toolVersion is the version of this build: that of a release, or of the module
+// that it was installed from.
+func toolVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return strings.TrimPrefix(info.Main.Version, "v")
+	}
+	return "devel"
+}
+
+// exit is an error that asks for a certain exit code. Without a cause there is
+// nothing left to say.
+type exit struct {
+	code  int
+	cause error
+}
+
+func (e *exit) Error() string { return fmt.Sprint(e.cause) }
+
+// usage is an error of use: exit code 2.
+func usage(format string, a ...any) error {
+	return &exit{harness.ExitUsage, fmt.Errorf(format, a...)}
+}
+
+// run is the whole program: it returns the exit code.
+func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	if err == nil {
+		return harness.ExitConforms
+	}
+	e := &exit{harness.ExitUsage, err} // what cobra itself complains of is wrong usage
+	errors.As(err, &e)
+	if e.cause != nil {
+		fmt.Fprintln(stderr, "mcpcheck:", oneLine(e.cause.Error()))
+	}
+	return e.code
+}
+
+// oneLine keeps errors of use to one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "mcpcheck",
+		Short: "Check that an MCP server keeps the protocol",
+		Long: `mcpcheck checks that an MCP (Model Context Protocol) server keeps the protocol,
+and shows the wire lines that prove it where it does not.
+
+  mcpcheck run -- node dist/index.js     judge a server over stdio
+  mcpcheck run --demo                    judge the built-in reference server
+  mcpcheck list                          what is checked
+  mcpcheck explain tools/unknown-tool-code
+
+Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration,
+3 it could not be tested, 4 mcpcheck failed, 130 interrupted.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          noSuchCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usage("%w; %s --help shows the flags", nearestFlag(cmd, err), cmd.CommandPath())
+	})
+	root.AddCommand(newRun(), newList(), newExplain(), newServe(), newVersion())
+	return root
+}
+
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	if near := harness.Nearest(args[0], names); near != "" {
+		return usage("no command %q; did you mean %s?", args[0], near)
+	}
+	slices.Sort(names)
+	return usage("no command %q (have %s); to check a server: mcpcheck run -- %s", args[0], strings.Join(names, ", "), strings.Join(args, " "))
+}
+
+func newVersion() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "mcpcheck", toolVersion()) },
+	}
+}

@@ -1,0 +1,473 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// The rules of the console:
+//
+//  1. The first line says what is tested and by which revision, and how that
+//     revision came about.
+//  2. Each area is one line, written when its last result is known.
+//  3. Details only of what is not a pass, when the run is over, what matters
+//     most last: inconclusive, fails that do not gate, faults of mcpcheck,
+//     fails that gate, what kept the run from its end.
+//  4. A fail shows id, level, whether it gates and why; what was wanted and
+//     what came; the wire; the sentence; the fix; the command that repeats it.
+//     The same fail in several revisions is shown once and names them.
+//  5. A reason is said once, with the ids that it holds for. Skips are counted.
+//  6. The last line is the verdict with counts, revision, profile and time.
+//  7. Quiet: a line per result that gates, and the last line. Verbose: a line
+//     per result as it is known, with its wire and the reasons of skips, and
+//     nothing is shortened.
+//  8. Colour only emphasises: without it nothing is lost. Text from a server is
+//     escaped, so that it cannot command the terminal.
+
+// Verbosity is how much the console says.
+type Verbosity int
+
+// The verbosities.
+const (
+	Quiet   Verbosity = iota - 1 // -q
+	Normal                       // the zero value
+	Verbose                      // -v
+)
+
+// ConsoleOptions say where and how to write.
+type ConsoleOptions struct {
+	Out       io.Writer
+	Color     bool
+	Terminal  bool // Out is a terminal: show progress
+	Width     int  // of the terminal in columns; 0 if unknown
+	Verbosity Verbosity
+
+	// Repeat is the command that repeats one check. Without it, none is shown.
+	Repeat func(harness.Result) string
+}
+
+// Area is how many cases of one area will be run in one revision.
+type Area struct {
+	Name  string
+	Cases int
+}
+
+// Console writes a run for people as it happens. Its methods may be called from
+// several goroutines.
+type Console struct {
+	o     ConsoleOptions
+	paint palette
+
+	mu        sync.Mutex
+	err       error // the first that Out gave
+	begun     bool
+	tabled    bool                   // the table of areas has begun
+	progress  int                    // columns of the progress line that is on the screen
+	revisions []harness.RevisionInfo // those begun
+	areas     []*areaRun
+}
+
+// areaRun is an area on its way.
+type areaRun struct {
+	name, revision string
+	cases          int
+	results        []harness.Result
+	written        bool
+}
+
+var _ Reporter = (*Console)(nil)
+
+// NewConsole returns a console that has written nothing yet.
+func NewConsole(o ConsoleOptions) *Console {
+	if o.Width <= 0 {
+		o.Width = 160
+	}
+	o.Width = max(o.Width, 40) // a narrower one may wrap
+	return &Console{o: o, paint: newPalette(o.Color)}
+}
+
+// Begin writes the first line. It may be called again when a further revision
+// is judged in the same run.
+func (c *Console) Begin(tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begin(harness.Report{Tool: tool, Target: target, Server: server, Revisions: revisions})
+}
+
+func (c *Console) begin(r harness.Report) {
+	r = printableReport(r)
+	c.revisions = append(c.revisions, r.Revisions...)
+	if c.o.Verbosity == Quiet {
+		return
+	}
+	if c.begun {
+		c.write("\n")
+	}
+	c.begun, c.tabled = true, false
+	server := shorten(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
+	if server == "" {
+		server = targetText(r.Target)
+	}
+	tool := c.paint.bold.Sprint(r.Tool.Name + " " + r.Tool.Version)
+	c.write(dotted(tool, server, r.Target.Transport, judgedBy(r.Revisions)) + "\n")
+}
+
+// Areas says which areas will be run in a revision, in order, for the console
+// to know when one is complete.
+func (c *Console) Areas(revision string, areas []Area) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range areas {
+		c.area(printableLine(a.Name), printableLine(revision)).cases = a.Cases
+	}
+}
+
+// area finds or adds an area.
+func (c *Console) area(name, revision string) *areaRun {
+	for _, a := range c.areas {
+		if a.name == name && a.revision == revision {
+			return a
+		}
+	}
+	a := &areaRun{name: name, revision: revision}
+	c.areas = append(c.areas, a)
+	return a
+}
+
+// Progress shows what is being waited for, in place of what was shown before,
+// until something else is written; "" shows nothing. Only on a terminal.
+func (c *Console) Progress(text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.o.Terminal || c.o.Verbosity == Quiet {
+		return
+	}
+	text = shorten(printableLine(text), c.o.Width-1)
+	c.write("")
+	c.put(c.paint.faint.Sprint(text))
+	c.progress = utf8.RuneCountInString(text)
+}
+
+// Result takes one result, and writes the line of its area if it is the last.
+func (c *Console) Result(r harness.Result) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r = printableResult(r)
+	if c.o.Verbosity == Verbose {
+		c.table(c.resultLine(r))
+	}
+	r.Wire = nil // the report has it; here results are only counted
+	a := c.area(r.Area(), r.Revision)
+	a.results = append(a.results, r)
+	if len(a.results) == a.cases {
+		c.areaDone(a)
+	}
+}
+
+// Done writes the details and the verdict.
+func (c *Console) Done(r harness.Report) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r = printableReport(r)
+	if !c.begun {
+		c.begin(r)
+	}
+	for _, a := range c.areas {
+		if !a.written && len(a.results) > 0 {
+			c.areaDone(a)
+		}
+	}
+	if c.o.Verbosity == Quiet {
+		c.write(c.short(r.Results))
+	} else {
+		for _, block := range c.details(r) {
+			c.write("\n" + block)
+		}
+		c.write("\n")
+	}
+	c.write(c.verdict(r) + "\n")
+	return c.err
+}
+
+// write writes text in place of the progress line.
+func (c *Console) write(text string) {
+	if c.progress > 0 {
+		text = "\r" + strings.Repeat(" ", c.progress) + "\r" + text
+		c.progress = 0
+	}
+	c.put(text)
+}
+
+// put writes text and keeps the first error.
+func (c *Console) put(text string) {
+	if text == "" || c.err != nil {
+		return
+	}
+	_, c.err = io.WriteString(c.o.Out, text)
+}
+
+// table writes a line of the table of areas.
+func (c *Console) table(text string) {
+	if !c.tabled {
+		c.write("\n")
+	}
+	c.tabled = true
+	c.write(text)
+}
+
+// several reports whether lines must name the revision.
+func (c *Console) several() bool { return len(revisionsOf(c.revisions)) > 1 }
+
+// areaDone writes the line of an area, complete or not.
+func (c *Console) areaDone(a *areaRun) {
+	a.written = true
+	if c.o.Verbosity == Quiet {
+		return
+	}
+	t := count(a.results)
+	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.paint.failures(t)), t.others()...)
+	if missing := a.cases - len(a.results); missing > 0 {
+		parts = append(parts, fmt.Sprintf("%d not run", missing))
+	}
+	name := fmt.Sprintf("%-*s", c.nameWidth(), a.name)
+	if c.several() {
+		name += "  " + a.revision
+	}
+	c.table(c.paint.mark(t) + " " + name + "  " + strings.Join(parts, ", ") + "\n")
+}
+
+// nameWidth is the width of the column of area names.
+func (c *Console) nameWidth() int {
+	width := 0
+	for _, a := range c.areas {
+		width = max(width, len(a.name))
+	}
+	return width
+}
+
+// resultLine is a result with its wire, for the verbose table.
+func (c *Console) resultLine(r harness.Result) string {
+	line := "  " + c.paint.mark(count([]harness.Result{r})) + " " + r.ID
+	switch {
+	case r.Verdict == harness.Pass:
+		line += "  " + c.paint.faint.Sprint(r.Title)
+	case r.Verdict == harness.Fail || r.Verdict == harness.Error:
+		line += "  " + c.paint.faint.Sprint("details below")
+		r.Wire = nil // as it is there
+	default:
+		line += "  " + string(r.Verdict) + ": " + headline(r.Message)
+	}
+	var b lines
+	b.add(line)
+	c.wire(&b, "    ", r.Wire)
+	return b.String()
+}
+
+// details are the blocks between the table and the verdict.
+func (c *Console) details(r harness.Report) (blocks []string) {
+	verdict := func(v harness.Verdict, gates bool) []harness.Result {
+		return only(r.Results, func(x harness.Result) bool { return x.Verdict == v && x.Gates == gates })
+	}
+	if open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...); len(open) > 0 {
+		blocks = append(blocks, c.inconclusive(open))
+	}
+	findings := slices.Concat(verdict(harness.Fail, false), verdict(harness.Error, false), verdict(harness.Fail, true))
+	for _, g := range grouped(findings, sameFinding) {
+		blocks = append(blocks, c.finding(g))
+	}
+	if strings.Contains(r.Problem, "\n") {
+		blocks = append(blocks, c.problem(r.Problem))
+	}
+	return blocks
+}
+
+// inconclusive says each reason once, with the ids that it holds for.
+func (c *Console) inconclusive(results []harness.Result) string {
+	var b lines
+	b.add(c.paint.open.Sprint("? ") + c.paint.bold.Sprint(count(results).inconclusive()))
+	for _, g := range grouped(results, sameReason) {
+		reason := headline(g[0].Message)
+		if g[0].Gates {
+			reason += " · " + gateText(g[0].GatedBy)
+		}
+		if c.several() {
+			reason += " · " + c.revisionText(g)
+		}
+		ids := g.ids()
+		b.hang(fmt.Sprintf("  %3d  ", len(ids)), 7, wrap(reason, c.prose()-7))
+		c.aside(&b, "       ", g[0].Message)
+		b.hang("       ", 7, each(wrap(some(ids, c.limit(6)), c.prose()-7), c.paint.faintly))
+	}
+	return b.String()
+}
+
+// finding is the block of a fail, or of a fault of mcpcheck.
+func (c *Console) finding(g group) string {
+	r := g.newest()
+	var b lines
+	b.add(c.heading(g, r))
+	b.hang("  ", 2, wrap(r.Title, c.prose()-2))
+	c.message(&b, r.Message)
+	c.wire(&b, "  ", r.Wire)
+	c.label(&b, "on", some(subjects(r), c.limit(8)))
+	c.label(&b, "spec", r.Spec)
+	c.label(&b, "fix", r.Fix)
+	if c.o.Repeat != nil {
+		c.label(&b, "rerun", printableLine(c.o.Repeat(r)))
+	}
+	return b.String()
+}
+
+// heading names a finding and says whether it gates.
+func (c *Console) heading(g group, r harness.Result) string {
+	mark := c.paint.mark(count(g)) + " " + c.paint.bold.Sprint(r.ID) + "  "
+	parts := []string{r.Level.String(), gateText(r.GatedBy)}
+	if r.Verdict == harness.Error {
+		parts = []string{"error in mcpcheck, not in the server; please report it: " + issues}
+	}
+	if c.several() {
+		parts = slices.Insert(parts, len(parts)-1, c.revisionText(g))
+	}
+	return mark + dotted(parts...)
+}
+
+const issues = "https://github.com/mcpcheck/mcpcheck/issues"
+
+// revisionText names the revisions of a group.
+func (c *Console) revisionText(g group) string {
+	revisions := g.revisions()
+	if len(revisions) == len(revisionsOf(c.revisions)) {
+		return "all revisions"
+	}
+	return strings.Join(revisions, ", ")
+}
+
+// message shows what was wanted and what came.
+func (c *Console) message(b *lines, text string) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return
+	}
+	all := strings.Split(text, "\n")
+	shown := all[:min(len(all), c.limit(16))]
+	for _, line := range shown {
+		value := strings.TrimLeft(line, " ")
+		indent := "    " + line[:len(line)-len(value)]
+		word, value, _ := strings.Cut(value, " ")
+		if word == "want" || word == "got" {
+			value = shorten(value, c.limit(c.o.Width-len(indent)-5))
+			b.add(indent + c.paint.wants[word].Sprintf("%4s", word) + " " + value)
+			continue
+		}
+		line = shorten(strings.TrimSpace(line), c.limit(4*c.prose()))
+		b.hang(indent, len(indent), wrap(line, c.prose()-len(indent)))
+	}
+	if left := len(all) - len(shown); left > 0 {
+		b.add(c.paint.faint.Sprintf("    … %s more (-v)", plural(left, "line")))
+	}
+}
+
+// wire shows the evidence: when, which way, what.
+func (c *Console) wire(b *lines, indent string, wire []harness.Line) {
+	gutter := indent + c.paint.faint.Sprint("│ ")
+	for _, line := range wireLines(wire, c.limit(12), c.limit(c.o.Width-len(indent)-2)) {
+		b.add(gutter + line)
+	}
+}
+
+// label adds a labelled line if there is something to say.
+func (c *Console) label(b *lines, label, text string) {
+	if text == "" {
+		return
+	}
+	lead := "  " + c.paint.faint.Sprintf("%-7s", label+":")
+	if label == "spec" || label == "rerun" { // for copying
+		b.add(lead + text)
+		return
+	}
+	b.hang(lead, 9, wrap(text, c.prose()-9))
+}
+
+// problem shows why the run did not come to its end, with its details.
+func (c *Console) problem(text string) string {
+	var b lines
+	b.add(c.paint.fail.Sprint("✗ ") + c.paint.bold.Sprint(headline(text)))
+	c.aside(&b, "  ", text)
+	return b.String()
+}
+
+// aside shows the further lines of a reason, such as the last words of a
+// server; of many the last ones.
+func (c *Console) aside(b *lines, indent, text string) {
+	_, rest := split(text)
+	if rest == "" {
+		return
+	}
+	all := strings.Split(rest, "\n")
+	for _, line := range all[len(all)-min(len(all), c.limit(10)):] {
+		b.add(indent + c.paint.faint.Sprint("│ ") + shorten(line, c.limit(c.o.Width-len(indent)-2)))
+	}
+}
+
+// short is a line for each result that gates and each fault of mcpcheck.
+func (c *Console) short(results []harness.Result) string {
+	gating := only(results, func(r harness.Result) bool { return r.Gates || r.Verdict == harness.Error })
+	var b lines
+	for _, g := range grouped(gating, sameFinding) {
+		r := g.newest()
+		why := string(r.GatedBy)
+		if r.Verdict == harness.Error {
+			why = "error of mcpcheck"
+		}
+		if c.several() {
+			why += ", " + c.revisionText(g)
+		}
+		line := fmt.Sprintf("%s %s (%s): ", c.paint.mark(count(g)), r.ID, why)
+		b.add(line + shorten(headline(r.Message), max(40, c.o.Width-utf8.RuneCountInString(line))))
+	}
+	return b.String()
+}
+
+// verdict is the last line.
+func (c *Console) verdict(r harness.Report) string {
+	t := count(r.Results)
+	passed := fmt.Sprintf("%d passed", t.Pass)
+	var head string
+	var parts []string
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		head, parts = c.paint.pass.Sprint("PASS"), []string{passed, t.failures()}
+	case harness.ExitFails:
+		head, parts = c.paint.fail.Sprint("FAIL"), []string{t.failures(), passed}
+	case harness.ExitUntestable:
+		head, parts = c.paint.fail.Sprint("NOT TESTED"), []string{headline(r.Problem)}
+		if len(r.Results) > 0 {
+			parts = append(parts, t.failures(), passed)
+		}
+	case harness.ExitInterrupted:
+		head, parts = c.paint.fail.Sprint("INTERRUPTED"), []string{t.failures(), passed}
+	default:
+		head, parts = c.paint.fail.Sprint("ERROR"), []string{headline(r.Problem), t.failures(), passed}
+	}
+	parts = append(parts, t.others()...)
+	parts = append(parts, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile), duration(r.Seconds))
+	return head + "  " + dotted(parts...)
+}
+
+// limit is n, or in verbose mode no limit.
+func (c *Console) limit(n int) int {
+	if c.o.Verbosity == Verbose {
+		return 1 << 30
+	}
+	return max(n, 1)
+}
+
+// prose is the width of sentences: the terminal's, but not wider than is good
+// to read.
+func (c *Console) prose() int { return min(c.o.Width, 100) }

@@ -1,0 +1,226 @@
+package reporters
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares with a file of testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("differs from %s (-want +got); -update writes it anew:\n%s", path, diff)
+	}
+}
+
+// play tells a console a run as the runner would.
+func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
+	t.Helper()
+	var out bytes.Buffer
+	o.Out = &out
+	o.Repeat = func(x harness.Result) string {
+		return "mcpcheck run --only " + x.ID + " -- " + targetText(r.Target)
+	}
+	c := NewConsole(o)
+	if len(r.Revisions) > 0 {
+		c.Begin(r.Tool, r.Target, r.Server, r.Revisions...)
+	}
+	for _, info := range r.Revisions {
+		c.Areas(info.Revision, areasOf(r, info.Revision))
+	}
+	for _, x := range r.Results {
+		c.Result(x)
+	}
+	if err := c.Done(r); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// areasOf counts cases by area. A run that was interrupted had more to come.
+func areasOf(r harness.Report, revision string) (areas []Area) {
+	results := only(r.Results, func(x harness.Result) bool { return x.Revision == revision })
+	for _, g := range grouped(results, harness.Result.Area) {
+		cases := len(g)
+		if r.ExitCode == harness.ExitInterrupted && revision == "2025-11-25" && g[0].Area() == "tools" {
+			cases += 2
+		}
+		areas = append(areas, Area{g[0].Area(), cases})
+	}
+	return areas
+}
+
+func TestConsoleGolden(t *testing.T) {
+	for _, c := range []struct {
+		file    string
+		options ConsoleOptions
+		report  harness.Report
+	}{
+		{"report.txt", ConsoleOptions{}, everything()},
+		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, everything()},
+		{"report-quiet.txt", ConsoleOptions{Verbosity: Quiet}, everything()},
+		{"report-verbose.txt", ConsoleOptions{Verbosity: Verbose}, everything()},
+		{"problem.txt", ConsoleOptions{}, untestable()},
+		{"problem-quiet.txt", ConsoleOptions{Verbosity: Quiet}, untestable()},
+		{"conforming.txt", ConsoleOptions{}, conforming()},
+		{"strict.txt", ConsoleOptions{}, strict()},
+		{"revisions.txt", ConsoleOptions{}, twice()},
+		{"revisions-quiet.txt", ConsoleOptions{Verbosity: Quiet}, twice()},
+	} {
+		t.Run(c.file, func(t *testing.T) { golden(t, c.file, []byte(play(t, c.options, c.report))) })
+	}
+}
+
+// What a server sends never commands the terminal, wherever it sends it.
+func TestConsoleEscapesServerText(t *testing.T) {
+	const evil = "a\x1b]0;pwned\x07\x1b[31m\x9b2J\u009b2J\r\b\x00\x7f\u202e\xff"
+	result := func(v harness.Verdict) harness.Result {
+		return harness.Result{
+			ID: "tools/" + evil, Title: evil, Revision: evil, Level: harness.Must, Verdict: v, Gates: v == harness.Fail,
+			Message: evil + "\ngot " + evil, Subjects: []string{evil, "b"}, Spec: evil, Fix: evil,
+			Wire: []harness.Line{{Session: evil, Arrow: evil, Text: evil}, {Arrow: "←", Text: evil + "\n" + evil}},
+		}
+	}
+	r := harness.Report{
+		Tool:      harness.Tool{Name: "mcpcheck", Version: evil},
+		Target:    harness.TargetInfo{Transport: "http", URL: evil, Command: []string{evil}},
+		Server:    harness.ServerInfo{Name: evil, Version: evil},
+		Revisions: []harness.RevisionInfo{{Requested: evil, Revision: evil}, {Requested: "x", Revision: "x"}},
+		Problem:   evil + "\n" + evil,
+		ExitCode:  harness.ExitUntestable,
+	}
+	for _, v := range harness.Verdicts {
+		r.Results = append(r.Results, result(v))
+	}
+	ours := regexp.MustCompile("\x1b\\[[0-9;]*m")
+	for _, verbosity := range []Verbosity{Quiet, Normal, Verbose} {
+		for _, color := range []bool{false, true} {
+			t.Run(fmt.Sprint(verbosity, color), func(t *testing.T) {
+				out := play(t, ConsoleOptions{Verbosity: verbosity, Color: color}, r)
+				if color {
+					if strings.Contains(out, "\x1b[31m\\x9b") {
+						t.Error("a colour of the server reached the terminal")
+					}
+					out = ours.ReplaceAllString(out, "")
+				}
+				for i, c := range out {
+					if c != '\n' && !unicode.IsPrint(c) {
+						t.Fatalf("%q reached the terminal: %q", c, out[max(0, i-40):min(len(out), i+40)])
+					}
+				}
+			})
+		}
+	}
+}
+
+func TestConsoleColor(t *testing.T) {
+	t.Setenv("NO_COLOR", "1") // is for the caller to look at
+	plain, coloured := play(t, ConsoleOptions{Width: 100}, everything()), play(t, ConsoleOptions{Width: 100, Color: true}, everything())
+	if strings.Contains(plain, "\x1b") {
+		t.Error("colours although there should be none")
+	}
+	if diff := cmp.Diff(plain, regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(coloured, "")); diff != "" {
+		t.Errorf("without colours the text differs (-plain +coloured):\n%s", diff)
+	}
+}
+
+func TestConsoleWidth(t *testing.T) {
+	for _, width := range []int{40, 80, 120} {
+		out := play(t, ConsoleOptions{Width: width}, everything())
+		for line := range strings.Lines(out) {
+			if strings.HasPrefix(line, "  │") && len([]rune(line)) > width+1 {
+				t.Errorf("wire wider than %d columns: %q", width, line)
+			}
+		}
+	}
+}
+
+func TestConsoleLimitsMessages(t *testing.T) {
+	r := everything()
+	r.Results = r.Results[3:4]
+	r.Results[0].Message = strings.Repeat("a line\n", 19) + "the last"
+	for verbosity, want := range map[Verbosity]string{Normal: "    … 4 lines more (-v)\n", Verbose: "    the last\n"} {
+		if out := play(t, ConsoleOptions{Verbosity: verbosity}, r); !strings.Contains(out, want) {
+			t.Errorf("want %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestConsoleProgress(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		options ConsoleOptions
+		want    string
+	}{
+		{"no terminal", ConsoleOptions{Width: 40}, "TABLE"},
+		{"quiet", ConsoleOptions{Width: 40, Terminal: true, Verbosity: Quiet}, ""},
+		{"terminal", ConsoleOptions{Width: 40, Terminal: true},
+			"waiting\r       \ra text that is longer than th…columns\\n\r" + strings.Repeat(" ", 39) + "\rTABLE"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out bytes.Buffer
+			c.options.Out = &out
+			console := NewConsole(c.options)
+			console.Areas("x", []Area{{"ping", 1}})
+			console.Progress("waiting")
+			console.Progress("a text that is longer than the terminal has columns\n")
+			console.Result(harness.Result{ID: "ping/answers", Revision: "x", Verdict: harness.Pass})
+			want := strings.ReplaceAll(c.want, "TABLE", "\n✓ ping    1 passed\n")
+			if diff := cmp.Diff(want, out.String()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestConsoleFromManyGoroutines(t *testing.T) {
+	c := NewConsole(ConsoleOptions{Out: new(bytes.Buffer), Terminal: true})
+	r := everything()
+	c.Begin(r.Tool, r.Target, r.Server, r.Revisions...)
+	var wg sync.WaitGroup
+	for _, x := range r.Results {
+		wg.Go(func() { c.Result(x) })
+		wg.Go(func() { c.Progress(x.ID) })
+	}
+	wg.Wait()
+	if err := c.Done(r); err != nil {
+		t.Error(err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+
+func TestConsoleReportsWriteErrors(t *testing.T) {
+	c := NewConsole(ConsoleOptions{Out: broken{}})
+	c.Begin(harness.Tool{}, harness.TargetInfo{}, harness.ServerInfo{})
+	if err := c.Done(harness.Report{}); err == nil {
+		t.Error("want the error of the writer, got none")
+	}
+}

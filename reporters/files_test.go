@@ -1,0 +1,404 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// samples are the reports that every format is tried on.
+func samples() map[string]harness.Report {
+	return map[string]harness.Report{
+		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(), "revisions": twice(), "empty": {
+			SchemaVersion: 1, Profile: harness.Spec,
+		},
+	}
+}
+
+func render(t *testing.T, format func(io.Writer, harness.Report) error, r harness.Report) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := format(&out, r); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestFormatsGolden(t *testing.T) {
+	for _, format := range Formats {
+		for _, name := range []string{"report", "problem", "revisions"} {
+			t.Run(name+format.Ext, func(t *testing.T) {
+				golden(t, name+format.Ext, render(t, format.Write, samples()[name]))
+			})
+		}
+	}
+}
+
+// Reports are not changed by being written: several formats share one.
+func TestFormatsLeaveTheReportAlone(t *testing.T) {
+	for _, format := range Formats {
+		r := everything()
+		render(t, format.Write, r)
+		if diff := cmp.Diff(everything(), r); diff != "" {
+			t.Errorf("%s changed the report:\n%s", format.Name, diff)
+		}
+	}
+}
+
+func TestFormatsReportWriteErrors(t *testing.T) {
+	for _, format := range Formats {
+		if err := format.Write(broken{}, everything()); err == nil {
+			t.Errorf("%s: want the error of the writer, got none", format.Name)
+		}
+	}
+}
+
+// schema compiles the schema of the JSON report, after a change.
+func schema(t *testing.T, change func(any)) *jsonschema.Schema {
+	t.Helper()
+	text, err := os.ReadFile("../schemas/report.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(doc)
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	if err := c.AddResource("report.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("report.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// objects visits every object in a JSON value.
+func objects(v any, visit func(map[string]any)) {
+	switch v := v.(type) {
+	case map[string]any:
+		visit(v)
+		for _, x := range v {
+			objects(x, visit)
+		}
+	case []any:
+		for _, x := range v {
+			objects(x, visit)
+		}
+	}
+}
+
+// The schema holds, and describes every member that is written.
+func TestJSONIsValid(t *testing.T) {
+	s := schema(t, func(doc any) {
+		objects(doc, func(o map[string]any) {
+			if o["type"] == "object" && o["properties"] != nil {
+				o["additionalProperties"] = false
+			}
+		})
+	})
+	for name, r := range samples() {
+		t.Run(name, func(t *testing.T) {
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, JSON, r)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Validate(doc); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestSchemaDescribesEveryMember(t *testing.T) {
+	schema(t, func(doc any) {
+		objects(doc, func(o map[string]any) {
+			members, _ := o["properties"].(map[string]any)
+			if o["type"] != "object" {
+				return // a condition
+			}
+			for name, member := range members {
+				if m, _ := member.(map[string]any); m["description"] == nil {
+					t.Errorf("%s has no description", name)
+				}
+			}
+		})
+	})
+}
+
+func TestSchemaRejects(t *testing.T) {
+	s := schema(t, func(any) {})
+	for name, spoil := range map[string]func(report, result map[string]any){
+		"another version":         func(r, _ map[string]any) { r["schemaVersion"] = 2 },
+		"no counts":               func(r, _ map[string]any) { delete(r, "counts") },
+		"results that are null":   func(r, _ map[string]any) { r["results"] = nil },
+		"an unknown verdict":      func(_, x map[string]any) { x["verdict"] = "warn" },
+		"a level in lower case":   func(_, x map[string]any) { x["level"] = "must" },
+		"a gate without a reason": func(_, x map[string]any) { x["gates"] = true },
+		"a reason without a gate": func(_, x map[string]any) { x["gatedBy"] = "MUST" },
+		"a skip without a reason": func(_, x map[string]any) { x["verdict"] = "skip" },
+		"an id without an area":   func(_, x map[string]any) { x["id"] = "id-echoed" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var doc map[string]any
+			if err := json.Unmarshal(render(t, JSON, everything()), &doc); err != nil {
+				t.Fatal(err)
+			}
+			spoil(doc, doc["results"].([]any)[0].(map[string]any))
+			if s.Validate(doc) == nil {
+				t.Error("want the schema to reject it, and it did not")
+			}
+		})
+	}
+}
+
+// A report can be read back, for what is later made of stored ones.
+func TestJSONRoundTrip(t *testing.T) {
+	for name, r := range samples() {
+		t.Run(name, func(t *testing.T) {
+			if len(r.Results) == 0 || len(r.Revisions) == 0 {
+				r.Results, r.Revisions = []harness.Result{}, []harness.RevisionInfo{}
+			}
+			r.Results = each(r.Results, func(x harness.Result) harness.Result {
+				x.Message = validUTF8(x.Message)
+				x.Wire = each(x.Wire, func(l harness.Line) harness.Line { l.Text = validUTF8(l.Text); return l })
+				return x
+			})
+			var back harness.Report
+			if err := json.Unmarshal(render(t, JSON, r), &back); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(r, back); diff != "" {
+				t.Errorf("differs when read back (-written +read):\n%s", diff)
+			}
+		})
+	}
+}
+
+// grammar is what Jenkins' junit-10.xsd and Ant's schema both allow: by element
+// the children in their order, and the attributes, required ones with "!".
+var grammar = map[string]struct{ children, attributes string }{
+	"testsuites": {"testsuite*", "name tests failures errors time"},
+	"testsuite":  {"properties? testcase*", "name! tests! failures! errors! skipped time timestamp"},
+	"properties": {"property*", ""},
+	"property":   {"", "name! value!"},
+	"testcase":   {"(skipped|error|failure)? system-out?", "classname name! time"},
+	"skipped":    {"", "type message"},
+	"error":      {"", "type message"},
+	"failure":    {"", "type message"},
+	"system-out": {"", ""},
+}
+
+// element is any XML.
+type element struct {
+	XMLName  xml.Name
+	Attrs    []xml.Attr `xml:",any,attr"`
+	Children []element  `xml:",any"`
+	Text     string     `xml:",chardata"`
+}
+
+func (e element) attr(name string) string {
+	for _, a := range e.Attrs {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
+
+// check reports where the element departs from the grammar.
+func (e element) check(t *testing.T) {
+	t.Helper()
+	rule, known := grammar[e.XMLName.Local]
+	if !known {
+		t.Errorf("unknown element %s", e.XMLName.Local)
+	}
+	var children string
+	for _, c := range e.Children {
+		children += "<" + c.XMLName.Local + ">"
+		c.check(t)
+	}
+	pattern := regexp.MustCompile(`[a-z-]+`).ReplaceAllString(rule.children, "(<$0>)")
+	if !regexp.MustCompile("^" + strings.ReplaceAll(pattern, " ", "") + "$").MatchString(children) {
+		t.Errorf("%s has %s, want %s", e.XMLName.Local, children, rule.children)
+	}
+	allowed := strings.Fields(strings.ReplaceAll(rule.attributes, "!", ""))
+	for _, a := range e.Attrs {
+		if !slices.Contains(allowed, a.Name.Local) {
+			t.Errorf("%s has the attribute %s", e.XMLName.Local, a.Name.Local)
+		}
+		if a.Name.Local == "time" && !regexp.MustCompile(`^[0-9]+\.[0-9]+$`).MatchString(a.Value) {
+			t.Errorf("%s has the time %q", e.XMLName.Local, a.Value)
+		}
+	}
+	for _, name := range strings.Fields(rule.attributes) {
+		if required := strings.TrimSuffix(name, "!"); required != name && e.attr(required) == "" {
+			t.Errorf("%s has no %s", e.XMLName.Local, required)
+		}
+	}
+}
+
+func parseJUnit(t *testing.T, r harness.Report) (root element, text []byte) {
+	t.Helper()
+	text = render(t, JUnit, r)
+	if err := xml.Unmarshal(text, &root); err != nil {
+		t.Fatal(err)
+	}
+	return root, text
+}
+
+func TestJUnitKeepsToTheSchema(t *testing.T) {
+	for name, r := range samples() {
+		t.Run(name, func(t *testing.T) {
+			root, text := parseJUnit(t, r)
+			root.check(t)
+			for _, c := range string(text) {
+				if c == utf8.RuneError || c < 0x20 && c != '\n' || c == 0xfffe || c == 0xffff {
+					t.Errorf("%U is in the file", c)
+				}
+			}
+		})
+	}
+}
+
+// A dashboard is red exactly when the run is not a success.
+func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
+	for name, r := range samples() {
+		t.Run(name, func(t *testing.T) {
+			root, _ := parseJUnit(t, r)
+			red := root.attr("failures") != "0" || root.attr("errors") != "0"
+			if want := r.ExitCode != harness.ExitConforms; red != want {
+				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
+			}
+		})
+	}
+}
+
+// The names of tests depend on the catalogue only, and none occurs twice.
+func TestJUnitNamesAreStable(t *testing.T) {
+	names := func(r harness.Report) (names []string) {
+		root, _ := parseJUnit(t, r)
+		for _, suite := range root.Children {
+			for _, c := range suite.Children[1:] {
+				names = append(names, suite.attr("name")+" "+c.attr("classname")+" "+c.attr("name"))
+			}
+		}
+		return names
+	}
+	for name, r := range samples() {
+		t.Run(name, func(t *testing.T) {
+			got := names(r)
+			if slices.Sort(got); len(slices.Compact(slices.Clone(got))) != len(got) {
+				t.Errorf("a name occurs twice: %q", got)
+			}
+		})
+	}
+	changed := everything()
+	for i := range changed.Results {
+		x := &changed.Results[i]
+		x.Verdict, x.Gates, x.GatedBy, x.Level, x.Revision = harness.Fail, true, harness.GateMust, harness.Must, "2025-06-18"
+		x.Message, x.Subjects, x.Title, x.Seconds = "other", nil, "other", 9
+	}
+	changed.Revisions = []harness.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-06-18"}}
+	if diff := cmp.Diff(names(everything()), names(changed)); diff != "" {
+		t.Errorf("names vary with the run:\n%s", diff)
+	}
+}
+
+func TestToFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(path, []byte(strings.Repeat("previous ", 1e4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := ToFile(Formats[0], path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep.Result(harness.Result{})
+	if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("previous")) {
+		t.Error("the previous report is gone before there is a new one")
+	}
+	if err := rep.Done(everything()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(render(t, JSON, everything())), string(text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestToFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(path, []byte("previous"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	failing := Format{Name: "bad", Ext: ".bad", Write: func(io.Writer, harness.Report) error { return errors.New("cannot") }}
+	rep, err := ToFile(failing, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.Done(everything()); err == nil || err.Error() != "bad report "+path+": cannot" {
+		t.Errorf("got error %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "previous" {
+		t.Errorf("the file holds %q", text)
+	}
+}
+
+func TestToFileWritesToStdout(t *testing.T) {
+	var out bytes.Buffer
+	rep, err := ToFile(Formats[1], "-", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.Done(everything()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.Bytes(), render(t, JUnit, everything())) {
+		t.Error("standard output does not hold the report")
+	}
+}
+
+func TestToFileNamesWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, want string }{
+		{"", "junit report: no file named; name one, or - for standard output"},
+		{dir, "junit report DIR: is a directory; name a file in it, such as DIR/mcpcheck.xml"},
+		{dir + "/no/report.xml", "junit report DIR/no/report.xml: no directory DIR/no; create it first"},
+		{file + "/report.xml", "junit report DIR/file/report.xml: no directory DIR/file; create it first"},
+	} {
+		_, err := ToFile(Formats[1], c.path, nil)
+		if err == nil {
+			t.Errorf("%q: want an error", c.path)
+			continue
+		}
+		if got := strings.ReplaceAll(err.Error(), dir, "DIR"); got != c.want {
+			t.Errorf("want %s\n got %s", c.want, got)
+		}
+	}
+}

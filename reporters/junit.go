@@ -1,0 +1,228 @@
+package reporters
+
+import (
+	"encoding/xml"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// JUnit writes the report as JUnit XML for the test reporters of Jenkins,
+// GitLab and GitHub. It keeps to the schema of Jenkins' xunit plugin
+// (junit-10.xsd), which knows no skipped count on testsuites, and to the order
+// of elements of Ant's, which is stricter.
+//
+// Names never vary with what a server does, so that dashboards follow a test
+// over time:
+//
+//	testsuite  tools           or, of several revisions, tools (2025-06-18)
+//	classname  mcpcheck.tools  or                        mcpcheck.2025-06-18.tools
+//	name       tools/unknown-tool-code
+//
+// A report of one revision does not name it, for a server that moves to a newer
+// revision to keep its history. What went wrong with the run as a whole is the
+// test mcpcheck/run in a suite of its own, there only if something did.
+//
+// Only what gates is a failure. Other fails, which would turn a dashboard red
+// although the exit code is 0, are skipped with a warning as the message.
+func JUnit(w io.Writer, r harness.Report) error {
+	r = printableReport(r)
+	doc := junitSuites{Name: "mcpcheck", Time: junitTime(r.Seconds)}
+	if r.Problem != "" {
+		doc.add(junitProblem(r))
+	}
+	several := len(revisionsOf(r.Revisions)) > 1
+	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.Revision + "\x00" + x.Area() }) {
+		doc.add(junitArea(r, g, several))
+	}
+	if _, err := io.WriteString(w, xml.Header); err != nil {
+		return err
+	}
+	enc := xml.NewEncoder(w)
+	enc.Indent("", "  ")
+	if err := enc.Encode(doc); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, "\n")
+	return err
+}
+
+// Limits of the wire in a test case, which dashboards keep for years.
+const (
+	junitWireLines = 40
+	junitWireWidth = 1000 // characters
+)
+
+type junitSuites struct {
+	XMLName  xml.Name     `xml:"testsuites"`
+	Name     string       `xml:"name,attr"`
+	Tests    int          `xml:"tests,attr"`
+	Failures int          `xml:"failures,attr"`
+	Errors   int          `xml:"errors,attr"`
+	Time     string       `xml:"time,attr"`
+	Suites   []junitSuite `xml:"testsuite"`
+}
+
+type junitSuite struct {
+	Name       string          `xml:"name,attr"`
+	Tests      int             `xml:"tests,attr"`
+	Failures   int             `xml:"failures,attr"`
+	Errors     int             `xml:"errors,attr"`
+	Skipped    int             `xml:"skipped,attr"`
+	Time       string          `xml:"time,attr"`
+	Timestamp  string          `xml:"timestamp,attr"` // UTC without a zone, as Ant writes it
+	Properties []junitProperty `xml:"properties>property"`
+	Cases      []junitCase     `xml:"testcase"`
+}
+
+type junitProperty struct {
+	Name  string `xml:"name,attr"`
+	Value string `xml:"value,attr"`
+}
+
+// junitCase holds at most one of Skipped, Error and Failure.
+type junitCase struct {
+	Class   string        `xml:"classname,attr"`
+	Name    string        `xml:"name,attr"`
+	Time    string        `xml:"time,attr"`
+	Skipped *junitOutcome `xml:"skipped"`
+	Error   *junitOutcome `xml:"error"`
+	Failure *junitOutcome `xml:"failure"`
+	Out     *junitText    `xml:"system-out"`
+}
+
+type junitOutcome struct {
+	Type    string `xml:"type,attr,omitempty"`
+	Message string `xml:"message,attr"`
+	Text    string `xml:",cdata"`
+}
+
+type junitText struct {
+	Text string `xml:",cdata"`
+}
+
+// add appends a suite and counts its cases, those of the suite too.
+func (d *junitSuites) add(s junitSuite) {
+	for _, c := range s.Cases {
+		switch {
+		case c.Failure != nil:
+			s.Failures++
+		case c.Error != nil:
+			s.Errors++
+		case c.Skipped != nil:
+			s.Skipped++
+		}
+	}
+	s.Tests = len(s.Cases)
+	d.Tests += s.Tests
+	d.Failures += s.Failures
+	d.Errors += s.Errors
+	d.Suites = append(d.Suites, s)
+}
+
+// junitProblem is the suite that says why the run as a whole went wrong.
+func junitProblem(r harness.Report) junitSuite {
+	s := newJunitSuite(r, "mcpcheck", "")
+	s.Time = junitTime(r.Seconds)
+	s.Cases = []junitCase{{
+		Class: "mcpcheck",
+		Name:  "mcpcheck/run",
+		Time:  s.Time,
+		Error: &junitOutcome{Type: "run", Message: headline(r.Problem), Text: r.Problem},
+	}}
+	return s
+}
+
+// junitArea is the suite of one area in one revision.
+func junitArea(r harness.Report, results group, several bool) junitSuite {
+	area, revision := results[0].Area(), results[0].Revision
+	name, class := area, "mcpcheck."+area
+	if several {
+		name, class = area+" ("+revision+")", "mcpcheck."+revision+"."+area
+	}
+	s := newJunitSuite(r, name, revision)
+	var seconds float64
+	for _, result := range results {
+		seconds += result.Seconds
+		s.Cases = append(s.Cases, newJunitCase(class, result))
+	}
+	s.Time = junitTime(seconds)
+	return s
+}
+
+// newJunitSuite is a suite without cases. The revision may be empty.
+func newJunitSuite(r harness.Report, name, revision string) junitSuite {
+	s := junitSuite{Name: name, Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05")}
+	s.property("mcpcheck.version", r.Tool.Version)
+	s.property("target", targetText(r.Target))
+	s.property("transport", r.Target.Transport)
+	s.property("server", strings.TrimSpace(r.Server.Name+" "+r.Server.Version))
+	s.property("revision", revision)
+	if i := slices.IndexFunc(r.Revisions, func(i harness.RevisionInfo) bool { return i.Revision == revision }); i >= 0 {
+		s.property("revision.requested", r.Revisions[i].Requested)
+	}
+	s.property("profile", string(r.Profile))
+	return s
+}
+
+// property adds a property that is known.
+func (s *junitSuite) property(name, value string) {
+	if value != "" {
+		s.Properties = append(s.Properties, junitProperty{name, value})
+	}
+}
+
+func newJunitCase(class string, r harness.Result) junitCase {
+	c := junitCase{Class: class, Name: r.ID, Time: junitTime(r.Seconds)}
+	message := shorten(headline(r.Message), 300)
+	switch {
+	case r.Verdict == harness.Pass:
+		return c
+	case r.Verdict == harness.Error:
+		c.Error = &junitOutcome{Type: "mcpcheck", Message: message, Text: r.Message}
+	case r.Gates:
+		c.Failure = &junitOutcome{Type: string(r.GatedBy), Message: message, Text: junitDetail(r)}
+	case r.Verdict == harness.Fail:
+		c.Skipped = &junitOutcome{Message: fmt.Sprintf("warning (%s): %s", r.Level, message), Text: junitDetail(r)}
+	case r.Verdict == harness.Inconclusive:
+		c.Skipped = &junitOutcome{Message: "inconclusive: " + message, Text: more(r.Message, message)}
+	default:
+		c.Skipped = &junitOutcome{Message: message, Text: more(r.Message, message)}
+	}
+	if len(r.Wire) > 0 {
+		c.Out = &junitText{"\n" + strings.Join(wireLines(r.Wire, junitWireLines, junitWireWidth), "\n") + "\n"}
+	}
+	return c
+}
+
+// more is a text, or "" if its headline says it all.
+func more(text, headline string) string {
+	if text == headline {
+		return ""
+	}
+	return text
+}
+
+// junitDetail is all there is to say about a fail but its wire.
+func junitDetail(r harness.Result) string {
+	lines := []string{"", r.Title, fmt.Sprintf("%s, %s", r.Level, gateText(r.GatedBy)), "", r.Message, ""}
+	for _, l := range []struct{ label, text string }{
+		{"on:   ", strings.Join(subjects(r), ", ")},
+		{"spec: ", r.Spec},
+		{"fix:  ", r.Fix},
+	} {
+		if l.text != "" {
+			lines = append(lines, l.label+l.text)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// junitTime is seconds with milliseconds and no separators.
+func junitTime(seconds float64) string {
+	return fmt.Sprintf("%.3f", (time.Duration(seconds * float64(time.Second))).Seconds())
+}

@@ -1,0 +1,64 @@
+package reporters
+
+import (
+	"github.com/fatih/color"
+)
+
+// palette is what the colours of one console mean.
+type palette struct {
+	pass, fail, warn, open, bold, faint *color.Color
+
+	wants map[string]*color.Color // of the words want and got
+}
+
+// newPalette returns the colours, or ones that leave text as it is. It does not
+// ask the environment or the terminal, as package color would.
+func newPalette(enabled bool) palette {
+	ink := func(attributes ...color.Attribute) *color.Color {
+		c := color.New(attributes...)
+		if enabled {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+		return c
+	}
+	return palette{
+		pass:  ink(color.FgGreen, color.Bold),
+		fail:  ink(color.FgRed, color.Bold),
+		warn:  ink(color.FgYellow, color.Bold),
+		open:  ink(color.FgMagenta, color.Bold),
+		bold:  ink(color.Bold),
+		faint: ink(color.Faint),
+		wants: map[string]*color.Color{"want": ink(color.FgGreen), "got": ink(color.FgRed)},
+	}
+}
+
+// faintly is text that matters less.
+func (p palette) faintly(text string) string { return p.faint.Sprint(text) }
+
+// mark is the worst of some results as one character.
+func (p palette) mark(t tally) string {
+	switch {
+	case t.Error > 0 || t.Gating > 0:
+		return p.fail.Sprint("✗")
+	case t.Fail > 0:
+		return p.warn.Sprint("!")
+	case t.Pass > 0:
+		return p.pass.Sprint("✓")
+	case t.Inconclusive > 0:
+		return p.open.Sprint("?")
+	}
+	return p.faint.Sprint("–")
+}
+
+// failures is the count of fails in the colour of the worst.
+func (p palette) failures(t tally) string {
+	switch {
+	case t.Fail == 0:
+		return ""
+	case t.gatingFails == 0:
+		return p.warn.Sprint(t.failures())
+	}
+	return p.fail.Sprint(t.failures())
+}

@@ -1,0 +1,243 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// printable escapes, as Go would, whatever is not a visible character, a space
+// or a line feed: control characters, bytes that are not UTF-8, characters
+// that change the direction of text. What comes out can neither command a
+// terminal nor break XML. Backslashes stay single, for JSON to be readable.
+func printable(s string) string {
+	return escape(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
+}
+
+// validUTF8 escapes only bytes that are not UTF-8.
+func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
+
+// escape writes bytes that are not UTF-8, and characters not to keep, as Go
+// would in a literal.
+func escape(s string, keep func(rune) bool) string {
+	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !keep(r) }) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for len(s) > 0 {
+		r, size := utf8.DecodeRuneInString(s)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[0])
+		case keep(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+		s = s[size:]
+	}
+	return b.String()
+}
+
+// printableLine is printable for text that must stay on one line.
+func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
+
+// printableText is printable for text of several lines.
+func printableText(s string) string {
+	return strings.TrimRight(printable(strings.ReplaceAll(s, "\r\n", "\n")), "\n")
+}
+
+// printableResult is a copy of the result with nothing in it that a server
+// could use against a terminal or a parser.
+func printableResult(r harness.Result) harness.Result {
+	r.ID = printableLine(r.ID)
+	r.Title = printableLine(r.Title)
+	r.Revision = printableLine(r.Revision)
+	r.Message = printableText(r.Message)
+	r.Spec = printableLine(r.Spec)
+	r.Fix = printableText(r.Fix)
+	r.Subjects = each(r.Subjects, printableLine)
+	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
+		l.Session, l.Arrow, l.Text = printableLine(l.Session), printableLine(l.Arrow), printableLine(l.Text)
+		return l
+	})
+	return r
+}
+
+// printableReport is a copy of the report with nothing in it that a server
+// could use against a terminal or a parser.
+func printableReport(r harness.Report) harness.Report {
+	r.Tool.Name, r.Tool.Version = printableLine(r.Tool.Name), printableLine(r.Tool.Version)
+	r.Target.Command = each(r.Target.Command, printableLine)
+	r.Target.Dir, r.Target.URL = printableLine(r.Target.Dir), printableLine(r.Target.URL)
+	r.Server.Name, r.Server.Version = printableLine(r.Server.Name), printableLine(r.Server.Version)
+	r.Revisions = each(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
+		return harness.RevisionInfo{Requested: printableLine(i.Requested), Revision: printableLine(i.Revision)}
+	})
+	r.Problem = printableText(r.Problem)
+	r.Results = each(r.Results, printableResult)
+	return r
+}
+
+// each maps a slice.
+func each[T any](in []T, f func(T) T) []T {
+	out := slices.Clone(in)
+	for i, v := range out {
+		out[i] = f(v)
+	}
+	return out
+}
+
+// shorten cuts the middle out of a line of more than limit characters: its
+// beginning says what it is, its end whether it is complete.
+func shorten(s string, limit int) string {
+	r := []rune(s)
+	if len(r) <= limit {
+		return s
+	}
+	tail := limit / 4
+	return string(r[:limit-tail-1]) + "…" + string(r[len(r)-tail:])
+}
+
+// wrap breaks each line of a text between words into lines of at most width
+// characters. Longer words stay whole, and so does the indentation.
+func wrap(text string, width int) (lines []string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		words := strings.Split(line, " ")
+		line = words[0]
+		for _, word := range words[1:] {
+			if strings.TrimSpace(line) != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+				lines = append(lines, line)
+				line = word
+				continue
+			}
+			line += " " + word
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// headline is a message on one line: up to the first "got", so that it says what
+// was wanted and what came, or else its first line.
+func headline(message string) string {
+	var said string
+	for line := range strings.SplitSeq(message, "\n") {
+		line = strings.TrimSpace(line)
+		switch {
+		case said == "":
+		case strings.HasSuffix(said, ":"): // a subject
+			said += " "
+		default:
+			said += ", "
+		}
+		said += line
+		if strings.HasPrefix(line, "got ") {
+			return said
+		}
+	}
+	said, _ = split(message)
+	return said
+}
+
+// split is the first line of a text and the others. If what follows a semicolon
+// in the first line leads to the others ("it died; its last lines:") it goes
+// with them.
+func split(text string) (head, rest string) {
+	head, rest, _ = strings.Cut(text, "\n")
+	if i := strings.LastIndex(head, "; "); i >= 0 && strings.HasSuffix(head, ":") {
+		return head[:i], head[i+2:] + "\n" + rest
+	}
+	return strings.TrimSuffix(head, ":"), rest
+}
+
+// plural is "1 failure", "2 failures".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// some joins at most limit of the names: "a, b and 3 more".
+func some(names []string, limit int) string {
+	if len(names) <= limit+1 { // "and 1 more" is no shorter than its name
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
+}
+
+// duration shows seconds as people read them: "0.21 s", "1m15s".
+func duration(seconds float64) string {
+	if seconds < 60 {
+		return fmt.Sprintf("%.2f s", seconds)
+	}
+	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
+}
+
+// targetText names the target as one would type it.
+func targetText(t harness.TargetInfo) string {
+	words := make([]string, 0, len(t.Command)+1)
+	if t.URL != "" {
+		words = append(words, t.URL)
+	}
+	for _, arg := range t.Command {
+		words = append(words, quote(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// quote quotes an argument for a POSIX shell if it needs that.
+func quote(arg string) string {
+	if arg != "" && !strings.ContainsAny(arg, " \t\n'\"\\$`!*?[](){}<>|&;#~") {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// wireLines are the lines of a wire, at most limit of at most width characters.
+// Of more lines the first show what was set up, the last what went wrong.
+func wireLines(wire []harness.Line, limit, width int) []string {
+	all := make([]string, len(wire))
+	sessions := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Session != wire[0].Session })
+	for i, l := range wire {
+		session := ""
+		if sessions {
+			session = "#" + l.Session + " "
+		}
+		all[i] = shorten(fmt.Sprintf("%s%.3f %s %s", session, l.Seconds, l.Arrow, l.Text), width)
+	}
+	if len(all) <= limit {
+		return all
+	}
+	head := limit / 4
+	left := len(all) - limit + 1
+	return slices.Concat(all[:head], []string{"… " + plural(left, "line") + " left out"}, all[head+left:])
+}
+
+// lines builds a text line by line.
+type lines struct{ strings.Builder }
+
+func (b *lines) add(line string) { b.WriteString(strings.TrimRight(line, " ") + "\n") }
+
+// hang adds lines after a lead that takes so many columns, and indents the
+// further ones by as much.
+func (b *lines) hang(lead string, columns int, lines []string) {
+	for _, line := range lines {
+		b.add(lead + line)
+		lead = strings.Repeat(" ", columns)
+	}
+}
+
+// dotted joins the parts that are not empty: "a · b".
+func dotted(parts ...string) string { return strings.Join(nonEmpty(parts...), " · ") }
+
+func nonEmpty(parts ...string) []string {
+	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })
+}

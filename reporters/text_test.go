@@ -1,0 +1,125 @@
+package reporters
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func TestPrintable(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                        "",
+		"plain → text\n日本語 🚀":     "plain → text\n日本語 🚀",
+		`{"a":"\u001b"}`:          `{"a":"\u001b"}`,
+		"\x1b[2J\a\t\r\x00\x7f":   `\x1b[2J\a\t\r\x00\x7f`,
+		"\u009b \u00a0 \u202e":    `\u009b \u00a0 \u202e`,
+		"\xff \xc3( \xed\xa0\x80": `\xff \xc3( \xed\xa0\x80`,
+		"\ufffd \ufffe \uffff":    "\ufffd \\ufffe \\uffff",
+	} {
+		if got := printable(in); got != want {
+			t.Errorf("printable(%q)\nwant %q\n got %q", in, want, got)
+		}
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                                 "",
+		"it did not answer within 5 s":     "it did not answer within 5 s",
+		"want an error\ngot a result":      "want an error, got a result",
+		"want an error\n got a\nand more":  "want an error, got a",
+		"echo:\n  want x\n  got y\nadd:\n": "echo: want x, got y",
+		"it died; its last lines on stderr:\n  a\n  b": "it died",
+		"several things:\n  a\n  b":                    "several things",
+	} {
+		if got := headline(in); got != want {
+			t.Errorf("headline(%q)\nwant %q\n got %q", in, want, got)
+		}
+	}
+}
+
+func TestShorten(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		limit int
+		want  string
+	}{
+		{"12345678", 8, "12345678"},
+		{"123456789", 8, "12345…89"},
+		{"日本語日本語日本語", 8, "日本語日本…本語"},
+		{"123", 1, "…"},
+	} {
+		if got := shorten(c.in, c.limit); got != c.want {
+			t.Errorf("shorten(%q, %d): want %q, got %q", c.in, c.limit, c.want, got)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		in    string
+		width int
+		want  []string
+	}{
+		{"", 10, []string{""}},
+		{"one two three", 7, []string{"one two", "three"}},
+		{"averylongword is one", 5, []string{"averylongword", "is", "one"}},
+		{"  kept\nlines", 10, []string{"  kept", "lines"}},
+	} {
+		if got := wrap(c.in, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("wrap(%q, %d): want %q, got %q", c.in, c.width, c.want, got)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for in, want := range map[float64]string{0: "0.00 s", 1.236: "1.24 s", 59.99: "59.99 s", 75.4: "1m15s", 3600: "1h0m0s"} {
+		if got := duration(in); got != want {
+			t.Errorf("duration(%v): want %q, got %q", in, want, got)
+		}
+	}
+}
+
+func TestSome(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{nil, ""},
+		{[]string{"a", "b", "c"}, "a, b, c"},
+		{[]string{"a", "b", "c", "d"}, "a, b and 2 more"},
+	} {
+		if got := some(c.names, 2); got != c.want {
+			t.Errorf("some(%q, 2): want %q, got %q", c.names, c.want, got)
+		}
+	}
+}
+
+func TestJudgedBy(t *testing.T) {
+	for _, c := range []struct{ requested, revision, want string }{
+		{"2025-11-25", "2025-11-25", "judged by 2025-11-25 (newest handshake revision, negotiated)"},
+		{"2025-11-25", "2024-11-05", "judged by 2024-11-05 (negotiated; asked for 2025-11-25)"},
+		{"2025-03-26", "2025-03-26", "judged by 2025-03-26 (asked for, negotiated)"},
+		{"2026-07-28", "2026-07-28", "judged by 2026-07-28 (asked for)"},
+	} {
+		if got := judgedBy([]harness.RevisionInfo{{Requested: c.requested, Revision: c.revision}}); got != c.want {
+			t.Errorf("want %s\n got %s", c.want, got)
+		}
+	}
+}
+
+func TestGateText(t *testing.T) {
+	seen := map[string]harness.Gate{}
+	for _, g := range []harness.Gate{harness.NoGate, harness.GateMust, harness.GateChecklist, harness.GateStrict, harness.GateInconclusive} {
+		text := gateText(g)
+		if other, twice := seen[text]; twice {
+			t.Errorf("%q and %q are both %q", g, other, text)
+		}
+		seen[text] = g
+	}
+	if !strings.Contains(gateText(harness.GateChecklist), "--profile spec") {
+		t.Error("the checklist's gate does not name --profile spec")
+	}
+}

@@ -1,0 +1,289 @@
+package schemas
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// exampleScalar makes a value of a type without parts.
+func exampleScalar(typ string, parts []*jsonschema.Schema, variant int) (any, error) {
+	switch typ {
+	case "string":
+		return exampleString(parts, variant)
+	case "boolean":
+		return variant%2 == 1, nil
+	case "null":
+		return nil, nil
+	}
+	return exampleNumber(parts, typ == "integer", variant)
+}
+
+// exampleString makes a string for schemas: of the format they name, a match of their patterns, of the right length.
+func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
+	w := wordingOf(parts)
+	if w.least > maxExample {
+		return nil, fmt.Errorf("%s: a string of %d characters is too long", orRoot(locationPath(parts[0].Location)), w.least)
+	}
+	for _, s := range parts {
+		if unknown := noteOf(s).unknown; unknown != "" {
+			return nil, noString(s, unknown)
+		}
+	}
+	candidates := w.formatted(variant)
+	candidates = append(candidates, fill(exampleText(variant), w.least, w.most))
+	all := ""
+	for _, p := range w.patterns {
+		if text, ok := matching(p, w.least, w.most, variant); ok {
+			candidates = append(candidates, text)
+			all += text
+		}
+	}
+	candidates = append(candidates, all)
+	for _, text := range candidates {
+		if w.allows(text) {
+			return text, nil
+		}
+	}
+	for _, s := range parts {
+		if s.Pattern != nil {
+			return nil, noString(s, s.Pattern.String())
+		}
+	}
+	return nil, fmt.Errorf("%s: no string is at least %d and at most %d characters long",
+		orRoot(locationPath(parts[0].Location)), w.least, w.most)
+}
+
+func noString(s *jsonschema.Schema, pattern string) error {
+	return fmt.Errorf("%s/pattern: no string found for %s", locationPath(s.Location), cut(pattern, 80))
+}
+
+// wording is what schemas want of a string.
+type wording struct {
+	least, most int
+	formats     []string
+	patterns    []*pattern
+}
+
+func wordingOf(parts []*jsonschema.Schema) wording {
+	w := wording{least: bound(parts, func(s *jsonschema.Schema) *int { return s.MinLength }), most: maxExample}
+	for _, s := range parts {
+		if s.MaxLength != nil {
+			w.most = min(w.most, *s.MaxLength)
+		}
+		if p, ok := s.Pattern.(*pattern); ok {
+			w.patterns = append(w.patterns, p)
+		}
+		if f := noteOf(s).format; f != "" {
+			w.formats = append(w.formats, f)
+		}
+	}
+	return w
+}
+
+// allows tells whether a text has the right length and matches all patterns.
+func (w wording) allows(text string) bool {
+	if n := utf8.RuneCountInString(text); n < w.least || n > w.most {
+		return false
+	}
+	for _, p := range w.patterns {
+		if !p.re.MatchString(text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (w wording) formatted(variant int) []string {
+	var texts []string
+	for _, f := range w.formats {
+		texts = append(texts, formatExamples(f, variant)...)
+	}
+	return texts
+}
+
+// fill lengthens a text until it has the least length, or cuts it to the most.
+func fill(text string, least, most int) string {
+	if missing := least - len(text); missing > 0 {
+		text += strings.Repeat(plainText, missing/len(plainText)+1)[:missing]
+	}
+	return text[:max(0, min(len(text), most))]
+}
+
+// matchTries is how many strings are made to find one that a pattern really matches, in the right length.
+const matchTries = 24
+
+// matching makes a string that a pattern matches, of a length between the bounds.
+func matching(p *pattern, least, most, variant int) (string, bool) {
+	w := wording{least: least, most: most, patterns: []*pattern{p}}
+	for try := range matchTries {
+		wanted := max(least, min(len(plainText), most)-try) // as long as "mcpcheck" reads well; shorter if need be
+		text, ok := p.example(wanted, variant+try/2)
+		if !ok {
+			continue
+		}
+		for _, candidate := range []string{text, text + fill(plainText, least-utf8.RuneCountInString(text), most)} {
+			if w.allows(candidate) {
+				return candidate, true
+			}
+		}
+	}
+	return "", false
+}
+
+// formatExamples lists strings of a format (JSON Schema 2020-12 Validation section 7.3), the best first. There are
+// none for formats that say nothing about the text, or that are unknown.
+func formatExamples(format string, variant int) []string {
+	day := 1 + variant%28
+	word := exampleText(variant)
+	switch format {
+	case "date-time":
+		return []string{fmt.Sprintf("2025-01-%02dT12:00:00Z", day), fmt.Sprintf("2025-01-%02dT12:00:00.000Z", day)}
+	case "date":
+		return []string{fmt.Sprintf("2025-01-%02d", day)}
+	case "time":
+		return []string{fmt.Sprintf("12:00:%02dZ", variant%60), fmt.Sprintf("12:00:%02d", variant%60)}
+	case "duration":
+		return []string{fmt.Sprintf("PT%dM", 1+variant)}
+	case "email", "idn-email":
+		return []string{word + "@example.com"}
+	case "hostname", "idn-hostname":
+		return []string{word + ".example.com", word}
+	case "ipv4":
+		return []string{fmt.Sprintf("192.0.2.%d", 1+variant%254)} // TEST-NET-1, RFC 5737
+	case "ipv6":
+		return []string{fmt.Sprintf("2001:db8::%x", 1+variant)} // documentation prefix, RFC 3849
+	case "uri", "iri", "uri-reference", "iri-reference", "url", "uri-template":
+		return []string{"https://example.com/" + word, "http://example.com/" + word, "https://example.com"}
+	case "uuid":
+		return []string{fmt.Sprintf("00000000-0000-4000-8000-%012x", 1+variant)}
+	case "json-pointer":
+		return []string{"/" + word}
+	case "relative-json-pointer":
+		return []string{fmt.Sprintf("%d", variant)}
+	case "semver":
+		return []string{fmt.Sprintf("1.0.%d", variant)}
+	case "period":
+		return []string{fmt.Sprintf("2025-01-%02dT12:00:00Z/PT1H", day)}
+	}
+	return nil
+}
+
+// span is what schemas want of a number.
+type span struct {
+	low, high         *big.Rat // nil: no bound
+	lowOpen, highOpen bool     // the bound itself is excluded
+	step              *big.Rat // the number is a multiple of it; nil: any number
+}
+
+func spanOf(parts []*jsonschema.Schema, integer bool) span {
+	var z span
+	if integer {
+		z.step = big.NewRat(1, 1)
+	}
+	for _, s := range parts {
+		z.raise(s.Minimum, false)
+		z.raise(s.ExclusiveMinimum, true)
+		z.lower(s.Maximum, false)
+		z.lower(s.ExclusiveMaximum, true)
+		if s.MultipleOf != nil {
+			z.step = commonMultiple(z.step, s.MultipleOf)
+		}
+	}
+	return z
+}
+
+func (z *span) raise(bound *big.Rat, open bool) {
+	if bound != nil && (z.low == nil || bound.Cmp(z.low) > 0 || bound.Cmp(z.low) == 0 && open) {
+		z.low, z.lowOpen = bound, open
+	}
+}
+
+func (z *span) lower(bound *big.Rat, open bool) {
+	if bound != nil && (z.high == nil || bound.Cmp(z.high) < 0 || bound.Cmp(z.high) == 0 && open) {
+		z.high, z.highOpen = bound, open
+	}
+}
+
+func (z *span) holds(n *big.Rat) bool {
+	if z.low != nil && (n.Cmp(z.low) < 0 || z.lowOpen && n.Cmp(z.low) == 0) {
+		return false
+	}
+	return z.high == nil || n.Cmp(z.high) < 0 || !z.highOpen && n.Cmp(z.high) == 0
+}
+
+// commonMultiple returns the least common multiple of two positive fractions; a may be nil.
+func commonMultiple(a, b *big.Rat) *big.Rat {
+	if a == nil {
+		return b
+	}
+	gcd := new(big.Int).GCD(nil, nil, a.Num(), b.Num())
+	numerator := new(big.Int).Div(new(big.Int).Mul(a.Num(), b.Num()), gcd)
+	return new(big.Rat).SetFrac(numerator, new(big.Int).GCD(nil, nil, a.Denom(), b.Denom()))
+}
+
+// exampleNumber makes a number: 1 if that is allowed, else one near a bound. Variants count up, or down from an upper
+// bound.
+func exampleNumber(parts []*jsonschema.Schema, integer bool, variant int) (any, error) {
+	z := spanOf(parts, integer)
+	step := z.step
+	if step == nil {
+		step = big.NewRat(1, 2)
+	}
+	for _, candidate := range []*big.Rat{
+		multiple(big.NewRat(1, 1), step, int64(variant)),
+		multiple(z.low, step, int64(variant)),
+		multiple(z.low, step, int64(variant)+1),
+		multiple(z.low, step, 0),
+		multiple(z.low, step, 1),
+		multiple(z.high, step, -int64(variant)),
+		multiple(z.high, step, -int64(variant)-1),
+		multiple(z.high, step, -1),
+		multiple(z.high, step, -2),
+	} {
+		if candidate != nil && z.holds(candidate) {
+			return jsonNumber(candidate), nil
+		}
+	}
+	if z.step == nil && z.low != nil && z.high != nil {
+		return jsonNumber(between(z.low, z.high, int64(variant))), nil
+	}
+	return nil, fmt.Errorf("%s: no number found", orRoot(locationPath(parts[0].Location)))
+}
+
+// multiple returns the smallest multiple of step that is not below n, and then times steps further; nil for nil.
+func multiple(n, step *big.Rat, times int64) *big.Rat {
+	if n == nil {
+		return nil
+	}
+	count := new(big.Rat).Quo(n, step)
+	floor := new(big.Int).Div(count.Num(), count.Denom()) // Euclidean: rounds down, the denominator being positive
+	if !count.IsInt() {
+		floor.Add(floor, big.NewInt(1))
+	}
+	floor.Add(floor, big.NewInt(times))
+	return new(big.Rat).Mul(step, new(big.Rat).SetInt(floor))
+}
+
+// between returns a number strictly between two others.
+func between(low, high *big.Rat, variant int64) *big.Rat {
+	part := big.NewRat(1, variant%100+2)
+	gap := new(big.Rat).Sub(high, low)
+	return new(big.Rat).Add(low, gap.Mul(gap, part))
+}
+
+// jsonNumber returns a number as int64 or float64, or as json.Number if it is an integer too large for these.
+func jsonNumber(n *big.Rat) any {
+	switch {
+	case n.IsInt() && n.Num().IsInt64():
+		return n.Num().Int64()
+	case n.IsInt():
+		return json.Number(n.Num().String())
+	}
+	f, _ := n.Float64()
+	return f
+}

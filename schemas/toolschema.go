@@ -1,0 +1,269 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Schema is a JSON Schema that a server published (inputSchema or outputSchema of a tool), compiled.
+// It may be used by several goroutines; they validate one after the other.
+type Schema struct {
+	root      *jsonschema.Schema
+	dialect   string
+	unchecked []string
+	enumCost  int // of comparing one value with the longest enum
+
+	mu    sync.Mutex // guards meter
+	meter *meter
+}
+
+// UnknownDialectError says that $schema names no dialect that mcpcheck knows.
+type UnknownDialectError struct{ Dialect string }
+
+func (e *UnknownDialectError) Error() string {
+	return fmt.Sprintf("/$schema: unknown dialect %q", cut(e.Dialect, 120))
+}
+
+// InvalidSchemaError says where a schema breaks the metaschema of its dialect, and how.
+type InvalidSchemaError struct {
+	Path string // JSON pointer to the bad value in the schema: "/properties/a/type"
+	Rule string // `want one of "array", "boolean", …, got "any"`
+}
+
+func (e *InvalidSchemaError) Error() string { return orRoot(e.Path) + ": " + e.Rule }
+
+// DanglingRefError names a reference into the schema itself that leads nowhere.
+type DanglingRefError struct {
+	Path string // JSON pointer to the keyword: "/properties/a/$ref"
+	Ref  string
+}
+
+func (e *DanglingRefError) Error() string {
+	return fmt.Sprintf("%s: %q does not resolve", e.Path, cut(e.Ref, 120))
+}
+
+// ExternalRefError names a reference that leaves the schema. It is never followed.
+type ExternalRefError struct {
+	Path string // JSON pointer to the keyword: "/properties/a/$ref"
+	Ref  string
+}
+
+func (e *ExternalRefError) Error() string {
+	return fmt.Sprintf("%s: %q is outside the schema, and is not fetched", e.Path, cut(e.Ref, 120))
+}
+
+// LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is no verdict: neither
+// the schema nor the value has been found wrong.
+type LimitError struct{ What string }
+
+func (e *LimitError) Error() string { return "beyond what mcpcheck checks: " + e.What }
+
+// defaultDialectSince is the first revision that fixes a dialect for schemas without $schema
+// (basic/index#schema-dialect); revision names sort as dates.
+const defaultDialectSince = "2025-11-25"
+
+// Compile compiles a schema that a server published in a session of the given revision. doc is JSON as encoding/json
+// decodes it, with or without UseNumber. The dialect is the one that $schema names; without $schema it is 2020-12, and
+// in revisions that name no default dialect also draft-07 if the schema is no valid 2020-12.
+//
+// The error is an *UnknownDialectError, *InvalidSchemaError, *DanglingRefError, *ExternalRefError or *LimitError; an
+// invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or
+// from files. A pattern that Go cannot compile is no error: JSON Schema only says that it SHOULD be an ECMA-262
+// regular expression, and ECMA-262 has more than Go. See Unchecked.
+func Compile(doc any, revision string) (*Schema, error) {
+	if err := measureSchema(doc); err != nil {
+		return nil, err
+	}
+	if name := DialectOf(doc); name != "" {
+		draft := drafts[name]
+		if draft == nil {
+			return nil, &UnknownDialectError{name}
+		}
+		return compileAs(doc, draft)
+	}
+	s, err := compileAs(doc, jsonschema.Draft2020)
+	if err != nil && revision < defaultDialectSince {
+		return compileAs(doc, jsonschema.Draft7)
+	}
+	return s, err
+}
+
+// drafts are the known dialects by the name that DialectOf gives them. The library compiles their metaschemas once
+// and shares them.
+var drafts = map[string]*jsonschema.Draft{
+	jsonschema.Draft4.String():    jsonschema.Draft4,
+	jsonschema.Draft6.String():    jsonschema.Draft6,
+	jsonschema.Draft7.String():    jsonschema.Draft7,
+	jsonschema.Draft2019.String(): jsonschema.Draft2019,
+	jsonschema.Draft2020.String(): jsonschema.Draft2020,
+}
+
+// DialectOf returns the dialect that a schema names in $schema: a known one as its metaschema's canonical URL
+// ("https://json-schema.org/draft/2020-12/schema", "http://json-schema.org/draft-07/schema"), whatever the scheme and
+// with or without a trailing #, any other as it stands, and "" if there is none.
+func DialectOf(doc any) string {
+	object, _ := doc.(map[string]any)
+	named, _ := object["$schema"].(string)
+	bare := withoutScheme(strings.TrimSuffix(named, "#"))
+	if bare == "json-schema.org/schema" {
+		return jsonschema.Draft2020.String()
+	}
+	for name := range drafts {
+		if withoutScheme(name) == bare {
+			return name
+		}
+	}
+	return named
+}
+
+func withoutScheme(u string) string {
+	if rest, ok := strings.CutPrefix(u, "http://"); ok {
+		return rest
+	}
+	return strings.TrimPrefix(u, "https://")
+}
+
+// Dialect returns the dialect that the schema was compiled in, named as by DialectOf.
+func (s *Schema) Dialect() string { return s.dialect }
+
+// Unchecked lists what Validate does not check, one line each with its place in the schema: "/properties/q/pattern:
+// (?=x)y". A value that is refused by a schema with unchecked patterns below not, oneOf or if may be right.
+func (s *Schema) Unchecked() []string { return s.unchecked }
+
+// schemaURL is where a published schema is said to live: the base of its relative references.
+const schemaURL = "mcpcheck://tool/schema"
+
+// noLoader refuses to load anything: references out of a schema are not followed.
+type noLoader struct{}
+
+func (noLoader) Load(string) (any, error) { return nil, errors.New("not fetched") }
+
+// moreFormats are formats that Valid makes strings for and the library does not know.
+var moreFormats = []string{"url", "idn-email", "idn-hostname"}
+
+func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			s, err = nil, &LimitError{fmt.Sprint(r)}
+		}
+	}()
+	s = &Schema{dialect: draft.String(), meter: &meter{}}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(draft)
+	c.UseLoader(noLoader{})
+	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) { return newPattern(source, s.meter), nil })
+	c.AssertFormat() // only so that the names of formats are kept for Valid; prepare takes the assertion out
+	for _, name := range moreFormats {
+		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
+	}
+	if err := c.AddResource(schemaURL, doc); err != nil {
+		return nil, err
+	}
+	root, err := c.Compile(schemaURL)
+	if err != nil {
+		return nil, compileError(err, doc)
+	}
+	s.root = root
+	return s, s.prepare()
+}
+
+// compileError turns the library's error into one of ours.
+func compileError(err error, doc any) error {
+	if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) {
+		return invalidSchema(bad)
+	}
+	if bad := (*jsonschema.UnsupportedVocabularyError)(nil); errors.As(err, &bad) {
+		return &UnknownDialectError{bad.Vocabulary}
+	}
+	for _, r := range Refs(doc) {
+		switch {
+		case r.Resolves:
+		case r.External:
+			return &ExternalRefError{r.Path, r.Target}
+		default:
+			return &DanglingRefError{r.Path, r.Target}
+		}
+	}
+	if bad := (*jsonschema.LoadURLError)(nil); errors.As(err, &bad) { // $schema of an embedded schema
+		return &UnknownDialectError{bad.URL}
+	}
+	return &InvalidSchemaError{"", strings.ReplaceAll(err.Error(), schemaURL, "")}
+}
+
+func invalidSchema(bad *jsonschema.SchemaValidationError) error {
+	invalid := (*jsonschema.ValidationError)(nil)
+	if !errors.As(bad.Err, &invalid) {
+		return &InvalidSchemaError{locationPath(bad.URL), bad.Err.Error()}
+	}
+	first := breachesOf(invalid)[0]
+	return &InvalidSchemaError{locationPath(bad.URL) + pointerOf(first.path), first.text}
+}
+
+// locationPath returns the JSON pointer in a URL's fragment.
+func locationPath(location string) string {
+	_, fragment, _ := strings.Cut(location, "#")
+	path, err := url.PathUnescape(fragment)
+	if err != nil {
+		return fragment
+	}
+	return path
+}
+
+// Validate tells whether v satisfies the schema. v is JSON as encoding/json decodes it, with or without UseNumber.
+// The error is one line, such as "/sum: want number, got string", with at most three findings separated by "; ". It
+// is a *LimitError if v or the work is too large, or the schema refers in a circle: then there is no verdict. format
+// is an annotation, as JSON Schema 2020-12 Validation section 7.2.1 has it, in all dialects.
+func (s *Schema) Validate(v any) error {
+	invalid, err := s.check(s.root, v)
+	if err != nil {
+		return err
+	}
+	if invalid == nil {
+		return nil
+	}
+	return describe(breachesOf(invalid))
+}
+
+// check validates v against a part of the schema. The error tells that this could not be done.
+func (s *Schema) check(part *jsonschema.Schema, v any) (invalid *jsonschema.ValidationError, err error) {
+	if err := measureValue(v, s.enumCost); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() {
+		if r := recover(); r != nil {
+			err = &LimitError{fmt.Sprint(r)}
+		}
+	}()
+	s.meter.left = maxSteps / (1 + s.enumCost/100)
+	errors.As(part.Validate(v), &invalid)
+	return invalid, nil
+}
+
+// maxFindings is how many findings one error of Validate has.
+const maxFindings = 3
+
+func describe(found []breach) error {
+	var texts []string
+	for _, b := range found {
+		texts = append(texts, orRoot(pointerOf(b.path))+": "+b.text)
+	}
+	slices.Sort(texts)
+	texts = slices.Compact(texts)
+	return errors.New(strings.Join(texts[:min(len(texts), maxFindings)], "; "))
+}
+
+// orRoot names the whole document "/", which reads better than the empty JSON pointer.
+func orRoot(path string) string {
+	if path == "" {
+		return "/"
+	}
+	return path
+}

@@ -1,0 +1,196 @@
+package schemas
+
+import (
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Ref is a reference in a schema.
+type Ref struct {
+	Path     string // JSON pointer to the keyword: "/properties/a/$ref"
+	Target   string // its text: "#/$defs/a"
+	External bool   // it leaves the document
+	Resolves bool   // it leads to a schema in the document, or (External) to the metaschema of a known dialect
+}
+
+// Refs lists every $ref, $dynamicRef and $recursiveRef in a schema, sorted by path, and resolves them without reading
+// anything: JSON pointers, $id (id in draft-04), $anchor and $dynamicAnchor (JSON Schema 2020-12 Core sections 8.2 and
+// 8.3). Only schemas are searched, not values such as those in default or enum, nor unknown keywords, unless a
+// reference leads there. It returns nil for a document beyond the limits of Compile.
+func Refs(doc any) []Ref {
+	if measureSchema(doc) != nil {
+		return nil
+	}
+	dialect := DialectOf(doc)
+	x := refIndex{
+		draft04:  drafts[dialect] == jsonschema.Draft4,
+		siblings: siblingsCount(dialect),
+		named:    map[string]target{},
+		seen:     map[string]bool{},
+	}
+	base, _ := url.Parse(schemaURL)
+	x.named[schemaURL] = target{doc, ""}
+	x.schema(target{doc, ""}, base)
+	for i := 0; i < len(x.refs); i++ { // grows as references lead to new places
+		x.resolve(&x.refs[i].Ref, x.refs[i].base)
+	}
+	var refs []Ref
+	for _, r := range x.refs {
+		refs = append(refs, r.Ref)
+	}
+	slices.SortFunc(refs, func(a, b Ref) int { return strings.Compare(a.Path, b.Path) })
+	return refs
+}
+
+// siblingsCount tells whether keywords beside a $ref count in a dialect: since 2019-09 they do.
+func siblingsCount(dialect string) bool {
+	switch drafts[dialect] {
+	case jsonschema.Draft4, jsonschema.Draft6, jsonschema.Draft7:
+		return false
+	}
+	return true
+}
+
+// refIndex collects the references of a document, and what they can lead to.
+type refIndex struct {
+	draft04  bool
+	siblings bool
+	named    map[string]target // by absolute URL: resources, and anchors with #
+	seen     map[string]bool   // JSON pointers to schemas
+	refs     []basedRef
+}
+
+type basedRef struct {
+	Ref
+	base *url.URL
+}
+
+// target is a value in the document with its JSON pointer.
+type target struct {
+	value any
+	path  string
+}
+
+// schema notes the references and names in a schema and all schemas below it.
+func (x *refIndex) schema(t target, base *url.URL) {
+	object, ok := t.value.(map[string]any)
+	if !ok || x.seen[t.path] {
+		return
+	}
+	x.seen[t.path] = true
+	base = x.name(object, t, base)
+	for _, keyword := range slices.Sorted(maps.Keys(object)) {
+		value, path := object[keyword], t.path+"/"+escapeToken(keyword)
+		switch keyword {
+		case "$ref", "$dynamicRef", "$recursiveRef":
+			if text, ok := value.(string); ok {
+				x.refs = append(x.refs, basedRef{Ref{Path: path, Target: text}, base})
+			}
+		case "not", "if", "then", "else", "additionalItems", "additionalProperties", "unevaluatedItems",
+			"unevaluatedProperties", "contains", "propertyNames", "contentSchema":
+			x.schema(target{value, path}, base)
+		case "items", "allOf", "anyOf", "oneOf", "prefixItems":
+			x.schema(target{value, path}, base)
+			list, _ := value.([]any)
+			for i, item := range list {
+				x.schema(target{item, path + "/" + strconv.Itoa(i)}, base)
+			}
+		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
+			members, _ := value.(map[string]any)
+			for _, name := range slices.Sorted(maps.Keys(members)) {
+				x.schema(target{members[name], path + "/" + escapeToken(name)}, base)
+			}
+		}
+	}
+}
+
+// name notes the names that a schema gives itself, and returns the base URL inside it.
+func (x *refIndex) name(object map[string]any, t target, base *url.URL) *url.URL {
+	idKeyword := "$id"
+	if x.draft04 {
+		idKeyword = "id"
+	}
+	id, _ := object[idKeyword].(string)
+	if _, isRef := object["$ref"]; isRef && !x.siblings {
+		id = ""
+	}
+	resource, fragment, _ := strings.Cut(id, "#")
+	if u, err := base.Parse(resource); err == nil && resource != "" {
+		base = u
+		x.named[base.String()] = t
+	}
+	if fragment != "" { // an anchor, before 2019-09
+		x.named[base.String()+"#"+fragment] = t
+	}
+	for _, keyword := range []string{"$anchor", "$dynamicAnchor"} {
+		if anchor, ok := object[keyword].(string); ok {
+			x.named[base.String()+"#"+anchor] = t
+		}
+	}
+	return base
+}
+
+// resolve finds out where a reference leads, and collects what is there.
+func (x *refIndex) resolve(r *Ref, base *url.URL) {
+	resource, fragment, _ := strings.Cut(r.Target, "#")
+	u, err := base.Parse(resource)
+	if err != nil {
+		return
+	}
+	if resource == "" {
+		u = base
+	}
+	root, ok := x.named[u.String()]
+	if !ok {
+		r.External = true
+		r.Resolves = drafts[DialectOf(map[string]any{"$schema": u.String()})] != nil && fragment == ""
+		return
+	}
+	fragment, err = url.PathUnescape(fragment)
+	if err != nil {
+		return
+	}
+	to, ok := root, true
+	if strings.HasPrefix(fragment, "/") {
+		to, ok = lookUp(root, fragment)
+	} else if fragment != "" {
+		to, ok = x.named[u.String()+"#"+fragment]
+	}
+	if !ok {
+		return
+	}
+	switch to.value.(type) {
+	case map[string]any, bool:
+		r.Resolves = true
+		x.schema(to, u)
+	}
+}
+
+// lookUp follows a JSON pointer.
+func lookUp(t target, pointer string) (target, bool) {
+	for _, token := range strings.Split(pointer, "/")[1:] {
+		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
+		switch value := t.value.(type) {
+		case map[string]any:
+			member, ok := value[token]
+			if !ok {
+				return t, false
+			}
+			t = target{member, t.path + "/" + escapeToken(token)}
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(value) {
+				return t, false
+			}
+			t = target{value[i], t.path + "/" + token}
+		default:
+			return t, false
+		}
+	}
+	return t, true
+}

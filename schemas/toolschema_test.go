@@ -1,0 +1,410 @@
+package schemas
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func mustCompile(t testing.TB, text string) *Schema {
+	t.Helper()
+	s, err := Compile(decode(t, text), "2025-11-25")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, cut(text, 500))
+	}
+	return s
+}
+
+func TestCompileErrors(t *testing.T) {
+	tests := []struct{ schema, revision, want string }{
+		{`{"type":"object"}`, "2025-11-25", ""},
+		{`{}`, "2024-11-05", ""},
+		{`true`, "2026-07-28", ""},
+		{`null`, "2025-11-25", `*schemas.InvalidSchemaError /: want boolean or object, got null`},
+		{`"object"`, "2025-11-25", `*schemas.InvalidSchemaError /: want boolean or object, got string`},
+		{`[]`, "2024-11-05", `*schemas.InvalidSchemaError /: want boolean or object, got array`},
+		{`{"properties":{"a":{"type":"any"}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+		{`{"properties":{"a":{"required":true}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a/required: want array, got boolean`},
+		{`{"properties":{"a":{"minimum":"1"}}}`, "2024-11-05",
+			`*schemas.InvalidSchemaError /properties/a/minimum: want number, got string`},
+		{`{"properties":{"a":{"minLength":-1}}}`, "2025-06-18",
+			`*schemas.InvalidSchemaError /properties/a/minLength: want at least 0, got -1`},
+		{`{"properties":{"a":null}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a: want boolean or object, got null`},
+		{`{"properties":[]}`, "2025-11-25", `*schemas.InvalidSchemaError /properties: want object, got array`},
+		{`{"required":["a","a"]}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /required: want unique items, but 0 and 1 are equal`},
+		{`{"$schema":5}`, "2025-11-25", `*schemas.InvalidSchemaError /$schema: want string, got number`},
+		{`{"type":"object","anyOf":[]}`, "2025-11-25", `*schemas.InvalidSchemaError /anyOf: want at least 1 items, got 0`},
+
+		// A tuple in items: draft-07, not 2020-12.
+		{`{"properties":{"a":{"items":[{}]}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a/items: want boolean or object, got array`},
+		{`{"properties":{"a":{"items":[{}]}}}`, "2025-06-18", ``},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":[{}]}}}`, "2025-11-25", ``},
+		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`, "2024-11-05",
+			`*schemas.InvalidSchemaError /items: want boolean or object, got array`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema","properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, "2025-11-25", ``},
+		{`{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a/exclusiveMinimum: want number, got boolean`},
+
+		{`{"$schema":"https://spec.openapis.org/oas/3.1/dialect/base"}`, "2025-11-25",
+			`*schemas.UnknownDialectError /$schema: unknown dialect "https://spec.openapis.org/oas/3.1/dialect/base"`},
+		{`{"$schema":"http://json-schema.org/draft-03/schema#"}`, "2024-11-05",
+			`*schemas.UnknownDialectError /$schema: unknown dialect "http://json-schema.org/draft-03/schema#"`},
+
+		{`{"properties":{"a":{"$ref":"#/$defs/A"}}}`, "2025-11-25",
+			`*schemas.DanglingRefError /properties/a/$ref: "#/$defs/A" does not resolve`},
+		{`{"properties":{"a":{"$ref":"#A"}}}`, "2024-11-05",
+			`*schemas.DanglingRefError /properties/a/$ref: "#A" does not resolve`},
+		{`{"properties":{"a":{"$ref":"#/properties/a/title","title":"x"}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a/title: want boolean or object, got string`},
+		{`{"properties":{"a":{"$ref":"https://example.com/a.json"}}}`, "2025-11-25",
+			`*schemas.ExternalRefError /properties/a/$ref: "https://example.com/a.json" is outside the schema, and is not fetched`},
+		{`{"properties":{"a":{"$ref":"file:///etc/hostname"}}}`, "2025-11-25",
+			`*schemas.ExternalRefError /properties/a/$ref: "file:///etc/hostname" is outside the schema, and is not fetched`},
+		{`{"properties":{"a":{"$ref":"common.json#/a"}}}`, "2025-11-25",
+			`*schemas.ExternalRefError /properties/a/$ref: "common.json#/a" is outside the schema, and is not fetched`},
+		{`{"properties":{"a":{"$ref":"#/nope","type":"any"}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /properties/a/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+		{`{"$ref":"#/components/A","components":{"A":{"type":"any"}}}`, "2025-11-25",
+			`*schemas.InvalidSchemaError /components/A/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+		{`{"$ref":"#/components/A","components":{"A":{"type":"object"}}}`, "2025-11-25", ``},
+		{`{"properties":{"schema":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`, "2025-11-25", ``},
+		{`{"properties":{"schema":{"$ref":"https://json-schema.org/draft/2020-12/schema"}}}`, "2025-11-25", ``},
+
+		{`{"$ref":"#"}`, "2025-11-25",
+			`*schemas.LimitError beyond what mcpcheck checks: schemas that refer to each other in a circle, or very long chain, at /`},
+		{`{"properties":{"$ref":{"type":"string"},"$id":{"type":"string"}}}`, "2025-11-25", ``},
+		{`{"default":{"$ref":"#/nope"},"x-more":{"$ref":"#/nope"}}`, "2025-11-25", ``},
+		{`{"$id":"my tool","type":"object"}`, "2025-11-25", ``},
+		{`{"properties":{"a":{"pattern":"(?=x)y"},"b":{"pattern":"("}}}`, "2025-11-25", ``},
+		{`{"properties":{"a":{"maxLength":18446744073709551615}}}`, "2025-11-25", ``},
+	}
+	for _, test := range tests {
+		got := ""
+		if _, err := Compile(decode(t, test.schema), test.revision); err != nil {
+			got = fmt.Sprintf("%T %v", err, err)
+		}
+		if got != test.want {
+			t.Errorf("%s\n got %s\nwant %s", test.schema, got, test.want)
+		}
+	}
+}
+
+func TestDialectOf(t *testing.T) {
+	for named, want := range map[string]string{
+		"":                               "",
+		"http://json-schema.org/schema#": "https://json-schema.org/draft/2020-12/schema",
+		"http://json-schema.org/draft-07/schema#":       "http://json-schema.org/draft-07/schema",
+		"https://json-schema.org/draft-07/schema":       "http://json-schema.org/draft-07/schema",
+		"http://json-schema.org/draft/2020-12/schema#":  "https://json-schema.org/draft/2020-12/schema",
+		"https://json-schema.org/draft/2019-09/schema#": "https://json-schema.org/draft/2019-09/schema",
+		"http://example.com/mine":                       "http://example.com/mine",
+	} {
+		if got := DialectOf(map[string]any{"$schema": named}); got != want {
+			t.Errorf("%q: got %q, want %q", named, got, want)
+		}
+	}
+	if got := DialectOf(true); got != "" {
+		t.Errorf("true: got %q", got)
+	}
+}
+
+func TestValidateErrors(t *testing.T) {
+	tests := []struct{ schema, value, want string }{
+		{`{"properties":{"sum":{"type":"number"}}}`, `{"sum":"3"}`, `/sum: want number, got string`},
+		{`{"type":"object"}`, `[]`, `/: want object, got array`},
+		{`{"type":"object"}`, `null`, `/: want object, got null`},
+		{`{"required":["city","units"]}`, `{}`, `/city: missing; /units: missing`},
+		{`{"required":["a","b","c","d"]}`, `{}`, `/a: missing; /b: missing; /c: missing`},
+		{`{"additionalProperties":false}`, `{"a/b":1}`, `/a~1b: not allowed`},
+		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"a":1}`, `/a: want string or null, got number`},
+		{`{"properties":{"a":{"anyOf":[{"type":"string","maxLength":2},{"type":"null"}]}}}`, `{"a":"abc"}`,
+			`/a: want at most 2 characters, got 3`},
+		{`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, `/: fits none of the 2 schemas in oneOf`},
+		{`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":1,"b":1}`, `/: fits more than one schema in oneOf (0 and 1)`},
+		{`{"properties":{"a":{"enum":["x","y"]}}}`, `{"a":"z"}`, `/a: want one of "x", "y", got "z"`},
+		{`{"properties":{"a":{"const":1}}}`, `{"a":2}`, `/a: want 1, got 2`},
+		{`{"properties":{"a":{"type":"integer","minimum":1}}}`, `{"a":0}`, `/a: want at least 1, got 0`},
+		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1.5}`, `/a: want integer, got number`},
+		{`{"properties":{"a":{"type":"integer"}}}`, `{"a":1.0}`, ``},
+		{`{"properties":{"a":{"multipleOf":0.1}}}`, `{"a":0.3}`, ``},
+		{`{"items":{"type":"string"}}`, `["a",1]`, `/1: want string, got number`},
+		{`{"properties":{"a":{"pattern":"^x"}}}`, `{"a":"y"}`, `/a: want a match of ^x, got "y"`},
+		{`{"properties":{"a":{"pattern":"^\\u0041\\s$"}}}`, `{"a":"A\u00a0"}`, ``},
+		{`{"properties":{"a":{"pattern":"^(?!b)"}}}`, `{"a":"b"}`, ``},
+		{`{"patternProperties":{"^(?!b)":{"type":"string"}},"additionalProperties":false}`, `{"b":1}`, ``},
+		{`{"properties":{"a":{"format":"date-time"}}}`, `{"a":"tomorrow"}`, ``},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"format":"date-time"}}}`, `{"a":"tomorrow"}`, ``},
+		{`{"properties":{"a":{"maxLength":18446744073709551615}}}`, `{"a":"x"}`, ``},
+		{`{"properties":{"n":{"$ref":"#"}},"required":["v"]}`, `{"v":1,"n":{"v":1,"n":{}}}`, `/n/n/v: missing`},
+		{`{"properties":{"schema":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`, `{"schema":{"type":"any"}}`,
+			`/schema/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+		{`{"type":"number"}`, `1e999`, `beyond what mcpcheck checks: the number 1e999`},
+		{`{"type":"number"}`, `1e99999999999999999999`, `beyond what mcpcheck checks: the number 1e99999999999999999999`},
+	}
+	for _, test := range tests {
+		got := ""
+		if err := mustCompile(t, test.schema).Validate(decode(t, test.value)); err != nil {
+			got = err.Error()
+		}
+		if got != test.want {
+			t.Errorf("%s\n%s\n got %s\nwant %s", test.schema, test.value, got, test.want)
+		}
+	}
+}
+
+func TestUnchecked(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"q":{"pattern":"(?=x)y"},"r":{"pattern":"^a+$"},"s":{"pattern":"(a"}},
+		"patternProperties":{"(?<!a)b":{}}}`)
+	want := []string{"/patternProperties: (?<!a)b", "/properties/q/pattern: (?=x)y", "/properties/s/pattern: (a"}
+	if diff := cmp.Diff(want, s.Unchecked()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestRefs(t *testing.T) {
+	got := Refs(decode(t, `{
+		"$defs": {"a": {"$anchor": "here"}, "b~/c": {}, "e": {"$id": "e.json", "$defs": {"f": {"$ref": "#"}, "g": {"$ref": "#/$defs/f"}}}},
+		"properties": {
+			"1": {"$ref": "#/$defs/a"}, "2": {"$ref": "#here"}, "3": {"$ref": "#/$defs/b~0~1c"}, "4": {"$ref": "#"},
+			"5": {"$ref": "e.json#/$defs/f"}, "6": {"$ref": "#/%24defs/a"},
+			"7": {"$ref": "#/x-odd/0"}, "8": {"$ref": "#/nope"}, "9": {"$ref": "other.json"},
+			"A": {"$ref": "http://json-schema.org/draft-07/schema#"}, "B": {"$dynamicRef": "#here"}, "C": {"$ref": 5},
+			"D": {"default": {"$ref": "#/nope"}}, "$ref": {"type": "string"}
+		},
+		"x-odd": [{"$ref": "#/x-odd/1"}]
+	}`))
+	want := []Ref{
+		{"/$defs/e/$defs/f/$ref", "#", false, true},
+		{"/$defs/e/$defs/g/$ref", "#/$defs/f", false, true},
+		{"/properties/1/$ref", "#/$defs/a", false, true},
+		{"/properties/2/$ref", "#here", false, true},
+		{"/properties/3/$ref", "#/$defs/b~0~1c", false, true},
+		{"/properties/4/$ref", "#", false, true},
+		{"/properties/5/$ref", "e.json#/$defs/f", false, true},
+		{"/properties/6/$ref", "#/%24defs/a", false, true},
+		{"/properties/7/$ref", "#/x-odd/0", false, true},
+		{"/properties/8/$ref", "#/nope", false, false},
+		{"/properties/9/$ref", "other.json", true, false},
+		{"/properties/A/$ref", "http://json-schema.org/draft-07/schema#", true, true},
+		{"/properties/B/$dynamicRef", "#here", false, true},
+		{"/x-odd/0/$ref", "#/x-odd/1", false, false},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// hostileSchemas must neither crash nor hang, nor fill the memory; what comes out does not matter.
+func hostileSchemas() map[string]string {
+	repeat := strings.Repeat
+	chain := `{"$defs":{`
+	for i := range 40 {
+		chain += fmt.Sprintf(`"d%d":{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]},`, i, i+1, i+1)
+	}
+	var wide, refs, deep strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&wide, `"p%d":{"type":"string"},`, i)
+		fmt.Fprintf(&refs, `"p%d":{"$ref":"#/x/p%d"},`, i, i)
+	}
+	for i := range 3000 {
+		fmt.Fprintf(&deep, `"d%d":{"$ref":"#/$defs/d%d"},`, i, i+1)
+	}
+	return map[string]string{
+		"deep":            repeat(`{"properties":{"a":`, 2000) + `{}` + repeat(`}}`, 2000),
+		"deep, not too":   repeat(`{"properties":{"a":`, 100) + `{}` + repeat(`}}`, 100),
+		"deep required":   repeat(`{"required":["a"],"properties":{"a":`, 60) + `{}` + repeat(`}}`, 60),
+		"exponential":     chain + `"d40":{}},"$ref":"#/$defs/d0"}`,
+		"exponential not": chain + `"d40":{"type":"string"}},"not":{"$ref":"#/$defs/d0"}}`,
+		"doubling tree": `{"anyOf":[{"properties":{"n":{"$ref":"#"}},"required":["x"]},{"properties":{"n":{"$ref":"#"}},"required":["x"]},
+			{"properties":{"n":{"$ref":"#"}},"required":["x"]}]}`,
+		"long chain":    `{"$defs":{` + deep.String() + `"d3000":{}},"$ref":"#/$defs/d0"}`,
+		"circle":        `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
+		"endless":       `{"required":["a"],"properties":{"a":{"$ref":"#"}}}`,
+		"endless items": `{"$defs":{"a":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/a"}}},"required":["a"],"properties":{"a":{"$ref":"#/$defs/a"}}}`,
+		"wide":          `{"properties":{` + wide.String() + `"z":true}}`,
+		"many refs":     `{"x":{` + wide.String() + `"z":true},"properties":{` + refs.String() + `"z":true}}`,
+		"giant enum":    `{"properties":{"a":{"enum":[` + repeat(`1,`, 19000) + `2]}},"required":["a"]}`,
+		"giant enum 2":  `{"properties":{"a":{"enum":[` + repeat(`1,`, 100000) + `2]}}}`,
+		"huge regexp":   `{"properties":{"a":{"pattern":"` + repeat(`(x{0,100}){9}`, 300) + `"}},"required":["a"]}`,
+		"long regexp":   `{"properties":{"a":{"pattern":"` + repeat(`x`, 100000) + `"}},"required":["a"]}`,
+		"deep regexp":   `{"properties":{"a":{"pattern":"` + repeat(`(`, 900) + repeat(`)`, 900) + `"}},"required":["a"]}`,
+		"huge numbers": `{"properties":{"a":{"minimum":1e400,"multipleOf":1e-400},"b":{"minLength":1e300},"c":{"minItems":99999999999}},
+			"required":["a","b","c"]}`,
+		"huger number":   `{"properties":{"a":{"minimum":1e1000000000}}}`,
+		"many required":  `{"minProperties":1000000000}`,
+		"impossible":     `{"required":["a"],"properties":{"a":{"allOf":[{"type":"string"},{"type":"integer"}]}}}`,
+		"impossible all": `{"required":["a","b","c","d","e","f"],"additionalProperties":{"oneOf":[{"type":"string"},{"type":"string"},{"not":{}}]}}`,
+		"nul":            `{"properties":{"\u0000":{"pattern":"\u0000","const":"\u0000"}},"required":["\u0000"]}`,
+		"false":          `{"properties":{"a":false},"required":["a"]}`,
+		"odd ids":        `{"$id":"http://[::1","properties":{"a":{"$id":"%zz"},"b":{"$id":"#x"},"c":{"$id":"#x"}}}`,
+		"same ids":       `{"properties":{"a":{"$id":"x"},"b":{"$id":"x"}}}`,
+		"odd refs":       `{"properties":{"a":{"$ref":"%zz"},"b":{"$ref":"#%zz"},"c":{"$ref":"http://[::1"},"d":{"$ref":"#/~2"}}}`,
+		"odd anchor":     `{"$anchor":"a","properties":{"a":{"$anchor":"a"}}}`,
+		"dynamic": `{"$id":"a","$dynamicAnchor":"n","properties":{"x":{"$dynamicRef":"#n"},"y":{"$id":"b","$dynamicAnchor":"n",
+			"properties":{"z":{"$dynamicRef":"a#n"}}}}}`,
+		"recursive":    `{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#"}}}`,
+		"self schema":  `{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://json-schema.org/draft/2020-12/schema","type":"object"}`,
+		"nested draft": `{"properties":{"a":{"$id":"x","$schema":"http://example.com/x"}}}`,
+		"vocabulary":   `{"$vocabulary":{"http://example.com/v":true}}`,
+	}
+}
+
+func TestHostileSchemas(t *testing.T) {
+	deepValue := any(map[string]any{})
+	for range 60 {
+		deepValue = map[string]any{"n": deepValue, "a": []any{deepValue}}
+		if len(fmt.Sprint(deepValue)) > 50_000 {
+			break
+		}
+	}
+	chain := any(map[string]any{})
+	for range 200 {
+		chain = map[string]any{"n": chain}
+	}
+	long := make([]any, 20_000)
+	values := []any{deepValue, chain, map[string]any{"a": long, "n": strings.Repeat("x", 1<<20)}, long, strings.Repeat("x", 1<<20), nil}
+	for name, text := range hostileSchemas() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := time.Now()
+			doc := decode(t, text)
+			for _, revision := range []string{"2024-11-05", "2025-11-25"} {
+				s, err := Compile(doc, revision)
+				Refs(doc)
+				if err != nil {
+					continue
+				}
+				for _, v := range values {
+					_ = s.Validate(v)
+				}
+				valid, err := Valid(s, 1)
+				if err == nil {
+					checkCounterexamples(t, s, valid)
+				}
+			}
+			if took := time.Since(start); took > 8*time.Second {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}
+
+func TestValidateForeignValues(t *testing.T) {
+	s := mustCompile(t, `{"properties":{"a":{"type":"string"}}}`)
+	for _, v := range []any{struct{}{}, map[string]any{"a": []string{"x"}}, map[string]any{"a": func() {}}, make(chan int)} {
+		if s.Validate(v) == nil {
+			t.Errorf("%T was accepted", v)
+		}
+	}
+	if err := s.Validate(map[string]any{"a": "x", "b": 1.5, "c": int64(1), "d": json.Number("1")}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestValidateConcurrently(t *testing.T) {
+	s := mustCompile(t, ordinary)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			for range 50 {
+				valid, err := Valid(s, int64(i))
+				if err != nil || s.Validate(valid) != nil {
+					t.Error(err)
+				}
+				Counterexamples(s, valid, int64(i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// ordinary is like most schemas of tools.
+const ordinary = `{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","additionalProperties":false,
+	"properties":{
+		"path":{"type":"string","description":"Where to look"},
+		"pattern":{"type":"string","minLength":1},
+		"limit":{"type":"integer","minimum":1,"maximum":100,"default":10},
+		"sort":{"type":"string","enum":["asc","desc"],"default":"asc"},
+		"tags":{"type":"array","items":{"type":"string"},"maxItems":10}},
+	"required":["path","pattern"]}`
+
+func TestTenThousandTools(t *testing.T) {
+	doc := decode(t, ordinary)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	kept := make([]*Schema, 10_000)
+	start := time.Now()
+	for i := range kept {
+		s, err := Compile(doc, "2025-11-25")
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept[i] = s
+	}
+	took := time.Since(start)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := (after.HeapAlloc - before.HeapAlloc) / uint64(len(kept))
+	t.Logf("%v, %d bytes kept for each", took, each)
+	if each > 16<<10 {
+		t.Errorf("%d bytes kept for each schema", each)
+	}
+	runtime.KeepAlive(kept)
+}
+
+func BenchmarkCompile(b *testing.B) {
+	doc := decode(b, ordinary)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Compile(doc, "2025-11-25"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkValidate(b *testing.B) {
+	s := mustCompile(b, ordinary)
+	v := decode(b, `{"path":"a","pattern":"b","limit":5,"tags":["x","y"]}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Validate(v); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add(ordinary, `{}`)
+	f.Add(`{"anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"pattern":"[a-z]{2}\\s"}}}`, `{"a":1}`)
+	f.Fuzz(func(t *testing.T, schema, value string) {
+		var doc, v any
+		if json.Unmarshal([]byte(schema), &doc) != nil || json.Unmarshal([]byte(value), &v) != nil {
+			return
+		}
+		for _, revision := range []string{"2024-11-05", "2025-11-25"} {
+			s, err := Compile(doc, revision)
+			if err != nil {
+				if strings.Contains(err.Error(), "\n") {
+					t.Errorf("more than one line: %v", err)
+				}
+				continue
+			}
+			_ = s.Validate(v)
+			if valid, err := Valid(s, 3); err == nil {
+				checkCounterexamples(t, s, valid)
+			}
+		}
+	})
+}

@@ -1,0 +1,68 @@
+package driver
+
+import (
+	"fmt"
+)
+
+// ClientInfo is how the harness names itself to servers.
+var ClientInfo = M{"name": "mcpcheck", "version": "1"}
+
+// Hello is the params of an initialize request that declares no capability.
+func Hello(revision string) M {
+	return M{"protocolVersion": revision, "capabilities": M{}, "clientInfo": ClientInfo}
+}
+
+// Initialize sends initialize and waits for its answer as long as a server may
+// take to start. When it is a result, the session takes revision and
+// capabilities from it.
+func (s *Session) Initialize(hello M) Reply {
+	s.Hello = hello
+	r := s.AwaitFor(s.Request("initialize", hello), s.target.Limits.Start)
+	s.Welcome = r.Result()
+	s.Revision, _ = s.Welcome["protocolVersion"].(string)
+	s.Capabilities, _ = s.Welcome["capabilities"].(M)
+	if s.Capabilities == nil {
+		s.Capabilities = M{}
+	}
+	return r
+}
+
+// Initialized sends the notification that ends the handshake.
+func (s *Session) Initialized() { s.Notify("notifications/initialized", nil) }
+
+// Establish completes the handshake of a session that was just started, asking
+// for a revision. It fails when the server does not grant that revision.
+func (s *Session) Establish(hello M) error {
+	r := s.Initialize(hello)
+	switch {
+	case r.Err != nil:
+		return r.Err
+	case r.Result() == nil:
+		return fmt.Errorf("initialize was not answered with a result: %s", Brief(r.Frame.Raw))
+	}
+	if want, _ := hello["protocolVersion"].(string); s.Revision != want {
+		return fmt.Errorf("the server granted revision %q when asked for %q", s.Revision, want)
+	}
+	s.Confirm()
+	return nil
+}
+
+// Confirm ends the handshake after Initialize has brought a good result.
+func (s *Session) Confirm() {
+	s.Initialized()
+	client, _ := s.Hello["capabilities"].(M)
+	s.ordinary = len(client) == 0
+}
+
+// Brief shortens a text of the wire for a message.
+func Brief(raw []byte) string {
+	const most = 160
+	if len(raw) <= most {
+		return string(raw)
+	}
+	return string(raw[:most-40]) + "…" + string(raw[len(raw)-30:])
+}
+
+// Ordinary reports whether the session is one like any other: its handshake was
+// completed with no client capability declared, and it is usable.
+func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }

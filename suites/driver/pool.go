@@ -1,0 +1,216 @@
+package driver
+
+import (
+	"context"
+	"sync"
+)
+
+// Pool starts the sessions of a run, lends them, and ends them behind the run.
+//
+// A process is dear (a Node server needs a quarter of a second to start), a
+// request is cheap. So sessions are lent, each to one borrower at a time; those
+// that were given hostile input are lent to such borrowers only; processes that
+// will be needed are started ahead; and nobody waits for an exit in line.
+type Pool struct {
+	ctx      context.Context
+	target   Target
+	revision string
+	fence    string
+	clean    shelf
+	hostile  shelf
+	ahead    chan *Session
+	closing  sync.WaitGroup
+
+	mu  sync.Mutex
+	all []*Session
+}
+
+// shelf holds idle sessions and knows how many more may be opened.
+type shelf struct {
+	idle  chan *Session
+	slots chan struct{}
+}
+
+func newShelf(size int) shelf {
+	return shelf{idle: make(chan *Session, size), slots: make(chan struct{}, size)}
+}
+
+// NewPool makes a pool of established sessions of a revision: at most size that
+// are lent clean and as many hostile ones. ahead processes are started in
+// advance, no more than size at a time, for Launch.
+func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead int) *Pool {
+	p := &Pool{
+		ctx: ctx, target: t, revision: revision, fence: fence,
+		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session, size),
+	}
+	p.closing.Go(func() { p.startAhead(ahead) })
+	return p
+}
+
+func (p *Pool) startAhead(n int) {
+	defer close(p.ahead)
+	for range n {
+		s, err := p.start(Options{})
+		if err != nil {
+			return // Launch will find out again, and say so
+		}
+		select {
+		case p.ahead <- s:
+		case <-p.ctx.Done():
+			p.Close(s)
+			return
+		}
+	}
+}
+
+func (p *Pool) start(o Options) (*Session, error) {
+	s, err := Start(p.ctx, p.target, o)
+	if err != nil {
+		return nil, err
+	}
+	s.Fence = p.fence
+	p.Adopt(s)
+	return s, nil
+}
+
+// Adopt makes a session that was opened elsewhere one of the pool's record.
+func (p *Pool) Adopt(s *Session) {
+	p.mu.Lock()
+	p.all = append(p.all, s)
+	p.mu.Unlock()
+}
+
+// Launch returns a session whose server was told nothing yet.
+func (p *Pool) Launch(o Options) (*Session, error) {
+	if o == (Options{}) {
+		if s, ok := <-p.ahead; ok {
+			return s, nil
+		}
+	}
+	return p.start(o)
+}
+
+// Fresh returns an established session that nobody has used.
+func (p *Pool) Fresh() (*Session, error) {
+	s, err := p.start(Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Establish(Hello(p.revision)); err != nil {
+		p.Close(s)
+		return nil, err
+	}
+	return s, nil
+}
+
+// Lend returns an established session that others may have used, of the hostile
+// ones or of the clean ones. It comes back by Return or Discard.
+func (p *Pool) Lend(hostile bool) (*Session, error) {
+	shelf := p.shelf(hostile)
+	select {
+	case s := <-shelf.idle:
+		return s, nil
+	default:
+	}
+	select {
+	case s := <-shelf.idle:
+		return s, nil
+	case shelf.slots <- struct{}{}:
+	case <-p.ctx.Done():
+		return nil, context.Cause(p.ctx)
+	}
+	s, err := p.Fresh()
+	if err != nil {
+		<-shelf.slots
+		return nil, err
+	}
+	if hostile {
+		s.Hostile()
+	}
+	return s, nil
+}
+
+func (p *Pool) shelf(hostile bool) shelf {
+	if hostile {
+		return p.hostile
+	}
+	return p.clean
+}
+
+// Return takes a lent session back for others to use.
+func (p *Pool) Return(s *Session) {
+	s.Used++
+	if !s.Usable() {
+		p.Discard(s)
+		return
+	}
+	p.shelf(s.IsHostile()).idle <- s
+}
+
+// Discard takes a lent session back and ends it.
+func (p *Pool) Discard(s *Session) {
+	<-p.shelf(s.IsHostile()).slots
+	p.Close(s)
+}
+
+// Donate gives an established session to the pool, to be lent while there is
+// room and ended otherwise.
+func (p *Pool) Donate(s *Session) {
+	select {
+	case p.clean.slots <- struct{}{}:
+		p.Return(s)
+	default:
+		p.Close(s)
+	}
+}
+
+// Take removes an idle clean session from the pool for good; nil when none is
+// idle.
+func (p *Pool) Take() *Session {
+	select {
+	case s := <-p.clean.idle:
+		<-p.clean.slots
+		return s
+	default:
+		return nil
+	}
+}
+
+// Close ends a session behind the run.
+func (p *Pool) Close(s *Session) {
+	s.CloseInput()
+	p.closing.Go(s.Close)
+}
+
+// Retire ends every session that is idle, behind the run.
+func (p *Pool) Retire() {
+	for _, shelf := range []shelf{p.clean, p.hostile} {
+		for drained := false; !drained; {
+			select {
+			case s := <-shelf.idle:
+				<-shelf.slots
+				p.Close(s)
+			default:
+				drained = true
+			}
+		}
+	}
+}
+
+// Wait ends what is left, and returns once every process has gone.
+func (p *Pool) Wait() {
+	p.Retire()
+	for s := range p.ahead { // nobody has spoken to these
+		s.Kill()
+		p.Close(s)
+	}
+	p.closing.Wait()
+}
+
+// Sessions are all sessions of the run so far, in the order in which they were
+// opened.
+func (p *Pool) Sessions() []*Session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]*Session(nil), p.all...)
+}

@@ -1,0 +1,160 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+)
+
+// process is a running server, the far end of the stdio transport.
+type process struct {
+	stdin  io.WriteCloser
+	stdout io.Reader
+	stderr io.Reader
+
+	terminate func()        // SIGTERM to the process group
+	kill      func()        // SIGKILL to the process group
+	exited    chan struct{} // closed once exit is known
+	exit      Exit
+}
+
+// Exit is how a process ended.
+type Exit struct {
+	Status int    // exit status; -1 when a signal ended it
+	Signal string // "killed", "terminated" …, empty when it exited by itself
+}
+
+func (e Exit) String() string {
+	if e.Signal != "" {
+		return "was ended by a signal (" + e.Signal + ")"
+	}
+	return fmt.Sprintf("exited with status %d", e.Status)
+}
+
+// launch starts the target. The context bounds its life: once it is done the
+// process group is killed. With muteStderr nobody reads the server's stderr.
+func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
+	switch {
+	case t.Serve != nil:
+		return launchInside(ctx, t.Serve), nil
+	case len(t.Command) == 0:
+		return nil, errors.New("no command to run")
+	}
+	return launchCommand(ctx, t, muteStderr)
+}
+
+func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, error) {
+	cmd := exec.Command(t.Command[0], t.Command[1:]...)
+	cmd.Dir = t.Dir
+	cmd.Env = append(os.Environ(), t.Env...)
+	cmd.Env = append(cmd.Env, cookie)
+	var ends []io.Closer // of the pipes, the server's ends: closed here once it has them
+	pipe := func() (r, w *os.File, err error) {
+		r, w, err = os.Pipe()
+		return r, w, err
+	}
+	inR, inW, err := pipe()
+	if err != nil {
+		return nil, err
+	}
+	outR, outW, err := pipe()
+	if err != nil {
+		return nil, errors.Join(err, inR.Close(), inW.Close())
+	}
+	ends = append(ends, inR, outW)
+	cmd.Stdin, cmd.Stdout = inR, outW
+	var stderr io.Reader
+	if !muteStderr {
+		errR, errW, err := pipe()
+		if err != nil {
+			return nil, errors.Join(err, inR.Close(), inW.Close(), outR.Close(), outW.Close())
+		}
+		ends = append(ends, errW)
+		cmd.Stderr, stderr = errW, errR
+	}
+	group := newGroup(cmd)
+	err = cmd.Start()
+	for _, end := range ends {
+		end.Close()
+	}
+	if err != nil {
+		inW.Close()
+		outR.Close()
+		return nil, err
+	}
+	p := &process{stdin: inW, stdout: outR, stderr: stderr, exited: make(chan struct{})}
+	if err := group.adopt(cmd); err != nil {
+		cmd.Process.Kill()
+		cmd.Wait()
+		return nil, err
+	}
+	p.terminate, p.kill = group.terminate, group.kill
+	stop := context.AfterFunc(ctx, group.kill)
+	go func() {
+		defer stop()
+		cmd.Wait()
+		p.exit = exitOf(cmd.ProcessState)
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// launchInside runs a server inside this process.
+func launchInside(ctx context.Context, serve Server) *process {
+	ctx, kill := context.WithCancel(ctx)
+	inR, inW := io.Pipe()
+	outR, outW := io.Pipe()
+	errR, errW := io.Pipe()
+	term := make(chan struct{}, 1)
+	p := &process{stdin: inW, stdout: outR, stderr: errR, exited: make(chan struct{}), kill: kill}
+	p.terminate = func() {
+		select {
+		case term <- struct{}{}:
+		default:
+		}
+	}
+	context.AfterFunc(ctx, func() { // a killed process reads and writes no more
+		inR.CloseWithError(io.ErrClosedPipe)
+		outW.Close()
+		errW.Close()
+	})
+	go func() {
+		defer kill()
+		status := serve(ctx, inR, outW, errW, term)
+		outW.Close()
+		errW.Close()
+		inR.CloseWithError(io.ErrClosedPipe)
+		if p.exit = (Exit{Status: status}); ctx.Err() != nil {
+			p.exit = Exit{Status: -1, Signal: "killed"}
+		}
+		close(p.exited)
+	}()
+	return p
+}
+
+// stderrKeeper keeps the first and the last bytes of stderr, and drains the rest.
+type stderrKeeper struct {
+	mu    sync.Mutex
+	limit int
+	head  []byte
+	tail  []byte
+	total int
+}
+
+func (k *stderrKeeper) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.total += len(p)
+	if room := k.limit - len(k.head); room > 0 {
+		k.head = append(k.head, p[:min(room, len(p))]...)
+	}
+	k.tail = append(k.tail, p...)
+	if excess := len(k.tail) - k.limit; excess > 0 {
+		k.tail = append(k.tail[:0], k.tail[excess:]...)
+	}
+	return len(p), nil
+}

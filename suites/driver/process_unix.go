@@ -1,0 +1,33 @@
+//go:build unix
+
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// group is the process group of a server: whatever it starts is ended with it,
+// also behind a shell or npx.
+type group struct{ pid int }
+
+func newGroup(cmd *exec.Cmd) *group {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return &group{}
+}
+
+func (g *group) adopt(cmd *exec.Cmd) error {
+	g.pid = cmd.Process.Pid
+	return nil
+}
+
+func (g *group) terminate() { syscall.Kill(-g.pid, syscall.SIGTERM) }
+func (g *group) kill()      { syscall.Kill(-g.pid, syscall.SIGKILL) }
+
+func exitOf(state *os.ProcessState) Exit {
+	if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return Exit{Status: -1, Signal: ws.Signal().String()}
+	}
+	return Exit{Status: state.ExitCode()}
+}

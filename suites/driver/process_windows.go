@@ -1,0 +1,47 @@
+package driver
+
+import (
+	"os"
+	"os/exec"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is the job object of a server: whatever it starts is ended with it.
+type group struct{ job windows.Handle }
+
+func newGroup(cmd *exec.Cmd) *group {
+	cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP}
+	return &group{}
+}
+
+func (g *group) adopt(cmd *exec.Cmd) error {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return err
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+	}
+	if _, err := windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err != nil {
+		windows.CloseHandle(job)
+		return err
+	}
+	process, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	if err != nil {
+		windows.CloseHandle(job)
+		return err
+	}
+	defer windows.CloseHandle(process)
+	g.job = job
+	return windows.AssignProcessToJobObject(job, process)
+}
+
+// terminate does nothing: Windows has no SIGTERM.
+func (g *group) terminate() {}
+
+func (g *group) kill() { windows.TerminateJobObject(g.job, 1) }
+
+func exitOf(state *os.ProcessState) Exit { return Exit{Status: state.ExitCode()} }

@@ -1,0 +1,700 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Session is one connection to the target, with a record of everything that was
+// said. One goroutine at a time drives it; any may read its record.
+//
+// A session hides the era of the protocol: once established, a request is sent
+// with Request and its answer comes with Await, whatever the transport and
+// whatever a revision wants around it.
+type Session struct {
+	Hello        M      // params of the initialize request that was sent
+	Welcome      M      // result of initialize; nil before it came
+	Revision     string // negotiated
+	Capabilities M      // the server's, never nil once established
+	Fence        string // method of the request that proves order: "ping"
+
+	target   Target
+	ctx      context.Context
+	proc     *process
+	opened   time.Time
+	out      chan []byte
+	done     chan struct{} // closed once the server said its last word
+	nextID   int
+	ordinary bool // established without client capabilities
+	Used     int  // how often it was lent and came back
+	stderr   stderrKeeper
+
+	mu        sync.Mutex
+	frames    []*Frame
+	first     int // absolute index of frames[0]; greater than 0 once old frames were dropped
+	size      int // bytes kept
+	changed   chan struct{}
+	partial   int // bytes of a line that is not complete yet
+	closed    bool
+	cause     string // why the session is over
+	eof       bool   // stdin was closed by us
+	hostile   bool
+	abandoned bool
+	quit      sync.Once
+}
+
+// Options are what a launch may ask for beyond the target.
+type Options struct {
+	MuteStderr bool // connect stderr to the null device instead of reading it
+}
+
+// Start launches the target and says nothing to it.
+func Start(ctx context.Context, t Target, o Options) (*Session, error) {
+	t.Limits = t.Limits.withDefaults()
+	proc, err := launch(ctx, t, o.MuteStderr)
+	if err != nil {
+		return nil, err
+	}
+	s := &Session{
+		Fence: "ping", target: t, ctx: ctx, proc: proc, opened: time.Now(),
+		out: make(chan []byte, 256), done: make(chan struct{}), changed: make(chan struct{}),
+		stderr: stderrKeeper{limit: t.Limits.Stderr},
+	}
+	errDone := make(chan struct{})
+	go s.drainStderr(errDone)
+	go s.write()
+	go s.read(errDone)
+	go s.outlive()
+	return s, nil
+}
+
+// outlive stops listening soon after the process has gone, though something that
+// it started may still hold its stdout.
+func (s *Session) outlive() {
+	<-s.proc.exited
+	timer := time.NewTimer(500 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+		s.event("a process that the server started still holds its stdout")
+		s.proc.kill()
+		closeReader(s.proc.stdout)
+	}
+}
+
+func (s *Session) drainStderr(done chan<- struct{}) {
+	defer close(done)
+	if s.proc.stderr != nil {
+		copyAll(&s.stderr, s.proc.stderr)
+	}
+}
+
+// write carries out what Send and Write queue, so that a server that does not
+// read cannot block the harness.
+func (s *Session) write() {
+	for {
+		select {
+		case raw := <-s.out:
+			if raw == nil {
+				s.proc.stdin.Close()
+				return
+			}
+			if _, err := s.proc.stdin.Write(raw); err != nil {
+				s.proc.stdin.Close()
+				return
+			}
+		case <-s.proc.exited:
+			s.proc.stdin.Close()
+			return
+		}
+	}
+}
+
+// read splits stdout into lines until it ends, then finds out why it ended.
+func (s *Session) read(errDone <-chan struct{}) {
+	defer close(s.done)
+	overlong := s.readLines()
+	s.finish(overlong, errDone)
+}
+
+func (s *Session) readLines() (overlong bool) {
+	chunk := make([]byte, 64<<10)
+	var line []byte
+	for {
+		n, err := s.proc.stdout.Read(chunk)
+		rest := chunk[:n]
+		for len(rest) > 0 {
+			head, tail, found := cutLine(rest)
+			if len(line)+len(head) > s.target.Limits.Message {
+				return true
+			}
+			line = append(line, head...)
+			rest = tail
+			if found {
+				s.receive(line, true)
+				line = nil
+			}
+		}
+		s.setPartial(len(line))
+		if err != nil {
+			if len(line) > 0 {
+				s.receive(line, false)
+			}
+			return false
+		}
+	}
+}
+
+func cutLine(b []byte) (head, tail []byte, found bool) {
+	for i, c := range b {
+		if c == '\n' {
+			return b[:i], b[i+1:], true
+		}
+	}
+	return b, nil, false
+}
+
+// finish records how the session ended, and wakes everyone who waits for it.
+func (s *Session) finish(overlong bool, errDone <-chan struct{}) {
+	var cause string
+	if overlong {
+		cause = fmt.Sprintf("the server wrote a line of more than %s", size(s.target.Limits.Message))
+		s.proc.kill()
+	} else {
+		grace := time.NewTimer(time.Second)
+		select {
+		case <-s.proc.exited:
+			cause = "the server " + s.proc.exit.String()
+			select { // its last words
+			case <-errDone:
+			case <-grace.C:
+			}
+		case <-grace.C:
+			cause = "the server closed its stdout but is still running"
+		}
+		grace.Stop()
+	}
+	s.event(cause)
+	s.mu.Lock()
+	s.closed, s.cause = true, cause
+	s.wake()
+	s.mu.Unlock()
+}
+
+// wake tells all waiters that the record has changed. The caller holds mu.
+func (s *Session) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+func (s *Session) setPartial(n int) {
+	s.mu.Lock()
+	s.partial = n
+	s.mu.Unlock()
+}
+
+// receive records a line of the server and answers it when it is a request.
+func (s *Session) receive(line []byte, ended bool) {
+	f := &Frame{Side: FromServer, Raw: line, Ended: ended}
+	f.parse()
+	s.record(f)
+	for _, m := range f.Members() {
+		if m.IsRequest() {
+			s.answer(m)
+		}
+	}
+}
+
+// answer does what a client owes: ping and the features that it declared are
+// served, anything else is refused with -32601.
+func (s *Session) answer(f *Frame) {
+	reply := M{"jsonrpc": "2.0", "id": f.ID}
+	if result, ok := s.serve(f.Method); ok {
+		reply["result"] = result
+	} else {
+		reply["error"] = M{"code": -32601, "message": "Method not found"}
+	}
+	raw, err := json.Marshal(reply)
+	if err != nil {
+		return // an id that is no JSON is no request that could be answered
+	}
+	s.enqueue(raw, append(raw, '\n'))
+}
+
+func (s *Session) serve(method string) (result M, ok bool) {
+	client, _ := s.Hello["capabilities"].(M)
+	declared := func(name string) bool { return client[name] != nil }
+	switch {
+	case method == "ping":
+		return M{}, true
+	case method == "roots/list" && declared("roots"):
+		return M{"roots": []any{}}, true
+	case method == "elicitation/create" && declared("elicitation"):
+		return M{"action": "decline"}, true
+	case method == "sampling/createMessage" && declared("sampling"):
+		return M{"role": "assistant", "content": M{"type": "text", "text": "mcpcheck"}, "model": "mcpcheck", "stopReason": "endTurn"}, true
+	}
+	return nil, false
+}
+
+func (s *Session) event(text string) { s.record(&Frame{Side: Event, Raw: []byte(text), Ended: true}) }
+
+// record keeps a frame, and drops the oldest ones once they are too many bytes.
+func (s *Session) record(f *Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f.At = time.Since(s.opened)
+	f.Hostile, f.AfterEOF = s.hostile, s.eof
+	s.frames = append(s.frames, f)
+	s.size += len(f.Raw)
+	for s.size > s.target.Limits.Wire && len(s.frames) > 1 {
+		s.size -= len(s.frames[0].Raw)
+		s.frames[0] = nil
+		s.frames = s.frames[1:]
+		s.first++
+	}
+	s.wake()
+}
+
+// enqueue records what is sent and hands it to the writer.
+func (s *Session) enqueue(shown, raw []byte) {
+	f := &Frame{Side: FromClient, Raw: shown, Ended: true}
+	f.parse()
+	s.record(f)
+	select {
+	case s.out <- raw:
+	default: // a server that reads nothing for 256 messages is not going to
+	}
+}
+
+// Send sends one message, as it is, on a line of its own.
+func (s *Session) Send(raw []byte) { s.enqueue(raw, append(raw[:len(raw):len(raw)], '\n')) }
+
+// SendJSON sends a value as one message.
+func (s *Session) SendJSON(v any) {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("driver: " + err.Error()) // the harness builds its messages itself
+	}
+	s.Send(raw)
+}
+
+// Write sends bytes as they are, without a newline.
+func (s *Session) Write(raw []byte) { s.enqueue(raw, raw) }
+
+// Hostile marks the session: what follows was provoked by input that no
+// conforming client sends.
+func (s *Session) Hostile() {
+	s.mu.Lock()
+	s.hostile = true
+	s.mu.Unlock()
+}
+
+// IsHostile reports whether the session was marked as hostile.
+func (s *Session) IsHostile() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hostile
+}
+
+// Notify sends a notification; params nil leaves them out.
+func (s *Session) Notify(method string, params M) {
+	s.SendJSON(message(method, params))
+}
+
+func message(method string, params M) M {
+	m := M{"jsonrpc": "2.0", "method": method}
+	if params != nil {
+		m["params"] = params
+	}
+	return m
+}
+
+// Pending is a request that was sent.
+type Pending struct {
+	ID     json.RawMessage
+	Method string
+	from   int // where in the record its answer may begin
+}
+
+// Request sends a request under the next id; params nil leaves them out.
+func (s *Session) Request(method string, params M) Pending {
+	s.nextID++
+	return s.RequestID(s.nextID, method, params)
+}
+
+// RequestID sends a request under the given id, any JSON value.
+func (s *Session) RequestID(id any, method string, params M) Pending {
+	m := message(method, params)
+	m["id"] = id
+	raw, err := json.Marshal(id)
+	if err != nil {
+		panic("driver: " + err.Error())
+	}
+	p := Pending{ID: raw, Method: method, from: s.Mark()}
+	s.SendJSON(m)
+	return p
+}
+
+// Expecting is a pending request whose bytes the caller sends by itself.
+func (s *Session) Expecting(id any, method string) Pending {
+	raw, err := json.Marshal(id)
+	if err != nil {
+		panic("driver: " + err.Error())
+	}
+	return Pending{ID: raw, Method: method, from: s.Mark()}
+}
+
+// Reply is the answer to a request, or the reason why none came.
+type Reply struct {
+	Method string
+	Frame  *Frame // nil: none came
+	Err    error  // why none came
+	M      M      // the message
+}
+
+// Answered reports whether an answer came.
+func (r Reply) Answered() bool { return r.Frame != nil }
+
+// Result is the result object; nil when the answer has none.
+func (r Reply) Result() M {
+	m, _ := r.M["result"].(M)
+	return m
+}
+
+// Error is the error object; nil when the answer has none.
+func (r Reply) Error() M {
+	m, _ := r.M["error"].(M)
+	return m
+}
+
+// Code is the error code.
+func (r Reply) Code() (code int, ok bool) {
+	n, ok := r.Error()["code"].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	i, err := n.Int64()
+	return int(i), err == nil
+}
+
+// Silence says that an answer did not come although the session is alive.
+type Silence struct {
+	Method  string
+	After   time.Duration
+	Partial int // bytes that came without a newline
+}
+
+func (e *Silence) Error() string {
+	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
+	if e.Partial > 0 {
+		text += fmt.Sprintf(" (%d bytes came without a newline)", e.Partial)
+	}
+	return text
+}
+
+// Death says that the session is over.
+type Death struct {
+	Cause  string   // "the server exited with status 3"
+	Stderr []string // its last lines
+}
+
+func (e *Death) Error() string { return e.Cause }
+
+// Await waits for the answer to a request, at most for the reply limit.
+func (s *Session) Await(p Pending) Reply { return s.AwaitFor(p, s.target.Limits.Reply) }
+
+// AwaitFor waits for the answer to a request, at most for d.
+func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
+	f, err := s.Wait(p.from, d, p.answeredBy)
+	if errors.Is(err, errTimeout) {
+		s.mu.Lock()
+		err = &Silence{Method: p.Method, After: d, Partial: s.partial}
+		s.mu.Unlock()
+	}
+	if err != nil {
+		return Reply{Method: p.Method, Err: err}
+	}
+	for _, m := range f.Members() {
+		if p.answeredBy(m) {
+			return Reply{Method: p.Method, Frame: f, M: m.JSON()}
+		}
+	}
+	return Reply{Method: p.Method, Frame: f, M: f.JSON()}
+}
+
+func (p Pending) answeredBy(f *Frame) bool {
+	if f.Side != FromServer {
+		return false
+	}
+	for _, m := range f.Members() {
+		if m.IsResponse() && SameID(m.ID, p.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// Exchange sends a request and waits for its answer.
+func (s *Session) Exchange(method string, params M) Reply { return s.Await(s.Request(method, params)) }
+
+var errTimeout = errors.New("timeout")
+
+// Wait returns the first frame since from that matches, or an error: *Death once
+// the session is over, errTimeout, or the context's.
+func (s *Session) Wait(from int, d time.Duration, match func(*Frame) bool) (*Frame, error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		for ; from < s.first+len(s.frames); from++ {
+			if i := from - s.first; i >= 0 && match(s.frames[i]) {
+				f := s.frames[i]
+				s.mu.Unlock()
+				return f, nil
+			}
+		}
+		closed, changed := s.closed, s.changed
+		s.mu.Unlock()
+		if closed {
+			return nil, s.Death()
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return nil, errTimeout
+		case <-s.ctx.Done():
+			return nil, context.Cause(s.ctx)
+		}
+	}
+}
+
+// Settle proves that the server has nothing more to say to what it was sent
+// before: a later request is answered, and the grace after it has passed. It
+// returns what came since the mark, without the answer to that request.
+func (s *Session) Settle(mark int) ([]*Frame, error) {
+	p := s.Request(s.Fence, nil)
+	if r := s.Await(p); r.Err != nil {
+		return s.Since(mark), r.Err
+	}
+	return s.Linger(mark, p)
+}
+
+// React waits for what the server makes of what it was sent since the mark: a
+// response other than the answer to a later request or, when there is none, until
+// the session has settled. It returns what came.
+func (s *Session) React(mark int) ([]*Frame, error) {
+	p := s.Request(s.Fence, nil)
+	if r := s.Await(p); r.Err != nil {
+		return s.Since(mark), r.Err
+	}
+	var came []*Frame
+	responded := false
+	for _, f := range s.Since(mark) {
+		if !p.answeredBy(f) {
+			came = append(came, f)
+			responded = responded || f.Shape == Array || f.IsResponse()
+		}
+	}
+	if responded {
+		return came, nil
+	}
+	return s.Linger(mark, p)
+}
+
+// Linger waits for the grace, and for one more request after it, and returns
+// what came since the mark without the answers to the given requests.
+func (s *Session) Linger(mark int, own ...Pending) ([]*Frame, error) {
+	s.Wait(s.Mark(), s.target.Limits.Grace, func(*Frame) bool { return false })
+	p := s.Request(s.Fence, nil)
+	r := s.Await(p)
+	own = append(own, p)
+	var came []*Frame
+	for _, f := range s.Since(mark) {
+		if !anyAnswered(own, f) {
+			came = append(came, f)
+		}
+	}
+	return came, r.Err
+}
+
+func anyAnswered(own []Pending, f *Frame) bool {
+	for _, p := range own {
+		if p.answeredBy(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// Mark is the place in the record where the next frame will stand.
+func (s *Session) Mark() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.first + len(s.frames)
+}
+
+// Since is what the server sent since the mark.
+func (s *Session) Since(mark int) (came []*Frame) {
+	for _, f := range s.Record(mark) {
+		if f.Side == FromServer {
+			came = append(came, f)
+		}
+	}
+	return came
+}
+
+// Record is everything since the mark, of both sides; 0 is the beginning.
+func (s *Session) Record(mark int) []*Frame {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := min(max(mark-s.first, 0), len(s.frames))
+	return append([]*Frame(nil), s.frames[i:]...)
+}
+
+// Alive reports whether the server can still speak.
+func (s *Session) Alive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed
+}
+
+// Death is why the session is over; nil while it is not.
+func (s *Session) Death() error {
+	s.mu.Lock()
+	cause, closed := s.cause, s.closed
+	s.mu.Unlock()
+	if !closed {
+		return nil
+	}
+	return &Death{Cause: cause, Stderr: s.StderrTail()}
+}
+
+// StderrTail is the last lines that the server wrote to stderr, at most ten.
+func (s *Session) StderrTail() []string {
+	s.stderr.mu.Lock()
+	defer s.stderr.mu.Unlock()
+	text := strings.TrimRight(strings.ToValidUTF8(string(s.stderr.tail), "\uFFFD"), "\n \r")
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	return lines[max(0, len(lines)-10):]
+}
+
+// Stderr is the beginning of what the server wrote to stderr, and how many bytes
+// it wrote in all.
+func (s *Session) Stderr() (head []byte, total int) {
+	s.stderr.mu.Lock()
+	defer s.stderr.mu.Unlock()
+	head = append(head, s.stderr.head...)
+	if s.stderr.total > len(head) { // cut inside a character
+		for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax+i):]); i++ {
+			if utf8.RuneStart(head[len(head)-1]) {
+				head = head[:len(head)-1]
+				break
+			}
+			head = head[:len(head)-1]
+		}
+	}
+	return head, s.stderr.total
+}
+
+// CloseInput closes the server's stdin, the way in which a client ends a session
+// over stdio.
+func (s *Session) CloseInput() {
+	s.quit.Do(func() {
+		s.event("stdin closed")
+		s.mu.Lock()
+		s.eof = true
+		s.mu.Unlock()
+		select {
+		case s.out <- nil:
+		default:
+			s.proc.stdin.Close()
+		}
+	})
+}
+
+// Terminate sends SIGTERM to the server's process group.
+func (s *Session) Terminate() {
+	s.event("SIGTERM sent")
+	s.proc.terminate()
+}
+
+// Abandon marks a session whose server is still busy with what nobody waits for:
+// it is not lent again, and Close kills its server without a wait.
+func (s *Session) Abandon() {
+	s.mu.Lock()
+	s.abandoned = true
+	s.mu.Unlock()
+}
+
+// Usable reports whether the session can be lent: it is alive and was not
+// abandoned.
+func (s *Session) Usable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed && !s.abandoned
+}
+
+// Kill ends the server's process group at once.
+func (s *Session) Kill() { s.proc.kill() }
+
+// AwaitExit waits for the end of the process, at most for d.
+func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-s.proc.exited:
+		select { // what it wrote before it went
+		case <-s.done:
+		case <-timer.C:
+		}
+		return s.proc.exit, true
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+	return Exit{}, false
+}
+
+// Close ends the session as the specification says, and waits for it: stdin is
+// closed, then SIGTERM, then SIGKILL for the whole process group.
+func (s *Session) Close() {
+	s.CloseInput()
+	s.mu.Lock()
+	abandoned := s.abandoned
+	s.mu.Unlock()
+	if abandoned {
+		s.proc.kill()
+	}
+	if _, gone := s.AwaitExit(s.target.Limits.Stop); !gone {
+		s.proc.terminate()
+		s.AwaitExit(s.target.Limits.Stop)
+	}
+	s.proc.kill()
+	<-s.proc.exited
+	s.abandon()
+}
+
+// abandon waits for the end of the streams; what still holds them outlived its
+// process group, and they are closed under it.
+func (s *Session) abandon() {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-s.done:
+	case <-timer.C:
+		closeReader(s.proc.stdout)
+		<-s.done
+	}
+	closeReader(s.proc.stdout)
+	closeReader(s.proc.stderr)
+}

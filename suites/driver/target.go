@@ -1,0 +1,61 @@
+package driver
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// M is a JSON object. Numbers inside are json.Number, as they were on the wire.
+type M = map[string]any
+
+// Target says how to reach the server under test.
+type Target struct {
+	Command []string // argv of the server, which speaks over its standard streams
+	Env     []string // KEY=VALUE, added to the environment of this process
+	Dir     string   // working directory; empty is the current one
+
+	// Serve is a server inside this process, in place of Command. Tests use it
+	// to run many servers under a virtual clock.
+	Serve Server
+
+	Limits Limits
+}
+
+// Server is a server inside this process. It returns its exit status, at the
+// latest when ctx ends, which stands for SIGKILL. A receive from term stands for
+// SIGTERM.
+type Server func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, term <-chan struct{}) int
+
+// Limits bound what a server under test can cost. The zero value of a field
+// stands for its default.
+type Limits struct {
+	Message int           // bytes of one message; default 16 MiB
+	Wire    int           // bytes of the wire kept for each session; default 24 MiB
+	Stderr  int           // bytes of stderr kept at each end; default 16 KiB
+	Reply   time.Duration // for one answer; default 5 s
+	Start   time.Duration // from launch to the answer to initialize; default 15 s
+	Stop    time.Duration // for each step of a shutdown: closed stdin, SIGTERM; default 2 s
+	Grace   time.Duration // for what may still be on its way once a later request was answered; default 100 ms
+}
+
+func (l Limits) withDefaults() Limits {
+	orInt := func(p *int, d int) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	or := func(p *time.Duration, d time.Duration) {
+		if *p == 0 {
+			*p = d
+		}
+	}
+	orInt(&l.Message, 16<<20)
+	orInt(&l.Wire, 24<<20)
+	orInt(&l.Stderr, 16<<10)
+	or(&l.Reply, 5*time.Second)
+	or(&l.Start, 15*time.Second)
+	or(&l.Stop, 2*time.Second)
+	or(&l.Grace, 100*time.Millisecond)
+	return l
+}

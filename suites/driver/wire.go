@@ -1,0 +1,159 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// Side is where a frame came from.
+type Side int
+
+// The sides. An event is something that happened beside the messages: the
+// server's exit, a closed stream.
+const (
+	FromClient Side = iota
+	FromServer
+	Event
+)
+
+// Frame is one line of the wire, as it was seen.
+type Frame struct {
+	At    time.Duration // since the session opened
+	Side  Side
+	Raw   []byte // without the newline
+	Shape Shape
+
+	// Of a JSON object, nil or empty where the member is absent.
+	ID        json.RawMessage
+	Method    string // empty also when the member is no string
+	HasMethod bool
+	HasResult bool
+	HasError  bool
+
+	// Hostile frames were sent to a server that had been given input which a
+	// conforming client never sends, or came from one.
+	Hostile bool
+	// Ended reports whether the line was ended by a newline.
+	Ended bool
+	// AfterEOF reports whether the frame was read after stdin had been closed.
+	AfterEOF bool
+}
+
+// Shape is what a line is as JSON.
+type Shape int
+
+// The shapes of a line.
+const (
+	NotJSON Shape = iota
+	Object
+	Array
+	Scalar
+)
+
+// parse fills in what the line is. Member names are matched exactly.
+func (f *Frame) parse() {
+	trimmed := bytes.TrimLeft(f.Raw, " \t\r\n")
+	if len(trimmed) == 0 || !json.Valid(f.Raw) {
+		return
+	}
+	switch trimmed[0] {
+	case '[':
+		f.Shape = Array
+	case '{':
+		f.Shape = Object
+		f.members()
+	default:
+		f.Shape = Scalar
+	}
+}
+
+func (f *Frame) members() {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(f.Raw, &members) != nil {
+		f.Shape = NotJSON // nested deeper than any sane message
+		return
+	}
+	f.ID = bytes.Clone(members["id"])
+	method, ok := members["method"]
+	f.HasMethod = ok
+	if ok {
+		json.Unmarshal(method, &f.Method)
+	}
+	_, f.HasResult = members["result"]
+	_, f.HasError = members["error"]
+}
+
+// IsResponse reports whether the frame looks like an answer: a result or an
+// error, and no method.
+func (f *Frame) IsResponse() bool {
+	return f.Shape == Object && !f.HasMethod && (f.HasResult || f.HasError || f.ID != nil)
+}
+
+// IsRequest reports whether the frame has a method and an id, which may be null.
+func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.ID != nil }
+
+// IsNotification reports whether the frame has a method and no id.
+func (f *Frame) IsNotification() bool { return f.Shape == Object && f.HasMethod && f.ID == nil }
+
+// JSON decodes the frame; nil when it is no JSON object. The value is the
+// caller's own.
+func (f *Frame) JSON() M {
+	if f.Shape != Object {
+		return nil
+	}
+	m, _ := Decode(f.Raw).(M)
+	return m
+}
+
+// Members are the messages of a frame: itself, or the members of an array.
+func (f *Frame) Members() []*Frame {
+	if f.Shape != Array {
+		return []*Frame{f}
+	}
+	var raws []json.RawMessage
+	if json.Unmarshal(f.Raw, &raws) != nil {
+		return nil
+	}
+	members := make([]*Frame, len(raws))
+	for i, raw := range raws {
+		members[i] = &Frame{At: f.At, Side: f.Side, Raw: raw, Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
+		members[i].parse()
+	}
+	return members
+}
+
+// ValidUTF8 reports whether the line is UTF-8 text.
+func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
+
+// Decode reads a JSON text, with numbers as json.Number; nil when it is none.
+func Decode(raw []byte) (v any) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// SameID reports whether two ids are the same JSON value: equal as numbers, or
+// equal as strings after decoding. A number never equals a string.
+func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a) == IDKey(b) }
+
+// IDKey is a text that two ids share if and only if they are the same value.
+func IDKey(id json.RawMessage) string {
+	switch v := Decode(id).(type) {
+	case string:
+		return strconv.Quote(v)
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return strconv.FormatInt(i, 10)
+		}
+		if f, err := v.Float64(); err == nil {
+			return strconv.FormatFloat(f, 'f', -1, 64) // 7.0 is 7
+		}
+	}
+	return string(id)
+}

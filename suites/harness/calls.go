@@ -1,0 +1,62 @@
+package harness
+
+import "fmt"
+
+// Calls is which tools a run may call, and with what.
+type Calls string
+
+// The policies.
+const (
+	CallsSafe Calls = "safe" // unknown tools; invalid arguments to tools not marked destructive; valid ones to read-only tools and those with example arguments
+	CallsNone Calls = "none" // nothing but what is no call
+	CallsAll  Calls = "all"  // everything
+)
+
+// ParseCalls reads a policy's name.
+func ParseCalls(name string) (Calls, error) {
+	switch c := Calls(name); c {
+	case CallsSafe, CallsNone, CallsAll:
+		return c, nil
+	}
+	return "", fmt.Errorf("unknown call policy %q (have safe, none, all)", name)
+}
+
+// Permission is what the policy says of one tool.
+type Permission struct {
+	Invalid bool   // may be called with arguments that its schema forbids
+	Valid   bool   // may be called with arguments that its schema allows
+	Why     string // why not, where one is forbidden
+}
+
+// Permit decides what a tool may be called with. examples reports whether the
+// operator gave arguments for it.
+func (c Calls) Permit(tool M, examples bool) Permission {
+	hints, _ := tool["annotations"].(M)
+	readOnly := hints["readOnlyHint"] == true
+	destructive := hints["destructiveHint"] == true && !readOnly
+	switch {
+	case c == CallsNone:
+		return Permission{Why: "--calls none"}
+	case c == CallsAll:
+		return Permission{Invalid: true, Valid: true}
+	case examples:
+		return Permission{Invalid: !destructive, Valid: true, Why: "it is marked destructive"}
+	case readOnly:
+		return Permission{Invalid: true, Valid: true}
+	case destructive:
+		return Permission{Why: "it is marked destructive"}
+	}
+	return Permission{Invalid: true, Why: "it is not marked read-only and has no example arguments"}
+}
+
+// MayCall is what the run's policy says of a tool.
+func (t *T) MayCall(tool Subject) Permission {
+	_, examples := t.run.options.Examples[tool.Name]
+	return t.run.options.Calls.Permit(tool.Value, examples)
+}
+
+// MayCallUnknown reports whether a tool that does not exist may be called.
+func (t *T) MayCallUnknown() bool { return t.run.options.Calls != CallsNone }
+
+// Example are the operator's arguments for a tool; nil when there are none.
+func (t *T) Example(tool string) M { return t.run.options.Examples[tool] }

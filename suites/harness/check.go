@@ -1,0 +1,36 @@
+package harness
+
+// Check is the script that tries one requirement.
+type Check struct {
+	kind kind
+	run  func(*T)
+}
+
+// kind says what a check needs, which decides when it runs.
+type kind int
+
+const (
+	probe  kind = iota // talks in sessions that are lent to it
+	fresh              // needs a process of its own, started ahead
+	ending             // ends a session, so it runs when the others are done
+	watch              // judges what was on the wire, so it runs last
+)
+
+// Probe is a check that talks to the server in sessions that it is lent.
+func Probe(run func(*T)) Check { return Check{probe, run} }
+
+// Fresh is a check that needs a process to which nothing was said, T.Start. Its
+// sessions may be lent to others afterwards.
+func Fresh(run func(*T)) Check { return Check{fresh, run} }
+
+// Ending is a check of how a session ends, T.Last. It runs after the probes.
+func Ending(run func(*T)) Check { return Check{ending, run} }
+
+// Watch is a check that says nothing: it judges what was on the wire during the
+// whole run.
+func Watch(run func(*T, Wire)) Check {
+	return Check{watch, func(t *T) { run(t, t.wire()) }}
+}
+
+// Suite is the checks of one area, by the id of the requirement they try.
+type Suite map[string]Check

@@ -1,0 +1,363 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// Options are how a plan is run.
+type Options struct {
+	Jobs     int  // checks at a time; default 8
+	Isolate  bool // a process of its own for every session
+	Seed     int64
+	Calls    Calls
+	Examples map[string]M // arguments by tool, known to be valid and harmless
+	Profile  Profile
+	First    *driver.Session // the session of discovery, to be lent; may be nil
+}
+
+// Execution is a plan that is being run. The work is done by workers; Result
+// collects it.
+type Execution struct {
+	ctx     context.Context
+	server  *Server
+	plan    []Case
+	options Options
+	pool    *driver.Pool
+	breaker breaker
+
+	done    []chan struct{} // by case
+	results []Result
+	ended   chan struct{}
+
+	mu     sync.Mutex
+	shared map[string]*stimulus
+}
+
+// Execute starts to run the plan. What it came to is had from Result and Wait.
+func Execute(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options) *Execution {
+	if o.Jobs <= 0 {
+		o.Jobs = 8
+	}
+	e := &Execution{
+		ctx: ctx, server: server, plan: plan, options: o,
+		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
+		ended: make(chan struct{}), shared: map[string]*stimulus{},
+	}
+	for i := range plan {
+		e.done[i] = make(chan struct{})
+	}
+	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, o.Jobs, e.count(fresh))
+	if o.First != nil {
+		e.pool.Adopt(o.First)
+		e.pool.Donate(o.First)
+	}
+	go e.work()
+	return e
+}
+
+func (e *Execution) count(k kind) (n int) {
+	for _, c := range e.plan {
+		if c.check.kind == k && c.verdict == "" {
+			n++
+		}
+	}
+	return n
+}
+
+// work runs all cases: those that talk, then those that end sessions, then those
+// that judge the record.
+func (e *Execution) work() {
+	defer close(e.ended)
+	e.parallel(interleave(e.of(fresh), e.of(probe)))
+	e.parallel(e.of(ending))
+	e.pool.Retire()
+	e.parallel(e.of(watch))
+	e.pool.Wait()
+}
+
+// order is the order in which cases come to their results.
+func (e *Execution) order() []int {
+	return slices.Concat(e.of(fresh), e.of(probe), e.of(ending), e.of(watch))
+}
+
+func (e *Execution) of(k kind) (cases []int) {
+	for i, c := range e.plan {
+		if c.check.kind == k {
+			cases = append(cases, i)
+		}
+	}
+	return cases
+}
+
+func interleave(a, b []int) (all []int) {
+	for i := range max(len(a), len(b)) {
+		if i < len(a) {
+			all = append(all, a[i])
+		}
+		if i < len(b) {
+			all = append(all, b[i])
+		}
+	}
+	return all
+}
+
+func (e *Execution) parallel(cases []int) {
+	queue := make(chan int)
+	var workers sync.WaitGroup
+	for range min(e.options.Jobs, len(cases)) {
+		workers.Go(func() {
+			for i := range queue {
+				e.results[i] = e.judge(e.plan[i])
+				close(e.done[i])
+			}
+		})
+	}
+	for _, i := range cases {
+		queue <- i
+	}
+	close(queue)
+	workers.Wait()
+}
+
+// Result waits for the result of the case at that place of the plan.
+func (e *Execution) Result(i int) Result {
+	<-e.done[i]
+	return e.results[i]
+}
+
+// Wait returns once every case has its result and every process has gone.
+func (e *Execution) Wait() { <-e.ended }
+
+// Problem is why the run could not go on; empty when it did.
+func (e *Execution) Problem() string { return e.breaker.reason() }
+
+// judge tries a case and, when it did not pass on sessions that others had used,
+// once more alone: what an earlier check left behind is never held against the
+// server.
+func (e *Execution) judge(c Case) Result {
+	begin := time.Now()
+	if c.verdict != "" {
+		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin)
+	}
+	o, first := e.attempt(c, false)
+	if first.lent && o.verdict != Pass && o.verdict != Skip && e.ctx.Err() == nil {
+		again, second := e.attempt(c, true)
+		first.release(e.pool, again.verdict == o.verdict)
+		second.release(e.pool, false)
+		return e.result(c, again, begin)
+	}
+	first.release(e.pool, o.verdict == Pass || o.verdict == Skip)
+	return e.result(c, o, begin)
+}
+
+// attempt runs the check of a case once.
+func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
+	used = &scope{}
+	switch {
+	case e.ctx.Err() != nil:
+		return interrupted(e.ctx), used
+	case e.breaker.reason() != "" && c.check.kind != watch:
+		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason()}, used
+	}
+	t := &T{Server: e.server, Revision: c.Revision, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
+	o = guard(func() { c.check.run(t) })
+	if e.ctx.Err() != nil && o.verdict != Pass {
+		o = interrupted(e.ctx)
+	}
+	if o.lines == nil {
+		o.lines = used.evidence()
+	}
+	return o, used
+}
+
+// guard runs a check and turns the way in which it ended into an outcome.
+func guard(run func()) (o outcome) {
+	defer func() {
+		switch e := recover().(type) {
+		case nil:
+		case stop:
+			o = e.outcome
+		default:
+			o = outcome{verdict: Error, message: fmt.Sprintf("mcpcheck failed: %v\n%s", e, debug.Stack())}
+		}
+	}()
+	run()
+	return outcome{verdict: Pass}
+}
+
+func interrupted(ctx context.Context) outcome {
+	reason := "interrupted"
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		reason = cause.Error()
+	}
+	return outcome{verdict: Inconclusive, message: reason}
+}
+
+func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
+	entry := c.Level.In(c.Revision)
+	r := Result{
+		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Verdict: o.verdict, Message: o.message,
+		Subjects: o.subjects, Spec: c.URL(c.Revision), Fix: c.Fix,
+		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
+	}
+	if o.verdict == Fail {
+		r.Level = o.level
+	}
+	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, entry, c.Checklist)
+	r.Gates = r.GatedBy != NoGate
+	return r
+}
+
+// round keeps milliseconds.
+func round(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }
+
+// evidence is what was cited or, without that, the part of the record in which
+// the attempt used its sessions.
+func (c *scope) evidence() []Line {
+	if c.lines != nil {
+		return c.lines
+	}
+	lines := slices.Clone(c.extra)
+	for i, u := range c.uses {
+		name := ""
+		if len(c.uses) > 1 {
+			name = fmt.Sprint(i + 1)
+		}
+		for _, f := range u.session.Record(u.mark) {
+			lines = append(lines, lineOf(name, f))
+		}
+	}
+	return lines
+}
+
+// release gives back the sessions of an attempt. After one that ended well they
+// are lent to others, else they are ended.
+func (c *scope) release(pool *driver.Pool, well bool) {
+	for _, u := range c.uses {
+		s := u.session
+		switch {
+		case u.pooled && well:
+			pool.Return(s)
+		case u.pooled:
+			pool.Discard(s)
+		case well && s.Ordinary() && !s.IsHostile():
+			pool.Donate(s)
+		default:
+			pool.Close(s)
+		}
+	}
+	c.uses = nil
+}
+
+// stimulus is something that was tried once for several checks.
+type stimulus struct {
+	done  chan struct{}
+	value any
+	o     outcome
+	lent  bool
+	lines []Line
+}
+
+// Shared tries a stimulus once for all checks that judge what comes of it, and
+// once more for those that confirm a verdict alone.
+func Shared[V any](t *T, name string, try func(*T) V) V {
+	if t.alone {
+		name += " (alone)"
+	}
+	e := t.run
+	e.mu.Lock()
+	s, known := e.shared[name]
+	if !known {
+		s = &stimulus{done: make(chan struct{})}
+		e.shared[name] = s
+	}
+	e.mu.Unlock()
+	if !known {
+		inner := *t
+		inner.scope = &scope{outer: t.scope}
+		s.o = guard(func() { s.value = try(&inner) })
+		s.lent, s.lines = inner.scope.lent, bound(inner.scope.evidence())
+		inner.scope.release(e.pool, s.o.verdict == Pass)
+		close(s.done)
+	}
+	<-s.done
+	t.scope.lent = t.scope.lent || s.lent
+	t.scope.extra = append(t.scope.extra, s.lines...)
+	if s.o.verdict != Pass {
+		panic(stop{s.o})
+	}
+	return s.value.(V)
+}
+
+// wire is what was said so far.
+func (t *T) wire() Wire { return Wire{Sessions: t.run.pool.Sessions()} }
+
+// breaker stops a run whose server has stopped to serve, so that it does not wait
+// for the same silence a hundred times.
+type breaker struct {
+	mu       sync.Mutex
+	sessions int // that could not be had, in a row
+	silences int // requests without an answer in sound sessions, in a row
+	why      string
+}
+
+// How many failures in a row open the breaker.
+const (
+	mostSessions = 3
+	mostSilences = 6
+)
+
+func (b *breaker) session(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case err == nil:
+		b.sessions = 0
+	case errors.Is(err, context.Canceled):
+	default:
+		if b.sessions++; b.sessions >= mostSessions && b.why == "" {
+			b.why = "the server can no longer be talked to: " + explain(err)
+		}
+	}
+}
+
+func (b *breaker) reply(s *driver.Session, r driver.Reply) {
+	var silence *driver.Silence
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case r.Answered():
+		b.silences = 0
+	case errors.As(r.Err, &silence) && !s.IsHostile():
+		if b.silences++; b.silences >= mostSilences && b.why == "" {
+			b.why = "the server has stopped to answer: " + r.Err.Error()
+		}
+	}
+}
+
+func (b *breaker) reason() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.why
+}
+
+// Untried are the results of a plan whose server could not be talked to: one root
+// cause, and what depends on it inconclusive.
+func Untried(plan []Case, reason string) (results []Result) {
+	for _, c := range plan {
+		level := c.Level.In(c.Revision)
+		results = append(results, Result{
+			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Verdict: Inconclusive, Message: reason,
+			Spec: c.URL(c.Revision), Fix: c.Fix,
+		})
+	}
+	return results
+}

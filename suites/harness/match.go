@@ -1,0 +1,197 @@
+package harness
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// matcher says in one line what it wanted and in one line what came.
+type matcher struct {
+	want string
+	try  func(actual any) (ok bool, got string)
+	got  string
+}
+
+func (m *matcher) Match(actual any) (ok bool, err error) {
+	ok, m.got = m.try(actual)
+	return ok, nil
+}
+
+func (m *matcher) FailureMessage(any) string { return "want " + m.want + "\ngot " + m.got }
+
+func (m *matcher) NegatedFailureMessage(any) string {
+	return "want anything but " + m.want + "\ngot " + m.got
+}
+
+// That matches when ok does; want says what in a few words.
+func That[A any](want string, ok func(A) bool) types.GomegaMatcher {
+	return &matcher{want: want, try: func(actual any) (bool, string) {
+		a, is := actual.(A)
+		return is && ok(a), Show(actual)
+	}}
+}
+
+// onReply matches replies; everything else is shown as it is.
+func onReply(want string, ok func(driver.Reply) bool) types.GomegaMatcher {
+	return That(want, ok)
+}
+
+// BeAnswered matches a reply of any kind.
+func BeAnswered() types.GomegaMatcher {
+	return onReply("an answer", driver.Reply.Answered)
+}
+
+// BeResult matches an answer with a result object.
+func BeResult() types.GomegaMatcher {
+	return onReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
+}
+
+// BeError matches an answer with a JSON-RPC error of one of the codes, or of any
+// code when none is named.
+func BeError(codes ...int) types.GomegaMatcher {
+	names := make([]string, len(codes))
+	for i, c := range codes {
+		names[i] = fmt.Sprint(c)
+	}
+	want := "an error"
+	if len(codes) > 0 {
+		want = "error " + strings.Join(names, " or ")
+	}
+	return onReply(want, func(r driver.Reply) bool {
+		if r.Answered() && r.M["error"] != nil && len(codes) == 0 {
+			return true
+		}
+		code, ok := r.Code()
+		return ok && slices.Contains(codes, code)
+	})
+}
+
+// BeRefused matches an answer that is a JSON-RPC error, or a tool result with
+// isError true.
+func BeRefused() types.GomegaMatcher {
+	return onReply("an error, or a result with isError true", func(r driver.Reply) bool {
+		return r.Answered() && (r.M["error"] != nil || r.Result()["isError"] == true)
+	})
+}
+
+// BeToolError matches a result with isError true.
+func BeToolError() types.GomegaMatcher {
+	return onReply("a result with isError true", func(r driver.Reply) bool { return r.Result()["isError"] == true })
+}
+
+// BeOneOf matches one of the values.
+func BeOneOf[V comparable](values ...V) types.GomegaMatcher {
+	shown := make([]string, len(values))
+	for i, v := range values {
+		shown[i] = Show(v)
+	}
+	return That(strings.Join(shown, " or "), func(v V) bool { return slices.Contains(values, v) })
+}
+
+// BeString, BeObject, BeArray, BeBoolean, BeNumber and BeInteger match JSON values of
+// that type.
+func BeString() types.GomegaMatcher { return That("a string", func(string) bool { return true }) }
+
+// BeObject matches a JSON object.
+func BeObject() types.GomegaMatcher { return That("an object", func(m M) bool { return m != nil }) }
+
+// BeArray matches a JSON array.
+func BeArray() types.GomegaMatcher { return That("an array", func(a []any) bool { return a != nil }) }
+
+// BeBoolean matches true and false.
+func BeBoolean() types.GomegaMatcher { return That("a boolean", func(bool) bool { return true }) }
+
+// BeInteger matches a JSON number without a fraction.
+func BeInteger() types.GomegaMatcher {
+	return That("an integer", func(n json.Number) bool {
+		if _, err := n.Int64(); err == nil {
+			return true
+		}
+		f, err := n.Float64()
+		return err == nil && f == float64(int64(f))
+	})
+}
+
+// BeEmptyList matches no items at all; the message shows the first ones.
+func BeEmptyList[V any](want string) types.GomegaMatcher {
+	return That(want, func(list []V) bool { return len(list) == 0 })
+}
+
+// Hold matches true; it is for conditions that a sentence says better than a
+// value. The sentences say what was wanted and what came.
+func Hold(want, got string, args ...any) types.GomegaMatcher {
+	return &matcher{want: want, try: func(actual any) (bool, string) {
+		return actual == true, fmt.Sprintf(got, args...)
+	}}
+}
+
+// Absent marks a member that is not there, to tell it from null in messages.
+type Absent struct{}
+
+// Member is a member of an object, or Absent.
+func Member(m M, key string) any {
+	if v, ok := m[key]; ok {
+		return v
+	}
+	return Absent{}
+}
+
+// Has reports whether the object has the member, be it null.
+func Has(m M, key string) bool {
+	_, ok := m[key]
+	return ok
+}
+
+// Got says in a few words what an answer was: "result {…}", "error -32601: …",
+// "no answer within 5s".
+func Got(r driver.Reply) string {
+	switch {
+	case r.Err != nil:
+		return r.Err.Error()
+	case r.Error() != nil:
+		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(fmt.Sprint(r.Error()["message"]))))
+	case Has(r.M, "result"):
+		return "result " + Show(r.M["result"])
+	}
+	return driver.Brief(r.Frame.Raw)
+}
+
+// Show writes a value in one short line.
+func Show(v any) string {
+	switch v := v.(type) {
+	case driver.Reply:
+		return Got(v)
+	case Absent:
+		return "nothing: the member is missing"
+	case *driver.Frame:
+		return driver.Brief(v.Raw)
+	case error:
+		return v.Error()
+	case fmt.Stringer:
+		if reflect.TypeOf(v).Kind() != reflect.Pointer {
+			if _, number := v.(json.Number); !number {
+				return v.String()
+			}
+		}
+	}
+	return driver.Brief(Compact(v))
+}
+
+// Compact writes a value as JSON on one line, as a server would.
+func Compact(v any) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Append(nil, v)
+	}
+	return bytes.TrimRight(b.Bytes(), "\n")
+}

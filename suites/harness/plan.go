@@ -1,0 +1,140 @@
+package harness
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Case is a planned run of a check in one revision.
+type Case struct {
+	*Requirement
+	Revision string
+
+	check   Check
+	verdict Verdict // decided without trying; empty otherwise
+	reason  string
+}
+
+// Plan turns the catalogue into the cases for one server: what holds in its
+// revision, on its transport, and is wanted. Cases whose verdict is known
+// beforehand are in the plan with the reason.
+func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requirement) bool) (plan []Case) {
+	for _, r := range catalogue {
+		check, built := suite[r.ID]
+		if !built || !r.Holds(server.Revision) || !r.Over(server.Transport) || !want(r) {
+			continue
+		}
+		c := Case{Requirement: r, Revision: server.Revision, check: check}
+		c.verdict, c.reason = foreseen(r, server)
+		plan = append(plan, c)
+	}
+	return plan
+}
+
+// foreseen is the verdict that the server's description alone decides.
+func foreseen(r *Requirement, server *Server) (Verdict, string) {
+	client := []string{"roots", "sampling", "elicitation"} // declared by the harness, not by the server
+	switch {
+	case server.Failure != "":
+		if r.ID == "lifecycle/initialize-succeeds" {
+			return "", ""
+		}
+		return Inconclusive, "the handshake failed"
+	case r.Capability != "" && !slices.Contains(client, r.Capability) && !server.Declares(r.Capability):
+		return Skip, "the server does not declare " + r.Capability
+	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
+		return Skip, "the server lists no tool"
+	}
+	return "", ""
+}
+
+// Selector decides which requirements a run tries.
+type Selector func(r *Requirement) bool
+
+// Select makes a selector from ids, globs (tools/*) and levels (must), in any
+// letter case. An empty only means all. It fails on what selects nothing, and
+// names the nearest id.
+func Select(catalogue Catalogue, only, skip []string) (Selector, error) {
+	for _, pattern := range slices.Concat(only, skip) {
+		if err := known(catalogue, pattern); err != nil {
+			return nil, err
+		}
+	}
+	return func(r *Requirement) bool {
+		return (len(only) == 0 || anyMatch(only, r)) && !anyMatch(skip, r)
+	}, nil
+}
+
+func anyMatch(patterns []string, r *Requirement) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, r) })
+}
+
+func matches(pattern string, r *Requirement) bool {
+	var level Level
+	if level.UnmarshalText([]byte(strings.ToUpper(pattern))) == nil {
+		return slices.ContainsFunc(r.In(), func(revision string) bool { return r.Level.In(revision) == level })
+	}
+	ok, _ := path.Match(pattern, r.ID)
+	return ok || pattern == r.Area()
+}
+
+func known(catalogue Catalogue, pattern string) error {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return fmt.Errorf("bad pattern %q: %v", pattern, err)
+	}
+	for _, r := range catalogue {
+		if matches(pattern, r) {
+			return nil
+		}
+	}
+	hint := "mcpcheck list shows them all"
+	if near := Nearest(pattern, ids(catalogue)); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	return fmt.Errorf("no check %q; %s", pattern, hint)
+}
+
+func ids(catalogue Catalogue) (ids []string) {
+	for _, r := range catalogue {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
+// Nearest is the candidate with the fewest edits to the word; empty when none is
+// near.
+func Nearest(word string, candidates []string) (nearest string) {
+	best := len(word)/2 + 1
+	for _, c := range candidates {
+		if strings.HasPrefix(c, word) {
+			return c
+		}
+		if d := distance(word, c); d < best {
+			nearest, best = c, d
+		}
+	}
+	return nearest
+}
+
+// distance is the Levenshtein distance of two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,138 @@
+package harness
+
+import (
+	"time"
+)
+
+// Result is what one check came to in one revision. There is one result per
+// requirement and revision, whatever number of tools it was tried on, so that
+// test names on dashboards stay stable.
+type Result struct {
+	ID       string   `json:"id"`
+	Title    string   `json:"title"`
+	Revision string   `json:"revision"`
+	Level    Level    `json:"level"` // of this finding; a lesser deviation carries a lesser level than its entry
+	Verdict  Verdict  `json:"verdict"`
+	Gates    bool     `json:"gates"`              // counts against the exit code
+	GatedBy  Gate     `json:"gatedBy,omitempty"`  // why it gates
+	Message  string   `json:"message,omitempty"`  // what was wanted and what came, or why there is no verdict
+	Subjects []string `json:"subjects,omitempty"` // the tools, resources … that failed
+	Spec     string   `json:"spec,omitempty"`     // URL of the sentence in this revision
+	Fix      string   `json:"fix,omitempty"`      // what a server author should change
+	Seconds  float64  `json:"seconds"`
+	Wire     []Line   `json:"wire,omitempty"` // the evidence
+
+	// Where are the assertions that failed, as file:line of package suites. The
+	// proofs of package fixtures read it; reports do not show it.
+	Where []string `json:"-"`
+}
+
+// Area is the part of the id before the slash.
+func (r Result) Area() string { return AreaOf(r.ID) }
+
+// Line is one line of evidence: a message, or an event such as the end of the
+// process.
+type Line struct {
+	Session string  `json:"session,omitempty"` // which connection, where a check used several: "1", "2"
+	Seconds float64 `json:"at"`                // since that connection opened
+	Arrow   string  `json:"dir"`               // "→" to the server, "←" from it, "·" an event
+	Text    string  `json:"text"`              // as it was on the wire; long lines are shortened in the middle
+}
+
+// Report is a whole run.
+type Report struct {
+	SchemaVersion int            `json:"schemaVersion"` // of the JSON report; see schemas/report.schema.json
+	Tool          Tool           `json:"tool"`
+	Target        TargetInfo     `json:"target"`
+	Server        ServerInfo     `json:"server"`
+	Revisions     []RevisionInfo `json:"revisions"` // those that were judged
+	Profile       Profile        `json:"profile"`
+	Started       time.Time      `json:"started"`
+	Seconds       float64        `json:"seconds"`
+	Counts        Counts         `json:"counts"`
+	ExitCode      int            `json:"exitCode"`
+	Problem       string         `json:"problem,omitempty"` // why the server could not be tested, or the run not finished
+	Results       []Result       `json:"results"`
+}
+
+// Tool names the program that made the report.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// TargetInfo says how the server was reached. Secrets are redacted before they
+// get here.
+type TargetInfo struct {
+	Transport string   `json:"transport"` // "stdio"
+	Command   []string `json:"command,omitempty"`
+	Dir       string   `json:"cwd,omitempty"`
+	URL       string   `json:"url,omitempty"`
+}
+
+// ServerInfo is how the server names itself.
+type ServerInfo struct {
+	Name         string   `json:"name,omitempty"`
+	Version      string   `json:"version,omitempty"`
+	Capabilities []string `json:"capabilities,omitempty"`
+	Tools        int      `json:"tools"`
+}
+
+// RevisionInfo is one revision that was judged.
+type RevisionInfo struct {
+	Requested string `json:"requested"` // what the harness asked for
+	Revision  string `json:"revision"`  // what was negotiated, and judged
+}
+
+// Counts is how many results came to each verdict, and how many gate.
+type Counts struct {
+	Pass         int `json:"pass"`
+	Fail         int `json:"fail"`
+	Inconclusive int `json:"inconclusive"`
+	Skip         int `json:"skip"`
+	Error        int `json:"error"`
+	Gating       int `json:"gating"`
+}
+
+// Count counts results.
+func Count(results []Result) (c Counts) {
+	for _, r := range results {
+		switch r.Verdict {
+		case Pass:
+			c.Pass++
+		case Fail:
+			c.Fail++
+		case Inconclusive:
+			c.Inconclusive++
+		case Skip:
+			c.Skip++
+		case Error:
+			c.Error++
+		}
+		if r.Gates {
+			c.Gating++
+		}
+	}
+	return c
+}
+
+// Exit codes of the program.
+const (
+	ExitConforms    = 0
+	ExitFails       = 1
+	ExitUsage       = 2
+	ExitUntestable  = 3
+	ExitBroken      = 4
+	ExitInterrupted = 130
+)
+
+// ExitCode is the whole policy of success for a run that came to its end.
+func (c Counts) ExitCode() int {
+	switch {
+	case c.Error > 0:
+		return ExitBroken
+	case c.Gating > 0:
+		return ExitFails
+	}
+	return ExitConforms
+}

@@ -1,0 +1,93 @@
+package harness
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// M is a JSON object.
+type M = driver.M
+
+// Server is what discovery learnt of the server: all that a plan may depend on.
+type Server struct {
+	Transport    string // "stdio"
+	Requested    string // revision that was asked for
+	Revision     string // revision that was negotiated
+	Welcome      M      // initialize result
+	Capabilities M
+	Fence        string // a request that it answers: "ping" unless it does not
+
+	Tools     []M
+	Prompts   []M
+	Resources []M
+	Templates []M
+
+	// Failure is why the handshake failed; empty when it did not. Nothing else
+	// can be tried then.
+	Failure string
+}
+
+// Declares reports whether the server declared a capability.
+func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }
+
+// Info is how the server names itself.
+func (s *Server) Info() ServerInfo {
+	info, _ := s.Welcome["serverInfo"].(M)
+	text := func(key string) string { v, _ := info[key].(string); return v }
+	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools)}
+	for name, v := range s.Capabilities {
+		if v != nil {
+			out.Capabilities = append(out.Capabilities, name)
+		}
+	}
+	slices.Sort(out.Capabilities)
+	return out
+}
+
+// maxPages bounds how far a list is followed.
+const maxPages = 2000
+
+// ListAll follows a paginated list to its end and returns its items. Asked in a
+// session of any state; it fails on the first page that is no list.
+func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
+	cursors := map[string]bool{}
+	for range maxPages {
+		r := s.Exchange(method, params)
+		switch {
+		case r.Err != nil:
+			return items, r.Err
+		case r.Result() == nil:
+			return items, fmt.Errorf("%s was answered with %s", method, Got(r))
+		}
+		page, ok := r.Result()[member].([]any)
+		if !ok {
+			return items, fmt.Errorf("the result of %s has no array %q", method, member)
+		}
+		items = append(items, page...)
+		cursor, _ := r.Result()["nextCursor"].(string)
+		if cursor == "" || cursors[cursor] {
+			return items, nil
+		}
+		cursors[cursor] = true
+		next := M{"cursor": cursor}
+		for k, v := range params {
+			if k != "cursor" {
+				next[k] = v
+			}
+		}
+		params = next
+	}
+	return items, fmt.Errorf("%s has more than %d pages", method, maxPages)
+}
+
+// Objects keeps the items that are JSON objects.
+func Objects(items []any) (objects []M) {
+	for _, item := range items {
+		if m, ok := item.(M); ok {
+			objects = append(objects, m)
+		}
+	}
+	return objects
+}

@@ -1,0 +1,357 @@
+package harness
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// T is what a check sees: the server that was discovered, sessions with it, and
+// assertions. The first assertion that does not hold ends the check.
+type T struct {
+	Server   *Server
+	Revision string // the one the server is judged by
+	Seed     int64
+
+	run   *Execution
+	entry *Requirement
+	alone bool // a confirmation: every session is the check's own
+	scope *scope
+}
+
+// scope is the sessions and the evidence of one attempt; Ts of the same attempt
+// share it.
+type scope struct {
+	outer *scope
+	uses  []use
+	lent  bool   // some verdict may rest on a session that others have used
+	lines []Line // evidence that was cited, instead of the sessions' records
+	extra []Line // evidence of shared stimuli
+}
+
+type use struct {
+	session *driver.Session
+	pooled  bool // goes back to its shelf
+	mark    int  // where this use begins in the record
+}
+
+// stop ends a check from inside.
+type stop struct{ outcome }
+
+// outcome is what an attempt came to.
+type outcome struct {
+	verdict  Verdict
+	level    Level // of a fail
+	message  string
+	where    []string
+	subjects []string
+	lines    []Line
+}
+
+// Expect asserts at the level of the requirement.
+func (t *T) Expect(actual any) types.Assertion { return t.assert(t.entry.Level.In(t.Revision), actual) }
+
+// Warn asserts what is a lesser deviation when it does not hold: a fail at level
+// SHOULD.
+func (t *T) Warn(actual any) types.Assertion {
+	return t.assert(min(Should, t.entry.Level.In(t.Revision)), actual)
+}
+
+// Inform asserts what is a mere note when it does not hold: a fail at level
+// ADVICE.
+func (t *T) Inform(actual any) types.Assertion { return t.assert(Advice, actual) }
+
+func (t *T) assert(level Level, actual any) types.Assertion {
+	return gomega.NewGomega(func(message string, skip ...int) {
+		depth := 1
+		if len(skip) > 0 {
+			depth += skip[0]
+		}
+		_, file, line, _ := runtime.Caller(depth)
+		panic(stop{outcome{
+			verdict: Fail, level: level, message: strings.TrimSpace(message),
+			where: []string{fmt.Sprintf("%s:%d", filepath.Base(file), line)},
+		}})
+	}).Expect(actual)
+}
+
+// Skip ends the check: it does not apply to this server.
+func (t *T) Skip(format string, a ...any) {
+	panic(stop{outcome{verdict: Skip, message: fmt.Sprintf(format, a...)}})
+}
+
+// Inconclusive ends the check: it applies and could not be tried.
+func (t *T) Inconclusive(format string, a ...any) {
+	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
+}
+
+// Session is an established session that other checks may have used before.
+func (t *T) Session() *driver.Session { return t.lend(false) }
+
+// Hostile is an established session for input that no conforming client sends.
+func (t *T) Hostile() *driver.Session {
+	s := t.lend(true)
+	s.Hostile()
+	return s
+}
+
+func (t *T) lend(hostile bool) *driver.Session {
+	if t.alone || t.run.options.Isolate || t.scope.holds() {
+		return t.Own()
+	}
+	s, err := t.run.pool.Lend(hostile)
+	if s != nil {
+		t.scope.lent = t.scope.lent || s.Used > 0
+	}
+	return t.keep(s, err, true)
+}
+
+// Own is an established session that only this check uses.
+func (t *T) Own() *driver.Session {
+	s, err := t.run.pool.Fresh()
+	return t.keep(s, err, false)
+}
+
+// Start is a process to which nothing was said yet.
+func (t *T) Start() *driver.Session { return t.Launch(driver.Options{}) }
+
+// Launch is like Start with options.
+func (t *T) Launch(o driver.Options) *driver.Session {
+	s, err := t.run.pool.Launch(o)
+	return t.keep(s, err, false)
+}
+
+// Last is an established session that this check may end; nobody needs it any
+// more.
+func (t *T) Last() *driver.Session {
+	if s := t.run.pool.Take(); s != nil && !t.alone {
+		t.scope.lent = true
+		return t.keep(s, nil, false)
+	}
+	return t.Own()
+}
+
+func (t *T) keep(s *driver.Session, err error, pooled bool) *driver.Session {
+	t.run.breaker.session(err)
+	if err != nil {
+		t.Inconclusive("no session: %v", explain(err))
+	}
+	t.scope.uses = append(t.scope.uses, use{session: s, pooled: pooled, mark: s.Mark()})
+	return s
+}
+
+// holds reports whether this attempt has a session of the pool, so that it must
+// not wait for another.
+func (c *scope) holds() bool {
+	for ; c != nil; c = c.outer {
+		for _, u := range c.uses {
+			if u.pooled {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Try sends a request and returns whatever comes, be it nothing.
+func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
+	r := s.Exchange(method, params)
+	t.run.breaker.reply(s, r)
+	return r
+}
+
+// Ask sends a request whose silence another check judges: it ends the check as
+// inconclusive when no answer comes.
+func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
+	r := t.Try(s, method, params)
+	if r.Err != nil {
+		t.Inconclusive("%v", explain(r.Err))
+	}
+	return r
+}
+
+// List follows a list to its end in a session; it ends the check as inconclusive
+// when that fails.
+func (t *T) List(s *driver.Session, method, member string) []any {
+	items, err := ListAll(s, method, member, nil)
+	if err != nil {
+		t.Inconclusive("%v", explain(err))
+	}
+	return items
+}
+
+// Settle waits until the server has nothing more to say to what it was sent since
+// the mark, and returns what it said; it ends the check as inconclusive when the
+// session does not survive.
+func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
+	came, err := s.Settle(mark)
+	if err != nil {
+		t.Inconclusive("%v", explain(err))
+	}
+	return came
+}
+
+// Cite makes frames the evidence of the check, in place of the record of its
+// sessions.
+func (t *T) Cite(frames ...*driver.Frame) {
+	for _, f := range frames {
+		if f != nil {
+			t.scope.lines = append(t.scope.lines, lineOf("", f))
+		}
+	}
+}
+
+// explain says why a session is over, with the last words of the server.
+func explain(err error) string {
+	var death *driver.Death
+	if !errors.As(err, &death) || len(death.Stderr) == 0 {
+		return err.Error()
+	}
+	return death.Cause + "; its last lines on stderr:\n  " + strings.Join(death.Stderr, "\n  ")
+}
+
+// Explain says why the server could not be talked to, with its last words.
+func Explain(err error) string { return explain(err) }
+
+// Subject is one thing of several that a check is tried on: a tool, a resource.
+type Subject struct {
+	Name  string
+	Value M
+}
+
+// Each tries a check on every subject and puts what it comes to together: any
+// fail is a fail, and names the subjects that failed; one pass is a pass.
+func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
+	c := collection{noun: "item"}
+	for _, s := range subjects {
+		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), Line{Arrow: "←", Text: clip(string(Compact(s.Value)))})
+	}
+	c.finish(t)
+}
+
+// Judge tries a check on every message and puts what it comes to together. No
+// message at all is inconclusive: nothing was observed.
+func (t *T) Judge(messages Messages, run func(*T, Message)) {
+	if len(messages.List) == 0 {
+		t.Skip("the server sent no %s", messages.What)
+	}
+	c := collection{noun: messages.What}
+	for _, m := range messages.List {
+		c.add("", t.sub(func(t *T) { run(t, m) }), m.evidence()...)
+	}
+	c.finish(t)
+}
+
+// sub runs a part of a check and returns what it came to.
+func (t *T) sub(run func(*T)) (o outcome) {
+	inner := *t
+	defer func() {
+		if e := recover(); e != nil {
+			s, ok := e.(stop)
+			if !ok {
+				panic(e)
+			}
+			o = s.outcome
+		}
+	}()
+	run(&inner)
+	return outcome{verdict: Pass}
+}
+
+// collection puts the outcomes of several subjects together.
+type collection struct {
+	noun     string
+	passed   bool
+	fails    []outcome
+	open     *outcome // the first inconclusive
+	skip     *outcome
+	messages map[string]int
+}
+
+// most is how many failing subjects are told in full.
+const most = 5
+
+func (c *collection) add(subject string, o outcome, evidence ...Line) {
+	switch o.verdict {
+	case Pass:
+		c.passed = true
+	case Fail:
+		if subject != "" {
+			o.subjects = []string{subject}
+		}
+		if c.messages == nil {
+			c.messages = map[string]int{}
+		}
+		key := subject + "\x00" + o.message
+		if c.messages[key]++; c.messages[key] > 1 {
+			return // the same finding on another message
+		}
+		if len(c.fails) < most {
+			o.lines = evidence
+		}
+		c.fails = append(c.fails, o)
+	case Inconclusive:
+		if c.open == nil {
+			c.open = &o
+		}
+	case Skip:
+		if c.skip == nil {
+			c.skip = &o
+		}
+	}
+}
+
+func (c *collection) finish(t *T) {
+	switch {
+	case len(c.fails) > 0:
+		panic(stop{c.failure()})
+	case c.passed:
+	case c.open != nil:
+		panic(stop{*c.open})
+	case c.skip != nil:
+		panic(stop{*c.skip})
+	default:
+		t.Skip("there is nothing to try it on")
+	}
+}
+
+// failure is the worst of the fails, with the message and the evidence of the
+// first few.
+func (c *collection) failure() outcome {
+	all := outcome{verdict: Fail}
+	for _, f := range c.fails {
+		all.level = max(all.level, f.level)
+	}
+	var texts []string
+	for _, f := range c.fails {
+		if f.level < all.level {
+			continue
+		}
+		all.where = append(all.where, f.where...)
+		all.subjects = append(all.subjects, f.subjects...)
+		if len(texts) == most {
+			continue
+		}
+		all.lines = append(all.lines, f.lines...)
+		text := f.message
+		if len(f.subjects) > 0 {
+			text = f.subjects[0] + ":\n" + indent(text)
+		}
+		texts = append(texts, text)
+	}
+	if len(texts) == 1 && len(all.subjects) == 0 {
+		all.message = texts[0]
+		return all
+	}
+	all.message = strings.Join(texts, "\n")
+	return all
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }
