@@ -20,4 +20,4 @@ demo: build ## judge the built-in server
 	./mcpcheck run --demo
 
 bench: build ## ratios, memory, and what mcpcheck itself costs
-	go test -run '^$$' -bench . -benchtime 1x ./cmd/mcpcheck
+	MCPCHECK_BENCH_NODE="$${MCPCHECK_BENCH_NODE-$$($(node-server))}" go test -run "^$$$$" -bench . -benchtime 1x ./cmd/mcpcheck

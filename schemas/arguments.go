@@ -40,7 +40,10 @@ func Valid(s *Schema, seed int64) (arguments map[string]any, err error) {
 		return nil, err
 	}
 	arguments, _ = v.(map[string]any)
-	return arguments, s.Validate(arguments)
+	if err := s.Validate(arguments); err != nil {
+		return nil, err
+	}
+	return arguments, nil
 }
 
 // variantOf folds a seed into a small number: it shows in strings, and is added to numbers.
@@ -175,10 +178,7 @@ func (m *maker) branch(schemas []*jsonschema.Schema, depth int, c *choices) *jso
 	if len(schemas) == 0 {
 		return nil
 	}
-	lowest := endless
-	for _, s := range schemas {
-		lowest = min(lowest, m.height(s))
-	}
+	lowest := m.lowest(schemas)
 	var open, circular []*jsonschema.Schema
 	for _, s := range schemas {
 		switch h := m.height(s); {
@@ -247,8 +247,8 @@ func fits(v any, p place) bool {
 
 var allTypes = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
 
-// possibleTypes lists the types that all schemas allow, the most telling first: where no schema has a type keyword, what
-// the other keywords are about.
+// possibleTypes lists the types that all schemas allow. Where no schema has a type keyword, it begins with the type
+// that the other keywords are about.
 func possibleTypes(parts []*jsonschema.Schema, p place) []string {
 	if p.object {
 		return []string{"object"}
@@ -287,7 +287,8 @@ func hintedType(parts []*jsonschema.Schema) string {
 			return "object"
 		case s.Items != nil || s.Items2020 != nil || s.PrefixItems != nil || s.MinItems != nil || s.Contains != nil:
 			return "array"
-		case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil || s.MultipleOf != nil:
+		case s.Minimum != nil || s.Maximum != nil || s.ExclusiveMinimum != nil || s.ExclusiveMaximum != nil ||
+			s.MultipleOf != nil:
 			return "number"
 		}
 	}
@@ -378,7 +379,9 @@ func declared(parts []*jsonschema.Schema) []string {
 // possible tells whether a property may have a finite value.
 func (m *maker) possible(parts []*jsonschema.Schema, name string) bool {
 	schemas, allowed := propertySchemas(parts, name)
-	return allowed && !slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool { return isFalse(s) || m.height(s) >= endless })
+	return allowed && !slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool {
+		return isFalse(s) || m.height(s) >= endless
+	})
 }
 
 func (m *maker) property(object map[string]any, p place, parts []*jsonschema.Schema, name string) error {
@@ -643,37 +646,49 @@ func (m *maker) heightNow(s *jsonschema.Schema) int {
 	if s.Bool != nil || s.Const != nil || s.Enum != nil || s.Default != nil {
 		return 0
 	}
-	h := 0
-	for _, next := range m.flatten([]*jsonschema.Schema{s}, 0, nil)[1:] {
-		h = max(h, m.height(next))
-	}
-	for _, list := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
-		lowest := endless
-		for _, branch := range list {
-			lowest = min(lowest, m.height(branch))
-		}
-		if len(list) > 0 {
-			h = max(h, lowest)
+	own := []*jsonschema.Schema{s}
+	h := m.highest(m.flatten(own, 0, nil)[1:])
+	for _, branches := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if len(branches) > 0 {
+			h = max(h, m.lowest(branches))
 		}
 	}
-	if flat := s.Types != nil && slices.ContainsFunc(s.Types.ToStrings(), func(t string) bool { return t != "object" && t != "array" }); flat {
+	if allowsScalar(s) {
 		return h
 	}
-	own := []*jsonschema.Schema{s}
 	for _, name := range s.Required {
 		schemas, _ := propertySchemas(own, name)
-		for _, one := range schemas {
-			h = max(h, m.height(one)+1)
-		}
+		h = max(h, m.highest(schemas)+1)
 	}
-	if s.MinItems != nil && *s.MinItems > 0 {
+	if s.MinItems != nil {
 		for i := range min(*s.MinItems, len(tuple(s))+1) {
-			for _, one := range itemSchemas(own, i) {
-				h = max(h, m.height(one)+1)
-			}
+			h = max(h, m.highest(itemSchemas(own, i))+1)
 		}
 	}
 	return min(h, endless)
+}
+
+func (m *maker) highest(schemas []*jsonschema.Schema) int {
+	h := 0
+	for _, s := range schemas {
+		h = max(h, m.height(s))
+	}
+	return h
+}
+
+func (m *maker) lowest(schemas []*jsonschema.Schema) int {
+	h := endless
+	for _, s := range schemas {
+		h = min(h, m.height(s))
+	}
+	return h
+}
+
+// allowsScalar tells whether a type keyword allows a value without parts.
+func allowsScalar(s *jsonschema.Schema) bool {
+	return s.Types != nil && slices.ContainsFunc(s.Types.ToStrings(), func(t string) bool {
+		return t != "object" && t != "array"
+	})
 }
 
 // circular tells whether a schema leads back to itself, or to another that does.

@@ -82,11 +82,10 @@ var spoilers = []spoiler{
 
 // site is a place in the arguments that could be spoiled.
 type site struct {
-	path     []string
-	parts    []*jsonschema.Schema // what applies there in any case
-	value    any
-	present  bool // in the valid arguments
-	required bool
+	path    []string
+	parts   []*jsonschema.Schema // what applies there in any case
+	value   any
+	present bool // in the valid arguments
 }
 
 const (
@@ -97,7 +96,7 @@ const (
 // sites lists the root, then the places below it level by level; in each object required properties first, then those
 // that are there, then those that may be added.
 func (m *maker) sites(valid map[string]any) []site {
-	root := site{parts: m.flatten([]*jsonschema.Schema{m.schema.root}, 0, nil), value: valid, present: true, required: true}
+	root := site{parts: m.flatten([]*jsonschema.Schema{m.schema.root}, 0, nil), value: valid, present: true}
 	list := []site{root}
 	for i := 0; i < len(list) && len(list) < maxSites; i++ {
 		if list[i].present && len(list[i].path) < maxSiteDepth {
@@ -109,20 +108,20 @@ func (m *maker) sites(valid map[string]any) []site {
 
 func (m *maker) sitesBelow(t site) []site {
 	var list []site
-	add := func(name string, schemas []*jsonschema.Schema, value any, present, required bool) {
+	add := func(name string, schemas []*jsonschema.Schema, value any, present bool) {
 		path := append(slices.Clone(t.path), name)
-		list = append(list, site{path, m.flatten(schemas, 0, nil), value, present, required})
+		list = append(list, site{path, m.flatten(schemas, 0, nil), value, present})
 	}
 	switch value := t.value.(type) {
 	case map[string]any:
 		for _, name := range propertyOrder(t.parts, value) {
 			schemas, _ := propertySchemas(t.parts, name)
 			member, present := value[name]
-			add(name, schemas, member, present, isRequired(t.parts, name))
+			add(name, schemas, member, present)
 		}
 	case []any:
 		if len(value) > 0 {
-			add("0", itemSchemas(t.parts, 0), value[0], true, true)
+			add("0", itemSchemas(t.parts, 0), value[0], true)
 		}
 	}
 	return list

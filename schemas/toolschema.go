@@ -217,8 +217,8 @@ func locationPath(location string) string {
 
 // Validate tells whether v satisfies the schema. v is JSON as encoding/json decodes it, with or without UseNumber.
 // The error is one line, such as "/sum: want number, got string", with at most three findings separated by "; ". It
-// is a *LimitError if v or the work is too large, or the schema refers in a circle: then there is no verdict. format
-// is an annotation, as JSON Schema 2020-12 Validation section 7.2.1 has it, in all dialects.
+// is a *LimitError if v or the work is too large: then there is no verdict. format is an annotation, as JSON Schema
+// 2020-12 Validation section 7.2.1 has it, in all dialects.
 func (s *Schema) Validate(v any) error {
 	invalid, err := s.check(s.root, v)
 	if err != nil {

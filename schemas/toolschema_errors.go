@@ -11,8 +11,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // breach is one way in which a value breaks a schema: a leaf of the library's tree of errors, or what stands for all
@@ -142,6 +140,16 @@ func textOf(k jsonschema.ErrorKind) string {
 		return fmt.Sprintf("want at least %d properties, got %d", k.Want, k.Got)
 	case *kind.MaxProperties:
 		return fmt.Sprintf("want at most %d properties, got %d", k.Want, k.Got)
+	case *kind.AdditionalItems:
+		return fmt.Sprintf("has %d items too many", k.Count)
+	case *kind.Contains:
+		return "no item fits contains"
+	case *kind.MinContains:
+		return fmt.Sprintf("want at least %d items that fit contains, got %d", k.Want, len(k.Got))
+	case *kind.MaxContains:
+		return fmt.Sprintf("want at most %d items that fit contains, got %d", k.Want, len(k.Got))
+	case *kind.RefCycle:
+		return "the schema refers to itself without end"
 	case *kind.UniqueItems:
 		return fmt.Sprintf("want unique items, but %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.Minimum:
@@ -155,7 +163,7 @@ func textOf(k jsonschema.ErrorKind) string {
 	case *kind.MultipleOf:
 		return fmt.Sprintf("want a multiple of %s, got %s", decimal(k.Want), decimal(k.Got))
 	}
-	return strings.Join(strings.Fields(k.LocalizedString(message.NewPrinter(language.English))), " ")
+	return "breaks " + strings.Join(k.KeywordPath(), " ")
 }
 
 // shownValues is how many values of an enum an error shows.

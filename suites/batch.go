@@ -1,5 +1,138 @@
 package suites
 
-import "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"time"
 
-var batch = harness.Suite{}
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+var batch = Suite{
+	"batch/receive-requests": Probe(func(t *T) {
+		for _, e := range batched(t) {
+			t.Expect(e).To(beAnsweredUnder(e.ID))
+		}
+	}),
+
+	"batch/response-is-array": Probe(func(t *T) {
+		answers := servedBatch(t)
+		first, second := answers[0].Reply.Frame, answers[1].Reply.Frame
+		t.Expect(first.Shape == driver.Array && first == second).To(Hold("both answers in one array", "%s", brief(first)))
+	}),
+
+	"batch/notification-members-unanswered": Probe(func(t *T) {
+		usual := servedBatch(t)[0].Reply.Frame.Shape
+		s := t.Session()
+		late := lateCancel(t, s)
+		mark, p := s.Mark(), s.Expecting(70083, s.Fence)
+		s.SendJSON([]M{{"jsonrpc": "2.0", "id": 70083, "method": s.Fence}, late})
+		e := await(s, mark, p, shortly)
+		t.Expect(e).To(beAnsweredUnder(e.ID))
+		t.Settle(s, mark)
+		expectNoReply(t, s, mark)
+		if usual == driver.Array { // else batch/response-is-array reports it
+			t.Warn(e.Reply.Frame.Shape == driver.Array).To(Hold("the answer in an array", "%s", brief(e.Reply.Frame)))
+		}
+	}),
+
+	"batch/notifications-only": Probe(func(t *T) {
+		servedBatch(t)
+		s := t.Session()
+		late := lateCancel(t, s)
+		mark := s.Mark()
+		s.SendJSON([]M{late, late})
+		came, err := s.Settle(mark)
+		expectAlive(t, err)
+		expectNoReply(t, s, mark)
+		for _, f := range came {
+			t.Expect(f).To(That("no empty answer", func(f *driver.Frame) bool { return !isHollow(f) }))
+		}
+	}),
+
+	"batch/empty-array": Probe(func(t *T) {
+		servedBatch(t)
+		p := provoke(t, malformed[emptyArray])
+		if p.Fatal != nil {
+			t.Skip("the session did not survive it: robust/survives-malformed-json")
+		}
+		for _, f := range p.Came {
+			t.Expect(f.Shape != driver.Array).To(Hold("an error alone", "%s", brief(f)))
+		}
+		r := reaction(p, nil)
+		t.Expect(r).To(BeError(-32600))
+		t.Expect(r.Frame).To(haveNoID())
+	}),
+
+	"batch/invalid-members": Probe(func(t *T) {
+		servedBatch(t)
+		r := rejections(t, mixedArray)[0]
+		t.Expect(r.Reply).To(beAnswerFor(r.Name))
+	}),
+
+	"batch/initialize-not-batched": Fresh(func(t *T) {
+		s := t.Start()
+		s.Hostile()
+		p := s.Expecting("mcpcheck-batched", "initialize")
+		s.SendJSON([]M{
+			{"jsonrpc": "2.0", "id": "mcpcheck-batched", "method": "initialize", "params": driver.Hello(t.Revision)},
+			{"jsonrpc": "2.0", "id": "mcpcheck-ping", "method": "ping"},
+		})
+		usual := s.Initialize(driver.Hello(t.Revision)) // whatever comes of it, the array was read before
+		r := s.AwaitFor(p, 250*time.Millisecond)
+		if !r.Answered() && usual.Err != nil {
+			t.Inconclusive("the session did not survive it: %v", usual.Err)
+		}
+		t.Expect(r).NotTo(BeResult())
+	}),
+
+	"batch/no-outgoing-array": Watch(func(t *T, w Wire) {
+		conforming := func(m Message) bool {
+			return !m.Hostile && m.Shape != driver.NotJSON && m.Session.Revision != "2025-03-26"
+		}
+		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
+			t.Expect(m.Shape != driver.Array).To(Hold("one message", "an array"))
+		})
+	}),
+
+	"batch/unsupported-survives": Probe(func(t *T) {
+		p := provoke(t, `[{"jsonrpc":"2.0","id":70071,"method":"ping"},{"jsonrpc":"2.0","id":70072,"method":"ping"}]`)
+		expectAlive(t, p.Fatal)
+		if reaction(p, []byte("70071")).Result() != nil {
+			t.Skip("the server answers batches although the revision has none, which is leniency")
+		}
+	}),
+}
+
+// batched is what came of two requests in an array, up to the first without an
+// answer.
+func batched(t *T) []echoed {
+	return Shared(t, "batch", func(t *T) []echoed {
+		s := t.Session()
+		mark, first, second := s.Mark(), s.Expecting(70081, s.Fence), s.Expecting(70082, s.Fence)
+		s.SendJSON([]M{
+			{"jsonrpc": "2.0", "id": 70081, "method": s.Fence},
+			{"jsonrpc": "2.0", "id": 70082, "method": s.Fence},
+		})
+		all := []echoed{await(s, mark, first, shortly)}
+		if all[0].Reply.Answered() {
+			all = append(all, await(s, mark, second, shortly))
+		}
+		return all
+	})
+}
+
+// servedBatch is like batched; it ends the check where batches are not served.
+func servedBatch(t *T) []echoed {
+	all := batched(t)
+	for _, e := range all {
+		if !e.Reply.Answered() {
+			t.Skip("a batch is not answered in full: batch/receive-requests")
+		}
+	}
+	return all
+}
+
+// isHollow reports whether a line answers with nothing: null, an empty array.
+func isHollow(f *driver.Frame) bool {
+	return f.Shape == driver.Scalar || f.Shape == driver.Array && len(f.Members()) == 0
+}

@@ -23,6 +23,7 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 	}
 	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Fence: "ping", Capabilities: harness.M{}}
 	r := s.Initialize(driver.Hello(requested))
+	server.First = r
 	if r.Err != nil {
 		return server, s, r.Err
 	}

@@ -14,18 +14,6 @@ import (
 // Stimuli are what several checks judge: each is tried once, whichever check
 // needs it first.
 
-// asked is the answer to initialize with a revision, in a process of its own.
-func asked(t *T, revision string) driver.Reply {
-	return Shared(t, "initialize "+revision, func(t *T) driver.Reply {
-		s := t.Start()
-		r := s.Initialize(driver.Hello(revision))
-		if s.Revision == t.Revision {
-			s.Confirm() // others can use it
-		}
-		return r
-	})
-}
-
 // provoked is what came of one message that a conforming client does not send.
 type provoked struct {
 	Came  []*driver.Frame // what the server said, up to the answer to a later request
@@ -57,6 +45,9 @@ func provoke(t *T, line string) provoked {
 }
 
 func provokeIn(s *driver.Session, line string) (p provoked, used bool) {
+	if s.Used == 0 {
+		s.Exchange(s.Fence, nil) // what the handshake brought did not come of the line
+	}
 	mark := s.Mark()
 	s.Send([]byte(line))
 	p.Came, p.Fatal = s.React(mark)
@@ -71,7 +62,7 @@ func unknownTool(t *T) (name string, r driver.Reply) {
 		t.Inconclusive("tools are not called (--calls none)")
 	}
 	return name, Shared(t, "unknown tool", func(t *T) driver.Reply {
-		return t.Try(t.Session(), "tools/call", M{"name": name, "arguments": M{}})
+		return t.Try(t.Own(), "tools/call", M{"name": name, "arguments": M{}})
 	})
 }
 
@@ -97,11 +88,19 @@ type toolCall struct {
 // toolCalls are calls of the run, and what they did to the lists.
 type toolCalls struct {
 	List     []toolCall
-	Refused  []string  // tools that were not called, and why
+	Refused  []refusal // tools that were not called
 	Before   []Subject // the tools before the calls and after them
-	After    []Subject
-	Notified bool // notifications/tools/list_changed came meanwhile
+	After    []Subject // nil when the last session did not survive
+	Notified bool      // notifications/tools/list_changed came meanwhile
 }
+
+// refusal is a tool that was not called.
+type refusal struct {
+	Tool Subject
+	Why  string
+}
+
+func (r refusal) String() string { return r.Tool.Name + ": " + r.Why }
 
 // Of is the call of a tool.
 func (c toolCalls) Of(tool Subject) toolCall {
@@ -113,48 +112,64 @@ func (c toolCalls) Of(tool Subject) toolCall {
 const mostTools = 30
 
 // validCalls calls the tools that may be called, each once with arguments that
-// its schema allows.
+// its schema allows. They have a session of their own, so that nothing has to be
+// confirmed alone: calling tools twice would do twice what they do.
 func validCalls(t *T) toolCalls {
 	return Shared(t, "valid calls", func(t *T) (calls toolCalls) {
-		s := t.Session()
-		mark := s.Mark()
-		calls.Before = toolSubjects(Objects(t.List(s, "tools/list", "tools")))
+		s, mark := calls.begin(t, t.Own())
 		for _, tool := range listedTools(t) {
 			if len(calls.List) == mostTools {
 				break
 			}
 			args, why := validArguments(t, tool)
 			if why != "" {
-				calls.Refused = append(calls.Refused, tool.Name+": "+why)
+				calls.Refused = append(calls.Refused, refusal{tool, why})
 				continue
 			}
 			if !s.Alive() {
-				s = t.Own()
-				mark = s.Mark()
+				s, mark = calls.begin(t, t.Own())
 			}
 			calls.List = append(calls.List, callAndPing(s, tool, args))
 		}
+		if s.Alive() {
+			calls.end(t, s, mark)
+		}
 		for i := range calls.List {
 			calls.List[i].collect()
-		}
-		if s.Alive() {
-			calls.After = toolSubjects(Objects(t.List(s, "tools/list", "tools")))
-			calls.Notified = slices.ContainsFunc(s.Since(mark), func(f *driver.Frame) bool {
-				return f.Method == "notifications/tools/list_changed"
-			})
 		}
 		return calls
 	})
 }
 
+// begin notes the list of a session in which calls are going to be made.
+func (c *toolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
+	mark := s.Mark()
+	c.Before = toolSubjects(Objects(t.List(s, "tools/list", "tools")))
+	return s, mark
+}
+
+// end notes what the calls did to the list. A server may collect changes for a
+// while before it announces them.
+func (c *toolCalls) end(t *T, s *driver.Session, mark int) {
+	const patience = 5 * time.Second
+	c.After = toolSubjects(Objects(t.List(s, "tools/list", "tools")))
+	if sameNames(c.Before, c.After) {
+		return
+	}
+	_, err := s.Wait(mark, patience, func(f *driver.Frame) bool {
+		return f.Side == driver.FromServer && f.Method == "notifications/tools/list_changed"
+	})
+	c.Notified = err == nil
+}
+
 // validArguments are arguments for a tool that may be called with valid ones; why
 // says why there are none.
 func validArguments(t *T, tool Subject) (args M, why string) {
+	if why := uncallable(tool); why != "" {
+		return nil, why
+	}
 	if p := t.MayCall(tool); !p.Valid {
 		return nil, p.Why
-	}
-	if execution, _ := tool.Value["execution"].(M); execution["taskSupport"] == "required" {
-		return nil, "it only runs as a task"
 	}
 	if example := t.Example(tool.Name); example != nil {
 		return example, ""
@@ -192,7 +207,7 @@ func callAndPing(s *driver.Session, tool Subject, args M) toolCall {
 
 // longestCall is how long the result of a tool is waited for, so that one slow
 // tool does not make the whole run slow.
-const longestCall = 2 * time.Second
+const longestCall = time.Second
 
 // collect takes the result of a call that was left to run. One that does not end
 // is cancelled, and its session is given up.
@@ -212,12 +227,12 @@ func (c *toolCall) collect() {
 // broken keyword a few tools, read-only ones first.
 func invalidCalls(t *T) toolCalls {
 	return Shared(t, "invalid calls", func(t *T) (calls toolCalls) {
-		s := t.Session()
+		s := t.Own()
 		tried := map[string]int{}
 		for _, tool := range readOnlyFirst(listedTools(t)) {
 			broken, why := counterexamples(t, tool)
 			if why != "" {
-				calls.Refused = append(calls.Refused, tool.Name+": "+why)
+				calls.Refused = append(calls.Refused, refusal{tool, why})
 				continue
 			}
 			for _, b := range broken {
@@ -229,7 +244,7 @@ func invalidCalls(t *T) toolCalls {
 				}
 				begin := time.Now()
 				r := t.Try(s, "tools/call", M{"name": tool.Name, "arguments": b.Arguments})
-				calls.List = append(calls.List, toolCall{Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin)})
+				calls.List = append(calls.List, toolCall{Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin), session: s})
 			}
 		}
 		return calls
@@ -242,11 +257,12 @@ const mostBroken = 5
 // counterexamples are arguments for a tool that may be called with invalid ones;
 // why says why there are none.
 func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why string) {
-	if p := t.MayCall(tool); !p.Invalid {
-		return nil, p.Why
+	if why := uncallable(tool); why != "" {
+		return nil, why
 	}
-	if execution, _ := tool.Value["execution"].(M); execution["taskSupport"] == "required" {
-		return nil, "it only runs as a task"
+	p := t.MayCall(tool)
+	if !p.Invalid {
+		return nil, p.Why
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err != nil {
@@ -258,7 +274,23 @@ func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why s
 			return nil, err.Error()
 		}
 	}
-	return schemas.Counterexamples(schema, valid, t.Seed), ""
+	broken = schemas.Counterexamples(schema, valid, t.Seed)
+	if !p.Valid { // many servers drop what is not declared, and do what the rest says
+		broken = slices.DeleteFunc(broken, func(b schemas.Counterexample) bool { return b.Keyword == "additionalProperties" })
+	}
+	return broken, ""
+}
+
+// uncallable says why a tool cannot be called plainly; empty when it can.
+func uncallable(tool Subject) string {
+	execution, _ := tool.Value["execution"].(M)
+	switch _, named := tool.Value["name"].(string); {
+	case !named:
+		return "it has no name"
+	case execution["taskSupport"] == "required":
+		return "it only runs as a task"
+	}
+	return ""
 }
 
 // listedTools are the tools that discovery found.
@@ -274,6 +306,17 @@ func toolSubjects(tools []M) (subjects []Subject) {
 		subjects = append(subjects, Subject{Name: name, Value: tool})
 	}
 	return subjects
+}
+
+// sameNames reports whether two lists name the same tools, in any order.
+func sameNames(a, b []Subject) bool { return slices.Equal(sortedNames(a), sortedNames(b)) }
+
+func sortedNames(tools []Subject) (names []string) {
+	for _, tool := range tools {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 func readOnlyFirst(tools []Subject) []Subject {

@@ -38,8 +38,13 @@ var All = sync.OnceValue(func() (all harness.Catalogue) {
 
 // Checks are all checks that are built, by the id of their requirement.
 func Checks() harness.Suite {
+	return merged(lifecycle, stdio, jsonrpc, batch, ping, tools, schema, robust)
+}
+
+// merged puts suites together.
+func merged(suites ...harness.Suite) harness.Suite {
 	all := harness.Suite{}
-	for _, suite := range []harness.Suite{lifecycle, stdio, jsonrpc, batch, ping, tools, schema, robust} {
+	for _, suite := range suites {
 		maps.Copy(all, suite)
 	}
 	return all

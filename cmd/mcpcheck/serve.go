@@ -16,6 +16,7 @@ import (
 func newServe() *cobra.Command {
 	var fault string
 	var faults bool
+	var tools int
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the built-in reference server over stdio",
@@ -37,7 +38,7 @@ one fault. The faults are named after the check that catches them.`,
 			signal.Notify(term, syscall.SIGTERM)
 			defer signal.Stop(term)
 			status := fixtures.Serve(context.Background(), fixtures.Stdio{
-				In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term),
+				In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term), MoreTools: tools,
 			}, spoilt)
 			if status != 0 {
 				return &exit{code: status}
@@ -46,6 +47,7 @@ one fault. The faults are named after the check that catches them.`,
 		},
 	}
 	cmd.Flags().StringVar(&fault, "fault", "", "serve with the fault of this `ID`")
+	cmd.Flags().IntVar(&tools, "tools", 0, "list `N` more tools, in pages of fifty")
 	cmd.Flags().BoolVar(&faults, "list-faults", false, "list the faults")
 	return cmd
 }

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"fmt"
+	"strings"
 )
 
 // ClientInfo is how the harness names itself to servers.
@@ -17,7 +18,7 @@ func Hello(revision string) M {
 // capabilities from it.
 func (s *Session) Initialize(hello M) Reply {
 	s.Hello = hello
-	r := s.AwaitFor(s.Request("initialize", hello), s.target.Limits.Start)
+	r := s.AwaitFirst(s.Request("initialize", hello))
 	s.Welcome = r.Result()
 	s.Revision, _ = s.Welcome["protocolVersion"].(string)
 	s.Capabilities, _ = s.Welcome["capabilities"].(M)
@@ -48,21 +49,24 @@ func (s *Session) Establish(hello M) error {
 }
 
 // Confirm ends the handshake after Initialize has brought a good result.
-func (s *Session) Confirm() {
-	s.Initialized()
+func (s *Session) Confirm() { s.ConfirmWith(nil) }
+
+// ConfirmWith is Confirm with params for the notification.
+func (s *Session) ConfirmWith(params M) {
+	s.Notify("notifications/initialized", params)
 	client, _ := s.Hello["capabilities"].(M)
 	s.ordinary = len(client) == 0
-}
-
-// Brief shortens a text of the wire for a message.
-func Brief(raw []byte) string {
-	const most = 160
-	if len(raw) <= most {
-		return string(raw)
-	}
-	return string(raw[:most-40]) + "…" + string(raw[len(raw)-30:])
 }
 
 // Ordinary reports whether the session is one like any other: its handshake was
 // completed with no client capability declared, and it is usable.
 func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }
+
+// Brief shortens a text of the wire for a message.
+func Brief(raw []byte) string {
+	const most, tail = 160, 30
+	if len(raw) <= most {
+		return string(raw)
+	}
+	return strings.ToValidUTF8(string(raw[:most-tail]), "") + "…" + strings.ToValidUTF8(string(raw[len(raw)-tail:]), "")
+}

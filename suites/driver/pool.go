@@ -37,11 +37,11 @@ func newShelf(size int) shelf {
 
 // NewPool makes a pool of established sessions of a revision: at most size that
 // are lent clean and as many hostile ones. ahead processes are started in
-// advance, no more than size at a time, for Launch.
+// advance, one at a time, for Launch.
 func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead int) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, fence: fence,
-		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session, size),
+		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session),
 	}
 	p.closing.Go(func() { p.startAhead(ahead) })
 	return p
@@ -77,6 +77,7 @@ func (p *Pool) start(o Options) (*Session, error) {
 func (p *Pool) Adopt(s *Session) {
 	p.mu.Lock()
 	p.all = append(p.all, s)
+	s.number = len(p.all)
 	p.mu.Unlock()
 }
 
@@ -100,6 +101,7 @@ func (p *Pool) Fresh() (*Session, error) {
 		p.Close(s)
 		return nil, err
 	}
+	s.Exchange(p.fence, nil) // whatever the server makes of initialized is not taken for something else
 	return s, nil
 }
 
@@ -153,11 +155,15 @@ func (p *Pool) Discard(s *Session) {
 	p.Close(s)
 }
 
-// Donate gives an established session to the pool, to be lent while there is
-// room and ended otherwise.
+// Donate gives a session to the pool: one that is ordinary is lent while there is
+// room, any other is ended.
 func (p *Pool) Donate(s *Session) {
+	if !s.Ordinary() || s.Revision != p.revision {
+		p.Close(s)
+		return
+	}
 	select {
-	case p.clean.slots <- struct{}{}:
+	case p.shelf(s.IsHostile()).slots <- struct{}{}:
 		p.Return(s)
 	default:
 		p.Close(s)

@@ -40,7 +40,7 @@ func (e Exit) String() string {
 func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 	switch {
 	case t.Serve != nil:
-		return launchInside(ctx, t.Serve), nil
+		return launchInside(ctx, t.Serve, muteStderr), nil
 	case len(t.Command) == 0:
 		return nil, errors.New("no command to run")
 	}
@@ -104,7 +104,7 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 }
 
 // launchInside runs a server inside this process.
-func launchInside(ctx context.Context, serve Server) *process {
+func launchInside(ctx context.Context, serve Server, muteStderr bool) *process {
 	ctx, kill := context.WithCancel(ctx)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -124,7 +124,11 @@ func launchInside(ctx context.Context, serve Server) *process {
 	})
 	go func() {
 		defer kill()
-		status := serve(ctx, inR, outW, errW, term)
+		stderr := io.Writer(errW)
+		if muteStderr {
+			stderr = io.Discard
+		}
+		status := serve(ctx, inR, outW, stderr, term)
 		outW.Close()
 		errW.Close()
 		inR.CloseWithError(io.ErrClosedPipe)

@@ -31,3 +31,6 @@ func exitOf(state *os.ProcessState) Exit {
 	}
 	return Exit{Status: state.ExitCode()}
 }
+
+// HasSIGTERM reports whether this system can ask a process to end.
+const HasSIGTERM = true

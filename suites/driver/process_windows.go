@@ -45,3 +45,6 @@ func (g *group) terminate() {}
 func (g *group) kill() { windows.TerminateJobObject(g.job, 1) }
 
 func exitOf(state *os.ProcessState) Exit { return Exit{Status: state.ExitCode()} }
+
+// HasSIGTERM reports whether this system can ask a process to end.
+const HasSIGTERM = false

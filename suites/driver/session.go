@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,13 +24,15 @@ type Session struct {
 	Revision     string // negotiated
 	Capabilities M      // the server's, never nil once established
 	Fence        string // method of the request that proves order: "ping"
+	Refuse       bool   // answer every request of the server but ping with -32601
 
 	target   Target
 	ctx      context.Context
 	proc     *process
 	opened   time.Time
-	out      chan []byte
+	out      chan [][]byte
 	done     chan struct{} // closed once the server said its last word
+	number   int
 	nextID   int
 	ordinary bool // established without client capabilities
 	Used     int  // how often it was lent and came back
@@ -49,6 +52,9 @@ type Session struct {
 	quit      sync.Once
 }
 
+// Name tells the sessions of a run apart.
+func (s *Session) Name() string { return fmt.Sprintf("session %d", s.number) }
+
 // Options are what a launch may ask for beyond the target.
 type Options struct {
 	MuteStderr bool // connect stderr to the null device instead of reading it
@@ -63,7 +69,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 	}
 	s := &Session{
 		Fence: "ping", target: t, ctx: ctx, proc: proc, opened: time.Now(),
-		out: make(chan []byte, 256), done: make(chan struct{}), changed: make(chan struct{}),
+		out: make(chan [][]byte, 256), done: make(chan struct{}), changed: make(chan struct{}),
 		stderr: stderrKeeper{limit: t.Limits.Stderr},
 	}
 	errDone := make(chan struct{})
@@ -99,22 +105,33 @@ func (s *Session) drainStderr(done chan<- struct{}) {
 // write carries out what Send and Write queue, so that a server that does not
 // read cannot block the harness.
 func (s *Session) write() {
+	defer s.proc.stdin.Close()
 	for {
 		select {
-		case raw := <-s.out:
-			if raw == nil {
-				s.proc.stdin.Close()
-				return
-			}
-			if _, err := s.proc.stdin.Write(raw); err != nil {
-				s.proc.stdin.Close()
+		case pieces := <-s.out:
+			if pieces == nil || s.writePieces(pieces) != nil {
 				return
 			}
 		case <-s.proc.exited:
-			s.proc.stdin.Close()
 			return
 		}
 	}
+}
+
+// pause is the time between the pieces of a message, for the server to read them
+// one by one.
+const pause = 50 * time.Millisecond
+
+func (s *Session) writePieces(pieces [][]byte) error {
+	for i, piece := range pieces {
+		if i > 0 {
+			time.Sleep(pause)
+		}
+		if _, err := s.proc.stdin.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read splits stdout into lines until it ends, then finds out why it ended.
@@ -225,12 +242,12 @@ func (s *Session) answer(f *Frame) {
 	if err != nil {
 		return // an id that is no JSON is no request that could be answered
 	}
-	s.enqueue(raw, append(raw, '\n'))
+	s.Send(raw)
 }
 
 func (s *Session) serve(method string) (result M, ok bool) {
 	client, _ := s.Hello["capabilities"].(M)
-	declared := func(name string) bool { return client[name] != nil }
+	declared := func(name string) bool { return client[name] != nil && !s.Refuse }
 	switch {
 	case method == "ping":
 		return M{}, true
@@ -263,19 +280,20 @@ func (s *Session) record(f *Frame) {
 	s.wake()
 }
 
-// enqueue records what is sent and hands it to the writer.
-func (s *Session) enqueue(shown, raw []byte) {
-	f := &Frame{Side: FromClient, Raw: shown, Ended: true}
+// Send sends one message, as it is, on a line of its own.
+func (s *Session) Send(raw []byte) { s.Write(append(raw[:len(raw):len(raw)], '\n')) }
+
+// Write sends bytes as they are. Several pieces are written one by one, with a
+// pause between them and nothing else in it.
+func (s *Session) Write(pieces ...[]byte) {
+	f := &Frame{Side: FromClient, Raw: bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), Ended: true}
 	f.parse()
 	s.record(f)
 	select {
-	case s.out <- raw:
+	case s.out <- pieces:
 	default: // a server that reads nothing for 256 messages is not going to
 	}
 }
-
-// Send sends one message, as it is, on a line of its own.
-func (s *Session) Send(raw []byte) { s.enqueue(raw, append(raw[:len(raw):len(raw)], '\n')) }
 
 // SendJSON sends a value as one message.
 func (s *Session) SendJSON(v any) {
@@ -285,9 +303,6 @@ func (s *Session) SendJSON(v any) {
 	}
 	s.Send(raw)
 }
-
-// Write sends bytes as they are, without a newline.
-func (s *Session) Write(raw []byte) { s.enqueue(raw, raw) }
 
 // Hostile marks the session: what follows was provoked by input that no
 // conforming client sends.
@@ -411,8 +426,18 @@ func (e *Death) Error() string { return e.Cause }
 // Await waits for the answer to a request, at most for the reply limit.
 func (s *Session) Await(p Pending) Reply { return s.AwaitFor(p, s.target.Limits.Reply) }
 
+// AwaitFirst waits for the answer to the first request to a process, as long as a
+// server may take to start.
+func (s *Session) AwaitFirst(p Pending) Reply { return s.AwaitFor(p, s.target.Limits.Start) }
+
+// Patience is how long Await waits.
+func (s *Session) Patience() time.Duration { return s.target.Limits.Reply }
+
 // AwaitFor waits for the answer to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
+	if p.ID == nil {
+		return Reply{Err: errors.New("it was not asked")}
+	}
 	f, err := s.Wait(p.from, d, p.answeredBy)
 	if errors.Is(err, errTimeout) {
 		s.mu.Lock()
@@ -487,6 +512,12 @@ func (s *Session) Settle(mark int) ([]*Frame, error) {
 	return s.Linger(mark, p)
 }
 
+// Idle waits for the grace and returns what the server has said so far.
+func (s *Session) Idle() []*Frame {
+	s.Wait(s.Mark(), s.target.Limits.Grace, func(*Frame) bool { return false })
+	return s.Since(0)
+}
+
 // React waits for what the server makes of what it was sent since the mark: a
 // response other than the answer to a later request or, when there is none, until
 // the session has settled. It returns what came.
@@ -512,7 +543,7 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 // Linger waits for the grace, and for one more request after it, and returns
 // what came since the mark without the answers to the given requests.
 func (s *Session) Linger(mark int, own ...Pending) ([]*Frame, error) {
-	s.Wait(s.Mark(), s.target.Limits.Grace, func(*Frame) bool { return false })
+	s.Idle()
 	p := s.Request(s.Fence, nil)
 	r := s.Await(p)
 	own = append(own, p)
@@ -697,4 +728,11 @@ func (s *Session) abandon() {
 	}
 	closeReader(s.proc.stdout)
 	closeReader(s.proc.stderr)
+}
+
+// Partial is how many bytes came that no newline has ended yet.
+func (s *Session) Partial() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.partial
 }

@@ -56,15 +56,13 @@ const (
 // parse fills in what the line is. Member names are matched exactly.
 func (f *Frame) parse() {
 	trimmed := bytes.TrimLeft(f.Raw, " \t\r\n")
-	if len(trimmed) == 0 || !json.Valid(f.Raw) {
-		return
-	}
-	switch trimmed[0] {
-	case '[':
-		f.Shape = Array
-	case '{':
-		f.Shape = Object
+	switch {
+	case len(trimmed) == 0:
+	case trimmed[0] == '{':
 		f.members()
+	case !json.Valid(f.Raw):
+	case trimmed[0] == '[':
+		f.Shape = Array
 	default:
 		f.Shape = Scalar
 	}
@@ -73,9 +71,9 @@ func (f *Frame) parse() {
 func (f *Frame) members() {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(f.Raw, &members) != nil {
-		f.Shape = NotJSON // nested deeper than any sane message
-		return
+		return // no JSON, or nested deeper than any sane message
 	}
+	f.Shape = Object
 	f.ID = bytes.Clone(members["id"])
 	method, ok := members["method"]
 	f.HasMethod = ok
@@ -144,16 +142,15 @@ func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a)
 
 // IDKey is a text that two ids share if and only if they are the same value.
 func IDKey(id json.RawMessage) string {
-	switch v := Decode(id).(type) {
-	case string:
-		return strconv.Quote(v)
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return strconv.FormatInt(i, 10)
-		}
-		if f, err := v.Float64(); err == nil {
-			return strconv.FormatFloat(f, 'f', -1, 64) // 7.0 is 7
-		}
+	if i, err := strconv.ParseInt(string(id), 10, 64); err == nil {
+		return strconv.FormatInt(i, 10)
+	}
+	var text string
+	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
+		return strconv.Quote(text)
+	}
+	if f, err := strconv.ParseFloat(string(id), 64); err == nil {
+		return strconv.FormatFloat(f, 'f', -1, 64) // 7.0 is 7
 	}
 	return string(id)
 }

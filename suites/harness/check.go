@@ -2,8 +2,9 @@ package harness
 
 // Check is the script that tries one requirement.
 type Check struct {
-	kind kind
-	run  func(*T)
+	kind    kind
+	run     func(*T)
+	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
 }
 
 // kind says what a check needs, which decides when it runs.
@@ -17,19 +18,23 @@ const (
 )
 
 // Probe is a check that talks to the server in sessions that it is lent.
-func Probe(run func(*T)) Check { return Check{probe, run} }
+func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 
 // Fresh is a check that needs a process to which nothing was said, T.Start. Its
 // sessions may be lent to others afterwards.
-func Fresh(run func(*T)) Check { return Check{fresh, run} }
+func Fresh(run func(*T)) Check { return Check{kind: fresh, run: run} }
 
 // Ending is a check of how a session ends, T.Last. It runs after the probes.
-func Ending(run func(*T)) Check { return Check{ending, run} }
+func Ending(run func(*T)) Check { return Check{kind: ending, run: run} }
 
 // Watch is a check that says nothing: it judges what was on the wire during the
 // whole run.
-func Watch(run func(*T, Wire)) Check {
-	return Check{watch, func(t *T) { run(t, t.wire()) }}
+func Watch(judge func(*T, Wire)) Check { return WatchAfter(nil, judge) }
+
+// WatchAfter is a watch that sees to it that something certain is on the wire:
+// stimulate talks to the server like a probe, and judges nothing.
+func WatchAfter(stimulate func(*T), judge func(*T, Wire)) Check {
+	return Check{kind: watch, prepare: stimulate, run: func(t *T) { judge(t, t.wire()) }}
 }
 
 // Suite is the checks of one area, by the id of the requirement they try.

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -37,6 +38,8 @@ type Execution struct {
 	results []Result
 	ended   chan struct{}
 
+	watching atomic.Bool // the record is complete
+
 	mu     sync.Mutex
 	shared map[string]*stimulus
 }
@@ -54,14 +57,22 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, o.Jobs, e.count(fresh))
+	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs), e.count(fresh))
 	if o.First != nil {
 		e.pool.Adopt(o.First)
-		e.pool.Donate(o.First)
+		if server.Failure == "" {
+			e.pool.Donate(o.First)
+		} else {
+			e.pool.Close(o.First)
+		}
 	}
 	go e.work()
 	return e
 }
+
+// sessions is how many sessions are lent at a time. Requests are fast and processes
+// are slow to start, so jobs share few sessions.
+func sessions(jobs int) int { return max(1, jobs/4) }
 
 func (e *Execution) count(k kind) (n int) {
 	for _, c := range e.plan {
@@ -76,10 +87,11 @@ func (e *Execution) count(k kind) (n int) {
 // that judge the record.
 func (e *Execution) work() {
 	defer close(e.ended)
-	e.parallel(interleave(e.of(fresh), e.of(probe)))
-	e.parallel(e.of(ending))
+	e.parallel(interleave(e.of(fresh), slices.Concat(e.stimulated(), e.of(probe))), e.try)
+	e.parallel(e.of(ending), e.try)
 	e.pool.Retire()
-	e.parallel(e.of(watch))
+	e.watching.Store(true)
+	e.parallel(e.of(watch), e.try)
 	e.pool.Wait()
 }
 
@@ -91,6 +103,16 @@ func (e *Execution) order() []int {
 func (e *Execution) of(k kind) (cases []int) {
 	for i, c := range e.plan {
 		if c.check.kind == k {
+			cases = append(cases, i)
+		}
+	}
+	return cases
+}
+
+// stimulated are the watches that want something on the wire.
+func (e *Execution) stimulated() (cases []int) {
+	for _, i := range e.of(watch) {
+		if e.plan[i].check.prepare != nil {
 			cases = append(cases, i)
 		}
 	}
@@ -109,14 +131,26 @@ func interleave(a, b []int) (all []int) {
 	return all
 }
 
-func (e *Execution) parallel(cases []int) {
+// try carries a case out: its check or, before the time of a watch has come, what
+// the watch wants on the wire.
+func (e *Execution) try(i int) {
+	c := e.plan[i]
+	if c.check.kind == watch && !e.watching.Load() {
+		c.check.run = c.check.prepare
+		e.judge(c)
+		return
+	}
+	e.results[i] = e.judge(c)
+	close(e.done[i])
+}
+
+func (e *Execution) parallel(cases []int, do func(i int)) {
 	queue := make(chan int)
 	var workers sync.WaitGroup
 	for range min(e.options.Jobs, len(cases)) {
 		workers.Go(func() {
 			for i := range queue {
-				e.results[i] = e.judge(e.plan[i])
-				close(e.done[i])
+				do(i)
 			}
 		})
 	}
@@ -148,13 +182,13 @@ func (e *Execution) judge(c Case) Result {
 		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin)
 	}
 	o, first := e.attempt(c, false)
-	if first.lent && o.verdict != Pass && o.verdict != Skip && e.ctx.Err() == nil {
+	if first.lent && !o.confirmed() && e.ctx.Err() == nil {
 		again, second := e.attempt(c, true)
 		first.release(e.pool, again.verdict == o.verdict)
 		second.release(e.pool, false)
 		return e.result(c, again, begin)
 	}
-	first.release(e.pool, o.verdict == Pass || o.verdict == Skip)
+	first.release(e.pool, o.confirmed())
 	return e.result(c, o, begin)
 }
 
@@ -164,7 +198,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	switch {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
-	case e.breaker.reason() != "" && c.check.kind != watch:
+	case e.breaker.reason() != "" && !e.watching.Load():
 		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason()}, used
 	}
 	t := &T{Server: e.server, Revision: c.Revision, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
@@ -204,7 +238,7 @@ func interrupted(ctx context.Context) outcome {
 func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	entry := c.Level.In(c.Revision)
 	r := Result{
-		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Verdict: o.verdict, Message: o.message,
+		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry, Verdict: o.verdict, Message: o.message,
 		Subjects: o.subjects, Spec: c.URL(c.Revision), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
 	}
@@ -242,19 +276,24 @@ func (c *scope) evidence() []Line {
 // are lent to others, else they are ended.
 func (c *scope) release(pool *driver.Pool, well bool) {
 	for _, u := range c.uses {
-		s := u.session
 		switch {
-		case u.pooled && well:
-			pool.Return(s)
-		case u.pooled:
-			pool.Discard(s)
-		case well && s.Ordinary() && !s.IsHostile():
-			pool.Donate(s)
+		case u.how == borrowed:
+		case u.how == lent && well:
+			pool.Return(u.session)
+		case u.how == lent:
+			pool.Discard(u.session)
+		case well:
+			pool.Donate(u.session)
 		default:
-			pool.Close(s)
+			pool.Close(u.session)
 		}
 	}
 	c.uses = nil
+}
+
+// borrowed reports whether a session of the attempt around this one was used.
+func (c *scope) borrowed() bool {
+	return slices.ContainsFunc(c.uses, func(u use) bool { return u.how == borrowed })
 }
 
 // stimulus is something that was tried once for several checks.
@@ -284,7 +323,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner := *t
 		inner.scope = &scope{outer: t.scope}
 		s.o = guard(func() { s.value = try(&inner) })
-		s.lent, s.lines = inner.scope.lent, bound(inner.scope.evidence())
+		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		inner.scope.release(e.pool, s.o.verdict == Pass)
 		close(s.done)
 	}
@@ -355,7 +394,7 @@ func Untried(plan []Case, reason string) (results []Result) {
 	for _, c := range plan {
 		level := c.Level.In(c.Revision)
 		results = append(results, Result{
-			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Verdict: Inconclusive, Message: reason,
+			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level, Verdict: Inconclusive, Message: reason,
 			Spec: c.URL(c.Revision), Fix: c.Fix,
 		})
 	}

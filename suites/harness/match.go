@@ -157,7 +157,7 @@ func Got(r driver.Reply) string {
 	case r.Err != nil:
 		return r.Err.Error()
 	case r.Error() != nil:
-		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(fmt.Sprint(r.Error()["message"]))))
+		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " "))))
 	case Has(r.M, "result"):
 		return "result " + Show(r.M["result"])
 	}

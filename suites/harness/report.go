@@ -11,7 +11,8 @@ type Result struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
 	Revision string   `json:"revision"`
-	Level    Level    `json:"level"` // of this finding; a lesser deviation carries a lesser level than its entry
+	Level    Level    `json:"level"`      // of this finding; a lesser deviation carries a lesser level than its entry
+	Entry    Level    `json:"entryLevel"` // of the requirement
 	Verdict  Verdict  `json:"verdict"`
 	Gates    bool     `json:"gates"`              // counts against the exit code
 	GatedBy  Gate     `json:"gatedBy,omitempty"`  // why it gates

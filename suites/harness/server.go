@@ -12,10 +12,11 @@ type M = driver.M
 
 // Server is what discovery learnt of the server: all that a plan may depend on.
 type Server struct {
-	Transport    string // "stdio"
-	Requested    string // revision that was asked for
-	Revision     string // revision that was negotiated
-	Welcome      M      // initialize result
+	Transport    string       // "stdio"
+	Requested    string       // revision that was asked for
+	Revision     string       // revision that was negotiated
+	First        driver.Reply // to initialize
+	Welcome      M            // its result
 	Capabilities M
 	Fence        string // a request that it answers: "ping" unless it does not
 

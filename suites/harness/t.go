@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
@@ -30,6 +31,7 @@ type T struct {
 // share it.
 type scope struct {
 	outer *scope
+	apart bool // the sessions of outer are in use elsewhere
 	uses  []use
 	lent  bool   // some verdict may rest on a session that others have used
 	lines []Line // evidence that was cited, instead of the sessions' records
@@ -38,9 +40,18 @@ type scope struct {
 
 type use struct {
 	session *driver.Session
-	pooled  bool // goes back to its shelf
-	mark    int  // where this use begins in the record
+	how     how
+	mark    int // where this use begins in the record
 }
+
+// how a session was had, which decides where it goes afterwards.
+type how int
+
+const (
+	own      how = iota // opened for this attempt
+	lent                // of the pool
+	borrowed            // of the attempt around this one, which gives it back
+)
 
 // stop ends a check from inside.
 type stop struct{ outcome }
@@ -53,6 +64,12 @@ type outcome struct {
 	where    []string
 	subjects []string
 	lines    []Line
+	again    bool // an inconclusive that a session of its own may resolve
+}
+
+// confirmed reports whether the outcome needs no confirmation alone.
+func (o outcome) confirmed() bool {
+	return o.verdict == Pass || o.verdict == Skip || o.verdict == Inconclusive && !o.again
 }
 
 // Expect asserts at the level of the requirement.
@@ -92,6 +109,12 @@ func (t *T) Inconclusive(format string, a ...any) {
 	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
 }
 
+// unreachable ends the check as inconclusive because of the state of a session,
+// not of what the check is about: in a session of its own it may end otherwise.
+func (t *T) unreachable(format string, a ...any) {
+	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
+}
+
 // Session is an established session that other checks may have used before.
 func (t *T) Session() *driver.Session { return t.lend(false) }
 
@@ -102,21 +125,40 @@ func (t *T) Hostile() *driver.Session {
 	return s
 }
 
+// lend is the session that this attempt has already, or one of the pool.
 func (t *T) lend(hostile bool) *driver.Session {
-	if t.alone || t.run.options.Isolate || t.scope.holds() {
+	if s := t.scope.held(t.Revision, hostile); s != nil {
+		return t.keep(s, nil, borrowed)
+	}
+	if t.Alone() {
+		return t.sole()
+	}
+	if t.scope.holds() {
 		return t.Own()
 	}
 	s, err := t.run.pool.Lend(hostile)
 	if s != nil {
 		t.scope.lent = t.scope.lent || s.Used > 0
 	}
-	return t.keep(s, err, true)
+	return t.keep(s, err, lent)
+}
+
+// sole is the one session of its kind that a confirmation uses, for everything
+// that it tries.
+func (t *T) sole() *driver.Session {
+	s, err := t.run.pool.Fresh()
+	root := t.scope.root()
+	if s != nil && root != t.scope {
+		root.uses = append(root.uses, use{session: s, how: own, mark: s.Mark()})
+		return t.keep(s, err, borrowed)
+	}
+	return t.keep(s, err, own)
 }
 
 // Own is an established session that only this check uses.
 func (t *T) Own() *driver.Session {
 	s, err := t.run.pool.Fresh()
-	return t.keep(s, err, false)
+	return t.keep(s, err, own)
 }
 
 // Start is a process to which nothing was said yet.
@@ -125,25 +167,25 @@ func (t *T) Start() *driver.Session { return t.Launch(driver.Options{}) }
 // Launch is like Start with options.
 func (t *T) Launch(o driver.Options) *driver.Session {
 	s, err := t.run.pool.Launch(o)
-	return t.keep(s, err, false)
+	return t.keep(s, err, own)
 }
 
 // Last is an established session that this check may end; nobody needs it any
 // more.
 func (t *T) Last() *driver.Session {
-	if s := t.run.pool.Take(); s != nil && !t.alone {
+	if s := t.run.pool.Take(); s != nil && !t.Alone() {
 		t.scope.lent = true
-		return t.keep(s, nil, false)
+		return t.keep(s, nil, own)
 	}
 	return t.Own()
 }
 
-func (t *T) keep(s *driver.Session, err error, pooled bool) *driver.Session {
+func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(err)
 	if err != nil {
-		t.Inconclusive("no session: %v", explain(err))
+		t.unreachable("no session: %v", explain(err))
 	}
-	t.scope.uses = append(t.scope.uses, use{session: s, pooled: pooled, mark: s.Mark()})
+	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark()})
 	return s
 }
 
@@ -152,13 +194,45 @@ func (t *T) keep(s *driver.Session, err error, pooled bool) *driver.Session {
 func (c *scope) holds() bool {
 	for ; c != nil; c = c.outer {
 		for _, u := range c.uses {
-			if u.pooled {
+			if u.how == lent {
 				return true
 			}
 		}
 	}
 	return false
 }
+
+// root is the scope of the attempt, or of the part of it that runs apart.
+func (c *scope) root() *scope {
+	for c.outer != nil && !c.apart {
+		c = c.outer
+	}
+	return c
+}
+
+// held is a session that this attempt has, established and of the kind that is
+// wanted; nil when it has none.
+func (c *scope) held(revision string, hostile bool) *driver.Session {
+	for ; c != nil; c = c.outer {
+		for _, u := range c.uses {
+			if s := u.session; s.Ordinary() && s.IsHostile() == hostile && s.Revision == revision {
+				return s
+			}
+		}
+		if c.apart {
+			return nil
+		}
+	}
+	return nil
+}
+
+// Alone reports whether this attempt confirms a verdict: then a check tries what
+// it is about and nothing beside it.
+func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
+
+// Doubt says that a verdict of this attempt may rest on more than what the check
+// is about. If it is not a pass, the check is tried once more alone.
+func (t *T) Doubt() { t.scope.lent = true }
 
 // Try sends a request and returns whatever comes, be it nothing.
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
@@ -172,7 +246,7 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	r := t.Try(s, method, params)
 	if r.Err != nil {
-		t.Inconclusive("%v", explain(r.Err))
+		t.unreachable("%v", explain(r.Err))
 	}
 	return r
 }
@@ -182,7 +256,7 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 func (t *T) List(s *driver.Session, method, member string) []any {
 	items, err := ListAll(s, method, member, nil)
 	if err != nil {
-		t.Inconclusive("%v", explain(err))
+		t.unreachable("%v", explain(err))
 	}
 	return items
 }
@@ -193,7 +267,7 @@ func (t *T) List(s *driver.Session, method, member string) []any {
 func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	came, err := s.Settle(mark)
 	if err != nil {
-		t.Inconclusive("%v", explain(err))
+		t.unreachable("%v", explain(err))
 	}
 	return came
 }
@@ -210,6 +284,9 @@ func (t *T) Cite(frames ...*driver.Frame) {
 
 // explain says why a session is over, with the last words of the server.
 func explain(err error) string {
+	if err == nil {
+		return "nothing wrong"
+	}
 	var death *driver.Death
 	if !errors.As(err, &death) || len(death.Stderr) == 0 {
 		return err.Error()
@@ -231,7 +308,11 @@ type Subject struct {
 func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
 	c := collection{noun: "item"}
 	for _, s := range subjects {
-		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), Line{Arrow: "←", Text: clip(string(Compact(s.Value)))})
+		var evidence []Line
+		if s.Value != nil {
+			evidence = []Line{{Arrow: "←", Text: clip(string(Compact(s.Value)))}}
+		}
+		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), evidence...)
 	}
 	c.finish(t)
 }
@@ -263,6 +344,34 @@ func (t *T) sub(run func(*T)) (o outcome) {
 	}()
 	run(&inner)
 	return outcome{verdict: Pass}
+}
+
+// Together runs n parts of a check at the same time, each with sessions of its
+// own. When parts stop, the check stops as the first of them did.
+func (t *T) Together(n int, run func(t *T, i int)) {
+	outcomes := make([]outcome, n)
+	scopes := make([]*scope, n)
+	var parts sync.WaitGroup
+	for i := range n {
+		scopes[i] = &scope{outer: t.scope, apart: true}
+		parts.Go(func() {
+			inner := *t
+			inner.scope = scopes[i]
+			outcomes[i] = guard(func() { run(&inner, i) })
+		})
+	}
+	parts.Wait()
+	for _, c := range scopes {
+		t.scope.uses = append(t.scope.uses, c.uses...)
+		t.scope.lent = t.scope.lent || c.lent
+		t.scope.lines = append(t.scope.lines, c.lines...)
+		t.scope.extra = append(t.scope.extra, c.extra...)
+	}
+	for _, o := range outcomes {
+		if o.verdict != Pass {
+			panic(stop{o})
+		}
+	}
 }
 
 // collection puts the outcomes of several subjects together.

@@ -3,6 +3,7 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -129,7 +130,8 @@ func clip(text string) string {
 		return text
 	}
 	const tail = 200
-	return fmt.Sprintf("%s … (%d bytes left out) … %s", text[:longest-tail], len(text)-longest, text[len(text)-tail:])
+	head := strings.ToValidUTF8(text[:longest-tail], "")
+	return fmt.Sprintf("%s … (%d bytes left out) … %s", head, len(text)-longest, strings.ToValidUTF8(text[len(text)-tail:], ""))
 }
 
 func lineOf(session string, f *driver.Frame) Line {

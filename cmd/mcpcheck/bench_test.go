@@ -1,0 +1,130 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// rounds is how often each side of a ratio is measured.
+const rounds = 7
+
+// BenchmarkRun compares a full run with a bare session of the same server: start,
+// initialize, tools/list, close. Both are measured in turn, so that a noisy machine
+// is noisy for both. A Node server is named by MCPCHECK_BENCH_NODE.
+func BenchmarkRun(b *testing.B) {
+	self := build(b)
+	b.Run("go", func(b *testing.B) { compare(b, self, self, "serve") })
+	b.Run("node", func(b *testing.B) {
+		command := strings.Fields(os.Getenv("MCPCHECK_BENCH_NODE"))
+		if len(command) == 0 {
+			b.Skip("MCPCHECK_BENCH_NODE names no server")
+		}
+		compare(b, self, command...)
+	})
+}
+
+func compare(b *testing.B, self string, server ...string) {
+	for b.Loop() {
+		var bares, fulls []time.Duration
+		var last cost
+		for range rounds {
+			bares = append(bares, bare(b, server))
+			last = full(b, self, server)
+			fulls = append(fulls, last.wall)
+		}
+		slices.Sort(bares)
+		slices.Sort(fulls)
+		one, all := bares[rounds/2], fulls[rounds/2]
+		b.ReportMetric(float64(all)/float64(one), "full/bare")
+		b.ReportMetric(one.Seconds()*1000, "ms-bare")
+		b.ReportMetric(all.Seconds()*1000, "ms-full")
+		b.ReportMetric(last.megabytes, "MB-peak")
+		b.ReportMetric(float64(last.cpu.Microseconds())/float64(last.checks), "µs-cpu/check")
+		b.ReportMetric(0, "ns/op")
+	}
+}
+
+// BenchmarkManyTools judges servers with many tools in pages of fifty: time and
+// memory grow with their number.
+func BenchmarkManyTools(b *testing.B) {
+	self := build(b)
+	for _, n := range []int{1000, 10000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				u := full(b, self, []string{self, "serve", "--tools", fmt.Sprint(n)})
+				b.ReportMetric(u.wall.Seconds(), "s-full")
+				b.ReportMetric(u.megabytes, "MB-peak")
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
+
+// build makes the program.
+func build(b *testing.B) string {
+	self := filepath.Join(b.TempDir(), "mcpcheck")
+	if out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return self
+}
+
+// bare is how long one session takes, the server's exit included.
+func bare(b *testing.B, server []string) time.Duration {
+	begin := time.Now()
+	s, err := driver.Start(b.Context(), driver.Target{Command: server}, driver.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := s.Establish(driver.Hello(harness.Newest)); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := harness.ListAll(s, "tools/list", "tools", nil); err != nil {
+		b.Fatal(err)
+	}
+	s.Close()
+	return time.Since(begin)
+}
+
+// cost is what a full run cost.
+type cost struct {
+	wall, cpu time.Duration // cpu is that of mcpcheck, without its servers
+	megabytes float64
+	checks    int
+}
+
+func full(b *testing.B, self string, server []string) cost {
+	report := filepath.Join(b.TempDir(), "report.json")
+	cmd := exec.Command(self, append([]string{"run", "-q", "--json", report, "--"}, server...)...)
+	begin := time.Now()
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() > harness.ExitFails {
+		b.Fatal(err)
+	}
+	u := cost{wall: time.Since(begin), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
+	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		u.megabytes = float64(r.Maxrss) / 1024 // Linux counts in KiB
+	}
+	text, err := os.ReadFile(report)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var parsed harness.Report
+	if err := json.Unmarshal(text, &parsed); err != nil {
+		b.Fatal(err)
+	}
+	u.checks = len(parsed.Results)
+	return u
+}

@@ -1,0 +1,194 @@
+package suites
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// exchange is a request of the client and what became of it.
+type exchange struct {
+	Request   *driver.Frame
+	Session   *driver.Session
+	Answer    *driver.Frame // nil: none came
+	Mistaken  bool          // an error came without its id that was probably meant for it
+	Batched   bool          // it was a member of an array
+	Ready     bool          // it was sent after the handshake
+	Cancelled bool
+	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
+
+	place int // in the order of what was said
+}
+
+// response is a message of the server that looks like an answer.
+type response struct {
+	Message
+	Line  *driver.Frame // as it stood on the wire
+	Of    *exchange     // that it answers; nil: none
+	Again *exchange     // a request that had its answer before
+	Meant *exchange     // of a response that answers none: a request without an answer that it may be for
+	Noted bool          // it may be an answer to a notification
+
+	place int
+}
+
+// dialogue is the requests and responses of one session, in pairs.
+type dialogue struct {
+	Exchanges []*exchange
+	Responses []*response
+
+	open  map[string]*exchange // by id: those that wait for their answer
+	last  map[string]*exchange // by id
+	note  int                  // where a notification was sent whose effect may be to come
+	ready bool
+	place int
+}
+
+// dialogues are those of the run, as long as the client kept the protocol.
+func dialogues(w Wire) (all []*dialogue) {
+	for _, s := range w.Sessions {
+		frames := s.Record(0)
+		if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
+			frames = frames[:i+1]
+		}
+		all = append(all, pair(s, frames))
+	}
+	return all
+}
+
+// pair finds out which response of a record answers which request.
+func pair(s *driver.Session, frames []*driver.Frame) *dialogue {
+	d := &dialogue{open: map[string]*exchange{}, last: map[string]*exchange{}}
+	for _, f := range frames {
+		d.place++
+		switch {
+		case f.Hostile || f.Side == driver.Event:
+			d.end(f)
+		case f.Side == driver.FromClient:
+			for _, m := range messagesOf(f) {
+				d.sent(s, m, f.Shape == driver.Array)
+			}
+		default:
+			for _, m := range f.Members() {
+				d.came(s, m, f)
+			}
+		}
+	}
+	if len(d.Exchanges) == 0 || d.Exchanges[0].Request.Method != "initialize" {
+		d.Responses = nil // the record has lost its beginning: nothing can be said of these
+	}
+	d.guess()
+	return d
+}
+
+// messagesOf are the messages in a frame of the client: some checks write several
+// lines at once.
+func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
+	if f.Shape != driver.NotJSON {
+		return f.Members()
+	}
+	for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: slices.Concat([]byte("["), line, []byte("]"))}
+		messages = append(messages, one.Members()...)
+	}
+	return messages
+}
+
+func (d *dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
+	switch {
+	case m.IsRequest():
+		x := &exchange{Request: m, Session: s, Batched: batched, Ready: d.ready, place: d.place}
+		d.Exchanges = append(d.Exchanges, x)
+		d.open[driver.IDKey(m.ID)], d.last[driver.IDKey(m.ID)] = x, x
+	case m.IsNotification():
+		d.note = d.place
+		d.ready = d.ready || m.Method == "notifications/initialized"
+		if m.Method == "notifications/cancelled" {
+			d.cancel(m)
+		}
+	}
+}
+
+func (d *dialogue) cancel(m *driver.Frame) {
+	params, _ := m.JSON()["params"].(M)
+	if x := d.last[driver.IDKey(Compact(params["requestId"]))]; x != nil {
+		x.Cancelled = true
+	}
+}
+
+func (d *dialogue) came(s *driver.Session, m, line *driver.Frame) {
+	if !m.IsResponse() {
+		return
+	}
+	key := driver.IDKey(m.ID)
+	r := &response{Message: Message{Frame: m, Session: s}, Line: line, Noted: d.note > 0, place: d.place}
+	switch x := d.open[key]; {
+	case x != nil:
+		delete(d.open, key)
+		x.Answer, r.Of, r.Request = m, x, x.Request
+		if x.place > d.note {
+			d.note = 0 // the notification has had its effect
+		}
+	case d.last[key] != nil:
+		r.Again, r.Request = d.last[key], d.last[key].Request
+	case !Has(m.JSON(), "jsonrpc"):
+		return // some other JSON
+	}
+	d.Responses = append(d.Responses, r)
+}
+
+func (d *dialogue) end(f *driver.Frame) {
+	for _, x := range d.Exchanges {
+		if x.End == nil {
+			x.End = f
+		}
+	}
+}
+
+// guess finds for each response that answers nothing the oldest request without an
+// answer.
+func (d *dialogue) guess() {
+	taken := map[*exchange]bool{}
+	for _, r := range d.Responses {
+		if r.Of != nil || r.Again != nil {
+			continue
+		}
+		i := slices.IndexFunc(d.Exchanges, func(x *exchange) bool { return x.Answer == nil && x.place < r.place && !taken[x] })
+		if i < 0 {
+			continue
+		}
+		r.Meant, r.Request = d.Exchanges[i], d.Exchanges[i].Request
+		taken[r.Meant] = true
+		r.Meant.Mistaken = r.HasError
+	}
+}
+
+// judgeResponses tries a check on every response that was seen.
+func judgeResponses(t *T, what string, all []*dialogue, keep func(*response) bool, run func(*T, *response)) {
+	messages := Messages{What: what}
+	byFrame := map[*driver.Frame]*response{}
+	for _, d := range all {
+		for _, r := range d.Responses {
+			if keep(r) {
+				messages.List = append(messages.List, r.Message)
+				byFrame[r.Frame] = r
+			}
+		}
+	}
+	t.Judge(messages, func(t *T, m Message) { run(t, byFrame[m.Frame]) })
+}
+
+// unasked is the first response since the mark that answers no request; nil when
+// there is none.
+func unasked(s *driver.Session, mark int) *driver.Frame {
+	since := s.Since(mark)
+	frames := s.Record(0)
+	for _, r := range pair(s, frames).Responses {
+		if r.Of == nil && slices.Contains(since, r.Line) {
+			return r.Frame
+		}
+	}
+	return nil
+}
