@@ -275,8 +275,10 @@ func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why s
 		}
 	}
 	broken = schemas.Counterexamples(schema, valid, t.Seed)
-	if !p.Valid { // many servers drop what is not declared, and do what the rest says
-		broken = slices.DeleteFunc(broken, func(b schemas.Counterexample) bool { return b.Keyword == "additionalProperties" })
+	if !p.Valid { // many servers take these for good, and do what the arguments say
+		broken = slices.DeleteFunc(broken, func(b schemas.Counterexample) bool {
+			return b.Keyword == "additionalProperties" || slices.Contains(bounds, b.Keyword)
+		})
 	}
 	return broken, ""
 }

@@ -144,6 +144,10 @@ var toolCalling = Suite{
 		expectRefusal(t, invalidCalls(t).Refused, "enum", "const")
 	}),
 
+	"tools/inputs-validated-bounds": Probe(func(t *T) {
+		expectRefusal(t, validCalls(t).Refused, bounds...)
+	}),
+
 	"tools/inputs-validated-additional": Probe(func(t *T) {
 		expectRefusal(t, validCalls(t).Refused, "additionalProperties")
 	}),
@@ -174,6 +178,12 @@ var toolCalling = Suite{
 		t.Expect(calls.Notified).To(Hold("notifications/tools/list_changed", "none in 5s, although the list changed from %s to %s",
 			Show(sortedNames(calls.Before)), Show(sortedNames(calls.After))))
 	}),
+}
+
+// bounds are the keywords that bound a value of the right type.
+var bounds = []string{
+	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	"minLength", "maxLength", "pattern", "minItems", "maxItems",
 }
 
 // malformedCall is what comes of tools/call with params that name no tool.
@@ -330,7 +340,7 @@ func answered(calls []toolCall) (list []toolCall) {
 func eachCall(t *T, calls []toolCall, run func(*T, toolCall)) {
 	subjects := make([]Subject, len(calls))
 	for i, c := range calls {
-		subjects[i] = Subject{Name: c.Tool.Name, Value: c.Reply.M}
+		subjects[i] = Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 	}
 	next := 0
 	t.Each(subjects, func(t *T, _ Subject) {

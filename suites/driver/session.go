@@ -281,11 +281,11 @@ func (s *Session) record(f *Frame) {
 }
 
 // Send sends one message, as it is, on a line of its own.
-func (s *Session) Send(raw []byte) { s.Write(append(raw[:len(raw):len(raw)], '\n')) }
+func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):len(raw)], '\n')) }
 
 // Write sends bytes as they are. Several pieces are written one by one, with a
 // pause between them and nothing else in it.
-func (s *Session) Write(pieces ...[]byte) {
+func (s *Session) Write(pieces ...[]byte) *Frame {
 	f := &Frame{Side: FromClient, Raw: bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), Ended: true}
 	f.parse()
 	s.record(f)
@@ -293,15 +293,16 @@ func (s *Session) Write(pieces ...[]byte) {
 	case s.out <- pieces:
 	default: // a server that reads nothing for 256 messages is not going to
 	}
+	return f
 }
 
 // SendJSON sends a value as one message.
-func (s *Session) SendJSON(v any) {
+func (s *Session) SendJSON(v any) *Frame {
 	raw, err := json.Marshal(v)
 	if err != nil {
 		panic("driver: " + err.Error()) // the harness builds its messages itself
 	}
-	s.Send(raw)
+	return s.Send(raw)
 }
 
 // Hostile marks the session: what follows was provoked by input that no
@@ -336,7 +337,8 @@ func message(method string, params M) M {
 type Pending struct {
 	ID     json.RawMessage
 	Method string
-	from   int // where in the record its answer may begin
+	from   int    // where in the record its answer may begin
+	frame  *Frame // nil when the caller has sent it
 }
 
 // Request sends a request under the next id; params nil leaves them out.
@@ -354,7 +356,7 @@ func (s *Session) RequestID(id any, method string, params M) Pending {
 		panic("driver: " + err.Error())
 	}
 	p := Pending{ID: raw, Method: method, from: s.Mark()}
-	s.SendJSON(m)
+	p.frame = s.SendJSON(m)
 	return p
 }
 
@@ -369,10 +371,11 @@ func (s *Session) Expecting(id any, method string) Pending {
 
 // Reply is the answer to a request, or the reason why none came.
 type Reply struct {
-	Method string
-	Frame  *Frame // nil: none came
-	Err    error  // why none came
-	M      M      // the message
+	Method  string
+	Request *Frame // nil when the caller has sent it
+	Frame   *Frame // nil: none came
+	Err     error  // why none came
+	M       M      // the message
 }
 
 // Answered reports whether an answer came.
@@ -445,14 +448,14 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 		s.mu.Unlock()
 	}
 	if err != nil {
-		return Reply{Method: p.Method, Err: err}
+		return Reply{Method: p.Method, Request: p.frame, Err: err}
 	}
 	for _, m := range f.Members() {
 		if p.answeredBy(m) {
-			return Reply{Method: p.Method, Frame: f, M: m.JSON()}
+			return Reply{Method: p.Method, Request: p.frame, Frame: f, M: m.JSON()}
 		}
 	}
-	return Reply{Method: p.Method, Frame: f, M: f.JSON()}
+	return Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
 }
 
 func (p Pending) answeredBy(f *Frame) bool {

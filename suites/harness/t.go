@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -298,9 +299,23 @@ func explain(err error) string {
 func Explain(err error) string { return explain(err) }
 
 // Subject is one thing of several that a check is tried on: a tool, a resource.
+// When it fails, its frames are shown as evidence or, without any, its value.
 type Subject struct {
-	Name  string
-	Value M
+	Name   string
+	Value  M
+	Frames []*driver.Frame
+}
+
+func (s Subject) evidence() (lines []Line) {
+	for _, f := range s.Frames {
+		if f != nil {
+			lines = append(lines, lineOf("", f))
+		}
+	}
+	if lines == nil && s.Value != nil {
+		lines = []Line{{Arrow: "←", Text: clip(string(Compact(s.Value)))}}
+	}
+	return lines
 }
 
 // Each tries a check on every subject and puts what it comes to together: any
@@ -308,11 +323,7 @@ type Subject struct {
 func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
 	c := collection{noun: "item"}
 	for _, s := range subjects {
-		var evidence []Line
-		if s.Value != nil {
-			evidence = []Line{{Arrow: "←", Text: clip(string(Compact(s.Value)))}}
-		}
-		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), evidence...)
+		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), s.evidence()...)
 	}
 	c.finish(t)
 }
@@ -455,10 +466,7 @@ func (c *collection) failure() outcome {
 		}
 		texts = append(texts, text)
 	}
-	if len(texts) == 1 && len(all.subjects) == 0 {
-		all.message = texts[0]
-		return all
-	}
+	all.subjects = slices.Compact(all.subjects)
 	all.message = strings.Join(texts, "\n")
 	return all
 }
