@@ -298,7 +298,7 @@ var shutdown = Suite{
 		hello := s.Expecting(1, "initialize")
 		ping := s.Expecting(2, "ping")
 		s.SendJSON(M{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": driver.Hello(t.Revision)})
-		s.Initialized()
+		s.Notify("notifications/initialized", nil)
 		s.SendJSON(M{"jsonrpc": "2.0", "id": 2, "method": "ping"})
 		s.CloseInput()
 		if s.AwaitFirst(hello).Answered() {

@@ -20,16 +20,6 @@ type provoked struct {
 	Fatal error           // why the session did not survive; nil when it did
 }
 
-// Responses are what looks like an answer.
-func (p provoked) Responses() (responses []*driver.Frame) {
-	for _, f := range p.Came {
-		if f.IsResponse() {
-			responses = append(responses, f)
-		}
-	}
-	return responses
-}
-
 // provoke sends a line that breaks the protocol in an established session, and
 // returns what the server makes of it.
 func provoke(t *T, line string) provoked {
@@ -44,14 +34,14 @@ func provoke(t *T, line string) provoked {
 	})
 }
 
+// provokeIn also tells whether the session had been given such input before.
 func provokeIn(s *driver.Session, line string) (p provoked, used bool) {
-	if s.Used == 0 {
-		s.Exchange(s.Fence, nil) // what the handshake brought did not come of the line
-	}
+	used = s.Used > 0 || s.Provoked
+	s.Provoked = true
 	mark := s.Mark()
 	s.Send([]byte(line))
 	p.Came, p.Fatal = s.React(mark)
-	return p, s.Used > 0
+	return p, used
 }
 
 // unknownTool is the name of a tool that no server has, and the answer to a call

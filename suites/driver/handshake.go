@@ -17,7 +17,10 @@ func Hello(revision string) M {
 // take to start. When it is a result, the session takes revision and
 // capabilities from it.
 func (s *Session) Initialize(hello M) Reply {
+	s.mu.Lock()
 	s.Hello = hello
+	s.client, _ = hello["capabilities"].(M)
+	s.mu.Unlock()
 	r := s.AwaitFirst(s.Request("initialize", hello))
 	s.Welcome = r.Result()
 	s.Revision, _ = s.Welcome["protocolVersion"].(string)
@@ -27,9 +30,6 @@ func (s *Session) Initialize(hello M) Reply {
 	}
 	return r
 }
-
-// Initialized sends the notification that ends the handshake.
-func (s *Session) Initialized() { s.Notify("notifications/initialized", nil) }
 
 // Establish completes the handshake of a session that was just started, asking
 // for a revision. It fails when the server does not grant that revision.
@@ -54,8 +54,7 @@ func (s *Session) Confirm() { s.ConfirmWith(nil) }
 // ConfirmWith is Confirm with params for the notification.
 func (s *Session) ConfirmWith(params M) {
 	s.Notify("notifications/initialized", params)
-	client, _ := s.Hello["capabilities"].(M)
-	s.ordinary = len(client) == 0
+	s.ordinary = len(s.client) == 0
 }
 
 // Ordinary reports whether the session is one like any other: its handshake was

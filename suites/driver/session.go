@@ -25,6 +25,8 @@ type Session struct {
 	Capabilities M      // the server's, never nil once established
 	Fence        string // method of the request that proves order: "ping"
 	Refuse       bool   // answer every request of the server but ping with -32601
+	Used         int    // how often it was lent and came back
+	Provoked     bool   // it was given a line that breaks the protocol
 
 	target   Target
 	ctx      context.Context
@@ -35,7 +37,6 @@ type Session struct {
 	number   int
 	nextID   int
 	ordinary bool // established without client capabilities
-	Used     int  // how often it was lent and came back
 	stderr   stderrKeeper
 
 	mu        sync.Mutex
@@ -43,7 +44,9 @@ type Session struct {
 	first     int // absolute index of frames[0]; greater than 0 once old frames were dropped
 	size      int // bytes kept
 	changed   chan struct{}
-	partial   int // bytes of a line that is not complete yet
+	client    M    // the capabilities that were declared
+	dropped   bool // frames, since flooded was asked
+	partial   int  // bytes of a line that is not complete yet
 	closed    bool
 	cause     string // why the session is over
 	eof       bool   // stdin was closed by us
@@ -144,6 +147,9 @@ func (s *Session) read(errDone <-chan struct{}) {
 func (s *Session) readLines() (overlong bool) {
 	chunk := make([]byte, 64<<10)
 	var line []byte
+	endTurn := func() {}
+	defer func() { endTurn() }()
+	long := false
 	for {
 		n, err := s.proc.stdout.Read(chunk)
 		rest := chunk[:n]
@@ -152,14 +158,20 @@ func (s *Session) readLines() (overlong bool) {
 			if len(line)+len(head) > s.target.Limits.Message {
 				return true
 			}
+			if !long && len(line)+len(head) > longLine {
+				long, endTurn = true, s.target.Budget.beginLong(s.proc.exited)
+			}
 			line = append(line, head...)
 			rest = tail
 			if found {
 				s.receive(line, true)
-				line = nil
+				endTurn()
+				line, long, endTurn = nil, false, func() {}
 			}
 		}
-		s.setPartial(len(line))
+		if s.setPartial(len(line)); s.flooded() {
+			time.Sleep(throttle)
+		}
 		if err != nil {
 			if len(line) > 0 {
 				s.receive(line, false)
@@ -167,6 +179,15 @@ func (s *Session) readLines() (overlong bool) {
 			return false
 		}
 	}
+}
+
+// flooded reports whether frames were dropped since it was last asked.
+func (s *Session) flooded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	dropped := s.dropped
+	s.dropped = false
+	return dropped
 }
 
 func cutLine(b []byte) (head, tail []byte, found bool) {
@@ -246,7 +267,9 @@ func (s *Session) answer(f *Frame) {
 }
 
 func (s *Session) serve(method string) (result M, ok bool) {
-	client, _ := s.Hello["capabilities"].(M)
+	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
 	declared := func(name string) bool { return client[name] != nil && !s.Refuse }
 	switch {
 	case method == "ping":
@@ -270,14 +293,26 @@ func (s *Session) record(f *Frame) {
 	f.At = time.Since(s.opened)
 	f.Hostile, f.AfterEOF = s.hostile, s.eof
 	s.frames = append(s.frames, f)
-	s.size += len(f.Raw)
-	for s.size > s.target.Limits.Wire && len(s.frames) > 1 {
-		s.size -= len(s.frames[0].Raw)
+	s.keep(f.cost())
+	for s.tooMuch() && len(s.frames) > 1 {
+		s.keep(-s.frames[0].cost())
 		s.frames[0] = nil
 		s.frames = s.frames[1:]
 		s.first++
+		s.dropped = true
 	}
 	s.wake()
+}
+
+// keep accounts for bytes of the record. The caller holds mu.
+func (s *Session) keep(bytes int) {
+	s.size += bytes
+	s.target.Budget.add(bytes)
+}
+
+// tooMuch reports whether the record must shrink. The caller holds mu.
+func (s *Session) tooMuch() bool {
+	return s.size > s.target.Limits.Wire || s.size > ownShare && s.target.Budget.exhausted()
 }
 
 // Send sends one message, as it is, on a line of its own.

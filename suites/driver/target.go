@@ -20,6 +20,7 @@ type Target struct {
 	Serve Server
 
 	Limits Limits
+	Budget *Budget // of all sessions together; nil is unbounded
 }
 
 // Server is a server inside this process. It returns its exit status, at the

@@ -53,6 +53,9 @@ const (
 	Scalar
 )
 
+// cost is about how many bytes the frame takes.
+func (f *Frame) cost() int { return len(f.Raw) + frameCost }
+
 // parse fills in what the line is. Member names are matched exactly.
 func (f *Frame) parse() {
 	trimmed := bytes.TrimLeft(f.Raw, " \t\r\n")
