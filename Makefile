@@ -19,5 +19,10 @@ generate: ## files that are made from others
 demo: build ## judge the built-in server
 	./mcpcheck run --demo
 
-bench: build ## ratios, memory, and what mcpcheck itself costs
-	MCPCHECK_BENCH_NODE="$${MCPCHECK_BENCH_NODE-$$($(node-server))}" go test -run "^$$$$" -bench . -benchtime 1x ./cmd/mcpcheck
+NODE_SERVER = .bench/node_modules/@modelcontextprotocol/server-everything/dist/index.js
+
+bench: ## ratios of a full run to a bare session, memory, and what a check costs
+	@if command -v npm >/dev/null && ! test -e $(NODE_SERVER); then \
+		npm install --silent --no-audit --no-fund --prefix .bench @modelcontextprotocol/server-everything@2026.8.31; fi
+	MCPCHECK_BENCH_NODE="$$(test -e $(NODE_SERVER) && echo node $(CURDIR)/$(NODE_SERVER) stdio)" \
+		go test -run '^$$' -bench . -benchtime 1x ./cmd/mcpcheck

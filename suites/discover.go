@@ -2,8 +2,11 @@ package suites
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -25,14 +28,19 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 	r := s.Initialize(driver.Hello(requested))
 	server.First = r
 	if r.Err != nil {
-		return server, s, r.Err
+		return server, s, instead(s, r.Err)
 	}
 	if server.Failure = handshakeFailure(r); server.Failure != "" {
 		return server, s, nil
 	}
 	server.Welcome, server.Revision, server.Capabilities = s.Welcome, s.Revision, s.Capabilities
 	s.Confirm()
-	server.Fence = findFence(s)
+	if !s.Exchange("ping", nil).Answered() {
+		var answers bool
+		if s, answers, err = findFence(ctx, t, s, server); err != nil || !answers {
+			return server, s, err
+		}
+	}
 	s.Fence = server.Fence
 	server.Tools = listed(s, server, "tools", "tools/list", "tools")
 	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
@@ -54,18 +62,55 @@ func handshakeFailure(r driver.Reply) string {
 	return ""
 }
 
-// findFence is a request that the server answers: ping, and a list for the server
-// that leaves ping unanswered.
-func findFence(s *driver.Session) string {
-	if s.Exchange("ping", nil).Answered() {
-		return "ping"
+// instead says what a server that did not answer did.
+func instead(s *driver.Session, err error) error {
+	var silence *driver.Silence
+	if !errors.As(err, &silence) {
+		return err
 	}
-	for _, family := range []string{"tools", "prompts", "resources"} {
-		if method := family + "/list"; s.Capabilities[family] != nil && s.Exchange(method, nil).Answered() {
-			return method
+	cause := err.Error()
+	if came := s.Since(0); len(came) > 0 {
+		text := driver.Brief(came[0].Raw)
+		if came[0].Shape == driver.NotJSON {
+			text = strconv.Quote(text)
+		}
+		cause += "; instead the server wrote " + text
+	}
+	return &driver.Death{Cause: cause, Stderr: s.StderrTail()}
+}
+
+// findFence finds a list that a server answers which leaves ping unanswered. If
+// ping has ended the server, it is started once more; if that ends it as well, it
+// cannot be tested. answers reports whether the server answers anything at all.
+func findFence(ctx context.Context, t driver.Target, s *driver.Session, server *harness.Server) (open *driver.Session, answers bool, err error) {
+	if !s.Alive() {
+		s.Close()
+		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return s, false, err
+		}
+		if err = s.Establish(driver.Hello(server.Revision)); err != nil {
+			return s, false, err
 		}
 	}
-	return "ping"
+	var asked []driver.Pending // all at once: a silent server is not waited for several times
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if server.Declares(capability) {
+			asked = append(asked, s.Request(capability+"/list", nil))
+		}
+	}
+	deadline := time.Now().Add(s.Patience())
+	for _, p := range asked {
+		if s.AwaitFor(p, time.Until(deadline)).Answered() {
+			server.Fence = p.Method
+			return s, true, nil
+		}
+	}
+	var death *driver.Death
+	if errors.As(s.Death(), &death) {
+		death.Cause += " at the first request after the handshake"
+		return s, false, death
+	}
+	return s, false, nil
 }
 
 func listed(s *driver.Session, server *harness.Server, capability, method, member string) []harness.M {

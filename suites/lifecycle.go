@@ -563,7 +563,7 @@ func listChanges(s *driver.Session) (changes []listChange) {
 
 // listing is a complete list as it was returned, page by page.
 type listing struct {
-	names     []string // sorted
+	names     []string // sorted; nil until the first page came
 	announced bool     // a list_changed notification came since the listing before
 }
 
@@ -571,7 +571,7 @@ type listing struct {
 func listings(s *driver.Session, family, key string) (all []listing) {
 	method := family + "/list"
 	asked := map[string]bool{} // ids of requests for the list, and whether it is the first page
-	l := listing{names: []string{}}
+	l := listing{}
 	for _, f := range s.Record(0) {
 		switch {
 		case f.Hostile:
@@ -590,6 +590,9 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 			if first {
 				l.names = []string{}
 			}
+			if l.names == nil {
+				continue // the beginning of the list is not on record any more
+			}
 			for _, item := range objects(result[family]) {
 				name, _ := item[key].(string)
 				l.names = append(l.names, name)
@@ -597,7 +600,7 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 			if cursor, _ := result["nextCursor"].(string); cursor == "" && result != nil {
 				slices.Sort(l.names)
 				all = append(all, l)
-				l = listing{names: []string{}}
+				l = listing{}
 			}
 		}
 	}

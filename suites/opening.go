@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -41,13 +42,12 @@ type opened struct {
 var openings = []opening{
 	{idle: true, version: madeUp[0], form: "{}"},
 	{version: madeUp[1], form: "_meta"},
-	{version: madeUp[2], early: true, form: "none"},
+	{version: madeUp[2], form: "none"},
 	{version: "2024-11-05", pinged: true},
 	{version: "2025-03-26", muted: true},
-	{version: "2025-06-18", unknown: true},
+	{version: "2025-06-18", newer: true, unknown: true},
 	{version: "2025-11-25"},
-	{newer: true},
-	{client: true},
+	{client: true, early: true},
 }
 
 // includes reports whether an opening does all that another asks for.
@@ -121,7 +121,7 @@ func (r *opened) interval(s *driver.Session, o opening) {
 	}
 	if o.client {
 		s.Settle(s.Mark())
-		r.between = s.Since(0)
+		r.between = s.Idle()
 	}
 }
 
@@ -141,19 +141,20 @@ func (o opening) hello(t *T) M {
 	if o.version != "" {
 		hello["protocolVersion"] = o.version
 	}
+	capabilities := hello["capabilities"].(M)
 	if o.client {
-		hello["capabilities"] = M{"roots": M{}, "sampling": M{}, "elicitation": M{}}
+		maps.Copy(capabilities, M{"roots": M{}, "sampling": M{}, "elicitation": M{}})
 	}
 	if o.unknown {
-		hello["capabilities"] = M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}}
+		maps.Copy(capabilities, M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}})
 	}
 	if o.newer {
+		maps.Copy(capabilities, M{
+			"elicitation": M{"form": M{}, "url": M{}}, "tasks": M{"requests": M{}}, "sampling": M{"tools": M{}, "context": M{}},
+		})
 		hello["clientInfo"] = M{
 			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
 			"icons": []any{M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}}, "websiteUrl": "https://example.com",
-		}
-		hello["capabilities"] = M{
-			"elicitation": M{"form": M{}, "url": M{}}, "tasks": M{"requests": M{}}, "sampling": M{"tools": M{}, "context": M{}},
 		}
 	}
 	return hello

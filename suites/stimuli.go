@@ -52,7 +52,7 @@ func unknownTool(t *T) (name string, r driver.Reply) {
 		t.Inconclusive("tools are not called (--calls none)")
 	}
 	return name, Shared(t, "unknown tool", func(t *T) driver.Reply {
-		return t.Try(t.Own(), "tools/call", M{"name": name, "arguments": M{}})
+		return t.Try(t.Session(), "tools/call", M{"name": name, "arguments": M{}})
 	})
 }
 
@@ -79,9 +79,9 @@ type toolCall struct {
 type toolCalls struct {
 	List     []toolCall
 	Refused  []refusal // tools that were not called
-	Before   []Subject // the tools before the calls and after them
-	After    []Subject // nil when the last session did not survive
-	Notified bool      // notifications/tools/list_changed came meanwhile
+	Before   []string  // names of the tools before the calls and after them, sorted
+	After    []string
+	Notified bool // notifications/tools/list_changed came meanwhile
 }
 
 // refusal is a tool that was not called.
@@ -134,7 +134,7 @@ func validCalls(t *T) toolCalls {
 // begin notes the list of a session in which calls are going to be made.
 func (c *toolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 	mark := s.Mark()
-	c.Before = toolSubjects(Objects(t.List(s, "tools/list", "tools")))
+	c.Before = sorted(listNames(t, s))
 	return s, mark
 }
 
@@ -142,8 +142,8 @@ func (c *toolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 // while before it announces them.
 func (c *toolCalls) end(t *T, s *driver.Session, mark int) {
 	const patience = 5 * time.Second
-	c.After = toolSubjects(Objects(t.List(s, "tools/list", "tools")))
-	if sameNames(c.Before, c.After) {
+	c.After = sorted(listNames(t, s))
+	if slices.Equal(c.Before, c.After) {
 		return
 	}
 	_, err := s.Wait(mark, patience, func(f *driver.Frame) bool {
@@ -298,17 +298,6 @@ func toolSubjects(tools []M) (subjects []Subject) {
 		subjects = append(subjects, Subject{Name: name, Value: tool})
 	}
 	return subjects
-}
-
-// sameNames reports whether two lists name the same tools, in any order.
-func sameNames(a, b []Subject) bool { return slices.Equal(sortedNames(a), sortedNames(b)) }
-
-func sortedNames(tools []Subject) (names []string) {
-	for _, tool := range tools {
-		names = append(names, tool.Name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func readOnlyFirst(tools []Subject) []Subject {

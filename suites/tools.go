@@ -2,9 +2,9 @@ package suites
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"unicode/utf8"
@@ -46,58 +46,63 @@ var toolLists = Suite{
 		for _, r := range replies {
 			t.Expect(r).To(BeResult())
 		}
-		want := namesBy(t, s, forms[0])
-		for _, params := range forms[1:] {
-			got := namesBy(t, s, params)
+		want := sorted(pageNames(replies[0].Result()))
+		for i, params := range forms[1:] {
+			got := sorted(pageNames(replies[i+1].Result()))
 			if slices.Equal(got, want) {
 				continue
 			}
-			if !slices.Equal(want, namesBy(t, s, forms[0])) {
+			if again := t.Ask(s, "tools/list", forms[0]); !slices.Equal(want, sorted(pageNames(again.Result()))) {
 				t.Skip("the list changes from one request to the next")
 			}
-			t.Expect(got).To(That("the tools that come with params {}: "+Show(want), func([]string) bool { return false }))
+			t.Expect(got).To(That("the tools that come with params {}: "+Show(want), func([]string) bool { return false }), "params %s", Show(params))
 		}
 	}),
 
 	"tools/list-result-schema": Probe(func(t *T) {
 		var pages []Subject
+		rules := map[string][]string{}
 		items := 0
-		for i, page := range toolPages(t) {
-			list, _ := page["tools"].([]any)
-			items += len(list)
-			pages = append(pages, Subject{Name: "page " + Show(i+1), Value: page})
-		}
+		t.Pages(t.Session(), "tools/list", "tools", func(page M) {
+			items += len(page["tools"].([]any))
+			name := "page " + Show(len(pages)+1)
+			if rules[name] = broken(t, "tools/list-result-schema", "ListToolsResult", page); rules[name] == nil {
+				page = nil // a long list is not kept for nothing
+			}
+			pages = append(pages, Subject{Name: name, Value: page})
+		})
 		if items == 0 {
 			t.Skip("the server lists no tool")
 		}
 		t.Each(pages, func(t *T, page Subject) {
-			rules := broken(t, "tools/list-result-schema", "ListToolsResult", page.Value)
-			t.Expect(rules).To(BeEmptyList[string]("a valid ListToolsResult"))
+			t.Expect(rules[page.Name]).To(BeEmptyList[string]("a valid ListToolsResult"))
 		})
 	}),
 
 	"tools/name-unique": Probe(func(t *T) {
 		type place struct {
 			page int
-			tool M
+			tool [sha256.Size]byte
 		}
 		first := map[string]place{}
 		var again []string
-		for i, page := range toolPages(t) {
-			list, _ := page["tools"].([]any)
-			for _, tool := range Objects(list) {
+		page := 0
+		t.Pages(t.Session(), "tools/list", "tools", func(result M) {
+			page++
+			for _, tool := range objects(result["tools"]) {
 				name, named := tool["name"].(string)
+				here := place{page, sha256.Sum256(Compact(tool))}
 				earlier, known := first[name]
-				repeated := known && earlier.page != i && reflect.DeepEqual(earlier.tool, tool) // pagination/no-duplicates-or-gaps
+				repeated := known && earlier.page != page && earlier.tool == here.tool // pagination/no-duplicates-or-gaps
 				switch {
 				case !named || repeated:
 				case known:
 					again = append(again, name)
 				default:
-					first[name] = place{i, tool}
+					first[name] = here
 				}
 			}
-		}
+		})
 		if len(first) == 0 {
 			t.Skip("the server lists no tool")
 		}
@@ -106,7 +111,7 @@ var toolLists = Suite{
 
 	"tools/deterministic-order": Probe(func(t *T) {
 		s := t.Session()
-		order := func() []string { return toolNames(t.List(s, "tools/list", "tools")) }
+		order := func() []string { return listNames(t, s) }
 		first := order()
 		if len(first) < 2 {
 			t.Skip("the server lists fewer than two tools")
@@ -121,40 +126,15 @@ var toolLists = Suite{
 	}),
 }
 
-// toolPages are the results of tools/list, page by page.
-func toolPages(t *T) []M {
-	const most = 2000
-	return Shared(t, "pages of tools/list", func(t *T) (pages []M) {
-		s := t.Session()
-		params := M{}
-		seen := map[string]bool{}
-		for range most {
-			page := t.Ask(s, "tools/list", params).Result()
-			cursor, _ := page["nextCursor"].(string)
-			if page != nil {
-				pages = append(pages, page)
-			}
-			if cursor == "" || seen[cursor] {
-				break
-			}
-			seen[cursor] = true
-			params = M{"cursor": cursor}
-		}
-		return pages
-	})
+// listNames are the names of the tools of all pages, in their order.
+func listNames(t *T, s *driver.Session) (names []string) {
+	t.Pages(s, "tools/list", "tools", func(page M) { names = append(names, pageNames(page)...) })
+	return names
 }
 
-// namesBy are the names of the tools that come with these params, sorted.
-func namesBy(t *T, s *driver.Session, params M) []string {
-	items, err := ListAll(s, "tools/list", "tools", params)
-	if err != nil {
-		t.Inconclusive("%v", err)
-	}
-	return sorted(toolNames(items))
-}
-
-func toolNames(items []any) (names []string) {
-	for _, tool := range toolSubjects(Objects(items)) {
+// pageNames are the names of the tools of one page.
+func pageNames(page M) (names []string) {
+	for _, tool := range toolSubjects(objects(page["tools"])) {
 		names = append(names, tool.Name)
 	}
 	return names

@@ -3,17 +3,20 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -52,7 +55,6 @@ func compare(b *testing.B, self string, server ...string) {
 		b.ReportMetric(one.Seconds()*1000, "ms-bare")
 		b.ReportMetric(all.Seconds()*1000, "ms-full")
 		b.ReportMetric(last.megabytes, "MB-peak")
-		b.ReportMetric(float64(last.cpu.Microseconds())/float64(last.checks), "µs-cpu/check")
 		b.ReportMetric(0, "ns/op")
 	}
 }
@@ -101,8 +103,8 @@ func bare(b *testing.B, server []string) time.Duration {
 
 // cost is what a full run cost.
 type cost struct {
-	wall, cpu time.Duration // cpu is that of mcpcheck, without its servers
-	megabytes float64
+	wall      time.Duration
+	megabytes float64 // the largest resident set of mcpcheck itself, without its servers
 	checks    int
 }
 
@@ -110,13 +112,14 @@ func full(b *testing.B, self string, server []string) cost {
 	report := filepath.Join(b.TempDir(), "report.json")
 	cmd := exec.Command(self, append([]string{"run", "-q", "--json", report, "--"}, server...)...)
 	begin := time.Now()
-	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() > harness.ExitFails {
+	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	u := cost{wall: time.Since(begin), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
-	if r, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.megabytes = float64(r.Maxrss) / 1024 // Linux counts in KiB
+	peak := watchPeak(cmd.Process.Pid)
+	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() > harness.ExitFails {
+		b.Fatal(err)
 	}
+	u := cost{wall: time.Since(begin), megabytes: peak()}
 	text, err := os.ReadFile(report)
 	if err != nil {
 		b.Fatal(err)
@@ -127,4 +130,63 @@ func full(b *testing.B, self string, server []string) cost {
 	}
 	u.checks = len(parsed.Results)
 	return u
+}
+
+// watchPeak samples the peak resident set of a process, in megabytes, until the
+// returned function is called. What wait reports would be the largest of the
+// process and its servers.
+func watchPeak(pid int) func() float64 {
+	peak := make(chan float64)
+	stop := make(chan struct{})
+	go func() {
+		var most float64
+		tick := time.NewTicker(2 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				most = max(most, highWater(pid))
+			case <-stop:
+				peak <- most
+				return
+			}
+		}
+	}()
+	return func() float64 {
+		close(stop)
+		return <-peak
+	}
+}
+
+func highWater(pid int) (megabytes float64) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			fmt.Sscan(text, &megabytes)
+		}
+	}
+	return megabytes / 1024
+}
+
+// BenchmarkCheck is what a check costs mcpcheck itself: a run against a server in
+// the same process, its share included, by the number of checks.
+func BenchmarkCheck(b *testing.B) {
+	target := driver.Target{Serve: func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
+		return fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: err, Term: term}, fixtures.Fault{})
+	}}
+	checks := 0
+	for b.Loop() {
+		server, first, err := suites.Discover(b.Context(), target, harness.Newest)
+		if err != nil {
+			b.Fatal(err)
+		}
+		plan := harness.Plan(suites.All(), suites.Checks(), server, func(*harness.Requirement) bool { return true })
+		harness.Run(b.Context(), target, server, plan, harness.Options{Calls: harness.CallsSafe, Profile: harness.Release, First: first}, func(harness.Result) {})
+		checks += len(plan)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(checks), "µs/check")
+	b.ReportMetric(0, "ns/op")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,7 +12,9 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
 
+	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -50,14 +53,58 @@ func readConfig(name string) (c config, err error) {
 		return c, usage("cannot read the configuration: %w", err)
 	}
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
-		return c, usage("%s%s", name, configProblem(err))
+		return c, usage("%s%s", name, configProblem(text, err))
+	}
+	if key, err := c.problem(); err != nil {
+		return c, usage("%s%s: %w", name, position(text, key), err)
 	}
 	return c, nil
 }
 
+// problem finds a value that is not allowed, and its place.
+func (c config) problem() (key string, err error) {
+	if _, err := harness.ParseProfile(c.Profile); err != nil && c.Profile != "" {
+		return "profile", err
+	}
+	if _, err := harness.ParseCalls(c.Calls); err != nil && c.Calls != "" {
+		return "calls", err
+	}
+	if _, err := requested(c.Protocol); err != nil && c.Protocol != "" {
+		return "protocol", err
+	}
+	for key, patterns := range map[string][]string{"only": c.Only, "skip": c.Skip} {
+		for i, pattern := range patterns {
+			if _, err := harness.Select(suites.All(), []string{pattern}, nil); err != nil {
+				return fmt.Sprintf("%s[%d]", key, i), err
+			}
+		}
+	}
+	for key, n := range map[string]int64{"jobs": int64(c.Jobs), "timeout": int64(c.Timeout), "start-timeout": int64(c.StartTimeout)} {
+		if n < 0 {
+			return key, errors.New(key + " must be greater than 0")
+		}
+	}
+	return "", nil
+}
+
+// position is where in a file the value of a key stands, as :line:column; empty
+// when there is none.
+func position(text []byte, key string) string {
+	path, err := yaml.PathString("$." + key)
+	if err != nil {
+		return ""
+	}
+	node, err := path.ReadNode(bytes.NewReader(text))
+	if err != nil || node.GetToken() == nil {
+		return ""
+	}
+	at := node.GetToken().Position
+	return fmt.Sprintf(":%d:%d", at.Line, at.Column)
+}
+
 // configProblem says in one line where a configuration is wrong and what is
 // allowed there.
-func configProblem(err error) string {
+func configProblem(text []byte, err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		at := unknown.Token.Position
@@ -68,12 +115,45 @@ func configProblem(err error) string {
 		at := typed.Token.Position
 		return fmt.Sprintf(":%d:%d: %q is not %s", at.Line, at.Column, typed.Token.Value, kindName(typed.DstType))
 	}
+	var node *yaml.UnexpectedNodeTypeError
+	if errors.As(err, &node) {
+		at := node.Token.Position
+		return fmt.Sprintf(":%d:%d: this is a %s where a %s belongs", at.Line, at.Column, plainKind(node.Actual), plainKind(node.Expected))
+	}
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
 		at := syntax.GetToken().Position
 		return fmt.Sprintf(":%d:%d: %s", at.Line, at.Column, strings.TrimSpace(syntax.GetMessage()))
 	}
+	for _, key := range []string{"timeout", "start-timeout"} { // whose errors do not say where
+		if !parses(text, key) {
+			return fmt.Sprintf("%s: %s is not %s", position(text, key), key, kindName(reflect.TypeFor[time.Duration]()))
+		}
+	}
 	return ": " + err.Error()
+}
+
+// parses reports whether the value of a key, if there is one, is a duration.
+func parses(text []byte, key string) bool {
+	var value string
+	path, err := yaml.PathString("$." + key)
+	if err != nil || path.Read(bytes.NewReader(text), &value) != nil {
+		return true
+	}
+	_, err = time.ParseDuration(value)
+	return err == nil
+}
+
+func plainKind(t ast.NodeType) string {
+	switch t {
+	case ast.SequenceType:
+		return "list"
+	case ast.MappingType:
+		return "map"
+	case ast.StringType:
+		return "text"
+	}
+	return t.YAMLName()
 }
 
 func allowedKeys(key string) string {

@@ -11,11 +11,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// nearestFlag adds to an unknown flag the one that was probably meant.
+// nearestFlag adds to an unknown flag the one that was probably meant, or that it
+// is one of the server's.
 func nearestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return err
+	}
+	if words := cmd.Flags().Args(); cmd.Name() == "run" && len(words) > 0 {
+		return fmt.Errorf("%w; if it is the server's, say mcpcheck run -- %s …", err, strings.Join(words, " "))
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })

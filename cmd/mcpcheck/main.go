@@ -16,7 +16,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	saveMemory()
+	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+func saveMemory() {
+	debug.SetGCPercent(50)          // most of what is read is looked at once and forgotten
+	debug.SetMemoryLimit(200 << 20) // a server with very long lists makes mcpcheck slower, not big
+}
 
 // version is set by the linker in releases.
 var version = ""

@@ -216,10 +216,14 @@ func (s *settings) aim(args []string) error {
 	s.target = driver.Target{
 		Command: s.Command, Env: env, Dir: s.Cwd,
 		Limits: driver.Limits{Reply: s.Timeout, Start: s.StartTimeout},
+		Budget: driver.NewBudget(mostKept),
 	}
 	s.shown = harness.TargetInfo{Transport: "stdio", Command: s.redacted(s.Command), Dir: s.Cwd}
 	return s.lookUp()
 }
+
+// mostKept is how many bytes of all wires are kept at a time.
+const mostKept = 16 << 20
 
 // lookUp finds out whether there is such a command, before anything is started.
 func (s *settings) lookUp() error {
@@ -253,24 +257,47 @@ func reason(err error) string {
 // environment is what is added to the server's environment; its values are
 // secrets.
 func (s *settings) environment() (env []string, err error) {
-	var pairs []string
 	for _, key := range sortedKeys(s.Env) {
 		env = append(env, key+"="+s.Env[key])
 	}
 	env = append(env, s.flags.env...)
+	var secrets []string
 	for _, pair := range env {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
 			return nil, usage("--env wants KEY=VALUE, not %q", pair)
 		}
 		if len(value) >= shortestSecret {
-			escaped := strings.Trim(string(harness.Compact(value)), `"`)
-			pairs = append(pairs, value, "[redacted]", escaped, "[redacted]")
+			secrets = append(secrets, value)
 		}
 	}
-	s.redact = strings.NewReplacer(pairs...)
+	s.redact = redactor(secrets)
 	return env, nil
 }
+
+// redactor replaces secrets, also as they are in JSON, and what is left of one
+// where a text was shortened.
+func redactor(secrets []string) *strings.Replacer {
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+	var whole, cut []string
+	for _, secret := range secrets {
+		escaped := strings.Trim(string(harness.Compact(secret)), `"`)
+		whole = append(whole, secret, "[redacted]", escaped, "[redacted]")
+		for n := min(len(secret)-1, longestRest); n >= shortestSecret; n-- {
+			head, tail := secret[:n], secret[len(secret)-n:]
+			for _, ellipsis := range []string{"…", " …"} {
+				cut = append(cut, head+ellipsis, "[redacted]"+ellipsis)
+			}
+			for _, ellipsis := range []string{"…", "… "} {
+				cut = append(cut, ellipsis+tail, ellipsis+"[redacted]")
+			}
+		}
+	}
+	return strings.NewReplacer(append(whole, cut...)...)
+}
+
+// longestRest bounds what is looked for of a secret that was cut.
+const longestRest = 200
 
 // shortestSecret is how long a value must be to be redacted; a shorter one stands
 // everywhere by accident.
@@ -336,6 +363,12 @@ func (s *settings) repeat(r harness.Result) string {
 	if s.calls != harness.CallsSafe {
 		words = append(words, "--calls", string(s.calls))
 	}
+	if s.flags.config != "" {
+		words = append(words, "--config", s.flags.config)
+	}
+	if s.Seed != 0 {
+		words = append(words, "--seed", fmt.Sprint(s.Seed))
+	}
 	if s.Cwd != "" {
 		words = append(words, "--cwd", s.Cwd)
 	}
@@ -362,9 +395,7 @@ func shellJoin(words []string) string {
 // run carries the settings out and turns what came of it into an exit code.
 func (s *settings) run() error {
 	defer driver.Sweep()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop) // the second Ctrl-C ends mcpcheck at once
+	ctx, listen := interruptible()
 	bounded, cancel := context.WithTimeoutCause(ctx, s.flags.budget, fmt.Errorf("the run took longer than %v (--budget)", s.flags.budget))
 	defer cancel()
 
@@ -374,24 +405,48 @@ func (s *settings) run() error {
 	}
 	begin := time.Now()
 	for _, revision := range s.requested {
+		listen()
 		if err := s.judge(bounded, revision, &report); err != nil {
 			return err
 		}
 		if s.flags.plan {
 			return nil
 		}
+		if bounded.Err() != nil {
+			break
+		}
 	}
 	report.Seconds = time.Since(begin).Round(time.Millisecond).Seconds()
 	s.conclude(ctx, bounded, &report)
+	var failed error
 	for _, r := range s.reports {
-		if err := r.Done(report); err != nil {
-			return &exit{harness.ExitBroken, err}
-		}
+		failed = errors.Join(failed, r.Done(report))
+	}
+	if failed != nil {
+		return &exit{harness.ExitBroken, failed}
 	}
 	if report.ExitCode != harness.ExitConforms {
 		return &exit{code: report.ExitCode}
 	}
 	return nil
+}
+
+// interruptible is a context that ends with the first Ctrl-C or SIGTERM; the second
+// ends mcpcheck at once. listen is called before each revision: Ginkgo takes the
+// signals away when it has run.
+func interruptible() (ctx context.Context, listen func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	go func() {
+		<-signals
+		signal.Stop(signals)
+		cancel()
+	}()
+	return ctx, func() {
+		if ctx.Err() == nil {
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+		}
+	}
 }
 
 // conclude decides the exit code.
@@ -454,7 +509,7 @@ func (s *settings) judge(ctx context.Context, revision string, report *harness.R
 
 // announce writes the first line, and tells the console what will come.
 func (s *settings) announce(server *harness.Server, plan []harness.Case, report *harness.Report) {
-	report.Server = server.Info()
+	report.Server = s.cleanInfo(server.Info())
 	report.Revisions = append(report.Revisions, harness.RevisionInfo{Requested: server.Requested, Revision: server.Revision})
 	s.console.Begin(report.Tool, report.Target, report.Server, report.Revisions...)
 	var areas []reporters.Area
@@ -473,6 +528,13 @@ func (s *settings) tell(r harness.Result) {
 		reporter.Result(r)
 	}
 	s.console.Progress("checking … " + r.ID)
+}
+
+// cleanInfo redacts secrets in how the server names itself.
+func (s *settings) cleanInfo(info harness.ServerInfo) harness.ServerInfo {
+	info.Name, info.Version = s.redact.Replace(info.Name), s.redact.Replace(info.Version)
+	info.Capabilities = s.redacted(info.Capabilities)
+	return info
 }
 
 // clean redacts secrets in a result.
@@ -497,7 +559,6 @@ func (s *settings) untestable(server *harness.Server, err error, report *harness
 	report.Problem = s.redact.Replace(harness.Explain(err))
 	report.ExitCode = harness.ExitUntestable
 	server.Failure = err.Error()
-	report.Revisions = append(report.Revisions, harness.RevisionInfo{Requested: server.Requested, Revision: server.Revision})
 	for _, r := range harness.Untried(harness.Plan(suites.All(), suites.Checks(), server, s.selector), "the server could not be tested") {
 		report.Results = append(report.Results, r)
 	}
@@ -547,7 +608,7 @@ func (s *settings) printPlan(server *harness.Server, plan []harness.Case) error 
 	for _, tool := range server.Tools {
 		name, _ := tool["name"].(string)
 		_, example := s.Arguments[name]
-		fmt.Fprintf(s.stdout, "  %-32s %s\n", name, permission(s.calls.Permit(tool, example)))
+		fmt.Fprintf(s.stdout, "  %-32s %s\n", s.redact.Replace(name), permission(s.calls.Permit(tool, example)))
 	}
 	return nil
 }

@@ -15,9 +15,10 @@ type Budget struct {
 }
 
 const (
-	frameCost = 200       // bytes that a frame takes beside its text
-	ownShare  = 256 << 10 // bytes that a session may keep whatever the others do
-	longLine  = 1 << 20   // bytes from which only one line is read at a time
+	frameCost    = 200       // bytes that a frame takes beside its text
+	ownShare     = 1 << 20   // bytes that a session may keep whatever the others do
+	unaskedShare = 256 << 10 // the same, of a server that sends what nobody asked for
+	longLine     = 1 << 20   // bytes from which only one line is read at a time
 
 	// throttle is the time between two reads from a server that floods, for those
 	// who wait for an answer in it to see the answer before it is dropped.

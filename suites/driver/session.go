@@ -45,7 +45,8 @@ type Session struct {
 	size      int // bytes kept
 	changed   chan struct{}
 	client    M    // the capabilities that were declared
-	dropped   bool // frames, since flooded was asked
+	flooding  bool // the server sends more unasked than is kept
+	dropped   bool // frames were, since flooded was asked
 	partial   int  // bytes of a line that is not complete yet
 	closed    bool
 	cause     string // why the session is over
@@ -123,7 +124,7 @@ func (s *Session) write() {
 
 // pause is the time between the pieces of a message, for the server to read them
 // one by one.
-const pause = 50 * time.Millisecond
+const pause = 20 * time.Millisecond
 
 func (s *Session) writePieces(pieces [][]byte) error {
 	for i, piece := range pieces {
@@ -286,15 +287,23 @@ func (s *Session) serve(method string) (result M, ok bool) {
 
 func (s *Session) event(text string) { s.record(&Frame{Side: Event, Raw: []byte(text), Ended: true}) }
 
-// record keeps a frame, and drops the oldest ones once they are too many bytes.
+// record keeps a frame. Once the record is too big, what the server sends unasked
+// is not kept any more, and for anything else the oldest frames are dropped.
 func (s *Session) record(f *Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if f.unasked() && s.over(unaskedShare) {
+		if s.dropped = true; s.flooding {
+			return
+		}
+		s.flooding = true
+		f = &Frame{Side: Event, Raw: []byte("from here on, what the server sends unasked is not kept: it is too much"), Ended: true}
+	}
 	f.At = time.Since(s.opened)
 	f.Hostile, f.AfterEOF = s.hostile, s.eof
 	s.frames = append(s.frames, f)
 	s.keep(f.cost())
-	for s.tooMuch() && len(s.frames) > 1 {
+	for s.over(ownShare) && len(s.frames) > 1 {
 		s.keep(-s.frames[0].cost())
 		s.frames[0] = nil
 		s.frames = s.frames[1:]
@@ -310,9 +319,10 @@ func (s *Session) keep(bytes int) {
 	s.target.Budget.add(bytes)
 }
 
-// tooMuch reports whether the record must shrink. The caller holds mu.
-func (s *Session) tooMuch() bool {
-	return s.size > s.target.Limits.Wire || s.size > ownShare && s.target.Budget.exhausted()
+// over reports whether the record is over a limit: its own or, when all of them
+// together are over theirs, a share of it. The caller holds mu.
+func (s *Session) over(share int) bool {
+	return s.size > s.target.Limits.Wire || s.size > share && s.target.Budget.exhausted()
 }
 
 // Send sends one message, as it is, on a line of its own.
@@ -544,16 +554,11 @@ func (s *Session) Wait(from int, d time.Duration, match func(*Frame) bool) (*Fra
 // returns what came since the mark, without the answer to that request.
 func (s *Session) Settle(mark int) ([]*Frame, error) {
 	p := s.Request(s.Fence, nil)
-	if r := s.Await(p); r.Err != nil {
+	r := s.Await(p)
+	if r.Err != nil {
 		return s.Since(mark), r.Err
 	}
-	return s.Linger(mark, p)
-}
-
-// Idle waits for the grace and returns what the server has said so far.
-func (s *Session) Idle() []*Frame {
-	s.Wait(s.Mark(), s.target.Limits.Grace, func(*Frame) bool { return false })
-	return s.Since(0)
+	return s.linger(mark, s.grace(r), p)
 }
 
 // React waits for what the server makes of what it was sent since the mark: a
@@ -561,37 +566,54 @@ func (s *Session) Idle() []*Frame {
 // the session has settled. It returns what came.
 func (s *Session) React(mark int) ([]*Frame, error) {
 	p := s.Request(s.Fence, nil)
-	if r := s.Await(p); r.Err != nil {
+	r := s.Await(p)
+	if r.Err != nil {
 		return s.Since(mark), r.Err
 	}
-	var came []*Frame
-	responded := false
-	for _, f := range s.Since(mark) {
-		if !p.answeredBy(f) {
-			came = append(came, f)
-			responded = responded || f.Shape == Array || f.IsResponse()
+	came := without(s.Since(mark), p)
+	for _, f := range came {
+		if f.Shape == Array || f.IsResponse() {
+			return came, nil
 		}
 	}
-	if responded {
-		return came, nil
-	}
-	return s.Linger(mark, p)
+	return s.linger(mark, s.grace(r), p)
 }
 
-// Linger waits for the grace, and for one more request after it, and returns
-// what came since the mark without the answers to the given requests.
-func (s *Session) Linger(mark int, own ...Pending) ([]*Frame, error) {
-	s.Idle()
+// Idle waits for a moment and returns what the server has said so far.
+func (s *Session) Idle() []*Frame {
+	s.pass(20 * time.Millisecond)
+	return s.Since(0)
+}
+
+// grace is how long something may still be on its way once a later request was
+// answered: ten times what that answer took, so that a busy machine has more.
+func (s *Session) grace(answer Reply) time.Duration {
+	const least = 5 * time.Millisecond
+	return min(max(10*(answer.Frame.At-answer.Request.At), least), s.target.Limits.Grace)
+}
+
+// linger waits for the grace, and for one more request after it, and returns what
+// came since the mark without the answers to the harness's own requests.
+func (s *Session) linger(mark int, grace time.Duration, own ...Pending) ([]*Frame, error) {
+	s.pass(grace)
 	p := s.Request(s.Fence, nil)
 	r := s.Await(p)
-	own = append(own, p)
-	var came []*Frame
-	for _, f := range s.Since(mark) {
+	return without(s.Since(mark), append(own, p)...), r.Err
+}
+
+// pass lets time pass while the session goes on.
+func (s *Session) pass(d time.Duration) {
+	s.Wait(s.Mark(), d, func(*Frame) bool { return false })
+}
+
+// without leaves out the answers to the harness's own requests.
+func without(frames []*Frame, own ...Pending) (rest []*Frame) {
+	for _, f := range frames {
 		if !anyAnswered(own, f) {
-			came = append(came, f)
+			rest = append(rest, f)
 		}
 	}
-	return came, r.Err
+	return rest
 }
 
 func anyAnswered(own []Pending, f *Frame) bool {

@@ -37,7 +37,7 @@ type Limits struct {
 	Reply   time.Duration // for one answer; default 5 s
 	Start   time.Duration // from launch to the answer to initialize; default 15 s
 	Stop    time.Duration // for each step of a shutdown: closed stdin, SIGTERM; default 2 s
-	Grace   time.Duration // for what may still be on its way once a later request was answered; default 100 ms
+	Grace   time.Duration // at most, for what may still be on its way once a later request was answered; default 100 ms
 }
 
 func (l Limits) withDefaults() Limits {

@@ -96,6 +96,12 @@ func (f *Frame) IsResponse() bool {
 // IsRequest reports whether the frame has a method and an id, which may be null.
 func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.ID != nil }
 
+// unasked reports whether the server sent the frame without having to: neither an
+// answer nor a request, which wants one.
+func (f *Frame) unasked() bool {
+	return f.Side == FromServer && f.Shape != Array && !f.IsResponse() && !f.IsRequest()
+}
+
 // IsNotification reports whether the frame has a method and no id.
 func (f *Frame) IsNotification() bool { return f.Shape == Object && f.HasMethod && f.ID == nil }
 

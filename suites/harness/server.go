@@ -50,26 +50,26 @@ func (s *Server) Info() ServerInfo {
 // maxPages bounds how far a list is followed.
 const maxPages = 2000
 
-// ListAll follows a paginated list to its end and returns its items. Asked in a
-// session of any state; it fails on the first page that is no list.
-func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
+// EachPage follows a paginated list to its end and visits the results, whose
+// member is the array. Asked in a session of any state; it fails on the first page
+// that is no list.
+func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
 	cursors := map[string]bool{}
 	for range maxPages {
 		r := s.Exchange(method, params)
 		switch {
 		case r.Err != nil:
-			return items, r.Err
+			return r.Err
 		case r.Result() == nil:
-			return items, fmt.Errorf("%s was answered with %s", method, Got(r))
+			return fmt.Errorf("%s was answered with %s", method, Got(r))
 		}
-		page, ok := r.Result()[member].([]any)
-		if !ok {
-			return items, fmt.Errorf("the result of %s has no array %q", method, member)
+		if _, ok := r.Result()[member].([]any); !ok {
+			return fmt.Errorf("the result of %s has no array %q", method, member)
 		}
-		items = append(items, page...)
+		visit(r.Result())
 		cursor, _ := r.Result()["nextCursor"].(string)
 		if cursor == "" || cursors[cursor] {
-			return items, nil
+			return nil
 		}
 		cursors[cursor] = true
 		next := M{"cursor": cursor}
@@ -80,7 +80,16 @@ func ListAll(s *driver.Session, method, member string, params M) (items []any, e
 		}
 		params = next
 	}
-	return items, fmt.Errorf("%s has more than %d pages", method, maxPages)
+	return fmt.Errorf("%s has more than %d pages", method, maxPages)
+}
+
+// ListAll returns the items of all pages of a list.
+func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
+	err = EachPage(s, method, member, params, func(result M) {
+		page, _ := result[member].([]any)
+		items = append(items, page...)
+	})
+	return items, err
 }
 
 // Objects keeps the items that are JSON objects.

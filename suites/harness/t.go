@@ -252,14 +252,12 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
-// List follows a list to its end in a session; it ends the check as inconclusive
-// when that fails.
-func (t *T) List(s *driver.Session, method, member string) []any {
-	items, err := ListAll(s, method, member, nil)
-	if err != nil {
+// Pages follows a list to its end in a session and visits the results; it ends the
+// check as inconclusive when that fails.
+func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {
+	if err := EachPage(s, method, member, M{}, visit); err != nil {
 		t.unreachable("%v", explain(err))
 	}
-	return items
 }
 
 // Settle waits until the server has nothing more to say to what it was sent since
@@ -323,7 +321,7 @@ func (s Subject) evidence() (lines []Line) {
 func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
 	c := collection{noun: "item"}
 	for _, s := range subjects {
-		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), s.evidence()...)
+		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), s.evidence)
 	}
 	c.finish(t)
 }
@@ -336,7 +334,7 @@ func (t *T) Judge(messages Messages, run func(*T, Message)) {
 	}
 	c := collection{noun: messages.What}
 	for _, m := range messages.List {
-		c.add("", t.sub(func(t *T) { run(t, m) }), m.evidence()...)
+		c.add("", t.sub(func(t *T) { run(t, m) }), m.evidence)
 	}
 	c.finish(t)
 }
@@ -398,7 +396,7 @@ type collection struct {
 // most is how many failing subjects are told in full.
 const most = 5
 
-func (c *collection) add(subject string, o outcome, evidence ...Line) {
+func (c *collection) add(subject string, o outcome, evidence func() []Line) {
 	switch o.verdict {
 	case Pass:
 		c.passed = true
@@ -414,7 +412,7 @@ func (c *collection) add(subject string, o outcome, evidence ...Line) {
 			return // the same finding on another message
 		}
 		if len(c.fails) < most {
-			o.lines = evidence
+			o.lines = evidence()
 		}
 		c.fails = append(c.fails, o)
 	case Inconclusive:
