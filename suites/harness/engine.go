@@ -170,6 +170,9 @@ func (e *Execution) Result(i int) Result {
 // Wait returns once every case has its result and every process has gone.
 func (e *Execution) Wait() { <-e.ended }
 
+// Sessions are all sessions of the run, in the order in which they were opened.
+func (e *Execution) Sessions() []*driver.Session { return e.pool.Sessions() }
+
 // Problem is why the run could not go on; empty when it did.
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
@@ -337,7 +340,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 }
 
 // wire is what was said so far.
-func (t *T) wire() Wire { return Wire{Sessions: t.run.pool.Sessions()} }
+func (t *T) wire() Wire { return Wire{Sessions: t.run.Sessions()} }
 
 // breaker stops a run whose server has stopped to serve, so that it does not wait
 // for the same silence a hundred times.

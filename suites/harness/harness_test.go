@@ -1,0 +1,200 @@
+package harness
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+func TestGate(t *testing.T) {
+	tests := []struct {
+		name         string
+		profile      Profile
+		verdict      Verdict
+		level, entry Level
+		checklist    bool
+		want         Gate
+	}{
+		{"a MUST gates by default", Release, Fail, Must, Must, false, GateMust},
+		{"a MUST gates by the specification", Spec, Fail, Must, Must, true, GateMust},
+		{"a SHOULD does not", Release, Fail, Should, Should, false, NoGate},
+		{"unless it is on the checklist", Release, Fail, Should, Should, true, GateChecklist},
+		{"which the specification alone does not know", Spec, Fail, Should, Should, true, NoGate},
+		{"a lesser deviation does not gate by the checklist", Release, Fail, Should, Must, true, NoGate},
+		{"advice on the checklist gates", Release, Fail, Advice, Advice, true, GateChecklist},
+		{"strict takes SHOULDs", Strict, Fail, Should, Must, false, GateStrict},
+		{"strict takes what could not be tried", Strict, Inconclusive, Must, Must, false, GateInconclusive},
+		{"but not of a SHOULD", Strict, Inconclusive, Should, Should, false, NoGate},
+		{"strict takes no advice", Strict, Fail, Advice, Advice, false, NoGate},
+		{"a pass never gates", Strict, Pass, Must, Must, true, NoGate},
+		{"a skip never gates", Strict, Skip, Must, Must, true, NoGate},
+	}
+	for _, tt := range tests {
+		if got := tt.profile.Gate(tt.verdict, tt.level, tt.entry, tt.checklist); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	tests := []struct {
+		counts Counts
+		want   int
+	}{
+		{Counts{Pass: 3}, ExitConforms},
+		{Counts{Pass: 3, Fail: 2}, ExitConforms},
+		{Counts{Fail: 2, Gating: 1}, ExitFails},
+		{Counts{Fail: 2, Gating: 1, Error: 1}, ExitBroken},
+	}
+	for _, tt := range tests {
+		if got := tt.counts.ExitCode(); got != tt.want {
+			t.Errorf("%+v: got %d, want %d", tt.counts, got, tt.want)
+		}
+	}
+}
+
+func catalogueOf(ids ...string) (c Catalogue) {
+	for _, id := range ids {
+		level := Should
+		if strings.Contains(id, "must") {
+			level = Must
+		}
+		c = append(c, &Requirement{ID: id, Level: ByRevision[Level]{All: level}, Revisions: []string{Newest}})
+	}
+	return c
+}
+
+func TestSelect(t *testing.T) {
+	catalogue := catalogueOf("ping/must-answer", "ping/pace", "tools/must-list", "tools/names")
+	tests := []struct {
+		only, skip, want []string
+		err              string
+	}{
+		{want: []string{"ping/must-answer", "ping/pace", "tools/must-list", "tools/names"}},
+		{only: []string{"ping"}, want: []string{"ping/must-answer", "ping/pace"}},
+		{only: []string{"tools/*"}, want: []string{"tools/must-list", "tools/names"}},
+		{only: []string{"must"}, want: []string{"ping/must-answer", "tools/must-list"}},
+		{only: []string{"ping/pace"}, want: []string{"ping/pace"}},
+		{only: []string{"tools"}, skip: []string{"MUST"}, want: []string{"tools/names"}},
+		{only: []string{"ping/pase"}, err: `no check "ping/pase"; did you mean ping/pace?`},
+		{only: []string{"tools/nam"}, err: `no check "tools/nam"; did you mean tools/names?`},
+		{skip: []string{"qqqqqqqqqqqq"}, err: `no check "qqqqqqqqqqqq"; mcpcheck list shows them all`},
+		{only: []string{"tools/["}, err: `bad pattern "tools/[": syntax error in pattern`},
+	}
+	for _, tt := range tests {
+		selector, err := Select(catalogue, tt.only, tt.skip)
+		if tt.err != "" || err != nil {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%v: got error %v, want %s", tt.only, err, tt.err)
+			}
+			continue
+		}
+		var got []string
+		for _, r := range catalogue {
+			if selector(r) {
+				got = append(got, r.ID)
+			}
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("only %v, skip %v: %s", tt.only, tt.skip, diff)
+		}
+	}
+}
+
+func TestPermit(t *testing.T) {
+	tool := func(hints M) M { return M{"name": "x", "annotations": hints} }
+	tests := []struct {
+		name           string
+		calls          Calls
+		tool           M
+		examples       bool
+		invalid, valid bool
+	}{
+		{"a plain tool", CallsSafe, M{}, false, true, false},
+		{"a read-only tool", CallsSafe, tool(M{"readOnlyHint": true}), false, true, true},
+		{"a destructive tool", CallsSafe, tool(M{"destructiveHint": true}), false, false, false},
+		{"a destructive tool with examples", CallsSafe, tool(M{"destructiveHint": true}), true, false, true},
+		{"a read-only tool, whatever it says of destruction", CallsSafe, tool(M{"readOnlyHint": true, "destructiveHint": true}), false, true, true},
+		{"an example", CallsSafe, M{}, true, true, true},
+		{"a hint that is no boolean", CallsSafe, tool(M{"readOnlyHint": "true"}), false, true, false},
+		{"none", CallsNone, tool(M{"readOnlyHint": true}), true, false, false},
+		{"all", CallsAll, tool(M{"destructiveHint": true}), false, true, true},
+	}
+	for _, tt := range tests {
+		p := tt.calls.Permit(tt.tool, tt.examples)
+		if p.Invalid != tt.invalid || p.Valid != tt.valid {
+			t.Errorf("%s: got %+v, want invalid %v, valid %v", tt.name, p, tt.invalid, tt.valid)
+		}
+		if !(p.Invalid && p.Valid) && p.Why == "" {
+			t.Errorf("%s: no reason", tt.name)
+		}
+	}
+}
+
+func reply(text string) driver.Reply {
+	m, _ := driver.Decode([]byte(text)).(M)
+	return driver.Reply{M: m, Frame: &driver.Frame{Raw: []byte(text)}}
+}
+
+func TestMatchers(t *testing.T) {
+	result, refusal := reply(`{"id":1,"result":{"a":1}}`), reply(`{"id":1,"error":{"code":-32601,"message":"no\nsuch"}}`)
+	silence := driver.Reply{Err: &driver.Silence{Method: "ping", After: 5e9}}
+	tests := []struct {
+		name    string
+		matcher types.GomegaMatcher
+		actual  any
+		ok      bool
+		message string // when it does not match
+	}{
+		{"an error of the code", BeError(-32601), refusal, true, ""},
+		{"an error of one of the codes", BeError(-32602, -32601), refusal, true, ""},
+		{"an error of any code", BeError(), refusal, true, ""},
+		{"another code", BeError(-32602), refusal, false, "want error -32602\ngot error -32601: no such"},
+		{"a result for an error", BeError(-32602), result, false, "want error -32602\ngot result {\"a\":1}"},
+		{"silence", BeAnswered(), silence, false, "want an answer\ngot no answer to ping within 5s"},
+		{"a result", BeResult(), result, true, ""},
+		{"an error for a result", BeResult(), refusal, false, "want a result\ngot error -32601: no such"},
+		{"an integer", BeInteger(), json.Number("7"), true, ""},
+		{"an integer with a point", BeInteger(), json.Number("7.0"), true, ""},
+		{"a fraction", BeInteger(), json.Number("7.5"), false, "want an integer\ngot 7.5"},
+		{"a text for an integer", BeInteger(), "7", false, "want an integer\ngot \"7\""},
+		{"a missing member", BeString(), Absent{}, false, "want a string\ngot nothing: the member is missing"},
+		{"null", BeObject(), nil, false, "want an object\ngot null"},
+		{"one of", BeOneOf("a", "b"), "b", true, ""},
+		{"none of", BeOneOf("a", "b"), "c<d>", false, "want \"a\" or \"b\"\ngot \"c<d>\""},
+	}
+	for _, tt := range tests {
+		ok, err := tt.matcher.Match(tt.actual)
+		if ok != tt.ok || err != nil {
+			t.Errorf("%s: got %v, %v", tt.name, ok, err)
+		}
+		if got := tt.matcher.FailureMessage(tt.actual); !ok && got != tt.message {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.message)
+		}
+	}
+}
+
+func TestURL(t *testing.T) {
+	tests := map[string]string{
+		"server/tools#tool-names": "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#tool-names",
+		"basic/index#meta":        "https://modelcontextprotocol.io/specification/2025-11-25/basic#meta",
+		"schema#tool":             "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
+	}
+	for page, want := range tests {
+		r := &Requirement{Spec: map[string]string{Newest: page}}
+		if got := r.URL(Newest); got != want {
+			t.Errorf("%s: got %s, want %s", page, got, want)
+		}
+	}
+}
+
+func TestClipKeepsCharacters(t *testing.T) {
+	if got := clip(strings.Repeat("é", 3000)); !strings.Contains(got, "left out") || strings.ContainsRune(got, '\uFFFD') || len(got) > longest+100 {
+		t.Errorf("got %d bytes: %s", len(got), got)
+	}
+}
