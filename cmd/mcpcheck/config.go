@@ -14,7 +14,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -74,7 +73,7 @@ func (c config) problem() (key string, err error) {
 	}
 	for key, patterns := range map[string][]string{"only": c.Only, "skip": c.Skip} {
 		for i, pattern := range patterns {
-			if _, err := harness.Select(suites.All(), []string{pattern}, nil); err != nil {
+			if _, err := selectChecks([]string{pattern}, nil); err != nil {
 				return fmt.Sprintf("%s[%d]", key, i), err
 			}
 		}

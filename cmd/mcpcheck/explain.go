@@ -27,7 +27,7 @@ func newExplain() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, ok := suites.Find(args[0])
 			if !ok {
-				_, err := harness.Select(suites.All(), []string{args[0]}, nil)
+				_, err := harness.Select(suites.All, []string{args[0]}, nil)
 				if err == nil {
 					err = fmt.Errorf("%q is not the id of one check; mcpcheck list %s shows what it selects", args[0], args[0])
 				}
@@ -48,7 +48,7 @@ func checkIDs() (ids []string) {
 
 func explain(w io.Writer, r *harness.Requirement) {
 	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, wrap(r.Statement, ""))
-	if !suites.Built(r) {
+	if !suites.HasCheck(r) {
 		fmt.Fprint(w, "\nNo check tries this requirement yet.\n")
 	}
 	section(w, "tried by", byEra(r.Stimulus))

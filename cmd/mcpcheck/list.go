@@ -23,13 +23,13 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 (tools) and levels (must). Nothing is started.`,
 		RunE: func(cmd *cobra.Command, selectors []string) error {
 			catalogue := suites.All()
-			selected, err := harness.Select(catalogue, selectors, nil)
+			selected, err := harness.Select(suites.All, selectors, nil)
 			if err != nil {
 				return usage("%w", err)
 			}
 			var shown []entry
 			for _, r := range catalogue {
-				if selected(r) && suites.Built(r) != planned {
+				if selected(r) && suites.HasCheck(r) != planned {
 					shown = append(shown, entryOf(r))
 				}
 			}

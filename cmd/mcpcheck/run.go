@@ -89,7 +89,9 @@ says which tools would be called.`,
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}
 	for _, name := range []string{"only", "skip"} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(checkIDs(), cobra.ShellCompDirectiveNoFileComp))
+		cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return checkIDs(), cobra.ShellCompDirectiveNoFileComp
+		})
 	}
 	return cmd
 }
@@ -129,13 +131,23 @@ func settle(cmd *cobra.Command, f runFlags, c config, args []string) (*settings,
 	if s.requested, err = requested(s.Protocol); err != nil {
 		return nil, err
 	}
-	if s.selector, err = harness.Select(suites.All(), s.Only, s.Skip); err != nil {
+	if s.selector, err = selectChecks(s.Only, s.Skip); err != nil {
 		return nil, usage("%w", err)
 	}
 	if err := s.aim(args); err != nil {
 		return nil, err
 	}
 	return s, s.openReports()
+}
+
+// selectChecks makes a selector of checks that are built.
+func selectChecks(only, skip []string) (harness.Selector, error) {
+	for _, id := range slices.Concat(only, skip) {
+		if r, ok := suites.Find(id); ok && !suites.HasCheck(r) {
+			return nil, fmt.Errorf("no check tries %s yet; mcpcheck list --planned shows what is not built", id)
+		}
+	}
+	return harness.Select(suites.Built, only, skip)
 }
 
 // merge lets flags that were given win over the file, and the file over defaults.
@@ -281,7 +293,8 @@ func redactor(secrets []string) *strings.Replacer {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
 	var whole, cut []string
 	for _, secret := range secrets {
-		escaped := strings.Trim(string(harness.Compact(secret)), `"`)
+		escaped := string(harness.Compact(secret))
+		escaped = escaped[1 : len(escaped)-1]
 		whole = append(whole, secret, "[redacted]", escaped, "[redacted]")
 		for n := min(len(secret)-1, longestRest); n >= shortestSecret; n-- {
 			head, tail := secret[:n], secret[len(secret)-n:]
@@ -403,6 +416,7 @@ func (s *settings) run() error {
 		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: s.shown,
 		Profile: s.profile, Started: time.Now().UTC().Truncate(time.Millisecond),
 	}
+	go suites.Built() // while the server starts
 	begin := time.Now()
 	for _, revision := range s.requested {
 		listen()
@@ -460,6 +474,8 @@ func (s *settings) conclude(ctx, bounded context.Context, report *harness.Report
 		report.Problem, report.ExitCode = context.Cause(bounded).Error(), harness.ExitUntestable
 	case report.Problem == "" && len(report.Revisions) == 0:
 		report.Problem, report.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
+	case report.Problem == "" && len(report.Results) == 0:
+		report.Problem, report.ExitCode = "there is nothing to check: no selected check applies to this revision", harness.ExitUntestable
 	}
 }
 
@@ -483,7 +499,7 @@ func (s *settings) judge(ctx context.Context, revision string, report *harness.R
 		}
 		return s.untestable(server, fmt.Errorf("the server does not accept %s; it offers %s", revision, server.Revision), report)
 	}
-	plan := harness.Plan(suites.All(), suites.Checks(), server, s.selector)
+	plan := harness.Plan(suites.Built(), suites.Checks(), server, s.selector)
 	if s.flags.plan {
 		first.Close()
 		return s.printPlan(server, plan)
@@ -553,13 +569,13 @@ func (s *settings) clean(r harness.Result) harness.Result {
 // untestable reports a server that could not be talked to: one root cause, and
 // what depends on it inconclusive.
 func (s *settings) untestable(server *harness.Server, err error, report *harness.Report) error {
-	if s.flags.plan {
-		return &exit{harness.ExitUntestable, err}
-	}
 	report.Problem = s.redact.Replace(harness.Explain(err))
+	if s.flags.plan {
+		return &exit{harness.ExitUntestable, errors.New(report.Problem)}
+	}
 	report.ExitCode = harness.ExitUntestable
 	server.Failure = err.Error()
-	for _, r := range harness.Untried(harness.Plan(suites.All(), suites.Checks(), server, s.selector), "the server could not be tested") {
+	for _, r := range harness.Untried(harness.Plan(suites.Built(), suites.Checks(), server, s.selector), "the server could not be tested") {
 		report.Results = append(report.Results, r)
 	}
 	return nil

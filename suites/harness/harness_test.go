@@ -87,7 +87,7 @@ func TestSelect(t *testing.T) {
 		{only: []string{"tools/["}, err: `bad pattern "tools/[": syntax error in pattern`},
 	}
 	for _, tt := range tests {
-		selector, err := Select(catalogue, tt.only, tt.skip)
+		selector, err := Select(func() Catalogue { return catalogue }, tt.only, tt.skip)
 		if tt.err != "" || err != nil {
 			if err == nil || err.Error() != tt.err {
 				t.Errorf("%v: got error %v, want %s", tt.only, err, tt.err)

@@ -56,9 +56,9 @@ type Selector func(r *Requirement) bool
 // Select makes a selector from ids, globs (tools/*) and levels (must), in any
 // letter case. An empty only means all. It fails on what selects nothing, and
 // names the nearest id.
-func Select(catalogue Catalogue, only, skip []string) (Selector, error) {
+func Select(catalogue func() Catalogue, only, skip []string) (Selector, error) {
 	for _, pattern := range slices.Concat(only, skip) {
-		if err := known(catalogue, pattern); err != nil {
+		if err := known(catalogue(), pattern); err != nil {
 			return nil, err
 		}
 	}
