@@ -294,15 +294,12 @@ func redactor(secrets []string) *strings.Replacer {
 	var whole, cut []string
 	for _, secret := range secrets {
 		escaped := string(harness.Compact(secret))
-		escaped = escaped[1 : len(escaped)-1]
-		whole = append(whole, secret, "[redacted]", escaped, "[redacted]")
-		for n := min(len(secret)-1, longestRest); n >= shortestSecret; n-- {
-			head, tail := secret[:n], secret[len(secret)-n:]
-			for _, ellipsis := range []string{"…", " …"} {
-				cut = append(cut, head+ellipsis, "[redacted]"+ellipsis)
-			}
-			for _, ellipsis := range []string{"…", "… "} {
-				cut = append(cut, ellipsis+tail, ellipsis+"[redacted]")
+		for _, form := range []string{secret, escaped[1 : len(escaped)-1]} {
+			whole = append(whole, form, "[redacted]")
+			for n := min(len(form)-1, longestRest); n >= shortestSecret; n-- {
+				head, tail := form[:n], form[len(form)-n:]
+				cut = append(cut, head+"…", "[redacted]…", head+" …", "[redacted] …")
+				cut = append(cut, "…"+tail, "…[redacted]", "… "+tail, "… [redacted]")
 			}
 		}
 	}
@@ -575,9 +572,8 @@ func (s *settings) untestable(server *harness.Server, err error, report *harness
 	}
 	report.ExitCode = harness.ExitUntestable
 	server.Failure = err.Error()
-	for _, r := range harness.Untried(harness.Plan(suites.Built(), suites.Checks(), server, s.selector), "the server could not be tested") {
-		report.Results = append(report.Results, r)
-	}
+	plan := harness.Plan(suites.Built(), suites.Checks(), server, s.selector)
+	report.Results = append(report.Results, harness.Untried(plan, "the server could not be tested")...)
 	return nil
 }
 

@@ -2,7 +2,9 @@ package driver
 
 import (
 	"context"
+	"runtime"
 	"sync"
+	"time"
 )
 
 // Pool starts the sessions of a run, lends them, and ends them behind the run.
@@ -19,6 +21,7 @@ type Pool struct {
 	clean    shelf
 	hostile  shelf
 	ahead    chan *Session
+	starting chan struct{} // one entry for each process that is starting
 	closing  sync.WaitGroup
 
 	mu  sync.Mutex
@@ -42,6 +45,7 @@ func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead 
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, fence: fence,
 		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session),
+		starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 	p.closing.Go(func() { p.startAhead(ahead) })
 	return p
@@ -63,11 +67,26 @@ func (p *Pool) startAhead(n int) {
 	}
 }
 
+// startTime is how long a silent process counts as one that is starting.
+const startTime = time.Second
+
+// start launches a process. No more of them start at a time than the machine can
+// run: many at once would only be slow, and might seem not to answer.
 func (p *Pool) start(o Options) (*Session, error) {
+	select {
+	case p.starting <- struct{}{}:
+	case <-p.ctx.Done():
+		return nil, context.Cause(p.ctx)
+	}
 	s, err := Start(p.ctx, p.target, o)
 	if err != nil {
+		<-p.starting
 		return nil, err
 	}
+	p.closing.Go(func() {
+		s.Wait(0, startTime, func(f *Frame) bool { return f.Side == FromServer })
+		<-p.starting
+	})
 	s.Fence = p.fence
 	p.Adopt(s)
 	return s, nil

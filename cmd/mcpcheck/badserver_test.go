@@ -1,0 +1,368 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+)
+
+// object is a JSON object.
+type object = map[string]any
+
+// badserver is a program of the scripts: a server that is bad in the way that its
+// first argument names.
+func badserver() {
+	time.AfterFunc(2*time.Minute, func() { os.Exit(9) }) // whatever a broken test leaves behind
+	if len(os.Args) < 2 {
+		os.Exit(9)
+	}
+	os.Exit(become(os.Args[1], os.Args[2:]))
+}
+
+// become is the bad server of that name.
+func become(name string, args []string) int {
+	if be, ok := badServers()[name]; ok {
+		return be(args)
+	}
+	fmt.Fprintln(os.Stderr, "badserver: no such mode:", name)
+	return 9
+}
+
+// badServers are the servers that a harness must survive, by name. Each gets the
+// arguments after its name and returns its exit status.
+func badServers() map[string]func(args []string) int {
+	return map[string]func(args []string) int{
+		// that do not start
+		"exit-3":        exitAtStart,
+		"never-answer":  func([]string) int { return swallow() },
+		"never-read":    func([]string) int { return hang() },
+		"late":          late,
+		"refuse":        func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", refuse)}) },
+		"kill-itself":   killItself,
+		"close-stdout":  closeStdout,
+		"print-forever": func([]string) int { return printForever() },
+
+		// that write what is no message
+		"banner":         func([]string) int { fmt.Println("Server is running on stdio"); return serve(fixtures.Fault{}) },
+		"banner-only":    func([]string) int { fmt.Println("Listening on http://localhost:3000"); return swallow() },
+		"garbage":        func([]string) int { os.Stdout.Write(garbage); return serve(fixtures.Fault{}) },
+		"garbage-only":   func([]string) int { os.Stdout.Write(garbage); return swallow() },
+		"endless-line":   func([]string) int { return endlessLine() },
+		"endless-answer": func([]string) int { return serve(fixtures.Fault{Request: onRequest("ping", func() { endlessLine() })}) },
+
+		// that speak too much
+		"flood-stderr":  floodStderr,
+		"flood-stdout":  floodStdout,
+		"ask-forbidden": func([]string) int { return serve(fixtures.Fault{Notified: askForbidden}) },
+		"reply-twice":   func([]string) int { return serve(fixtures.Fault{Send: twice}) },
+		"wrong-ids":     func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },
+		"wrong-id":      func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", setID)}) },
+		"leak":          leak,
+
+		// that do not serve to the end
+		"die-after":    dieAfter,
+		"stop-reading": stopReading,
+		"slow":         slow,
+
+		// that do not go
+		"deaf":          func([]string) int { return deaf() },
+		"grandchild":    func(args []string) int { return leaveBehind(false, args) },
+		"daemon":        func(args []string) int { return leaveBehind(true, args) },
+		"hold":          func([]string) int { signal.Ignore(syscall.SIGTERM); return hang() },
+		"behind":        behind,
+		"where":         where,
+		"touch":         touch,
+		"old":           old,
+		"change-itself": changeItself,
+	}
+}
+
+// garbage is what a program writes that mistakes stdout for a log.
+var garbage = []byte("\x00\x01\xff\xfe\x1b[2J\x07\x80garbage\n\xde\xad\xbe\xef\n")
+
+// serve is the honest server with a fault.
+func serve(f fixtures.Fault) int { return serveOver(os.Stdin, &lines{w: os.Stdout}, f) }
+
+func serveOver(in io.Reader, out io.Writer, f fixtures.Fault) int {
+	return fixtures.Serve(context.Background(), fixtures.Stdio{In: in, Out: out, Err: os.Stderr}, f)
+}
+
+// lines keeps what several goroutines write apart.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+func hang() int {
+	time.Sleep(time.Hour)
+	return 0
+}
+
+// swallow reads until stdin ends.
+func swallow() int {
+	io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func exitAtStart([]string) int {
+	fmt.Fprintln(os.Stderr, "reading configuration")
+	fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set")
+	return 3
+}
+
+// late waits for a file to appear before it serves.
+func late(args []string) int {
+	for !exists(args[0]) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return serve(fixtures.Fault{})
+}
+
+func exists(name string) bool {
+	_, err := os.Stat(name)
+	return err == nil
+}
+
+func killItself([]string) int {
+	fmt.Fprintln(os.Stderr, "out of memory")
+	self, _ := os.FindProcess(os.Getpid())
+	self.Kill()
+	return hang()
+}
+
+func closeStdout([]string) int {
+	os.Stdout.Close()
+	return swallow()
+}
+
+func printForever() int {
+	for {
+		if _, err := fmt.Println("still starting …"); err != nil {
+			return 1
+		}
+	}
+}
+
+func endlessLine() int {
+	chunk := bytes.Repeat([]byte("all work and no play "), 3000)
+	for {
+		if _, err := os.Stdout.Write(chunk); err != nil {
+			return 1
+		}
+	}
+}
+
+// onRequest does something instead of serving the requests of a method.
+func onRequest(method string, do func()) func(*fixtures.Conn, object) bool {
+	return func(_ *fixtures.Conn, req object) bool {
+		if req["method"] == method {
+			do()
+		}
+		return req["method"] == method
+	}
+}
+
+// spoilReply changes the answers to a method.
+func spoilReply(method string, spoil func(reply object)) func(*fixtures.Conn, object, object) {
+	return func(_ *fixtures.Conn, req, reply object) {
+		if req["method"] == method {
+			spoil(reply)
+		}
+	}
+}
+
+func refuse(reply object) {
+	delete(reply, "result")
+	reply["error"] = object{"code": -32603, "message": "licence expired"}
+}
+
+func setID(reply object) { reply["id"] = 4711 }
+
+func wrongID(_ *fixtures.Conn, req, reply object) {
+	if req["method"] != "initialize" {
+		setID(reply)
+	}
+}
+
+func floodStderr([]string) int {
+	go func() {
+		for n := 0; ; n++ {
+			fmt.Fprintf(os.Stderr, "DEBUG %d: nothing happened again\n", n)
+		}
+	}()
+	return serve(fixtures.Fault{})
+}
+
+// floodStdout sends notifications without end once the session is open.
+func floodStdout([]string) int {
+	out := &lines{w: os.Stdout}
+	var once sync.Once
+	return serveOver(os.Stdin, out, fixtures.Fault{Notified: func(*fixtures.Conn, string) {
+		once.Do(func() { go flood(out) })
+	}})
+}
+
+func flood(out io.Writer) {
+	text := bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n"), 100)
+	for {
+		if _, err := out.Write(text); err != nil {
+			return
+		}
+	}
+}
+
+// askForbidden asks for what the client has not declared.
+func askForbidden(_ *fixtures.Conn, method string) {
+	if method == "notifications/initialized" {
+		fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
+		fmt.Println(`{"jsonrpc":"2.0","id":"s2","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
+	}
+}
+
+func twice(_ *fixtures.Conn, line []byte) []byte { return slices.Concat(line, line) }
+
+// leak tells the value of TOKEN wherever a server can.
+func leak([]string) int {
+	token := os.Getenv("TOKEN")
+	fmt.Fprintln(os.Stderr, "starting with token", token)
+	fmt.Println("token:", token)
+	return serve(fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply object) {
+		result, _ := reply["result"].(object)
+		switch req["method"] {
+		case "initialize":
+			result["serverInfo"] = object{"name": "server of " + token, "version": token}
+			result["capabilities"].(object)[token] = object{}
+		case "tools/list":
+			for _, tool := range result["tools"].([]any) {
+				tool.(object)["name"] = "tool of " + token
+			}
+		default:
+			refuse(reply)
+			reply["error"].(object)["message"] = "bad token " + token
+		}
+	}})
+}
+
+// dieAfter dies at the request after the handshake that its argument counts.
+func dieAfter(args []string) int {
+	var n atomic.Int64
+	var most int64
+	fmt.Sscan(args[0], &most)
+	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
+		if req["method"] != "initialize" && n.Add(1) > most {
+			fmt.Fprintln(os.Stderr, "panic: index out of range")
+			os.Exit(7)
+		}
+		return false
+	}})
+}
+
+// stopReading takes no input any more once the session is open.
+func stopReading([]string) int {
+	return serve(fixtures.Fault{Notified: func(*fixtures.Conn, string) { hang() }})
+}
+
+// slow says by a file that it was asked for the list of tools, and never answers;
+// with a second argument, only in that revision.
+func slow(args []string) int {
+	revision := ""
+	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
+		if params, _ := req["params"].(object); req["method"] == "initialize" {
+			revision, _ = params["protocolVersion"].(string)
+		}
+		if req["method"] == "tools/list" && (len(args) == 1 || args[1] == revision) {
+			os.WriteFile(args[0], nil, 0o644)
+			hang()
+		}
+		return false
+	}})
+}
+
+// deaf hears neither the end of stdin nor SIGTERM.
+func deaf() int {
+	signal.Ignore(syscall.SIGTERM)
+	return serve(fixtures.Fault{EOF: func(*fixtures.Conn) int { return hang() }})
+}
+
+// leaveBehind starts a process that holds the same streams and does not go, and
+// then is the server that its argument names, or an honest one.
+func leaveBehind(daemon bool, args []string) int {
+	child := again("hold")
+	if daemon {
+		child.SysProcAttr = detached()
+	}
+	if err := child.Start(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 9
+	}
+	if len(args) > 0 {
+		return become(args[0], args[1:])
+	}
+	return serve(fixtures.Fault{})
+}
+
+// behind runs another bad server as its child, as npx does, and hears no SIGTERM.
+func behind(args []string) int {
+	signal.Ignore(syscall.SIGTERM)
+	child := again(args...)
+	if err := child.Run(); child.ProcessState == nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 9
+	}
+	return child.ProcessState.ExitCode()
+}
+
+func again(args ...string) *exec.Cmd {
+	self, _ := os.Executable()
+	child := exec.Command(self, args...)
+	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
+	return child
+}
+
+// where names its working directory on stderr and exits.
+func where([]string) int {
+	dir, _ := os.Getwd()
+	fmt.Fprintln(os.Stderr, "started in", dir)
+	return 5
+}
+
+// touch says by a file that it was started.
+func touch(args []string) int {
+	os.WriteFile(args[0], nil, 0o644)
+	return serve(fixtures.Fault{})
+}
+
+// old speaks the first revision only.
+func old([]string) int {
+	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
+		if params, ok := req["params"].(object); ok && req["method"] == "initialize" {
+			params["protocolVersion"] = fixtures.Revisions[0]
+		}
+		return false
+	}})
+}
+
+// changeItself is started well once, and not again.
+func changeItself(args []string) int {
+	if exists(args[0]) {
+		return exitAtStart(nil)
+	}
+	return touch(args)
+}

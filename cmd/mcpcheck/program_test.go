@@ -1,0 +1,95 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestLateServer judges a server that takes long to answer initialize: meanwhile
+// mcpcheck says that it waits, and for how long it will.
+func TestLateServer(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	file := filepath.Join(t.TempDir(), "answer")
+	cmd := exec.CommandContext(ctx, "mcpcheck", "run", "--only", "ping", "--start-timeout", "50s", "--", "badserver", "late", file)
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	note, err := bufio.NewReader(stderr).ReadString('\n')
+	if want := "mcpcheck: waiting for the answer to initialize, up to 50s\n"; note != want || err != nil {
+		t.Errorf("stderr = %q, %v, want %q", note, err, want)
+	}
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("%v, want a pass", err)
+	}
+}
+
+// TestReportKeepsSchema validates JSON reports of runs that ended in every way
+// against the schema that is published.
+func TestReportKeepsSchema(t *testing.T) {
+	for name, test := range map[string]struct {
+		code int
+		args []string
+	}{
+		"conforms":   {0, []string{"--demo"}},
+		"fails":      {1, []string{"--", "mcpcheck", "serve", "--fault", "ping/empty-result"}},
+		"no session": {1, []string{"--", "badserver", "refuse"}},
+		"untestable": {3, []string{"--", "badserver", "exit-3"}},
+		"no such":    {3, []string{"--protocol", "2025-06-18", "--", "badserver", "old"}},
+		"all":        {0, []string{"--only", "ping", "--protocol", "all", "--demo"}},
+		"garbage":    {1, []string{"--", "badserver", "garbage"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), "mcpcheck", append([]string{"run", "-q", "--json", "-"}, test.args...)...)
+			text, _ := cmd.Output()
+			if code := cmd.ProcessState.ExitCode(); code != test.code {
+				t.Errorf("exit code %d, want %d", code, test.code)
+			}
+			if err := validJSON(text); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestProcesses proves that the scripts would see a process that is left behind.
+func TestProcesses(t *testing.T) {
+	if !seesProcesses {
+		t.Skip("this system does not show whose processes are")
+	}
+	t.Parallel()
+	own := mark + "=" + t.Name()
+	cmd := exec.Command("badserver", "hold")
+	cmd.Env = append(os.Environ(), own)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	found := strings.Join(processes(own), "\n")
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(found, "badserver hold") && time.Now().Before(deadline); {
+		time.Sleep(10 * time.Millisecond)
+		found = strings.Join(processes(own), "\n")
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+	if !strings.Contains(found, "badserver hold") {
+		t.Errorf("processes = %q, want the one that was started", found)
+	}
+	if left := processes(own); len(left) > 0 {
+		t.Errorf("processes = %q after its end", left)
+	}
+}

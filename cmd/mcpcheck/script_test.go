@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestMain makes the test binary three programs: the tests, mcpcheck, and the bad
+// servers.
+func TestMain(m *testing.M) {
+	os.Setenv("GORACE", raceOptions)
+	testscript.Main(m, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
+}
+
+// raceOptions let processes end at once: the race detector else waits a second for
+// races that are still to come.
+const raceOptions = "atexit_sleep_ms=0"
+
+// mcpcheck is the program; it also says how much memory it took.
+func mcpcheck() {
+	saveMemory()
+	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	if file := os.Getenv(peakFile); file != "" {
+		os.WriteFile(file, fmt.Append(nil, peak()), 0o644)
+	}
+	os.Exit(code)
+}
+
+// Variables of the environment.
+const (
+	peakFile = "MCPCHECK_TEST_PEAK" // where mcpcheck writes its peak memory
+	mark     = "MCPCHECK_TEST_MARK" // by which the processes of a test are known
+)
+
+// TestScript runs testdata/script: what mcpcheck does on the command line, one topic
+// per file. Commands beside those of testscript:
+//
+//	status CODE COMMAND…    runs the command, which must exit with the code
+//	misuse COMMAND…         … with code 2 and one line on stderr
+//	interrupt FILE COMMAND… … sends SIGINT once the file is there; code 130
+//	report FILE…            the files are reports: JSON that keeps its schema, or JUnit XML
+//	same FILE FILE          two JSON reports say the same, times apart
+//	memory MB               the last mcpcheck took less
+//
+// After each script, no process that it started may be left.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   filepath.Join("testdata", "script"),
+		Setup: setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory,
+		},
+		RequireUniqueNames: true,
+		Deadline:           time.Now().Add(3 * time.Minute),
+	})
+}
+
+func setup(env *testscript.Env) error {
+	own := mark + "=" + rand.Text()
+	env.Vars = append(env.Vars, own, "GORACE="+raceOptions, peakFile+"="+filepath.Join(env.WorkDir, ".peak"))
+	env.Values[environment{}] = env.Vars
+	env.Defer(func() { nothingLeft(env.T(), own) })
+	return nil
+}
+
+// nothingLeft fails when a process with that variable does not go away.
+func nothingLeft(t testscript.T, own string) {
+	if !seesProcesses {
+		t.Log("not looked for processes that are left behind: this system does not show whose they are")
+	}
+	var left []string
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if left = processes(own); len(left) == 0 {
+			return
+		}
+	}
+	t.Fatal("left behind:\n" + strings.Join(left, "\n"))
+}
+
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status CODE COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := exitCode(ts, ts.Exec(args[1], args[2:]...)); got != want {
+		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+func exitCode(ts *testscript.TestScript, err error) int {
+	var exited *exec.ExitError
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &exited):
+		return exited.ExitCode()
+	}
+	ts.Fatalf("%v", err)
+	return -1
+}
+
+func misuse(ts *testscript.TestScript, neg bool, args []string) {
+	status(ts, neg, append([]string{"2"}, args...))
+	if stdout := ts.ReadFile("stdout"); stdout != "" {
+		ts.Fatalf("wrote to stdout: %s", stdout)
+	}
+	line, rest, ended := strings.Cut(ts.ReadFile("stderr"), "\n")
+	if !strings.HasPrefix(line, "mcpcheck: ") || !ended || rest != "" {
+		ts.Fatalf("not exactly one line of mcpcheck")
+	}
+}
+
+// interrupt runs a command in the environment that the script began with.
+func interrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: interrupt FILE COMMAND…")
+	}
+	cmd := exec.Command(args[1], args[2:]...)
+	cmd.Env = ts.Value(environment{}).([]string)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), ts.Stdout(), ts.Stderr()
+	ts.Check(cmd.Start())
+	gone := make(chan struct{})
+	go func() {
+		if awaitFile(ts.MkAbs(args[0]), gone) {
+			cmd.Process.Signal(os.Interrupt)
+		}
+	}()
+	guard := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+	err := cmd.Wait()
+	guard.Stop()
+	close(gone)
+	if got := exitCode(ts, err); got != 130 {
+		ts.Fatalf("exit code %d, want 130", got)
+	}
+}
+
+// environment is the key of what the environment was when the script began.
+type environment struct{}
+
+func awaitFile(name string, stop <-chan struct{}) (there bool) {
+	for {
+		if exists(name) {
+			return true
+		}
+		select {
+		case <-stop:
+			return false
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func report(ts *testscript.TestScript, neg bool, args []string) {
+	for _, name := range args {
+		text := []byte(ts.ReadFile(name))
+		check := validJSON
+		if strings.HasSuffix(name, ".xml") {
+			check = validXML
+		}
+		if err := check(text); err != nil {
+			ts.Fatalf("%s: %v\n%s", name, err, text)
+		}
+	}
+}
+
+// validJSON reports how a report breaks its schema.
+func validJSON(text []byte) error {
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "schemas", "report.schema.json"))
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return schema.Validate(v)
+}
+
+func validXML(text []byte) error {
+	d := xml.NewDecoder(bytes.NewReader(text))
+	for n := 0; ; n++ {
+		switch _, err := d.Token(); {
+		case err == io.EOF && n == 0:
+			return errors.New("empty")
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// same compares two JSON reports without what time has put into them.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: same FILE FILE")
+	}
+	a, b := timeless(ts, args[0]), timeless(ts, args[1])
+	if diff := cmp.Diff(a, b); (diff == "") == neg {
+		ts.Fatalf("%s and %s, differences:\n%s", args[0], args[1], diff)
+	}
+}
+
+func timeless(ts *testscript.TestScript, name string) (messages []string) {
+	var r harness.Report
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &r))
+	for _, result := range r.Results {
+		for _, line := range result.Wire {
+			messages = append(messages, result.ID+" "+line.Arrow+" "+line.Text)
+		}
+	}
+	return messages
+}
+
+func memory(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: memory MB")
+	}
+	most, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	peak, err := strconv.Atoi(ts.ReadFile(".peak"))
+	ts.Check(err)
+	took := peak >> 20
+	ts.Logf("%d MB at the peak", took)
+	if took > most && !racing { // the race detector multiplies it
+		ts.Fatalf("mcpcheck took %d MB, more than %d", took, most)
+	}
+}
