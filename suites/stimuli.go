@@ -217,7 +217,7 @@ func (c *toolCall) collect() {
 // broken keyword a few tools, read-only ones first.
 func invalidCalls(t *T) toolCalls {
 	return Shared(t, "invalid calls", func(t *T) (calls toolCalls) {
-		s := t.Own()
+		s := t.Session()
 		tried := map[string]int{}
 		for _, tool := range readOnlyFirst(listedTools(t)) {
 			broken, why := counterexamples(t, tool)

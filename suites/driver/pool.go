@@ -31,16 +31,45 @@ type Pool struct {
 // shelf holds idle sessions and knows how many more may be opened.
 type shelf struct {
 	idle  chan *Session
-	slots chan struct{}
+	slots chan struct{} // one entry for each session, idle or lent
+	first chan struct{} // holds an entry as long as there is a session, so that nobody opens another
 }
 
 func newShelf(size int) shelf {
-	return shelf{idle: make(chan *Session, size), slots: make(chan struct{}, size)}
+	return shelf{idle: make(chan *Session, size), slots: make(chan struct{}, size), first: make(chan struct{}, 1)}
+}
+
+// enter counts a session in; false when there is no room.
+func (s shelf) enter() bool {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return false
+	}
+	select {
+	case s.first <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// leave counts a session out. Once there is none, the next one to lend opens one.
+func (s shelf) leave() {
+	<-s.slots
+	if len(s.slots) == 0 {
+		select {
+		case <-s.first:
+		default:
+		}
+	}
 }
 
 // NewPool makes a pool of established sessions of a revision: at most size that
 // are lent clean and as many hostile ones. ahead processes are started in
 // advance, one at a time, for Launch.
+//
+// A pool opens one session of each kind when it is first asked for one. More come
+// by Donate only: other checks open sessions anyway.
 func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead int) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, fence: fence,
@@ -136,13 +165,14 @@ func (p *Pool) Lend(hostile bool) (*Session, error) {
 	select {
 	case s := <-shelf.idle:
 		return s, nil
-	case shelf.slots <- struct{}{}:
+	case shelf.first <- struct{}{}: // the shelf has none yet; donations will add to it
+		shelf.slots <- struct{}{}
 	case <-p.ctx.Done():
 		return nil, context.Cause(p.ctx)
 	}
 	s, err := p.Fresh()
 	if err != nil {
-		<-shelf.slots
+		shelf.leave()
 		return nil, err
 	}
 	if hostile {
@@ -170,7 +200,7 @@ func (p *Pool) Return(s *Session) {
 
 // Discard takes a lent session back and ends it.
 func (p *Pool) Discard(s *Session) {
-	<-p.shelf(s.IsHostile()).slots
+	p.shelf(s.IsHostile()).leave()
 	p.Close(s)
 }
 
@@ -181,10 +211,9 @@ func (p *Pool) Donate(s *Session) {
 		p.Close(s)
 		return
 	}
-	select {
-	case p.shelf(s.IsHostile()).slots <- struct{}{}:
+	if p.shelf(s.IsHostile()).enter() {
 		p.Return(s)
-	default:
+	} else {
 		p.Close(s)
 	}
 }
@@ -194,7 +223,7 @@ func (p *Pool) Donate(s *Session) {
 func (p *Pool) Take() *Session {
 	select {
 	case s := <-p.clean.idle:
-		<-p.clean.slots
+		p.clean.leave()
 		return s
 	default:
 		return nil
@@ -213,7 +242,7 @@ func (p *Pool) Retire() {
 		for drained := false; !drained; {
 			select {
 			case s := <-shelf.idle:
-				<-shelf.slots
+				shelf.leave()
 				p.Close(s)
 			default:
 				drained = true

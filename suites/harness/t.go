@@ -134,7 +134,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 	if t.Alone() {
 		return t.sole()
 	}
-	if t.scope.holds() {
+	if t.scope.holds(hostile) {
 		return t.Own()
 	}
 	s, err := t.run.pool.Lend(hostile)
@@ -190,12 +190,13 @@ func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	return s
 }
 
-// holds reports whether this attempt has a session of the pool, so that it must
-// not wait for another.
-func (c *scope) holds() bool {
+// holds reports whether this attempt has a session of the pool and so must not wait
+// for another: two attempts might wait for each other. Who has a clean one may wait
+// for a hostile one, since nobody waits the other way round.
+func (c *scope) holds(hostile bool) bool {
 	for ; c != nil; c = c.outer {
 		for _, u := range c.uses {
-			if u.how == lent {
+			if u.how == lent && (!hostile || u.session.IsHostile()) {
 				return true
 			}
 		}
