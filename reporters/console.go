@@ -327,7 +327,7 @@ func (c *Console) finding(g group) string {
 // heading names a finding and says whether it gates.
 func (c *Console) heading(g group, r harness.Result) string {
 	mark := c.paint.mark(count(g)) + " " + c.paint.bold.Sprint(r.ID) + "  "
-	parts := []string{r.Level.String(), gateText(r.GatedBy)}
+	parts := []string{levelText(r), gateText(r.GatedBy)}
 	if r.Verdict == harness.Error {
 		parts = []string{"error in mcpcheck, not in the server; please report it: " + issues}
 	}

@@ -209,7 +209,7 @@ func more(text, headline string) string {
 
 // junitDetail is all there is to say about a fail but its wire.
 func junitDetail(r harness.Result) string {
-	lines := []string{"", r.Title, fmt.Sprintf("%s, %s", r.Level, gateText(r.GatedBy)), "", r.Message, ""}
+	lines := []string{"", r.Title, fmt.Sprintf("%s, %s", levelText(r), gateText(r.GatedBy)), "", r.Message, ""}
 	for _, l := range []struct{ label, text string }{
 		{"on:   ", strings.Join(subjects(r), ", ")},
 		{"spec: ", r.Spec},

@@ -61,6 +61,7 @@ func judged(r harness.Report) harness.Report {
 		if x.ID == "jsonrpc/error-message" {
 			entry = harness.Must
 		}
+		x.Entry = entry
 		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated")
 		x.Gates = x.GatedBy != harness.NoGate
 	}

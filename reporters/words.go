@@ -141,6 +141,15 @@ func grouped(results []harness.Result, key func(harness.Result) string) (groups 
 	return groups
 }
 
+// levelText is the level of a finding, and that of its requirement where the
+// deviation is a lesser one.
+func levelText(r harness.Result) string {
+	if r.Level < r.Entry && r.Verdict == harness.Fail {
+		return fmt.Sprintf("%s, a lesser deviation of a %s", r.Level, r.Entry)
+	}
+	return r.Level.String()
+}
+
 // sameFinding is the key of results that differ only in revision and wire.
 func sameFinding(r harness.Result) string {
 	return fmt.Sprint(r.ID, "\x00", r.Verdict, "\x00", r.Level, "\x00", r.GatedBy, "\x00", r.Message)

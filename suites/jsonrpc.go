@@ -763,6 +763,32 @@ func (x *exchange) Dead() bool {
 	return x.End != nil && x.End.Side == driver.Event && death != nil && death.Error() == string(x.End.Raw)
 }
 
+// Crashed reports whether the process ended by itself before it answered. One that
+// was killed may have been killed by somebody else.
+func (x *exchange) Crashed() bool {
+	if !x.Dead() || x.End.AfterEOF || !x.followsRequest() {
+		return false
+	}
+	end := string(x.End.Raw)
+	return strings.HasPrefix(end, "the server exited") || strings.Contains(end, "by a signal") &&
+		!strings.Contains(end, "(killed)") && !strings.Contains(end, "(terminated)")
+}
+
+// followsRequest reports whether the request came right after another one. After a
+// notification or a batch, their checks judge what becomes of the session.
+func (x *exchange) followsRequest() bool {
+	follows := true
+	for _, f := range x.Session.Record(0) {
+		switch {
+		case f == x.Request:
+			return follows
+		case f.Side == driver.FromClient:
+			follows = f.IsRequest()
+		}
+	}
+	return false
+}
+
 // Fate is why a request has no answer.
 func (x *exchange) Fate() string {
 	if x.Dead() {
@@ -785,6 +811,8 @@ func excuse(t *T, x *exchange) string {
 		return "it was cancelled"
 	case x.Mistaken:
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
+	case x.Crashed():
+		return ""
 	case method == x.Session.Fence || method == "initialize" || method == "ping" || method == "tools/list" || method == "tasks/result":
 		return "another check judges the answers to " + method
 	case !declared(x):

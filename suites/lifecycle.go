@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -227,11 +228,7 @@ var operation = Suite{
 	}),
 
 	"lifecycle/no-undeclared-client-features": Watch(func(t *T, w Wire) {
-		requests := w.Requests()
-		if len(requests.List) == 0 {
-			t.Inconclusive("the server sent no request")
-		}
-		t.Judge(requests, func(t *T, m Message) {
+		t.Judge(w.Requests(), func(t *T, m Message) {
 			feature := clientFeatures[m.Method]
 			if m.Method == "roots/list" && t.Revision < "2025-06-18" {
 				t.Skip("roots/list is judged by roots/requires-capability")
@@ -301,9 +298,11 @@ var shutdown = Suite{
 		s.Notify("notifications/initialized", nil)
 		s.SendJSON(M{"jsonrpc": "2.0", "id": 2, "method": "ping"})
 		s.CloseInput()
-		if s.AwaitFirst(hello).Answered() {
-			s.Await(ping)
+		var silence *driver.Silence
+		if r := s.AwaitFirst(hello); errors.As(r.Err, &silence) {
+			t.Inconclusive("%v", r.Err) // it is slow, and still at it
 		}
+		s.Await(ping)
 		t.Expect(s.AwaitFor(hello, 0)).To(BeAnswered(), "initialize, sent before stdin was closed")
 		t.Expect(s.AwaitFor(ping, 0)).To(BeAnswered(), "ping, sent before stdin was closed")
 	}),
@@ -376,7 +375,7 @@ func isDate(version string) bool {
 // welcome sends initialize; without a result there is nothing to go on with.
 func welcome(t *T, s *driver.Session, hello M) {
 	if r := s.Initialize(hello); r.Result() == nil {
-		t.Inconclusive("initialize was answered with %s", Got(r))
+		t.Inconclusive("initialize brought %s", Got(r))
 	}
 }
 
@@ -631,8 +630,6 @@ func unpromptedEnd(s *driver.Session) (pending []string, unprompted bool) {
 	for _, f := range s.Record(0) {
 		switch {
 		case f.Hostile || f.AfterEOF:
-			return nil, false
-		case f.Side == driver.Event && strings.HasPrefix(string(f.Raw), "SIGTERM"):
 			return nil, false
 		case f.Side == driver.Event && strings.HasPrefix(string(f.Raw), "the server exited"):
 			return slices.Sorted(maps.Values(open)), true

@@ -174,7 +174,7 @@ func (o opening) params() M {
 // wantWelcome ends a check that has nothing to go on with.
 func (r opened) wantWelcome(t *T) {
 	if r.welcome.Result() == nil {
-		t.Inconclusive("initialize was answered with %s", Got(r.welcome))
+		t.Inconclusive("initialize brought %s", Got(r.welcome))
 	}
 }
 

@@ -36,7 +36,11 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), shown)
 			}
-			return writeTable(cmd.OutOrStdout(), shown)
+			noun := "checks"
+			if planned {
+				noun = "requirements without a check"
+			}
+			return writeTable(cmd.OutOrStdout(), shown, noun)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -81,7 +85,7 @@ func writeJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-func writeTable(w io.Writer, entries []entry) error {
+func writeTable(w io.Writer, entries []entry, noun string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHECK\tLEVEL\tREVISIONS\tA CONFORMING SERVER …")
 	for _, e := range entries {
@@ -90,7 +94,7 @@ func writeTable(w io.Writer, entries []entry) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d checks; a + marks the release checklist; mcpcheck explain ID tells more\n", len(entries))
+	_, err := fmt.Fprintf(w, "\n%d %s; a + marks the release checklist; mcpcheck explain ID tells more\n", len(entries), noun)
 	return err
 }
 

@@ -473,6 +473,8 @@ func (s *settings) conclude(ctx, bounded context.Context, report *harness.Report
 		report.Problem, report.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
 	case report.Problem == "" && len(report.Results) == 0:
 		report.Problem, report.ExitCode = "there is nothing to check: no selected check applies to this revision", harness.ExitUntestable
+	case report.Problem != "" && report.ExitCode == harness.ExitConforms:
+		report.ExitCode = harness.ExitUntestable // the run did not come to its end
 	}
 }
 

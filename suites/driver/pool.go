@@ -251,7 +251,8 @@ func (p *Pool) Retire() {
 	}
 }
 
-// Wait ends what is left, and returns once every process has gone.
+// Wait ends what is left, and returns once every process has gone. The pool can
+// still be used afterwards.
 func (p *Pool) Wait() {
 	p.Retire()
 	for s := range p.ahead { // nobody has spoken to these

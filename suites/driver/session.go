@@ -50,9 +50,10 @@ type Session struct {
 	partial   int  // bytes of a line that is not complete yet
 	closed    bool
 	cause     string // why the session is over
-	eof       bool   // stdin was closed by us
+	eof       bool   // the server was asked to end
 	hostile   bool
 	abandoned bool
+	silent    bool // a request had no answer in time
 	quit      sync.Once
 }
 
@@ -489,6 +490,7 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 	f, err := s.Wait(p.from, d, p.answeredBy)
 	if errors.Is(err, errTimeout) {
 		s.mu.Lock()
+		s.silent = s.silent || d >= s.target.Limits.Reply
 		err = &Silence{Method: p.Method, After: d, Partial: s.partial}
 		s.mu.Unlock()
 	}
@@ -717,6 +719,9 @@ func (s *Session) CloseInput() {
 // Terminate sends SIGTERM to the server's process group.
 func (s *Session) Terminate() {
 	s.event("SIGTERM sent")
+	s.mu.Lock()
+	s.eof = true // what comes now belongs to the shutdown
+	s.mu.Unlock()
 	s.proc.terminate()
 }
 
@@ -734,6 +739,15 @@ func (s *Session) Usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.closed && !s.abandoned
+}
+
+// Troubled reports whether a request had no answer in time, or the server ended the
+// session: a busy machine, or another process of the same server, may have been the
+// cause.
+func (s *Session) Troubled() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.silent || s.closed && !s.eof
 }
 
 // Kill ends the server's process group at once.

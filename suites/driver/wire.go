@@ -38,7 +38,8 @@ type Frame struct {
 	Hostile bool
 	// Ended reports whether the line was ended by a newline.
 	Ended bool
-	// AfterEOF reports whether the frame was read after stdin had been closed.
+	// AfterEOF reports whether the frame came after the server was asked to end: its
+	// stdin was closed, or it was sent SIGTERM.
 	AfterEOF bool
 }
 

@@ -40,8 +40,11 @@ type Execution struct {
 
 	watching atomic.Bool // the record is complete
 
-	mu     sync.Mutex
-	shared map[string]*stimulus
+	mu       sync.Mutex
+	shared   map[string]*stimulus
+	doubtful []int // cases to be decided again when nothing else runs
+
+	quiet atomic.Bool // nothing else runs
 }
 
 // Execute starts to run the plan. What it came to is had from Result and Wait.
@@ -57,7 +60,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs), e.count(fresh))
+	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs), e.ahead())
 	if o.First != nil {
 		e.pool.Adopt(o.First)
 		if server.Failure == "" {
@@ -74,6 +77,14 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 // are slow to start, so jobs share few sessions.
 func sessions(jobs int) int { return max(1, jobs/4) }
 
+// ahead is how many processes are started before they are needed.
+func (e *Execution) ahead() int {
+	if e.options.Jobs == 1 {
+		return 0
+	}
+	return e.count(fresh)
+}
+
 func (e *Execution) count(k kind) (n int) {
 	for _, c := range e.plan {
 		if c.check.kind == k && c.verdict == "" {
@@ -89,6 +100,7 @@ func (e *Execution) work() {
 	defer close(e.ended)
 	e.parallel(interleave(e.of(fresh), slices.Concat(e.stimulated(), e.of(probe))), e.try)
 	e.parallel(e.of(ending), e.try)
+	e.decideAgain()
 	e.pool.Retire()
 	e.watching.Store(true)
 	e.parallel(e.of(watch), e.try)
@@ -107,6 +119,28 @@ func (e *Execution) of(k kind) (cases []int) {
 		}
 	}
 	return cases
+}
+
+// decideAgain tries cases once more that did not pass because a server died or was
+// silent. They have the machine for themselves: no other process of the server is
+// left, and one at a time is started. A server that is slow to start, or that can
+// run only once, is not blamed for the haste of the harness.
+func (e *Execution) decideAgain() {
+	if len(e.doubtful) == 0 {
+		return
+	}
+	e.pool.Wait()
+	e.quiet.Store(true)
+	e.breaker.reset()
+	slices.Sort(e.doubtful)
+	for _, i := range e.doubtful {
+		begin := time.Now()
+		o, used := e.attempt(e.plan[i], true)
+		used.release(e.pool, false)
+		e.pool.Wait()
+		e.results[i] = e.result(e.plan[i], o, begin)
+		close(e.done[i])
+	}
 }
 
 // stimulated are the watches that want something on the wire.
@@ -140,7 +174,14 @@ func (e *Execution) try(i int) {
 		e.judge(c)
 		return
 	}
-	e.results[i] = e.judge(c)
+	r, doubtful := e.judge(c)
+	if doubtful {
+		e.mu.Lock()
+		e.doubtful = append(e.doubtful, i)
+		e.mu.Unlock()
+		return
+	}
+	e.results[i] = r
 	close(e.done[i])
 }
 
@@ -178,31 +219,32 @@ func (e *Execution) Problem() string { return e.breaker.reason() }
 
 // judge tries a case and, when it did not pass on sessions that others had used,
 // once more alone: what an earlier check left behind is never held against the
-// server.
-func (e *Execution) judge(c Case) Result {
+// server. A verdict that rests on a silent or dead server is doubtful.
+func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 	begin := time.Now()
 	if c.verdict != "" {
-		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin)
+		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin), false
 	}
-	o, first := e.attempt(c, false)
-	if first.lent && !o.confirmed() && e.ctx.Err() == nil {
+	o, used := e.attempt(c, false)
+	if used.lent && !o.confirmed() && e.ctx.Err() == nil {
 		again, second := e.attempt(c, true)
-		first.release(e.pool, again.verdict == o.verdict)
-		second.release(e.pool, false)
-		return e.result(c, again, begin)
+		used.release(e.pool, again.verdict == o.verdict)
+		o, used = again, second
 	}
-	first.release(e.pool, o.confirmed())
-	return e.result(c, o, begin)
+	doubtful = !o.confirmed() && used.trouble() && e.ctx.Err() == nil && c.check.kind != ending && c.check.kind != watch
+	used.release(e.pool, o.confirmed() && !used.alone)
+	return e.result(c, o, begin), doubtful
 }
 
 // attempt runs the check of a case once.
 func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
-	used = &scope{}
+	used = &scope{alone: alone}
 	switch {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
 	case e.breaker.reason() != "" && !e.watching.Load():
-		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason()}, used
+		used.troubled = !e.quiet.Load()
+		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason(), again: true}, used
 	}
 	t := &T{Server: e.server, Revision: c.Revision, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
 	o = guard(func() { c.check.run(t) })
@@ -294,6 +336,11 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 	c.uses = nil
 }
 
+// trouble reports whether a session of the attempt died or was silent.
+func (c *scope) trouble() bool {
+	return c.troubled || slices.ContainsFunc(c.uses, func(u use) bool { return u.session.Troubled() })
+}
+
 // borrowed reports whether a session of the attempt around this one was used.
 func (c *scope) borrowed() bool {
 	return slices.ContainsFunc(c.uses, func(u use) bool { return u.how == borrowed })
@@ -301,20 +348,24 @@ func (c *scope) borrowed() bool {
 
 // stimulus is something that was tried once for several checks.
 type stimulus struct {
-	done  chan struct{}
-	value any
-	o     outcome
-	lent  bool
-	lines []Line
+	done     chan struct{}
+	value    any
+	o        outcome
+	lent     bool
+	troubled bool
+	lines    []Line
 }
 
 // Shared tries a stimulus once for all checks that judge what comes of it, and
 // once more for those that confirm a verdict alone.
 func Shared[V any](t *T, name string, try func(*T) V) V {
-	if t.alone {
+	e := t.run
+	switch {
+	case e.quiet.Load():
+		name += " (quiet)"
+	case t.alone:
 		name += " (alone)"
 	}
-	e := t.run
 	e.mu.Lock()
 	s, known := e.shared[name]
 	if !known {
@@ -327,11 +378,13 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner.scope = &scope{outer: t.scope}
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
-		inner.scope.release(e.pool, s.o.verdict == Pass)
+		s.troubled = inner.scope.trouble()
+		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
 		close(s.done)
 	}
 	<-s.done
 	t.scope.lent = t.scope.lent || s.lent
+	t.scope.troubled = t.scope.troubled || s.troubled
 	t.scope.extra = append(t.scope.extra, s.lines...)
 	if s.o.verdict != Pass {
 		panic(stop{s.o})
@@ -346,9 +399,27 @@ func (t *T) wire() Wire { return Wire{Sessions: t.run.Sessions()} }
 // for the same silence a hundred times.
 type breaker struct {
 	mu       sync.Mutex
-	sessions int // that could not be had, in a row
-	silences int // requests without an answer in sound sessions, in a row
+	sessions int  // that could not be had, in a row
+	silences int  // requests without an answer in sound sessions, in a row
+	second   bool // it was reset: one more time, a few failures are enough
 	why      string
+}
+
+// reset gives a server another chance.
+func (b *breaker) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sessions, b.silences, b.why, b.second = 0, 0, "", true
+}
+
+// open opens the breaker when there were too many failures of a kind.
+func (b *breaker) open(failures, most int, why string) {
+	if b.second {
+		most = 2
+	}
+	if failures >= most && b.why == "" {
+		b.why = why
+	}
 }
 
 // How many failures in a row open the breaker.
@@ -365,9 +436,8 @@ func (b *breaker) session(err error) {
 		b.sessions = 0
 	case errors.Is(err, context.Canceled):
 	default:
-		if b.sessions++; b.sessions >= mostSessions && b.why == "" {
-			b.why = "the server can no longer be talked to: " + explain(err)
-		}
+		b.sessions++
+		b.open(b.sessions, mostSessions, "the server can no longer be talked to: "+explain(err))
 	}
 }
 
@@ -379,9 +449,8 @@ func (b *breaker) reply(s *driver.Session, r driver.Reply) {
 	case r.Answered():
 		b.silences = 0
 	case errors.As(r.Err, &silence) && !s.IsHostile():
-		if b.silences++; b.silences >= mostSilences && b.why == "" {
-			b.why = "the server has stopped to answer: " + r.Err.Error()
-		}
+		b.silences++
+		b.open(b.silences, mostSilences, "the server has stopped to answer: "+r.Err.Error())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -24,16 +25,26 @@ import (
 // tree is built of a finished plan, before its first spec runs.
 func Run(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options, tell func(Result)) (results []Result, problem string) {
 	execution := Execute(ctx, target, server, plan, o)
+	var mu sync.Mutex
+	told := make([]bool, len(plan))
+	collect := func(i int) Result {
+		r := execution.Result(i)
+		mu.Lock()
+		defer mu.Unlock()
+		if !told[i] {
+			told[i] = true
+			results = append(results, r)
+			tell(r)
+		}
+		return r
+	}
 	globals.Reset()
 	formatter.ColorableStdOut = io.Discard
 	ginkgo.Describe("mcpcheck", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() { // Ordered: as planned, not by source line
 		for _, i := range execution.order() {
 			c := plan[i]
 			ginkgo.It(c.ID, ginkgo.Label(c.Area(), c.Level.In(c.Revision).String()), func(ginkgo.SpecContext) {
-				r := execution.Result(i)
-				results = append(results, r)
-				tell(r)
-				switch r.Verdict {
+				switch r := collect(i); r.Verdict {
 				case Skip, Inconclusive:
 					ginkgo.Skip(r.Message)
 				case Fail, Error:
@@ -46,6 +57,9 @@ func Run(ctx context.Context, target driver.Target, server *Server, plan []Case,
 	suite.Timeout = 24 * time.Hour // the run has its own
 	ginkgo.RunSpecs(silent{}, "mcpcheck", suite, reporter)
 	signal.Reset(os.Interrupt, syscall.SIGTERM)
+	for i := range plan { // after Ctrl-C Ginkgo skips the specs that are left
+		collect(i)
+	}
 	execution.Wait()
 	return results, execution.Problem()
 }

@@ -31,12 +31,14 @@ type T struct {
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt
 // share it.
 type scope struct {
-	outer *scope
-	apart bool // the sessions of outer are in use elsewhere
-	uses  []use
-	lent  bool   // some verdict may rest on a session that others have used
-	lines []Line // evidence that was cited, instead of the sessions' records
-	extra []Line // evidence of shared stimuli
+	outer    *scope
+	apart    bool // the sessions of outer are in use elsewhere
+	alone    bool // of a confirmation
+	troubled bool // a session died or was silent
+	uses     []use
+	lent     bool   // some verdict may rest on a session that others have used
+	lines    []Line // evidence that was cited, instead of the sessions' records
+	extra    []Line // evidence of shared stimuli
 }
 
 type use struct {
@@ -356,8 +358,9 @@ func (t *T) sub(run func(*T)) (o outcome) {
 	return outcome{verdict: Pass}
 }
 
-// Together runs n parts of a check at the same time, each with sessions of its
-// own. When parts stop, the check stops as the first of them did.
+// Together runs n parts of a check, at the same time unless the check has to be
+// quiet, each with sessions of its own. When parts stop, the check stops as the
+// first of them did.
 func (t *T) Together(n int, run func(t *T, i int)) {
 	outcomes := make([]outcome, n)
 	scopes := make([]*scope, n)
@@ -369,11 +372,15 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 			inner.scope = scopes[i]
 			outcomes[i] = guard(func() { run(&inner, i) })
 		})
+		if t.run.quiet.Load() || t.run.options.Jobs == 1 {
+			parts.Wait()
+		}
 	}
 	parts.Wait()
 	for _, c := range scopes {
 		t.scope.uses = append(t.scope.uses, c.uses...)
 		t.scope.lent = t.scope.lent || c.lent
+		t.scope.troubled = t.scope.troubled || c.trouble()
 		t.scope.lines = append(t.scope.lines, c.lines...)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 	}
