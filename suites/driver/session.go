@@ -193,12 +193,7 @@ func (s *Session) flooded() bool {
 }
 
 func cutLine(b []byte) (head, tail []byte, found bool) {
-	for i, c := range b {
-		if c == '\n' {
-			return b[:i], b[i+1:], true
-		}
-	}
-	return b, nil, false
+	return bytes.Cut(b, []byte{'\n'})
 }
 
 // finish records how the session ended, and wakes everyone who waits for it.
@@ -309,7 +304,7 @@ func (s *Session) record(f *Frame) {
 		s.frames[0] = nil
 		s.frames = s.frames[1:]
 		s.first++
-		s.dropped = true
+		s.dropped = s.dropped || f.Side == FromServer && !f.IsResponse() // long answers that were asked for are no flood
 	}
 	s.wake()
 }
