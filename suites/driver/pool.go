@@ -21,6 +21,8 @@ type Pool struct {
 	clean    shelf
 	hostile  shelf
 	ahead    chan *Session
+	enough   chan struct{} // closed when nothing more is to be started ahead
+	stop     sync.Once
 	starting chan struct{} // one entry for each process that is starting
 	closing  sync.WaitGroup
 
@@ -73,7 +75,7 @@ func (s shelf) leave() {
 func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead int) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, fence: fence,
-		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session),
+		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session), enough: make(chan struct{}),
 		starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 	p.closing.Go(func() { p.startAhead(ahead) })
@@ -89,6 +91,10 @@ func (p *Pool) startAhead(n int) {
 		}
 		select {
 		case p.ahead <- s:
+		case <-p.enough:
+			s.Kill() // nobody has spoken to it
+			p.Close(s)
+			return
 		case <-p.ctx.Done():
 			p.Close(s)
 			return
@@ -132,8 +138,12 @@ func (p *Pool) Adopt(s *Session) {
 // Launch returns a session whose server was told nothing yet.
 func (p *Pool) Launch(o Options) (*Session, error) {
 	if o == (Options{}) {
-		if s, ok := <-p.ahead; ok {
-			return s, nil
+		select {
+		case s, ok := <-p.ahead:
+			if ok {
+				return s, nil
+			}
+		case <-p.enough:
 		}
 	}
 	return p.start(o)
@@ -141,7 +151,7 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 
 // Fresh returns an established session that nobody has used.
 func (p *Pool) Fresh() (*Session, error) {
-	s, err := p.start(Options{})
+	s, err := p.Launch(Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -255,10 +265,7 @@ func (p *Pool) Retire() {
 // still be used afterwards.
 func (p *Pool) Wait() {
 	p.Retire()
-	for s := range p.ahead { // nobody has spoken to these
-		s.Kill()
-		p.Close(s)
-	}
+	p.stop.Do(func() { close(p.enough) })
 	p.closing.Wait()
 }
 

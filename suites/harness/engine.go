@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,7 +99,7 @@ func (e *Execution) count(k kind) (n int) {
 // that judge the record.
 func (e *Execution) work() {
 	defer close(e.ended)
-	e.parallel(interleave(e.of(fresh), slices.Concat(e.stimulated(), e.of(probe))), e.try)
+	e.parallel(e.talking(), e.try)
 	e.parallel(e.of(ending), e.try)
 	e.decideAgain()
 	e.pool.Retire()
@@ -141,6 +142,24 @@ func (e *Execution) decideAgain() {
 		e.results[i] = e.result(e.plan[i], o, begin)
 		close(e.done[i])
 	}
+}
+
+// talking are the cases that talk to the server, in the order in which they begin:
+// those that need processes early, and most that call tools late, since they wait
+// for one of them to have called them all.
+func (e *Execution) talking() []int {
+	var first, calls, others []int
+	for _, i := range e.of(probe) {
+		switch safety := e.plan[i].Safety; {
+		case safety == "calls-tool-valid" && first == nil:
+			first = []int{i}
+		case strings.HasPrefix(safety, "calls-tool"):
+			calls = append(calls, i)
+		default:
+			others = append(others, i)
+		}
+	}
+	return append(interleave(e.of(fresh), slices.Concat(first, e.stimulated(), others)), calls...)
 }
 
 // stimulated are the watches that want something on the wire.
