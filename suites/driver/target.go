@@ -36,7 +36,7 @@ type Limits struct {
 	Stderr  int           // bytes of stderr kept at each end; default 16 KiB
 	Reply   time.Duration // for one answer; default 5 s
 	Start   time.Duration // from launch to the answer to initialize; default 15 s
-	Stop    time.Duration // for each step of a shutdown: closed stdin, SIGTERM; default 2 s
+	Stop    time.Duration // from SIGTERM to SIGKILL; default 2 s
 	Grace   time.Duration // at most, for what may still be on its way once a later request was answered; default 100 ms
 }
 
