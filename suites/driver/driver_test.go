@@ -1,0 +1,211 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestIDKey(t *testing.T) {
+	tests := []struct {
+		a, b string
+		same bool
+	}{
+		{"7", "7", true},
+		{"7", "7.0", true},
+		{"7", `"7"`, false},
+		{`"a"`, `"\u0061"`, true},
+		{`"a"`, `"A"`, false},
+		{"9007199254740991", "9007199254740991", true},
+		{"9007199254740991", "9007199254740990", false},
+		{"-1", "1", false},
+		{"null", "null", true},
+		{"null", `""`, false},
+		{"0", `""`, false},
+		{"1e999999999", "1", false},
+	}
+	for _, tt := range tests {
+		if got := SameID(json.RawMessage(tt.a), json.RawMessage(tt.b)); got != tt.same {
+			t.Errorf("%s and %s: same is %v", tt.a, tt.b, got)
+		}
+	}
+	if SameID(nil, nil) {
+		t.Error("two absent ids are no id")
+	}
+}
+
+func TestFrameShapes(t *testing.T) {
+	tests := []struct {
+		raw                             string
+		shape                           Shape
+		response, request, notification bool
+	}{
+		{`{"jsonrpc":"2.0","id":1,"result":{}}`, Object, true, false, false},
+		{`{"jsonrpc":"2.0","id":null,"error":{}}`, Object, true, false, false},
+		{`{"jsonrpc":"2.0","error":{}}`, Object, true, false, false},
+		{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, Object, false, true, false},
+		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, Object, false, true, false},
+		{`{"jsonrpc":"2.0","method":"ping"}`, Object, false, false, true},
+		{`{"ID":1,"METHOD":"ping"}`, Object, false, false, false},
+		{`[{"id":1,"result":{}}]`, Array, false, false, false},
+		{"  {}\r", Object, false, false, false},
+		{`7`, Scalar, false, false, false},
+		{``, NotJSON, false, false, false},
+		{`{"id":1`, NotJSON, false, false, false},
+		{`Server is running`, NotJSON, false, false, false},
+	}
+	for _, tt := range tests {
+		f := &Frame{Raw: []byte(tt.raw)}
+		f.parse()
+		if f.Shape != tt.shape || f.IsResponse() != tt.response || f.IsRequest() != tt.request || f.IsNotification() != tt.notification {
+			t.Errorf("%s: got shape %v, response %v, request %v, notification %v", tt.raw, f.Shape, f.IsResponse(), f.IsRequest(), f.IsNotification())
+		}
+	}
+}
+
+func TestBriefKeepsCharacters(t *testing.T) {
+	if got := Brief([]byte(strings.Repeat("é", 500))); strings.ContainsRune(got, '\uFFFD') || len(got) > 200 {
+		t.Errorf("got %q", got)
+	}
+}
+
+// converse runs a server and a client under a virtual clock.
+func converse(t *testing.T, limits Limits, serve Server, client func(t *testing.T, s *Session)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Start(t.Context(), Target{Serve: serve, Limits: limits}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client(t, s)
+		s.Close()
+	})
+}
+
+// answering answers every line with what the function makes of it.
+func answering(answer func(n int, line string) string) Server {
+	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+		d := json.NewDecoder(in)
+		for n := 1; ; n++ {
+			var msg json.RawMessage
+			if d.Decode(&msg) != nil {
+				return 0
+			}
+			io.WriteString(out, answer(n, string(msg)))
+		}
+	}
+}
+
+func TestAnswersInAnyOrder(t *testing.T) {
+	serve := answering(func(n int, _ string) string {
+		if n < 3 {
+			return ""
+		}
+		return `{"id":3,"result":{"n":3}}` + "\n" + `{"method":"notifications/x"}` + "\n" + `{"id":1,"result":{"n":1}}` + "\n" + `{"id":2,"result":{"n":2}}` + "\n"
+	})
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		var all []Pending
+		for range 3 {
+			all = append(all, s.Request("ping", nil))
+		}
+		for i, p := range all {
+			if n := s.Await(p).Result()["n"]; n != json.Number(fmt.Sprint(i+1)) {
+				t.Errorf("request %d got the answer to %v", i+1, n)
+			}
+		}
+	})
+}
+
+func TestSilence(t *testing.T) {
+	serve := answering(func(int, string) string { return `{"id":1,` })
+	converse(t, Limits{Reply: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
+		var silence *Silence
+		if r := s.Exchange("ping", nil); !errors.As(r.Err, &silence) || silence.After != 3*time.Second || silence.Partial != 8 {
+			t.Errorf("got %v", r.Err)
+		}
+		if !s.Troubled() {
+			t.Error("a session with a silent server is troubled")
+		}
+	})
+}
+
+func TestDeath(t *testing.T) {
+	serve := func(_ context.Context, in io.Reader, _, errs io.Writer, _ <-chan struct{}) int {
+		io.WriteString(errs, "no API key\n")
+		io.ReadAtLeast(in, make([]byte, 1), 1)
+		return 3
+	}
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		var death *Death
+		r := s.Exchange("ping", nil)
+		if !errors.As(r.Err, &death) || death.Cause != "the server exited with status 3" || len(death.Stderr) != 1 || death.Stderr[0] != "no API key" {
+			t.Errorf("got %#v", r.Err)
+		}
+	})
+}
+
+func TestLongLineEndsTheSession(t *testing.T) {
+	serve := answering(func(int, string) string { return strings.Repeat("x", 5000) })
+	converse(t, Limits{Message: 4096}, serve, func(t *testing.T, s *Session) {
+		if r := s.Exchange("ping", nil); r.Err == nil || r.Err.Error() != "the server wrote a line of more than 4096 bytes" {
+			t.Errorf("got %v", r.Err)
+		}
+	})
+}
+
+func TestWireIsBounded(t *testing.T) {
+	serve := answering(func(n int, line string) string {
+		return strings.Repeat(`{"method":"notifications/x"}`+"\n", 1000) + strings.Replace(line, `"method":"ping"`, `"result":{}`, 1) + "\n"
+	})
+	converse(t, Limits{Wire: 4096}, serve, func(t *testing.T, s *Session) {
+		for range 5 {
+			if r := s.Exchange("ping", nil); !r.Answered() {
+				t.Fatal(r.Err)
+			}
+		}
+		bytes := 0
+		for _, f := range s.Record(0) {
+			bytes += len(f.Raw)
+		}
+		if bytes > 4096 {
+			t.Errorf("%d bytes are kept", bytes)
+		}
+	})
+}
+
+func TestServerRequestsAreAnswered(t *testing.T) {
+	tests := []struct {
+		method, want string
+		client       M
+	}{
+		{"ping", `"result":{}`, M{}},
+		{"roots/list", `"code":-32601`, M{}},
+		{"roots/list", `"result":{"roots":[]}`, M{"roots": M{}}},
+		{"elicitation/create", `"result":{"action":"decline"}`, M{"elicitation": M{}}},
+		{"mcpcheck/unknown", `"code":-32601`, M{"roots": M{}}},
+	}
+	for _, tt := range tests {
+		answers := make(chan string, 1)
+		serve := answering(func(n int, line string) string {
+			if n == 1 {
+				return fmt.Sprintf(`{"jsonrpc":"2.0","id":"s1","method":%q}`+"\n", tt.method)
+			}
+			answers <- line
+			return `{"id":1,"result":{}}` + "\n"
+		})
+		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+			hello := Hello("2025-11-25")
+			hello["capabilities"] = tt.client
+			s.Initialize(hello)
+			if got := <-answers; !strings.Contains(got, tt.want) {
+				t.Errorf("%s: got %s", tt.method, got)
+			}
+		})
+	}
+}
