@@ -149,6 +149,12 @@ func atEOF(t *T) ending {
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
 		s.CloseInput()
+		if !t.Alone() { // most are gone at once; who is not has the whole time when it is confirmed
+			if e.exit, e.byItself = s.AwaitExit(exitLimit / 5); !e.byItself {
+				t.Doubt()
+				t.Again("the process did not end soon after its stdin")
+			}
+		}
 		e.exit, e.byItself = s.AwaitExit(exitLimit)
 		e.took = time.Since(begin)
 		if !e.byItself {

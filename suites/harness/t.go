@@ -112,9 +112,9 @@ func (t *T) Inconclusive(format string, a ...any) {
 	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
 }
 
-// unreachable ends the check as inconclusive because of the state of a session,
+// Again ends the check as inconclusive because of the state of a session,
 // not of what the check is about: in a session of its own it may end otherwise.
-func (t *T) unreachable(format string, a ...any) {
+func (t *T) Again(format string, a ...any) {
 	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
 }
 
@@ -186,7 +186,7 @@ func (t *T) Last() *driver.Session {
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(err)
 	if err != nil {
-		t.unreachable("no session: %v", explain(err))
+		t.Again("no session: %v", explain(err))
 	}
 	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark()})
 	return s
@@ -250,7 +250,7 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	r := t.Try(s, method, params)
 	if r.Err != nil {
-		t.unreachable("%v", explain(r.Err))
+		t.Again("%v", explain(r.Err))
 	}
 	return r
 }
@@ -259,7 +259,7 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 // check as inconclusive when that fails.
 func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {
 	if err := EachPage(s, method, member, M{}, visit); err != nil {
-		t.unreachable("%v", explain(err))
+		t.Again("%v", explain(err))
 	}
 }
 
@@ -269,7 +269,7 @@ func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)
 func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	came, err := s.Settle(mark)
 	if err != nil {
-		t.unreachable("%v", explain(err))
+		t.Again("%v", explain(err))
 	}
 	return came
 }
