@@ -1,0 +1,82 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// environment is what is added to the server's environment; its values are
+// secrets.
+func (s *settings) environment() (env []string, err error) {
+	for _, key := range sortedKeys(s.Env) {
+		env = append(env, key+"="+s.Env[key])
+	}
+	env = append(env, s.flags.env...)
+	var secrets []string
+	for _, pair := range env {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage("--env wants KEY=VALUE, not %q", pair)
+		}
+		if len(value) >= shortestSecret {
+			secrets = append(secrets, value)
+		}
+	}
+	s.redact = redactor(secrets)
+	return env, nil
+}
+
+// redactor replaces secrets, also as they are in JSON, and what is left of one
+// where a text was shortened.
+func redactor(secrets []string) *strings.Replacer {
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
+	var whole, cut []string
+	for _, secret := range secrets {
+		escaped := string(harness.Compact(secret))
+		for _, form := range []string{secret, escaped[1 : len(escaped)-1]} {
+			whole = append(whole, form, "[redacted]")
+			for n := min(len(form)-1, longestRest); n >= shortestSecret; n-- {
+				head, tail := form[:n], form[len(form)-n:]
+				cut = append(cut, head+"…", "[redacted]…", head+" …", "[redacted] …")
+				cut = append(cut, "…"+tail, "…[redacted]", "… "+tail, "… [redacted]")
+			}
+		}
+	}
+	return strings.NewReplacer(append(whole, cut...)...)
+}
+
+// longestRest bounds what is looked for of a secret that was cut.
+const longestRest = 200
+
+// shortestSecret is how long a value must be to be redacted; a shorter one stands
+// everywhere by accident.
+const shortestSecret = 4
+
+func (s *settings) redacted(texts []string) (out []string) {
+	for _, text := range texts {
+		out = append(out, s.redact.Replace(text))
+	}
+	return out
+}
+
+// cleanInfo redacts secrets in how the server names itself.
+func (s *settings) cleanInfo(info harness.ServerInfo) harness.ServerInfo {
+	info.Name, info.Version = s.redact.Replace(info.Name), s.redact.Replace(info.Version)
+	info.Capabilities = s.redacted(info.Capabilities)
+	return info
+}
+
+// clean redacts secrets in a result.
+func (s *settings) clean(r harness.Result) harness.Result {
+	r.Message = s.redact.Replace(r.Message)
+	r.Subjects = s.redacted(r.Subjects)
+	wire := make([]harness.Line, len(r.Wire))
+	for i, l := range r.Wire {
+		l.Text = s.redact.Replace(l.Text)
+		wire[i] = l
+	}
+	r.Wire = wire
+	return r
+}

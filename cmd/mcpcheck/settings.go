@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// settings are flags and configuration put together and found to be good.
+type settings struct {
+	config
+	flags     runFlags
+	profile   harness.Profile
+	calls     harness.Calls
+	requested []string // revisions to ask for
+	selector  harness.Selector
+	target    driver.Target
+	shown     harness.TargetInfo
+	redact    *strings.Replacer
+	reports   []reporters.Reporter
+	console   *reporters.Console
+	stderr    io.Writer
+	stdout    io.Writer
+}
+
+// settle finds everything that is wrong with the use of run before anything is
+// started.
+func settle(cmd *cobra.Command, f runFlags, c config, args []string) (*settings, error) {
+	s := &settings{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
+	file, err := readConfig(f.config)
+	if err != nil {
+		return nil, err
+	}
+	s.config = merge(cmd, c, file)
+	if s.profile, err = harness.ParseProfile(s.Profile); err != nil {
+		return nil, usage("%w", err)
+	}
+	if s.calls, err = harness.ParseCalls(s.Calls); err != nil {
+		return nil, usage("%w", err)
+	}
+	if s.requested, err = requested(s.Protocol); err != nil {
+		return nil, err
+	}
+	if s.selector, err = selectChecks(s.Only, s.Skip); err != nil {
+		return nil, usage("%w", err)
+	}
+	if err := s.aim(args); err != nil {
+		return nil, err
+	}
+	return s, s.openReports()
+}
+
+// selectChecks makes a selector of checks that are built.
+func selectChecks(only, skip []string) (harness.Selector, error) {
+	for _, id := range slices.Concat(only, skip) {
+		if r, ok := suites.Find(id); ok && !suites.HasCheck(r) {
+			return nil, fmt.Errorf("no check tries %s yet; mcpcheck list --planned shows what is not built", id)
+		}
+	}
+	return harness.Select(suites.Built, only, skip)
+}
+
+// merge lets flags that were given win over the file, and the file over defaults.
+func merge(cmd *cobra.Command, flags, file config) config {
+	given := func(name string) bool { return cmd.Flags().Changed(name) }
+	pick := func(name, flag, fromFile string) string {
+		if given(name) || fromFile == "" {
+			return flag
+		}
+		return fromFile
+	}
+	file.Protocol = pick("protocol", flags.Protocol, file.Protocol)
+	file.Profile = pick("profile", flags.Profile, file.Profile)
+	file.Calls = pick("calls", flags.Calls, file.Calls)
+	file.Cwd = pick("cwd", flags.Cwd, file.Cwd)
+	if given("only") {
+		file.Only = flags.Only
+	}
+	if given("skip") {
+		file.Skip = flags.Skip
+	}
+	if given("jobs") || file.Jobs == 0 {
+		file.Jobs = flags.Jobs
+	}
+	if given("timeout") || file.Timeout == 0 {
+		file.Timeout = flags.Timeout
+	}
+	if given("start-timeout") || file.StartTimeout == 0 {
+		file.StartTimeout = flags.StartTimeout
+	}
+	if given("seed") || file.Seed == 0 {
+		file.Seed = flags.Seed
+	}
+	return file
+}
+
+func requested(protocol string) ([]string, error) {
+	switch {
+	case protocol == "auto":
+		return []string{harness.Newest}, nil
+	case protocol == "all":
+		return slices.Clone(harness.Handshake), nil
+	case slices.Contains(harness.Handshake, protocol):
+		return []string{protocol}, nil
+	}
+	return nil, usage("unknown protocol revision %q (have auto, all, %s)", protocol, strings.Join(harness.Handshake, ", "))
+}
+
+// aim finds the command of the server.
+func (s *settings) aim(args []string) error {
+	if len(args) > 0 {
+		s.Command = args
+	}
+	switch {
+	case s.flags.demo && len(args) > 0:
+		return usage("--demo judges the built-in server; leave out the command %s", strings.Join(args, " "))
+	case s.flags.demo:
+		self, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		s.Command = []string{self, "serve"}
+	case len(s.Command) == 0:
+		return usage("no server to check; say mcpcheck run -- COMMAND [ARG…], or try mcpcheck run --demo")
+	}
+	if s.Jobs < 1 || s.Timeout <= 0 || s.StartTimeout <= 0 || s.flags.budget <= 0 {
+		return usage("--jobs, --timeout, --start-timeout and --budget must be greater than 0")
+	}
+	if s.Cwd != "" {
+		if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
+			return usage("--cwd %s is no directory", s.Cwd)
+		}
+	}
+	env, err := s.environment()
+	if err != nil {
+		return err
+	}
+	s.target = driver.Target{
+		Command: s.Command, Env: env, Dir: s.Cwd,
+		Limits: driver.Limits{Reply: s.Timeout, Start: s.StartTimeout},
+		Budget: driver.NewBudget(mostKept),
+	}
+	s.shown = harness.TargetInfo{Transport: "stdio", Command: s.redacted(s.Command), Dir: s.Cwd}
+	return s.lookUp()
+}
+
+// mostKept is how many bytes of all wires are kept at a time.
+const mostKept = 16 << 20
+
+// lookUp finds out whether there is such a command, before anything is started.
+func (s *settings) lookUp() error {
+	look := exec.Command(s.Command[0])
+	look.Dir = s.Cwd
+	name := s.Command[0]
+	if s.Cwd != "" && strings.ContainsRune(name, os.PathSeparator) && !strings.HasPrefix(name, string(os.PathSeparator)) {
+		name = s.Cwd + string(os.PathSeparator) + name
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		if errors.Is(err, exec.ErrDot) {
+			return usage("%s is in the current directory only; say ./%s", s.Command[0], s.Command[0])
+		}
+		return usage("cannot run %s: %s", s.Command[0], reason(err))
+	}
+	return nil
+}
+
+// reason is an error without what the message says already.
+func reason(err error) string {
+	var wrapped *exec.Error
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return "no such command; check the path, or build the server first"
+	}
+	return err.Error()
+}
+
+func sortedKeys[V any](m map[string]V) (keys []string) {
+	for key := range m {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// openReports opens every file that will be written, so that one that cannot be
+// is found now.
+func (s *settings) openReports() error {
+	out := s.stdout
+	wanted := map[string][]string{"json": s.flags.json, "junit": s.flags.junit}
+	for _, format := range reporters.Formats {
+		for _, path := range wanted[format.Name] {
+			r, err := reporters.ToFile(format, path, s.stdout)
+			if err != nil {
+				return usage("%w", err)
+			}
+			s.reports = append(s.reports, r)
+			if path == "-" {
+				out = s.stderr // stdout is the report's
+			}
+		}
+	}
+	terminal, width := terminalOf(out)
+	s.console = reporters.NewConsole(reporters.ConsoleOptions{
+		Out: out, Color: terminal && !s.flags.noColor && os.Getenv("NO_COLOR") == "", Terminal: terminal, Width: width,
+		Verbosity: verbosity(s.flags), Repeat: s.repeat,
+	})
+	s.reports = append([]reporters.Reporter{s.console}, s.reports...)
+	return nil
+}
+
+func verbosity(f runFlags) reporters.Verbosity {
+	switch {
+	case f.quiet:
+		return reporters.Quiet
+	case f.verbose:
+		return reporters.Verbose
+	}
+	return reporters.Normal
+}
+
+// repeat is the command that repeats one check.
+func (s *settings) repeat(r harness.Result) string {
+	words := []string{"mcpcheck", "run", "--only", r.ID}
+	if r.Revision != harness.Newest {
+		words = append(words, "--protocol", r.Revision)
+	}
+	if s.calls != harness.CallsSafe {
+		words = append(words, "--calls", string(s.calls))
+	}
+	if s.flags.config != "" {
+		words = append(words, "--config", s.flags.config)
+	}
+	if s.Seed != 0 {
+		words = append(words, "--seed", fmt.Sprint(s.Seed))
+	}
+	if s.Cwd != "" {
+		words = append(words, "--cwd", s.Cwd)
+	}
+	for _, pair := range s.flags.env {
+		key, _, _ := strings.Cut(pair, "=")
+		words = append(words, "--env", key+"=…")
+	}
+	if s.flags.demo {
+		return shellJoin(append(words, "--demo"))
+	}
+	return shellJoin(append(append(words, "--"), s.shown.Command...))
+}
+
+func shellJoin(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		if quoted[i] = w; w == "" || strings.ContainsAny(w, " \t\n\"'\\$`*?[](){}<>|&;#~!") {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
