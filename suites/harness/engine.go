@@ -317,16 +317,13 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 // round keeps milliseconds.
 func round(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }
 
-// evidence is what was cited or, without that, the part of the record in which
-// the attempt used its sessions.
+// evidence is the parts of the record in which the attempt used its sessions.
 func (c *scope) evidence() []Line {
-	if c.lines != nil {
-		return c.lines
-	}
 	lines := slices.Clone(c.extra)
-	for i, u := range c.uses {
+	shown := slices.DeleteFunc(slices.Clone(c.uses), func(u use) bool { return u.how == kept })
+	for i, u := range shown {
 		name := ""
-		if len(c.uses) > 1 {
+		if len(shown) > 1 {
 			name = fmt.Sprint(i + 1)
 		}
 		for _, f := range u.session.Record(u.mark) {

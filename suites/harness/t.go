@@ -54,6 +54,7 @@ const (
 	own      how = iota // opened for this attempt
 	lent                // of the pool
 	borrowed            // of the attempt around this one, which gives it back
+	kept                // for a stimulus inside this attempt, which has borrowed it
 )
 
 // stop ends a check from inside.
@@ -152,7 +153,7 @@ func (t *T) sole() *driver.Session {
 	s, err := t.run.pool.Fresh()
 	root := t.scope.root()
 	if s != nil && root != t.scope {
-		root.uses = append(root.uses, use{session: s, how: own, mark: s.Mark()})
+		root.uses = append(root.uses, use{session: s, how: kept})
 		return t.keep(s, err, borrowed)
 	}
 	return t.keep(s, err, own)
@@ -274,16 +275,6 @@ func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	return came
 }
 
-// Cite makes frames the evidence of the check, in place of the record of its
-// sessions.
-func (t *T) Cite(frames ...*driver.Frame) {
-	for _, f := range frames {
-		if f != nil {
-			t.scope.lines = append(t.scope.lines, lineOf("", f))
-		}
-	}
-}
-
 // explain says why a session is over, with the last words of the server.
 func explain(err error) string {
 	if err == nil {
@@ -381,7 +372,6 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 		t.scope.uses = append(t.scope.uses, c.uses...)
 		t.scope.lent = t.scope.lent || c.lent
 		t.scope.troubled = t.scope.troubled || c.trouble()
-		t.scope.lines = append(t.scope.lines, c.lines...)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 	}
 	for _, o := range outcomes {
