@@ -37,7 +37,6 @@ type scope struct {
 	troubled bool // a session died or was silent
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
-	lines    []Line // evidence that was cited, instead of the sessions' records
 	extra    []Line // evidence of shared stimuli
 }
 
