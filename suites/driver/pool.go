@@ -18,8 +18,8 @@ type Pool struct {
 	target   Target
 	revision string
 	fence    string
-	clean    shelf
-	hostile  shelf
+	clean    *shelf
+	hostile  *shelf
 	ahead    chan *Session
 	enough   chan struct{} // closed when nothing more is to be started ahead
 	stop     sync.Once
@@ -30,39 +30,54 @@ type Pool struct {
 	all []*Session
 }
 
-// shelf holds idle sessions and knows how many more may be opened.
+// shelf holds idle sessions and knows how many there are, idle or lent.
 type shelf struct {
 	idle  chan *Session
-	slots chan struct{} // one entry for each session, idle or lent
-	first chan struct{} // holds an entry as long as there is a session, so that nobody opens another
+	empty chan struct{} // holds an entry when there is none: the right to open the first
+
+	mu   sync.Mutex
+	open int
+	size int
 }
 
-func newShelf(size int) shelf {
-	return shelf{idle: make(chan *Session, size), slots: make(chan struct{}, size), first: make(chan struct{}, 1)}
+func newShelf(size int) *shelf {
+	s := &shelf{idle: make(chan *Session, size+1), empty: make(chan struct{}, 1), size: size}
+	s.empty <- struct{}{}
+	return s
 }
 
-// enter counts a session in; false when there is no room.
-func (s shelf) enter() bool {
-	select {
-	case s.slots <- struct{}{}:
-	default:
+// first counts in the session of who has taken the right to open it.
+func (s *shelf) first() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open++
+}
+
+// enter counts a donated session in; false when there is no room.
+func (s *shelf) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open >= s.size {
 		return false
 	}
 	select {
-	case s.first <- struct{}{}:
+	case <-s.empty:
 	default:
 	}
+	s.open++
 	return true
 }
 
 // leave counts a session out. Once there is none, the next one to lend opens one.
-func (s shelf) leave() {
-	<-s.slots
-	if len(s.slots) == 0 {
-		select {
-		case <-s.first:
-		default:
-		}
+func (s *shelf) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.open--; s.open > 0 {
+		return
+	}
+	select {
+	case s.empty <- struct{}{}:
+	default:
 	}
 }
 
@@ -175,8 +190,8 @@ func (p *Pool) Lend(hostile bool) (*Session, error) {
 	select {
 	case s := <-shelf.idle:
 		return s, nil
-	case shelf.first <- struct{}{}: // the shelf has none yet; donations will add to it
-		shelf.slots <- struct{}{}
+	case <-shelf.empty: // donations will add to it
+		shelf.first()
 	case <-p.ctx.Done():
 		return nil, context.Cause(p.ctx)
 	}
@@ -191,7 +206,7 @@ func (p *Pool) Lend(hostile bool) (*Session, error) {
 	return s, nil
 }
 
-func (p *Pool) shelf(hostile bool) shelf {
+func (p *Pool) shelf(hostile bool) *shelf {
 	if hostile {
 		return p.hostile
 	}
@@ -205,7 +220,11 @@ func (p *Pool) Return(s *Session) {
 		p.Discard(s)
 		return
 	}
-	p.shelf(s.IsHostile()).idle <- s
+	select {
+	case p.shelf(s.IsHostile()).idle <- s:
+	default: // there are more than enough
+		p.Discard(s)
+	}
 }
 
 // Discard takes a lent session back and ends it.
@@ -248,7 +267,7 @@ func (p *Pool) Close(s *Session) {
 
 // Retire ends every session that is idle, behind the run.
 func (p *Pool) Retire() {
-	for _, shelf := range []shelf{p.clean, p.hostile} {
+	for _, shelf := range []*shelf{p.clean, p.hostile} {
 		for drained := false; !drained; {
 			select {
 			case s := <-shelf.idle:

@@ -99,12 +99,12 @@ func (e *Execution) count(k kind) (n int) {
 // that judge the record.
 func (e *Execution) work() {
 	defer close(e.ended)
-	e.parallel(e.talking(), e.try)
-	e.parallel(e.of(ending), e.try)
+	e.parallel(e.talking())
+	e.parallel(e.of(ending))
 	e.decideAgain()
 	e.pool.Retire()
 	e.watching.Store(true)
-	e.parallel(e.of(watch), e.try)
+	e.parallel(e.of(watch))
 	e.pool.Wait()
 }
 
@@ -204,13 +204,13 @@ func (e *Execution) try(i int) {
 	close(e.done[i])
 }
 
-func (e *Execution) parallel(cases []int, do func(i int)) {
+func (e *Execution) parallel(cases []int) {
 	queue := make(chan int)
 	var workers sync.WaitGroup
 	for range min(e.options.Jobs, len(cases)) {
 		workers.Go(func() {
 			for i := range queue {
-				do(i)
+				e.try(i)
 			}
 		})
 	}
@@ -453,7 +453,7 @@ func (b *breaker) session(err error) {
 	case errors.Is(err, context.Canceled):
 	default:
 		b.sessions++
-		b.open(b.sessions, mostSessions, "the server can no longer be talked to: "+explain(err))
+		b.open(b.sessions, mostSessions, "the server can no longer be talked to: "+Explain(err))
 	}
 }
 

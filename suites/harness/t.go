@@ -186,7 +186,7 @@ func (t *T) Last() *driver.Session {
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(err)
 	if err != nil {
-		t.Again("no session: %v", explain(err))
+		t.Again("no session: %v", Explain(err))
 	}
 	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark()})
 	return s
@@ -250,7 +250,7 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	r := t.Try(s, method, params)
 	if r.Err != nil {
-		t.Again("%v", explain(r.Err))
+		t.Again("%v", Explain(r.Err))
 	}
 	return r
 }
@@ -259,7 +259,7 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 // check as inconclusive when that fails.
 func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {
 	if err := EachPage(s, method, member, M{}, visit); err != nil {
-		t.Again("%v", explain(err))
+		t.Again("%v", Explain(err))
 	}
 }
 
@@ -269,13 +269,13 @@ func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)
 func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	came, err := s.Settle(mark)
 	if err != nil {
-		t.Again("%v", explain(err))
+		t.Again("%v", Explain(err))
 	}
 	return came
 }
 
-// explain says why a session is over, with the last words of the server.
-func explain(err error) string {
+// Explain says why a server could not be talked to, with its last words.
+func Explain(err error) string {
 	if err == nil {
 		return "nothing wrong"
 	}
@@ -285,9 +285,6 @@ func explain(err error) string {
 	}
 	return death.Cause + "; its last lines on stderr:\n  " + strings.Join(death.Stderr, "\n  ")
 }
-
-// Explain says why the server could not be talked to, with its last words.
-func Explain(err error) string { return explain(err) }
 
 // Subject is one thing of several that a check is tried on: a tool, a resource.
 // When it fails, its frames are shown as evidence or, without any, its value.
@@ -312,20 +309,20 @@ func (s Subject) evidence() (lines []Line) {
 // Each tries a check on every subject and puts what it comes to together: any
 // fail is a fail, and names the subjects that failed; one pass is a pass.
 func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
-	c := collection{noun: "item"}
+	var c collection
 	for _, s := range subjects {
 		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), s.evidence)
 	}
 	c.finish(t)
 }
 
-// Judge tries a check on every message and puts what it comes to together. No
-// message at all is inconclusive: nothing was observed.
+// Judge tries a check on every message and puts what it comes to together. Without
+// any message the check does not apply: it never passes on nothing observed.
 func (t *T) Judge(messages Messages, run func(*T, Message)) {
 	if len(messages.List) == 0 {
 		t.Skip("the server sent no %s", messages.What)
 	}
-	c := collection{noun: messages.What}
+	var c collection
 	for _, m := range messages.List {
 		c.add("", t.sub(func(t *T) { run(t, m) }), m.evidence)
 	}
@@ -382,12 +379,11 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 
 // collection puts the outcomes of several subjects together.
 type collection struct {
-	noun     string
-	passed   bool
-	fails    []outcome
-	open     *outcome // the first inconclusive
-	skip     *outcome
-	messages map[string]int
+	passed bool
+	fails  []outcome
+	open   *outcome // the first inconclusive
+	skip   *outcome
+	seen   map[string]bool // findings, by subject and message
 }
 
 // most is how many failing subjects are told in full.
@@ -401,13 +397,14 @@ func (c *collection) add(subject string, o outcome, evidence func() []Line) {
 		if subject != "" {
 			o.subjects = []string{subject}
 		}
-		if c.messages == nil {
-			c.messages = map[string]int{}
-		}
 		key := subject + "\x00" + o.message
-		if c.messages[key]++; c.messages[key] > 1 {
+		if c.seen[key] {
 			return // the same finding on another message
 		}
+		if c.seen == nil {
+			c.seen = map[string]bool{}
+		}
+		c.seen[key] = true
 		if len(c.fails) < most {
 			o.lines = evidence()
 		}
