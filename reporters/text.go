@@ -64,7 +64,7 @@ func printableResult(r harness.Result) harness.Result {
 	r.Fix = printableText(r.Fix)
 	r.Subjects = each(r.Subjects, printableLine)
 	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
-		l.Session, l.Arrow, l.Text = printableLine(l.Session), printableLine(l.Arrow), printableLine(l.Text)
+		l.Session, l.Arrow, l.HTTP, l.Text = printableLine(l.Session), printableLine(l.Arrow), printableLine(l.HTTP), printableLine(l.Text)
 		return l
 	})
 	return r
@@ -211,7 +211,8 @@ func wireLines(wire []harness.Line, limit, width int) []string {
 		if sessions {
 			session = "#" + l.Session + " "
 		}
-		all[i] = shorten(fmt.Sprintf("%s%.3f %s %s", session, l.Seconds, l.Arrow, l.Text), width)
+		text := strings.TrimSuffix(l.HTTP+" "+l.Text, " ")
+		all[i] = shorten(fmt.Sprintf("%s%.3f %s %s", session, l.Seconds, l.Arrow, strings.TrimPrefix(text, " ")), width)
 	}
 	if len(all) <= limit {
 		return all

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -16,16 +17,18 @@ import (
 // asked for one, its capabilities, and what it lists. The session it used comes
 // back for others to use.
 //
-// An error means that the server could not be talked to at all. A server that
-// answers initialize with something else than a good result is described by
+// An error means that the server could not be talked to at all; without a server,
+// that there is no such command. A server that answers initialize with something else than a good result is described by
 // Server.Failure.
 func Discover(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
-	s, err := driver.Start(ctx, t, driver.Options{})
-	if err != nil {
-		return nil, nil, err
-	}
 	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Fence: "ping", Capabilities: harness.M{}}
-	r := s.Initialize(driver.Hello(requested))
+	s, r, err := greet(ctx, t, server)
+	switch {
+	case s == nil && t.Site == nil:
+		return nil, nil, err
+	case s == nil:
+		return server, nil, err
+	}
 	server.First = r
 	if r.Err != nil {
 		return server, s, instead(s, r.Err)
@@ -34,6 +37,7 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 		return server, s, nil
 	}
 	server.Welcome, server.Revision, server.Capabilities = s.Welcome, s.Revision, s.Capabilities
+	server.Sessionless = server.Transport == "http" && s.SessionID() == ""
 	s.Confirm()
 	if !s.Exchange("ping", nil).Answered() {
 		var answers bool
@@ -47,6 +51,69 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 	server.Resources = listed(s, server, "resources", "resources/list", "resources")
 	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
 	return server, s, nil
+}
+
+// greet opens the first session of a run and sends initialize in it. Of a server at
+// a URL it finds out which transport it speaks: first Streamable HTTP is tried, then
+// HTTP+SSE, as the specification has clients do it.
+func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *driver.Session, r driver.Reply, err error) {
+	for range mostRedirects {
+		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return nil, r, err
+		}
+		r = s.Initialize(driver.Hello(server.Requested))
+		if t.Site == nil {
+			return s, r, nil
+		}
+		server.Transport = t.Site.Transport()
+		location, redirected := redirect(r)
+		if !redirected {
+			break
+		}
+		s.Close()
+		if err := t.Site.Follow(location); err != nil {
+			return nil, r, err
+		}
+	}
+	if _, again := redirect(r); again {
+		s.Close()
+		return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), mostRedirects)
+	}
+	if !older(r) {
+		return s, r, nil
+	}
+	t.Site.SetTransport("sse")
+	old, err := driver.Start(ctx, t, driver.Options{})
+	if err != nil { // neither transport: what the first one said counts
+		t.Site.SetTransport("http")
+		return s, r, nil
+	}
+	s.Close()
+	server.Transport = "sse"
+	return old, old.Initialize(driver.Hello(server.Requested)), nil
+}
+
+// mostRedirects bounds how far redirects are followed.
+const mostRedirects = 5
+
+// redirect is where an HTTP redirect points that keeps the method.
+func redirect(r driver.Reply) (location string, redirected bool) {
+	var none *driver.Unanswered
+	if !errors.As(r.Err, &none) || none.HTTP == nil {
+		return "", false
+	}
+	a := none.HTTP.Answer()
+	return a.Header.Get("Location"), a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
+}
+
+// older reports whether the answer to initialize is one that makes a client try the
+// transport of 2024-11-05: an HTTP error of a client, without a JSON-RPC message.
+func older(r driver.Reply) bool {
+	if !r.Bare() {
+		return false
+	}
+	status := r.Frame.HTTP.Answer().Status
+	return status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden
 }
 
 // handshakeFailure says what is wrong with the answer to initialize; empty when a

@@ -49,7 +49,7 @@ type dialogue struct {
 // dialogues are those of the run, as long as the client kept the protocol.
 func dialogues(w Wire) (all []*dialogue) {
 	for _, s := range w.Sessions {
-		frames := s.Record(0)
+		frames := slices.DeleteFunc(s.Record(0), func(f *driver.Frame) bool { return f.Apart })
 		if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
 			frames = frames[:i+1]
 		}
@@ -66,10 +66,13 @@ func pair(s *driver.Session, frames []*driver.Frame) *dialogue {
 		switch {
 		case f.Hostile || f.Side == driver.Event:
 			d.end(f)
-		case f.Side == driver.FromClient:
+		case f.Side == driver.FromClient && len(f.Raw) > 0:
 			for _, m := range messagesOf(f) {
 				d.sent(s, m, f.Shape == driver.Array)
 			}
+		case f.Side == driver.FromClient:
+		case f.HTTP != nil && f.HTTP.Refuses():
+			d.refused(s, f)
 		default:
 			for _, m := range f.Members() {
 				d.came(s, m, f)
@@ -137,6 +140,20 @@ func (d *dialogue) came(s *driver.Session, m, line *driver.Frame) {
 		return // some other JSON
 	}
 	d.Responses = append(d.Responses, r)
+}
+
+// refused notes the HTTP error that answers a request. It need not be JSON-RPC, and
+// its body may be an error without an id, so it counts as the answer unless it is a
+// response under that id.
+func (d *dialogue) refused(s *driver.Session, f *driver.Frame) {
+	x := d.open[driver.IDKey(f.HTTP.Asked())]
+	switch {
+	case f.Shape == driver.Object && f.ID != nil && string(f.ID) != "null":
+		d.came(s, f, f)
+	case x != nil:
+		delete(d.open, driver.IDKey(f.HTTP.Asked()))
+		x.Answer = f
+	}
 }
 
 func (d *dialogue) end(f *driver.Frame) {

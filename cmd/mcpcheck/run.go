@@ -29,6 +29,7 @@ type runFlags struct {
 	verbose bool
 	quiet   bool
 	demo    bool
+	remote  remoteFlags
 	plan    bool
 	isolate bool
 	budget  time.Duration
@@ -38,13 +39,21 @@ func newRun() *cobra.Command {
 	var f runFlags
 	var c config
 	cmd := &cobra.Command{
-		Use:   "run [flags] -- COMMAND [ARG…]",
+		Use:   "run [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Judge a server",
-		Long: `Start a server, judge whether it keeps the protocol, and stop it.
+		Long: `Start a server, judge whether it keeps the protocol, and stop it. With --url the
+server is reached over HTTP: Streamable HTTP, or HTTP+SSE if that is what the URL
+speaks.
 
   mcpcheck run -- node dist/index.js
   mcpcheck run --profile spec --junit report.xml -- ./my-server --stdio
   mcpcheck run --only tools/* -v -- npx -y @modelcontextprotocol/server-everything
+  mcpcheck run --url https://example.com/mcp --bearer-env TOKEN
+  mcpcheck run --url http://127.0.0.1:{port}/mcp -- ./my-server --port {port}
+
+With --url and a command, mcpcheck starts the command, waits until the URL takes
+connections, and stops it in the end; {port} in both, and in --env, stands for a
+free port.
 
 Only tools that say they are read-only are called with valid arguments, unless
 mcpcheck.yaml has example arguments for a tool or --calls all is given. --plan
@@ -70,6 +79,7 @@ says which tools would be called.`,
 	flags.DurationVar(&c.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
 	flags.DurationVar(&c.StartTimeout, "start-timeout", 15*time.Second, "wait so long for the answer to initialize")
 	flags.DurationVar(&f.budget, "budget", 5*time.Minute, "stop the whole run after this time")
+	f.remote.add(flags)
 	flags.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` for the server's environment; the value is redacted in reports")
 	flags.StringVar(&c.Cwd, "cwd", "", "working `DIR`ectory of the server")
 	flags.Int64Var(&c.Seed, "seed", 0, "vary the values that are made from schemas")
@@ -96,6 +106,9 @@ says which tools would be called.`,
 // run carries the settings out and turns what came of it into an exit code.
 func (s *settings) run() error {
 	defer driver.Sweep()
+	if s.target.Site != nil {
+		defer s.target.Site.Close(s.target.Limits)
+	}
 	ctx, listen := interruptible()
 	bounded, cancel := context.WithTimeoutCause(ctx, s.flags.budget, fmt.Errorf("the run took longer than %v (--budget)", s.flags.budget))
 	defer cancel()
@@ -171,15 +184,18 @@ func (s *settings) conclude(ctx, bounded context.Context, report *harness.Report
 
 // judge runs the checks of one revision and adds what came of it to the report.
 func (s *settings) judge(ctx context.Context, revision string, report *harness.Report) error {
-	note := s.waiting(revision)
+	note := s.waiting()
 	server, first, err := suites.Discover(ctx, s.target, revision)
 	note()
 	if server == nil {
 		return usage("cannot run %s: %s", s.Command[0], reason(err))
 	}
+	report.Target.Transport = server.Transport
 	if err != nil {
-		first.Kill()
-		first.Close()
+		if first != nil {
+			first.Kill()
+			first.Close()
+		}
 		return s.untestable(server, err, report)
 	}
 	if s.Protocol != "auto" && server.Failure == "" && server.Revision != revision {
@@ -197,6 +213,7 @@ func (s *settings) judge(ctx context.Context, revision string, report *harness.R
 	s.announce(server, plan, report)
 	results, problem := harness.Run(ctx, s.target, server, plan, harness.Options{
 		Jobs: s.Jobs, Isolate: s.flags.isolate, Seed: s.Seed, Calls: s.calls, Examples: s.Arguments, Profile: s.profile, First: first,
+		Credentials: s.credentials,
 	}, s.tell)
 	for i := range results {
 		results[i] = s.clean(results[i])
@@ -239,7 +256,7 @@ func (s *settings) tell(r harness.Result) {
 // untestable reports a server that could not be talked to: one root cause, and
 // what depends on it inconclusive.
 func (s *settings) untestable(server *harness.Server, err error, report *harness.Report) error {
-	report.Problem = s.redact.Replace(harness.Explain(err))
+	report.Problem = s.redact.Replace(harness.Explain(err) + hint(err))
 	if s.flags.plan {
 		return &exit{harness.ExitUntestable, errors.New(report.Problem)}
 	}
@@ -252,7 +269,11 @@ func (s *settings) untestable(server *harness.Server, err error, report *harness
 
 // waiting shows a live note while the server starts; the returned function ends
 // it.
-func (s *settings) waiting(revision string) (done func()) {
+func (s *settings) waiting() (done func()) {
+	what := "the answer to initialize"
+	if s.target.Site != nil {
+		what = s.shown.URL + " to answer initialize"
+	}
 	begin := time.Now()
 	tick := time.NewTicker(time.Second)
 	end := make(chan struct{})
@@ -262,9 +283,9 @@ func (s *settings) waiting(revision string) (done func()) {
 		for n := 1; ; n++ {
 			select {
 			case <-tick.C:
-				s.console.Progress(fmt.Sprintf("waiting for the answer to initialize %s … %ds of %v", revision, int(time.Since(begin).Seconds()), s.StartTimeout))
+				s.console.Progress(fmt.Sprintf("waiting for %s … %ds of %v", what, int(time.Since(begin).Seconds()), s.StartTimeout))
 				if n == 3 && !s.onTerminal() && !s.flags.quiet {
-					fmt.Fprintf(s.stderr, "mcpcheck: waiting for the answer to initialize, up to %v\n", s.StartTimeout)
+					fmt.Fprintf(s.stderr, "mcpcheck: waiting for %s, up to %v\n", what, s.StartTimeout)
 				}
 			case <-end:
 				return

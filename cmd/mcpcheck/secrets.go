@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 
@@ -14,28 +15,39 @@ func (s *settings) environment() (env []string, err error) {
 		env = append(env, key+"="+s.Env[key])
 	}
 	env = append(env, s.flags.env...)
-	var secrets []string
 	for _, pair := range env {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
 			return nil, usage("--env wants KEY=VALUE, not %q", pair)
 		}
-		if len(value) >= shortestSecret {
-			secrets = append(secrets, value)
-		}
+		s.hide(value)
 	}
-	s.redact = redactor(secrets)
 	return env, nil
 }
 
-// redactor replaces secrets, also as they are in JSON, and what is left of one
+// hide makes a value a secret.
+func (s *settings) hide(value string) {
+	if len(value) >= shortestSecret {
+		s.hidden = append(s.hidden, value)
+	}
+}
+
+// secrets finds every secret that the operator gave, so that all are hidden before
+// anything is shown.
+func (s *settings) secrets() error {
+	err := s.flags.remote.read(s)
+	s.redact = redactor(s.hidden)
+	return err
+}
+
+// redactor replaces secrets, also as they are in JSON and in a URL, and what is left of one
 // where a text was shortened.
 func redactor(secrets []string) *strings.Replacer {
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
 	var whole, cut []string
 	for _, secret := range secrets {
 		escaped := string(harness.Compact(secret))
-		for _, form := range []string{secret, escaped[1 : len(escaped)-1]} {
+		for _, form := range []string{secret, escaped[1 : len(escaped)-1], url.QueryEscape(secret)} {
 			whole = append(whole, form, "[redacted]")
 			for n := min(len(form)-1, longestRest); n >= shortestSecret; n-- {
 				head, tail := form[:n], form[len(form)-n:]
@@ -74,7 +86,7 @@ func (s *settings) clean(r harness.Result) harness.Result {
 	r.Subjects = s.redacted(r.Subjects)
 	wire := make([]harness.Line, len(r.Wire))
 	for i, l := range r.Wire {
-		l.Text = s.redact.Replace(l.Text)
+		l.HTTP, l.Text = s.redact.Replace(l.HTTP), s.redact.Replace(l.Text)
 		wire[i] = l
 	}
 	r.Wire = wire

@@ -27,11 +27,14 @@ type settings struct {
 	selector  harness.Selector
 	target    driver.Target
 	shown     harness.TargetInfo
-	redact    *strings.Replacer
-	reports   []reporters.Reporter
-	console   *reporters.Console
-	stderr    io.Writer
-	stdout    io.Writer
+
+	credentials harness.Credentials
+	hidden      []string // secrets
+	redact      *strings.Replacer
+	reports     []reporters.Reporter
+	console     *reporters.Console
+	stderr      io.Writer
+	stdout      io.Writer
 }
 
 // settle finds everything that is wrong with the use of run before anything is
@@ -119,10 +122,12 @@ func requested(protocol string) ([]string, error) {
 
 // aim finds the command of the server.
 func (s *settings) aim(args []string) error {
-	if len(args) > 0 {
+	if len(args) > 0 || s.flags.remote.url != "" {
 		s.Command = args
 	}
 	switch {
+	case s.flags.demo && s.flags.remote.url != "":
+		return usage("--demo judges the built-in server over stdio; for HTTP start mcpcheck serve --http 127.0.0.1:8765 and use --url")
 	case s.flags.demo && len(args) > 0:
 		return usage("--demo judges the built-in server; leave out the command %s", strings.Join(args, " "))
 	case s.flags.demo:
@@ -131,8 +136,8 @@ func (s *settings) aim(args []string) error {
 			return err
 		}
 		s.Command = []string{self, "serve"}
-	case len(s.Command) == 0:
-		return usage("no server to check; say mcpcheck run -- COMMAND [ARG…], or try mcpcheck run --demo")
+	case len(s.Command) == 0 && s.flags.remote.url == "":
+		return usage("no server to check; say mcpcheck run -- COMMAND [ARG…] or mcpcheck run --url URL, or try mcpcheck run --demo")
 	}
 	if s.Jobs < 1 || s.Timeout <= 0 || s.StartTimeout <= 0 || s.flags.budget <= 0 {
 		return usage("--jobs, --timeout, --start-timeout and --budget must be greater than 0")
@@ -146,12 +151,21 @@ func (s *settings) aim(args []string) error {
 	if err != nil {
 		return err
 	}
+	if err := s.secrets(); err != nil {
+		return err
+	}
 	s.target = driver.Target{
 		Command: s.Command, Env: env, Dir: s.Cwd,
 		Limits: driver.Limits{Reply: s.Timeout, Start: s.StartTimeout},
 		Budget: driver.NewBudget(mostKept),
 	}
 	s.shown = harness.TargetInfo{Transport: "stdio", Command: s.redacted(s.Command), Dir: s.Cwd}
+	if s.flags.remote.url != "" {
+		return s.aimAt(s.flags.remote, env)
+	}
+	if s.flags.remote.used() {
+		return usage("--header, --bearer-env, --insecure and the like want --url")
+	}
 	return s.lookUp()
 }
 
@@ -256,7 +270,13 @@ func (s *settings) repeat(r harness.Result) string {
 	if s.flags.demo {
 		return shellJoin(append(words, "--demo"))
 	}
-	return shellJoin(append(append(words, "--"), s.shown.Command...))
+	if s.shown.URL != "" {
+		words = append(words, s.flags.remote.repeat(s.redact)...)
+	}
+	if len(s.shown.Command) == 0 {
+		return shellJoin(words)
+	}
+	return shellJoin(append(append(words, "--"), s.redacted(s.Command)...))
 }
 
 func shellJoin(words []string) string {

@@ -23,7 +23,10 @@ func (s *Session) Initialize(hello M) Reply {
 	s.mu.Unlock()
 	r := s.AwaitFirst(s.Request("initialize", hello))
 	s.Welcome = r.Result()
-	s.Revision, _ = s.Welcome["protocolVersion"].(string)
+	revision, _ := s.Welcome["protocolVersion"].(string)
+	s.mu.Lock()
+	s.Revision = revision
+	s.mu.Unlock()
 	s.Capabilities, _ = s.Welcome["capabilities"].(M)
 	if s.Capabilities == nil {
 		s.Capabilities = M{}
@@ -54,6 +57,7 @@ func (s *Session) Confirm() { s.ConfirmWith(nil) }
 // ConfirmWith is Confirm with params for the notification.
 func (s *Session) ConfirmWith(params M) {
 	s.Notify("notifications/initialized", params)
+	s.link.established()
 	s.ordinary = len(s.client) == 0
 }
 

@@ -85,8 +85,9 @@ func (s *shelf) leave() {
 // are lent clean and as many hostile ones. ahead processes are started in
 // advance, one at a time, for Launch.
 //
-// A pool opens one session of each kind when it is first asked for one. More come
-// by Donate only: other checks open sessions anyway.
+// Over stdio a pool opens one session of each kind when it is first asked for one.
+// More come by Donate only: other checks start processes anyway. Over HTTP, where a
+// session costs a few requests, it opens as many as are wanted at a time.
 func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead int) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, fence: fence,
@@ -99,6 +100,9 @@ func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead 
 
 func (p *Pool) startAhead(n int) {
 	defer close(p.ahead)
+	if p.target.Site != nil {
+		return // there is nothing that takes time
+	}
 	for range n {
 		s, err := p.start(Options{})
 		if err != nil {
@@ -123,12 +127,15 @@ const startTime = time.Second
 // start launches a process. No more of them start at a time than the machine can
 // run: many at once would only be slow, and might seem not to answer.
 func (p *Pool) start(o Options) (*Session, error) {
+	if p.target.Site != nil {
+		return p.open(o)
+	}
 	select {
 	case p.starting <- struct{}{}:
 	case <-p.ctx.Done():
 		return nil, context.Cause(p.ctx)
 	}
-	s, err := Start(p.ctx, p.target, o)
+	s, err := p.open(o)
 	if err != nil {
 		<-p.starting
 		return nil, err
@@ -137,6 +144,14 @@ func (p *Pool) start(o Options) (*Session, error) {
 		s.Wait(0, startTime, func(f *Frame) bool { return f.Side == FromServer })
 		<-p.starting
 	})
+	return s, nil
+}
+
+func (p *Pool) open(o Options) (*Session, error) {
+	s, err := Start(p.ctx, p.target, o)
+	if err != nil {
+		return nil, err
+	}
 	s.Fence = p.fence
 	p.Adopt(s)
 	return s, nil
@@ -187,13 +202,15 @@ func (p *Pool) Lend(hostile bool) (*Session, error) {
 		return s, nil
 	default:
 	}
-	select {
-	case s := <-shelf.idle:
-		return s, nil
-	case <-shelf.empty: // donations will add to it
-		shelf.first()
-	case <-p.ctx.Done():
-		return nil, context.Cause(p.ctx)
+	if p.target.Site == nil || !shelf.enter() {
+		select {
+		case s := <-shelf.idle:
+			return s, nil
+		case <-shelf.empty: // donations will add to it
+			shelf.first()
+		case <-p.ctx.Done():
+			return nil, context.Cause(p.ctx)
+		}
 	}
 	s, err := p.Fresh()
 	if err != nil {

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // process is a running server, the far end of the stdio transport.
@@ -20,6 +22,16 @@ type process struct {
 	kill      func()        // SIGKILL to the process group
 	exited    chan struct{} // closed once exit is known
 	exit      Exit
+}
+
+// gone reports whether the process has ended.
+func (p *process) gone() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
 }
 
 // Exit is how a process ended.
@@ -161,4 +173,33 @@ func (k *stderrKeeper) Write(p []byte) (int, error) {
 		k.tail = append(k.tail[:0], k.tail[excess:]...)
 	}
 	return len(p), nil
+}
+
+// lines are the last ones, at most ten.
+func (k *stderrKeeper) lines() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	text := strings.TrimRight(strings.ToValidUTF8(string(k.tail), "\uFFFD"), "\n \r")
+	if text == "" {
+		return nil
+	}
+	lines := strings.Split(text, "\n")
+	return lines[max(0, len(lines)-10):]
+}
+
+// beginning is the first bytes, and how many there were in all.
+func (k *stderrKeeper) beginning() (head []byte, total int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	head = append(head, k.head...)
+	if k.total > len(head) { // cut inside a character
+		for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax+i):]); i++ {
+			if utf8.RuneStart(head[len(head)-1]) {
+				head = head[:len(head)-1]
+				break
+			}
+			head = head[:len(head)-1]
+		}
+	}
+	return head, k.total
 }

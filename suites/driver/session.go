@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 // Session is one connection to the target, with a record of everything that was
@@ -30,14 +28,12 @@ type Session struct {
 
 	target   Target
 	ctx      context.Context
-	proc     *process
+	link     link
 	opened   time.Time
-	out      chan [][]byte
-	done     chan struct{} // closed once the server said its last word
 	number   int
 	nextID   int
-	ordinary bool // established without client capabilities
-	stderr   stderrKeeper
+	ordinary bool          // established without client capabilities
+	stderr   *stderrKeeper // of the server's process; nil when it is not ours
 
 	mu        sync.Mutex
 	frames    []*Frame
@@ -54,7 +50,23 @@ type Session struct {
 	hostile   bool
 	abandoned bool
 	silent    bool // a request had no answer in time
-	quit      sync.Once
+}
+
+// link is the transport of a session. It carries what the session says, and hands
+// what comes to receive.
+type link interface {
+	// send hands a message over, piece by piece; it never waits for the server.
+	send(f *Frame, pieces [][]byte)
+	// settle waits until the transport itself has taken what was sent since the
+	// mark, which over HTTP the server says for each message.
+	settle(mark int)
+	// established is told that the handshake is over.
+	established()
+	// closeInput says that the client sends nothing more, where a transport can.
+	closeInput()
+	// close ends the session as a client does, and waits for it.
+	close()
+	kill()
 }
 
 // Name tells the sessions of a run apart.
@@ -65,122 +77,46 @@ type Options struct {
 	MuteStderr bool // connect stderr to the null device instead of reading it
 }
 
-// Start launches the target and says nothing to it.
+// wake tells all waiters that the record has changed. The caller holds mu.
+func (s *Session) wake() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// newSession is a session that has no link yet.
+func newSession(ctx context.Context, t Target) *Session {
+	return &Session{Fence: "ping", target: t, ctx: ctx, opened: time.Now(), changed: make(chan struct{})}
+}
+
+// Start opens a session and says nothing in it: over stdio it launches the target.
 func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 	t.Limits = t.Limits.withDefaults()
-	proc, err := launch(ctx, t, o.MuteStderr)
-	if err != nil {
-		return nil, err
+	if t.Site != nil {
+		return t.Site.open(ctx, t)
 	}
-	s := &Session{
-		Fence: "ping", target: t, ctx: ctx, proc: proc, opened: time.Now(),
-		out: make(chan [][]byte, 256), done: make(chan struct{}), changed: make(chan struct{}),
-		stderr: stderrKeeper{limit: t.Limits.Stderr},
-	}
-	errDone := make(chan struct{})
-	go s.drainStderr(errDone)
-	go s.write()
-	go s.read(errDone)
-	go s.outlive()
-	return s, nil
+	return startProcess(ctx, t, o)
 }
 
-// outlive stops listening soon after the process has gone, though something that
-// it started may still hold its stdout.
-func (s *Session) outlive() {
-	<-s.proc.exited
-	timer := time.NewTimer(500 * time.Millisecond)
-	defer timer.Stop()
-	select {
-	case <-s.done:
-	case <-timer.C:
-		s.event("a process that the server started still holds its stdout")
-		s.proc.kill()
-		closeReader(s.proc.stdout)
-	}
+// over records why the session is over, and wakes everyone who waits for it.
+func (s *Session) over(cause string) {
+	s.event(cause)
+	s.mu.Lock()
+	s.closed, s.cause = true, cause
+	s.wake()
+	s.mu.Unlock()
 }
 
-func (s *Session) drainStderr(done chan<- struct{}) {
-	defer close(done)
-	if s.proc.stderr != nil {
-		copyAll(&s.stderr, s.proc.stderr)
-	}
+// ending notes that what comes now belongs to the shutdown.
+func (s *Session) ending() {
+	s.mu.Lock()
+	s.eof = true
+	s.mu.Unlock()
 }
 
-// write carries out what Send and Write queue, so that a server that does not
-// read cannot block the harness.
-func (s *Session) write() {
-	defer s.proc.stdin.Close()
-	for {
-		select {
-		case pieces := <-s.out:
-			if pieces == nil || s.writePieces(pieces) != nil {
-				return
-			}
-		case <-s.proc.exited:
-			return
-		}
-	}
-}
-
-// pause is the time between the pieces of a message, for the server to read them
-// one by one.
-const pause = 20 * time.Millisecond
-
-func (s *Session) writePieces(pieces [][]byte) error {
-	for i, piece := range pieces {
-		if i > 0 {
-			time.Sleep(pause)
-		}
-		if _, err := s.proc.stdin.Write(piece); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// read splits stdout into lines until it ends, then finds out why it ended.
-func (s *Session) read(errDone <-chan struct{}) {
-	defer close(s.done)
-	overlong := s.readLines()
-	s.finish(overlong, errDone)
-}
-
-func (s *Session) readLines() (overlong bool) {
-	chunk := make([]byte, 64<<10)
-	var line []byte
-	endTurn := func() {}
-	defer func() { endTurn() }()
-	long := false
-	for {
-		n, err := s.proc.stdout.Read(chunk)
-		rest := chunk[:n]
-		for len(rest) > 0 {
-			head, tail, found := cutLine(rest)
-			if len(line)+len(head) > s.target.Limits.Message {
-				return true
-			}
-			if !long && len(line)+len(head) > longLine {
-				long, endTurn = true, s.target.Budget.beginLong(s.proc.exited)
-			}
-			line = append(line, head...)
-			rest = tail
-			if found {
-				s.receive(line, true)
-				endTurn()
-				line, long, endTurn = nil, false, func() {}
-			}
-		}
-		if s.setPartial(len(line)); s.flooded() {
-			time.Sleep(throttle)
-		}
-		if err != nil {
-			if len(line) > 0 {
-				s.receive(line, false)
-			}
-			return false
-		}
-	}
+func (s *Session) setPartial(n int) {
+	s.mu.Lock()
+	s.partial = n
+	s.mu.Unlock()
 }
 
 // flooded reports whether frames were dropped since it was last asked.
@@ -192,52 +128,9 @@ func (s *Session) flooded() bool {
 	return dropped
 }
 
-func cutLine(b []byte) (head, tail []byte, found bool) {
-	return bytes.Cut(b, []byte{'\n'})
-}
-
-// finish records how the session ended, and wakes everyone who waits for it.
-func (s *Session) finish(overlong bool, errDone <-chan struct{}) {
-	var cause string
-	if overlong {
-		cause = fmt.Sprintf("the server wrote a line of more than %s", size(s.target.Limits.Message))
-		s.proc.kill()
-	} else {
-		grace := time.NewTimer(time.Second)
-		select {
-		case <-s.proc.exited:
-			cause = "the server " + s.proc.exit.String()
-			select { // its last words
-			case <-errDone:
-			case <-grace.C:
-			}
-		case <-grace.C:
-			cause = "the server closed its stdout but is still running"
-		}
-		grace.Stop()
-	}
-	s.event(cause)
-	s.mu.Lock()
-	s.closed, s.cause = true, cause
-	s.wake()
-	s.mu.Unlock()
-}
-
-// wake tells all waiters that the record has changed. The caller holds mu.
-func (s *Session) wake() {
-	close(s.changed)
-	s.changed = make(chan struct{})
-}
-
-func (s *Session) setPartial(n int) {
-	s.mu.Lock()
-	s.partial = n
-	s.mu.Unlock()
-}
-
-// receive records a line of the server and answers it when it is a request.
-func (s *Session) receive(line []byte, ended bool) {
-	f := &Frame{Side: FromServer, Raw: line, Ended: ended}
+// receive records a message of the server and answers it when it is a request.
+func (s *Session) receive(f *Frame) {
+	f.Side = FromServer
 	f.parse()
 	s.record(f)
 	for _, m := range f.Members() {
@@ -288,7 +181,7 @@ func (s *Session) event(text string) { s.record(&Frame{Side: Event, Raw: []byte(
 func (s *Session) record(f *Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f.unasked() && s.over(unaskedShare) {
+	if f.unasked() && s.full(unaskedShare) {
 		if s.dropped = true; s.flooding {
 			return
 		}
@@ -299,7 +192,7 @@ func (s *Session) record(f *Frame) {
 	f.Hostile, f.AfterEOF = s.hostile, s.eof
 	s.frames = append(s.frames, f)
 	s.keep(f.cost())
-	for s.over(ownShare) && len(s.frames) > 1 {
+	for s.full(ownShare) && len(s.frames) > 1 {
 		s.keep(-s.frames[0].cost())
 		s.frames[0] = nil
 		s.frames = s.frames[1:]
@@ -315,9 +208,9 @@ func (s *Session) keep(bytes int) {
 	s.target.Budget.add(bytes)
 }
 
-// over reports whether the record is over a limit: its own or, when all of them
+// full reports whether the record is over a limit: its own or, when all of them
 // together are over theirs, a share of it. The caller holds mu.
-func (s *Session) over(share int) bool {
+func (s *Session) full(share int) bool {
 	return s.size > s.target.Limits.Wire || s.size > share && s.target.Budget.exhausted()
 }
 
@@ -329,11 +222,7 @@ func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):
 func (s *Session) Write(pieces ...[]byte) *Frame {
 	f := &Frame{Side: FromClient, Raw: bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), Ended: true}
 	f.parse()
-	s.record(f)
-	select {
-	case s.out <- pieces:
-	default: // a server that reads nothing for 256 messages is not going to
-	}
+	s.link.send(f, pieces)
 	return f
 }
 
@@ -422,6 +311,10 @@ type Reply struct {
 // Answered reports whether an answer came.
 func (r Reply) Answered() bool { return r.Frame != nil }
 
+// Bare reports whether the answer is an HTTP error without a JSON-RPC one. It
+// counts as an error without a code.
+func (r Reply) Bare() bool { return r.Frame != nil && r.Frame.Side == Status }
+
 // Result is the result object; nil when the answer has none.
 func (r Reply) Result() M {
 	m, _ := r.M["result"].(M)
@@ -459,6 +352,16 @@ func (e *Silence) Error() string {
 	return text
 }
 
+// Unanswered says that the transport brought no answer to a request, and none will
+// come: an HTTP exchange that ended without one.
+type Unanswered struct {
+	Method string
+	Cause  string // "HTTP 202 Accepted with no body"
+	HTTP   *Exchange
+}
+
+func (e *Unanswered) Error() string { return "no answer to " + e.Method + ": " + e.Cause }
+
 // Death says that the session is over.
 type Death struct {
 	Cause  string   // "the server exited with status 3"
@@ -492,15 +395,30 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 	if err != nil {
 		return Reply{Method: p.Method, Request: p.frame, Err: err}
 	}
+	return p.reply(f)
+}
+
+// reply reads the answer out of the frame that has it.
+func (p Pending) reply(f *Frame) Reply {
+	r := Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
+	switch {
+	case f.Side == Status && f.HTTP.failed():
+		r.M = M{"error": M{"message": string(f.Raw)}}
+	case f.Side == Status:
+		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: string(f.Raw), HTTP: f.HTTP}
+	}
 	for _, m := range f.Members() {
 		if p.answeredBy(m) {
-			return Reply{Method: p.Method, Request: p.frame, Frame: f, M: m.JSON()}
+			r.M = m.JSON()
 		}
 	}
-	return Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
+	return r
 }
 
 func (p Pending) answeredBy(f *Frame) bool {
+	if f.Side == Status && f.HTTP.answers(p.ID) || f.refusesFor(p.ID) && f.IsResponse() {
+		return true
+	}
 	if f.Side != FromServer {
 		return false
 	}
@@ -546,10 +464,33 @@ func (s *Session) Wait(from int, d time.Duration, match func(*Frame) bool) (*Fra
 	}
 }
 
+// until waits until a condition holds that depends on the record or on an exchange,
+// at most for d. The condition is tried with mu held.
+func (s *Session) until(d time.Duration, holds func() bool) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		ok, changed := holds(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		case <-s.ctx.Done():
+			return false
+		}
+	}
+}
+
 // Settle proves that the server has nothing more to say to what it was sent
 // before: a later request is answered, and the grace after it has passed. It
 // returns what came since the mark, without the answer to that request.
 func (s *Session) Settle(mark int) ([]*Frame, error) {
+	s.link.settle(mark)
 	p := s.Request(s.Fence, nil)
 	r := s.Await(p)
 	if r.Err != nil {
@@ -562,6 +503,7 @@ func (s *Session) Settle(mark int) ([]*Frame, error) {
 // response other than the answer to a later request or, when there is none, until
 // the session has settled. It returns what came.
 func (s *Session) React(mark int) ([]*Frame, error) {
+	s.link.settle(mark)
 	p := s.Request(s.Fence, nil)
 	r := s.Await(p)
 	if r.Err != nil {
@@ -667,57 +609,19 @@ func (s *Session) Death() error {
 
 // StderrTail is the last lines that the server wrote to stderr, at most ten.
 func (s *Session) StderrTail() []string {
-	s.stderr.mu.Lock()
-	defer s.stderr.mu.Unlock()
-	text := strings.TrimRight(strings.ToValidUTF8(string(s.stderr.tail), "\uFFFD"), "\n \r")
-	if text == "" {
+	if s.stderr == nil {
 		return nil
 	}
-	lines := strings.Split(text, "\n")
-	return lines[max(0, len(lines)-10):]
+	return s.stderr.lines()
 }
 
 // Stderr is the beginning of what the server wrote to stderr, and how many bytes
 // it wrote in all.
 func (s *Session) Stderr() (head []byte, total int) {
-	s.stderr.mu.Lock()
-	defer s.stderr.mu.Unlock()
-	head = append(head, s.stderr.head...)
-	if s.stderr.total > len(head) { // cut inside a character
-		for i := 0; i < utf8.UTFMax && len(head) > 0 && !utf8.Valid(head[max(0, len(head)-utf8.UTFMax+i):]); i++ {
-			if utf8.RuneStart(head[len(head)-1]) {
-				head = head[:len(head)-1]
-				break
-			}
-			head = head[:len(head)-1]
-		}
+	if s.stderr == nil {
+		return nil, 0
 	}
-	return head, s.stderr.total
-}
-
-// CloseInput closes the server's stdin, the way in which a client ends a session
-// over stdio.
-func (s *Session) CloseInput() {
-	s.quit.Do(func() {
-		s.event("stdin closed")
-		s.mu.Lock()
-		s.eof = true
-		s.mu.Unlock()
-		select {
-		case s.out <- nil:
-		default:
-			s.proc.stdin.Close()
-		}
-	})
-}
-
-// Terminate sends SIGTERM to the server's process group.
-func (s *Session) Terminate() {
-	s.event("SIGTERM sent")
-	s.mu.Lock()
-	s.eof = true // what comes now belongs to the shutdown
-	s.mu.Unlock()
-	s.proc.terminate()
+	return s.stderr.beginning()
 }
 
 // Abandon marks a session whose server is still busy with what nobody waits for:
@@ -726,6 +630,12 @@ func (s *Session) Abandon() {
 	s.mu.Lock()
 	s.abandoned = true
 	s.mu.Unlock()
+}
+
+func (s *Session) isAbandoned() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.abandoned
 }
 
 // Usable reports whether the session can be lent: it is alive and was not
@@ -745,62 +655,13 @@ func (s *Session) Troubled() bool {
 	return s.silent || s.closed && !s.eof
 }
 
-// Kill ends the server's process group at once.
-func (s *Session) Kill() { s.proc.kill() }
+// Kill ends the session at once, over stdio with the server's process group.
+func (s *Session) Kill() { s.link.kill() }
 
-// AwaitExit waits for the end of the process, at most for d.
-func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-s.proc.exited:
-		select { // what it wrote before it went
-		case <-s.done:
-		case <-timer.C:
-		}
-		return s.proc.exit, true
-	case <-timer.C:
-	case <-s.ctx.Done():
-	}
-	return Exit{}, false
-}
-
-// Close ends the session and waits for it: stdin is closed, then SIGTERM, then
-// SIGKILL for the whole process group. How a server takes the end of its stdin is
-// judged by checks of their own; here it has only a moment for it, since a run
-// closes many sessions.
-func (s *Session) Close() {
-	const moment = 20 * time.Millisecond
-	s.CloseInput()
-	s.mu.Lock()
-	abandoned := s.abandoned
-	s.mu.Unlock()
-	if abandoned {
-		s.proc.kill()
-	}
-	if _, gone := s.AwaitExit(moment); !gone {
-		s.proc.terminate()
-		s.AwaitExit(s.target.Limits.Stop)
-	}
-	s.proc.kill()
-	<-s.proc.exited
-	s.abandon()
-}
-
-// abandon waits for the end of the streams; what still holds them outlived its
-// process group, and they are closed under it.
-func (s *Session) abandon() {
-	timer := time.NewTimer(time.Second)
-	defer timer.Stop()
-	select {
-	case <-s.done:
-	case <-timer.C:
-		closeReader(s.proc.stdout)
-		<-s.done
-	}
-	closeReader(s.proc.stdout)
-	closeReader(s.proc.stderr)
-}
+// Close ends the session as a client does, and waits for it. How a server takes
+// that is judged by checks of their own; here it has only a moment for it, since a
+// run closes many sessions.
+func (s *Session) Close() { s.link.close() }
 
 // Partial is how many bytes came that no newline has ended yet.
 func (s *Session) Partial() int {

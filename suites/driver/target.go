@@ -9,8 +9,11 @@ import (
 // M is a JSON object. Numbers inside are json.Number, as they were on the wire.
 type M = map[string]any
 
-// Target says how to reach the server under test.
+// Target says how to reach the server under test: it is launched for each session
+// and spoken to over its standard streams or, with a Site, reached at a URL.
 type Target struct {
+	Site *Site // a server at a URL; nil: over stdio
+
 	Command []string // argv of the server, which speaks over its standard streams
 	Env     []string // KEY=VALUE, added to the environment of this process
 	Dir     string   // working directory; empty is the current one

@@ -12,19 +12,27 @@ import (
 type Side int
 
 // The sides. An event is something that happened beside the messages: the
-// server's exit, a closed stream.
+// server's exit, a closed stream. A status is an HTTP answer that carries no
+// message.
 const (
 	FromClient Side = iota
 	FromServer
 	Event
+	Status
 )
 
-// Frame is one line of the wire, as it was seen.
+// Frame is one line of the wire, as it was seen; over HTTP, one body or one event
+// of a stream.
 type Frame struct {
 	At    time.Duration // since the session opened
 	Side  Side
 	Raw   []byte // without the newline
 	Shape Shape
+
+	// Of HTTP, nil over stdio.
+	HTTP  *Exchange // that carried the frame
+	Event *StreamEvent
+	Apart bool // it belongs to a request that a check made by hand, with Session.Do
 
 	// Of a JSON object, nil or empty where the member is absent.
 	ID        json.RawMessage
@@ -96,6 +104,12 @@ func (f *Frame) IsResponse() bool {
 
 // IsRequest reports whether the frame has a method and an id, which may be null.
 func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.ID != nil }
+
+// refusesFor reports whether the frame is the HTTP error that answers the request
+// of that id: such an answer need not be JSON-RPC, nor repeat the id.
+func (f *Frame) refusesFor(id json.RawMessage) bool {
+	return f.HTTP != nil && f.Side != FromClient && !f.HTTP.stream && f.HTTP.failed() && SameID(f.HTTP.asked, id)
+}
 
 // unasked reports whether the server sent the frame without having to: neither an
 // answer nor a request, which wants one.

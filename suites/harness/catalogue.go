@@ -117,6 +117,30 @@ func (r *Requirement) Holds(revision string) bool {
 	return ok || slices.Contains(r.Revisions, revision)
 }
 
+// Judges is the revision whose text judges a server that negotiated a revision over
+// a transport, if any does. For the areas of the transports over HTTP the transport
+// decides, not the revision alone: where an entry does not hold in the negotiated
+// revision, the nearest one in which it does counts.
+func (r *Requirement) Judges(revision, transport string) (by string, applies bool) {
+	switch {
+	case !r.Over(transport):
+		return "", false
+	case r.Holds(revision):
+		return revision, true
+	case revision >= Modern || r.Area() != "sse" && !(r.Area() == "http" && revision < "2025-03-26"):
+		return "", false
+	}
+	at := slices.Index(Handshake, revision)
+	for distance := 1; distance < len(Handshake); distance++ {
+		for _, i := range []int{at - distance, at + distance} {
+			if i >= 0 && i < len(Handshake) && r.Holds(Handshake[i]) {
+				return Handshake[i], true
+			}
+		}
+	}
+	return "", false
+}
+
 // In lists the revisions in which the requirement holds.
 func (r *Requirement) In() (revisions []string) {
 	for _, revision := range Revisions {

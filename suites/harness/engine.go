@@ -23,6 +23,21 @@ type Options struct {
 	Examples map[string]M // arguments by tool, known to be valid and harmless
 	Profile  Profile
 	First    *driver.Session // the session of discovery, to be lent; may be nil
+
+	Credentials Credentials
+}
+
+// Credentials are what the operator gives the checks of authorization; empty ones
+// are not given.
+type Credentials struct {
+	Bearer        string // of every request
+	Second        string // of another principal
+	Expired       string
+	Narrow        string // with less scope than some operation needs
+	OtherAudience string // issued for another resource
+
+	ContactIssuer bool   // the authorization server may be asked for its metadata though it is not on this machine
+	OldURL        string // of an HTTP+SSE endpoint beside the Streamable HTTP one
 }
 
 // Execution is a plan that is being run. The work is done by workers; Result
@@ -61,7 +76,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs), e.ahead())
+	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs, target), e.ahead())
 	if o.First != nil {
 		e.pool.Adopt(o.First)
 		if server.Failure == "" {
@@ -74,9 +89,15 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	return e
 }
 
-// sessions is how many sessions are lent at a time. Requests are fast and processes
-// are slow to start, so jobs share few sessions.
-func sessions(jobs int) int { return max(1, jobs/4) }
+// sessions is how many sessions are lent at a time. Over stdio requests are fast and
+// processes are slow to start, so jobs share few sessions; over HTTP a session is
+// cheap and a request may be slow.
+func sessions(jobs int, target driver.Target) int {
+	if target.Site != nil {
+		return jobs
+	}
+	return max(1, jobs/4)
+}
 
 // ahead is how many processes are started before they are needed.
 func (e *Execution) ahead() int {
@@ -265,7 +286,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		used.troubled = !e.quiet.Load()
 		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason(), again: true}, used
 	}
-	t := &T{Server: e.server, Revision: c.Revision, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
+	t := &T{Server: e.server, Revision: c.Revision, Credentials: e.options.Credentials, by: c.By, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
 	o = guard(func() { c.check.run(t) })
 	if e.ctx.Err() != nil && o.verdict != Pass {
 		o = interrupted(e.ctx)
@@ -300,10 +321,10 @@ func interrupted(ctx context.Context) outcome {
 }
 
 func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
-	entry := c.Level.In(c.Revision)
+	entry := c.Level.In(c.By)
 	r := Result{
 		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry, Verdict: o.verdict, Message: o.message,
-		Subjects: o.subjects, Spec: c.URL(c.Revision), Fix: c.Fix,
+		Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
 	}
 	if o.verdict == Fail {
@@ -480,10 +501,10 @@ func (b *breaker) reason() string {
 // cause, and what depends on it inconclusive.
 func Untried(plan []Case, reason string) (results []Result) {
 	for _, c := range plan {
-		level := c.Level.In(c.Revision)
+		level := c.Level.In(c.By)
 		results = append(results, Result{
 			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level, Verdict: Inconclusive, Message: reason,
-			Spec: c.URL(c.Revision), Fix: c.Fix,
+			Spec: c.URL(c.By), Fix: c.Fix,
 		})
 	}
 	return results

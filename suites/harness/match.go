@@ -55,7 +55,8 @@ func BeResult() types.GomegaMatcher {
 }
 
 // BeError matches an answer with a JSON-RPC error of one of the codes, or of any
-// code when none is named.
+// code when none is named. A bare HTTP error is an error without a code: when codes
+// are named it ends the check as inconclusive, since another one reports it.
 func BeError(codes ...int) types.GomegaMatcher {
 	names := make([]string, len(codes))
 	for i, c := range codes {
@@ -68,6 +69,9 @@ func BeError(codes ...int) types.GomegaMatcher {
 	return onReply(want, func(r driver.Reply) bool {
 		if r.Answered() && r.M["error"] != nil && len(codes) == 0 {
 			return true
+		}
+		if r.Bare() {
+			panic(stop{outcome{verdict: Inconclusive, message: "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"}})
 		}
 		code, ok := r.Code()
 		return ok && slices.Contains(codes, code)
@@ -156,6 +160,8 @@ func Got(r driver.Reply) string {
 	switch {
 	case r.Err != nil:
 		return r.Err.Error()
+	case r.Bare():
+		return string(r.Frame.Raw)
 	case r.Error() != nil:
 		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " "))))
 	case Has(r.M, "result"):

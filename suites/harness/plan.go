@@ -10,7 +10,8 @@ import (
 // Case is a planned run of a check in one revision.
 type Case struct {
 	*Requirement
-	Revision string
+	Revision string // that was negotiated
+	By       string // the one whose text judges; another one only in the areas http and sse
 
 	check   Check
 	verdict Verdict // decided without trying; empty otherwise
@@ -23,10 +24,11 @@ type Case struct {
 func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requirement) bool) (plan []Case) {
 	for _, r := range catalogue {
 		check, built := suite[r.ID]
-		if !built || !r.Holds(server.Revision) || !r.Over(server.Transport) || !want(r) {
+		by, applies := r.Judges(server.Revision, server.Transport)
+		if !built || !applies || !want(r) {
 			continue
 		}
-		c := Case{Requirement: r, Revision: server.Revision, check: check}
+		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check}
 		c.verdict, c.reason = foreseen(r, server)
 		plan = append(plan, c)
 	}

@@ -12,7 +12,8 @@ type M = driver.M
 
 // Server is what discovery learnt of the server: all that a plan may depend on.
 type Server struct {
-	Transport    string       // "stdio"
+	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
+	Sessionless  bool         // over HTTP: initialize brought no session id
 	Requested    string       // revision that was asked for
 	Revision     string       // revision that was negotiated
 	First        driver.Reply // to initialize

@@ -22,9 +22,12 @@ type T struct {
 	Revision string // the one the server is judged by
 	Seed     int64
 
+	Credentials Credentials
+
 	run   *Execution
 	entry *Requirement
-	alone bool // a confirmation: every session is the check's own
+	by    string // the revision whose text judges
+	alone bool   // a confirmation: every session is the check's own
 	scope *scope
 }
 
@@ -76,12 +79,12 @@ func (o outcome) confirmed() bool {
 }
 
 // Expect asserts at the level of the requirement.
-func (t *T) Expect(actual any) types.Assertion { return t.assert(t.entry.Level.In(t.Revision), actual) }
+func (t *T) Expect(actual any) types.Assertion { return t.assert(t.entry.Level.In(t.by), actual) }
 
 // Warn asserts what is a lesser deviation when it does not hold: a fail at level
 // SHOULD.
 func (t *T) Warn(actual any) types.Assertion {
-	return t.assert(min(Should, t.entry.Level.In(t.Revision)), actual)
+	return t.assert(min(Should, t.entry.Level.In(t.by)), actual)
 }
 
 // Inform asserts what is a mere note when it does not hold: a fail at level

@@ -56,6 +56,9 @@ func (w Wire) Messages() Messages {
 			if f.Hostile {
 				break
 			}
+			if f.Apart {
+				continue
+			}
 			for _, m := range f.Members() {
 				switch {
 				case f.Side == driver.FromClient && m.IsRequest():
@@ -109,7 +112,7 @@ func (w Wire) Lines() Messages {
 	out := Messages{What: "output"}
 	for _, s := range w.Sessions {
 		for _, f := range s.Record(0) {
-			if f.Side == driver.FromServer && !f.AfterEOF {
+			if f.Side == driver.FromServer && !f.AfterEOF && !f.Apart {
 				out.List = append(out.List, Message{Frame: f, Session: s})
 			}
 		}
@@ -135,8 +138,23 @@ func clip(text string) string {
 }
 
 func lineOf(session string, f *driver.Frame) Line {
-	arrow := map[driver.Side]string{driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·"}[f.Side]
-	return Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrow, Text: clip(string(f.Raw))}
+	arrow := map[driver.Side]string{driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←"}[f.Side]
+	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrow, Text: clip(string(f.Raw))}
+	switch {
+	case f.HTTP == nil:
+	case f.Side == driver.FromClient:
+		l.HTTP = f.HTTP.RequestLine()
+	case f.Side == driver.FromServer && f.Event == nil:
+		l.HTTP = f.HTTP.StatusLine()
+	case f.Side == driver.FromServer:
+		l.HTTP = "event"
+		if f.Event.HasID {
+			l.HTTP += "; id: " + f.Event.ID
+		}
+	case f.Side == driver.Status:
+		l.HTTP, l.Text = f.HTTP.StatusLine(), clip(string(f.HTTP.Answer().Body))
+	}
+	return l
 }
 
 // mostLines is how many lines of evidence a result keeps.

@@ -1,0 +1,258 @@
+package driver
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Exchange is one HTTP request of a session and what came back. Its methods may be
+// called by any goroutine at any time.
+type Exchange struct {
+	Method string
+	URL    string
+	Header http.Header // as sent; names are as they were on the wire
+	Host   string      // empty: the host of the URL
+	Body   []byte
+	At     time.Duration // since the session opened
+
+	s         *Session
+	asked     json.RawMessage // id of the one request in the body; nil when there is none
+	apart     bool            // made by hand
+	standing  bool            // the stream on which the server may speak first, or its continuation
+	elsewhere bool            // the answer to the message comes with another exchange
+	resumed   int             // how many streams it continues
+	unusual   http.Header     // of a request made by hand: what its headers change
+	stop      func()          // aborts it
+
+	// Guarded by the session's lock. Status and stream do not change once a frame
+	// of the exchange is in the record.
+	answer Answer
+	stream bool
+}
+
+// Answer is what has come back of an exchange so far.
+type Answer struct {
+	Status   int // 0: no HTTP answer
+	Header   http.Header
+	Body     []byte // of an answer that is no event stream
+	IsStream bool   // its media type is text/event-stream
+	Events   []StreamEvent
+	Ended    bool          // nothing more will come
+	Err      error         // why it ended, unless it simply did
+	HeadAt   time.Duration // when the headers came, and when it ended, since the session opened
+	EndAt    time.Duration
+}
+
+// OK reports whether the status is one of success.
+func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
+
+// MediaType is the media type in lower case, without parameters.
+func (a Answer) MediaType() string { return mediaType(a.Header) }
+
+func mediaType(h http.Header) string {
+	text := h.Get("Content-Type")
+	if kind, _, err := mime.ParseMediaType(text); err == nil {
+		return kind
+	}
+	kind, _, _ := strings.Cut(text, ";")
+	return strings.ToLower(strings.TrimSpace(kind))
+}
+
+// String is the answer in one line: "HTTP 405 Method Not Allowed (text/plain): …".
+func (a Answer) String() string {
+	if a.Status == 0 {
+		if a.Err == nil {
+			return "no HTTP answer"
+		}
+		return "no HTTP answer: " + a.Err.Error()
+	}
+	text := strings.TrimSpace(fmt.Sprintf("HTTP %d %s", a.Status, http.StatusText(a.Status)))
+	if kind := a.Header.Get("Content-Type"); kind != "" {
+		text += " (" + kind + ")"
+	}
+	body := strings.Join(strings.Fields(string(a.Body)), " ")
+	switch {
+	case a.IsStream && a.Ended:
+		text += fmt.Sprintf(": the stream ended after %s", count(len(a.Events), "event"))
+	case a.IsStream:
+	case body != "":
+		text += ": " + Brief([]byte(body))
+	case a.Ended:
+		text += " with no body"
+	}
+	if a.Err != nil {
+		text += "; " + a.Err.Error()
+	}
+	return text
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// Answer is what has come back so far.
+func (x *Exchange) Answer() Answer {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	return x.snapshot()
+}
+
+func (x *Exchange) snapshot() Answer {
+	a := x.answer
+	a.IsStream = x.stream
+	a.Events = slices.Clone(a.Events)
+	return a
+}
+
+// Head waits for the headers of the answer, at most for the reply limit.
+func (x *Exchange) Head() Answer {
+	return x.awaitFor(x.s.target.Limits.Reply, func(a *Answer) bool { return a.Status != 0 })
+}
+
+// End waits for the end of the answer, at most for the reply limit.
+func (x *Exchange) End() Answer { return x.EndFor(x.s.target.Limits.Reply) }
+
+// EndFor waits for the end of the answer, at most for d.
+func (x *Exchange) EndFor(d time.Duration) Answer {
+	return x.awaitFor(d, func(*Answer) bool { return false })
+}
+
+// AwaitEvent waits for an event of the stream that matches, at most for the reply
+// limit.
+func (x *Exchange) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
+	return x.awaitEventFor(x.s.target.Limits.Reply, match)
+}
+
+func (x *Exchange) awaitEventFor(d time.Duration, match func(StreamEvent) bool) (e StreamEvent, came bool) {
+	x.awaitFor(d, func(a *Answer) bool {
+		i := slices.IndexFunc(a.Events, match)
+		if came = i >= 0; came {
+			e = a.Events[i]
+		}
+		return came
+	})
+	return e, came
+}
+
+func (x *Exchange) awaitFor(d time.Duration, enough func(*Answer) bool) Answer {
+	x.s.until(d, func() bool { return x.answer.Ended || enough(&x.answer) })
+	return x.Answer()
+}
+
+// Reply waits for the JSON-RPC answer to the request in the body, at most for the
+// reply limit. It comes with this exchange, or over a stream that resumes it.
+func (x *Exchange) Reply() Reply {
+	return x.s.Await(Pending{ID: x.asked, Method: methodOf(x.Body)})
+}
+
+// Abort drops the connection.
+func (x *Exchange) Abort() {
+	x.s.mu.Lock()
+	stop := x.stop
+	x.s.mu.Unlock()
+	stop()
+}
+
+// answers reports whether this exchange is the answer to the request of that id, or
+// the proof that none will come, even if it carries no message.
+func (x *Exchange) answers(id json.RawMessage) bool {
+	return SameID(x.asked, id) && !(x.elsewhere && x.answer.OK())
+}
+
+// Refuses reports whether the status is one of an error, for a message that was to
+// be answered by this exchange.
+func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }
+
+// failed reports whether the status is one of an error.
+func (x *Exchange) failed() bool { return x.answer.Status >= 400 }
+
+// RequestLine is the request without its body: method and path, and of a request
+// that was made by hand the headers in which it is not like the others.
+func (x *Exchange) RequestLine() string {
+	path := x.URL
+	if u, err := url.Parse(x.URL); err == nil {
+		path = u.RequestURI()
+	}
+	line := x.Method + " " + path
+	for _, name := range sortedNames(x.unusual) {
+		if len(x.unusual[name]) == 0 {
+			line += "; without " + name
+		}
+		for _, value := range x.unusual[name] {
+			line += "; " + name + ": " + value
+		}
+	}
+	if x.Host != "" {
+		line += "; Host: " + x.Host
+	}
+	return line
+}
+
+// telling are the headers of answers that StatusLine shows.
+var telling = []string{"Content-Type", "Mcp-Session-Id", "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin"}
+
+// StatusLine is the answer without its body: the status, and the headers that tell
+// most.
+func (x *Exchange) StatusLine() string {
+	a := x.Answer()
+	if a.Status == 0 {
+		return a.String()
+	}
+	line := strings.TrimSpace(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))
+	for _, name := range telling {
+		for _, value := range a.Header[name] {
+			line += "; " + strings.ToLower(name) + ": " + value
+		}
+	}
+	return line
+}
+
+func sortedNames(h http.Header) (names []string) {
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, cmp.Compare)
+	return names
+}
+
+// overlay lays headers over others, with the names as they are: a nil value leaves
+// a header out.
+func overlay(base, over http.Header) http.Header {
+	out := base.Clone()
+	if out == nil {
+		out = http.Header{}
+	}
+	for name, values := range over {
+		delete(out, http.CanonicalHeaderKey(name))
+		if values != nil {
+			out[name] = slices.Clone(values)
+		}
+	}
+	return out
+}
+
+// askedBy is the id of the one request in a body; nil when there is none.
+func askedBy(body []byte) json.RawMessage {
+	f := &Frame{Raw: body}
+	f.parse()
+	if f.IsRequest() {
+		return f.ID
+	}
+	return nil
+}
+
+func methodOf(body []byte) string {
+	f := &Frame{Raw: body}
+	f.parse()
+	return f.Method
+}

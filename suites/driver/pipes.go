@@ -1,0 +1,253 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// pipes is the stdio transport: a process of its own for each session, and lines
+// on its standard streams.
+type pipes struct {
+	s    *Session
+	proc *process
+	out  chan [][]byte
+	done chan struct{} // closed once the server said its last word
+	quit sync.Once
+}
+
+// startProcess launches the target and says nothing to it.
+func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
+	proc, err := launch(ctx, t, o.MuteStderr)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(ctx, t)
+	s.stderr = &stderrKeeper{limit: t.Limits.Stderr}
+	p := &pipes{s: s, proc: proc, out: make(chan [][]byte, 256), done: make(chan struct{})}
+	s.link = p
+	errDone := make(chan struct{})
+	go p.drainStderr(errDone)
+	go p.write()
+	go p.read(errDone)
+	go p.outlive()
+	return s, nil
+}
+
+// outlive stops listening soon after the process has gone, though something that
+// it started may still hold its stdout.
+func (p *pipes) outlive() {
+	<-p.proc.exited
+	timer := time.NewTimer(500 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+		p.s.event("a process that the server started still holds its stdout")
+		p.proc.kill()
+		closeReader(p.proc.stdout)
+	}
+}
+
+func (p *pipes) drainStderr(done chan<- struct{}) {
+	defer close(done)
+	if p.proc.stderr != nil {
+		copyAll(p.s.stderr, p.proc.stderr)
+	}
+}
+
+// send queues a message, so that a server that does not read cannot block the
+// harness.
+func (p *pipes) send(f *Frame, pieces [][]byte) {
+	p.s.record(f)
+	select {
+	case p.out <- pieces:
+	default: // a server that reads nothing for 256 messages is not going to
+	}
+}
+
+// write carries out what send queues.
+func (p *pipes) write() {
+	defer p.proc.stdin.Close()
+	for {
+		select {
+		case pieces := <-p.out:
+			if pieces == nil || p.writePieces(pieces) != nil {
+				return
+			}
+		case <-p.proc.exited:
+			return
+		}
+	}
+}
+
+// pause is the time between the pieces of a message, for the server to read them
+// one by one.
+const pause = 20 * time.Millisecond
+
+func (p *pipes) writePieces(pieces [][]byte) error {
+	for i, piece := range pieces {
+		if i > 0 {
+			time.Sleep(pause)
+		}
+		if _, err := p.proc.stdin.Write(piece); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read splits stdout into lines until it ends, then finds out why it ended.
+func (p *pipes) read(errDone <-chan struct{}) {
+	defer close(p.done)
+	overlong := p.readLines()
+	p.finish(overlong, errDone)
+}
+
+func (p *pipes) readLines() (overlong bool) {
+	s := p.s
+	chunk := make([]byte, 64<<10)
+	var line []byte
+	endTurn := func() {}
+	defer func() { endTurn() }()
+	long := false
+	for {
+		n, err := p.proc.stdout.Read(chunk)
+		rest := chunk[:n]
+		for len(rest) > 0 {
+			head, tail, found := bytes.Cut(rest, []byte{'\n'})
+			if len(line)+len(head) > s.target.Limits.Message {
+				return true
+			}
+			if !long && len(line)+len(head) > longLine {
+				long, endTurn = true, s.target.Budget.beginLong(p.proc.exited)
+			}
+			line = append(line, head...)
+			rest = tail
+			if found {
+				s.receive(&Frame{Raw: line, Ended: true})
+				endTurn()
+				line, long, endTurn = nil, false, func() {}
+			}
+		}
+		if s.setPartial(len(line)); s.flooded() {
+			time.Sleep(throttle)
+		}
+		if err != nil {
+			if len(line) > 0 {
+				s.receive(&Frame{Raw: line})
+			}
+			return false
+		}
+	}
+}
+
+// finish records how the session ended.
+func (p *pipes) finish(overlong bool, errDone <-chan struct{}) {
+	var cause string
+	if overlong {
+		cause = fmt.Sprintf("the server wrote a line of more than %s", size(p.s.target.Limits.Message))
+		p.proc.kill()
+	} else {
+		grace := time.NewTimer(time.Second)
+		select {
+		case <-p.proc.exited:
+			cause = "the server " + p.proc.exit.String()
+			select { // its last words
+			case <-errDone:
+			case <-grace.C:
+			}
+		case <-grace.C:
+			cause = "the server closed its stdout but is still running"
+		}
+		grace.Stop()
+	}
+	p.s.over(cause)
+}
+
+// settle has nothing to wait for: a line is not acknowledged.
+func (p *pipes) settle(int) {}
+
+func (p *pipes) established() {}
+
+func (p *pipes) closeInput() {
+	p.quit.Do(func() {
+		p.s.event("stdin closed")
+		p.s.ending()
+		select {
+		case p.out <- nil:
+		default:
+			p.proc.stdin.Close()
+		}
+	})
+}
+
+func (p *pipes) kill() { p.proc.kill() }
+
+// close closes stdin, then sends SIGTERM, then SIGKILL to the whole process group.
+func (p *pipes) close() {
+	const moment = 20 * time.Millisecond
+	p.closeInput()
+	if p.s.isAbandoned() {
+		p.proc.kill()
+	}
+	if _, gone := p.s.AwaitExit(moment); !gone {
+		p.proc.terminate()
+		p.s.AwaitExit(p.s.target.Limits.Stop)
+	}
+	p.proc.kill()
+	<-p.proc.exited
+	p.abandon()
+}
+
+// abandon waits for the end of the streams; what still holds them outlived its
+// process group, and they are closed under it.
+func (p *pipes) abandon() {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+		closeReader(p.proc.stdout)
+		<-p.done
+	}
+	closeReader(p.proc.stdout)
+	closeReader(p.proc.stderr)
+}
+
+// CloseInput closes the server's stdin, the way in which a client ends a session
+// over stdio.
+func (s *Session) CloseInput() { s.link.closeInput() }
+
+// Terminate sends SIGTERM to the server's process group; over stdio only.
+func (s *Session) Terminate() {
+	if p, ok := s.link.(*pipes); ok {
+		s.event("SIGTERM sent")
+		s.ending() // what comes now belongs to the shutdown
+		p.proc.terminate()
+	}
+}
+
+// AwaitExit waits for the end of the session's process, at most for d; over stdio
+// only.
+func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
+	p, ok := s.link.(*pipes)
+	if !ok {
+		return Exit{}, false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.proc.exited:
+		select { // what it wrote before it went
+		case <-p.done:
+		case <-timer.C:
+		}
+		return p.proc.exit, true
+	case <-timer.C:
+	case <-s.ctx.Done():
+	}
+	return Exit{}, false
+}

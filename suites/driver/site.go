@@ -1,0 +1,386 @@
+package driver
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Site is a server at a URL and, when a command was given for it, the process that
+// serves it. All sessions of a run share it.
+type Site struct {
+	o      SiteOptions
+	header http.Header
+	client *http.Client
+
+	starting sync.Mutex // held by who starts the server
+	starts   int
+	reached  bool
+
+	mu        sync.Mutex
+	url       *url.URL
+	transport string
+	host      *process      // nil: started by somebody else, or not yet
+	errs      *stderrKeeper // of the host
+}
+
+// SiteOptions say how a server over HTTP is reached.
+type SiteOptions struct {
+	URL      string
+	Header   http.Header // of every request
+	Insecure bool        // the server's certificate is not verified
+	Roots    []byte      // certificates in PEM that are trusted beside those of the system
+	Command  []string    // serves the URL; nil: somebody else does
+	Env      []string
+	Dir      string
+
+	// Dial opens the connections in place of the network. Tests use it for servers
+	// inside this process.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// NewSite makes a site. It connects to nothing; an error says what is wrong with the
+// options.
+func NewSite(o SiteOptions) (*Site, error) {
+	u, err := url.Parse(o.URL)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf("%q is no http or https URL", o.URL)
+	case u.Fragment != "":
+		return nil, fmt.Errorf("%q has a fragment", o.URL)
+	}
+	roots, err := trusted(o.Roots)
+	if err != nil {
+		return nil, err
+	}
+	return &Site{o: o, url: u, transport: "http", header: overlay(nil, o.Header), client: newClient(o, roots)}, nil
+}
+
+func trusted(pem []byte) (*x509.CertPool, error) {
+	if pem == nil {
+		return nil, nil
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, errors.New("it holds no certificate in PEM")
+	}
+	return roots, nil
+}
+
+// newClient is an HTTP/1.1 client that does nothing by itself: no redirects, no
+// decompression, no cookies. Proxies of the environment are used, but never for
+// loopback.
+func newClient(o SiteOptions, roots *x509.CertPool) *http.Client {
+	t := &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
+		TLSClientConfig:        &tls.Config{InsecureSkipVerify: o.Insecure, RootCAs: roots},
+		TLSHandshakeTimeout:    5 * time.Second,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        time.Second, // shorter than any server's, so that none closes under a request
+		MaxResponseHeaderBytes: 1 << 20,
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+	if o.Dial != nil {
+		t.Proxy, t.DialContext = nil, o.Dial
+	}
+	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// URL is where the server is reached.
+func (site *Site) URL() string {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	return site.url.String()
+}
+
+// Transport is "http" (Streamable HTTP) or "sse" (HTTP+SSE).
+func (site *Site) Transport() string {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	return site.transport
+}
+
+// SetTransport says which of the transports the URL speaks.
+func (site *Site) SetTransport(name string) {
+	site.mu.Lock()
+	site.transport = name
+	site.mu.Unlock()
+}
+
+// Follow takes the target of a redirect for the URL. It fails when that is another
+// origin: the operator's headers must not go there.
+func (site *Site) Follow(location string) error {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	u, err := site.url.Parse(location)
+	switch {
+	case err != nil || location == "":
+		return fmt.Errorf("%s redirects to %q, which is no URL", site.url.Redacted(), location)
+	case u.Scheme != site.url.Scheme || u.Host != site.url.Host:
+		return fmt.Errorf("%s redirects to %s, another origin; give that URL if you trust it", site.url.Redacted(), u.Redacted())
+	}
+	site.url = u
+	return nil
+}
+
+// Started reports whether the server's process was started by this run.
+func (site *Site) Started() bool { return len(site.o.Command) > 0 }
+
+// Loopback reports whether the server is reached over a loopback address.
+func (site *Site) Loopback() bool { return isLoopback(site.parsed().Hostname()) }
+
+func isLoopback(host string) bool {
+	if ip := net.ParseIP(host); ip != nil {
+		return ip.IsLoopback()
+	}
+	return host == "localhost"
+}
+
+// address is the host and port of the URL.
+func (site *Site) address() string {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	port := site.url.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[site.url.Scheme]
+	}
+	return net.JoinHostPort(site.url.Hostname(), port)
+}
+
+func (site *Site) stderr() *stderrKeeper {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	return site.errs
+}
+
+// process is the server's process; nil when there is none of ours.
+func (site *Site) process() *process {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	return site.host
+}
+
+// open opens a session. It starts the server first if it is ours to start, and
+// starts it again if it has died.
+func (site *Site) open(ctx context.Context, t Target) (*Session, error) {
+	if err := site.ready(ctx, t.Limits); err != nil {
+		return nil, err
+	}
+	w := newWeb(ctx, site, t)
+	if host := site.process(); host != nil {
+		go w.watch(host)
+	}
+	if w.old {
+		if err := w.openStream(); err != nil {
+			w.close()
+			return nil, err
+		}
+	}
+	return w.s, nil
+}
+
+// Unreachable says that nobody could be reached at the URL.
+type Unreachable struct {
+	URL    string
+	Err    error
+	Waited time.Duration
+}
+
+func (e *Unreachable) Error() string {
+	text := fmt.Sprintf("nothing answers at %s: %v", e.URL, plainError(e.Err))
+	if e.Waited >= time.Second {
+		text += fmt.Sprintf(" (tried for %v)", e.Waited.Round(time.Second))
+	}
+	return text
+}
+
+func (e *Unreachable) Unwrap() error { return e.Err }
+
+// mostStarts is how often a server that dies is started.
+const mostStarts = 20
+
+// ready starts the server if it has to, and waits until its port takes connections.
+// One caller does it for all.
+func (site *Site) ready(ctx context.Context, l Limits) error {
+	site.starting.Lock()
+	defer site.starting.Unlock()
+	host := site.process()
+	if host != nil && !host.gone() || host == nil && site.reached {
+		return nil
+	}
+	if site.Started() {
+		if err := site.start(ctx, l); err != nil {
+			return err
+		}
+	}
+	if err := site.connect(ctx, l.Start); err != nil {
+		return err
+	}
+	site.reached = true
+	return nil
+}
+
+func (site *Site) start(ctx context.Context, l Limits) error {
+	if site.starts == 0 && site.dial(ctx) == nil {
+		return fmt.Errorf("something else listens on %s already; stop it, or let mcpcheck choose a port with {port}", site.address())
+	}
+	if site.starts++; site.starts > mostStarts {
+		return fmt.Errorf("the server has died %d times", mostStarts)
+	}
+	host, err := launch(ctx, Target{Command: site.o.Command, Env: site.o.Env, Dir: site.o.Dir}, false)
+	if err != nil {
+		return err
+	}
+	errs := &stderrKeeper{limit: l.Stderr}
+	go copyAll(errs, host.stderr)
+	go io.Copy(errs, host.stdout) // which says nothing of the protocol here
+	site.mu.Lock()
+	site.host, site.errs = host, errs
+	site.mu.Unlock()
+	return nil
+}
+
+// connect tries to reach the server until it takes a connection.
+func (site *Site) connect(ctx context.Context, patience time.Duration) error {
+	const interval = 25 * time.Millisecond
+	begin := time.Now()
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		err := site.dial(ctx)
+		if err == nil {
+			return nil
+		}
+		if host := site.process(); host != nil && host.gone() {
+			return &Death{Cause: "the server " + host.exit.String() + " before it listened on " + site.address(), Stderr: site.lastWords()}
+		}
+		if waited := time.Since(begin); waited >= patience || !mayPass(err) {
+			return &Unreachable{URL: site.redacted(), Err: err, Waited: waited}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// lastWords are the last lines that the host wrote, once it had time to.
+func (site *Site) lastWords() []string {
+	time.Sleep(50 * time.Millisecond)
+	return site.stderr().lines()
+}
+
+// mayPass reports whether an error of a connection may be gone in a moment: a server
+// that is starting refuses connections.
+func mayPass(err error) bool {
+	var dns *net.DNSError
+	return !errors.As(err, &dns) || dns.Temporary()
+}
+
+// dial tries whether the port takes a connection. Behind a proxy that is the proxy's
+// business.
+func (site *Site) dial(ctx context.Context) error {
+	transport := site.client.Transport.(*http.Transport)
+	if transport.Proxy != nil {
+		if proxy, _ := transport.Proxy(&http.Request{URL: site.parsed()}); proxy != nil {
+			return nil
+		}
+	}
+	conn, err := transport.DialContext(ctx, "tcp", site.address())
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
+func (site *Site) parsed() *url.URL {
+	site.mu.Lock()
+	defer site.mu.Unlock()
+	return site.url
+}
+
+func (site *Site) redacted() string { return site.parsed().Redacted() }
+
+// mourn waits for a moment whether the host has died, after a connection to it
+// broke, so that the cause is known to whoever asks.
+func (site *Site) mourn() {
+	const moment = 200 * time.Millisecond
+	host := site.process()
+	if host == nil {
+		return
+	}
+	timer := time.NewTimer(moment)
+	defer timer.Stop()
+	select {
+	case <-host.exited:
+	case <-timer.C:
+	}
+}
+
+// Close ends the server's process, if it is ours, and every idle connection.
+func (site *Site) Close(l Limits) {
+	site.client.CloseIdleConnections()
+	host := site.process()
+	if host == nil {
+		return
+	}
+	host.terminate()
+	timer := time.NewTimer(l.withDefaults().Stop)
+	defer timer.Stop()
+	select {
+	case <-host.exited:
+	case <-timer.C:
+	}
+	host.kill()
+	<-host.exited
+	closeReader(host.stdout)
+	closeReader(host.stderr)
+	host.stdin.Close()
+}
+
+// plainError is an error of a connection in words of its own.
+func plainError(err error) error {
+	var outer *url.Error
+	if errors.As(err, &outer) {
+		err = outer.Err
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return broken{"the server closed the connection without an answer", err}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return broken{"the connection was closed before the end", err}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return broken{"connection refused", err}
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return broken{"the server reset the connection", err}
+	case errors.Is(err, context.Canceled):
+		return broken{"mcpcheck dropped the connection", err}
+	}
+	return err
+}
+
+// broken is an error of a connection, in words of its own.
+type broken struct {
+	text  string
+	cause error
+}
+
+func (b broken) Error() string { return b.text }
+func (b broken) Unwrap() error { return b.cause }
