@@ -17,8 +17,9 @@ import (
 //     revision came about.
 //  2. Each area is one line, written when its last result is known.
 //  3. Details only of what is not a pass, when the run is over, what matters
-//     most last: inconclusive, fails that do not gate, faults of mcpcheck,
-//     fails that gate, what kept the run from its end.
+//     most last: inconclusive, known fails, fails that do not gate, faults of
+//     mcpcheck, fails that gate, stale entries of the baseline, what kept the
+//     run from its end. Of known fails only why they are accepted.
 //  4. A fail shows id, level, whether it gates and why; what was wanted and
 //     what came; the wire; the sentence; the fix; the command that repeats it.
 //     The same fail in several revisions is shown once and names them.
@@ -28,7 +29,8 @@ import (
 //     per result as it is known, with its wire and the reasons of skips, and
 //     nothing is shortened.
 //  8. Colour only emphasises: without it nothing is lost. Text from a server is
-//     escaped, so that it cannot command the terminal.
+//     escaped, so that it cannot command the terminal, nor a GitHub workflow in
+//     whose log it is shown.
 
 // Verbosity is how much the console says.
 type Verbosity int
@@ -184,7 +186,7 @@ func (c *Console) Done(r harness.Report) error {
 		}
 	}
 	if c.o.Verbosity == Quiet {
-		c.write(c.short(r.Results))
+		c.write(c.short(r))
 	} else {
 		for _, block := range c.details(r) {
 			c.write("\n" + block)
@@ -209,7 +211,7 @@ func (c *Console) put(text string) {
 	if text == "" || c.err != nil {
 		return
 	}
-	_, c.err = io.WriteString(c.o.Out, text)
+	_, c.err = io.WriteString(c.o.Out, inert(text))
 }
 
 // table writes a line of the table of areas.
@@ -277,9 +279,20 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	if open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...); len(open) > 0 {
 		blocks = append(blocks, c.inconclusive(open))
 	}
-	findings := slices.Concat(verdict(harness.Fail, false), verdict(harness.Error, false), verdict(harness.Fail, true))
+	known := only(r.Results, isKnown)
+	if len(known) > 0 {
+		blocks = append(blocks, c.known(r.Baseline, known))
+	}
+	if c.o.Verbosity != Verbose {
+		known = nil // the block says enough
+	}
+	news := only(verdict(harness.Fail, false), func(x harness.Result) bool { return !isKnown(x) })
+	findings := slices.Concat(known, news, verdict(harness.Error, false), verdict(harness.Fail, true))
 	for _, g := range grouped(findings, sameFinding) {
 		blocks = append(blocks, c.finding(g))
+	}
+	if len(stale(r)) > 0 {
+		blocks = append(blocks, c.stale(r))
 	}
 	if strings.Contains(r.Problem, "\n") {
 		blocks = append(blocks, c.problem(r.Problem))
@@ -307,6 +320,35 @@ func (c *Console) inconclusive(results []harness.Result) string {
 	return b.String()
 }
 
+// known lists the fails that the baseline lists, and why they are accepted.
+func (c *Console) known(baseline *harness.Baseline, results []harness.Result) string {
+	var b lines
+	head := count(results).known()
+	if baseline != nil {
+		head += ", listed in " + baseline.File
+	}
+	b.add(c.paint.warn.Sprint("~ ") + c.paint.bold.Sprint(head))
+	for _, g := range grouped(results, func(x harness.Result) string { return fmt.Sprint(x.ID, "\x00", *x.Known) }) {
+		id := g[0].ID
+		if c.several() {
+			id += " (" + c.revisionText(g) + ")"
+		}
+		b.hang("    ", 8, wrap(id+"  "+knownText(*g[0].Known), c.prose()-8))
+	}
+	return b.String()
+}
+
+// stale lists the entries of the baseline that do not hold any more.
+func (c *Console) stale(r harness.Report) string {
+	var b lines
+	b.add(c.paint.fail.Sprint("✗ ") + c.paint.bold.Sprint(staleText(r)+" in the baseline"))
+	for _, s := range stale(r) {
+		b.add("    " + staleAt(r, s) + "  " + s.Entry + ": " + s.Why)
+	}
+	c.label(&b, "fix", staleRemedy)
+	return b.String()
+}
+
 // finding is the block of a fail, or of a fault of mcpcheck.
 func (c *Console) finding(g group) string {
 	r := g.newest()
@@ -327,7 +369,7 @@ func (c *Console) finding(g group) string {
 // heading names a finding and says whether it gates.
 func (c *Console) heading(g group, r harness.Result) string {
 	mark := c.paint.mark(count(g)) + " " + c.paint.bold.Sprint(r.ID) + "  "
-	parts := []string{levelText(r), gateText(r.GatedBy)}
+	parts := []string{levelText(r), resultGate(r)}
 	if r.Verdict == harness.Error {
 		parts = []string{"error in mcpcheck, not in the server; please report it: " + issues}
 	}
@@ -415,49 +457,33 @@ func (c *Console) aside(b *lines, indent, text string) {
 	}
 }
 
-// short is a line for each result that gates and each fault of mcpcheck.
-func (c *Console) short(results []harness.Result) string {
-	gating := only(results, func(r harness.Result) bool { return r.Gates || r.Verdict == harness.Error })
+// short is a line for each result that gates, each fault of mcpcheck, and each
+// stale entry of the baseline.
+func (c *Console) short(r harness.Report) string {
 	var b lines
-	for _, g := range grouped(gating, sameFinding) {
+	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
 		r := g.newest()
-		why := string(r.GatedBy)
-		if r.Verdict == harness.Error {
-			why = "error of mcpcheck"
-		}
+		why := shortGate(r)
 		if c.several() {
 			why += ", " + c.revisionText(g)
 		}
 		line := fmt.Sprintf("%s %s (%s): ", c.paint.mark(count(g)), r.ID, why)
 		b.add(line + shorten(headline(r.Message), max(40, c.o.Width-utf8.RuneCountInString(line))))
 	}
+	for _, s := range stale(r) {
+		b.add(fmt.Sprintf("%s %s: %s (stale): %s", c.paint.fail.Sprint("✗"), staleAt(r, s), s.Entry, s.Why))
+	}
 	return b.String()
 }
 
 // verdict is the last line.
 func (c *Console) verdict(r harness.Report) string {
-	t := count(r.Results)
-	passed := fmt.Sprintf("%d passed", t.Pass)
-	var head string
-	var parts []string
-	switch r.ExitCode {
-	case harness.ExitConforms:
-		head, parts = c.paint.pass.Sprint("PASS"), []string{passed, t.failures()}
-	case harness.ExitFails:
-		head, parts = c.paint.fail.Sprint("FAIL"), []string{t.failures(), passed}
-	case harness.ExitUntestable:
-		head, parts = c.paint.fail.Sprint("NOT TESTED"), []string{headline(r.Problem)}
-		if len(r.Results) > 0 {
-			parts = append(parts, t.failures(), passed)
-		}
-	case harness.ExitInterrupted:
-		head, parts = c.paint.fail.Sprint("INTERRUPTED"), []string{t.failures(), passed}
-	default:
-		head, parts = c.paint.fail.Sprint("ERROR"), []string{headline(r.Problem), t.failures(), passed}
+	word, parts := verdict(r)
+	ink := c.paint.fail
+	if r.ExitCode == harness.ExitConforms {
+		ink = c.paint.pass
 	}
-	parts = append(parts, t.others()...)
-	parts = append(parts, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile), duration(r.Seconds))
-	return head + "  " + dotted(parts...)
+	return ink.Sprint(word) + "  " + dotted(parts...)
 }
 
 // limit is n, or in verbose mode no limit.

@@ -91,32 +91,20 @@ func TestConsoleGolden(t *testing.T) {
 		{"strict.txt", ConsoleOptions{}, strict()},
 		{"revisions.txt", ConsoleOptions{}, twice()},
 		{"revisions-quiet.txt", ConsoleOptions{Verbosity: Quiet}, twice()},
+		{"baseline.txt", ConsoleOptions{}, baselined()},
+		{"baseline-quiet.txt", ConsoleOptions{Verbosity: Quiet}, baselined()},
+		{"baseline-verbose.txt", ConsoleOptions{Verbosity: Verbose}, baselined()},
+		{"accepted.txt", ConsoleOptions{}, accepted()},
+		{"http.txt", ConsoleOptions{}, overHTTP()},
 	} {
 		t.Run(c.file, func(t *testing.T) { golden(t, c.file, []byte(play(t, c.options, c.report))) })
 	}
 }
 
-// What a server sends never commands the terminal, wherever it sends it.
+// What a server sends never commands the terminal, nor the workflow whose log it
+// is, wherever it sends it.
 func TestConsoleEscapesServerText(t *testing.T) {
-	const evil = "a\x1b]0;pwned\x07\x1b[31m\x9b2J\u009b2J\r\b\x00\x7f\u202e\xff"
-	result := func(v harness.Verdict) harness.Result {
-		return harness.Result{
-			ID: "tools/" + evil, Title: evil, Revision: evil, Level: harness.Must, Verdict: v, Gates: v == harness.Fail,
-			Message: evil + "\ngot " + evil, Subjects: []string{evil, "b"}, Spec: evil, Fix: evil,
-			Wire: []harness.Line{{Session: evil, Arrow: evil, Text: evil}, {Arrow: "←", Text: evil + "\n" + evil}},
-		}
-	}
-	r := harness.Report{
-		Tool:      harness.Tool{Name: "mcpcheck", Version: evil},
-		Target:    harness.TargetInfo{Transport: "http", URL: evil, Command: []string{evil}},
-		Server:    harness.ServerInfo{Name: evil, Version: evil},
-		Revisions: []harness.RevisionInfo{{Requested: evil, Revision: evil}, {Requested: "x", Revision: "x"}},
-		Problem:   evil + "\n" + evil,
-		ExitCode:  harness.ExitUntestable,
-	}
-	for _, v := range harness.Verdicts {
-		r.Results = append(r.Results, result(v))
-	}
+	r := malicious()
 	ours := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for _, verbosity := range []Verbosity{Quiet, Normal, Verbose} {
 		for _, color := range []bool{false, true} {
@@ -133,6 +121,7 @@ func TestConsoleEscapesServerText(t *testing.T) {
 						t.Fatalf("%q reached the terminal: %q", c, out[max(0, i-40):min(len(out), i+40)])
 					}
 				}
+				noCommands(t, out)
 			})
 		}
 	}

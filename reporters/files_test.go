@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -23,9 +24,9 @@ import (
 // samples are the reports that every format is tried on.
 func samples() map[string]harness.Report {
 	return map[string]harness.Report{
-		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(), "revisions": twice(), "empty": {
-			SchemaVersion: 1, Profile: harness.Spec,
-		},
+		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(), "revisions": twice(),
+		"baseline": baselined(), "accepted": accepted(), "http": overHTTP(),
+		"empty": {SchemaVersion: 1, Profile: harness.Spec},
 	}
 }
 
@@ -38,29 +39,77 @@ func render(t *testing.T, format func(io.Writer, harness.Report) error, r harnes
 	return out.Bytes()
 }
 
-func TestFormatsGolden(t *testing.T) {
+// every is each format with those of the same name, and annotations.
+func every() (all []Format) {
 	for _, format := range Formats {
-		for _, name := range []string{"report", "problem", "revisions"} {
-			t.Run(name+format.Ext, func(t *testing.T) {
-				golden(t, name+format.Ext, render(t, format.Write, samples()[name]))
-			})
+		all = append(all, format.all()...)
+	}
+	return append(all, Format{Name: "annotations", Ext: ".annotations", Write: annotate})
+}
+
+func annotate(w io.Writer, r harness.Report) error { return Annotations(w, r, Place{}) }
+
+func TestFormatsGolden(t *testing.T) {
+	all := samples()
+	for _, format := range every() {
+		for _, name := range []string{"report", "problem", "revisions", "baseline", "accepted", "http"} {
+			file := name + format.Ext
+			if format.Name == "badge" {
+				file = name + "-badge" + format.Ext
+			}
+			t.Run(file, func(t *testing.T) { golden(t, file, render(t, format.Write, all[name])) })
+		}
+	}
+}
+
+// A report is the same however often it is written, in UTF-8, without invisible
+// characters, without commands to a workflow but those of the annotations.
+func TestFormatsAreSafe(t *testing.T) {
+	for _, format := range every() {
+		t.Run(format.Name+format.Ext, func(t *testing.T) {
+			for name, r := range map[string]harness.Report{"evil": malicious(), "crowd": crowd(), "report": everything()} {
+				out := string(render(t, format.Write, r))
+				if out != string(render(t, format.Write, r)) {
+					t.Errorf("%s: differs when it is written again", name)
+				}
+				if !utf8.ValidString(out) {
+					t.Errorf("%s: is not UTF-8", name)
+				}
+				if i := strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }); i >= 0 {
+					t.Errorf("%s: holds %q", name, out[max(0, i-20):min(len(out), i+20)])
+				}
+				if format.Name != "annotations" {
+					noCommands(t, out)
+				}
+			}
+		})
+	}
+}
+
+// noCommands reports where GitHub's runner would find a workflow command.
+func noCommands(t *testing.T, log string) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
+			t.Errorf("a command to the workflow: %q", line)
 		}
 	}
 }
 
 // Reports are not changed by being written: several formats share one.
 func TestFormatsLeaveTheReportAlone(t *testing.T) {
-	for _, format := range Formats {
-		r := everything()
-		render(t, format.Write, r)
-		if diff := cmp.Diff(everything(), r); diff != "" {
-			t.Errorf("%s changed the report:\n%s", format.Name, diff)
+	for name, r := range samples() {
+		for _, format := range every() {
+			render(t, format.Write, r)
+		}
+		if diff := cmp.Diff(samples()[name], r); diff != "" {
+			t.Errorf("a format changed the report %s:\n%s", name, diff)
 		}
 	}
 }
 
 func TestFormatsReportWriteErrors(t *testing.T) {
-	for _, format := range Formats {
+	for _, format := range every() {
 		if err := format.Write(broken{}, everything()); err == nil {
 			t.Errorf("%s: want the error of the writer, got none", format.Name)
 		}
@@ -156,6 +205,14 @@ func TestSchemaRejects(t *testing.T) {
 		"a reason without a gate": func(_, x map[string]any) { x["gatedBy"] = "MUST" },
 		"a skip without a reason": func(_, x map[string]any) { x["verdict"] = "skip" },
 		"an id without an area":   func(_, x map[string]any) { x["id"] = "id-echoed" },
+		"a reason without a line": func(_, x map[string]any) { x["known"] = map[string]any{"reason": "because"} },
+		"a known one that gates": func(_, x map[string]any) {
+			x["gates"], x["gatedBy"], x["known"] = true, "MUST", map[string]any{"reason": "because", "line": 1}
+		},
+		"a baseline without a file": func(r, _ map[string]any) { r["baseline"] = map[string]any{} },
+		"a stale entry without a reason": func(r, _ map[string]any) {
+			r["baseline"] = map[string]any{"file": "f", "stale": []any{map[string]any{"entry": "a/b", "line": 1}}}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var doc map[string]any
@@ -193,8 +250,9 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// grammar is what Jenkins' junit-10.xsd and Ant's schema both allow: by element
-// the children in their order, and the attributes, required ones with "!".
+// grammar is what the schema that Jenkins publishes (jenkinsci/xunit-plugin,
+// junit-10.xsd) and that of Ant both allow: by element the children in their order,
+// and the attributes, required ones with "!".
 var grammar = map[string]struct{ children, attributes string }{
 	"testsuites": {"testsuite*", "name tests failures errors time"},
 	"testsuite":  {"properties? testcase*", "name! tests! failures! errors! skipped time timestamp"},
@@ -205,6 +263,17 @@ var grammar = map[string]struct{ children, attributes string }{
 	"error":      {"", "type message"},
 	"failure":    {"", "type message"},
 	"system-out": {"", ""},
+}
+
+// forms are what attributes look like. The schema lets times have a comma for every
+// thousand (SUREFIRE_TIME) and leaves numbers open, which readers do not.
+var forms = map[string]*regexp.Regexp{
+	"time":      regexp.MustCompile(`^[0-9]+\.[0-9]+$`),
+	"timestamp": regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$`),
+	"tests":     regexp.MustCompile(`^[0-9]+$`),
+	"failures":  regexp.MustCompile(`^[0-9]+$`),
+	"errors":    regexp.MustCompile(`^[0-9]+$`),
+	"skipped":   regexp.MustCompile(`^[0-9]+$`),
 }
 
 // element is any XML.
@@ -245,8 +314,8 @@ func (e element) check(t *testing.T) {
 		if !slices.Contains(allowed, a.Name.Local) {
 			t.Errorf("%s has the attribute %s", e.XMLName.Local, a.Name.Local)
 		}
-		if a.Name.Local == "time" && !regexp.MustCompile(`^[0-9]+\.[0-9]+$`).MatchString(a.Value) {
-			t.Errorf("%s has the time %q", e.XMLName.Local, a.Value)
+		if form, ok := forms[a.Name.Local]; ok && !form.MatchString(a.Value) {
+			t.Errorf("%s has the %s %q", e.XMLName.Local, a.Name.Local, a.Value)
 		}
 	}
 	for _, name := range strings.Fields(rule.attributes) {
@@ -266,7 +335,9 @@ func parseJUnit(t *testing.T, r harness.Report) (root element, text []byte) {
 }
 
 func TestJUnitKeepsToTheSchema(t *testing.T) {
-	for name, r := range samples() {
+	all := samples()
+	all["evil"] = malicious()
+	for name, r := range all {
 		t.Run(name, func(t *testing.T) {
 			root, text := parseJUnit(t, r)
 			root.check(t)
@@ -289,6 +360,25 @@ func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
 				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
 			}
 		})
+	}
+}
+
+// Known fails do not make a dashboard red, and say why.
+func TestJUnitOfABaseline(t *testing.T) {
+	root, text := parseJUnit(t, accepted())
+	if root.attr("failures") != "0" {
+		t.Error("known fails are failures")
+	}
+	for _, want := range []string{
+		`<skipped message="known: waits for the SDK: issue @someone/sdk#12 · until 2026-12-31">`,
+		`<skipped message="known: depends on the load of the machine · flaky">`,
+	} {
+		if !bytes.Contains(text, []byte(want)) {
+			t.Errorf("want %s", want)
+		}
+	}
+	if root, _ = parseJUnit(t, baselined()); root.attr("failures") != "3" {
+		t.Errorf("want 3 failures, one for each stale entry, got %s", root.attr("failures"))
 	}
 }
 

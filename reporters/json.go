@@ -1,8 +1,13 @@
 package reporters
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -28,8 +33,36 @@ func JSON(w io.Writer, r harness.Report) error {
 		})
 		return x
 	})
-	enc := json.NewEncoder(w)
+	return writeJSON(w, r)
+}
+
+// writeJSON writes a value as indented JSON in which GitHub's runner finds no
+// command: no line of it begins with "::", and "##[" stands escaped. So do
+// characters that are not visible, for whoever looks at it in a terminal.
+func writeJSON(w io.Writer, v any) error {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(r)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, strings.ReplaceAll(visible(text.String()), "##[", `##\u005b`))
+	return err
+}
+
+// visible escapes, in JSON, the invisible characters that its encoder
+// leaves as they are.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || unicode.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.String()
 }

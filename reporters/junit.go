@@ -28,7 +28,9 @@ import (
 // test mcpcheck/run in a suite of its own, there only if something did.
 //
 // Only what gates is a failure. Other fails, which would turn a dashboard red
-// although the exit code is 0, are skipped with a warning as the message.
+// although the exit code is 0, are skipped: with a warning as the message, or
+// with the reason why the baseline lists them. Its stale entries are failures of
+// the suite baseline.
 func JUnit(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
 	doc := junitSuites{Name: "mcpcheck", Time: junitTime(r.Seconds)}
@@ -39,22 +41,21 @@ func JUnit(w io.Writer, r harness.Report) error {
 	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.Revision + "\x00" + x.Area() }) {
 		doc.add(junitArea(r, g, several))
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
+	if len(stale(r)) > 0 {
+		doc.add(junitBaseline(r))
+	}
+	text, err := xml.MarshalIndent(doc, "", "  ")
+	if err != nil {
 		return err
 	}
-	enc := xml.NewEncoder(w)
-	enc.Indent("", "  ")
-	if err := enc.Encode(doc); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, "\n")
+	_, err = io.WriteString(w, xml.Header+inert(string(text))+"\n")
 	return err
 }
 
-// Limits of the wire in a test case, which dashboards keep for years.
+// Limits of the wire in files of which dashboards keep many for years.
 const (
-	junitWireLines = 40
-	junitWireWidth = 1000 // characters
+	fileWireLines = 40
+	fileWireWidth = 1000 // characters
 )
 
 type junitSuites struct {
@@ -137,6 +138,26 @@ func junitProblem(r harness.Report) junitSuite {
 	return s
 }
 
+// junitBaseline is the suite of the entries of the baseline that are stale.
+func junitBaseline(r harness.Report) junitSuite {
+	s := newJunitSuite(r, "baseline", "")
+	s.Time = junitTime(0)
+	for _, entry := range stale(r) {
+		name := entry.Entry
+		if slices.ContainsFunc(s.Cases, func(c junitCase) bool { return c.Name == name }) {
+			name = fmt.Sprintf("%s (line %d)", name, entry.Line)
+		}
+		message := fmt.Sprintf("%s: %s: %s", staleAt(r, entry), entry.Entry, entry.Why)
+		s.Cases = append(s.Cases, junitCase{
+			Class:   "mcpcheck.baseline",
+			Name:    name,
+			Time:    s.Time,
+			Failure: &junitOutcome{Type: "stale", Message: message, Text: "\n" + message + "\nfix:  " + staleRemedy + "\n"},
+		})
+	}
+	return s
+}
+
 // junitArea is the suite of one area in one revision.
 func junitArea(r harness.Report, results group, several bool) junitSuite {
 	area, revision := results[0].Area(), results[0].Revision
@@ -186,6 +207,8 @@ func newJunitCase(class string, r harness.Result) junitCase {
 		c.Error = &junitOutcome{Type: "mcpcheck", Message: message, Text: r.Message}
 	case r.Gates:
 		c.Failure = &junitOutcome{Type: string(r.GatedBy), Message: message, Text: junitDetail(r)}
+	case isKnown(r):
+		c.Skipped = &junitOutcome{Message: "known: " + knownText(*r.Known), Text: junitDetail(r)}
 	case r.Verdict == harness.Fail:
 		c.Skipped = &junitOutcome{Message: fmt.Sprintf("warning (%s): %s", r.Level, message), Text: junitDetail(r)}
 	case r.Verdict == harness.Inconclusive:
@@ -194,7 +217,7 @@ func newJunitCase(class string, r harness.Result) junitCase {
 		c.Skipped = &junitOutcome{Message: message, Text: more(r.Message, message)}
 	}
 	if len(r.Wire) > 0 {
-		c.Out = &junitText{"\n" + strings.Join(wireLines(r.Wire, junitWireLines, junitWireWidth), "\n") + "\n"}
+		c.Out = &junitText{"\n" + strings.Join(wireLines(r.Wire, fileWireLines, fileWireWidth), "\n") + "\n"}
 	}
 	return c
 }
@@ -209,7 +232,7 @@ func more(text, headline string) string {
 
 // junitDetail is all there is to say about a fail but its wire.
 func junitDetail(r harness.Result) string {
-	lines := []string{"", r.Title, fmt.Sprintf("%s, %s", levelText(r), gateText(r.GatedBy)), "", r.Message, ""}
+	lines := []string{"", r.Title, fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
 	for _, l := range []struct{ label, text string }{
 		{"on:   ", strings.Join(subjects(r), ", ")},
 		{"spec: ", r.Spec},

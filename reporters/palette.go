@@ -42,8 +42,10 @@ func (p palette) mark(t tally) string {
 	switch {
 	case t.Error > 0 || t.Gating > 0:
 		return p.fail.Sprint("✗")
-	case t.Fail > 0:
+	case t.newFails() > 0:
 		return p.warn.Sprint("!")
+	case t.Fail > 0:
+		return p.warn.Sprint("~")
 	case t.Pass > 0:
 		return p.pass.Sprint("✓")
 	case t.Inconclusive > 0:
@@ -55,7 +57,7 @@ func (p palette) mark(t tally) string {
 // failures is the count of fails in the colour of the worst.
 func (p palette) failures(t tally) string {
 	switch {
-	case t.Fail == 0:
+	case t.newFails() == 0:
 		return ""
 	case t.gatingFails == 0:
 		return p.warn.Sprint(t.failures())

@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -63,9 +64,13 @@ func judged(r harness.Report) harness.Report {
 		}
 		x.Entry = entry
 		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated")
+		if x.Known != nil {
+			x.GatedBy = harness.NoGate
+		}
 		x.Gates = x.GatedBy != harness.NoGate
 	}
 	r.Counts = harness.Count(r.Results)
+	r.Counts.Stale = len(stale(r))
 	return r
 }
 
@@ -224,4 +229,103 @@ func twice() harness.Report {
 		}
 	}
 	return judged(r)
+}
+
+// baselined is a report with fails that the baseline lists, one of them flaky, and
+// with entries of it that are stale.
+func baselined() harness.Report {
+	r := conforming()
+	accepted, flaky := gatingMust(), checklistOnly()
+	accepted.Known = &harness.Known{Reason: "waits for the SDK:\nissue @someone/sdk#12", Expires: "2026-12-31", Line: 4}
+	flaky.Known = &harness.Known{Reason: "depends on the load of the machine", Flaky: true, Line: 9}
+	r.Results = append(r.Results, accepted, flaky)
+	r.Baseline = &harness.Baseline{File: "ci/mcpcheck-baseline.yaml", Stale: []harness.Stale{
+		{Entry: "tools/icons-*", Line: 14, Why: "matches no requirement"},
+		{Entry: "jsonrpc/id-echoed", Line: 17, Why: "the check passes now"},
+		{Entry: "jsonrpc/id-echoed", Line: 21, Why: "expired on 2026-08-31"},
+	}}
+	r.ExitCode = harness.ExitFails
+	return judged(r)
+}
+
+// accepted is a report of which all that would gate is in the baseline.
+func accepted() harness.Report {
+	r := baselined()
+	r.Baseline.Stale = nil
+	r.ExitCode = harness.ExitConforms
+	return judged(r)
+}
+
+// overHTTP is a report with what carried the messages.
+func overHTTP() harness.Report {
+	r := conforming()
+	r.Target = harness.TargetInfo{Transport: "http", URL: "http://127.0.0.1:3001/mcp"}
+	r.ExitCode = harness.ExitFails
+	r.Results = append(r.Results[:1:1], harness.Result{
+		ID: "http/origin-refused", Title: "refuses a foreign Origin", Level: harness.Must, Verdict: harness.Fail,
+		Message: "want status 403\ngot status 200", Spec: spec("basic/transports#security-warning"), Seconds: 0.002,
+		Fix: "Refuse requests whose Origin is not one that you expect with status 403.",
+		Wire: []harness.Line{
+			{Seconds: 0.01, Arrow: "→", HTTP: "POST /mcp; origin: https://evil.example", Text: `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
+			{Seconds: 0.011, Arrow: "←", HTTP: "200 OK; content-type: text/event-stream"},
+			{Seconds: 0.012, Arrow: "←", HTTP: "event; id: 7", Text: `{"jsonrpc":"2.0","id":1,"result":{}}`},
+		},
+	})
+	return judged(r)
+}
+
+// crowd is a report of more failures, with more evidence, than any page holds.
+func crowd() harness.Report {
+	r := conforming()
+	r.ExitCode = harness.ExitFails
+	r.Baseline = &harness.Baseline{File: "baseline.yaml"}
+	for i := range 240 {
+		x := gatingMust()
+		x.ID = fmt.Sprintf("tools/check-%d", i)
+		if i%3 == 1 {
+			x.Level = harness.Should
+		}
+		if i%3 == 2 {
+			x.Known = &harness.Known{Reason: strings.Repeat("日本語 ", 100), Line: i}
+		}
+		x.Message += strings.Repeat("\nand 日本語 more", 50)
+		for range 25 {
+			x.Wire = append(x.Wire, harness.Line{Arrow: "←", Text: strings.Repeat("日本語 `|<", 30)})
+		}
+		r.Results = append(r.Results, x)
+		r.Baseline.Stale = append(r.Baseline.Stale, harness.Stale{Entry: x.ID, Line: i, Why: "the check passes now"})
+	}
+	return judged(r)
+}
+
+// evil is a text that commands terminals, parsers, pages and workflows.
+const evil = "a\x1b]0;pwned\x07\x1b[31m\x9b2J\u009b2J\r\b\x00\x7f\u202e\xff\n::set-output name=a::b\n  ::stop-commands::c\n" +
+	"##[add-mask]d %0A::error::e ]]> --> <b>&amp; </details> <script> | \\| ` ``` ~~~ @someone #12 [x](http://evil.example) www.evil.example $x$\n" +
+	"````\n~~~~\n\n# heading\n"
+
+// malicious is a report with evil texts wherever they can be.
+func malicious() harness.Report {
+	result := func(v harness.Verdict, known *harness.Known) harness.Result {
+		return harness.Result{
+			ID: "tools/" + evil, Title: evil, Revision: evil, Level: harness.Must, Entry: harness.Must, Verdict: v,
+			Gates: v == harness.Fail && known == nil, GatedBy: harness.GateMust, Known: known,
+			Message: evil + "\nwant " + evil + "\ngot " + evil, Subjects: []string{evil, "b"}, Spec: evil, Fix: evil,
+			Wire: []harness.Line{{Session: evil, Arrow: evil, HTTP: evil, Text: evil}, {Arrow: "←", Text: evil + "\n" + evil}},
+		}
+	}
+	r := harness.Report{
+		Tool:      harness.Tool{Name: "mcpcheck", Version: evil},
+		Target:    harness.TargetInfo{Transport: "http", URL: evil, Command: []string{evil}},
+		Server:    harness.ServerInfo{Name: evil, Version: evil},
+		Revisions: []harness.RevisionInfo{{Requested: evil, Revision: evil}, {Requested: "x", Revision: "x"}},
+		Profile:   harness.Release,
+		Problem:   evil + "\n" + evil,
+		ExitCode:  harness.ExitUntestable,
+		Baseline:  &harness.Baseline{File: evil, Stale: []harness.Stale{{Entry: evil, Line: 1, Why: evil}}},
+	}
+	for _, v := range harness.Verdicts {
+		r.Results = append(r.Results, result(v, nil))
+	}
+	r.Results = append(r.Results, result(harness.Fail, &harness.Known{Reason: evil, Expires: evil, Line: 1}))
+	return r
 }

@@ -5,7 +5,7 @@
 // report before it gets here, and secrets are redacted before it gets here.
 //
 // To add a format, write one function from a report to a writer in a file of
-// its own and name it in Formats.
+// its own and name it in NewFormats.
 package reporters
 
 import (
@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -33,12 +34,67 @@ type Format struct {
 	Name  string // as in the flag: "junit"
 	Ext   string // of its files, with the dot: ".xml"
 	Write func(io.Writer, harness.Report) error
+
+	// Also are formats of the same name, for files with another extension. A format
+	// that has some takes no file with an extension that none of them has.
+	Also []Format
 }
 
-// Formats are all formats of files.
-var Formats = []Format{
-	{Name: "json", Ext: ".json", Write: JSON},
-	{Name: "junit", Ext: ".xml", Write: JUnit},
+// NewFormats returns all formats of files.
+func NewFormats(o SARIFOptions) []Format {
+	sarif := func(w io.Writer, r harness.Report) error { return SARIF(w, r, o) }
+	return []Format{
+		{Name: "json", Ext: ".json", Write: JSON},
+		{Name: "junit", Ext: ".xml", Write: JUnit},
+		{Name: "markdown", Ext: ".md", Write: Markdown},
+		{Name: "sarif", Ext: ".sarif", Write: sarif},
+		{Name: "badge", Ext: ".svg", Write: BadgeSVG, Also: []Format{{Name: "badge", Ext: ".json", Write: BadgeJSON}}},
+	}
+}
+
+// Formats are all formats of files, without a catalogue for SARIF to quote.
+var Formats = NewFormats(SARIFOptions{})
+
+// Dir returns reporters that write every format to the directory, which is made if
+// there is none: report.json, report.xml and so on, badge.svg and badge.json.
+func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, bare(err))
+	}
+	for _, format := range formats {
+		name := "report"
+		if len(format.Also) > 0 {
+			name = format.Name // report.json is another format's
+		}
+		for _, f := range format.all() {
+			r, err := ToFile(f, filepath.Join(dir, name+f.Ext), nil)
+			if err != nil {
+				return nil, err
+			}
+			reporters = append(reporters, r)
+		}
+	}
+	return reporters, nil
+}
+
+// all are the format and those of the same name.
+func (f Format) all() []Format {
+	return append([]Format{{Name: f.Name, Ext: f.Ext, Write: f.Write}}, f.Also...)
+}
+
+// of is the format for a file.
+func (f Format) of(path string) (Format, error) {
+	if len(f.Also) == 0 || path == "-" || path == "" {
+		return f, nil
+	}
+	var known []string
+	for _, format := range f.all() {
+		if format.Ext == filepath.Ext(path) {
+			return format, nil
+		}
+		known = append(known, format.Ext)
+	}
+	return f, fmt.Errorf("%s report %s: unknown kind of file; name one that ends in %s", f.Name, path, strings.Join(known, " or "))
 }
 
 // ToFile returns a reporter that writes the format to the file path, or to
@@ -49,6 +105,10 @@ var Formats = []Format{
 // been rendered. Directories are not created. Errors name the file and say what
 // to do.
 func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
+	format, err := format.of(path)
+	if err != nil {
+		return nil, err
+	}
 	if path == "-" {
 		return &atEnd{format: format, out: stdout}, nil
 	}
@@ -70,11 +130,16 @@ func unwritable(format Format, path string, err error) error {
 	case !isDir(dir):
 		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
 	}
+	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, bare(err))
+}
+
+// bare is an error without the path, for where that is named already.
+func bare(err error) error {
 	var opening *fs.PathError
 	if errors.As(err, &opening) {
-		err = opening.Err // without the path, which is named already
+		return opening.Err
 	}
-	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, err)
+	return err
 }
 
 func isDir(path string) bool {

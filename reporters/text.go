@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,6 +49,10 @@ func escape(s string, keep func(rune) bool) string {
 // printableLine is printable for text that must stay on one line.
 func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
 
+// sentence is printableLine for text that was written in several lines, such as
+// a reason in YAML.
+func sentence(s string) string { return printableLine(strings.Join(strings.Fields(s), " ")) }
+
 // printableText is printable for text of several lines.
 func printableText(s string) string {
 	return strings.TrimRight(printable(strings.ReplaceAll(s, "\r\n", "\n")), "\n")
@@ -63,8 +68,14 @@ func printableResult(r harness.Result) harness.Result {
 	r.Spec = printableLine(r.Spec)
 	r.Fix = printableText(r.Fix)
 	r.Subjects = each(r.Subjects, printableLine)
+	if r.Known != nil {
+		known := *r.Known
+		known.Reason, known.Expires = sentence(known.Reason), printableLine(known.Expires)
+		r.Known = &known
+	}
 	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
-		l.Session, l.Arrow, l.HTTP, l.Text = printableLine(l.Session), printableLine(l.Arrow), printableLine(l.HTTP), printableLine(l.Text)
+		l.Session, l.Arrow = printableLine(l.Session), printableLine(l.Arrow)
+		l.HTTP, l.Text = printableLine(l.HTTP), printableLine(l.Text)
 		return l
 	})
 	return r
@@ -81,8 +92,27 @@ func printableReport(r harness.Report) harness.Report {
 		return harness.RevisionInfo{Requested: printableLine(i.Requested), Revision: printableLine(i.Revision)}
 	})
 	r.Problem = printableText(r.Problem)
+	if r.Baseline != nil {
+		r.Baseline = &harness.Baseline{
+			File: printableLine(r.Baseline.File),
+			Stale: each(r.Baseline.Stale, func(s harness.Stale) harness.Stale {
+				return harness.Stale{Entry: printableLine(s.Entry), Line: s.Line, Why: sentence(s.Why)}
+			}),
+		}
+	}
 	r.Results = each(r.Results, printableResult)
 	return r
+}
+
+// Workflow commands as GitHub's runner finds them in a log: "::error::" at the
+// beginning of a line, and the older "##[error]" anywhere in one. Our colours count
+// as spaces. (actions/runner, ActionCommand.cs)
+var commandStart = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
+
+// inert is a text in which the runner finds no command, so that what a server
+// says cannot command a workflow when a report is shown in its log.
+func inert(text string) string {
+	return strings.ReplaceAll(commandStart.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
 }
 
 // each maps a slice.
@@ -103,6 +133,25 @@ func shorten(s string, limit int) string {
 	}
 	tail := limit / 4
 	return string(r[:limit-tail-1]) + "…" + string(r[len(r)-tail:])
+}
+
+// shortenLines keeps at most limit lines of a text, each of at most width
+// characters.
+func shortenLines(text string, limit, width int) string {
+	all := strings.Split(text, "\n")
+	shown := each(all[:min(len(all), limit)], func(line string) string { return shorten(line, width) })
+	if left := len(all) - len(shown); left > 0 {
+		shown = append(shown, fmt.Sprintf("… %s more", plural(left, "line")))
+	}
+	return strings.Join(shown, "\n")
+}
+
+// labelled is a text with a label before it, or "" if there is no text.
+func labelled(label, text string) string {
+	if text == "" {
+		return ""
+	}
+	return label + text
 }
 
 // wrap breaks each line of a text between words into lines of at most width

@@ -12,29 +12,46 @@ import (
 type tally struct {
 	harness.Counts
 	gatingFails int // of Fail; what else gates is inconclusive
+	knownFails  int // of Fail
 }
 
 func count(results []harness.Result) tally {
 	t := tally{Counts: harness.Count(results)}
 	for _, r := range results {
-		if r.Verdict == harness.Fail && r.Gates {
+		switch {
+		case r.Verdict != harness.Fail:
+		case r.Gates:
 			t.gatingFails++
+		case r.Known != nil:
+			t.knownFails++
 		}
 	}
 	return t
 }
 
-// failures is "2 gating of 5 failures", or "" if there are none.
+// newFails are the fails that the baseline does not list.
+func (t tally) newFails() int { return t.Fail - t.knownFails }
+
+// failures is "2 gating of 5 failures", or "" if there are none but known ones.
 func (t tally) failures() string {
-	switch {
-	case t.Fail == 0:
+	switch fails := t.newFails(); {
+	case fails == 0:
 		return ""
 	case t.gatingFails == 0:
-		return plural(t.Fail, "non-gating failure")
-	case t.gatingFails == t.Fail:
-		return plural(t.Fail, "gating failure")
+		return plural(fails, "non-gating failure")
+	case t.gatingFails == fails:
+		return plural(fails, "gating failure")
+	default:
+		return fmt.Sprintf("%d gating of %s", t.gatingFails, plural(fails, "failure"))
 	}
-	return fmt.Sprintf("%d gating of %s", t.gatingFails, plural(t.Fail, "failure"))
+}
+
+// known is "2 known failures", or "" if there are none.
+func (t tally) known() string {
+	if t.knownFails == 0 {
+		return ""
+	}
+	return plural(t.knownFails, "known failure")
 }
 
 // inconclusive is "3 inconclusive (1 gating)", or "" if there are none.
@@ -51,6 +68,9 @@ func (t tally) inconclusive() string {
 
 // others are the counts that are not passes or failures, without the zeros.
 func (t tally) others() (parts []string) {
+	if t.knownFails > 0 {
+		parts = append(parts, t.known())
+	}
 	if t.Inconclusive > 0 {
 		parts = append(parts, t.inconclusive())
 	}
@@ -63,7 +83,88 @@ func (t tally) others() (parts []string) {
 	return parts
 }
 
-// gateText says whether a result counts against the exit code, and why.
+// verdict is a run in one word, and what to say of it.
+func verdict(r harness.Report) (word string, parts []string) {
+	t := count(r.Results)
+	passed := fmt.Sprintf("%d passed", t.Pass)
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		word, parts = "PASS", []string{passed, t.failures()}
+	case harness.ExitFails:
+		word, parts = "FAIL", []string{t.failures(), staleText(r), passed}
+		if t.gatingFails == 0 { // what fails the run comes first
+			parts[0], parts[1] = parts[1], parts[0]
+		}
+	case harness.ExitUntestable:
+		word, parts = "NOT TESTED", []string{headline(r.Problem)}
+		if len(r.Results) > 0 {
+			parts = append(parts, t.failures(), passed)
+		}
+	case harness.ExitInterrupted:
+		word, parts = "INTERRUPTED", []string{t.failures(), passed}
+	default:
+		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
+	}
+	parts = append(parts, t.others()...)
+	parts = append(parts, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile), duration(r.Seconds))
+	return word, nonEmpty(parts...)
+}
+
+// staleText is "2 stale entries", or "" if there are none.
+func staleText(r harness.Report) string {
+	switch n := len(stale(r)); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 stale entry"
+	default:
+		return fmt.Sprintf("%d stale entries", n)
+	}
+}
+
+// staleRemedy is what to do about stale entries.
+const staleRemedy = "take them out or correct them; mcpcheck baseline does it from a run"
+
+// stale are the entries of the baseline that do not hold any more.
+func stale(r harness.Report) []harness.Stale {
+	if r.Baseline == nil {
+		return nil
+	}
+	return r.Baseline.Stale
+}
+
+// staleAt is where an entry of the baseline stands: "mcpcheck-baseline.yaml:7".
+func staleAt(r harness.Report, s harness.Stale) string {
+	return fmt.Sprintf("%s:%d", r.Baseline.File, s.Line)
+}
+
+// knownText is why a fail is accepted, and until when.
+func knownText(k harness.Known) string {
+	parts := []string{k.Reason}
+	if k.Flaky {
+		parts = append(parts, "flaky")
+	}
+	if k.Expires != "" {
+		parts = append(parts, "until "+k.Expires)
+	}
+	return dotted(parts...)
+}
+
+// isKnown reports whether a result is a fail that the baseline lists.
+func isKnown(r harness.Result) bool { return r.Known != nil && r.Verdict == harness.Fail && !r.Gates }
+
+// isFailure reports whether what kept a run from success lies in this result.
+func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.Error }
+
+// resultGate says whether a result counts against the exit code, and why.
+func resultGate(r harness.Result) string {
+	if isKnown(r) {
+		return "known, does not gate"
+	}
+	return gateText(r.GatedBy)
+}
+
+// gateText is resultGate of a result that is not known.
 func gateText(g harness.Gate) string {
 	switch g {
 	case harness.NoGate:
@@ -76,6 +177,23 @@ func gateText(g harness.Gate) string {
 		return "gates by --profile strict, which wants every MUST tried"
 	}
 	return "gates"
+}
+
+// gateNote is gateText where the level alone does not say it: of what gates by no
+// MUST of the specification.
+func gateNote(r harness.Result) string {
+	if r.GatedBy == harness.NoGate || r.GatedBy == harness.GateMust {
+		return ""
+	}
+	return gateText(r.GatedBy)
+}
+
+// shortGate is in one word why a result kept a run from success.
+func shortGate(r harness.Result) string {
+	if r.Verdict == harness.Error {
+		return "error of mcpcheck"
+	}
+	return string(r.GatedBy)
 }
 
 // judgedBy says which revision a server was judged by and how that came about.
@@ -152,7 +270,7 @@ func levelText(r harness.Result) string {
 
 // sameFinding is the key of results that differ only in revision and wire.
 func sameFinding(r harness.Result) string {
-	return fmt.Sprint(r.ID, "\x00", r.Verdict, "\x00", r.Level, "\x00", r.GatedBy, "\x00", r.Message)
+	return fmt.Sprint(r.ID, "\x00", r.Verdict, "\x00", r.Level, "\x00", r.GatedBy, "\x00", r.Message, "\x00", isKnown(r))
 }
 
 // sameReason is the key of results that could not be tried for one reason.
@@ -180,6 +298,29 @@ func (g group) names(name func(harness.Result) string) (names []string) {
 		}
 	}
 	return names
+}
+
+// revisionsText names the revisions of a group if the report has several.
+func revisionsText(r harness.Report, g group) string {
+	if len(revisionsOf(r.Revisions)) < 2 {
+		return ""
+	}
+	return strings.Join(g.revisions(), ", ")
+}
+
+// wantGot are what was wanted and what came, each on one line: of a message with
+// several, of the first subject. A message that has neither is what came.
+func wantGot(message string) (want, got string) {
+	for line := range strings.SplitSeq(message, "\n") {
+		line = strings.TrimSpace(line)
+		if text, ok := strings.CutPrefix(line, "want "); ok && want == "" {
+			want = text
+		}
+		if text, ok := strings.CutPrefix(line, "got "); ok {
+			return want, text
+		}
+	}
+	return want, headline(message)
 }
 
 // only are the results that the predicate picks.

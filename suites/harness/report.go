@@ -20,12 +20,35 @@ type Result struct {
 	Subjects []string `json:"subjects,omitempty"` // the tools, resources … that failed
 	Spec     string   `json:"spec,omitempty"`     // URL of the sentence in this revision
 	Fix      string   `json:"fix,omitempty"`      // what a server author should change
+	Known    *Known   `json:"known,omitempty"`    // the baseline lists the fail, which therefore does not gate
 	Seconds  float64  `json:"seconds"`
 	Wire     []Line   `json:"wire,omitempty"` // the evidence
 
 	// Where are the assertions that failed, as file:line of package suites. The
 	// proofs of package fixtures read it; reports do not show it.
 	Where []string `json:"-"`
+}
+
+// Known is what the baseline says of a fail.
+type Known struct {
+	Reason  string `json:"reason"`            // why it is accepted
+	Expires string `json:"expires,omitempty"` // the last day on which it is, as 2026-12-31
+	Flaky   bool   `json:"flaky,omitempty"`   // it may pass as well
+	Line    int    `json:"line"`              // of the entry in the file
+}
+
+// Stale is an entry of the baseline that does not hold any more. It fails the run, so
+// that a baseline only shrinks.
+type Stale struct {
+	Entry string `json:"entry"` // the id or glob
+	Line  int    `json:"line"`  // in the file
+	Why   string `json:"why"`   // "the check passes now"
+}
+
+// Baseline is the file of known fails that a run was judged with.
+type Baseline struct {
+	File  string  `json:"file"`
+	Stale []Stale `json:"stale,omitempty"`
 }
 
 // Area is the part of the id before the slash.
@@ -54,6 +77,7 @@ type Report struct {
 	Counts        Counts         `json:"counts"`
 	ExitCode      int            `json:"exitCode"`
 	Problem       string         `json:"problem,omitempty"` // why the server could not be tested, or the run not finished
+	Baseline      *Baseline      `json:"baseline,omitempty"`
 	Results       []Result       `json:"results"`
 }
 
@@ -94,6 +118,8 @@ type Counts struct {
 	Skip         int `json:"skip"`
 	Error        int `json:"error"`
 	Gating       int `json:"gating"`
+	Known        int `json:"known"` // fails that the baseline lists
+	Stale        int `json:"stale"` // entries of the baseline that do not hold any more
 }
 
 // Count counts results.
@@ -114,6 +140,9 @@ func Count(results []Result) (c Counts) {
 		if r.Gates {
 			c.Gating++
 		}
+		if r.Known != nil {
+			c.Known++
+		}
 	}
 	return c
 }
@@ -133,7 +162,7 @@ func (c Counts) ExitCode() int {
 	switch {
 	case c.Error > 0:
 		return ExitBroken
-	case c.Gating > 0:
+	case c.Gating > 0 || c.Stale > 0:
 		return ExitFails
 	}
 	return ExitConforms

@@ -1,0 +1,111 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// NewAnnotations returns a reporter that writes annotations for GitHub Actions to
+// out, the standard output of a step, at the end of the run.
+func NewAnnotations(out io.Writer, place Place) Reporter {
+	write := func(w io.Writer, r harness.Report) error { return Annotations(w, r, place) }
+	return &atEnd{format: Format{Name: "annotations", Write: write}, path: "-", out: out}
+}
+
+// annotationLimit is how many annotations of a kind GitHub keeps of a step; others
+// would be lost without a word. (actions/runner, ExecutionContext.cs)
+const annotationLimit = 10
+
+// Limits of what a server said in an annotation, which GitHub cuts at 4096 bytes.
+const (
+	annotationLines = 8
+	annotationWidth = 300 // characters
+)
+
+// Annotations writes workflow commands that GitHub shows beside the files of a
+// pull request and on the page of the run: an error for what gates, for a fault of
+// mcpcheck and for what kept the run from its end, a warning for each stale entry
+// of the baseline, at its line, and a notice that sums up.
+// (GitHub Docs, "Workflow commands for GitHub Actions")
+func Annotations(w io.Writer, r harness.Report, place Place) error {
+	r = printableReport(r)
+	var b lines
+	for _, a := range atMost(annotationErrors(r, place), "error") {
+		b.WriteString(a.command("error"))
+	}
+	for _, a := range atMost(annotationWarnings(r, place), "stale entry") {
+		b.WriteString(a.command("warning"))
+	}
+	word, parts := verdict(r)
+	b.WriteString(annotation{title: "mcpcheck", message: word + "  " + dotted(parts...)}.command("notice"))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// annotation is what a workflow command says. The file may be empty.
+type annotation struct {
+	file    string
+	line    int
+	title   string
+	message string
+}
+
+// annotationErrors are the findings that kept a run from success.
+func annotationErrors(r harness.Report, place Place) (all []annotation) {
+	if r.Problem != "" {
+		all = append(all, annotation{place.location(), 1, "mcpcheck", shortenLines(r.Problem, annotationLines, annotationWidth)})
+	}
+	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
+		x := g.newest()
+		title := fmt.Sprintf("%s (%s)", x.ID, dotted(shortGate(x), revisionsText(r, g)))
+		text := []string{
+			x.Title, shortenLines(x.Message, annotationLines, annotationWidth), gateNote(x),
+			labelled("fix: ", x.Fix), labelled("spec: ", x.Spec),
+		}
+		all = append(all, annotation{place.location(), 1, title, strings.Join(nonEmpty(text...), "\n")})
+	}
+	return all
+}
+
+// annotationWarnings are the entries of the baseline that do not hold any more.
+func annotationWarnings(r harness.Report, place Place) (all []annotation) {
+	for _, s := range stale(r) {
+		all = append(all, annotation{
+			file: place.relative(r.Baseline.File), line: s.Line,
+			title:   "stale entry " + s.Entry,
+			message: s.Why + "\nfix: " + staleRemedy,
+		})
+	}
+	return all
+}
+
+// atMost cuts annotations at the limit; the last one then says how many are not
+// shown.
+func atMost(all []annotation, noun string) []annotation {
+	if len(all) <= annotationLimit {
+		return all
+	}
+	shown := all[:annotationLimit-1]
+	more := fmt.Sprintf("%d more of %d of this kind (%s) are in the log and in the reports", len(all)-len(shown), len(all), noun)
+	return append(shown[:len(shown):len(shown)], annotation{title: "mcpcheck", message: more})
+}
+
+// command is the annotation as a workflow command. Values are escaped as
+// @actions/core does (actions/toolkit, packages/core/src/command.ts), so that the
+// command stays on its line and within its parameters.
+func (a annotation) command(name string) string {
+	var parameters []string
+	if a.file != "" {
+		parameters = append(parameters, "file="+commandValue.Replace(a.file), fmt.Sprintf("line=%d", max(a.line, 1)))
+	}
+	parameters = append(parameters, "title="+commandValue.Replace(a.title))
+	return "::" + name + " " + strings.Join(parameters, ",") + "::" + commandText.Replace(a.message) + "\n"
+}
+
+var (
+	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+)

@@ -1,0 +1,118 @@
+package reporters
+
+import (
+	"fmt"
+	"html"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// badge is the verdict in a few words. Its members are those of the endpoint that
+// shields.io reads. (shields.io, "Endpoint Badge")
+type badge struct {
+	SchemaVersion int    `json:"schemaVersion"` // always 1
+	Label         string `json:"label"`
+	Message       string `json:"message"`
+	Color         string `json:"color"`
+	IsError       bool   `json:"isError,omitempty"` // the colour is not to be overridden
+}
+
+// newBadge is the badge of a report. It says "conforms" only if nothing is known
+// to gate but for the baseline.
+func newBadge(r harness.Report) badge {
+	b := badge{SchemaVersion: 1, Label: "MCP"}
+	if revisions := revisionsOf(r.Revisions); len(revisions) == 1 {
+		b.Label = "MCP " + shorten(printableLine(revisions[0]), 20)
+	}
+	t := count(r.Results)
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		b.Message, b.Color = "conforms", "brightgreen"
+		if t.knownFails > 0 {
+			b.Message, b.Color = t.known(), "yellow"
+		}
+	case harness.ExitFails:
+		b.Message, b.Color = plural(t.Gating, "failure"), "red"
+		if t.Gating == 0 {
+			b.Message = staleText(r)
+		}
+	case harness.ExitUntestable:
+		b.Message, b.Color = "not tested", "lightgrey"
+	case harness.ExitInterrupted:
+		b.Message, b.Color = "interrupted", "lightgrey"
+	default:
+		b.Message, b.Color, b.IsError = "error", "orange", true
+	}
+	return b
+}
+
+// BadgeJSON writes the badge for https://img.shields.io/endpoint?url=….
+func BadgeJSON(w io.Writer, r harness.Report) error { return writeJSON(w, newBadge(r)) }
+
+// badgeColors are the colours of shields.io by name.
+var badgeColors = map[string]string{
+	"brightgreen": "#4c1", "yellow": "#dfb317", "orange": "#fe7d37", "red": "#e05d44", "lightgrey": "#9f9f9f",
+}
+
+// BadgeSVG draws the badge in the style "flat" of shields.io.
+func BadgeSVG(w io.Writer, r harness.Report) error {
+	b := newBadge(r)
+	left, right := badgeWidth(b.Label), badgeWidth(b.Message)
+	all := html.EscapeString(b.Label + ": " + b.Message)
+	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="%[2]s">
+<title>%[2]s</title>
+<linearGradient id="s" x2="0" y2="100%%"><stop offset="0" stop-color="#bbb" stop-opacity=".1"/><stop offset="1" stop-opacity=".1"/></linearGradient>
+<clipPath id="r"><rect width="%[1]d" height="20" rx="3" fill="#fff"/></clipPath>
+<g clip-path="url(#r)"><rect width="%[3]d" height="20" fill="#555"/><rect x="%[3]d" width="%[4]d" height="20" fill="%[5]s"/><rect width="%[1]d" height="20" fill="url(#s)"/></g>
+<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" text-rendering="geometricPrecision" font-size="11">
+%[6]s%[7]s</g>
+</svg>
+`, left+right, all, left, right, badgeColors[b.Color], badgeText(b.Label, 0, left), badgeText(b.Message, left, right))
+	return err
+}
+
+// badgeText is a text, with its shadow, in the middle of a half of the badge.
+func badgeText(text string, x, width int) string {
+	place := fmt.Sprintf(`x="%.1f" textLength="%d"`, float64(x)+float64(width)/2, width-badgePadding)
+	text = html.EscapeString(text)
+	return fmt.Sprintf(`<text %[1]s y="15" fill="#010101" fill-opacity=".3" aria-hidden="true">%[2]s</text><text %[1]s y="14">%[2]s</text>`+"\n",
+		place, text)
+}
+
+const badgePadding = 10 // pixels, of both sides
+
+// badgeWidth is the width of a half of the badge in pixels.
+func badgeWidth(text string) int {
+	width := 0.0
+	for _, r := range text {
+		width += glyphWidth(r)
+	}
+	return int(width+0.5) + badgePadding
+}
+
+// glyphWidth is about how wide a character is in Verdana at 11 pixels. The text is
+// fitted to the sum, so it need not be exact.
+func glyphWidth(r rune) float64 {
+	for _, class := range []struct {
+		width float64
+		runes string
+	}{
+		{3, "ijl'"},
+		{4, " !,.Ift"},
+		{5, `-/():;[]"Jr`},
+		{6, "?csz"},
+		{9, "#+<=>OQGDw~"},
+		{11, "%@MWm"},
+	} {
+		if strings.ContainsRune(class.runes, r) {
+			return class.width
+		}
+	}
+	if r >= utf8.RuneSelf {
+		return 11
+	}
+	return 7.2
+}

@@ -1,0 +1,245 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Limits of a page. GitHub takes comments of 65,536 bytes and step summaries of
+// 1 MiB. (GitHub Docs, "Workflow commands for GitHub Actions")
+const (
+	markdownLimit = 60_000 // bytes of the page
+	markdownTable = 10_000 // bytes of each of its four tables; evidence has the rest
+	markdownLines = 20     // lines of a message, and of a wire
+	markdownWidth = 400    // characters of such a line
+	markdownCell  = 120    // characters of a cell
+)
+
+// Markdown writes a page for a comment on a pull request or a step summary: the
+// verdict, what gates with its evidence folded, stale entries of the baseline, and
+// folded the known fails and those that do not gate. It says what it leaves out.
+// The first line, a comment, lets a workflow find the page that it posted before.
+//
+// What a server said stands in code spans and fenced blocks only, where it can be
+// neither markup nor a mention. (GitHub Flavored Markdown Spec, sections 4.5 Fenced
+// code blocks, 4.10 Tables, 6.3 Code spans)
+func Markdown(w io.Writer, r harness.Report) error {
+	r = printableReport(r)
+	gating := grouped(only(r.Results, isFailure), sameFinding)
+	minor := grouped(only(r.Results, isMinor), sameFinding)
+	head := "<!-- mcpcheck -->\n" + markdownHead(r) + markdownFindings(r, gating)
+	more := markdownStale(r) + markdownKnown(r)
+	last := markdownFindings(r, minor)
+
+	left := markdownLimit - len(head) - len(more) - len(last) - 1000 // for the words between
+	evidence, left := markdownEvidence(gating, left)
+	lesser, _ := markdownEvidence(minor, left)
+	if last != "" {
+		last = folded(plural(len(minor), "non-gating failure"), last+lesser)
+	}
+	_, err := io.WriteString(w, head+evidence+more+last)
+	return err
+}
+
+// isMinor reports whether a result is a fail that neither gates nor is known.
+func isMinor(r harness.Result) bool { return r.Verdict == harness.Fail && !r.Gates && !isKnown(r) }
+
+// markdownHead is the verdict, the counts and what kept the run from its end.
+func markdownHead(r harness.Report) string {
+	problem := r.Problem
+	r.Problem = "" // not among the counts
+	_, counts := verdict(r)
+	head := "### " + markdownVerdict(r) + "\n\n" + brief(dotted(counts...)) + "\n\n"
+	if server := strings.TrimSpace(r.Server.Name + " " + r.Server.Version); server != "" {
+		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
+	}
+	if problem != "" {
+		head += fenced(shortenLines(problem, markdownLines/2, markdownWidth/2)) + "\n"
+	}
+	return head
+}
+
+// markdownVerdict is the verdict as a heading.
+func markdownVerdict(r harness.Report) string {
+	mcp := brief(strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", ")))
+	t := count(r.Results)
+	switch {
+	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
+		return "✅ mcpcheck: conforms to " + mcp + " but for " + t.known()
+	case r.ExitCode == harness.ExitConforms:
+		return "✅ mcpcheck: conforms to " + mcp
+	case r.ExitCode == harness.ExitFails && t.Gating == 0:
+		return "❌ mcpcheck: the baseline is stale"
+	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, violates):
+		return "❌ mcpcheck: does not pass profile " + brief(string(r.Profile)) + " for " + mcp
+	case r.ExitCode == harness.ExitFails:
+		return "❌ mcpcheck: does not conform to " + mcp
+	case r.ExitCode == harness.ExitUntestable:
+		return "⚠️ mcpcheck: the server could not be tested"
+	case r.ExitCode == harness.ExitInterrupted:
+		return "⚠️ mcpcheck: the run was interrupted"
+	}
+	return "⚠️ mcpcheck: mcpcheck itself failed"
+}
+
+// violates reports whether a result gates by the specification itself.
+func violates(r harness.Result) bool { return r.GatedBy == harness.GateMust }
+
+// markdownFindings is a table of findings: which, how strong, wanted, came.
+func markdownFindings(r harness.Report, groups []group) string {
+	rows := make([]string, len(groups))
+	for i, g := range groups {
+		x := g.newest()
+		want, got := wantGot(x.Message)
+		id := linked(x.ID, x.Spec)
+		if names := subjects(x); len(names) > 0 {
+			id += " on " + code(some(names, 3))
+		}
+		rows[i] = row(id, brief(dotted(markdownLevel(x), revisionsText(r, g))), code(want), code(got))
+	}
+	return table(row("Requirement", "Level", "Wanted", "Came"), rows)
+}
+
+// markdownLevel is the level of a finding, and why it gates if not by that.
+func markdownLevel(r harness.Result) string {
+	switch {
+	case r.Verdict == harness.Error:
+		return shortGate(r)
+	case gateNote(r) == "":
+		return levelText(r)
+	}
+	return dotted(levelText(r), shortGate(r))
+}
+
+// markdownStale is a table of the entries of the baseline that do not hold.
+func markdownStale(r harness.Report) string {
+	var rows []string
+	for _, s := range stale(r) {
+		rows = append(rows, row(code(staleAt(r, s)), code(s.Entry), code(s.Why)))
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return "**" + staleText(r) + " in the baseline**: " + staleRemedy + ".\n\n" + table(row("Where", "Entry", "Why"), rows)
+}
+
+// markdownKnown is a folded table of the fails that the baseline lists.
+func markdownKnown(r harness.Report) string {
+	var rows []string
+	for _, x := range only(r.Results, isKnown) {
+		rows = append(rows, row(linked(x.ID, x.Spec), brief(x.Revision), code(knownText(*x.Known))))
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return folded(count(r.Results).known(), table(row("Requirement", "Revision", "Why it is accepted"), rows))
+}
+
+// markdownEvidence is a folded block for each finding, of at most so many bytes in
+// all. It returns how many bytes are left.
+func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
+	for i, g := range groups {
+		r := g.newest()
+		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Title), fenced(markdownDetail(r)))
+		if len(blocks)+len(block) > bytes {
+			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", plural(len(groups)-i, "failure")), 0
+		}
+		blocks += block
+	}
+	return blocks, bytes - len(blocks)
+}
+
+// markdownDetail is what there is to say about a finding.
+func markdownDetail(r harness.Result) string {
+	parts := nonEmpty(
+		shortenLines(r.Message, markdownLines, markdownWidth),
+		strings.Join(wireLines(r.Wire, markdownLines, markdownWidth), "\n"),
+		gateNote(r),
+		labelled("on: ", some(subjects(r), 20)),
+		strings.Join(wrap(labelled("fix: ", r.Fix), 100), "\n"),
+	)
+	return strings.Join(parts, "\n\n")
+}
+
+// table is a table with as many rows as there is room for.
+func table(head string, rows []string) string {
+	if len(rows) == 0 {
+		return ""
+	}
+	t := head + strings.Repeat("|---", strings.Count(head, "|")-1) + "|\n"
+	for i, r := range rows {
+		if len(t)+len(r) > markdownTable {
+			return t + fmt.Sprintf("\n… and %d more of %d.\n\n", len(rows)-i, len(rows))
+		}
+		t += r
+	}
+	return t + "\n"
+}
+
+// row is a row of a table. Its cells hold no pipe and no line feed.
+func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
+
+// folded is Markdown behind a summary, which is HTML.
+func folded(summary, body string) string {
+	return "<details>\n<summary>" + summary + "</summary>\n\n" + strings.TrimRight(body, "\n") + "\n\n</details>\n\n"
+}
+
+// brief is text, shortened.
+func brief(s string) string { return text(shorten(s, 2*markdownCell)) }
+
+// text is a text as Markdown and HTML both show it: with references for all that
+// either gives a meaning, and with a space of no width where GitHub would see a
+// mention or an issue.
+func text(s string) string { return markdownText.Replace(s) }
+
+var markdownText = strings.NewReplacer(
+	"&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", `\`, "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
+	"[", "&#91;", "]", "&#93;", "|", "&#124;", "~", "&#126;", "$", "&#36;", "://", "&#58;//", "::", "&#58;&#58;",
+	"www.", "www&#46;", "@", "@&#8203;", "#", "#&#8203;",
+)
+
+// code is a text of one line as a code span that may stand in a table, where a
+// pipe would end the cell whatever stands before it. Nothing stays nothing.
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	s = inert(strings.ReplaceAll(shorten(s, markdownCell), "|", "¦"))
+	ticks := fence(s, 1)
+	if strings.Trim(s, "` ") != s {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// fenced is a text as a block of code.
+func fenced(s string) string {
+	ticks := fence(s, 3)
+	return ticks + "text\n" + inert(s) + "\n" + ticks + "\n"
+}
+
+// fence is more backticks than stand together in a text, and at least so many.
+func fence(s string, least int) string {
+	for _, run := range backticks.FindAllString(s, -1) {
+		least = max(least, len(run)+1)
+	}
+	return strings.Repeat("`", least)
+}
+
+var backticks = regexp.MustCompile("`+")
+
+// linked is an id that links to its sentence of the specification.
+func linked(id, url string) string {
+	if len(url) > 300 || !webAddress.MatchString(url) {
+		return code(id)
+	}
+	return "[" + code(id) + "](" + url + ")"
+}
+
+// webAddress is a URL without characters that mean something in Markdown.
+var webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9./_~#?=&%+-]+$`)

@@ -1,0 +1,108 @@
+package reporters
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// A page never is larger than GitHub takes, and says what it leaves out.
+func TestMarkdownIsBounded(t *testing.T) {
+	long := malicious()
+	for i := range long.Results {
+		x := &long.Results[i]
+		x.ID, x.Title, x.Message, x.Spec = strings.Repeat(x.ID, 500), strings.Repeat(evil, 500), strings.Repeat(evil, 500), "https://"+strings.Repeat("x", 1e5)
+		x.Subjects = []string{strings.Repeat(evil, 500)}
+	}
+	long.Server.Name, long.Problem = strings.Repeat(evil, 500), strings.Repeat(strings.Repeat(evil, 500), 10)
+	for name, r := range map[string]harness.Report{"crowd": crowd(), "long": long} {
+		if size := len(render(t, Markdown, r)); size > markdownLimit {
+			t.Errorf("%s: has %d bytes, at most %d were wanted", name, size, markdownLimit)
+		}
+	}
+	page := string(render(t, Markdown, crowd()))
+	for _, want := range []string{`(?m)^… and [0-9]+ more of 240\.$`, `(?m)^… and [0-9]+ more of 80\.$`, `The evidence of [0-9]+ failures is left out`} {
+		if !regexp.MustCompile(want).MatchString(page) {
+			t.Errorf("want %s in the page", want)
+		}
+	}
+	if strings.Count(page, "<details>") != strings.Count(page, "</details>") {
+		t.Error("a fold is not closed")
+	}
+}
+
+// What a server said is never markup: outside of code there is nothing but ours.
+func TestMarkdownKeepsServerTextInCode(t *testing.T) {
+	page := string(render(t, Markdown, malicious()))
+	page = withoutFences(page)
+	for line := range strings.Lines(page) {
+		line = regexp.MustCompile("(`+)[^`].*?[^`]??(`+)").ReplaceAllStringFunc(line, withoutSpan)
+		line = regexp.MustCompile(`^<!-- mcpcheck -->|</?(details|summary|code)>`).ReplaceAllString(line, "")
+		line = regexp.MustCompile(`[@#]&#8203;`).ReplaceAllString(line, "")
+		line = regexp.MustCompile(`&(amp|lt|gt|quot|#[0-9]+);`).ReplaceAllString(line, "")
+		line = strings.TrimPrefix(line, "### ")
+		if strings.HasPrefix(line, "|") {
+			line = strings.ReplaceAll(line, "|", "")
+		}
+		if i := strings.IndexAny(line, "<>`@#&[]|\\$~"); i >= 0 {
+			t.Errorf("%q is outside of code: %q", line[i], line)
+		}
+	}
+}
+
+// withoutFences takes the fenced blocks out of a page.
+func withoutFences(page string) string {
+	var kept []string
+	fence := ""
+	for line := range strings.SplitSeq(page, "\n") {
+		switch {
+		case fence == "" && strings.HasPrefix(line, "```"):
+			fence = strings.TrimSuffix(line, "text")
+		case fence == "":
+			kept = append(kept, line)
+		case strings.HasPrefix(line, fence) && strings.Trim(line, "`") == "":
+			fence = ""
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// withoutSpan is nothing in place of a code span, or the text as it is.
+func withoutSpan(s string) string {
+	open := len(s) - len(strings.TrimLeft(s, "`"))
+	if strings.Repeat("`", open) != s[len(s)-open:] {
+		return s
+	}
+	return ""
+}
+
+func TestCode(t *testing.T) {
+	for in, want := range map[string]string{
+		"":          "",
+		"a":         "`a`",
+		"a|b\\|":    "`a¦b\\¦`",
+		"`":         "`` ` ``",
+		"a ``b`` c": "```a ``b`` c```",
+		" a":        "`  a `",
+		"::error::": "`\\::error::`",
+	} {
+		if got := code(in); got != want {
+			t.Errorf("code(%q)\nwant %s\n got %s", in, want, got)
+		}
+	}
+}
+
+func TestWantGot(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"want a\ngot b":           {"a", "b"},
+		"x:\n  want a\n  got b\n": {"a", "b"},
+		"it died":                 {"", "it died"},
+		"want a":                  {"a", "want a"},
+	} {
+		if w, g := wantGot(in); w != want[0] || g != want[1] {
+			t.Errorf("wantGot(%q): want %q, got %q", in, want, [2]string{w, g})
+		}
+	}
+}

@@ -1,0 +1,332 @@
+package reporters
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// SARIFOptions are what SARIF wants to know besides the report.
+type SARIFOptions struct {
+	Place
+
+	// Rules finds a requirement of the catalogue, for its statement. It may be nil.
+	Rules func(id string) (*harness.Requirement, bool)
+}
+
+// SARIF writes the report in the Static Analysis Results Interchange Format 2.1.0
+// of OASIS, with what GitHub code scanning wants of it (GitHub Docs, "SARIF support
+// for code scanning"). Section numbers are those of the standard.
+//
+// Requirements are rules, fails are results: of level error if they
+// gate, warning if not, note if they are known, which code scanning shows although
+// they are suppressed, or no more than advice. A MUST that gates because it could
+// not be tried is a result of kind open. Faults of mcpcheck and what kept the run
+// from its end are notifications (3.20.21), stale entries of the baseline are
+// notifications about the configuration (3.20.22).
+func SARIF(w io.Writer, r harness.Report, o SARIFOptions) error {
+	r = printableReport(r)
+	s := sarifRun{
+		Tool:              sarifTool{Driver: sarifDriver{Name: r.Tool.Name, Version: r.Tool.Version, Home: home, Rules: []sarifRule{}}},
+		AutomationDetails: sarifAutomation{"mcpcheck/" + r.Target.Transport + "/"},
+		Results:           []sarifResult{},
+	}
+	if semantic.MatchString(r.Tool.Version) {
+		s.Tool.Driver.SemanticVersion = r.Tool.Version
+	}
+	rules := map[string]int{}
+	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.ID }) {
+		rules[g[0].ID] = len(s.Tool.Driver.Rules)
+		s.Tool.Driver.Rules = append(s.Tool.Driver.Rules, newSarifRule(g.newest(), o))
+	}
+	reported := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Fail || x.Gates })
+	for _, g := range grouped(reported, sameFinding) {
+		s.Results = append(s.Results, newSarifResult(r, g, rules[g[0].ID], o))
+	}
+	s.Invocations = []sarifInvocation{newSarifInvocation(r, o)}
+	return writeJSON(w, sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{s}})
+}
+
+const (
+	home        = "https://github.com/mcpcheck/mcpcheck"
+	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+// semantic is a version by Semantic Versioning 2.0, near enough.
+var semantic = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
+
+type sarifLog struct {
+	Schema  string     `json:"$schema"`
+	Version string     `json:"version"`
+	Runs    []sarifRun `json:"runs"`
+}
+
+type sarifRun struct {
+	Tool              sarifTool         `json:"tool"`
+	AutomationDetails sarifAutomation   `json:"automationDetails"`
+	Invocations       []sarifInvocation `json:"invocations"`
+	Results           []sarifResult     `json:"results"`
+}
+
+type sarifTool struct {
+	Driver sarifDriver `json:"driver"`
+}
+
+type sarifDriver struct {
+	Name            string      `json:"name"`
+	Version         string      `json:"version,omitempty"`
+	SemanticVersion string      `json:"semanticVersion,omitempty"`
+	Home            string      `json:"informationUri"`
+	Rules           []sarifRule `json:"rules"`
+}
+
+// sarifAutomation is what distinguishes the run from others of the same commit
+// (3.17). What ends in a slash is a category for code scanning. It does not name the
+// revision: alerts of a category close only by a later run of the same one.
+type sarifAutomation struct {
+	ID string `json:"id"`
+}
+
+type sarifRule struct { // 3.49
+	ID               string          `json:"id"`
+	ShortDescription sarifMessage    `json:"shortDescription"`
+	FullDescription  sarifMessage    `json:"fullDescription"`
+	Help             sarifMessage    `json:"help"`
+	HelpURI          string          `json:"helpUri,omitempty"`
+	Default          sarifDefault    `json:"defaultConfiguration"`
+	Properties       sarifProperties `json:"properties"`
+}
+
+type sarifMessage struct {
+	Text     string `json:"text"`
+	Markdown string `json:"markdown,omitempty"`
+}
+
+type sarifDefault struct {
+	Level string `json:"level"`
+}
+
+type sarifProperties struct {
+	Tags      []string `json:"tags,omitempty"`
+	Precision string   `json:"precision,omitempty"`
+	Severity  string   `json:"problem.severity,omitempty"`
+
+	Revisions []string `json:"revisions,omitempty"`
+	GatedBy   string   `json:"gatedBy,omitempty"`
+	Subjects  []string `json:"subjects,omitempty"`
+	Wire      []string `json:"wire,omitempty"`
+}
+
+type sarifResult struct { // 3.27
+	RuleID       string             `json:"ruleId"`
+	RuleIndex    int                `json:"ruleIndex"`
+	Kind         string             `json:"kind"`
+	Level        string             `json:"level"`
+	Message      sarifMessage       `json:"message"`
+	Locations    []sarifLocation    `json:"locations"`
+	Fingerprints map[string]string  `json:"partialFingerprints"`
+	Suppressions []sarifSuppression `json:"suppressions,omitzero"`
+	Properties   sarifProperties    `json:"properties"`
+}
+
+type sarifLocation struct {
+	Physical sarifPhysical `json:"physicalLocation"`
+}
+
+type sarifPhysical struct { // 3.29
+	Artifact sarifArtifact `json:"artifactLocation"`
+	Region   sarifRegion   `json:"region"`
+}
+
+type sarifArtifact struct {
+	URI string `json:"uri"`
+}
+
+type sarifRegion struct { // 3.30
+	StartLine   int `json:"startLine"`
+	StartColumn int `json:"startColumn"`
+	EndLine     int `json:"endLine"`
+	EndColumn   int `json:"endColumn"`
+}
+
+type sarifSuppression struct { // 3.35
+	Kind          string        `json:"kind"`
+	Status        string        `json:"status"`
+	Justification string        `json:"justification,omitempty"`
+	Location      sarifLocation `json:"location"`
+}
+
+type sarifInvocation struct { // 3.20
+	Successful    bool                `json:"executionSuccessful"`
+	ExitCode      int                 `json:"exitCode"`
+	Start         string              `json:"startTimeUtc,omitempty"`
+	End           string              `json:"endTimeUtc,omitempty"`
+	Execution     []sarifNotification `json:"toolExecutionNotifications,omitempty"`
+	Configuration []sarifNotification `json:"toolConfigurationNotifications,omitempty"`
+}
+
+type sarifNotification struct { // 3.58
+	Level     string          `json:"level"`
+	Message   sarifMessage    `json:"message"`
+	Locations []sarifLocation `json:"locations,omitempty"`
+}
+
+// sarifPlace is a line of a file. Code scanning wants the whole of its region.
+func sarifPlace(path string, line int) sarifLocation {
+	line = max(line, 1)
+	return sarifLocation{sarifPhysical{sarifArtifact{uri(path)}, sarifRegion{line, 1, line, 2}}}
+}
+
+// newSarifRule is a requirement as a rule.
+func newSarifRule(r harness.Result, o SARIFOptions) sarifRule {
+	rule := sarifRule{
+		ID:               r.ID,
+		ShortDescription: sarifMessage{Text: sarifText(r.Title, 1000)},
+		FullDescription:  sarifMessage{Text: sarifText(r.Title, 1000)},
+		Help:             sarifHelp(r),
+		Default:          sarifDefault{"note"},
+		Properties:       sarifProperties{Tags: []string{r.Area(), r.Entry.String()}, Precision: "very-high", Severity: "recommendation"},
+	}
+	if webAddress.MatchString(r.Spec) {
+		rule.HelpURI = r.Spec
+	}
+	switch r.Entry {
+	case harness.Must:
+		rule.Default.Level, rule.Properties.Severity = "error", "error"
+	case harness.Should:
+		rule.Default.Level, rule.Properties.Severity = "warning", "warning"
+	}
+	if o.Rules == nil {
+		return rule
+	}
+	if q, ok := o.Rules(r.ID); ok {
+		rule.FullDescription.Text = sarifText(sentence(q.Statement), 1000)
+		if q.Checklist {
+			rule.Properties.Tags = append(rule.Properties.Tags, "checklist")
+		}
+	}
+	return rule
+}
+
+// sarifHelp is what a server author needs to know about a requirement.
+func sarifHelp(r harness.Result) sarifMessage {
+	explain := "mcpcheck explain " + r.ID
+	plain := nonEmpty(r.Title, labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec), "More: "+explain)
+	marked := nonEmpty(text(r.Title), labelled("**Fix:** ", text(r.Fix)), "More: "+code(explain))
+	if webAddress.MatchString(r.Spec) {
+		marked = append(marked, "[Sentence of the specification]("+r.Spec+")")
+	}
+	return sarifMessage{Text: sarifText(strings.Join(plain, "\n"), 4000), Markdown: strings.Join(marked, "\n\n")}
+}
+
+// newSarifResult is a finding, in whatever revisions it was made.
+func newSarifResult(report harness.Report, g group, rule int, o SARIFOptions) sarifResult {
+	r := g.newest()
+	result := sarifResult{
+		RuleID: r.ID, RuleIndex: rule,
+		Kind: "fail", Level: sarifLevel(r),
+		Message:      sarifMessage{Text: sarifFinding(report, g)},
+		Locations:    []sarifLocation{sarifPlace(o.location(), 1)},
+		Fingerprints: sarifFingerprints(r.ID),
+		Properties: sarifProperties{
+			Revisions: g.revisions(), GatedBy: string(r.GatedBy), Subjects: r.Subjects,
+			Wire: wireLines(r.Wire, fileWireLines, fileWireWidth),
+		},
+	}
+	if r.Verdict != harness.Fail {
+		result.Kind, result.Level = "open", "none" // 3.27.9
+	}
+	if report.Baseline != nil { // all results have suppressions, or none has (3.27.23)
+		result.Suppressions = []sarifSuppression{}
+	}
+	if isKnown(r) && report.Baseline != nil {
+		result.Suppressions = []sarifSuppression{{
+			Kind: "external", Status: "accepted", Justification: knownText(*r.Known),
+			Location: sarifPlace(o.relative(report.Baseline.File), r.Known.Line),
+		}}
+	}
+	return result
+}
+
+// sarifLevel is how much a fail matters.
+func sarifLevel(r harness.Result) string {
+	switch {
+	case r.Gates:
+		return "error"
+	case isKnown(r) || r.Level < harness.Should:
+		return "note"
+	}
+	return "warning"
+}
+
+// sarifFinding is the message of a finding. Its first line has to do as a title.
+func sarifFinding(report harness.Report, g group) string {
+	r := g.newest()
+	first := shorten(headline(r.Message), 300)
+	rest := shortenLines(r.Message, markdownLines, markdownWidth)
+	if strings.ReplaceAll(rest, "\n", ", ") == first {
+		rest = ""
+	}
+	if revisions := revisionsText(report, g); revisions != "" {
+		first += " (" + revisions + ")"
+	}
+	lines := nonEmpty(first, rest, gateNote(r), labelled("on: ", some(subjects(r), 20)))
+	return sarifText(strings.Join(lines, "\n\n"), 4000)
+}
+
+// sarifText is a text of at most so many characters that holds no embedded link
+// (3.11.6) and is not empty, which code scanning does not take.
+func sarifText(s string, limit int) string {
+	if s == "" {
+		return "-"
+	}
+	return shorten(strings.ReplaceAll(s, "](", "] ("), limit)
+}
+
+// sarifFingerprints tell a finding from others, and that it is the same in a later
+// run (3.27.17). They do not depend on what a server said. Code scanning has a
+// fingerprint of its own, which its upload action makes; it warns of one that is
+// given.
+func sarifFingerprints(id string) map[string]string {
+	sum := sha256.Sum256([]byte(id))
+	return map[string]string{"mcpcheck/v1": hex.EncodeToString(sum[:8])}
+}
+
+// newSarifInvocation says how the run went.
+func newSarifInvocation(r harness.Report, o SARIFOptions) sarifInvocation {
+	i := sarifInvocation{
+		Successful: slices.Contains([]int{harness.ExitConforms, harness.ExitFails}, r.ExitCode),
+		ExitCode:   r.ExitCode,
+	}
+	if !r.Started.IsZero() {
+		i.Start = sarifTime(r.Started)
+		i.End = sarifTime(r.Started.Add(time.Duration(r.Seconds * float64(time.Second))))
+	}
+	if r.Problem != "" {
+		i.Execution = append(i.Execution, sarifError(r.Problem))
+	}
+	for _, x := range r.Results {
+		if x.Verdict == harness.Error {
+			i.Execution = append(i.Execution, sarifError(x.ID+": "+x.Message))
+		}
+	}
+	for _, s := range stale(r) {
+		n := sarifError("stale entry of the baseline: " + s.Entry + ": " + s.Why + "; " + staleRemedy)
+		n.Locations = []sarifLocation{sarifPlace(o.relative(r.Baseline.File), s.Line)}
+		i.Configuration = append(i.Configuration, n)
+	}
+	return i
+}
+
+func sarifError(text string) sarifNotification {
+	return sarifNotification{Level: "error", Message: sarifMessage{Text: sarifText(shortenLines(text, markdownLines, markdownWidth), 4000)}}
+}
+
+// sarifTime is a time in UTC, with milliseconds (3.9).
+func sarifTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -1,0 +1,159 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// catalogued is SARIF with a catalogue of one entry.
+func catalogued(w io.Writer, r harness.Report) error {
+	return SARIF(w, r, SARIFOptions{Place: Place{Location: "mcpcheck.yaml"}, Rules: func(id string) (*harness.Requirement, bool) {
+		return &harness.Requirement{ID: id, Statement: "Servers MUST\n do [it](http://x).", Checklist: true}, id == "tools/unknown-tool-code"
+	}})
+}
+
+// The schema is that of the OASIS standard with errata 01, as
+// github.com/owenrumney/go-sarif/v3 carries it.
+func TestSARIFIsValid(t *testing.T) {
+	c := jsonschema.NewCompiler()
+	c.AssertFormat()
+	s, err := c.Compile("testdata/sarif-schema-2.1.0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := samples()
+	all["evil"] = malicious()
+	for name, r := range all {
+		t.Run(name, func(t *testing.T) {
+			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, catalogued, r)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Validate(doc); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// sarifOf is the only run of a SARIF file.
+func sarifOf(t *testing.T, r harness.Report) sarifRun {
+	t.Helper()
+	var log sarifLog
+	if err := json.Unmarshal(render(t, catalogued, r), &log); err != nil {
+		t.Fatal(err)
+	}
+	return log.Runs[0]
+}
+
+// What GitHub's page "SARIF support for code scanning" calls required is there, and
+// not empty, nor longer than it takes.
+func TestSARIFIsWhatCodeScanningWants(t *testing.T) {
+	all := samples()
+	all["evil"] = malicious()
+	for name, r := range all {
+		t.Run(name, func(t *testing.T) {
+			run := sarifOf(t, r)
+			seen := map[string]bool{}
+			for _, rule := range run.Tool.Driver.Rules {
+				for what, text := range map[string]string{
+					"id": rule.ID, "short description": rule.ShortDescription.Text,
+					"full description": rule.FullDescription.Text, "help": rule.Help.Text,
+				} {
+					if text == "" || what != "help" && len([]rune(text)) > 1024 {
+						t.Errorf("%s: %s %q", rule.ID, what, text)
+					}
+				}
+				if seen[rule.ID] {
+					t.Errorf("two rules %s", rule.ID)
+				}
+				seen[rule.ID] = true
+			}
+			for _, x := range run.Results {
+				if run.Tool.Driver.Rules[x.RuleIndex].ID != x.RuleID {
+					t.Errorf("rule %d is not %s", x.RuleIndex, x.RuleID)
+				}
+				if x.Message.Text == "" || len(x.Locations) != 1 || x.Locations[0].Physical.Artifact.URI != "mcpcheck.yaml" || len(x.Fingerprints) == 0 {
+					t.Errorf("%s: %+v", x.RuleID, x)
+				}
+				if (x.Suppressions == nil) != (r.Baseline == nil) {
+					t.Errorf("%s: some results have suppressions, some not", x.RuleID)
+				}
+			}
+		})
+	}
+}
+
+func TestSARIFLevels(t *testing.T) {
+	got := map[string]string{}
+	for name, r := range map[string]harness.Report{"": everything(), "strict ": strict(), "known ": accepted()} {
+		for _, x := range sarifOf(t, r).Results {
+			got[name+x.RuleID] = dotted(x.Kind, x.Level, fmt.Sprint(len(x.Suppressions)))
+		}
+	}
+	want := map[string]string{
+		"jsonrpc/error-message":           "fail · note · 0",
+		"lifecycle/requests-gated":        "fail · error · 0", // by the checklist
+		"stdio/stdout-only-messages":      "fail · error · 0",
+		"tools/input-schema-valid":        "fail · error · 0",
+		"tools/name-characters":           "fail · warning · 0",
+		"tools/unknown-tool-code":         "fail · error · 0",
+		"known jsonrpc/error-message":     "fail · note · 0",
+		"known lifecycle/requests-gated":  "fail · note · 1",
+		"known tools/name-characters":     "fail · warning · 0",
+		"known tools/unknown-tool-code":   "fail · note · 1",
+		"strict jsonrpc/error-message":    "fail · note · 0",
+		"strict lifecycle/requests-gated": "fail · error · 0",
+		"strict tools/call-result-schema": "open · none · 0",
+		"strict tools/input-schema-valid": "fail · error · 0",
+		"strict tools/name-characters":    "fail · error · 0",
+		"strict tools/structured-content": "open · none · 0",
+		"strict tools/unknown-tool-code":  "fail · error · 0",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A finding is the same whatever the server said.
+func TestSARIFFingerprintsAreStable(t *testing.T) {
+	prints := func(r harness.Report) (all []string) {
+		for _, x := range sarifOf(t, r).Results {
+			all = append(all, fmt.Sprint(x.RuleID, x.Fingerprints))
+		}
+		return all
+	}
+	changed := everything()
+	for i := range changed.Results {
+		x := &changed.Results[i]
+		x.Message, x.Subjects, x.Revision, x.Wire = "other "+x.ID, nil, "2025-06-18", nil
+	}
+	if diff := cmp.Diff(prints(everything()), prints(changed)); diff != "" {
+		t.Errorf("fingerprints vary with the run:\n%s", diff)
+	}
+}
+
+func TestSARIFNotifications(t *testing.T) {
+	for name, c := range map[string]struct {
+		report     harness.Report
+		successful bool
+		execution  int
+		settings   int
+	}{
+		"everything": {everything(), false, 1, 0}, "problem": {untestable(), false, 1, 0},
+		"baseline": {baselined(), true, 0, 3}, "http": {overHTTP(), true, 0, 0},
+	} {
+		i := sarifOf(t, c.report).Invocations[0]
+		if i.Successful != c.successful || len(i.Execution) != c.execution || len(i.Configuration) != c.settings || i.ExitCode != c.report.ExitCode {
+			t.Errorf("%s: got %+v", name, i)
+		}
+	}
+}
