@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"time"
@@ -18,10 +17,13 @@ import (
 // back for others to use.
 //
 // An error means that the server could not be talked to at all; without a server,
-// that there is no such command. A server that answers initialize with something else than a good result is described by
-// Server.Failure.
+// that there is no such command. A server that answers initialize with something
+// else than a good result is described by Server.Failure.
 func Discover(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
 	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Fence: "ping", Capabilities: harness.M{}}
+	if t.Site != nil {
+		server.Transport = t.Site.Transport()
+	}
 	s, r, err := greet(ctx, t, server)
 	switch {
 	case s == nil && t.Site == nil:
@@ -30,90 +32,61 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 		return server, nil, err
 	}
 	server.First = r
-	if r.Err != nil {
+	switch {
+	case server.Failure != "":
+		return server, s, nil
+	case r.Err != nil && inBody(s):
+		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
+		return server, s, nil
+	case noEndpoint(r):
+		return server, s, fmt.Errorf("there is no MCP endpoint at %s: %s", t.Site.URL(), harness.Got(r))
+	case wantsTLS(t, r):
+		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
+	case r.Err != nil:
 		return server, s, instead(s, r.Err)
+	case onlyModern(r):
+		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern)
 	}
 	if server.Failure = handshakeFailure(r); server.Failure != "" {
+		checkAuthorized(server, s)
 		return server, s, nil
 	}
 	server.Welcome, server.Revision, server.Capabilities = s.Welcome, s.Revision, s.Capabilities
 	server.Sessionless = server.Transport == "http" && s.SessionID() == ""
 	s.Confirm()
-	if !s.Exchange("ping", nil).Answered() {
+	pong := s.Exchange("ping", nil)
+	if server.Sessionless && wantsSession(server, s, pong) {
+		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " + harness.Got(pong)
+		return server, s, nil
+	}
+	if !pong.Answered() {
 		var answers bool
 		if s, answers, err = findFence(ctx, t, s, server); err != nil || !answers {
 			return server, s, err
 		}
 	}
 	s.Fence = server.Fence
+	serves := serveTwo(ctx, t, s)
 	server.Tools = listed(s, server, "tools", "tools/list", "tools")
 	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
 	server.Resources = listed(s, server, "resources", "resources/list", "resources")
 	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
+	checkAuthorized(server, s)
+	server.OneClient = !serves()
 	return server, s, nil
 }
 
-// greet opens the first session of a run and sends initialize in it. Of a server at
-// a URL it finds out which transport it speaks: first Streamable HTTP is tried, then
-// HTTP+SSE, as the specification has clients do it.
-func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *driver.Session, r driver.Reply, err error) {
-	for range mostRedirects {
-		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
-			return nil, r, err
-		}
-		r = s.Initialize(driver.Hello(server.Requested))
-		if t.Site == nil {
-			return s, r, nil
-		}
-		server.Transport = t.Site.Transport()
-		location, redirected := redirect(r)
-		if !redirected {
-			break
-		}
-		s.Close()
-		if err := t.Site.Follow(location); err != nil {
-			return nil, r, err
-		}
-	}
-	if _, again := redirect(r); again {
-		s.Close()
-		return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), mostRedirects)
-	}
-	if !older(r) {
-		return s, r, nil
-	}
-	t.Site.SetTransport("sse")
-	old, err := driver.Start(ctx, t, driver.Options{})
-	if err != nil { // neither transport: what the first one said counts
-		t.Site.SetTransport("http")
-		return s, r, nil
-	}
-	s.Close()
-	server.Transport = "sse"
-	return old, old.Initialize(driver.Hello(server.Requested)), nil
-}
-
-// mostRedirects bounds how far redirects are followed.
-const mostRedirects = 5
-
-// redirect is where an HTTP redirect points that keeps the method.
-func redirect(r driver.Reply) (location string, redirected bool) {
-	var none *driver.Unanswered
-	if !errors.As(r.Err, &none) || none.HTTP == nil {
-		return "", false
-	}
-	a := none.HTTP.Answer()
-	return a.Header.Get("Location"), a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
-}
-
-// older reports whether the answer to initialize is one that makes a client try the
-// transport of 2024-11-05: an HTTP error of a client, without a JSON-RPC message.
-func older(r driver.Reply) bool {
-	if !r.Bare() {
-		return false
-	}
-	status := r.Frame.HTTP.Answer().Status
-	return status < 500 && status != http.StatusUnauthorized && status != http.StatusForbidden
+// onlyModern reports whether the server has refused initialize because it speaks
+// none of the revisions that have it.
+func onlyModern(r driver.Reply) bool {
+	const unsupportedVersion = -32022
+	data, _ := r.Error()["data"].(harness.M)
+	supported, _ := data["supported"].([]any)
+	code, _ := r.Code()
+	return code == unsupportedVersion && len(supported) > 0 && !slices.ContainsFunc(supported, func(v any) bool {
+		revision, _ := v.(string)
+		return revision < harness.Modern
+	})
 }
 
 // handshakeFailure says what is wrong with the answer to initialize; empty when a
@@ -136,6 +109,9 @@ func instead(s *driver.Session, err error) error {
 		return err
 	}
 	cause := err.Error()
+	if sent := s.Exchanges(); len(sent) > 0 {
+		cause += "; so far: " + unfinished(sent)
+	}
 	if came := s.Since(0); len(came) > 0 {
 		text := driver.Brief(came[0].Raw)
 		if came[0].Shape == driver.NotJSON {

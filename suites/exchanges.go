@@ -17,6 +17,7 @@ type exchange struct {
 	Batched   bool          // it was a member of an array
 	Ready     bool          // it was sent after the handshake
 	Cancelled bool
+	Empty     bool          // over HTTP: it was answered with a success that holds no response
 	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
 
 	place int // in the order of what was said
@@ -73,6 +74,10 @@ func pair(s *driver.Session, frames []*driver.Frame) *dialogue {
 		case f.Side == driver.FromClient:
 		case f.HTTP != nil && f.HTTP.Refuses():
 			d.refused(s, f)
+		case f.Side == driver.Status:
+			if x := d.open[driver.IDKey(f.HTTP.Asked())]; x != nil && !f.HTTP.Elsewhere() {
+				x.Empty = f.HTTP.Answer().OK()
+			}
 		default:
 			for _, m := range f.Members() {
 				d.came(s, m, f)

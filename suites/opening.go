@@ -91,7 +91,7 @@ func open(t *T, o opening) (r opened) {
 	came, _ := s.React(mark)
 	r.pong, r.firstPong = s.AwaitFor(pong, 0), s.AwaitFor(ping, 0)
 	for _, f := range came {
-		if f.IsResponse() && f != r.pong.Frame {
+		if f.IsResponse() && f != r.pong.Frame && (f.HTTP == nil || !driver.SameID(f.HTTP.Asked(), pong.ID)) {
 			r.replies = append(r.replies, f)
 		}
 	}

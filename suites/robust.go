@@ -99,6 +99,7 @@ func firstPage(s *driver.Session) (names []string) {
 		switch {
 		case f.Hostile:
 			return nil
+		case f.Apart:
 		case f.Side == driver.FromClient && f.Method == "tools/list" && id == "":
 			id = driver.IDKey(f.ID)
 		case f.Side == driver.FromServer && f.IsResponse() && driver.IDKey(f.ID) == id:

@@ -5,11 +5,14 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/net/publicsuffix"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -116,6 +119,21 @@ var schema = Suite{
 			t.Expect(src).To(That("an https or data URI", func(src string) bool {
 				return slices.Contains([]string{"https", "data"}, schemeOf(src))
 			}))
+		})
+	}),
+
+	"schema/icon-same-origin": Watch(func(t *T, w Wire) {
+		own := ownDomain(t)
+		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+			src, _ := icon.value.(M)["src"].(string)
+			u, err := url.Parse(src)
+			switch {
+			case err != nil || u.Hostname() == "" || !strings.HasPrefix(schemeOf(src), "http"):
+				t.Skip("no icon is at an http or https URL")
+			case own == "":
+				t.Skip("the server is tried at an address that is not its public one, and names no websiteUrl")
+			}
+			t.Expect(domainOf(u.Hostname())).To(BeOneOf(own), "of the icon at %s", u.Redacted())
 		})
 	}),
 
@@ -414,6 +432,37 @@ func iconsWith(t *T, w Wire, member string) (icons []part) {
 		}
 	}
 	return icons
+}
+
+// ownDomain is the domain of the server: that of its URL or, where that is an address
+// for tests, the one of its websiteUrl; empty when neither tells.
+func ownDomain(t *T) string {
+	if host := siteURL(t).Hostname(); isPublicName(host) {
+		return domainOf(host)
+	}
+	info, _ := t.Server.Welcome["serverInfo"].(M)
+	website, _ := info["websiteUrl"].(string)
+	if u, err := url.Parse(website); err == nil && isPublicName(u.Hostname()) {
+		return domainOf(u.Hostname())
+	}
+	return ""
+}
+
+// isPublicName reports whether a host is one of the public domain name system, by
+// its form.
+func isPublicName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	suffix, registry := publicsuffix.PublicSuffix(strings.ToLower(host))
+	return err != nil && (registry || strings.Contains(suffix, ".")) && !strings.EqualFold(suffix, host)
+}
+
+// domainOf is what a name was registered under: "example.com" of "a.b.example.com".
+func domainOf(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return domain
+	}
+	return host
 }
 
 // schemeOf is the scheme of a URI in lower case; empty for what has none.

@@ -16,8 +16,9 @@ import (
 
 // provoked is what came of one message that a conforming client does not send.
 type provoked struct {
-	Came  []*driver.Frame // what the server said, up to the answer to a later request
-	Fatal error           // why the session did not survive; nil when it did
+	Came    []*driver.Frame // what the server said, up to the answer to a later request
+	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
+	Fatal   error           // why the session did not survive; nil when it did
 }
 
 // provoke sends a line that breaks the protocol in an established session, and
@@ -39,8 +40,13 @@ func provokeIn(s *driver.Session, line string) (p provoked, used bool) {
 	used = s.Used > 0 || s.Provoked
 	s.Provoked = true
 	mark := s.Mark()
-	s.Send([]byte(line))
+	sent := s.Send([]byte(line))
 	p.Came, p.Fatal = s.React(mark)
+	for _, f := range s.Record(mark) {
+		if f.Side == driver.Status && f.HTTP == sent.HTTP && f.HTTP.Answer().Status >= 400 {
+			p.Refused = f
+		}
+	}
 	return p, used
 }
 
@@ -133,6 +139,9 @@ func validCalls(t *T) toolCalls {
 
 // begin notes the list of a session in which calls are going to be made.
 func (c *toolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
+	if t.Server.Transport == "http" {
+		get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
+	}
 	mark := s.Mark()
 	c.Before = sorted(listNames(t, s))
 	return s, mark
@@ -143,7 +152,7 @@ func (c *toolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 func (c *toolCalls) end(t *T, s *driver.Session, mark int) {
 	const patience = 5 * time.Second
 	c.After = sorted(listNames(t, s))
-	if slices.Equal(c.Before, c.After) {
+	if slices.Equal(c.Before, c.After) || t.Server.Sessionless { // which has no way to announce anything
 		return
 	}
 	_, err := s.Wait(mark, patience, func(f *driver.Frame) bool {
@@ -175,12 +184,18 @@ func validArguments(t *T, tool Subject) (args M, why string) {
 	return args, ""
 }
 
+// params are those of the call. As clients do, they ask for progress; each tool has
+// a token of its own.
+func (c toolCall) params() M {
+	return M{"name": c.Tool.Name, "arguments": c.Arguments, "_meta": M{"progressToken": "mcpcheck-" + c.Tool.Name}}
+}
+
 // callAndPing calls a tool. If it runs for long, a ping is tried meanwhile; when
 // that is answered, the call is left to run and its result is collected later.
 func callAndPing(s *driver.Session, tool Subject, args M) toolCall {
 	const patience = 300 * time.Millisecond
 	c := toolCall{Tool: tool, Arguments: args, session: s, begin: time.Now()}
-	c.pending = s.Request("tools/call", M{"name": tool.Name, "arguments": args})
+	c.pending = s.Request("tools/call", c.params())
 	if c.Reply = s.AwaitFor(c.pending, patience); c.Reply.Answered() || !s.Alive() {
 		c.Took = time.Since(c.begin)
 		return c

@@ -22,7 +22,7 @@ var Areas = []string{
 }
 
 // built are the areas that have checks.
-var built = []string{"lifecycle", "stdio", "jsonrpc", "batch", "ping", "tools", "schema", "robust"}
+var built = []string{"lifecycle", "stdio", "jsonrpc", "batch", "ping", "tools", "schema", "robust", "http", "sse", "auth"}
 
 // The catalogue as the program reads it: the YAML files in one, by area, in a form
 // that takes milliseconds to read instead of seconds.
@@ -67,7 +67,8 @@ func must(err error) {
 
 // Checks are all checks that are built, by the id of their requirement.
 var Checks = sync.OnceValue(func() harness.Suite {
-	return merged(lifecycle, stdio, jsonrpc, batch, ping, tools, schema, robust)
+	return merged(lifecycle, stdio, jsonrpc, batch, ping, tools, schema, robust,
+		httpMessages, httpSessions, httpSecurity, httpStreams, sse, auth)
 })
 
 // merged puts suites together.

@@ -168,6 +168,9 @@ var toolCalling = Suite{
 		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
 			t.Skip("the server does not declare tools.listChanged")
 		}
+		if t.Server.Sessionless {
+			t.Skip("the server has no sessions: there is no stream on which it could announce a change")
+		}
 		calls := validCalls(t)
 		switch {
 		case calls.After == nil:

@@ -85,6 +85,9 @@ func badServers() map[string]func(args []string) int {
 		"touch":         touch,
 		"old":           old,
 		"change-itself": changeItself,
+
+		// over HTTP
+		"web": badWeb,
 	}
 }
 

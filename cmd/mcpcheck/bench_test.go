@@ -7,11 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,8 +115,12 @@ type cost struct {
 }
 
 func full(b *testing.B, self string, server []string) cost {
+	return fullRun(b, self, append([]string{"--"}, server...)...)
+}
+
+func fullRun(b *testing.B, self string, target ...string) cost {
 	report := filepath.Join(b.TempDir(), "report.json")
-	cmd := exec.Command(self, append([]string{"run", "-q", "--json", report, "--"}, server...)...)
+	cmd := exec.Command(self, append([]string{"run", "-q", "--json", report}, target...)...)
 	begin := time.Now()
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
@@ -192,4 +199,49 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(checks), "µs/check")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkHTTP compares a full run over HTTP with what the server's own answers
+// take one after the other: at once, and when each takes 100 ms.
+func BenchmarkHTTP(b *testing.B) {
+	self := build(b)
+	for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
+		b.Run(delay.String(), func(b *testing.B) {
+			for b.Loop() {
+				server := &slowServer{delay: delay, next: fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{})}
+				site := httptest.NewServer(server)
+				u := fullRun(b, self, "--url", site.URL+"/mcp")
+				site.CloseClientConnections()
+				site.Close()
+				serial := time.Duration(server.busy.Load())
+				b.ReportMetric(u.wall.Seconds(), "s-full")
+				b.ReportMetric(serial.Seconds(), "s-serial")
+				b.ReportMetric(u.wall.Seconds()/serial.Seconds(), "full/serial")
+				b.ReportMetric(float64(server.requests.Load()), "requests")
+				b.ReportMetric(u.megabytes, "MB-peak")
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
+
+// slowServer waits before each answer, and adds up how long the answers took. Streams
+// that a client opens to listen are no answers.
+type slowServer struct {
+	delay    time.Duration
+	next     http.Handler
+	busy     atomic.Int64
+	requests atomic.Int64
+}
+
+func (s *slowServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	time.Sleep(s.delay)
+	if r.Method != http.MethodGet {
+		defer func() {
+			s.busy.Add(int64(time.Since(begin)))
+			s.requests.Add(1)
+		}()
+	}
+	s.next.ServeHTTP(w, r)
 }

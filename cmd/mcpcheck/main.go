@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -57,6 +58,7 @@ func usage(format string, a ...any) error {
 
 // run is the whole program: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	log.SetOutput(io.Discard) // where net/http complains of servers
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,8 @@ type remoteFlags struct {
 	sseURL        string
 
 	header http.Header // what headers and bearerEnv come to
-	given  string      // the URL as it was given, when it has {port}
+
+	given, givenSSE string // the URLs as they were given, when there is a {port}
 }
 
 func (f *remoteFlags) add(flags *pflag.FlagSet) {
@@ -58,10 +60,16 @@ func (f *remoteFlags) read(s *settings) error {
 		if value = strings.TrimSpace(value); !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return usage("--header wants 'NAME: VALUE'; %q is not that", name)
 		}
+		if slices.Contains(reserved, http.CanonicalHeaderKey(name)) {
+			return usage("--header cannot set %s, which mcpcheck sets for each request", http.CanonicalHeaderKey(name))
+		}
 		f.header.Add(name, value)
 		s.hide(value)
-		if _, token, ok := strings.Cut(value, " "); ok {
+		if scheme, token, ok := strings.Cut(value, " "); ok {
 			s.hide(token)
+			if strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
+				s.credentials.Bearer = strings.TrimSpace(token)
+			}
 		}
 	}
 	if f.bearerEnv != "" {
@@ -69,10 +77,19 @@ func (f *remoteFlags) read(s *settings) error {
 		if err != nil {
 			return err
 		}
+		if f.header.Get("Authorization") != "" {
+			return usage("--bearer-env and --header Authorization are the same; give one of them")
+		}
 		s.credentials.Bearer = token
 		f.header.Set("Authorization", "Bearer "+token)
 	}
 	return f.readTokens(s)
+}
+
+// reserved are headers that belong to the transport.
+var reserved = []string{
+	"Host", "Connection", "Content-Length", "Transfer-Encoding", "Content-Type", "Accept", "Accept-Encoding",
+	"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id",
 }
 
 func (f *remoteFlags) readTokens(s *settings) error {
@@ -89,7 +106,7 @@ func (f *remoteFlags) readTokens(s *settings) error {
 		}
 		*kinds[kind] = token
 	}
-	c.ContactIssuer, c.OldURL = f.contactIssuer, f.sseURL
+	c.ContactIssuer = f.contactIssuer
 	return nil
 }
 
@@ -118,6 +135,15 @@ func (s *settings) aimAt(f remoteFlags, env []string) error {
 		if roots, err = os.ReadFile(f.cacert); err != nil {
 			return usage("--cacert: %w", err)
 		}
+		if !x509.NewCertPool().AppendCertsFromPEM(roots) {
+			return usage("--cacert %s holds no certificate in PEM", f.cacert)
+		}
+	}
+	if f.sseURL != "" {
+		if _, err := driver.ParseURL(f.sseURL); err != nil {
+			return usage("--sse-url: %w", err)
+		}
+		s.credentials.OldURL = f.sseURL
 	}
 	site, err := driver.NewSite(driver.SiteOptions{
 		URL: f.url, Header: f.header, Insecure: f.insecure, Roots: roots, Command: command, Env: env, Dir: s.Cwd,
@@ -140,7 +166,7 @@ func (s *settings) aimAt(f remoteFlags, env []string) error {
 
 // withPort puts a free port in the place of {port}.
 func (s *settings) withPort(f remoteFlags, env []string) (_ remoteFlags, command, newEnv []string, err error) {
-	all := strings.Join(append(append([]string{f.url}, s.Command...), env...), " ")
+	all := strings.Join(append(append([]string{f.url, f.sseURL}, s.Command...), env...), " ")
 	if !strings.Contains(all, "{port}") {
 		return f, s.Command, env, nil
 	}
@@ -157,8 +183,8 @@ func (s *settings) withPort(f remoteFlags, env []string) (_ remoteFlags, command
 		}
 		return out
 	}
-	f.given = f.url
-	f.url = strings.ReplaceAll(f.url, "{port}", port)
+	f.given, f.givenSSE = f.url, f.sseURL
+	f.url, f.sseURL = strings.ReplaceAll(f.url, "{port}", port), strings.ReplaceAll(f.sseURL, "{port}", port)
 	return f, fill(s.Command), fill(env), nil
 }
 
@@ -189,7 +215,7 @@ func (f *remoteFlags) repeat(redact *strings.Replacer) (words []string) {
 		words = append(words, "--contact-issuer")
 	}
 	if f.sseURL != "" {
-		words = append(words, "--sse-url", f.sseURL)
+		words = append(words, "--sse-url", cmp.Or(f.givenSSE, f.sseURL))
 	}
 	if f.insecure {
 		words = append(words, "--insecure")
@@ -207,9 +233,11 @@ func hint(err error) string {
 	var name x509.HostnameError
 	var record tls.RecordHeaderError
 	switch {
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "; the server speaks no TLS here: is the URL http:// in place of https://?"
-	case errors.As(err, &unknown), errors.As(err, &invalid), errors.As(err, &name):
+	case errors.As(err, &name):
+		return "; use a name that the certificate is for, or give --insecure to go without"
+	case errors.As(err, &unknown), errors.As(err, &invalid):
 		return "; give --cacert FILE if you trust the issuer, or --insecure to go without"
 	}
 	return ""

@@ -106,12 +106,12 @@ says which tools would be called.`,
 // run carries the settings out and turns what came of it into an exit code.
 func (s *settings) run() error {
 	defer driver.Sweep()
-	if s.target.Site != nil {
-		defer s.target.Site.Close(s.target.Limits)
-	}
 	ctx, listen := interruptible()
 	bounded, cancel := context.WithTimeoutCause(ctx, s.flags.budget, fmt.Errorf("the run took longer than %v (--budget)", s.flags.budget))
 	defer cancel()
+	if s.target.Site != nil {
+		defer s.target.Site.Close(s.target.Limits) // before cancel, which kills
+	}
 
 	report := harness.Report{
 		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: s.shown,

@@ -59,6 +59,7 @@ const (
 //	report FILE…            the files are reports: JSON that keeps its schema, or JUnit XML
 //	same FILE FILE          two JSON reports say the same, times apart
 //	memory MB               the last mcpcheck took less
+//	taken VARIABLE          somebody listens on the port that the variable says
 //
 // After each script, no process that it started may be left.
 func TestScript(t *testing.T) {
@@ -66,7 +67,7 @@ func TestScript(t *testing.T) {
 		Dir:   filepath.Join("testdata", "script"),
 		Setup: setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory,
+			"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory, "taken": taken,
 		},
 		RequireUniqueNames: true,
 		Deadline:           time.Now().Add(3 * time.Minute),

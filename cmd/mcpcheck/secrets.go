@@ -3,8 +3,10 @@ package main
 import (
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -25,9 +27,9 @@ func (s *settings) environment() (env []string, err error) {
 	return env, nil
 }
 
-// hide makes a value a secret.
+// hide makes a value a secret, unless it is a word that stands everywhere anyway.
 func (s *settings) hide(value string) {
-	if len(value) >= shortestSecret {
+	if len(value) >= shortestSecret && !harmless(value) {
 		s.hidden = append(s.hidden, value)
 	}
 }
@@ -61,6 +63,19 @@ func redactor(secrets []string) *strings.Replacer {
 
 // longestRest bounds what is looked for of a secret that was cut.
 const longestRest = 200
+
+// harmless reports whether a value is plainly none: to redact it would only make the
+// evidence wrong. It is a number, a boolean, the name or address of this machine, or
+// a word of the trade.
+func harmless(value string) bool {
+	words := []string{"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp", "production", "development", "test", "debug", "info"}
+	_, err := strconv.ParseFloat(value, 64)
+	return err == nil && len(value) < shortestNumber || slices.Contains(words, strings.ToLower(value)) ||
+		driver.IsLoopback(value) || value == "0.0.0.0"
+}
+
+// shortestNumber is how long a number must be to be a secret.
+const shortestNumber = 8
 
 // shortestSecret is how long a value must be to be redacted; a shorter one stands
 // everywhere by accident.

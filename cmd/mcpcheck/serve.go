@@ -2,10 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -13,43 +17,127 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
+// serveFlags say what the built-in server is like.
+type serveFlags struct {
+	fault     string
+	list      bool
+	tools     int
+	address   string
+	sse       bool
+	stateless bool
+	auth      bool
+}
+
 func newServe() *cobra.Command {
-	var fault string
-	var faults bool
-	var tools int
+	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run the built-in reference server over stdio",
-		Long: `Run the built-in reference server over stdio: honest in every revision, or with
-one fault. The faults are named after the check that catches them.`,
+		Short: "Run the built-in reference server, over stdio or HTTP",
+		Long: `Run the built-in reference server: honest in every revision, or with one fault.
+The faults are named after the check that catches them.
+
+  mcpcheck serve                                  over stdio
+  mcpcheck serve --http 127.0.0.1:8765            Streamable HTTP at /mcp
+  mcpcheck serve --http 127.0.0.1:8765 --sse      HTTP+SSE of 2024-11-05 at /sse
+  mcpcheck serve --http 127.0.0.1:8765 --auth     protected; the tokens are on stderr`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if faults {
-				for _, f := range fixtures.Faults() {
-					fmt.Fprintln(cmd.OutOrStdout(), f.ID())
-				}
-				return nil
-			}
-			spoilt, err := findFault(fault)
-			if err != nil {
-				return err
-			}
-			term := make(chan os.Signal, 1)
-			signal.Notify(term, syscall.SIGTERM)
-			defer signal.Stop(term)
-			status := fixtures.Serve(context.Background(), fixtures.Stdio{
-				In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term), MoreTools: tools,
-			}, spoilt)
-			if status != 0 {
-				return &exit{code: status}
-			}
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
-	cmd.Flags().StringVar(&fault, "fault", "", "serve with the fault of this `ID`")
-	cmd.Flags().IntVar(&tools, "tools", 0, "list `N` more tools, in pages of fifty")
-	cmd.Flags().BoolVar(&faults, "list-faults", false, "list the faults")
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.address, "http", "", "serve over HTTP on this `ADDRESS`, as 127.0.0.1:8765")
+	flags.BoolVar(&f.sse, "sse", false, "over HTTP: the transport HTTP+SSE of 2024-11-05")
+	flags.BoolVar(&f.stateless, "stateless", false, "over HTTP: without sessions")
+	flags.BoolVar(&f.auth, "auth", false, "over HTTP: want a bearer token; which are good and which are not is said on stderr")
+	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
+	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
+	flags.BoolVar(&f.list, "list-faults", false, "list the faults")
 	return cmd
+}
+
+func (f serveFlags) serve(cmd *cobra.Command) error {
+	if f.list {
+		for _, f := range fixtures.Faults() {
+			fmt.Fprintln(cmd.OutOrStdout(), f.ID())
+		}
+		return nil
+	}
+	fault, err := findFault(f.fault)
+	switch {
+	case err != nil:
+		return err
+	case f.address != "":
+		return f.serveHTTP(cmd, fault)
+	case f.sse || f.stateless || f.auth:
+		return usage("--sse, --stateless and --auth want --http ADDRESS")
+	}
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, syscall.SIGTERM)
+	defer signal.Stop(term)
+	return ended(fixtures.Serve(context.Background(), fixtures.Stdio{
+		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term), MoreTools: f.tools,
+	}, fault))
+}
+
+// ended is how the process of a server ends.
+func ended(code int) error {
+	if code != 0 {
+		return &exit{code: code}
+	}
+	return nil
+}
+
+// serveHTTP serves over HTTP until a signal comes.
+func (f serveFlags) serveHTTP(cmd *cobra.Command, fault fixtures.Fault) error {
+	if f.sse && f.stateless {
+		return usage("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
+	}
+	l, err := net.Listen("tcp", f.address)
+	if err != nil {
+		return usage("--http %s: %w", f.address, err)
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exited := make(chan int, 1)
+	origin := "http://" + l.Addr().String()
+	server := &http.Server{
+		Handler:           fixtures.Handler(ctx, f.web(cmd, origin, exited), fault),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s%s\n", origin, map[bool]string{false: "/mcp", true: "/sse"}[f.sse])
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(l) }()
+	defer server.Close()
+	select {
+	case code := <-exited:
+		return ended(code)
+	case <-ctx.Done():
+		return nil
+	case err := <-failed:
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	}
+}
+
+// web is what the server over HTTP is like; it tells the tokens of a protected one.
+func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fixtures.Web {
+	w := fixtures.Web{
+		SSE: f.sse, Stateless: f.stateless, MoreTools: f.tools, Log: cmd.ErrOrStderr(),
+		Exit: func(code int) { exited <- code },
+	}
+	if f.auth {
+		var tokens fixtures.Tokens
+		w.Protection, tokens = fixtures.Demo(origin)
+		for _, t := range []struct{ kind, token string }{
+			{"good", tokens.Valid}, {"second", tokens.Second}, {"expired", tokens.Expired},
+			{"narrow", tokens.Narrow}, {"other-audience", tokens.OtherAudience},
+		} {
+			fmt.Fprintf(cmd.ErrOrStderr(), "token %s: %s\n", t.kind, t.token)
+		}
+	}
+	return w
 }
 
 func findFault(id string) (fixtures.Fault, error) {

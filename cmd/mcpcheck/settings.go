@@ -58,6 +58,9 @@ func settle(cmd *cobra.Command, f runFlags, c config, args []string) (*settings,
 	if s.selector, err = selectChecks(s.Only, s.Skip); err != nil {
 		return nil, usage("%w", err)
 	}
+	if cmd.Flags().Changed("url") && f.remote.url == "" {
+		return nil, usage("--url is empty")
+	}
 	if err := s.aim(args); err != nil {
 		return nil, err
 	}

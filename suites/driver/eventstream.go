@@ -19,14 +19,20 @@ type StreamEvent struct {
 	Comments int    // lines that begin with a colon
 }
 
+// isMessage reports whether the event is of the type that messages have.
+func (e StreamEvent) isMessage() bool { return e.Type == "" || e.Type == "message" }
+
 // Dispatched reports whether a client sees the event.
 func (e StreamEvent) Dispatched() bool { return e.Data != "" }
 
 // eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a
 // block that the stream ends in the middle of is no event.
 type eventReader struct {
-	limit int // bytes of one block
+	limit int                 // bytes of one block
+	turn  func() (end func()) // waits until a long block may be read
 	each  func(StreamEvent)
+
+	end func() // ends the turn; nil: there is none
 
 	begun   bool // the byte order mark, if any, has been passed
 	afterCR bool // the last line ended with CR, which LF may follow
@@ -59,6 +65,9 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		}
 		if r.held += i; r.held > r.limit {
 			return n, errOverlong{r.limit}
+		}
+		if r.held > longLine && r.end == nil {
+			r.end = r.turn()
 		}
 		r.line = append(r.line, p[:i]...)
 		if i == len(p) {
@@ -117,10 +126,22 @@ func (r *eventReader) endBlock() {
 		r.each(r.block)
 	}
 	r.block, r.data, r.any, r.held = StreamEvent{}, r.data[:0], false, 0
+	r.endTurn()
 }
 
-// readEvents visits the events of a stream until it ends.
-func readEvents(stream io.Reader, limit int, each func(StreamEvent)) error {
-	_, err := io.Copy(&eventReader{limit: limit, each: each}, stream)
-	return err
+// endTurn lets others read long blocks, and drops the space that this one took.
+func (r *eventReader) endTurn() {
+	if r.end != nil {
+		r.end()
+		r.end, r.line, r.data = nil, nil, nil
+	}
+}
+
+// readEvents visits the events of a stream until it ends; cut reports whether that
+// was in the middle of one.
+func readEvents(stream io.Reader, limit int, turn func() (end func()), each func(StreamEvent)) (cut bool, err error) {
+	r := &eventReader{limit: limit, turn: turn, each: each}
+	defer r.endTurn()
+	_, err = io.Copy(r, stream)
+	return r.any || len(r.line) > 0, err
 }

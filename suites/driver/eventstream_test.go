@@ -39,7 +39,7 @@ func TestReadEvents(t *testing.T) {
 			"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader,
 		} {
 			var got []StreamEvent
-			err := readEvents(wrap(strings.NewReader(tt.stream)), 1000, func(e StreamEvent) { got = append(got, e) })
+			_, err := readEvents(wrap(strings.NewReader(tt.stream)), 1000, nil, func(e StreamEvent) { got = append(got, e) })
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("%s, read %s: %v (-want +got)\n%s", tt.name, how, err, diff)
 			}
@@ -49,7 +49,7 @@ func TestReadEvents(t *testing.T) {
 
 func TestReadEventsIsBounded(t *testing.T) {
 	for _, stream := range []string{"data: " + strings.Repeat("x", 200) + "\n\n", strings.Repeat("data: x\n", 50) + "\n"} {
-		if err := readEvents(strings.NewReader(stream), 100, func(StreamEvent) { t.Error("an event came") }); err == nil {
+		if _, err := readEvents(strings.NewReader(stream), 100, nil, func(StreamEvent) { t.Error("an event came") }); err == nil {
 			t.Errorf("%.20s…: no error", stream)
 		}
 	}

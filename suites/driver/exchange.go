@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -23,18 +24,24 @@ type Exchange struct {
 	At     time.Duration // since the session opened
 
 	s         *Session
-	asked     json.RawMessage // id of the one request in the body; nil when there is none
-	apart     bool            // made by hand
-	standing  bool            // the stream on which the server may speak first, or its continuation
-	elsewhere bool            // the answer to the message comes with another exchange
-	resumed   int             // how many streams it continues
-	unusual   http.Header     // of a request made by hand: what its headers change
-	stop      func()          // aborts it
+	asked     json.RawMessage   // id of the one request in the body; nil when there is none
+	batch     []json.RawMessage // ids of the requests in the body, if that is an array
+	apart     bool              // made by hand
+	foreign   bool              // made by hand, to another origin than the server's
+	standing  bool              // the stream on which the server may speak first, or its continuation
+	elsewhere bool              // the answer to the message comes with another exchange
+	resumed   int               // how many streams it continues
+	emptied   bool              // the one that it continues had nothing new
+	unusual   http.Header       // of a request made by hand: what its headers change
+	sent      io.Reader         // in place of Body; nil: Body itself
+	size      int64             // of sent
+	stop      func()            // aborts it
 
 	// Guarded by the session's lock. Status and stream do not change once a frame
 	// of the exchange is in the record.
-	answer Answer
-	stream bool
+	answer  Answer
+	stream  bool
+	replied bool // a response came on the stream
 }
 
 // Answer is what has come back of an exchange so far.
@@ -44,6 +51,7 @@ type Answer struct {
 	Body     []byte // of an answer that is no event stream
 	IsStream bool   // its media type is text/event-stream
 	Events   []StreamEvent
+	Cut      bool          // the stream ended in the middle of an event
 	Ended    bool          // nothing more will come
 	Err      error         // why it ended, unless it simply did
 	HeadAt   time.Duration // when the headers came, and when it ended, since the session opened
@@ -77,14 +85,20 @@ func (a Answer) String() string {
 	if kind := a.Header.Get("Content-Type"); kind != "" {
 		text += " (" + kind + ")"
 	}
+	if location := a.Header.Get("Location"); location != "" {
+		text += " to " + Brief([]byte(location))
+	}
 	body := strings.Join(strings.Fields(string(a.Body)), " ")
 	switch {
 	case a.IsStream && a.Ended:
 		text += fmt.Sprintf(": the stream ended after %s", count(len(a.Events), "event"))
+		if a.Cut {
+			text += ", in the middle of another"
+		}
 	case a.IsStream:
 	case body != "":
 		text += ": " + Brief([]byte(body))
-	case a.Ended:
+	case a.Ended && a.Err == nil:
 		text += " with no body"
 	}
 	if a.Err != nil {
@@ -130,10 +144,11 @@ func (x *Exchange) EndFor(d time.Duration) Answer {
 // AwaitEvent waits for an event of the stream that matches, at most for the reply
 // limit.
 func (x *Exchange) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
-	return x.awaitEventFor(x.s.target.Limits.Reply, match)
+	return x.AwaitEventFor(x.s.target.Limits.Reply, match)
 }
 
-func (x *Exchange) awaitEventFor(d time.Duration, match func(StreamEvent) bool) (e StreamEvent, came bool) {
+// AwaitEventFor waits for an event of the stream that matches, at most for d.
+func (x *Exchange) AwaitEventFor(d time.Duration, match func(StreamEvent) bool) (e StreamEvent, came bool) {
 	x.awaitFor(d, func(a *Answer) bool {
 		i := slices.IndexFunc(a.Events, match)
 		if came = i >= 0; came {
@@ -145,7 +160,7 @@ func (x *Exchange) awaitEventFor(d time.Duration, match func(StreamEvent) bool) 
 }
 
 func (x *Exchange) awaitFor(d time.Duration, enough func(*Answer) bool) Answer {
-	x.s.until(d, func() bool { return x.answer.Ended || enough(&x.answer) })
+	x.s.until(d, func() bool { return enough(&x.answer) || x.answer.Ended })
 	return x.Answer()
 }
 
@@ -166,12 +181,21 @@ func (x *Exchange) Abort() {
 // answers reports whether this exchange is the answer to the request of that id, or
 // the proof that none will come, even if it carries no message.
 func (x *Exchange) answers(id json.RawMessage) bool {
-	return SameID(x.asked, id) && !(x.elsewhere && x.answer.OK())
+	return (SameID(x.asked, id) || x.batched(id)) && !(x.elsewhere && x.answer.OK())
+}
+
+// batched reports whether the request of that id was in a batch that the body is.
+func (x *Exchange) batched(id json.RawMessage) bool {
+	return slices.ContainsFunc(x.batch, func(member json.RawMessage) bool { return SameID(member, id) })
 }
 
 // Refuses reports whether the status is one of an error, for a message that was to
 // be answered by this exchange.
 func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }
+
+// Elsewhere reports whether the answer to the message comes with another exchange:
+// the stream of HTTP+SSE.
+func (x *Exchange) Elsewhere() bool { return x.elsewhere && x.asked != nil }
 
 // failed reports whether the status is one of an error.
 func (x *Exchange) failed() bool { return x.answer.Status >= 400 }
@@ -180,7 +204,7 @@ func (x *Exchange) failed() bool { return x.answer.Status >= 400 }
 // that was made by hand the headers in which it is not like the others.
 func (x *Exchange) RequestLine() string {
 	path := x.URL
-	if u, err := url.Parse(x.URL); err == nil {
+	if u, err := url.Parse(x.URL); err == nil && !x.foreign {
 		path = u.RequestURI()
 	}
 	line := x.Method + " " + path
@@ -249,6 +273,20 @@ func askedBy(body []byte) json.RawMessage {
 		return f.ID
 	}
 	return nil
+}
+
+// batchIn are the ids of the requests in a batch; nil when the body is none.
+func batchIn(body []byte) (ids []json.RawMessage) {
+	f := &Frame{Raw: body}
+	if f.parse(); f.Shape != Array {
+		return nil
+	}
+	for _, m := range f.Members() {
+		if m.IsRequest() {
+			ids = append(ids, m.ID)
+		}
+	}
+	return ids
 }
 
 func methodOf(body []byte) string {

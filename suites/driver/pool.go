@@ -181,6 +181,18 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 
 // Fresh returns an established session that nobody has used.
 func (p *Pool) Fresh() (*Session, error) {
+	s, err := p.establish()
+	if err != nil && p.target.Site != nil && p.target.Site.Died() {
+		s, err = p.establish() // what ended the server came from another session
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.Exchange(p.fence, nil) // whatever the server makes of initialized is not taken for something else
+	return s, nil
+}
+
+func (p *Pool) establish() (*Session, error) {
 	s, err := p.Launch(Options{})
 	if err != nil {
 		return nil, err
@@ -189,7 +201,6 @@ func (p *Pool) Fresh() (*Session, error) {
 		p.Close(s)
 		return nil, err
 	}
-	s.Exchange(p.fence, nil) // whatever the server makes of initialized is not taken for something else
 	return s, nil
 }
 

@@ -75,6 +75,7 @@ func (s *Session) Name() string { return fmt.Sprintf("session %d", s.number) }
 // Options are what a launch may ask for beyond the target.
 type Options struct {
 	MuteStderr bool // connect stderr to the null device instead of reading it
+	ByHand     bool // over HTTP+SSE: open no stream, all requests are made with Do
 }
 
 // wake tells all waiters that the record has changed. The caller holds mu.
@@ -92,7 +93,7 @@ func newSession(ctx context.Context, t Target) *Session {
 func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 	t.Limits = t.Limits.withDefaults()
 	if t.Site != nil {
-		return t.Site.open(ctx, t)
+		return t.Site.open(ctx, t, o)
 	}
 	return startProcess(ctx, t, o)
 }
@@ -337,6 +338,19 @@ func (r Reply) Code() (code int, ok bool) {
 	return int(i), err == nil
 }
 
+// Refused is the reply that an HTTP error is when it carries no JSON-RPC error.
+func Refused(f *Frame) Reply { return Reply{Frame: f, M: refusal(f)} }
+
+// refusal is the error that an HTTP error stands for: the one in its body, if that
+// is one, or one without a code.
+func refusal(f *Frame) M {
+	body, _ := Decode(f.HTTP.Answer().Body).(M)
+	if _, ok := body["error"].(M); ok {
+		return body
+	}
+	return M{"error": M{"message": string(f.Raw)}}
+}
+
 // Silence says that an answer did not come although the session is alive.
 type Silence struct {
 	Method  string
@@ -362,6 +376,14 @@ type Unanswered struct {
 
 func (e *Unanswered) Error() string { return "no answer to " + e.Method + ": " + e.Cause }
 
+// Unwrap is the error of the connection, if that was the cause.
+func (e *Unanswered) Unwrap() error {
+	if e.HTTP == nil {
+		return nil
+	}
+	return e.HTTP.Answer().Err
+}
+
 // Death says that the session is over.
 type Death struct {
 	Cause  string   // "the server exited with status 3"
@@ -379,6 +401,9 @@ func (s *Session) AwaitFirst(p Pending) Reply { return s.AwaitFor(p, s.target.Li
 
 // Patience is how long Await waits.
 func (s *Session) Patience() time.Duration { return s.target.Limits.Reply }
+
+// StartPatience is how long AwaitFirst waits.
+func (s *Session) StartPatience() time.Duration { return s.target.Limits.Start }
 
 // AwaitFor waits for the answer to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
@@ -401,15 +426,19 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 // reply reads the answer out of the frame that has it.
 func (p Pending) reply(f *Frame) Reply {
 	r := Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
+	ownID := f.IsResponse() && SameID(f.ID, p.ID)
 	switch {
-	case f.Side == Status && f.HTTP.failed():
-		r.M = M{"error": M{"message": string(f.Raw)}}
+	case f.HTTP != nil && f.HTTP.failed() && f.HTTP.batched(p.ID) && !ownID: // the batch was refused
+		r.Frame, r.M, r.Err = nil, nil, &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
+	case f.Side == Status && f.HTTP.failed() && f.HTTP.resumed == 0:
+		r.M = refusal(f)
 	case f.Side == Status:
 		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: string(f.Raw), HTTP: f.HTTP}
-	}
-	for _, m := range f.Members() {
-		if p.answeredBy(m) {
-			r.M = m.JSON()
+	default:
+		for _, m := range f.Members() {
+			if p.answeredBy(m) {
+				r.M = m.JSON()
+			}
 		}
 	}
 	return r
@@ -595,6 +624,20 @@ func (s *Session) Alive() bool {
 	defer s.mu.Unlock()
 	return !s.closed
 }
+
+// Busy reports whether the session sent something in the time d before a moment. It
+// tells who may have been the cause when a server that several sessions share ends.
+func (s *Session) Busy(moment time.Time, d time.Duration) bool {
+	for _, f := range s.Record(0) {
+		if at := s.opened.Add(f.At); f.Side == FromClient && !at.After(moment) && at.After(moment.Add(-d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Moment is when a frame of the session was seen.
+func (s *Session) Moment(f *Frame) time.Time { return s.opened.Add(f.At) }
 
 // Death is why the session is over; nil while it is not.
 func (s *Session) Death() error {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -9,8 +10,12 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -22,9 +27,10 @@ type Site struct {
 	header http.Header
 	client *http.Client
 
-	starting sync.Mutex // held by who starts the server
+	starting chan struct{} // holds an entry while somebody starts the server
 	starts   int
 	reached  bool
+	sessions atomic.Int64 // that were opened
 
 	mu        sync.Mutex
 	url       *url.URL
@@ -43,28 +49,48 @@ type SiteOptions struct {
 	Env      []string
 	Dir      string
 
-	// Dial opens the connections in place of the network. Tests use it for servers
-	// inside this process.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Serve is a server inside this process, in place of Command, and Dial opens the
+	// connections to it in place of the network. Tests use them to run many servers
+	// under a virtual clock.
+	Serve Server
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
+	Bound []netip.Addr // where Serve listens
 }
 
 // NewSite makes a site. It connects to nothing; an error says what is wrong with the
 // options.
 func NewSite(o SiteOptions) (*Site, error) {
-	u, err := url.Parse(o.URL)
-	switch {
-	case err != nil:
+	u, err := ParseURL(o.URL)
+	if err != nil {
 		return nil, err
-	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return nil, fmt.Errorf("%q is no http or https URL", o.URL)
-	case u.Fragment != "":
-		return nil, fmt.Errorf("%q has a fragment", o.URL)
 	}
 	roots, err := trusted(o.Roots)
 	if err != nil {
 		return nil, err
 	}
-	return &Site{o: o, url: u, transport: "http", header: overlay(nil, o.Header), client: newClient(o, roots)}, nil
+	return &Site{starting: make(chan struct{}, 1), o: o, url: u, transport: "http", header: overlay(nil, o.Header), client: newClient(o, roots)}, nil
+}
+
+// ParseURL reads the URL of a server.
+func ParseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	var wrong *url.Error
+	switch {
+	case !strings.Contains(text, "://"):
+		return nil, fmt.Errorf("%q is no URL; it has to begin with http:// or https://", text)
+	case errors.As(err, &wrong):
+		return nil, fmt.Errorf("%q is no URL: %w", text, wrong.Err)
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
+		return nil, fmt.Errorf("%q is no http or https URL", text)
+	case u.Fragment != "":
+		return nil, fmt.Errorf("%q has a fragment", text)
+	}
+	if port, err := strconv.Atoi(cmp.Or(u.Port(), "80")); err != nil || port < 1 || port > 65535 {
+		return nil, fmt.Errorf("%q has a port that is none", text)
+	}
+	return u, nil
 }
 
 func trusted(pem []byte) (*x509.CertPool, error) {
@@ -139,13 +165,20 @@ func (site *Site) Follow(location string) error {
 	return nil
 }
 
+// idBase is where the request ids of the next session begin.
+func (site *Site) idBase() int {
+	const room = 1_000_000 // the ids that checks choose themselves are smaller
+	return int(site.sessions.Add(1)-1) * room
+}
+
 // Started reports whether the server's process was started by this run.
-func (site *Site) Started() bool { return len(site.o.Command) > 0 }
+func (site *Site) Started() bool { return len(site.o.Command) > 0 || site.o.Serve != nil }
 
 // Loopback reports whether the server is reached over a loopback address.
-func (site *Site) Loopback() bool { return isLoopback(site.parsed().Hostname()) }
+func (site *Site) Loopback() bool { return IsLoopback(site.parsed().Hostname()) }
 
-func isLoopback(host string) bool {
+// IsLoopback reports whether a host, a name or an address, is this machine.
+func IsLoopback(host string) bool {
 	if ip := net.ParseIP(host); ip != nil {
 		return ip.IsLoopback()
 	}
@@ -178,15 +211,15 @@ func (site *Site) process() *process {
 
 // open opens a session. It starts the server first if it is ours to start, and
 // starts it again if it has died.
-func (site *Site) open(ctx context.Context, t Target) (*Session, error) {
+func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, error) {
 	if err := site.ready(ctx, t.Limits); err != nil {
 		return nil, err
 	}
 	w := newWeb(ctx, site, t)
-	if host := site.process(); host != nil {
-		go w.watch(host)
+	if w.host = site.process(); w.host != nil {
+		go w.watch()
 	}
-	if w.old {
+	if w.old && !o.ByHand {
 		if err := w.openStream(); err != nil {
 			w.close()
 			return nil, err
@@ -213,13 +246,17 @@ func (e *Unreachable) Error() string {
 func (e *Unreachable) Unwrap() error { return e.Err }
 
 // mostStarts is how often a server that dies is started.
-const mostStarts = 20
+const mostStarts = 50
 
 // ready starts the server if it has to, and waits until its port takes connections.
 // One caller does it for all.
 func (site *Site) ready(ctx context.Context, l Limits) error {
-	site.starting.Lock()
-	defer site.starting.Unlock()
+	select {
+	case site.starting <- struct{}{}:
+		defer func() { <-site.starting }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	host := site.process()
 	if host != nil && !host.gone() || host == nil && site.reached {
 		return nil
@@ -243,7 +280,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	if site.starts++; site.starts > mostStarts {
 		return fmt.Errorf("the server has died %d times", mostStarts)
 	}
-	host, err := launch(ctx, Target{Command: site.o.Command, Env: site.o.Env, Dir: site.o.Dir}, false)
+	host, err := launch(ctx, Target{Command: site.o.Command, Serve: site.o.Serve, Env: site.o.Env, Dir: site.o.Dir}, false)
 	if err != nil {
 		return err
 	}
@@ -271,7 +308,11 @@ func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 			return &Death{Cause: "the server " + host.exit.String() + " before it listened on " + site.address(), Stderr: site.lastWords()}
 		}
 		if waited := time.Since(begin); waited >= patience || !mayPass(err) {
-			return &Unreachable{URL: site.redacted(), Err: err, Waited: waited}
+			nobody := &Unreachable{URL: site.redacted(), Err: err, Waited: waited}
+			if site.process() == nil {
+				return nobody
+			}
+			return &Death{Cause: nobody.Error() + "; the command runs", Stderr: site.lastWords()}
 		}
 		select {
 		case <-tick.C:
@@ -318,20 +359,30 @@ func (site *Site) parsed() *url.URL {
 
 func (site *Site) redacted() string { return site.parsed().Redacted() }
 
-// mourn waits for a moment whether the host has died, after a connection to it
-// broke, so that the cause is known to whoever asks.
-func (site *Site) mourn() {
-	const moment = 200 * time.Millisecond
+// Died reports whether the server's process was ours and has ended.
+func (site *Site) Died() bool {
 	host := site.process()
-	if host == nil {
-		return
+	return host != nil && host.gone()
+}
+
+// mourns waits for a moment whether the host ends, after a connection to it broke, so
+// that the cause is known to whoever asks. One that still takes connections has
+// hardly.
+func (site *Site) mourns(ctx context.Context, host *process) bool {
+	const moment, less = 200 * time.Millisecond, 20 * time.Millisecond
+	wait := moment
+	if site.dial(ctx) == nil {
+		wait = less
 	}
-	timer := time.NewTimer(moment)
+	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
 	case <-host.exited:
+		return true
 	case <-timer.C:
+	case <-ctx.Done():
 	}
+	return false
 }
 
 // Close ends the server's process, if it is ours, and every idle connection.
@@ -361,7 +412,10 @@ func plainError(err error) error {
 	if errors.As(err, &outer) {
 		err = outer.Err
 	}
+	var dns *net.DNSError
 	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return broken{"there is no host " + dns.Name, err}
 	case errors.Is(err, io.EOF):
 		return broken{"the server closed the connection without an answer", err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -372,6 +426,9 @@ func plainError(err error) error {
 		return broken{"the server reset the connection", err}
 	case errors.Is(err, context.Canceled):
 		return broken{"mcpcheck dropped the connection", err}
+	}
+	if text := strings.NewReplacer("HTTP/1.x transport connection broken: ", "", "net/http: ", "").Replace(err.Error()); text != err.Error() {
+		return broken{text, err}
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -24,7 +26,8 @@ type web struct {
 	site *Site
 	ctx  context.Context // of everything that the session has open
 	stop context.CancelCauseFunc
-	old  bool // HTTP+SSE
+	old  bool     // HTTP+SSE
+	host *process // that serves the site; nil: it is not ours
 
 	running sync.WaitGroup // exchanges
 
@@ -52,6 +55,7 @@ func newWeb(ctx context.Context, site *Site, t Target) *web {
 	s := newSession(ctx, t)
 	s.stderr = site.stderr()
 	inner, stop := context.WithCancelCause(ctx)
+	s.nextID = site.idBase() // so that an answer that belongs to another session is seen to
 	w := &web{s: s, site: site, ctx: inner, stop: stop, old: site.Transport() == "sse", endpoint: site.URL(), turn: closedChannel()}
 	s.link = w
 	return w
@@ -64,10 +68,10 @@ func closedChannel() chan struct{} {
 }
 
 // watch ends the session when the process behind the site ends.
-func (w *web) watch(host *process) {
+func (w *web) watch() {
 	select {
-	case <-host.exited:
-		w.lose("the server " + host.exit.String())
+	case <-w.host.exited:
+		w.lose("the server " + w.host.exit.String())
 	case <-w.ctx.Done():
 	}
 }
@@ -84,6 +88,7 @@ func (w *web) lose(cause string) {
 func (w *web) headers(method string) http.Header {
 	h := w.site.header.Clone()
 	h.Set("User-Agent", "mcpcheck")
+	h.Set("Accept-Encoding", "identity") // without the header, any encoding would be allowed
 	switch {
 	case method == http.MethodPost:
 		h.Set("Content-Type", "application/json")
@@ -99,7 +104,7 @@ func (w *web) headers(method string) http.Header {
 	}
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
-	if w.s.Revision >= "2025-06-18" {
+	if w.s.Revision != "" { // as SDKs do in every revision: without a session, nothing else tells it
 		h.Set("Mcp-Protocol-Version", w.s.Revision)
 	}
 	return h
@@ -124,7 +129,7 @@ func (w *web) messageURL() string {
 func (w *web) exchange(method, url string, body []byte) *Exchange {
 	return &Exchange{
 		Method: method, URL: url, Header: w.headers(method), Body: body,
-		s: w.s, asked: askedBy(body), elsewhere: w.old, stop: func() {},
+		s: w.s, asked: askedBy(body), batch: batchIn(body), elsewhere: w.old, stop: func() {},
 	}
 }
 
@@ -193,7 +198,10 @@ func (w *web) perform(x *Exchange, headed func()) {
 		return
 	}
 	req.Header, req.Host = x.Header, x.Host
-	if len(x.Body) == 0 {
+	switch {
+	case x.sent != nil:
+		req.Body, req.ContentLength, req.GetBody = io.NopCloser(x.sent), x.size, nil
+	case len(x.Body) == 0:
 		req.Body, req.ContentLength = http.NoBody, 0
 	}
 	resp, err := w.site.client.Do(req)
@@ -207,9 +215,13 @@ func (w *web) perform(x *Exchange, headed func()) {
 	if x.asked != nil || x.stream {
 		headed()
 	}
-	if x.stream {
+	encoding := resp.Header.Get("Content-Encoding")
+	switch {
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		w.s.fail(x, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding))))
+	case x.stream:
 		w.readStream(x, resp.Body)
-	} else {
+	default:
 		w.readBody(x, resp)
 	}
 }
@@ -217,8 +229,12 @@ func (w *web) perform(x *Exchange, headed func()) {
 // broken records an exchange that had no HTTP answer. When nobody listens any more,
 // the session is over.
 func (w *web) broken(x *Exchange, err error) {
-	if w.ctx.Err() == nil {
-		w.site.mourn()
+	if x.foreign { // which says nothing of the server
+		w.s.fail(x, plainError(err))
+		return
+	}
+	if w.host != nil && w.site.mourns(w.ctx, w.host) {
+		w.lose("the server " + w.host.exit.String())
 	}
 	if cause := context.Cause(w.ctx); cause != nil {
 		err = cause
@@ -242,14 +258,15 @@ func (s *Session) head(x *Exchange, resp *http.Response) {
 
 // fail records why an exchange has ended without a whole answer.
 func (s *Session) fail(x *Exchange, err error) {
-	s.end(x, err)
 	s.mu.Lock()
 	s.silent = s.silent || !x.apart && !s.eof
 	s.mu.Unlock()
-	s.status(x)
+	s.status(x, err)
+	s.end(x, err)
 }
 
-// end records that nothing more will come.
+// end records that nothing more will come. Whatever stands for the answer is in the
+// record before, for those who wait for the end.
 func (s *Session) end(x *Exchange, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,15 +274,18 @@ func (s *Session) end(x *Exchange, err error) {
 	s.wake()
 }
 
-// status records an answer that carries no message.
-func (s *Session) status(x *Exchange) {
-	s.record(&Frame{Side: Status, Raw: []byte(x.Answer().String()), Ended: true, HTTP: x, Apart: x.apart})
+// status records an answer that carries no message, and that ends with an error or
+// simply.
+func (s *Session) status(x *Exchange, err error) {
+	a := x.Answer()
+	a.Ended, a.Err = true, err
+	s.record(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
 }
 
 // noteSession keeps the session ids that the server issues, and notes when it has
 // ended the session.
 func (w *web) noteSession(x *Exchange, resp *http.Response) {
-	if w.old {
+	if w.old || x.foreign {
 		return
 	}
 	w.mu.Lock()
@@ -281,18 +301,18 @@ func (w *web) noteSession(x *Exchange, resp *http.Response) {
 // readBody reads an answer that is no event stream: one message or, in a batch,
 // several.
 func (w *web) readBody(x *Exchange, resp *http.Response) {
-	body, err := w.readAll(resp.Body)
+	body, err := w.readAll(resp)
 	w.s.mu.Lock()
 	x.answer.Body = body
 	w.s.mu.Unlock()
-	w.s.end(x, err)
+	defer w.s.end(x, err)
 	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
 	f.parse()
 	if err == nil && w.carries(x, f) {
 		w.s.receive(f)
 		return
 	}
-	w.s.status(x)
+	w.s.status(x, err)
 }
 
 // carries reports whether a body is a message. That of an HTTP error may be some
@@ -301,21 +321,28 @@ func (w *web) carries(x *Exchange, f *Frame) bool {
 	switch {
 	case w.old:
 		return false // whatever it is, messages come with the stream
+	case x.failed() && x.Method != http.MethodPost:
+		return false // what is refused is the stream, not a request
 	case x.failed():
-		return f.Shape == Object && f.HasError && bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
+		return f.Shape == Object && (f.HasError || f.HasResult) && bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
 	}
 	return f.Shape == Object || f.Shape == Array
 }
 
 // readAll reads a body up to the limit of a message. Of long ones only one is read
 // at a time.
-func (w *web) readAll(body io.Reader) (all []byte, err error) {
+func (w *web) readAll(resp *http.Response) (all []byte, err error) {
 	limit := w.s.target.Limits.Message
+	tooLong := fmt.Errorf("the body has more than %s", size(limit))
+	if resp.ContentLength > int64(limit) {
+		return nil, tooLong
+	}
 	var b bytes.Buffer
-	if _, err = io.CopyN(&b, body, longLine); err == nil {
+	if _, err = io.CopyN(&b, resp.Body, longLine); err == nil {
 		end := w.s.target.Budget.beginLong(w.ctx.Done())
 		defer end()
-		_, err = io.CopyN(&b, body, int64(limit-longLine+1))
+		b.Grow(limit - longLine + 1 + bytes.MinRead) // at once: to double it again and again takes twice as much
+		_, err = io.CopyN(&b, resp.Body, int64(limit-longLine+1))
 	}
 	switch {
 	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
@@ -323,50 +350,73 @@ func (w *web) readAll(body io.Reader) (all []byte, err error) {
 	case err != nil:
 		return b.Bytes(), fmt.Errorf("the body ended early: %w", plainError(err))
 	}
-	return nil, fmt.Errorf("the body has more than %s", size(limit))
+	return nil, tooLong
 }
 
-// mostEvents is how many events of a stream are kept.
-const mostEvents = 4096
+// mostEvents is how many events of a stream are kept, fewEvents while a server floods
+// the run.
+const (
+	mostEvents = 1024
+	fewEvents  = 64
+)
 
 // readStream hands the events of a stream on until it ends. If it ended before the
 // answer came, and can be resumed, it is.
 func (w *web) readStream(x *Exchange, body io.Reader) {
 	s := w.s
 	answered, came := false, false
-	err := readEvents(body, s.target.Limits.Message, func(e StreamEvent) {
+	turn := func() func() { return s.target.Budget.beginLong(w.ctx.Done()) }
+	cut, err := readEvents(throttled{w, body}, s.target.Limits.Message, turn, func(e StreamEvent) {
 		s.mu.Lock()
-		if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > mostEvents {
-			x.answer.Events = slices.Delete(x.answer.Events, 0, mostEvents/2)
+		most := mostEvents
+		if s.target.Budget.exhausted() {
+			most = fewEvents
+		}
+		if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > most {
+			x.answer.Events = slices.Clone(x.answer.Events[len(x.answer.Events)-most/2:])
 		}
 		s.wake()
 		s.mu.Unlock()
-		if !e.Dispatched() {
+		f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
+		f.parse()
+		if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
 			return
 		}
 		came = true
-		f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
-		f.parse()
 		answered = answered || x.answeredBy(f)
-		if s.receive(f); s.flooded() {
-			time.Sleep(throttle)
-		}
+		s.receive(f)
+		s.mu.Lock()
+		x.replied = x.replied || f.IsResponse() || f.Shape == Array
+		s.mu.Unlock()
 	})
 	if err != nil {
 		err = plainError(err)
 	}
-	s.end(x, err)
-	switch {
-	case x.asked != nil && !answered && w.ctx.Err() == nil && !x.apart:
-		if !w.resume(x) {
-			s.status(x)
-		}
-	case x.asked != nil && !answered || !came:
-		s.status(x)
+	s.mu.Lock()
+	x.answer.Cut = cut
+	s.mu.Unlock()
+	unanswered := x.asked != nil && !answered
+	goesOn := (unanswered || x.standing) && w.resumable(x)
+	if unanswered && !goesOn || !unanswered && !came {
+		s.status(x, err)
 	}
-	if x.standing && w.ctx.Err() == nil {
+	s.end(x, err)
+	if goesOn {
 		w.resume(x)
 	}
+}
+
+// throttled reads a stream with pauses while it floods the record.
+type throttled struct {
+	w    *web
+	body io.Reader
+}
+
+func (t throttled) Read(p []byte) (int, error) {
+	if t.w.s.flooded() {
+		t.w.sleep(throttle)
+	}
+	return t.body.Read(p)
 }
 
 func (x *Exchange) answeredBy(f *Frame) bool {
@@ -377,24 +427,27 @@ func (x *Exchange) answeredBy(f *Frame) bool {
 // mostResumed is how often one stream is resumed.
 const mostResumed = 5
 
-// resume asks for the rest of a stream that ended before the answer; false when the
-// server has given no way to.
-func (w *web) resume(x *Exchange) bool {
+// resumable reports whether the server has given a way to ask for the rest of a
+// stream. What was made by hand is not resumed.
+func (w *web) resumable(x *Exchange) bool {
+	id, _ := resumption(x.Answer().Events)
+	again := x.resumed > 0 && !x.emptied // one stream may come to nothing
+	return (id != "" || x.standing || again) && !x.apart && !w.old && x.resumed < mostResumed && w.ctx.Err() == nil
+}
+
+// resume asks for the rest of a stream.
+func (w *web) resume(x *Exchange) {
 	id, wait := resumption(x.Answer().Events)
-	if id == "" && !x.standing || w.old || x.resumed >= mostResumed {
-		return false
-	}
 	next := w.exchange(http.MethodGet, x.URL, nil)
 	next.asked, next.standing, next.resumed = x.asked, x.standing, x.resumed+1
-	if id != "" {
+	next.emptied = id == ""
+	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {
 		next.Header.Set("Last-Event-ID", id)
 	}
 	w.s.record(&Frame{Side: FromClient, Ended: true, HTTP: next})
-	if !w.sleep(wait) {
-		return false
+	if w.sleep(wait) {
+		w.perform(next, func() {})
 	}
-	w.perform(next, func() {})
-	return true
 }
 
 // resumption is the id of the last event that has one, and the time to wait before
@@ -424,7 +477,8 @@ func (w *web) sleep(d time.Duration) bool {
 	}
 }
 
-// settle waits until each message since the mark has had its HTTP answer.
+// settle waits until each message since the mark has had its HTTP answer. A stream
+// may stay open after the response.
 func (w *web) settle(mark int) {
 	var sent []*Exchange
 	for _, f := range w.s.Record(mark) {
@@ -433,7 +487,7 @@ func (w *web) settle(mark int) {
 		}
 	}
 	w.s.until(w.s.target.Limits.Reply, func() bool {
-		return !slices.ContainsFunc(sent, func(x *Exchange) bool { return !x.answer.Ended })
+		return !slices.ContainsFunc(sent, func(x *Exchange) bool { return !x.answer.Ended && !x.replied })
 	})
 }
 
@@ -466,9 +520,11 @@ func (w *web) close() {
 			w.mu.Lock()
 			ids := slices.Clone(w.ids)
 			w.mu.Unlock()
+			var farewells sync.WaitGroup
 			for _, id := range ids {
-				w.farewell(id)
+				farewells.Go(func() { w.farewell(id) })
 			}
+			farewells.Wait()
 		}
 		w.kill()
 	})
@@ -495,9 +551,14 @@ func (w *web) farewell(id string) {
 type HTTPRequest struct {
 	Method string      // default POST
 	URL    string      // absolute, or a path on the server; default the endpoint
-	Header http.Header // laid over the ordinary ones; nil values leave a header out
+	Header http.Header // laid over the ordinary ones, of which another origin gets none; nil values leave a header out
 	Host   string      // of the header Host
 	Body   []byte
+
+	// Sent is sent in place of Body, which stands for it in the record: Size bytes, so
+	// many that they are better made on the way than kept.
+	Sent io.Reader
+	Size int64
 }
 
 // Do makes an HTTP request by hand, beside the session's messages and at once. What
@@ -514,7 +575,11 @@ func (s *Session) Do(r HTTPRequest) *Exchange {
 		}
 	}
 	x := w.exchange(r.Method, target, r.Body)
+	if x.foreign = !w.ours(target); x.foreign {
+		x.Header = http.Header{"User-Agent": x.Header["User-Agent"]}
+	}
 	x.apart, x.Host, x.unusual = true, r.Host, r.Header
+	x.sent, x.size = r.Sent, r.Size
 	x.Header = overlay(x.Header, r.Header)
 	f := &Frame{Side: FromClient, Raw: r.Body, Ended: true, HTTP: x, Apart: true}
 	f.parse()
@@ -522,6 +587,16 @@ func (s *Session) Do(r HTTPRequest) *Exchange {
 	x.At = f.At
 	w.running.Go(func() { w.perform(x, func() {}) })
 	return x
+}
+
+// ours reports whether a URL is of the server's own origin. To any other one nothing
+// goes of what belongs to the operator or to the session.
+func (w *web) ours(target string) bool {
+	u, err := url.Parse(target)
+	return err == nil && slices.ContainsFunc([]string{w.site.URL(), w.messageURL()}, func(own string) bool {
+		o, err := url.Parse(own)
+		return err == nil && o.Scheme == u.Scheme && o.Host == u.Host
+	})
 }
 
 // SessionID is the session id that the server issued; empty when it issued none.
@@ -578,29 +653,76 @@ func (w *web) openStream() error {
 			w.lose("the event stream ended: " + x.Answer().String())
 		}
 	})
-	first, came := x.awaitEventFor(w.s.target.Limits.Start, StreamEvent.Dispatched)
-	switch {
-	case !came:
-		return fmt.Errorf("GET %s brought no endpoint event: %s", w.site.redacted(), x.Answer())
-	case first.Type != "endpoint":
-		return fmt.Errorf("the first event of the stream is %q and no endpoint", first.Type)
+	limits := w.s.target.Limits
+	a := x.awaitFor(limits.Start, func(a *Answer) bool { return a.Status != 0 })
+	if !a.IsStream {
+		a = x.EndFor(unending)
+		return &NoEndpoint{fmt.Sprintf("GET %s opened no event stream: %s", w.site.redacted(), a), a.OK() && !a.Ended}
 	}
-	return w.post(first.Data)
+	e, came := x.AwaitEventFor(limits.Reply, StreamEvent.IsEndpoint)
+	if !came {
+		a = x.Answer()
+		return &NoEndpoint{fmt.Sprintf("GET %s brought no endpoint event: %s", w.site.redacted(), a), slices.ContainsFunc(a.Events, StreamEvent.Dispatched)}
+	}
+	if err := w.post(e.Data); err != nil {
+		return &NoEndpoint{err.Error(), true}
+	}
+	return nil
 }
 
-// post takes the endpoint of HTTP+SSE for the URL of messages. Those of another
-// origin are refused, but for one loopback name in place of another.
+// unending is how long a body goes on that is meant to be a stream.
+const unending = 500 * time.Millisecond
+
+// NoEndpoint says that a stream of HTTP+SSE cannot be used, or that there is none.
+type NoEndpoint struct {
+	Why    string
+	Speaks bool // it is HTTP+SSE all the same, with something wrong
+}
+
+func (e *NoEndpoint) Error() string { return e.Why }
+
+// IsEndpoint reports whether an event is the one that says where messages go.
+func (e StreamEvent) IsEndpoint() bool { return e.Type == "endpoint" }
+
+// post takes the endpoint of HTTP+SSE for the URL of messages.
 func (w *web) post(reference string) error {
-	base := w.site.parsed()
-	u, err := base.Parse(reference)
-	switch {
-	case err != nil:
-		return fmt.Errorf("the endpoint event holds no URI: %w", err)
-	case (u.Scheme != base.Scheme || u.Host != base.Host) && !(w.site.Loopback() && isLoopback(u.Hostname())):
-		return fmt.Errorf("the endpoint event names another origin, %s: nothing is sent there", u.Redacted())
+	u, err := w.site.Endpoint(reference)
+	if err != nil {
+		return err
 	}
 	w.mu.Lock()
 	w.endpoint = u.String()
 	w.mu.Unlock()
 	return nil
+}
+
+// Endpoint is where messages go, by the data of an endpoint event. It fails for
+// another origin; one loopback name in place of another is put right.
+func (site *Site) Endpoint(reference string) (*url.URL, error) {
+	base := site.parsed()
+	u, err := ParseEndpoint(base, reference)
+	if err != nil {
+		return nil, fmt.Errorf("the endpoint event holds no URI: %w", err)
+	}
+	if IsLoopback(base.Hostname()) && IsLoopback(u.Hostname()) && u.Port() == base.Port() {
+		u.Host = base.Host
+	}
+	if u.Scheme != base.Scheme || u.Host != base.Host {
+		return nil, fmt.Errorf("the endpoint event names another origin, %s: nothing is sent there", u.Redacted())
+	}
+	return u, nil
+}
+
+// ParseEndpoint resolves the data of an endpoint event, a URI reference. JSON is
+// none, though some servers send it.
+func ParseEndpoint(base *url.URL, reference string) (*url.URL, error) {
+	switch {
+	case reference == "":
+		return nil, errors.New("its data is empty")
+	case strings.ContainsAny(reference[:1], "\"{["):
+		return nil, errors.New("its data is JSON")
+	case strings.ContainsFunc(reference, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return nil, errors.New("its data has white space in it")
+	}
+	return base.Parse(reference)
 }

@@ -108,7 +108,7 @@ func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.
 // refusesFor reports whether the frame is the HTTP error that answers the request
 // of that id: such an answer need not be JSON-RPC, nor repeat the id.
 func (f *Frame) refusesFor(id json.RawMessage) bool {
-	return f.HTTP != nil && f.Side != FromClient && !f.HTTP.stream && f.HTTP.failed() && SameID(f.HTTP.asked, id)
+	return f.HTTP != nil && f.Side != FromClient && !f.HTTP.stream && f.HTTP.failed() && f.HTTP.answers(id)
 }
 
 // unasked reports whether the server sent the frame without having to: neither an

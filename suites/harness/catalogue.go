@@ -119,15 +119,19 @@ func (r *Requirement) Holds(revision string) bool {
 
 // Judges is the revision whose text judges a server that negotiated a revision over
 // a transport, if any does. For the areas of the transports over HTTP the transport
-// decides, not the revision alone: where an entry does not hold in the negotiated
-// revision, the nearest one in which it does counts.
+// decides, not the revision alone: Streamable HTTP before 2025-03-26 is judged by that
+// revision, its first, and for HTTP+SSE the nearest one counts in which an entry
+// holds.
 func (r *Requirement) Judges(revision, transport string) (by string, applies bool) {
+	const first = "2025-03-26" // with Streamable HTTP
 	switch {
 	case !r.Over(transport):
 		return "", false
 	case r.Holds(revision):
 		return revision, true
-	case revision >= Modern || r.Area() != "sse" && !(r.Area() == "http" && revision < "2025-03-26"):
+	case r.Area() == "http" && revision < first:
+		return first, r.Holds(first)
+	case revision >= Modern || r.Area() != "sse":
 		return "", false
 	}
 	at := slices.Index(Handshake, revision)

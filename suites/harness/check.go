@@ -5,6 +5,7 @@ type Check struct {
 	kind    kind
 	run     func(*T)
 	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
+	anyway  bool     // also when the handshake fails
 }
 
 // kind says what a check needs, which decides when it runs.
@@ -19,6 +20,10 @@ const (
 
 // Probe is a check that talks to the server in sessions that it is lent.
 func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
+
+// Anyway is a check that needs no handshake, since it makes its requests by hand: it
+// is tried also on a server that refuses to shake hands.
+func Anyway(run func(*T)) Check { return Check{kind: probe, run: run, anyway: true} }
 
 // Fresh is a check that needs a process to which nothing was said, T.Start. Its
 // sessions may be lent to others afterwards.

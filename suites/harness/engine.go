@@ -44,6 +44,7 @@ type Credentials struct {
 // collects it.
 type Execution struct {
 	ctx     context.Context
+	target  driver.Target
 	server  *Server
 	plan    []Case
 	options Options
@@ -69,7 +70,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		o.Jobs = 8
 	}
 	e := &Execution{
-		ctx: ctx, server: server, plan: plan, options: o,
+		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
 		ended: make(chan struct{}), shared: map[string]*stimulus{},
 	}
@@ -77,9 +78,12 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs, target), e.ahead())
+	if e.quiet.Store(server.OneClient); server.OneClient {
+		e.options.Jobs, e.options.Isolate = 1, true
+	}
 	if o.First != nil {
 		e.pool.Adopt(o.First)
-		if server.Failure == "" {
+		if server.Failure == "" && !server.OneClient {
 			e.pool.Donate(o.First)
 		} else {
 			e.pool.Close(o.First)
@@ -120,6 +124,9 @@ func (e *Execution) count(k kind) (n int) {
 // that judge the record.
 func (e *Execution) work() {
 	defer close(e.ended)
+	if e.quiet.Load() {
+		e.pool.Wait() // for the end of the session of discovery
+	}
 	e.parallel(e.talking())
 	e.parallel(e.of(ending))
 	e.decideAgain()
@@ -232,6 +239,9 @@ func (e *Execution) parallel(cases []int) {
 		workers.Go(func() {
 			for i := range queue {
 				e.try(i)
+				if e.quiet.Load() {
+					e.pool.Wait() // one session after the other
+				}
 			}
 		})
 	}
@@ -271,7 +281,8 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
 	}
-	doubtful = !o.confirmed() && used.trouble() && e.ctx.Err() == nil && c.check.kind != ending && c.check.kind != watch
+	unsure := !o.confirmed() || e.target.Site != nil && o.verdict == Inconclusive // over HTTP all sessions share one server
+	doubtful = unsure && used.trouble() && !e.quiet.Load() && e.ctx.Err() == nil && c.check.kind != ending && c.check.kind != watch
 	used.release(e.pool, o.confirmed() && !used.alone)
 	return e.result(c, o, begin), doubtful
 }
@@ -422,7 +433,9 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 	<-s.done
 	t.scope.lent = t.scope.lent || s.lent
 	t.scope.troubled = t.scope.troubled || s.troubled
-	t.scope.extra = append(t.scope.extra, s.lines...)
+	if !slices.Contains(t.scope.shared, s) {
+		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)
+	}
 	if s.o.verdict != Pass {
 		panic(stop{s.o})
 	}

@@ -70,10 +70,10 @@ func BeError(codes ...int) types.GomegaMatcher {
 		if r.Answered() && r.M["error"] != nil && len(codes) == 0 {
 			return true
 		}
-		if r.Bare() {
+		code, ok := r.Code()
+		if !ok && r.Bare() {
 			panic(stop{outcome{verdict: Inconclusive, message: "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"}})
 		}
-		code, ok := r.Code()
 		return ok && slices.Contains(codes, code)
 	})
 }
@@ -126,7 +126,15 @@ func BeInteger() types.GomegaMatcher {
 
 // BeEmptyList matches no items at all; the message shows the first ones.
 func BeEmptyList[V any](want string) types.GomegaMatcher {
-	return That(want, func(list []V) bool { return len(list) == 0 })
+	return &matcher{want: want, try: func(actual any) (bool, string) {
+		const most = 3
+		list, _ := actual.([]V)
+		var shown []string
+		for _, item := range list[:min(len(list), most)] {
+			shown = append(shown, Show(item))
+		}
+		return len(list) == 0, strings.Join(shown, ", ")
+	}}
 }
 
 // Hold matches true; it is for conditions that a sentence says better than a

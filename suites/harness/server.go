@@ -13,7 +13,9 @@ type M = driver.M
 // Server is what discovery learnt of the server: all that a plan may depend on.
 type Server struct {
 	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
+	OneClient    bool         // over HTTP: it serves one session at a time only
 	Sessionless  bool         // over HTTP: initialize brought no session id
+	Protected    bool         // over HTTP: initialize or a list was answered with 401
 	Requested    string       // revision that was asked for
 	Revision     string       // revision that was negotiated
 	First        driver.Reply // to initialize
@@ -26,8 +28,9 @@ type Server struct {
 	Resources []M
 	Templates []M
 
-	// Failure is why the handshake failed; empty when it did not. Nothing else
-	// can be tried then.
+	// Failure is why the handshake failed, or no list could be had of a protected
+	// server; empty when neither is so. Nothing else can be tried then, but what a
+	// protected server says to those without a good token.
 	Failure string
 }
 

@@ -41,6 +41,7 @@ type scope struct {
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
 	extra    []Line // evidence of shared stimuli
+	shared   []*stimulus
 }
 
 type use struct {
@@ -232,6 +233,9 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 	}
 	return nil
 }
+
+// Site is the server at its URL; nil over stdio.
+func (t *T) Site() *driver.Site { return t.run.target.Site }
 
 // Alone reports whether this attempt confirms a verdict: then a check tries what
 // it is about and nothing beside it.

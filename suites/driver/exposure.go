@@ -1,0 +1,46 @@
+package driver
+
+import (
+	"net"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Exposed are the addresses other than loopback on which the server takes
+// connections, if its process was started by this run. Where that cannot be told,
+// why says the reason.
+func (site *Site) Exposed() (addresses []string, why string) {
+	bound := site.o.Bound
+	switch {
+	case bound != nil:
+	case !site.Started():
+		return nil, "mcpcheck did not start the server"
+	case len(site.o.Command) > 0 && isContainerTool(site.o.Command[0]):
+		return nil, "the server runs in a container"
+	default:
+		if bound, why = listening(site.port()); why != "" {
+			return nil, why
+		}
+	}
+	for _, addr := range bound {
+		if addr = addr.Unmap(); !addr.IsLoopback() && !slices.Contains(addresses, addr.String()) {
+			addresses = append(addresses, addr.String())
+		}
+	}
+	return addresses, ""
+}
+
+func (site *Site) port() uint16 {
+	_, text, _ := net.SplitHostPort(site.address())
+	port, _ := strconv.ParseUint(text, 10, 16)
+	return uint16(port)
+}
+
+// isContainerTool reports whether a command runs others in containers. What listens
+// for those on this machine is not the server.
+func isContainerTool(command string) bool {
+	name := strings.TrimSuffix(filepath.Base(command), ".exe")
+	return slices.Contains([]string{"docker", "podman", "nerdctl", "finch", "container"}, name)
+}

@@ -1,0 +1,96 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// listening are the addresses on which processes of this run listen at a port. They
+// are known by a variable in their environment, so that another program on the port,
+// or the proxy of a container, is not taken for the server.
+func listening(port uint16) (bound []netip.Addr, why string) {
+	listeners := map[string]netip.Addr{} // by the target of the link in /proc/<pid>/fd
+	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		text, err := os.ReadFile(table)
+		if err != nil {
+			continue // there may be no IPv6
+		}
+		for line := range strings.Lines(string(text)) {
+			if inode, addr, ok := listener(line, port); ok {
+				listeners["socket:["+inode+"]"] = addr
+			}
+		}
+	}
+	for _, process := range ours() {
+		for _, link := range opened(process) {
+			if addr, ok := listeners[link]; ok {
+				bound = append(bound, addr)
+				delete(listeners, link) // children may have it open, too
+			}
+		}
+	}
+	if bound == nil {
+		return nil, fmt.Sprintf("no process that mcpcheck started listens on port %d itself", port)
+	}
+	return bound, ""
+}
+
+// listener reads a line of /proc/net/tcp: "sl local_address rem_address st tx:rx
+// tr:when retransmits uid timeout inode …".
+func listener(line string, port uint16) (inode string, addr netip.Addr, ok bool) {
+	const listen = "0A"
+	fields := strings.Fields(line)
+	if len(fields) < 10 || fields[3] != listen {
+		return "", addr, false
+	}
+	host, number, _ := strings.Cut(fields[1], ":")
+	if n, err := strconv.ParseUint(number, 16, 16); err != nil || uint16(n) != port {
+		return "", addr, false
+	}
+	raw, err := hex.DecodeString(host)
+	if err != nil {
+		return "", addr, false
+	}
+	for word := range slices.Chunk(raw, 4) { // written as numbers of this machine, which is taken for a little-endian one
+		slices.Reverse(word)
+	}
+	addr, ok = netip.AddrFromSlice(raw)
+	return fields[9], addr, ok
+}
+
+// relays listen on behalf of containers.
+var relays = []string{"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "pasta.avx2", "gvproxy"}
+
+// ours are the directories in /proc of the processes of this run.
+func ours() (directories []string) {
+	all, _ := filepath.Glob("/proc/[0-9]*")
+	for _, directory := range all {
+		environ, err := os.ReadFile(directory + "/environ")
+		if err != nil || !bytes.Contains(environ, []byte(cookie)) {
+			continue
+		}
+		name, _ := os.ReadFile(directory + "/comm")
+		if !slices.Contains(relays, strings.TrimSpace(string(name))) {
+			directories = append(directories, directory)
+		}
+	}
+	return directories
+}
+
+// opened are the targets of the file descriptors of a process.
+func opened(directory string) (targets []string) {
+	links, _ := filepath.Glob(directory + "/fd/*")
+	for _, link := range links {
+		if target, err := os.Readlink(link); err == nil {
+			targets = append(targets, target)
+		}
+	}
+	return targets
+}

@@ -1,0 +1,111 @@
+package driver
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestListener(t *testing.T) {
+	tests := []struct{ line, addr string }{
+		{"   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0", "127.0.0.1"},
+		{"   1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0", "0.0.0.0"},
+		{"   2: 00000000000000000000000001000000:1F90 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0", "::1"},
+		{"   3: 0000000000000000FFFF00000100007F:1F90 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0", "::ffff:127.0.0.1"},
+		{"   4: 0100007F:1F91 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0", ""},
+		{"   5: 0100007F:1F90 0100007F:9C40 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0", ""},
+		{"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode", ""},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		inode, addr, ok := listener(tt.line, 8080)
+		if ok != (tt.addr != "") || ok && (addr.String() != tt.addr || inode != "4711") {
+			t.Errorf("%q: got %v, %s, %v", tt.line, addr, inode, ok)
+		}
+	}
+}
+
+// A server of this run is known by its environment, whatever else listens.
+func TestExposed(t *testing.T) {
+	tests := []struct{ bind, want string }{
+		{"127.0.0.1", ""},
+		{"0.0.0.0", "0.0.0.0"},
+		{"[::]", "::"},
+	}
+	for _, tt := range tests {
+		if _, err := os.Stat("/proc/net/tcp6"); err != nil && tt.want == "::" {
+			continue // no IPv6
+		}
+		port := freePort(t)
+		site, err := NewSite(SiteOptions{
+			URL:     fmt.Sprintf("http://127.0.0.1:%d/mcp", port),
+			Command: []string{os.Args[0], "-test.run=^TestHelperListen$"},
+			Env:     []string{fmt.Sprintf("MCPCHECK_TEST_LISTEN=%s:%d", tt.bind, port)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Start(t.Context(), Target{Site: site}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if addresses, why := site.Exposed(); strings.Join(addresses, " ") != tt.want || why != "" {
+			t.Errorf("%s: got %v, %q", tt.bind, addresses, why)
+		}
+		s.Close()
+		site.Close(Limits{})
+	}
+}
+
+// What somebody else has started is not judged, nor what runs in a container.
+func TestExposedElsewhere(t *testing.T) {
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	url := fmt.Sprintf("http://127.0.0.1:%d/mcp", l.Addr().(*net.TCPAddr).Port)
+	for _, command := range [][]string{nil, {"/usr/bin/docker", "run", "x"}, {"not-listening"}} {
+		site, err := NewSite(SiteOptions{URL: url, Command: command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if addresses, why := site.Exposed(); len(addresses) > 0 || why == "" {
+			t.Errorf("%v: got %v, %q", command, addresses, why)
+		}
+	}
+}
+
+func freePort(t *testing.T) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// TestHelperListen is the server of TestExposed, in a process of its own.
+func TestHelperListen(t *testing.T) {
+	address := os.Getenv("MCPCHECK_TEST_LISTEN")
+	if address == "" {
+		t.Skip("it serves another test")
+	}
+	network := "tcp4"
+	if address[0] == '[' {
+		network = "tcp" // IPv6 and IPv4
+	}
+	l, err := net.Listen(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.Close()
+	}
+}

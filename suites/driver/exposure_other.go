@@ -1,0 +1,50 @@
+//go:build !linux
+
+package driver
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// listening are the addresses of this machine on which a port takes connections.
+// Only Linux shows who listens; here, whoever answers is taken for the server.
+func listening(port uint16) (bound []netip.Addr, why string) {
+	const patience = time.Second
+	addrs := local()
+	if len(addrs) == 0 {
+		return nil, "this machine has no address but loopback"
+	}
+	open := make([]bool, len(addrs))
+	var tries sync.WaitGroup
+	for i, addr := range addrs {
+		tries.Go(func() {
+			conn, err := net.DialTimeout("tcp", netip.AddrPortFrom(addr, port).String(), patience)
+			if err == nil {
+				conn.Close()
+				open[i] = true
+			}
+		})
+	}
+	tries.Wait()
+	for i, addr := range addrs {
+		if open[i] {
+			bound = append(bound, addr)
+		}
+	}
+	return bound, ""
+}
+
+// local are the addresses of this machine that are reachable from elsewhere.
+func local() (addrs []netip.Addr) {
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		prefix, err := netip.ParsePrefix(a.String())
+		if addr := prefix.Addr(); err == nil && !addr.IsLoopback() && !addr.IsLinkLocalUnicast() {
+			addrs = append(addrs, addr)
+		}
+	}
+	return addrs
+}

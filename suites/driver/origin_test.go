@@ -1,0 +1,57 @@
+package driver
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// What belongs to the operator or to the session goes to the server's own origin
+// alone, and what comes of another one says nothing of the server.
+func TestForeignOriginGetsNothing(t *testing.T) {
+	var here, there http.Header
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		here = r.Header.Clone()
+		w.Header().Set("Mcp-Session-Id", "of-the-server")
+	}))
+	defer own.Close()
+	foreign := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		there = r.Header.Clone()
+		w.Header().Set("Mcp-Session-Id", "of-another")
+	}))
+	defer foreign.Close()
+	site, err := NewSite(SiteOptions{URL: own.URL + "/mcp", Header: http.Header{"Authorization": {"Bearer secret"}, "X-Api-Key": {"secret"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), Target{Site: site}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	s.Revision = "2025-11-25"
+
+	s.Do(HTTPRequest{URL: "/other"}).End()
+	s.Do(HTTPRequest{URL: own.URL + "/other"}).End()
+	if here.Get("Authorization") == "" || here.Get("X-Api-Key") == "" || here.Get("Mcp-Session-Id") == "" {
+		t.Errorf("the server got %v", here)
+	}
+	s.Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: http.Header{"Accept": {"application/json"}}}).End()
+	for name := range there {
+		switch name {
+		case "Accept", "Accept-Encoding", "User-Agent":
+		default:
+			t.Errorf("the other origin got %s: %q", name, there[name])
+		}
+	}
+	if there.Get("Accept") != "application/json" {
+		t.Errorf("the other origin got %v", there)
+	}
+	if id := s.SessionID(); id != "of-the-server" {
+		t.Errorf("the session id is %q", id)
+	}
+	foreign.Close()
+	if a := s.Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL}).End(); a.Err == nil || !s.Alive() {
+		t.Errorf("%v, and the session lives: %v", a, s.Alive())
+	}
+}

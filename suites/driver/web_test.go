@@ -1,0 +1,380 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// endpoint is a server over HTTP for one test: it answers initialize, and leaves
+// everything else to the test.
+type endpoint struct {
+	serve func(w http.ResponseWriter, r *http.Request, body M)
+
+	mu   sync.Mutex
+	seen []seenRequest
+}
+
+// seenRequest is a request as the endpoint saw it.
+type seenRequest struct {
+	Method string
+	Header http.Header
+	Body   M
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	body, _ := Decode(raw).(M)
+	e.mu.Lock()
+	e.seen = append(e.seen, seenRequest{r.Method, r.Header, body})
+	e.mu.Unlock()
+	switch {
+	case body["method"] == "initialize":
+		w.Header().Set("Mcp-Session-Id", "id-1")
+		answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{"protocolVersion": "2025-06-18", "capabilities": M{}}})
+	case body["method"] == "notifications/initialized":
+		w.WriteHeader(http.StatusAccepted)
+	case e.serve != nil:
+		e.serve(w, r, body)
+	case r.Method == http.MethodPost:
+		answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+	default:
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	}
+}
+
+// requests are those that the endpoint saw, by method and message: "POST ping".
+func (e *endpoint) requests() (all []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, r := range e.seen {
+		text := r.Method
+		if method, ok := r.Body["method"].(string); ok {
+			text += " " + method
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// find is the first request that the endpoint saw of that kind.
+func (e *endpoint) find(t *testing.T, kind string) seenRequest {
+	t.Helper()
+	i := slices.Index(e.requests(), kind)
+	if i < 0 {
+		t.Fatalf("no %s among %q", kind, e.requests())
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.seen[i]
+}
+
+func answerJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(v)
+}
+
+func stream(w http.ResponseWriter, text string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	io.WriteString(w, text)
+	http.NewResponseController(w).Flush()
+}
+
+// visit opens a session at the endpoint, with the handshake done.
+func visit(t *testing.T, e http.Handler, o SiteOptions) *Session {
+	t.Helper()
+	server := httptest.NewServer(e)
+	t.Cleanup(server.Close)
+	o.URL = server.URL + "/mcp"
+	site, err := NewSite(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: 10 * time.Second}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(); site.Close(Limits{}) })
+	if err := s.Establish(Hello("2025-06-18")); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestWebSession(t *testing.T) {
+	e := &endpoint{}
+	s := visit(t, e, SiteOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
+	if r := s.Exchange("ping", nil); r.Result() == nil {
+		t.Fatalf("ping brought %+v", r)
+	}
+	s.Close()
+	want := []string{"POST initialize", "POST notifications/initialized", "GET", "POST ping", "DELETE"}
+	if got := e.requests(); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	tests := []struct{ kind, header, want string }{
+		{"POST initialize", "Accept", "application/json, text/event-stream"},
+		{"POST initialize", "Content-Type", "application/json"},
+		{"POST initialize", "Mcp-Session-Id", ""},
+		{"POST initialize", "Mcp-Protocol-Version", ""},
+		{"POST initialize", "Authorization", "Bearer x"},
+		{"POST notifications/initialized", "Mcp-Session-Id", "id-1"},
+		{"POST notifications/initialized", "Mcp-Protocol-Version", "2025-06-18"},
+		{"GET", "Accept", "text/event-stream"},
+		{"GET", "Mcp-Session-Id", "id-1"},
+		{"GET", "Content-Type", ""},
+		{"DELETE", "Mcp-Session-Id", "id-1"},
+		{"DELETE", "Mcp-Protocol-Version", "2025-06-18"},
+		{"DELETE", "Authorization", "Bearer x"},
+	}
+	for _, tt := range tests {
+		if got := strings.Join(e.find(t, tt.kind).Header.Values(tt.header), " | "); got != tt.want {
+			t.Errorf("%s: %s is %q, want %q", tt.kind, tt.header, got, tt.want)
+		}
+	}
+}
+
+func TestWebAnswers(t *testing.T) {
+	answer := func(id any) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"ok":true}}`, id) }
+	tests := []struct {
+		name  string
+		serve func(w http.ResponseWriter, id any)
+		check func(r Reply) bool
+	}{
+		{"JSON", func(w http.ResponseWriter, id any) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, answer(id))
+		},
+			func(r Reply) bool { return r.Result()["ok"] == true }},
+		{"an event", func(w http.ResponseWriter, id any) { stream(w, "data: "+answer(id)+"\n\n") },
+			func(r Reply) bool { return r.Result()["ok"] == true && r.Frame.Event != nil }},
+		{"an event after others", func(w http.ResponseWriter, id any) {
+			stream(w, "id: 1\ndata:\n\n: hello\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: "+answer(id)+"\n\n")
+		}, func(r Reply) bool { return r.Result()["ok"] == true }},
+		{"a bare error", func(w http.ResponseWriter, _ any) { http.Error(w, "no", http.StatusBadRequest) },
+			func(r Reply) bool { _, hasCode := r.Code(); return r.Bare() && r.Error() != nil && !hasCode }},
+		{"an error without an id", func(w http.ResponseWriter, _ any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}`)
+		}, func(r Reply) bool { code, ok := r.Code(); return !r.Bare() && ok && code == -32000 }},
+		{"other JSON in an error", func(w http.ResponseWriter, _ any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusUnauthorized)
+			io.WriteString(w, `{"error":"invalid_token"}`)
+		}, func(r Reply) bool { return r.Bare() && r.Error() != nil }},
+		{"accepted and no more", func(w http.ResponseWriter, _ any) { w.WriteHeader(http.StatusAccepted) },
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+		{"a stream without it", func(w http.ResponseWriter, _ any) { stream(w, ": nothing\n\n") },
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+		{"a stream that is cut", func(w http.ResponseWriter, id any) { stream(w, "data: "+answer(id)+"\n") },
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+		{"a closed connection", func(http.ResponseWriter, any) { panic(http.ErrAbortHandler) },
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+				if body["method"] == "ping" {
+					tt.serve(w, body["id"])
+				} else {
+					w.WriteHeader(http.StatusMethodNotAllowed)
+				}
+			}}, SiteOptions{})
+			if r := s.Exchange("ping", nil); !tt.check(r) {
+				t.Errorf("got %+v, frame %+v", r, r.Frame)
+			}
+		})
+	}
+}
+
+// A message that wants no answer has been taken before the next one is sent.
+func TestWebKeepsOrder(t *testing.T) {
+	released := make(chan struct{})
+	e := &endpoint{}
+	e.serve = func(w http.ResponseWriter, r *http.Request, body M) {
+		switch body["method"] {
+		case "notifications/cancelled":
+			<-released
+			w.WriteHeader(http.StatusAccepted)
+		case "ping":
+			answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+		default:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}
+	s := visit(t, e, SiteOptions{})
+	s.Notify("notifications/cancelled", M{"requestId": 1})
+	ping := s.Request("ping", nil)
+	if r := s.AwaitFor(ping, 100*time.Millisecond); r.Answered() {
+		t.Error("the ping overtook the notification")
+	}
+	close(released)
+	if r := s.Await(ping); r.Result() == nil {
+		t.Errorf("ping brought %+v", r)
+	}
+}
+
+// A stream that ends before the answer is resumed after its last event.
+func TestWebResumes(t *testing.T) {
+	var asked any
+	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+		switch {
+		case body["method"] == "ping":
+			asked = body["id"]
+			stream(w, "id: e1\nretry: 1\ndata:\n\n")
+		case r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "e1":
+			stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", asked))
+		default:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+		}
+	}}, SiteOptions{})
+	if r := s.Exchange("ping", nil); r.Result() == nil {
+		t.Errorf("ping brought %+v", r)
+	}
+}
+
+// The server asks on the standing stream; the answer is posted.
+func TestWebAnswersRequestsOfTheServer(t *testing.T) {
+	answered := make(chan M, 1)
+	visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+		switch {
+		case r.Method == http.MethodGet:
+			stream(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"ping\"}\n\n")
+			<-r.Context().Done()
+		case body["id"] == "s1":
+			w.WriteHeader(http.StatusAccepted)
+			answered <- body
+		}
+	}}, SiteOptions{})
+	if body := <-answered; body["result"] == nil {
+		t.Errorf("got %v", body)
+	}
+}
+
+// A session that the server has ended is not lent again.
+func TestWebLostSession(t *testing.T) {
+	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, _ M) { http.NotFound(w, r) }}, SiteOptions{})
+	s.Exchange("ping", nil)
+	if s.Usable() {
+		t.Error("the session is usable")
+	}
+}
+
+// A request by hand is beside the session: other headers, and no frame that counts.
+func TestWebByHand(t *testing.T) {
+	e := &endpoint{}
+	s := visit(t, e, SiteOptions{Header: http.Header{"X-Key": {"secret"}}})
+	x := s.Do(HTTPRequest{
+		Header: http.Header{"Accept": nil, "mcp-SESSION-id": {"other"}, "Origin": {"http://example.com"}}, Host: "example.com",
+		Body: []byte(`{"jsonrpc":"2.0","id":"h1","method":"tools/list"}`),
+	})
+	if r := x.Reply(); r.Result() == nil {
+		t.Errorf("got %+v", r)
+	}
+	seen := e.find(t, "POST tools/list").Header
+	if got := fmt.Sprint(seen.Values("Accept"), seen.Values("Mcp-Session-Id"), seen.Get("Origin"), seen.Get("X-Key")); got != "[] [other]http://example.comsecret" {
+		t.Errorf("got headers %s", got)
+	}
+	for _, f := range s.Record(0) {
+		if f.HTTP == x && !f.Apart {
+			t.Errorf("a frame that counts: %s", f.Raw)
+		}
+	}
+	const line = "POST /mcp; without Accept; Origin: http://example.com; mcp-SESSION-id: other; Host: example.com"
+	if got := x.RequestLine(); got != line {
+		t.Errorf("got  %s\nwant %s", got, line)
+	}
+}
+
+// A redirect is followed only when asked to, and never to another origin.
+func TestSiteFollows(t *testing.T) {
+	tests := []struct{ from, to, want string }{
+		{"http://127.0.0.1:1/mcp", "/mcp/", "http://127.0.0.1:1/mcp/"},
+		{"http://127.0.0.1:1/mcp", "http://127.0.0.1:1/other", "http://127.0.0.1:1/other"},
+		{"http://127.0.0.1:1/mcp", "http://127.0.0.1:2/mcp", ""},
+		{"http://127.0.0.1:1/mcp", "https://127.0.0.1:1/mcp", ""},
+		{"http://127.0.0.1:1/mcp", "//example.com/mcp", ""},
+		{"http://127.0.0.1:1/mcp", "", ""},
+	}
+	for _, tt := range tests {
+		site, err := NewSite(SiteOptions{URL: tt.from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = site.Follow(tt.to)
+		if ok := err == nil; ok != (tt.want != "") || ok && site.URL() != tt.want {
+			t.Errorf("%s to %q: now %s, %v", tt.from, tt.to, site.URL(), err)
+		}
+	}
+}
+
+func TestNewSiteRefuses(t *testing.T) {
+	for _, u := range []string{"", "127.0.0.1:80/mcp", "ftp://127.0.0.1/", "http://", "http://127.0.0.1/#a", "http://[::1/mcp"} {
+		if _, err := NewSite(SiteOptions{URL: u}); err == nil {
+			t.Errorf("%q is taken", u)
+		}
+	}
+}
+
+// A server that dies is started again for the next session, and its death is known
+// to the sessions that it had.
+func TestSiteRestarts(t *testing.T) {
+	var listening atomic.Bool
+	started := make(chan struct{}, 2)
+	die := make(chan struct{}, 1)
+	site, err := NewSite(SiteOptions{URL: "http://127.0.0.1:1/mcp", Serve: func(ctx context.Context, _ io.Reader, _, stderr io.Writer, term <-chan struct{}) int {
+		listening.Store(true)
+		started <- struct{}{}
+		fmt.Fprintln(stderr, "last words")
+		select {
+		case <-die:
+			return 7
+		case <-term:
+		case <-ctx.Done():
+		}
+		return 0
+	}, Dial: func(context.Context, string, string) (net.Conn, error) {
+		if !listening.Load() {
+			return nil, syscall.ECONNREFUSED
+		}
+		conn, _ := net.Pipe()
+		return conn, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := Target{Site: site}
+	first, err := Start(t.Context(), target, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	die <- struct{}{}
+	first.Wait(0, 10*time.Second, func(*Frame) bool { return false })
+	var death *Death
+	if !errors.As(first.Death(), &death) || death.Cause != "the server exited with status 7" || !slices.Contains(death.Stderr, "last words") {
+		t.Errorf("got %+v", death)
+	}
+	<-started
+	second, err := Start(t.Context(), target, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started // again
+	first.Close()
+	second.Close()
+	site.Close(Limits{})
+}
