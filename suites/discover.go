@@ -72,7 +72,14 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 	server.Resources = listed(s, server, "resources", "resources/list", "resources")
 	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
 	checkAuthorized(server, s)
-	server.OneClient = !serves()
+	if serves() {
+		return server, s, nil
+	}
+	server.OneClient = true
+	s.Close()
+	if s, err = again(ctx, t, server); err != nil {
+		return server, s, fmt.Errorf("the server serves one session and no other: %w", err)
+	}
 	return server, s, nil
 }
 

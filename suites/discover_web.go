@@ -100,6 +100,16 @@ func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both
 	return func() bool { return <-served && first.Exchange(first.Fence, nil).Answered() }
 }
 
+// again opens a session once more, after the others were closed.
+func again(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
+	s, err := driver.Start(ctx, t, driver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s.Fence = server.Fence
+	return s, s.Establish(driver.Hello(server.Revision))
+}
+
 // noEndpoint reports whether the URL is the address of nothing.
 func noEndpoint(r driver.Reply) bool {
 	return r.Bare() && r.Frame.HTTP.Answer().Status == http.StatusNotFound

@@ -613,13 +613,13 @@ func wantOneByOne(t *T, many int) {
 	}
 }
 
-// large posts a request of 32 MiB, most of it padding.
+// large posts a request of 9 MiB, most of it padding.
 func large(s *driver.Session) *driver.Exchange {
-	const padding = 32 << 20
+	const padding = 9 << 20
 	before := fmt.Sprintf(`{"jsonrpc":"2.0","id":"mcpcheck-large","method":%q,"params":{"_meta":{"com.example/mcpcheck":"`, s.Fence)
 	const after = `"}}}`
 	return s.Do(driver.HTTPRequest{
-		Body: []byte(before + "… 32 MiB …" + after),
+		Body: []byte(before + "… 9 MiB …" + after),
 		Sent: io.MultiReader(strings.NewReader(before), io.LimitReader(letters{}, padding), strings.NewReader(after)),
 		Size: int64(len(before) + padding + len(after)),
 	})

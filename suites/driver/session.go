@@ -420,7 +420,13 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 	if err != nil {
 		return Reply{Method: p.Method, Request: p.frame, Err: err}
 	}
-	return p.reply(f)
+	r := p.reply(f)
+	if none := (*Unanswered)(nil); errors.As(r.Err, &none) && none.HTTP.Answer().Status == 0 {
+		if death := s.Death(); death != nil {
+			r.Err = death // which is why
+		}
+	}
+	return r
 }
 
 // reply reads the answer out of the frame that has it.
