@@ -35,6 +35,8 @@ type config struct {
 	Timeout      time.Duration        `yaml:"timeout"`       // for one answer
 	StartTimeout time.Duration        `yaml:"start-timeout"` // until the server answers initialize
 	Seed         int64                `yaml:"seed"`          // for the values that are made
+
+	name string // of the file that was read; empty: none
 }
 
 // readConfig reads a configuration file. Without a name it reads mcpcheck.yaml,
@@ -51,6 +53,7 @@ func readConfig(name string) (c config, err error) {
 	case err != nil:
 		return c, usage("cannot read the configuration: %w", err)
 	}
+	c.name = name
 	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
 		return c, usage("%s%s", name, configProblem(text, err))
 	}
@@ -158,7 +161,9 @@ func plainKind(t ast.NodeType) string {
 func allowedKeys(key string) string {
 	var keys []string
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[config]()) {
-		keys = append(keys, field.Tag.Get("yaml"))
+		if key := field.Tag.Get("yaml"); key != "" {
+			keys = append(keys, key)
+		}
 	}
 	slices.Sort(keys)
 	text := " (allowed: " + strings.Join(keys, ", ") + ")"

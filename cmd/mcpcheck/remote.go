@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -55,6 +54,8 @@ func (f *remoteFlags) used() bool {
 // read finds the values of headers and tokens, and hides them.
 func (f *remoteFlags) read(s *settings) error {
 	f.header = http.Header{}
+	s.hideURL(f.url)
+	s.hideURL(f.sseURL)
 	for _, pair := range f.headers {
 		name, value, ok := strings.Cut(pair, ":")
 		if value = strings.TrimSpace(value); !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
@@ -150,11 +151,6 @@ func (s *settings) aimAt(f remoteFlags, env []string) error {
 	})
 	if err != nil {
 		return usage("--url: %w", err)
-	}
-	if u, err := url.Parse(f.url); err == nil && u.User != nil {
-		password, _ := u.User.Password()
-		s.hide(password)
-		s.redact = redactor(s.hidden)
 	}
 	s.target.Site, s.target.Command, s.target.Env = site, nil, nil
 	s.shown = harness.TargetInfo{Transport: "http", URL: s.redact.Replace(f.url), Command: s.redacted(command), Dir: s.Cwd}

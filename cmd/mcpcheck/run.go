@@ -23,8 +23,7 @@ import (
 type runFlags struct {
 	config  string
 	env     []string
-	json    []string
-	junit   []string
+	report  reportFlags
 	noColor bool
 	verbose bool
 	quiet   bool
@@ -84,8 +83,7 @@ says which tools would be called.`,
 	flags.StringVar(&c.Cwd, "cwd", "", "working `DIR`ectory of the server")
 	flags.Int64Var(&c.Seed, "seed", 0, "vary the values that are made from schemas")
 	flags.StringVar(&f.config, "config", "", "configuration `FILE`; without it, mcpcheck.yaml if there is one")
-	flags.StringArrayVar(&f.json, "json", nil, "write a JSON report to `FILE` (- is stdout)")
-	flags.StringArrayVar(&f.junit, "junit", nil, "write a JUnit XML report to `FILE` (- is stdout)")
+	f.report.add(flags)
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"net/url"
 	"slices"
 	"strconv"
@@ -34,6 +35,29 @@ func (s *settings) hide(value string) {
 	}
 }
 
+// hideURL makes secrets of the password in a URL and of the values in its query,
+// where many services want their keys.
+func (s *settings) hideURL(text string) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return
+	}
+	if password, has := u.User.Password(); has {
+		s.hide(password)
+		s.hide(strings.TrimPrefix(u.User.String(), url.User(u.User.Username()).String()+":")) // as it stands there
+		s.hide(base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))) // in the header Authorization
+	}
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		_, value, _ := strings.Cut(pair, "=")
+		s.hide(value)
+	}
+	for _, values := range u.Query() {
+		for _, value := range values {
+			s.hide(value)
+		}
+	}
+}
+
 // secrets finds every secret that the operator gave, so that all are hidden before
 // anything is shown.
 func (s *settings) secrets() error {
@@ -49,7 +73,7 @@ func redactor(secrets []string) *strings.Replacer {
 	var whole, cut []string
 	for _, secret := range secrets {
 		escaped := string(harness.Compact(secret))
-		for _, form := range []string{secret, escaped[1 : len(escaped)-1], url.QueryEscape(secret)} {
+		for _, form := range []string{secret, escaped[1 : len(escaped)-1], url.QueryEscape(secret), url.PathEscape(secret)} {
 			whole = append(whole, form, "[redacted]")
 			for n := min(len(form)-1, longestRest); n >= shortestSecret; n-- {
 				head, tail := form[:n], form[len(form)-n:]

@@ -29,6 +29,7 @@ type settings struct {
 	shown     harness.TargetInfo
 
 	credentials harness.Credentials
+	configFile  string   // that was read; empty: none
 	hidden      []string // secrets
 	redact      *strings.Replacer
 	reports     []reporters.Reporter
@@ -45,6 +46,7 @@ func settle(cmd *cobra.Command, f runFlags, c config, args []string) (*settings,
 	if err != nil {
 		return nil, err
 	}
+	s.configFile = file.name
 	s.config = merge(cmd, c, file)
 	if s.profile, err = harness.ParseProfile(s.Profile); err != nil {
 		return nil, usage("%w", err)
@@ -210,32 +212,6 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// openReports opens every file that will be written, so that one that cannot be
-// is found now.
-func (s *settings) openReports() error {
-	out := s.stdout
-	wanted := map[string][]string{"json": s.flags.json, "junit": s.flags.junit}
-	for _, format := range reporters.Formats {
-		for _, path := range wanted[format.Name] {
-			r, err := reporters.ToFile(format, path, s.stdout)
-			if err != nil {
-				return usage("%w", err)
-			}
-			s.reports = append(s.reports, r)
-			if path == "-" {
-				out = s.stderr // stdout is the report's
-			}
-		}
-	}
-	terminal, width := terminalOf(out)
-	s.console = reporters.NewConsole(reporters.ConsoleOptions{
-		Out: out, Color: terminal && !s.flags.noColor && os.Getenv("NO_COLOR") == "", Terminal: terminal, Width: width,
-		Verbosity: verbosity(s.flags), Repeat: s.repeat,
-	})
-	s.reports = append([]reporters.Reporter{s.console}, s.reports...)
-	return nil
 }
 
 func verbosity(f runFlags) reporters.Verbosity {

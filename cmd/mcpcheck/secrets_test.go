@@ -1,0 +1,123 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestSecretsStayHidden plants a secret in every place where an operator may give
+// one, has a server repeat all that it is told wherever it can, and searches all that
+// mcpcheck writes.
+func TestSecretsStayHidden(t *testing.T) {
+	secrets := map[string]string{
+		"header":   "s3cret-in+a/header=",
+		"bearer":   "s3cret.bearer_token",
+		"expired":  "s3cret-expired-token",
+		"query":    "s3cret in a query&more",
+		"password": "s3cret:password",
+		"env":      "s3cret \"in\" the\\environment",
+	}
+	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
+	defer echo.Close()
+	u, err := url.Parse(echo.URL + "/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.UserPassword("operator", secrets["password"])
+	u.RawQuery = url.Values{"api_key": {secrets["query"]}}.Encode()
+
+	targets := map[string][]string{
+		"http": {
+			"--url", u.String(), "--header", "X-Api-Key: " + secrets["header"], "--bearer-env", "TEST_BEARER", "--token-env", "expired=TEST_EXPIRED",
+		},
+		"stdio":       {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "leak"},
+		"stdio, dead": {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "exit-3", "--key=" + secrets["env"]},
+	}
+	for name, target := range targets {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			args := append([]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on"}, target...)
+			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"])
+			output, _ := cmd.CombinedOutput()
+			if code := cmd.ProcessState.ExitCode(); code == 2 || code == 4 {
+				t.Fatalf("exit code %d: %s", code, output)
+			}
+			written := map[string]string{"console": string(output)}
+			files, err := os.ReadDir(filepath.Join(dir, "reports"))
+			if err != nil || len(files) < 5 {
+				t.Fatalf("%d reports, %v", len(files), err)
+			}
+			for _, f := range files {
+				text, err := os.ReadFile(filepath.Join(dir, "reports", f.Name()))
+				if err != nil {
+					t.Fatal(err)
+				}
+				written[f.Name()] = string(text)
+			}
+			for file, text := range written {
+				for kind, secret := range secrets {
+					for _, form := range forms(secret) {
+						if i := strings.Index(text, form); i >= 0 {
+							t.Errorf("%s holds the secret of %s: …%s…", file, kind, text[max(0, i-60):min(len(text), i+len(form)+20)])
+						}
+					}
+				}
+			}
+			if name != "stdio, dead" && !strings.Contains(written["report.json"], "[redacted]") {
+				t.Error("nothing was redacted: has the server repeated it?")
+			}
+		})
+	}
+}
+
+// forms are the ways in which a secret may be written.
+func forms(secret string) []string {
+	quoted, _ := json.Marshal(secret)
+	escaped := strings.Trim(string(harness.Compact(secret)), `"`)
+	return []string{secret, strings.Trim(string(quoted), `"`), escaped, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]}
+}
+
+// repeatEverything is a server of MCP that tells what it was told: in names, results,
+// errors, headers and bodies of HTTP errors.
+func repeatEverything(w http.ResponseWriter, r *http.Request) {
+	told := fmt.Sprint(r.Header, " ", r.URL, " ", r.URL.Query())
+	body, _ := io.ReadAll(r.Body)
+	var msg struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	json.Unmarshal(body, &msg)
+	w.Header().Set("Www-Authenticate", fmt.Sprintf("Bearer realm=%q", r.Header.Get("Authorization")))
+	if r.Method != http.MethodPost || msg.ID == nil {
+		http.Error(w, told, http.StatusBadRequest)
+		return
+	}
+	answer := map[string]any{"jsonrpc": "2.0", "id": msg.ID}
+	switch msg.Method {
+	case "initialize":
+		answer["result"] = map[string]any{
+			"protocolVersion": "2025-11-25", "capabilities": map[string]any{"tools": map[string]any{}},
+			"serverInfo": map[string]any{"name": told, "version": r.Header.Get("X-Api-Key")}, "instructions": told,
+		}
+	case "tools/list":
+		answer["result"] = map[string]any{"tools": []any{map[string]any{"name": told, "description": told, "inputSchema": map[string]any{"type": told}}}}
+	default:
+		answer["error"] = map[string]any{"code": 1, "message": told}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	json.NewEncoder(w).Encode(answer)
+}
