@@ -5,6 +5,7 @@ build: ## the program, as ./mcpcheck
 
 test: ## all tests; they need only Go
 	go test -race ./...
+	go test ./fixtures # the proofs over every transport, which the race detector would make slow
 
 lint: ## what CI wants beyond the tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }

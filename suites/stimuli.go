@@ -164,7 +164,7 @@ func (c *toolCalls) end(t *T, s *driver.Session, mark int) {
 // validArguments are arguments for a tool that may be called with valid ones; why
 // says why there are none.
 func validArguments(t *T, tool Subject) (args M, why string) {
-	if why := uncallable(tool); why != "" {
+	if why := Uncallable(tool.Value); why != "" {
 		return nil, why
 	}
 	if p := t.MayCall(tool); !p.Valid {
@@ -262,7 +262,7 @@ const mostBroken = 5
 // counterexamples are arguments for a tool that may be called with invalid ones;
 // why says why there are none.
 func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why string) {
-	if why := uncallable(tool); why != "" {
+	if why := Uncallable(tool.Value); why != "" {
 		return nil, why
 	}
 	p := t.MayCall(tool)
@@ -288,10 +288,10 @@ func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why s
 	return broken, ""
 }
 
-// uncallable says why a tool cannot be called plainly; empty when it can.
-func uncallable(tool Subject) string {
-	execution, _ := tool.Value["execution"].(M)
-	switch _, named := tool.Value["name"].(string); {
+// Uncallable says why a tool cannot be called plainly; empty when it can.
+func Uncallable(tool M) string {
+	execution, _ := tool["execution"].(M)
+	switch _, named := tool["name"].(string); {
 	case !named:
 		return "it has no name"
 	case execution["taskSupport"] == "required":

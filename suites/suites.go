@@ -28,6 +28,7 @@ var built = []string{"lifecycle", "stdio", "jsonrpc", "batch", "ping", "tools", 
 // that takes milliseconds to read instead of seconds.
 //
 //go:generate go test -run ^TestCatalogueIsCurrent$ . -update
+//go:generate go test -run ^TestChecksPageIsCurrent$ ../cmd/mcpcheck -update
 //go:embed catalogue.json
 var catalogueJSON []byte
 

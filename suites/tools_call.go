@@ -205,8 +205,8 @@ func callable(t *T) (name string) {
 		switch {
 		case !p.Invalid:
 			why = append(why, refusal{tool, p.Why})
-		case uncallable(tool) != "":
-			why = append(why, refusal{tool, uncallable(tool)})
+		case Uncallable(tool.Value) != "":
+			why = append(why, refusal{tool, Uncallable(tool.Value)})
 		default:
 			return tool.Name
 		}
@@ -224,7 +224,7 @@ func otherCase(t *T) (name, swapped string) {
 		swapped := strings.Map(swapCase, tool.Name)
 		taken := slices.ContainsFunc(listedTools(t), func(x Subject) bool { return x.Name == swapped })
 		switch {
-		case uncallable(tool) != "" || taken:
+		case Uncallable(tool.Value) != "" || taken:
 		case !p.Valid:
 			refused = append(refused, refusal{tool, p.Why})
 		default:

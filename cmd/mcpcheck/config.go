@@ -1,42 +1,98 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"golang.org/x/net/http/httpguts"
 
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // configName is the file that is read when --config names none.
 const configName = "mcpcheck.yaml"
 
-// config is mcpcheck.yaml: what holds for every run on one server. Flags win.
+// config is mcpcheck.yaml: what holds for every run on one server. Flags win. Its
+// paths are relative to the current directory, wherever the file is. The schema is
+// schemas/config.schema.json.
 type config struct {
-	Command      []string             `yaml:"command"`       // of the server, over stdio
-	Env          map[string]string    `yaml:"env"`           // added to its environment
-	Cwd          string               `yaml:"cwd"`           // its working directory
+	Command      []string             `yaml:"command"`       // that starts the server
+	URL          string               `yaml:"url"`           // of a server over HTTP
+	Env          map[string]string    `yaml:"env"`           // added to the environment of the command
+	Cwd          string               `yaml:"cwd"`           // working directory of the command
+	Headers      map[string]string    `yaml:"headers"`       // of HTTP requests: the variable that holds the value, by name
+	BearerEnv    string               `yaml:"bearer-env"`    // variable that holds a bearer token
 	Protocol     string               `yaml:"protocol"`      // auto, all or a revision
 	Profile      string               `yaml:"profile"`       // release, spec or strict
 	Calls        string               `yaml:"calls"`         // safe, none or all
 	Arguments    map[string]harness.M `yaml:"arguments"`     // by tool: valid and harmless
 	Only         []string             `yaml:"only"`          // checks to run
-	Skip         []string             `yaml:"skip"`          // checks to leave out
-	Jobs         int                  `yaml:"jobs"`          // checks at a time
+	Skip         []omission           `yaml:"skip"`          // checks to leave out
 	Timeout      time.Duration        `yaml:"timeout"`       // for one answer
 	StartTimeout time.Duration        `yaml:"start-timeout"` // until the server answers initialize
+	Budget       time.Duration        `yaml:"budget"`        // for the whole run
+	Jobs         int                  `yaml:"jobs"`          // checks at a time
 	Seed         int64                `yaml:"seed"`          // for the values that are made
+	Reports      reportFiles          `yaml:"reports"`       // that every run writes
+	Baseline     string               `yaml:"baseline"`      // file of known fails
 
 	name string // of the file that was read; empty: none
+	text []byte // that was read
+}
+
+// omission is checks that are left out.
+type omission struct {
+	Check  string `yaml:"check"`  // id, glob, area or level
+	Reason string `yaml:"reason"` // why; may be empty
+}
+
+// UnmarshalYAML takes a selector alone as well.
+func (o *omission) UnmarshalYAML(decode func(any) error) error {
+	if decode(&o.Check) == nil {
+		return nil
+	}
+	type plain omission
+	return decode((*plain)(o))
+}
+
+// omit makes omissions without a reason.
+func omit(selectors []string) (list []omission) {
+	for _, selector := range selectors {
+		list = append(list, omission{Check: selector})
+	}
+	return list
+}
+
+// selectors are what the omissions leave out.
+func selectors(list []omission) (selectors []string) {
+	for _, o := range list {
+		selectors = append(selectors, o.Check)
+	}
+	return selectors
+}
+
+// reportFiles says where reports go.
+type reportFiles struct {
+	JSON     string `yaml:"json"`
+	JUnit    string `yaml:"junit"`
+	Markdown string `yaml:"markdown"`
+	SARIF    string `yaml:"sarif"`
+	Badge    string `yaml:"badge"`
+	Dir      string `yaml:"dir"` // for a report of every format
+}
+
+// files are the files by the name of their format.
+func (r reportFiles) files() map[string]string {
+	return map[string]string{"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "badge": r.Badge}
 }
 
 // readConfig reads a configuration file. Without a name it reads mcpcheck.yaml,
@@ -53,136 +109,166 @@ func readConfig(name string) (c config, err error) {
 	case err != nil:
 		return c, usage("cannot read the configuration: %w", err)
 	}
-	c.name = name
-	if err := yaml.UnmarshalWithOptions(text, &c, yaml.Strict()); err != nil {
-		return c, usage("%s%s", name, configProblem(text, err))
+	return parseConfig(name, text)
+}
+
+// parseConfig reads the text of a configuration file.
+func parseConfig(name string, text []byte) (c config, err error) {
+	if err := readYAML(name, text, &c); err != nil {
+		return c, err
 	}
-	if key, err := c.problem(); err != nil {
-		return c, usage("%s%s: %w", name, position(text, key), err)
+	c.name, c.text = name, text
+	c.asWritten()
+	if f := c.flaw(); f != nil {
+		return c, usage("%s: %w", c.place(f.path...), f.what)
 	}
 	return c, nil
 }
 
-// problem finds a value that is not allowed, and its place.
-func (c config) problem() (key string, err error) {
+// asWritten takes numbers that stand for texts as they are written: 1.10 is not 1.1.
+func (c *config) asWritten() {
+	file := root(c.text)
+	for i := range c.Command {
+		if number := find(file, "command", i); isNumber(number) {
+			c.Command[i] = number.GetToken().Value
+		}
+	}
+	for name := range c.Env {
+		if number := find(file, "env", name); isNumber(number) {
+			c.Env[name] = number.GetToken().Value
+		}
+	}
+}
+
+// place is where the value at a path of keys and indices stands, as
+// file:line:column.
+func (c config) place(path ...any) string { return c.name + position(c.text, path...) }
+
+// flaw is a value that is not allowed, and its place.
+type flaw struct {
+	path []any
+	what error
+}
+
+// flaw finds the first value that no flag would take; nil when there is none.
+func (c config) flaw() *flaw {
+	for _, find := range []func() *flaw{c.wrongWord, c.wrongSelector, c.wrongNumber, c.wrongArguments, c.wrongEnv, c.wrongURL, c.wrongHeader} {
+		if f := find(); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+func (c config) wrongWord() *flaw {
 	if _, err := harness.ParseProfile(c.Profile); err != nil && c.Profile != "" {
-		return "profile", err
+		return &flaw{[]any{"profile"}, err}
 	}
 	if _, err := harness.ParseCalls(c.Calls); err != nil && c.Calls != "" {
-		return "calls", err
+		return &flaw{[]any{"calls"}, err}
 	}
 	if _, err := requested(c.Protocol); err != nil && c.Protocol != "" {
-		return "protocol", err
+		return &flaw{[]any{"protocol"}, err}
 	}
-	for key, patterns := range map[string][]string{"only": c.Only, "skip": c.Skip} {
-		for i, pattern := range patterns {
-			if _, err := selectChecks([]string{pattern}, nil); err != nil {
-				return fmt.Sprintf("%s[%d]", key, i), err
-			}
+	return nil
+}
+
+func (c config) wrongSelector() *flaw {
+	for i, pattern := range c.Only {
+		if _, err := selectChecks([]string{pattern}, nil); err != nil {
+			return &flaw{[]any{"only", i}, err}
 		}
 	}
-	for key, n := range map[string]int64{"jobs": int64(c.Jobs), "timeout": int64(c.Timeout), "start-timeout": int64(c.StartTimeout)} {
-		if n < 0 {
-			return key, errors.New(key + " must be greater than 0")
+	for i, o := range c.Skip {
+		path := []any{"skip", i}
+		if o.Check == "" {
+			return &flaw{path, errors.New("this names no check; give an id, a glob, an area or a level")}
+		}
+		if position(c.text, "skip", i, "check") != "" {
+			path = append(path, "check")
+		}
+		if _, err := selectChecks([]string{o.Check}, nil); err != nil {
+			return &flaw{path, err}
 		}
 	}
-	return "", nil
+	return nil
 }
 
-// position is where in a file the value of a key stands, as :line:column; empty
-// when there is none.
-func position(text []byte, key string) string {
-	path, err := yaml.PathString("$." + key)
-	if err != nil {
-		return ""
-	}
-	node, err := path.ReadNode(bytes.NewReader(text))
-	if err != nil || node.GetToken() == nil {
-		return ""
-	}
-	at := node.GetToken().Position
-	return fmt.Sprintf(":%d:%d", at.Line, at.Column)
-}
-
-// configProblem says in one line where a configuration is wrong and what is
-// allowed there.
-func configProblem(text []byte, err error) string {
-	var unknown *yaml.UnknownFieldError
-	if errors.As(err, &unknown) {
-		at := unknown.Token.Position
-		return fmt.Sprintf(":%d:%d: unknown key %q%s", at.Line, at.Column, unknown.Token.Value, allowedKeys(unknown.Token.Value))
-	}
-	var typed *yaml.TypeError
-	if errors.As(err, &typed) {
-		at := typed.Token.Position
-		return fmt.Sprintf(":%d:%d: %q is not %s", at.Line, at.Column, typed.Token.Value, kindName(typed.DstType))
-	}
-	var node *yaml.UnexpectedNodeTypeError
-	if errors.As(err, &node) {
-		at := node.Token.Position
-		return fmt.Sprintf(":%d:%d: this is a %s where a %s belongs", at.Line, at.Column, plainKind(node.Actual), plainKind(node.Expected))
-	}
-	var syntax yaml.Error
-	if errors.As(err, &syntax) && syntax.GetToken() != nil {
-		at := syntax.GetToken().Position
-		return fmt.Sprintf(":%d:%d: %s", at.Line, at.Column, strings.TrimSpace(syntax.GetMessage()))
-	}
-	for _, key := range []string{"timeout", "start-timeout"} { // whose errors do not say where
-		if !parses(text, key) {
-			return fmt.Sprintf("%s: %s is not %s", position(text, key), key, kindName(reflect.TypeFor[time.Duration]()))
+func (c config) wrongNumber() *flaw {
+	for _, n := range []struct {
+		key   string
+		value int64
+	}{
+		{"jobs", int64(c.Jobs)}, {"timeout", int64(c.Timeout)}, {"start-timeout", int64(c.StartTimeout)}, {"budget", int64(c.Budget)},
+	} {
+		if n.value < 0 {
+			return &flaw{[]any{n.key}, errors.New(n.key + " must be greater than 0")}
 		}
 	}
-	return ": " + err.Error()
-}
-
-// parses reports whether the value of a key, if there is one, is a duration.
-func parses(text []byte, key string) bool {
-	var value string
-	path, err := yaml.PathString("$." + key)
-	if err != nil || path.Read(bytes.NewReader(text), &value) != nil {
-		return true
-	}
-	_, err = time.ParseDuration(value)
-	return err == nil
-}
-
-func plainKind(t ast.NodeType) string {
-	switch t {
-	case ast.SequenceType:
-		return "list"
-	case ast.MappingType:
-		return "map"
-	case ast.StringType:
-		return "text"
-	}
-	return t.YAMLName()
-}
-
-func allowedKeys(key string) string {
-	var keys []string
-	for _, field := range reflect.VisibleFields(reflect.TypeFor[config]()) {
-		if key := field.Tag.Get("yaml"); key != "" {
-			keys = append(keys, key)
+	for _, key := range []string{"jobs", "seed"} {
+		if fraction, ok := find(root(c.text), key).(*ast.FloatNode); ok {
+			return &flaw{[]any{key}, fmt.Errorf("%s is no whole number", fraction.GetToken().Value)}
 		}
 	}
-	slices.Sort(keys)
-	text := " (allowed: " + strings.Join(keys, ", ") + ")"
-	if near := harness.Nearest(key, keys); near != "" {
-		return "; did you mean " + near + "?" + text
-	}
-	return text
+	return nil
 }
 
-func kindName(t reflect.Type) string {
-	switch {
-	case t == reflect.TypeFor[time.Duration]():
-		return "a duration such as 5s or 500ms"
-	case t.Kind() == reflect.Slice:
-		return "a list"
-	case t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
-		return "a map"
-	case t.Kind() == reflect.String:
-		return "a text"
+// wrongArguments finds a tool with nothing behind its name, which would allow calls
+// with whatever can be made from its schema.
+func (c config) wrongArguments() *flaw {
+	for _, tool := range sortedKeys(c.Arguments) {
+		if c.Arguments[tool] == nil {
+			return &flaw{[]any{"arguments", tool}, fmt.Errorf("the tool %s has no arguments here; give a map, or {} for none", tool)}
+		}
 	}
-	return "a number"
+	return nil
 }
+
+func (c config) wrongEnv() *flaw {
+	for _, name := range sortedKeys(c.Env) {
+		if name == "" || strings.ContainsRune(name, '=') {
+			return &flaw{[]any{"env", name}, fmt.Errorf("%q is no name of an environment variable", name)}
+		}
+	}
+	return nil
+}
+
+func (c config) wrongURL() *flaw {
+	if c.URL == "" {
+		return nil
+	}
+	shown := password.ReplaceAllString(c.URL, "//")
+	if _, err := driver.ParseURL(strings.ReplaceAll(shown, "{port}", "1")); err != nil {
+		return &flaw{[]any{"url"}, err}
+	}
+	return nil
+}
+
+// password is the part of a URL that may hold a secret.
+var password = regexp.MustCompile(`//[^/]*@`)
+
+// wrongHeader finds headers that cannot be, and values that are not names of
+// environment variables: those are not shown, since they may be secrets.
+func (c config) wrongHeader() *flaw {
+	for _, name := range sortedKeys(c.Headers) {
+		path := []any{"headers", name}
+		canonical := http.CanonicalHeaderKey(name)
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			return &flaw{path, fmt.Errorf("%q is no name of an HTTP header", name)}
+		case slices.Contains(reserved, canonical):
+			return &flaw{path, fmt.Errorf("%s cannot be given, since mcpcheck sets it for each request", canonical)}
+		case canonical == "Authorization" && c.BearerEnv != "":
+			return &flaw{path, errors.New("bearer-env and the header Authorization are the same; give one of them")}
+		case !isVariable(c.Headers[name]):
+			return &flaw{path, fmt.Errorf("give the name of an environment variable that holds the value of %s, not the value", name)}
+		}
+	}
+	if c.BearerEnv != "" && !isVariable(c.BearerEnv) {
+		return &flaw{[]any{"bearer-env"}, errors.New("give the name of an environment variable that holds the token, not the token")}
+	}
+	return nil
+}
+
+// isVariable reports whether a text may be the name of an environment variable.
+var isVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`).MatchString

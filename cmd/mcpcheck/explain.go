@@ -12,31 +12,72 @@ import (
 )
 
 func newExplain() *cobra.Command {
-	return &cobra.Command{
+	var f explainFlags
+	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a check: what is required, how it is tried, what to change",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usage("explain wants the id of one check; mcpcheck list shows them all")
-			}
-			return nil
-		},
+		Long: `Explain a check: what the specification requires and where, how it is tried, when
+it passes and fails, and what to change.
+
+  mcpcheck explain tools/unknown-tool-code
+  mcpcheck explain --all --markdown        the page suites/CHECKS.md`,
+		Args: f.args,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return checkIDs(), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			r, ok := suites.Find(args[0])
-			if !ok {
-				_, err := harness.Select(suites.All, []string{args[0]}, nil)
-				if err == nil {
-					err = fmt.Errorf("%q is not the id of one check; mcpcheck list %s shows what it selects", args[0], args[0])
-				}
-				return usage("%w", err)
-			}
-			explain(cmd.OutOrStdout(), r)
-			return nil
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return f.explain(cmd.OutOrStdout(), args) },
 	}
+	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
+	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown; with --all as one page")
+	return cmd
+}
+
+// explainFlags say what is explained, and how.
+type explainFlags struct{ all, markdown bool }
+
+func (f *explainFlags) args(_ *cobra.Command, args []string) error {
+	switch {
+	case f.all && len(args) > 0:
+		return usage("--all explains every check; leave out %s", strings.Join(args, " "))
+	case !f.all && len(args) != 1:
+		return usage("explain wants the id of one check, or --all; mcpcheck list shows them all")
+	}
+	return nil
+}
+
+func (f *explainFlags) explain(w io.Writer, ids []string) error {
+	switch {
+	case f.all && f.markdown:
+		return explainPage(w)
+	case f.all:
+		for i, r := range suites.Built() {
+			if i > 0 {
+				fmt.Fprint(w, "\n", strings.Repeat("─", 88), "\n\n")
+			}
+			explain(w, r)
+		}
+		return nil
+	}
+	r, err := findCheck(ids[0])
+	switch {
+	case err != nil:
+		return err
+	case f.markdown:
+		return explainMarkdown(w, "#", r)
+	}
+	explain(w, r)
+	return nil
+}
+
+// findCheck finds a requirement, built or planned, by its id.
+func findCheck(id string) (*harness.Requirement, error) {
+	if r, ok := suites.Find(id); ok {
+		return r, nil
+	}
+	if _, err := harness.Select(suites.All, []string{id}, nil); err != nil {
+		return nil, usage("%w", err)
+	}
+	return nil, usage("%q is not the id of one check; mcpcheck list %s shows what it selects", id, id)
 }
 
 func checkIDs() (ids []string) {

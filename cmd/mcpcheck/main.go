@@ -101,7 +101,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; %s --help shows the flags", nearestFlag(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(newRun(), newList(), newExplain(), newServe(), newVersion())
+	root.AddCommand(newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion())
 	return root
 }
 

@@ -30,7 +30,8 @@ type remoteFlags struct {
 	contactIssuer bool
 	sseURL        string
 
-	header http.Header // what headers and bearerEnv come to
+	file   config      // has more headers
+	header http.Header // what all headers come to
 
 	given, givenSSE string // the URLs as they were given, when there is a {port}
 }
@@ -64,14 +65,7 @@ func (f *remoteFlags) read(s *settings) error {
 		if slices.Contains(reserved, http.CanonicalHeaderKey(name)) {
 			return usage("--header cannot set %s, which mcpcheck sets for each request", http.CanonicalHeaderKey(name))
 		}
-		f.header.Add(name, value)
-		s.hide(value)
-		if scheme, token, ok := strings.Cut(value, " "); ok {
-			s.hide(token)
-			if strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
-				s.credentials.Bearer = strings.TrimSpace(token)
-			}
-		}
+		f.set(s, name, value)
 	}
 	if f.bearerEnv != "" {
 		token, err := f.token(s, "--bearer-env", f.bearerEnv)
@@ -81,10 +75,50 @@ func (f *remoteFlags) read(s *settings) error {
 		if f.header.Get("Authorization") != "" {
 			return usage("--bearer-env and --header Authorization are the same; give one of them")
 		}
-		s.credentials.Bearer = token
-		f.header.Set("Authorization", "Bearer "+token)
+		f.set(s, "Authorization", "Bearer "+token)
+	}
+	if err := f.readFile(s); err != nil {
+		return err
 	}
 	return f.readTokens(s)
+}
+
+// readFile finds the values of the configuration file's headers, but those that a
+// flag gives.
+func (f *remoteFlags) readFile(s *settings) error {
+	for _, name := range sortedKeys(f.file.Headers) {
+		if f.header.Get(name) != "" {
+			continue
+		}
+		value, err := f.token(s, f.file.place("headers", name)+": "+name, f.file.Headers[name])
+		if err != nil {
+			return err
+		}
+		f.set(s, name, value)
+	}
+	if f.file.BearerEnv == "" || f.header.Get("Authorization") != "" {
+		return nil
+	}
+	token, err := f.token(s, f.file.place("bearer-env")+": bearer-env", f.file.BearerEnv)
+	if err != nil {
+		return err
+	}
+	f.set(s, "Authorization", "Bearer "+token)
+	return nil
+}
+
+// set adds a header, whose value is a secret.
+func (f *remoteFlags) set(s *settings, name, value string) {
+	f.header.Add(name, value)
+	s.hide(value)
+	scheme, token, ok := strings.Cut(value, " ")
+	if !ok {
+		return
+	}
+	s.hide(token)
+	if strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
+		s.credentials.Bearer = strings.TrimSpace(token)
+	}
 }
 
 // reserved are headers that belong to the transport.
@@ -150,7 +184,7 @@ func (s *settings) aimAt(f remoteFlags, env []string) error {
 		URL: f.url, Header: f.header, Insecure: f.insecure, Roots: roots, Command: command, Env: env, Dir: s.Cwd,
 	})
 	if err != nil {
-		return usage("--url: %w", err)
+		return usage("%s: %s", s.origin("url"), s.redact.Replace(err.Error()))
 	}
 	s.target.Site, s.target.Command, s.target.Env = site, nil, nil
 	s.shown = harness.TargetInfo{Transport: "http", URL: s.redact.Replace(f.url), Command: s.redacted(command), Dir: s.Cwd}
@@ -196,7 +230,9 @@ func freePort() (string, error) {
 
 // repeat is the flags that reach the server again.
 func (f *remoteFlags) repeat(redact *strings.Replacer) (words []string) {
-	words = append(words, "--url", redact.Replace(cmp.Or(f.given, f.url)))
+	if address := cmp.Or(f.given, f.url); address != "" {
+		words = append(words, "--url", redact.Replace(address))
+	}
 	for _, pair := range f.headers {
 		name, _, _ := strings.Cut(pair, ":")
 		words = append(words, "--header", name+": …")

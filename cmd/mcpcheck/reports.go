@@ -86,6 +86,7 @@ func (s *settings) openReports() error {
 
 // openConsole makes the report for people, which comes first.
 func (s *settings) openConsole(out io.Writer) {
+	s.out = out
 	terminal, width := terminalOf(out)
 	s.console = reporters.NewConsole(reporters.ConsoleOptions{
 		Out: out, Color: terminal && !s.flags.noColor && os.Getenv("NO_COLOR") == "", Terminal: terminal, Width: width,

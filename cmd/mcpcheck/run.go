@@ -29,9 +29,10 @@ type runFlags struct {
 	quiet   bool
 	demo    bool
 	remote  remoteFlags
+	hosts   hostFlags
 	plan    bool
 	isolate bool
-	budget  time.Duration
+	skip    []string
 }
 
 func newRun() *cobra.Command {
@@ -49,6 +50,7 @@ speaks.
   mcpcheck run --only tools/* -v -- npx -y @modelcontextprotocol/server-everything
   mcpcheck run --url https://example.com/mcp --bearer-env TOKEN
   mcpcheck run --url http://127.0.0.1:{port}/mcp -- ./my-server --port {port}
+  mcpcheck run --server NAME
 
 With --url and a command, mcpcheck starts the command, waits until the URL takes
 connections, and stops it in the end; {port} in both, and in --env, stands for a
@@ -58,6 +60,9 @@ Only tools that say they are read-only are called with valid arguments, unless
 mcpcheck.yaml has example arguments for a tool or --calls all is given. --plan
 says which tools would be called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.hosts.lists(cmd, args) {
+				return f.hosts.list(cmd.OutOrStdout())
+			}
 			s, err := settle(cmd, f, c, args)
 			if err != nil {
 				return err
@@ -65,72 +70,67 @@ says which tools would be called.`,
 			return s.run()
 		},
 	}
+	f.add(cmd, &c)
+	return cmd
+}
+
+// add defines the flags of a run.
+func (f *runFlags) add(cmd *cobra.Command, c *config) {
+	f.addChecks(cmd, c)
 	flags := cmd.Flags()
-	flags.SortFlags = false
-	flags.StringVar(&c.Protocol, "protocol", "auto", "`REVISION` to ask for; auto asks for the newest and judges by what is negotiated, all repeats the run for each revision that the server accepts")
-	flags.StringVar(&c.Profile, "profile", "release", "what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), strict (SHOULDs and what could not be tried, too)")
-	flags.StringSliceVar(&c.Only, "only", nil, "run only these `CHECKS`: ids, globs (tools/*), areas, levels (must)")
-	flags.StringSliceVar(&c.Skip, "skip", nil, "leave these `CHECKS` out")
-	flags.StringVar(&c.Calls, "calls", "safe", "which tools may be called: safe, none, all")
 	flags.BoolVar(&f.plan, "plan", false, "say what would be run and which tools would be called, then stop")
-	flags.IntVar(&c.Jobs, "jobs", 8, "checks at a time")
-	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
-	flags.DurationVar(&c.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
-	flags.DurationVar(&c.StartTimeout, "start-timeout", 15*time.Second, "wait so long for the answer to initialize")
-	flags.DurationVar(&f.budget, "budget", 5*time.Minute, "stop the whole run after this time")
-	f.remote.add(flags)
-	flags.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` for the server's environment; the value is redacted in reports")
-	flags.StringVar(&c.Cwd, "cwd", "", "working `DIR`ectory of the server")
-	flags.Int64Var(&c.Seed, "seed", 0, "vary the values that are made from schemas")
-	flags.StringVar(&f.config, "config", "", "configuration `FILE`; without it, mcpcheck.yaml if there is one")
+	flags.StringVar(&c.Baseline, "baseline", "", "`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
 	f.report.add(flags)
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")
+}
+
+// addChecks defines the flags that say what is checked, and how.
+func (f *runFlags) addChecks(cmd *cobra.Command, c *config) {
+	f.addTarget(cmd, c)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&c.Only, "only", nil, "run only these `CHECKS`: ids, globs (tools/*), areas, levels (must)")
+	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
+	flags.IntVar(&c.Jobs, "jobs", 8, "checks at a time")
+	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
+	flags.DurationVar(&c.Budget, "budget", 5*time.Minute, "stop the whole run after this time")
+	flags.Int64Var(&c.Seed, "seed", 0, "vary the values that are made from schemas")
+	flags.StringVar(&f.config, "config", "", "configuration `FILE`; without it, mcpcheck.yaml if there is one")
 	flags.BoolVar(&f.demo, "demo", false, "judge the built-in reference server")
-	for name, values := range map[string][]string{
-		"protocol": append([]string{"auto", "all"}, harness.Handshake...), "profile": {"release", "spec", "strict"}, "calls": {"safe", "none", "all"},
-	} {
-		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
-	}
 	for _, name := range []string{"only", "skip"} {
 		cmd.RegisterFlagCompletionFunc(name, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return checkIDs(), cobra.ShellCompDirectiveNoFileComp
 		})
 	}
-	return cmd
+}
+
+// addTarget defines the flags that say what server is meant, and how it is talked to.
+func (f *runFlags) addTarget(cmd *cobra.Command, c *config) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&c.Protocol, "protocol", "auto", "`REVISION` to ask for; auto asks for the newest and judges by what is negotiated, all repeats the run for each revision that the server accepts")
+	flags.StringVar(&c.Profile, "profile", "release", "what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), strict (SHOULDs and what could not be tried, too)")
+	flags.StringVar(&c.Calls, "calls", "safe", "which tools may be called: safe, none, all")
+	f.remote.add(flags)
+	f.hosts.add(flags)
+	flags.StringArrayVar(&f.env, "env", nil, "`KEY=VALUE` for the server's environment; the value is redacted in reports")
+	flags.StringVar(&c.Cwd, "cwd", "", "working `DIR`ectory of the server")
+	flags.DurationVar(&c.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
+	flags.DurationVar(&c.StartTimeout, "start-timeout", 15*time.Second, "wait so long for the answer to initialize")
+	for name, values := range map[string][]string{
+		"protocol": append([]string{"auto", "all"}, harness.Handshake...), "profile": {"release", "spec", "strict"}, "calls": {"safe", "none", "all"},
+	} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
 }
 
 // run carries the settings out and turns what came of it into an exit code.
 func (s *settings) run() error {
-	defer driver.Sweep()
-	ctx, listen := interruptible()
-	bounded, cancel := context.WithTimeoutCause(ctx, s.flags.budget, fmt.Errorf("the run took longer than %v (--budget)", s.flags.budget))
-	defer cancel()
-	if s.target.Site != nil {
-		defer s.target.Site.Close(s.target.Limits) // before cancel, which kills
+	report, err := s.examine()
+	if err != nil || s.flags.plan {
+		return err
 	}
-
-	report := harness.Report{
-		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: s.shown,
-		Profile: s.profile, Started: time.Now().UTC().Truncate(time.Millisecond),
-	}
-	go suites.Built() // while the server starts
-	begin := time.Now()
-	for _, revision := range s.requested {
-		listen()
-		if err := s.judge(bounded, revision, &report); err != nil {
-			return err
-		}
-		if s.flags.plan {
-			return nil
-		}
-		if bounded.Err() != nil {
-			break
-		}
-	}
-	report.Seconds = time.Since(begin).Round(time.Millisecond).Seconds()
-	s.conclude(ctx, bounded, &report)
 	var failed error
 	for _, r := range s.reports {
 		failed = errors.Join(failed, r.Done(report))
@@ -142,6 +142,39 @@ func (s *settings) run() error {
 		return &exit{code: report.ExitCode}
 	}
 	return nil
+}
+
+// examine judges the server in every revision that is asked for.
+func (s *settings) examine() (report harness.Report, err error) {
+	defer driver.Sweep()
+	ctx, listen := interruptible()
+	bounded, cancel := context.WithTimeoutCause(ctx, s.Budget, fmt.Errorf("the run took longer than %v (--budget)", s.Budget))
+	defer cancel()
+	if s.target.Site != nil {
+		defer s.target.Site.Close(s.target.Limits) // before cancel, which kills
+	}
+
+	report = harness.Report{
+		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: s.shown,
+		Profile: s.profile, Started: time.Now().UTC().Truncate(time.Millisecond),
+	}
+	go suites.Built() // while the server starts
+	begin := time.Now()
+	for _, revision := range s.requested {
+		listen()
+		if err := s.judge(bounded, revision, &report); err != nil {
+			return report, err
+		}
+		if s.flags.plan {
+			return report, nil
+		}
+		if bounded.Err() != nil {
+			break
+		}
+	}
+	report.Seconds = time.Since(begin).Round(time.Millisecond).Seconds()
+	s.conclude(ctx, bounded, &report)
+	return report, nil
 }
 
 // interruptible is a context that ends with the first Ctrl-C or SIGTERM; the second
@@ -165,6 +198,7 @@ func interruptible() (ctx context.Context, listen func()) {
 // conclude decides the exit code.
 func (s *settings) conclude(ctx, bounded context.Context, report *harness.Report) {
 	report.Counts = harness.Count(report.Results)
+	s.findStale(bounded, report)
 	report.ExitCode = max(report.ExitCode, report.Counts.ExitCode())
 	switch {
 	case ctx.Err() != nil:
@@ -212,9 +246,9 @@ func (s *settings) judge(ctx context.Context, revision string, report *harness.R
 	results, problem := harness.Run(ctx, s.target, server, plan, harness.Options{
 		Jobs: s.Jobs, Isolate: s.flags.isolate, Seed: s.Seed, Calls: s.calls, Examples: s.Arguments, Profile: s.profile, First: first,
 		Credentials: s.credentials,
-	}, s.tell)
+	}, func(r harness.Result) { s.tell(r, server.Transport) })
 	for i := range results {
-		results[i] = s.clean(results[i])
+		results[i] = s.accept(s.clean(results[i]), server.Transport)
 	}
 	order := map[string]int{}
 	for i, c := range plan {
@@ -233,6 +267,11 @@ func (s *settings) announce(server *harness.Server, plan []harness.Case, report 
 	report.Server = s.cleanInfo(server.Info())
 	report.Revisions = append(report.Revisions, harness.RevisionInfo{Requested: server.Requested, Revision: server.Revision})
 	s.console.Begin(report.Tool, report.Target, report.Server, report.Revisions...)
+	if s.flags.verbose {
+		for _, line := range s.omitted(server) {
+			fmt.Fprintln(s.out, line)
+		}
+	}
 	var areas []reporters.Area
 	for _, c := range plan {
 		if n := len(areas); n == 0 || areas[n-1].Name != c.Area() {
@@ -243,8 +282,8 @@ func (s *settings) announce(server *harness.Server, plan []harness.Case, report 
 	s.console.Areas(server.Revision, areas)
 }
 
-func (s *settings) tell(r harness.Result) {
-	r = s.clean(r)
+func (s *settings) tell(r harness.Result, transport string) {
+	r = s.accept(s.clean(r), transport)
 	for _, reporter := range s.reports {
 		reporter.Result(r)
 	}

@@ -38,7 +38,7 @@ func (s *settings) hide(value string) {
 // hideURL makes secrets of the password in a URL and of the values in its query,
 // where many services want their keys.
 func (s *settings) hideURL(text string) {
-	u, err := url.Parse(text)
+	u, err := url.Parse(strings.ReplaceAll(text, portMark, "1"))
 	if err != nil {
 		return
 	}
@@ -95,7 +95,7 @@ func harmless(value string) bool {
 	words := []string{"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp", "production", "development", "test", "debug", "info"}
 	_, err := strconv.ParseFloat(value, 64)
 	return err == nil && len(value) < shortestNumber || slices.Contains(words, strings.ToLower(value)) ||
-		driver.IsLoopback(value) || value == "0.0.0.0"
+		driver.IsLoopback(value) || value == "0.0.0.0" || value == portMark
 }
 
 // shortestNumber is how long a number must be to be a secret.

@@ -21,6 +21,7 @@ import (
 type settings struct {
 	config
 	flags     runFlags
+	given     func(flag string) bool // on the command line
 	profile   harness.Profile
 	calls     harness.Calls
 	requested []string // revisions to ask for
@@ -30,10 +31,13 @@ type settings struct {
 
 	credentials harness.Credentials
 	configFile  string   // that was read; empty: none
+	host        adopted  // the server that --server names
+	known       baseline // the fails that --baseline lists
 	hidden      []string // secrets
 	redact      *strings.Replacer
 	reports     []reporters.Reporter
 	console     *reporters.Console
+	out         io.Writer // of the console
 	stderr      io.Writer
 	stdout      io.Writer
 }
@@ -41,13 +45,29 @@ type settings struct {
 // settle finds everything that is wrong with the use of run before anything is
 // started.
 func settle(cmd *cobra.Command, f runFlags, c config, args []string) (*settings, error) {
-	s := &settings{flags: f, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	file, err := readConfig(f.config)
 	if err != nil {
 		return nil, err
 	}
+	s, err := resolve(cmd, f, c, file, args)
+	if err != nil {
+		return nil, err
+	}
+	if s.Baseline != "" {
+		if s.known, err = readBaseline(s.Baseline); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.openReports()
+}
+
+// resolve puts flags and a configuration file together.
+func resolve(cmd *cobra.Command, f runFlags, c, file config, args []string) (s *settings, err error) {
+	s = &settings{flags: f, given: cmd.Flags().Changed, stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr()}
 	s.configFile = file.name
-	s.config = merge(cmd, c, file)
+	c.Skip = omit(f.skip)
+	s.config = merge(s.given, c, file)
+	s.addReports(file.Reports)
 	if s.profile, err = harness.ParseProfile(s.Profile); err != nil {
 		return nil, usage("%w", err)
 	}
@@ -57,16 +77,16 @@ func settle(cmd *cobra.Command, f runFlags, c config, args []string) (*settings,
 	if s.requested, err = requested(s.Protocol); err != nil {
 		return nil, err
 	}
-	if s.selector, err = selectChecks(s.Only, s.Skip); err != nil {
+	if s.selector, err = selectChecks(s.Only, selectors(s.Skip)); err != nil {
 		return nil, usage("%w", err)
 	}
 	if cmd.Flags().Changed("url") && f.remote.url == "" {
 		return nil, usage("--url is empty")
 	}
-	if err := s.aim(args); err != nil {
+	if args, err = s.takeHost(cmd, args); err != nil {
 		return nil, err
 	}
-	return s, s.openReports()
+	return s, s.aim(args)
 }
 
 // selectChecks makes a selector of checks that are built.
@@ -80,8 +100,7 @@ func selectChecks(only, skip []string) (harness.Selector, error) {
 }
 
 // merge lets flags that were given win over the file, and the file over defaults.
-func merge(cmd *cobra.Command, flags, file config) config {
-	given := func(name string) bool { return cmd.Flags().Changed(name) }
+func merge(given func(flag string) bool, flags, file config) config {
 	pick := func(name, flag, fromFile string) string {
 		if given(name) || fromFile == "" {
 			return flag
@@ -92,6 +111,7 @@ func merge(cmd *cobra.Command, flags, file config) config {
 	file.Profile = pick("profile", flags.Profile, file.Profile)
 	file.Calls = pick("calls", flags.Calls, file.Calls)
 	file.Cwd = pick("cwd", flags.Cwd, file.Cwd)
+	file.Baseline = pick("baseline", flags.Baseline, file.Baseline)
 	if given("only") {
 		file.Only = flags.Only
 	}
@@ -106,6 +126,9 @@ func merge(cmd *cobra.Command, flags, file config) config {
 	}
 	if given("start-timeout") || file.StartTimeout == 0 {
 		file.StartTimeout = flags.StartTimeout
+	}
+	if given("budget") || file.Budget == 0 {
+		file.Budget = flags.Budget
 	}
 	if given("seed") || file.Seed == 0 {
 		file.Seed = flags.Seed
@@ -125,11 +148,46 @@ func requested(protocol string) ([]string, error) {
 	return nil, usage("unknown protocol revision %q (have auto, all, %s)", protocol, strings.Join(harness.Handshake, ", "))
 }
 
+// addReports writes the reports of the file, too, but where a flag says otherwise. A
+// plan has none.
+func (s *settings) addReports(files reportFiles) {
+	if s.flags.plan {
+		return
+	}
+	f := &s.flags.report
+	for format, file := range files.files() {
+		if file != "" && !s.given(format) {
+			*f.files[format] = []string{file}
+		}
+	}
+	if !s.given("report-dir") {
+		f.dir = files.Dir
+	}
+}
+
+// choose decides between the target of the command line and that of the file: the
+// first, if there is one, stands in the place of the second as a whole.
+func (s *settings) choose(args []string) {
+	if len(args) > 0 || s.flags.remote.url != "" || s.flags.demo {
+		s.Command, s.URL = args, s.flags.remote.url
+	}
+	s.flags.remote.url = s.URL
+	if s.URL != "" {
+		s.flags.remote.file = s.config
+	}
+}
+
+// origin names what a value comes from: a flag, or a place in the file.
+func (s *settings) origin(key string) string {
+	if s.given(key) || position(s.text, key) == "" {
+		return "--" + key
+	}
+	return s.place(key) + ": " + key
+}
+
 // aim finds the command of the server.
 func (s *settings) aim(args []string) error {
-	if len(args) > 0 || s.flags.remote.url != "" {
-		s.Command = args
-	}
+	s.choose(args)
 	switch {
 	case s.flags.demo && s.flags.remote.url != "":
 		return usage("--demo judges the built-in server over stdio; for HTTP start mcpcheck serve --http 127.0.0.1:8765 and use --url")
@@ -144,12 +202,12 @@ func (s *settings) aim(args []string) error {
 	case len(s.Command) == 0 && s.flags.remote.url == "":
 		return usage("no server to check; say mcpcheck run -- COMMAND [ARG…] or mcpcheck run --url URL, or try mcpcheck run --demo")
 	}
-	if s.Jobs < 1 || s.Timeout <= 0 || s.StartTimeout <= 0 || s.flags.budget <= 0 {
+	if s.Jobs < 1 || s.Timeout <= 0 || s.StartTimeout <= 0 || s.Budget <= 0 {
 		return usage("--jobs, --timeout, --start-timeout and --budget must be greater than 0")
 	}
 	if s.Cwd != "" {
 		if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
-			return usage("--cwd %s is no directory", s.Cwd)
+			return usage("%s %s is no directory", s.origin("cwd"), s.Cwd)
 		}
 	}
 	env, err := s.environment()
@@ -239,7 +297,7 @@ func (s *settings) repeat(r harness.Result) string {
 	if s.Seed != 0 {
 		words = append(words, "--seed", fmt.Sprint(s.Seed))
 	}
-	if s.Cwd != "" {
+	if s.Cwd != "" && s.Cwd != s.host.cwd {
 		words = append(words, "--cwd", s.Cwd)
 	}
 	for _, pair := range s.flags.env {
@@ -248,6 +306,9 @@ func (s *settings) repeat(r harness.Result) string {
 	}
 	if s.flags.demo {
 		return shellJoin(append(words, "--demo"))
+	}
+	if s.host.name != "" {
+		return shellJoin(append(words, s.host.repeat(s.flags.hosts, s.redact)...))
 	}
 	if s.shown.URL != "" {
 		words = append(words, s.flags.remote.repeat(s.redact)...)

@@ -1,9 +1,9 @@
 package harness
 
 import (
-	"fmt"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -20,6 +20,144 @@ type KnownFail struct {
 	Line int `yaml:"-"` // in the file
 }
 
+// KnownFails are the entries of a baseline. Apply is for each result, Stale for the
+// end of the run.
+type KnownFails []KnownFail
+
+// Apply makes a fail a known one, which does not gate, if each of its subjects is
+// covered by an entry.
+func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
+	if r.Verdict != Fail {
+		return
+	}
+	subjects := r.Subjects
+	if len(subjects) == 0 {
+		subjects = []string{""}
+	}
+	first := -1
+	for _, subject := range subjects {
+		at := slices.IndexFunc(all, func(k KnownFail) bool {
+			return !k.expired(today) && k.about(*r, transport) && (k.Subject == "" || k.Subject == subject)
+		})
+		if at < 0 {
+			return
+		}
+		if first < 0 {
+			first = at
+		}
+	}
+	k := all[first]
+	r.Known = &Known{Reason: k.Reason, Expires: k.Expires, Flaky: k.Flaky, Line: k.Line}
+	r.Gates, r.GatedBy = false, NoGate
+}
+
+// Stale finds the entries that do not hold any more after a run that came to its end.
+// The catalogue is every requirement, wanted what the run was to try of it: an entry
+// is judged only by what the run tried.
+func (all KnownFails) Stale(report *Report, today time.Time, catalogue Catalogue, wanted Selector) (stale []Stale) {
+	for _, k := range all {
+		if why := k.stale(report, today, catalogue, wanted); why != "" {
+			stale = append(stale, Stale{Entry: k.Check, Line: k.Line, Why: why})
+		}
+	}
+	return stale
+}
+
+// stale says why the entry does not hold any more; empty when it does, or when the
+// run does not tell.
+func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, wanted Selector) string {
+	if !slices.ContainsFunc(catalogue, func(r *Requirement) bool { return k.Matches(r.ID) }) {
+		return k.unknown(catalogue)
+	}
+	some, all := k.tried(report, catalogue, wanted)
+	verdicts := k.verdicts(report)
+	decided := all && slices.Contains(verdicts, Pass) && !slices.Contains(verdicts, Inconclusive) && !slices.Contains(verdicts, Error)
+	switch {
+	case !some:
+		return ""
+	case k.expired(today):
+		return "it expired on " + k.Expires
+	case len(verdicts) == 0:
+		return "no check tries it yet"
+	case slices.Contains(verdicts, Fail) || k.Flaky || !decided:
+		return ""
+	}
+	return "it passes now"
+}
+
+// unknown says that there is nothing of that name.
+func (k KnownFail) unknown(catalogue Catalogue) string {
+	const list = "mcpcheck list shows them all"
+	if strings.ContainsAny(k.Check, `*?[\`) {
+		return "it matches no check; " + list
+	}
+	var names []string
+	for _, r := range catalogue {
+		if glob := r.Area() + "/*"; !slices.Contains(names, glob) {
+			names = append(names, glob)
+		}
+		names = append(names, r.ID)
+	}
+	if near := Nearest(k.Check, names); near != "" {
+		return "there is no such check; did you mean " + near + "?"
+	}
+	return "there is no such check; " + list
+}
+
+// tried reports whether the run was to try some, and all, of what the entry is about
+// in the revisions and over the transport of the run.
+func (k KnownFail) tried(report *Report, catalogue Catalogue, wanted Selector) (some, all bool) {
+	all = true
+	for _, r := range catalogue {
+		if !k.Matches(r.ID) || !k.applies(r, report) {
+			continue
+		}
+		if wanted(r) {
+			some = true
+		} else {
+			all = false
+		}
+	}
+	return some, all
+}
+
+// applies reports whether a requirement that the entry names holds in one of its
+// revisions that was judged, over the transport.
+func (k KnownFail) applies(r *Requirement, report *Report) bool {
+	transport := report.Target.Transport
+	return (k.Transport == "" || k.Transport == transport) && slices.ContainsFunc(report.Revisions, func(judged RevisionInfo) bool {
+		_, applies := r.Judges(judged.Revision, transport)
+		return applies && (k.Revision == "" || k.Revision == judged.Revision)
+	})
+}
+
+// verdicts are what the results say of the entry.
+func (k KnownFail) verdicts(report *Report) (verdicts []Verdict) {
+	for _, r := range report.Results {
+		if k.about(r, report.Target.Transport) {
+			verdicts = append(verdicts, k.verdict(r))
+		}
+	}
+	return verdicts
+}
+
+// verdict is what a result says of the entry. For a subject that is not among those
+// that failed a fail is a pass; one that names no subject does not tell.
+func (k KnownFail) verdict(r Result) Verdict {
+	switch {
+	case r.Verdict != Fail || k.Subject == "" || slices.Contains(r.Subjects, k.Subject):
+		return r.Verdict
+	case len(r.Subjects) == 0:
+		return Inconclusive
+	}
+	return Pass
+}
+
+// about reports whether the entry says something of a result, be it a fail or not.
+func (k KnownFail) about(r Result, transport string) bool {
+	return k.Matches(r.ID) && (k.Revision == "" || k.Revision == r.Revision) && (k.Transport == "" || k.Transport == transport)
+}
+
 // Matches reports whether the entry is about the check of that id.
 func (k KnownFail) Matches(id string) bool {
 	ok, _ := path.Match(k.Check, id)
@@ -29,102 +167,4 @@ func (k KnownFail) Matches(id string) bool {
 // expired reports whether the last day of the entry is over.
 func (k KnownFail) expired(today time.Time) bool {
 	return k.Expires != "" && today.Format(time.DateOnly) > k.Expires
-}
-
-// Accept applies a baseline to the results of a run: fails that it lists gate no
-// more. It returns the entries that do not hold any more. selected reports whether
-// the run was to try a check; what it was not to try says nothing of an entry.
-func Accept(entries []KnownFail, report *Report, today time.Time, selected func(id string) bool) (stale []Stale) {
-	verdicts := make([][]Verdict, len(entries))
-	for i := range report.Results {
-		r := &report.Results[i]
-		covering := func(subject string) int {
-			return slices.IndexFunc(entries, func(k KnownFail) bool {
-				return !k.expired(today) && k.covers(*r, report.Target.Transport, subject)
-			})
-		}
-		for n, k := range entries {
-			if k.about(*r, report.Target.Transport) {
-				verdicts[n] = append(verdicts[n], k.verdict(*r))
-			}
-		}
-		if r.Verdict == Fail {
-			r.accept(entries, covering)
-		}
-	}
-	for n, k := range entries {
-		if why := k.stale(verdicts[n], report, today, selected); why != "" {
-			stale = append(stale, Stale{Entry: k.Check, Line: k.Line, Why: why})
-		}
-	}
-	return stale
-}
-
-// about reports whether the entry says something of a result, be it a fail or not.
-func (k KnownFail) about(r Result, transport string) bool {
-	return k.Matches(r.ID) && (k.Revision == "" || k.Revision == r.Revision) && (k.Transport == "" || k.Transport == transport)
-}
-
-// covers reports whether the entry accepts the fail of a subject.
-func (k KnownFail) covers(r Result, transport, subject string) bool {
-	return k.about(r, transport) && (k.Subject == "" || k.Subject == subject)
-}
-
-// verdict is what a result says of the entry: for a subject that is not among those
-// that failed, a fail is a pass.
-func (k KnownFail) verdict(r Result) Verdict {
-	if r.Verdict == Fail && k.Subject != "" && !slices.Contains(r.Subjects, k.Subject) {
-		return Pass
-	}
-	return r.Verdict
-}
-
-// accept makes a fail a known one if each of its subjects is covered by an entry.
-func (r *Result) accept(entries []KnownFail, covering func(subject string) int) {
-	subjects := r.Subjects
-	if len(subjects) == 0 {
-		subjects = []string{""}
-	}
-	first := -1
-	for _, subject := range subjects {
-		at := covering(subject)
-		if at < 0 {
-			return
-		}
-		if first < 0 {
-			first = at
-		}
-	}
-	k := entries[first]
-	r.Known = &Known{Reason: k.Reason, Expires: k.Expires, Flaky: k.Flaky, Line: k.Line}
-	r.Gates, r.GatedBy = false, NoGate
-}
-
-// stale says why an entry does not hold any more; empty when it does, or when the
-// run does not tell.
-func (k KnownFail) stale(verdicts []Verdict, report *Report, today time.Time, selected func(id string) bool) string {
-	judged := func(r RevisionInfo) bool { return k.Revision == "" || k.Revision == r.Revision }
-	switch {
-	case k.expired(today):
-		return "it expired on " + k.Expires
-	case slices.Contains(verdicts, Fail):
-		return ""
-	case k.Transport != "" && k.Transport != report.Target.Transport, !slices.ContainsFunc(report.Revisions, judged):
-		return ""
-	case len(verdicts) == 0 && selected(k.Check):
-		return fmt.Sprintf("it matches nothing over %s in %s", report.Target.Transport, revisionsOf(report))
-	case !k.Flaky && slices.Contains(verdicts, Pass) && !slices.Contains(verdicts, Inconclusive):
-		return "it passes now"
-	}
-	return ""
-}
-
-func revisionsOf(report *Report) (text string) {
-	for i, r := range report.Revisions {
-		if i > 0 {
-			text += ", "
-		}
-		text += r.Revision
-	}
-	return text
 }

@@ -6,51 +6,129 @@ import (
 	"time"
 )
 
-func TestAccept(t *testing.T) {
-	today := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	result := func(id string, v Verdict, subjects ...string) Result {
-		return Result{ID: id, Revision: "2025-11-25", Verdict: v, Level: Must, Gates: v == Fail, GatedBy: GateMust, Subjects: subjects}
-	}
+// today is the day of these tests.
+var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func TestApply(t *testing.T) {
 	tests := []struct {
 		name    string
-		entries []KnownFail
-		result  Result
-		known   bool
-		stale   string // part of the reason; empty: not stale
+		entries KnownFails
+		subject []string
+		known   string // the reason; empty: not known
 	}{
-		{"listed", []KnownFail{{Check: "a/b", Reason: "later"}}, result("a/b", Fail), true, ""},
-		{"by glob", []KnownFail{{Check: "a/*"}}, result("a/b", Fail), true, ""},
-		{"another one", []KnownFail{{Check: "a/c"}}, result("a/b", Fail), false, "matches nothing"},
-		{"passes", []KnownFail{{Check: "a/b"}}, result("a/b", Pass), false, "passes now"},
-		{"passes, flaky", []KnownFail{{Check: "a/b", Flaky: true}}, result("a/b", Pass), false, ""},
-		{"fails, flaky", []KnownFail{{Check: "a/b", Flaky: true}}, result("a/b", Fail), true, ""},
-		{"could not be tried", []KnownFail{{Check: "a/b"}}, result("a/b", Inconclusive), false, ""},
-		{"does not apply", []KnownFail{{Check: "a/b"}}, result("a/b", Skip), false, ""},
-		{"last day", []KnownFail{{Check: "a/b", Expires: "2026-11-21"}}, result("a/b", Fail), true, ""},
-		{"day after", []KnownFail{{Check: "a/b", Expires: "2026-11-20"}}, result("a/b", Fail), false, "expired on 2026-11-20"},
-		{"this revision", []KnownFail{{Check: "a/b", Revision: "2025-11-25"}}, result("a/b", Fail), true, ""},
-		{"another revision", []KnownFail{{Check: "a/b", Revision: "2025-06-18"}}, result("a/b", Fail), false, ""},
-		{"this transport", []KnownFail{{Check: "a/b", Transport: "http"}}, result("a/b", Fail), true, ""},
-		{"another transport", []KnownFail{{Check: "a/b", Transport: "stdio"}}, result("a/b", Fail), false, ""},
-		{"the subject", []KnownFail{{Check: "a/b", Subject: "x"}}, result("a/b", Fail, "x"), true, ""},
-		{"one subject of two", []KnownFail{{Check: "a/b", Subject: "x"}}, result("a/b", Fail, "x", "y"), false, ""},
-		{"both subjects", []KnownFail{{Check: "a/b", Subject: "x"}, {Check: "a/b", Subject: "y"}}, result("a/b", Fail, "x", "y"), true, ""},
-		{"a subject that passes", []KnownFail{{Check: "a/b", Subject: "z"}}, result("a/b", Fail, "x"), false, "passes now"},
-		{"not tried by choice", []KnownFail{{Check: "left/out"}}, result("a/b", Fail), false, ""},
+		{"listed", KnownFails{{Check: "a/b", Reason: "later"}}, nil, "later"},
+		{"by glob", KnownFails{{Check: "a/*", Reason: "later"}}, nil, "later"},
+		{"the first of two", KnownFails{{Check: "a/*", Reason: "one"}, {Check: "a/b", Reason: "two"}}, nil, "one"},
+		{"another one", KnownFails{{Check: "a/c", Reason: "later"}}, nil, ""},
+		{"flaky", KnownFails{{Check: "a/b", Reason: "later", Flaky: true}}, nil, "later"},
+		{"last day", KnownFails{{Check: "a/b", Reason: "later", Expires: "2026-11-21"}}, nil, "later"},
+		{"day after", KnownFails{{Check: "a/b", Reason: "later", Expires: "2026-11-20"}}, nil, ""},
+		{"this revision", KnownFails{{Check: "a/b", Reason: "later", Revision: "2025-11-25"}}, nil, "later"},
+		{"another revision", KnownFails{{Check: "a/b", Reason: "later", Revision: "2025-06-18"}}, nil, ""},
+		{"this transport", KnownFails{{Check: "a/b", Reason: "later", Transport: "http"}}, nil, "later"},
+		{"another transport", KnownFails{{Check: "a/b", Reason: "later", Transport: "stdio"}}, nil, ""},
+		{"the subject", KnownFails{{Check: "a/b", Reason: "later", Subject: "x"}}, []string{"x"}, "later"},
+		{"one subject of two", KnownFails{{Check: "a/b", Reason: "later", Subject: "x"}}, []string{"x", "y"}, ""},
+		{"both subjects", KnownFails{{Check: "a/b", Reason: "one", Subject: "x"}, {Check: "a/b", Reason: "two", Subject: "y"}}, []string{"y", "x"}, "two"},
+		{"a subject, and none that failed", KnownFails{{Check: "a/b", Reason: "later", Subject: "x"}}, nil, ""},
+		{"all subjects", KnownFails{{Check: "a/b", Reason: "later"}}, []string{"x", "y"}, "later"},
 	}
 	for _, tt := range tests {
+		r := failed("a/b", tt.subject...)
+		tt.entries.Apply(&r, "http", today)
+		reason := ""
+		if r.Known != nil {
+			reason = r.Known.Reason
+		}
+		if reason != tt.known {
+			t.Errorf("%s: known because %q, want %q", tt.name, reason, tt.known)
+		}
+		if gates := tt.known == ""; r.Gates != gates || (r.GatedBy != NoGate) != gates {
+			t.Errorf("%s: gates %v by %q, want %v", tt.name, r.Gates, r.GatedBy, gates)
+		}
+	}
+}
+
+// TestApplyToFailsOnly proves that only a fail can be known.
+func TestApplyToFailsOnly(t *testing.T) {
+	for _, v := range Verdicts {
+		r := Result{ID: "a/b", Verdict: v, Gates: true, GatedBy: GateInconclusive}
+		KnownFails{{Check: "a/b"}}.Apply(&r, "stdio", today)
+		if known := r.Known != nil; known != (v == Fail) {
+			t.Errorf("%s: known %v", v, known)
+		}
+	}
+}
+
+func failed(id string, subjects ...string) Result {
+	return Result{ID: id, Revision: "2025-11-25", Verdict: Fail, Level: Must, Gates: true, GatedBy: GateMust, Subjects: subjects}
+}
+
+func TestStale(t *testing.T) {
+	requirement := func(id string, transports ...string) *Requirement {
+		return &Requirement{ID: id, Revisions: []string{"2025-06-18", "2025-11-25"}, Transports: transports}
+	}
+	catalogue := Catalogue{
+		requirement("a/b"), requirement("a/pipes", "stdio"), requirement("a/planned"),
+		{ID: "a/old", Revisions: []string{"2024-11-05"}},
+		requirement("b/one"), requirement("b/two"),
+	}
+	came := func(id string, v Verdict) Result { return Result{ID: id, Revision: "2025-11-25", Verdict: v} }
+	leaving := func(out string) Selector { return func(r *Requirement) bool { return r.ID != out } }
+	everything := leaving("")
+	tests := []struct {
+		name    string
+		entry   KnownFail
+		wanted  Selector
+		results []Result
+		stale   string // part of the reason; empty: not stale
+	}{
+		{"fails", KnownFail{Check: "a/b"}, everything, []Result{failed("a/b")}, ""},
+		{"passes", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", Pass)}, "it passes now"},
+		{"passes, flaky", KnownFail{Check: "a/b", Flaky: true}, everything, []Result{came("a/b", Pass)}, ""},
+		{"could not be tried", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", Inconclusive)}, ""},
+		{"does not apply", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", Skip)}, ""},
+		{"error", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Error), came("b/two", Pass)}, ""},
+
+		{"last day", KnownFail{Check: "a/b", Expires: "2026-11-21"}, everything, []Result{failed("a/b")}, ""},
+		{"day after", KnownFail{Check: "a/b", Expires: "2026-11-20"}, everything, []Result{failed("a/b")}, "it expired on 2026-11-20"},
+		{"day after, flaky", KnownFail{Check: "a/b", Expires: "2026-11-20", Flaky: true}, everything, []Result{came("a/b", Pass)}, "it expired on 2026-11-20"},
+		{"day after, left out", KnownFail{Check: "a/b", Expires: "2026-11-20"}, leaving("a/b"), nil, ""},
+
+		{"left out", KnownFail{Check: "a/b"}, leaving("a/b"), nil, ""},
+		{"another revision", KnownFail{Check: "a/b", Revision: "2025-06-18"}, everything, []Result{came("a/b", Pass)}, ""},
+		{"this revision", KnownFail{Check: "a/b", Revision: "2025-11-25"}, everything, []Result{came("a/b", Pass)}, "it passes now"},
+		{"another transport", KnownFail{Check: "a/b", Transport: "stdio"}, everything, []Result{came("a/b", Pass)}, ""},
+		{"this transport", KnownFail{Check: "a/b", Transport: "http"}, everything, []Result{came("a/b", Pass)}, "it passes now"},
+		{"a check of another transport", KnownFail{Check: "a/pipes"}, everything, nil, ""},
+		{"a check of another revision", KnownFail{Check: "a/old"}, everything, nil, ""},
+
+		{"one of a glob fails", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), failed("b/two")}, ""},
+		{"all of a glob pass", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), came("b/two", Pass)}, "it passes now"},
+		{"a glob passes in part", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), came("b/two", Inconclusive)}, ""},
+		{"a glob is left out in part", KnownFail{Check: "b/*"}, leaving("b/two"), []Result{came("b/one", Pass)}, ""},
+
+		{"the subject fails", KnownFail{Check: "a/b", Subject: "x"}, everything, []Result{failed("a/b", "x", "y")}, ""},
+		{"the subject passes", KnownFail{Check: "a/b", Subject: "z"}, everything, []Result{failed("a/b", "x", "y")}, "it passes now"},
+		{"a fail without a subject", KnownFail{Check: "a/b", Subject: "z"}, everything, []Result{failed("a/b")}, ""},
+
+		{"unknown", KnownFail{Check: "a/plannd"}, everything, nil, "there is no such check; did you mean a/planned?"},
+		{"unknown, left out", KnownFail{Check: "a/plannd"}, leaving("a/planned"), nil, "there is no such check"},
+		{"an area", KnownFail{Check: "b"}, everything, nil, "did you mean b/*?"},
+		{"nothing near", KnownFail{Check: "zebra"}, everything, nil, "there is no such check; mcpcheck list"},
+		{"a glob of nothing", KnownFail{Check: "c/*"}, everything, nil, "it matches no check"},
+		{"planned", KnownFail{Check: "a/planned"}, everything, nil, "no check tries it yet"},
+	}
+	for _, tt := range tests {
+		tt.entry.Line = 7
 		report := &Report{
-			Target: TargetInfo{Transport: "http"}, Revisions: []RevisionInfo{{Revision: "2025-11-25"}}, Results: []Result{tt.result},
+			Target: TargetInfo{Transport: "http"}, Revisions: []RevisionInfo{{Revision: "2025-11-25"}}, Results: tt.results,
 		}
-		stale := Accept(tt.entries, report, today, func(id string) bool { return id != "left/out" })
-		r := report.Results[0]
-		if known := r.Known != nil; known != tt.known || tt.result.Verdict == Fail && r.Gates == known {
-			t.Errorf("%s: known %v, gates %v", tt.name, known, r.Gates)
-		}
+		stale := KnownFails{tt.entry}.Stale(report, today, catalogue, tt.wanted)
 		switch {
 		case tt.stale == "" && len(stale) > 0:
 			t.Errorf("%s: stale: %+v", tt.name, stale)
-		case tt.stale != "" && (len(stale) != 1 || !strings.Contains(stale[0].Why, tt.stale)):
+		case tt.stale != "" && (len(stale) != 1 || !strings.Contains(stale[0].Why, tt.stale) || stale[0].Line != 7 || stale[0].Entry != tt.entry.Check):
 			t.Errorf("%s: got %+v, want one because %q", tt.name, stale, tt.stale)
 		}
 	}

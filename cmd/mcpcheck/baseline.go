@@ -1,0 +1,411 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// baselineName is the file that mcpcheck baseline writes when --baseline names none.
+const baselineName = "mcpcheck-baseline.yaml"
+
+func newBaseline() *cobra.Command {
+	var f runFlags
+	var c config
+	cmd := &cobra.Command{
+		Use:   "baseline [flags] [--url URL] [-- COMMAND [ARG…]]",
+		Short: "Write or update the file of known fails",
+		Long: `Judge a server as run does, and write what gates to a file of known fails, the
+baseline. mcpcheck run --baseline FILE then lets these fails pass, shows them as
+known, and fails on every other one.
+
+  mcpcheck baseline -- node dist/index.js
+  mcpcheck run --baseline mcpcheck-baseline.yaml -- node dist/index.js
+
+A new entry has a reason that begins with TODO: say there why the fail is accepted.
+An entry that is there and holds stays as it is, with its reason and comments. One
+that does not hold any more, which fails mcpcheck run, is taken out. What the run
+did not try stays.
+
+Keys of an entry: check (an id, or a glob such as tools/*) and reason; and if it is
+about less than that, revision, transport (stdio, http, sse), subject (a tool,
+resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.hosts.lists(cmd, args) {
+				return f.hosts.list(cmd.OutOrStdout())
+			}
+			s, err := settleBaseline(cmd, f, c, args)
+			if err != nil {
+				return err
+			}
+			return s.updateBaseline(cmd.OutOrStdout())
+		},
+	}
+	f.addChecks(cmd, &c)
+	cmd.Flags().StringVar(&c.Baseline, "baseline", "", "`FILE` to write or update; without it, "+baselineName)
+	return cmd
+}
+
+// settleBaseline is settle for a run that writes no report.
+func settleBaseline(cmd *cobra.Command, f runFlags, c config, args []string) (*settings, error) {
+	file, err := readConfig(f.config)
+	if err != nil {
+		return nil, err
+	}
+	file.Reports = reportFiles{}
+	s, err := resolve(cmd, f, c, file, args)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(s.Baseline, baselineName)
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		s.known = baseline{name: name, today: time.Now()}
+		return s, s.known.creatable()
+	}
+	s.known, err = readBaseline(name)
+	return s, err
+}
+
+// updateBaseline judges the server and writes what came of it to the baseline.
+func (s *settings) updateBaseline(stdout io.Writer) error {
+	var account bytes.Buffer // shown only of a server that could not be tested
+	s.stdout = &account
+	s.openConsole(&account)
+	report, err := s.examine()
+	if err != nil {
+		return err
+	}
+	if report.Problem != "" || report.ExitCode > harness.ExitFails {
+		s.console.Done(report)
+		stdout.Write(account.Bytes())
+		code := max(report.ExitCode, harness.ExitUntestable)
+		return &exit{code, fmt.Errorf("%s was not written: the run did not come to its end", s.known.name)}
+	}
+	u := s.known.update(report)
+	if err := u.write(); err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, s.redact.Replace(u.String())+uncovered(report))
+	return err
+}
+
+// uncovered says what gates though the baseline lists every fail; empty if nothing
+// does.
+func uncovered(report harness.Report) string {
+	n := 0
+	for _, r := range report.Results {
+		if r.Verdict == harness.Inconclusive && r.Gates {
+			n++
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts fails only\n", n)
+}
+
+// accept makes a fail that the baseline lists a known one.
+func (s *settings) accept(r harness.Result, transport string) harness.Result {
+	if s.known.entries.Apply(&r, transport, s.known.today); r.Known != nil {
+		r.Known.Reason = s.redact.Replace(r.Known.Reason)
+	}
+	return r
+}
+
+// findStale adds to the report which entries of the baseline do not hold any more. A
+// run that did not come to its end does not tell.
+func (s *settings) findStale(ctx context.Context, report *harness.Report) {
+	if s.known.name == "" {
+		return
+	}
+	report.Baseline = &harness.Baseline{File: s.known.name}
+	if ctx.Err() != nil || report.Problem != "" || len(report.Results) == 0 {
+		return
+	}
+	stale := s.known.entries.Stale(report, s.known.today, suites.All(), s.selector)
+	for i := range stale {
+		stale[i].Entry, stale[i].Why = s.redact.Replace(stale[i].Entry), s.redact.Replace(stale[i].Why)
+	}
+	report.Baseline.Stale = stale
+	report.Counts.Stale = len(stale)
+}
+
+// baseline is a file of known fails, as of a day.
+type baseline struct {
+	name    string // empty: there is none
+	text    string // as it was read
+	entries harness.KnownFails
+	today   time.Time
+}
+
+// readBaseline reads a file of known fails.
+func readBaseline(name string) (b baseline, err error) {
+	b = baseline{name: name, today: time.Now()}
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, usage("cannot read the baseline: %w; mcpcheck baseline --baseline %s writes it", err, name)
+	}
+	if err != nil {
+		return b, usage("cannot read the baseline: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, longestBaseline+1))
+	if err != nil {
+		return b, usage("cannot read the baseline: %w", err)
+	}
+	b.text = string(text)
+	b.entries, err = parseBaseline(name, text)
+	return b, err
+}
+
+// Bounds of what is read: the YAML reader is slow on what is nested deeply.
+const (
+	longestBaseline = 128 << 10
+	deepestBaseline = 1000
+)
+
+// parseBaseline reads the text of a file of known fails.
+func parseBaseline(name string, text []byte) (entries harness.KnownFails, err error) {
+	switch {
+	case len(text) > longestBaseline:
+		return nil, usage("%s is longer than %d KB; this is no baseline, or too many entries: use globs", name, longestBaseline>>10)
+	case depth(text) > deepestBaseline:
+		return nil, usage("%s is nested too deeply; this is no baseline", name)
+	}
+	text = unixLines(text)
+	list, err := readList(name, text)
+	if err != nil || list.node == nil {
+		return nil, err
+	}
+	if err := readYAML(name, text, &entries); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		begin := list.begin(i)
+		entries[i].Line = begin.Position.Line
+		if key, err := flawOf(entries[i]); err != nil {
+			return nil, usage("%s%s: %w", name, cmp.Or(list.position(i, key), at(begin)), err)
+		}
+	}
+	return entries, nil
+}
+
+// unixLines is a text with the ends of lines by which the YAML reader counts lines
+// well.
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+
+// depth is how deeply a text is nested, at most: by brackets that are open at a time,
+// or by dashes at the beginning of a line.
+func depth(text []byte) (deepest int) {
+	open := 0
+	for line := range bytes.Lines(text) {
+		inner := bytes.TrimLeft(line, "- ")
+		deepest = max(deepest, bytes.Count(line[:len(line)-len(inner)], []byte("-")))
+		for _, c := range inner {
+			switch c {
+			case '[', '{':
+				open++
+			case ']', '}':
+				open = max(0, open-1)
+			}
+			deepest = max(deepest, open)
+		}
+	}
+	return deepest
+}
+
+// flawOf finds what is wrong with an entry, and under which key.
+func flawOf(k harness.KnownFail) (key string, err error) {
+	_, badGlob := path.Match(k.Check, "")
+	_, badDate := time.Parse(time.DateOnly, k.Expires)
+	transports := []string{"stdio", "http", "sse"}
+	switch {
+	case strings.TrimSpace(k.Check) == "":
+		return "check", errors.New("this entry has no check; give an id, or a glob such as tools/*")
+	case badGlob != nil:
+		return "check", fmt.Errorf("bad pattern %q", k.Check)
+	case strings.TrimSpace(k.Reason) == "":
+		return "reason", fmt.Errorf("the entry %s has no reason; say why the fail is accepted", k.Check)
+	case k.Revision != "" && !slices.Contains(harness.Revisions, k.Revision):
+		return "revision", fmt.Errorf("unknown protocol revision %q (have %s)", k.Revision, strings.Join(harness.Revisions, ", "))
+	case k.Transport != "" && !slices.Contains(transports, k.Transport):
+		return "transport", fmt.Errorf("unknown transport %q (have %s)", k.Transport, strings.Join(transports, ", "))
+	case k.Expires != "" && badDate != nil:
+		return "expires", fmt.Errorf("%q is not a date such as 2026-12-31", k.Expires)
+	}
+	return "", nil
+}
+
+// yamlList is the list that a baseline is; it has no node when it is empty.
+type yamlList struct{ node *ast.SequenceNode }
+
+// readList finds the list in a text: of plain maps of plain values, since entries are
+// taken out by their lines.
+func readList(name string, text []byte) (yamlList, error) {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return yamlList{}, usage("%s%s", name, yamlProblem(text, reflect.TypeFor[harness.KnownFails](), err))
+	}
+	wrong := func(node ast.Node, want string) (yamlList, error) {
+		return yamlList{}, usage("%s%s: this is a %s where a %s belongs", name, at(node.GetToken()), plainKind(node.Type()), want)
+	}
+	switch {
+	case len(file.Docs) == 0:
+		return yamlList{}, nil
+	case len(file.Docs) > 1:
+		return yamlList{}, usage("%s%s: a second document begins here; keep all entries in one list", name, at(file.Docs[1].Start))
+	}
+	var list *ast.SequenceNode
+	switch body := file.Docs[0].Body.(type) {
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		return yamlList{}, nil
+	case *ast.SequenceNode:
+		list = body
+	default:
+		return wrong(body, "list")
+	}
+	for _, entry := range list.Values {
+		if kind := entry.Type(); kind != ast.MappingType && kind != ast.MappingValueType {
+			return wrong(entry, "map")
+		}
+		for _, pair := range pairs(entry) {
+			if !slices.Contains(plainValues, pair.Value.Type()) {
+				return wrong(pair.Value, "text")
+			}
+		}
+	}
+	return yamlList{list}, nil
+}
+
+// plainValues are what the values of an entry may be.
+var plainValues = []ast.NodeType{ast.StringType, ast.LiteralType, ast.BoolType, ast.IntegerType, ast.FloatType, ast.NullType}
+
+// begin is where an entry begins: its dash, or what it holds in a list in brackets.
+func (l yamlList) begin(i int) *token.Token {
+	if dash := l.node.Entries[i].Start; dash != nil {
+		return dash
+	}
+	return l.node.Values[i].GetToken()
+}
+
+// position is where the value of an entry's key stands, as :line:column; empty when
+// there is none.
+func (l yamlList) position(i int, key string) string {
+	if value := member(l.node.Values[i], key); value != nil {
+		return at(value.GetToken())
+	}
+	return ""
+}
+
+// creatable finds what keeps the file from being made, before a server is started.
+func (b baseline) creatable() error {
+	if info, err := os.Stat(filepath.Dir(b.name)); err != nil || !info.IsDir() {
+		return usage("cannot write %s: no directory %s; create it first", b.name, filepath.Dir(b.name))
+	}
+	return nil
+}
+
+// update is what a run changes in a baseline.
+type update struct {
+	baseline
+	added   harness.KnownFails
+	removed []harness.Stale
+	kept    harness.KnownFails
+}
+
+// update finds what a report changes in the baseline.
+func (b baseline) update(report harness.Report) update {
+	u := update{baseline: b, removed: report.Baseline.Stale, added: newEntries(report)}
+	for _, k := range b.entries {
+		if !u.removes(k) {
+			u.kept = append(u.kept, k)
+		}
+	}
+	return u
+}
+
+// removes reports whether an entry is to be taken out.
+func (u update) removes(k harness.KnownFail) bool {
+	return slices.ContainsFunc(u.removed, func(s harness.Stale) bool { return s.Line == k.Line })
+}
+
+// newEntries are entries for the fails that gate: one for each check or, of one that
+// fails in some of the revisions that were judged, one for each of these.
+func newEntries(report harness.Report) (entries harness.KnownFails) {
+	transport := report.Target.Transport
+	if transport == "stdio" {
+		transport = "" // what most servers have only
+	}
+	for _, r := range report.Results {
+		if r.Verdict != harness.Fail || !r.Gates {
+			continue
+		}
+		k := harness.KnownFail{Check: r.ID, Transport: transport, Reason: "TODO: " + reporters.Headline(r, longestReason)}
+		if !failsThroughout(report.Results, r.ID) {
+			k.Revision = r.Revision
+		}
+		if !slices.ContainsFunc(entries, func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }) {
+			entries = append(entries, k)
+		}
+	}
+	return entries
+}
+
+// longestReason is how much of what a server said stands in a reason.
+const longestReason = 200
+
+// failsThroughout reports whether a check fails in all revisions in which it applies.
+func failsThroughout(results []harness.Result, id string) bool {
+	return !slices.ContainsFunc(results, func(r harness.Result) bool {
+		return r.ID == id && r.Verdict != harness.Fail && r.Verdict != harness.Skip
+	})
+}
+
+// String says what the update does, an entry in each line.
+func (u update) String() string {
+	var b strings.Builder
+	line := func(mark string, parts ...string) {
+		fmt.Fprintln(&b, " ", mark, reporters.Line(strings.Join(parts, " ")))
+	}
+	for _, k := range u.kept {
+		line("=", named(k), "·", k.Reason)
+	}
+	for _, k := range u.entries {
+		if i := slices.IndexFunc(u.removed, func(s harness.Stale) bool { return s.Line == k.Line }); i >= 0 {
+			line("-", named(k), "·", u.removed[i].Why+";", "its reason was:", k.Reason)
+		}
+	}
+	for _, k := range u.added {
+		line("+", named(k), "·", k.Reason)
+	}
+	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept", reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
+	if len(u.added) > 0 {
+		b.WriteString("; put in the place of each TODO why the fail is accepted")
+	}
+	return b.String() + "\n"
+}
+
+// named is an entry without its reason.
+func named(k harness.KnownFail) string {
+	return strings.Join(slices.DeleteFunc([]string{k.Check, k.Revision, k.Transport, k.Subject}, func(s string) bool { return s == "" }), " ")
+}

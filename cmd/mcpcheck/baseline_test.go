@@ -1,0 +1,249 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestEditBaseline proves that an update changes only the lines of the entries that
+// come and go.
+func TestEditBaseline(t *testing.T) {
+	tests := []struct {
+		name   string
+		text   string
+		remove []string // by check
+		add    []string
+		want   string
+	}{
+		{name: "the last one goes, another comes",
+			text:   "# head\n\n- check: a/a\n  reason: x # why\n\n# of b\n- check: a/b\n  reason: y\n",
+			remove: []string{"a/b"}, add: []string{"a/c"},
+			want: "# head\n\n- check: a/a\n  reason: x # why\n\n- check: a/c\n  reason: \"new\"\n"},
+		{name: "the first one goes with its comment",
+			text:   "# head\n\n# of a\n- check: a/a\n  reason: x\n\n- check: a/b\n  reason: y\n",
+			remove: []string{"a/a"},
+			want:   "# head\n\n- check: a/b\n  reason: y\n"},
+		{name: "a comment at the top is about the file",
+			text:   "# head\n- check: a/a\n  reason: x\n- check: a/b\n  reason: y\n",
+			remove: []string{"a/a"},
+			want:   "# head\n- check: a/b\n  reason: y\n"},
+		{name: "the middle goes",
+			text:   "- check: a/a\n  reason: x\n- check: a/b\n  reason: y\n- check: a/c\n  reason: z\n",
+			remove: []string{"a/b"},
+			want:   "- check: a/a\n  reason: x\n- check: a/c\n  reason: z\n"},
+		{name: "blank lines between stay single",
+			text:   "- check: a/a\n  reason: x\n\n- check: a/b\n  reason: y\n\n- check: a/c\n  reason: z\n",
+			remove: []string{"a/b"}, add: []string{"a/d"},
+			want: "- check: a/a\n  reason: x\n\n- check: a/c\n  reason: z\n\n- check: a/d\n  reason: \"new\"\n"},
+		{name: "groups stay apart",
+			text:   "- check: a/a\n  reason: x\n\n- check: a/b\n  reason: y\n- check: a/c\n  reason: z\n",
+			remove: []string{"a/b"},
+			want:   "- check: a/a\n  reason: x\n\n- check: a/c\n  reason: z\n"},
+		{name: "no blank line is left at the top",
+			text:   "- check: a/a\n  reason: x\n\n- check: a/b\n  reason: y\n",
+			remove: []string{"a/a"},
+			want:   "- check: a/b\n  reason: y\n"},
+		{name: "all go",
+			text:   "# head\n\n- check: a/a\n  reason: x\n\n# of b\n- check: a/b\n  reason: y\n",
+			remove: []string{"a/a", "a/b"},
+			want:   "# head\n"},
+		{name: "all go, one comes",
+			text:   "# head\n\n- check: a/a\n  reason: x\n- check: a/b\n  reason: y\n",
+			remove: []string{"a/a", "a/b"}, add: []string{"a/c", "a/d"},
+			want: "# head\n\n- check: a/c\n  reason: \"new\"\n- check: a/d\n  reason: \"new\"\n"},
+		{name: "a comment at the foot stays there",
+			text: "- check: a/a\n  reason: x\n\n# foot\n",
+			add:  []string{"a/b"},
+			want: "- check: a/a\n  reason: x\n- check: a/b\n  reason: \"new\"\n\n# foot\n"},
+		{name: "comments within an entry belong to it",
+			text:   "- # dash\n  check: a/a\n  # within\n  reason: x\n  # last\n- check: a/b\n  # kept\n  reason: y\n",
+			remove: []string{"a/a"},
+			want:   "- check: a/b\n  # kept\n  reason: y\n"},
+		{name: "texts of several lines",
+			text: "- check: a/a\n  reason: |\n    x\n\n    # no comment\n\n- check: a/b\n  reason: >-\n    y\n    z\n- check: a/c\n  reason: 'one\n\n    two'\n",
+			add:  []string{"a/d"}, remove: []string{"a/b"},
+			want: "- check: a/a\n  reason: |\n    x\n\n    # no comment\n\n- check: a/c\n  reason: 'one\n\n    two'\n- check: a/d\n  reason: \"new\"\n"},
+		{name: "the last line does not end",
+			text: "- check: a/a\n  reason: x",
+			add:  []string{"a/b"},
+			want: "- check: a/a\n  reason: x\n- check: a/b\n  reason: \"new\"\n"},
+		{name: "lines of Windows",
+			text:   "# head\r\n\r\n- check: a/a\r\n  reason: x\r\n- check: a/b\r\n  reason: y\r\n",
+			remove: []string{"a/a"}, add: []string{"a/c"},
+			want: "# head\r\n\r\n- check: a/b\r\n  reason: y\r\n- check: a/c\r\n  reason: \"new\"\r\n"},
+		{name: "an indented list",
+			text:   "---\n  - check: a/a\n    reason: x\n  # of b\n  -\n    check: a/b\n    reason: y\n",
+			remove: []string{"a/b"}, add: []string{"a/c"},
+			want: "---\n  - check: a/a\n    reason: x\n  - check: a/c\n    reason: \"new\"\n"},
+		{name: "the end of the document",
+			text: "---\n- check: a/a\n  reason: x\n...\n",
+			add:  []string{"a/b"},
+			want: "---\n- check: a/a\n  reason: x\n- check: a/b\n  reason: \"new\"\n...\n"},
+		{name: "an empty list in brackets",
+			text: "# head\n[]\n",
+			add:  []string{"a/b"},
+			want: "# head\n\n- check: a/b\n  reason: \"new\"\n"},
+		{name: "maps in braces",
+			text:   "- {check: a/a, reason: x}\n- {check: a/b, reason: y}\n",
+			remove: []string{"a/a"},
+			want:   "- {check: a/b, reason: y}\n"},
+		{name: "nothing to do", text: "- check: a/a\n  reason: x", want: "- check: a/a\n  reason: x"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := updateOf(t, tt.text, tt.remove, tt.add).edited()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("the file, - wanted, + got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestEditBaselineRefuses proves that a file which cannot be edited by lines stays as
+// it is.
+func TestEditBaselineRefuses(t *testing.T) {
+	for _, text := range []string{"[{check: a/a, reason: x}]\n", "[\n]\n", "null\n"} {
+		got, err := updateOf(t, text, nil, []string{"a/b"}).edited()
+		if err == nil || !strings.Contains(err.Error(), "cannot edit known.yaml") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+}
+
+// updateOf is an update of a file by the names of checks.
+func updateOf(t *testing.T, text string, remove, add []string) update {
+	entries, err := parseBaseline("known.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := update{baseline: baseline{name: "known.yaml", text: text, entries: entries}}
+	for _, k := range entries {
+		if slices.Contains(remove, k.Check) {
+			u.removed = append(u.removed, harness.Stale{Entry: k.Check, Line: k.Line})
+		} else {
+			u.kept = append(u.kept, k)
+		}
+	}
+	for _, check := range add {
+		u.added = append(u.added, harness.KnownFail{Check: check, Reason: "new"})
+	}
+	return u
+}
+
+// TestReasons proves that whatever a server says can stand in a reason.
+func TestReasons(t *testing.T) {
+	for _, reason := range []string{
+		`TODO: got "x" \ y`, "a: b # c", "- x", "tab\tfeed\nnull\x00bell\a\x1b[31m\u0085\u2028\ufeff", "'", "日本語 😀", "\xff\xfe", "{[*&!|>%@`",
+	} {
+		u := updateOf(t, "", nil, []string{"a/b"})
+		u.added[0].Reason = strings.ToValidUTF8(reason, "?")
+		if _, err := u.edited(); err != nil {
+			t.Errorf("%q: %v", reason, err)
+		}
+	}
+}
+
+func TestNewEntries(t *testing.T) {
+	result := func(id, revision string, v harness.Verdict, gates bool) harness.Result {
+		return harness.Result{ID: id, Revision: revision, Verdict: v, Gates: gates, Message: "want a\ngot b"}
+	}
+	const first, last = "2025-06-18", "2025-11-25"
+	entry := func(check, revision, transport string) harness.KnownFail {
+		return harness.KnownFail{Check: check, Revision: revision, Transport: transport, Reason: "TODO: want a, got b"}
+	}
+	tests := []struct {
+		name      string
+		transport string
+		results   []harness.Result
+		want      harness.KnownFails
+	}{
+		{"fails", "stdio", []harness.Result{result("a/a", last, harness.Fail, true)}, harness.KnownFails{entry("a/a", "", "")}},
+		{"over HTTP", "http", []harness.Result{result("a/a", last, harness.Fail, true)}, harness.KnownFails{entry("a/a", "", "http")}},
+		{"does not gate", "stdio", []harness.Result{result("a/a", last, harness.Fail, false)}, nil},
+		{"inconclusive that gates", "stdio", []harness.Result{result("a/a", last, harness.Inconclusive, true)}, nil},
+		{"fails in all revisions", "stdio", []harness.Result{
+			result("a/a", first, harness.Fail, true), result("a/a", last, harness.Fail, true),
+		}, harness.KnownFails{entry("a/a", "", "")}},
+		{"fails in one revision", "stdio", []harness.Result{
+			result("a/a", first, harness.Pass, false), result("a/a", last, harness.Fail, true),
+		}, harness.KnownFails{entry("a/a", last, "")}},
+		{"gates in one revision, fails in all", "stdio", []harness.Result{
+			result("a/a", first, harness.Fail, false), result("a/a", last, harness.Fail, true),
+		}, harness.KnownFails{entry("a/a", "", "")}},
+		{"applies in one revision", "stdio", []harness.Result{
+			result("a/a", first, harness.Skip, false), result("a/a", last, harness.Fail, true), result("a/b", first, harness.Pass, false),
+		}, harness.KnownFails{entry("a/a", "", "")}},
+	}
+	for _, tt := range tests {
+		got := newEntries(harness.Report{Target: harness.TargetInfo{Transport: tt.transport}, Results: tt.results})
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("%s, - wanted, + got:\n%s", tt.name, diff)
+		}
+	}
+}
+
+// TestReplaceFile proves that a file is replaced where it is, with its permissions,
+// and that nothing is left beside it.
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	name, link := filepath.Join(dir, "known.yaml"), filepath.Join(dir, "link.yaml")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("known.yaml", link); err != nil {
+		t.Skip("this system makes no symbolic links")
+	}
+	if err := replaceFile(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(name)
+	info, err := os.Lstat(link)
+	if err != nil || string(text) != "new" || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%q, %v, %v, want the file behind the link to be new", text, info.Mode(), err)
+	}
+	if info, _ := os.Stat(name); info.Mode().Perm() != 0o600 {
+		t.Errorf("permissions %v, want 0600", info.Mode().Perm())
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// FuzzBaseline proves that no text makes the reader or the editor fail otherwise than
+// by an error, and that an edited file says what is meant.
+func FuzzBaseline(f *testing.F) {
+	f.Add("# head\n\n- check: a/a\n  reason: x\n")
+	f.Add("- {check: a/a, reason: x}\n- check: b/*\n  reason: |\n    y\n  flaky: true\n")
+	f.Add("[{check: a/a, reason: x}]")
+	f.Add("! a")
+	f.Add("- &x\n  check: a\n  reason: b\n- *x\n")
+	f.Add("- <<: {check: a}\n  reason: !!str b\n---\n- null\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		entries, err := parseBaseline("known.yaml", []byte(text))
+		if err != nil {
+			return
+		}
+		u := update{baseline: baseline{name: "known.yaml", text: text, entries: entries}, added: harness.KnownFails{{Check: "a/b", Reason: "new"}}}
+		for i, k := range entries {
+			if i%2 == 0 {
+				u.removed = append(u.removed, harness.Stale{Line: k.Line})
+			}
+		}
+		for _, k := range entries {
+			if !u.removes(k) {
+				u.kept = append(u.kept, k)
+			}
+		}
+		u.edited()
+	})
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// configSchema is the schema, compiled, and as JSON.
+func configSchema(t *testing.T) (*jsonschema.Compiler, object) {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	c.DefaultDraft(jsonschema.Draft2020)
+	if err := c.AddResource("config.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	return c, doc.(object)
+}
+
+// validConfig reports how a configuration breaks the schema, or what mcpcheck does
+// not like in it.
+func validConfig(t *testing.T, text []byte) error {
+	t.Helper()
+	c, _ := configSchema(t)
+	schema, err := c.Compile("config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := yaml.YAMLToJSON(text)
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(asJSON))
+	if err != nil {
+		return err
+	}
+	if err := schema.Validate(v); err != nil {
+		return err
+	}
+	_, err = parseConfig(configName, text)
+	return err
+}
+
+// TestConfigSchemaKeys holds the schema and the program together: the same keys, the
+// same words, the same defaults.
+func TestConfigSchemaKeys(t *testing.T) {
+	_, doc := configSchema(t)
+	properties := doc["properties"].(object)
+	reports := properties["reports"].(object)["properties"].(object)
+	skip := properties["skip"].(object)["items"].(object)["anyOf"].([]any)[1].(object)["properties"].(object)
+	formats := []string{"dir"}
+	for _, format := range reporters.Formats {
+		formats = append(formats, format.Name)
+	}
+	for _, test := range []struct {
+		name      string
+		got, want []string
+	}{
+		{"keys", sortedKeys(properties), yamlKeys(reflect.TypeFor[config]())},
+		{"reports", sortedKeys(reports), yamlKeys(reflect.TypeFor[reportFiles]())},
+		{"reports and formats", sortedKeys(reports), formats},
+		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[omission]())},
+		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Handshake...)},
+		{"profile", words(properties, "profile"), []string{string(harness.Release), string(harness.Spec), string(harness.Strict)}},
+		{"calls", words(properties, "calls"), []string{string(harness.CallsSafe), string(harness.CallsNone), string(harness.CallsAll)}},
+	} {
+		slices.Sort(test.want)
+		if diff := cmp.Diff(test.want, test.got); diff != "" {
+			t.Errorf("%s: the program (-) and the schema (+) differ:\n%s", test.name, diff)
+		}
+	}
+}
+
+func words(properties object, key string) (words []string) {
+	for _, word := range properties[key].(object)["enum"].([]any) {
+		words = append(words, word.(string))
+	}
+	slices.Sort(words)
+	return words
+}
+
+// TestConfigSchemaDefaults compares the defaults of the schema with those of the flags.
+func TestConfigSchemaDefaults(t *testing.T) {
+	_, doc := configSchema(t)
+	run := newRun()
+	for key, schema := range doc["properties"].(object) {
+		value, ok := schema.(object)["default"]
+		flag := run.Flags().Lookup(key)
+		if !ok || flag == nil {
+			continue
+		}
+		want, got := flag.DefValue, literal(value)
+		if long, err := time.ParseDuration(want); err == nil && key != "seed" {
+			short, _ := time.ParseDuration(got)
+			want, got = long.String(), short.String()
+		}
+		if got != want {
+			t.Errorf("%s: the schema says %s by default, the flag %s", key, got, want)
+		}
+	}
+}
+
+func literal(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	b, _ := json.Marshal(v)
+	return string(b)
+}
+
+// TestConfigSchemaExamples tries every example of the schema on the schema itself, and
+// those of keys on the program. Every key has a description and an example.
+func TestConfigSchemaExamples(t *testing.T) {
+	_, doc := configSchema(t)
+	for _, example := range doc["examples"].([]any) {
+		if err := validConfig(t, []byte(literal(example))); err != nil {
+			t.Errorf("%s: %v", literal(example), err)
+		}
+	}
+	for key, schema := range doc["properties"].(object) {
+		schema := schema.(object)
+		examples, _ := schema["examples"].([]any)
+		if len(examples) == 0 || schema["description"] == nil {
+			t.Errorf("%s: no description or no example", key)
+		}
+		for _, example := range examples {
+			if err := validConfig(t, []byte(literal(object{key: example}))); err != nil {
+				t.Errorf("%s: %v", key, err)
+			}
+		}
+	}
+}
+
+// TestConfigReadme tries the example of README.md.
+func TestConfigReadme(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(readme), "\n### mcpcheck.yaml\n")
+	_, block, fenced := strings.Cut(section, "```yaml\n")
+	block, _, ended := strings.Cut(block, "```")
+	if !found || !fenced || !ended {
+		t.Fatal("README.md has no section mcpcheck.yaml with an example")
+	}
+	if err := validConfig(t, []byte(block)); err != nil {
+		t.Errorf("%v in\n%s", err, block)
+	}
+}
+
+// TestConfigRefusals: what the schema refuses, the program refuses as well, and the
+// other way round.
+func TestConfigRefusals(t *testing.T) {
+	for _, text := range []string{
+		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "timeout: soon", "budget: 5", "start-timeout: -1s",
+		"command: npm start", "url: example.com", "headers: {X-Key: 'a b'}", "headers: {'a b': KEY}", "bearer-env: Bearer x", "reports: {xml: f}",
+		"reports: {json: [f]}", "skip: [{reason: x}]", "skip: [{check: ping, why: x}]", "only: ping", "arguments: {a: }", "arguments: {a: 1}",
+		"env: {'A=B': c}", "seed: x",
+	} {
+		if _, err := parseConfig(configName, []byte(text)); err == nil {
+			t.Errorf("%s: mcpcheck takes it", text)
+		}
+		if validConfig(t, []byte(text)) == nil {
+			t.Errorf("%s: the schema takes it", text)
+		}
+	}
+}
+
+// TestConfigNumbers: a number that stands for a text stays as it is written.
+func TestConfigNumbers(t *testing.T) {
+	c, err := parseConfig(configName, []byte("command: [serve, --port, 0080, 1.10, true]\nenv: {VERSION: 1.10, N: 1e3, S: \"1.10\"}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"serve", "--port", "0080", "1.10", "true"}, c.Command); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]string{"VERSION": "1.10", "N": "1e3", "S": "1.10"}, c.Env); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestMerge: flags win over the file, the file over defaults, each by itself.
+func TestMerge(t *testing.T) {
+	file := "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: .\nprotocol: 2025-06-18\nprofile: spec\ncalls: none\nonly: [tools]\nskip: [ping]\n" +
+		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\njobs: 4\nseed: 5\nbaseline: file.yaml\n"
+	for flag, want := range map[string]func(config) any{
+		"--protocol=2025-03-26": func(c config) any { return c.Protocol },
+		"--profile=strict":      func(c config) any { return c.Profile },
+		"--calls=all":           func(c config) any { return c.Calls },
+		"--cwd=testdata":        func(c config) any { return c.Cwd },
+		"--only=stdio":          func(c config) any { return c.Only[0] },
+		"--skip=stdio":          func(c config) any { return c.Skip[0].Check },
+		"--timeout=7s":          func(c config) any { return c.Timeout },
+		"--start-timeout=7s":    func(c config) any { return c.StartTimeout },
+		"--budget=7s":           func(c config) any { return c.Budget },
+		"--jobs=7":              func(c config) any { return c.Jobs },
+		"--seed=7":              func(c config) any { return c.Seed },
+		"--baseline=other.yaml": func(c config) any { return c.Baseline },
+		"":                      func(c config) any { return nil },
+	} {
+		fromFile, err := parseConfig(configName, []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f runFlags
+		var c config
+		cmd := &cobra.Command{}
+		f.add(cmd, &c)
+		if err := cmd.ParseFlags(strings.Fields(flag)); err != nil {
+			t.Fatal(err)
+		}
+		c.Skip = omit(f.skip)
+		merged := merge(cmd.Flags().Changed, c, fromFile)
+		if _, value, _ := strings.Cut(flag, "="); flag != "" && fmt.Sprint(want(merged)) != value {
+			t.Errorf("%s: %v is in force", flag, want(merged))
+		}
+		if flag == "" && !cmp.Equal(merged, fromFile, cmp.AllowUnexported(config{})) {
+			t.Errorf("without flags: %s", cmp.Diff(fromFile, merged, cmp.AllowUnexported(config{})))
+		}
+	}
+}
+
+// TestConfigBounds: a file that is no configuration is refused at once.
+func TestConfigBounds(t *testing.T) {
+	for name, text := range map[string]string{
+		"large": "# " + strings.Repeat("x", mostYAML),
+		"deep":  "only: " + strings.Repeat("[", mostYAML/2),
+		"odd":   "command: !!binary x",
+	} {
+		if _, err := parseConfig(configName, []byte(text)); err == nil || len(err.Error()) > 200 {
+			t.Errorf("%s: %v, want a short error", name, err)
+		}
+	}
+}

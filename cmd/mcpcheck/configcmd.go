@@ -1,0 +1,42 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+)
+
+func newConfig() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Tell about the configuration file",
+		Long: `Tell about mcpcheck.yaml, the configuration file that run finds in the current
+directory. mcpcheck init writes one.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usage("no command %q; say mcpcheck config schema", "config "+args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newConfigSchema())
+	return cmd
+}
+
+func newConfigSchema() *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON Schema of mcpcheck.yaml",
+		Long: `Print the JSON Schema of mcpcheck.yaml, for editors. With the YAML extension of
+many of them:
+
+  mcpcheck config schema > mcpcheck.schema.json
+  # yaml-language-server: $schema=mcpcheck.schema.json    as first line of mcpcheck.yaml`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := cmd.OutOrStdout().Write(schemas.Config)
+			return err
+		},
+	}
+}

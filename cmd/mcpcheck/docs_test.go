@@ -1,0 +1,444 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/pflag"
+)
+
+// snippet is a fenced block of README.md.
+type snippet struct {
+	section  string // heading above it
+	line     int
+	language string // empty: shown, not tried
+	text     string
+}
+
+func (s snippet) String() string { return fmt.Sprintf("%s (README.md:%d)", s.section, s.line) }
+
+// snippets are the fenced blocks of README.md.
+func snippets(t *testing.T) (all []snippet) {
+	t.Helper()
+	var open *snippet
+	section := ""
+	for i, line := range strings.Split(readme(t), "\n") {
+		fence, fenced := strings.CutPrefix(line, "```")
+		switch {
+		case fenced && open == nil:
+			open = &snippet{section: section, line: i + 1, language: fence}
+		case fenced:
+			all = append(all, *open)
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		case strings.HasPrefix(line, "#"):
+			section = strings.TrimLeft(line, "# ")
+		}
+	}
+	if open != nil || len(all) == 0 {
+		t.Fatalf("%d blocks, and the last one is open: %v", len(all), open != nil)
+	}
+	return all
+}
+
+func readme(t *testing.T) string {
+	t.Helper()
+	return content(t, filepath.Join("..", "..", "README.md"))
+}
+
+// TestReadmeScripts runs the commands of README.md, those in YAML, in a Jenkinsfile
+// and in package.json among them, where node dist/index.js is the built-in server.
+// Commands succeed, and write the reports that they and the YAML name.
+func TestReadmeScripts(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are a POSIX shell's")
+	}
+	bin := standIns(t)
+	tried := 0
+	for _, s := range snippets(t) {
+		scripts := scriptsOf(t, s)
+		if len(scripts) == 0 {
+			continue
+		}
+		tried++
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := project(t)
+			for _, script := range scripts {
+				sh(t, dir, bin, script)
+			}
+			for _, wrote := range reportName.FindAllStringSubmatch(s.text, -1) {
+				if !exists(filepath.Join(dir, wrote[1])) {
+					t.Errorf("there is no %s then", wrote[1])
+				}
+			}
+		})
+	}
+	if tried < 10 {
+		t.Errorf("%d blocks with commands, want more", tried)
+	}
+}
+
+// reportName is where a report is written or read: --junit FILE, junit: FILE, junit 'FILE'.
+var reportName = regexp.MustCompile(`(?:--(?:json|junit|markdown|sarif|badge) |\bjunit:? '?)([\w.-]+\.\w+)`)
+
+// standIns are programs that mcpcheck needs not, but those who use it have.
+func standIns(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range map[string]string{
+		"node": `test "$1" = dist/index.js || exit 9; exec mcpcheck serve`,
+		"npx":  `while test "$1" = --yes; do shift; done; exec "$@"`,
+		"npm":  `exit 0`,
+		"go":   `exit 0`,
+		"gh":   `case $* in *--paginate*) echo "$ID" ;; *body=@report.md*) echo "$*" >>called ;; *) exit 9 ;; esac`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// project is the directory of a server.
+func project(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	hosts := `{"mcpServers": {"weather": {"command": "node", "args": ["dist/index.js"]}}}`
+	for name, text := range map[string]string{".mcp.json": hosts, "report.md": "<!-- mcpcheck -->\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// script is commands with the environment that they want.
+type script struct {
+	text string
+	env  map[string]string
+}
+
+// sh runs commands, which must succeed.
+func sh(t *testing.T, dir, bin string, s script) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", s.text)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	for key, value := range s.env {
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%s\n%v\n%s", s.text, err, out)
+	}
+}
+
+// scriptsOf are the commands in a block.
+func scriptsOf(t *testing.T, s snippet) (scripts []script) {
+	t.Helper()
+	switch s.language {
+	case "sh":
+		return []script{{text: s.text}}
+	case "groovy":
+		for _, found := range regexp.MustCompile(`\bsh '([^']*)'`).FindAllStringSubmatch(s.text, -1) {
+			scripts = append(scripts, script{text: found[1]})
+		}
+	case "json":
+		var manifest struct{ Scripts map[string]string }
+		if err := json.Unmarshal([]byte(s.text), &manifest); err != nil {
+			t.Fatalf("%v: %v", s, err)
+		}
+		for _, text := range manifest.Scripts {
+			scripts = append(scripts, script{text: text})
+		}
+	case "yaml":
+		for m := range maps(parsed(t, s)) {
+			scripts = append(scripts, jobScripts(m)...)
+		}
+	}
+	return scripts
+}
+
+// jobScripts are the commands of a step on GitHub, a job on GitLab, or a hook.
+func jobScripts(m map[string]any) (scripts []script) {
+	for _, key := range []string{"run", "entry"} {
+		if text, ok := m[key].(string); ok {
+			scripts = append(scripts, script{text, environmentOf(m)})
+		}
+	}
+	if lines, ok := m["script"].([]any); ok {
+		for _, line := range lines {
+			scripts = append(scripts, script{text: fmt.Sprint(line)})
+		}
+	}
+	return scripts
+}
+
+// environmentOf is the environment of a step, with what the runner would put for
+// expressions.
+func environmentOf(step map[string]any) map[string]string {
+	env := map[string]string{"ID": ""}
+	values, _ := step["env"].(map[string]any)
+	for key, value := range values {
+		env[key] = ghExpression.ReplaceAllStringFunc(fmt.Sprint(value), func(e string) string {
+			if strings.Contains(e, "outputs.markdown") {
+				return "report.md"
+			}
+			return "1"
+		})
+	}
+	return env
+}
+
+var ghExpression = regexp.MustCompile(`\$\{\{.*?\}\}`)
+
+// parsed is what a block of YAML says.
+func parsed(t *testing.T, s snippet) (v any) {
+	t.Helper()
+	if err := yaml.Unmarshal([]byte(s.text), &v); err != nil {
+		t.Fatalf("%v: %v", s, err)
+	}
+	return v
+}
+
+// maps are all maps in a value.
+func maps(v any) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) { walk(v, yield) }
+}
+
+// walk yields the maps in a value, until yield wants no more.
+func walk(v any, yield func(map[string]any) bool) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		if !yield(v) {
+			return false
+		}
+		for _, key := range sortedKeys(v) {
+			if !walk(v[key], yield) {
+				return false
+			}
+		}
+	case []any:
+		for _, item := range v {
+			if !walk(item, yield) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// TestReadmeComment runs the step that comments on a pull request: the first time it
+// makes the comment, later it edits it.
+func TestReadmeComment(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the commands are a POSIX shell's")
+	}
+	at := slices.IndexFunc(snippets(t), func(s snippet) bool { return strings.Contains(s.text, "gh api") })
+	if at < 0 {
+		t.Fatal("README.md has no such step")
+	}
+	step := scriptsOf(t, snippets(t)[at])[0]
+	bin := standIns(t)
+	for id, want := range map[string]string{
+		"":   "api --method POST repos/1/issues/1/comments --field body=@report.md\n",
+		"42": "api --method PATCH repos/1/issues/comments/42 --field body=@report.md\n",
+	} {
+		dir := project(t)
+		step.env["ID"] = id
+		sh(t, dir, bin, step)
+		if got, _ := os.ReadFile(filepath.Join(dir, "called")); string(got) != want {
+			t.Errorf("comment %q: gh %q, want gh %q", id, got, want)
+		}
+	}
+}
+
+// TestReadmeAction compares the steps of README.md, and the inputs it lists, with
+// action.yml.
+func TestReadmeAction(t *testing.T) {
+	var action struct{ Inputs, Outputs map[string]any }
+	if err := yaml.Unmarshal([]byte(content(t, filepath.Join("..", "..", "action.yml"))), &action); err != nil {
+		t.Fatal(err)
+	}
+	used := 0
+	for _, s := range snippets(t) {
+		if s.language != "yaml" {
+			continue
+		}
+		for m := range maps(parsed(t, s)) {
+			if uses, _ := m["uses"].(string); !strings.HasPrefix(uses, "mcpcheck/mcpcheck@") {
+				continue
+			}
+			used++
+			with, _ := m["with"].(map[string]any)
+			for name := range with {
+				if action.Inputs[name] == nil {
+					t.Errorf("%v: action.yml has no input %s", s, name)
+				}
+			}
+		}
+		for _, found := range regexp.MustCompile(`steps\.mcpcheck\.outputs\.([\w-]+)`).FindAllStringSubmatch(s.text, -1) {
+			if action.Outputs[found[1]] == nil {
+				t.Errorf("%v: action.yml has no output %s", s, found[1])
+			}
+		}
+	}
+	if used == 0 {
+		t.Error("no step uses mcpcheck/mcpcheck")
+	}
+	for name := range action.Inputs {
+		if !strings.Contains(readme(t), "`"+name+"`") && !strings.Contains(readme(t), name+": ") {
+			t.Errorf("README.md does not name the input %s", name)
+		}
+	}
+}
+
+// TestReadmeConfiguration runs mcpcheck with the configuration and with the baseline
+// that README.md shows.
+func TestReadmeConfiguration(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is a POSIX script")
+	}
+	bin := standIns(t)
+	for section, test := range map[string]struct{ file, run string }{
+		"mcpcheck.yaml": {"mcpcheck.yaml", "mcpcheck run"},
+		"Baseline":      {"known.yaml", "mcpcheck run --baseline known.yaml -- mcpcheck serve --fault tools/unknown-tool-code"},
+	} {
+		t.Run(section, func(t *testing.T) {
+			t.Parallel()
+			at := slices.IndexFunc(snippets(t), func(s snippet) bool { return s.section == section && s.language == "yaml" })
+			if at < 0 {
+				t.Fatal("README.md has no such block")
+			}
+			dir := project(t)
+			if err := os.WriteFile(filepath.Join(dir, test.file), []byte(snippets(t)[at].text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			sh(t, dir, bin, script{text: test.run})
+		})
+	}
+}
+
+// TestReadmeGoTest has the Go test of README.md judge a server in a module of its
+// own: one that conforms, and one that does not.
+func TestReadmeGoTest(t *testing.T) {
+	at := slices.IndexFunc(snippets(t), func(s snippet) bool { return s.language == "go" })
+	if at < 0 {
+		t.Fatal("README.md has no Go test")
+	}
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":           content(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
+		"go.sum":           content(t, filepath.Join(root, "go.sum")),
+		"protocol_test.go": snippets(t)[at].text,
+		"main.go":          serverInGo,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golang := func(fault string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), "go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "FAULT="+fault, "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	const mcpcheck = "github.com/mcpcheck/mcpcheck"
+	for _, args := range [][]string{
+		{"mod", "edit", "-module=example.com/server", "-require=" + mcpcheck + "@v0.0.0", "-replace=" + mcpcheck + "=" + root, "-tool=" + mcpcheck + "/cmd/mcpcheck"},
+		{"vet", "."},
+		{"test", "."},
+	} {
+		if out, err := golang("", args...); err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	if out, err := golang("tools/unknown-tool-code", "test", "-count=1", "."); err == nil || !strings.Contains(out, "1 gating failure") {
+		t.Errorf("a server with a fault: %v, want a failing test\n%s", err, out)
+	}
+}
+
+const serverInGo = `package main
+
+import (
+	"context"
+	"os"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+)
+
+func main() {
+	fault, _ := fixtures.Find(os.Getenv("FAULT"))
+	os.Exit(fixtures.Serve(context.Background(), fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, fault))
+}
+`
+
+func content(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestReadmeFlags looks for the commands and flags that README.md names: mcpcheck
+// has those that are not of other programs.
+func TestReadmeFlags(t *testing.T) {
+	root := newRoot()
+	root.InitDefaultCompletionCmd()
+	commands := []string{"devel"} // the version in the transcript
+	flags := []string{"yes", "save-dev", "paginate", "jq", "method", "field"}
+	for _, cmd := range root.Commands() {
+		commands = append(commands, cmd.Name())
+		cmd.InitDefaultHelpFlag()
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+	}
+	named := 0
+	for _, line := range codeOf(t) {
+		ours := regexp.MustCompile(`(^| +)(#|//|--) .*`).ReplaceAllString(line, "") // neither comments nor the server's
+		for _, found := range regexp.MustCompile(`\bmcpcheck ([a-z]+)`).FindAllStringSubmatch(ours, -1) {
+			if named++; !slices.Contains(commands, found[1]) {
+				t.Errorf("README.md names mcpcheck %s, which there is not", found[1])
+			}
+		}
+		for _, found := range regexp.MustCompile(`(?:^|[ (\[])--([a-z][a-z-]*)`).FindAllStringSubmatch(ours, -1) {
+			if named++; !slices.Contains(flags, found[1]) {
+				t.Errorf("README.md names --%s, which there is not", found[1])
+			}
+		}
+	}
+	if named < 50 {
+		t.Errorf("%d commands and flags, want more", named)
+	}
+}
+
+// codeOf are the lines of all blocks of README.md, and its code spans.
+func codeOf(t *testing.T) (lines []string) {
+	t.Helper()
+	text := readme(t)
+	for _, s := range snippets(t) {
+		lines = append(lines, strings.Split(s.text, "\n")...)
+		text = strings.ReplaceAll(text, s.text, "")
+	}
+	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+		lines = append(lines, span[1])
+	}
+	return lines
+}

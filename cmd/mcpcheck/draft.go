@@ -1,0 +1,255 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// toolDraft is a tool as the file has it.
+type toolDraft struct {
+	name      string
+	arguments harness.M
+	why       string // it is not called with them; empty: it is
+}
+
+// draftTool makes arguments for a tool.
+func (s *settings) draftTool(server *harness.Server, name string, tool harness.M) toolDraft {
+	t := toolDraft{name: name, arguments: harness.M{}}
+	if why := suites.Uncallable(tool); why != "" {
+		t.why = why
+		return t
+	}
+	if p := s.calls.Permit(tool, false); !p.Valid {
+		t.why = strings.TrimSuffix(p.Why, " and has no example arguments")
+	}
+	schema, err := schemas.Compile(tool["inputSchema"], server.Revision)
+	if err == nil {
+		t.arguments, err = schemas.Valid(schema, s.Seed)
+	}
+	if err != nil {
+		t.why = "no arguments could be made: " + err.Error()
+	}
+	if text := name + flow(t.arguments); s.redact.Replace(text) != text {
+		t.why = "a secret is in it"
+	}
+	return t
+}
+
+// text is the whole file.
+func (d draft) text() string {
+	parts := []string{
+		"# Made by mcpcheck init: " + d.found() + ".\n" +
+			"# mcpcheck run, in the directory of this file, judges the server by it; flags win.\n" +
+			"# All keys: mcpcheck config schema\n",
+		d.targetText(), d.policyText(), d.toolsText(), hints,
+	}
+	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
+	return strings.Join(parts, "\n")
+}
+
+// hints are keys that most files get sooner or later.
+const hints = `# Checks to leave out, by id, glob, area or level, and why.
+# skip:
+#   - {check: robust, reason: TODO}
+
+# Reports of every run; for one run: --junit, --json, --markdown, --sarif, --badge, --report-dir.
+# reports:
+#   junit: mcpcheck.xml
+#   sarif: mcpcheck.sarif
+
+# Known fails, which do not gate; mcpcheck baseline writes the file.
+# baseline: mcpcheck-baseline.yaml
+`
+
+// targetText says how the server is reached.
+func (d draft) targetText() string {
+	var b strings.Builder
+	if len(d.Command) > 0 {
+		fmt.Fprintf(&b, "command: %s\n", flow(d.redacted(d.Command)))
+	}
+	if d.URL != "" {
+		fmt.Fprintf(&b, "url: %s\n", flow(d.redact.Replace(d.givenURL())))
+	}
+	if strings.Contains(b.String(), "[redacted]") {
+		b.WriteString("# [redacted] is a secret, which mcpcheck does not write.\n")
+	}
+	if d.Cwd != "" {
+		fmt.Fprintf(&b, "cwd: %s\n", flow(d.Cwd))
+	}
+	return b.String() + d.envText() + d.headersText()
+}
+
+// givenURL is the URL with {port}, if it has one.
+func (d draft) givenURL() string { return cmp.Or(d.flags.remote.given, d.URL) }
+
+// env is what is added to the environment of the server, as KEY=VALUE.
+func (d draft) env() (pairs []string) {
+	for _, key := range sortedKeys(d.Env) {
+		pairs = append(pairs, key+"="+d.Env[key])
+	}
+	return append(pairs, d.flags.env...)
+}
+
+// envText has the variables of the server, but no value that may be a secret.
+func (d draft) envText() string {
+	var ports, secrets []string
+	for _, pair := range d.env() {
+		key, value, _ := strings.Cut(pair, "=")
+		if value == portMark {
+			ports = append(ports, fmt.Sprintf("  %s: %s\n", flow(key), flow(portMark)))
+		} else {
+			secrets = append(secrets, key)
+		}
+	}
+	var b strings.Builder
+	if len(ports) > 0 {
+		b.WriteString("env:\n" + strings.Join(ports, ""))
+	}
+	if len(secrets) > 0 {
+		b.WriteString("# The server needs these variables. Set them in the environment of mcpcheck, or give --env KEY=VALUE;\n" +
+			"# what is no secret may stand under env: in this file.\n")
+		for _, key := range secrets {
+			fmt.Fprintf(&b, "#   %s: …\n", flow(key))
+		}
+	}
+	return b.String()
+}
+
+// header is a header whose value an environment variable holds.
+type header struct{ name, variable string }
+
+// headers are those of the flags, each with a variable for its value.
+func (d draft) headers() (list []header) {
+	for _, pair := range d.flags.remote.headers {
+		name, _, _ := strings.Cut(pair, ":")
+		name = http.CanonicalHeaderKey(name)
+		if !slices.ContainsFunc(list, func(h header) bool { return h.name == name }) {
+			list = append(list, header{name, "HEADER_" + noVariable.ReplaceAllString(strings.ToUpper(name), "_")})
+		}
+	}
+	return list
+}
+
+// noVariable is what has no place in the name of an environment variable.
+var noVariable = regexp.MustCompile(`[^A-Z0-9_]`)
+
+func (d draft) headersText() string {
+	var b strings.Builder
+	if list := d.headers(); len(list) > 0 {
+		b.WriteString("headers: # the environment variable that holds the value of each\n")
+		for _, h := range list {
+			fmt.Fprintf(&b, "  %s: %s\n", flow(h.name), h.variable)
+		}
+	}
+	if d.flags.remote.bearerEnv != "" {
+		fmt.Fprintf(&b, "bearer-env: %s # the environment variable that holds the token\n", d.flags.remote.bearerEnv)
+	}
+	return b.String()
+}
+
+// policyText says what is judged, and how patiently.
+func (d draft) policyText() string {
+	text := "# What counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only),\n" +
+		"# strict (SHOULDs and what could not be tried, too).\n" +
+		"profile: " + d.Profile + "\n"
+	for _, key := range []struct{ name, value string }{
+		{"protocol", d.Protocol}, {"calls", d.Calls}, {"timeout", d.Timeout.String()}, {"start-timeout", d.StartTimeout.String()},
+	} {
+		if d.given(key.name) {
+			text += key.name + ": " + key.value + "\n"
+		}
+	}
+	return text
+}
+
+// toolsText has the arguments of each tool, those of tools that are not called in
+// comments.
+func (d draft) toolsText() string {
+	var called, others strings.Builder
+	for _, t := range d.tools {
+		line := flow(d.redact.Replace(t.name)) + ": " + d.redact.Replace(flow(t.arguments))
+		if t.why == "" {
+			fmt.Fprintf(&called, "  %s\n", line)
+		} else {
+			fmt.Fprintf(&others, "  # %s # %s\n", line, d.redact.Replace(printable(t.why)))
+		}
+	}
+	if len(d.tools) == 0 {
+		return ""
+	}
+	text := "# Arguments by tool, made from the schemas: change them to some that mean something to the server.\n" +
+		"# A tool that is listed here is called with them, so they have to be valid and harmless.\n"
+	if called.Len() == 0 {
+		text += "# arguments:\n"
+	} else {
+		text += "arguments:\n" + called.String()
+	}
+	if others.Len() > 0 {
+		text += "  # Not called with valid arguments, and why; take the # away to have one called:\n" + others.String()
+	}
+	return text
+}
+
+// flow writes a value as YAML on one line.
+func flow(v any) string {
+	switch v := v.(type) {
+	case string:
+		if needsNoQuotes(v) {
+			return v
+		}
+		return strconv.Quote(v)
+	case []string:
+		return "[" + strings.Join(each(v, func(item string) string { return flow(item) }), ", ") + "]"
+	case []any:
+		return "[" + strings.Join(each(v, flow), ", ") + "]"
+	case map[string]any:
+		return "{" + strings.Join(each(sortedKeys(v), func(key string) string { return flow(key) + ": " + flow(v[key]) }), ", ") + "}"
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return strconv.Quote(fmt.Sprint(v))
+	}
+	return string(text)
+}
+
+func each[T any](list []T, text func(T) string) (texts []string) {
+	for _, item := range list {
+		texts = append(texts, text(item))
+	}
+	return texts
+}
+
+// needsNoQuotes reports whether a string may stand in YAML as it is.
+func needsNoQuotes(text string) bool {
+	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // that are something else for some parsers
+	return wordly.MatchString(text) && !slices.Contains(words, strings.ToLower(text))
+}
+
+var wordly = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
+
+// printable is a text of the server on one line, without what a terminal or YAML
+// would take for a command.
+func printable(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	const most = 200
+	if runes := []rune(text); len(runes) > most {
+		text = string(runes[:most]) + "…"
+	}
+	return oneLine(text)
+}

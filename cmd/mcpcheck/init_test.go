@@ -1,0 +1,139 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// drafted is the draft for a server with tools, made with some secrets.
+func drafted(calls harness.Calls, f runFlags, c config, tools ...harness.M) draft {
+	s := &settings{config: c, flags: f, calls: calls, given: func(string) bool { return false }, redact: redactor([]string{"s3cr3t"})}
+	s.Profile = "release"
+	info := object{"name": "evil\nprofile: spec\u2028\x1b[31m", "version": "1 # \u0085x"}
+	return s.draft(&harness.Server{Transport: "stdio", Revision: harness.Newest, Welcome: harness.M{"serverInfo": info}, Tools: tools})
+}
+
+func readOnly(name string, properties object) harness.M {
+	var required []any
+	for _, key := range sortedKeys(properties) {
+		required = append(required, key)
+	}
+	return harness.M{
+		"name": name, "annotations": object{"readOnlyHint": true},
+		"inputSchema": object{"type": "object", "properties": properties, "required": required},
+	}
+}
+
+// TestDraft: whatever a server calls its tools, and whatever their schemas want, the
+// file can be read and holds just that.
+func TestDraft(t *testing.T) {
+	var tools []harness.M
+	want := map[string]harness.M{}
+	for _, word := range []string{
+		"plain", "no", "null", "1.10", "2025-01-01", "a: b", "# a", "- a", "--a", "a b", "it's", `"`, `\`, "\n", "a\nprofile: nice", "\u0085", "\u2028", "é", "{port}", "[a]", "*a", "&a", "!a", "%a", "@a", "`a", "?", "~", "", "<<", "=", "日本",
+	} {
+		tools = append(tools, readOnly(word, object{"of " + word: object{"const": word}}))
+		want[word] = harness.M{"of " + word: word}
+	}
+	tools = append(tools, readOnly("values", object{
+		"list": object{"const": []any{true, nil, 1.5, []any{}}}, "map": object{"const": object{"a": object{}}},
+	}), readOnly("plain", nil)) // listed twice
+	want["values"] = harness.M{"list": []any{true, nil, 1.5, []any{}}, "map": object{"a": object{}}}
+
+	text := drafted(harness.CallsSafe, runFlags{}, config{Command: []string{"./server", "--a b", "-1", ""}}, tools...).text()
+	if err := validConfig(t, []byte(text)); err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	c, err := parseConfig(configName, []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, c.Arguments); diff != "" {
+		t.Errorf("arguments (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"./server", "--a b", "-1", ""}, c.Command); diff != "" {
+		t.Error(diff)
+	}
+	if c.Profile != "release" {
+		t.Errorf("the server's name made profile %q", c.Profile)
+	}
+}
+
+// TestDraftOthers: tools that are not called are in comments, with the reason; with
+// the # taken away they are called.
+func TestDraftOthers(t *testing.T) {
+	named := func(name string, more object) harness.M {
+		tool := harness.M{"name": name, "inputSchema": object{"type": "object"}}
+		for key, value := range more {
+			tool[key] = value
+		}
+		return tool
+	}
+	tools := []harness.M{
+		named("writes", nil),
+		named("drops", object{"annotations": object{"destructiveHint": true}}),
+		named("task", object{"annotations": object{"readOnlyHint": true}, "execution": object{"taskSupport": "required"}}),
+		named("impossible", object{"annotations": object{"readOnlyHint": true}, "inputSchema": object{"not": object{}}}),
+		named("secret", object{"annotations": object{"readOnlyHint": true}, "inputSchema": readOnly("", object{"key": object{"const": "s3cr3t"}})["inputSchema"]}),
+		{"inputSchema": object{"type": "object"}},
+	}
+	for calls, lines := range map[harness.Calls][]string{
+		harness.CallsSafe: {
+			"# arguments:\n",
+			"\n  # writes: {} # it is not marked read-only\n",
+			"\n  # drops: {} # it is marked destructive\n",
+			"\n  # task: {} # it only runs as a task\n",
+			"\n  # impossible: {} # no arguments could be made: ",
+			"\n  # secret: {key: [redacted]} # a secret is in it\n",
+		},
+		harness.CallsNone: {"\n  # writes: {} # --calls none\n", "\n  # drops: {} # --calls none\n"},
+		harness.CallsAll:  {"\narguments:\n  writes: {}\n  drops: {}\n  # Not called", "\n  # task: {} # it only runs as a task\n"},
+	} {
+		text := drafted(calls, runFlags{}, config{Command: []string{"server"}}, tools...).text()
+		for _, line := range lines {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s: no %q in\n%s", calls, line, text)
+			}
+		}
+		if err := validConfig(t, []byte(text)); err != nil {
+			t.Errorf("%s: %v in\n%s", calls, err, text)
+		}
+		if strings.Contains(text, "s3cr3t") {
+			t.Errorf("%s: a secret is in\n%s", calls, text)
+		}
+	}
+}
+
+// TestDraftTarget: the target is written so that it is reached again, and no secret
+// with it.
+func TestDraftTarget(t *testing.T) {
+	f := runFlags{env: []string{"PORT={port}", "KEY=s3cr3t"}}
+	f.remote = remoteFlags{
+		url: "http://127.0.0.1:7/mcp", given: "http://127.0.0.1:{port}/mcp", bearerEnv: "TOKEN", insecure: true,
+		headers: []string{"x-api-key: s3cr3t", "X-API-Key: s3cr3t"},
+	}
+	d := drafted(harness.CallsSafe, f, config{Command: []string{"serve", "{port}", "--key=s3cr3t"}, URL: f.remote.url, Cwd: "sub"})
+	var got config
+	if err := yaml.Unmarshal([]byte(d.text()), &got); err != nil {
+		t.Fatalf("%v in\n%s", err, d.text())
+	}
+	want := config{
+		Command: []string{"serve", "{port}", "--key=[redacted]"}, URL: "http://127.0.0.1:{port}/mcp", Env: map[string]string{"PORT": "{port}"}, Cwd: "sub",
+		Headers: map[string]string{"X-Api-Key": "HEADER_X_API_KEY"}, BearerEnv: "TOKEN", Profile: "release",
+	}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if text := d.text() + d.next("my.yaml"); strings.Contains(text, "s3cr3t") {
+		t.Errorf("a secret is in\n%s", text)
+	}
+	next := "read it through, put in what is [redacted], set KEY, HEADER_X_API_KEY in the environment, then mcpcheck run --config my.yaml --insecure"
+	if got := d.next("my.yaml"); got != next {
+		t.Errorf("next: %s, want %s", got, next)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func newMan() *cobra.Command {
+	return &cobra.Command{
+		Use:   "man [DIR]",
+		Short: "Write the man pages",
+		Long: `Write a man page for each command to a directory, man without one. The same
+version of mcpcheck writes the same pages.
+
+  mcpcheck man ~/.local/share/man/man1`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usage("man wants one directory, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "man"
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return usage("cannot write the man pages: %w", err)
+			}
+			if err := writeMan(cmd.Root(), dir); err != nil {
+				return usage("cannot write the man pages: %w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// writeMan writes a page for each command. Its date is that of the revision that
+// mcpcheck judges by, not that of the build.
+func writeMan(root *cobra.Command, dir string) error {
+	date, err := time.Parse(time.DateOnly, harness.Newest)
+	if err != nil {
+		return err
+	}
+	root.DisableAutoGenTag = true // it has the time of the build
+	forMan(root)
+	return doc.GenManTree(root, &doc.GenManHeader{Date: &date, Source: "mcpcheck " + toolVersion(), Manual: "mcpcheck manual"}, dir)
+}
+
+// forMan turns the texts of a command and those below it into the Markdown that
+// cobra makes man pages of.
+func forMan(cmd *cobra.Command) {
+	cmd.Long = manText(cmd.Long)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		_, f.Usage = pflag.UnquoteUsage(f)
+		f.Usage = manEscapes.Replace(f.Usage)
+	})
+	for _, c := range cmd.Commands() {
+		forMan(c)
+	}
+}
+
+// manText is a long text: lines that are indented are code, which Markdown wants
+// indented further; in the others nothing is markup.
+func manText(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		switch {
+		case strings.HasPrefix(line, "  "):
+			lines[i] = "  " + line
+		case !strings.HasPrefix(line, "\t"): // as in the texts of cobra
+			lines[i] = manEscapes.Replace(line)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+var manEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`)

@@ -1,0 +1,290 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// readYAML decodes a file that people write. It is strict, and its errors say in one
+// line what is wrong, where, and what is allowed there.
+func readYAML(name string, text []byte, into any) (err error) {
+	if len(text) > mostYAML {
+		return usage("%s: this has %d bytes, more than the %d that are read", name, len(text), mostYAML)
+	}
+	if nesting(text) > mostNested {
+		return usage("%s: its lists and maps are nested more than %d deep", name, mostNested)
+	}
+	defer func() {
+		if r := recover(); r != nil { // the library does, on odd tags
+			err = usage("%s: this cannot be read as YAML: %v", name, r)
+		}
+	}()
+	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
+		return usage("%s%s", name, yamlProblem(text, reflect.TypeOf(into).Elem(), err))
+	}
+	return nil
+}
+
+// Bounds of what is read: the library takes time and memory with the square of the depth.
+const (
+	mostYAML   = 1 << 20 // bytes
+	mostNested = 200
+)
+
+// nesting is how deep the brackets of a text are nested, those in strings included.
+func nesting(text []byte) (deepest int) {
+	depth := 0
+	for _, c := range text {
+		switch c {
+		case '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ']', '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// yamlProblem says where a text is wrong that should be a value of a type, and what
+// is allowed there.
+func yamlProblem(text []byte, t reflect.Type, err error) string {
+	var unknown *yaml.UnknownFieldError
+	if errors.As(err, &unknown) {
+		key := unknown.Token.Value
+		return fmt.Sprintf("%s: unknown key %q%s", at(unknown.Token), key, allowedKeys(key, typeAround(root(text), t, unknown.Token)))
+	}
+	var typed *yaml.TypeError
+	if errors.As(err, &typed) {
+		if !isScalar(typed.Token) {
+			return fmt.Sprintf("%s: this is not %s", at(typed.Token), kindName(typed.DstType))
+		}
+		return fmt.Sprintf("%s: %q is not %s", at(typed.Token), typed.Token.Value, kindName(typed.DstType))
+	}
+	var node *yaml.UnexpectedNodeTypeError
+	if errors.As(err, &node) {
+		return fmt.Sprintf("%s: this is a %s where a %s belongs", at(node.Token), plainKind(node.Actual), plainKind(node.Expected))
+	}
+	var large *yaml.OverflowError
+	if errors.As(err, &large) {
+		return fmt.Sprintf("%s: %s is too large", at(large.Token), large.SrcNum)
+	}
+	var syntax yaml.Error
+	if errors.As(err, &syntax) && syntax.GetToken() != nil {
+		return fmt.Sprintf("%s: %s", at(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
+	}
+	for _, key := range durationKeys(t) { // whose errors do not say where
+		if node := find(root(text), key); node != nil && !isDuration(node) {
+			return fmt.Sprintf("%s: %s is not %s", at(node.GetToken()), key, kindName(reflect.TypeFor[time.Duration]()))
+		}
+	}
+	return ": " + err.Error()
+}
+
+// at is where a token stands, as :line:column.
+func at(t *token.Token) string { return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column) }
+
+// position is where the value at a path of keys and indices stands in a text, as
+// :line:column; empty when there is none.
+func position(text []byte, path ...any) string {
+	if node := find(root(text), path...); node != nil && node.GetToken() != nil {
+		return at(node.GetToken())
+	}
+	return ""
+}
+
+// root is the value of the first document of a text; nil when there is none.
+func root(text []byte) ast.Node {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil || len(file.Docs) == 0 {
+		return nil
+	}
+	return file.Docs[0].Body
+}
+
+// find is the node at a path of keys and indices; nil when there is none.
+func find(node ast.Node, path ...any) ast.Node {
+	for _, step := range path {
+		switch step := step.(type) {
+		case string:
+			node = member(node, step)
+		case int:
+			list, ok := node.(*ast.SequenceNode)
+			if !ok || step >= len(list.Values) {
+				return nil
+			}
+			node = list.Values[step]
+		}
+	}
+	return node
+}
+
+func member(node ast.Node, key string) ast.Node {
+	for _, pair := range pairs(node) {
+		if pair.Key.GetToken().Value == key {
+			return pair.Value
+		}
+	}
+	return nil
+}
+
+// pairs are the members of a map.
+func pairs(node ast.Node) []*ast.MappingValueNode {
+	switch node := node.(type) {
+	case *ast.MappingNode:
+		return node.Values
+	case *ast.MappingValueNode:
+		return []*ast.MappingValueNode{node}
+	}
+	return nil
+}
+
+// typeAround is the type of the struct that the map with that key stands for.
+func typeAround(node ast.Node, t reflect.Type, key *token.Token) reflect.Type {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		if list, ok := node.(*ast.SequenceNode); ok && t.Kind() == reflect.Slice {
+			return firstType(list.Values, func(item ast.Node) reflect.Type { return typeAround(item, t.Elem(), key) })
+		}
+		t = t.Elem()
+	}
+	return firstType(pairs(node), func(pair *ast.MappingValueNode) reflect.Type {
+		if pair.Key.GetToken().Position.Offset == key.Position.Offset {
+			return t
+		}
+		if inner := memberType(t, pair.Key.GetToken().Value); inner != nil {
+			return typeAround(pair.Value, inner, key)
+		}
+		return nil
+	})
+}
+
+func firstType[T any](list []T, typeOf func(T) reflect.Type) reflect.Type {
+	for _, item := range list {
+		if t := typeOf(item); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// memberType is the type of the values under a key; nil when there are none.
+func memberType(t reflect.Type, key string) reflect.Type {
+	switch t.Kind() {
+	case reflect.Map:
+		return t.Elem()
+	case reflect.Struct:
+		for _, field := range reflect.VisibleFields(t) {
+			if yamlKey(field) == key {
+				return field.Type
+			}
+		}
+	}
+	return nil
+}
+
+// yamlKey is the key of a field; empty when it has none.
+func yamlKey(field reflect.StructField) string {
+	key, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+	return strings.TrimPrefix(key, "-")
+}
+
+// yamlKeys are the keys of a struct, in its order.
+func yamlKeys(t reflect.Type) (keys []string) {
+	for _, field := range reflect.VisibleFields(t) {
+		if key := yamlKey(field); key != "" {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
+// durationKeys are the keys of a struct whose values are durations.
+func durationKeys(t reflect.Type) (keys []string) {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, field := range reflect.VisibleFields(t) {
+		if field.Type == reflect.TypeFor[time.Duration]() {
+			keys = append(keys, yamlKey(field))
+		}
+	}
+	return keys
+}
+
+// isScalar reports whether a token is a value by itself, not the begin of a list or a
+// map.
+func isScalar(t *token.Token) bool {
+	switch t.Type {
+	case token.SequenceStartType, token.SequenceEntryType, token.MappingStartType, token.MappingKeyType, token.MappingValueType:
+		return false
+	}
+	return true
+}
+
+func isNumber(node ast.Node) bool {
+	switch node.(type) {
+	case *ast.IntegerNode, *ast.FloatNode:
+		return true
+	}
+	return false
+}
+
+func isDuration(node ast.Node) bool {
+	_, err := time.ParseDuration(node.GetToken().Value)
+	return err == nil
+}
+
+// allowedKeys says which keys there are, and which one was probably meant.
+func allowedKeys(key string, t reflect.Type) string {
+	if t == nil || t.Kind() != reflect.Struct {
+		return ""
+	}
+	keys := yamlKeys(t)
+	slices.Sort(keys)
+	text := " (allowed: " + strings.Join(keys, ", ") + ")"
+	if near := harness.Nearest(key, keys); near != "" {
+		return "; did you mean " + near + "?" + text
+	}
+	return text
+}
+
+func plainKind(t ast.NodeType) string {
+	switch t {
+	case ast.SequenceType:
+		return "list"
+	case ast.MappingType, ast.MappingValueType:
+		return "map"
+	case ast.StringType:
+		return "text"
+	case ast.IntegerType, ast.FloatType:
+		return "number"
+	}
+	return t.YAMLName()
+}
+
+func kindName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration such as 5s or 500ms"
+	case t.Kind() == reflect.Slice:
+		return "a list"
+	case t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
+		return "a map"
+	case t.Kind() == reflect.String:
+		return "a text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	}
+	return "a number"
+}
