@@ -177,6 +177,10 @@ func (s *settings) examine() (report harness.Report, err error) {
 	return report, nil
 }
 
+// sameSignal is how long a second signal counts as the first one: a Ctrl-C arrives
+// twice if what started mcpcheck passes it on.
+const sameSignal = 500 * time.Millisecond
+
 // interruptible is a context that ends with the first Ctrl-C or SIGTERM; the second
 // ends mcpcheck at once. listen is called before each revision: Ginkgo takes the
 // signals away when it has run.
@@ -185,8 +189,9 @@ func interruptible() (ctx context.Context, listen func()) {
 	signals := make(chan os.Signal, 1)
 	go func() {
 		<-signals
-		signal.Stop(signals)
 		cancel()
+		time.Sleep(sameSignal)
+		signal.Stop(signals)
 	}()
 	return ctx, func() {
 		if ctx.Err() == nil {
