@@ -1,92 +1,120 @@
-// Package suites is the catalogue of requirements and the checks that try them:
-// for each area of the specification a file of requirements, <area>.yaml, beside
-// the file of their checks, <area>.go.
+// Package suites is the table of areas: the requirements of each, in suites/<area>/<area>.yaml, and the checks that try
+// them, in the package beside that file.
 package suites
 
 import (
-	_ "embed"
-	"encoding/json"
-	"maps"
+	"embed"
 	"slices"
 	"sync"
 
+	"github.com/mcpcheck/mcpcheck/suites/auth"
+	"github.com/mcpcheck/mcpcheck/suites/batch"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/http"
+	"github.com/mcpcheck/mcpcheck/suites/jsonrpc"
+	"github.com/mcpcheck/mcpcheck/suites/lifecycle"
+	"github.com/mcpcheck/mcpcheck/suites/ping"
+	"github.com/mcpcheck/mcpcheck/suites/robust"
+	"github.com/mcpcheck/mcpcheck/suites/schema"
+	"github.com/mcpcheck/mcpcheck/suites/sse"
+	"github.com/mcpcheck/mcpcheck/suites/stdio"
+	"github.com/mcpcheck/mcpcheck/suites/tools"
 )
 
-// Areas are the areas of the catalogue, in the order of reports.
-var Areas = []string{
-	"lifecycle", "stdio", "http", "sse", "jsonrpc", "result", "batch", "discover", "version", "stateless",
-	"ping", "cancellation", "progress", "pagination", "logging", "completion",
-	"tools", "resources", "prompts", "roots", "sampling", "elicitation", "mrtr", "subscriptions", "caching",
-	"schema", "tasks", "tasks-ext", "apps", "extensions", "auth", "robust", "advice",
+// Area is a part of the specification: its name is the first half of the ids of its requirements.
+type Area struct {
+	Name   string
+	About  string        // what it is about, in a few words
+	Checks harness.Suite // those that are built, by id; nil where there is none yet
 }
 
-// built are the areas that have checks.
-var built = []string{"lifecycle", "stdio", "jsonrpc", "batch", "ping", "tools", "schema", "robust", "http", "sse", "auth"}
+// Areas are all areas, in the order of reports.
+var Areas = []Area{
+	{"lifecycle", "How a session begins, what a server does while it serves, and how it ends", lifecycle.Checks},
+	{"stdio", "The transport over standard streams", stdio.Checks},
+	{"http", "The transport Streamable HTTP: messages, sessions, streams, security", http.Checks},
+	{"sse", "The transport HTTP+SSE of 2024-11-05", sse.Checks},
+	{"jsonrpc", "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
+	{"result", "What all results have in common since 2026-07-28", nil},
+	{"batch", "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
+	{"discover", "The request server/discover of 2026-07-28", nil},
+	{"version", "Versions and eras of the protocol, request by request", nil},
+	{"stateless", "Requests that depend on no session", nil},
+	{"ping", "The request ping", ping.Checks},
+	{"cancellation", "Requests that the client takes back", nil},
+	{"progress", "Notifications of progress", nil},
+	{"pagination", "Lists in pages", nil},
+	{"logging", "Log messages to the client", nil},
+	{"completion", "Completion of arguments", nil},
+	{"tools", "Tools: lists, definitions, calls and results", tools.Checks},
+	{"resources", "Resources and templates of resources", nil},
+	{"prompts", "Prompts", nil},
+	{"roots", "Roots of the client, as the server asks for them", nil},
+	{"sampling", "Requests for messages of the client's model", nil},
+	{"elicitation", "Questions to the user", nil},
+	{"mrtr", "Results that ask for input, and are asked for again", nil},
+	{"subscriptions", "Streams of notifications that the client listens to", nil},
+	{"caching", "Hints for caches", nil},
+	{"schema", "Messages by the schema, and what features share: _meta, icons, annotations", schema.Checks},
+	{"tasks", "Tasks of 2025-11-25", nil},
+	{"tasks-ext", "The extension of tasks", nil},
+	{"apps", "The extension of apps", nil},
+	{"extensions", "Extensions, as they are negotiated", nil},
+	{"auth", "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
+	{"robust", "What a server survives, and what is the same each time", robust.Checks},
+	{"advice", "Good practice that no sentence of the specification asks for", nil},
+}
 
-// The catalogue as the program reads it: the YAML files in one, by area, in a form
-// that takes milliseconds to read instead of seconds.
-//
-//go:generate go test -run ^TestCatalogueIsCurrent$ . -update
-//go:generate go test -run ^TestChecksPageIsCurrent$ ../cmd/mcpcheck -update
-//go:embed catalogue.json
-var catalogueJSON []byte
+//go:generate go test -run ^TestPagesAreCurrent$ ../cmd/mcpcheck -update
+//go:embed */*.yaml
+var files embed.FS
+
+// Requirements decodes the entries of the area.
+func (a Area) Requirements() harness.Catalogue {
+	name := a.Name + "/" + a.Name + ".yaml"
+	text, err := files.ReadFile(name)
+	if err != nil {
+		panic("suites: " + err.Error()) // a test reads all of them
+	}
+	entries, err := harness.ReadCatalogue(text)
+	if err != nil {
+		panic("suites: " + name + ": " + err.Error())
+	}
+	return entries
+}
 
 // All is every requirement, those whose check is not built yet included.
-var All = sync.OnceValue(func() harness.Catalogue { return read(Areas) })
-
-// Built are the requirements that a check tries: all that a run needs, and quicker
-// to read than all.
-var Built = sync.OnceValue(func() harness.Catalogue {
-	checks := Checks()
-	return slices.DeleteFunc(read(built), func(r *harness.Requirement) bool {
-		_, has := checks[r.ID]
-		return !has
-	})
-})
-
-// read decodes the requirements of some areas, in the order of reports.
-func read(areas []string) (all harness.Catalogue) {
-	var texts map[string]json.RawMessage
-	must(json.Unmarshal(catalogueJSON, &texts))
-	for _, area := range Areas {
-		if slices.Contains(areas, area) {
-			var entries harness.Catalogue
-			must(json.Unmarshal(texts[area], &entries))
-			all = append(all, entries...)
-		}
+var All = sync.OnceValue(func() (all harness.Catalogue) {
+	for _, a := range Areas {
+		all = append(all, a.Requirements()...)
 	}
 	return all
-}
+})
 
-// must panics: a test proves that the embedded catalogue can be read.
-func must(err error) {
-	if err != nil {
-		panic("suites: catalogue.json: " + err.Error())
+// Built are the requirements that a check tries: all that a run needs, and quicker to read than all.
+var Built = sync.OnceValue(func() (built harness.Catalogue) {
+	for _, a := range Areas {
+		if a.Checks == nil {
+			continue
+		}
+		built = append(built, slices.DeleteFunc(a.Requirements(), func(r *harness.Requirement) bool { return !HasCheck(r) })...)
 	}
-}
+	return built
+})
 
 // Checks are all checks that are built, by the id of their requirement.
 var Checks = sync.OnceValue(func() harness.Suite {
-	return merged(lifecycle, stdio, jsonrpc, batch, ping, tools, schema, robust,
-		httpMessages, httpSessions, httpSecurity, httpStreams, sse, auth)
+	var all []harness.Suite
+	for _, a := range Areas {
+		all = append(all, a.Checks)
+	}
+	return harness.Merge(all...)
 })
 
-// merged puts suites together.
-func merged(suites ...harness.Suite) harness.Suite {
-	all := harness.Suite{}
-	for _, suite := range suites {
-		maps.Copy(all, suite)
-	}
-	return all
-}
-
-// Planned are the requirements that no check tries yet, in the order of the
-// catalogue.
+// Planned are the requirements that no check tries yet, in the order of the catalogue.
 func Planned() (planned harness.Catalogue) {
-	checks := Checks()
 	for _, r := range All() {
-		if _, has := checks[r.ID]; !has {
+		if !HasCheck(r) {
 			planned = append(planned, r)
 		}
 	}
@@ -100,10 +128,4 @@ func HasCheck(r *harness.Requirement) bool {
 }
 
 // Find returns the requirement of that id, built or planned.
-func Find(id string) (*harness.Requirement, bool) {
-	i := slices.IndexFunc(All(), func(r *harness.Requirement) bool { return r.ID == id })
-	if i < 0 {
-		return nil, false
-	}
-	return All()[i], true
-}
+func Find(id string) (*harness.Requirement, bool) { return All().Find(id) }

@@ -33,6 +33,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -389,7 +390,7 @@ func judge(t *testing.T, url string) {
 	}
 	target := driver.Target{Site: site, Limits: driver.Limits{Reply: 100 * time.Millisecond, Start: 200 * time.Millisecond}, Budget: driver.NewBudget(mostKept)}
 	defer site.Close(target.Limits)
-	server, first, err := suites.Discover(t.Context(), target, harness.Newest)
+	server, first, err := discovery.Server(t.Context(), target, harness.Newest)
 	if err != nil {
 		if first != nil {
 			first.Close()

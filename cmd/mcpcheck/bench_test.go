@@ -20,6 +20,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -189,7 +190,7 @@ func BenchmarkCheck(b *testing.B) {
 	}}
 	checks := 0
 	for b.Loop() {
-		server, first, err := suites.Discover(b.Context(), target, harness.Newest)
+		server, first, err := discovery.Server(b.Context(), target, harness.Newest)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,8 +12,8 @@ import (
 	"unicode"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
-	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 // toolDraft is a tool as the file has it.
@@ -26,7 +26,7 @@ type toolDraft struct {
 // draftTool makes arguments for a tool.
 func (s *settings) draftTool(server *harness.Server, name string, tool harness.M) toolDraft {
 	t := toolDraft{name: name, arguments: harness.M{}}
-	if why := suites.Uncallable(tool); why != "" {
+	if why := kit.Uncallable(tool); why != "" {
 		t.why = why
 		return t
 	}

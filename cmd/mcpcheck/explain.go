@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,21 +15,23 @@ import (
 func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain ID",
+		Use:   "explain {ID | AREA}",
 		Short: "Explain a check: what is required, how it is tried, what to change",
-		Long: `Explain a check: what the specification requires and where, how it is tried, when
-it passes and fails, and what to change.
+		Long: `Explain a check, or all of an area: what the specification requires and where,
+how it is tried, when it passes and fails, and what to change.
 
   mcpcheck explain tools/unknown-tool-code
-  mcpcheck explain --all --markdown        the page suites/CHECKS.md`,
+  mcpcheck explain tools
+  mcpcheck explain --markdown tools        the page suites/tools/README.md
+  mcpcheck explain --markdown              the page suites/README.md`,
 		Args: f.args,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return checkIDs(), cobra.ShellCompDirectiveNoFileComp
+			return append(checkIDs(), areaNames()...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return f.explain(cmd.OutOrStdout(), args) },
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
-	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown; with --all as one page")
+	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown")
 	return cmd
 }
 
@@ -36,29 +39,38 @@ it passes and fails, and what to change.
 type explainFlags struct{ all, markdown bool }
 
 func (f *explainFlags) args(_ *cobra.Command, args []string) error {
-	switch {
+	switch index := f.markdown && len(args) == 0; {
 	case f.all && len(args) > 0:
 		return usage("--all explains every check; leave out %s", strings.Join(args, " "))
-	case !f.all && len(args) != 1:
-		return usage("explain wants the id of one check, or --all; mcpcheck list shows them all")
+	case !f.all && !index && len(args) != 1:
+		return usage("explain wants the id of one check, an area, or --all; mcpcheck list shows them all")
 	}
 	return nil
 }
 
-func (f *explainFlags) explain(w io.Writer, ids []string) error {
+func (f *explainFlags) explain(w io.Writer, args []string) error {
 	switch {
 	case f.all && f.markdown:
-		return explainPage(w)
-	case f.all:
-		for i, r := range suites.Built() {
-			if i > 0 {
-				fmt.Fprint(w, "\n", strings.Repeat("─", 88), "\n\n")
+		for _, area := range suites.Areas {
+			if err := explainArea(w, area); err != nil {
+				return err
 			}
-			explain(w, r)
 		}
 		return nil
+	case f.all:
+		explainEach(w, suites.Built())
+		return nil
+	case len(args) == 0:
+		return explainIndex(w)
 	}
-	r, err := findCheck(ids[0])
+	if i := slices.Index(areaNames(), args[0]); i >= 0 {
+		if f.markdown {
+			return explainArea(w, suites.Areas[i])
+		}
+		explainEach(w, suites.Areas[i].Requirements())
+		return nil
+	}
+	r, err := findCheck(args[0])
 	switch {
 	case err != nil:
 		return err
@@ -67,6 +79,23 @@ func (f *explainFlags) explain(w io.Writer, ids []string) error {
 	}
 	explain(w, r)
 	return nil
+}
+
+// explainEach explains several requirements, with a line between them.
+func explainEach(w io.Writer, all harness.Catalogue) {
+	for i, r := range all {
+		if i > 0 {
+			fmt.Fprint(w, "\n", strings.Repeat("─", 88), "\n\n")
+		}
+		explain(w, r)
+	}
+}
+
+func areaNames() (names []string) {
+	for _, area := range suites.Areas {
+		names = append(names, area.Name)
+	}
+	return names
 }
 
 // findCheck finds a requirement, built or planned, by its id.

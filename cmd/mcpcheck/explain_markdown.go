@@ -9,40 +9,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// explainPage writes all requirements that a check tries as one Markdown page, by
-// area. Each is an anchor of its id: CHECKS.md#ping/empty-result. (suites/CHECKS.md)
-func explainPage(w io.Writer) error {
-	all := suites.Built()
-	var areas []string
-	in := map[string]harness.Catalogue{}
-	for _, r := range all {
-		if in[r.Area()] == nil {
-			areas = append(areas, r.Area())
-		}
-		in[r.Area()] = append(in[r.Area()], r)
+// made is the first line of every page that is generated.
+const made = "<!-- Made by mcpcheck explain --markdown from the YAML files; do not edit, run go generate ./suites. -->\n\n"
+
+// explainIndex writes the page suites/README.md: the areas, and how their pages are to be read.
+func explainIndex(w io.Writer) error {
+	fmt.Fprintf(w, indexHead, made, len(suites.Built()), len(suites.All()))
+	fmt.Fprint(w, "| area | checks | of requirements | |\n|---|---|---|---|\n")
+	for _, area := range suites.Areas {
+		all := area.Requirements()
+		fmt.Fprintf(w, "| [%s](%s/README.md) | %d | %d | %s |\n", area.Name, area.Name, len(area.Checks), len(all), inMarkdown(area.About))
 	}
-	fmt.Fprintf(w, pageHead, len(all), harness.Modern)
-	for _, area := range areas {
-		fmt.Fprintf(w, "- [%s](#%s), %d\n", area, area, len(in[area]))
-	}
-	for _, area := range areas {
-		fmt.Fprintf(w, "\n## %s\n", area)
-		for _, r := range in[area] {
-			fmt.Fprintln(w)
-			if err := explainMarkdown(w, "###", r); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	_, err := fmt.Fprint(w, indexTail)
+	return err
 }
 
-const pageHead = `<!-- Made by mcpcheck explain --all --markdown from suites/*.yaml; do not edit, run go generate ./suites. -->
+const indexHead = `%s# What mcpcheck checks
 
-# What mcpcheck checks
+%d of %d requirements have a check. An area is a folder: ` + "`tools/unknown-tool-code`" + ` is in [tools](tools/README.md), its
+entry in ` + "`tools/tools.yaml`" + `, its check in the package beside it.
 
-%d requirements, by area. Those that no check tries yet are listed by ` + "`mcpcheck list --planned`" + `, and what is said
-here of %s is not tried yet.
+`
+
+const indexTail = `
+How to read the pages:
 
 - **Level:** MUST, SHOULD and MAY are those of the specification, by revision; ADVICE is good practice that no sentence
   of it asks for. ☑ marks the release checklist: in the profiles release and strict a fail gates whatever the level.
@@ -50,7 +40,32 @@ here of %s is not tried yet.
   apply to the server, INCONCLUSIVE one that could not be tried; neither is a failure.
 - **Alone:** ` + "`mcpcheck run --only ID -- COMMAND`" + ` tries one of them.
 
+What nobody can observe from outside is in [untestable.yaml](untestable.yaml), with the reason. Beside the areas:
+` + "`discovery`" + ` finds out what a server is, ` + "`kit`" + ` is what checks of several areas share, ` + "`harness`" + ` says what a check,
+a verdict and a run are, ` + "`driver`" + ` talks to servers.
 `
+
+// explainArea writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
+// README.md#ping/empty-result.
+func explainArea(w io.Writer, area suites.Area) error {
+	fmt.Fprintf(w, "%s# %s\n\n%s. How to read this page: [all areas](../README.md).\n", made, area.Name, inMarkdown(area.About))
+	var planned []string
+	for _, r := range area.Requirements() {
+		if !suites.HasCheck(r) {
+			planned = append(planned, "- `"+r.ID+"` "+inMarkdown(r.Title)+"\n")
+			continue
+		}
+		fmt.Fprintln(w)
+		if err := explainMarkdown(w, "##", r); err != nil {
+			return err
+		}
+	}
+	if planned == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n## Not tried yet\n\nA conforming server …\n\n%s", strings.Join(planned, ""))
+	return err
+}
 
 // explainMarkdown writes one requirement, under a heading of so many #.
 func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error {

@@ -14,38 +14,56 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 )
 
-var updating = flag.Bool("update", false, "write suites/CHECKS.md")
+var updating = flag.Bool("update", false, "write the pages of suites")
 
-// checksPage is the page of all checks, as mcpcheck prints it.
-func checksPage(t *testing.T) string {
+// markdownPage is what mcpcheck explain --markdown prints of an area, or of all when none is named.
+func markdownPage(t *testing.T, args ...string) string {
 	t.Helper()
 	var page bytes.Buffer
-	if code := run([]string{"explain", "--all", "--markdown"}, strings.NewReader(""), &page, io.Discard); code != 0 {
+	if code := run(append([]string{"explain", "--markdown"}, args...), strings.NewReader(""), &page, io.Discard); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	return page.String()
 }
 
-func TestChecksPageIsCurrent(t *testing.T) {
-	file := filepath.Join("..", "..", "suites", "CHECKS.md")
-	page := checksPage(t)
-	if *updating {
-		if err := os.WriteFile(file, []byte(page), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
+// TestPagesAreCurrent proves that the pages in suites say what mcpcheck explain says; with -update it writes them.
+func TestPagesAreCurrent(t *testing.T) {
+	suitesDir := filepath.Join("..", "..", "suites")
+	pages := map[string]string{filepath.Join(suitesDir, "README.md"): markdownPage(t)}
+	for _, area := range suites.Areas {
+		pages[filepath.Join(suitesDir, area.Name, "README.md")] = markdownPage(t, area.Name)
 	}
-	if content(t, file) != page {
-		t.Error("suites/CHECKS.md does not say what mcpcheck explain says; run go generate ./suites")
+	for file, want := range pages {
+		if *updating {
+			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if content(t, file) != want {
+			t.Errorf("%s does not say what mcpcheck explain says; run go generate ./suites", file)
+		}
+	}
+}
+
+// TestPagesAreSmall keeps every page well below the size from which on GitHub shows the text alone.
+func TestPagesAreSmall(t *testing.T) {
+	const most = 256 << 10
+	for _, area := range suites.Areas {
+		if n := len(markdownPage(t, area.Name)); n > most {
+			t.Errorf("the page of %s has %d bytes, more than %d", area.Name, n, most)
+		}
 	}
 }
 
 // Every check has its anchor, a level, and what tries it.
-func TestChecksPageIsComplete(t *testing.T) {
-	page := checksPage(t)
+func TestPagesAreComplete(t *testing.T) {
 	sections := map[string]string{}
-	for _, section := range strings.Split(page, "\n### ")[1:] {
+	for _, section := range strings.Split(markdownPage(t, "--all"), "\n## ")[1:] {
 		id := regexp.MustCompile(`^<a id="([^"]*)"></a>`).FindStringSubmatch(section)
+		if id == nil && strings.HasPrefix(section, "Not tried yet\n") {
+			continue
+		}
 		if id == nil {
 			t.Fatalf("a heading without an anchor: %.100s", section)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -107,7 +107,7 @@ func (s *settings) look() (*harness.Server, error) {
 		defer s.target.Site.Close(s.target.Limits) // before cancel, which kills
 	}
 	done := s.waiting()
-	server, session, err := suites.Discover(bounded, s.target, s.requested[len(s.requested)-1])
+	server, session, err := discovery.Server(bounded, s.target, s.requested[len(s.requested)-1])
 	done()
 	if session != nil {
 		if err != nil {

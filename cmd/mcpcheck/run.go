@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -222,7 +223,7 @@ func (s *settings) conclude(ctx, bounded context.Context, report *harness.Report
 // judge runs the checks of one revision and adds what came of it to the report.
 func (s *settings) judge(ctx context.Context, revision string, report *harness.Report) error {
 	note := s.waiting()
-	server, first, err := suites.Discover(ctx, s.target, revision)
+	server, first, err := discovery.Server(ctx, s.target, revision)
 	note()
 	if server == nil {
 		return usage("cannot run %s: %s", s.Command[0], reason(err))

@@ -1,10 +1,13 @@
 package harness
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
+	"go.yaml.in/yaml/v3"
 )
 
 // Handshake revisions, in order of publication: those that are negotiated with
@@ -23,42 +26,62 @@ var Revisions = append(slices.Clone(Handshake), Modern)
 // Requirement is one entry of the catalogue: one sentence that binds a server.
 // Its id is public and never renamed. The format is described in CONTRIBUTING.md.
 type Requirement struct {
-	ID         string            `yaml:"id" json:"id,omitzero"`
-	Title      string            `yaml:"title" json:"title,omitzero"` // what a conforming server does; the server is the subject
-	Level      ByRevision[Level] `yaml:"level" json:"level,omitzero"`
-	Basis      string            `yaml:"basis" json:"basis,omitzero"` // where the level comes from
-	Checklist  bool              `yaml:"checklist" json:"checklist,omitzero"`
-	Spec       map[string]string `yaml:"spec" json:"spec,omitzero"`           // revision to page#anchor
-	Revisions  []string          `yaml:"revisions" json:"revisions,omitzero"` // instead of spec, for advice without a sentence
-	See        []string          `yaml:"see" json:"see,omitzero"`
-	Transports []string          `yaml:"transports" json:"transports,omitzero"`
-	Capability string            `yaml:"capability" json:"capability,omitzero"`
-	Extension  string            `yaml:"extension" json:"extension,omitzero"`
-	Needs      []string          `yaml:"needs" json:"needs,omitzero"`
-	Safety     string            `yaml:"safety" json:"safety,omitzero"`
-	Tier       string            `yaml:"tier" json:"tier,omitzero"`
-	Statement  string            `yaml:"statement" json:"statement,omitzero"`
-	Stimulus   ByEra             `yaml:"stimulus" json:"stimulus,omitzero"`
-	Pass       ByEra             `yaml:"pass" json:"pass,omitzero"`
-	Fail       ByEra             `yaml:"fail" json:"fail,omitzero"`
-	Skip       ByEra             `yaml:"skip" json:"skip,omitzero"`
-	Official   []string          `yaml:"official" json:"official,omitzero"`
-	Notes      string            `yaml:"notes" json:"notes,omitzero"`
-	Fix        string            `yaml:"fix" json:"fix,omitzero"` // what a server author should change
+	ID         string            `yaml:"id"`
+	Title      string            `yaml:"title"` // what a conforming server does; the server is the subject
+	Level      ByRevision[Level] `yaml:"level"`
+	Basis      string            `yaml:"basis"` // where the level comes from
+	Checklist  bool              `yaml:"checklist"`
+	Spec       map[string]string `yaml:"spec"`      // revision to page#anchor
+	Revisions  []string          `yaml:"revisions"` // instead of spec, for advice without a sentence
+	See        []string          `yaml:"see"`
+	Transports []string          `yaml:"transports"`
+	Capability string            `yaml:"capability"`
+	Extension  string            `yaml:"extension"`
+	Needs      []string          `yaml:"needs"`
+	Safety     string            `yaml:"safety"`
+	Tier       string            `yaml:"tier"`
+	Statement  string            `yaml:"statement"`
+	Stimulus   ByEra             `yaml:"stimulus"`
+	Pass       ByEra             `yaml:"pass"`
+	Fail       ByEra             `yaml:"fail"`
+	Skip       ByEra             `yaml:"skip"`
+	Official   []string          `yaml:"official"`
+	Notes      string            `yaml:"notes"`
+	Fix        string            `yaml:"fix"` // what a server author should change
 }
 
 // ByRevision is a value that may differ by revision.
 type ByRevision[V any] struct {
-	All V            `json:"all,omitzero"`
-	By  map[string]V `json:"by,omitempty"`
+	All V
+	By  map[string]V
 }
 
 // UnmarshalYAML reads one value, or a map from revision to value.
-func (b *ByRevision[V]) UnmarshalYAML(text []byte) error {
-	if err := yaml.Unmarshal(text, &b.All); err == nil {
+func (b *ByRevision[V]) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.MappingNode {
+		return at(node, node.Decode(&b.By))
+	}
+	return at(node, node.Decode(&b.All))
+}
+
+// at says where in a file an error is that does not say so itself.
+func at(node *yaml.Node, err error) error {
+	if err == nil {
 		return nil
 	}
-	return yaml.Unmarshal(text, &b.By)
+	_, err = plain(err)
+	return fmt.Errorf("%d:%d: %w", node.Line, node.Column, err)
+}
+
+// plain takes the line out of an error of the decoder; 0 when it names none.
+func plain(err error) (line int, what error) {
+	var wrong *yaml.TypeError
+	if !errors.As(err, &wrong) {
+		return 0, err
+	}
+	where, text, _ := strings.Cut(wrong.Errors[0], ": ")
+	fmt.Sscanf(where, "line %d", &line)
+	return line, errors.New(text)
 }
 
 // In is the value in one revision.
@@ -72,25 +95,28 @@ func (b ByRevision[V]) In(revision string) V {
 // ByEra is a text that may differ between the era of the handshake and the
 // stateless one.
 type ByEra struct {
-	Legacy string `json:"legacy,omitempty"`
-	Modern string `json:"modern,omitempty"`
+	Legacy string
+	Modern string
 }
 
 // UnmarshalYAML reads one text, or a map with the keys legacy and modern.
-func (b *ByEra) UnmarshalYAML(text []byte) error {
-	var both string
-	if err := yaml.Unmarshal(text, &both); err == nil {
-		b.Legacy, b.Modern = both, both
-		return nil
+func (b *ByEra) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind != yaml.MappingNode {
+		err := node.Decode(&b.Legacy)
+		b.Modern = b.Legacy
+		return at(node, err)
 	}
-	var by struct {
-		Legacy string `yaml:"legacy"`
-		Modern string `yaml:"modern"`
+	for i := 0; i < len(node.Content); i += 2 {
+		key, text := node.Content[i], node.Content[i+1]
+		switch key.Value {
+		case "legacy":
+			b.Legacy = text.Value
+		case "modern":
+			b.Modern = text.Value
+		default:
+			return at(key, fmt.Errorf("unknown era %q (have legacy, modern)", key.Value))
+		}
 	}
-	if err := yaml.UnmarshalWithOptions(text, &by, yaml.Strict()); err != nil {
-		return err
-	}
-	b.Legacy, b.Modern = by.Legacy, by.Modern
 	return nil
 }
 
@@ -177,11 +203,37 @@ func (r *Requirement) URL(revision string) string {
 // Catalogue is every requirement, in the order of areas and files.
 type Catalogue []*Requirement
 
-// ReadCatalogue reads the entries of one area, a YAML list. It rejects unknown
-// keys; the error names line and column.
+// ReadCatalogue reads the entries of one area, a YAML list. It rejects unknown keys; the error names line and column.
 func ReadCatalogue(text []byte) (entries Catalogue, err error) {
-	err = yaml.UnmarshalWithOptions(text, &entries, yaml.Strict())
-	return entries, err
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err = d.Decode(&entries); err != nil {
+		return nil, withColumn(err, text)
+	}
+	return entries, nil
+}
+
+// withColumn says where an error of the decoder is, which names the line alone.
+func withColumn(err error, text []byte) error {
+	var root yaml.Node
+	line, what := plain(err)
+	if line == 0 || yaml.Unmarshal(text, &root) != nil {
+		return err
+	}
+	return fmt.Errorf("%d:%d: %w", line, firstOn(line, &root), what)
+}
+
+// firstOn is the column of the first node of a line; 0 when none begins on it.
+func firstOn(line int, node *yaml.Node) int {
+	if node.Line == line {
+		return node.Column
+	}
+	for _, inner := range node.Content {
+		if column := firstOn(line, inner); column > 0 {
+			return column
+		}
+	}
+	return 0
 }
 
 // Find returns the requirement of that id.

@@ -44,3 +44,17 @@ func WatchAfter(stimulate func(*T), judge func(*T, Wire)) Check {
 
 // Suite is the checks of one area, by the id of the requirement they try.
 type Suite map[string]Check
+
+// Merge puts suites together. An id that two of them have is a mistake of ours: it panics.
+func Merge(suites ...Suite) Suite {
+	all := Suite{}
+	for _, suite := range suites {
+		for id, check := range suite {
+			if _, twice := all[id]; twice {
+				panic("harness: two checks of " + id)
+			}
+			all[id] = check
+		}
+	}
+	return all
+}

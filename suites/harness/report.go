@@ -24,8 +24,8 @@ type Result struct {
 	Seconds  float64  `json:"seconds"`
 	Wire     []Line   `json:"wire,omitempty"` // the evidence
 
-	// Where are the assertions that failed, as file:line of package suites. The
-	// proofs of package fixtures read it; reports do not show it.
+	// Where are the assertions that failed, as area/file:line. The proofs of package
+	// fixtures read it; reports do not show it.
 	Where []string `json:"-"`
 }
 

@@ -101,7 +101,7 @@ func (t *T) assert(level Level, actual any) types.Assertion {
 		_, file, line, _ := runtime.Caller(depth)
 		panic(stop{outcome{
 			verdict: Fail, level: level, message: strings.TrimSpace(message),
-			where: []string{fmt.Sprintf("%s:%d", filepath.Base(file), line)},
+			where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
 		}})
 	}).Expect(actual)
 }

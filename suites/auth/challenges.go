@@ -1,0 +1,169 @@
+package auth
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// challenges are the checks of what is said to who is refused.
+var challenges = Suite{
+	"auth/www-authenticate-present": WatchAfter(func(t *T) { invalidTokens(t); resourceMetadataOf(t) }, func(t *T, w Wire) {
+		eachRefusal(t, w, func(t *T, a driver.Answer) {
+			if len(a.Header.Values("Www-Authenticate")) == 0 && t.Revision >= "2025-11-25" && resourceMetadataOf(t).Found != nil {
+				t.Warn(a).To(That("a WWW-Authenticate header", hasChallenge))
+			}
+			t.Expect(a).To(That("a WWW-Authenticate header", hasChallenge))
+			t.Warn(challengeOf(a).Scheme != "").To(Hold("a challenge for Bearer", "WWW-Authenticate: %s", strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
+		})
+	}),
+
+	"auth/www-authenticate-syntax": WatchAfter(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
+		eachRefusal(t, w, func(t *T, a driver.Answer) {
+			if !hasChallenge(a) {
+				t.Skip("the 401 has no WWW-Authenticate header (auth/www-authenticate-present)")
+			}
+			_, err := challengesOf(a.Header)
+			t.Expect(err == nil).To(Hold("a challenge as the grammar of HTTP has it", "%v, in WWW-Authenticate: %s", err, strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
+		})
+	}),
+
+	"auth/resource-metadata-in-challenge": Probe(func(t *T) {
+		c := firstChallenge(t)
+		_, has := c.Params["resource_metadata"]
+		switch {
+		case !has && withoutOAuth(t):
+			t.Warn(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
+		case !has && resourceMetadataOf(t).Found == nil:
+			needRevision(t)
+		}
+		t.Expect(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
+		t.Expect(c.Params["resource_metadata"]).To(That("an absolute URL as resource_metadata", isAbsolute))
+	}),
+
+	"auth/challenge-scope": Probe(func(t *T) {
+		c := firstChallenge(t)
+		if scopes, _ := foundObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
+			t.Skip("the server uses no scopes, as far as its metadata tells")
+		}
+		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
+	}),
+
+	"auth/insufficient-scope-403": Probe(func(t *T) {
+		b := beyondScope(t)
+		if b.Answer.Status != http.StatusForbidden {
+			t.Skip("too little scope is not answered with 403 (auth/insufficient-permission-403)")
+		}
+		c := challengeOf(b.Answer)
+		t.Expect(c.Params["error"]).To(BeOneOf("insufficient_scope"))
+		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
+		t.Expect(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
+	}),
+
+	"auth/invalid-token-error-code": Probe(func(t *T) {
+		r := invalidTokens(t)
+		c := firstChallenge(t)
+		t.Expect(c.Params["error"]).To(That("no error in the challenge for a missing token", func(code string) bool { return code == "" }))
+		if r.Invalid.Status != http.StatusUnauthorized || !hasChallenge(r.Invalid) {
+			t.Skip("a bad token brings no 401 with a challenge (auth/invalid-token-401, auth/www-authenticate-present)")
+		}
+		t.Expect(challengeOf(r.Invalid).Params["error"]).To(BeOneOf("invalid_token"))
+	}),
+}
+
+func hasChallenge(a driver.Answer) bool { return len(a.Header.Values("Www-Authenticate")) > 0 }
+
+func hasParam(name string) func(params map[string]string) bool {
+	return func(params map[string]string) bool { return params[name] != "" }
+}
+
+// challengeOf is the challenge for tokens in an answer; without parameters when there
+// is none.
+func challengeOf(a driver.Answer) challenge {
+	all, _ := challengesOf(a.Header)
+	i := slices.IndexFunc(all, func(c challenge) bool { return c.Scheme == "bearer" || c.Scheme == "dpop" })
+	if i < 0 {
+		return challenge{}
+	}
+	return all[i]
+}
+
+// firstChallenge is the challenge of the 401 that a client without a token gets.
+func firstChallenge(t *T) challenge {
+	g := gateOf(t)
+	if g.Answer.Status != http.StatusUnauthorized {
+		t.Skip("a request without a token is not answered with 401 (auth/unauthenticated-401)")
+	}
+	c := challengeOf(g.Answer)
+	if c.Scheme == "" {
+		t.Skip("the 401 has no challenge for tokens (auth/www-authenticate-present)")
+	}
+	return c
+}
+
+// refusedRequest is a request of the run that was refused, as a subject of a check.
+type refusedRequest struct {
+	Subject
+	Answer driver.Answer
+}
+
+// refusedWith are the requests to the endpoint that were answered with one of the
+// statuses in the whole run.
+func refusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
+	endpoint, _ := url.Parse(t.Site().URL())
+	for _, s := range w.Sessions {
+		frames := s.Record(0)
+		for _, x := range s.Exchanges() {
+			u, err := url.Parse(x.URL)
+			here := err == nil && u.Host == endpoint.Host && u.Path == endpoint.Path && x.Method != http.MethodOptions
+			if a := x.Answer(); here && slices.Contains(statuses, a.Status) {
+				all = append(all, refusedRequest{Subject{Name: described(x), Frames: framesOf(frames, x)}, a})
+			}
+		}
+	}
+	return all
+}
+
+// described names a request without what is secret in it.
+func described(x *driver.Exchange) string {
+	if x.Header.Get("Authorization") == "" {
+		return x.Method + " without a token"
+	}
+	return x.Method + " with a token"
+}
+
+func framesOf(frames []*driver.Frame, x *driver.Exchange) (of []*driver.Frame) {
+	for _, f := range frames {
+		if f.HTTP == x {
+			of = append(of, f)
+		}
+	}
+	return of
+}
+
+// eachRefusal tries a check on every 401 of the run; those that are alike count once.
+func eachRefusal(t *T, w Wire, judge func(*T, driver.Answer)) {
+	var subjects []Subject
+	answers, seen := map[string]driver.Answer{}, map[string]bool{}
+	for _, r := range refusedWith(t, w, http.StatusUnauthorized) {
+		key := fmt.Sprint(r.Name, r.Answer.Header.Values("Www-Authenticate"))
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if _, taken := answers[r.Name]; taken {
+			r.Name = fmt.Sprintf("%s (%d)", r.Name, len(subjects)+1)
+		}
+		answers[r.Name] = r.Answer
+		subjects = append(subjects, r.Subject)
+	}
+	if len(subjects) == 0 {
+		t.Skip("no request was answered with 401")
+	}
+	t.Each(subjects, func(t *T, s Subject) { judge(t, answers[s.Name]) })
+}

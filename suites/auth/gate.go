@@ -1,0 +1,139 @@
+package auth
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// gate is the first thing that a protected server does not serve without a token.
+// What is wrong with a token is tried out there.
+type gate struct {
+	Method string        // initialize or, when everybody can have a session, a list; empty: there is no such thing
+	Answer driver.Answer // to the request without a token
+}
+
+// gateOf finds the gate of a server. It ends a check that has no use without one.
+func gateOf(t *T) gate {
+	if !t.Server.Protected && t.Credentials.Bearer == "" {
+		t.Skip("the server is not protected, as far as can be told: it asked for no token, and none was given (--bearer-env)")
+	}
+	g := Shared(t, "without a token", findGate)
+	if g.Method == "" {
+		t.Skip("the server serves initialize and lists without a token")
+	}
+	return g
+}
+
+func findGate(t *T) gate {
+	s := t.Start()
+	first, welcome := enter(t, s, nil)
+	if welcome == nil {
+		return gate{"initialize", kit.Decided(t, first)}
+	}
+	capabilities, _ := welcome["capabilities"].(M)
+	for _, method := range listsOf(capabilities) {
+		a := kit.Decided(t, kit.CameOf(kit.ByHand(s, method, nil, later(t, nil))))
+		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+			return gate{method, a}
+		}
+	}
+	return gate{}
+}
+
+// listsOf are the lists of the families that a server declares.
+func listsOf(capabilities M) (methods []string) {
+	for _, family := range []string{"tools", "prompts", "resources"} {
+		if capabilities[family] != nil {
+			methods = append(methods, family+"/list")
+		}
+	}
+	return methods
+}
+
+// knock asks at the gate, with another request than an ordinary one. It has a session
+// of its own.
+func (g gate) knock(t *T, r driver.HTTPRequest) *driver.Exchange {
+	s := t.Start()
+	params := driver.Hello(t.Revision)
+	if g.Method != "initialize" {
+		enter(t, s, nil)
+		r.Header, params = later(t, r.Header["Authorization"]), nil
+	}
+	r.Body = requestBody(s, g.Method, params)
+	return s.Do(r)
+}
+
+// with asks at the gate with a token.
+func (g gate) with(t *T, token string) driver.Answer {
+	return kit.Decided(t, kit.CameOf(g.knock(t, driver.HTTPRequest{Header: bearing(token)})))
+}
+
+// enter makes the handshake by hand, with values of the Authorization header or
+// without it, and returns the result of initialize; nil when it is refused.
+func enter(t *T, s *driver.Session, authorization []string) (a driver.Answer, welcome M) {
+	hello := kit.HelloByHand(t, s, http.Header{"Authorization": authorization})
+	if a = kit.CameOf(hello); !a.OK() {
+		return a, nil
+	}
+	if welcome = hello.Reply().Result(); welcome != nil {
+		notification := M{"jsonrpc": "2.0", "method": "notifications/initialized"}
+		kit.CameOf(s.Do(driver.HTTPRequest{Header: later(t, authorization), Body: Compact(notification)}))
+	}
+	return a, welcome
+}
+
+// later is the headers of a request by hand after the handshake.
+func later(t *T, authorization []string) http.Header {
+	return http.Header{"Authorization": authorization, "Mcp-Protocol-Version": {t.Revision}}
+}
+
+// bearing is the Authorization header with a token.
+func bearing(token string) http.Header { return kit.Header("Authorization", "Bearer "+token) }
+
+// requestBody is a request with an id of its own.
+func requestBody(s *driver.Session, method string, params M) []byte {
+	request := M{"jsonrpc": "2.0", "id": fmt.Sprintf("mcpcheck-auth-%d", s.Mark()), "method": method}
+	if params != nil {
+		request["params"] = params
+	}
+	return Compact(request)
+}
+
+// haveStatus matches an answer with one of the statuses.
+func haveStatus(statuses ...int) types.GomegaMatcher {
+	names := make([]string, len(statuses))
+	for i, status := range statuses {
+		names[i] = fmt.Sprint(status)
+	}
+	return That("HTTP "+strings.Join(names, " or "), func(a driver.Answer) bool { return slices.Contains(statuses, a.Status) })
+}
+
+// beTurnedAway matches an answer that serves nothing.
+func beTurnedAway() types.GomegaMatcher {
+	return That("HTTP 401", func(a driver.Answer) bool { return !a.OK() })
+}
+
+// needToken ends a check that wants an ordinary session where none can be had.
+func needToken(t *T) {
+	switch {
+	case t.Credentials.Bearer == "":
+		t.Skip("no token was given (--bearer-env)")
+	case t.Server.Failure != "":
+		t.Inconclusive("%s", t.Server.Failure)
+	}
+}
+
+// needKind ends a check that wants a further token which was not given.
+func needKind(t *T, token, kind string) {
+	if token == "" {
+		t.Skip("no such token was given (--token-env %s=VARIABLE)", kind)
+	}
+}

@@ -1,0 +1,224 @@
+package auth
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// issuers are the checks of the authorization servers.
+var issuers = Suite{
+	"auth/as-metadata-reachable": Probe(func(t *T) {
+		eachIssuer(t, func(t *T, i issuer) {
+			if i.Found == nil && t.Revision == "2025-03-26" && withoutOAuth(t) {
+				t.Skip("there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
+			}
+			t.Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
+			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it", "OpenID Connect only, at %s", i.Found.URL))
+			name, _ := i.Found.Doc["issuer"].(string)
+			t.Warn(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
+		})
+	}),
+
+	"auth/metadata-base-url": Probe(func(t *T) {
+		l := localIssuer(t)
+		switch {
+		case isIssuer(l.Root.Doc):
+			return
+		case resourceMetadataOf(t).Found != nil:
+			t.Skip("the server names its authorization servers as later revisions have it")
+		case !kit.IsDecided(l.Root.Answer):
+			t.Inconclusive("it could not be tried: %s", l.Root)
+		case l.Below == nil:
+			t.Skip("there is no metadata of an authorization server (auth/fallback-endpoints)")
+		}
+		t.Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
+	}),
+
+	"auth/fallback-endpoints": Probe(func(t *T) {
+		l := localIssuer(t)
+		if resourceMetadataOf(t).Found != nil || isIssuer(l.Root.Doc) || l.Below != nil {
+			t.Skip("the server has metadata")
+		}
+		s, own := t.Start(), endpointURL(t)
+		authorize := s.Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
+		token := s.Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
+		answers := []driver.Answer{kit.Decided(t, kit.CameOf(authorize)), kit.Decided(t, kit.CameOf(token))}
+		if !slices.ContainsFunc(answers, isThere) && withoutOAuth(t) {
+			t.Warn(answers[0]).To(That("an endpoint /authorize, or metadata", isThere))
+		}
+		t.Expect(answers[0]).To(That("an endpoint /authorize, since there is no metadata", isThere))
+		t.Expect(answers[1]).To(That("an endpoint /token, since there is no metadata", isThere))
+	}),
+
+	"auth/endpoints-https": Probe(func(t *T) {
+		eachIssuerDoc(t, func(t *T, doc M) {
+			var open []string
+			for name, v := range doc {
+				if text, ok := v.(string); ok && strings.HasSuffix(name, "_endpoint") && !isSecure(t, text) {
+					open = append(open, name+" "+text)
+				}
+			}
+			slices.Sort(open)
+			t.Expect(open).To(BeEmptyList[string]("https URLs for all endpoints"))
+		})
+	}),
+
+	"auth/pkce-advertised": Probe(func(t *T) {
+		eachIssuerDoc(t, func(t *T, doc M) {
+			if grants, ok := doc["grant_types_supported"].([]any); ok && !slices.Contains(grants, any("authorization_code")) {
+				t.Skip("it has no authorization code grant")
+			}
+			t.Expect(Member(doc, "code_challenge_methods_supported")).To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
+				return slices.Contains(list, any("S256"))
+			}))
+		})
+	}),
+
+	"auth/registration-possible": Probe(func(t *T) {
+		eachIssuerDoc(t, func(t *T, doc M) {
+			possible := Has(doc, "registration_endpoint") || doc["client_id_metadata_document_supported"] == true
+			t.Inform(possible).To(Hold("a registration_endpoint, or client_id_metadata_document_supported", "neither"))
+		})
+	}),
+}
+
+// isThere reports whether an endpoint exists, whatever it says.
+func isThere(a driver.Answer) bool {
+	return !slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, a.Status)
+}
+
+// isIssuer does the same for an authorization server.
+func isIssuer(doc M) bool {
+	return Has(doc, "issuer") || Has(doc, "authorization_endpoint") || Has(doc, "token_endpoint")
+}
+
+// local is what the host of the server says of an authorization server at the same
+// origin: there the revision of 2025-03-26 looks for it.
+type local struct {
+	Root  *document // at the root of the host
+	Below *document // below the path of the endpoint; nil: not there
+}
+
+func localIssuer(t *T) local {
+	gateOf(t)
+	return Shared(t, "local issuer", func(t *T) (l local) {
+		own := endpointURL(t)
+		path := strings.TrimSuffix(own.Path, "/")
+		urls := []string{at(own, issuerMetadataPath)}
+		if path != "" {
+			urls = append(urls, at(own, path+issuerMetadataPath), at(own, issuerMetadataPath+path))
+		}
+		docs := fetchAll(t, urls...)
+		l.Root = docs[0]
+		for _, d := range docs[1:] {
+			if l.Below == nil && isIssuer(d.Doc) {
+				l.Below = d
+			}
+		}
+		return l
+	})
+}
+
+// issuer is an authorization server and its metadata.
+type issuer struct {
+	ID      string
+	Foreign string // its host, if that may not be asked
+	Tried   []*document
+	Found   *document // nil: none
+	OpenID  bool      // found in a place of OpenID Connect
+}
+
+// mostIssuers is how many authorization servers are looked at.
+const mostIssuers = 3
+
+// issuersOf are the authorization servers that the server names. In 2025-03-26 a
+// server that names none is one itself.
+func issuersOf(t *T) []issuer {
+	m := resourceMetadataOf(t)
+	if m.Found == nil && t.Revision == "2025-03-26" {
+		own := endpointURL(t)
+		i := issuer{ID: at(own, ""), Tried: []*document{localIssuer(t).Root}}
+		if isIssuer(i.Tried[0].Doc) {
+			i.Found = i.Tried[0]
+		}
+		return []issuer{i}
+	}
+	ids := namedIssuers(foundObject(t))
+	if len(ids) == 0 {
+		t.Skip("the metadata of the resource names no authorization server (auth/metadata-authorization-servers)")
+	}
+	return Shared(t, "issuers", func(t *T) (all []issuer) {
+		for _, id := range ids[:min(len(ids), mostIssuers)] {
+			all = append(all, lookUp(t, id))
+		}
+		return all
+	})
+}
+
+// namedIssuers are the URLs in authorization_servers.
+func namedIssuers(doc M) (ids []string) {
+	list, _ := doc["authorization_servers"].([]any)
+	for _, v := range list {
+		if id, ok := v.(string); ok && isAbsolute(id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// lookUp gets the metadata of an authorization server from the places in which
+// clients look for it.
+func lookUp(t *T, id string) issuer {
+	i, u := issuer{ID: id}, parsed(id)
+	if !mayContact(t, u) {
+		i.Foreign = u.Host
+		return i
+	}
+	path := strings.TrimSuffix(u.Path, "/")
+	i.Tried = fetchAll(t, compacted([]string{at(u, issuerMetadataPath+path), at(u, openIDPath+path), at(u, path+openIDPath)})...)
+	if at := slices.IndexFunc(i.Tried, func(d *document) bool { return isIssuer(d.Doc) }); at >= 0 {
+		i.Found, i.OpenID = i.Tried[at], at > 0
+	}
+	return i
+}
+
+// eachIssuer tries a check on each authorization server.
+func eachIssuer(t *T, judge func(*T, issuer)) {
+	all := issuersOf(t)
+	var subjects []Subject
+	for _, i := range all {
+		subjects = append(subjects, Subject{Name: i.ID})
+	}
+	t.Each(subjects, func(t *T, s Subject) {
+		i := all[slices.IndexFunc(all, func(i issuer) bool { return i.ID == s.Name })]
+		switch {
+		case i.Foreign != "":
+			needConsent(t, i.Foreign)
+		case i.Found == nil && undecided(i.Tried) != nil:
+			t.Inconclusive("its metadata could not be had: %s", undecided(i.Tried))
+		}
+		judge(t, i)
+	})
+}
+
+// eachIssuerDoc tries a check on the metadata of each authorization server.
+func eachIssuerDoc(t *T, judge func(*T, M)) {
+	eachIssuer(t, func(t *T, i issuer) {
+		if i.Found == nil {
+			t.Skip("it has no metadata (auth/as-metadata-reachable)")
+		}
+		judge(t, i.Found.Doc)
+	})
+}
+
+// isSecure reports whether a URL is https or, on a server of this machine, on this
+// machine, where a server is tried out before it has a certificate.
+func isSecure(t *T, text string) bool {
+	u := parsed(text)
+	return u.Scheme == "https" && u.Host != "" || u.Scheme == "http" && t.Site().Loopback() && driver.IsLoopback(u.Hostname())
+}

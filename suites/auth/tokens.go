@@ -1,0 +1,300 @@
+package auth
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// tokens are the checks of which requests are served.
+var tokens = Suite{
+	"auth/unauthenticated-401": Probe(func(t *T) {
+		t.Expect(gateOf(t).Answer).To(haveStatus(http.StatusUnauthorized))
+	}),
+
+	"auth/invalid-token-401": Probe(func(t *T) {
+		r := invalidTokens(t)
+		for _, a := range []driver.Answer{r.Invalid, r.Unsigned} {
+			t.Expect(kit.Decided(t, a)).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
+		}
+		for _, a := range []driver.Answer{r.Invalid, r.Unsigned} {
+			t.Warn(a).To(haveStatus(http.StatusUnauthorized))
+		}
+	}),
+
+	"auth/expired-token-401": Probe(func(t *T) {
+		g := gateOf(t)
+		needKind(t, t.Credentials.Expired, "expired")
+		t.Expect(g.with(t, t.Credentials.Expired)).To(haveStatus(http.StatusUnauthorized))
+	}),
+
+	"auth/malformed-authorization": Probe(func(t *T) {
+		g := gateOf(t)
+		forms := []string{"Bearer", "Basic eHg6eHg=", "Bearer a b"}
+		asked := map[string]*driver.Exchange{}
+		var subjects []Subject
+		for _, form := range forms {
+			asked[form] = g.knock(t, driver.HTTPRequest{Header: kit.Header("Authorization", form)})
+			subjects = append(subjects, Subject{Name: form})
+		}
+		t.Each(subjects, func(t *T, s Subject) {
+			t.Expect(kit.Decided(t, kit.CameOf(asked[s.Name]))).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
+		})
+	}),
+
+	"auth/wrong-audience-rejected": Probe(func(t *T) {
+		g := gateOf(t)
+		needKind(t, t.Credentials.OtherAudience, "other-audience")
+		a := g.with(t, t.Credentials.OtherAudience)
+		t.Expect(a).To(beTurnedAway())
+		t.Warn(a).To(haveStatus(http.StatusUnauthorized))
+	}),
+
+	"auth/every-request-checked": Probe(func(t *T) {
+		g := gateOf(t)
+		needToken(t)
+		methods := []string{g.Method}
+		if g.Method == "initialize" {
+			methods = append([]string{"ping"}, listsOf(t.Server.Capabilities)...)
+		}
+		s := t.Own()
+		asked := map[string]*driver.Exchange{}
+		var subjects []Subject
+		for _, method := range methods {
+			asked[method] = kit.ByHand(s, method, nil, kit.Header("Authorization"))
+			subjects = append(subjects, Subject{Name: method})
+		}
+		t.Each(subjects, func(t *T, m Subject) {
+			a := kit.Decided(t, kit.CameOf(asked[m.Name]))
+			if a.OK() && kit.CameOf(kit.ByHand(t.Start(), m.Name, nil, later(t, nil))).OK() {
+				t.Skip("the server serves it to everybody")
+			}
+			t.Expect(a).To(beTurnedAway())
+		})
+	}),
+
+	"auth/get-and-delete-checked": Probe(func(t *T) {
+		if gateOf(t).Method != "initialize" {
+			t.Skip("everybody can have a session")
+		}
+		s := t.Start() // it has no stream of its own, beside which a server may refuse another one
+		if t.Credentials.Bearer != "" && t.Server.Failure == "" {
+			enter(t, s, bearing(t.Credentials.Bearer)["Authorization"])
+		}
+		stream := kit.Get(s, later(t, nil))
+		a := kit.Decided(t, kit.CameOf(stream))
+		stream.Abort()
+		t.Expect(!a.IsStream).To(Hold("HTTP 401 for a GET without a token", "%s", a))
+		if s.SessionID() == "" {
+			return
+		}
+		ended := kit.CameOf(s.Do(driver.HTTPRequest{Method: http.MethodDelete, Header: later(t, nil)}))
+		if !ended.OK() {
+			return
+		}
+		after := kit.Decided(t, kit.CameOf(kit.ByHand(s, "ping", nil, later(t, bearing(t.Credentials.Bearer)["Authorization"]))))
+		t.Expect(after.OK()).To(Hold("HTTP 401 for a DELETE without a token", "%s, and the session is gone: %s", ended, after))
+	}),
+
+	"auth/token-in-query-ignored": Probe(func(t *T) {
+		g := gateOf(t)
+		needToken(t)
+		if g.Answer.OK() {
+			t.Skip("a request without a token is refused with a status of success (auth/unauthenticated-401)")
+		}
+		u := *parsed(t.Site().URL())
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&access_token="+url.QueryEscape(t.Credentials.Bearer), "&")
+		a := kit.Decided(t, kit.CameOf(g.knock(t, driver.HTTPRequest{URL: u.String(), Header: kit.Header("Authorization")})))
+		t.Expect(a).To(beTurnedAway())
+	}),
+
+	"auth/insufficient-permission-403": Probe(func(t *T) {
+		b := beyondScope(t)
+		if b.Reply.Result() != nil { // the tool says so itself
+			t.Inform(b.Answer).To(haveStatus(http.StatusForbidden))
+		}
+		t.Expect(b.Answer).To(haveStatus(http.StatusForbidden))
+	}),
+
+	"auth/session-bound-to-user": Probe(func(t *T) {
+		g := gateOf(t)
+		needKind(t, t.Credentials.Second, "second")
+		needToken(t)
+		if t.Server.Sessionless {
+			t.Skip("the server has no sessions")
+		}
+		if a := g.with(t, t.Credentials.Second); !a.OK() {
+			t.Inconclusive("the second token is no good token for this server: %s", a)
+		}
+		s := t.Own()
+		a := kit.Decided(t, kit.CameOf(kit.ByHand(s, t.Server.Fence, nil, bearing(t.Credentials.Second))))
+		t.Expect(!a.OK()).To(Hold("HTTP 401, 403 or 404 for the session of another user", "%s", a))
+	}),
+
+	"auth/error-is-http-level": WatchAfter(func(t *T) { gateOf(t) }, func(t *T, w Wire) {
+		said := w.Errors().Filter("error about authorization", func(m Message) bool {
+			e, _ := m.JSON()["error"].(M)
+			text, _ := e["message"].(string)
+			return m.Request != nil && underTokens(m.Request.Method) && m.HTTP.Answer().OK() && aboutAuthorization.MatchString(text)
+		})
+		if len(said.List) > 0 {
+			t.Judge(said, func(t *T, m Message) {
+				t.Expect(m.HTTP.Answer()).To(haveStatus(http.StatusUnauthorized, http.StatusForbidden))
+			})
+		}
+		if len(refusedWith(t, w, http.StatusUnauthorized, http.StatusForbidden)) == 0 {
+			t.Skip("there was no authorization failure")
+		}
+	}),
+
+	"auth/no-token-echo": WatchAfter(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
+		gateOf(t)
+		tokens := secrets(t)
+		for _, s := range w.Sessions {
+			for _, x := range s.Exchanges() {
+				if calls(x, "tools/call") {
+					continue // what a tool says is its own business
+				}
+				text := saidIn(x.Answer())
+				for token, what := range tokens {
+					t.Expect(!strings.Contains(text, token)).To(Hold("a token that never comes back", "%s, in the answer to a %s", what, x.Method))
+				}
+			}
+		}
+	}),
+}
+
+// calls reports whether an exchange carries a request of a method.
+func calls(x *driver.Exchange, method string) bool {
+	body, _ := driver.Decode(x.Body).(M)
+	return body["method"] == method
+}
+
+// invalidToken is one that nobody has issued.
+const invalidToken = "mcpcheck-invalid-token"
+
+// unsignedToken is a JWT without a signature, for this server.
+func unsignedToken(t *T) string {
+	encode := func(v M) string { return base64.RawURLEncoding.EncodeToString(Compact(v)) }
+	return encode(M{"alg": "none", "typ": "JWT"}) + "." + encode(M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800}) + "."
+}
+
+// canary is an invalid token that is known again wherever it turns up.
+func canary(t *T) string { return fmt.Sprintf("mcpcheck-canary-%016x", uint64(t.Seed)) }
+
+// refusedTokens are what the gate makes of tokens that nobody has issued.
+type refusedTokens struct{ Invalid, Unsigned, Canary driver.Answer }
+
+// invalidTokens are tried once, by all checks together.
+func invalidTokens(t *T) refusedTokens {
+	g := gateOf(t)
+	return Shared(t, "invalid tokens", func(t *T) (r refusedTokens) {
+		invalid := g.knock(t, driver.HTTPRequest{Header: bearing(invalidToken)})
+		unsigned := g.knock(t, driver.HTTPRequest{Header: bearing(unsignedToken(t))})
+		echoed := g.knock(t, driver.HTTPRequest{Header: bearing(canary(t))})
+		r.Invalid, r.Unsigned, r.Canary = kit.CameOf(invalid), kit.CameOf(unsigned), kit.CameOf(echoed)
+		return r
+	})
+}
+
+// beyond is the first operation that needs more scope than the narrow token has.
+type beyond struct {
+	What   string        // empty: everything that was tried is served
+	Answer driver.Answer // to that operation
+	Reply  driver.Reply  // of a tool that is served otherwise: an error with status 200
+}
+
+// beyondScope tries out what the narrow token is not good for: a handshake, lists and
+// then tools, which the ordinary token is good for.
+func beyondScope(t *T) beyond {
+	gateOf(t)
+	needKind(t, t.Credentials.Narrow, "narrow")
+	needToken(t)
+	b := Shared(t, "beyond the scope", func(t *T) beyond {
+		s, token := t.Start(), []string{"Bearer " + t.Credentials.Narrow}
+		first, welcome := enter(t, s, token)
+		if welcome == nil {
+			return beyond{What: "initialize", Answer: kit.Decided(t, first)}
+		}
+		for _, method := range listsOf(t.Server.Capabilities) {
+			if a := kit.Decided(t, kit.CameOf(kit.ByHand(s, method, nil, later(t, token)))); !a.OK() {
+				return beyond{What: method, Answer: a}
+			}
+		}
+		return callBeyond(t, s, token)
+	})
+	switch {
+	case b.What == "":
+		t.Inconclusive("nothing that was tried needs more scope than the narrow token has; tools count that may be called (--calls)")
+	case b.Answer.Status == http.StatusUnauthorized && challengeOf(b.Answer).Params["error"] == "invalid_token":
+		t.Inconclusive("the narrow token is no good token for this server: %s", b.Answer)
+	}
+	return b
+}
+
+// callBeyond calls the tools that have succeeded with the ordinary token.
+func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
+	for _, c := range kit.ValidCalls(t).List {
+		if c.Reply.Result() == nil || c.Reply.Result()["isError"] == true || c.Took > kit.LongestCall {
+			continue
+		}
+		x := kit.ByHand(s, "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments}, later(t, token))
+		a := kit.CameOf(x)
+		switch {
+		case !kit.IsDecided(a):
+		case !a.OK():
+			return beyond{What: "tools/call of " + c.Tool.Name, Answer: a}
+		case b.What == "":
+			if r := x.Reply(); r.Answered() && (r.Result() == nil || r.Result()["isError"] == true) {
+				b = beyond{What: "tools/call of " + c.Tool.Name, Answer: a, Reply: r}
+			}
+		}
+	}
+	return b
+}
+
+// aboutAuthorization matches the text of an error that is about the client's token.
+// Words that mean other things as well are left out.
+var aboutAuthorization = regexp.MustCompile(`(?i)\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (is )?required|(access|bearer|auth) token)\b`)
+
+// underTokens are methods that no tool stands behind: their errors are the server's
+// own.
+func underTokens(method string) bool {
+	return method == "initialize" || method == "ping" || strings.HasSuffix(method, "/list")
+}
+
+// shortest is how long a token must be to be known again in a text.
+const shortest = 16
+
+// secrets are the tokens of the run that can be known again, with what they are.
+func secrets(t *T) map[string]string {
+	known := map[string]string{canary(t): "an invalid token"}
+	for token, what := range map[string]string{
+		t.Credentials.Bearer: "the token", t.Credentials.Second: "the second token", t.Credentials.Expired: "the expired token",
+		t.Credentials.Narrow: "the narrow token", t.Credentials.OtherAudience: "the token for another resource",
+	} {
+		if len(token) >= shortest {
+			known[token] = what
+		}
+	}
+	return known
+}
+
+// saidIn is all that the server said in an exchange.
+func saidIn(a driver.Answer) (text string) {
+	for name, values := range a.Header {
+		text += name + ": " + strings.Join(values, "\n") + "\n"
+	}
+	text += string(a.Body)
+	for _, e := range a.Events {
+		text += "\n" + e.Data
+	}
+	return text
+}

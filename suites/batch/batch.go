@@ -1,0 +1,194 @@
+package batch
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var Checks = Suite{
+	"batch/receive-requests": Probe(func(t *T) {
+		for _, e := range batched(t) {
+			t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+		}
+	}),
+
+	"batch/response-is-array": Probe(func(t *T) {
+		answers := servedBatch(t)
+		first, second := answers[0].Reply.Frame, answers[1].Reply.Frame
+		together := first.Shape == driver.Array && first == second
+		if !together && first.Event != nil {
+			t.Skip("the answers came on an event stream, where each may stand alone")
+		}
+		t.Expect(together).To(Hold("both answers in one array", "%s", kit.Brief(first)))
+	}),
+
+	"batch/notification-members-unanswered": Probe(func(t *T) {
+		usual := servedBatch(t)[0].Reply.Frame.Shape
+		s := t.Session()
+		late := kit.LateCancel(t, s)
+		mark, p := s.Mark(), s.Expecting(70083, s.Fence)
+		s.SendJSON([]M{{"jsonrpc": "2.0", "id": 70083, "method": s.Fence}, late})
+		e := kit.Await(s, mark, p, kit.Shortly)
+		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+		t.Settle(s, mark)
+		kit.ExpectNoReply(t, s, mark)
+		if usual == driver.Array && e.Reply.Frame.HTTP == nil { // else batch/response-is-array reports it; over HTTP one JSON object will do
+			t.Warn(e.Reply.Frame.Shape == driver.Array).To(Hold("the answer in an array", "%s", kit.Brief(e.Reply.Frame)))
+		}
+	}),
+
+	"batch/notifications-only": Probe(func(t *T) {
+		servedBatch(t)
+		s := t.Session()
+		late := kit.LateCancel(t, s)
+		mark := s.Mark()
+		sent := s.SendJSON([]M{late, late})
+		came, err := s.Settle(mark)
+		kit.ExpectAlive(t, err)
+		kit.ExpectNoReply(t, s, mark)
+		for _, f := range came {
+			t.Expect(f).To(That("no empty answer", func(f *driver.Frame) bool { return !isHollow(f) }))
+		}
+		if t.Server.Transport == "http" {
+			expectTaken(t, sent.HTTP.End())
+		}
+	}),
+
+	"batch/http-responses-batch-accepted": Probe(func(t *T) {
+		x := t.Session().Do(driver.HTTPRequest{Body: Compact([]M{
+			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-1", "result": M{}},
+			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-2", "result": M{}},
+		})})
+		a := x.End()
+		if a.Status == 0 || !a.Ended {
+			t.Again("%s", a)
+		}
+		expectTaken(t, a)
+	}),
+
+	"batch/sse-one-response-each": Probe(func(t *T) {
+		servedBatch(t)
+		s := t.Session()
+		method, _ := kit.ListMethod(t)
+		mark, list, ping := s.Mark(), s.Expecting(70085, method), s.Expecting(70086, s.Fence)
+		sent := s.SendJSON([]M{
+			{"jsonrpc": "2.0", "id": 70085, "method": method},
+			{"jsonrpc": "2.0", "id": 70086, "method": s.Fence},
+		})
+		for _, p := range []driver.Pending{list, ping} {
+			kit.Await(s, mark, p, s.Patience())
+		}
+		a := sent.HTTP.Answer()
+		if !a.IsStream {
+			t.Skip("a batch is not answered with an event stream: %s", a)
+		}
+		for _, p := range []driver.Pending{list, ping} {
+			t.Expect(kit.ResponseAmong(a.Events, p.ID)).To(That("the response to each request of the batch on its stream", driver.Reply.Answered))
+		}
+	}),
+
+	"batch/empty-array": Probe(func(t *T) {
+		servedBatch(t)
+		p := kit.Provoke(t, kit.Malformed[kit.EmptyArray])
+		if p.Fatal != nil {
+			t.Skip("the session did not survive it: robust/survives-malformed-json")
+		}
+		for _, f := range p.Came {
+			t.Expect(f.Shape != driver.Array).To(Hold("an error alone", "%s", kit.Brief(f)))
+		}
+		r := kit.Reaction(p, nil)
+		if r.Answered() && r.Frame.HTTP != nil && r.Frame.HTTP.Refuses() {
+			return // the status says enough
+		}
+		t.Expect(r).To(BeError(-32600))
+		t.Expect(r.Frame).To(kit.HaveNoID())
+	}),
+
+	"batch/invalid-members": Probe(func(t *T) {
+		servedBatch(t)
+		r := kit.Rejections(t, kit.MixedArray)[0]
+		t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+	}),
+
+	"batch/initialize-not-batched": Fresh(func(t *T) {
+		s := t.Start()
+		s.Hostile()
+		p := s.Expecting("mcpcheck-batched", "initialize")
+		s.SendJSON([]M{
+			{"jsonrpc": "2.0", "id": "mcpcheck-batched", "method": "initialize", "params": driver.Hello(t.Revision)},
+			{"jsonrpc": "2.0", "id": "mcpcheck-ping", "method": "ping"},
+		})
+		usual := s.Initialize(driver.Hello(t.Revision)) // whatever comes of it, the array was read before
+		r := s.AwaitFor(p, 250*time.Millisecond)
+		if !r.Answered() && usual.Err != nil {
+			t.Inconclusive("the session did not survive it: %v", usual.Err)
+		}
+		t.Expect(r).NotTo(BeResult())
+	}),
+
+	"batch/no-outgoing-array": Watch(func(t *T, w Wire) {
+		conforming := func(m Message) bool {
+			return !m.Hostile && m.Shape != driver.NotJSON && m.Session.Revision != "2025-03-26"
+		}
+		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
+			t.Expect(m.Shape != driver.Array).To(Hold("one message", "an array"))
+		})
+	}),
+
+	"batch/unsupported-survives": Probe(func(t *T) {
+		p := kit.Provoke(t, `[{"jsonrpc":"2.0","id":70071,"method":"ping"},{"jsonrpc":"2.0","id":70072,"method":"ping"}]`)
+		kit.ExpectAlive(t, p.Fatal)
+		if kit.Reaction(p, []byte("70071")).Result() != nil {
+			t.Skip("the server answers batches although the revision has none, which is leniency")
+		}
+	}),
+}
+
+// batched is what came of two requests in an array, up to the first without an
+// answer.
+func batched(t *T) []kit.Echoed {
+	return Shared(t, "batch", func(t *T) []kit.Echoed {
+		s := t.Session()
+		mark, first, second := s.Mark(), s.Expecting(70081, s.Fence), s.Expecting(70082, s.Fence)
+		s.SendJSON([]M{
+			{"jsonrpc": "2.0", "id": 70081, "method": s.Fence},
+			{"jsonrpc": "2.0", "id": 70082, "method": s.Fence},
+		})
+		all := []kit.Echoed{kit.Await(s, mark, first, kit.Shortly)}
+		if all[0].Reply.Answered() {
+			all = append(all, kit.Await(s, mark, second, kit.Shortly))
+		}
+		return all
+	})
+}
+
+// servedBatch is like batched; it ends the check where batches are not served.
+func servedBatch(t *T) []kit.Echoed {
+	all := batched(t)
+	for _, e := range all {
+		if !e.Reply.Answered() {
+			t.Skip("a batch is not answered in full: batch/receive-requests")
+		}
+	}
+	return all
+}
+
+// expectTaken wants what needs no answer to be answered with 202 and no body, or
+// refused.
+func expectTaken(t *T, a driver.Answer) {
+	if a.Status >= 400 {
+		return
+	}
+	t.Expect(a).To(That("HTTP 202 with no body, or an error status", func(a driver.Answer) bool {
+		return a.Status == http.StatusAccepted && !a.IsStream && len(a.Body) == 0
+	}))
+}
+
+// isHollow reports whether a line answers with nothing: null, an empty array.
+func isHollow(f *driver.Frame) bool {
+	return f.Shape == driver.Scalar || f.Shape == driver.Array && len(f.Members()) == 0
+}

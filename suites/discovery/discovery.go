@@ -1,0 +1,173 @@
+// Package discovery learns what a server is: its transport, its revision, its capabilities and its lists.
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Server learns what a plan depends on: the revision that the server grants when
+// asked for one, its capabilities, and what it lists. The session it used comes
+// back for others to use.
+//
+// An error means that the server could not be talked to at all; without a server,
+// that there is no such command. A server that answers initialize with something
+// else than a good result is described by Server.Failure.
+func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
+	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Fence: "ping", Capabilities: harness.M{}}
+	if t.Site != nil {
+		server.Transport = t.Site.Transport()
+	}
+	s, r, err := greet(ctx, t, server)
+	switch {
+	case s == nil && t.Site == nil:
+		return nil, nil, err
+	case s == nil:
+		return server, nil, err
+	}
+	server.First = r
+	switch {
+	case server.Failure != "":
+		return server, s, nil
+	case r.Err != nil && inBody(s):
+		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
+		return server, s, nil
+	case noEndpoint(r):
+		return server, s, fmt.Errorf("there is no MCP endpoint at %s: %s", t.Site.URL(), harness.Got(r))
+	case wantsTLS(t, r):
+		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
+	case r.Err != nil:
+		return server, s, instead(s, r.Err)
+	case onlyModern(r):
+		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern)
+	}
+	if server.Failure = handshakeFailure(r); server.Failure != "" {
+		checkAuthorized(server, s)
+		return server, s, nil
+	}
+	server.Welcome, server.Revision, server.Capabilities = s.Welcome, s.Revision, s.Capabilities
+	server.Sessionless = server.Transport == "http" && s.SessionID() == ""
+	s.Confirm()
+	pong := s.Exchange("ping", nil)
+	if server.Sessionless && wantsSession(server, s, pong) {
+		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " + harness.Got(pong)
+		return server, s, nil
+	}
+	if !pong.Answered() {
+		var answers bool
+		if s, answers, err = findFence(ctx, t, s, server); err != nil || !answers {
+			return server, s, err
+		}
+	}
+	s.Fence = server.Fence
+	serves := serveTwo(ctx, t, s)
+	server.Tools = listed(s, server, "tools", "tools/list", "tools")
+	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
+	server.Resources = listed(s, server, "resources", "resources/list", "resources")
+	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
+	checkAuthorized(server, s)
+	if serves() {
+		return server, s, nil
+	}
+	server.OneClient = true
+	s.Close()
+	if s, err = again(ctx, t, server); err != nil {
+		return server, s, fmt.Errorf("the server serves one session and no other: %w", err)
+	}
+	return server, s, nil
+}
+
+// onlyModern reports whether the server has refused initialize because it speaks
+// none of the revisions that have it.
+func onlyModern(r driver.Reply) bool {
+	const unsupportedVersion = -32022
+	data, _ := r.Error()["data"].(harness.M)
+	supported, _ := data["supported"].([]any)
+	code, _ := r.Code()
+	return code == unsupportedVersion && len(supported) > 0 && !slices.ContainsFunc(supported, func(v any) bool {
+		revision, _ := v.(string)
+		return revision < harness.Modern
+	})
+}
+
+// handshakeFailure says what is wrong with the answer to initialize; empty when a
+// session can be had.
+func handshakeFailure(r driver.Reply) string {
+	if r.Result() == nil {
+		return "initialize was answered with " + harness.Got(r)
+	}
+	version := harness.Member(r.Result(), "protocolVersion")
+	if v, ok := version.(string); !ok || !slices.Contains(harness.Handshake, v) {
+		return fmt.Sprintf("the server negotiated protocolVersion %s, which is no handshake revision", harness.Show(version))
+	}
+	return ""
+}
+
+// instead says what a server that did not answer did.
+func instead(s *driver.Session, err error) error {
+	var silence *driver.Silence
+	if !errors.As(err, &silence) {
+		return err
+	}
+	cause := err.Error()
+	if sent := s.Exchanges(); len(sent) > 0 {
+		cause += "; so far: " + unfinished(sent)
+	}
+	if came := s.Since(0); len(came) > 0 {
+		text := driver.Brief(came[0].Raw)
+		if came[0].Shape == driver.NotJSON {
+			text = strconv.Quote(text)
+		}
+		cause += "; instead the server wrote " + text
+	}
+	return &driver.Death{Cause: cause, Stderr: s.StderrTail()}
+}
+
+// findFence finds a list that a server answers which leaves ping unanswered. If
+// ping has ended the server, it is started once more; if that ends it as well, it
+// cannot be tested. answers reports whether the server answers anything at all.
+func findFence(ctx context.Context, t driver.Target, s *driver.Session, server *harness.Server) (open *driver.Session, answers bool, err error) {
+	if !s.Alive() {
+		s.Close()
+		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return s, false, err
+		}
+		if err = s.Establish(driver.Hello(server.Revision)); err != nil {
+			return s, false, err
+		}
+	}
+	var asked []driver.Pending // all at once: a silent server is not waited for several times
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if server.Declares(capability) {
+			asked = append(asked, s.Request(capability+"/list", nil))
+		}
+	}
+	deadline := time.Now().Add(s.Patience())
+	for _, p := range asked {
+		if s.AwaitFor(p, time.Until(deadline)).Answered() {
+			server.Fence = p.Method
+			return s, true, nil
+		}
+	}
+	var death *driver.Death
+	if errors.As(s.Death(), &death) {
+		death.Cause += " at the first request after the handshake"
+		return s, false, death
+	}
+	return s, false, nil
+}
+
+func listed(s *driver.Session, server *harness.Server, capability, method, member string) []harness.M {
+	if !server.Declares(capability) || !s.Alive() {
+		return nil
+	}
+	items, _ := harness.ListAll(s, method, member, nil) // what is wrong with it, a check says
+	return harness.Objects(items)
+}

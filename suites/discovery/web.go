@@ -1,0 +1,222 @@
+package discovery
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// greet opens the first session of a run and sends initialize in it. Of a server at
+// a URL it finds out which transport it speaks: first Streamable HTTP is tried, then
+// HTTP+SSE, as the specification has clients do it.
+func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *driver.Session, r driver.Reply, err error) {
+	for range mostRedirects {
+		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return nil, r, err
+		}
+		r = s.Initialize(driver.Hello(server.Requested))
+		if t.Site == nil {
+			return s, r, nil
+		}
+		server.Transport = t.Site.Transport()
+		location, redirected := redirect(r)
+		if !redirected {
+			s, r, err = whenReady(ctx, t, server, s, r)
+			break
+		}
+		s.Close()
+		if err := t.Site.Follow(location); err != nil {
+			return nil, r, err
+		}
+	}
+	if err != nil {
+		return nil, r, err
+	}
+	if _, again := redirect(r); again {
+		s.Close()
+		return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), mostRedirects)
+	}
+	if !older(s, r) {
+		return s, r, nil
+	}
+	t.Site.SetTransport("sse")
+	old, err := driver.Start(ctx, t, driver.Options{})
+	var broken *driver.NoEndpoint
+	switch {
+	case err == nil:
+		s.Close()
+		server.Transport = "sse"
+		return old, old.Initialize(driver.Hello(server.Requested)), nil
+	case errors.As(err, &broken) && broken.Speaks: // the checks of the area sse say what is wrong
+		server.Transport, server.Failure = "sse", err.Error()
+		return s, r, nil
+	}
+	t.Site.SetTransport("http") // neither transport: what the first one said counts
+	return s, r, nil
+}
+
+// whenReady sends initialize again while something in front of the server says that
+// it is not there yet, at most as long as a server may take to start.
+func whenReady(ctx context.Context, t driver.Target, server *harness.Server, s *driver.Session, r driver.Reply) (*driver.Session, driver.Reply, error) {
+	const interval = 200 * time.Millisecond
+	notYet := []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	deadline := time.Now().Add(s.StartPatience())
+	for r.Bare() && slices.Contains(notYet, r.Frame.HTTP.Answer().Status) && time.Now().Add(interval).Before(deadline) && ctx.Err() == nil {
+		time.Sleep(interval)
+		s.Close()
+		var err error
+		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return nil, r, err
+		}
+		r = s.Initialize(driver.Hello(server.Requested))
+	}
+	return s, r, nil
+}
+
+// serveTwo opens a second session beside the first one; the returned function reports
+// whether the server serves both. Some serve the newest client only.
+func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both func() bool) {
+	if t.Site == nil {
+		return func() bool { return true } // each session has a process of its own
+	}
+	served := make(chan bool, 1)
+	go func() {
+		second, err := driver.Start(ctx, t, driver.Options{})
+		if err != nil {
+			served <- false
+			return
+		}
+		defer second.Close()
+		served <- second.Establish(driver.Hello(first.Revision)) == nil && second.Exchange(first.Fence, nil).Answered()
+	}()
+	return func() bool { return <-served && first.Exchange(first.Fence, nil).Answered() }
+}
+
+// again opens a session once more, after the others were closed.
+func again(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
+	s, err := driver.Start(ctx, t, driver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s.Fence = server.Fence
+	return s, s.Establish(driver.Hello(server.Revision))
+}
+
+// noEndpoint reports whether the URL is the address of nothing.
+func noEndpoint(r driver.Reply) bool {
+	return r.Bare() && r.Frame.HTTP.Answer().Status == http.StatusNotFound
+}
+
+// mostRedirects bounds how far redirects are followed.
+const mostRedirects = 5
+
+// redirect is where an HTTP redirect points that keeps the method.
+func redirect(r driver.Reply) (location string, redirected bool) {
+	var none *driver.Unanswered
+	if !errors.As(r.Err, &none) || none.HTTP == nil {
+		return "", false
+	}
+	a := none.HTTP.Answer()
+	return a.Header.Get("Location"), a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
+}
+
+// older reports whether a server may be one of the transport of 2024-11-05: there is
+// no JSON-RPC message in its answer to initialize. Clients try that transport for
+// fewer statuses; that a server uses one of those, a check says.
+func older(s *driver.Session, r driver.Reply) bool {
+	var none *driver.Unanswered
+	var silent *driver.Silence
+	switch {
+	case r.Bare():
+		status := r.Frame.HTTP.Answer().Status
+		return status != http.StatusUnauthorized && status != http.StatusForbidden
+	case errors.As(r.Err, &none):
+		return none.HTTP.Answer().Status != 0
+	case errors.As(r.Err, &silent): // the stream is opened for a POST, too
+		return slices.ContainsFunc(s.Exchanges(), func(x *driver.Exchange) bool {
+			return slices.ContainsFunc(x.Answer().Events, driver.StreamEvent.IsEndpoint)
+		})
+	}
+	return false
+}
+
+// wantsTLS reports whether what came is how servers of TLS answer plain HTTP: some say
+// so, others send a TLS alert.
+func wantsTLS(t driver.Target, r driver.Reply) bool {
+	if t.Site == nil || !strings.HasPrefix(t.Site.URL(), "http://") {
+		return false
+	}
+	if r.Bare() {
+		a := r.Frame.HTTP.Answer()
+		return a.Status == http.StatusBadRequest && (bytes.Contains(a.Body, []byte("HTTPS")) || bytes.Contains(a.Body, []byte("SSL-enabled")))
+	}
+	const alert = `malformed HTTP response "\x15\x03`
+	return r.Err != nil && strings.Contains(r.Err.Error(), alert)
+}
+
+// inBody reports whether a server of HTTP+SSE has put a message where no client
+// looks for it: into the body of a POST.
+func inBody(s *driver.Session) bool {
+	return slices.ContainsFunc(s.Exchanges(), func(x *driver.Exchange) bool {
+		m, _ := driver.Decode(x.Answer().Body).(harness.M)
+		return x.Elsewhere() && (harness.Has(m, "result") || harness.Has(m, "error"))
+	})
+}
+
+// wantsSession reports whether a server that has issued no session id refuses all that
+// follows initialize, as if it had.
+func wantsSession(server *harness.Server, s *driver.Session, pong driver.Reply) bool {
+	refused := func(a driver.Answer) bool {
+		return a.Status == http.StatusBadRequest || a.Status == http.StatusNotFound
+	}
+	if !pong.Bare() && pong.Error() == nil {
+		return false
+	}
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if server.Declares(capability) {
+			s.Exchange(capability+"/list", nil)
+		}
+	}
+	return !slices.ContainsFunc(s.Exchanges()[1:], func(x *driver.Exchange) bool {
+		return x.Method == http.MethodPost && !refused(x.End())
+	})
+}
+
+// checkAuthorized finds out whether the server has answered anything with 401. Then
+// nothing can be said of the rest of it.
+func checkAuthorized(server *harness.Server, s *driver.Session) {
+	for _, x := range s.Exchanges() {
+		switch {
+		case x.Method != http.MethodPost || x.Answer().Status != http.StatusUnauthorized:
+			continue
+		case x.Header.Get("Authorization") == "":
+			server.Failure = "the server wants authorization: give a token with --bearer-env, or a key with --header"
+		default:
+			server.Failure = "the server does not take the token that was given: it answers with HTTP 401"
+		}
+		server.Protected = true
+	}
+}
+
+// unfinished says how far the answer over HTTP has got.
+func unfinished(sent []*driver.Exchange) string {
+	last := sent[len(sent)-1]
+	a := last.Answer()
+	switch {
+	case a.Status == 0:
+		return "no HTTP answer to " + last.Method + " " + last.URL
+	case a.IsStream:
+		return a.String() + ", a stream without the response"
+	case !a.Ended:
+		return a.String() + ", whose body does not end"
+	}
+	return a.String()
+}

@@ -1,0 +1,237 @@
+package http
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var answers = Suite{
+	"http/response-content-type": Watch(func(t *T, w Wire) {
+		kit.JudgeTrips(t, "HTTP answer to a request", kit.Requests(w), func(r kit.RoundTrip) bool { return !kit.IsEmpty(r.Answer) }, func(t *T, r kit.RoundTrip) {
+			t.Expect(r.Answer.MediaType()).To(BeOneOf(kit.JSONType, kit.StreamType))
+		})
+	}),
+
+	"http/request-not-202": Watch(func(t *T, w Wire) {
+		kit.JudgeTrips(t, "HTTP answer to a request", kit.Requests(w), nil, func(t *T, r kit.RoundTrip) {
+			t.Expect(r.Answer).To(That("the answer to "+r.Sent.Method+" in a body or an event stream", func(a driver.Answer) bool { return !kit.IsEmpty(a) }))
+		})
+	}),
+
+	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
+		s := t.Session()
+		if r := t.Ask(s, s.Fence, nil); r.Bare() {
+			t.Again("%s, too, is answered with %s", s.Fence, Got(r))
+		}
+		t.Each(failing(t, s), func(t *T, failed Subject) {
+			x := failed.Frames[0].HTTP
+			r := x.Reply()
+			switch {
+			case r.Err != nil:
+				t.Inconclusive("%v", Explain(r.Err))
+			case r.Result() != nil:
+				t.Skip("it was answered with a result")
+			}
+			kit.NotLimited(t, x.Answer())
+			kit.SkipUnauthorized(t, x.Answer())
+			t.Expect(r).To(That("a JSON-RPC error", func(r driver.Reply) bool { return !r.Bare() }))
+		})
+	}),
+
+	"http/json-reply-single-object": Watch(func(t *T, w Wire) {
+		inJSON := func(r kit.RoundTrip) bool { return !kit.IsEmpty(r.Answer) && r.Answer.MediaType() == kit.JSONType }
+		kit.JudgeTrips(t, "answer in JSON", kit.Requests(w), inJSON, func(t *T, r kit.RoundTrip) {
+			t.Expect(string(r.Answer.Body)).To(That("one JSON-RPC response and nothing else", isOneResponse))
+		})
+	}),
+
+	"http/success-status": Watch(func(t *T, w Wire) {
+		sent := slices.DeleteFunc(kit.Trips(w), func(r kit.RoundTrip) bool { return !r.Ordinary() || !r.Sent.IsRequest() })
+		kit.JudgeTrips(t, "result over HTTP", sent, kit.RoundTrip.Brought, func(t *T, r kit.RoundTrip) {
+			t.Expect(r.Answer).To(That("HTTP 200 with the result", func(a driver.Answer) bool { return a.Status == http.StatusOK }))
+		})
+	}),
+
+	"http/error-body-shape": WatchAfter(func(t *T) { otherMethods(t); brokenJSON(t) }, func(t *T, w Wire) {
+		// What was sent in ordinary sessions is judged in the area jsonrpc.
+		looksLike := func(r kit.RoundTrip) bool {
+			return r.Sent.Apart && kit.RefusesClient(r.Answer) && Has(kit.Object(r.Answer.Body), "jsonrpc")
+		}
+		kit.JudgeTrips(t, "JSON-RPC message in the body of an HTTP error", kit.Trips(w), looksLike, func(t *T, r kit.RoundTrip) {
+			what := mistake(r)
+			t.Expect(what == "").To(Hold("a JSON-RPC error", "%s in %s", what, r.Answer))
+		})
+	}),
+
+	"http/malformed-json-status": Probe(func(t *T) {
+		a := brokenJSON(t)
+		kit.NotLimited(t, a)
+		t.Expect(a).To(That("HTTP 4xx", func(a driver.Answer) bool { return kit.RefusesClient(a) || a.OK() && isParseError(a) }))
+		t.Inform(a).To(That("HTTP 4xx", kit.RefusesClient))
+	}),
+
+	"http/concurrent-posts": Probe(func(t *T) {
+		replies := atOnce(t)
+		for _, r := range replies {
+			t.Expect(r).To(That("each of twenty requests at a time answered", func(r driver.Reply) bool { return isServed(r) || r.Bare() && kit.IsLimit(r.Frame.HTTP.Answer().Status) }))
+		}
+		for _, r := range replies {
+			t.Warn(r).To(That("each of twenty requests at a time served", isServed))
+		}
+	}),
+
+	"http/large-request-refused": Ending(func(t *T) {
+		if !t.Site().Loopback() {
+			t.Skip("so much is only sent to a server on this machine")
+		}
+		s := t.Own()
+		usual := t.Ask(s, s.Fence, nil)
+		x := large(s)
+		a := x.End()
+		x.Abort()
+		t.Expect(t.Try(s, s.Fence, nil)).To(beAsUsual(usual), "the request after the large one")
+		t.Expect(a).To(That("the large request served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
+	}),
+}
+
+// isParseError reports whether an answer is the JSON-RPC error for what is no JSON.
+func isParseError(a driver.Answer) bool {
+	return slices.ContainsFunc(kit.Bodies(a), func(body []byte) bool {
+		e, _ := kit.Object(body)["error"].(M)
+		return e["code"] == json.Number("-32700")
+	})
+}
+
+// isOneResponse reports whether a body is a JSON-RPC response, and all of it.
+func isOneResponse(body string) bool {
+	m := kit.Object([]byte(body))
+	return json.Valid([]byte(body)) && !Has(m, "method") && (Has(m, "result") || Has(m, "error") || Has(m, "id"))
+}
+
+// mistake is what is wrong with the JSON-RPC error in the body of an HTTP error;
+// empty when nothing is.
+func mistake(r kit.RoundTrip) string {
+	m := kit.Object(r.Answer.Body)
+	e, _ := m["error"].(M)
+	code, _ := e["code"].(json.Number)
+	_, err := code.Int64()
+	_, text := e["message"].(string)
+	right := driver.SameID(Compact(m["id"]), r.Sent.HTTP.Asked()) || r.Sent.Shape == driver.NotJSON // jsonrpc/parse-error-id
+	switch {
+	case m["jsonrpc"] != "2.0":
+		return "jsonrpc " + Show(m["jsonrpc"])
+	case e == nil:
+		return "no error object"
+	case err != nil:
+		return "no error code"
+	case !text:
+		return "no error message"
+	case m["id"] != nil && !right:
+		return "id " + Show(m["id"])
+	}
+	return ""
+}
+
+// brokenJSON is the answer to a body that is no JSON. It ends the check when the
+// server does not survive it.
+func brokenJSON(t *T) driver.Answer {
+	return Shared(t, "a body that is no JSON", func(t *T) driver.Answer {
+		s := t.Hostile()
+		a := kit.Post(s, `{"mcpcheck" !!`).End()
+		if a.Status == 0 && t.Try(s, s.Fence, nil).Err != nil {
+			t.Skip("the session did not survive it: robust/survives-malformed-json")
+		}
+		return a
+	})
+}
+
+// failing are requests that are sent in order and cannot be served.
+func failing(t *T, s *driver.Session) (all []Subject) {
+	ask := func(name, method string, params M) {
+		all = append(all, kit.SubjectOf(s, name, kit.ByHand(s, method, params, nil)))
+	}
+	ask("an unknown method", kit.NoMethod, nil)
+	if t.Server.Declares("tools") {
+		ask("tools/list with a cursor that is a number", "tools/list", M{"cursor": 5})
+		if t.MayCallUnknown() {
+			ask("tools/call without params", "tools/call", nil)
+		}
+	}
+	return all
+}
+
+// isServed reports whether a reply is a JSON-RPC message.
+func isServed(r driver.Reply) bool { return r.Answered() && !r.Bare() }
+
+// beAsUsual matches a reply that is as good as the usual one.
+func beAsUsual(usual driver.Reply) types.GomegaMatcher {
+	return That("the request served as usual", func(r driver.Reply) bool {
+		return isServed(r) && (r.Result() != nil || usual.Result() == nil)
+	})
+}
+
+// atOnce are the replies to twenty requests at a time, while the standing stream of
+// the session is open. A server may take one after the other.
+func atOnce(t *T) (replies []driver.Reply) {
+	const many = 20
+	s := t.Session()
+	begin := time.Now()
+	if r := t.Ask(s, s.Fence, nil); r.Bare() {
+		t.Again("a single request is not served either: %s", Got(r))
+	}
+	deadline := time.Now().Add(s.Patience() + many*time.Since(begin))
+	var sent []*driver.Exchange
+	for range many {
+		sent = append(sent, kit.ByHand(s, s.Fence, nil, nil))
+	}
+	for _, x := range sent {
+		replies = append(replies, s.AwaitFor(driver.Pending{ID: x.Asked(), Method: s.Fence}, time.Until(deadline)))
+	}
+	if slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Err != nil }) {
+		wantOneByOne(t, many)
+	}
+	return replies
+}
+
+// wantOneByOne ends a check when so many requests are not answered one by one either.
+func wantOneByOne(t *T, many int) {
+	s := t.Own()
+	for range many {
+		if r := t.Try(s, s.Fence, nil); r.Err != nil {
+			t.Skip("requests are not answered one by one either: %v", r.Err)
+		}
+	}
+}
+
+// large posts a request of 9 MiB, most of it padding.
+func large(s *driver.Session) *driver.Exchange {
+	const padding = 9 << 20
+	before := fmt.Sprintf(`{"jsonrpc":"2.0","id":"mcpcheck-large","method":%q,"params":{"_meta":{"com.example/mcpcheck":"`, s.Fence)
+	const after = `"}}}`
+	return s.Do(driver.HTTPRequest{
+		Body: []byte(before + "… 9 MiB …" + after),
+		Sent: io.MultiReader(strings.NewReader(before), io.LimitReader(letters{}, padding), strings.NewReader(after)),
+		Size: int64(len(before) + padding + len(after)),
+	})
+}
+
+// letters is a text without an end.
+type letters struct{}
+
+func (letters) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}

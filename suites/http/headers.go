@@ -1,0 +1,131 @@
+package http
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var headers = Suite{
+	"http/accept-both-any-order": Probe(func(t *T) {
+		compare(t, nil, []form{
+			{"the types in the other order", kit.Header("Accept", "text/event-stream, application/json")},
+			{"q-parameters", kit.Header("Accept", "application/json;q=1.0, text/event-stream;q=0.5")},
+			{"more white space", kit.Header("Accept", "application/json ,  text/event-stream")},
+			{"two header lines", kit.Header("Accept", "application/json", "text/event-stream")},
+		})
+	}),
+
+	"http/missing-accept": Probe(func(t *T) {
+		s := t.Session()
+		onlyJSON := kit.ByHand(s, s.Fence, nil, kit.Header("Accept", kit.JSONType))
+		none := kit.ByHand(s, s.Fence, nil, kit.Header("Accept"))
+		for _, x := range []*driver.Exchange{onlyJSON, none} {
+			kit.WantAnswer(t, x.Head())
+			t.Expect(x.Answer()).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
+		}
+		t.Inform(onlyJSON.Answer()).To(That("no event stream for a client that accepts only JSON", func(a driver.Answer) bool { return !a.IsStream }))
+	}),
+
+	"http/content-type-with-charset": Probe(func(t *T) {
+		compare(t, nil, []form{
+			{"a charset", kit.Header("Content-Type", "application/json; charset=utf-8")},
+			{"another letter case", kit.Header("Content-Type", "Application/JSON")},
+		})
+	}),
+
+	"http/non-json-content-type-rejected": Fresh(func(t *T) {
+		x := kit.HelloByHand(t, t.Start(), kit.Header("Content-Type", "text/plain"))
+		r := x.Reply()
+		kit.WantAnswer(t, x.Answer())
+		t.Expect(r).To(That("initialize as text/plain refused", func(r driver.Reply) bool { return r.Result() == nil }))
+	}),
+
+	"http/version-header-invalid-400": Probe(func(t *T) {
+		s := t.Session()
+		usual := kit.ByHand(s, s.Fence, nil, nil)
+		var wrong []*driver.Exchange
+		for _, version := range []string{"1999-01-01", "not-a-version"} {
+			wrong = append(wrong, kit.ByHand(s, s.Fence, nil, kit.Header(kit.VersionHeader, version)))
+		}
+		if r := usual.Reply(); r.Bare() || r.Err != nil {
+			t.Again("the request is not served with the negotiated version either: %s", Got(r))
+		}
+		for _, x := range wrong {
+			version := x.Header.Get(kit.VersionHeader)
+			kit.NotLimited(t, x.Head())
+			t.Expect(x.Answer()).To(That("HTTP 400 for version "+version, func(a driver.Answer) bool { return a.Status == http.StatusBadRequest }))
+		}
+	}),
+
+	"http/version-header-valid-accepted": Probe(func(t *T) {
+		compare(t, kit.Header(kit.VersionHeader), []form{
+			{"the negotiated version", kit.Header("MCP-Protocol-Version", t.Revision)},
+			{"lower case", kit.Header("mcp-protocol-version", t.Revision)},
+			{"capitals", kit.Header("MCP-PROTOCOL-VERSION", t.Revision)},
+		})
+	}),
+
+	"http/version-header-absent-served": Probe(func(t *T) {
+		if t.Server.Sessionless && !supports(t, "2025-03-26") {
+			t.Inconclusive("without sessions the server would have to assume 2025-03-26, which it does not support")
+		}
+		compare(t, nil, []form{{"no header", kit.Header(kit.VersionHeader)}})
+	}),
+
+	"http/version-header-on-initialize": Fresh(func(t *T) {
+		x := kit.HelloByHand(t, t.Start(), kit.Header(kit.VersionHeader, t.Revision))
+		r := x.Reply()
+		kit.WantAnswer(t, x.Answer())
+		t.Expect(r).To(BeResult(), "initialize with the version in the header, too")
+	}),
+
+	"http/version-header-differs-from-session": Probe(func(t *T) {
+		i := slices.IndexFunc(Handshake, func(version string) bool { return version != t.Revision && supports(t, version) })
+		if i < 0 {
+			t.Skip("the server supports no other version")
+		}
+		s := t.Session()
+		a := kit.ByHand(s, s.Fence, nil, kit.Header(kit.VersionHeader, Handshake[i])).Head()
+		kit.WantAnswer(t, a)
+		t.Expect(a).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
+	}),
+}
+
+// form is one of several ways to write the headers of a request.
+type form struct {
+	Name   string
+	Header http.Header
+}
+
+// compare makes the same request with the usual headers and in other forms, all at a
+// time, and wants all of these served if any is.
+func compare(t *T, usual http.Header, forms []form) {
+	s := t.Session()
+	first := kit.ByHand(s, s.Fence, nil, usual)
+	var others []Subject
+	for _, f := range forms {
+		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
+		body := Compact(M{"jsonrpc": "2.0", "id": id, "method": s.Fence})
+		others = append(others, kit.SubjectOf(s, f.Name, s.Do(driver.HTTPRequest{Header: f.Header, Body: body})))
+	}
+	asUsual := first.Reply()
+	t.Each(others, func(t *T, other Subject) {
+		r := other.Frames[0].HTTP.Reply()
+		if !isServed(asUsual) && !isServed(r) {
+			t.Again("the request is not served in its usual form either: %s", Got(asUsual))
+		}
+		kit.NotLimited(t, other.Frames[0].HTTP.Answer())
+		t.Expect(r).To(beAsUsual(asUsual))
+	})
+}
+
+// supports reports whether the server negotiates a version.
+func supports(t *T, version string) bool {
+	return kit.WelcomeFor(t, version).Result()["protocolVersion"] == version
+}

@@ -1,0 +1,99 @@
+package http
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var methods = Suite{
+	"http/endpoint-accepts-post": Anyway(func(t *T) {
+		x := kit.HelloByHand(t, t.Start(), nil)
+		x.Reply()
+		a := x.Answer()
+		kit.WantAnswer(t, a)
+		kit.SkipUnauthorized(t, a)
+		t.Expect(a).To(That("POST accepted", acceptsPOST))
+	}),
+
+	"http/get-stream-or-405": Probe(func(t *T) {
+		a := kit.Standing(t, t.Session())
+		kit.NotLimited(t, a)
+		kit.SkipUnauthorized(t, a)
+		if a.Status == 0 && !a.Ended { // the headers may be held back until there is an event
+			t.Warn(a).To(That("the headers of an event stream at once, or HTTP 405", neverYet))
+		}
+		t.Expect(a).To(That("an event stream or HTTP 405", kit.StreamOr405))
+		t.Warn(a).To(That("an event stream with status 200, or HTTP 405", func(a driver.Answer) bool {
+			return a.Status == http.StatusOK || a.Status == http.StatusMethodNotAllowed
+		}))
+	}),
+
+	"http/second-get-stream": Probe(func(t *T) {
+		s := t.Own()
+		first := kit.Standing(t, s)
+		if first.Status == 0 || !kit.StreamOr405(first) {
+			t.Skip("the first GET was neither answered with a stream nor with 405: http/get-stream-or-405")
+		}
+		x := kit.Get(s, nil)
+		second := x.Head()
+		x.Abort()
+		kit.NotLimited(t, second)
+		t.Expect(second).To(That("a second stream as the first, or HTTP 405 for both", func(a driver.Answer) bool {
+			return a.Status == first.Status && a.MediaType() == first.MediaType()
+		}))
+	}),
+
+	"http/405-allow-header": WatchAfter(func(t *T) { otherMethods(t) }, func(t *T, w Wire) {
+		refused := func(r kit.RoundTrip) bool {
+			return r.Answer.Status == http.StatusMethodNotAllowed && r.Sent.HTTP.URL == r.Session.Endpoint()
+		}
+		kit.JudgeTrips(t, "answer with status 405", kit.Trips(w), refused, func(t *T, r kit.RoundTrip) {
+			allow := strings.Join(r.Answer.Header.Values("Allow"), ", ")
+			t.Expect(allow).To(That("an Allow header that names POST", func(allow string) bool { return strings.Contains(allow, "POST") }))
+		})
+	}),
+
+	"http/unsupported-method": Probe(func(t *T) {
+		t.Each(otherMethods(t), func(t *T, method Subject) {
+			a := kit.AnswerOf(method)
+			kit.WantAnswer(t, a)
+			t.Expect(a).To(That("HTTP 405", func(a driver.Answer) bool {
+				return !a.OK() && (a.Status < 500 || a.Status == http.StatusNotImplemented)
+			}))
+		})
+	}),
+}
+
+func neverYet(driver.Answer) bool { return false }
+
+// acceptsPOST reports whether an endpoint takes messages: also one that answers with
+// a JSON-RPC error, which is judged elsewhere.
+func acceptsPOST(a driver.Answer) bool {
+	switch a.Status {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		return false
+	}
+	return a.OK() || a.Status >= 400 && Has(kit.Object(a.Body), "jsonrpc")
+}
+
+// otherMethods are requests with methods that the endpoint has no use for.
+func otherMethods(t *T) []Subject {
+	return Shared(t, "other methods", func(t *T) (all []Subject) {
+		s := t.Session()
+		var sent []*driver.Exchange
+		for _, method := range []string{http.MethodPut, http.MethodPatch} {
+			body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"mcpcheck-%s","method":%q}`, strings.ToLower(method), s.Fence)
+			sent = append(sent, s.Do(driver.HTTPRequest{Method: method, Header: kit.Header("Content-Type", kit.JSONType), Body: body}))
+		}
+		for _, x := range sent {
+			x.End()
+			all = append(all, kit.SubjectOf(s, x.Method, x))
+		}
+		return all
+	})
+}

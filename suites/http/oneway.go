@@ -1,0 +1,116 @@
+package http
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var oneWayChecks = Suite{
+	"http/notification-202": Fresh(func(t *T) {
+		t.Each(oneWay(t).Notifications, func(t *T, n Subject) {
+			a := kit.AnswerOf(n)
+			kit.NotLimited(t, a)
+			skipReply(t, a)
+			if a.Status >= 400 && n.Name != "notifications/initialized" {
+				t.Skip("it was not accepted")
+			}
+			t.Expect(a).To(That("HTTP 202", kit.IsAccepted))
+		})
+	}),
+
+	"http/notification-empty-body": Fresh(func(t *T) {
+		sent := oneWay(t)
+		t.Each(slices.Concat(sent.Notifications, sent.Unsolicited, sent.Genuine), func(t *T, n Subject) {
+			a := kit.AnswerOf(n)
+			if !kit.IsAccepted(a) {
+				t.Skip("it was not answered with 202")
+			}
+			t.Expect(a).To(That("no body", func(a driver.Answer) bool { return a.Ended && kit.IsEmpty(a) && len(a.Events) == 0 }))
+		})
+	}),
+
+	"http/response-post-202": Fresh(func(t *T) {
+		sent := oneWay(t)
+		t.Each(slices.Concat(sent.Unsolicited, sent.Genuine), func(t *T, response Subject) {
+			t.Expect(kit.AnswerOf(response)).To(That("HTTP 202 or an error status", kit.AcceptsOrRefuses))
+		})
+		for _, response := range sent.Genuine {
+			t.Warn(kit.AnswerOf(response)).To(That("HTTP 202 for the answer to a request of the server", kit.IsAccepted))
+		}
+	}),
+
+	"http/rejected-message-status": Probe(func(t *T) {
+		for _, n := range oneWay(t).Notifications {
+			if a := kit.AnswerOf(n); a.OK() && !kit.IsAccepted(a) {
+				t.Skip("accepted notifications are not answered with 202: http/notification-202")
+			}
+		}
+		s := t.Session()
+		unknown := kit.Post(s, `{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`)
+		bad := kit.Post(t.Hostile(), `{"jsonrpc":"2.0","method":42}`)
+		skipReply(t, unknown.End())
+		if a := unknown.Answer(); a.Status == 0 && !s.Alive() {
+			t.Again("%s: jsonrpc/unknown-notification-ignored", a)
+		}
+		t.Expect(unknown.End()).To(That("HTTP 202 or an error status for an unknown notification", kit.AcceptsOrRefuses))
+		for _, x := range []*driver.Exchange{unknown, bad} {
+			t.Warn(x.End()).To(That("HTTP 202 or 4xx", func(a driver.Answer) bool { return kit.IsAccepted(a) || kit.RefusesClient(a) }))
+		}
+	}),
+}
+
+// skipReply ends a check of the status with which a notification is answered when
+// that has brought a message: then the message is what is wrong.
+func skipReply(t *T, a driver.Answer) {
+	isReply := func(m M) bool { return Has(m, "jsonrpc") && !Has(m, "method") }
+	_, array := driver.Decode(a.Body).([]any)
+	switch {
+	case a.OK() && slices.ContainsFunc(kit.Bodies(a), func(body []byte) bool { return isReply(kit.Object(body)) }):
+		t.Skip("it was replied to: jsonrpc/notification-no-response")
+	case a.OK() && array && t.Revision != "2025-03-26":
+		t.Skip("an array came: batch/no-outgoing-array")
+	}
+}
+
+// messages that want no answer, and what became of them.
+type messages struct {
+	Notifications []Subject
+	Unsolicited   []Subject // a response to no request
+	Genuine       []Subject // responses to requests of the server, if it had any
+}
+
+// oneWay sends messages that want no answer in a session of its own, as a client
+// that invites the server to ask for its roots.
+func oneWay(t *T) messages {
+	return Shared(t, "one-way messages", func(t *T) (sent messages) {
+		s := t.Start()
+		hello := driver.Hello(t.Revision)
+		hello["capabilities"] = M{"roots": M{}}
+		if err := s.Establish(hello); err != nil {
+			t.Again("no session: %v", Explain(err))
+		}
+		mark := s.Mark()
+		late := kit.LateCancel(t, s)
+		cancel := kit.Post(s, string(Compact(late)))
+		response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
+		t.Settle(s, mark)
+		cancel.End()
+		response.End()
+		for _, f := range s.Record(0) {
+			switch {
+			case f.Side != driver.FromClient || f.HTTP == nil || f.Apart:
+			case f.IsNotification():
+				sent.Notifications = append(sent.Notifications, kit.SubjectOf(s, f.Method, f.HTTP))
+			case f.IsResponse():
+				f.HTTP.End()
+				sent.Genuine = append(sent.Genuine, kit.SubjectOf(s, "the answer to a request of the server", f.HTTP))
+			}
+		}
+		sent.Notifications = append(sent.Notifications, kit.SubjectOf(s, "notifications/cancelled", cancel))
+		sent.Unsolicited = []Subject{kit.SubjectOf(s, "an unsolicited response", response)}
+		return sent
+	})
+}

@@ -1,0 +1,180 @@
+package http
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var resumptionChecks = Suite{
+	"http/resume-replays-own-stream-only": Probe(func(t *T) {
+		r := resumed(t)
+		stranger := r.stranger()
+		t.Expect(stranger == "").To(Hold("nothing but the rest of the resumed stream", "%s", stranger))
+	}),
+
+	"http/resume-via-get": Probe(func(t *T) {
+		r := resumed(t)
+		switch {
+		case r.idOfResponse:
+			t.Skip("no event id comes before the response: http/sse-priming-event")
+		case !r.answer.OK():
+			t.Skip("streams cannot be resumed: %s", r.answer)
+		}
+		if !r.works() && r.early {
+			t.Inconclusive("the response came before the connection could be dropped, and was not sent again")
+		}
+		t.Expect(r.works()).To(Hold("the response on the stream that resumes that of the request", "%s", r.answer))
+	}),
+
+	"http/resume-unknown-event-id": Probe(func(t *T) {
+		s := t.Own()
+		x := resumeAfter(s, "mcpcheck-unknown")
+		s.Settle(s.Mark())
+		a := kit.Within(x, time.Second, func(a driver.Answer) bool { return a.Status != 0 })
+		if a.Status == 0 && !a.Ended {
+			t.Inconclusive("GET was not answered in time")
+		}
+		t.Expect(a).To(That("an answer that is no server error", func(a driver.Answer) bool { return a.Status != 0 && a.Status < 500 }))
+	}),
+
+	"http/disconnect-is-not-cancel": Probe(func(t *T) {
+		call := droppable(t)
+		s := t.Own()
+		x := kit.ByHand(s, "tools/call", call.Params(), nil)
+		first := identifiedEvent(x)
+		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, x.Asked()).Answered() || first.ID == "" {
+			t.Inconclusive("%s cannot be interrupted: %s", call.Tool.Name, a)
+		}
+		x.Abort()
+		again := resumeAfter(s, first.ID)
+		a := kit.Within(again, 5*call.Took+time.Second, func(a driver.Answer) bool { return kit.ResponseAmong(a.Events, x.Asked()).Answered() })
+		r := kit.ResponseAmong(a.Events, x.Asked())
+		if !r.Answered() && !resumed(t).works() {
+			t.Inconclusive("what became of %s cannot be seen: %s", call.Tool.Name, a)
+		}
+		finished := r.Answered() && kit.KindOf(r) == kit.KindOf(call.Reply)
+		t.Expect(finished).To(Hold("the result of "+call.Tool.Name+", as without a dropped connection", "%s", outcomeOf(r, a)))
+	}),
+}
+
+// describe is an event in a few words.
+func describe(e driver.StreamEvent) string {
+	id := "no id"
+	if kit.Identifies(e) {
+		id = "id " + e.ID
+	}
+	return id + ", data " + driver.Brief([]byte(e.Data))
+}
+
+// resumption is what came of resuming the stream of one request after another
+// request had been served.
+type resumption struct {
+	asked        []byte        // id of the request
+	idOfResponse bool          // the first event with an id was the response
+	early        bool          // the response came before the connection was dropped: nothing was lost
+	other        driver.Reply  // to the other one
+	others       []string      // ids of the events with which it was answered
+	answer       driver.Answer // to the GET
+}
+
+// resumed drops the connection of a request as soon as it has an event id, and
+// resumes its stream.
+func resumed(t *T) resumption {
+	if t.Server.Sessionless {
+		t.Skip("the server has no sessions: there is nothing to come back to")
+	}
+	return Shared(t, "resumption", func(t *T) (r resumption) {
+		s := t.Own()
+		method, _ := kit.ListMethod(t)
+		x := kit.ByHand(s, method, nil, nil)
+		first := identifiedEvent(x)
+		if first.ID == "" {
+			t.Skip("event streams have no ids: they cannot be resumed")
+		}
+		x.Abort()
+		r.early = kit.ResponseAmong(x.End().Events, x.Asked()).Answered()
+		r.asked, r.idOfResponse = x.Asked(), kit.ResponseAmong([]driver.StreamEvent{first}, x.Asked()).Answered()
+		r.other = t.Ask(s, method, nil)
+		for _, e := range r.other.Request.HTTP.Answer().Events {
+			r.others = append(r.others, e.ID)
+		}
+		again := resumeAfter(s, first.ID)
+		t.Settle(s, s.Mark())
+		r.answer = kit.Within(again, time.Second, func(a driver.Answer) bool {
+			return r.idOfResponse || kit.ResponseAmong(a.Events, r.asked).Answered()
+		})
+		return r
+	})
+}
+
+// works reports whether resuming the stream brought the response.
+func (r resumption) works() bool { return kit.ResponseAmong(r.answer.Events, r.asked).Answered() }
+
+// stranger is the first event that belongs to another stream; empty when there is
+// none.
+func (r resumption) stranger() string {
+	for _, e := range r.answer.Events {
+		theirs := kit.Identifies(e) && slices.Contains(r.others, e.ID)
+		if theirs || kit.ResponseAmong([]driver.StreamEvent{e}, r.other.Frame.ID).Answered() {
+			return describe(e)
+		}
+	}
+	return ""
+}
+
+// identifiedEvent is the first event of a stream, if it has an id.
+func identifiedEvent(x *driver.Exchange) driver.StreamEvent {
+	first, _ := x.AwaitEvent(func(e driver.StreamEvent) bool { return e.HasID || e.Dispatched() })
+	if !kit.Identifies(first) {
+		return driver.StreamEvent{}
+	}
+	return first
+}
+
+// resumeAfter asks for what came after an event. A server may take a moment to see
+// that the connection before is gone.
+func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
+	for range 5 {
+		x = kit.Get(s, kit.Header("Last-Event-ID", id))
+		a := kit.Within(x, time.Second, func(a driver.Answer) bool { return a.Status != 0 })
+		if a.Status != http.StatusConflict {
+			break
+		}
+		s.Exchange(s.Fence, nil)
+	}
+	return x
+}
+
+// droppable is a call that took a while, on a stream that can be resumed before the
+// result has come.
+func droppable(t *T) kit.ToolCall {
+	const while = 100 * time.Millisecond
+	if t.Server.Sessionless {
+		t.Skip("the server has no sessions: there is nothing to come back to")
+	}
+	calls := kit.ValidCalls(t)
+	for _, c := range kit.Answered(calls.List) {
+		if x := c.Reply.Frame.HTTP; c.Took < while || kit.Refused(c.Reply) || x != c.Reply.Request.HTTP {
+			continue
+		}
+		first := identifiedEvent(c.Reply.Request.HTTP)
+		if kit.Identifies(first) && !kit.ResponseAmong([]driver.StreamEvent{first}, c.Reply.Frame.ID).Answered() {
+			return c
+		}
+	}
+	kit.NothingSeen(t, "tool that was called takes a while, and answers on a stream that can be resumed", calls.Refused, kit.AnyTool)
+	return kit.ToolCall{}
+}
+
+// outcomeOf is what came of a call that was interrupted.
+func outcomeOf(r driver.Reply, a driver.Answer) string {
+	if !r.Answered() {
+		return "none: " + a.String()
+	}
+	return Got(r)
+}

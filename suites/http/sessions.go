@@ -1,0 +1,285 @@
+package http
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var sessions = Suite{
+	"http/session-missing-400": Probe(func(t *T) {
+		needsSessions(t)
+		r, a := withoutID(t)
+		t.Expect(a).To(That("HTTP 400, or to be served", func(a driver.Answer) bool {
+			return a.Status == http.StatusBadRequest || serves(r, a)
+		}))
+	}),
+
+	"http/session-missing-get-400": Probe(func(t *T) {
+		needsSessions(t)
+		s := t.Session()
+		x := kit.Get(s, kit.Header(kit.SessionIDHeader))
+		a := x.Head()
+		x.Abort()
+		if usual := kit.Standing(t, s); !kit.StreamOr405(usual) && a.Status == usual.Status {
+			t.Skip("GET is answered like that in a session, too: http/get-stream-or-405")
+		}
+		t.Expect(a).To(That("HTTP 400, HTTP 405 or an event stream", func(a driver.Answer) bool {
+			return a.Status == http.StatusBadRequest || kit.StreamOr405(a)
+		}))
+	}),
+
+	"http/session-unknown-404": Probe(func(t *T) {
+		needsSessions(t)
+		s := t.Session()
+		if isToken(s.SessionID()) {
+			t.Skip("the session ids are signed: one that is made up is malformed")
+		}
+		x := kit.HandMade(s, "mcpcheck-unknown-session", t.Server.Fence, nil, kit.Header(kit.SessionIDHeader, kit.Unlike(s.SessionID())))
+		r := x.Reply()
+		if r.Result() != nil && serves(withoutID(t)) {
+			t.Skip("the server needs no session id: it serves requests without one, too")
+		}
+		t.Expect(x.Answer()).To(That("HTTP 404", kit.IsNotFound))
+	}),
+
+	"http/session-terminated-404": Probe(func(t *T) {
+		needsSessions(t)
+		e := endedSession(t)
+		if !e.Delete.OK() {
+			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
+		}
+		t.Expect(e.Post).To(That("HTTP 404", kit.IsNotFound), "POST after DELETE was answered with %s", kit.Status(e.Delete))
+		if e.Get.Status == e.GetBefore.Status && !kit.StreamOr405(e.GetBefore) {
+			return // GET is not served at all: http/get-stream-or-405
+		}
+		t.Expect(e.Get).To(That("HTTP 404 or HTTP 405", func(a driver.Answer) bool {
+			return kit.IsNotFound(a) || a.Status == http.StatusMethodNotAllowed
+		}), "GET after DELETE was answered with %s", kit.Status(e.Delete))
+	}),
+
+	"http/delete-supported-or-405": Probe(func(t *T) {
+		needsSessions(t)
+		t.Expect(endedSession(t).Delete).To(That("a status of success, or HTTP 405", func(a driver.Answer) bool {
+			return a.OK() || a.Status == http.StatusMethodNotAllowed
+		}))
+	}),
+
+	"http/reinitialize-after-404": Probe(func(t *T) {
+		needsSessions(t)
+		e := endedSession(t)
+		if !e.Delete.OK() {
+			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
+		}
+		t.Expect(e.Again).To(BeResult())
+	}),
+
+	"http/initialize-needs-no-session": Anyway(func(t *T) {
+		s := t.Start()
+		plain := kit.HelloByHand(t, s, kit.Header(kit.SessionIDHeader))
+		if plain.Reply().Result() != nil {
+			return
+		}
+		a := plain.Answer()
+		kit.SkipUnauthorized(t, a)
+		if !a.OK() && !demandsSession(a) {
+			t.Inconclusive("initialize is not served: %s (lifecycle/initialize-succeeds)", a)
+		}
+		t.Expect(takenWith(t, s)).To(BeEmptyList[string]("initialize served without further headers, as with them"), "it was answered with %s", a)
+		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
+			t.Inconclusive("initialize is not served in any way: %s (lifecycle/initialize-succeeds)", a)
+		}
+	}),
+
+	"http/no-session-issued-no-session-required": Anyway(func(t *T) {
+		switch {
+		case t.Server.Welcome == nil:
+			t.Inconclusive("the handshake failed")
+		case !t.Server.Sessionless:
+			t.Skip("the server issues session ids")
+		}
+		answers := withoutSession(t)
+		served := slices.ContainsFunc(answers, driver.Answer.OK)
+		t.Expect(served || !slices.ContainsFunc(answers, demandsSession)).To(Hold("requests served without a session id, since initialize brought none",
+			"%s (a proxy may have removed the header Mcp-Session-Id)", answers[0]))
+		if !served {
+			t.Inconclusive("requests are not served after the handshake: %s", answers[0])
+		}
+	}),
+
+	"http/session-header-case-insensitive": Probe(func(t *T) {
+		needsSessions(t)
+		id := t.Session().SessionID()
+		var forms []form
+		for _, name := range []string{"mcp-session-id", "MCP-SESSION-ID", "MCP-Session-Id"} {
+			forms = append(forms, form{name, kit.Header(name, id)})
+		}
+		compare(t, kit.Header(kit.SessionIDHeader, id), forms)
+	}),
+
+	"http/session-isolation": Probe(func(t *T) {
+		a, b := t.Own(), t.Own()
+		mine, theirs := askTwo(t, a, b)
+		strays := append(strayResponses(a, mine), strayResponses(b, theirs)...)
+		t.Expect(strays).To(BeEmptyList[string]("each response once, and in its own session"))
+		for _, x := range append(mine, theirs...) {
+			if r := x.Reply(); r.Err != nil {
+				t.Again("%v", Explain(r.Err))
+			}
+		}
+	}),
+}
+
+func needsSessions(t *T) {
+	if t.Server.Sessionless {
+		t.Skip("the server issues no session id")
+	}
+}
+
+// serves reports whether a request was carried out, be it with an error of the method
+// itself.
+func serves(r driver.Reply, a driver.Answer) bool {
+	code, _ := r.Code()
+	return a.OK() && (r.Result() != nil || code == -32601)
+}
+
+// withoutID is a request in a session that lacks the session id.
+func withoutID(t *T) (driver.Reply, driver.Answer) {
+	x := Shared(t, "without session id", func(t *T) *driver.Exchange {
+		x := kit.ByHand(t.Session(), t.Server.Fence, nil, kit.Header(kit.SessionIDHeader))
+		x.Reply()
+		return x
+	})
+	return x.Reply(), x.Answer()
+}
+
+// A session that ends.
+
+// ended is what came of a session that the client has ended.
+type ended struct {
+	GetBefore driver.Answer
+	Delete    driver.Answer
+	Post, Get driver.Answer // afterwards, with the id of the session
+	Again     driver.Reply  // to initialize without it
+}
+
+// endedSession ends a session with DELETE and tries to use it.
+func endedSession(t *T) ended {
+	return Shared(t, "ended session", func(t *T) (e ended) {
+		s := t.Start()
+		in := kit.ByHandSession(t, s)
+		e.GetBefore = kit.HeadOf(kit.Get(s, in))
+		if e.Delete = s.Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).End(); !e.Delete.OK() {
+			return e
+		}
+		again := kit.HandMade(s, "mcpcheck-start-over", "initialize", driver.Hello(t.Revision), kit.Header(kit.SessionIDHeader))
+		use := func(id string) {
+			post, open := kit.HandMade(s, id, t.Server.Fence, nil, in), kit.Get(s, in)
+			post.Reply()
+			e.Post, e.Get = post.Answer(), kit.HeadOf(open)
+		}
+		if use("mcpcheck-ended-session"); !kit.IsNotFound(e.Post) || e.Get.OK() {
+			time.Sleep(graceOfEnd)
+			use("mcpcheck-ended-session-later")
+		}
+		e.Again = again.Reply()
+		return e
+	})
+}
+
+// graceOfEnd is how long a server may take to end a session after it has said so.
+const graceOfEnd = 500 * time.Millisecond
+
+// Servers without sessions, and with several.
+
+// takenWith are the headers with which the server takes an initialize request that it
+// refuses without them.
+func takenWith(t *T, s *driver.Session) (with []string) {
+	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
+	both := kit.Header(kit.VersionHeader, t.Revision)
+	both.Set(kit.SessionIDHeader, made)
+	tries := []struct {
+		with   string
+		header http.Header
+	}{
+		{"with Mcp-Protocol-Version", http.Header{kit.VersionHeader: {t.Revision}, kit.SessionIDHeader: nil}},
+		{"with Mcp-Session-Id", kit.Header(kit.SessionIDHeader, made)},
+		{"with both", both},
+	}
+	var hellos []*driver.Exchange
+	for _, try := range tries {
+		hellos = append(hellos, kit.HelloByHand(t, s, try.header))
+	}
+	for i, x := range hellos {
+		if x.Reply().Result() != nil {
+			with = append(with, "served "+tries[i].with)
+		}
+	}
+	return with
+}
+
+// demandsSession reports whether an answer may say that a session id is lacking.
+func demandsSession(a driver.Answer) bool {
+	return a.Status == http.StatusBadRequest || kit.IsNotFound(a)
+}
+
+// withoutSession are the answers to what every server takes, in a session that has
+// no id: the notification that ends the handshake, and a request.
+func withoutSession(t *T) (answers []driver.Answer) {
+	s := t.Session()
+	sent := []*driver.Exchange{
+		s.Do(driver.HTTPRequest{Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})}),
+		kit.ByHand(s, "ping", nil, nil),
+	}
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if t.Server.Declares(capability) {
+			sent = append(sent, kit.ByHand(s, capability+"/list", nil, nil))
+		}
+	}
+	for _, x := range sent {
+		answers = append(answers, x.End())
+	}
+	return answers
+}
+
+// askTwo sends requests in two sessions at once, some of them under the same ids in
+// both, and waits for the ends of the answers.
+func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
+	const rounds = 4
+	for i := range rounds {
+		same := fmt.Sprint("mcpcheck-in-both-", i)
+		inA = append(inA, kit.HandMade(a, same, t.Server.Fence, nil, nil), kit.HandMade(a, fmt.Sprint("mcpcheck-in-one-", i), t.Server.Fence, nil, nil))
+		inB = append(inB, kit.HandMade(b, same, t.Server.Fence, nil, nil), kit.HandMade(b, fmt.Sprint("mcpcheck-in-other-", i), t.Server.Fence, nil, nil))
+	}
+	for _, x := range append(slices.Clone(inA), inB...) {
+		x.End()
+	}
+	return inA, inB
+}
+
+// strayResponses are the ids of responses that were not asked for in a session, or
+// came twice, among those of askTwo.
+func strayResponses(s *driver.Session, asked []*driver.Exchange) (strays []string) {
+	open := map[string]int{}
+	for _, x := range asked {
+		open[driver.IDKey(x.Asked())]++
+	}
+	for _, f := range s.Since(0) {
+		for _, m := range f.Members() {
+			key := driver.IDKey(m.ID)
+			if !m.IsResponse() || !strings.HasPrefix(key, `"mcpcheck-in-`) {
+				continue
+			}
+			if open[key]--; open[key] < 0 {
+				strays = append(strays, Show(ID(m)))
+			}
+		}
+	}
+	return strays
+}

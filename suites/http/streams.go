@@ -1,0 +1,273 @@
+package http
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var streams = Suite{
+	"http/sse-response-eventually": WatchAfter(postSeveral, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
+			switch {
+			case e.Responded() || e.Astray:
+			case e.Closed() && (t.Revision < "2025-11-25" || !e.Identified()):
+				t.Skip("the stream was closed early: http/sse-not-closed-early, http/sse-early-close-needs-event-id")
+			case e.Closed() && len(e.Rest) >= 5:
+				t.Inconclusive("it was resumed %d times, and that is enough", len(e.Rest))
+			case e.Blocked:
+				t.Skip("an earlier request had no answer in time either")
+			case e.Unwatched():
+				t.Skip("the client waited no longer")
+			}
+			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it", "%s", e.Fate()))
+		})
+	}),
+
+	"http/sse-not-closed-early": WatchAfter(postSeveral, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
+			if e.Response() == nil && !e.Closed() {
+				t.Skip("neither the response came nor the end")
+			}
+			t.Expect(e.Response() != nil).To(Hold("the response before the end of the stream", "%s", e.Fate()))
+		})
+	}),
+
+	"http/sse-early-close-needs-event-id": WatchAfter(postSeveral, func(t *T, w Wire) {
+		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
+			t.Expect(e.Identified()).To(Hold("an event id, since the response is to come yet", "%s", e.Answer))
+		})
+	}),
+
+	"http/sse-retry-before-early-close": WatchAfter(callTools, func(t *T, w Wire) {
+		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
+			if !e.Identified() {
+				t.Skip("it cannot be resumed: http/sse-early-close-needs-event-id")
+			}
+			t.Expect(e.Has(retries)).To(Hold("a retry field before the connection is closed", "%s", e.Answer))
+		})
+	}),
+
+	"http/sse-priming-event": WatchAfter(postSeveral, func(t *T, w Wire) {
+		if t.Server.Sessionless {
+			t.Skip("the server has no sessions: there is nothing to come back to")
+		}
+		if len(kit.GetStreams(t, w)) == 0 {
+			t.Skip("the server opens no event stream for GET: there is no way to come back")
+		}
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
+			i := slices.IndexFunc(e.Answer.Events, func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
+			if i < 0 {
+				t.Skip("no event came")
+			}
+			first := e.Answer.Events[i]
+			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data", "%s", contentOf(first)))
+		})
+	}),
+
+	"http/sse-stream-ends-after-response": WatchAfter(postSeveral, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
+			response := e.Response()
+			if response == nil {
+				t.Skip("no response came on it")
+			}
+			open := e.Last - response.At
+			if !e.Closed() && open < afterResponse {
+				t.Skip("the client closed the stream")
+			}
+			t.Expect(open <= afterResponse).To(Hold("the end of the stream after the response", "a stream that is still open after %v", afterResponse))
+		})
+	}),
+
+	"http/sse-events-are-messages": WatchAfter(postSeveral, func(t *T, w Wire) {
+		events := w.Lines().Filter("event with data", func(m Message) bool { return m.Event != nil && !m.Hostile })
+		t.Judge(events, func(t *T, m Message) {
+			usual := BeOneOf("", "message")
+			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
+				t.Expect(m.Shape == driver.Object || m.Shape == driver.Array).To(Hold("one JSON-RPC message", "%s", kit.Brief(m.Frame)))
+			}
+			t.Warn(m.Event.Type).To(usual)
+		})
+	}),
+
+	"http/sse-event-ids-unique": WatchAfter(postSeveral, func(t *T, w Wire) {
+		var all []idUse
+		for _, s := range kit.Established(t, w) {
+			all = append(all, usesOfIDs(t, s)...)
+		}
+		if len(all) == 0 {
+			t.Skip("no session has event ids on several streams")
+		}
+		kit.EachOf(t, all, func(u idUse) Subject { return Subject{Frames: u.frames()} }, func(t *T, u idUse) {
+			t.Expect(u.Second == nil).To(Hold("each event id once in a session", "%s", u))
+		})
+	}),
+
+	"http/sse-cache-headers": WatchAfter(postSeveral, func(t *T, w Wire) {
+		kit.EachStream(t, append(kit.PostStreams(t, w), kit.GetStreams(t, w)...), func(t *T, e *kit.EventStream) {
+			control := strings.ToLower(strings.Join(e.Answer.Header.Values("Cache-Control"), ", "))
+			t.Expect(control).To(That("Cache-Control no-cache or no-store", func(value string) bool {
+				return strings.Contains(value, "no-cache") || strings.Contains(value, "no-store")
+			}))
+		})
+	}),
+
+	"http/get-retry-before-close": Watch(func(t *T, w Wire) {
+		var closed []*kit.EventStream
+		for _, e := range wantGet(t, w) {
+			if e.Closed() && !rivalled(e) {
+				closed = append(closed, e)
+			}
+		}
+		if len(closed) == 0 {
+			t.Skip("the server closed no connection of a GET stream")
+		}
+		kit.EachStream(t, closed, func(t *T, e *kit.EventStream) {
+			if !e.Identified() {
+				t.Skip("it had no event ids: the server has ended the stream, which it may")
+			}
+			if len(e.Rest) > 0 && !e.Rest[0].Answer.OK() {
+				t.Skip("it cannot be resumed: the server has ended the stream, which it may")
+			}
+			t.Expect(e.Has(retries)).To(Hold("a retry field before the connection is closed", "%s", e.Answer))
+		})
+	}),
+}
+
+// afterResponse is how long the stream of a request may be open after the response.
+const afterResponse = 2 * time.Second
+
+// postSeveral sees to it that there are event streams to judge, if the server sends
+// any: requests at the same time, each read to the end of its answer.
+func postSeveral(t *T) {
+	Shared(t, "several posts", func(t *T) bool {
+		s := t.Session()
+		method, _ := kit.ListMethod(t)
+		mark := s.Mark()
+		var all []driver.Pending
+		for range 4 {
+			all = append(all, s.Request(method, nil))
+		}
+		for _, p := range all {
+			s.Await(p)
+		}
+		for _, f := range s.Record(mark) {
+			if f.Side == driver.FromClient && f.HTTP != nil && f.HTTP.Method == http.MethodPost {
+				f.HTTP.EndFor(afterResponse + 100*time.Millisecond)
+			}
+		}
+		return true
+	})
+}
+
+// callTools sees to it that the tools have been called that may be: what they say
+// meanwhile is what some checks judge.
+func callTools(t *T) {
+	if len(t.Server.Tools) > 0 {
+		kit.ValidCalls(t)
+	}
+}
+
+func retries(e driver.StreamEvent) bool { return e.Retry != "" }
+
+// contentOf says of an event whether it has an id and data, and not which ones.
+func contentOf(e driver.StreamEvent) string {
+	id, data := "no id", "no data"
+	if kit.Identifies(e) {
+		id = "an id"
+	}
+	if e.Dispatched() {
+		data = "data"
+	}
+	return fmt.Sprintf("an event with %s and %s", id, data)
+}
+
+// wantGet are the GET streams; it ends the check when there is none.
+func wantGet(t *T, w Wire) []*kit.EventStream {
+	streams := kit.GetStreams(t, w)
+	if len(streams) == 0 {
+		t.Skip("the server opens no event stream for GET")
+	}
+	return streams
+}
+
+// closedEarly are the streams that the server has closed before the response; it
+// ends the check when there is none.
+func closedEarly(t *T, w Wire) (streams []*kit.EventStream) {
+	for _, e := range kit.PostStreams(t, w) {
+		if e.Closed() && e.Response() == nil {
+			streams = append(streams, e)
+		}
+	}
+	if len(streams) == 0 {
+		t.Skip("the server closed no stream before its response")
+	}
+	return streams
+}
+
+// idUse says of the event ids of a session that each was used once, or which was
+// used twice first.
+type idUse struct {
+	ID            string
+	First, Second *kit.EventStream // of the id; nil: each was used once
+}
+
+func (u idUse) String() string {
+	if u.Second == nil {
+		return "no id twice"
+	}
+	return fmt.Sprintf("id %q on the streams of %s and %s", u.ID, u.First.Name(), u.Second.Name())
+}
+
+func (u idUse) frames() (frames []*driver.Frame) {
+	for _, e := range []*kit.EventStream{u.First, u.Second} {
+		if e != nil {
+			frames = append(frames, e.Frames()...)
+		}
+	}
+	return frames
+}
+
+// usesOfIDs is what became of the event ids of a session, if several streams have
+// some. What was replayed because the client wanted it does not count.
+func usesOfIDs(t *T, s *driver.Session) (uses []idUse) {
+	first := map[string]*kit.EventStream{}
+	identified := 0
+	for _, e := range kit.StreamsOf(t, s) {
+		if e.Resumes() || !e.Identified() {
+			continue
+		}
+		identified++
+		last := ""
+		for _, event := range e.Answer.Events {
+			repeats := event.ID == last && !event.HasData // it says where the client is, once more
+			if !kit.Identifies(event) || repeats {
+				continue
+			}
+			if of := first[event.ID]; of != nil {
+				return []idUse{{event.ID, of, e}}
+			}
+			first[event.ID], last = e, event.ID
+		}
+	}
+	if identified > 1 {
+		uses = []idUse{{}}
+	}
+	return uses
+}
+
+// rivalled reports whether the server has closed a GET stream when a check opened
+// another one, in whose favour it may.
+func rivalled(e *kit.EventStream) bool {
+	const moment = 100 * time.Millisecond
+	return slices.ContainsFunc(e.Session.Exchanges(), func(x *driver.Exchange) bool {
+		a := x.Answer()
+		return x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last && (a.Status == 0 || e.Last <= a.HeadAt+moment)
+	})
+}

@@ -1,0 +1,136 @@
+package jsonrpc
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var answers = Suite{
+	"jsonrpc/single-response-per-request": Watch(func(t *T, w Wire) {
+		answers := func(r *kit.Response) bool { return r.Of != nil || r.Again != nil }
+		kit.JudgeResponses(t, "response to a request", kit.Dialogues(w), answers, func(t *T, r *kit.Response) {
+			if r.Again != nil && r.Again.Cancelled {
+				t.Skip("it may be a reply to a cancellation")
+			}
+			t.Expect(r.Again == nil).To(Hold("one answer to "+r.Request.Method, "another one under the same id"))
+		})
+	}),
+
+	"jsonrpc/no-unsolicited-response": Watch(func(t *T, w Wire) {
+		once := func(r *kit.Response) bool { return r.Again == nil }
+		kit.JudgeResponses(t, "response", kit.Dialogues(w), once, func(t *T, r *kit.Response) {
+			switch {
+			case r.Meant != nil:
+				t.Skip("it may be meant for a request that has no answer")
+			case r.Of == nil && r.Noted:
+				t.Skip("it may be a reply to a notification: jsonrpc/notification-no-response")
+			case r.HasError && kit.IsBare(r.ID):
+				t.Skip("an error without id may be about anything")
+			}
+			t.Expect(r.Of != nil).To(Hold("responses to requests only", "a response with id %s, which no request has", Show(ID(r.Frame))))
+		})
+	}),
+
+	"jsonrpc/every-request-answered": Watch(func(t *T, w Wire) {
+		requests, exchanges := Messages{What: "answer"}, map[*driver.Frame]*kit.Exchange{}
+		for _, d := range kit.Dialogues(w) {
+			for _, x := range d.Exchanges {
+				requests.List = append(requests.List, Message{Frame: x.Request, Session: x.Session})
+				exchanges[x.Request] = x
+			}
+		}
+		t.Judge(requests, func(t *T, m Message) {
+			x := exchanges[m.Frame]
+			if why := excuse(t, w, x); why != "" {
+				t.Skip("%s", why)
+			}
+			t.Expect(x.Answer != nil).To(Hold("an answer to "+m.Method, "%s", x.Fate()))
+		})
+	}),
+}
+
+// excuse is why it is not for jsonrpc/every-request-answered to report that a
+// request has no answer; empty when it is.
+func excuse(t *T, w Wire, x *kit.Exchange) string {
+	switch method := x.Request.Method; {
+	case x.Answer != nil:
+		return ""
+	case !x.Ready:
+		return "the handshake was not complete"
+	case x.Batched:
+		return "it was in a batch"
+	case x.Cancelled:
+		return "it was cancelled"
+	case x.Empty:
+		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually"
+	case x.Mistaken:
+		return "an error without its id came: jsonrpc/error-echoes-request-id"
+	case x.Dead() && x.Shared(w):
+		return "other sessions of the same server were in use when it ended"
+	case x.Crashed():
+		return ""
+	case method == x.Session.Fence || method == "initialize" || method == "ping" || method == "tools/list" || method == "tasks/result":
+		return "another check judges the answers to " + method
+	case !declared(x):
+		return "the server does not declare the method"
+	case !x.Dead() && (x.End == nil || x.End.At-x.Request.At < x.Session.Patience()):
+		return "the session was over before an answer was due"
+	case method == "tools/call":
+		return excuseCall(t, x)
+	}
+	return ""
+}
+
+// declared reports whether the session's capabilities cover the method.
+func declared(x *kit.Exchange) bool {
+	family, verb, _ := strings.Cut(x.Request.Method, "/")
+	if family == "completion" {
+		family = "completions"
+	}
+	capability, _ := x.Session.Capabilities[family].(M)
+	if verb == "subscribe" || verb == "unsubscribe" {
+		return capability["subscribe"] == true
+	}
+	return capability != nil
+}
+
+// excuseCall is why a call may have no answer: only what breaks the schema of a
+// listed tool has to be answered soon.
+func excuseCall(t *T, x *kit.Exchange) string {
+	params, _ := x.Request.JSON()["params"].(M)
+	i := slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == params["name"] })
+	switch {
+	case i < 0:
+		return "another check judges calls without a known tool"
+	case !x.Dead() && !breaksSchema(t, kit.ListedTools(t)[i], Member(params, "arguments")):
+		return "a tool may run for long"
+	}
+	return ""
+}
+
+// breaksSchema reports whether arguments are invalid even without those that the
+// tool does not know.
+func breaksSchema(t *T, tool Subject, arguments any) bool {
+	args, ok := arguments.(M)
+	if !ok {
+		return arguments != Absent{}
+	}
+	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
+	if err != nil {
+		return false
+	}
+	known := M{}
+	input, _ := tool.Value["inputSchema"].(M)
+	properties, _ := input["properties"].(M)
+	for name, v := range args {
+		if Has(properties, name) {
+			known[name] = v
+		}
+	}
+	return schema.Validate(known) != nil
+}

@@ -1,0 +1,109 @@
+package jsonrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var errorChecks = Suite{
+	"jsonrpc/error-echoes-request-id": WatchAfter(func(t *T) {
+		unknownMethod(t)
+		if stringIDs(t).Served() {
+			s := t.Session()
+			kit.Await(s, s.Mark(), s.RequestID("mcpcheck-error", kit.NoMethod, nil), kit.Shortly)
+		}
+	}, func(t *T, w Wire) {
+		kit.JudgeResponses(t, "error response", kit.Dialogues(w), func(r *kit.Response) bool { return r.HasError }, func(t *T, r *kit.Response) {
+			if r.Of == nil && (r.Meant == nil || r.Meant.Cancelled || r.Meant.Request.Method == r.Session.Fence) {
+				t.Skip("it answers no request, or one whose id another check judges")
+			}
+			t.Expect(r.Frame).To(kit.HaveID(r.Request.ID))
+		})
+	}),
+
+	"jsonrpc/error-code-integer": WatchAfter(provokeError, func(t *T, w Wire) {
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			e := errorObject(t, m)
+			if codeBeside(m, e) {
+				t.Skip("the code is beside the error: jsonrpc/error-object-shape")
+			}
+			t.Expect(Member(e, "code")).To(BeInteger())
+		})
+	}),
+
+	"jsonrpc/error-message-string": WatchAfter(provokeError, func(t *T, w Wire) {
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			message := Member(errorObject(t, m), "message")
+			t.Expect(message).To(BeString())
+			t.Warn(message).To(That("some text", func(s string) bool { return s != "" }))
+		})
+	}),
+
+	"jsonrpc/error-object-shape": WatchAfter(provokeError, func(t *T, w Wire) {
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			t.Expect(m.JSON()["error"]).To(BeObject())
+			beside := codeBeside(m, errorObject(t, m))
+			t.Expect(!beside).To(Hold("the code inside error", "it beside error"))
+		})
+	}),
+
+	"jsonrpc/error-message-concise": WatchAfter(provokeError, func(t *T, w Wire) {
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			message, ok := errorObject(t, m)["message"].(string)
+			if !ok {
+				t.Skip("the message is no string: jsonrpc/error-message-string")
+			}
+			if m.Request != nil && bytes.Contains(m.Request.Raw, []byte(`\n`)) {
+				t.Skip("it may repeat the line breaks that it was sent")
+			}
+			t.Expect(strings.TrimSpace(message)).To(That("one line of at most about 200 characters", isConcise))
+		})
+	}),
+
+	"jsonrpc/error-code-reserved-range": WatchAfter(provokeError, func(t *T, w Wire) {
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			code, ok := errorObject(t, m)["code"].(json.Number)
+			if !ok {
+				t.Skip("the code is no number: jsonrpc/error-code-integer")
+			}
+			t.Expect(code).To(That("a code that JSON-RPC defines or leaves free", isUsable))
+		})
+	}),
+}
+
+// provokeError sees to it that there is an error to judge.
+func provokeError(t *T) { unknownMethod(t) }
+
+// errorsIn are the responses that have an error and no result.
+func errorsIn(w Wire) Messages {
+	return spoken(w.Errors()).Filter("error response", func(m Message) bool { return !m.HasResult })
+}
+
+// errorObject is the error of a response; without an object the check ends.
+func errorObject(t *T, m Message) M {
+	e, ok := m.JSON()["error"].(M)
+	if !ok {
+		t.Skip("the error is no object: jsonrpc/error-object-shape")
+	}
+	return e
+}
+
+// codeBeside reports whether the code stands beside the error.
+func codeBeside(m Message, e M) bool { return !Has(e, "code") && Has(m.JSON(), "code") }
+
+// isConcise reports whether a text may count as one short sentence; 250 is what
+// "about 200" leaves room for.
+func isConcise(text string) bool {
+	return !strings.ContainsAny(text, "\r\n") && utf8.RuneCountInString(text) <= 250
+}
+
+// isUsable reports whether a code is none of those that JSON-RPC keeps for later.
+func isUsable(code json.Number) bool {
+	n, err := code.Int64()
+	return err != nil || n < -32768 || n >= -32099 || n == -32700 || -32603 <= n && n <= -32600
+}

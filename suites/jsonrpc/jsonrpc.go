@@ -1,0 +1,7 @@
+// Package jsonrpc judges messages by JSON-RPC: ids, answers, errors, notifications.
+package jsonrpc
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are the checks of the area.
+var Checks = Merge(envelopeChecks, ids, errorChecks, answers, notifications, methods, malformedChecks)

@@ -1,0 +1,99 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var malformedChecks = Suite{
+	"jsonrpc/parse-error-reported": Probe(func(t *T) {
+		r := kit.Rejections(t, "a line that is no JSON")[0].Reply
+		if codeless(r) {
+			t.Skip("over HTTP a status of an error is enough: http/malformed-json-status, sse/malformed-post")
+		}
+		t.Expect(r).To(BeError(-32700))
+	}),
+
+	"jsonrpc/parse-error-id": Probe(func(t *T) {
+		r := kit.Rejections(t, "a line that is no JSON")[0].Reply
+		if r.Error() == nil {
+			t.Skip("no error was returned")
+		}
+		t.Expect(r.Frame).To(kit.HaveNoID())
+	}),
+
+	"jsonrpc/invalid-envelope-is-error": Probe(func(t *T) {
+		all := kit.Rejections(t, envelopes...)
+		for _, r := range all {
+			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+			if r.Name == kit.MethodNumber { // the others may be read leniently
+				t.Expect(r.Reply).To(beErrorFor(r.Name))
+			}
+		}
+		for _, r := range coded(all) {
+			t.Inform(r.Reply).To(BeError(-32600))
+		}
+	}),
+
+	"jsonrpc/invalid-envelope-echoes-id": Probe(func(t *T) {
+		refused := false
+		for _, r := range kit.Rejections(t, envelopes...) {
+			if r.Reply.Error() != nil && !kit.NeedsNoID(r.Reply.Frame) {
+				refused = true
+				t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))
+			}
+		}
+		if !refused {
+			t.Skip("no error was returned that needs an id")
+		}
+	}),
+
+	"jsonrpc/params-must-be-object": Probe(func(t *T) {
+		all := kit.Rejections(t, "params that are a string", "params that are an array")
+		for _, r := range all {
+			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+			t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))
+		}
+		for _, r := range coded(all) {
+			t.Inform(r.Reply).To(BeError(-32600, -32602))
+		}
+	}),
+
+	"jsonrpc/null-id-not-answered-with-result": Probe(func(t *T) {
+		t.Expect(kit.Rejections(t, "a request with id null")[0].Reply).NotTo(BeResult())
+	}),
+
+	"jsonrpc/invalid-id-type": Probe(func(t *T) {
+		for _, id := range []string{"true", "{}", "1.5"} {
+			p := kit.Provoke(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"ping"}`, id))
+			kit.ExpectAlive(t, p.Fatal)
+			if r := kit.Reaction(p, json.RawMessage(id)); r.Answered() && !kit.IsBare(r.Frame.ID) {
+				t.Expect(r.Frame).To(kit.HaveID(json.RawMessage(id)))
+			}
+		}
+	}),
+}
+
+// envelopes are those of malformed whose envelope is wrong.
+var envelopes = []string{"a request without jsonrpc", "a request of jsonrpc 1.0", kit.MethodNumber}
+
+// codeless reports whether the answer is an HTTP error with no JSON-RPC error in it.
+func codeless(r driver.Reply) bool {
+	_, has := r.Code()
+	return r.Bare() && !has
+}
+
+// coded leaves out what was refused by a bare HTTP error, which has no code: what is
+// no request need not be answered in JSON-RPC.
+func coded(all []kit.Rejection) (rest []kit.Rejection) {
+	for _, r := range all {
+		if !codeless(r.Reply) {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}

@@ -1,0 +1,107 @@
+package jsonrpc
+
+import (
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var methods = Suite{
+	"jsonrpc/unknown-method-is-error": Probe(func(t *T) {
+		e := unknownMethod(t)
+		if e.Stray != nil {
+			t.Skip("it was answered under another id: jsonrpc/error-echoes-request-id")
+		}
+		t.Expect(e.Reply).To(BeError())
+	}),
+
+	"jsonrpc/unknown-method-code": Probe(func(t *T) {
+		r := unknownMethod(t).Reply
+		if _, ok := r.Code(); !ok {
+			t.Skip("no error with a code came: jsonrpc/unknown-method-is-error")
+		}
+		t.Expect(r).To(BeError(-32601))
+	}),
+
+	"jsonrpc/undeclared-method-not-found": Probe(func(t *T) {
+		methods := undeclared(t)
+		if len(methods) == 0 {
+			t.Skip("the server declares every family")
+		}
+		if !unknownMethod(t).Reply.Answered() {
+			t.Skip("the server leaves unknown methods unanswered: jsonrpc/unknown-method-is-error")
+		}
+		s := t.Hostile()
+		var all []driver.Reply
+		for _, method := range methods {
+			r := kit.Await(s, s.Mark(), s.Request(method, paramsOf[method]), kit.Shortly).Reply
+			t.Expect(r).To(beErrorFor(method))
+			all = append(all, r)
+		}
+		for _, r := range all {
+			t.Inform(r).To(BeError(-32601))
+		}
+	}),
+
+	"jsonrpc/extra-members-tolerated": Probe(func(t *T) {
+		var served []string
+		s := t.Session()
+		for _, r := range []struct {
+			method string
+			extra  M
+		}{{"ping", M{"mcpcheck": true}}, {"tools/list", M{"mcpcheck": M{"a": 1}}}} {
+			if r.method == "tools/list" && !t.Server.Declares("tools") || t.Try(s, r.method, M{}).Result() == nil {
+				continue
+			}
+			t.Expect(t.Try(s, r.method, r.extra)).To(BeResult())
+			served = append(served, r.method)
+		}
+		if len(served) == 0 {
+			t.Skip("no request is served even without extra members: ping/empty-result")
+		}
+		if served[0] == "ping" {
+			line := `{"jsonrpc":"2.0","id":70051,"method":"ping","mcpcheck":true}`
+			t.Inform(kit.Reaction(kit.Provoke(t, line), kit.IDIn(line))).To(That("a result although there is a member beside params", func(r driver.Reply) bool { return r.Result() != nil }))
+		}
+	}),
+
+	"jsonrpc/member-names-case-sensitive": Probe(func(t *T) {
+		t.Expect(kit.Rejections(t, "member names in capitals")[0].Reply).NotTo(BeResult())
+	}),
+}
+
+func beErrorFor(what string) types.GomegaMatcher {
+	return That("an error for "+what, func(r driver.Reply) bool { return r.Answered() && r.M["error"] != nil })
+}
+
+func unknownMethod(t *T) kit.Echoed {
+	return Shared(t, "unknown method", func(t *T) kit.Echoed {
+		s := t.Session()
+		mark := s.Mark()
+		return kit.Await(s, mark, s.Request(kit.NoMethod, nil), s.Patience())
+	})
+}
+
+// families are the features of a server: the capability that declares one, and a
+// method of it.
+var families = []struct{ capability, method, since string }{
+	{"tools", "tools/list", ""},
+	{"resources", "resources/list", ""},
+	{"prompts", "prompts/list", ""},
+	{"logging", "logging/setLevel", ""},
+	{"tasks", "tasks/list", "2025-11-25"},
+}
+
+var paramsOf = map[string]M{"logging/setLevel": {"level": "info"}}
+
+// undeclared are methods of the families that the server does not declare.
+func undeclared(t *T) (methods []string) {
+	for _, f := range families {
+		if t.Revision >= f.since && !t.Server.Declares(f.capability) {
+			methods = append(methods, f.method)
+		}
+	}
+	return methods
+}

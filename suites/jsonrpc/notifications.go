@@ -1,0 +1,60 @@
+package jsonrpc
+
+import (
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var notifications = Suite{
+	"jsonrpc/notification-no-response": Probe(func(t *T) {
+		s := t.Session()
+		late := kit.LateCancel(t, s)
+		mark := s.Mark()
+		s.SendJSON(late)
+		t.Settle(s, mark)
+		kit.ExpectNoReply(t, s, mark)
+	}),
+
+	"jsonrpc/unknown-notification-ignored": Probe(func(t *T) {
+		s := t.Session()
+		t.Ask(s, s.Fence, nil) // what the handshake brought is no reply
+		mark := s.Mark()
+		s.Notify("notifications/mcpcheck/unknown", nil)
+		_, err := s.Settle(mark)
+		kit.ExpectAlive(t, err)
+		kit.ExpectNoReply(t, s, mark)
+	}),
+
+	"jsonrpc/request-method-without-id": Probe(func(t *T) {
+		p := kit.Provoke(t, kit.RequestWithoutID)
+		if p.Fatal != nil {
+			t.Skip("the session did not survive it: robust/survives-unknown-messages")
+		}
+		r := kit.Reaction(p, nil)
+		t.Expect(r).NotTo(BeResult())
+		if refusedByHTTP(r) {
+			return // a notification that a server cannot accept gets an HTTP error status
+		}
+		t.Warn(r).NotTo(BeError())
+	}),
+
+	"jsonrpc/notification-method-with-id": Probe(func(t *T) {
+		r := kit.Reaction(kit.Provoke(t, kit.NotificationWithID), kit.IDIn(kit.NotificationWithID))
+		t.Expect(r).To(BeAnswered())
+		t.Expect(r.Frame).To(kit.HaveID(kit.IDIn(kit.NotificationWithID)))
+		t.Inform(r).To(BeError())
+	}),
+
+	"jsonrpc/server-notification-no-id": Watch(func(t *T, w Wire) {
+		notifications := func(m Message) bool { return strings.HasPrefix(m.Method, "notifications/") }
+		t.Judge(w.Messages().Filter("notification", notifications), func(t *T, m Message) {
+			t.Expect(m.ID == nil).To(Hold("no id", "id %s", m.ID))
+		})
+	}),
+}
+
+// refusedByHTTP reports whether the answer is an HTTP error that names no request.
+func refusedByHTTP(r driver.Reply) bool { return r.Answered() && kit.NeedsNoID(r.Frame) }

@@ -1,0 +1,186 @@
+package kit
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// CameOf waits for the answer to a request by hand: all of it or, of an event
+// stream, its head.
+func CameOf(x *driver.Exchange) driver.Answer {
+	if a := x.Head(); a.Status == 0 || a.IsStream {
+		return a
+	}
+	return x.End()
+}
+
+// Decided ends a check as inconclusive when it was not the server that answered, or
+// not the one question: there is no answer, a proxy is in trouble, or too much was
+// asked.
+func Decided(t *T, a driver.Answer) driver.Answer {
+	if !IsDecided(a) {
+		t.Inconclusive("there is no answer to judge: %s", a)
+	}
+	return a
+}
+
+func IsDecided(a driver.Answer) bool {
+	undecided := []int{0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+	return !slices.Contains(undecided, a.Status)
+}
+
+// What answers are.
+
+func IsAccepted(a driver.Answer) bool { return a.Status == http.StatusAccepted }
+
+func RefusesClient(a driver.Answer) bool { return a.Status >= 400 && a.Status < 500 }
+
+func AcceptsOrRefuses(a driver.Answer) bool { return IsAccepted(a) || a.Status >= 400 }
+
+// IsEmpty reports whether an answer has no body, and is no event stream.
+func IsEmpty(a driver.Answer) bool { return !a.IsStream && len(bytes.TrimSpace(a.Body)) == 0 }
+
+// StreamOr405 reports whether an answer to GET is one of the two that there are.
+func StreamOr405(a driver.Answer) bool {
+	return a.IsStream || a.Status == http.StatusMethodNotAllowed
+}
+
+// Bodies are where messages may be in an answer: its body, its events.
+func Bodies(a driver.Answer) [][]byte {
+	all := [][]byte{a.Body}
+	for _, e := range a.Events {
+		all = append(all, []byte(e.Data))
+	}
+	return all
+}
+
+// Object is a body that is a JSON object; nil when it is none.
+func Object(body []byte) M {
+	m, _ := driver.Decode(body).(M)
+	return m
+}
+
+// WantAnswer ends a check that has no HTTP answer to judge.
+func WantAnswer(t *T, a driver.Answer) {
+	if a.Status == 0 {
+		t.Again("%s", a)
+	}
+	NotLimited(t, a)
+}
+
+// NotLimited ends a check whose request has met a limit: there were too many in the
+// run for the server, or for what stands before it.
+func NotLimited(t *T, a driver.Answer) {
+	if IsLimit(a.Status) {
+		t.Inconclusive("%s", a)
+	}
+}
+
+func IsLimit(status int) bool {
+	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
+}
+
+// SkipUnauthorized ends a check whose request lacked authorization.
+func SkipUnauthorized(t *T, a driver.Answer) {
+	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+		t.Skip("it wants authorization: %s", a)
+	}
+}
+
+// Standing is the answer to the GET with which a session opens its standing stream.
+func Standing(t *T, s *driver.Session) driver.Answer {
+	x := s.Standing()
+	if x == nil {
+		t.Again("the record of the session has lost its GET")
+	}
+	return x.Head()
+}
+
+func IsNotFound(a driver.Answer) bool { return a.Status == http.StatusNotFound }
+
+func Status(a driver.Answer) string { return fmt.Sprintf("HTTP %d", a.Status) }
+
+// HeadOf is the answer; of a stream only its beginning, and then it is dropped.
+func HeadOf(x *driver.Exchange) driver.Answer {
+	defer x.Abort()
+	if a := x.Head(); a.IsStream {
+		return a
+	}
+	return x.End()
+}
+
+// Within waits until an exchange has brought what is wanted, or has ended, at most
+// for d.
+func Within(x *driver.Exchange, d time.Duration, enough func(driver.Answer) bool) driver.Answer {
+	const interval = 10 * time.Millisecond
+	for begin := time.Now(); ; {
+		a := x.EndFor(interval)
+		if a.Ended || enough(a) || time.Since(begin) >= d {
+			return a
+		}
+	}
+}
+
+// ResponseAmong is the response to a request among events; it is not answered when
+// there is none.
+func ResponseAmong(events []driver.StreamEvent, id []byte) driver.Reply {
+	for _, e := range events {
+		members, isArray := driver.Decode([]byte(e.Data)).([]any)
+		if !isArray {
+			members = []any{driver.Decode([]byte(e.Data))}
+		}
+		for _, m := range Objects(members) {
+			if !Has(m, "method") && driver.SameID(Compact(m["id"]), id) {
+				return driver.Reply{Frame: &driver.Frame{Side: driver.FromServer, Raw: []byte(e.Data)}, M: m}
+			}
+		}
+	}
+	return driver.Reply{Err: errNoResponse}
+}
+
+var errNoResponse = errors.New("no response")
+
+// Unlike is another key of the same form; of a short one, which may be a number that
+// counts up, a longer one.
+func Unlike(key string) string {
+	const short, changed = 8, 8
+	if len(key) < short {
+		return key + "9999"
+	}
+	const order, next = "0123456789abcdefABCDEF", "5678901234bcdefaBCDEFA"
+	head, tail := key[:len(key)-changed], key[len(key)-changed:]
+	return head + strings.Map(func(r rune) rune {
+		switch i := strings.IndexRune(order, r); {
+		case i >= 0:
+			return rune(next[i])
+		case r >= 'g' && r < 'z', r >= 'G' && r < 'Z':
+			return r + 1
+		}
+		return r
+	}, tail)
+}
+
+// BeNoSuccess matches answers that are no success.
+func BeNoSuccess() types.GomegaMatcher {
+	return That("a status of 4xx", func(a driver.Answer) bool { return a.Status != 0 && !a.OK() })
+}
+
+// SiteURL is the URL of the server.
+func SiteURL(t *T) *url.URL {
+	u, err := url.Parse(t.Site().URL())
+	if err != nil {
+		panic("sse: " + err.Error()) // NewSite has parsed it
+	}
+	return u
+}

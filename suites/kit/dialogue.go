@@ -1,0 +1,269 @@
+package kit
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Exchange is a request of the client and what became of it.
+type Exchange struct {
+	Request   *driver.Frame
+	Session   *driver.Session
+	Answer    *driver.Frame // nil: none came
+	Mistaken  bool          // an error came without its id that was probably meant for it
+	Batched   bool          // it was a member of an array
+	Ready     bool          // it was sent after the handshake
+	Cancelled bool
+	Empty     bool          // over HTTP: it was answered with a success that holds no response
+	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
+
+	place int // in the order of what was said
+}
+
+// Response is a message of the server that looks like an answer.
+type Response struct {
+	Message
+	Line  *driver.Frame // as it stood on the wire
+	Of    *Exchange     // that it answers; nil: none
+	Again *Exchange     // a request that had its answer before
+	Meant *Exchange     // of a response that answers none: a request without an answer that it may be for
+	Noted bool          // it may be an answer to a notification
+
+	place int
+}
+
+// Dialogue is the requests and responses of one session, in pairs.
+type Dialogue struct {
+	Exchanges []*Exchange
+	Responses []*Response
+
+	open  map[string]*Exchange // by id: those that wait for their answer
+	last  map[string]*Exchange // by id
+	note  int                  // where a notification was sent whose effect may be to come
+	ready bool
+	place int
+}
+
+// Dialogues are those of the run, as long as the client kept the protocol.
+func Dialogues(w Wire) (all []*Dialogue) {
+	for _, s := range w.Sessions {
+		frames := slices.DeleteFunc(s.Record(0), func(f *driver.Frame) bool { return f.Apart })
+		if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
+			frames = frames[:i+1]
+		}
+		all = append(all, pair(s, frames))
+	}
+	return all
+}
+
+// pair finds out which response of a record answers which request.
+func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
+	d := &Dialogue{open: map[string]*Exchange{}, last: map[string]*Exchange{}}
+	for _, f := range frames {
+		d.place++
+		switch {
+		case f.Hostile || f.Side == driver.Event:
+			d.end(f)
+		case f.Side == driver.FromClient && len(f.Raw) > 0:
+			for _, m := range messagesOf(f) {
+				d.sent(s, m, f.Shape == driver.Array)
+			}
+		case f.Side == driver.FromClient:
+		case f.HTTP != nil && f.HTTP.Refuses():
+			d.refused(s, f)
+		case f.Side == driver.Status:
+			if x := d.open[driver.IDKey(f.HTTP.Asked())]; x != nil && !f.HTTP.Elsewhere() {
+				x.Empty = f.HTTP.Answer().OK()
+			}
+		default:
+			for _, m := range f.Members() {
+				d.came(s, m, f)
+			}
+		}
+	}
+	if len(d.Exchanges) == 0 || d.Exchanges[0].Request.Method != "initialize" {
+		d.Responses = nil // the record has lost its beginning: nothing can be said of these
+	}
+	d.guess()
+	return d
+}
+
+// messagesOf are the messages in a frame of the client: some checks write several
+// lines at once.
+func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
+	if f.Shape != driver.NotJSON {
+		return f.Members()
+	}
+	for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: slices.Concat([]byte("["), line, []byte("]"))}
+		messages = append(messages, one.Members()...)
+	}
+	return messages
+}
+
+func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
+	switch {
+	case m.IsRequest():
+		x := &Exchange{Request: m, Session: s, Batched: batched, Ready: d.ready, place: d.place}
+		d.Exchanges = append(d.Exchanges, x)
+		d.open[driver.IDKey(m.ID)], d.last[driver.IDKey(m.ID)] = x, x
+	case m.IsNotification():
+		d.note = d.place
+		d.ready = d.ready || m.Method == "notifications/initialized"
+		if m.Method == "notifications/cancelled" {
+			d.cancel(m)
+		}
+	}
+}
+
+func (d *Dialogue) cancel(m *driver.Frame) {
+	params, _ := m.JSON()["params"].(M)
+	if x := d.last[driver.IDKey(Compact(params["requestId"]))]; x != nil {
+		x.Cancelled = true
+	}
+}
+
+func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
+	if !m.IsResponse() {
+		return
+	}
+	key := driver.IDKey(m.ID)
+	r := &Response{Message: Message{Frame: m, Session: s}, Line: line, Noted: d.note > 0, place: d.place}
+	switch x := d.open[key]; {
+	case x != nil:
+		delete(d.open, key)
+		x.Answer, r.Of, r.Request = m, x, x.Request
+		if x.place > d.note {
+			d.note = 0 // the notification has had its effect
+		}
+	case d.last[key] != nil:
+		r.Again, r.Request = d.last[key], d.last[key].Request
+	case !Has(m.JSON(), "jsonrpc"):
+		return // some other JSON
+	}
+	d.Responses = append(d.Responses, r)
+}
+
+// refused notes the HTTP error that answers a request. It need not be JSON-RPC, and
+// its body may be an error without an id, so it counts as the answer unless it is a
+// response under that id.
+func (d *Dialogue) refused(s *driver.Session, f *driver.Frame) {
+	x := d.open[driver.IDKey(f.HTTP.Asked())]
+	switch {
+	case f.Shape == driver.Object && f.ID != nil && string(f.ID) != "null":
+		d.came(s, f, f)
+	case x != nil:
+		delete(d.open, driver.IDKey(f.HTTP.Asked()))
+		x.Answer = f
+	}
+}
+
+func (d *Dialogue) end(f *driver.Frame) {
+	for _, x := range d.Exchanges {
+		if x.End == nil {
+			x.End = f
+		}
+	}
+}
+
+// guess finds for each response that answers nothing the oldest request without an
+// answer.
+func (d *Dialogue) guess() {
+	taken := map[*Exchange]bool{}
+	for _, r := range d.Responses {
+		if r.Of != nil || r.Again != nil {
+			continue
+		}
+		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool { return x.Answer == nil && x.place < r.place && !taken[x] })
+		if i < 0 {
+			continue
+		}
+		r.Meant, r.Request = d.Exchanges[i], d.Exchanges[i].Request
+		taken[r.Meant] = true
+		r.Meant.Mistaken = r.HasError
+	}
+}
+
+// JudgeResponses tries a check on every response that was seen.
+func JudgeResponses(t *T, what string, all []*Dialogue, keep func(*Response) bool, run func(*T, *Response)) {
+	messages := Messages{What: what}
+	byFrame := map[*driver.Frame]*Response{}
+	for _, d := range all {
+		for _, r := range d.Responses {
+			if keep(r) {
+				messages.List = append(messages.List, r.Message)
+				byFrame[r.Frame] = r
+			}
+		}
+	}
+	t.Judge(messages, func(t *T, m Message) { run(t, byFrame[m.Frame]) })
+}
+
+// unasked is the first response since the mark that answers no request; nil when
+// there is none.
+func unasked(s *driver.Session, mark int) *driver.Frame {
+	since := s.Since(mark)
+	frames := s.Record(0)
+	for _, r := range pair(s, frames).Responses {
+		if r.Of == nil && slices.Contains(since, r.Line) {
+			return r.Frame
+		}
+	}
+	return nil
+}
+
+// Dead reports whether the server ended the session before the request had its
+// answer.
+func (x *Exchange) Dead() bool {
+	death := x.Session.Death()
+	return x.End != nil && x.End.Side == driver.Event && death != nil && death.Error() == string(x.End.Raw)
+}
+
+// Crashed reports whether the process ended by itself before it answered. One that
+// was killed may have been killed by somebody else.
+func (x *Exchange) Crashed() bool {
+	if !x.Dead() || x.End.AfterEOF || !x.followsRequest() {
+		return false
+	}
+	end := string(x.End.Raw)
+	return strings.HasPrefix(end, "the server exited") || strings.Contains(end, "by a signal") &&
+		!strings.Contains(end, "(killed)") && !strings.Contains(end, "(terminated)")
+}
+
+// Shared reports whether another session of the same process was in use when the
+// server ended: over HTTP all sessions have one process.
+func (x *Exchange) Shared(w Wire) bool {
+	const recently = 2 * time.Second
+	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
+		return s != x.Session && s.Endpoint() != "" && s.Busy(x.Session.Moment(x.End), recently)
+	})
+}
+
+// followsRequest reports whether the request came right after another one. After a
+// notification or a batch, their checks judge what becomes of the session.
+func (x *Exchange) followsRequest() bool {
+	follows := true
+	for _, f := range x.Session.Record(0) {
+		switch {
+		case f == x.Request:
+			return follows
+		case f.Side == driver.FromClient:
+			follows = f.IsRequest()
+		}
+	}
+	return false
+}
+
+// Fate is why a request has no answer.
+func (x *Exchange) Fate() string {
+	if x.Dead() {
+		return string(x.End.Raw)
+	}
+	return fmt.Sprintf("none within %v", x.Session.Patience())
+}

@@ -1,0 +1,91 @@
+package kit
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Echoed is what came of a request whose id matters.
+type Echoed struct {
+	ID    json.RawMessage
+	Reply driver.Reply
+	Stray *driver.Frame // a response that answers no request; nil: none
+	Stuck bool          // neither it nor a later request was answered
+}
+
+func (e Echoed) String() string {
+	if !e.Reply.Answered() && e.Stray != nil {
+		return driver.Brief(e.Stray.Raw)
+	}
+	return Got(e.Reply)
+}
+
+// Shortly is how much longer than a later request a request is waited for that
+// takes no time.
+const Shortly = 500 * time.Millisecond
+
+// Echo sends the session's harmless request under an id.
+func Echo(s *driver.Session, id any) Echoed {
+	mark := s.Mark()
+	return Await(s, mark, s.RequestID(id, s.Fence, nil), Shortly)
+}
+
+// Await waits for the answer to what was sent after the mark. When none comes at
+// once, it makes sure that a later request is answered, and waits a while more.
+func Await(s *driver.Session, mark int, p driver.Pending, patience time.Duration) Echoed {
+	e := Echoed{ID: p.ID, Reply: s.AwaitFor(p, 250*time.Millisecond)}
+	if e.Reply.Answered() || !s.Alive() {
+		return e
+	}
+	if _, err := s.React(mark); err != nil {
+		if late := s.AwaitFor(p, 0); late.Answered() {
+			e.Reply = late
+			return e
+		}
+		e.Reply.Err, e.Stuck = err, s.Alive()
+		return e
+	}
+	if e.Stray = unasked(s, mark); e.Stray != nil {
+		patience = 0
+	}
+	e.Reply = s.AwaitFor(p, patience)
+	return e
+}
+
+func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
+	return That("an answer with id "+driver.Brief(id), func(e Echoed) bool { return e.Reply.Answered() })
+}
+
+// NoMethod is a method that no server has.
+const NoMethod = "mcpcheck/no-such-method"
+
+// LateCancel is a cancellation of a request that was answered already: a
+// notification that crosses the answer looks like this.
+func LateCancel(t *T, s *driver.Session) M {
+	p := s.Request(s.Fence, nil)
+	if r := s.Await(p); r.Err != nil {
+		t.Inconclusive("%v", r.Err)
+	}
+	return M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": M{"requestId": p.ID, "reason": "mcpcheck"}}
+}
+
+func ExpectAlive(t *T, err error) {
+	t.Expect(err == nil).To(Hold("the session to go on", "%v", err))
+}
+
+func ExpectNoReply(t *T, s *driver.Session, mark int) {
+	reply := unasked(s, mark)
+	t.Expect(reply == nil).To(Hold("no reply to a notification", "%s", Brief(reply)))
+}
+
+func Brief(f *driver.Frame) string {
+	if f == nil {
+		return ""
+	}
+	return driver.Brief(f.Raw)
+}

@@ -1,0 +1,60 @@
+package kit
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// ListMethod is the list method of a family that the server declared, and whether
+// it served it.
+func ListMethod(t *T) (method string, served bool) {
+	for _, family := range []struct {
+		name  string
+		items []M
+	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
+		if t.Server.Declares(family.name) {
+			return family.name + "/list", len(family.items) > 0
+		}
+	}
+	return "tools/list", false
+}
+
+func ObjectsIn(v any) []M {
+	list, _ := v.([]any)
+	return Objects(list)
+}
+
+func Difference(before, after []string) string {
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			return name + " came"
+		}
+	}
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			return name + " went"
+		}
+	}
+	return "another number of items"
+}
+
+// ListKeys is what identifies an item of a list.
+var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
+
+// ListNames are the names of the tools of all pages, in their order.
+func ListNames(t *T, s *driver.Session) (names []string) {
+	t.Pages(s, "tools/list", "tools", func(page M) { names = append(names, PageNames(page)...) })
+	return names
+}
+
+// PageNames are the names of the tools of one page.
+func PageNames(page M) (names []string) {
+	for _, tool := range toolSubjects(ObjectsIn(page["tools"])) {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

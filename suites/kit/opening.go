@@ -1,0 +1,196 @@
+package kit
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// MadeUp are versions that were never published.
+var MadeUp = []string{"1999-01-01", "2099-12-31", "2025-01-01"}
+
+// Opening is how a session is begun. The zero value is the ordinary way.
+type Opening struct {
+	Idle    bool   // nothing is said to the process while others shake hands
+	Muted   bool   // nobody reads its stderr
+	Pinged  bool   // ping comes before initialize
+	version string // that is asked for; empty: the revision that is judged
+	Newer   bool   // the client sends fields of later revisions
+	Client  bool   // it declares roots, sampling and elicitation, and refuses what comes
+	Early   bool   // ping comes between initialize and initialized
+	Unknown bool   // it declares capabilities that no revision knows
+	Form    string // params of initialized: "none", "{}" or "_meta"; empty is none, too
+}
+
+// Opened is what came of it.
+type Opened struct {
+	First     []*driver.Frame // what the server said before it was told anything
+	FirstPong driver.Reply
+	Welcome   driver.Reply
+	EarlyPong driver.Reply
+	Between   []*driver.Frame // what it said before initialized
+	Replies   []*driver.Frame // what looks like a reply to initialized
+	Pong      driver.Reply    // to the ping after initialized
+	List      driver.Reply    // to the list request after that
+	Asked     []*driver.Frame // its requests
+	LastPong  driver.Reply    // to a ping after the client has refused them
+}
+
+// openings are the ways in which the sessions of a run are begun. A process is
+// dear, so each tries several things that do not meddle with each other; whatever
+// does not pass here is tried once more alone, in a session that is ordinary in
+// everything else.
+var openings = []Opening{
+	{Idle: true, version: MadeUp[0], Form: "{}"},
+	{version: MadeUp[1], Form: "_meta"},
+	{version: MadeUp[2], Form: "none"},
+	{version: "2024-11-05", Pinged: true},
+	{version: "2025-03-26", Muted: true},
+	{version: "2025-06-18", Newer: true, Unknown: true},
+	{version: "2025-11-25"},
+	{Client: true, Early: true},
+}
+
+// includes reports whether an opening does all that another asks for.
+func (o Opening) includes(other Opening) bool {
+	is := func(mine, wanted bool) bool { return mine || !wanted }
+	return is(o.Idle, other.Idle) && is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
+		is(o.Newer, other.Newer) && is(o.Client, other.Client) && is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
+		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
+}
+
+// Begin opens a session in a certain way and tells what came of it.
+func Begin(t *T, o Opening) Opened {
+	if o.version == t.Revision {
+		o.version = ""
+	}
+	if i := slices.IndexFunc(openings, func(c Opening) bool { return c.includes(o) }); i >= 0 && !t.Alone() {
+		o = openings[i]
+		t.Doubt()
+	}
+	return Shared(t, "opening "+string(Compact([]any{o.Idle, o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})),
+		func(t *T) Opened { return open(t, o) })
+}
+
+func open(t *T, o Opening) (r Opened) {
+	s := t.Launch(driver.Options{MuteStderr: o.Muted})
+	if o.Idle {
+		r.First = idle(t, s)
+	}
+	var ping driver.Pending
+	if o.Pinged {
+		ping = s.Request("ping", nil)
+	}
+	s.Refuse = o.Client
+	if r.Welcome = s.Initialize(o.hello(t)); r.Welcome.Result() == nil {
+		return r
+	}
+	r.interval(s, o)
+	mark := s.Mark()
+	s.ConfirmWith(o.params())
+	pong := s.RequestID("mcpcheck-initialized", "ping", nil)
+	came, _ := s.React(mark)
+	r.Pong, r.FirstPong = s.AwaitFor(pong, 0), s.AwaitFor(ping, 0)
+	for _, f := range came {
+		if f.IsResponse() && f != r.Pong.Frame && (f.HTTP == nil || !driver.SameID(f.HTTP.Asked(), pong.ID)) {
+			r.Replies = append(r.Replies, f)
+		}
+	}
+	method, _ := ListMethod(t)
+	r.List = t.Try(s, method, nil)
+	if o.Client {
+		r.refusals(s)
+	}
+	return r
+}
+
+// Idle is what a process says that is told nothing until another one of the same
+// server, started after it, serves.
+func idle(t *T, s *driver.Session) []*driver.Frame {
+	if t.Alone() {
+		t.Own()
+	} else {
+		AskAll(t, MadeUp[1:])
+	}
+	return s.Idle()
+}
+
+// interval is what happens between the result of initialize and initialized.
+func (r *Opened) interval(s *driver.Session, o Opening) {
+	if o.Early {
+		r.EarlyPong = s.Exchange("ping", nil)
+	}
+	if o.Client {
+		s.Settle(s.Mark())
+		r.Between = s.Idle()
+	}
+}
+
+// refusals is what came of the requests of a server whose client refuses them.
+func (r *Opened) refusals(s *driver.Session) {
+	s.Settle(s.Mark())
+	for _, f := range s.Since(0) {
+		if f.IsRequest() && f.Method != "ping" {
+			r.Asked = append(r.Asked, f)
+		}
+	}
+	r.LastPong = s.Exchange("ping", nil)
+}
+
+func (o Opening) hello(t *T) M {
+	hello := driver.Hello(t.Revision)
+	if o.version != "" {
+		hello["protocolVersion"] = o.version
+	}
+	capabilities := hello["capabilities"].(M)
+	if o.Client {
+		maps.Copy(capabilities, M{"roots": M{}, "sampling": M{}, "elicitation": M{}})
+	}
+	if o.Unknown {
+		maps.Copy(capabilities, M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}})
+	}
+	if o.Newer {
+		maps.Copy(capabilities, M{
+			"elicitation": M{"form": M{}, "url": M{}}, "tasks": M{"requests": M{}}, "sampling": M{"tools": M{}, "context": M{}},
+		})
+		hello["clientInfo"] = M{
+			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
+			"icons": []any{M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}}, "websiteUrl": "https://example.com",
+		}
+	}
+	return hello
+}
+
+// params of the notification initialized.
+func (o Opening) params() M {
+	switch o.Form {
+	case "{}":
+		return M{}
+	case "_meta":
+		return M{"_meta": M{"com.example/mcpcheck": true}}
+	}
+	return nil
+}
+
+// WantWelcome ends a check that has nothing to go on with.
+func (r Opened) WantWelcome(t *T) {
+	if r.Welcome.Result() == nil {
+		t.Inconclusive("initialize brought %s", Got(r.Welcome))
+	}
+}
+
+// WelcomeFor is the answer to initialize with a version.
+func WelcomeFor(t *T, version string) driver.Reply {
+	if version == t.Server.Requested && t.Server.Welcome != nil && !t.Alone() {
+		t.Doubt()
+		return t.Server.First // discovery has asked already
+	}
+	return Begin(t, Opening{version: version}).Welcome
+}
+
+// AskAll asks for several versions at a time; the answers are had from asked.
+func AskAll(t *T, versions []string) {
+	t.Together(len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
+}

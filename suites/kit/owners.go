@@ -1,0 +1,153 @@
+package kit
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// OwnerOf is the id of the one entry that reports a violation of a message's
+// schema: the entry that is made for that member or, for want of one, that for
+// null at optional members, or the umbrella of the message.
+func OwnerOf(v schemas.Violation) string {
+	general := "schema/all-server-messages-valid"
+	if v.NullOptional {
+		general = "schema/optional-members-not-null"
+	}
+	path := strings.Split(memberPath(v), "/")
+	for _, o := range Owners {
+		if (o.Definition == "" || o.Definition == v.Definition) && matchPath(strings.Split(o.Path, "/"), path) {
+			return cmp.Or(o.ID, general)
+		}
+	}
+	if umbrella, ok := umbrellas[v.Definition]; ok && !v.NullOptional {
+		return umbrella
+	}
+	return general
+}
+
+// memberPath is where a violation is: a missing member counts at its own path, and
+// a value that an enum does not list is one more step.
+func memberPath(v schemas.Violation) string {
+	name := ""
+	switch v.Keyword {
+	case "required":
+		name = firstQuoted(strings.TrimPrefix(v.Rule, "missing required member "))
+	case "enum":
+		name = firstQuoted(v.Rule[strings.LastIndex(v.Rule, " got ")+len(" got "):])
+	}
+	if name == "" {
+		return v.Path
+	}
+	return v.Path + "/" + name
+}
+
+// firstQuoted is the string in quotes that a text begins with; empty when it does
+// not.
+func firstQuoted(text string) string {
+	quoted, _ := strconv.QuotedPrefix(text)
+	name, _ := strconv.Unquote(quoted)
+	return name
+}
+
+// matchPath reports whether a path fits a pattern, in which * is any step and **
+// any number of steps.
+func matchPath(pattern, path []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(path) == 0
+	case pattern[0] == "**":
+		return matchPath(pattern[1:], path) || len(path) > 0 && matchPath(pattern, path[1:])
+	case len(path) == 0:
+		return false
+	}
+	return (pattern[0] == "*" || pattern[0] == path[0]) && matchPath(pattern[1:], path[1:])
+}
+
+// umbrellas are the entries for what no other entry owns, by definition.
+var umbrellas = map[string]string{
+	"ListToolsResult": "tools/list-result-schema",
+	"CallToolResult":  "tools/call-result-schema",
+}
+
+// Owners are the entries with a built check that report violations of one member,
+// in every definition when none is named. The first row that fits counts; one
+// without an id leaves the member to the general entries. An area that gets checks
+// adds its rows; until then the general entries report.
+var Owners = slices.Concat([]Owned{
+	{"", "", "jsonrpc/result-is-object"}, // a result that is none; missing members have a path
+	{"", "/jsonrpc", "jsonrpc/version-field"},
+	{"", "/id", "jsonrpc/server-request-id-type"},
+
+	{"InitializeResult", "/protocolVersion", "lifecycle/initialize-result-fields"},
+	{"InitializeResult", "/capabilities", "lifecycle/initialize-result-fields"},
+	{"InitializeResult", "/serverInfo", "lifecycle/initialize-result-fields"},
+	{"InitializeResult", "/serverInfo/name", "lifecycle/server-info-fields"},
+	{"InitializeResult", "/serverInfo/version", "lifecycle/server-info-fields"},
+	{"InitializeResult", "/instructions", "schema/instructions-type"},
+	{"InitializeResult", "/capabilities/tasks/*/**", ""}, // no flags but objects
+	{"InitializeResult", "/capabilities/**", "schema/capability-shapes"},
+
+	{"", "/**/_meta", "schema/meta-is-object"},
+	{"", "/**/icons/**", "schema/icon-shape"},
+	{"", "/**/annotations/audience/**", "schema/annotations-audience"},
+	{"", "/**/annotations/priority", "schema/annotations-priority"},
+	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},
+
+	// Content of later revisions.
+	{"GetPromptResult", "/messages/*/content/type/audio", "lifecycle/operation-matches-negotiated-version"},
+	{"GetPromptResult", "/messages/*/content/type/resource_link", "lifecycle/operation-matches-negotiated-version"},
+	{"CreateMessageRequest", "/params/messages/*/content/type/audio", "lifecycle/operation-matches-negotiated-version"},
+	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", "lifecycle/operation-matches-negotiated-version"},
+	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", "lifecycle/operation-matches-negotiated-version"},
+}, toolOwners)
+
+// toolOwners are the rows of the area tools.
+var toolOwners = []Owned{
+	{"ListToolsResult", "/tools", "tools/list-works"},
+	{"ListToolsResult", "/nextCursor", ""},
+	{"ListToolsResult", "/tools/*/name", "tools/name-is-string"},
+	{"ListToolsResult", "/tools/*/title", "tools/title-type"},
+	{"ListToolsResult", "/tools/*/description", "tools/description-type"},
+	{"ListToolsResult", "/tools/*/inputSchema", "tools/input-schema-object"},
+	{"ListToolsResult", "/tools/*/inputSchema/type", "tools/input-schema-object"},
+	{"ListToolsResult", "/tools/*/inputSchema/required/**", "tools/input-schema-required-strings"},
+	{"ListToolsResult", "/tools/*/inputSchema/**", "tools/input-schema-valid"},
+	{"ListToolsResult", "/tools/*/outputSchema", "tools/output-schema-object"},
+	{"ListToolsResult", "/tools/*/outputSchema/type", "tools/output-schema-object"},
+	{"ListToolsResult", "/tools/*/outputSchema/**", "tools/output-schema-valid"},
+	{"ListToolsResult", "/tools/*/annotations/**", "tools/annotations-valid"},
+	{"ListToolsResult", "/tools/*/execution/**", "tools/execution-task-support"},
+
+	{"CallToolResult", "/content", "tools/call-content-present"},
+	{"CallToolResult", "/isError", "tools/iserror-type"},
+	{"CallToolResult", "/structuredContent", "tools/structured-content-object"},
+	{"CallToolResult", "/content/*/type/**", "tools/call-content-types"},
+	{"CallToolResult", "/content/*/text", "tools/text-content-shape"},
+	{"CallToolResult", "/content/*/data", "tools/image-content-shape"},     // or tools/audio-content-shape
+	{"CallToolResult", "/content/*/mimeType", "tools/image-content-shape"}, // or tools/audio-content-shape
+	{"CallToolResult", "/content/*/resource", "tools/embedded-resource-shape"},
+	{"CallToolResult", "/content/*/resource/uri", "tools/embedded-resource-shape"},
+	{"CallToolResult", "/content/*/resource/text", "tools/embedded-resource-shape"},
+	{"CallToolResult", "/content/*/resource/blob", "tools/embedded-resource-shape"},
+	{"CallToolResult", "/content/*/uri", "tools/resource-link-shape"},
+	{"CallToolResult", "/content/*/name", "tools/resource-link-shape"},
+}
+
+// Owned is what an entry owns: a definition and the path of a member in it.
+type Owned struct{ Definition, Path, ID string }
+
+// Broken are the rules of a schema that a value breaks and that the entry reports,
+// an umbrella: what no other entry owns.
+func Broken(t *T, umbrella, definition string, value any) (rules []string) {
+	for _, v := range schemas.ValidateMessage(t.Revision, definition, value) {
+		if OwnerOf(v) == umbrella {
+			rules = append(rules, v.String())
+		}
+	}
+	return rules
+}

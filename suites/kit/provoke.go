@@ -1,0 +1,157 @@
+package kit
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Malformed are lines that are no valid message, by what is wrong with them. They
+// go to hostile sessions; that those survive is robust/survives-malformed-json.
+var Malformed = map[string]string{
+	"a line that is no JSON":    `{"mcpcheck" !!}`,
+	"a request without jsonrpc": `{"id":70021,"method":"ping"}`,
+	"a request of jsonrpc 1.0":  `{"jsonrpc":"1.0","id":70022,"method":"ping"}`,
+	MethodNumber:                `{"jsonrpc":"2.0","id":70023,"method":5}`,
+	"params that are a string":  `{"jsonrpc":"2.0","id":70031,"method":"ping","params":"x"}`,
+	"params that are an array":  `{"jsonrpc":"2.0","id":70032,"method":"ping","params":[1]}`,
+	"a request with id null":    `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
+	"member names in capitals":  `{"jsonrpc":"2.0","ID":70041,"METHOD":"ping"}`,
+	EmptyArray:                  `[]`,
+	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,"method":"ping"}]`,
+}
+
+// Names in malformed that are used by more than one line of code.
+const (
+	MethodNumber = "a method that is a number"
+	EmptyArray   = "empty array"
+	MixedArray   = "an array with a number"
+)
+
+// Messages that are well formed, but that no client sends.
+const (
+	RequestWithoutID   = `{"jsonrpc":"2.0","method":"ping"}`
+	NotificationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
+)
+
+// Rejection is what came of a malformed line.
+type Rejection struct {
+	Name  string
+	ID    json.RawMessage // in the line; nil when there is none
+	Reply driver.Reply
+}
+
+// Rejections sends malformed lines. It leaves out those that the session does not
+// survive, and ends the check when none is left.
+func Rejections(t *T, names ...string) (all []Rejection) {
+	for _, name := range names {
+		line := Malformed[name]
+		if p := Provoke(t, line); p.Fatal == nil {
+			all = append(all, Rejection{Name: name, ID: IDIn(line), Reply: Reaction(p, IDIn(line))})
+		}
+	}
+	if len(all) == 0 {
+		t.Skip("the session did not survive it: robust/survives-malformed-json")
+	}
+	return all
+}
+
+var errIgnored = errors.New("silence, and a later request was answered")
+
+// Reaction is the answer to a provocation: the response with the id or, for want
+// of one, the first.
+func Reaction(p Provoked, id json.RawMessage) driver.Reply {
+	var responses []*driver.Frame
+	for _, f := range p.Came {
+		for _, m := range f.Members() {
+			if m.IsResponse() {
+				responses = append(responses, m)
+			}
+		}
+	}
+	i := slices.IndexFunc(responses, func(f *driver.Frame) bool { return driver.SameID(f.ID, id) })
+	switch {
+	case len(responses) > 0:
+		f := responses[max(i, 0)]
+		return driver.Reply{Frame: f, M: f.JSON()}
+	case p.Refused != nil:
+		return driver.Refused(p.Refused)
+	case p.Fatal != nil:
+		return driver.Reply{Err: p.Fatal}
+	}
+	return driver.Reply{Err: errIgnored}
+}
+
+// IDIn is the id in a line; nil when it has none.
+func IDIn(line string) json.RawMessage {
+	m, _ := driver.Decode([]byte(line)).(M)
+	if !Has(m, "id") {
+		return nil
+	}
+	return Compact(m["id"])
+}
+
+// IsBare reports whether an id says nothing: it is absent or null.
+func IsBare(id json.RawMessage) bool { return id == nil || string(id) == "null" }
+
+// NeedsNoID reports whether an error may lack the id: the body of an HTTP error may.
+func NeedsNoID(f *driver.Frame) bool {
+	return f.HTTP != nil && f.HTTP.Answer().Status >= 400 && IsBare(f.ID)
+}
+
+func HaveID(id json.RawMessage) types.GomegaMatcher {
+	return That("id "+driver.Brief(id), func(f *driver.Frame) bool { return driver.SameID(f.ID, id) || NeedsNoID(f) })
+}
+
+func HaveNoID() types.GomegaMatcher {
+	return That("no id, or null", func(f *driver.Frame) bool { return IsBare(f.ID) })
+}
+
+// BeAnswerFor and beErrorFor match replies, and name what they answer.
+func BeAnswerFor(what string) types.GomegaMatcher {
+	return That("an answer to "+what, driver.Reply.Answered)
+}
+
+// Stimuli are what several checks judge: each is tried once, whichever check
+// needs it first.
+
+// provoked is what came of one message that a conforming client does not send.
+type Provoked struct {
+	Came    []*driver.Frame // what the server said, up to the answer to a later request
+	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
+	Fatal   error           // why the session did not survive; nil when it did
+}
+
+// Provoke sends a line that breaks the protocol in an established session, and
+// returns what the server makes of it.
+func Provoke(t *T, line string) Provoked {
+	return Shared(t, "line "+line, func(t *T) Provoked {
+		p, used := provokeIn(t.Hostile(), line)
+		if p.Fatal != nil && used { // something before it may have been the cause
+			s := t.Own()
+			s.Hostile()
+			p, _ = provokeIn(s, line)
+		}
+		return p
+	})
+}
+
+// provokeIn also tells whether the session had been given such input before.
+func provokeIn(s *driver.Session, line string) (p Provoked, used bool) {
+	used = s.Used > 0 || s.Provoked
+	s.Provoked = true
+	mark := s.Mark()
+	sent := s.Send([]byte(line))
+	p.Came, p.Fatal = s.React(mark)
+	for _, f := range s.Record(mark) {
+		if f.Side == driver.Status && f.HTTP == sent.HTTP && f.HTTP.Answer().Status >= 400 {
+			p.Refused = f
+		}
+	}
+	return p, used
+}

@@ -1,0 +1,55 @@
+package kit
+
+import (
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// ExitLimit is how long a process may take to end once it was asked to.
+const ExitLimit = 5 * time.Second
+
+// EndOfInput is how a server took the end of its stdin.
+type EndOfInput struct {
+	ByItself bool
+	How      string // what it needed otherwise
+	Took     time.Duration
+	Exit     driver.Exit
+	Output   []*driver.Frame // written after the end of stdin
+	Stderr   string          // written after the end of stdin
+}
+
+// AtEOF closes the stdin of a session that has served, and watches the end.
+func AtEOF(t *T) EndOfInput {
+	return Shared(t, "end of stdin", func(t *T) (e EndOfInput) {
+		s := t.Last()
+		t.Ask(s, "ping", nil)
+		before := strings.Join(s.StderrTail(), "\n")
+		begin := time.Now()
+		s.CloseInput()
+		if !t.Alone() { // most are gone at once; who is not has the whole time when it is confirmed
+			if e.Exit, e.ByItself = s.AwaitExit(ExitLimit / 5); !e.ByItself {
+				t.Doubt()
+				t.Again("the process did not end soon after its stdin")
+			}
+		}
+		e.Exit, e.ByItself = s.AwaitExit(ExitLimit)
+		e.Took = time.Since(begin)
+		if !e.ByItself {
+			e.How = "an end by SIGTERM only"
+			s.Terminate()
+			if e.Exit, _ = s.AwaitExit(ExitLimit); s.Alive() {
+				e.How = "an end by SIGKILL only"
+			}
+		}
+		for _, f := range s.Since(0) {
+			if f.AfterEOF && f.Ended {
+				e.Output = append(e.Output, f)
+			}
+		}
+		e.Stderr = strings.TrimPrefix(strings.Join(s.StderrTail(), "\n"), before)
+		return e
+	})
+}

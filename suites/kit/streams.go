@@ -1,0 +1,278 @@
+package kit
+
+import (
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// EventStream is an event stream with which the server has answered a request over
+// HTTP, and what came on it.
+type EventStream struct {
+	*driver.Exchange
+	Session  *driver.Session
+	Request  *driver.Frame // the message that was posted, or the GET
+	Answer   driver.Answer
+	Messages []*driver.Frame // members of arrays one by one
+	Rest     []*EventStream  // by which the client has resumed it; some may be refusals
+	Last     time.Duration   // its end or, while it is open, the last that is known of the session
+	Astray   bool            // the response came on a GET stream
+
+	cancelled, over time.Duration // when the request was, and when the session was, by whom ever
+	Blocked         bool          // an earlier request had no answer in time either
+}
+
+// never is the time of what did not happen.
+const never = time.Duration(math.MaxInt64)
+
+// StreamsOf are the event streams of a session, as long as the client kept the
+// protocol. Of those that checks have asked for by hand, only GET streams count.
+func StreamsOf(t *T, s *driver.Session) []*EventStream {
+	return Shared(t, "event streams of "+s.Name(), func(*T) []*EventStream { return readStreams(s) })
+}
+
+func readStreams(s *driver.Session) (all []*EventStream) {
+	by := map[*driver.Exchange]*EventStream{}
+	for _, f := range s.Record(0) {
+		switch x := f.HTTP; {
+		case x == nil || f.Hostile && (f.Side == driver.FromClient || x.Method == http.MethodGet):
+		case f.Side == driver.FromServer && by[x] != nil:
+			by[x].Messages = append(by[x].Messages, f.Members()...)
+		case f.Side != driver.FromClient || x.ByHand() && x.Method != http.MethodGet:
+		default:
+			e := &EventStream{Exchange: x, Session: s, Request: f, Answer: x.Answer()}
+			by[x] = e
+			if e.Resumes() {
+				e.continues(all)
+			}
+			if e.Answer.IsStream {
+				all = append(all, e)
+			}
+		}
+	}
+	circumstances(s).tell(by)
+	return all
+}
+
+// Resumes reports whether the client has asked for the rest of an earlier stream.
+func (e *EventStream) Resumes() bool {
+	return slices.ContainsFunc(slices.Collect(maps.Keys(e.Header)), func(name string) bool { return strings.EqualFold(name, "Last-Event-ID") })
+}
+
+// continues adds the stream to the one of which it is the rest.
+func (e *EventStream) continues(earlier []*EventStream) {
+	for _, of := range slices.Backward(earlier) {
+		same := driver.SameID(of.Asked(), e.Asked()) || of.Asked() == nil && e.Asked() == nil && of.Method == http.MethodGet
+		if same && !of.Resumes() && !e.ByHand() && !of.ByHand() {
+			of.Rest = append(of.Rest, e)
+			return
+		}
+	}
+}
+
+// circumstance is what a session says of its streams as a whole.
+type circumstance struct {
+	cancelled map[string]time.Duration // when requests were, by id
+	astray    map[string]bool          // requests whose responses came on a GET stream
+	silent    time.Duration            // when the first request was sent that had no answer in time
+	over      time.Duration            // when the session was ended, by whom ever
+	last      time.Duration            // the last that is known of it
+}
+
+func circumstances(s *driver.Session) circumstance {
+	c := circumstance{cancelled: map[string]time.Duration{}, astray: map[string]bool{}, silent: never, over: never}
+	for _, x := range pair(s, s.Record(0)).Exchanges {
+		due := x.Request.At + s.Patience()
+		if !x.Cancelled && (x.Answer == nil || x.Answer.At > due) {
+			c.silent = min(c.silent, x.Request.At)
+		}
+	}
+	for _, f := range s.Record(0) {
+		c.last = f.At
+		switch {
+		case f.Side == driver.FromClient && f.Method == "notifications/cancelled":
+			params, _ := f.JSON()["params"].(M)
+			c.cancelled[driver.IDKey(Compact(params["requestId"]))] = f.At
+		case f.Side == driver.Event:
+			c.over = min(c.over, f.At)
+		case f.HTTP == nil:
+		case f.Side == driver.FromClient:
+			if f.HTTP.Method == http.MethodDelete {
+				c.over = min(c.over, f.At)
+			}
+		case f.Event == nil:
+			if !f.Apart && f.HTTP.Answer().Status == http.StatusNotFound {
+				c.over = min(c.over, f.At)
+			}
+		case f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil:
+			for _, m := range f.Members() {
+				if m.IsResponse() {
+					c.astray[driver.IDKey(m.ID)] = true
+				}
+			}
+		}
+	}
+	return c
+}
+
+// tell completes the streams of the session.
+func (c circumstance) tell(streams map[*driver.Exchange]*EventStream) {
+	for _, e := range streams {
+		id := driver.IDKey(e.Asked())
+		e.cancelled, e.Astray, e.over, e.Last = never, c.astray[id], c.over, c.last
+		if at, ok := c.cancelled[id]; ok {
+			e.cancelled = at
+		}
+		e.Blocked = c.silent < e.Request.At
+		if e.Answer.Ended {
+			e.Last = e.Answer.EndAt
+		}
+	}
+}
+
+// Response is the first response on the stream, under whatever id; nil when there is
+// none.
+func (e *EventStream) Response() *driver.Frame {
+	i := slices.IndexFunc(e.Messages, (*driver.Frame).IsResponse)
+	if i < 0 {
+		return nil
+	}
+	return e.Messages[i]
+}
+
+// Responded reports whether the response came on the stream or on the rest of it.
+func (e *EventStream) Responded() bool {
+	return e.Response() != nil || slices.ContainsFunc(e.Rest, func(rest *EventStream) bool { return rest.Response() != nil })
+}
+
+// Closed reports whether the server has closed the connection, of its own accord and
+// while there was something to come.
+func (e *EventStream) Closed() bool {
+	return e.Answer.IsStream && e.Answer.Ended && e.Answer.Err == nil &&
+		e.Last < min(e.cancelled, e.over)
+}
+
+// end is the stream itself or the last one that resumed it.
+func (e *EventStream) end() *EventStream {
+	if len(e.Rest) > 0 {
+		return e.Rest[len(e.Rest)-1]
+	}
+	return e
+}
+
+// Unwatched reports whether the client has not waited for the response until it was
+// due, or has cancelled the request.
+func (e *EventStream) Unwatched() bool {
+	last := e.end()
+	if last.Closed() || last.Answer.Status >= 400 {
+		return e.cancelled < last.Last
+	}
+	return e.cancelled < never || last.Last-e.Request.At < e.Session.Patience()
+}
+
+// Fate is what became of a stream without a response.
+func (e *EventStream) Fate() string {
+	if last := e.end(); last != e {
+		return "none; resumed, the server answered " + last.Answer.String()
+	}
+	return "none: " + e.Answer.String()
+}
+
+// Has reports whether an event of the stream is of a kind.
+func (e *EventStream) Has(kind func(driver.StreamEvent) bool) bool {
+	return slices.ContainsFunc(e.Answer.Events, kind)
+}
+
+// Identified reports whether the stream can be resumed.
+func (e *EventStream) Identified() bool { return e.Has(Identifies) }
+
+func Identifies(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
+
+// Frames are the request and the last that came on the stream.
+func (e *EventStream) Frames() []*driver.Frame {
+	const most = 3
+	return append([]*driver.Frame{e.Request}, e.Messages[max(0, len(e.Messages)-most):]...)
+}
+
+func (e *EventStream) Name() string {
+	if e.Method == http.MethodGet {
+		return "GET"
+	}
+	return e.Request.Method
+}
+
+// PostStreams are the streams that answer a request.
+func PostStreams(t *T, w Wire) (streams []*EventStream) {
+	return streamsThat(t, w, func(e *EventStream) bool { return e.Method == http.MethodPost && e.Asked() != nil })
+}
+
+// GetStreams are the streams on which the server may speak first.
+func GetStreams(t *T, w Wire) (streams []*EventStream) {
+	return streamsThat(t, w, func(e *EventStream) bool { return e.Method == http.MethodGet && !e.Resumes() && !e.ByHand() })
+}
+
+func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventStream) {
+	for _, s := range Established(t, w) {
+		for _, e := range StreamsOf(t, s) {
+			if keep(e) {
+				streams = append(streams, e)
+			}
+		}
+	}
+	return streams
+}
+
+// Established are the sessions in which the revision that is judged was asked for and
+// granted: a server may go by either.
+func Established(t *T, w Wire) (sessions []*driver.Session) {
+	for _, s := range w.Sessions {
+		if s.Revision == t.Revision && s.Hello["protocolVersion"] == t.Revision {
+			sessions = append(sessions, s)
+		}
+	}
+	return sessions
+}
+
+// EachStream tries a check on streams. What fails is named by its request.
+func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
+	if len(streams) == 0 {
+		t.Skip("the server answered no request with an event stream")
+	}
+	EachOf(t, streams, func(e *EventStream) Subject { return Subject{Name: e.Name(), Frames: e.Frames()} }, run)
+}
+
+// EachOf tries a check on things that are subjects in some way.
+func EachOf[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
+	subjects := make([]Subject, len(all))
+	for i, v := range all {
+		subjects[i] = subject(v)
+	}
+	next := 0
+	t.Each(subjects, func(t *T, _ Subject) {
+		next++
+		run(t, all[next-1])
+	})
+}
+
+// IsProgress reports whether a message says how far a request is.
+func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
+
+// CouldTake reports whether a message that came on another stream could have come on
+// this one: it was open, and the message is such that it cannot be two alike. That
+// is so for progress, for requests, and for whatever is about no request.
+func (e *EventStream) CouldTake(m *driver.Frame, from *EventStream) bool {
+	gets := 0
+	for _, x := range []*EventStream{e, from} {
+		if x.Method == http.MethodGet {
+			gets++
+		}
+	}
+	open := e.Request.At <= m.At && m.At <= e.Last
+	return open && (gets == 2 || gets == 1 && (IsProgress(m) || m.IsRequest()))
+}

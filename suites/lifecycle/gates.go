@@ -1,0 +1,155 @@
+package lifecycle
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var gates = Suite{
+	"lifecycle/ping-before-initialized": Fresh(func(t *T) {
+		o := kit.Begin(t, kit.Opening{Early: true})
+		if o.EarlyPong.Result() == nil && o.Pong.Result() == nil {
+			t.Skip("ping fails after the handshake as well: ping/empty-result")
+		}
+		t.Expect(o.EarlyPong).To(BeResult())
+	}),
+
+	"lifecycle/ping-before-initialize": Fresh(func(t *T) {
+		o := kit.Begin(t, kit.Opening{Pinged: true})
+		t.Expect(o.Welcome).To(BeResult(), "initialize after an early ping")
+		if o.FirstPong.Result() == nil && o.Pong.Result() == nil {
+			t.Skip("ping fails after the handshake as well: ping/empty-result")
+		}
+		if f := o.FirstPong.Frame; f != nil && f.HTTP != nil && f.HTTP.Refuses() {
+			t.Skip("over HTTP a request without a session id may be refused: http/session-missing-400")
+		}
+		t.Warn(o.FirstPong).To(BeResult())
+	}),
+
+	"lifecycle/gates-before-initialize": Fresh(func(t *T) {
+		skipSessionless(t)
+		g := beforeInitialize(t)
+		t.Expect(g.again).To(BeResult(), "initialize after the early requests")
+		g.judge(t)
+		t.Expect(g.lateList.Answered()).To(Hold("an answer to "+g.method+" after the handshake", "%s", Got(g.lateList)))
+	}),
+
+	"lifecycle/gates-before-initialized": Fresh(func(t *T) {
+		skipSessionless(t)
+		g := beforeInitialized(t)
+		if !g.earlyList.Answered() {
+			t.Skip("no answer before initialized: lifecycle/request-before-initialized-notification")
+		}
+		g.judge(t)
+		t.Expect(g.lateList).To(BeResult(), "%s after initialized", g.method)
+	}),
+
+	"lifecycle/request-before-initialized-notification": Fresh(func(t *T) {
+		g := beforeInitialized(t)
+		t.Expect(g.earlyList).To(BeAnswered(), "%s before initialized", g.method)
+		t.Expect(g.lateList).To(BeAnswered(), "%s after initialized", g.method)
+	}),
+
+	"lifecycle/no-server-requests-before-initialized": Fresh(func(t *T) {
+		o := kit.Begin(t, kit.Opening{Client: true})
+		o.WantWelcome(t)
+		for _, f := range o.Between {
+			if f.IsRequest() {
+				t.Expect(f.Method).To(BeOneOf("ping"), "a request before initialized")
+			}
+		}
+		for _, f := range o.Between {
+			if f.IsNotification() {
+				t.Inform(f.Method).To(BeOneOf("notifications/message"), "a notification before initialized")
+			}
+		}
+	}),
+
+	"lifecycle/server-does-not-speak-first": Fresh(func(t *T) {
+		if t.Server.Transport == "http" {
+			t.Skip("over Streamable HTTP a server cannot speak first")
+		}
+		o := kit.Begin(t, kit.Opening{Idle: true})
+		o.WantWelcome(t)
+		for _, f := range o.First {
+			spoke := f.IsResponse() || f.IsRequest() && f.Method != "ping"
+			t.Expect(!spoke).To(Hold("silence until initialize was sent", "%s", Show(f)))
+		}
+		for _, f := range o.First {
+			spoke := f.IsRequest() || f.IsNotification()
+			t.Warn(!spoke).To(Hold("silence until initialize was sent", "%s", Show(f)))
+		}
+	}),
+}
+
+// gating is what came of ordinary requests at a time when only ping is allowed,
+// and of the same requests after the handshake.
+type gating struct {
+	method              string // of the list that was asked for
+	earlyList, lateList driver.Reply
+	earlyCall, lateCall driver.Reply
+	called              bool         // the calls were made
+	again               driver.Reply // initialize after the early requests
+}
+
+// judge wants refusals. A request that draws the same error after the handshake
+// proves nothing.
+// skipSessionless ends a check of what a server remembers of a client.
+func skipSessionless(t *T) {
+	if t.Server.Sessionless {
+		t.Skip("the server has no sessions: it cannot know what a client has done before")
+	}
+}
+
+func (g gating) judge(t *T) {
+	listProves := !sameError(g.earlyList, g.lateList)
+	callProves := g.called && !sameError(g.earlyCall, g.lateCall)
+	if listProves {
+		t.Expect(g.earlyList).To(BeError(), "%s, too early", g.method)
+	}
+	if callProves {
+		t.Expect(g.earlyCall).To(BeError(), "tools/call, too early")
+	}
+	if !listProves && !callProves {
+		t.Inconclusive("the same requests are refused after the handshake as well")
+	}
+}
+
+func sameError(a, b driver.Reply) bool {
+	return a.Error() != nil && b.Error() != nil && string(Compact(a.Error())) == string(Compact(b.Error()))
+}
+
+// send sends the list request and a call of an unknown tool.
+func (g *gating) send(t *T, s *driver.Session, list, call *driver.Reply) {
+	*list = s.AwaitFirst(s.Request(g.method, nil))
+	if g.called = t.MayCallUnknown() && t.Server.Declares("tools"); g.called {
+		*call = t.Try(s, "tools/call", M{"name": kit.UnknownName(t), "arguments": M{}})
+	}
+}
+
+func beforeInitialize(t *T) gating {
+	return Shared(t, "before initialize", func(t *T) (g gating) {
+		g.method, _ = kit.ListMethod(t)
+		s := hostileStart(t)
+		g.send(t, s, &g.earlyList, &g.earlyCall)
+		if g.again = s.Initialize(driver.Hello(t.Revision)); g.again.Result() != nil {
+			s.Confirm()
+			g.send(t, s, &g.lateList, &g.lateCall)
+		}
+		return g
+	})
+}
+
+func beforeInitialized(t *T) gating {
+	return Shared(t, "before initialized", func(t *T) (g gating) {
+		g.method, _ = kit.ListMethod(t)
+		s := t.Start()
+		welcome(t, s, driver.Hello(t.Revision))
+		s.Hostile()
+		g.send(t, s, &g.earlyList, &g.earlyCall)
+		s.Confirm()
+		g.send(t, s, &g.lateList, &g.lateCall)
+		return g
+	})
+}

@@ -1,0 +1,119 @@
+package lifecycle
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var initialize = Suite{
+	"lifecycle/initialize-succeeds": Fresh(func(t *T) {
+		r := kit.WelcomeFor(t, t.Server.Requested)
+		if refusesVersion(r) {
+			t.Skip("the version was refused: lifecycle/version-fallback")
+		}
+		switch {
+		case t.Server.Transport == "sse" && (r.Bare() || r.Err != nil):
+			t.Skip("the transport did not carry it: sse/post-accepted, sse/responses-on-stream")
+		case r.Bare():
+			t.Skip("the POST was not accepted: http/endpoint-accepts-post")
+		}
+		t.Expect(r).To(BeResult())
+	}),
+
+	"lifecycle/initialize-result-fields": Watch(func(t *T, w Wire) {
+		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
+			result := resultOf(m)
+			t.Expect(Member(result, "protocolVersion")).To(BeString(), "protocolVersion")
+			t.Expect(Member(result, "capabilities")).To(BeObject(), "capabilities")
+			t.Expect(Member(result, "serverInfo")).To(BeObject(), "serverInfo")
+		})
+	}),
+
+	"lifecycle/server-info-fields": Watch(func(t *T, w Wire) {
+		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
+			info, ok := resultOf(m)["serverInfo"].(M)
+			if !ok {
+				t.Skip("serverInfo is no object: lifecycle/initialize-result-fields")
+			}
+			for _, name := range []string{"name", "version"} {
+				t.Expect(Member(info, name)).To(BeString(), "serverInfo.%s", name)
+				t.Warn(info[name]).To(That("a text", func(s string) bool { return s != "" }), "serverInfo.%s", name)
+			}
+		})
+	}),
+
+	"lifecycle/newer-client-fields-tolerated": Fresh(func(t *T) {
+		t.Expect(kit.Begin(t, kit.Opening{Newer: true}).Welcome).To(BeResult())
+	}),
+
+	"lifecycle/initialize-missing-fields": Fresh(func(t *T) {
+		s := hostileStart(t)
+		t.Each(incompleteHellos(t.Revision), func(t *T, form Subject) {
+			if !s.Alive() || s.Revision != "" {
+				s = hostileStart(t) // it took the last one for a good one
+			}
+			r := s.Initialize(form.Value)
+			t.Expect(r).To(BeAnswered())
+			t.Inform(r).To(BeError())
+		})
+	}),
+
+	"lifecycle/second-initialize": Probe(func(t *T) {
+		s := t.Hostile()
+		t.Expect(t.Try(s, "initialize", driver.Hello(t.Revision))).To(BeAnswered())
+		t.Expect(t.Try(s, "ping", nil)).To(BeAnswered(), "ping after a second initialize")
+	}),
+
+	"lifecycle/initialized-accepted": Fresh(func(t *T) {
+		o := kit.Begin(t, kit.Opening{Form: "none"})
+		o.WantWelcome(t)
+		t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
+		t.Expect(o.Pong).To(BeAnswered(), "ping after initialized")
+	}),
+
+	"lifecycle/initialized-without-params": Fresh(func(t *T) {
+		t.Each([]Subject{{Name: "{}"}, {Name: "_meta"}}, func(t *T, form Subject) {
+			o := kit.Begin(t, kit.Opening{Form: form.Name})
+			o.WantWelcome(t)
+			if plain := kit.Begin(t, kit.Opening{Form: "none"}); !plain.Pong.Answered() || len(plain.Replies) > 0 {
+				t.Skip("the plain form fails as well: lifecycle/initialized-accepted")
+			}
+			t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
+			t.Expect(o.Pong).To(BeAnswered(), "ping after initialized")
+			if method, served := kit.ListMethod(t); served {
+				t.Expect(o.List).To(BeResult(), "%s after initialized", method)
+			}
+		})
+	}),
+}
+
+// welcome sends initialize; without a result there is nothing to go on with.
+func welcome(t *T, s *driver.Session, hello M) {
+	if r := s.Initialize(hello); r.Result() == nil {
+		t.Inconclusive("initialize brought %s", Got(r))
+	}
+}
+
+// hostileStart is a process that is told what no conforming client says.
+func hostileStart(t *T) *driver.Session {
+	s := t.Start()
+	s.Hostile()
+	return s
+}
+
+// incompleteHellos are params of initialize that lack a required member.
+func incompleteHellos(revision string) (forms []Subject) {
+	for _, member := range []string{"protocolVersion", "clientInfo", "capabilities"} {
+		hello := driver.Hello(revision)
+		delete(hello, member)
+		forms = append(forms, Subject{Name: "without " + member, Value: hello})
+	}
+	return append(forms, Subject{Name: "without params"})
+}
+
+// resultOf is the result object of a response; nil when it has none.
+func resultOf(m Message) M {
+	result, _ := m.JSON()["result"].(M)
+	return result
+}

@@ -1,0 +1,7 @@
+// Package lifecycle judges how a session begins, what a server does while it serves, and how it ends.
+package lifecycle
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are the checks of the area.
+var Checks = Merge(initialize, versionChecks, gates, operation, shutdown)

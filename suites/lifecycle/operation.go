@@ -1,0 +1,193 @@
+package lifecycle
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// operation are the checks of what a server sends while it serves.
+var operation = Suite{
+	"lifecycle/operation-matches-negotiated-version": Watch(func(t *T, w Wire) {
+		messages := w.Messages().Established(t.Revision).Filter("message but the handshake", func(m Message) bool {
+			return m.Request == nil || m.Request.Method != "initialize"
+		})
+		t.Judge(messages, func(t *T, m Message) {
+			if m.HasMethod {
+				since, known := schemas.MethodSince(m.Method)
+				t.Expect(!known || since <= t.Revision).To(Hold("a method of "+t.Revision, "%s, which is of %s", m.Method, since))
+			}
+			for tag, since := range unionTags(m) {
+				t.Expect(since <= t.Revision).To(Hold("a form of "+t.Revision, "%s, which is of %s", tag, since))
+			}
+		})
+	}),
+
+	"lifecycle/no-undeclared-client-features": Watch(func(t *T, w Wire) {
+		t.Judge(w.Requests(), func(t *T, m Message) {
+			feature := clientFeatures[m.Method]
+			if m.Method == "roots/list" && t.Revision < "2025-06-18" {
+				t.Skip("roots/list is judged by roots/requires-capability")
+			}
+			declared, _ := m.Session.Hello["capabilities"].(M)
+			t.Expect(feature == "" || declared[feature] != nil).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
+		})
+	}),
+
+	"lifecycle/no-undeclared-notifications": Watch(func(t *T, w Wire) {
+		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
+			_, ok := notificationFlags[m.Method]
+			return ok && m.Session.Welcome != nil
+		})
+		t.Judge(bound, func(t *T, m Message) {
+			flag := notificationFlags[m.Method]
+			capability, _ := m.Session.Capabilities[flag[0]].(M)
+			t.Expect(Member(capability, flag[1])).To(BeOneOf[any](true), "%s was sent; capability %s.%s", m.Method, flag[0], flag[1])
+		})
+	}),
+
+	"lifecycle/list-changed-flag-honest": Watch(func(t *T, w Wire) {
+		if t.Server.Sessionless {
+			t.Skip("the server has no sessions: there is no stream on which it could announce a change")
+		}
+		var changes []Subject
+		announced := map[string]bool{}
+		for _, s := range w.Sessions {
+			for _, c := range listChanges(s) {
+				name := c.family + ": " + c.what
+				changes = append(changes, Subject{Name: name})
+				announced[name] = c.announced
+			}
+		}
+		if len(changes) == 0 {
+			t.Skip("no list of a family that declares listChanged has changed")
+		}
+		t.Each(changes, func(t *T, change Subject) {
+			t.Expect(announced[change.Name]).To(Hold("a list_changed notification", "none although the list has changed"))
+		})
+	}),
+}
+
+// clientFeatures are the requests that a client has to declare a capability for.
+var clientFeatures = map[string]string{
+	"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation",
+}
+
+// notificationFlags are the capability and its flag that a notification needs.
+var notificationFlags = map[string][2]string{
+	"notifications/tools/list_changed":     {"tools", "listChanged"},
+	"notifications/prompts/list_changed":   {"prompts", "listChanged"},
+	"notifications/resources/list_changed": {"resources", "listChanged"},
+	"notifications/resources/updated":      {"resources", "subscribe"},
+}
+
+// contentSince is the revision in which a content type came up.
+var contentSince = map[string]string{"audio": "2025-03-26", "resource_link": "2025-06-18", "tool_use": "2025-11-25", "tool_result": "2025-11-25"}
+
+// unionTags are the tags of closed unions in a message that not every revision has,
+// with the revision in which they came up. Those of tool results are judged by
+// tools/call-content-types.
+func unionTags(m Message) map[string]string {
+	tags := map[string]string{}
+	add := func(content any) {
+		block, _ := content.(M)
+		if tag, ok := block["type"].(string); ok && contentSince[tag] != "" {
+			tags["content of type "+tag] = contentSince[tag]
+		}
+	}
+	switch {
+	case m.Request != nil && m.Request.Method == "prompts/get":
+		for _, message := range kit.ObjectsIn(resultOf(m)["messages"]) {
+			add(message["content"])
+		}
+	case m.Method == "sampling/createMessage":
+		params, _ := m.JSON()["params"].(M)
+		for _, message := range kit.ObjectsIn(params["messages"]) {
+			add(message["content"])
+		}
+	case m.Method == "elicitation/create":
+		params, _ := m.JSON()["params"].(M)
+		if params["mode"] == "url" {
+			tags["elicitation of mode url"] = "2025-11-25"
+		}
+	}
+	return tags
+}
+
+// listChange is a list that was not the same when it was asked for again in one
+// session.
+type listChange struct {
+	family, what string
+	announced    bool
+}
+
+// listChanges compares the successive listings of a session, for the families that
+// declare listChanged.
+func listChanges(s *driver.Session) (changes []listChange) {
+	for family, key := range kit.ListKeys {
+		capability, _ := s.Capabilities[family].(M)
+		if capability["listChanged"] != true {
+			continue
+		}
+		var before []string
+		announced := false
+		for _, l := range listings(s, family, key) {
+			announced = announced || l.announced
+			if before != nil && !slices.Equal(before, l.names) {
+				changes = append(changes, listChange{family, kit.Difference(before, l.names), announced})
+				announced = false
+			}
+			before = l.names
+		}
+	}
+	return changes
+}
+
+// listing is a complete list as it was returned, page by page.
+type listing struct {
+	names     []string // sorted; nil until the first page came
+	announced bool     // a list_changed notification came since the listing before
+}
+
+// listings are the complete listings of a family in a session.
+func listings(s *driver.Session, family, key string) (all []listing) {
+	method := family + "/list"
+	asked := map[string]bool{} // ids of requests for the list, and whether it is the first page
+	l := listing{}
+	for _, f := range s.Record(0) {
+		switch {
+		case f.Hostile:
+			return all
+		case f.Side == driver.FromClient && f.Method == method:
+			params, _ := f.JSON()["params"].(M)
+			asked[driver.IDKey(f.ID)] = params["cursor"] == nil
+		case f.Method == "notifications/"+family+"/list_changed":
+			l.announced = true
+		case f.Side == driver.FromServer && f.IsResponse():
+			first, ok := asked[driver.IDKey(f.ID)]
+			if !ok {
+				continue
+			}
+			result, _ := f.JSON()["result"].(M)
+			if first {
+				l.names = []string{}
+			}
+			if l.names == nil {
+				continue // the beginning of the list is not on record any more
+			}
+			for _, item := range kit.ObjectsIn(result[family]) {
+				name, _ := item[key].(string)
+				l.names = append(l.names, name)
+			}
+			if cursor, _ := result["nextCursor"].(string); cursor == "" && result != nil {
+				slices.Sort(l.names)
+				all = append(all, l)
+				l = listing{}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,100 @@
+package lifecycle
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// shutdown are the checks of how a session over stdio ends.
+var shutdown = Suite{
+	"lifecycle/stdio-exit-on-sigterm": Ending(func(t *T) {
+		if !driver.HasSIGTERM {
+			t.Skip("this system has no SIGTERM")
+		}
+		s := t.Last()
+		s.Terminate()
+		_, gone := s.AwaitExit(kit.ExitLimit)
+		t.Expect(gone).To(Hold("the process gone within 5s of SIGTERM", "a process that still runs"))
+	}),
+
+	"lifecycle/stdio-clean-exit": Ending(func(t *T) {
+		e := kit.AtEOF(t)
+		if !e.ByItself {
+			t.Skip("the process did not exit by itself: stdio/exits-on-eof")
+		}
+		t.Expect(e.Exit.Status).To(BeOneOf(0), "exit status")
+		t.Inform(!hasStackTrace(e.Stderr)).To(Hold("a quiet end", "a stack trace on stderr"))
+	}),
+
+	"lifecycle/in-flight-request-at-eof": Fresh(func(t *T) {
+		s := hostileStart(t) // it is cut off: what it leaves unanswered is judged here alone
+		hello := s.Expecting(1, "initialize")
+		ping := s.Expecting(2, "ping")
+		s.SendJSON(M{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": driver.Hello(t.Revision)})
+		s.Notify("notifications/initialized", nil)
+		s.SendJSON(M{"jsonrpc": "2.0", "id": 2, "method": "ping"})
+		s.CloseInput()
+		var silence *driver.Silence
+		if r := s.AwaitFirst(hello); errors.As(r.Err, &silence) {
+			t.Inconclusive("%v", r.Err) // it is slow, and still at it
+		}
+		s.Await(ping)
+		t.Expect(s.AwaitFor(hello, 0)).To(BeAnswered(), "initialize, sent before stdin was closed")
+		t.Expect(s.AwaitFor(ping, 0)).To(BeAnswered(), "ping, sent before stdin was closed")
+	}),
+
+	"lifecycle/server-shutdown-is-clean": Watch(func(t *T, w Wire) {
+		var ended []Subject
+		pending := map[string][]string{}
+		for _, s := range w.Sessions {
+			if methods, unprompted := unpromptedEnd(s); unprompted {
+				ended = append(ended, Subject{Name: s.Name()})
+				pending[s.Name()] = methods
+			}
+		}
+		if len(ended) == 0 {
+			t.Skip("the server ended no session by itself")
+		}
+		t.Each(ended, func(t *T, session Subject) {
+			t.Expect(pending[session.Name]).To(BeEmptyList[string]("an exit between requests"), "requests without an answer")
+		})
+	}),
+}
+
+// unpromptedEnd reports whether a server ended a session that nobody asked it to
+// end, and the methods of the requests that it left unanswered.
+func unpromptedEnd(s *driver.Session) (pending []string, unprompted bool) {
+	if s.Welcome == nil {
+		return nil, false // there was no session yet
+	}
+	open := map[string]string{}
+	for _, f := range s.Record(0) {
+		switch {
+		case f.Hostile || f.AfterEOF:
+			return nil, false
+		case f.Side == driver.Event && strings.HasPrefix(string(f.Raw), "the server exited"):
+			return slices.Sorted(maps.Values(open)), true
+		case f.Side == driver.FromClient && f.IsRequest():
+			open[driver.IDKey(f.ID)] = f.Method
+		case f.Side == driver.FromServer && f.IsResponse():
+			delete(open, driver.IDKey(f.ID))
+		}
+	}
+	return nil, false
+}
+
+// hasStackTrace recognises the stack traces of a few languages.
+func hasStackTrace(text string) bool {
+	for _, sign := range []string{"Traceback (most recent call last)", "\ngoroutine ", "\n    at ", "thread 'main' panicked", "Exception in thread"} {
+		if strings.Contains(text, sign) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package ping
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var Checks = Suite{
+	"ping/empty-result": Probe(func(t *T) {
+		expectEmpty(t, t.Try(t.Session(), "ping", nil))
+	}),
+
+	"ping/prompt": Probe(func(t *T) {
+		s := t.Session()
+		if t.Ask(s, "ping", nil).Result() == nil { // the first one may load what the others need
+			t.Skip("ping is not served: ping/empty-result")
+		}
+		var took []time.Duration
+		for range 10 {
+			begin := time.Now()
+			t.Expect(t.Try(s, "ping", nil)).To(BeAnswered())
+			took = append(took, time.Since(begin))
+		}
+		slices.Sort(took)
+		median := took[len(took)/2]
+		t.Warn(median <= time.Second).To(Hold("half of ten pings answered within 1s", "a median of %v", median))
+	}),
+
+	"ping/params-forms": Probe(func(t *T) {
+		s := t.Session()
+		forms := []M{nil, {}, {"_meta": M{"com.example/mcpcheck": true}}}
+		replies := make([]driver.Reply, len(forms))
+		served := false
+		for i, params := range forms {
+			replies[i] = t.Try(s, "ping", params)
+			served = served || replies[i].Result() != nil
+		}
+		if !served {
+			t.Skip("no form of ping is served: ping/empty-result")
+		}
+		for _, r := range replies {
+			t.Expect(r).To(BeResult())
+		}
+	}),
+
+	"ping/during-long-request": Probe(func(t *T) {
+		var slow []Subject
+		calls := kit.ValidCalls(t)
+		for _, c := range calls.List {
+			if c.Long {
+				slow = append(slow, c.Tool)
+			}
+			if c.Long && !c.PingFirst {
+				t.Doubt() // it may have loaded what it needs for the first time
+			}
+		}
+		if len(slow) == 0 {
+			t.Inconclusive("no tool that was called runs for long")
+		}
+		t.Each(slow, func(t *T, tool Subject) {
+			c := calls.Of(tool)
+			t.Expect(c.PingFirst).To(Hold("ping answered while the tool runs", "its answer after that of the tool, which took %v", c.Took))
+		})
+	}),
+
+	"ping/server-ping-rate": Watch(func(t *T, w Wire) {
+		t.Judge(w.Requests().Filter("ping", func(m Message) bool { return m.Method == "ping" }), func(t *T, m Message) {
+			n, seconds := pings(m.Session)
+			t.Warn(n <= mostPings(seconds)).To(Hold("at most about one ping a second", "%d pings in a session of %.1fs", n, seconds))
+		})
+	}),
+}
+
+// pings counts the pings of the server in a session, and how long it lasted.
+func pings(s *driver.Session) (n int, seconds float64) {
+	for _, f := range s.Record(0) {
+		seconds = f.At.Seconds()
+		if f.Side == driver.FromServer && f.IsRequest() && f.Method == "ping" {
+			n++
+		}
+	}
+	return n, seconds
+}
+
+// mostPings is how many pings are moderate: one a second, and a few more since
+// sessions of the harness are short.
+func mostPings(seconds float64) int { return 5 + int(seconds) }
+
+// expectEmpty wants a result without members; _meta is allowed everywhere.
+func expectEmpty(t *T, r driver.Reply) {
+	t.Expect(r).To(BeResult())
+	for name := range r.Result() {
+		t.Warn(name).To(BeOneOf("_meta"))
+	}
+}

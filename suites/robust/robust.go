@@ -1,0 +1,114 @@
+package robust
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var Checks = Suite{
+	"robust/survives-malformed-json": Probe(func(t *T) {
+		var inputs []Subject
+		for _, name := range slices.Sorted(maps.Keys(kit.Malformed)) {
+			if t.Revision != "2025-03-26" && (name == kit.EmptyArray || name == kit.MixedArray) {
+				continue // arrays have checks of their own
+			}
+			inputs = append(inputs, Subject{Name: name})
+		}
+		t.Each(inputs, func(t *T, input Subject) { expectSurvival(t, kit.Provoke(t, kit.Malformed[input.Name])) })
+	}),
+
+	"robust/survives-invalid-utf8": Probe(func(t *T) {
+		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-utf8","method":"ping","params":{"_meta":{"com.example/mcpcheck":"`+"\xff"+`"}}}`))
+	}),
+
+	"robust/survives-deep-nesting": Probe(func(t *T) {
+		const depth = 5000
+		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-deep","method":"ping","params":{"_meta":{"com.example/mcpcheck":`+deep+`}}}`))
+	}),
+
+	"robust/survives-unknown-messages": Probe(func(t *T) {
+		for _, line := range []string{
+			kit.RequestWithoutID,
+			`{"jsonrpc":"2.0","id":"mcpcheck-unknown","method":"mcpcheck/no-such-method"}`,
+			`{"jsonrpc":"2.0","method":"notifications/mcpcheck/unknown"}`,
+			`{"jsonrpc":"2.0","id":"mcpcheck-nobody-asked","result":{}}`,
+		} {
+			expectSurvival(t, kit.Provoke(t, line))
+		}
+	}),
+
+	"robust/survives-client-errors-to-server-requests": Fresh(func(t *T) {
+		o := kit.Begin(t, kit.Opening{Client: true})
+		if len(o.Asked) == 0 {
+			t.Skip("the server asked the client for nothing")
+		}
+		t.Expect(o.LastPong).To(BeAnswered(), "ping after the client refused a request of the server")
+	}),
+
+	"robust/startup-time": Watch(func(t *T, w Wire) {
+		t.Judge(w.ResultsOf("initialize").Filter("first answer", first), func(t *T, m Message) {
+			took := m.At - m.Request.At
+			t.Expect(took <= 5*time.Second).To(Hold("an answer to initialize within 5s", "%v", took.Round(100*time.Millisecond)))
+		})
+	}),
+
+	"robust/repeatable-session": Watch(func(t *T, w Wire) {
+		ordinary := w.ResultsOf("initialize").Established(t.Revision).Filter("session", func(m Message) bool { return isOrdinary(m.Session) })
+		if len(ordinary.List) < 2 {
+			t.Skip("there was one session only")
+		}
+		one := ordinary.List[0].Session
+		t.Judge(ordinary, func(t *T, m Message) {
+			t.Expect(string(Compact(m.Session.Capabilities))).To(BeOneOf(string(Compact(one.Capabilities))), "capabilities")
+			here, there := firstPage(m.Session), firstPage(one)
+			if here != nil && there != nil {
+				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session", "%s", kit.Difference(there, here)))
+			}
+		})
+	}),
+}
+
+// expectSurvival wants the session to go on.
+func expectSurvival(t *T, p kit.Provoked) {
+	t.Expect(p.Fatal == nil).To(Hold("the following request answered", "%s", Explain(p.Fatal)))
+}
+
+// first keeps the answer of the discovery, whose process was not started ahead.
+func first(m Message) bool { return m.Session.Name() == "session 1" }
+
+// isOrdinary reports whether a session declared no client capability.
+func isOrdinary(s *driver.Session) bool {
+	client, _ := s.Hello["capabilities"].(M)
+	return len(client) == 0
+}
+
+// firstPage are the names of the tools on the first page that a session was given;
+// nil when it was given none.
+func firstPage(s *driver.Session) (names []string) {
+	var id string
+	for _, f := range s.Record(0) {
+		switch {
+		case f.Hostile:
+			return nil
+		case f.Apart:
+		case f.Side == driver.FromClient && f.Method == "tools/list" && id == "":
+			id = driver.IDKey(f.ID)
+		case f.Side == driver.FromServer && f.IsResponse() && driver.IDKey(f.ID) == id:
+			result, _ := f.JSON()["result"].(M)
+			for _, tool := range kit.ObjectsIn(result["tools"]) {
+				name, _ := tool["name"].(string)
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			return names
+		}
+	}
+	return nil
+}

@@ -1,0 +1,283 @@
+package schema
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// exam is what is known of one message of the server: which rules of its schema it
+// breaks, and which members it has that rules of their own hold for.
+type exam struct {
+	Message
+	definition string // of what it was judged by: "ListToolsResult"
+	*findings
+}
+
+// findings are what equal messages share.
+type findings struct {
+	broken []schemas.Violation
+	parts  []part
+}
+
+// part is a member with rules of its own, somewhere in a message.
+type part struct {
+	kind   string // type of schema.ts that has the member: "Tool"
+	member string // "_meta"
+	name   string // of what has the member, for people: `tool "add"`
+	value  any
+}
+
+// examined are all messages of the server that the revision defines.
+type examined struct {
+	list []exam
+	at   map[*driver.Frame]int
+}
+
+// examine looks at each message of the run once, for all watches. Of lists that
+// came several times it keeps one.
+func examine(t *T, w Wire) *examined {
+	return Shared(t, "all messages, examined", func(t *T) *examined {
+		all := &examined{at: map[*driver.Frame]int{}}
+		known := map[[sha256.Size]byte]*findings{}
+		for _, m := range w.Messages().Established(t.Revision).List {
+			definition := definitionOf(m, t.Revision)
+			if definition == "" {
+				continue
+			}
+			raw := judgedPart(m)
+			key := sha256.Sum256(append([]byte(definition+"\x00"+titleOf(m)+"\x00"), raw...))
+			c, ok := known[key]
+			if !ok {
+				value := driver.Decode(raw)
+				c = &findings{broken: schemas.ValidateMessage(t.Revision, definition, value)}
+				c.dissect(definition, titleOf(m), titleOf(m), t.Revision, value)
+				known[key] = c
+			}
+			all.at[m.Frame] = len(all.list)
+			all.list = append(all.list, exam{Message: m, definition: definition, findings: c})
+		}
+		return all
+	})
+}
+
+// definitionOf is what the schema of the revision calls a message; empty where it
+// has no word for it, or where other areas have an entry for each of its members.
+func definitionOf(m Message, revision string) (definition string) {
+	ok := false
+	switch {
+	case m.IsResponse() && m.HasResult && m.Request != nil:
+		definition, ok = schemas.ResultDefinition(revision, m.Request.Method)
+		if revision >= "2025-11-25" && definition == "CallToolResult" && startsTask(m) {
+			definition = "CreateTaskResult"
+		}
+	case m.IsResponse():
+		return "" // errors: jsonrpc/*
+	case m.Method == "elicitation/create" && revision < "2025-11-25" && objectIn(m.JSON(), "params")["mode"] == "url":
+		return "" // lifecycle/operation-matches-negotiated-version
+	default:
+		if definition, ok = schemas.NotificationDefinition(revision, m.Method); !ok {
+			definition, ok = schemas.RequestDefinition(revision, m.Method)
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return definition
+}
+
+// startsTask reports whether a result is the task that the call asked for.
+func startsTask(m Message) bool {
+	return bytes.Contains(m.Request.Raw, []byte(`"task"`)) && // spares the decoding
+		objectIn(m.Request.JSON(), "params")["task"] != nil && objectIn(m.JSON(), "result")["task"] != nil
+}
+
+// objectIn is a member that is an object; nil when it is none.
+func objectIn(object M, name string) M {
+	m, _ := object[name].(M)
+	return m
+}
+
+// judgedPart is the text that the definition of a message speaks of: the result of
+// a response, else the whole message.
+func judgedPart(m Message) []byte {
+	if !m.IsResponse() {
+		return m.Raw
+	}
+	var members map[string]json.RawMessage // unlike a struct, it tells result from Result
+	json.Unmarshal(m.Raw, &members)
+	return members["result"]
+}
+
+// titleOf names a message for people.
+func titleOf(m Message) string {
+	if m.Request != nil {
+		return "the result of " + m.Request.Method
+	}
+	return m.Method
+}
+
+// Of keeps the messages that pass the test, under a name for reasons.
+func (e *examined) Of(what string, test func(exam) bool) Messages {
+	messages := Messages{What: what}
+	for _, x := range e.list {
+		if test(x) {
+			messages.List = append(messages.List, x.Message)
+		}
+	}
+	return messages
+}
+
+// BrokenIn are the violations in a message that the entry owns.
+func (e *examined) BrokenIn(m Message, id string) (broken []schemas.Violation) {
+	for _, v := range e.list[e.at[m.Frame]].broken {
+		if kit.OwnerOf(v) == id {
+			broken = append(broken, v)
+		}
+	}
+	return broken
+}
+
+// Parts are all parts of that name; equal messages count once.
+func (e *examined) Parts(member string) (parts []part) {
+	seen := map[*findings]bool{}
+	for _, x := range e.list {
+		if seen[x.findings] {
+			continue
+		}
+		seen[x.findings] = true
+		for _, p := range x.parts {
+			if p.member == member {
+				parts = append(parts, p)
+			}
+		}
+	}
+	return parts
+}
+
+// dissect finds the parts in a value of that kind. It goes where the schema has
+// objects of its own, never into free JSON.
+func (c *findings) dissect(kind, name, root, revision string, value any) {
+	if list, ok := value.([]any); ok {
+		for _, item := range list {
+			c.dissect(kind, name, root, revision, item)
+		}
+		return
+	}
+	object, ok := value.(M)
+	if !ok {
+		return
+	}
+	if kind == "ContentBlock" {
+		blockType, _ := object["type"].(string)
+		kind = blockTypes[blockType]
+	}
+	shape := shapeOf(kind)
+	if shape.noun != "" {
+		name = nameOf(shape.noun, root, object)
+	}
+	for _, m := range shape.members {
+		if v, ok := object[m.name]; ok && revision >= m.since {
+			c.parts = append(c.parts, part{kind, m.name, name, v})
+		}
+	}
+	for _, h := range shape.objects {
+		c.dissect(h.kind, name, root, revision, object[h.member])
+	}
+}
+
+// nameOf names an object for people: by its own name, else by the message it is in.
+func nameOf(noun, root string, object M) string {
+	if name, ok := object["name"].(string); ok {
+		return noun + " " + strconv.Quote(name)
+	}
+	return noun + " in " + root
+}
+
+// shape is which members of a type of schema.ts have rules of their own, and which
+// hold objects that may have some.
+type shape struct {
+	noun    string // empty for the outermost objects, which the message names
+	members []memberSince
+	objects []holder
+}
+
+type memberSince struct{ name, since string }
+
+type holder struct{ member, kind string }
+
+// shapeOf is the shape of a type; results, notifications and requests that need no
+// row are like all of their kind.
+func shapeOf(kind string) shape {
+	s, ok := shapes[kind]
+	switch {
+	case ok:
+		return s
+	case strings.HasSuffix(kind, "Result"):
+		return shape{members: metaMember}
+	case strings.HasSuffix(kind, "Notification"), strings.HasSuffix(kind, "Request"):
+		return shape{objects: []holder{{"params", "Params"}}}
+	}
+	return shape{}
+}
+
+var (
+	metaMember        = []memberSince{{"_meta", ""}}
+	itemMetaMember    = []memberSince{{"_meta", "2025-06-18"}}
+	iconsMember       = []memberSince{{"icons", "2025-11-25"}}
+	annotationsMember = []memberSince{{"annotations", ""}}
+
+	resourceMembers = slices.Concat(itemMetaMember, iconsMember, annotationsMember)
+	blockMembers    = slices.Concat(itemMetaMember, annotationsMember)
+)
+
+var shapes = map[string]shape{
+	"InitializeResult":            {members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}), objects: []holder{{"serverInfo", "Implementation"}}},
+	"ListToolsResult":             {members: metaMember, objects: []holder{{"tools", "Tool"}}},
+	"ListPromptsResult":           {members: metaMember, objects: []holder{{"prompts", "Prompt"}}},
+	"ListResourcesResult":         {members: metaMember, objects: []holder{{"resources", "Resource"}}},
+	"ListResourceTemplatesResult": {members: metaMember, objects: []holder{{"resourceTemplates", "ResourceTemplate"}}},
+	"ReadResourceResult":          {members: metaMember, objects: []holder{{"contents", "ResourceContents"}}},
+	"CallToolResult":              {members: metaMember, objects: []holder{{"content", "ContentBlock"}}},
+	"GetPromptResult":             {members: metaMember, objects: []holder{{"messages", "PromptMessage"}}},
+	"CreateMessageRequest":        {objects: []holder{{"params", "CreateMessageRequestParams"}}},
+
+	"Params":                     {members: metaMember},
+	"CreateMessageRequestParams": {members: metaMember, objects: []holder{{"messages", "SamplingMessage"}, {"tools", "Tool"}}},
+	"SamplingMessage":            {noun: "message", members: []memberSince{{"_meta", "2025-11-25"}}, objects: []holder{{"content", "ContentBlock"}}},
+	"PromptMessage":              {noun: "message", objects: []holder{{"content", "ContentBlock"}}},
+
+	"Implementation":   {noun: "serverInfo", members: slices.Concat(iconsMember, []memberSince{{"websiteUrl", "2025-11-25"}})},
+	"Tool":             {noun: "tool", members: slices.Concat(itemMetaMember, iconsMember, []memberSince{{"annotations", "2025-03-26"}})},
+	"Prompt":           {noun: "prompt", members: slices.Concat(itemMetaMember, iconsMember)},
+	"Resource":         {noun: "resource", members: resourceMembers},
+	"ResourceTemplate": {noun: "template", members: resourceMembers},
+	"ResourceContents": {noun: "contents", members: itemMetaMember},
+
+	"TextContent":       {noun: "text block", members: blockMembers},
+	"ImageContent":      {noun: "image block", members: blockMembers},
+	"AudioContent":      {noun: "audio block", members: blockMembers},
+	"EmbeddedResource":  {noun: "resource block", members: blockMembers, objects: []holder{{"resource", "ResourceContents"}}},
+	"ResourceLink":      {noun: "resource link", members: resourceMembers},
+	"ToolUseContent":    {noun: "tool use", members: itemMetaMember},
+	"ToolResultContent": {noun: "tool result", members: itemMetaMember, objects: []holder{{"content", "ContentBlock"}}},
+}
+
+// blockTypes are the types of content by the value of their member type.
+var blockTypes = map[string]string{
+	"text":          "TextContent",
+	"image":         "ImageContent",
+	"audio":         "AudioContent",
+	"resource":      "EmbeddedResource",
+	"resource_link": "ResourceLink",
+	"tool_use":      "ToolUseContent",
+	"tool_result":   "ToolResultContent",
+}

@@ -1,0 +1,180 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/base64"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/publicsuffix"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var icons = Suite{
+	"schema/icon-shape": Watch(func(t *T, w Wire) {
+		all := examine(t, w)
+		expectNone(t, all, "schema/icon-shape", "a list of well-formed icons", all.Of("icon", having("icons")))
+	}),
+
+	"schema/icon-src-scheme": Watch(func(t *T, w Wire) {
+		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+			src, ok := icon.value.(M)["src"].(string)
+			if !ok {
+				t.Skip("src is no string: schema/icon-shape")
+			}
+			t.Expect(src).To(That("an https or data URI", func(src string) bool {
+				return slices.Contains([]string{"https", "data"}, schemeOf(src))
+			}))
+		})
+	}),
+
+	"schema/icon-same-origin": Watch(func(t *T, w Wire) {
+		own := ownDomain(t)
+		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+			src, _ := icon.value.(M)["src"].(string)
+			u, err := url.Parse(src)
+			switch {
+			case err != nil || u.Hostname() == "" || !strings.HasPrefix(schemeOf(src), "http"):
+				t.Skip("no icon is at an http or https URL")
+			case own == "":
+				t.Skip("the server is tried at an address that is not its public one, and names no websiteUrl")
+			}
+			t.Expect(domainOf(u.Hostname())).To(BeOneOf(own), "of the icon at %s", u.Redacted())
+		})
+	}),
+
+	"schema/icon-data-uri-base64": Watch(func(t *T, w Wire) {
+		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+			src, _ := icon.value.(M)["src"].(string)
+			if schemeOf(src) != "data" {
+				t.Skip("no icon is a data URI")
+			}
+			mimeType, image, problem := readDataURI(src)
+			if override, ok := icon.value.(M)["mimeType"].(string); ok && isGeneric(mimeType) {
+				mimeType = override
+			}
+			t.Expect(problem == "").To(Hold("a data URI with base64 image data", "%s", problem))
+			t.Warn(isImage(mimeType, image)).To(Hold("image data of type "+mimeType, "data that begins with %.8q", image))
+		})
+	}),
+
+	"schema/icon-sizes-format": Watch(func(t *T, w Wire) {
+		eachPart(t, "icon with sizes", iconsWith(t, w, "sizes"), func(t *T, icon part) {
+			sizes, ok := icon.value.(M)["sizes"].([]any)
+			if !ok {
+				t.Skip("sizes is no array: schema/icon-shape")
+			}
+			for _, size := range sizes {
+				if _, ok := size.(string); ok { // else schema/icon-shape
+					t.Expect(size).To(That("a size of the form WxH, or any", iconSize.MatchString))
+				}
+			}
+		})
+	}),
+}
+
+func isWebsite(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+// iconsWith are the icons, one by one, that have the member.
+func iconsWith(t *T, w Wire, member string) (icons []part) {
+	for _, p := range examine(t, w).Parts("icons") {
+		list, _ := p.value.([]any)
+		for _, icon := range Objects(list) {
+			if Has(icon, member) {
+				icons = append(icons, part{p.kind, "icon", p.name, icon})
+			}
+		}
+	}
+	return icons
+}
+
+// ownDomain is the domain of the server: that of its URL or, where that is an address
+// for tests, the one of its websiteUrl; empty when neither tells.
+func ownDomain(t *T) string {
+	if host := kit.SiteURL(t).Hostname(); isPublicName(host) {
+		return domainOf(host)
+	}
+	info, _ := t.Server.Welcome["serverInfo"].(M)
+	website, _ := info["websiteUrl"].(string)
+	if u, err := url.Parse(website); err == nil && isPublicName(u.Hostname()) {
+		return domainOf(u.Hostname())
+	}
+	return ""
+}
+
+// isPublicName reports whether a host is one of the public domain name system, by
+// its form.
+func isPublicName(host string) bool {
+	_, err := netip.ParseAddr(host)
+	suffix, registry := publicsuffix.PublicSuffix(strings.ToLower(host))
+	return err != nil && (registry || strings.Contains(suffix, ".")) && !strings.EqualFold(suffix, host)
+}
+
+// domainOf is what a name was registered under: "example.com" of "a.b.example.com".
+func domainOf(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	if domain, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
+		return domain
+	}
+	return host
+}
+
+// schemeOf is the scheme of a URI in lower case; empty for what has none.
+func schemeOf(uri string) string {
+	scheme, _, ok := strings.Cut(uri, ":")
+	if !ok || !uriScheme.MatchString(scheme) {
+		return ""
+	}
+	return strings.ToLower(scheme)
+}
+
+// readDataURI returns the media type and the data of a data URI in base64, or what
+// is wrong with it. It forgives what browsers do: escapes, white space and missing
+// padding.
+func readDataURI(uri string) (mimeType string, data []byte, problem string) {
+	head, text, ok := strings.Cut(uri[len("data:"):], ",")
+	parameters := strings.Split(strings.ToLower(head), ";")
+	if !ok || strings.TrimSpace(parameters[len(parameters)-1]) != "base64" {
+		return "", nil, "a data URI without ;base64,"
+	}
+	if unescaped, err := url.PathUnescape(text); err == nil {
+		text = unescaped
+	}
+	text = strings.TrimRight(strings.Join(strings.Fields(text), ""), "=")
+	data, err := base64.RawStdEncoding.DecodeString(text)
+	if err != nil {
+		return "", nil, err.Error()
+	}
+	return strings.TrimSpace(parameters[0]), data, ""
+}
+
+// isGeneric reports whether a media type says nothing about an image, so that
+// mimeType of the icon does.
+func isGeneric(mimeType string) bool {
+	return slices.Contains([]string{"", "text/plain", "application/octet-stream"}, mimeType)
+}
+
+// isImage reports whether data looks like an image of the type; it does not judge
+// types that it does not know.
+func isImage(mimeType string, data []byte) bool {
+	switch strings.ToLower(mimeType) {
+	case "image/png":
+		return bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
+	case "image/jpeg", "image/jpg":
+		return bytes.HasPrefix(data, []byte("\xff\xd8\xff"))
+	case "image/gif":
+		return bytes.HasPrefix(data, []byte("GIF8"))
+	case "image/webp":
+		return bytes.HasPrefix(data, []byte("RIFF")) && bytes.Contains(data[:min(len(data), 16)], []byte("WEBP"))
+	case "image/svg+xml":
+		return bytes.Contains(data, []byte("<svg")) || bytes.HasPrefix(data, []byte("\x1f\x8b")) // text, or compressed
+	}
+	return true
+}

@@ -1,0 +1,209 @@
+package schema
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var messages = Suite{
+	"schema/all-server-messages-valid": Watch(func(t *T, w Wire) {
+		all := examine(t, w)
+		expectNone(t, all, "schema/all-server-messages-valid", "a message that its schema allows", all.Of("message", anyMessage))
+	}),
+
+	"schema/optional-members-not-null": Watch(func(t *T, w Wire) {
+		all := examine(t, w)
+		expectNone(t, all, "schema/optional-members-not-null", "optional members set or left out", all.Of("message", anyMessage))
+	}),
+
+	"schema/unknown-server-methods": Watch(func(t *T, w Wire) {
+		sent := w.Messages().Established(t.Revision)
+		t.Judge(sent.Filter("request and no notification", func(m Message) bool { return m.Method != "" }), expectKnownMethod)
+	}),
+
+	"schema/capability-shapes": Watch(func(t *T, w Wire) {
+		all := examine(t, w)
+		expectNone(t, all, "schema/capability-shapes", "capabilities that are objects with boolean flags", all.Of("capabilities", having("capabilities")))
+	}),
+
+	"schema/instructions-type": Watch(func(t *T, w Wire) {
+		all := examine(t, w)
+		welcomes := all.Of("result of initialize", func(x exam) bool { return x.definition == "InitializeResult" })
+		expectNone(t, all, "schema/instructions-type", "instructions that are a string, or none", welcomes)
+	}),
+
+	"schema/implementation-website-url": Watch(func(t *T, w Wire) {
+		eachPart(t, "websiteUrl", examine(t, w).Parts("websiteUrl"), func(t *T, p part) {
+			text, ok := p.value.(string)
+			if !ok {
+				t.Skip("websiteUrl is no string: schema/all-server-messages-valid")
+			}
+			t.Expect(text).To(That("an absolute http or https URL", isWebsite))
+		})
+	}),
+
+	"schema/unknown-client-capabilities-tolerated": Fresh(func(t *T) {
+		t.Expect(kit.Begin(t, kit.Opening{Unknown: true}).Welcome).To(BeResult())
+	}),
+
+	"schema/request-meta-tolerated": Probe(func(t *T) {
+		s := t.Session()
+		served := false
+		for _, method := range plainMethods(t) {
+			if t.Ask(s, method, M{}).Result() == nil {
+				continue // what is wrong with it, its own area says
+			}
+			served = true
+			r := t.Ask(s, method, M{"_meta": M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}})
+			t.Expect(r).To(BeResult())
+		}
+		if !served {
+			t.Inconclusive("no request is served without _meta either")
+		}
+	}),
+}
+
+// expectNone wants messages without violations that the entry owns.
+func expectNone(t *T, all *examined, id, want string, messages Messages) {
+	t.Judge(messages, func(t *T, m Message) {
+		broken := all.BrokenIn(m, id)
+		t.Expect(len(broken) == 0).To(Hold(want, "%s", tell(broken)))
+	})
+}
+
+// tell says what is broken, once for all items of a list.
+func tell(broken []schemas.Violation) string {
+	first := map[string]schemas.Violation{}
+	times := map[string]int{}
+	var order []string
+	for _, v := range broken {
+		key := v.Definition + anyItem(v.Path) + v.Rule
+		if times[key]++; times[key] == 1 {
+			first[key] = v
+			order = append(order, key)
+		}
+	}
+	var lines []string
+	for _, key := range order {
+		line := first[key].String()
+		if n := times[key] - 1; n > 0 {
+			line += fmt.Sprintf(" (and in %d more items)", n)
+		}
+		lines = append(lines, line)
+	}
+	const most = 5
+	if n := len(lines) - most; n > 0 {
+		lines = append(lines[:most], fmt.Sprintf("and %d more violations", n))
+	}
+	return strings.Join(lines, "; ")
+}
+
+// anyItem is a path in which it does not matter which items of lists are meant.
+func anyItem(path string) string {
+	steps := strings.Split(path, "/")
+	for i, step := range steps {
+		if _, err := strconv.Atoi(step); err == nil {
+			steps[i] = "*"
+		}
+	}
+	return strings.Join(steps, "/")
+}
+
+func anyMessage(exam) bool { return true }
+
+// having passes messages with such a member.
+func having(member string) func(exam) bool {
+	return func(x exam) bool {
+		return slices.ContainsFunc(x.parts, func(p part) bool { return p.member == member })
+	}
+}
+
+// eachPart tries a check on every part; what names them in reasons.
+func eachPart(t *T, what string, parts []part, run func(*T, part)) {
+	if len(parts) == 0 {
+		t.Skip("the server sent no %s", what)
+	}
+	subjects := make([]Subject, len(parts))
+	for i, p := range parts {
+		subjects[i] = Subject{Name: p.name, Value: M{p.member: p.value}}
+	}
+	next := 0 // subjects come in order
+	t.Each(subjects, func(t *T, _ Subject) {
+		p := parts[next]
+		next++
+		run(t, p)
+	})
+}
+
+// expectKnownMethod wants a method that the revision defines for servers.
+func expectKnownMethod(t *T, m Message) {
+	_, request := schemas.RequestDefinition(t.Revision, m.Method)
+	_, notification := schemas.NotificationDefinition(t.Revision, m.Method)
+	if request || notification {
+		return
+	}
+	if _, later := schemas.MethodSince(m.Method); later {
+		t.Skip("%s is of a later revision: lifecycle/operation-matches-negotiated-version", m.Method)
+	}
+	if isExtended(t.Server.Capabilities) {
+		t.Skip("the server declares an extension, which may define %s", m.Method)
+	}
+	if m.IsNotification() {
+		t.Inform(false).To(Hold("a notification that servers send in "+t.Revision, "%s", m.Method))
+	}
+	t.Expect(false).To(Hold("a request that servers send in "+t.Revision, "%s", m.Method))
+}
+
+// isExtended reports whether the capabilities name something that no revision of
+// the handshake defines.
+func isExtended(capabilities M) bool {
+	defined := []string{"logging", "completions", "prompts", "resources", "tools", "tasks"}
+	for name, v := range capabilities {
+		experimental, _ := v.(M)
+		if name == "experimental" && len(experimental) > 0 || name != "experimental" && !slices.Contains(defined, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// plainMethods are requests that the server serves without any params.
+func plainMethods(t *T) []string {
+	methods := []string{"ping"}
+	for _, family := range []string{"tools", "resources", "prompts"} {
+		if t.Server.Declares(family) {
+			methods = append(methods, family+"/list")
+		}
+	}
+	return methods
+}
+
+var (
+	frequentDomains = strings.Fields("com org net edu gov io dev ai app co uk de fr eu us jp cn")
+	otherDomains    = strings.Fields("mil int info biz name pro cloud tech xyz online site " +
+		"ac ae ag ar at au be bg br by ca cc ch ci cl cr cz dk ec ee eg es fi fm gg gr hk hr hu id ie il im in ir is it ke kr kz " +
+		"la li lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro rs ru sa se sg sh si sk so st su th tk tn to tr tv tw ua uy uz ve vn za")
+)
+
+var (
+	uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+	iconSize  = regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
+
+	// timestamp is any date of ISO 8601, with or without a time of day.
+	timestamp = regexp.MustCompile(`^\d{4}(?:` + monthly + `|` + weekly + `|` + ordinal + `)?(?:T` + clock + zone + `)?$`)
+)
+
+const (
+	monthly = `-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?`
+	weekly  = `-?W[0-5]\d(?:-?[1-7])?`
+	ordinal = `-?[0-3]\d\d`
+	clock   = `(?:[01]\d|2[0-4])(?::?[0-5]\d(?::?(?:[0-5]\d|60))?)?(?:[.,]\d+)?`
+	zone    = `(?:Z|[+-]\d\d(?::?\d\d)?)?`
+)

@@ -1,0 +1,7 @@
+// Package schema judges messages by the schema of the revision, and what several features share: _meta, icons, annotations.
+package schema
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are the checks of the area.
+var Checks = Merge(messages, meta, icons, annotations)

@@ -1,0 +1,395 @@
+package sse
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var Checks = Suite{
+	"sse/stream-endpoint": Anyway(func(t *T) {
+		t.Expect(connected(t).Opened).To(That("200 and text/event-stream", func(a driver.Answer) bool {
+			return a.Status == http.StatusOK && a.MediaType() == "text/event-stream"
+		}))
+	}),
+
+	"sse/endpoint-event-first": Anyway(func(t *T) {
+		c := connected(t).streaming(t)
+		t.Expect(c.Came && c.First.IsEndpoint()).To(Hold("an endpoint event first", "%s", c.first()))
+	}),
+
+	"sse/endpoint-event-uri": Anyway(func(t *T) {
+		c := connected(t).streaming(t)
+		if !c.Told {
+			t.Skip("there was no endpoint event: sse/endpoint-event-first")
+		}
+		t.Expect(c.Wrong == nil).To(Hold("a URI in the endpoint event", "%q: %v", c.Data, c.Wrong))
+	}),
+
+	"sse/endpoint-same-origin": Anyway(func(t *T) {
+		c := connected(t).announced(t)
+		t.Expect(originOf(c.Announced)).To(BeOneOf(originOf(kit.SiteURL(t))))
+	}),
+
+	"sse/post-accepted": Anyway(func(t *T) {
+		t.Expect(greeting(t).Posted).To(That("a status of success for initialize", driver.Answer.OK))
+	}),
+
+	"sse/responses-on-stream": Anyway(func(t *T) {
+		g := greeting(t)
+		if !g.Posted.OK() {
+			t.Skip("the message was not accepted: sse/post-accepted")
+		}
+		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream", "none; the POST was answered by %s", g.Posted))
+		t.Warn(!isAnswer(g.Posted.Body, helloID)).To(Hold("the response on the event stream alone", "it in the body of the POST as well: %s", g.Posted))
+	}),
+
+	"sse/message-events": Watch(func(t *T, w Wire) {
+		t.Judge(w.Lines().Filter("message event", isMessageEvent), func(t *T, m Message) {
+			t.Expect(m.Frame).To(That("JSON", func(f *driver.Frame) bool { return f.Shape != driver.NotJSON }))
+			t.Expect(cmp.Or(m.Event.Type, "message")).To(BeOneOf("message"), "the type of the event")
+		})
+	}),
+
+	"sse/multiple-clients": Probe(func(t *T) {
+		a := greeted(t)
+		wrong := converse(t, a, connect(t))
+		t.Expect(wrong == "").To(Hold("two clients at once, each with the answers to its own requests", "%s", wrong))
+	}),
+
+	"sse/origin-validated": Probe(func(t *T) {
+		if !t.Site().Loopback() {
+			t.Inconclusive("the server is not on this machine: whom it serves there, its Origin check alone does not decide")
+		}
+		c := greeted(t)
+		foreign := kit.Header("Origin", "http://mcpcheck-evil.example")
+		ping := c.ask(t.Server.Fence, nil, "evil", foreign)
+		stream := c.session.Do(driver.HTTPRequest{Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign})
+		tried := map[string]driver.Answer{"GET of the stream": stream.Head(), "POST of a message": ping.Head()}
+		stream.Abort()
+		t.Each([]Subject{{Name: "GET of the stream"}, {Name: "POST of a message"}}, func(t *T, s Subject) {
+			t.Expect(httpAnswer(t, tried[s.Name])).To(kit.BeNoSuccess())
+		})
+	}),
+
+	"sse/unknown-session-rejected": Probe(func(t *T) {
+		a := greeted(t)
+		b := connect(t)
+		if b.Endpoint == nil {
+			t.Skip("a second client cannot connect: sse/multiple-clients")
+		}
+		unknown, has := otherSession(a.Endpoint, b.Endpoint)
+		if !has {
+			t.Skip("the endpoint carries no session key")
+		}
+		x := a.session.Do(driver.HTTPRequest{URL: unknown.String(), Body: oldRequest(t.Server.Fence, nil, "unknown")})
+		t.Expect(answerOrSilence(t, x.Head())).To(kit.BeNoSuccess())
+	}),
+
+	"sse/malformed-post": Probe(func(t *T) {
+		c := greeted(t)
+		a := httpAnswer(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
+		c.ask(t.Server.Fence, nil, "after", nil)
+		t.Expect(c.await("after")).To(Hold("a ping answered on the stream afterwards", "none; the malformed POST was answered by %s", a))
+		t.Expect(a).To(That("no failure of the server", func(a driver.Answer) bool { return a.Status < 500 }))
+	}),
+
+	"sse/disconnect-cleanup": Probe(func(t *T) {
+		c := greeted(t)
+		c.Stream.Abort()
+		c.Stream.End()
+		t.Expect(c.afterwards(t)).To(kit.BeNoSuccess(), "a ping to the endpoint, some time after the stream was closed")
+	}),
+
+	"sse/endpoints-kept": Probe(func(t *T) {
+		if t.Credentials.OldURL == "" {
+			t.Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
+		}
+		x := t.Start().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.OldURL})
+		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
+		x.Abort()
+		t.Inform(came).To(Hold("an endpoint event at "+t.Credentials.OldURL, "%s", x.Answer()))
+	}),
+
+	"sse/fallback-status": Anyway(func(t *T) {
+		s := t.Launch(driver.Options{ByHand: true})
+		x := s.Do(driver.HTTPRequest{URL: kit.SiteURL(t).String(), Body: oldRequest("initialize", driver.Hello(t.Revision), "fallback")})
+		a := httpAnswer(t, x.Head())
+		x.Abort()
+		want, fits := fallback(t.Revision)
+		t.Expect(a).To(That(want, func(a driver.Answer) bool { return fits(a.Status) }))
+	}),
+}
+
+// oldClient is a client of HTTP+SSE whose requests are made by hand: a server that
+// no session can be had with is judged by it, too.
+type oldClient struct {
+	Stream *driver.Exchange
+	Opened driver.Answer      // as it was when its headers had come
+	Came   bool               // an event did
+	First  driver.StreamEvent // which
+
+	Told      bool     // an endpoint event came
+	Data      string   // of it
+	Announced *url.URL // that the data names
+	Wrong     error    // why it names none
+	Endpoint  *url.URL // where messages are sent; nil: nowhere
+
+	session *driver.Session
+}
+
+// connect opens an event stream and waits for what it says first.
+func connect(t *T) *oldClient {
+	c := &oldClient{session: t.Launch(driver.Options{ByHand: true})}
+	c.Stream = kit.Get(c.session, nil)
+	if c.Opened = httpAnswer(t, c.Stream.Head()); !c.Opened.IsStream {
+		return c
+	}
+	c.First, c.Came = c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return e.Dispatched() || e.IsEndpoint() })
+	if !c.Came {
+		return c
+	}
+	var e driver.StreamEvent
+	if e, c.Told = c.Stream.AwaitEvent(driver.StreamEvent.IsEndpoint); c.Told {
+		c.Data = e.Data
+		c.Announced, c.Wrong = driver.ParseEndpoint(kit.SiteURL(t), e.Data)
+		c.Endpoint, _ = t.Site().Endpoint(e.Data)
+	}
+	return c
+}
+
+// streaming is a client with a stream.
+func (c *oldClient) streaming(t *T) *oldClient {
+	if !c.Opened.IsStream {
+		t.Skip("there is no event stream: sse/stream-endpoint")
+	}
+	return c
+}
+
+// announced is a client that was told an endpoint.
+func (c *oldClient) announced(t *T) *oldClient {
+	switch c.streaming(t); {
+	case !c.Told:
+		t.Skip("there was no endpoint event: sse/endpoint-event-first")
+	case c.Wrong != nil:
+		t.Skip("the endpoint is no URI: sse/endpoint-event-uri")
+	}
+	return c
+}
+
+// connected is a client that connects, as several checks judge it.
+func connected(t *T) *oldClient { return Shared(t, "sse stream", connect) }
+
+// oldWelcome is what came of initialize.
+type oldWelcome struct {
+	Client   *oldClient
+	Posted   driver.Answer // to the POST
+	Streamed bool          // the response came on the stream
+}
+
+// greeting is how a server takes initialize, as several checks judge it.
+func greeting(t *T) oldWelcome { return Shared(t, "sse initialize", sayHello) }
+
+// sayHello says initialize.
+func sayHello(t *T) oldWelcome {
+	c := connect(t).announced(t)
+	if c.Endpoint == nil {
+		t.Inconclusive("messages go to another origin, where nothing is sent: sse/endpoint-same-origin")
+	}
+	return c.hello(t)
+}
+
+// hello says initialize, and waits as long as a server may take to load what it needs.
+func (c *oldClient) hello(t *T) oldWelcome {
+	patience := c.session.StartPatience()
+	x := c.ask("initialize", driver.Hello(t.Revision), helloID, nil)
+	g := oldWelcome{Client: c, Posted: x.EndFor(patience)}
+	if g.Posted.OK() {
+		_, g.Streamed = c.Stream.AwaitEventFor(patience, answering(helloID))
+	}
+	return g
+}
+
+// helloID is the id of initialize.
+const helloID = "mcpcheck-hello"
+
+// greeted is a client that has shaken hands.
+func greeted(t *T) *oldClient {
+	g := sayHello(t)
+	if !g.Streamed {
+		t.Again("initialize was not answered on the stream: %s", g.Posted)
+	}
+	g.Client.ready()
+	return g.Client
+}
+
+// ready ends the handshake.
+func (c *oldClient) ready() {
+	c.post(Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"}), nil).End()
+}
+
+// post posts a message to the endpoint.
+func (c *oldClient) post(body []byte, header http.Header) *driver.Exchange {
+	return c.session.Do(driver.HTTPRequest{URL: c.Endpoint.String(), Header: header, Body: body})
+}
+
+// ask posts a request.
+func (c *oldClient) ask(method string, params M, id string, header http.Header) *driver.Exchange {
+	return c.post(oldRequest(method, params, id), header)
+}
+
+func oldRequest(method string, params M, id string) []byte {
+	request := M{"jsonrpc": "2.0", "id": id, "method": method}
+	if params != nil {
+		request["params"] = params
+	}
+	return Compact(request)
+}
+
+// Await waits for the response to a request.
+func (c *oldClient) await(id string) bool {
+	_, came := c.Stream.AwaitEvent(answering(id))
+	return came
+}
+
+func answering(id string) func(driver.StreamEvent) bool {
+	return func(e driver.StreamEvent) bool { return isAnswer([]byte(e.Data), id) }
+}
+
+func isAnswer(text []byte, id string) bool {
+	m, _ := driver.Decode(text).(M)
+	return m["id"] == id && (Has(m, "result") || Has(m, "error"))
+}
+
+// First says what the stream began with.
+func (c *oldClient) first() string {
+	if !c.Came {
+		return "no event: " + c.Stream.Answer().String()
+	}
+	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.First.Type, "message"), driver.Brief([]byte(c.First.Data)))
+}
+
+// converse lets two clients make requests under the same ids, the first one last. It
+// says what went wrong.
+func converse(t *T, a, b *oldClient) (wrong string) {
+	if b.Endpoint == nil {
+		return fmt.Sprintf("a second client could not connect: %s; %s", b.Opened, b.first())
+	}
+	if g := b.hello(t); !g.Streamed {
+		return fmt.Sprintf("no answer to initialize for the second client: %s", g.Posted)
+	}
+	b.ready()
+	steps := []struct {
+		client  *oldClient
+		who, id string
+	}{{a, "first", "ping"}, {b, "second", "ping"}, {a, "first", "last"}}
+	for _, step := range steps {
+		posted := step.client.ask(t.Server.Fence, nil, step.id, nil).End()
+		switch {
+		case !posted.OK():
+			return fmt.Sprintf("a request of the %s client refused: %s", step.who, posted)
+		case !step.client.await(step.id):
+			return fmt.Sprintf("no answer to %s for the %s client", t.Server.Fence, step.who)
+		}
+	}
+	for _, id := range []string{helloID, "ping"} {
+		if n, m := a.answers(id), b.answers(id); n != 1 || m != 1 {
+			return fmt.Sprintf("%d answers for the first client and %d for the second, of one each", n, m)
+		}
+	}
+	return ""
+}
+
+// answers is how many responses to a request have come.
+func (c *oldClient) answers(id string) (n int) {
+	for _, e := range c.Stream.Answer().Events {
+		if isAnswer([]byte(e.Data), id) {
+			n++
+		}
+	}
+	return n
+}
+
+// afterwards is the answer to a ping after the stream was closed, once the server has
+// had time to see that.
+func (c *oldClient) afterwards(t *T) driver.Answer {
+	const patience, pause = time.Second, 50 * time.Millisecond
+	begin := time.Now()
+	for n := 1; ; n++ {
+		a := answerOrSilence(t, c.ask(t.Server.Fence, nil, fmt.Sprint("late-", n), nil).End())
+		if !a.OK() || time.Since(begin) > patience {
+			return a
+		}
+		time.Sleep(pause)
+	}
+}
+
+// otherSession is an endpoint like those of two clients, with a session key that the
+// server has not given to anybody. The key is what tells the two apart.
+func otherSession(a, b *url.URL) (other *url.URL, has bool) {
+	unknown := *a
+	query := a.Query()
+	for name, values := range query {
+		for i, value := range values {
+			if theirs := b.Query()[name]; i < len(theirs) && theirs[i] != value {
+				values[i], has = kit.Unlike(value), true
+			}
+		}
+	}
+	unknown.RawQuery = query.Encode()
+	mine, theirs := strings.Split(a.Path, "/"), strings.Split(b.Path, "/")
+	for i, segment := range mine {
+		if len(mine) == len(theirs) && theirs[i] != segment {
+			mine[i], has = kit.Unlike(segment), true
+		}
+	}
+	unknown.Path, unknown.RawPath = strings.Join(mine, "/"), ""
+	return &unknown, has
+}
+
+// isMessageEvent reports whether a client takes an event for a message, or should
+// have: other types are the server's own affair unless a message is in them.
+func isMessageEvent(m Message) bool {
+	if m.Event == nil || m.Event.IsEndpoint() {
+		return false
+	}
+	return slices.Contains([]string{"", "message"}, m.Event.Type) || m.HasMethod || m.HasResult || m.HasError
+}
+
+// fallback is the statuses that make a client of a revision try HTTP+SSE.
+func fallback(revision string) (want string, fits func(status int) bool) {
+	if revision < "2025-11-25" {
+		return "a status of 4xx", func(status int) bool { return status >= 400 && status < 500 }
+	}
+	return "status 400, 404 or 405", func(status int) bool { return slices.Contains([]int{400, 404, 405}, status) }
+}
+
+// answerOrSilence is like httpAnswer, but takes it for an answer to leave a client waiting.
+func answerOrSilence(t *T, a driver.Answer) driver.Answer {
+	if !a.Ended && a.Status == 0 {
+		return a
+	}
+	return httpAnswer(t, a)
+}
+
+// httpAnswer ends the check when there was no HTTP answer at all.
+func httpAnswer(t *T, a driver.Answer) driver.Answer {
+	if a.Status == 0 {
+		t.Again("%s", a)
+	}
+	return a
+}
+
+// originOf is scheme, host and port.
+func originOf(u *url.URL) string {
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)])
+	return strings.ToLower(u.Scheme+"://"+u.Hostname()) + ":" + port
+}

@@ -1,0 +1,135 @@
+package stdio
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var output = Suite{
+	"stdio/stdout-only-messages": Watch(func(t *T, w Wire) {
+		t.Judge(w.Lines().Filter("output", wholeLine), func(t *T, m Message) {
+			if joins(m) {
+				t.Skip("a message that spans several lines: stdio/one-message-per-line")
+			}
+			t.Expect(isMessage(m.Frame)).To(Hold("nothing but MCP messages on stdout", "%q", driver.Brief(m.Raw)))
+		})
+	}),
+
+	"stdio/one-message-per-line": WatchAfter(func(t *T) {
+		if t.MayCallUnknown() { // a server that repeats the name shows whether it escapes it
+			t.Try(t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
+		}
+	}, func(t *T, w Wire) {
+		t.Judge(w.Lines().Filter("output", wholeLine), func(t *T, m Message) {
+			t.Expect(!joins(m)).To(Hold("a whole message on one line", "a part of one: %q", driver.Brief(m.Raw)))
+		})
+	}),
+
+	"stdio/message-terminated-by-newline": Probe(func(t *T) {
+		s := t.Session()
+		r := s.Await(s.RequestID("mcpcheck-newline", "ping", nil))
+		if r.Answered() {
+			return // its newline came with it
+		}
+		partial := s.Partial()
+		if partial == 0 {
+			t.Inconclusive("%v", r.Err)
+		}
+		t.Expect(partial).To(BeOneOf(0), "bytes of an answer without a newline after it")
+	}),
+
+	"stdio/stderr-utf8": Watch(func(t *T, w Wire) {
+		var spoke []Subject
+		heads := map[string][]byte{}
+		for _, s := range w.Sessions {
+			if head, _ := s.Stderr(); len(head) > 0 && !s.IsHostile() { // servers log what they read
+
+				spoke = append(spoke, Subject{Name: s.Name()})
+				heads[s.Name()] = head
+			}
+		}
+		if len(spoke) == 0 {
+			t.Skip("the server wrote nothing to stderr")
+		}
+		t.Each(spoke, func(t *T, session Subject) {
+			t.Inform(utf8.Valid(heads[session.Name])).To(Hold("UTF-8 text on stderr", "%q", aroundInvalid(heads[session.Name])))
+		})
+	}),
+
+	"stdio/responsive-without-stderr-reader": Fresh(func(t *T) {
+		o := kit.Begin(t, kit.Opening{Muted: true})
+		t.Expect(o.Welcome).To(BeResult(), "initialize, with stderr going nowhere")
+		t.Expect(o.List).To(BeAnswered(), "a list, with stderr going nowhere")
+	}),
+}
+
+// aroundInvalid is the part of a text around the first bytes that are no UTF-8.
+func aroundInvalid(text []byte) []byte {
+	at := 0
+	for at < len(text) {
+		r, size := utf8.DecodeRune(text[at:])
+		if r == utf8.RuneError && size == 1 {
+			break
+		}
+		at += size
+	}
+	return text[max(0, at-40):min(len(text), at+40)]
+}
+
+// wholeLine leaves out what a server was writing when it was ended.
+func wholeLine(m Message) bool { return m.Ended }
+
+// isMessage reports whether a line is a JSON-RPC message; arrays of them are
+// judged by the area batch.
+func isMessage(f *driver.Frame) bool {
+	if f.Shape == driver.Array {
+		return true
+	}
+	return f.Shape == driver.Object && (f.HasMethod || f.HasResult || f.HasError || f.ID != nil)
+}
+
+// joins reports whether a line that is no JSON is a part of a message: together
+// with lines next to it, it is one.
+func joins(m Message) bool {
+	if m.Shape != driver.NotJSON || len(strings.TrimSpace(string(m.Raw))) == 0 {
+		return false
+	}
+	var lines []*driver.Frame
+	at := -1
+	for _, f := range m.Session.Since(0) {
+		if f == m.Frame {
+			at = len(lines)
+		}
+		lines = append(lines, f)
+	}
+	first := at
+	for first > 0 && at-first < mostJoined && !opens(lines[first]) {
+		first--
+	}
+	if at < 0 || !opens(lines[first]) {
+		return false
+	}
+	var spread, broken []byte // over lines as white space, or by a newline that was not escaped
+	for _, f := range lines[first:min(len(lines), first+mostJoined)] {
+		spread = append(append(spread, f.Raw...), '\n')
+		broken = append(broken, f.Raw...)
+		if json.Valid(spread) || json.Valid(broken) {
+			return true
+		}
+		broken = append(broken, `\n`...)
+	}
+	return false
+}
+
+// mostJoined is how many lines are looked at for the parts of one message.
+const mostJoined = 2000
+
+// opens reports whether a line may be the first of a message that spans several.
+func opens(f *driver.Frame) bool {
+	return f.Shape == driver.NotJSON && strings.HasPrefix(strings.TrimLeft(string(f.Raw), " \t\r"), "{")
+}

@@ -1,0 +1,27 @@
+package stdio
+
+import (
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var shutdown = Suite{
+	"stdio/exits-on-eof": Ending(func(t *T) {
+		e := kit.AtEOF(t)
+		t.Expect(e.ByItself).To(Hold("the process gone within 5s of the end of stdin", "%s", e.How))
+		t.Inform(e.Took <= 2*time.Second).To(Hold("an exit within 2s", "%v", e.Took.Round(10*time.Millisecond)))
+	}),
+
+	"stdio/shutdown-output-clean": Ending(func(t *T) {
+		e := kit.AtEOF(t)
+		if !e.ByItself {
+			t.Skip("the process did not exit by itself: stdio/exits-on-eof")
+		}
+		for _, f := range e.Output {
+			t.Expect(isMessage(f)).To(Hold("nothing but MCP messages while shutting down", "%q", driver.Brief(f.Raw)))
+		}
+	}),
+}

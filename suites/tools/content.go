@@ -1,0 +1,278 @@
+package tools
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var content = Suite{
+	"tools/call-result-schema": Probe(func(t *T) {
+		eachResult(t, "tool result", anything, func(t *T, result M) {
+			rules := kit.Broken(t, "tools/call-result-schema", "CallToolResult", result)
+			t.Expect(rules).To(BeEmptyList[string]("a valid CallToolResult"))
+		})
+	}),
+
+	"tools/call-content-present": Probe(func(t *T) {
+		eachResult(t, "tool result", anything, func(t *T, result M) {
+			t.Expect(Member(result, "content")).To(BeArray())
+		})
+	}),
+
+	"tools/call-content-types": Probe(func(t *T) {
+		types := []string{"text", "image", "resource"}
+		if t.Revision >= "2025-03-26" {
+			types = append(types, "audio")
+		}
+		if t.Revision >= "2025-06-18" {
+			types = append(types, "resource_link")
+		}
+		eachBlock(t, "", func(t *T, block M) { t.Expect(Member(block, "type")).To(BeOneOf(types...)) })
+	}),
+
+	"tools/text-content-shape": Probe(func(t *T) {
+		eachBlock(t, "text", func(t *T, block M) { t.Expect(Member(block, "text")).To(BeString()) })
+	}),
+
+	"tools/image-content-shape": Probe(func(t *T) {
+		eachBlock(t, "image", func(t *T, block M) { expectMedia(t, block, "image/") })
+	}),
+
+	"tools/audio-content-shape": Probe(func(t *T) {
+		eachBlock(t, "audio", func(t *T, block M) { expectMedia(t, block, "audio/") })
+	}),
+
+	"tools/embedded-resource-shape": Probe(func(t *T) {
+		eachBlock(t, "resource", func(t *T, block M) {
+			t.Expect(Member(block, "resource")).To(BeObject())
+			resource := block["resource"].(M)
+			t.Expect(Member(resource, "uri")).To(BeString())
+			_, text := resource["text"].(string)
+			_, blob := resource["blob"].(string)
+			t.Expect(text || blob).To(Hold("a resource with a string text or blob", "%s", Show(resource)))
+			if blob {
+				expectBase64(t, resource["blob"])
+			}
+		})
+	}),
+
+	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
+		eachBlock(t, "resource", func(t *T, _ M) {
+			t.Expect(t.Server.Declares("resources")).To(Hold("the capability resources, since tools return resources", "capabilities without it"))
+		})
+	}),
+
+	"tools/resource-link-shape": Probe(func(t *T) {
+		absolute := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+		eachBlock(t, "resource_link", func(t *T, block M) {
+			t.Expect(Member(block, "uri")).To(BeString())
+			t.Expect(Member(block, "name")).To(BeString())
+			t.Warn(block["uri"]).To(That("an absolute URI", absolute.MatchString))
+		})
+	}),
+
+	"tools/iserror-type": Probe(func(t *T) {
+		has := func(result M) bool { return Has(result, "isError") }
+		eachResult(t, "isError", has, func(t *T, result M) { t.Expect(result["isError"]).To(BeBoolean()) })
+	}),
+
+	"tools/error-result-has-content": Probe(func(t *T) {
+		eachResult(t, "result with isError true", isError, func(t *T, result M) {
+			explains := func(block M) bool { text, _ := block["text"].(string); return strings.TrimSpace(text) != "" }
+			t.Expect(slices.ContainsFunc(blocksOf(result), explains)).To(Hold("a text that explains the error", "%s", Show(result)))
+		})
+	}),
+
+	"tools/structured-content-object": Probe(func(t *T) {
+		eachResult(t, "structuredContent", isStructured, func(t *T, result M) {
+			t.Expect(result["structuredContent"]).To(BeObject())
+		})
+	}),
+
+	"tools/structured-content-present": Probe(func(t *T) {
+		eachStructured(t, func(t *T, _, result M) {
+			t.Expect(isStructured(result)).To(Hold("structuredContent, since the tool declares outputSchema", "%s", Show(result)))
+		})
+	}),
+
+	"tools/structured-content-conforms": Probe(func(t *T) {
+		eachStructured(t, func(t *T, schema, result M) {
+			value, ok := result["structuredContent"].(M)
+			if !ok {
+				t.Skip("no structuredContent that is an object: tools/structured-content-present, tools/structured-content-object")
+			}
+			err := conforms(t, schema, value)
+			t.Expect(err == nil).To(Hold("structuredContent that satisfies the outputSchema", "%v", err))
+		})
+	}),
+
+	"tools/structured-content-mirrored": Probe(func(t *T) {
+		plain := func(result M) bool { // other values are tools/structured-content-object
+			_, object := result["structuredContent"].(M)
+			return object && !isError(result)
+		}
+		eachResult(t, "structuredContent", plain, func(t *T, result M) {
+			value := result["structuredContent"]
+			repeats := func(block M) bool {
+				text, _ := block["text"].(string)
+				return block["type"] == "text" && sameJSON(driver.Decode([]byte(text)), value)
+			}
+			t.Expect(slices.ContainsFunc(blocksOf(result), repeats)).To(Hold("a text block with "+Show(value), "%s", Show(Member(result, "content"))))
+		})
+	}),
+}
+
+// toolResults are the results of all tool calls of the run, those provoked by
+// invalid arguments and unknown names included. A handle of a task is none.
+func toolResults(t *T) (results []Subject) {
+	name, unknown := kit.UnknownTool(t)
+	calls := slices.Concat(kit.ValidCalls(t).List, kit.InvalidCalls(t).List)
+	calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
+	for _, c := range calls {
+		if result := c.Reply.Result(); result != nil && !isTask(result) {
+			results = append(results, Subject{Name: c.Tool.Name, Value: result})
+		}
+	}
+	return results
+}
+
+func isTask(result M) bool {
+	_, task := result["task"].(M)
+	return task && !Has(result, "content")
+}
+
+func anything(M) bool { return true }
+
+func isError(result M) bool { return result["isError"] == true }
+
+func isStructured(result M) bool { return Has(result, "structuredContent") }
+
+// eachResult tries a check on the tool results of a kind.
+func eachResult(t *T, what string, of func(M) bool, run func(*T, M)) {
+	var seen []Subject
+	for _, result := range toolResults(t) {
+		if of(result.Value) {
+			seen = append(seen, result)
+		}
+	}
+	if len(seen) == 0 {
+		kit.NothingSeen(t, what+" was seen", kit.ValidCalls(t).Refused, kit.AnyTool)
+	}
+	t.Each(seen, func(t *T, result Subject) { run(t, result.Value) })
+}
+
+// blocksOf are the content blocks of a result that are objects.
+func blocksOf(result M) []M {
+	content, _ := result["content"].([]any)
+	return Objects(content)
+}
+
+// eachBlock tries a check on the content blocks of a type in all tool results; the
+// empty type means every block.
+func eachBlock(t *T, kind string, run func(*T, M)) {
+	var seen []Subject
+	for _, result := range toolResults(t) {
+		for _, block := range blocksOf(result.Value) {
+			if kind == "" || block["type"] == kind {
+				seen = append(seen, Subject{Name: result.Name, Value: block})
+			}
+		}
+	}
+	if len(seen) == 0 {
+		what := strings.TrimSpace(kind + " content block was seen")
+		kit.NothingSeen(t, what, kit.ValidCalls(t).Refused, kit.AnyTool)
+	}
+	t.Each(seen, func(t *T, block Subject) { run(t, block.Value) })
+}
+
+// eachStructured tries a check on the results of successful calls of tools that
+// declare an outputSchema.
+func eachStructured(t *T, run func(t *T, schema, result M)) {
+	schemaOf := func(tool M) M { schema, _ := tool["outputSchema"].(M); return schema }
+	calls := kit.ValidCalls(t)
+	seen := slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool {
+		result := c.Reply.Result()
+		return schemaOf(c.Tool.Value) == nil || result == nil || isTask(result) || isError(result)
+	})
+	if len(seen) == 0 {
+		declares := func(tool M) bool { return schemaOf(tool) != nil }
+		kit.NothingSeen(t, "tool with an outputSchema was called successfully", calls.Refused, declares)
+	}
+	kit.EachCall(t, seen, func(t *T, c kit.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
+}
+
+// expectMedia wants base64 data of a type that begins so.
+func expectMedia(t *T, block M, prefix string) {
+	t.Expect(Member(block, "data")).To(BeString())
+	t.Expect(Member(block, "mimeType")).To(BeString())
+	expectBase64(t, block["data"])
+	t.Warn(block["mimeType"]).To(That("a type "+prefix+"*", func(mime string) bool { return strings.HasPrefix(strings.ToLower(mime), prefix) }))
+}
+
+// expectBase64 wants base64. The URL-safe alphabet and missing padding are lesser
+// deviations.
+func expectBase64(t *T, data any) {
+	standard := strings.NewReplacer("-", "+", "_", "/")
+	t.Expect(data).To(That("base64", func(data string) bool {
+		_, err := base64.RawStdEncoding.DecodeString(standard.Replace(strings.TrimRight(data, "=\r\n")))
+		return err == nil
+	}))
+	t.Warn(data).To(That("base64 with padding and no - or _", func(data string) bool {
+		_, err := base64.StdEncoding.DecodeString(data)
+		return err == nil
+	}))
+}
+
+// conforms says in what way a value does not satisfy an outputSchema.
+func conforms(t *T, schema, value M) error {
+	compiled, err := schemas.Compile(schema, t.Revision)
+	if err != nil {
+		t.Skip("the outputSchema cannot be used: %v", err) // tools/output-schema-valid, tools/input-schema-refs-resolve
+	}
+	err = compiled.Validate(value)
+	if err != nil && t.Revision < "2025-11-25" && schemas.DialectOf(schema) == "" { // no default dialect yet
+		older := maps.Clone(schema)
+		older["$schema"] = "http://json-schema.org/draft-07/schema#"
+		if compiled, bad := schemas.Compile(older, t.Revision); bad == nil && compiled.Validate(value) == nil {
+			return nil
+		}
+	}
+	var limit *schemas.LimitError
+	switch {
+	case errors.As(err, &limit):
+		t.Inconclusive("%v", err)
+	case err != nil && len(compiled.Unchecked()) > 0:
+		t.Inconclusive("%v; but not all of the outputSchema can be checked: %s", err, compiled.Unchecked()[0])
+	}
+	return err
+}
+
+// sameJSON reports whether two values are equal, numbers by their value.
+func sameJSON(a, b any) bool {
+	switch a := a.(type) {
+	case M:
+		b, ok := b.(M)
+		return ok && maps.EqualFunc(a, b, sameJSON)
+	case []any:
+		b, ok := b.([]any)
+		return ok && slices.EqualFunc(a, b, sameJSON)
+	}
+	x, isNumber := a.(json.Number)
+	y, bothAre := b.(json.Number)
+	if !isNumber || !bothAre {
+		return a == b
+	}
+	f, _ := x.Float64() // 1.0 is 1
+	g, _ := y.Float64()
+	return f == g
+}

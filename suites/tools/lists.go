@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var lists = Suite{
+	"tools/capability-declared": Probe(func(t *T) {
+		if Has(t.Server.Capabilities, "tools") { // as what, schema/capability-shapes judges
+			return
+		}
+		r := t.Ask(t.Session(), "tools/list", M{})
+		items, _ := r.Result()["tools"].([]any)
+		t.Expect(items).To(BeEmptyList[any]("no tools, since the capability is not declared"))
+		t.Warn(r).To(BeError())
+	}),
+
+	"tools/list-works": Probe(func(t *T) {
+		r := t.Try(t.Session(), "tools/list", M{})
+		t.Expect(r).To(BeResult())
+		t.Expect(Member(r.Result(), "tools")).To(BeArray())
+	}),
+
+	"tools/list-params-optional": Probe(func(t *T) {
+		s := t.Session()
+		forms := []M{{}, nil, {"_meta": M{"com.example/mcpcheck": true}}}
+		replies := make([]driver.Reply, len(forms))
+		for i, params := range forms {
+			replies[i] = t.Try(s, "tools/list", params)
+		}
+		if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
+			t.Skip("no form of tools/list is served: tools/list-works")
+		}
+		for _, r := range replies {
+			t.Expect(r).To(BeResult())
+		}
+		want := kit.Sorted(kit.PageNames(replies[0].Result()))
+		for i, params := range forms[1:] {
+			got := kit.Sorted(kit.PageNames(replies[i+1].Result()))
+			if slices.Equal(got, want) {
+				continue
+			}
+			if again := t.Ask(s, "tools/list", forms[0]); !slices.Equal(want, kit.Sorted(kit.PageNames(again.Result()))) {
+				t.Skip("the list changes from one request to the next")
+			}
+			t.Expect(got).To(That("the tools that come with params {}: "+Show(want), func([]string) bool { return false }), "params %s", Show(params))
+		}
+	}),
+
+	"tools/list-result-schema": Probe(func(t *T) {
+		var pages []Subject
+		rules := map[string][]string{}
+		items := 0
+		t.Pages(t.Session(), "tools/list", "tools", func(page M) {
+			items += len(page["tools"].([]any))
+			name := "page " + Show(len(pages)+1)
+			if rules[name] = kit.Broken(t, "tools/list-result-schema", "ListToolsResult", page); rules[name] == nil {
+				page = nil // a long list is not kept for nothing
+			}
+			pages = append(pages, Subject{Name: name, Value: page})
+		})
+		if items == 0 {
+			t.Skip("the server lists no tool")
+		}
+		t.Each(pages, func(t *T, page Subject) {
+			t.Expect(rules[page.Name]).To(BeEmptyList[string]("a valid ListToolsResult"))
+		})
+	}),
+
+	"tools/name-unique": Probe(func(t *T) {
+		type place struct {
+			page int
+			tool [sha256.Size]byte
+		}
+		first := map[string]place{}
+		var again []string
+		page := 0
+		t.Pages(t.Session(), "tools/list", "tools", func(result M) {
+			page++
+			for _, tool := range kit.ObjectsIn(result["tools"]) {
+				name, named := tool["name"].(string)
+				here := place{page, sha256.Sum256(Compact(tool))}
+				earlier, known := first[name]
+				repeated := known && earlier.page != page && earlier.tool == here.tool // pagination/no-duplicates-or-gaps
+				switch {
+				case !named || repeated:
+				case known:
+					again = append(again, name)
+				default:
+					first[name] = here
+				}
+			}
+		})
+		if len(first) == 0 {
+			t.Skip("the server lists no tool")
+		}
+		t.Expect(again).To(BeEmptyList[string]("each name once"))
+	}),
+
+	"tools/deterministic-order": Probe(func(t *T) {
+		s := t.Session()
+		order := func() []string { return kit.ListNames(t, s) }
+		first := order()
+		if len(first) < 2 {
+			t.Skip("the server lists fewer than two tools")
+		}
+		for range 2 {
+			next := order()
+			if !slices.Equal(kit.Sorted(first), kit.Sorted(next)) {
+				t.Skip("the list changes from one request to the next")
+			}
+			t.Expect(next).To(That("the order of the first listing: "+Show(first), func(names []string) bool { return slices.Equal(names, first) }))
+		}
+	}),
+}

@@ -1,0 +1,7 @@
+// Package tools judges tools: lists, definitions, calls and results.
+package tools
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are the checks of the area.
+var Checks = Merge(lists, definitions, unknown, calling, input, content)

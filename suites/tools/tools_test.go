@@ -1,0 +1,71 @@
+package tools
+
+import (
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+func reply(message string) driver.Reply {
+	m, _ := driver.Decode([]byte(message)).(driver.M)
+	return driver.Reply{Frame: &driver.Frame{Raw: []byte(message)}, M: m}
+}
+
+// Answers to unknown tools, and whether an equal answer to a listed one means that
+// the server does not know it.
+func TestStrangerIsToldFromOtherRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, unknown, listed string
+		same, plain           bool
+	}{
+		{"protocol error", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,"message":"Unknown tool: add"}}`, true, true},
+		{"tool error", `{"result":{"content":[{"type":"text","text":"Tool stranger not found"}],"isError":true}}`, `{"result":{"content":[{"type":"text","text":"Tool add not found"}],"isError":true}}`, true, true},
+		{"other cause", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,"message":"a is missing"}}`, false, true},
+		{"other channel", `{"error":{"code":-32602,"message":"Not found"}}`, `{"result":{"content":[{"type":"text","text":"Not found"}],"isError":true}}`, false, false},
+		{"one text for all", `{"error":{"code":-32602,"message":"Invalid params"}}`, `{"error":{"code":-32602,"message":"Invalid params"}}`, true, false},
+		{"no access", `{"error":{"code":-32001,"message":"Unauthorized"}}`, `{"error":{"code":-32001,"message":"Unauthorized"}}`, true, false},
+	} {
+		s := stranger{"stranger", reply(c.unknown)}
+		if got := s.sameFor(reply(c.listed), "add"); got != c.same {
+			t.Errorf("%s: same is %v", c.name, got)
+		}
+		if got := s.plain(); got != c.plain {
+			t.Errorf("%s: plain is %v", c.name, got)
+		}
+	}
+}
+
+func TestSameJSON(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{`{"a":1.0,"b":[null,"x"]}`, `{"b":[null,"x"],"a":1}`, true},
+		{`{"a":1}`, `{"a":"1"}`, false},
+		{`{"a":1}`, `{"a":1,"b":null}`, false},
+		{`[1,2]`, `[2,1]`, false},
+		{`"x"`, `{}`, false},
+	} {
+		if got := sameJSON(driver.Decode([]byte(c.a)), driver.Decode([]byte(c.b))); got != c.same {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// What is closed already, or takes arguments in a way of its own, is no tool
+// without parameters.
+func TestTakesArguments(t *testing.T) {
+	for schema, takes := range map[string]bool{
+		`{"type":"object"}`: false,
+		`{"type":"object","properties":{},"required":[]}`:          false,
+		`{"type":"object","additionalProperties":false}`:           false,
+		`{"type":"object","additionalProperties":{}}`:              true,
+		`{"type":"object","properties":{"a":{}}}`:                  true,
+		`{"type":"object","anyOf":[{"properties":{"a":{}}}]}`:      true,
+		`{"type":"object","patternProperties":{"^x":{"const":1}}}`: true,
+	} {
+		if m, _ := driver.Decode([]byte(schema)).(driver.M); takesArguments(m) != takes {
+			t.Errorf("%s: %v", schema, !takes)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package tools
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var unknown = Suite{
+	"tools/unknown-tool-not-success": Probe(func(t *T) {
+		_, r := kit.UnknownTool(t)
+		t.Expect(r).To(BeRefused())
+	}),
+
+	"tools/unknown-tool-protocol-error": Probe(func(t *T) {
+		t.Expect(aboutStranger(t).reply).To(BeError())
+	}),
+
+	"tools/unknown-tool-code": Probe(func(t *T) {
+		r := aboutStranger(t).reply
+		if r.M["error"] == nil {
+			t.Skip("the unknown tool was not answered with a JSON-RPC error: tools/unknown-tool-protocol-error")
+		}
+		t.Expect(r).To(BeError(-32602))
+	}),
+
+	"tools/name-case-sensitive": Probe(func(t *T) {
+		unknown := aboutStranger(t)
+		tool, swapped := otherCase(t)
+		s := t.Session()
+		r := t.Ask(s, "tools/call", M{"name": swapped, "arguments": M{"mcpcheck": 1}})
+		if unknown.sameFor(r, swapped) {
+			return
+		}
+		own := t.Ask(s, "tools/call", M{"name": tool, "arguments": M{"mcpcheck": 1}})
+		alike := wording(r) == strings.ReplaceAll(wording(own), tool, swapped)
+		t.Expect(kit.Refused(r) && !alike).To(Hold(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, Got(r)))
+	}),
+
+	"tools/listed-tool-callable": Probe(func(t *T) {
+		unknown := aboutStranger(t)
+		valid := kit.ValidCalls(t)
+		calls := kit.Answered(slices.Concat(valid.List, kit.InvalidCalls(t).List))
+		if len(calls) == 0 {
+			kit.NothingSeen(t, "listed tool was called", valid.Refused, kit.AnyTool)
+		}
+		var tools []Subject
+		for _, c := range calls {
+			if !slices.ContainsFunc(tools, func(tool Subject) bool { return tool.Name == c.Tool.Name }) {
+				tools = append(tools, c.Tool)
+			}
+		}
+		t.Each(tools, func(t *T, tool Subject) {
+			if valid.After != nil && !slices.Contains(valid.After, tool.Name) {
+				t.Skip("the tool has left the list")
+			}
+			own := slices.DeleteFunc(slices.Clone(calls), func(c kit.ToolCall) bool { return c.Tool.Name != tool.Name })
+			if slices.ContainsFunc(own, func(c kit.ToolCall) bool { return !unknown.missing(c) }) {
+				return
+			}
+			first := own[0].Reply
+			if code, _ := first.Code(); code != -32601 && !unknown.plain() {
+				t.Inconclusive("unknown tools and this one are answered alike, but not as unknown: %s", Got(first))
+			}
+			t.Expect(first).To(That("an answer other than to an unknown tool", func(driver.Reply) bool { return false }))
+		})
+	}),
+}
+
+// otherCase is the name of a tool that may be called, and the same in the other
+// letter case, which no tool has.
+func otherCase(t *T) (name, swapped string) {
+	var refused []kit.Uncalled
+	for _, tool := range kit.ReadOnlyFirst(kit.ListedTools(t)) {
+		p := t.MayCall(tool)
+		swapped := strings.Map(swapCase, tool.Name)
+		taken := slices.ContainsFunc(kit.ListedTools(t), func(x Subject) bool { return x.Name == swapped })
+		switch {
+		case kit.Uncallable(tool.Value) != "" || taken:
+		case !p.Valid:
+			refused = append(refused, kit.Uncalled{Tool: tool, Why: p.Why})
+		default:
+			return tool.Name, swapped
+		}
+	}
+	kit.NothingSeen(t, "tool has a name with letters whose other case is free", refused, kit.AnyTool)
+	return "", ""
+}
+
+func swapCase(r rune) rune {
+	switch {
+	case r > unicode.MaxASCII:
+		return r
+	case unicode.IsUpper(r):
+		return unicode.ToLower(r)
+	}
+	return unicode.ToUpper(r)
+}
+
+// stranger is the answer to the call of an unknown tool, which is refused.
+type stranger struct {
+	name  string
+	reply driver.Reply
+}
+
+func aboutStranger(t *T) stranger {
+	name, r := kit.UnknownTool(t)
+	switch {
+	case !r.Answered():
+		t.Inconclusive("%v", r.Err)
+	case !kit.Refused(r):
+		t.Skip("unknown tools are not refused: tools/unknown-tool-not-success")
+	}
+	return stranger{name, r}
+}
+
+// sameFor reports whether an answer says of the tool what the server says of
+// unknown ones.
+func (s stranger) sameFor(r driver.Reply, tool string) bool {
+	return wording(r) == strings.ReplaceAll(wording(s.reply), s.name, tool)
+}
+
+// missing reports whether a listed tool was answered as if it did not exist. A
+// tool may hand on the -32601 with which mcpcheck has refused a request of the
+// server.
+func (s stranger) missing(c kit.ToolCall) bool {
+	code, _ := c.Reply.Code()
+	return code == -32601 && !askedUs(c) || s.sameFor(c.Reply, c.Tool.Name)
+}
+
+// askedUs reports whether the server requested something while it served the
+// call.
+func askedUs(c kit.ToolCall) bool {
+	asked := false
+	for _, f := range c.Session.Record(0) {
+		switch {
+		case f.Side == driver.FromClient && f.IsRequest() && driver.SameID(f.ID, c.Reply.Frame.ID):
+			asked = false
+		case f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping":
+			asked = true
+		case f == c.Reply.Frame:
+			return asked
+		}
+	}
+	return asked
+}
+
+var unknownWords = regexp.MustCompile(`(?i)unknown|not found|no such|not exist|n't exist|not recogni[sz]ed|unrecogni[sz]ed|not registered|not available|unsupported|invalid tool`)
+
+// plain reports whether the answer says that the tool is unknown. Some servers
+// hide all causes behind one text.
+func (s stranger) plain() bool {
+	text := wording(s.reply)
+	about := strings.Contains(text, s.name) || strings.Contains(strings.ToLower(text), "tool")
+	return about && unknownWords.MatchString(text)
+}
