@@ -384,7 +384,7 @@ import (
 )
 
 func main() {
-	fault, _ := fixtures.Find(os.Getenv("FAULT"))
+	fault, _ := faults.Find(os.Getenv("FAULT"))
 	os.Exit(fixtures.Serve(context.Background(), fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, fault))
 }
 `

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -57,7 +58,7 @@ The faults are named after the check that catches them.
 
 func (f serveFlags) serve(cmd *cobra.Command) error {
 	if f.list {
-		for _, f := range fixtures.Faults() {
+		for _, f := range faults.All() {
 			fmt.Fprintln(cmd.OutOrStdout(), f.ID())
 		}
 		return nil
@@ -144,11 +145,11 @@ func findFault(id string) (fixtures.Fault, error) {
 	if id == "" {
 		return fixtures.Fault{}, nil
 	}
-	if f, ok := fixtures.Find(id); ok {
+	if f, ok := faults.Find(id); ok {
 		return f, nil
 	}
 	var ids []string
-	for _, f := range fixtures.Faults() {
+	for _, f := range faults.All() {
 		ids = append(ids, f.ID())
 	}
 	if near := harness.Nearest(id, ids); near != "" {

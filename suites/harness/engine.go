@@ -177,7 +177,7 @@ func (e *Execution) decideAgain() {
 // for one of them to have called them all.
 func (e *Execution) talking() []int {
 	var first, calls, others []int
-	for _, i := range e.of(probe) {
+	for _, i := range slices.Concat(e.stimulated(), e.of(probe)) {
 		switch safety := e.plan[i].Safety; {
 		case safety == "calls-tool-valid" && first == nil:
 			first = []int{i}
@@ -187,7 +187,7 @@ func (e *Execution) talking() []int {
 			others = append(others, i)
 		}
 	}
-	return append(interleave(e.of(fresh), slices.Concat(first, e.stimulated(), others)), calls...)
+	return append(interleave(e.of(fresh), slices.Concat(first, others)), calls...)
 }
 
 // stimulated are the watches that want something on the wire.

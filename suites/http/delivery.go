@@ -18,7 +18,7 @@ var delivery = Suite{
 		})
 	}),
 
-	"http/no-broadcast": WatchAfter(callTools, func(t *T, w Wire) {
+	"http/no-broadcast": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		messages := Messages{What: "message while two streams were open that could both have taken it"}
 		twins := map[*driver.Frame]*driver.Frame{}
 		for _, s := range kit.Established(t, w) {
@@ -38,14 +38,14 @@ var delivery = Suite{
 		})
 	}),
 
-	"http/post-stream-messages-related": WatchAfter(callTools, func(t *T, w Wire) {
+	"http/post-stream-messages-related": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		judgeProgress(t, w, func(p progress) bool { return p.Stream.Method == http.MethodPost }, func(t *T, p progress) {
 			own := driver.SameID(p.Of.ID, p.Stream.Asked())
 			t.Expect(own).To(Hold("progress of the request "+string(p.Stream.Asked()), "that of the request %s: %s", p.Of.ID, kit.Brief(p.Frame)))
 		})
 	}),
 
-	"http/get-stream-messages-unrelated": WatchAfter(callTools, func(t *T, w Wire) {
+	"http/get-stream-messages-unrelated": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		wantGet(t, w)
 		judgeProgress(t, w, func(p progress) bool { return p.Running }, func(t *T, p progress) {
 			listening := p.Stream.Method == http.MethodGet && p.Stream.Asked() == nil

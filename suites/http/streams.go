@@ -45,7 +45,7 @@ var streams = Suite{
 		})
 	}),
 
-	"http/sse-retry-before-early-close": WatchAfter(callTools, func(t *T, w Wire) {
+	"http/sse-retry-before-early-close": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
 			if !e.Identified() {
 				t.Skip("it cannot be resumed: http/sse-early-close-needs-event-id")
@@ -164,14 +164,6 @@ func postSeveral(t *T) {
 		}
 		return true
 	})
-}
-
-// callTools sees to it that the tools have been called that may be: what they say
-// meanwhile is what some checks judge.
-func callTools(t *T) {
-	if len(t.Server.Tools) > 0 {
-		kit.ValidCalls(t)
-	}
 }
 
 func retries(e driver.StreamEvent) bool { return e.Retry != "" }

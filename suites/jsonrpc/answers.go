@@ -36,7 +36,7 @@ var answers = Suite{
 		})
 	}),
 
-	"jsonrpc/every-request-answered": Watch(func(t *T, w Wire) {
+	"jsonrpc/every-request-answered": WatchAfter(kit.AskLists, func(t *T, w Wire) {
 		requests, exchanges := Messages{What: "answer"}, map[*driver.Frame]*kit.Exchange{}
 		for _, d := range kit.Dialogues(w) {
 			for _, x := range d.Exchanges {
@@ -78,7 +78,7 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "another check judges the answers to " + method
 	case !declared(x):
 		return "the server does not declare the method"
-	case !x.Dead() && (x.End == nil || x.End.At-x.Request.At < x.Session.Patience()):
+	case !x.Dead() && x.Waited() < x.Session.Patience():
 		return "the session was over before an answer was due"
 	case method == "tools/call":
 		return excuseCall(t, x)

@@ -260,6 +260,14 @@ func (x *Exchange) followsRequest() bool {
 	return false
 }
 
+// Waited is how long an answer could have come: until the wait for it was ended, or until now.
+func (x *Exchange) Waited() time.Duration {
+	if x.End != nil {
+		return x.End.At - x.Request.At
+	}
+	return time.Since(x.Session.Moment(x.Request))
+}
+
 // Fate is why a request has no answer.
 func (x *Exchange) Fate() string {
 	if x.Dead() {

@@ -43,6 +43,15 @@ func Difference(before, after []string) string {
 // ListKeys is what identifies an item of a list.
 var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
 
+// AskLists asks for each list that the server declares, so that there are answers to judge.
+func AskLists(t *T) {
+	for _, family := range []string{"tools", "prompts", "resources"} {
+		if t.Server.Declares(family) {
+			t.Try(t.Session(), family+"/list", nil)
+		}
+	}
+}
+
 // ListNames are the names of the tools of all pages, in their order.
 func ListNames(t *T, s *driver.Session) (names []string) {
 	t.Pages(s, "tools/list", "tools", func(page M) { names = append(names, PageNames(page)...) })

@@ -11,7 +11,7 @@ import (
 
 // operation are the checks of what a server sends while it serves.
 var operation = Suite{
-	"lifecycle/operation-matches-negotiated-version": Watch(func(t *T, w Wire) {
+	"lifecycle/operation-matches-negotiated-version": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		messages := w.Messages().Established(t.Revision).Filter("message but the handshake", func(m Message) bool {
 			return m.Request == nil || m.Request.Method != "initialize"
 		})
@@ -26,7 +26,7 @@ var operation = Suite{
 		})
 	}),
 
-	"lifecycle/no-undeclared-client-features": Watch(func(t *T, w Wire) {
+	"lifecycle/no-undeclared-client-features": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		t.Judge(w.Requests(), func(t *T, m Message) {
 			feature := clientFeatures[m.Method]
 			if m.Method == "roots/list" && t.Revision < "2025-06-18" {
@@ -37,7 +37,7 @@ var operation = Suite{
 		})
 	}),
 
-	"lifecycle/no-undeclared-notifications": Watch(func(t *T, w Wire) {
+	"lifecycle/no-undeclared-notifications": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
 			_, ok := notificationFlags[m.Method]
 			return ok && m.Session.Welcome != nil

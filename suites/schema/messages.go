@@ -13,7 +13,7 @@ import (
 )
 
 var messages = Suite{
-	"schema/all-server-messages-valid": Watch(func(t *T, w Wire) {
+	"schema/all-server-messages-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		all := examine(t, w)
 		expectNone(t, all, "schema/all-server-messages-valid", "a message that its schema allows", all.Of("message", anyMessage))
 	}),
