@@ -194,7 +194,7 @@ func isLocked(t *T, d *document) bool {
 // undecided is the first document of which it is not known whether it is there; nil
 // when all are decided.
 func undecided(docs []*document) *document {
-	i := slices.IndexFunc(docs, func(d *document) bool { return !kit.IsDecided(d.Answer) })
+	i := slices.IndexFunc(docs, func(d *document) bool { return !kit.IsOwn(d.Answer) })
 	if i < 0 {
 		return nil
 	}

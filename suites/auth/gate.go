@@ -36,11 +36,11 @@ func findGate(t *T) gate {
 	s := t.Start()
 	first, welcome := enter(t, s, nil)
 	if welcome == nil {
-		return gate{"initialize", kit.Decided(t, first)}
+		return gate{"initialize", kit.Own(t, first)}
 	}
 	capabilities, _ := welcome["capabilities"].(M)
 	for _, method := range listsOf(capabilities) {
-		a := kit.Decided(t, kit.CameOf(kit.ByHand(s, method, nil, later(t, nil))))
+		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, nil)})))
 		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 			return gate{method, a}
 		}
@@ -60,20 +60,20 @@ func listsOf(capabilities M) (methods []string) {
 
 // knock asks at the gate, with another request than an ordinary one. It has a session
 // of its own.
-func (g gate) knock(t *T, r driver.HTTPRequest) *driver.Exchange {
+func (g gate) knock(t *T, r kit.Request) *driver.Exchange {
 	s := t.Start()
-	params := driver.Hello(t.Revision)
-	if g.Method != "initialize" {
+	if r.Method = g.Method; g.Method == "initialize" {
+		r.Params = driver.Hello(t.Revision)
+	} else {
 		enter(t, s, nil)
-		r.Header, params = later(t, r.Header["Authorization"]), nil
+		r.Header = later(t, r.Header["Authorization"])
 	}
-	r.Body = requestBody(s, g.Method, params)
-	return s.Do(r)
+	return kit.ByHand(s, r)
 }
 
 // with asks at the gate with a token.
 func (g gate) with(t *T, token string) driver.Answer {
-	return kit.Decided(t, kit.CameOf(g.knock(t, driver.HTTPRequest{Header: bearing(token)})))
+	return kit.Own(t, kit.CameOf(g.knock(t, kit.Request{Header: bearing(token)})))
 }
 
 // enter makes the handshake by hand, with values of the Authorization header or
@@ -84,8 +84,7 @@ func enter(t *T, s *driver.Session, authorization []string) (a driver.Answer, we
 		return a, nil
 	}
 	if welcome = hello.Reply().Result(); welcome != nil {
-		notification := M{"jsonrpc": "2.0", "method": "notifications/initialized"}
-		kit.CameOf(s.Do(driver.HTTPRequest{Header: later(t, authorization), Body: Compact(notification)}))
+		kit.CameOf(kit.InitializedByHand(s, later(t, authorization)))
 	}
 	return a, welcome
 }
@@ -97,15 +96,6 @@ func later(t *T, authorization []string) http.Header {
 
 // bearing is the Authorization header with a token.
 func bearing(token string) http.Header { return kit.Header("Authorization", "Bearer "+token) }
-
-// requestBody is a request with an id of its own.
-func requestBody(s *driver.Session, method string, params M) []byte {
-	request := M{"jsonrpc": "2.0", "id": fmt.Sprintf("mcpcheck-auth-%d", s.Mark()), "method": method}
-	if params != nil {
-		request["params"] = params
-	}
-	return Compact(request)
-}
 
 // haveStatus matches an answer with one of the statuses.
 func haveStatus(statuses ...int) types.GomegaMatcher {

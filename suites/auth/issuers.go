@@ -31,7 +31,7 @@ var issuers = Suite{
 			return
 		case resourceMetadataOf(t).Found != nil:
 			t.Skip("the server names its authorization servers as later revisions have it")
-		case !kit.IsDecided(l.Root.Answer):
+		case !kit.IsOwn(l.Root.Answer):
 			t.Inconclusive("it could not be tried: %s", l.Root)
 		case l.Below == nil:
 			t.Skip("there is no metadata of an authorization server (auth/fallback-endpoints)")
@@ -47,7 +47,7 @@ var issuers = Suite{
 		s, own := t.Start(), endpointURL(t)
 		authorize := s.Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
 		token := s.Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
-		answers := []driver.Answer{kit.Decided(t, kit.CameOf(authorize)), kit.Decided(t, kit.CameOf(token))}
+		answers := []driver.Answer{kit.Own(t, kit.CameOf(authorize)), kit.Own(t, kit.CameOf(token))}
 		if !slices.ContainsFunc(answers, isThere) && withoutOAuth(t) {
 			t.Warn(answers[0]).To(That("an endpoint /authorize, or metadata", isThere))
 		}

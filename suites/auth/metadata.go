@@ -14,7 +14,7 @@ import (
 var metadata = Suite{
 	"auth/metadata-discoverable": Probe(func(t *T) {
 		m := resourceMetadataOf(t)
-		if hinted := m.Pointed(); hinted != nil && kit.IsDecided(hinted.Answer) && !hinted.locked() {
+		if hinted := m.Pointed(); hinted != nil && kit.IsOwn(hinted.Answer) && !hinted.locked() {
 			t.Expect(hinted.Answer).To(haveStatus(http.StatusOK))
 		}
 		switch {
@@ -79,7 +79,7 @@ var metadata = Suite{
 
 	"auth/well-known-not-behind-auth-redirect": Probe(func(t *T) {
 		s := t.Start()
-		a := kit.Decided(t, kit.CameOf(fetch(t, s, at(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
+		a := kit.Own(t, kit.CameOf(fetch(t, s, at(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
 		t.Expect(a).To(haveStatus(http.StatusNotFound, http.StatusGone))
 	}),
 }

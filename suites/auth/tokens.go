@@ -22,7 +22,7 @@ var tokens = Suite{
 	"auth/invalid-token-401": Probe(func(t *T) {
 		r := invalidTokens(t)
 		for _, a := range []driver.Answer{r.Invalid, r.Unsigned} {
-			t.Expect(kit.Decided(t, a)).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
+			t.Expect(kit.Own(t, a)).To(haveStatus(http.StatusUnauthorized, http.StatusBadRequest))
 		}
 		for _, a := range []driver.Answer{r.Invalid, r.Unsigned} {
 			t.Warn(a).To(haveStatus(http.StatusUnauthorized))
@@ -41,11 +41,11 @@ var tokens = Suite{
 		asked := map[string]*driver.Exchange{}
 		var subjects []Subject
 		for _, form := range forms {
-			asked[form] = g.knock(t, driver.HTTPRequest{Header: kit.Header("Authorization", form)})
+			asked[form] = g.knock(t, kit.Request{Header: kit.Header("Authorization", form)})
 			subjects = append(subjects, Subject{Name: form})
 		}
 		t.Each(subjects, func(t *T, s Subject) {
-			t.Expect(kit.Decided(t, kit.CameOf(asked[s.Name]))).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
+			t.Expect(kit.Own(t, kit.CameOf(asked[s.Name]))).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
 		})
 	}),
 
@@ -68,12 +68,12 @@ var tokens = Suite{
 		asked := map[string]*driver.Exchange{}
 		var subjects []Subject
 		for _, method := range methods {
-			asked[method] = kit.ByHand(s, method, nil, kit.Header("Authorization"))
+			asked[method] = kit.ByHand(s, kit.Request{Method: method, Header: kit.Header("Authorization")})
 			subjects = append(subjects, Subject{Name: method})
 		}
 		t.Each(subjects, func(t *T, m Subject) {
-			a := kit.Decided(t, kit.CameOf(asked[m.Name]))
-			if a.OK() && kit.CameOf(kit.ByHand(t.Start(), m.Name, nil, later(t, nil))).OK() {
+			a := kit.Own(t, kit.CameOf(asked[m.Name]))
+			if a.OK() && kit.CameOf(kit.ByHand(t.Start(), kit.Request{Method: m.Name, Header: later(t, nil)})).OK() {
 				t.Skip("the server serves it to everybody")
 			}
 			t.Expect(a).To(beTurnedAway())
@@ -89,7 +89,7 @@ var tokens = Suite{
 			enter(t, s, bearing(t.Credentials.Bearer)["Authorization"])
 		}
 		stream := kit.Get(s, later(t, nil))
-		a := kit.Decided(t, kit.CameOf(stream))
+		a := kit.Own(t, kit.CameOf(stream))
 		stream.Abort()
 		t.Expect(!a.IsStream).To(Hold("HTTP 401 for a GET without a token", "%s", a))
 		if s.SessionID() == "" {
@@ -99,7 +99,7 @@ var tokens = Suite{
 		if !ended.OK() {
 			return
 		}
-		after := kit.Decided(t, kit.CameOf(kit.ByHand(s, "ping", nil, later(t, bearing(t.Credentials.Bearer)["Authorization"]))))
+		after := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: "ping", Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})))
 		t.Expect(after.OK()).To(Hold("HTTP 401 for a DELETE without a token", "%s, and the session is gone: %s", ended, after))
 	}),
 
@@ -111,7 +111,7 @@ var tokens = Suite{
 		}
 		u := *parsed(t.Site().URL())
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&access_token="+url.QueryEscape(t.Credentials.Bearer), "&")
-		a := kit.Decided(t, kit.CameOf(g.knock(t, driver.HTTPRequest{URL: u.String(), Header: kit.Header("Authorization")})))
+		a := kit.Own(t, kit.CameOf(g.knock(t, kit.Request{URL: u.String(), Header: kit.Header("Authorization")})))
 		t.Expect(a).To(beTurnedAway())
 	}),
 
@@ -134,7 +134,7 @@ var tokens = Suite{
 			t.Inconclusive("the second token is no good token for this server: %s", a)
 		}
 		s := t.Own()
-		a := kit.Decided(t, kit.CameOf(kit.ByHand(s, t.Server.Fence, nil, bearing(t.Credentials.Second))))
+		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: t.Server.Fence, Header: bearing(t.Credentials.Second)})))
 		t.Expect(!a.OK()).To(Hold("HTTP 401, 403 or 404 for the session of another user", "%s", a))
 	}),
 
@@ -196,9 +196,9 @@ type refusedTokens struct{ Invalid, Unsigned, Canary driver.Answer }
 func invalidTokens(t *T) refusedTokens {
 	g := gateOf(t)
 	return Shared(t, "invalid tokens", func(t *T) (r refusedTokens) {
-		invalid := g.knock(t, driver.HTTPRequest{Header: bearing(invalidToken)})
-		unsigned := g.knock(t, driver.HTTPRequest{Header: bearing(unsignedToken(t))})
-		echoed := g.knock(t, driver.HTTPRequest{Header: bearing(canary(t))})
+		invalid := g.knock(t, kit.Request{Header: bearing(invalidToken)})
+		unsigned := g.knock(t, kit.Request{Header: bearing(unsignedToken(t))})
+		echoed := g.knock(t, kit.Request{Header: bearing(canary(t))})
 		r.Invalid, r.Unsigned, r.Canary = kit.CameOf(invalid), kit.CameOf(unsigned), kit.CameOf(echoed)
 		return r
 	})
@@ -221,10 +221,10 @@ func beyondScope(t *T) beyond {
 		s, token := t.Start(), []string{"Bearer " + t.Credentials.Narrow}
 		first, welcome := enter(t, s, token)
 		if welcome == nil {
-			return beyond{What: "initialize", Answer: kit.Decided(t, first)}
+			return beyond{What: "initialize", Answer: kit.Own(t, first)}
 		}
 		for _, method := range listsOf(t.Server.Capabilities) {
-			if a := kit.Decided(t, kit.CameOf(kit.ByHand(s, method, nil, later(t, token)))); !a.OK() {
+			if a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, token)}))); !a.OK() {
 				return beyond{What: method, Answer: a}
 			}
 		}
@@ -245,10 +245,10 @@ func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
 		if c.Reply.Result() == nil || c.Reply.Result()["isError"] == true || c.Took > kit.LongestCall {
 			continue
 		}
-		x := kit.ByHand(s, "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments}, later(t, token))
+		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: M{"name": c.Tool.Name, "arguments": c.Arguments}, Header: later(t, token)})
 		a := kit.CameOf(x)
 		switch {
-		case !kit.IsDecided(a):
+		case !kit.IsOwn(a):
 		case !a.OK():
 			return beyond{What: "tools/call of " + c.Tool.Name, Answer: a}
 		case b.What == "":

@@ -67,9 +67,8 @@ func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *dri
 // it is not there yet, at most as long as a server may take to start.
 func whenReady(ctx context.Context, t driver.Target, server *harness.Server, s *driver.Session, r driver.Reply) (*driver.Session, driver.Reply, error) {
 	const interval = 200 * time.Millisecond
-	notYet := []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 	deadline := time.Now().Add(s.StartPatience())
-	for r.Bare() && slices.Contains(notYet, r.Frame.HTTP.Answer().Status) && time.Now().Add(interval).Before(deadline) && ctx.Err() == nil {
+	for r.Bare() && r.Frame.HTTP.Answer().Foreign() && time.Now().Add(interval).Before(deadline) && ctx.Err() == nil {
 		time.Sleep(interval)
 		s.Close()
 		var err error

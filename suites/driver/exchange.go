@@ -61,6 +61,18 @@ type Answer struct {
 // OK reports whether the status is one of success.
 func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
+// Foreign reports whether an answer is not the server's own word on the one request: there were too many of them, or it
+// comes from something in front of the server that has nobody to ask. (RFC 9110, section 15.6; RFC 6585, sections 4 and 6;
+// 520 to 530 are those of content delivery networks.)
+func (a Answer) Foreign() bool {
+	switch a.Status {
+	case http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusNetworkAuthenticationRequired,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return a.Status >= 520 && a.Status <= 530
+}
+
 // MediaType is the media type in lower case, without parameters.
 func (a Answer) MediaType() string { return mediaType(a.Header) }
 

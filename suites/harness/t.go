@@ -249,6 +249,9 @@ func (t *T) Doubt() { t.scope.lent = true }
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 	r := s.Exchange(method, params)
 	t.run.breaker.reply(s, r)
+	if r.Bare() && r.Frame.HTTP.Answer().Foreign() {
+		t.Again("%s was answered with %s, which is not the server's own", method, Got(r))
+	}
 	return r
 }
 

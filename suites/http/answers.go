@@ -43,7 +43,7 @@ var answers = Suite{
 			case r.Result() != nil:
 				t.Skip("it was answered with a result")
 			}
-			kit.NotLimited(t, x.Answer())
+			kit.NotForeign(t, x.Answer())
 			kit.SkipUnauthorized(t, x.Answer())
 			t.Expect(r).To(That("a JSON-RPC error", func(r driver.Reply) bool { return !r.Bare() }))
 		})
@@ -76,7 +76,7 @@ var answers = Suite{
 
 	"http/malformed-json-status": Probe(func(t *T) {
 		a := brokenJSON(t)
-		kit.NotLimited(t, a)
+		kit.NotForeign(t, a)
 		t.Expect(a).To(That("HTTP 4xx", func(a driver.Answer) bool { return kit.RefusesClient(a) || a.OK() && isParseError(a) }))
 		t.Inform(a).To(That("HTTP 4xx", kit.RefusesClient))
 	}),
@@ -84,7 +84,7 @@ var answers = Suite{
 	"http/concurrent-posts": Probe(func(t *T) {
 		replies := atOnce(t)
 		for _, r := range replies {
-			t.Expect(r).To(That("each of twenty requests at a time answered", func(r driver.Reply) bool { return isServed(r) || r.Bare() && kit.IsLimit(r.Frame.HTTP.Answer().Status) }))
+			t.Expect(r).To(That("each of twenty requests at a time answered", func(r driver.Reply) bool { return isServed(r) || r.Bare() && r.Frame.HTTP.Answer().Foreign() }))
 		}
 		for _, r := range replies {
 			t.Warn(r).To(That("each of twenty requests at a time served", isServed))
@@ -159,7 +159,7 @@ func brokenJSON(t *T) driver.Answer {
 // failing are requests that are sent in order and cannot be served.
 func failing(t *T, s *driver.Session) (all []Subject) {
 	ask := func(name, method string, params M) {
-		all = append(all, kit.SubjectOf(s, name, kit.ByHand(s, method, params, nil)))
+		all = append(all, kit.SubjectOf(s, name, kit.ByHand(s, kit.Request{Method: method, Params: params})))
 	}
 	ask("an unknown method", kit.NoMethod, nil)
 	if t.Server.Declares("tools") {
@@ -193,7 +193,7 @@ func atOnce(t *T) (replies []driver.Reply) {
 	deadline := time.Now().Add(s.Patience() + many*time.Since(begin))
 	var sent []*driver.Exchange
 	for range many {
-		sent = append(sent, kit.ByHand(s, s.Fence, nil, nil))
+		sent = append(sent, kit.ByHand(s, kit.Request{Method: s.Fence}))
 	}
 	for _, x := range sent {
 		replies = append(replies, s.AwaitFor(driver.Pending{ID: x.Asked(), Method: s.Fence}, time.Until(deadline)))

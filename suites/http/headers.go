@@ -23,10 +23,10 @@ var headers = Suite{
 
 	"http/missing-accept": Probe(func(t *T) {
 		s := t.Session()
-		onlyJSON := kit.ByHand(s, s.Fence, nil, kit.Header("Accept", kit.JSONType))
-		none := kit.ByHand(s, s.Fence, nil, kit.Header("Accept"))
+		onlyJSON := kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header("Accept", kit.JSONType)})
+		none := kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header("Accept")})
 		for _, x := range []*driver.Exchange{onlyJSON, none} {
-			kit.WantAnswer(t, x.Head())
+			kit.Own(t, x.Head())
 			t.Expect(x.Answer()).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
 		}
 		t.Inform(onlyJSON.Answer()).To(That("no event stream for a client that accepts only JSON", func(a driver.Answer) bool { return !a.IsStream }))
@@ -42,23 +42,23 @@ var headers = Suite{
 	"http/non-json-content-type-rejected": Fresh(func(t *T) {
 		x := kit.HelloByHand(t, t.Start(), kit.Header("Content-Type", "text/plain"))
 		r := x.Reply()
-		kit.WantAnswer(t, x.Answer())
+		kit.Own(t, x.Answer())
 		t.Expect(r).To(That("initialize as text/plain refused", func(r driver.Reply) bool { return r.Result() == nil }))
 	}),
 
 	"http/version-header-invalid-400": Probe(func(t *T) {
 		s := t.Session()
-		usual := kit.ByHand(s, s.Fence, nil, nil)
+		usual := kit.ByHand(s, kit.Request{Method: s.Fence})
 		var wrong []*driver.Exchange
 		for _, version := range []string{"1999-01-01", "not-a-version"} {
-			wrong = append(wrong, kit.ByHand(s, s.Fence, nil, kit.Header(kit.VersionHeader, version)))
+			wrong = append(wrong, kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header(kit.VersionHeader, version)}))
 		}
 		if r := usual.Reply(); r.Bare() || r.Err != nil {
 			t.Again("the request is not served with the negotiated version either: %s", Got(r))
 		}
 		for _, x := range wrong {
 			version := x.Header.Get(kit.VersionHeader)
-			kit.NotLimited(t, x.Head())
+			kit.NotForeign(t, x.Head())
 			t.Expect(x.Answer()).To(That("HTTP 400 for version "+version, func(a driver.Answer) bool { return a.Status == http.StatusBadRequest }))
 		}
 	}),
@@ -81,7 +81,7 @@ var headers = Suite{
 	"http/version-header-on-initialize": Fresh(func(t *T) {
 		x := kit.HelloByHand(t, t.Start(), kit.Header(kit.VersionHeader, t.Revision))
 		r := x.Reply()
-		kit.WantAnswer(t, x.Answer())
+		kit.Own(t, x.Answer())
 		t.Expect(r).To(BeResult(), "initialize with the version in the header, too")
 	}),
 
@@ -91,8 +91,8 @@ var headers = Suite{
 			t.Skip("the server supports no other version")
 		}
 		s := t.Session()
-		a := kit.ByHand(s, s.Fence, nil, kit.Header(kit.VersionHeader, Handshake[i])).Head()
-		kit.WantAnswer(t, a)
+		a := kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header(kit.VersionHeader, Handshake[i])}).Head()
+		kit.Own(t, a)
 		t.Expect(a).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
 	}),
 }
@@ -107,12 +107,12 @@ type form struct {
 // time, and wants all of these served if any is.
 func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
-	first := kit.ByHand(s, s.Fence, nil, usual)
+	first := kit.ByHand(s, kit.Request{Method: s.Fence, Header: usual})
 	var others []Subject
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
-		body := Compact(M{"jsonrpc": "2.0", "id": id, "method": s.Fence})
-		others = append(others, kit.SubjectOf(s, f.Name, s.Do(driver.HTTPRequest{Header: f.Header, Body: body})))
+		x := kit.ByHand(s, kit.Request{ID: id, Method: s.Fence, Header: f.Header})
+		others = append(others, kit.SubjectOf(s, f.Name, x))
 	}
 	asUsual := first.Reply()
 	t.Each(others, func(t *T, other Subject) {
@@ -120,7 +120,7 @@ func compare(t *T, usual http.Header, forms []form) {
 		if !isServed(asUsual) && !isServed(r) {
 			t.Again("the request is not served in its usual form either: %s", Got(asUsual))
 		}
-		kit.NotLimited(t, other.Frames[0].HTTP.Answer())
+		kit.NotForeign(t, other.Frames[0].HTTP.Answer())
 		t.Expect(r).To(beAsUsual(asUsual))
 	})
 }

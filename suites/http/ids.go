@@ -72,7 +72,7 @@ func tenIDs(t *T) []string {
 		s := t.Start()
 		var hellos []*driver.Exchange
 		for i := range 10 {
-			hellos = append(hellos, kit.HandMade(s, fmt.Sprint("mcpcheck-one-of-ten-", i), "initialize", driver.Hello(t.Revision), kit.Header(kit.SessionIDHeader)))
+			hellos = append(hellos, kit.ByHand(s, kit.Request{ID: fmt.Sprint("mcpcheck-one-of-ten-", i), Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader)}))
 		}
 		for _, x := range hellos {
 			if a := x.Head(); a.OK() {

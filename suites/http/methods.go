@@ -15,14 +15,14 @@ var methods = Suite{
 		x := kit.HelloByHand(t, t.Start(), nil)
 		x.Reply()
 		a := x.Answer()
-		kit.WantAnswer(t, a)
+		kit.Own(t, a)
 		kit.SkipUnauthorized(t, a)
 		t.Expect(a).To(That("POST accepted", acceptsPOST))
 	}),
 
 	"http/get-stream-or-405": Probe(func(t *T) {
 		a := kit.Standing(t, t.Session())
-		kit.NotLimited(t, a)
+		kit.NotForeign(t, a)
 		kit.SkipUnauthorized(t, a)
 		if a.Status == 0 && !a.Ended { // the headers may be held back until there is an event
 			t.Warn(a).To(That("the headers of an event stream at once, or HTTP 405", neverYet))
@@ -42,7 +42,7 @@ var methods = Suite{
 		x := kit.Get(s, nil)
 		second := x.Head()
 		x.Abort()
-		kit.NotLimited(t, second)
+		kit.NotForeign(t, second)
 		t.Expect(second).To(That("a second stream as the first, or HTTP 405 for both", func(a driver.Answer) bool {
 			return a.Status == first.Status && a.MediaType() == first.MediaType()
 		}))
@@ -61,7 +61,7 @@ var methods = Suite{
 	"http/unsupported-method": Probe(func(t *T) {
 		t.Each(otherMethods(t), func(t *T, method Subject) {
 			a := kit.AnswerOf(method)
-			kit.WantAnswer(t, a)
+			kit.Own(t, a)
 			t.Expect(a).To(That("HTTP 405", func(a driver.Answer) bool {
 				return !a.OK() && (a.Status < 500 || a.Status == http.StatusNotImplemented)
 			}))

@@ -45,7 +45,7 @@ var resumptionChecks = Suite{
 	"http/disconnect-is-not-cancel": Probe(func(t *T) {
 		call := droppable(t)
 		s := t.Own()
-		x := kit.ByHand(s, "tools/call", call.Params(), nil)
+		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params()})
 		first := identifiedEvent(x)
 		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, x.Asked()).Answered() || first.ID == "" {
 			t.Inconclusive("%s cannot be interrupted: %s", call.Tool.Name, a)
@@ -91,7 +91,7 @@ func resumed(t *T) resumption {
 	return Shared(t, "resumption", func(t *T) (r resumption) {
 		s := t.Own()
 		method, _ := kit.ListMethod(t)
-		x := kit.ByHand(s, method, nil, nil)
+		x := kit.ByHand(s, kit.Request{Method: method})
 		first := identifiedEvent(x)
 		if first.ID == "" {
 			t.Skip("event streams have no ids: they cannot be resumed")

@@ -49,7 +49,7 @@ var security = Suite{
 		}
 		t.Each(requests, func(t *T, request Subject) {
 			a := kit.AnswerOf(request)
-			kit.WantAnswer(t, a)
+			kit.Own(t, a)
 			if a.OK() {
 				localOnly(t, "a foreign Origin is served")
 			}
@@ -86,7 +86,7 @@ var security = Suite{
 		loopbackOnly(t)
 		if t.Server.Transport == "sse" {
 			for _, a := range oldKnocks(t).Rebound {
-				kit.WantAnswer(t, a)
+				kit.Own(t, a)
 				t.Expect(a).To(kit.BeNoSuccess())
 			}
 			return
@@ -110,7 +110,7 @@ var security = Suite{
 		loopbackOnly(t)
 		answers := crossOrigin(t)
 		for _, a := range answers {
-			kit.WantAnswer(t, a)
+			kit.Own(t, a)
 		}
 		for _, a := range answers {
 			allowed := a.Header.Get("Access-Control-Allow-Origin")
@@ -183,10 +183,11 @@ func knocks(t *T) visitors {
 		own := kit.SiteURL(t)
 		sent := map[*knock]*driver.Exchange{}
 		visit := func(k *knock, name, host string, origin ...string) {
-			request := M{"jsonrpc": "2.0", "id": fmt.Sprint("mcpcheck-visitor-", len(sent)), "method": "initialize", "params": driver.Hello(t.Revision)}
-			h := http.Header{"Origin": origin, kit.SessionIDHeader: nil}
 			k.Request.Name = name
-			sent[k] = s.Do(driver.HTTPRequest{Header: h, Host: host, Body: Compact(request)})
+			sent[k] = kit.ByHand(s, kit.Request{
+				ID: fmt.Sprint("mcpcheck-visitor-", len(sent)), Method: "initialize", Params: driver.Hello(t.Revision),
+				Header: http.Header{"Origin": origin, kit.SessionIDHeader: nil}, Host: host,
+			})
 		}
 		visit(&v.Plain, "no Origin", "")
 		visit(&v.Foreign, "a foreign Origin", "", foreignOrigin)

@@ -41,7 +41,7 @@ var sessions = Suite{
 		if isToken(s.SessionID()) {
 			t.Skip("the session ids are signed: one that is made up is malformed")
 		}
-		x := kit.HandMade(s, "mcpcheck-unknown-session", t.Server.Fence, nil, kit.Header(kit.SessionIDHeader, kit.Unlike(s.SessionID())))
+		x := kit.ByHand(s, kit.Request{ID: "mcpcheck-unknown-session", Method: t.Server.Fence, Header: kit.Header(kit.SessionIDHeader, kit.Unlike(s.SessionID()))})
 		r := x.Reply()
 		if r.Result() != nil && serves(withoutID(t)) {
 			t.Skip("the server needs no session id: it serves requests without one, too")
@@ -152,7 +152,7 @@ func serves(r driver.Reply, a driver.Answer) bool {
 // withoutID is a request in a session that lacks the session id.
 func withoutID(t *T) (driver.Reply, driver.Answer) {
 	x := Shared(t, "without session id", func(t *T) *driver.Exchange {
-		x := kit.ByHand(t.Session(), t.Server.Fence, nil, kit.Header(kit.SessionIDHeader))
+		x := kit.ByHand(t.Session(), kit.Request{Method: t.Server.Fence, Header: kit.Header(kit.SessionIDHeader)})
 		x.Reply()
 		return x
 	})
@@ -178,9 +178,9 @@ func endedSession(t *T) ended {
 		if e.Delete = s.Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).End(); !e.Delete.OK() {
 			return e
 		}
-		again := kit.HandMade(s, "mcpcheck-start-over", "initialize", driver.Hello(t.Revision), kit.Header(kit.SessionIDHeader))
+		again := kit.ByHand(s, kit.Request{ID: "mcpcheck-start-over", Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader)})
 		use := func(id string) {
-			post, open := kit.HandMade(s, id, t.Server.Fence, nil, in), kit.Get(s, in)
+			post, open := kit.ByHand(s, kit.Request{ID: id, Method: t.Server.Fence, Header: in}), kit.Get(s, in)
 			post.Reply()
 			e.Post, e.Get = post.Answer(), kit.HeadOf(open)
 		}
@@ -234,12 +234,12 @@ func demandsSession(a driver.Answer) bool {
 func withoutSession(t *T) (answers []driver.Answer) {
 	s := t.Session()
 	sent := []*driver.Exchange{
-		s.Do(driver.HTTPRequest{Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})}),
-		kit.ByHand(s, "ping", nil, nil),
+		kit.InitializedByHand(s, nil),
+		kit.ByHand(s, kit.Request{Method: "ping"}),
 	}
 	for _, capability := range []string{"tools", "prompts", "resources"} {
 		if t.Server.Declares(capability) {
-			sent = append(sent, kit.ByHand(s, capability+"/list", nil, nil))
+			sent = append(sent, kit.ByHand(s, kit.Request{Method: capability + "/list"}))
 		}
 	}
 	for _, x := range sent {
@@ -254,8 +254,8 @@ func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
 	const rounds = 4
 	for i := range rounds {
 		same := fmt.Sprint("mcpcheck-in-both-", i)
-		inA = append(inA, kit.HandMade(a, same, t.Server.Fence, nil, nil), kit.HandMade(a, fmt.Sprint("mcpcheck-in-one-", i), t.Server.Fence, nil, nil))
-		inB = append(inB, kit.HandMade(b, same, t.Server.Fence, nil, nil), kit.HandMade(b, fmt.Sprint("mcpcheck-in-other-", i), t.Server.Fence, nil, nil))
+		inA = append(inA, kit.ByHand(a, kit.Request{ID: same, Method: t.Server.Fence}), kit.ByHand(a, kit.Request{ID: fmt.Sprint("mcpcheck-in-one-", i), Method: t.Server.Fence}))
+		inB = append(inB, kit.ByHand(b, kit.Request{ID: same, Method: t.Server.Fence}), kit.ByHand(b, kit.Request{ID: fmt.Sprint("mcpcheck-in-other-", i), Method: t.Server.Fence}))
 	}
 	for _, x := range append(slices.Clone(inA), inB...) {
 		x.End()

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,21 +22,6 @@ func CameOf(x *driver.Exchange) driver.Answer {
 		return a
 	}
 	return x.End()
-}
-
-// Decided ends a check as inconclusive when it was not the server that answered, or
-// not the one question: there is no answer, a proxy is in trouble, or too much was
-// asked.
-func Decided(t *T, a driver.Answer) driver.Answer {
-	if !IsDecided(a) {
-		t.Inconclusive("there is no answer to judge: %s", a)
-	}
-	return a
-}
-
-func IsDecided(a driver.Answer) bool {
-	undecided := []int{0, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
-	return !slices.Contains(undecided, a.Status)
 }
 
 // What answers are.
@@ -71,25 +55,25 @@ func Object(body []byte) M {
 	return m
 }
 
-// WantAnswer ends a check that has no HTTP answer to judge.
-func WantAnswer(t *T, a driver.Answer) {
+// Own is the answer to a request by hand. It ends a check that has none to judge: there is no HTTP answer, or it is not the
+// server's own (driver.Answer.Foreign).
+func Own(t *T, a driver.Answer) driver.Answer {
 	if a.Status == 0 {
 		t.Again("%s", a)
 	}
-	NotLimited(t, a)
+	NotForeign(t, a)
+	return a
 }
 
-// NotLimited ends a check whose request has met a limit: there were too many in the
-// run for the server, or for what stands before it.
-func NotLimited(t *T, a driver.Answer) {
-	if IsLimit(a.Status) {
+// NotForeign ends a check whose request was answered, but not by the server itself.
+func NotForeign(t *T, a driver.Answer) {
+	if a.Foreign() {
 		t.Inconclusive("%s", a)
 	}
 }
 
-func IsLimit(status int) bool {
-	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-}
+// IsOwn reports whether there is an answer, and it is the server's own.
+func IsOwn(a driver.Answer) bool { return a.Status != 0 && !a.Foreign() }
 
 // SkipUnauthorized ends a check whose request lacked authorization.
 func SkipUnauthorized(t *T, a driver.Answer) {

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 
@@ -15,7 +16,33 @@ const (
 	VersionHeader = "Mcp-Protocol-Version"
 )
 
-// Post posts a message by hand.
+// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave it
+// out.
+type Request struct {
+	ID     string // default: one of its own
+	Method string
+	Params M           // nil: none
+	Header http.Header // laid over the usual ones; a nil value leaves a header out
+	URL    string      // default: the endpoint
+	Host   string      // of the header Host; default: that of the URL
+}
+
+// ByHand posts a request; the answer is had from the exchange.
+func ByHand(s *driver.Session, r Request) *driver.Exchange {
+	id := cmp.Or(r.ID, fmt.Sprintf("mcpcheck-by-hand-%d", s.Mark()))
+	request := M{"jsonrpc": "2.0", "id": id, "method": r.Method}
+	if r.Params != nil {
+		request["params"] = r.Params
+	}
+	return s.Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: Compact(request)})
+}
+
+// InitializedByHand posts the notification that ends the handshake.
+func InitializedByHand(s *driver.Session, header http.Header) *driver.Exchange {
+	return s.Do(driver.HTTPRequest{Header: header, Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})})
+}
+
+// Post posts a text by hand, whatever it is.
 func Post(s *driver.Session, body string) *driver.Exchange {
 	return s.Do(driver.HTTPRequest{Body: []byte(body)})
 }
@@ -36,15 +63,6 @@ func AnswerOf(request Subject) driver.Answer { return request.Frames[0].HTTP.End
 
 const SessionIDHeader = "Mcp-Session-Id"
 
-// HandMade posts a request by hand under an id that says what it is for.
-func HandMade(s *driver.Session, id, method string, params M, header http.Header) *driver.Exchange {
-	request := M{"jsonrpc": "2.0", "id": id, "method": method}
-	if params != nil {
-		request["params"] = params
-	}
-	return s.Do(driver.HTTPRequest{Header: header, Body: Compact(request)})
-}
-
 // ByHandSession begins a session by hand, without the standing stream that others
 // have. It returns the headers of requests in it; the id is empty when the server
 // issues none.
@@ -57,28 +75,14 @@ func ByHandSession(t *T, s *driver.Session) http.Header {
 	if id := hello.Answer().Header.Get(SessionIDHeader); id != "" {
 		h.Set(SessionIDHeader, id)
 	}
-	s.Do(driver.HTTPRequest{Header: h, Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})}).End()
+	InitializedByHand(s, h).End()
 	return h
-}
-
-// What follows are requests over HTTP that are made by hand, for checks of the
-// transport itself: beside the messages of a session, and left out by the checks
-// that watch those.
-
-// ByHand posts a request in a session, with other headers than usual: a nil value
-// leaves one out. It has an id of its own; the answer is had from the exchange.
-func ByHand(s *driver.Session, method string, params M, header http.Header) *driver.Exchange {
-	request := M{"jsonrpc": "2.0", "id": fmt.Sprintf("mcpcheck-by-hand-%d", s.Mark()), "method": method}
-	if params != nil {
-		request["params"] = params
-	}
-	return s.Do(driver.HTTPRequest{Header: header, Body: Compact(request)})
 }
 
 // HelloByHand posts initialize, best in a session in which nothing was said. If the
 // server takes it, the session that it issues ends with s.
 func HelloByHand(t *T, s *driver.Session, header http.Header) *driver.Exchange {
-	return ByHand(s, "initialize", driver.Hello(t.Revision), header)
+	return ByHand(s, Request{Method: "initialize", Params: driver.Hello(t.Revision), Header: header})
 }
 
 // Get opens an event stream by hand, with other headers than usual. It stays open

@@ -106,7 +106,7 @@ func open(t *T, o Opening) (r Opened) {
 	return r
 }
 
-// Idle is what a process says that is told nothing until another one of the same
+// idle is what a process says that is told nothing until another one of the same
 // server, started after it, serves.
 func idle(t *T, s *driver.Session) []*driver.Frame {
 	if t.Alone() {

@@ -120,7 +120,7 @@ func BeAnswerFor(what string) types.GomegaMatcher {
 // Stimuli are what several checks judge: each is tried once, whichever check
 // needs it first.
 
-// provoked is what came of one message that a conforming client does not send.
+// Provoked is what came of one message that a conforming client does not send.
 type Provoked struct {
 	Came    []*driver.Frame // what the server said, up to the answer to a later request
 	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message

@@ -76,7 +76,7 @@ var Checks = Suite{
 		tried := map[string]driver.Answer{"GET of the stream": stream.Head(), "POST of a message": ping.Head()}
 		stream.Abort()
 		t.Each([]Subject{{Name: "GET of the stream"}, {Name: "POST of a message"}}, func(t *T, s Subject) {
-			t.Expect(httpAnswer(t, tried[s.Name])).To(kit.BeNoSuccess())
+			t.Expect(kit.Own(t, tried[s.Name])).To(kit.BeNoSuccess())
 		})
 	}),
 
@@ -90,13 +90,13 @@ var Checks = Suite{
 		if !has {
 			t.Skip("the endpoint carries no session key")
 		}
-		x := a.session.Do(driver.HTTPRequest{URL: unknown.String(), Body: oldRequest(t.Server.Fence, nil, "unknown")})
+		x := kit.ByHand(a.session, kit.Request{ID: "unknown", Method: t.Server.Fence, URL: unknown.String()})
 		t.Expect(answerOrSilence(t, x.Head())).To(kit.BeNoSuccess())
 	}),
 
 	"sse/malformed-post": Probe(func(t *T) {
 		c := greeted(t)
-		a := httpAnswer(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
+		a := kit.Own(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
 		c.ask(t.Server.Fence, nil, "after", nil)
 		t.Expect(c.await("after")).To(Hold("a ping answered on the stream afterwards", "none; the malformed POST was answered by %s", a))
 		t.Expect(a).To(That("no failure of the server", func(a driver.Answer) bool { return a.Status < 500 }))
@@ -121,8 +121,10 @@ var Checks = Suite{
 
 	"sse/fallback-status": Anyway(func(t *T) {
 		s := t.Launch(driver.Options{ByHand: true})
-		x := s.Do(driver.HTTPRequest{URL: kit.SiteURL(t).String(), Body: oldRequest("initialize", driver.Hello(t.Revision), "fallback")})
-		a := httpAnswer(t, x.Head())
+		x := kit.ByHand(s, kit.Request{
+			ID: "fallback", Method: "initialize", Params: driver.Hello(t.Revision), URL: kit.SiteURL(t).String(),
+		})
+		a := kit.Own(t, x.Head())
 		x.Abort()
 		want, fits := fallback(t.Revision)
 		t.Expect(a).To(That(want, func(a driver.Answer) bool { return fits(a.Status) }))
@@ -150,7 +152,7 @@ type oldClient struct {
 func connect(t *T) *oldClient {
 	c := &oldClient{session: t.Launch(driver.Options{ByHand: true})}
 	c.Stream = kit.Get(c.session, nil)
-	if c.Opened = httpAnswer(t, c.Stream.Head()); !c.Opened.IsStream {
+	if c.Opened = kit.Own(t, c.Stream.Head()); !c.Opened.IsStream {
 		return c
 	}
 	c.First, c.Came = c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return e.Dispatched() || e.IsEndpoint() })
@@ -243,18 +245,10 @@ func (c *oldClient) post(body []byte, header http.Header) *driver.Exchange {
 
 // ask posts a request.
 func (c *oldClient) ask(method string, params M, id string, header http.Header) *driver.Exchange {
-	return c.post(oldRequest(method, params, id), header)
+	return kit.ByHand(c.session, kit.Request{ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String()})
 }
 
-func oldRequest(method string, params M, id string) []byte {
-	request := M{"jsonrpc": "2.0", "id": id, "method": method}
-	if params != nil {
-		request["params"] = params
-	}
-	return Compact(request)
-}
-
-// Await waits for the response to a request.
+// await waits for the response to a request.
 func (c *oldClient) await(id string) bool {
 	_, came := c.Stream.AwaitEvent(answering(id))
 	return came
@@ -269,7 +263,7 @@ func isAnswer(text []byte, id string) bool {
 	return m["id"] == id && (Has(m, "result") || Has(m, "error"))
 }
 
-// First says what the stream began with.
+// first says what the stream began with.
 func (c *oldClient) first() string {
 	if !c.Came {
 		return "no event: " + c.Stream.Answer().String()
@@ -372,20 +366,12 @@ func fallback(revision string) (want string, fits func(status int) bool) {
 	return "status 400, 404 or 405", func(status int) bool { return slices.Contains([]int{400, 404, 405}, status) }
 }
 
-// answerOrSilence is like httpAnswer, but takes it for an answer to leave a client waiting.
+// answerOrSilence is like kit.Own, but takes it for an answer to leave a client waiting.
 func answerOrSilence(t *T, a driver.Answer) driver.Answer {
 	if !a.Ended && a.Status == 0 {
 		return a
 	}
-	return httpAnswer(t, a)
-}
-
-// httpAnswer ends the check when there was no HTTP answer at all.
-func httpAnswer(t *T, a driver.Answer) driver.Answer {
-	if a.Status == 0 {
-		t.Again("%s", a)
-	}
-	return a
+	return kit.Own(t, a)
 }
 
 // originOf is scheme, host and port.
