@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -299,8 +300,11 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	}
 	t := &T{Server: e.server, Revision: c.Revision, Credentials: e.options.Credentials, by: c.By, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
 	o = guard(func() { c.check.run(t) })
-	if e.ctx.Err() != nil && o.verdict != Pass {
+	switch foreign := used.foreign(); {
+	case e.ctx.Err() != nil && o.verdict != Pass:
 		o = interrupted(e.ctx)
+	case o.verdict == Fail && foreign != "":
+		o = outcome{verdict: Inconclusive, message: "an answer was not the server's own: " + foreign, lines: o.lines, again: true}
 	}
 	if o.lines == nil {
 		o.lines = used.evidence()
@@ -389,6 +393,18 @@ func (c *scope) trouble() bool {
 	return c.troubled || slices.ContainsFunc(c.uses, func(u use) bool { return u.session.Troubled() })
 }
 
+// foreign is the first answer in the sessions of the attempt that was not the server's own; empty when all were.
+func (c *scope) foreign() string {
+	for _, u := range c.uses {
+		for _, x := range u.session.Exchanges() {
+			if a := x.Answer(); a.Foreign() {
+				return a.String()
+			}
+		}
+	}
+	return c.strange
+}
+
 // borrowed reports whether a session of the attempt around this one was used.
 func (c *scope) borrowed() bool {
 	return slices.ContainsFunc(c.uses, func(u use) bool { return u.how == borrowed })
@@ -401,6 +417,7 @@ type stimulus struct {
 	o        outcome
 	lent     bool
 	troubled bool
+	foreign  string
 	lines    []Line
 }
 
@@ -426,13 +443,14 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner.scope = &scope{outer: t.scope}
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
-		s.troubled = inner.scope.trouble()
+		s.troubled, s.foreign = inner.scope.trouble(), inner.scope.foreign()
 		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
 		close(s.done)
 	}
 	<-s.done
 	t.scope.lent = t.scope.lent || s.lent
 	t.scope.troubled = t.scope.troubled || s.troubled
+	t.scope.strange = cmp.Or(t.scope.strange, s.foreign)
 	if !slices.Contains(t.scope.shared, s) {
 		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)
 	}

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -35,9 +36,10 @@ type T struct {
 // share it.
 type scope struct {
 	outer    *scope
-	apart    bool // the sessions of outer are in use elsewhere
-	alone    bool // of a confirmation
-	troubled bool // a session died or was silent
+	apart    bool   // the sessions of outer are in use elsewhere
+	alone    bool   // of a confirmation
+	troubled bool   // a session died or was silent
+	strange  string // an answer to a shared stimulus that was not the server's own; empty: none
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
 	extra    []Line // evidence of shared stimuli
@@ -378,6 +380,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 		t.scope.uses = append(t.scope.uses, c.uses...)
 		t.scope.lent = t.scope.lent || c.lent
 		t.scope.troubled = t.scope.troubled || c.trouble()
+		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 	}
 	for _, o := range outcomes {
