@@ -1,0 +1,121 @@
+package suites
+
+import (
+	"bufio"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// root is the directory of the module, as the tests of this package see it.
+const root = ".."
+
+const module = "github.com/mcpcheck/mcpcheck/"
+
+// floors says for each package which others of this module it may import: cmd → reporters, suites → areas → kit →
+// harness → driver. Areas never import each other; fixtures write both sides of the protocol a second time.
+var floors = map[string][]string{
+	"schemas":          {},
+	"suites/driver":    {},
+	"suites/harness":   {"suites/driver"},
+	"suites/kit":       {"schemas", "suites/driver", "suites/harness"},
+	"suites/(area)":    {"schemas", "suites/driver", "suites/harness", "suites/kit"},
+	"suites/discovery": {"suites/driver", "suites/harness", "suites/kit"},
+	"suites":           {"suites/harness", "suites/(area)"},
+	"reporters":        {"suites/harness"},
+	"fixtures":         {},
+	"fixtures/faults":  {"fixtures"},
+	"cmd/mcpcheck": {
+		"schemas", "reporters", "fixtures", "fixtures/faults",
+		"suites", "suites/discovery", "suites/kit", "suites/harness", "suites/driver",
+	},
+}
+
+// TestImportsRunOneWay proves the floors from the parsed imports, those of tests left out.
+func TestImportsRunOneWay(t *testing.T) {
+	for _, file := range goFiles(t) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		from := floorOf(path.Dir(file))
+		allowed, known := floors[from]
+		if !known {
+			t.Fatalf("%s: the package %s has no place in the house; give it one in floors", file, from)
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range parsed.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			to, ours := strings.CutPrefix(imported, module)
+			if ours && !slices.Contains(allowed, floorOf(to)) {
+				t.Errorf("%s imports %s, which %s may not", file, to, from)
+			}
+		}
+	}
+}
+
+// floorOf is the name under which floors knows a package: areas are all alike.
+func floorOf(pkg string) string {
+	name, inSuites := strings.CutPrefix(pkg, "suites/")
+	if inSuites && slices.ContainsFunc(Areas, func(a Area) bool { return a.Name == name }) {
+		return "suites/(area)"
+	}
+	return pkg
+}
+
+// Limits of what a reader has to take in at a time.
+const (
+	widest  = 120 // characters of a line, a tab counts four
+	longest = 600 // lines of a file
+)
+
+// TestFilesAreReadable keeps lines and files of Go short.
+func TestFilesAreReadable(t *testing.T) {
+	for _, file := range goFiles(t) {
+		text, err := os.Open(filepath.Join(root, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer text.Close()
+		n := 0
+		for lines := bufio.NewScanner(text); lines.Scan(); {
+			n++
+			if width := utf8.RuneCountInString(strings.ReplaceAll(lines.Text(), "\t", "    ")); width > widest {
+				t.Errorf("%s:%d has %d characters, more than %d", file, n, width, widest)
+			}
+		}
+		if n > longest {
+			t.Errorf("%s has %d lines, more than %d: divide it by subject", file, n, longest)
+		}
+	}
+}
+
+// goFiles are all files of Go in the module, with slashes, from its root.
+func goFiles(t *testing.T) (files []string) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(root), ".", func(file string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && file != "." && strings.HasPrefix(d.Name(), "."):
+			return fs.SkipDir
+		case strings.HasSuffix(file, ".go"):
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of Go: %v", err)
+	}
+	return files
+}
