@@ -10,8 +10,9 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// auth are the checks of authorization.
-var auth = merged(authTokens, authChallenges, authMetadata, authIssuers)
+// auth are the checks of authorization, which see themselves whether they have the
+// tokens that they need.
+var auth = merged(authTokens, authChallenges, authMetadata, authIssuers).WhenProtected()
 
 // authTokens are the checks of which requests are served.
 var authTokens = Suite{

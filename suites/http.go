@@ -18,14 +18,14 @@ import (
 
 // httpMessages are the checks of messages, statuses and headers of Streamable HTTP.
 var httpMessages = Suite{
-	"http/endpoint-accepts-post": Anyway(func(t *T) {
+	"http/endpoint-accepts-post": Probe(func(t *T) {
 		x := helloByHand(t, t.Start(), nil)
 		x.Reply()
 		a := x.Answer()
 		wantAnswer(t, a)
 		skipUnauthorized(t, a)
 		t.Expect(a).To(That("POST accepted", acceptsPOST))
-	}),
+	}).WhenRefused().WhenProtected(),
 
 	"http/get-stream-or-405": Probe(func(t *T) {
 		a := standing(t, t.Session())

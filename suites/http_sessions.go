@@ -121,7 +121,7 @@ var httpSessions = Suite{
 		t.Expect(e.Again).To(BeResult())
 	}),
 
-	"http/initialize-needs-no-session": Anyway(func(t *T) {
+	"http/initialize-needs-no-session": Probe(func(t *T) {
 		s := t.Start()
 		plain := helloByHand(t, s, header(sessionIDHeader))
 		if plain.Reply().Result() != nil {
@@ -136,9 +136,9 @@ var httpSessions = Suite{
 		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
 			t.Inconclusive("initialize is not served in any way: %s (lifecycle/initialize-succeeds)", a)
 		}
-	}),
+	}).WhenRefused(),
 
-	"http/no-session-issued-no-session-required": Anyway(func(t *T) {
+	"http/no-session-issued-no-session-required": Probe(func(t *T) {
 		switch {
 		case t.Server.Welcome == nil:
 			t.Inconclusive("the handshake failed")
@@ -152,7 +152,7 @@ var httpSessions = Suite{
 		if !served {
 			t.Inconclusive("requests are not served after the handshake: %s", answers[0])
 		}
-	}),
+	}).WhenRefused(),
 
 	"http/session-header-case-insensitive": Probe(func(t *T) {
 		needsSessions(t)

@@ -14,11 +14,16 @@ import (
 )
 
 // Areas are the areas of the catalogue, in the order of reports.
-var Areas = []string{
-	"lifecycle", "stdio", "http", "sse", "jsonrpc", "result", "batch", "discover", "version", "stateless",
-	"ping", "cancellation", "progress", "pagination", "logging", "completion",
-	"tools", "resources", "prompts", "roots", "sampling", "elicitation", "mrtr", "subscriptions", "caching",
-	"schema", "tasks", "tasks-ext", "apps", "extensions", "auth", "robust", "advice",
+var Areas = []harness.Area{
+	{Name: "lifecycle"}, {Name: "stdio"},
+	{Name: "http", JudgedBy: harness.AtLeast("2025-03-26")}, // the first revision with Streamable HTTP
+	{Name: "sse", JudgedBy: harness.NearestRevision},        // whoever speaks HTTP+SSE is judged as that
+	{Name: "jsonrpc"}, {Name: "result"}, {Name: "batch"}, {Name: "discover"}, {Name: "version"}, {Name: "stateless"},
+	{Name: "ping"}, {Name: "cancellation"}, {Name: "progress"}, {Name: "pagination"}, {Name: "logging"},
+	{Name: "completion"}, {Name: "tools"}, {Name: "resources"}, {Name: "prompts"},
+	{Name: "roots", OfClient: true}, {Name: "sampling", OfClient: true}, {Name: "elicitation", OfClient: true},
+	{Name: "mrtr"}, {Name: "subscriptions"}, {Name: "caching"}, {Name: "schema"}, {Name: "tasks"}, {Name: "tasks-ext"},
+	{Name: "apps"}, {Name: "extensions"}, {Name: "auth"}, {Name: "robust"}, {Name: "advice"},
 }
 
 // built are the areas that have checks.
@@ -33,26 +38,28 @@ var built = []string{"lifecycle", "stdio", "jsonrpc", "batch", "ping", "tools", 
 var catalogueJSON []byte
 
 // All is every requirement, those whose check is not built yet included.
-var All = sync.OnceValue(func() harness.Catalogue { return read(Areas) })
+var All = sync.OnceValue(func() harness.Catalogue { return read(func(harness.Area) bool { return true }) })
 
 // Built are the requirements that a check tries: all that a run needs, and quicker
 // to read than all.
 var Built = sync.OnceValue(func() harness.Catalogue {
 	checks := Checks()
-	return slices.DeleteFunc(read(built), func(r *harness.Requirement) bool {
+	isBuilt := func(a harness.Area) bool { return slices.Contains(built, a.Name) }
+	return slices.DeleteFunc(read(isBuilt), func(r *harness.Requirement) bool {
 		_, has := checks[r.ID]
 		return !has
 	})
 })
 
-// read decodes the requirements of some areas, in the order of reports.
-func read(areas []string) (all harness.Catalogue) {
+// read decodes the requirements of the areas that are wanted, in the order of reports.
+func read(wanted func(harness.Area) bool) (all harness.Catalogue) {
 	var texts map[string]json.RawMessage
 	must(json.Unmarshal(catalogueJSON, &texts))
 	for _, area := range Areas {
-		if slices.Contains(areas, area) {
+		if wanted(area) {
 			var entries harness.Catalogue
-			must(json.Unmarshal(texts[area], &entries))
+			must(json.Unmarshal(texts[area.Name], &entries))
+			area.Claim(entries)
 			all = append(all, entries...)
 		}
 	}

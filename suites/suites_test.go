@@ -17,17 +17,17 @@ var update = flag.Bool("update", false, "write catalogue.json")
 func readYAML(t *testing.T) (all harness.Catalogue) {
 	t.Helper()
 	for _, area := range Areas {
-		text, err := os.ReadFile(area + ".yaml")
+		text, err := os.ReadFile(area.Name + ".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}
 		entries, err := harness.ReadCatalogue(text)
 		if err != nil {
-			t.Fatalf("%s.yaml: %v", area, err)
+			t.Fatalf("%s.yaml: %v", area.Name, err)
 		}
 		for _, r := range entries {
-			if r.Area() != area {
-				t.Errorf("%s.yaml holds %s", area, r.ID)
+			if r.Area() != area.Name {
+				t.Errorf("%s.yaml holds %s", area.Name, r.ID)
 			}
 		}
 		all = append(all, entries...)

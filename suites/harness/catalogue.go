@@ -45,6 +45,8 @@ type Requirement struct {
 	Official   []string          `yaml:"official" json:"official,omitzero"`
 	Notes      string            `yaml:"notes" json:"notes,omitzero"`
 	Fix        string            `yaml:"fix" json:"fix,omitzero"` // what a server author should change
+
+	area Area // that has claimed it
 }
 
 // ByRevision is a value that may differ by revision.
@@ -102,47 +104,10 @@ func (b ByEra) In(revision string) string {
 	return b.Legacy
 }
 
-// Area is the part of the id before the slash.
-func (r *Requirement) Area() string { return AreaOf(r.ID) }
-
-// AreaOf is the part of an id before the slash.
-func AreaOf(id string) string {
-	area, _, _ := strings.Cut(id, "/")
-	return area
-}
-
 // Holds reports whether the requirement binds servers of the revision.
 func (r *Requirement) Holds(revision string) bool {
 	_, ok := r.Spec[revision]
 	return ok || slices.Contains(r.Revisions, revision)
-}
-
-// Judges is the revision whose text judges a server that negotiated a revision over
-// a transport, if any does. For the areas of the transports over HTTP the transport
-// decides, not the revision alone: Streamable HTTP before 2025-03-26 is judged by that
-// revision, its first, and for HTTP+SSE the nearest one counts in which an entry
-// holds.
-func (r *Requirement) Judges(revision, transport string) (by string, applies bool) {
-	const first = "2025-03-26" // with Streamable HTTP
-	switch {
-	case !r.Over(transport):
-		return "", false
-	case r.Holds(revision):
-		return revision, true
-	case r.Area() == "http" && revision < first:
-		return first, r.Holds(first)
-	case revision >= Modern || r.Area() != "sse":
-		return "", false
-	}
-	at := slices.Index(Handshake, revision)
-	for distance := 1; distance < len(Handshake); distance++ {
-		for _, i := range []int{at - distance, at + distance} {
-			if i >= 0 && i < len(Handshake) && r.Holds(Handshake[i]) {
-				return Handshake[i], true
-			}
-		}
-	}
-	return "", false
 }
 
 // In lists the revisions in which the requirement holds.
