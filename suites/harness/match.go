@@ -25,11 +25,14 @@ func (m *matcher) Match(actual any) (ok bool, err error) {
 	return ok, nil
 }
 
-func (m *matcher) FailureMessage(any) string { return "want " + m.want + "\ngot " + m.got }
+func (m *matcher) FailureMessage(any) string { return wantGot(m.want, m.got) }
 
 func (m *matcher) NegatedFailureMessage(any) string {
 	return "want anything but " + m.want + "\ngot " + m.got
 }
+
+// wantGot is the message of a fail.
+func wantGot(want, got string) string { return "want " + want + "\ngot " + got }
 
 // That matches when ok does; want says what in a few words.
 func That[A any](want string, ok func(A) bool) types.GomegaMatcher {

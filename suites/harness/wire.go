@@ -21,13 +21,8 @@ type Message struct {
 	Request *driver.Frame // what a response answers; nil when nothing that was sent
 }
 
-// evidence is the request, if any, and the message.
-func (m Message) evidence() (lines []Line) {
-	if m.Request != nil {
-		lines = append(lines, lineOf("", m.Request))
-	}
-	return append(lines, lineOf("", m.Frame))
-}
+// Subject shows the message by itself and, if there is one, the request.
+func (m Message) Subject() Subject { return Subject{Frames: []*driver.Frame{m.Request, m.Frame}} }
 
 // Messages are messages of a kind; What names the kind in reasons.
 type Messages struct {
