@@ -24,12 +24,12 @@ var Revisions = append(slices.Clone(Handshake), Modern)
 // Its id is public and never renamed. The format is described in CONTRIBUTING.md.
 type Requirement struct {
 	ID         string            `yaml:"id" json:"id,omitzero"`
-	Title      string            `yaml:"title" json:"title,omitzero"` // what a conforming server does; the server is the subject
+	Title      string            `yaml:"title" json:"title,omitzero"` // what the server does if it conforms
 	Level      ByRevision[Level] `yaml:"level" json:"level,omitzero"`
 	Basis      string            `yaml:"basis" json:"basis,omitzero"` // where the level comes from
 	Checklist  bool              `yaml:"checklist" json:"checklist,omitzero"`
 	Spec       map[string]string `yaml:"spec" json:"spec,omitzero"`           // revision to page#anchor
-	Revisions  []string          `yaml:"revisions" json:"revisions,omitzero"` // instead of spec, for advice without a sentence
+	Revisions  []string          `yaml:"revisions" json:"revisions,omitzero"` // in place of spec, without a sentence
 	See        []string          `yaml:"see" json:"see,omitzero"`
 	Transports []string          `yaml:"transports" json:"transports,omitzero"`
 	Capability string            `yaml:"capability" json:"capability,omitzero"`
@@ -134,7 +134,8 @@ func (r *Requirement) URL(revision string) string {
 	case strings.HasPrefix(page, "schema#") && revision < "2025-06-18": // the schema has no page of its own yet
 		return "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/" + revision + "/schema.ts"
 	case strings.HasPrefix(page, "basic/security_best_practices"):
-		return "https://modelcontextprotocol.io/docs/" + revision + "/tutorials/security/" + strings.TrimPrefix(page, "basic/")
+		page = strings.TrimPrefix(page, "basic/")
+		return "https://modelcontextprotocol.io/docs/" + revision + "/tutorials/security/" + page
 	}
 	return "https://modelcontextprotocol.io/specification/" + revision + "/" + strings.Replace(page, "/index#", "#", 1)
 }

@@ -281,8 +281,10 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
 	}
-	unsure := !o.confirmed() || e.target.Site != nil && o.verdict == Inconclusive // over HTTP all sessions share one server
-	doubtful = unsure && used.trouble() && !e.quiet.Load() && e.ctx.Err() == nil && c.check.kind != ending && c.check.kind != watch
+	shared := e.target.Site != nil // all sessions have the same server
+	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
+	again := c.check.kind == probe || c.check.kind == fresh
+	doubtful = again && unsure && used.trouble() && !e.quiet.Load() && e.ctx.Err() == nil
 	used.release(e.pool, o.confirmed() && !used.alone)
 	return e.result(c, o, begin), doubtful
 }
@@ -297,7 +299,10 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		used.troubled = !e.quiet.Load()
 		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason(), again: true}, used
 	}
-	t := &T{Server: e.server, Revision: c.Revision, Credentials: e.options.Credentials, by: c.By, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
+	t := &T{
+		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
+		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used,
+	}
 	o = guard(func() { c.check.run(t) })
 	if e.ctx.Err() != nil && o.verdict != Pass {
 		o = interrupted(e.ctx)

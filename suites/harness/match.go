@@ -75,7 +75,8 @@ func BeError(codes ...int) types.GomegaMatcher {
 		}
 		code, ok := r.Code()
 		if !ok && r.Bare() {
-			panic(stop{outcome{verdict: Inconclusive, message: "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"}})
+			message := "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"
+			panic(stop{outcome{verdict: Inconclusive, message: message}})
 		}
 		return ok && slices.Contains(codes, code)
 	})
@@ -174,7 +175,8 @@ func Got(r driver.Reply) string {
 	case r.Bare():
 		return string(r.Frame.Raw)
 	case r.Error() != nil:
-		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " "))))
+		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
+		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(message)))
 	case Has(r.M, "result"):
 		return "result " + Show(r.M["result"])
 	}
