@@ -69,6 +69,9 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.Jobs <= 0 {
 		o.Jobs = 8
 	}
+	if server.OneClient {
+		o.Jobs, o.Isolate = 1, true
+	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
@@ -78,9 +81,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs, target), e.ahead())
-	if e.quiet.Store(server.OneClient); server.OneClient {
-		e.options.Jobs, e.options.Isolate = 1, true
-	}
+	e.quiet.Store(server.OneClient)
 	if o.First != nil {
 		e.pool.Adopt(o.First)
 		if server.Failure == "" && !server.OneClient {
