@@ -30,7 +30,7 @@ type scope struct {
 	outer    *scope
 	apart    bool // the sessions of outer are in use elsewhere
 	alone    bool // of a confirmation
-	troubled bool // a session died or was silent
+	troubled bool // a session died or was silent, or could not be had
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
 	extra    []Line // evidence of shared stimuli
@@ -121,6 +121,7 @@ func (t *T) Last() *driver.Session {
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(err)
 	if err != nil {
+		t.scope.troubled = true
 		t.Again("no session: %v", Explain(err))
 	}
 	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark()})
