@@ -96,14 +96,6 @@ func (b *ByEra) UnmarshalYAML(text []byte) error {
 	return nil
 }
 
-// In is the text for one revision.
-func (b ByEra) In(revision string) string {
-	if revision >= Modern {
-		return b.Modern
-	}
-	return b.Legacy
-}
-
 // Holds reports whether the requirement binds servers of the revision.
 func (r *Requirement) Holds(revision string) bool {
 	_, ok := r.Spec[revision]
@@ -148,14 +140,4 @@ type Catalogue []*Requirement
 func ReadCatalogue(text []byte) (entries Catalogue, err error) {
 	err = yaml.UnmarshalWithOptions(text, &entries, yaml.Strict())
 	return entries, err
-}
-
-// Find returns the requirement of that id.
-func (c Catalogue) Find(id string) (*Requirement, bool) {
-	for _, r := range c {
-		if r.ID == id {
-			return r, true
-		}
-	}
-	return nil, false
 }
