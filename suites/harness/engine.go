@@ -277,7 +277,7 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin), false
 	}
 	o, used := e.attempt(c, false)
-	if used.lent && !o.confirmed() && e.ctx.Err() == nil {
+	if used.lent && !o.confirmed() {
 		again, second := e.attempt(c, true)
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
@@ -285,7 +285,7 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 	shared := e.target.Site != nil // all sessions have the same server
 	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
 	again := c.check.kind == probe || c.check.kind == fresh
-	doubtful = again && unsure && used.trouble() && !e.quiet.Load() && e.ctx.Err() == nil
+	doubtful = again && unsure && used.trouble() && !e.quiet.Load()
 	used.release(e.pool, o.confirmed() && !used.alone)
 	return e.result(c, o, begin), doubtful
 }

@@ -176,7 +176,7 @@ func TestDecidingAgainInQuiet(t *testing.T) {
 	out := scene{
 		script:  script{{method: "slow", does: ignores}},
 		cast:    []role{part("a/one"), part("a/two"), part("a/three")},
-		options: Options{Jobs: 3},
+		options: Options{Jobs: 3}, lingers: true,
 	}.play(t)
 	for _, id := range []string{"a/one", "a/two", "a/three"} {
 		out.want(t, id, Pass, "")
@@ -195,7 +195,7 @@ func TestOneClient(t *testing.T) {
 			{id: "a/one", check: uses}, {id: "a/two", check: uses}, {id: "a/fresh", check: greet},
 			{id: "a/ending", check: Ending(func(t *T) { t.Ask(t.Last(), "tools/list", nil) })},
 		},
-		server: Server{OneClient: true}, options: Options{Jobs: 8}, first: true,
+		server: Server{OneClient: true}, options: Options{Jobs: 8}, first: true, lingers: true,
 	}.play(t)
 	for id := range out.results {
 		out.want(t, id, Pass, "")

@@ -11,22 +11,25 @@ import (
 // Parts of a check run at the same time, unless the check has to be quiet.
 func TestTogether(t *testing.T) {
 	tests := []struct {
-		name   string
-		jobs   int
-		server Server
-		took   time.Duration
+		name  string
+		jobs  int
+		again bool // it is decided again, when nothing else runs
+		took  time.Duration
 	}{
-		{"at a time", 8, Server{}, time.Second},
-		{"with one job", 1, Server{}, 3 * time.Second},
-		{"in quiet", 8, Server{OneClient: true}, 3 * time.Second},
+		{"at a time", 8, false, time.Second},
+		{"with one job", 1, false, 3 * time.Second},
+		{"in quiet", 8, true, 3 * time.Second},
 	}
 	for _, tt := range tests {
 		out := scene{
-			script: script{{method: "tools/list", does: takes(time.Second)}},
+			script: script{{method: "tools/list", does: takes(time.Second)}, {method: "silence", does: ignores}},
 			cast: []role{{id: "a/together", check: Probe(func(t *T) {
+				if tt.again && !t.run.quiet.Load() {
+					t.Ask(t.Own(), "silence", nil)
+				}
 				t.Together(3, func(t *T, _ int) { t.Ask(t.Own(), "tools/list", nil) })
 			})}},
-			server: tt.server, options: Options{Jobs: tt.jobs},
+			options: Options{Jobs: tt.jobs},
 		}.play(t)
 		out.want(t, "a/together", Pass, "")
 		if got := time.Duration(out.results["a/together"].Seconds) * time.Second; got != tt.took {
@@ -35,6 +38,21 @@ func TestTogether(t *testing.T) {
 		if wire := out.results["a/together"].Wire; len(wire) != 6 {
 			t.Errorf("%s: the wire is not that of all parts: %v", tt.name, wire)
 		}
+	}
+}
+
+// Each part has sessions of its own, be it alone or not.
+func TestSessionsOfParts(t *testing.T) {
+	for _, isolate := range []bool{false, true} {
+		out := scene{
+			cast: []role{{id: "a/together", check: Probe(func(t *T) {
+				names := map[string]bool{t.Session().Name(): true}
+				t.Together(2, func(t *T, _ int) { names[t.Session().Name()] = true })
+				t.Expect(len(names)).To(BeOneOf(3))
+			})}},
+			options: Options{Jobs: 1, Isolate: isolate},
+		}.play(t)
+		out.want(t, "a/together", Pass, "")
 	}
 }
 
@@ -90,8 +108,13 @@ func TestTogetherIsConfirmed(t *testing.T) {
 	}{
 		{"on sessions that others have used", script{{method: "tools/list", nth: 2, does: refuses(-1)}},
 			func(t *T) { list(t) }, Pass, 2},
-		{"on a silent server", script{{method: "slow", nth: 1, process: 2, does: ignores}},
+		{"on a silent server", script{{method: "slow", process: 2, does: ignores}},
 			func(t *T) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) }, Pass, 2},
+		{"on a stimulus that found it silent", script{{method: "slow", process: 2, does: ignores}},
+			func(t *T) {
+				answered := Shared(t, "stimulus", func(t *T) bool { return t.Try(t.Own(), "slow", nil).Answered() })
+				t.Expect(answered).To(BeOneOf(true))
+			}, Pass, 2},
 	}
 	for _, tt := range tests {
 		t.Log(tt.name)
@@ -104,6 +127,9 @@ func TestTogetherIsConfirmed(t *testing.T) {
 		}.play(t)
 		out.want(t, "a/together", tt.verdict, "")
 		out.wantAttempts(t, "a/together", tt.attempts)
+		if wire := out.results["a/together"].Wire; len(wire) != 2 || wire[1].Arrow != "←" {
+			t.Errorf("the wire is not that of the part: %v", wire)
+		}
 	}
 }
 
@@ -166,24 +192,27 @@ func TestSharedStops(t *testing.T) {
 		twice := Probe(func(t *T) {
 			for range 2 {
 				Shared(t, "stimulus", func(t *T) bool {
-					t.Ask(t.Own(), "share", nil)
+					t.Ask(t.Session(), "share", nil)
 					end(t, how, "stimulus")
 					return true
 				})
 			}
 		})
-		out := scene{
-			cast: []role{{id: "a/one", check: twice}, {id: "a/two", check: twice}}, options: Options{Jobs: 1},
-		}.play(t)
-		for _, id := range []string{"a/one", "a/two"} {
-			out.want(t, id, verdict, "")
-			wire := out.results[id].Wire
-			if len(wire) != 2 || !strings.Contains(wire[0].Text, `"share"`) {
-				t.Errorf("%s: %s has not the evidence of the stimulus: %v", how, id, wire)
+		for _, isolate := range []bool{false, true} {
+			out := scene{
+				cast:    []role{{id: "a/one", check: twice}, {id: "a/two", check: twice}},
+				options: Options{Jobs: 1, Isolate: isolate},
+			}.play(t)
+			for _, id := range []string{"a/one", "a/two"} {
+				out.want(t, id, verdict, "")
+				wire := out.results[id].Wire
+				if len(wire) != 2 || !strings.Contains(wire[0].Text, `"share"`) {
+					t.Errorf("%s, isolate %v: %s has not the evidence of the stimulus: %v", how, isolate, id, wire)
+				}
 			}
-		}
-		if out.times("share") != 1 {
-			t.Errorf("%s: it was tried %d times", how, out.times("share"))
+			if out.times("share") != 1 {
+				t.Errorf("%s, isolate %v: it was tried %d times", how, isolate, out.times("share"))
+			}
 		}
 	}
 }

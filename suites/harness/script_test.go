@@ -23,6 +23,7 @@ type scene struct {
 	options Options
 	server  Server // what discovery has learnt beside what is so in every scene
 	first   bool   // the session of discovery is handed over
+	lingers bool   // every process runs for a second after the end of its input
 
 	interrupt time.Duration // after which the run is interrupted; 0: never
 	cause     error         // of that; nil: Ctrl-C
@@ -54,7 +55,7 @@ func (s scene) play(t *testing.T) (out played) {
 		if s.interrupt > 0 {
 			time.AfterFunc(s.interrupt, func() { cancel(s.cause) })
 		}
-		out.stage = &stage{script: s.script}
+		out.stage = &stage{script: s.script, lingers: s.lingers}
 		target := driver.Target{Serve: out.serve}
 		server := s.described("stdio")
 		if s.first {
@@ -177,7 +178,8 @@ func takes(d time.Duration) act { return act{after: d} }
 
 // stage is where a script is played: the server of a scene, with all its processes.
 type stage struct {
-	script script
+	script  script
+	lingers bool
 
 	mu      sync.Mutex
 	started int      // processes in all
@@ -201,6 +203,9 @@ func (s *stage) serve(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-c
 	for {
 		var m message
 		if lines.Decode(&m) != nil {
+			if s.lingers {
+				time.Sleep(time.Second)
+			}
 			return 0
 		}
 		count[m.Method]++

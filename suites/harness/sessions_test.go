@@ -157,9 +157,14 @@ func TestListAll(t *testing.T) {
 			if got := string(Compact(items)); got != tt.items || fmt.Sprint(err) != fmt.Sprint(orNil(tt.err)) {
 				t.Errorf("%s: got %s, %v", tt.name, got, err)
 			}
+			cursor := "mine"
 			for _, f := range s.Record(0) {
-				if f.Method == "list" && !strings.Contains(string(f.Raw), `"beside":true`) {
-					t.Errorf("%s: it was asked %s", tt.name, f.Raw)
+				want := fmt.Sprintf(`"params":{"beside":true,"cursor":%q}`, cursor)
+				if f.Method == "list" && !strings.Contains(string(f.Raw), want) {
+					t.Errorf("%s: it was asked %s, want %s", tt.name, f.Raw, want)
+				}
+				if f.Method == "list" {
+					cursor = "x"
 				}
 			}
 		})

@@ -153,22 +153,30 @@ func TestSessionsAtATime(t *testing.T) {
 	}
 }
 
-// Evidence over HTTP says what carried the messages.
+// Evidence over HTTP says what carried the messages; watches leave out what a check has
+// sent by hand.
 func TestEvidenceAtASite(t *testing.T) {
 	out := scene{
 		cast: []role{{id: "a/one", check: Probe(func(t *T) {
 			s := t.Session()
 			t.Ask(s, "tools/list", nil)
-			x := s.Do(driver.HTTPRequest{Method: http.MethodDelete})
-			x.End()
+			s.Do(driver.HTTPRequest{Method: http.MethodDelete}).End()
+			s.Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).End()
 		})}},
 	}.playAtSite(t)
 	var got []string
 	for _, l := range out.results["a/one"].Wire {
 		got = append(got, l.Arrow+" "+l.HTTP)
 	}
-	want := "→ POST /mcp, ← 200 OK; content-type: application/json, → DELETE /mcp, ← 405 Method Not Allowed"
+	const posted = "→ POST /mcp, ← 200 OK; content-type: application/json"
+	want := posted + ", → DELETE /mcp, ← 405 Method Not Allowed, " + posted
 	if strings.Join(got, ", ") != want {
-		t.Errorf("got %s", strings.Join(got, ", "))
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+	w := Wire{Sessions: out.sessions}
+	for _, m := range append(w.Messages().List, w.Lines().List...) {
+		if m.Apart {
+			t.Errorf("%s was sent by hand, and is judged", m.Raw)
+		}
 	}
 }
