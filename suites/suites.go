@@ -23,46 +23,46 @@ import (
 
 // Area is a part of the specification: its name is the first half of the ids of its requirements.
 type Area struct {
-	Name   string
+	harness.Area
 	About  string        // what it is about, in a few words
 	Checks harness.Suite // those that are built, by id; nil where there is none yet
 }
 
 // Areas are all areas, in the order of reports.
 var Areas = []Area{
-	{"lifecycle", "How a session begins, what a server does while it serves, and how it ends", lifecycle.Checks},
-	{"stdio", "The transport over standard streams", stdio.Checks},
-	{"http", "The transport Streamable HTTP: messages, sessions, streams, security", http.Checks},
-	{"sse", "The transport HTTP+SSE of 2024-11-05", sse.Checks},
-	{"jsonrpc", "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
-	{"result", "What all results have in common since 2026-07-28", nil},
-	{"batch", "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
-	{"discover", "The request server/discover of 2026-07-28", nil},
-	{"version", "Versions and eras of the protocol, request by request", nil},
-	{"stateless", "Requests that depend on no session", nil},
-	{"ping", "The request ping", ping.Checks},
-	{"cancellation", "Requests that the client takes back", nil},
-	{"progress", "Notifications of progress", nil},
-	{"pagination", "Lists in pages", nil},
-	{"logging", "Log messages to the client", nil},
-	{"completion", "Completion of arguments", nil},
-	{"tools", "Tools: lists, definitions, calls and results", tools.Checks},
-	{"resources", "Resources and templates of resources", nil},
-	{"prompts", "Prompts", nil},
-	{"roots", "Roots of the client, as the server asks for them", nil},
-	{"sampling", "Requests for messages of the client's model", nil},
-	{"elicitation", "Questions to the user", nil},
-	{"mrtr", "Results that ask for input, and are asked for again", nil},
-	{"subscriptions", "Streams of notifications that the client listens to", nil},
-	{"caching", "Hints for caches", nil},
-	{"schema", "Messages by the schema, and what features share: _meta, icons, annotations", schema.Checks},
-	{"tasks", "Tasks of 2025-11-25", nil},
-	{"tasks-ext", "The extension of tasks", nil},
-	{"apps", "The extension of apps", nil},
-	{"extensions", "Extensions, as they are negotiated", nil},
-	{"auth", "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
-	{"robust", "What a server survives, and what is the same each time", robust.Checks},
-	{"advice", "Good practice that no sentence of the specification asks for", nil},
+	{harness.Area{Name: "lifecycle"}, "How a session begins, what a server does while it serves, and how it ends", lifecycle.Checks},
+	{harness.Area{Name: "stdio"}, "The transport over standard streams", stdio.Checks},
+	{harness.Area{Name: "http", JudgedBy: harness.AtLeast("2025-03-26")}, "The transport Streamable HTTP: messages, sessions, streams, security", http.Checks},
+	{harness.Area{Name: "sse", JudgedBy: harness.NearestRevision}, "The transport HTTP+SSE of 2024-11-05", sse.Checks},
+	{harness.Area{Name: "jsonrpc"}, "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
+	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", nil},
+	{harness.Area{Name: "batch"}, "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
+	{harness.Area{Name: "discover"}, "The request server/discover of 2026-07-28", nil},
+	{harness.Area{Name: "version"}, "Versions and eras of the protocol, request by request", nil},
+	{harness.Area{Name: "stateless"}, "Requests that depend on no session", nil},
+	{harness.Area{Name: "ping"}, "The request ping", ping.Checks},
+	{harness.Area{Name: "cancellation"}, "Requests that the client takes back", nil},
+	{harness.Area{Name: "progress"}, "Notifications of progress", nil},
+	{harness.Area{Name: "pagination"}, "Lists in pages", nil},
+	{harness.Area{Name: "logging"}, "Log messages to the client", nil},
+	{harness.Area{Name: "completion"}, "Completion of arguments", nil},
+	{harness.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
+	{harness.Area{Name: "resources"}, "Resources and templates of resources", nil},
+	{harness.Area{Name: "prompts"}, "Prompts", nil},
+	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", nil},
+	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", nil},
+	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", nil},
+	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", nil},
+	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", nil},
+	{harness.Area{Name: "caching"}, "Hints for caches", nil},
+	{harness.Area{Name: "schema"}, "Messages by the schema, and what features share: _meta, icons, annotations", schema.Checks},
+	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", nil},
+	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", nil},
+	{harness.Area{Name: "apps"}, "The extension of apps", nil},
+	{harness.Area{Name: "extensions"}, "Extensions, as they are negotiated", nil},
+	{harness.Area{Name: "auth"}, "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
+	{harness.Area{Name: "robust"}, "What a server survives, and what is the same each time", robust.Checks},
+	{harness.Area{Name: "advice"}, "Good practice that no sentence of the specification asks for", nil},
 }
 
 //go:generate go test -run ^TestPagesAreCurrent$ ../cmd/mcpcheck -update
@@ -80,6 +80,7 @@ func (a Area) Requirements() harness.Catalogue {
 	if err != nil {
 		panic("suites: " + name + ": " + err.Error())
 	}
+	a.Claim(entries)
 	return entries
 }
 
@@ -128,4 +129,10 @@ func HasCheck(r *harness.Requirement) bool {
 }
 
 // Find returns the requirement of that id, built or planned.
-func Find(id string) (*harness.Requirement, bool) { return All().Find(id) }
+func Find(id string) (*harness.Requirement, bool) {
+	i := slices.IndexFunc(All(), func(r *harness.Requirement) bool { return r.ID == id })
+	if i < 0 {
+		return nil, false
+	}
+	return All()[i], true
+}

@@ -249,12 +249,17 @@ func (s *settings) judge(ctx context.Context, revision string, report *harness.R
 		return s.printPlan(server, plan)
 	}
 	s.announce(server, plan, report)
-	results, problem := harness.Run(ctx, s.target, server, plan, harness.Options{
+	var results []harness.Result
+	problem, err := harness.Run(ctx, s.target, server, plan, harness.Options{
 		Jobs: s.Jobs, Isolate: s.flags.isolate, Seed: s.Seed, Calls: s.calls, Examples: s.Arguments, Profile: s.profile, First: first,
 		Credentials: s.credentials,
-	}, func(r harness.Result) { s.tell(r, server.Transport) })
-	for i := range results {
-		results[i] = s.accept(s.clean(results[i]), server.Transport)
+	}, func(r harness.Result) {
+		r = s.accept(s.clean(r), server.Transport)
+		results = append(results, r)
+		s.tell(r)
+	})
+	if err != nil {
+		report.Problem, report.ExitCode = s.redact.Replace(err.Error()), harness.ExitBroken
 	}
 	order := map[string]int{}
 	for i, c := range plan {
@@ -288,8 +293,7 @@ func (s *settings) announce(server *harness.Server, plan []harness.Case, report 
 	s.console.Areas(server.Revision, areas)
 }
 
-func (s *settings) tell(r harness.Result, transport string) {
-	r = s.accept(s.clean(r), transport)
+func (s *settings) tell(r harness.Result) {
 	for _, reporter := range s.reports {
 		reporter.Result(r)
 	}

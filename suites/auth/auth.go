@@ -3,5 +3,5 @@ package auth
 
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
-// Checks are the checks of the area.
-var Checks = Merge(tokens, challenges, metadata, issuers)
+// Checks are the checks of the area, which see themselves whether they have the tokens that they need.
+var Checks = Merge(tokens, challenges, metadata, issuers).WhenProtected()

@@ -71,7 +71,8 @@ func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, w
 	}
 	some, all := k.tried(report, catalogue, wanted)
 	verdicts := k.verdicts(report)
-	decided := all && slices.Contains(verdicts, Pass) && !slices.Contains(verdicts, Inconclusive) && !slices.Contains(verdicts, Error)
+	open := slices.Contains(verdicts, Inconclusive) || slices.Contains(verdicts, Error)
+	decided := all && slices.Contains(verdicts, Pass) && !open
 	switch {
 	case !some:
 		return ""
@@ -125,7 +126,8 @@ func (k KnownFail) tried(report *Report, catalogue Catalogue, wanted Selector) (
 // revisions that was judged, over the transport.
 func (k KnownFail) applies(r *Requirement, report *Report) bool {
 	transport := report.Target.Transport
-	return (k.Transport == "" || k.Transport == transport) && slices.ContainsFunc(report.Revisions, func(judged RevisionInfo) bool {
+	over := k.Transport == "" || k.Transport == transport
+	return over && slices.ContainsFunc(report.Revisions, func(judged RevisionInfo) bool {
 		_, applies := r.Judges(judged.Revision, transport)
 		return applies && (k.Revision == "" || k.Revision == judged.Revision)
 	})
@@ -155,7 +157,8 @@ func (k KnownFail) verdict(r Result) Verdict {
 
 // about reports whether the entry says something of a result, be it a fail or not.
 func (k KnownFail) about(r Result, transport string) bool {
-	return k.Matches(r.ID) && (k.Revision == "" || k.Revision == r.Revision) && (k.Transport == "" || k.Transport == transport)
+	return k.Matches(r.ID) &&
+		(k.Revision == "" || k.Revision == r.Revision) && (k.Transport == "" || k.Transport == transport)
 }
 
 // Matches reports whether the entry is about the check of that id.

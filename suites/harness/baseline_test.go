@@ -29,7 +29,9 @@ func TestApply(t *testing.T) {
 		{"another transport", KnownFails{{Check: "a/b", Reason: "later", Transport: "stdio"}}, nil, ""},
 		{"the subject", KnownFails{{Check: "a/b", Reason: "later", Subject: "x"}}, []string{"x"}, "later"},
 		{"one subject of two", KnownFails{{Check: "a/b", Reason: "later", Subject: "x"}}, []string{"x", "y"}, ""},
-		{"both subjects", KnownFails{{Check: "a/b", Reason: "one", Subject: "x"}, {Check: "a/b", Reason: "two", Subject: "y"}}, []string{"y", "x"}, "two"},
+		{"both subjects", KnownFails{
+			{Check: "a/b", Reason: "one", Subject: "x"}, {Check: "a/b", Reason: "two", Subject: "y"},
+		}, []string{"y", "x"}, "two"},
 		{"a subject, and none that failed", KnownFails{{Check: "a/b", Reason: "later", Subject: "x"}}, nil, ""},
 		{"all subjects", KnownFails{{Check: "a/b", Reason: "later"}}, []string{"x", "y"}, "later"},
 	}
@@ -61,7 +63,9 @@ func TestApplyToFailsOnly(t *testing.T) {
 }
 
 func failed(id string, subjects ...string) Result {
-	return Result{ID: id, Revision: "2025-11-25", Verdict: Fail, Level: Must, Gates: true, GatedBy: GateMust, Subjects: subjects}
+	return Result{
+		ID: id, Revision: "2025-11-25", Verdict: Fail, Level: Must, Gates: true, GatedBy: GateMust, Subjects: subjects,
+	}
 }
 
 func TestStale(t *testing.T) {
@@ -91,25 +95,32 @@ func TestStale(t *testing.T) {
 		{"error", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Error), came("b/two", Pass)}, ""},
 
 		{"last day", KnownFail{Check: "a/b", Expires: "2026-11-21"}, everything, []Result{failed("a/b")}, ""},
-		{"day after", KnownFail{Check: "a/b", Expires: "2026-11-20"}, everything, []Result{failed("a/b")}, "it expired on 2026-11-20"},
-		{"day after, flaky", KnownFail{Check: "a/b", Expires: "2026-11-20", Flaky: true}, everything, []Result{came("a/b", Pass)}, "it expired on 2026-11-20"},
+		{"day after", KnownFail{Check: "a/b", Expires: "2026-11-20"},
+			everything, []Result{failed("a/b")}, "it expired on 2026-11-20"},
+		{"day after, flaky", KnownFail{Check: "a/b", Expires: "2026-11-20", Flaky: true},
+			everything, []Result{came("a/b", Pass)}, "it expired on 2026-11-20"},
 		{"day after, left out", KnownFail{Check: "a/b", Expires: "2026-11-20"}, leaving("a/b"), nil, ""},
 
 		{"left out", KnownFail{Check: "a/b"}, leaving("a/b"), nil, ""},
 		{"another revision", KnownFail{Check: "a/b", Revision: "2025-06-18"}, everything, []Result{came("a/b", Pass)}, ""},
-		{"this revision", KnownFail{Check: "a/b", Revision: "2025-11-25"}, everything, []Result{came("a/b", Pass)}, "it passes now"},
+		{"this revision", KnownFail{Check: "a/b", Revision: "2025-11-25"},
+			everything, []Result{came("a/b", Pass)}, "it passes now"},
 		{"another transport", KnownFail{Check: "a/b", Transport: "stdio"}, everything, []Result{came("a/b", Pass)}, ""},
-		{"this transport", KnownFail{Check: "a/b", Transport: "http"}, everything, []Result{came("a/b", Pass)}, "it passes now"},
+		{"this transport", KnownFail{Check: "a/b", Transport: "http"},
+			everything, []Result{came("a/b", Pass)}, "it passes now"},
 		{"a check of another transport", KnownFail{Check: "a/pipes"}, everything, nil, ""},
 		{"a check of another revision", KnownFail{Check: "a/old"}, everything, nil, ""},
 
 		{"one of a glob fails", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), failed("b/two")}, ""},
-		{"all of a glob pass", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), came("b/two", Pass)}, "it passes now"},
-		{"a glob passes in part", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), came("b/two", Inconclusive)}, ""},
+		{"all of a glob pass", KnownFail{Check: "b/*"},
+			everything, []Result{came("b/one", Pass), came("b/two", Pass)}, "it passes now"},
+		{"a glob passes in part", KnownFail{Check: "b/*"},
+			everything, []Result{came("b/one", Pass), came("b/two", Inconclusive)}, ""},
 		{"a glob is left out in part", KnownFail{Check: "b/*"}, leaving("b/two"), []Result{came("b/one", Pass)}, ""},
 
 		{"the subject fails", KnownFail{Check: "a/b", Subject: "x"}, everything, []Result{failed("a/b", "x", "y")}, ""},
-		{"the subject passes", KnownFail{Check: "a/b", Subject: "z"}, everything, []Result{failed("a/b", "x", "y")}, "it passes now"},
+		{"the subject passes", KnownFail{Check: "a/b", Subject: "z"},
+			everything, []Result{failed("a/b", "x", "y")}, "it passes now"},
 		{"a fail without a subject", KnownFail{Check: "a/b", Subject: "z"}, everything, []Result{failed("a/b")}, ""},
 
 		{"unknown", KnownFail{Check: "a/plannd"}, everything, nil, "there is no such check; did you mean a/planned?"},
@@ -128,7 +139,9 @@ func TestStale(t *testing.T) {
 		switch {
 		case tt.stale == "" && len(stale) > 0:
 			t.Errorf("%s: stale: %+v", tt.name, stale)
-		case tt.stale != "" && (len(stale) != 1 || !strings.Contains(stale[0].Why, tt.stale) || stale[0].Line != 7 || stale[0].Entry != tt.entry.Check):
+		case tt.stale == "":
+		case len(stale) != 1, !strings.Contains(stale[0].Why, tt.stale), stale[0].Line != 7,
+			stale[0].Entry != tt.entry.Check:
 			t.Errorf("%s: got %+v, want one because %q", tt.name, stale, tt.stale)
 		}
 	}

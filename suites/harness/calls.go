@@ -5,9 +5,11 @@ import "fmt"
 // Calls is which tools a run may call, and with what.
 type Calls string
 
-// The policies.
+// The policies. The safe one calls unknown tools, tools not marked destructive with
+// invalid arguments, and with valid ones those that are read-only or have example
+// arguments.
 const (
-	CallsSafe Calls = "safe" // unknown tools; invalid arguments to tools not marked destructive; valid ones to read-only tools and those with example arguments
+	CallsSafe Calls = "safe"
 	CallsNone Calls = "none" // nothing but what is no call
 	CallsAll  Calls = "all"  // everything
 )

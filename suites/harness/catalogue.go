@@ -48,6 +48,8 @@ type Requirement struct {
 	Official   []string          `yaml:"official"`
 	Notes      string            `yaml:"notes"`
 	Fix        string            `yaml:"fix"` // what a server author should change
+
+	area Area // that has claimed it
 }
 
 // ByRevision is a value that may differ by revision.
@@ -120,55 +122,10 @@ func (b *ByEra) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// In is the text for one revision.
-func (b ByEra) In(revision string) string {
-	if revision >= Modern {
-		return b.Modern
-	}
-	return b.Legacy
-}
-
-// Area is the part of the id before the slash.
-func (r *Requirement) Area() string { return AreaOf(r.ID) }
-
-// AreaOf is the part of an id before the slash.
-func AreaOf(id string) string {
-	area, _, _ := strings.Cut(id, "/")
-	return area
-}
-
 // Holds reports whether the requirement binds servers of the revision.
 func (r *Requirement) Holds(revision string) bool {
 	_, ok := r.Spec[revision]
 	return ok || slices.Contains(r.Revisions, revision)
-}
-
-// Judges is the revision whose text judges a server that negotiated a revision over
-// a transport, if any does. For the areas of the transports over HTTP the transport
-// decides, not the revision alone: Streamable HTTP before 2025-03-26 is judged by that
-// revision, its first, and for HTTP+SSE the nearest one counts in which an entry
-// holds.
-func (r *Requirement) Judges(revision, transport string) (by string, applies bool) {
-	const first = "2025-03-26" // with Streamable HTTP
-	switch {
-	case !r.Over(transport):
-		return "", false
-	case r.Holds(revision):
-		return revision, true
-	case r.Area() == "http" && revision < first:
-		return first, r.Holds(first)
-	case revision >= Modern || r.Area() != "sse":
-		return "", false
-	}
-	at := slices.Index(Handshake, revision)
-	for distance := 1; distance < len(Handshake); distance++ {
-		for _, i := range []int{at - distance, at + distance} {
-			if i >= 0 && i < len(Handshake) && r.Holds(Handshake[i]) {
-				return Handshake[i], true
-			}
-		}
-	}
-	return "", false
 }
 
 // In lists the revisions in which the requirement holds.
@@ -195,7 +152,8 @@ func (r *Requirement) URL(revision string) string {
 	case strings.HasPrefix(page, "schema#") && revision < "2025-06-18": // the schema has no page of its own yet
 		return "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/" + revision + "/schema.ts"
 	case strings.HasPrefix(page, "basic/security_best_practices"):
-		return "https://modelcontextprotocol.io/docs/" + revision + "/tutorials/security/" + strings.TrimPrefix(page, "basic/")
+		page = strings.TrimPrefix(page, "basic/")
+		return "https://modelcontextprotocol.io/docs/" + revision + "/tutorials/security/" + page
 	}
 	return "https://modelcontextprotocol.io/specification/" + revision + "/" + strings.Replace(page, "/index#", "#", 1)
 }
@@ -234,14 +192,4 @@ func firstOn(line int, node *yaml.Node) int {
 		}
 	}
 	return 0
-}
-
-// Find returns the requirement of that id.
-func (c Catalogue) Find(id string) (*Requirement, bool) {
-	for _, r := range c {
-		if r.ID == id {
-			return r, true
-		}
-	}
-	return nil, false
 }

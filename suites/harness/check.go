@@ -5,7 +5,8 @@ type Check struct {
 	kind    kind
 	run     func(*T)
 	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
-	anyway  bool     // also when the handshake fails
+
+	whenRefused, whenProtected bool
 }
 
 // kind says what a check needs, which decides when it runs.
@@ -20,10 +21,6 @@ const (
 
 // Probe is a check that talks to the server in sessions that it is lent.
 func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
-
-// Anyway is a check that needs no handshake, since it makes its requests by hand: it
-// is tried also on a server that refuses to shake hands.
-func Anyway(run func(*T)) Check { return Check{kind: probe, run: run, anyway: true} }
 
 // Fresh is a check that needs a process to which nothing was said, T.Start. Its
 // sessions may be lent to others afterwards.
@@ -42,6 +39,20 @@ func WatchAfter(stimulate func(*T), judge func(*T, Wire)) Check {
 	return Check{kind: watch, prepare: stimulate, run: func(t *T) { judge(t, t.wire()) }}
 }
 
+// WhenRefused has the check tried also on a server that refuses to shake hands: it
+// needs no handshake, since it makes its requests by hand, or is about the handshake.
+func (c Check) WhenRefused() Check {
+	c.whenRefused = true
+	return c
+}
+
+// WhenProtected has the check tried also on a server that serves nothing without a
+// good token, when there is none: it is about what such a server says then.
+func (c Check) WhenProtected() Check {
+	c.whenProtected = true
+	return c
+}
+
 // Suite is the checks of one area, by the id of the requirement they try.
 type Suite map[string]Check
 
@@ -55,6 +66,15 @@ func Merge(suites ...Suite) Suite {
 			}
 			all[id] = check
 		}
+	}
+	return all
+}
+
+// WhenProtected is the suite with all of its checks so.
+func (s Suite) WhenProtected() Suite {
+	all := Suite{}
+	for id, check := range s {
+		all[id] = check.WhenProtected()
 	}
 	return all
 }

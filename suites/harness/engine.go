@@ -70,6 +70,9 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.Jobs <= 0 {
 		o.Jobs = 8
 	}
+	if server.OneClient {
+		o.Jobs, o.Isolate = 1, true
+	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
@@ -79,9 +82,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs, target), e.ahead())
-	if e.quiet.Store(server.OneClient); server.OneClient {
-		e.options.Jobs, e.options.Isolate = 1, true
-	}
+	e.quiet.Store(server.OneClient)
 	if o.First != nil {
 		e.pool.Adopt(o.First)
 		if server.Failure == "" && !server.OneClient {
@@ -277,13 +278,15 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin), false
 	}
 	o, used := e.attempt(c, false)
-	if used.lent && !o.confirmed() && e.ctx.Err() == nil {
+	if used.lent && !o.confirmed() {
 		again, second := e.attempt(c, true)
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
 	}
-	unsure := !o.confirmed() || e.target.Site != nil && o.verdict == Inconclusive // over HTTP all sessions share one server
-	doubtful = unsure && used.trouble() && !e.quiet.Load() && e.ctx.Err() == nil && c.check.kind != ending && c.check.kind != watch
+	shared := e.target.Site != nil // all sessions have the same server
+	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
+	again := c.check.kind == probe || c.check.kind == fresh
+	doubtful = again && unsure && used.trouble() && !e.quiet.Load()
 	used.release(e.pool, o.confirmed() && !used.alone)
 	return e.result(c, o, begin), doubtful
 }
@@ -298,7 +301,10 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		used.troubled = !e.quiet.Load()
 		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason(), again: true}, used
 	}
-	t := &T{Server: e.server, Revision: c.Revision, Credentials: e.options.Credentials, by: c.By, Seed: e.options.Seed, run: e, entry: c.Requirement, alone: alone, scope: used}
+	t := &T{
+		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
+		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used,
+	}
 	o = guard(func() { c.check.run(t) })
 	switch foreign := used.foreign(); {
 	case e.ctx.Err() != nil && o.verdict != Pass:

@@ -119,7 +119,8 @@ func TestPermit(t *testing.T) {
 		{"a read-only tool", CallsSafe, tool(M{"readOnlyHint": true}), false, true, true},
 		{"a destructive tool", CallsSafe, tool(M{"destructiveHint": true}), false, false, false},
 		{"a destructive tool with examples", CallsSafe, tool(M{"destructiveHint": true}), true, false, true},
-		{"a read-only tool, whatever it says of destruction", CallsSafe, tool(M{"readOnlyHint": true, "destructiveHint": true}), false, true, true},
+		{"a read-only tool, whatever it says of destruction", CallsSafe,
+			tool(M{"readOnlyHint": true, "destructiveHint": true}), false, true, true},
 		{"an example", CallsSafe, M{}, true, true, true},
 		{"a hint that is no boolean", CallsSafe, tool(M{"readOnlyHint": "true"}), false, true, false},
 		{"none", CallsNone, tool(M{"readOnlyHint": true}), true, false, false},
@@ -194,7 +195,8 @@ func TestURL(t *testing.T) {
 }
 
 func TestClipKeepsCharacters(t *testing.T) {
-	if got := clip(strings.Repeat("é", 3000)); !strings.Contains(got, "left out") || strings.ContainsRune(got, '\uFFFD') || len(got) > longest+100 {
+	got := clip(strings.Repeat("é", 3000))
+	if !strings.Contains(got, "left out") || strings.ContainsRune(got, '\uFFFD') || len(got) > longest+100 {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}
 }

@@ -25,11 +25,14 @@ func (m *matcher) Match(actual any) (ok bool, err error) {
 	return ok, nil
 }
 
-func (m *matcher) FailureMessage(any) string { return "want " + m.want + "\ngot " + m.got }
+func (m *matcher) FailureMessage(any) string { return wantGot(m.want, m.got) }
 
 func (m *matcher) NegatedFailureMessage(any) string {
 	return "want anything but " + m.want + "\ngot " + m.got
 }
+
+// wantGot is the message of a fail.
+func wantGot(want, got string) string { return "want " + want + "\ngot " + got }
 
 // That matches when ok does; want says what in a few words.
 func That[A any](want string, ok func(A) bool) types.GomegaMatcher {
@@ -72,7 +75,8 @@ func BeError(codes ...int) types.GomegaMatcher {
 		}
 		code, ok := r.Code()
 		if !ok && r.Bare() {
-			panic(stop{outcome{verdict: Inconclusive, message: "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"}})
+			message := "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"
+			panic(stop{outcome{verdict: Inconclusive, message: message}})
 		}
 		return ok && slices.Contains(codes, code)
 	})
@@ -171,7 +175,8 @@ func Got(r driver.Reply) string {
 	case r.Bare():
 		return string(r.Frame.Raw)
 	case r.Error() != nil:
-		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " "))))
+		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
+		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(message)))
 	case Has(r.M, "result"):
 		return "result " + Show(r.M["result"])
 	}

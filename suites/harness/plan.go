@@ -11,7 +11,7 @@ import (
 type Case struct {
 	*Requirement
 	Revision string // that was negotiated
-	By       string // the one whose text judges; another one only in the areas http and sse
+	By       string // the one whose text judges; another one only where the area says so
 
 	check   Check
 	verdict Verdict // decided without trying; empty otherwise
@@ -29,29 +29,27 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requireme
 			continue
 		}
 		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check}
-		if c.verdict, c.reason = foreseen(r, server); check.anyway && server.Failure != "" && !server.Protected {
-			c.verdict = ""
-		}
+		c.verdict, c.reason = foreseen(r, check, server)
 		plan = append(plan, c)
 	}
 	return plan
 }
 
-// foreseen is the verdict that the server's description alone decides.
-func foreseen(r *Requirement, server *Server) (Verdict, string) {
-	client := []string{"roots", "sampling", "elicitation"} // declared by the harness, not by the server
+// foreseen is the verdict that the server's description alone decides; empty when
+// the check has to be tried.
+func foreseen(r *Requirement, check Check, server *Server) (Verdict, string) {
 	switch {
 	case server.Failure != "" && server.Protected:
-		if r.Area() == "auth" || r.ID == "http/endpoint-accepts-post" {
+		if check.whenProtected {
 			return "", ""
 		}
 		return Inconclusive, server.Failure
 	case server.Failure != "":
-		if r.ID == "lifecycle/initialize-succeeds" {
+		if check.whenRefused {
 			return "", ""
 		}
 		return Inconclusive, "the handshake failed"
-	case r.Capability != "" && !slices.Contains(client, r.Capability) && !server.Declares(r.Capability):
+	case r.Capability != "" && !r.area.OfClient && !server.Declares(r.Capability):
 		return Skip, "the server does not declare " + r.Capability
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
 		return Skip, "the server lists no tool"

@@ -60,7 +60,7 @@ type Line struct {
 	Session string  `json:"session,omitempty"` // which connection, where a check used several: "1", "2"
 	Seconds float64 `json:"at"`                // since that connection opened
 	Arrow   string  `json:"dir"`               // "→" to the server, "←" from it, "·" an event
-	HTTP    string  `json:"http,omitempty"`    // what carried it: "POST /mcp", "200 OK; content-type: application/json", "event; id: 7"
+	HTTP    string  `json:"http,omitempty"`    // what carried it: "POST /mcp", "202 Accepted", "event; id: 7"
 	Text    string  `json:"text"`              // as it was on the wire; long lines are shortened in the middle
 }
 

@@ -2,9 +2,11 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -16,52 +18,71 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Run runs the plan as Ginkgo specs and tells each
-// result as soon as it is known. It is not safe for concurrent use: Ginkgo keeps
-// its tree in package variables.
-//
-// Ginkgo runs specs one after another. The waiting is done elsewhere: workers run
-// ahead of the specs, and a spec only collects what its worker has found. The
-// tree is built of a finished plan, before its first spec runs.
-func Run(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options, tell func(Result)) (results []Result, problem string) {
+// Run runs the plan and tells each result, once, as soon as those that come before it
+// are known. Ginkgo has the plan as its specs, and their outcomes. problem is why the
+// run could not go on with this server; err is a fault of mcpcheck. All results are
+// told in either case. It is not safe for concurrent use: Ginkgo keeps its tree in
+// package variables.
+func Run(
+	ctx context.Context, target driver.Target, server *Server, plan []Case, o Options, tell func(Result),
+) (problem string, err error) {
 	execution := Execute(ctx, target, server, plan, o)
-	var mu sync.Mutex
-	told := make([]bool, len(plan))
-	collect := func(i int) Result {
-		r := execution.Result(i)
-		mu.Lock()
-		defer mu.Unlock()
-		if !told[i] {
-			told[i] = true
-			results = append(results, r)
-			tell(r)
-		}
-		return r
+	var specs sync.WaitGroup
+	specs.Go(func() { err = specify(plan, execution.Result) })
+	for _, i := range execution.order() {
+		tell(execution.Result(i))
 	}
-	globals.Reset()
-	formatter.ColorableStdOut = io.Discard
-	ginkgo.Describe("mcpcheck", ginkgo.Ordered, ginkgo.ContinueOnFailure, func() { // Ordered: as planned, not by source line
-		for _, i := range execution.order() {
-			c := plan[i]
-			ginkgo.It(c.ID, ginkgo.Label(c.Area(), c.Level.In(c.Revision).String()), func(ginkgo.SpecContext) {
-				switch r := collect(i); r.Verdict {
-				case Skip, Inconclusive:
-					ginkgo.Skip(r.Message)
-				case Fail, Error:
-					ginkgo.Fail(r.Message)
+	specs.Wait()
+	execution.Wait()
+	return execution.Problem(), err
+}
+
+// specify runs the plan as Ginkgo specs: a container for each area, and in it a spec
+// for each requirement that waits for its result. The error is that Ginkgo panicked.
+func specify(plan []Case, result func(i int) Result) error {
+	defer signal.Reset(os.Interrupt, syscall.SIGTERM) // which Ginkgo listens to for good
+	o := guard(func() {
+		globals.Reset()
+		formatter.ColorableStdOut = io.Discard
+		for _, area := range areasOf(plan) {
+			ginkgo.Describe(area, ginkgo.Label(area), func() {
+				for i, c := range plan {
+					if c.Area() == area {
+						spec(c, func() Result { return result(i) })
+					}
 				}
 			})
 		}
+		suite, reporter := ginkgo.GinkgoConfiguration()
+		suite.Timeout = 24 * time.Hour // the run has its own
+		ginkgo.RunSpecs(silent{}, "mcpcheck", suite, reporter)
 	})
-	suite, reporter := ginkgo.GinkgoConfiguration()
-	suite.Timeout = 24 * time.Hour // the run has its own
-	ginkgo.RunSpecs(silent{}, "mcpcheck", suite, reporter)
-	signal.Reset(os.Interrupt, syscall.SIGTERM)
-	for i := range plan { // after Ctrl-C Ginkgo skips the specs that are left
-		collect(i)
+	if o.verdict == Error {
+		return errors.New(o.message)
 	}
-	execution.Wait()
-	return results, execution.Problem()
+	return nil
+}
+
+// areasOf are the areas of a plan, in its order.
+func areasOf(plan []Case) (areas []string) {
+	for _, c := range plan {
+		if !slices.Contains(areas, c.Area()) {
+			areas = append(areas, c.Area())
+		}
+	}
+	return areas
+}
+
+// spec is one requirement, labelled with its level.
+func spec(c Case, result func() Result) {
+	ginkgo.It(c.ID, ginkgo.Label(c.Level.In(c.By).String()), func(ginkgo.SpecContext) {
+		switch r := result(); r.Verdict {
+		case Skip, Inconclusive:
+			ginkgo.Skip(r.Message)
+		case Fail, Error:
+			ginkgo.Fail(r.Message)
+		}
+	})
 }
 
 // silent is the testing.T that Ginkgo wants; a failed run is told by the report.

@@ -3,15 +3,8 @@ package harness
 import (
 	"cmp"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"sync"
-
-	"github.com/onsi/gomega"
-	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -38,7 +31,7 @@ type scope struct {
 	outer    *scope
 	apart    bool   // the sessions of outer are in use elsewhere
 	alone    bool   // of a confirmation
-	troubled bool   // a session died or was silent
+	troubled bool   // a session died or was silent, or could not be had
 	strange  string // an answer to a shared stimulus that was not the server's own; empty: none
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
@@ -61,68 +54,6 @@ const (
 	borrowed            // of the attempt around this one, which gives it back
 	kept                // for a stimulus inside this attempt, which has borrowed it
 )
-
-// stop ends a check from inside.
-type stop struct{ outcome }
-
-// outcome is what an attempt came to.
-type outcome struct {
-	verdict  Verdict
-	level    Level // of a fail
-	message  string
-	where    []string
-	subjects []string
-	lines    []Line
-	again    bool // an inconclusive that a session of its own may resolve
-}
-
-// confirmed reports whether the outcome needs no confirmation alone.
-func (o outcome) confirmed() bool {
-	return o.verdict == Pass || o.verdict == Skip || o.verdict == Inconclusive && !o.again
-}
-
-// Expect asserts at the level of the requirement.
-func (t *T) Expect(actual any) types.Assertion { return t.assert(t.entry.Level.In(t.by), actual) }
-
-// Warn asserts what is a lesser deviation when it does not hold: a fail at level
-// SHOULD.
-func (t *T) Warn(actual any) types.Assertion {
-	return t.assert(min(Should, t.entry.Level.In(t.by)), actual)
-}
-
-// Inform asserts what is a mere note when it does not hold: a fail at level
-// ADVICE.
-func (t *T) Inform(actual any) types.Assertion { return t.assert(Advice, actual) }
-
-func (t *T) assert(level Level, actual any) types.Assertion {
-	return gomega.NewGomega(func(message string, skip ...int) {
-		depth := 1
-		if len(skip) > 0 {
-			depth += skip[0]
-		}
-		_, file, line, _ := runtime.Caller(depth)
-		panic(stop{outcome{
-			verdict: Fail, level: level, message: strings.TrimSpace(message),
-			where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
-		}})
-	}).Expect(actual)
-}
-
-// Skip ends the check: it does not apply to this server.
-func (t *T) Skip(format string, a ...any) {
-	panic(stop{outcome{verdict: Skip, message: fmt.Sprintf(format, a...)}})
-}
-
-// Inconclusive ends the check: it applies and could not be tried.
-func (t *T) Inconclusive(format string, a ...any) {
-	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
-}
-
-// Again ends the check as inconclusive because of the state of a session,
-// not of what the check is about: in a session of its own it may end otherwise.
-func (t *T) Again(format string, a ...any) {
-	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
-}
 
 // Session is an established session that other checks may have used before.
 func (t *T) Session() *driver.Session { return t.lend(false) }
@@ -192,6 +123,7 @@ func (t *T) Last() *driver.Session {
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(err)
 	if err != nil {
+		t.scope.troubled = true
 		t.Again("no session: %v", Explain(err))
 	}
 	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark()})
@@ -298,65 +230,6 @@ func Explain(err error) string {
 	return death.Cause + "; its last lines on stderr:\n  " + strings.Join(death.Stderr, "\n  ")
 }
 
-// Subject is one thing of several that a check is tried on: a tool, a resource.
-// When it fails, its frames are shown as evidence or, without any, its value.
-type Subject struct {
-	Name   string
-	Value  M
-	Frames []*driver.Frame
-}
-
-func (s Subject) evidence() (lines []Line) {
-	for _, f := range s.Frames {
-		if f != nil {
-			lines = append(lines, lineOf("", f))
-		}
-	}
-	if lines == nil && s.Value != nil {
-		lines = []Line{{Arrow: "←", Text: clip(string(Compact(s.Value)))}}
-	}
-	return lines
-}
-
-// Each tries a check on every subject and puts what it comes to together: any
-// fail is a fail, and names the subjects that failed; one pass is a pass.
-func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
-	var c collection
-	for _, s := range subjects {
-		c.add(s.Name, t.sub(func(t *T) { run(t, s) }), s.evidence)
-	}
-	c.finish(t)
-}
-
-// Judge tries a check on every message and puts what it comes to together. Without
-// any message the check does not apply: it never passes on nothing observed.
-func (t *T) Judge(messages Messages, run func(*T, Message)) {
-	if len(messages.List) == 0 {
-		t.Skip("the server sent no %s", messages.What)
-	}
-	var c collection
-	for _, m := range messages.List {
-		c.add("", t.sub(func(t *T) { run(t, m) }), m.evidence)
-	}
-	c.finish(t)
-}
-
-// sub runs a part of a check and returns what it came to.
-func (t *T) sub(run func(*T)) (o outcome) {
-	inner := *t
-	defer func() {
-		if e := recover(); e != nil {
-			s, ok := e.(stop)
-			if !ok {
-				panic(e)
-			}
-			o = s.outcome
-		}
-	}()
-	run(&inner)
-	return outcome{verdict: Pass}
-}
-
 // Together runs n parts of a check, at the same time unless the check has to be
 // quiet, each with sessions of its own. When parts stop, the check stops as the
 // first of them did.
@@ -389,91 +262,3 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 		}
 	}
 }
-
-// collection puts the outcomes of several subjects together.
-type collection struct {
-	passed bool
-	fails  []outcome
-	open   *outcome // the first inconclusive
-	skip   *outcome
-	seen   map[string]bool // findings, by subject and message
-}
-
-// most is how many failing subjects are told in full.
-const most = 5
-
-func (c *collection) add(subject string, o outcome, evidence func() []Line) {
-	switch o.verdict {
-	case Pass:
-		c.passed = true
-	case Fail:
-		if subject != "" {
-			o.subjects = []string{subject}
-		}
-		key := subject + "\x00" + o.message
-		if c.seen[key] {
-			return // the same finding on another message
-		}
-		if c.seen == nil {
-			c.seen = map[string]bool{}
-		}
-		c.seen[key] = true
-		if len(c.fails) < most {
-			o.lines = evidence()
-		}
-		c.fails = append(c.fails, o)
-	case Inconclusive:
-		if c.open == nil {
-			c.open = &o
-		}
-	case Skip:
-		if c.skip == nil {
-			c.skip = &o
-		}
-	}
-}
-
-func (c *collection) finish(t *T) {
-	switch {
-	case len(c.fails) > 0:
-		panic(stop{c.failure()})
-	case c.passed:
-	case c.open != nil:
-		panic(stop{*c.open})
-	case c.skip != nil:
-		panic(stop{*c.skip})
-	default:
-		t.Skip("there is nothing to try it on")
-	}
-}
-
-// failure is the worst of the fails, with the message and the evidence of the
-// first few.
-func (c *collection) failure() outcome {
-	all := outcome{verdict: Fail}
-	for _, f := range c.fails {
-		all.level = max(all.level, f.level)
-	}
-	var texts []string
-	for _, f := range c.fails {
-		if f.level < all.level {
-			continue
-		}
-		all.where = append(all.where, f.where...)
-		all.subjects = append(all.subjects, f.subjects...)
-		if len(texts) == most {
-			continue
-		}
-		all.lines = append(all.lines, f.lines...)
-		text := f.message
-		if len(f.subjects) > 0 {
-			text = f.subjects[0] + ":\n" + indent(text)
-		}
-		texts = append(texts, text)
-	}
-	all.subjects = slices.Compact(all.subjects)
-	all.message = strings.Join(texts, "\n")
-	return all
-}
-
-func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

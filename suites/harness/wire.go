@@ -21,13 +21,8 @@ type Message struct {
 	Request *driver.Frame // what a response answers; nil when nothing that was sent
 }
 
-// evidence is the request, if any, and the message.
-func (m Message) evidence() (lines []Line) {
-	if m.Request != nil {
-		lines = append(lines, lineOf("", m.Request))
-	}
-	return append(lines, lineOf("", m.Frame))
-}
+// Subject shows the message by itself and, if there is one, the request.
+func (m Message) Subject() Subject { return Subject{Frames: []*driver.Frame{m.Request, m.Frame}} }
 
 // Messages are messages of a kind; What names the kind in reasons.
 type Messages struct {
@@ -93,7 +88,9 @@ func (w Wire) Results() Messages {
 
 // ResultsOf are the success responses to requests of a method.
 func (w Wire) ResultsOf(method string) Messages {
-	return w.Results().Filter("result of "+method, func(m Message) bool { return m.Request != nil && m.Request.Method == method })
+	return w.Results().Filter("result of "+method, func(m Message) bool {
+		return m.Request != nil && m.Request.Method == method
+	})
 }
 
 // Requests are requests of the server.
@@ -137,9 +134,12 @@ func clip(text string) string {
 	return fmt.Sprintf("%s … (%d bytes left out) … %s", head, len(text)-longest, strings.ToValidUTF8(text[len(text)-tail:], ""))
 }
 
+var arrows = map[driver.Side]string{
+	driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←",
+}
+
 func lineOf(session string, f *driver.Frame) Line {
-	arrow := map[driver.Side]string{driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←"}[f.Side]
-	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrow, Text: clip(string(f.Raw))}
+	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(string(f.Raw))}
 	switch {
 	case f.HTTP == nil:
 	case f.Side == driver.FromClient:

@@ -11,14 +11,14 @@ import (
 )
 
 var methods = Suite{
-	"http/endpoint-accepts-post": Anyway(func(t *T) {
+	"http/endpoint-accepts-post": Probe(func(t *T) {
 		x := kit.HelloByHand(t, t.Start(), nil)
 		x.Reply()
 		a := x.Answer()
 		kit.Own(t, a)
 		kit.SkipUnauthorized(t, a)
 		t.Expect(a).To(That("POST accepted", acceptsPOST))
-	}),
+	}).WhenRefused().WhenProtected(),
 
 	"http/get-stream-or-405": Probe(func(t *T) {
 		a := kit.Standing(t, t.Session())

@@ -57,7 +57,7 @@ var security = Suite{
 		})
 	}),
 
-	"http/origin-absent-accepted": Anyway(func(t *T) {
+	"http/origin-absent-accepted": Probe(func(t *T) {
 		k := knocks(t)
 		if k.Plain.served() || t.Server.Welcome != nil && !hasOrigin(t.Server.First) {
 			return
@@ -65,7 +65,7 @@ var security = Suite{
 		byOrigin := k.Plain.Answer.Status == http.StatusForbidden && (k.Own.served() || t.Server.Welcome != nil)
 		t.Expect(!byOrigin).To(Hold("initialize served without Origin, as with it", "%s", k.Plain))
 		t.Inconclusive("initialize is not served, with an Origin or without: %s", k.Plain)
-	}),
+	}).WhenRefused(),
 
 	"http/origin-own-accepted": Probe(func(t *T) {
 		loopbackOnly(t)

@@ -80,7 +80,7 @@ var sessions = Suite{
 		t.Expect(e.Again).To(BeResult())
 	}),
 
-	"http/initialize-needs-no-session": Anyway(func(t *T) {
+	"http/initialize-needs-no-session": Probe(func(t *T) {
 		s := t.Start()
 		plain := kit.HelloByHand(t, s, kit.Header(kit.SessionIDHeader))
 		if plain.Reply().Result() != nil {
@@ -95,9 +95,9 @@ var sessions = Suite{
 		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
 			t.Inconclusive("initialize is not served in any way: %s (lifecycle/initialize-succeeds)", a)
 		}
-	}),
+	}).WhenRefused(),
 
-	"http/no-session-issued-no-session-required": Anyway(func(t *T) {
+	"http/no-session-issued-no-session-required": Probe(func(t *T) {
 		switch {
 		case t.Server.Welcome == nil:
 			t.Inconclusive("the handshake failed")
@@ -111,7 +111,7 @@ var sessions = Suite{
 		if !served {
 			t.Inconclusive("requests are not served after the handshake: %s", answers[0])
 		}
-	}),
+	}).WhenRefused(),
 
 	"http/session-header-case-insensitive": Probe(func(t *T) {
 		needsSessions(t)

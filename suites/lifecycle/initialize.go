@@ -19,7 +19,7 @@ var initialize = Suite{
 			t.Skip("the POST was not accepted: http/endpoint-accepts-post")
 		}
 		t.Expect(r).To(BeResult())
-	}),
+	}).WhenRefused(),
 
 	"lifecycle/initialize-result-fields": Watch(func(t *T, w Wire) {
 		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {

@@ -15,42 +15,42 @@ import (
 )
 
 var Checks = Suite{
-	"sse/stream-endpoint": Anyway(func(t *T) {
+	"sse/stream-endpoint": Probe(func(t *T) {
 		t.Expect(connected(t).Opened).To(That("200 and text/event-stream", func(a driver.Answer) bool {
 			return a.Status == http.StatusOK && a.MediaType() == "text/event-stream"
 		}))
-	}),
+	}).WhenRefused(),
 
-	"sse/endpoint-event-first": Anyway(func(t *T) {
+	"sse/endpoint-event-first": Probe(func(t *T) {
 		c := connected(t).streaming(t)
 		t.Expect(c.Came && c.First.IsEndpoint()).To(Hold("an endpoint event first", "%s", c.first()))
-	}),
+	}).WhenRefused(),
 
-	"sse/endpoint-event-uri": Anyway(func(t *T) {
+	"sse/endpoint-event-uri": Probe(func(t *T) {
 		c := connected(t).streaming(t)
 		if !c.Told {
 			t.Skip("there was no endpoint event: sse/endpoint-event-first")
 		}
 		t.Expect(c.Wrong == nil).To(Hold("a URI in the endpoint event", "%q: %v", c.Data, c.Wrong))
-	}),
+	}).WhenRefused(),
 
-	"sse/endpoint-same-origin": Anyway(func(t *T) {
+	"sse/endpoint-same-origin": Probe(func(t *T) {
 		c := connected(t).announced(t)
 		t.Expect(originOf(c.Announced)).To(BeOneOf(originOf(kit.SiteURL(t))))
-	}),
+	}).WhenRefused(),
 
-	"sse/post-accepted": Anyway(func(t *T) {
+	"sse/post-accepted": Probe(func(t *T) {
 		t.Expect(greeting(t).Posted).To(That("a status of success for initialize", driver.Answer.OK))
-	}),
+	}).WhenRefused(),
 
-	"sse/responses-on-stream": Anyway(func(t *T) {
+	"sse/responses-on-stream": Probe(func(t *T) {
 		g := greeting(t)
 		if !g.Posted.OK() {
 			t.Skip("the message was not accepted: sse/post-accepted")
 		}
 		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream", "none; the POST was answered by %s", g.Posted))
 		t.Warn(!isAnswer(g.Posted.Body, helloID)).To(Hold("the response on the event stream alone", "it in the body of the POST as well: %s", g.Posted))
-	}),
+	}).WhenRefused(),
 
 	"sse/message-events": Watch(func(t *T, w Wire) {
 		t.Judge(w.Lines().Filter("message event", isMessageEvent), func(t *T, m Message) {
@@ -119,7 +119,7 @@ var Checks = Suite{
 		t.Inform(came).To(Hold("an endpoint event at "+t.Credentials.OldURL, "%s", x.Answer()))
 	}),
 
-	"sse/fallback-status": Anyway(func(t *T) {
+	"sse/fallback-status": Probe(func(t *T) {
 		s := t.Launch(driver.Options{ByHand: true})
 		x := kit.ByHand(s, kit.Request{
 			ID: "fallback", Method: "initialize", Params: driver.Hello(t.Revision), URL: kit.SiteURL(t).String(),
@@ -128,7 +128,7 @@ var Checks = Suite{
 		x.Abort()
 		want, fits := fallback(t.Revision)
 		t.Expect(a).To(That(want, func(a driver.Answer) bool { return fits(a.Status) }))
-	}),
+	}).WhenRefused(),
 }
 
 // oldClient is a client of HTTP+SSE whose requests are made by hand: a server that

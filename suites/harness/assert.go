@@ -1,0 +1,89 @@
+package harness
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+)
+
+// stop ends a check from inside.
+type stop struct{ outcome }
+
+// outcome is what an attempt came to.
+type outcome struct {
+	verdict  Verdict
+	level    Level // of a fail
+	message  string
+	where    []string
+	subjects []string
+	lines    []Line
+	again    bool // an inconclusive that a session of its own may resolve
+}
+
+// confirmed reports whether the outcome needs no confirmation alone.
+func (o outcome) confirmed() bool {
+	return o.verdict == Pass || o.verdict == Skip || o.verdict == Inconclusive && !o.again
+}
+
+// Expect asserts at the level of the requirement.
+func (t *T) Expect(actual any) types.Assertion { return t.assert(Must, actual) }
+
+// Warn asserts what is a lesser deviation when it does not hold: a fail at level
+// SHOULD.
+func (t *T) Warn(actual any) types.Assertion { return t.assert(Should, actual) }
+
+// Inform asserts what is a mere note when it does not hold: a fail at level
+// ADVICE.
+func (t *T) Inform(actual any) types.Assertion { return t.assert(Advice, actual) }
+
+func (t *T) assert(most Level, actual any) types.Assertion {
+	return gomega.NewGomega(func(message string, skip ...int) {
+		depth := 1
+		if len(skip) > 0 {
+			depth += skip[0]
+		}
+		panic(t.failed(most, message, depth+1))
+	}).Expect(actual)
+}
+
+// Fail ends the check with a fail at the level of the requirement, where there is no
+// value left to assert something of: it says what was wanted and what came.
+func (t *T) Fail(want, got string, args ...any) {
+	panic(t.failed(Must, wantGot(want, fmt.Sprintf(got, args...)), 2))
+}
+
+// FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of
+// the requirement.
+func (t *T) FailAt(most Level, want, got string, args ...any) {
+	panic(t.failed(most, wantGot(want, fmt.Sprintf(got, args...)), 2))
+}
+
+// failed is a fail at the level of the requirement, but not above most. The line that
+// has found it is depth calls up.
+func (t *T) failed(most Level, message string, depth int) stop {
+	_, file, line, _ := runtime.Caller(depth)
+	return stop{outcome{
+		verdict: Fail, level: min(most, t.entry.Level.In(t.by)), message: strings.TrimSpace(message),
+		where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
+	}}
+}
+
+// Skip ends the check: it does not apply to this server.
+func (t *T) Skip(format string, a ...any) {
+	panic(stop{outcome{verdict: Skip, message: fmt.Sprintf(format, a...)}})
+}
+
+// Inconclusive ends the check: it applies and could not be tried.
+func (t *T) Inconclusive(format string, a ...any) {
+	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
+}
+
+// Again ends the check as inconclusive because of the state of a session,
+// not of what the check is about: in a session of its own it may end otherwise.
+func (t *T) Again(format string, a ...any) {
+	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
+}

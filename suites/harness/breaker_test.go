@@ -1,0 +1,76 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"testing"
+)
+
+// A server that has stopped to serve is not waited for a hundred times; once it is
+// given another chance, a few failures are enough.
+func TestBreaker(t *testing.T) {
+	start := func(t *T) { t.Own() }
+	ask := func(t *T) { t.Ask(t.Own(), "tools/list", nil) }
+	dying := func(processes ...int) (s script) {
+		for _, n := range processes {
+			s = append(s, line{method: "initialize", process: n, does: dies})
+		}
+		return s
+	}
+	const gone, mute = "the server can no longer be talked to: the server exited with status 1",
+		"the server has stopped to answer: no answer to tools/list within 5s"
+	tests := []struct {
+		name    string
+		script  script
+		run     func(*T)
+		verdict Verdict // of the last of eight checks
+		problem string
+		method  string // and how often it was heard
+		times   int
+	}{
+		{"a server that serves", nil, start, Pass, "", "initialize", 8},
+		{"no process starts", script{{method: "initialize", does: dies}}, start, Inconclusive, gone, "initialize", 3 + 2},
+		{"two in a row do not, and one does", dying(1, 2, 4, 5), start, Pass, "", "initialize", 8 + 4},
+		{"three do not, and later all do", dying(1, 2, 3), start, Pass, "", "initialize", 3 + 8},
+		{"no list is answered", script{{method: "tools/list", does: ignores}}, ask, Inconclusive, mute, "tools/list", 6 + 2},
+		{"ping is", script{{method: "tools/list", does: ignores}}, func(t *T) {
+			s := t.Own()
+			r := t.Try(s, "tools/list", nil)
+			t.Try(s, "ping", nil)
+			t.Expect(r).To(BeAnswered())
+		}, Fail, "", "tools/list", 8 + 8},
+		{"what provoked it is hostile", script{{method: "tools/list", does: ignores}}, func(t *T) {
+			t.Ask(t.Hostile(), "tools/list", nil)
+		}, Inconclusive, "", "tools/list", 8 + 8},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := scene{script: tt.script, options: Options{Jobs: 1}}
+			for i := range 8 {
+				s.cast = append(s.cast, role{id: fmt.Sprint("a/", i+1), check: Probe(tt.run)})
+			}
+			s.cast = append(s.cast, role{id: "a/watch", check: Watch(func(*T, Wire) {})})
+			out := s.play(t)
+			message := ""
+			if tt.problem != "" {
+				message = "not tried: " + tt.problem
+			}
+			out.want(t, "a/8", tt.verdict, message)
+			out.want(t, "a/watch", Pass, "")
+			if out.problem != tt.problem || out.times(tt.method) != tt.times {
+				t.Errorf("%s was heard %d times, want %d; problem %q", tt.method, out.times(tt.method), tt.times, out.problem)
+			}
+		})
+	}
+}
+
+// That a run is over is no failure of the server.
+func TestBreakerOfAnInterruptedRun(t *testing.T) {
+	var b breaker
+	for range 10 {
+		b.session(fmt.Errorf("no session: %w", context.Canceled))
+	}
+	if b.reason() != "" {
+		t.Errorf("it is open: %s", b.reason())
+	}
+}

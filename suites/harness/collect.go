@@ -1,0 +1,172 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// Subject is one thing of several that a check is tried on: a tool, a resource.
+// When it fails, its frames are shown as evidence or, without any, its value.
+type Subject struct {
+	Name   string
+	Value  M
+	Frames []*driver.Frame
+}
+
+func (s Subject) evidence() (lines []Line) {
+	for _, f := range s.Frames {
+		if f != nil {
+			lines = append(lines, lineOf("", f))
+		}
+	}
+	if lines == nil && s.Value != nil {
+		lines = []Line{{Arrow: "←", Text: clip(string(Compact(s.Value)))}}
+	}
+	return lines
+}
+
+// Named is a subject of which there is nothing to show but its name.
+func Named(name string) Subject { return Subject{Name: name} }
+
+// Each tries a check on every value and puts what it comes to together: any fail is a
+// fail, and names the subjects that failed; one pass is a pass. subject says what a
+// value is to be called, and shown by.
+func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
+	var c collection
+	for _, v := range all {
+		c.add(subject(v), t.sub(func(t *T) { run(t, v) }))
+	}
+	c.finish(t)
+}
+
+// Judge is Each for what the server sent. Without any of it the check does not apply:
+// it never passes on nothing observed. what names the values in the reason.
+func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(*T, V)) {
+	if len(all) == 0 {
+		t.Skip("the server sent no %s", what)
+	}
+	Each(t, all, subject, run)
+}
+
+// Each tries a check on every subject.
+func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
+	Each(t, subjects, func(s Subject) Subject { return s }, run)
+}
+
+// Judge tries a check on every message.
+func (t *T) Judge(messages Messages, run func(*T, Message)) {
+	Judge(t, messages.What, messages.List, Message.Subject, run)
+}
+
+// sub runs a part of a check and returns what it came to.
+func (t *T) sub(run func(*T)) (o outcome) {
+	inner := *t
+	defer func() {
+		if e := recover(); e != nil {
+			s, ok := e.(stop)
+			if !ok {
+				panic(e)
+			}
+			o = s.outcome
+		}
+	}()
+	run(&inner)
+	return outcome{verdict: Pass}
+}
+
+// collection puts the outcomes of several subjects together.
+type collection struct {
+	passed bool
+	fails  []finding
+	told   map[[2]string]bool // names and messages of fails
+	open   *outcome           // the first inconclusive
+	skip   *outcome
+}
+
+// finding is a fail of one subject.
+type finding struct {
+	subject Subject
+	outcome
+}
+
+func (c *collection) add(s Subject, o outcome) {
+	switch o.verdict {
+	case Pass:
+		c.passed = true
+	case Fail:
+		c.fail(s, o)
+	case Inconclusive:
+		if c.open == nil {
+			c.open = &o
+		}
+	case Skip:
+		if c.skip == nil {
+			c.skip = &o
+		}
+	}
+}
+
+// fail keeps a finding, unless the same was made on another message.
+func (c *collection) fail(s Subject, o outcome) {
+	key := [2]string{s.Name, o.message}
+	if c.told[key] {
+		return
+	}
+	if c.told == nil {
+		c.told = map[[2]string]bool{}
+	}
+	c.told[key] = true
+	if s.Name != "" {
+		o.subjects = []string{s.Name}
+	}
+	c.fails = append(c.fails, finding{s, o})
+}
+
+func (c *collection) finish(t *T) {
+	switch {
+	case len(c.fails) > 0:
+		panic(stop{c.failure()})
+	case c.passed:
+	case c.open != nil:
+		panic(stop{*c.open})
+	case c.skip != nil:
+		panic(stop{*c.skip})
+	default:
+		t.Skip("there is nothing to try it on")
+	}
+}
+
+// most is how many findings are told in full.
+const most = 5
+
+// failure is the worst of the fails, with the message and the evidence of the
+// first few.
+func (c *collection) failure() outcome {
+	all := outcome{verdict: Fail}
+	for _, f := range c.fails {
+		all.level = max(all.level, f.level)
+	}
+	var texts []string
+	for _, f := range c.fails {
+		if f.level < all.level {
+			continue
+		}
+		text := f.message
+		if f.subject.Name != "" {
+			text = f.subject.Name + ":\n" + indent(text)
+		}
+		all.subjects = append(all.subjects, f.subjects...)
+		all.where = append(all.where, f.where...)
+		if len(texts) < most {
+			texts = append(texts, text)
+			all.lines = append(all.lines, f.subject.evidence()...)
+		}
+	}
+	all.subjects = slices.Compact(all.subjects)
+	all.message = strings.Join(texts, "\n")
+	return all
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

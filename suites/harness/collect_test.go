@@ -1,0 +1,178 @@
+package harness
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// outcomeOf is what a check of a MUST comes to that needs no server.
+func outcomeOf(run func(*T)) outcome {
+	t := &T{entry: &Requirement{Level: ByRevision[Level]{All: Must}}, by: Newest, scope: &scope{}}
+	return guard(func() { run(t) })
+}
+
+// finds is a check on one of several things, named as it is to end: "fail oh".
+func finds(t *T, value string) {
+	how, message, _ := strings.Cut(value, " ")
+	switch how {
+	case "warn":
+		t.FailAt(Should, message, "that")
+	case "note":
+		t.FailAt(Advice, message, "that")
+	default:
+		end(t, how, message)
+	}
+}
+
+// shownAs is a subject with a name and a value.
+func shownAs(value string) Subject { return Subject{Name: "<" + value + ">", Value: M{"is": value}} }
+
+// Any fail is a fail and names what failed, one pass is a pass, and nothing passes on
+// nothing observed.
+func TestEach(t *testing.T) {
+	tests := []struct {
+		name     string
+		values   []string
+		verdict  Verdict
+		level    Level
+		message  string
+		subjects []string
+		evidence string
+	}{
+		{"all pass", []string{"pass", "pass"}, Pass, 0, "", nil, ""},
+		{"nothing", nil, Skip, 0, "there is nothing to try it on", nil, ""},
+		{"one passes", []string{"skip a", "open b", "pass"}, Pass, 0, "", nil, ""},
+		{"one could not be tried", []string{"skip a", "open b", "open c"}, Inconclusive, 0, "b", nil, ""},
+		{"none applies", []string{"skip a", "skip b"}, Skip, 0, "a", nil, ""},
+		{"one fails", []string{"pass", "fail a", "open b"}, Fail, Must,
+			"<fail a>:\n  want a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
+		{"two fail", []string{"fail a", "fail b"}, Fail, Must,
+			"<fail a>:\n  want a\n  got that\n<fail b>:\n  want b\n  got that", []string{"<fail a>", "<fail b>"},
+			`{"is":"fail a"} {"is":"fail b"}`},
+		{"the same twice", []string{"fail a", "fail a"}, Fail, Must,
+			"<fail a>:\n  want a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
+		{"the worst counts", []string{"note a", "warn b", "fail c", "warn d"}, Fail, Must,
+			"<fail c>:\n  want c\n  got that", []string{"<fail c>"}, `{"is":"fail c"}`},
+		{"though it comes late", []string{"note a", "note b", "note c", "note d", "note e", "warn f"}, Fail, Should,
+			"<warn f>:\n  want f\n  got that", []string{"<warn f>"}, `{"is":"warn f"}`},
+	}
+	for _, tt := range tests {
+		o := outcomeOf(func(t *T) { Each(t, tt.values, shownAs, finds) })
+		var shown []string
+		for _, l := range o.lines {
+			shown = append(shown, l.Text)
+		}
+		if o.verdict != tt.verdict || o.level != tt.level || o.message != tt.message {
+			t.Errorf("%s: got %+v", tt.name, o)
+		}
+		if diff := cmp.Diff(tt.subjects, o.subjects); diff != "" || strings.Join(shown, " ") != tt.evidence {
+			t.Errorf("%s: %s, evidence %v", tt.name, diff, shown)
+		}
+	}
+}
+
+// Of many findings all are named, and the first few told.
+func TestEachTellsAFew(t *testing.T) {
+	var values []string
+	for i := range 7 {
+		values = append(values, fmt.Sprint("fail ", i))
+	}
+	o := outcomeOf(func(t *T) { Each(t, values, shownAs, finds) })
+	if got := strings.Count(o.message, "want "); got != most || len(o.lines) != most {
+		t.Errorf("%d are told, with %d lines", got, len(o.lines))
+	}
+	if len(o.subjects) != 7 || len(o.where) != 7 {
+		t.Errorf("named are %v, found at %v", o.subjects, o.where)
+	}
+}
+
+// A fault of mcpcheck in one part is one of the check.
+func TestEachPanics(t *testing.T) {
+	if o := outcomeOf(func(t *T) { Each(t, []string{"pass", "panic oh"}, Named, finds) }); o.verdict != Error {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// What the server sent is judged only if it sent some.
+func TestJudge(t *testing.T) {
+	request := &driver.Frame{Side: driver.FromClient, Raw: []byte("asked")}
+	answer := &driver.Frame{Side: driver.FromServer, Raw: []byte("said")}
+	tests := []struct {
+		name     string
+		list     []Message
+		verdict  Verdict
+		message  string
+		evidence string
+	}{
+		{"none", nil, Skip, "the server sent no word", ""},
+		{"one", []Message{{Frame: answer, Request: request}}, Fail, "want nothing\ngot said", "→ asked ← said"},
+		{"one that nobody asked for", []Message{{Frame: answer}}, Fail, "want nothing\ngot said", "← said"},
+	}
+	for _, tt := range tests {
+		judge := func(t *T, m Message) { t.Fail("nothing", "%s", m.Raw) }
+		for _, run := range []func(*T){
+			func(t *T) { t.Judge(Messages{What: "word", List: tt.list}, judge) },
+			func(t *T) { Judge(t, "word", tt.list, Message.Subject, judge) },
+		} {
+			o := outcomeOf(run)
+			var shown []string
+			for _, l := range o.lines {
+				shown = append(shown, l.Arrow+" "+l.Text)
+			}
+			if o.verdict != tt.verdict || o.message != tt.message || o.subjects != nil {
+				t.Errorf("%s: got %+v", tt.name, o)
+			}
+			if got := strings.Join(shown, " "); got != tt.evidence {
+				t.Errorf("%s: the evidence is %s, want %s", tt.name, got, tt.evidence)
+			}
+		}
+	}
+}
+
+// Subjects are values, too.
+func TestEachSubject(t *testing.T) {
+	o := outcomeOf(func(t *T) {
+		t.Each([]Subject{Named("one"), Named("two")}, func(t *T, s Subject) { t.Expect(s.Name).To(BeOneOf("one")) })
+	})
+	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  want \"one\"\n  got \"two\"" || o.lines != nil {
+		t.Errorf("got %+v", o)
+	}
+}
+
+// An assertion fails at its level, but not above that of the requirement, and says
+// where it stands.
+func TestAssertions(t *testing.T) {
+	tests := []struct {
+		name              string
+		run               func(*T)
+		must, should, may Level // of the fail, when the requirement is one
+	}{
+		{"Expect", func(t *T) { t.Expect(1).To(BeOneOf(2)) }, Must, Should, May},
+		{"Warn", func(t *T) { t.Warn(1).To(BeOneOf(2)) }, Should, Should, May},
+		{"Inform", func(t *T) { t.Inform(1).To(BeOneOf(2)) }, Advice, Advice, Advice},
+		{"Fail", func(t *T) { t.Fail("2", "%d", 1) }, Must, Should, May},
+		{"FailAt", func(t *T) { t.FailAt(Should, "2", "%d", 1) }, Should, Should, May},
+	}
+	_, _, line, _ := runtime.Caller(0)
+	for i, tt := range tests {
+		where := fmt.Sprintf("harness/collect_test.go:%d", line-len(tests)-1+i)
+		for entry, want := range map[Level]Level{Must: tt.must, Should: tt.should, May: tt.may} {
+			by := ByRevision[Level]{All: Advice, By: map[string]Level{"2025-03-26": entry}}
+			o := guard(func() { tt.run(&T{entry: &Requirement{Level: by}, by: "2025-03-26"}) })
+			if o.verdict != Fail || o.level != want || o.message != "want 2\ngot 1" || !slices.Equal(o.where, []string{where}) {
+				t.Errorf("%s of a %s: got %+v, want %s at %s", tt.name, entry, o, want, where)
+			}
+		}
+	}
+	o := outcomeOf(func(t *T) { t.Expect(1).To(BeOneOf(1), "it"); t.Expect(1).To(BeOneOf(2), "it") })
+	if o.message != "it\nwant 2\ngot 1" {
+		t.Errorf("got %q", o.message)
+	}
+}

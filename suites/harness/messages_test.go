@@ -1,0 +1,123 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// Watches judge what the server said of itself, and nothing that came after input that
+// no conforming client sends.
+func TestWire(t *testing.T) {
+	out := scene{
+		script: script{
+			{method: "says", does: says(
+				`{"method":"notifications/a"}`, `{"id":"mine","method":"ping"}`, `[{"method":"notifications/b"},7]`, "no JSON",
+			)},
+			{method: "refuses", does: refuses(-1)},
+		},
+		cast: []role{{id: "a/one", check: Probe(func(t *T) {
+			s := t.Own()
+			t.Ask(s, "says", nil)
+			t.Ask(s, "refuses", nil)
+			s.Hostile()
+			t.Ask(s, "says", nil)
+		})}},
+	}.play(t)
+	out.want(t, "a/one", Pass, "")
+	w := Wire{Sessions: out.sessions}
+	tests := []struct {
+		messages Messages
+		what     string
+		list     string // method of each, or of what it answers
+	}{
+		{w.Messages(), "message", "=initialize =ping notifications/a ping notifications/b =says =refuses"},
+		{w.Responses(), "response", "=initialize =ping =says =refuses"},
+		{w.Results(), "success response", "=initialize =ping =says"},
+		{w.Errors(), "error response", "=refuses"},
+		{w.ResultsOf("says"), "result of says", "=says"},
+		{w.ResultsOf("refuses"), "result of refuses", ""},
+		{w.Requests(), "request", "ping"},
+		{w.Notifications(), "notification", "notifications/a notifications/b"},
+		{w.Responses().Established(Newest), "response", "=initialize =ping =says =refuses"},
+		{w.Responses().Established("2024-11-05"), "response", ""},
+	}
+	for _, tt := range tests {
+		var list []string
+		for _, m := range tt.messages.List {
+			method := m.Method
+			if m.Request != nil {
+				method = "=" + m.Request.Method
+			}
+			list = append(list, method)
+		}
+		if got := strings.Join(list, " "); tt.messages.What != tt.what || got != tt.list {
+			t.Errorf("%s: got %q %s, want %s", tt.what, tt.messages.What, got, tt.list)
+		}
+	}
+	if lines := w.Lines(); lines.What != "output" || len(lines.List) != 2+2*5+1 {
+		t.Errorf("%d lines of %s", len(lines.List), lines.What)
+	}
+}
+
+// What comes after the end of stdin belongs to the shutdown.
+func TestLinesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+			io.WriteString(out, "first words\n")
+			io.Copy(io.Discard, in)
+			io.WriteString(out, "last words\n")
+			return 0
+		}
+		s, err := driver.Start(t.Context(), driver.Target{Serve: serve}, driver.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Idle()
+		s.Close()
+		lines := Wire{Sessions: []*driver.Session{s}}.Lines().List
+		if len(lines) != 1 || string(lines[0].Raw) != "first words" || len(s.Since(0)) != 2 {
+			t.Errorf("got %v of %v", lines, s.Since(0))
+		}
+	})
+}
+
+// Of much evidence the beginning and the end are kept.
+func TestBound(t *testing.T) {
+	for _, n := range []int{0, mostLines, mostLines + 1, 1000} {
+		var lines []Line
+		for i := range n {
+			lines = append(lines, Line{Text: fmt.Sprint(i)})
+		}
+		got := bound(lines)
+		switch {
+		case n <= mostLines:
+			if len(got) != n {
+				t.Errorf("of %d lines %d are kept", n, len(got))
+			}
+		case len(got) != mostLines+1, got[0].Text != "0", got[mostLines].Text != fmt.Sprint(n-1),
+			got[mostLines/4].Text != fmt.Sprintf("%d lines left out", n-mostLines):
+			t.Errorf("of %d lines these are kept: %v", n, got)
+		}
+	}
+}
+
+func TestID(t *testing.T) {
+	texts := map[string]string{"7": "7", `"a"`: `"a"`, "null": "null", "": "nothing: the member is missing"}
+	for raw, want := range texts {
+		f := &driver.Frame{}
+		if raw != "" {
+			f.ID = []byte(raw)
+		}
+		if diff := cmp.Diff(want, Show(ID(f))); diff != "" {
+			t.Errorf("%s: %s", raw, diff)
+		}
+	}
+}

@@ -1,0 +1,218 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Parts of a check run at the same time, unless the check has to be quiet.
+func TestTogether(t *testing.T) {
+	tests := []struct {
+		name  string
+		jobs  int
+		again bool // it is decided again, when nothing else runs
+		took  time.Duration
+	}{
+		{"at a time", 8, false, time.Second},
+		{"with one job", 1, false, 3 * time.Second},
+		{"in quiet", 8, true, 3 * time.Second},
+	}
+	for _, tt := range tests {
+		out := scene{
+			script: script{{method: "tools/list", does: takes(time.Second)}, {method: "silence", does: ignores}},
+			cast: []role{{id: "a/together", check: Probe(func(t *T) {
+				if tt.again && !t.run.quiet.Load() {
+					t.Ask(t.Own(), "silence", nil)
+				}
+				t.Together(3, func(t *T, _ int) { t.Ask(t.Own(), "tools/list", nil) })
+			})}},
+			options: Options{Jobs: tt.jobs},
+		}.play(t)
+		out.want(t, "a/together", Pass, "")
+		if got := time.Duration(out.results["a/together"].Seconds) * time.Second; got != tt.took {
+			t.Errorf("%s: three parts of a second took %v, want %v", tt.name, got, tt.took)
+		}
+		if wire := out.results["a/together"].Wire; len(wire) != 6 {
+			t.Errorf("%s: the wire is not that of all parts: %v", tt.name, wire)
+		}
+	}
+}
+
+// Each part has sessions of its own, be it alone or not.
+func TestSessionsOfParts(t *testing.T) {
+	for _, isolate := range []bool{false, true} {
+		out := scene{
+			cast: []role{{id: "a/together", check: Probe(func(t *T) {
+				names := map[string]bool{t.Session().Name(): true}
+				t.Together(2, func(t *T, _ int) { names[t.Session().Name()] = true })
+				t.Expect(len(names)).To(BeOneOf(3))
+			})}},
+			options: Options{Jobs: 1, Isolate: isolate},
+		}.play(t)
+		out.want(t, "a/together", Pass, "")
+	}
+}
+
+// When parts stop, the check stops as the first of them did, whichever was quicker.
+func TestTogetherStops(t *testing.T) {
+	tests := []struct {
+		parts   string
+		verdict Verdict
+		message string
+	}{
+		{"pass pass", Pass, ""},
+		{"pass skip fail", Skip, "part 1"},
+		{"pass fail skip", Fail, "want part 1\ngot that"},
+		{"open skip", Inconclusive, "part 0"},
+		{"pass panic", Error, ""},
+	}
+	for _, tt := range tests {
+		out := scene{
+			cast: []role{{id: "a/together", check: Probe(func(t *T) {
+				parts := strings.Fields(tt.parts)
+				t.Together(len(parts), func(t *T, i int) {
+					time.Sleep(time.Duration(len(parts)-i) * time.Second) // the last one is the first to stop
+					end(t, parts[i], fmt.Sprint("part ", i))
+				})
+			})}},
+		}.play(t)
+		out.want(t, "a/together", tt.verdict, tt.message)
+	}
+}
+
+// end ends a check or a part of it in the way that is named.
+func end(t *T, how, message string) {
+	switch how {
+	case "skip":
+		t.Skip("%s", message)
+	case "open":
+		t.Inconclusive("%s", message)
+	case "fail":
+		t.Fail(message, "that")
+	case "panic":
+		panic(message)
+	}
+}
+
+// A verdict rests on what its parts rest on: used sessions and silent servers.
+func TestTogetherIsConfirmed(t *testing.T) {
+	tests := []struct {
+		name     string
+		script   script
+		run      func(*T)
+		verdict  Verdict
+		attempts int
+	}{
+		{"on sessions that others have used", script{{method: "tools/list", nth: 2, does: refuses(-1)}},
+			func(t *T) { list(t) }, Pass, 2},
+		{"on a silent server", script{{method: "slow", process: 2, does: ignores}},
+			func(t *T) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) }, Pass, 2},
+		{"on a stimulus that found it silent", script{{method: "slow", process: 2, does: ignores}},
+			func(t *T) {
+				answered := Shared(t, "stimulus", func(t *T) bool { return t.Try(t.Own(), "slow", nil).Answered() })
+				t.Expect(answered).To(BeOneOf(true))
+			}, Pass, 2},
+	}
+	for _, tt := range tests {
+		t.Log(tt.name)
+		out := scene{
+			script: tt.script,
+			cast: []role{{id: "a/uses", check: uses}, {id: "a/together", check: Probe(func(t *T) {
+				t.Together(1, func(t *T, _ int) { tt.run(t) })
+			})}},
+			options: Options{Jobs: 1},
+		}.play(t)
+		out.want(t, "a/together", tt.verdict, "")
+		out.wantAttempts(t, "a/together", tt.attempts)
+		if wire := out.results["a/together"].Wire; len(wire) != 2 || wire[1].Arrow != "←" {
+			t.Errorf("the wire is not that of the part: %v", wire)
+		}
+	}
+}
+
+// A stimulus is tried once for all checks, once more for those that are alone, and
+// once more when nothing else runs.
+func TestShared(t *testing.T) {
+	tests := []struct {
+		name   string
+		script script
+		jobs   int
+		times  int // that it was tried
+		values string
+	}{
+		{"one after the other", nil, 1, 1, "1 1 1"},
+		{"at the same time", script{{method: "share", does: takes(time.Second)}}, 8, 1, ""},
+		{"alone once for all", script{{method: "share", process: 1, does: refuses(-1)}}, 1, 2, "2 2 2"},
+		{"once for all that are decided again", script{{method: "share", process: 1, does: ignores},
+			{method: "share", process: 2, does: ignores}}, 1, 3, "3 3 3"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var mu sync.Mutex
+			values := map[string]string{}
+			sharing := func(id string) role {
+				return role{id: id, check: Probe(func(t *T) {
+					r := Shared(t, "stimulus", func(t *T) M {
+						r := t.Try(t.Session(), "share", nil)
+						t.Expect(r).To(BeResult())
+						return r.Result()
+					})
+					mu.Lock()
+					defer mu.Unlock()
+					values[id] = fmt.Sprint(r["process"])
+				})}
+			}
+			out := scene{
+				script:  tt.script,
+				cast:    []role{{id: "a/0", check: uses}, sharing("a/1"), sharing("a/2"), sharing("a/3")},
+				options: Options{Jobs: tt.jobs},
+			}.play(t)
+			for _, id := range []string{"a/1", "a/2", "a/3"} {
+				out.want(t, id, Pass, "")
+			}
+			if got := out.times("share"); got != tt.times {
+				t.Errorf("it was tried %d times, want %d", got, tt.times)
+			}
+			if got := values["a/1"] + " " + values["a/2"] + " " + values["a/3"]; tt.values != "" && got != tt.values {
+				t.Errorf("the checks had the values of the processes %s, want %s", got, tt.values)
+			}
+		})
+	}
+}
+
+// A stimulus that stops ends every check that wants it in the same way, and shows
+// each the same evidence, once.
+func TestSharedStops(t *testing.T) {
+	for how, verdict := range map[string]Verdict{
+		"skip": Skip, "open": Inconclusive, "fail": Fail, "panic": Error, "pass": Pass,
+	} {
+		twice := Probe(func(t *T) {
+			for range 2 {
+				Shared(t, "stimulus", func(t *T) bool {
+					t.Ask(t.Session(), "share", nil)
+					end(t, how, "stimulus")
+					return true
+				})
+			}
+		})
+		for _, isolate := range []bool{false, true} {
+			out := scene{
+				cast:    []role{{id: "a/one", check: twice}, {id: "a/two", check: twice}},
+				options: Options{Jobs: 1, Isolate: isolate},
+			}.play(t)
+			for _, id := range []string{"a/one", "a/two"} {
+				out.want(t, id, verdict, "")
+				wire := out.results[id].Wire
+				if len(wire) != 2 || !strings.Contains(wire[0].Text, `"share"`) {
+					t.Errorf("%s, isolate %v: %s has not the evidence of the stimulus: %v", how, isolate, id, wire)
+				}
+			}
+			if out.times("share") != 1 {
+				t.Errorf("%s, isolate %v: it was tried %d times", how, isolate, out.times("share"))
+			}
+		}
+	}
+}

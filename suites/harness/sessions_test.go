@@ -1,0 +1,201 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// A check has one session of each kind, which the stimuli that it shares have too;
+// alone as well as not.
+func TestSessions(t *testing.T) {
+	for _, isolate := range []bool{false, true} {
+		var got []string
+		had := func(name string, s *driver.Session) {
+			got = append(got, strings.Replace(s.Name(), "session", name, 1))
+		}
+		out := scene{
+			cast: []role{{id: "a/sessions", check: Probe(func(t *T) {
+				Shared(t, "earlier stimulus", func(t *T) bool { had("in a stimulus", t.Session()); return true })
+				had("clean", t.Session())
+				had("hostile", t.Hostile())
+				had("clean", t.Session())
+				Shared(t, "stimulus", func(t *T) bool { had("in a stimulus", t.Session()); return true })
+				had("of its own", t.Own())
+				had("new", t.Start())
+			})}},
+			options: Options{Jobs: 1, Isolate: isolate},
+		}.play(t)
+		out.want(t, "a/sessions", Pass, "")
+		want := []string{
+			"in a stimulus 1", "clean 1", "hostile 2", "clean 1", "in a stimulus 1", "of its own 3", "new 4",
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("isolate %v: %s", isolate, diff)
+		}
+	}
+}
+
+// No two checks wait for each other's sessions, in whatever order they ask for them.
+func TestSessionsOfChecksAtATime(t *testing.T) {
+	take := map[string]func(*T){"clean": func(t *T) { t.Session() }, "hostile": func(t *T) { t.Hostile() }}
+	taking := func(kinds string) Check {
+		return Probe(func(t *T) {
+			for kind := range strings.FieldsSeq(kinds) {
+				take[kind](t)
+				time.Sleep(time.Second) // so that the others have theirs
+			}
+			t.Together(2, func(t *T, _ int) { t.Session() })
+		})
+	}
+	out := scene{
+		cast: []role{
+			{id: "a/one", check: taking("clean hostile")}, {id: "a/two", check: taking("hostile clean")},
+			{id: "a/three", check: taking("clean hostile")}, {id: "a/four", check: taking("hostile clean")},
+		},
+		options: Options{Jobs: 4},
+	}.play(t)
+	for id := range out.results {
+		out.want(t, id, Pass, "")
+	}
+}
+
+// What a server was told, and what a check that ends a session has.
+func TestSessionsBegin(t *testing.T) {
+	tests := []struct {
+		name  string
+		check Check
+		heard string
+	}{
+		{"new", Fresh(func(t *T) { t.Start() }), ""},
+		{"with options", Fresh(func(t *T) { t.Launch(driver.Options{MuteStderr: true}) }), ""},
+		{"established", Probe(func(t *T) { t.Own() }), "1 initialize, 1 notifications/initialized, 1 ping"},
+		{"to be ended, of the pool", Ending(func(t *T) { t.Ask(t.Last(), "last", nil) }),
+			"1 initialize, 1 notifications/initialized, 1 last"},
+	}
+	for _, tt := range tests {
+		out := scene{
+			cast: []role{{id: "a/one", check: tt.check}}, options: Options{Jobs: 1},
+			first: strings.HasSuffix(tt.name, "of the pool"),
+		}.play(t)
+		out.want(t, "a/one", Pass, "")
+		if got := strings.Join(out.heard, ", "); got != tt.heard {
+			t.Errorf("%s: it heard %s", tt.name, got)
+		}
+	}
+}
+
+// A server that does not do its part leaves what depends on it open.
+func TestRequestsOfOtherChecks(t *testing.T) {
+	const silence, death = "no answer to list within 5s", "the server exited with status 1"
+	ask := func(t *T) { t.Ask(t.Own(), "list", nil) }
+	pages := func(t *T) { t.Pages(t.Own(), "list", "items", func(M) {}) }
+	settle := func(t *T) {
+		s := t.Own()
+		mark := s.Mark()
+		s.Notify("list", nil)
+		for _, f := range t.Settle(s, mark) {
+			t.Fail("nothing", "%s", f.Raw)
+		}
+	}
+	tests := []struct {
+		name    string
+		does    act
+		run     func(*T)
+		verdict Verdict
+		message string
+	}{
+		{"an answer", act{}, ask, Pass, ""},
+		{"an error", refuses(-1), ask, Pass, ""},
+		{"silence", ignores, ask, Inconclusive, silence},
+		{"death", dies, ask, Inconclusive, death},
+		{"a list", act{result: `{"items":[]}`}, pages, Pass, ""},
+		{"a list that is none", act{result: `{}`}, pages, Inconclusive, `the result of list has no array "items"`},
+		{"nothing to a notification", act{}, settle, Pass, ""},
+		{"something to it", says(`{"method":"oh"}`), settle, Fail, "want nothing\ngot {\"method\":\"oh\"}"},
+		{"death of it", dies, settle, Inconclusive, death},
+	}
+	for _, tt := range tests {
+		out := scene{
+			script: script{{method: "list", does: tt.does}}, cast: []role{{id: "a/one", check: Probe(tt.run)}},
+		}.play(t)
+		t.Log(tt.name)
+		out.want(t, "a/one", tt.verdict, tt.message)
+	}
+}
+
+// Lists are followed to their end, whatever servers make of cursors.
+func TestListAll(t *testing.T) {
+	page := func(nth int, result string) line { return line{method: "list", nth: nth, does: act{result: result}} }
+	tests := []struct {
+		name   string
+		script script
+		items  string
+		err    string
+	}{
+		{"one page", script{page(0, `{"items":[1,{"a":2}]}`)}, `[1,{"a":2}]`, ""},
+		{"two pages", script{page(1, `{"items":[1],"nextCursor":"x"}`), page(2, `{"items":[2]}`)}, "[1,2]", ""},
+		{"a cursor that comes again", script{page(0, `{"items":[1],"nextCursor":"x"}`)}, "[1,1]", ""},
+		{"a cursor that is not a string", script{page(0, `{"items":[1],"nextCursor":7}`)}, "[1]", ""},
+		{"a page that is not a list", script{page(1, `{"items":[1],"nextCursor":"x"}`), page(2, `{"items":{}}`)}, "[1]",
+			`the result of list has no array "items"`},
+		{"an error", script{{method: "list", does: refuses(-7)}}, "null", "list was answered with error -7: no"},
+		{"silence", script{{method: "list", does: ignores}}, "null", "no answer to list within 5s"},
+	}
+	for _, tt := range tests {
+		synctest.Test(t, func(t *testing.T) {
+			stage := &stage{script: tt.script}
+			s := greeted(t, t.Context(), driver.Target{Serve: stage.serve})
+			defer s.Close()
+			items, err := ListAll(s, "list", "items", M{"cursor": "mine", "beside": true})
+			if got := string(Compact(items)); got != tt.items || fmt.Sprint(err) != fmt.Sprint(orNil(tt.err)) {
+				t.Errorf("%s: got %s, %v", tt.name, got, err)
+			}
+			cursor := "mine"
+			for _, f := range s.Record(0) {
+				want := fmt.Sprintf(`"params":{"beside":true,"cursor":%q}`, cursor)
+				if f.Method == "list" && !strings.Contains(string(f.Raw), want) {
+					t.Errorf("%s: it was asked %s, want %s", tt.name, f.Raw, want)
+				}
+				if f.Method == "list" {
+					cursor = "x"
+				}
+			}
+		})
+	}
+}
+
+// orNil is a text as an error would print; of no text, no error.
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+func TestObjects(t *testing.T) {
+	got := Objects([]any{1, M{"a": 1}, nil, "x", M{}})
+	if diff := cmp.Diff([]M{{"a": 1}, {}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	server := &Server{
+		Welcome:      M{"serverInfo": M{"name": "n", "version": 7}},
+		Capabilities: M{"tools": M{}, "logging": M{}, "prompts": nil}, Tools: []M{{}, {}},
+	}
+	want := ServerInfo{Name: "n", Capabilities: []string{"logging", "tools"}, Tools: 2}
+	if diff := cmp.Diff(want, server.Info()); diff != "" {
+		t.Error(diff)
+	}
+	if !server.Declares("tools") || server.Declares("prompts") || server.Declares("tasks") {
+		t.Error("it declares what it does not, or the other way round")
+	}
+}

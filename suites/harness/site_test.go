@@ -1,0 +1,182 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// playAtSite runs the scene against the script served over HTTP, by one process.
+func (s scene) playAtSite(t *testing.T) (out played) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		out.stage = &stage{script: s.script}
+		web := &http.Server{Handler: &endpoint{stage: out.stage, count: map[string]int{}}}
+		conns := make(dialled)
+		go web.Serve(conns)
+		defer web.Close()
+		site, err := driver.NewSite(driver.SiteOptions{URL: "http://127.0.0.1:8080/mcp", Dial: conns.dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer site.Close(driver.Limits{})
+		server := s.described("http")
+		out.run(t.Context(), driver.Target{Site: site}, server, s)
+	})
+	return out
+}
+
+// endpoint answers POSTs with JSON, by the script.
+type endpoint struct {
+	*stage
+	mu    sync.Mutex
+	count map[string]int
+}
+
+func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var m message
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	e.mu.Lock()
+	e.count[m.Method]++
+	nth := e.count[m.Method]
+	e.mu.Unlock()
+	does, alone := e.direct(1, m.Method, nth)
+	switch {
+	case m.ID == nil:
+		w.WriteHeader(http.StatusAccepted)
+	case does.silent:
+		<-r.Context().Done()
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, does.answer(m, 1, alone))
+	}
+}
+
+// dialled is a network with one server on it.
+type dialled chan net.Conn
+
+func (d dialled) dial(context.Context, string, string) (net.Conn, error) {
+	here, there := net.Pipe()
+	d <- there
+	return here, nil
+}
+
+func (d dialled) Accept() (net.Conn, error) {
+	if c, open := <-d; open {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (d dialled) Close() error   { close(d); return nil }
+func (d dialled) Addr() net.Addr { return &net.TCPAddr{} }
+
+// Over HTTP all sessions share one server, so that also what could not be tried, and
+// would not be tried again over stdio, is decided again when it rests on silence.
+func TestDecidingAgainAtASite(t *testing.T) {
+	tests := []struct {
+		name     string
+		script   script
+		verdict  Verdict
+		attempts int
+	}{
+		{"one that answers", nil, Pass, 1},
+		{"silent at first", script{{method: "tools/list", nth: 1, does: ignores}}, Pass, 2},
+		{"always silent", script{{method: "tools/list", does: ignores}}, Inconclusive, 2},
+		{"an error at first", script{{method: "tools/list", nth: 1, does: refuses(-1)}}, Inconclusive, 1},
+	}
+	for _, tt := range tests {
+		t.Log(tt.name)
+		out := scene{
+			script: tt.script,
+			cast: []role{{id: "a/one", check: Probe(func(t *T) {
+				if r := t.Try(t.Own(), "tools/list", nil); r.Result() == nil {
+					t.Inconclusive("%s", Got(r))
+				}
+				if t.Site() == nil {
+					t.Fail("a site", "none")
+				}
+			})}},
+		}.playAtSite(t)
+		out.want(t, "a/one", tt.verdict, "")
+		out.wantAttempts(t, "a/one", tt.attempts)
+	}
+}
+
+// Over HTTP each job has a session at a time, over stdio a few of them share one.
+func TestSessionsAtATime(t *testing.T) {
+	slowly := Probe(func(t *T) {
+		s := t.Session()
+		time.Sleep(time.Second)
+		t.Ask(s, "tools/list", nil)
+	})
+	tests := []struct {
+		name     string
+		play     func(scene, *testing.T) played
+		jobs     int
+		sessions int
+	}{
+		{"stdio", scene.play, 4, 1},
+		{"stdio", scene.play, 8, 1}, // others are donated
+		{"HTTP", scene.playAtSite, 4, 4},
+		{"HTTP", scene.playAtSite, 1, 1},
+	}
+	for _, tt := range tests {
+		s := scene{options: Options{Jobs: tt.jobs}}
+		for _, id := range strings.Fields("a/1 a/2 a/3 a/4") {
+			s.cast = append(s.cast, role{id: id, check: slowly})
+		}
+		out := tt.play(s, t)
+		if len(out.sessions) != tt.sessions {
+			t.Errorf("%s, %d jobs: %d sessions, want %d", tt.name, tt.jobs, len(out.sessions), tt.sessions)
+		}
+	}
+	limits := []int{
+		sessions(8, driver.Target{}), sessions(1, driver.Target{}), sessions(8, driver.Target{Site: &driver.Site{}}),
+	}
+	if diff := cmp.Diff([]int{2, 1, 8}, limits); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Evidence over HTTP says what carried the messages; watches leave out what a check has
+// sent by hand.
+func TestEvidenceAtASite(t *testing.T) {
+	out := scene{
+		cast: []role{{id: "a/one", check: Probe(func(t *T) {
+			s := t.Session()
+			t.Ask(s, "tools/list", nil)
+			s.Do(driver.HTTPRequest{Method: http.MethodDelete}).End()
+			s.Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).End()
+		})}},
+	}.playAtSite(t)
+	var got []string
+	for _, l := range out.results["a/one"].Wire {
+		got = append(got, l.Arrow+" "+l.HTTP)
+	}
+	const posted = "→ POST /mcp, ← 200 OK; content-type: application/json"
+	want := posted + ", → DELETE /mcp, ← 405 Method Not Allowed, " + posted
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got %s, want %s", strings.Join(got, ", "), want)
+	}
+	w := Wire{Sessions: out.sessions}
+	for _, m := range append(w.Messages().List, w.Lines().List...) {
+		if m.Apart {
+			t.Errorf("%s was sent by hand, and is judged", m.Raw)
+		}
+	}
+}
