@@ -130,11 +130,11 @@ func (x *Exchange) snapshot() Answer {
 
 // Head waits for the headers of the answer, at most for the reply limit.
 func (x *Exchange) Head() Answer {
-	return x.awaitFor(x.s.target.Limits.Reply, func(a *Answer) bool { return a.Status != 0 })
+	return x.awaitFor(x.s.limits.Reply, func(a *Answer) bool { return a.Status != 0 })
 }
 
 // End waits for the end of the answer, at most for the reply limit.
-func (x *Exchange) End() Answer { return x.EndFor(x.s.target.Limits.Reply) }
+func (x *Exchange) End() Answer { return x.EndFor(x.s.limits.Reply) }
 
 // EndFor waits for the end of the answer, at most for d.
 func (x *Exchange) EndFor(d time.Duration) Answer {
@@ -144,7 +144,7 @@ func (x *Exchange) EndFor(d time.Duration) Answer {
 // AwaitEvent waits for an event of the stream that matches, at most for the reply
 // limit.
 func (x *Exchange) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
-	return x.AwaitEventFor(x.s.target.Limits.Reply, match)
+	return x.AwaitEventFor(x.s.limits.Reply, match)
 }
 
 // AwaitEventFor waits for an event of the stream that matches, at most for d.

@@ -1,9 +1,6 @@
 package driver
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // ClientInfo is how the harness names itself to servers.
 var ClientInfo = M{"name": "mcpcheck", "version": "1"}
@@ -59,17 +56,4 @@ func (s *Session) ConfirmWith(params M) {
 	s.Notify("notifications/initialized", params)
 	s.link.established()
 	s.ordinary = len(s.client) == 0
-}
-
-// Ordinary reports whether the session is one like any other: its handshake was
-// completed with no client capability declared, and it is usable.
-func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }
-
-// Brief shortens a text of the wire for a message.
-func Brief(raw []byte) string {
-	const most, tail = 160, 30
-	if len(raw) <= most {
-		return string(raw)
-	}
-	return strings.ToValidUTF8(string(raw[:most-tail]), "") + "…" + strings.ToValidUTF8(string(raw[len(raw)-tail:]), "")
 }

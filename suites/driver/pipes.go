@@ -24,8 +24,7 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(ctx, t)
-	s.stderr = &stderrKeeper{limit: t.Limits.Stderr}
+	s := newSession(ctx, t, &stderrKeeper{limit: t.Limits.Stderr})
 	p := &pipes{s: s, proc: proc, out: make(chan [][]byte, 256), done: make(chan struct{})}
 	s.link = p
 	errDone := make(chan struct{})
@@ -61,7 +60,7 @@ func (p *pipes) drainStderr(done chan<- struct{}) {
 // send queues a message, so that a server that does not read cannot block the
 // harness.
 func (p *pipes) send(f *Frame, pieces [][]byte) {
-	p.s.record(f)
+	p.s.put(f)
 	select {
 	case p.out <- pieces:
 	default: // a server that reads nothing for 256 messages is not going to
@@ -118,11 +117,11 @@ func (p *pipes) readLines() (overlong bool) {
 		rest := chunk[:n]
 		for len(rest) > 0 {
 			head, tail, found := bytes.Cut(rest, []byte{'\n'})
-			if len(line)+len(head) > s.target.Limits.Message {
+			if len(line)+len(head) > s.limits.Message {
 				return true
 			}
 			if !long && len(line)+len(head) > longLine {
-				long, endTurn = true, s.target.Budget.beginLong(p.proc.exited)
+				long, endTurn = true, s.budget.beginLong(p.proc.exited)
 			}
 			line = append(line, head...)
 			rest = tail
@@ -148,7 +147,7 @@ func (p *pipes) readLines() (overlong bool) {
 func (p *pipes) finish(overlong bool, errDone <-chan struct{}) {
 	var cause string
 	if overlong {
-		cause = fmt.Sprintf("the server wrote a line of more than %s", size(p.s.target.Limits.Message))
+		cause = fmt.Sprintf("the server wrote a line of more than %s", size(p.s.limits.Message))
 		p.proc.kill()
 	} else {
 		grace := time.NewTimer(time.Second)
@@ -195,7 +194,7 @@ func (p *pipes) close() {
 	}
 	if _, gone := p.s.AwaitExit(moment); !gone {
 		p.proc.terminate()
-		p.s.AwaitExit(p.s.target.Limits.Stop)
+		p.s.AwaitExit(p.s.limits.Stop)
 	}
 	p.proc.kill()
 	<-p.proc.exited
@@ -250,4 +249,20 @@ func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
 	case <-s.ctx.Done():
 	}
 	return Exit{}, false
+}
+
+// Stderr is the beginning of what the server wrote to stderr, and how many bytes
+// it wrote in all.
+func (s *Session) Stderr() (head []byte, total int) {
+	if s.stderr == nil {
+		return nil, 0
+	}
+	return s.stderr.beginning()
+}
+
+// Partial is how many bytes came that no newline has ended yet.
+func (s *Session) Partial() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.partial
 }

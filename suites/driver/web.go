@@ -52,8 +52,7 @@ const (
 )
 
 func newWeb(ctx context.Context, site *Site, t Target) *web {
-	s := newSession(ctx, t)
-	s.stderr = site.stderr()
+	s := newSession(ctx, t, site.stderr())
 	inner, stop := context.WithCancelCause(ctx)
 	s.nextID = site.idBase() // so that an answer that belongs to another session is seen to
 	w := &web{s: s, site: site, ctx: inner, stop: stop, old: site.Transport() == "sse", endpoint: site.URL(), turn: closedChannel()}
@@ -138,7 +137,7 @@ func (w *web) exchange(method, url string, body []byte) *Exchange {
 func (w *web) send(f *Frame, _ [][]byte) {
 	x := w.exchange(http.MethodPost, w.messageURL(), f.Raw)
 	f.HTTP = x
-	w.s.record(f)
+	w.s.put(f)
 	x.At = f.At
 	w.enqueue(x, w.patience(f))
 }
@@ -148,7 +147,7 @@ func (w *web) patience(f *Frame) time.Duration {
 	if w.old || f.IsRequest() && f.Method != "initialize" {
 		return headStart
 	}
-	return w.s.target.Limits.Reply
+	return w.s.limits.Reply
 }
 
 // enqueue performs an exchange when its turn has come. The next one waits until it
@@ -279,7 +278,7 @@ func (s *Session) end(x *Exchange, err error) {
 func (s *Session) status(x *Exchange, err error) {
 	a := x.Answer()
 	a.Ended, a.Err = true, err
-	s.record(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
+	s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
 }
 
 // noteSession keeps the session ids that the server issues, and notes when it has
@@ -332,14 +331,14 @@ func (w *web) carries(x *Exchange, f *Frame) bool {
 // readAll reads a body up to the limit of a message. Of long ones only one is read
 // at a time.
 func (w *web) readAll(resp *http.Response) (all []byte, err error) {
-	limit := w.s.target.Limits.Message
+	limit := w.s.limits.Message
 	tooLong := fmt.Errorf("the body has more than %s", size(limit))
 	if resp.ContentLength > int64(limit) {
 		return nil, tooLong
 	}
 	var b bytes.Buffer
 	if _, err = io.CopyN(&b, resp.Body, longLine); err == nil {
-		end := w.s.target.Budget.beginLong(w.ctx.Done())
+		end := w.s.budget.beginLong(w.ctx.Done())
 		defer end()
 		b.Grow(limit - longLine + 1 + bytes.MinRead) // at once: to double it again and again takes twice as much
 		_, err = io.CopyN(&b, resp.Body, int64(limit-longLine+1))
@@ -365,11 +364,11 @@ const (
 func (w *web) readStream(x *Exchange, body io.Reader) {
 	s := w.s
 	answered, came := false, false
-	turn := func() func() { return s.target.Budget.beginLong(w.ctx.Done()) }
-	cut, err := readEvents(throttled{w, body}, s.target.Limits.Message, turn, func(e StreamEvent) {
+	turn := func() func() { return s.budget.beginLong(w.ctx.Done()) }
+	cut, err := readEvents(throttled{w, body}, s.limits.Message, turn, func(e StreamEvent) {
 		s.mu.Lock()
 		most := mostEvents
-		if s.target.Budget.exhausted() {
+		if s.budget.exhausted() {
 			most = fewEvents
 		}
 		if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > most {
@@ -444,7 +443,7 @@ func (w *web) resume(x *Exchange) {
 	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {
 		next.Header.Set("Last-Event-ID", id)
 	}
-	w.s.record(&Frame{Side: FromClient, Ended: true, HTTP: next})
+	w.s.put(&Frame{Side: FromClient, Ended: true, HTTP: next})
 	if w.sleep(wait) {
 		w.perform(next, func() {})
 	}
@@ -486,7 +485,7 @@ func (w *web) settle(mark int) {
 			sent = append(sent, f.HTTP)
 		}
 	}
-	w.s.until(w.s.target.Limits.Reply, func() bool {
+	w.s.until(w.s.limits.Reply, func() bool {
 		return !slices.ContainsFunc(sent, func(x *Exchange) bool { return !x.answer.Ended && !x.replied })
 	})
 }
@@ -501,7 +500,7 @@ func (w *web) established() {
 func (w *web) listen() *Exchange {
 	x := w.exchange(http.MethodGet, w.site.URL(), nil)
 	x.standing = true
-	w.s.record(&Frame{Side: FromClient, Ended: true, HTTP: x})
+	w.s.put(&Frame{Side: FromClient, Ended: true, HTTP: x})
 	return x
 }
 
@@ -538,7 +537,7 @@ func (w *web) close() {
 func (w *web) farewell(id string) {
 	x := w.exchange(http.MethodDelete, w.site.URL(), nil)
 	x.Header.Set("Mcp-Session-Id", id)
-	w.s.record(&Frame{Side: FromClient, Ended: true, HTTP: x})
+	w.s.put(&Frame{Side: FromClient, Ended: true, HTTP: x})
 	ctx, cancel := context.WithTimeout(w.ctx, farewell)
 	defer cancel()
 	over := context.AfterFunc(ctx, func() { x.Abort() })
@@ -583,7 +582,7 @@ func (s *Session) Do(r HTTPRequest) *Exchange {
 	x.Header = overlay(x.Header, r.Header)
 	f := &Frame{Side: FromClient, Raw: r.Body, Ended: true, HTTP: x, Apart: true}
 	f.parse()
-	s.record(f)
+	s.put(f)
 	x.At = f.At
 	w.running.Go(func() { w.perform(x, func() {}) })
 	return x
@@ -653,7 +652,7 @@ func (w *web) openStream() error {
 			w.lose("the event stream ended: " + x.Answer().String())
 		}
 	})
-	limits := w.s.target.Limits
+	limits := w.s.limits
 	a := x.awaitFor(limits.Start, func(a *Answer) bool { return a.Status != 0 })
 	if !a.IsStream {
 		a = x.EndFor(unending)
