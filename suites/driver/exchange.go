@@ -114,6 +114,12 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// ByHand reports whether the exchange was made with HTTP.Do.
+func (x *Exchange) ByHand() bool { return x.apart }
+
+// Asked is the id of the one request in the body; nil when there is none.
+func (x *Exchange) Asked() json.RawMessage { return x.asked }
+
 // Answer is what has come back so far.
 func (x *Exchange) Answer() Answer {
 	x.s.mu.Lock()
@@ -265,20 +271,17 @@ func overlay(base, over http.Header) http.Header {
 	return out
 }
 
-// askedBy is the id of the one request in a body; nil when there is none.
-func askedBy(body []byte) json.RawMessage {
-	f := &Frame{Raw: body}
-	f.parse()
+// askedBy is the id of the request that a frame is; nil when it is not one.
+func askedBy(f *Frame) json.RawMessage {
 	if f.IsRequest() {
 		return f.ID
 	}
 	return nil
 }
 
-// batchIn are the ids of the requests in a batch; nil when the body is none.
-func batchIn(body []byte) (ids []json.RawMessage) {
-	f := &Frame{Raw: body}
-	if f.parse(); f.Shape != Array {
+// batchIn are the ids of the requests in a frame that is a batch.
+func batchIn(f *Frame) (ids []json.RawMessage) {
+	if f.Shape != Array {
 		return nil
 	}
 	for _, m := range f.Members() {

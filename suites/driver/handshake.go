@@ -54,6 +54,8 @@ func (s *Session) Confirm() { s.ConfirmWith(nil) }
 // ConfirmWith is Confirm with params for the notification.
 func (s *Session) ConfirmWith(params M) {
 	s.Notify("notifications/initialized", params)
-	s.link.established()
+	if h := s.HTTP(); h != nil {
+		h.stand()
+	}
 	s.ordinary = len(s.client) == 0
 }

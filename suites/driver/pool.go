@@ -289,7 +289,7 @@ func (p *Pool) Take() *Session {
 
 // Close ends a session behind the run.
 func (p *Pool) Close(s *Session) {
-	s.CloseInput()
+	s.link.closeInput()
 	p.closing.Go(s.Close)
 }
 

@@ -42,8 +42,6 @@ type link interface {
 	// settle waits until the transport itself has taken what was sent since the
 	// mark, which over HTTP the server says for each message.
 	settle(mark int)
-	// established is told that the handshake is over.
-	established()
 	// closeInput says that the client sends nothing more, where a transport can.
 	closeInput()
 	// close ends the session as a client does, and waits for it.
@@ -54,7 +52,7 @@ type link interface {
 // Options are what a launch may ask for beyond the target.
 type Options struct {
 	MuteStderr bool // connect stderr to the null device instead of reading it
-	ByHand     bool // over HTTP+SSE: open no stream, all requests are made with Do
+	ByHand     bool // over HTTP+SSE: open no stream, all requests are made with HTTP.Do
 }
 
 // Start opens a session and says nothing in it: over stdio it launches the target.
@@ -75,6 +73,19 @@ func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 
 // Name tells the sessions of a run apart.
 func (s *Session) Name() string { return fmt.Sprintf("session %d", s.number) }
+
+// HTTP is what only a session over HTTP can do; nil over stdio.
+func (s *Session) HTTP() *HTTP {
+	h, _ := s.link.(*HTTP)
+	return h
+}
+
+// Stdio is what only a session over stdio can do, whose server is a process of its
+// own; nil over HTTP.
+func (s *Session) Stdio() *Stdio {
+	p, _ := s.link.(*Stdio)
+	return p
+}
 
 // Abandon marks a session whose server is still busy with what nobody waits for:
 // it is not lent again, and Close kills its server without a wait.

@@ -215,30 +215,30 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 	if err := site.ready(ctx, t.Limits); err != nil {
 		return nil, err
 	}
-	w := site.link(ctx, t)
-	if !w.old || o.ByHand {
-		return w.s, nil
+	h := site.link(ctx, t)
+	if !h.old || o.ByHand {
+		return h.s, nil
 	}
-	err := w.openStream()
+	err := h.openStream()
 	if err != nil && site.Died() && site.ready(ctx, t.Limits) == nil { // another session has ended it
-		w.close()
-		w = site.link(ctx, t)
-		err = w.openStream()
+		h.close()
+		h = site.link(ctx, t)
+		err = h.openStream()
 	}
 	if err != nil {
-		w.close()
+		h.close()
 		return nil, err
 	}
-	return w.s, nil
+	return h.s, nil
 }
 
 // link makes a session that has said nothing yet.
-func (site *Site) link(ctx context.Context, t Target) *web {
-	w := newWeb(ctx, site, t)
-	if w.host = site.process(); w.host != nil {
-		go w.watch()
+func (site *Site) link(ctx context.Context, t Target) *HTTP {
+	h := newHTTP(ctx, site, t)
+	if h.host = site.process(); h.host != nil {
+		go h.watch()
 	}
-	return w
+	return h
 }
 
 // Unreachable says that nobody could be reached at the URL.

@@ -32,7 +32,7 @@ type Frame struct {
 	// Of HTTP, nil over stdio.
 	HTTP  *Exchange // that carried the frame
 	Event *StreamEvent
-	Apart bool // it belongs to a request that a check made by hand, with Session.Do
+	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
 
 	// Of a JSON object, nil or empty where the member is absent.
 	ID        json.RawMessage

@@ -113,7 +113,7 @@ func visit(t *testing.T, e http.Handler, o SiteOptions) *Session {
 	return s
 }
 
-func TestWebSession(t *testing.T) {
+func TestHTTPSession(t *testing.T) {
 	e := &endpoint{}
 	s := visit(t, e, SiteOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
 	if r := s.Exchange("ping", nil); r.Result() == nil {
@@ -146,7 +146,7 @@ func TestWebSession(t *testing.T) {
 	}
 }
 
-func TestWebAnswers(t *testing.T) {
+func TestHTTPAnswers(t *testing.T) {
 	answer := func(id any) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"ok":true}}`, id) }
 	tests := []struct {
 		name  string
@@ -202,7 +202,7 @@ func TestWebAnswers(t *testing.T) {
 }
 
 // A message that wants no answer has been taken before the next one is sent.
-func TestWebKeepsOrder(t *testing.T) {
+func TestHTTPKeepsOrder(t *testing.T) {
 	released := make(chan struct{})
 	e := &endpoint{}
 	e.serve = func(w http.ResponseWriter, r *http.Request, body M) {
@@ -229,7 +229,7 @@ func TestWebKeepsOrder(t *testing.T) {
 }
 
 // A stream that ends before the answer is resumed after its last event.
-func TestWebResumes(t *testing.T) {
+func TestHTTPResumes(t *testing.T) {
 	var asked any
 	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
@@ -248,7 +248,7 @@ func TestWebResumes(t *testing.T) {
 }
 
 // The server asks on the standing stream; the answer is posted.
-func TestWebAnswersRequestsOfTheServer(t *testing.T) {
+func TestHTTPAnswersRequestsOfTheServer(t *testing.T) {
 	answered := make(chan M, 1)
 	visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
@@ -266,7 +266,7 @@ func TestWebAnswersRequestsOfTheServer(t *testing.T) {
 }
 
 // A session that the server has ended is not lent again.
-func TestWebLostSession(t *testing.T) {
+func TestHTTPLostSession(t *testing.T) {
 	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, _ M) { http.NotFound(w, r) }}, SiteOptions{})
 	s.Exchange("ping", nil)
 	if s.Usable() {
@@ -275,10 +275,10 @@ func TestWebLostSession(t *testing.T) {
 }
 
 // A request by hand is beside the session: other headers, and no frame that counts.
-func TestWebByHand(t *testing.T) {
+func TestHTTPByHand(t *testing.T) {
 	e := &endpoint{}
 	s := visit(t, e, SiteOptions{Header: http.Header{"X-Key": {"secret"}}})
-	x := s.Do(HTTPRequest{
+	x := s.HTTP().Do(HTTPRequest{
 		Header: http.Header{"Accept": nil, "mcp-SESSION-id": {"other"}, "Origin": {"http://example.com"}}, Host: "example.com",
 		Body: []byte(`{"jsonrpc":"2.0","id":"h1","method":"tools/list"}`),
 	})

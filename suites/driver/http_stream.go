@@ -1,0 +1,173 @@
+package driver
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// standingStart is how long the standing stream is given to open.
+const standingStart = 50 * time.Millisecond
+
+// stand opens the standing stream, on which the server may speak first. Over
+// HTTP+SSE there is one from the beginning.
+func (h *HTTP) stand() {
+	if !h.old {
+		h.enqueue(h.listen(), standingStart)
+	}
+}
+
+// listen prepares the request for a stream of what the server says by itself.
+func (h *HTTP) listen() *Exchange {
+	f := &Frame{Side: FromClient, Ended: true}
+	x := h.exchange(http.MethodGet, h.site.URL(), f)
+	x.standing = true
+	h.s.put(f)
+	return x
+}
+
+// Standing is the stream that the session opened with GET when its handshake was
+// over; nil when there is none.
+func (h *HTTP) Standing() *Exchange {
+	for _, x := range h.Exchanges() {
+		if x.standing {
+			return x
+		}
+	}
+	return nil
+}
+
+// mostEvents is how many events of a stream are kept, fewEvents while a server floods
+// the run.
+const (
+	mostEvents = 1024
+	fewEvents  = 64
+)
+
+// readStream hands the events of a stream on until it ends. If it ended before the
+// answer came, and can be resumed, it is.
+func (h *HTTP) readStream(x *Exchange, body io.Reader) {
+	s := h.s
+	answered, came := false, false
+	turn := func() func() { return s.budget.beginLong(h.ctx.Done()) }
+	cut, err := readEvents(throttled{h, body}, s.limits.Message, turn, func(e StreamEvent) {
+		s.keepEvent(x, e)
+		f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
+		f.parse()
+		if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
+			return
+		}
+		came = true
+		answered = answered || x.answeredBy(f)
+		s.receive(f)
+		s.mu.Lock()
+		x.replied = x.replied || f.IsResponse() || f.Shape == Array
+		s.mu.Unlock()
+	})
+	if err != nil {
+		err = plainError(err)
+	}
+	s.mu.Lock()
+	x.answer.Cut = cut
+	s.mu.Unlock()
+	unanswered := x.asked != nil && !answered
+	goesOn := (unanswered || x.standing) && h.resumable(x)
+	if unanswered && !goesOn || !unanswered && !came {
+		s.status(x, err)
+	}
+	s.end(x, err)
+	if goesOn {
+		h.resume(x)
+	}
+}
+
+// keepEvent adds an event to the answer of an exchange, of which the last ones are
+// kept.
+func (s *Session) keepEvent(x *Exchange, e StreamEvent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	most := mostEvents
+	if s.budget.exhausted() {
+		most = fewEvents
+	}
+	if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > most {
+		x.answer.Events = slices.Clone(x.answer.Events[len(x.answer.Events)-most/2:])
+	}
+	s.wake()
+}
+
+// throttled reads a stream with pauses while it floods the record.
+type throttled struct {
+	h    *HTTP
+	body io.Reader
+}
+
+func (t throttled) Read(p []byte) (int, error) {
+	if t.h.s.flooded() {
+		t.h.sleep(throttle)
+	}
+	return t.body.Read(p)
+}
+
+func (x *Exchange) answeredBy(f *Frame) bool {
+	f.Side = FromServer
+	return Pending{ID: x.asked}.answeredBy(f)
+}
+
+// mostResumed is how often one stream is resumed.
+const mostResumed = 5
+
+// resumable reports whether the server has given a way to ask for the rest of a
+// stream. What was made by hand is not resumed.
+func (h *HTTP) resumable(x *Exchange) bool {
+	id, _ := resumption(x.Answer().Events)
+	again := x.resumed > 0 && !x.emptied // one stream may come to nothing
+	return (id != "" || x.standing || again) && !x.apart && !h.old && x.resumed < mostResumed && h.ctx.Err() == nil
+}
+
+// resume asks for the rest of a stream.
+func (h *HTTP) resume(x *Exchange) {
+	id, wait := resumption(x.Answer().Events)
+	f := &Frame{Side: FromClient, Ended: true}
+	next := h.exchange(http.MethodGet, x.URL, f)
+	next.asked, next.standing, next.resumed = x.asked, x.standing, x.resumed+1
+	next.emptied = id == ""
+	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {
+		next.Header.Set("Last-Event-ID", id)
+	}
+	h.s.put(f)
+	if h.sleep(wait) {
+		h.perform(next, func() {})
+	}
+}
+
+// resumption is the id of the last event that has one, and the time to wait before
+// a stream is resumed.
+func resumption(events []StreamEvent) (id string, wait time.Duration) {
+	const usual, most = 100 * time.Millisecond, 3 * time.Second
+	wait = usual
+	for _, e := range events {
+		if e.HasID {
+			id = e.ID
+		}
+		if ms, err := strconv.Atoi(e.Retry); err == nil {
+			wait = min(time.Duration(ms)*time.Millisecond, most)
+		}
+	}
+	return id, wait
+}
+
+func (h *HTTP) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-h.ctx.Done():
+		return false
+	}
+}
