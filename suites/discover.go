@@ -20,7 +20,7 @@ import (
 // that there is no such command. A server that answers initialize with something
 // else than a good result is described by Server.Failure.
 func Discover(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
-	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Fence: "ping", Capabilities: harness.M{}}
+	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Era: driver.Handshake{}, Fence: "ping", Capabilities: harness.M{}}
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
 	}
@@ -65,7 +65,7 @@ func Discover(ctx context.Context, t driver.Target, requested string) (*harness.
 			return server, s, err
 		}
 	}
-	s.Fence = server.Fence
+	s.SetEra(server.Era)
 	serves := serveTwo(ctx, t, s)
 	server.Tools = listed(s, server, "tools", "tools/list", "tools")
 	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
@@ -151,7 +151,7 @@ func findFence(ctx context.Context, t driver.Target, s *driver.Session, server *
 	deadline := time.Now().Add(s.Patience())
 	for _, p := range asked {
 		if s.AwaitFor(p, time.Until(deadline)).Answered() {
-			server.Fence = p.Method
+			server.Fence, server.Era = p.Method, driver.Handshake{Fence: p.Method}
 			return s, true, nil
 		}
 	}

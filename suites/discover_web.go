@@ -106,7 +106,7 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	if err != nil {
 		return nil, err
 	}
-	s.Fence = server.Fence
+	s.SetEra(server.Era)
 	return s, s.Establish(driver.Hello(server.Revision))
 }
 

@@ -67,12 +67,25 @@ func (h *HTTP) lose(cause string) {
 
 // SessionID is the session id that the server issued; empty when it issued none.
 func (h *HTTP) SessionID() string {
+	if ids := h.sessionIDs(); len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+func (h *HTTP) sessionIDs() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.ids) == 0 {
-		return ""
+	return slices.Clone(h.ids)
+}
+
+// issued keeps a session id that the server has issued.
+func (h *HTTP) issued(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.ids, id) {
+		h.ids = append(h.ids, id)
 	}
-	return h.ids[0]
 }
 
 // Endpoint is the URL to which messages are sent.
@@ -93,8 +106,8 @@ func (h *HTTP) Exchanges() (all []*Exchange) {
 	return all
 }
 
-// headers are those of an ordinary request in the session.
-func (h *HTTP) headers(method string) http.Header {
+// headers are those of an ordinary request in the session, which carries a frame.
+func (h *HTTP) headers(method string, f *Frame) http.Header {
 	header := h.site.header.Clone()
 	header.Set("User-Agent", "mcpcheck")
 	header.Set("Accept-Encoding", "identity") // without the header, any encoding would be allowed
@@ -105,34 +118,10 @@ func (h *HTTP) headers(method string) http.Header {
 	case method == http.MethodGet:
 		header.Set("Accept", "text/event-stream")
 	}
-	if h.old {
-		return header
-	}
-	if id := h.SessionID(); id != "" {
-		header.Set("Mcp-Session-Id", id)
-	}
-	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
-	if h.s.Revision != "" { // as SDKs do in every revision: without a session, nothing else tells it
-		header.Set("Mcp-Protocol-Version", h.s.Revision)
+	if !h.old { // which knows no headers of the protocol
+		h.s.Era().header(h, header, f)
 	}
 	return header
-}
-
-// noteSession keeps the session ids that the server issues, and notes when it has
-// ended the session.
-func (h *HTTP) noteSession(x *Exchange, resp *http.Response) {
-	if h.old || x.foreign {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if id := resp.Header.Get("Mcp-Session-Id"); id != "" && x.answer.OK() && !slices.Contains(h.ids, id) {
-		h.ids = append(h.ids, id)
-	}
-	if resp.StatusCode == http.StatusNotFound && !x.apart && x.Header.Get("Mcp-Session-Id") != "" {
-		h.s.Abandon()
-	}
 }
 
 const (
@@ -147,8 +136,8 @@ const (
 // frame know it.
 func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 	f.HTTP = &Exchange{
-		Method: method, URL: url, Header: h.headers(method), Body: f.Raw,
-		s: h.s, asked: askedBy(f), batch: batchIn(f), elsewhere: h.old, stop: func() {},
+		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw,
+		s: h.s, asked: askedBy(f), batch: batchIn(f), standing: f.standing, elsewhere: h.old, stop: func() {},
 	}
 	return f.HTTP
 }
@@ -164,7 +153,7 @@ func (h *HTTP) send(f *Frame, _ [][]byte) {
 
 // patience is how long the next message waits for an answer to this one.
 func (h *HTTP) patience(f *Frame) time.Duration {
-	if h.old || f.IsRequest() && f.Method != "initialize" {
+	if h.old || f.IsRequest() {
 		return headStart
 	}
 	return h.s.limits.Reply
@@ -217,9 +206,6 @@ func (h *HTTP) settle(mark int) {
 	})
 }
 
-// farewell is how long a server is given to confirm the end of a session.
-const farewell = time.Second
-
 func (h *HTTP) closeInput() { h.s.ending() }
 
 func (h *HTTP) kill() {
@@ -227,19 +213,12 @@ func (h *HTTP) kill() {
 	h.stop(errors.New("the session was closed"))
 }
 
-// close ends the server's sessions with DELETE, and drops every connection.
+// close takes leave of the server, and drops every connection.
 func (h *HTTP) close() {
 	h.closing.Do(func() {
 		h.s.ending()
-		if h.s.Usable() && !h.old {
-			h.mu.Lock()
-			ids := slices.Clone(h.ids)
-			h.mu.Unlock()
-			var farewells sync.WaitGroup
-			for _, id := range ids {
-				farewells.Go(func() { h.farewell(id) })
-			}
-			farewells.Wait()
+		if h.s.Usable() {
+			h.s.Era().leave(h)
 		}
 		h.kill()
 	})
@@ -247,17 +226,4 @@ func (h *HTTP) close() {
 	if h.s.Alive() {
 		h.s.over("the session was closed")
 	}
-}
-
-// farewell ends a session of the server.
-func (h *HTTP) farewell(id string) {
-	f := &Frame{Side: FromClient, Ended: true}
-	x := h.exchange(http.MethodDelete, h.site.URL(), f)
-	x.Header.Set("Mcp-Session-Id", id)
-	h.s.put(f)
-	ctx, cancel := context.WithTimeout(h.ctx, farewell)
-	defer cancel()
-	over := context.AfterFunc(ctx, x.Abort)
-	defer over()
-	h.perform(x, func() {})
 }

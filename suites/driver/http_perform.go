@@ -32,7 +32,9 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	}
 	defer resp.Body.Close()
 	h.s.head(x, resp)
-	h.noteSession(x, resp)
+	if !h.old && !x.foreign {
+		h.s.Era().heard(h, x)
+	}
 	if x.asked != nil || x.stream {
 		headed()
 	}
@@ -45,6 +47,15 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	default:
 		h.readBody(x, resp)
 	}
+}
+
+// performFor is perform with an end after d.
+func (h *HTTP) performFor(x *Exchange, d time.Duration) {
+	ctx, cancel := context.WithTimeout(h.ctx, d)
+	defer cancel()
+	over := context.AfterFunc(ctx, x.Abort)
+	defer over()
+	h.perform(x, func() {})
 }
 
 // request is the exchange as the client of net/http takes it.

@@ -23,15 +23,14 @@ func (h *HTTP) stand() {
 
 // listen prepares the request for a stream of what the server says by itself.
 func (h *HTTP) listen() *Exchange {
-	f := &Frame{Side: FromClient, Ended: true}
+	f := &Frame{Side: FromClient, Ended: true, standing: true}
 	x := h.exchange(http.MethodGet, h.site.URL(), f)
-	x.standing = true
 	h.s.put(f)
 	return x
 }
 
-// Standing is the stream that the session opened with GET when its handshake was
-// over; nil when there is none.
+// Standing is the stream that the session opened for what the server says by itself;
+// nil when there is none.
 func (h *HTTP) Standing() *Exchange {
 	for _, x := range h.Exchanges() {
 		if x.standing {
@@ -124,18 +123,20 @@ const mostResumed = 5
 // resumable reports whether the server has given a way to ask for the rest of a
 // stream. What was made by hand is not resumed.
 func (h *HTTP) resumable(x *Exchange) bool {
+	if h.old || x.apart || x.resumed >= mostResumed || h.ctx.Err() != nil || !h.s.Era().resumes() {
+		return false
+	}
 	id, _ := resumption(x.Answer().Events)
 	again := x.resumed > 0 && !x.emptied // one stream may come to nothing
-	return (id != "" || x.standing || again) && !x.apart && !h.old && x.resumed < mostResumed && h.ctx.Err() == nil
+	return id != "" || x.standing || again
 }
 
 // resume asks for the rest of a stream.
 func (h *HTTP) resume(x *Exchange) {
 	id, wait := resumption(x.Answer().Events)
-	f := &Frame{Side: FromClient, Ended: true}
+	f := &Frame{Side: FromClient, Ended: true, standing: x.standing}
 	next := h.exchange(http.MethodGet, x.URL, f)
-	next.asked, next.standing, next.resumed = x.asked, x.standing, x.resumed+1
-	next.emptied = id == ""
+	next.asked, next.resumed, next.emptied = x.asked, x.resumed+1, id == ""
 	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {
 		next.Header.Set("Last-Event-ID", id)
 	}

@@ -50,11 +50,16 @@ func (s *Session) Request(method string, params M) Pending {
 
 // RequestID sends a request under the given id, any JSON value.
 func (s *Session) RequestID(id any, method string, params M) Pending {
-	m := message(method, params)
-	m["id"] = id
 	p := s.Expecting(id, method)
-	p.frame = s.SendJSON(m)
+	p.frame = s.SendJSON(s.Message(id, method, params))
 	return p
+}
+
+// Message is a request as the session sends it, for who sends it in another way.
+func (s *Session) Message(id any, method string, params M) M {
+	m := message(method, s.Era().dress(s, params))
+	m["id"] = id
+	return m
 }
 
 // Expecting is a pending request whose bytes the caller sends by itself.
@@ -114,37 +119,9 @@ func (s *Session) receive(f *Frame) {
 	}
 }
 
-// answer does what a client owes: ping and the features that it declared are
-// served, anything else is refused with -32601.
-func (s *Session) answer(f *Frame) {
-	reply := M{"jsonrpc": "2.0", "id": f.ID}
-	if result, ok := s.serve(f.Method); ok {
-		reply["result"] = result
-	} else {
-		reply["error"] = M{"code": -32601, "message": "Method not found"}
+// answer does what the client owes.
+func (s *Session) answer(request *Frame) {
+	if reply := s.Era().answer(s, request); reply != nil {
+		s.SendJSON(reply)
 	}
-	raw, err := json.Marshal(reply)
-	if err != nil {
-		return // an id that is no JSON is no request that could be answered
-	}
-	s.Send(raw)
-}
-
-func (s *Session) serve(method string) (result M, ok bool) {
-	s.mu.Lock()
-	client := s.client
-	s.mu.Unlock()
-	declared := func(name string) bool { return client[name] != nil && !s.Refuse }
-	switch {
-	case method == "ping":
-		return M{}, true
-	case method == "roots/list" && declared("roots"):
-		return M{"roots": []any{}}, true
-	case method == "elicitation/create" && declared("elicitation"):
-		return M{"action": "decline"}, true
-	case method == "sampling/createMessage" && declared("sampling"):
-		content := M{"type": "text", "text": "mcpcheck"}
-		return M{"role": "assistant", "content": content, "model": "mcpcheck", "stopReason": "endTurn"}, true
-	}
-	return nil, false
 }

@@ -9,26 +9,27 @@ import (
 // Session is one connection to the target, with a record of everything that was
 // said. One goroutine at a time drives it; any may read its record.
 //
-// A session hides the era of the protocol: once established, a request is sent
-// with Request and its answer comes with Await, whatever the transport and
-// whatever a revision wants around it.
+// A session hides its transport and its era: once established, a request is sent with
+// Request and its answer comes with Await, whatever the transport and whatever a
+// revision wants around it.
 type Session struct {
-	Hello        M      // params of the initialize request that was sent
-	Welcome      M      // result of initialize; nil before it came
-	Revision     string // negotiated
+	Hello        M      // what the client said of itself when it greeted
+	Welcome      M      // result of the greeting; nil before it came
+	Revision     string // that was agreed on
 	Capabilities M      // the server's, never nil once established
-	Fence        string // method of the request that proves order: "ping"
 	Refuse       bool   // answer every request of the server but ping with -32601
 	Used         int    // how often it was lent and came back
 	Provoked     bool   // it was given a line that breaks the protocol
 
 	record
+	transition
 	link     link
 	number   int
 	nextID   int
 	ordinary bool // established without client capabilities
 
 	// Guarded by the lock of the record.
+	era       Era
 	client    M // the capabilities that were declared
 	abandoned bool
 	silent    bool // a request had no answer in time
@@ -66,9 +67,11 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 
 // newSession is a session that has no link yet.
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
-	return &Session{Fence: "ping", record: record{
+	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
 	}}
+	s.SetEra(t.Era)
+	return s
 }
 
 // Name tells the sessions of a run apart.
@@ -108,10 +111,6 @@ func (s *Session) Usable() bool {
 	defer s.mu.Unlock()
 	return !s.closed && !s.abandoned
 }
-
-// Ordinary reports whether the session is one like any other: its handshake was
-// completed with no client capability declared, and it is usable.
-func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }
 
 // Troubled reports whether a request had no answer in time, or the server ended the
 // session: a busy machine, or another process of the same server, may have been the

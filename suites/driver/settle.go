@@ -40,7 +40,7 @@ func (s *Session) Idle() []*Frame {
 
 // fence sends the request that proves order, and waits for its answer.
 func (s *Session) fence() (Pending, Reply) {
-	p := s.Request(s.Fence, nil)
+	p := s.Request(s.Harmless())
 	return p, s.Await(p)
 }
 

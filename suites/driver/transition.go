@@ -2,8 +2,21 @@ package driver
 
 import "time"
 
-// This file lets callers go on that have not moved to Session.HTTP and
-// Session.Stdio yet. It goes with the last of them.
+// This file lets callers go on that have not moved to Session.HTTP, Session.Stdio,
+// Session.Harmless and Session.Greet yet. It goes with the last of them.
+
+// transition is what they read of a session.
+type transition struct {
+	// Fence is the method of the request that proves order.
+	//
+	// Deprecated: use s.Harmless.
+	Fence string
+}
+
+// Initialize greets the server.
+//
+// Deprecated: use s.Greet.
+func (s *Session) Initialize(hello M) Reply { return s.Greet(hello) }
 
 // Do makes an HTTP request by hand.
 //

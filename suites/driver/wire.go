@@ -29,6 +29,10 @@ type Frame struct {
 	Raw   []byte // without the newline
 	Shape Shape
 
+	// standing says that the frame opens the way for what the server says by itself: its
+	// answer is not waited for.
+	standing bool
+
 	// Of HTTP, nil over stdio.
 	HTTP  *Exchange // that carried the frame
 	Event *StreamEvent

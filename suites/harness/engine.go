@@ -77,7 +77,8 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs, target), e.ahead())
+	e.target.Era = server.Era
+	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
 	if e.quiet.Store(server.OneClient); server.OneClient {
 		e.options.Jobs, e.options.Isolate = 1, true
 	}

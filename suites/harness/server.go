@@ -21,7 +21,12 @@ type Server struct {
 	First        driver.Reply // to initialize
 	Welcome      M            // its result
 	Capabilities M
-	Fence        string // a request that it answers: "ping" unless it does not
+	Era          driver.Era // how its sessions go
+
+	// Fence is the method of the request that proves order.
+	//
+	// Deprecated: use the session's Harmless.
+	Fence string
 
 	Tools     []M
 	Prompts   []M
