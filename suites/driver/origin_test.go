@@ -20,7 +20,8 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 		w.Header().Set("Mcp-Session-Id", "of-another")
 	}))
 	defer foreign.Close()
-	site, err := NewSite(SiteOptions{URL: own.URL + "/mcp", Header: http.Header{"Authorization": {"Bearer secret"}, "X-Api-Key": {"secret"}}})
+	secrets := http.Header{"Authorization": {"Bearer secret"}, "X-Api-Key": {"secret"}}
+	site, err := NewSite(SiteOptions{URL: own.URL + "/mcp", Header: secrets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 	if here.Get("Authorization") == "" || here.Get("X-Api-Key") == "" || here.Get("Mcp-Session-Id") == "" {
 		t.Errorf("the server got %v", here)
 	}
-	s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: http.Header{"Accept": {"application/json"}}}).End()
+	accept := http.Header{"Accept": {"application/json"}}
+	s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: accept}).End()
 	for name := range there {
 		switch name {
 		case "Accept", "Accept-Encoding", "User-Agent":
