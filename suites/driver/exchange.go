@@ -229,7 +229,9 @@ func (x *Exchange) RequestLine() string {
 }
 
 // telling are the headers of answers that StatusLine shows.
-var telling = []string{"Content-Type", "Mcp-Session-Id", "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin"}
+var telling = []string{
+	"Content-Type", sessionHeader, "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin",
+}
 
 // StatusLine is the answer without its body: the status, and the headers that tell
 // most.

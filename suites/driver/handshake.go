@@ -43,9 +43,9 @@ func (Handshake) dress(_ *Session, params M) M { return params }
 
 // answer serves ping and the features that the client declared; anything else is
 // refused with -32601.
-func (Handshake) answer(s *Session, request *Frame) M {
+func (e Handshake) answer(s *Session, request *Frame) M {
 	reply := M{"jsonrpc": "2.0", "id": request.ID}
-	if result := s.serve(request.Method); result != nil {
+	if result := e.serve(s, request.Method); result != nil {
 		reply["result"] = result
 	} else {
 		reply["error"] = M{"code": -32601, "message": "Method not found"}
@@ -54,7 +54,7 @@ func (Handshake) answer(s *Session, request *Frame) M {
 }
 
 // serve is the result of a request of the server; nil when it is not served.
-func (s *Session) serve(method string) M {
+func (Handshake) serve(s *Session, method string) M {
 	s.mu.Lock()
 	client := s.client
 	s.mu.Unlock()

@@ -166,7 +166,7 @@ func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.open >= mostOpen {
-		h.s.fail(x, errors.New("it was not sent: too many messages have no answer yet"))
+		h.fail(x, errors.New("it was not sent: too many messages have no answer yet"))
 		return
 	}
 	h.open++

@@ -22,7 +22,7 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	h.s.mu.Unlock()
 	req, err := x.request(ctx)
 	if err != nil {
-		h.s.fail(x, err)
+		h.fail(x, err)
 		return
 	}
 	resp, err := h.site.client.Do(req)
@@ -31,7 +31,7 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 		return
 	}
 	defer resp.Body.Close()
-	h.s.head(x, resp)
+	h.head(x, resp)
 	if !h.old && !x.foreign {
 		h.s.Era().heard(h, x)
 	}
@@ -41,7 +41,7 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	encoding := resp.Header.Get("Content-Encoding")
 	switch {
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		h.s.fail(x, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding))))
+		h.fail(x, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding))))
 	case x.stream:
 		h.readStream(x, resp.Body)
 	default:
@@ -78,7 +78,7 @@ func (x *Exchange) request(ctx context.Context) (*http.Request, error) {
 // the session is over.
 func (h *HTTP) broken(x *Exchange, err error) {
 	if x.foreign { // which says nothing of the server
-		h.s.fail(x, plainError(err))
+		h.fail(x, plainError(err))
 		return
 	}
 	if h.host != nil && h.site.mourns(h.ctx, h.host) {
@@ -87,7 +87,7 @@ func (h *HTTP) broken(x *Exchange, err error) {
 	if cause := context.Cause(h.ctx); cause != nil {
 		err = cause
 	}
-	h.s.fail(x, plainError(err))
+	h.fail(x, plainError(err))
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" && h.ctx.Err() == nil {
 		h.lose("the server cannot be reached any more: " + plainError(err).Error())
@@ -95,39 +95,39 @@ func (h *HTTP) broken(x *Exchange, err error) {
 }
 
 // head records the headers of an answer.
-func (s *Session) head(x *Exchange, resp *http.Response) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (h *HTTP) head(x *Exchange, resp *http.Response) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
 	a := &x.answer
-	a.Status, a.Header, a.HeadAt = resp.StatusCode, resp.Header, time.Since(s.opened)
+	a.Status, a.Header, a.HeadAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
 	x.stream = mediaType(resp.Header) == "text/event-stream" && a.OK()
-	s.wake()
+	h.s.wake()
 }
 
 // fail records why an exchange has ended without a whole answer.
-func (s *Session) fail(x *Exchange, err error) {
-	s.mu.Lock()
-	s.silent = s.silent || !x.apart && !s.eof
-	s.mu.Unlock()
-	s.status(x, err)
-	s.end(x, err)
+func (h *HTTP) fail(x *Exchange, err error) {
+	h.s.mu.Lock()
+	h.s.silent = h.s.silent || !x.apart && !h.s.eof
+	h.s.mu.Unlock()
+	h.status(x, err)
+	h.end(x, err)
 }
 
 // end records that nothing more will come. Whatever stands for the answer is in the
 // record before, for those who wait for the end.
-func (s *Session) end(x *Exchange, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	x.answer.Ended, x.answer.Err, x.answer.EndAt = true, err, time.Since(s.opened)
-	s.wake()
+func (h *HTTP) end(x *Exchange, err error) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	x.answer.Ended, x.answer.Err, x.answer.EndAt = true, err, time.Since(h.s.opened)
+	h.s.wake()
 }
 
 // status records an answer that carries no message, and that ends with an error or
 // simply.
-func (s *Session) status(x *Exchange, err error) {
+func (h *HTTP) status(x *Exchange, err error) {
 	a := x.Answer()
 	a.Ended, a.Err = true, err
-	s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
+	h.s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
 }
 
 // readBody reads an answer that is not an event stream: one message or, in a batch,
@@ -137,14 +137,14 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	h.s.mu.Lock()
 	x.answer.Body = body
 	h.s.mu.Unlock()
-	defer h.s.end(x, err)
+	defer h.end(x, err)
 	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
 	f.parse()
 	if err == nil && h.carries(x, f) {
 		h.s.receive(f)
 		return
 	}
-	h.s.status(x, err)
+	h.status(x, err)
 }
 
 // carries reports whether a body is a message. That of an HTTP error may be some

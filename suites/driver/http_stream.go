@@ -50,53 +50,58 @@ const (
 // readStream hands the events of a stream on until it ends. If it ended before the
 // answer came, and can be resumed, it is.
 func (h *HTTP) readStream(x *Exchange, body io.Reader) {
-	s := h.s
 	answered, came := false, false
-	turn := func() func() { return s.budget.beginLong(h.ctx.Done()) }
-	cut, err := readEvents(throttled{h, body}, s.limits.Message, turn, func(e StreamEvent) {
-		s.keepEvent(x, e)
-		f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
-		f.parse()
-		if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
-			return
+	turn := func() func() { return h.s.budget.beginLong(h.ctx.Done()) }
+	cut, err := readEvents(throttled{h, body}, h.s.limits.Message, turn, func(e StreamEvent) {
+		h.keepEvent(x, e)
+		if f := h.receiveEvent(x, e); f != nil {
+			came, answered = true, answered || Pending{ID: x.asked}.answeredBy(f)
 		}
-		came = true
-		answered = answered || x.answeredBy(f)
-		s.receive(f)
-		s.mu.Lock()
-		x.replied = x.replied || f.IsResponse() || f.Shape == Array
-		s.mu.Unlock()
 	})
 	if err != nil {
 		err = plainError(err)
 	}
-	s.mu.Lock()
+	h.s.mu.Lock()
 	x.answer.Cut = cut
-	s.mu.Unlock()
+	h.s.mu.Unlock()
 	unanswered := x.asked != nil && !answered
 	goesOn := (unanswered || x.standing) && h.resumable(x)
 	if unanswered && !goesOn || !unanswered && !came {
-		s.status(x, err)
+		h.status(x, err)
 	}
-	s.end(x, err)
+	h.end(x, err)
 	if goesOn {
 		h.resume(x)
 	}
 }
 
+// receiveEvent hands the message of an event on; nil when it has none.
+func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
+	f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
+	f.parse()
+	if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	h.s.receive(f)
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	x.replied = x.replied || f.IsResponse() || f.Shape == Array
+	return f
+}
+
 // keepEvent adds an event to the answer of an exchange, of which the last ones are
 // kept.
-func (s *Session) keepEvent(x *Exchange, e StreamEvent) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (h *HTTP) keepEvent(x *Exchange, e StreamEvent) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
 	most := mostEvents
-	if s.budget.exhausted() {
+	if h.s.budget.exhausted() {
 		most = fewEvents
 	}
 	if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > most {
 		x.answer.Events = slices.Clone(x.answer.Events[len(x.answer.Events)-most/2:])
 	}
-	s.wake()
+	h.s.wake()
 }
 
 // throttled reads a stream with pauses while it floods the record.
@@ -110,11 +115,6 @@ func (t throttled) Read(p []byte) (int, error) {
 		t.h.sleep(throttle)
 	}
 	return t.body.Read(p)
-}
-
-func (x *Exchange) answeredBy(f *Frame) bool {
-	f.Side = FromServer
-	return Pending{ID: x.asked}.answeredBy(f)
 }
 
 // mostResumed is how often one stream is resumed.
