@@ -101,8 +101,8 @@ func bare(b *testing.B, server []string) time.Duration {
 	if _, err := harness.ListAll(s, "tools/list", "tools", nil); err != nil {
 		b.Fatal(err)
 	}
-	s.CloseInput() // as a client does, which waits for the server to go
-	s.AwaitExit(10 * time.Second)
+	s.Stdio().CloseInput() // as a client does, which waits for the server to go
+	s.Stdio().AwaitExit(10 * time.Second)
 	took := time.Since(begin)
 	s.Close()
 	return took

@@ -118,7 +118,7 @@ func refusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
 	endpoint, _ := url.Parse(t.Site().URL())
 	for _, s := range w.Sessions {
 		frames := s.Record(0)
-		for _, x := range s.Exchanges() {
+		for _, x := range s.HTTP().Exchanges() {
 			u, err := url.Parse(x.URL)
 			here := err == nil && u.Host == endpoint.Host && u.Path == endpoint.Path && x.Method != http.MethodOptions
 			if a := x.Answer(); here && slices.Contains(statuses, a.Status) {

@@ -47,7 +47,7 @@ func fetchAll(t *T, urls ...string) []*document {
 }
 
 func fetch(t *T, s *driver.Session, u string, authorization []string) *driver.Exchange {
-	return s.Do(driver.HTTPRequest{Method: http.MethodGet, URL: u, Header: http.Header{
+	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: u, Header: http.Header{
 		"Authorization": authorization, "Accept": {"application/json"}, "Mcp-Protocol-Version": {t.Revision},
 	}})
 }

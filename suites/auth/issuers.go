@@ -45,8 +45,8 @@ var issuers = Suite{
 			t.Skip("the server has metadata")
 		}
 		s, own := t.Start(), endpointURL(t)
-		authorize := s.Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
-		token := s.Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
+		authorize := s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
+		token := s.HTTP().Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
 		answers := []driver.Answer{kit.Own(t, kit.CameOf(authorize)), kit.Own(t, kit.CameOf(token))}
 		if !slices.ContainsFunc(answers, isThere) && withoutOAuth(t) {
 			t.Warn(answers[0]).To(That("an endpoint /authorize, or metadata", isThere))

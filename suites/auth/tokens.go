@@ -92,14 +92,14 @@ var tokens = Suite{
 		a := kit.Own(t, kit.CameOf(stream))
 		stream.Abort()
 		t.Expect(!a.IsStream).To(Hold("HTTP 401 for a GET without a token", "%s", a))
-		if s.SessionID() == "" {
+		if s.HTTP().SessionID() == "" {
 			return
 		}
-		ended := kit.CameOf(s.Do(driver.HTTPRequest{Method: http.MethodDelete, Header: later(t, nil)}))
+		ended := kit.CameOf(s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: later(t, nil)}))
 		if !ended.OK() {
 			return
 		}
-		after := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: "ping", Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})))
+		after := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})))
 		t.Expect(after.OK()).To(Hold("HTTP 401 for a DELETE without a token", "%s, and the session is gone: %s", ended, after))
 	}),
 
@@ -134,7 +134,7 @@ var tokens = Suite{
 			t.Inconclusive("the second token is no good token for this server: %s", a)
 		}
 		s := t.Own()
-		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: t.Server.Fence, Header: bearing(t.Credentials.Second)})))
+		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Header: bearing(t.Credentials.Second)})))
 		t.Expect(!a.OK()).To(Hold("HTTP 401, 403 or 404 for the session of another user", "%s", a))
 	}),
 
@@ -158,7 +158,7 @@ var tokens = Suite{
 		gateOf(t)
 		tokens := secrets(t)
 		for _, s := range w.Sessions {
-			for _, x := range s.Exchanges() {
+			for _, x := range s.HTTP().Exchanges() {
 				if calls(x, "tools/call") {
 					continue // what a tool says is its own business
 				}

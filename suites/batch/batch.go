@@ -30,8 +30,9 @@ var Checks = Suite{
 		usual := servedBatch(t)[0].Reply.Frame.Shape
 		s := t.Session()
 		late := kit.LateCancel(t, s)
-		mark, p := s.Mark(), s.Expecting(70083, s.Fence)
-		s.SendJSON([]M{{"jsonrpc": "2.0", "id": 70083, "method": s.Fence}, late})
+		mark := s.Mark()
+		p, request := kit.Harmless(s, 70083)
+		s.SendJSON([]M{request, late})
 		e := kit.Await(s, mark, p, kit.Shortly)
 		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
 		t.Settle(s, mark)
@@ -59,7 +60,7 @@ var Checks = Suite{
 	}),
 
 	"batch/http-responses-batch-accepted": Probe(func(t *T) {
-		x := t.Session().Do(driver.HTTPRequest{Body: Compact([]M{
+		x := t.Session().HTTP().Do(driver.HTTPRequest{Body: Compact([]M{
 			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-1", "result": M{}},
 			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-2", "result": M{}},
 		})})
@@ -74,19 +75,17 @@ var Checks = Suite{
 		servedBatch(t)
 		s := t.Session()
 		method, _ := kit.ListMethod(t)
-		mark, list, ping := s.Mark(), s.Expecting(70085, method), s.Expecting(70086, s.Fence)
-		sent := s.SendJSON([]M{
-			{"jsonrpc": "2.0", "id": 70085, "method": method},
-			{"jsonrpc": "2.0", "id": 70086, "method": s.Fence},
-		})
-		for _, p := range []driver.Pending{list, ping} {
+		mark, list := s.Mark(), s.Expecting(70085, method)
+		other, request := kit.Harmless(s, 70086)
+		sent := s.SendJSON([]M{s.Message(70085, method, nil), request})
+		for _, p := range []driver.Pending{list, other} {
 			kit.Await(s, mark, p, s.Patience())
 		}
 		a := sent.HTTP.Answer()
 		if !a.IsStream {
 			t.Skip("a batch is not answered with an event stream: %s", a)
 		}
-		for _, p := range []driver.Pending{list, ping} {
+		for _, p := range []driver.Pending{list, other} {
 			t.Expect(kit.ResponseAmong(a.Events, p.ID)).To(That("the response to each request of the batch on its stream", driver.Reply.Answered))
 		}
 	}),
@@ -118,11 +117,9 @@ var Checks = Suite{
 		s := t.Start()
 		s.Hostile()
 		p := s.Expecting("mcpcheck-batched", "initialize")
-		s.SendJSON([]M{
-			{"jsonrpc": "2.0", "id": "mcpcheck-batched", "method": "initialize", "params": driver.Hello(t.Revision)},
-			{"jsonrpc": "2.0", "id": "mcpcheck-ping", "method": "ping"},
-		})
-		usual := s.Initialize(driver.Hello(t.Revision)) // whatever comes of it, the array was read before
+		_, harmless := kit.Harmless(s, "mcpcheck-ping")
+		s.SendJSON([]M{s.Message("mcpcheck-batched", "initialize", driver.Hello(t.Revision)), harmless})
+		usual := s.Greet(driver.Hello(t.Revision)) // whatever comes of it, the array was read before
 		r := s.AwaitFor(p, 250*time.Millisecond)
 		if !r.Answered() && usual.Err != nil {
 			t.Inconclusive("the session did not survive it: %v", usual.Err)
@@ -140,7 +137,7 @@ var Checks = Suite{
 	}),
 
 	"batch/unsupported-survives": Probe(func(t *T) {
-		p := kit.Provoke(t, `[{"jsonrpc":"2.0","id":70071,"method":"ping"},{"jsonrpc":"2.0","id":70072,"method":"ping"}]`)
+		p := kit.Provoke(t, `[{"jsonrpc":"2.0","id":70071,$harmless},{"jsonrpc":"2.0","id":70072,$harmless}]`)
 		kit.ExpectAlive(t, p.Fatal)
 		if kit.Reaction(p, []byte("70071")).Result() != nil {
 			t.Skip("the server answers batches although the revision has none, which is leniency")
@@ -153,11 +150,10 @@ var Checks = Suite{
 func batched(t *T) []kit.Echoed {
 	return Shared(t, "batch", func(t *T) []kit.Echoed {
 		s := t.Session()
-		mark, first, second := s.Mark(), s.Expecting(70081, s.Fence), s.Expecting(70082, s.Fence)
-		s.SendJSON([]M{
-			{"jsonrpc": "2.0", "id": 70081, "method": s.Fence},
-			{"jsonrpc": "2.0", "id": 70082, "method": s.Fence},
-		})
+		mark := s.Mark()
+		first, one := kit.Harmless(s, 70081)
+		second, two := kit.Harmless(s, 70082)
+		s.SendJSON([]M{one, two})
 		all := []kit.Echoed{kit.Await(s, mark, first, kit.Shortly)}
 		if all[0].Reply.Answered() {
 			all = append(all, kit.Await(s, mark, second, kit.Shortly))

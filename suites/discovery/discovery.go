@@ -21,7 +21,9 @@ import (
 // that there is no such command. A server that answers initialize with something
 // else than a good result is described by Server.Failure.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
-	server := &harness.Server{Transport: "stdio", Requested: requested, Revision: requested, Fence: "ping", Capabilities: harness.M{}}
+	server := &harness.Server{
+		Transport: "stdio", Requested: requested, Revision: requested, Era: driver.Handshake{}, Capabilities: harness.M{},
+	}
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
 	}
@@ -53,7 +55,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 		return server, s, nil
 	}
 	server.Welcome, server.Revision, server.Capabilities = s.Welcome, s.Revision, s.Capabilities
-	server.Sessionless = server.Transport == "http" && s.SessionID() == ""
+	server.Sessionless = server.Transport == "http" && s.HTTP().SessionID() == ""
 	s.Confirm()
 	pong := s.Exchange("ping", nil)
 	if server.Sessionless && wantsSession(server, s, pong) {
@@ -66,7 +68,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 			return server, s, err
 		}
 	}
-	s.Fence = server.Fence
+	s.SetEra(server.Era)
 	serves := serveTwo(ctx, t, s)
 	server.Tools = listed(s, server, "tools", "tools/list", "tools")
 	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
@@ -117,7 +119,7 @@ func instead(s *driver.Session, err error) error {
 		return err
 	}
 	cause := err.Error()
-	if sent := s.Exchanges(); len(sent) > 0 {
+	if sent := s.HTTP().Exchanges(); len(sent) > 0 {
 		cause += "; so far: " + unfinished(sent)
 	}
 	if came := s.Since(0); len(came) > 0 {
@@ -152,7 +154,7 @@ func findFence(ctx context.Context, t driver.Target, s *driver.Session, server *
 	deadline := time.Now().Add(s.Patience())
 	for _, p := range asked {
 		if s.AwaitFor(p, time.Until(deadline)).Answered() {
-			server.Fence = p.Method
+			server.Era = driver.Handshake{Fence: p.Method}
 			return s, true, nil
 		}
 	}

@@ -22,7 +22,7 @@ func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *dri
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
 			return nil, r, err
 		}
-		r = s.Initialize(driver.Hello(server.Requested))
+		r = s.Greet(driver.Hello(server.Requested))
 		if t.Site == nil {
 			return s, r, nil
 		}
@@ -54,7 +54,7 @@ func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *dri
 	case err == nil:
 		s.Close()
 		server.Transport = "sse"
-		return old, old.Initialize(driver.Hello(server.Requested)), nil
+		return old, old.Greet(driver.Hello(server.Requested)), nil
 	case errors.As(err, &broken) && broken.Speaks: // the checks of the area sse say what is wrong
 		server.Transport, server.Failure = "sse", err.Error()
 		return s, r, nil
@@ -75,7 +75,7 @@ func whenReady(ctx context.Context, t driver.Target, server *harness.Server, s *
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
 			return nil, r, err
 		}
-		r = s.Initialize(driver.Hello(server.Requested))
+		r = s.Greet(driver.Hello(server.Requested))
 	}
 	return s, r, nil
 }
@@ -94,9 +94,9 @@ func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both
 			return
 		}
 		defer second.Close()
-		served <- second.Establish(driver.Hello(first.Revision)) == nil && second.Exchange(first.Fence, nil).Answered()
+		served <- second.Establish(driver.Hello(first.Revision)) == nil && second.Exchange(second.Harmless()).Answered()
 	}()
-	return func() bool { return <-served && first.Exchange(first.Fence, nil).Answered() }
+	return func() bool { return <-served && first.Exchange(first.Harmless()).Answered() }
 }
 
 // again opens a session once more, after the others were closed.
@@ -105,7 +105,7 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	if err != nil {
 		return nil, err
 	}
-	s.Fence = server.Fence
+	s.SetEra(server.Era)
 	return s, s.Establish(driver.Hello(server.Revision))
 }
 
@@ -140,7 +140,7 @@ func older(s *driver.Session, r driver.Reply) bool {
 	case errors.As(r.Err, &none):
 		return none.HTTP.Answer().Status != 0
 	case errors.As(r.Err, &silent): // the stream is opened for a POST, too
-		return slices.ContainsFunc(s.Exchanges(), func(x *driver.Exchange) bool {
+		return slices.ContainsFunc(s.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 			return slices.ContainsFunc(x.Answer().Events, driver.StreamEvent.IsEndpoint)
 		})
 	}
@@ -164,7 +164,7 @@ func wantsTLS(t driver.Target, r driver.Reply) bool {
 // inBody reports whether a server of HTTP+SSE has put a message where no client
 // looks for it: into the body of a POST.
 func inBody(s *driver.Session) bool {
-	return slices.ContainsFunc(s.Exchanges(), func(x *driver.Exchange) bool {
+	return slices.ContainsFunc(s.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 		m, _ := driver.Decode(x.Answer().Body).(harness.M)
 		return x.Elsewhere() && (harness.Has(m, "result") || harness.Has(m, "error"))
 	})
@@ -184,7 +184,7 @@ func wantsSession(server *harness.Server, s *driver.Session, pong driver.Reply) 
 			s.Exchange(capability+"/list", nil)
 		}
 	}
-	return !slices.ContainsFunc(s.Exchanges()[1:], func(x *driver.Exchange) bool {
+	return !slices.ContainsFunc(s.HTTP().Exchanges()[1:], func(x *driver.Exchange) bool {
 		return x.Method == http.MethodPost && !refused(x.End())
 	})
 }
@@ -192,7 +192,7 @@ func wantsSession(server *harness.Server, s *driver.Session, pong driver.Reply) 
 // checkAuthorized finds out whether the server has answered anything with 401. Then
 // nothing can be said of the rest of it.
 func checkAuthorized(server *harness.Server, s *driver.Session) {
-	for _, x := range s.Exchanges() {
+	for _, x := range s.HTTP().Exchanges() {
 		switch {
 		case x.Method != http.MethodPost || x.Answer().Status != http.StatusUnauthorized:
 			continue

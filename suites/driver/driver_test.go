@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -63,8 +64,9 @@ func TestFrameShapes(t *testing.T) {
 	for _, tt := range tests {
 		f := &Frame{Raw: []byte(tt.raw)}
 		f.parse()
-		if f.Shape != tt.shape || f.IsResponse() != tt.response || f.IsRequest() != tt.request || f.IsNotification() != tt.notification {
-			t.Errorf("%s: got shape %v, response %v, request %v, notification %v", tt.raw, f.Shape, f.IsResponse(), f.IsRequest(), f.IsNotification())
+		got := []any{f.Shape, f.IsResponse(), f.IsRequest(), f.IsNotification()}
+		if want := []any{tt.shape, tt.response, tt.request, tt.notification}; !slices.Equal(got, want) {
+			t.Errorf("%s: shape, response, request, notification are %v, want %v", tt.raw, got, want)
 		}
 	}
 }
@@ -107,7 +109,8 @@ func TestAnswersInAnyOrder(t *testing.T) {
 		if n < 3 {
 			return ""
 		}
-		return `{"id":3,"result":{"n":3}}` + "\n" + `{"method":"notifications/x"}` + "\n" + `{"id":1,"result":{"n":1}}` + "\n" + `{"id":2,"result":{"n":2}}` + "\n"
+		return `{"id":3,"result":{"n":3}}` + "\n" + `{"method":"notifications/x"}` + "\n" +
+			`{"id":1,"result":{"n":1}}` + "\n" + `{"id":2,"result":{"n":2}}` + "\n"
 	})
 	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
 		var all []Pending
@@ -126,7 +129,8 @@ func TestSilence(t *testing.T) {
 	serve := answering(func(int, string) string { return `{"id":1,` })
 	converse(t, Limits{Reply: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
 		var silence *Silence
-		if r := s.Exchange("ping", nil); !errors.As(r.Err, &silence) || silence.After != 3*time.Second || silence.Partial != 8 {
+		r := s.Exchange("ping", nil)
+		if !errors.As(r.Err, &silence) || silence.After != 3*time.Second || silence.Partial != 8 {
 			t.Errorf("got %v", r.Err)
 		}
 		if !s.Troubled() {
@@ -144,7 +148,8 @@ func TestDeath(t *testing.T) {
 	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
 		var death *Death
 		r := s.Exchange("ping", nil)
-		if !errors.As(r.Err, &death) || death.Cause != "the server exited with status 3" || len(death.Stderr) != 1 || death.Stderr[0] != "no API key" {
+		if !errors.As(r.Err, &death) || death.Cause != "the server exited with status 3" ||
+			!slices.Equal(death.Stderr, []string{"no API key"}) {
 			t.Errorf("got %#v", r.Err)
 		}
 	})
@@ -161,7 +166,8 @@ func TestLongLineEndsTheSession(t *testing.T) {
 
 func TestWireIsBounded(t *testing.T) {
 	serve := answering(func(n int, line string) string {
-		return strings.Repeat(`{"method":"notifications/x"}`+"\n", 1000) + strings.Replace(line, `"method":"ping"`, `"result":{}`, 1) + "\n"
+		flood := strings.Repeat(`{"method":"notifications/x"}`+"\n", 1000)
+		return flood + strings.Replace(line, `"method":"ping"`, `"result":{}`, 1) + "\n"
 	})
 	converse(t, Limits{Wire: 4096}, serve, func(t *testing.T, s *Session) {
 		for range 5 {
@@ -202,7 +208,7 @@ func TestServerRequestsAreAnswered(t *testing.T) {
 		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
 			hello := Hello("2025-11-25")
 			hello["capabilities"] = tt.client
-			s.Initialize(hello)
+			s.Greet(hello)
 			if got := <-answers; !strings.Contains(got, tt.want) {
 				t.Errorf("%s: got %s", tt.method, got)
 			}

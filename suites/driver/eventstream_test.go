@@ -26,7 +26,8 @@ func TestReadEvents(t *testing.T) {
 		{"comments", ": ping\n\n:\ndata: x\n\n", []StreamEvent{{Comments: 1}, {Data: "x", HasData: true, Comments: 1}}},
 		{"a priming event", "id: 7\ndata:\n\n", []StreamEvent{{ID: "7", HasID: true, HasData: true}}},
 		{"a field without colon", "data\n\n", []StreamEvent{{HasData: true}}},
-		{"type, id and retry", "event: endpoint\nid: a b\nretry: 100\ndata: /m\n\n", []StreamEvent{{Type: "endpoint", ID: "a b", HasID: true, Retry: "100", Data: "/m", HasData: true}}},
+		{"type, id and retry", "event: endpoint\nid: a b\nretry: 100\ndata: /m\n\n",
+			[]StreamEvent{{Type: "endpoint", ID: "a b", HasID: true, Retry: "100", Data: "/m", HasData: true}}},
 		{"a retry that is no number", "retry: 1s\ndata: x\n\n", []StreamEvent{message("x")}},
 		{"an id with NUL", "id: a\x00b\ndata: x\n\n", []StreamEvent{message("x")}},
 		{"names are exact", "Data: x\n data: y\n\n", []StreamEvent{{}}},
@@ -49,7 +50,8 @@ func TestReadEvents(t *testing.T) {
 
 func TestReadEventsIsBounded(t *testing.T) {
 	for _, stream := range []string{"data: " + strings.Repeat("x", 200) + "\n\n", strings.Repeat("data: x\n", 50) + "\n"} {
-		if _, err := readEvents(strings.NewReader(stream), 100, nil, func(StreamEvent) { t.Error("an event came") }); err == nil {
+		came := func(StreamEvent) { t.Error("an event came") }
+		if _, err := readEvents(strings.NewReader(stream), 100, nil, came); err == nil {
 			t.Errorf("%.20s…: no error", stream)
 		}
 	}

@@ -126,6 +126,12 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
+// ByHand reports whether the exchange was made with HTTP.Do.
+func (x *Exchange) ByHand() bool { return x.apart }
+
+// Asked is the id of the one request in the body; nil when there is none.
+func (x *Exchange) Asked() json.RawMessage { return x.asked }
+
 // Answer is what has come back so far.
 func (x *Exchange) Answer() Answer {
 	x.s.mu.Lock()
@@ -142,11 +148,11 @@ func (x *Exchange) snapshot() Answer {
 
 // Head waits for the headers of the answer, at most for the reply limit.
 func (x *Exchange) Head() Answer {
-	return x.awaitFor(x.s.target.Limits.Reply, func(a *Answer) bool { return a.Status != 0 })
+	return x.awaitFor(x.s.limits.Reply, func(a *Answer) bool { return a.Status != 0 })
 }
 
 // End waits for the end of the answer, at most for the reply limit.
-func (x *Exchange) End() Answer { return x.EndFor(x.s.target.Limits.Reply) }
+func (x *Exchange) End() Answer { return x.EndFor(x.s.limits.Reply) }
 
 // EndFor waits for the end of the answer, at most for d.
 func (x *Exchange) EndFor(d time.Duration) Answer {
@@ -156,7 +162,7 @@ func (x *Exchange) EndFor(d time.Duration) Answer {
 // AwaitEvent waits for an event of the stream that matches, at most for the reply
 // limit.
 func (x *Exchange) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
-	return x.AwaitEventFor(x.s.target.Limits.Reply, match)
+	return x.AwaitEventFor(x.s.limits.Reply, match)
 }
 
 // AwaitEventFor waits for an event of the stream that matches, at most for d.
@@ -235,7 +241,9 @@ func (x *Exchange) RequestLine() string {
 }
 
 // telling are the headers of answers that StatusLine shows.
-var telling = []string{"Content-Type", "Mcp-Session-Id", "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin"}
+var telling = []string{
+	"Content-Type", sessionHeader, "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin",
+}
 
 // StatusLine is the answer without its body: the status, and the headers that tell
 // most.
@@ -277,20 +285,17 @@ func overlay(base, over http.Header) http.Header {
 	return out
 }
 
-// askedBy is the id of the one request in a body; nil when there is none.
-func askedBy(body []byte) json.RawMessage {
-	f := &Frame{Raw: body}
-	f.parse()
+// askedBy is the id of the request that a frame is; nil when it is not one.
+func askedBy(f *Frame) json.RawMessage {
 	if f.IsRequest() {
 		return f.ID
 	}
 	return nil
 }
 
-// batchIn are the ids of the requests in a batch; nil when the body is none.
-func batchIn(body []byte) (ids []json.RawMessage) {
-	f := &Frame{Raw: body}
-	if f.parse(); f.Shape != Array {
+// batchIn are the ids of the requests in a frame that is a batch.
+func batchIn(f *Frame) (ids []json.RawMessage) {
+	if f.Shape != Array {
 		return nil
 	}
 	for _, m := range f.Members() {

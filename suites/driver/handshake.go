@@ -1,75 +1,118 @@
 package driver
 
 import (
-	"fmt"
-	"strings"
+	"cmp"
+	"net/http"
+	"sync"
+	"time"
 )
 
-// ClientInfo is how the harness names itself to servers.
-var ClientInfo = M{"name": "mcpcheck", "version": "1"}
-
-// Hello is the params of an initialize request that declares no capability.
-func Hello(revision string) M {
-	return M{"protocolVersion": revision, "capabilities": M{}, "clientInfo": ClientInfo}
+// Handshake is the era of the revisions up to 2025-11-25. A session begins with
+// initialize and notifications/initialized, and both sides remember what they agreed
+// on. Over HTTP an id stands for it, which the server may issue, one stream is open for
+// what the server says by itself, and DELETE ends it.
+type Handshake struct {
+	// Fence is the method of the request that proves order. Empty is ping, which some
+	// servers leave unanswered.
+	Fence string
 }
 
-// Initialize sends initialize and waits for its answer as long as a server may
-// take to start. When it is a result, the session takes revision and
-// capabilities from it.
-func (s *Session) Initialize(hello M) Reply {
-	s.mu.Lock()
-	s.Hello = hello
-	s.client, _ = hello["capabilities"].(M)
-	s.mu.Unlock()
+// The headers of the era, which came up with Streamable HTTP.
+const (
+	sessionHeader  = "Mcp-Session-Id"
+	revisionHeader = "Mcp-Protocol-Version"
+)
+
+func (Handshake) greet(s *Session, hello M) Reply {
 	r := s.AwaitFirst(s.Request("initialize", hello))
-	s.Welcome = r.Result()
-	revision, _ := s.Welcome["protocolVersion"].(string)
-	s.mu.Lock()
-	s.Revision = revision
-	s.mu.Unlock()
-	s.Capabilities, _ = s.Welcome["capabilities"].(M)
-	if s.Capabilities == nil {
-		s.Capabilities = M{}
-	}
+	revision, _ := r.Result()["protocolVersion"].(string)
+	s.agree(r.Result(), revision)
 	return r
 }
 
-// Establish completes the handshake of a session that was just started, asking
-// for a revision. It fails when the server does not grant that revision.
-func (s *Session) Establish(hello M) error {
-	r := s.Initialize(hello)
+func (Handshake) listen(s *Session, params M) {
+	s.Notify("notifications/initialized", params)
+	if h := s.HTTP(); h != nil {
+		h.stand()
+	}
+}
+
+func (e Handshake) harmless() (method string, params M) { return cmp.Or(e.Fence, "ping"), nil }
+
+func (Handshake) dress(_ *Session, params M) M { return params }
+
+// answer serves ping and the features that the client declared; anything else is
+// refused with -32601.
+func (e Handshake) answer(s *Session, request *Frame) M {
+	reply := M{"jsonrpc": "2.0", "id": request.ID}
+	if result := e.serve(s, request.Method); result != nil {
+		reply["result"] = result
+	} else {
+		reply["error"] = M{"code": -32601, "message": "Method not found"}
+	}
+	return reply
+}
+
+// serve is the result of a request of the server; nil when it is not served.
+func (Handshake) serve(s *Session, method string) M {
+	s.mu.Lock()
+	client := s.client
+	s.mu.Unlock()
+	declared := func(name string) bool { return client[name] != nil && !s.Refuse }
 	switch {
-	case r.Err != nil:
-		return r.Err
-	case r.Result() == nil:
-		return fmt.Errorf("initialize was not answered with a result: %s", Brief(r.Frame.Raw))
+	case method == "ping":
+		return M{}
+	case method == "roots/list" && declared("roots"):
+		return M{"roots": []any{}}
+	case method == "elicitation/create" && declared("elicitation"):
+		return M{"action": "decline"}
+	case method == "sampling/createMessage" && declared("sampling"):
+		content := M{"type": "text", "text": "mcpcheck"}
+		return M{"role": "assistant", "content": content, "model": "mcpcheck", "stopReason": "endTurn"}
 	}
-	if want, _ := hello["protocolVersion"].(string); s.Revision != want {
-		return fmt.Errorf("the server granted revision %q when asked for %q", s.Revision, want)
-	}
-	s.Confirm()
 	return nil
 }
 
-// Confirm ends the handshake after Initialize has brought a good result.
-func (s *Session) Confirm() { s.ConfirmWith(nil) }
-
-// ConfirmWith is Confirm with params for the notification.
-func (s *Session) ConfirmWith(params M) {
-	s.Notify("notifications/initialized", params)
-	s.link.established()
-	s.ordinary = len(s.client) == 0
+// header names the session and its revision. That is named in every revision, as SDKs
+// do: without a session, nothing else tells it.
+func (Handshake) header(h *HTTP, header http.Header, _ *Frame) {
+	if id := h.SessionID(); id != "" {
+		header.Set(sessionHeader, id)
+	}
+	if revision := h.s.agreed(); revision != "" {
+		header.Set(revisionHeader, revision)
+	}
 }
 
-// Ordinary reports whether the session is one like any other: its handshake was
-// completed with no client capability declared, and it is usable.
-func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }
-
-// Brief shortens a text of the wire for a message.
-func Brief(raw []byte) string {
-	const most, tail = 160, 30
-	if len(raw) <= most {
-		return string(raw)
+// heard keeps the session ids that the server issues, and notes when it has ended the
+// session.
+func (Handshake) heard(h *HTTP, x *Exchange) {
+	a := x.Answer()
+	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {
+		h.issued(id)
 	}
-	return strings.ToValidUTF8(string(raw[:most-tail]), "") + "…" + strings.ToValidUTF8(string(raw[len(raw)-tail:]), "")
+	if a.Status == http.StatusNotFound && !x.ByHand() && x.Header.Get(sessionHeader) != "" {
+		h.s.Abandon()
+	}
+}
+
+func (Handshake) resumes() bool { return true }
+
+// leave ends every session that the server has issued an id for.
+func (e Handshake) leave(h *HTTP) {
+	var farewells sync.WaitGroup
+	for _, id := range h.sessionIDs() {
+		farewells.Go(func() { e.end(h, id) })
+	}
+	farewells.Wait()
+}
+
+// end ends a session of the server with DELETE. The server has a moment to confirm it.
+func (Handshake) end(h *HTTP, id string) {
+	const moment = time.Second
+	f := &Frame{Side: FromClient, Ended: true}
+	x := h.exchange(http.MethodDelete, h.site.URL(), f)
+	x.Header.Set(sessionHeader, id)
+	h.s.put(f)
+	h.performFor(x, moment)
 }

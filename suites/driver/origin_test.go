@@ -20,7 +20,8 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 		w.Header().Set("Mcp-Session-Id", "of-another")
 	}))
 	defer foreign.Close()
-	site, err := NewSite(SiteOptions{URL: own.URL + "/mcp", Header: http.Header{"Authorization": {"Bearer secret"}, "X-Api-Key": {"secret"}}})
+	secrets := http.Header{"Authorization": {"Bearer secret"}, "X-Api-Key": {"secret"}}
+	site, err := NewSite(SiteOptions{URL: own.URL + "/mcp", Header: secrets})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,12 +32,13 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 	defer s.Close()
 	s.Revision = "2025-11-25"
 
-	s.Do(HTTPRequest{URL: "/other"}).End()
-	s.Do(HTTPRequest{URL: own.URL + "/other"}).End()
+	s.HTTP().Do(HTTPRequest{URL: "/other"}).End()
+	s.HTTP().Do(HTTPRequest{URL: own.URL + "/other"}).End()
 	if here.Get("Authorization") == "" || here.Get("X-Api-Key") == "" || here.Get("Mcp-Session-Id") == "" {
 		t.Errorf("the server got %v", here)
 	}
-	s.Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: http.Header{"Accept": {"application/json"}}}).End()
+	accept := http.Header{"Accept": {"application/json"}}
+	s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: accept}).End()
 	for name := range there {
 		switch name {
 		case "Accept", "Accept-Encoding", "User-Agent":
@@ -47,11 +49,11 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 	if there.Get("Accept") != "application/json" {
 		t.Errorf("the other origin got %v", there)
 	}
-	if id := s.SessionID(); id != "of-the-server" {
+	if id := s.HTTP().SessionID(); id != "of-the-server" {
 		t.Errorf("the session id is %q", id)
 	}
 	foreign.Close()
-	if a := s.Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL}).End(); a.Err == nil || !s.Alive() {
+	if a := s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL}).End(); a.Err == nil || !s.Alive() {
 		t.Errorf("%v, and the session lives: %v", a, s.Alive())
 	}
 }

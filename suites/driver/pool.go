@@ -17,7 +17,6 @@ type Pool struct {
 	ctx      context.Context
 	target   Target
 	revision string
-	fence    string
 	clean    *shelf
 	hostile  *shelf
 	ahead    chan *Session
@@ -88,9 +87,9 @@ func (s *shelf) leave() {
 // Over stdio a pool opens one session of each kind when it is first asked for one.
 // More come by Donate only: other checks start processes anyway. Over HTTP, where a
 // session costs a few requests, it opens as many as are wanted at a time.
-func NewPool(ctx context.Context, t Target, revision, fence string, size, ahead int) *Pool {
+func NewPool(ctx context.Context, t Target, revision string, size, ahead int) *Pool {
 	p := &Pool{
-		ctx: ctx, target: t, revision: revision, fence: fence,
+		ctx: ctx, target: t, revision: revision,
 		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session), enough: make(chan struct{}),
 		starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
@@ -152,7 +151,6 @@ func (p *Pool) open(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Fence = p.fence
 	p.Adopt(s)
 	return s, nil
 }
@@ -188,7 +186,7 @@ func (p *Pool) Fresh() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Exchange(p.fence, nil) // whatever the server makes of initialized is not taken for something else
+	s.Exchange(s.Harmless()) // whatever the server makes of the greeting is not taken for something else
 	return s, nil
 }
 
@@ -289,7 +287,7 @@ func (p *Pool) Take() *Session {
 
 // Close ends a session behind the run.
 func (p *Pool) Close(s *Session) {
-	s.CloseInput()
+	s.link.closeInput()
 	p.closing.Go(s.Close)
 }
 

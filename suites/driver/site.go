@@ -68,7 +68,10 @@ func NewSite(o SiteOptions) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Site{starting: make(chan struct{}, 1), o: o, url: u, transport: "http", header: overlay(nil, o.Header), client: newClient(o, roots)}, nil
+	return &Site{
+		o: o, header: overlay(nil, o.Header), client: newClient(o, roots),
+		starting: make(chan struct{}, 1), url: u, transport: "http",
+	}, nil
 }
 
 // ParseURL reads the URL of a server.
@@ -125,7 +128,8 @@ func newClient(o SiteOptions, roots *x509.CertPool) *http.Client {
 	if o.Dial != nil {
 		t.Proxy, t.DialContext = nil, o.Dial
 	}
-	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &http.Client{Transport: t, CheckRedirect: stay}
 }
 
 // URL is where the server is reached.
@@ -159,7 +163,8 @@ func (site *Site) Follow(location string) error {
 	case err != nil || location == "":
 		return fmt.Errorf("%s redirects to %q, which is no URL", site.url.Redacted(), location)
 	case u.Scheme != site.url.Scheme || u.Host != site.url.Host:
-		return fmt.Errorf("%s redirects to %s, another origin; give that URL if you trust it", site.url.Redacted(), u.Redacted())
+		return fmt.Errorf("%s redirects to %s, another origin; give that URL if you trust it",
+			site.url.Redacted(), u.Redacted())
 	}
 	site.url = u
 	return nil
@@ -215,30 +220,30 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 	if err := site.ready(ctx, t.Limits); err != nil {
 		return nil, err
 	}
-	w := site.link(ctx, t)
-	if !w.old || o.ByHand {
-		return w.s, nil
+	h := site.link(ctx, t)
+	if !h.old || o.ByHand {
+		return h.s, nil
 	}
-	err := w.openStream()
+	err := h.openStream()
 	if err != nil && site.Died() && site.ready(ctx, t.Limits) == nil { // another session has ended it
-		w.close()
-		w = site.link(ctx, t)
-		err = w.openStream()
+		h.close()
+		h = site.link(ctx, t)
+		err = h.openStream()
 	}
 	if err != nil {
-		w.close()
+		h.close()
 		return nil, err
 	}
-	return w.s, nil
+	return h.s, nil
 }
 
 // link makes a session that has said nothing yet.
-func (site *Site) link(ctx context.Context, t Target) *web {
-	w := newWeb(ctx, site, t)
-	if w.host = site.process(); w.host != nil {
-		go w.watch()
+func (site *Site) link(ctx context.Context, t Target) *HTTP {
+	h := newHTTP(ctx, site, t)
+	if h.host = site.process(); h.host != nil {
+		go h.watch()
 	}
-	return w
+	return h
 }
 
 // Unreachable says that nobody could be reached at the URL.
@@ -288,7 +293,8 @@ func (site *Site) ready(ctx context.Context, l Limits) error {
 
 func (site *Site) start(ctx context.Context, l Limits) error {
 	if site.starts == 0 && site.dial(ctx) == nil {
-		return fmt.Errorf("something else listens on %s already; stop it, or let mcpcheck choose a port with {port}", site.address())
+		return fmt.Errorf("something else listens on %s already; stop it, or let mcpcheck choose a port with {port}",
+			site.address())
 	}
 	if site.starts++; site.starts > mostStarts {
 		return fmt.Errorf("the server has died %d times", mostStarts)
@@ -318,7 +324,8 @@ func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 			return nil
 		}
 		if host := site.process(); host != nil && host.gone() {
-			return &Death{Cause: "the server " + host.exit.String() + " before it listened on " + site.address(), Stderr: site.lastWords()}
+			cause := "the server " + host.exit.String() + " before it listened on " + site.address()
+			return &Death{Cause: cause, Stderr: site.lastWords()}
 		}
 		if waited := time.Since(begin); waited >= patience || !mayPass(err) {
 			nobody := &Unreachable{URL: site.redacted(), Err: err, Waited: waited}
@@ -440,11 +447,14 @@ func plainError(err error) error {
 	case errors.Is(err, context.Canceled):
 		return broken{"mcpcheck dropped the connection", err}
 	}
-	if text := strings.NewReplacer("HTTP/1.x transport connection broken: ", "", "net/http: ", "").Replace(err.Error()); text != err.Error() {
+	if text := ofLibrary.Replace(err.Error()); text != err.Error() {
 		return broken{text, err}
 	}
 	return err
 }
+
+// ofLibrary removes what net/http says of itself in its errors.
+var ofLibrary = strings.NewReplacer("HTTP/1.x transport connection broken: ", "", "net/http: ", "")
 
 // broken is an error of a connection, in words of its own.
 type broken struct {

@@ -18,6 +18,8 @@ type Target struct {
 	Env     []string // KEY=VALUE, added to the environment of this process
 	Dir     string   // working directory; empty is the current one
 
+	Era Era // how its sessions go; nil is the handshake
+
 	// Serve is a server inside this process, in place of Command. Tests use it
 	// to run many servers under a virtual clock.
 	Serve Server
@@ -38,7 +40,7 @@ type Limits struct {
 	Wire    int           // bytes of the wire kept for each session; default 24 MiB
 	Stderr  int           // bytes of stderr kept at each end; default 16 KiB
 	Reply   time.Duration // for one answer; default 5 s
-	Start   time.Duration // from launch to the answer to initialize; default 15 s
+	Start   time.Duration // from launch to the answer to the greeting; default 15 s
 	Stop    time.Duration // from SIGTERM to SIGKILL; default 2 s
 	Grace   time.Duration // at most, for what may still be on its way once a later request was answered; default 100 ms
 }

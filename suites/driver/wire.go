@@ -29,10 +29,14 @@ type Frame struct {
 	Raw   []byte // without the newline
 	Shape Shape
 
+	// standing says that the frame opens the way for what the server says by itself: its
+	// answer is not waited for.
+	standing bool
+
 	// Of HTTP, nil over stdio.
 	HTTP  *Exchange // that carried the frame
 	Event *StreamEvent
-	Apart bool // it belongs to a request that a check made by hand, with Session.Do
+	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
 
 	// Of a JSON object, nil or empty where the member is absent.
 	ID        json.RawMessage

@@ -81,7 +81,8 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.pool = driver.NewPool(ctx, target, server.Revision, server.Fence, sessions(o.Jobs, target), e.ahead())
+	e.target.Era = server.Era
+	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
 	e.quiet.Store(server.OneClient)
 	if o.First != nil {
 		e.pool.Adopt(o.First)
@@ -402,7 +403,7 @@ func (c *scope) trouble() bool {
 // foreign is the first answer in the sessions of the attempt that was not the server's own; empty when all were.
 func (c *scope) foreign() string {
 	for _, u := range c.uses {
-		for _, x := range u.session.Exchanges() {
+		for _, x := range u.session.HTTP().Exchanges() {
 			if a := x.Answer(); a.Foreign() {
 				return a.String()
 			}

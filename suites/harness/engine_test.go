@@ -279,7 +279,7 @@ func TestPhases(t *testing.T) {
 					came("judged")
 					t.Judge(w.ResultsOf("says/prepared"), func(*T, Message) {})
 				})},
-			{id: "a/ending", check: Ending(func(t *T) { came("ending"); t.Last().CloseInput() })},
+			{id: "a/ending", check: Ending(func(t *T) { came("ending"); t.Last().Stdio().CloseInput() })},
 			{id: "a/call", check: Probe(func(*T) { came("call") }), safety: "calls-tool-invalid"},
 			{id: "a/probe", check: Probe(saying("probe"))},
 			{id: "a/fresh", check: Fresh(func(t *T) { came("fresh"); t.Start() })},

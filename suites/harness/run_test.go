@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 		"other/skip": Probe(ending("skip")), "other/open": Probe(ending("open")), "other/error": Probe(ending("panic")),
 		"http/ending": Ending(ending("pass")),
 	}
-	server := &Server{Transport: "stdio", Revision: "2024-11-05", Fence: "ping"}
+	server := &Server{Transport: "stdio", Revision: "2024-11-05"}
 	plan := Plan(catalogue, suite, server, func(*Requirement) bool { return true })
 	for range 2 { // as for --protocol all
 		var told []string

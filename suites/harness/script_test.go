@@ -95,7 +95,7 @@ func (out *played) count(id string) {
 // described is the server as discovery describes it.
 func (s scene) described(transport string) *Server {
 	server := s.server
-	server.Transport, server.Requested, server.Revision, server.Fence = transport, Newest, Newest, "ping"
+	server.Transport, server.Requested, server.Revision = transport, Newest, Newest
 	return &server
 }
 

@@ -21,7 +21,7 @@ type Server struct {
 	First        driver.Reply // to initialize
 	Welcome      M            // its result
 	Capabilities M
-	Fence        string // a request that it answers: "ping" unless it does not
+	Era          driver.Era // how its sessions go
 
 	Tools     []M
 	Prompts   []M

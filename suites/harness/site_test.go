@@ -160,8 +160,8 @@ func TestEvidenceAtASite(t *testing.T) {
 		cast: []role{{id: "a/one", check: Probe(func(t *T) {
 			s := t.Session()
 			t.Ask(s, "tools/list", nil)
-			s.Do(driver.HTTPRequest{Method: http.MethodDelete}).End()
-			s.Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).End()
+			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete}).End()
+			s.HTTP().Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).End()
 		})}},
 	}.playAtSite(t)
 	var got []string

@@ -199,6 +199,19 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
+// Harmless sends a request that every server answers and that changes nothing, where
+// any would do. Like Ask, it ends the check as inconclusive when no answer comes.
+func (t *T) Harmless(s *driver.Session) driver.Reply {
+	method, params := s.Harmless()
+	return t.Ask(s, method, params)
+}
+
+// TryHarmless is Try with the session's harmless request.
+func (t *T) TryHarmless(s *driver.Session) driver.Reply {
+	method, params := s.Harmless()
+	return t.Try(s, method, params)
+}
+
 // Pages follows a list to its end in a session and visits the results; it ends the
 // check as inconclusive when that fails.
 func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {

@@ -2,7 +2,6 @@ package http
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -31,8 +30,8 @@ var answers = Suite{
 
 	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
 		s := t.Session()
-		if r := t.Ask(s, s.Fence, nil); r.Bare() {
-			t.Again("%s, too, is answered with %s", s.Fence, Got(r))
+		if r := t.Harmless(s); r.Bare() {
+			t.Again("%s, too, is answered with %s", r.Method, Got(r))
 		}
 		t.Each(failing(t, s), func(t *T, failed Subject) {
 			x := failed.Frames[0].HTTP
@@ -93,11 +92,11 @@ var answers = Suite{
 			t.Skip("so much is only sent to a server on this machine")
 		}
 		s := t.Own()
-		usual := t.Ask(s, s.Fence, nil)
+		usual := t.Harmless(s)
 		x := large(s)
 		a := x.End()
 		x.Abort()
-		t.Expect(t.Try(s, s.Fence, nil)).To(beAsUsual(usual), "the request after the large one")
+		t.Expect(t.TryHarmless(s)).To(beAsUsual(usual), "the request after the large one")
 		t.Expect(a).To(That("the large request served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
 	}),
 }
@@ -146,7 +145,7 @@ func brokenJSON(t *T) driver.Answer {
 	return Shared(t, "a body that is no JSON", func(t *T) driver.Answer {
 		s := t.Hostile()
 		a := kit.Post(s, `{"mcpcheck" !!`).End()
-		if a.Status == 0 && t.Try(s, s.Fence, nil).Err != nil {
+		if a.Status == 0 && t.TryHarmless(s).Err != nil {
 			t.Skip("the session did not survive it: robust/survives-malformed-json")
 		}
 		return a
@@ -184,16 +183,16 @@ func atOnce(t *T) (replies []driver.Reply) {
 	const many = 20
 	s := t.Session()
 	begin := time.Now()
-	if r := t.Ask(s, s.Fence, nil); r.Bare() {
+	if r := t.Harmless(s); r.Bare() {
 		t.Again("a single request is not served either: %s", Got(r))
 	}
 	deadline := time.Now().Add(s.Patience() + many*time.Since(begin))
 	var sent []*driver.Exchange
 	for range many {
-		sent = append(sent, kit.ByHand(s, kit.Request{Method: s.Fence}))
+		sent = append(sent, kit.ByHand(s, kit.Request{}))
 	}
 	for _, x := range sent {
-		replies = append(replies, s.AwaitFor(driver.Pending{ID: x.Asked(), Method: s.Fence}, time.Until(deadline)))
+		replies = append(replies, s.AwaitFor(driver.Pending{ID: x.Asked()}, time.Until(deadline)))
 	}
 	if slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Err != nil }) {
 		wantOneByOne(t, many)
@@ -205,7 +204,7 @@ func atOnce(t *T) (replies []driver.Reply) {
 func wantOneByOne(t *T, many int) {
 	s := t.Own()
 	for range many {
-		if r := t.Try(s, s.Fence, nil); r.Err != nil {
+		if r := t.TryHarmless(s); r.Err != nil {
 			t.Skip("requests are not answered one by one either: %v", r.Err)
 		}
 	}
@@ -214,9 +213,10 @@ func wantOneByOne(t *T, many int) {
 // large posts a request of 9 MiB, most of it padding.
 func large(s *driver.Session) *driver.Exchange {
 	const padding = 9 << 20
-	before := fmt.Sprintf(`{"jsonrpc":"2.0","id":"mcpcheck-large","method":%q,"params":{"_meta":{"com.example/mcpcheck":"`, s.Fence)
-	const after = `"}}}`
-	return s.Do(driver.HTTPRequest{
+	method, _ := s.Harmless()
+	request := s.Message("mcpcheck-large", method, M{"_meta": M{"com.example/mcpcheck": "$padding"}})
+	before, after, _ := strings.Cut(string(Compact(request)), "$padding")
+	return s.HTTP().Do(driver.HTTPRequest{
 		Body: []byte(before + "… 9 MiB …" + after),
 		Sent: io.MultiReader(strings.NewReader(before), io.LimitReader(letters{}, padding), strings.NewReader(after)),
 		Size: int64(len(before) + padding + len(after)),

@@ -23,8 +23,8 @@ var headers = Suite{
 
 	"http/missing-accept": Probe(func(t *T) {
 		s := t.Session()
-		onlyJSON := kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header("Accept", kit.JSONType)})
-		none := kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header("Accept")})
+		onlyJSON := kit.ByHand(s, kit.Request{Header: kit.Header("Accept", kit.JSONType)})
+		none := kit.ByHand(s, kit.Request{Header: kit.Header("Accept")})
 		for _, x := range []*driver.Exchange{onlyJSON, none} {
 			kit.Own(t, x.Head())
 			t.Expect(x.Answer()).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
@@ -48,10 +48,10 @@ var headers = Suite{
 
 	"http/version-header-invalid-400": Probe(func(t *T) {
 		s := t.Session()
-		usual := kit.ByHand(s, kit.Request{Method: s.Fence})
+		usual := kit.ByHand(s, kit.Request{})
 		var wrong []*driver.Exchange
 		for _, version := range []string{"1999-01-01", "not-a-version"} {
-			wrong = append(wrong, kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header(kit.VersionHeader, version)}))
+			wrong = append(wrong, kit.ByHand(s, kit.Request{Header: kit.Header(kit.VersionHeader, version)}))
 		}
 		if r := usual.Reply(); r.Bare() || r.Err != nil {
 			t.Again("the request is not served with the negotiated version either: %s", Got(r))
@@ -91,7 +91,7 @@ var headers = Suite{
 			t.Skip("the server supports no other version")
 		}
 		s := t.Session()
-		a := kit.ByHand(s, kit.Request{Method: s.Fence, Header: kit.Header(kit.VersionHeader, Handshake[i])}).Head()
+		a := kit.ByHand(s, kit.Request{Header: kit.Header(kit.VersionHeader, Handshake[i])}).Head()
 		kit.Own(t, a)
 		t.Expect(a).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
 	}),
@@ -107,11 +107,11 @@ type form struct {
 // time, and wants all of these served if any is.
 func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
-	first := kit.ByHand(s, kit.Request{Method: s.Fence, Header: usual})
+	first := kit.ByHand(s, kit.Request{Header: usual})
 	var others []Subject
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
-		x := kit.ByHand(s, kit.Request{ID: id, Method: s.Fence, Header: f.Header})
+		x := kit.ByHand(s, kit.Request{ID: id, Header: f.Header})
 		others = append(others, kit.SubjectOf(s, f.Name, x))
 	}
 	asUsual := first.Reply()

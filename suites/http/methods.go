@@ -1,7 +1,6 @@
 package http
 
 import (
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -50,7 +49,7 @@ var methods = Suite{
 
 	"http/405-allow-header": WatchAfter(func(t *T) { otherMethods(t) }, func(t *T, w Wire) {
 		refused := func(r kit.RoundTrip) bool {
-			return r.Answer.Status == http.StatusMethodNotAllowed && r.Sent.HTTP.URL == r.Session.Endpoint()
+			return r.Answer.Status == http.StatusMethodNotAllowed && r.Sent.HTTP.URL == r.Session.HTTP().Endpoint()
 		}
 		kit.JudgeTrips(t, "answer with status 405", kit.Trips(w), refused, func(t *T, r kit.RoundTrip) {
 			allow := strings.Join(r.Answer.Header.Values("Allow"), ", ")
@@ -87,8 +86,8 @@ func otherMethods(t *T) []Subject {
 		s := t.Session()
 		var sent []*driver.Exchange
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {
-			body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"mcpcheck-%s","method":%q}`, strings.ToLower(method), s.Fence)
-			sent = append(sent, s.Do(driver.HTTPRequest{Method: method, Header: kit.Header("Content-Type", kit.JSONType), Body: body}))
+			_, request := kit.Harmless(s, "mcpcheck-"+strings.ToLower(method))
+			sent = append(sent, s.HTTP().Do(driver.HTTPRequest{Method: method, Header: kit.Header("Content-Type", kit.JSONType), Body: Compact(request)}))
 		}
 		for _, x := range sent {
 			x.End()

@@ -145,7 +145,7 @@ func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
 		if a.Status != http.StatusConflict {
 			break
 		}
-		s.Exchange(s.Fence, nil)
+		s.Exchange(s.Harmless())
 	}
 	return x
 }

@@ -43,7 +43,7 @@ var security = Suite{
 		in.Set("Origin", foreignOrigin)
 		var requests []Subject
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
-			x := s.Do(driver.HTTPRequest{Method: method, Header: in})
+			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			kit.HeadOf(x)
 			requests = append(requests, kit.SubjectOf(s, method, x))
 		}
@@ -230,7 +230,7 @@ func rebound(own *url.URL) string {
 
 // askPreflight asks as a browser does before it lets a page send messages.
 func askPreflight(s *driver.Session) *driver.Exchange {
-	return s.Do(driver.HTTPRequest{Method: http.MethodOptions, Header: http.Header{
+	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodOptions, Header: http.Header{
 		"Origin":                         {foreignOrigin},
 		"Access-Control-Request-Method":  {http.MethodPost},
 		"Access-Control-Request-Headers": {"content-type,mcp-protocol-version,mcp-session-id"},
@@ -249,15 +249,15 @@ type oldVisitors struct {
 func oldKnocks(t *T) oldVisitors {
 	return Shared(t, "old visitors", func(t *T) (v oldVisitors) {
 		s := t.Session()
-		done := t.Ask(s, t.Server.Fence, nil)
+		done := t.Harmless(s)
 		note := Compact(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": M{"requestId": done.Request.ID, "reason": "mcpcheck"}})
 		url := t.Site().URL()
 		host := rebound(kit.SiteURL(t))
 		sent := []*driver.Exchange{
-			s.Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Host: host}),
-			s.Do(driver.HTTPRequest{Host: host, Body: note}),
-			s.Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: kit.Header("Origin", foreignOrigin)}),
-			s.Do(driver.HTTPRequest{Header: kit.Header("Origin", foreignOrigin), Body: note}),
+			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Host: host}),
+			s.HTTP().Do(driver.HTTPRequest{Host: host, Body: note}),
+			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: kit.Header("Origin", foreignOrigin)}),
+			s.HTTP().Do(driver.HTTPRequest{Header: kit.Header("Origin", foreignOrigin), Body: note}),
 			askPreflight(s),
 		}
 		var answers []driver.Answer

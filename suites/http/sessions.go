@@ -38,10 +38,10 @@ var sessions = Suite{
 	"http/session-unknown-404": Probe(func(t *T) {
 		needsSessions(t)
 		s := t.Session()
-		if isToken(s.SessionID()) {
+		if isToken(s.HTTP().SessionID()) {
 			t.Skip("the session ids are signed: one that is made up is malformed")
 		}
-		x := kit.ByHand(s, kit.Request{ID: "mcpcheck-unknown-session", Method: t.Server.Fence, Header: kit.Header(kit.SessionIDHeader, kit.Unlike(s.SessionID()))})
+		x := kit.ByHand(s, kit.Request{ID: "mcpcheck-unknown-session", Header: kit.Header(kit.SessionIDHeader, kit.Unlike(s.HTTP().SessionID()))})
 		r := x.Reply()
 		if r.Result() != nil && serves(withoutID(t)) {
 			t.Skip("the server needs no session id: it serves requests without one, too")
@@ -115,7 +115,7 @@ var sessions = Suite{
 
 	"http/session-header-case-insensitive": Probe(func(t *T) {
 		needsSessions(t)
-		id := t.Session().SessionID()
+		id := t.Session().HTTP().SessionID()
 		var forms []form
 		for _, name := range []string{"mcp-session-id", "MCP-SESSION-ID", "MCP-Session-Id"} {
 			forms = append(forms, form{name, kit.Header(name, id)})
@@ -152,7 +152,7 @@ func serves(r driver.Reply, a driver.Answer) bool {
 // withoutID is a request in a session that lacks the session id.
 func withoutID(t *T) (driver.Reply, driver.Answer) {
 	x := Shared(t, "without session id", func(t *T) *driver.Exchange {
-		x := kit.ByHand(t.Session(), kit.Request{Method: t.Server.Fence, Header: kit.Header(kit.SessionIDHeader)})
+		x := kit.ByHand(t.Session(), kit.Request{Header: kit.Header(kit.SessionIDHeader)})
 		x.Reply()
 		return x
 	})
@@ -175,12 +175,12 @@ func endedSession(t *T) ended {
 		s := t.Start()
 		in := kit.ByHandSession(t, s)
 		e.GetBefore = kit.HeadOf(kit.Get(s, in))
-		if e.Delete = s.Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).End(); !e.Delete.OK() {
+		if e.Delete = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).End(); !e.Delete.OK() {
 			return e
 		}
 		again := kit.ByHand(s, kit.Request{ID: "mcpcheck-start-over", Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader)})
 		use := func(id string) {
-			post, open := kit.ByHand(s, kit.Request{ID: id, Method: t.Server.Fence, Header: in}), kit.Get(s, in)
+			post, open := kit.ByHand(s, kit.Request{ID: id, Header: in}), kit.Get(s, in)
 			post.Reply()
 			e.Post, e.Get = post.Answer(), kit.HeadOf(open)
 		}
@@ -235,7 +235,7 @@ func withoutSession(t *T) (answers []driver.Answer) {
 	s := t.Session()
 	sent := []*driver.Exchange{
 		kit.InitializedByHand(s, nil),
-		kit.ByHand(s, kit.Request{Method: "ping"}),
+		kit.ByHand(s, kit.Request{}),
 	}
 	for _, capability := range []string{"tools", "prompts", "resources"} {
 		if t.Server.Declares(capability) {
@@ -254,8 +254,8 @@ func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
 	const rounds = 4
 	for i := range rounds {
 		same := fmt.Sprint("mcpcheck-in-both-", i)
-		inA = append(inA, kit.ByHand(a, kit.Request{ID: same, Method: t.Server.Fence}), kit.ByHand(a, kit.Request{ID: fmt.Sprint("mcpcheck-in-one-", i), Method: t.Server.Fence}))
-		inB = append(inB, kit.ByHand(b, kit.Request{ID: same, Method: t.Server.Fence}), kit.ByHand(b, kit.Request{ID: fmt.Sprint("mcpcheck-in-other-", i), Method: t.Server.Fence}))
+		inA = append(inA, kit.ByHand(a, kit.Request{ID: same}), kit.ByHand(a, kit.Request{ID: fmt.Sprint("mcpcheck-in-one-", i)}))
+		inB = append(inB, kit.ByHand(b, kit.Request{ID: same}), kit.ByHand(b, kit.Request{ID: fmt.Sprint("mcpcheck-in-other-", i)}))
 	}
 	for _, x := range append(slices.Clone(inA), inB...) {
 		x.End()

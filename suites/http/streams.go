@@ -258,7 +258,7 @@ func usesOfIDs(t *T, s *driver.Session) (uses []idUse) {
 // another one, in whose favour it may.
 func rivalled(e *kit.EventStream) bool {
 	const moment = 100 * time.Millisecond
-	return slices.ContainsFunc(e.Session.Exchanges(), func(x *driver.Exchange) bool {
+	return slices.ContainsFunc(e.Session.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 		a := x.Answer()
 		return x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last && (a.Status == 0 || e.Last <= a.HeadAt+moment)
 	})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -19,7 +20,7 @@ var errorChecks = Suite{
 		}
 	}, func(t *T, w Wire) {
 		kit.JudgeResponses(t, "error response", kit.Dialogues(w), func(r *kit.Response) bool { return r.HasError }, func(t *T, r *kit.Response) {
-			if r.Of == nil && (r.Meant == nil || r.Meant.Cancelled || r.Meant.Request.Method == r.Session.Fence) {
+			if r.Of == nil && (r.Meant == nil || r.Meant.Cancelled || isHarmless(r.Session, r.Meant.Request)) {
 				t.Skip("it answers no request, or one whose id another check judges")
 			}
 			t.Expect(r.Frame).To(kit.HaveID(r.Request.ID))
@@ -74,6 +75,12 @@ var errorChecks = Suite{
 			t.Expect(code).To(That("a code that JSON-RPC defines or leaves free", isUsable))
 		})
 	}),
+}
+
+// isHarmless reports whether a request is the session's harmless one.
+func isHarmless(s *driver.Session, request *driver.Frame) bool {
+	method, _ := s.Harmless()
+	return request.Method == method
 }
 
 // provokeError sees to it that there is an error to judge.

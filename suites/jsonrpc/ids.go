@@ -16,7 +16,7 @@ import (
 var ids = Suite{
 	"jsonrpc/response-id-echo-integer": Probe(func(t *T) {
 		s := t.Session()
-		usual := t.Ask(s, s.Fence, nil)
+		usual := t.Harmless(s)
 		var all []kit.Echoed
 		for _, id := range []int{70007, -1, 1<<53 - 1} {
 			all = append(all, kit.Echo(s, id))
@@ -42,7 +42,7 @@ var ids = Suite{
 			ids = append(ids, "")
 		}
 		s := t.Session()
-		usual := t.Ask(s, s.Fence, nil)
+		usual := t.Harmless(s)
 		for _, id := range ids {
 			expectEcho(t, usual, kit.Echo(s, id))
 		}
@@ -53,17 +53,18 @@ var ids = Suite{
 			t.Skip("no string is served as id: jsonrpc/response-id-echo-string")
 		}
 		s := t.Session()
-		usual := t.Ask(s, s.Fence, nil)
+		usual := t.Harmless(s)
 		expectEcho(t, usual, kit.Echo(s, "raw é✓😀"))
-		mark, p := s.Mark(), s.Expecting("escaped é✓😀", s.Fence)
-		s.Send(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00","method":%q}`, s.Fence))
+		mark := s.Mark()
+		p, _ := kit.Harmless(s, "escaped é✓😀")
+		s.Send([]byte(kit.Fill(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
 		expectEcho(t, usual, kit.Await(s, mark, p, kit.Shortly))
 	}),
 
 	"jsonrpc/pipelined-requests": Probe(func(t *T) {
 		named := stringIDs(t).Served()
 		s := t.Session()
-		usual := t.Ask(s, s.Fence, nil)
+		usual := t.Harmless(s)
 		mark := s.Mark()
 		var all []driver.Pending
 		for i := range 10 {
@@ -71,7 +72,7 @@ var ids = Suite{
 			if named && i%2 == 1 {
 				id = fmt.Sprintf("mcpcheck-pipelined-%d", i)
 			}
-			all = append(all, s.RequestID(id, s.Fence, nil))
+			all = append(all, kit.HarmlessAs(s, id))
 		}
 		for _, p := range all {
 			e := kit.Await(s, mark, p, kit.Shortly)
@@ -134,7 +135,7 @@ func (s stringEchoes) Served() bool {
 func stringIDs(t *T) stringEchoes {
 	return Shared(t, "string ids", func(t *T) (all stringEchoes) {
 		s := t.Session()
-		all.Usual = t.Ask(s, s.Fence, nil)
+		all.Usual = t.Harmless(s)
 		for _, id := range []string{"1", "007", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20)} {
 			e := kit.Echo(s, id)
 			all.Echoes = append(all.Echoes, e)

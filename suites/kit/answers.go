@@ -84,7 +84,7 @@ func SkipUnauthorized(t *T, a driver.Answer) {
 
 // Standing is the answer to the GET with which a session opens its standing stream.
 func Standing(t *T, s *driver.Session) driver.Answer {
-	x := s.Standing()
+	x := s.HTTP().Standing()
 	if x == nil {
 		t.Again("the record of the session has lost its GET")
 	}

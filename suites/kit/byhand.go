@@ -19,8 +19,8 @@ const (
 // Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave it
 // out.
 type Request struct {
-	ID     string // default: one of its own
-	Method string
+	ID     string      // default: one of its own
+	Method string      // default: the harmless request of the session
 	Params M           // nil: none
 	Header http.Header // laid over the usual ones; a nil value leaves a header out
 	URL    string      // default: the endpoint
@@ -29,22 +29,22 @@ type Request struct {
 
 // ByHand posts a request; the answer is had from the exchange.
 func ByHand(s *driver.Session, r Request) *driver.Exchange {
-	id := cmp.Or(r.ID, fmt.Sprintf("mcpcheck-by-hand-%d", s.Mark()))
-	request := M{"jsonrpc": "2.0", "id": id, "method": r.Method}
-	if r.Params != nil {
-		request["params"] = r.Params
+	if r.Method == "" {
+		r.Method, r.Params = s.Harmless()
 	}
-	return s.Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: Compact(request)})
+	id := cmp.Or(r.ID, fmt.Sprintf("mcpcheck-by-hand-%d", s.Mark()))
+	body := Compact(s.Message(id, r.Method, r.Params))
+	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
 }
 
 // InitializedByHand posts the notification that ends the handshake.
 func InitializedByHand(s *driver.Session, header http.Header) *driver.Exchange {
-	return s.Do(driver.HTTPRequest{Header: header, Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})})
+	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})})
 }
 
 // Post posts a text by hand, whatever it is.
 func Post(s *driver.Session, body string) *driver.Exchange {
-	return s.Do(driver.HTTPRequest{Body: []byte(body)})
+	return s.HTTP().Do(driver.HTTPRequest{Body: []byte(body)})
 }
 
 // SubjectOf is an HTTP request, to be judged as one of several.
@@ -88,7 +88,7 @@ func HelloByHand(t *T, s *driver.Session, header http.Header) *driver.Exchange {
 // Get opens an event stream by hand, with other headers than usual. It stays open
 // until the session ends or Abort is called.
 func Get(s *driver.Session, header http.Header) *driver.Exchange {
-	return s.Do(driver.HTTPRequest{Method: http.MethodGet, Header: header})
+	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, Header: header})
 }
 
 // Header is one header; without a value it says that the header is to be left out.

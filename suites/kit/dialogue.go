@@ -241,7 +241,7 @@ func (x *Exchange) Crashed() bool {
 func (x *Exchange) Shared(w Wire) bool {
 	const recently = 2 * time.Second
 	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
-		return s != x.Session && s.Endpoint() != "" && s.Busy(x.Session.Moment(x.End), recently)
+		return s != x.Session && s.HTTP() != nil && s.Busy(x.Session.Moment(x.End), recently)
 	})
 }
 

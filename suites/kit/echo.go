@@ -32,7 +32,7 @@ const Shortly = 500 * time.Millisecond
 // Echo sends the session's harmless request under an id.
 func Echo(s *driver.Session, id any) Echoed {
 	mark := s.Mark()
-	return Await(s, mark, s.RequestID(id, s.Fence, nil), Shortly)
+	return Await(s, mark, HarmlessAs(s, id), Shortly)
 }
 
 // Await waits for the answer to what was sent after the mark. When none comes at
@@ -67,7 +67,7 @@ const NoMethod = "mcpcheck/no-such-method"
 // LateCancel is a cancellation of a request that was answered already: a
 // notification that crosses the answer looks like this.
 func LateCancel(t *T, s *driver.Session) M {
-	p := s.Request(s.Fence, nil)
+	p := s.Request(s.Harmless())
 	if r := s.Await(p); r.Err != nil {
 		t.Inconclusive("%v", r.Err)
 	}

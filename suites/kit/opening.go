@@ -84,7 +84,7 @@ func open(t *T, o Opening) (r Opened) {
 		ping = s.Request("ping", nil)
 	}
 	s.Refuse = o.Client
-	if r.Welcome = s.Initialize(o.hello(t)); r.Welcome.Result() == nil {
+	if r.Welcome = s.Greet(o.hello(t)); r.Welcome.Result() == nil {
 		return r
 	}
 	r.interval(s, o)

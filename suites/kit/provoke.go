@@ -11,19 +11,19 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Malformed are lines that are no valid message, by what is wrong with them. They
+// Malformed are lines, to be filled by Fill, that are not a valid message, by what is wrong with them. They
 // go to hostile sessions; that those survive is robust/survives-malformed-json.
 var Malformed = map[string]string{
 	"a line that is no JSON":    `{"mcpcheck" !!}`,
-	"a request without jsonrpc": `{"id":70021,"method":"ping"}`,
-	"a request of jsonrpc 1.0":  `{"jsonrpc":"1.0","id":70022,"method":"ping"}`,
+	"a request without jsonrpc": `{"id":70021,$harmless}`,
+	"a request of jsonrpc 1.0":  `{"jsonrpc":"1.0","id":70022,$harmless}`,
 	MethodNumber:                `{"jsonrpc":"2.0","id":70023,"method":5}`,
-	"params that are a string":  `{"jsonrpc":"2.0","id":70031,"method":"ping","params":"x"}`,
-	"params that are an array":  `{"jsonrpc":"2.0","id":70032,"method":"ping","params":[1]}`,
-	"a request with id null":    `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
-	"member names in capitals":  `{"jsonrpc":"2.0","ID":70041,"METHOD":"ping"}`,
+	"params that are a string":  `{"jsonrpc":"2.0","id":70031,"method":$method,"params":"x"}`,
+	"params that are an array":  `{"jsonrpc":"2.0","id":70032,"method":$method,"params":[1]}`,
+	"a request with id null":    `{"jsonrpc":"2.0","id":null,$harmless}`,
+	"member names in capitals":  `{"jsonrpc":"2.0","ID":70041,"METHOD":$method}`,
 	EmptyArray:                  `[]`,
-	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,"method":"ping"}]`,
+	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,$harmless}]`,
 }
 
 // Names in malformed that are used by more than one line of code.
@@ -35,7 +35,7 @@ const (
 
 // Messages that are well formed, but that no client sends.
 const (
-	RequestWithoutID   = `{"jsonrpc":"2.0","method":"ping"}`
+	RequestWithoutID   = `{"jsonrpc":"2.0",$harmless}`
 	NotificationWithID = `{"jsonrpc":"2.0","id":70011,"method":"notifications/initialized"}`
 )
 
@@ -52,7 +52,7 @@ func Rejections(t *T, names ...string) (all []Rejection) {
 	for _, name := range names {
 		line := Malformed[name]
 		if p := Provoke(t, line); p.Fatal == nil {
-			all = append(all, Rejection{Name: name, ID: IDIn(line), Reply: Reaction(p, IDIn(line))})
+			all = append(all, Rejection{Name: name, ID: IDIn(p.Line), Reply: Reaction(p, IDIn(p.Line))})
 		}
 	}
 	if len(all) == 0 {
@@ -122,13 +122,14 @@ func BeAnswerFor(what string) types.GomegaMatcher {
 
 // Provoked is what came of one message that a conforming client does not send.
 type Provoked struct {
+	Line    string          // as it was sent
 	Came    []*driver.Frame // what the server said, up to the answer to a later request
 	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
 	Fatal   error           // why the session did not survive; nil when it did
 }
 
-// Provoke sends a line that breaks the protocol in an established session, and
-// returns what the server makes of it.
+// Provoke sends a line that breaks the protocol in an established session, filled by Fill, and returns what the server
+// makes of it.
 func Provoke(t *T, line string) Provoked {
 	return Shared(t, "line "+line, func(t *T) Provoked {
 		p, used := provokeIn(t.Hostile(), line)
@@ -145,8 +146,9 @@ func Provoke(t *T, line string) Provoked {
 func provokeIn(s *driver.Session, line string) (p Provoked, used bool) {
 	used = s.Used > 0 || s.Provoked
 	s.Provoked = true
+	p.Line = Fill(s, line)
 	mark := s.Mark()
-	sent := s.Send([]byte(line))
+	sent := s.Send([]byte(p.Line))
 	p.Came, p.Fatal = s.React(mark)
 	for _, f := range s.Record(mark) {
 		if f.Side == driver.Status && f.HTTP == sent.HTTP && f.HTTP.Answer().Status >= 400 {

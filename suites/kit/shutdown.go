@@ -25,22 +25,22 @@ type EndOfInput struct {
 func AtEOF(t *T) EndOfInput {
 	return Shared(t, "end of stdin", func(t *T) (e EndOfInput) {
 		s := t.Last()
-		t.Ask(s, "ping", nil)
+		t.Harmless(s)
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
-		s.CloseInput()
+		s.Stdio().CloseInput()
 		if !t.Alone() { // most are gone at once; who is not has the whole time when it is confirmed
-			if e.Exit, e.ByItself = s.AwaitExit(ExitLimit / 5); !e.ByItself {
+			if e.Exit, e.ByItself = s.Stdio().AwaitExit(ExitLimit / 5); !e.ByItself {
 				t.Doubt()
 				t.Again("the process did not end soon after its stdin")
 			}
 		}
-		e.Exit, e.ByItself = s.AwaitExit(ExitLimit)
+		e.Exit, e.ByItself = s.Stdio().AwaitExit(ExitLimit)
 		e.Took = time.Since(begin)
 		if !e.ByItself {
 			e.How = "an end by SIGTERM only"
-			s.Terminate()
-			if e.Exit, _ = s.AwaitExit(ExitLimit); s.Alive() {
+			s.Stdio().Terminate()
+			if e.Exit, _ = s.Stdio().AwaitExit(ExitLimit); s.Alive() {
 				e.How = "an end by SIGKILL only"
 			}
 		}

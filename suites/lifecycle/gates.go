@@ -133,7 +133,7 @@ func beforeInitialize(t *T) gating {
 		g.method, _ = kit.ListMethod(t)
 		s := hostileStart(t)
 		g.send(t, s, &g.earlyList, &g.earlyCall)
-		if g.again = s.Initialize(driver.Hello(t.Revision)); g.again.Result() != nil {
+		if g.again = s.Greet(driver.Hello(t.Revision)); g.again.Result() != nil {
 			s.Confirm()
 			g.send(t, s, &g.lateList, &g.lateCall)
 		}

@@ -18,8 +18,8 @@ var shutdown = Suite{
 			t.Skip("this system has no SIGTERM")
 		}
 		s := t.Last()
-		s.Terminate()
-		_, gone := s.AwaitExit(kit.ExitLimit)
+		s.Stdio().Terminate()
+		_, gone := s.Stdio().AwaitExit(kit.ExitLimit)
 		t.Expect(gone).To(Hold("the process gone within 5s of SIGTERM", "a process that still runs"))
 	}),
 
@@ -35,18 +35,17 @@ var shutdown = Suite{
 	"lifecycle/in-flight-request-at-eof": Fresh(func(t *T) {
 		s := hostileStart(t) // it is cut off: what it leaves unanswered is judged here alone
 		hello := s.Expecting(1, "initialize")
-		ping := s.Expecting(2, "ping")
 		s.SendJSON(M{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": driver.Hello(t.Revision)})
 		s.Notify("notifications/initialized", nil)
-		s.SendJSON(M{"jsonrpc": "2.0", "id": 2, "method": "ping"})
-		s.CloseInput()
+		later := kit.HarmlessAs(s, 2)
+		s.Stdio().CloseInput()
 		var silence *driver.Silence
 		if r := s.AwaitFirst(hello); errors.As(r.Err, &silence) {
 			t.Inconclusive("%v", r.Err) // it is slow, and still at it
 		}
-		s.Await(ping)
+		s.Await(later)
 		t.Expect(s.AwaitFor(hello, 0)).To(BeAnswered(), "initialize, sent before stdin was closed")
-		t.Expect(s.AwaitFor(ping, 0)).To(BeAnswered(), "ping, sent before stdin was closed")
+		t.Expect(s.AwaitFor(later, 0)).To(BeAnswered(), "%s, sent before stdin was closed", later.Method)
 	}),
 
 	"lifecycle/server-shutdown-is-clean": Watch(func(t *T, w Wire) {

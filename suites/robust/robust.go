@@ -24,13 +24,13 @@ var Checks = Suite{
 	}),
 
 	"robust/survives-invalid-utf8": Probe(func(t *T) {
-		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-utf8","method":"ping","params":{"_meta":{"com.example/mcpcheck":"`+"\xff"+`"}}}`))
+		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-utf8","method":$method,"params":{"_meta":{"com.example/mcpcheck":"`+"\xff"+`"}}}`))
 	}),
 
 	"robust/survives-deep-nesting": Probe(func(t *T) {
 		const depth = 5000
 		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
-		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-deep","method":"ping","params":{"_meta":{"com.example/mcpcheck":`+deep+`}}}`))
+		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-deep","method":$method,"params":{"_meta":{"com.example/mcpcheck":`+deep+`}}}`))
 	}),
 
 	"robust/survives-unknown-messages": Probe(func(t *T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -56,7 +57,7 @@ var messages = Suite{
 	"schema/request-meta-tolerated": Probe(func(t *T) {
 		s := t.Session()
 		served := false
-		for _, method := range plainMethods(t) {
+		for _, method := range plainMethods(t, s) {
 			if t.Ask(s, method, M{}).Result() == nil {
 				continue // what is wrong with it, its own area says
 			}
@@ -175,8 +176,9 @@ func isExtended(capabilities M) bool {
 }
 
 // plainMethods are requests that the server serves without any params.
-func plainMethods(t *T) []string {
-	methods := []string{"ping"}
+func plainMethods(t *T, s *driver.Session) []string {
+	harmless, _ := s.Harmless()
+	methods := []string{harmless}
 	for _, family := range []string{"tools", "resources", "prompts"} {
 		if t.Server.Declares(family) {
 			methods = append(methods, family+"/list")

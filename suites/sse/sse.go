@@ -71,8 +71,8 @@ var Checks = Suite{
 		}
 		c := greeted(t)
 		foreign := kit.Header("Origin", "http://mcpcheck-evil.example")
-		ping := c.ask(t.Server.Fence, nil, "evil", foreign)
-		stream := c.session.Do(driver.HTTPRequest{Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign})
+		ping := c.ask("", nil, "evil", foreign)
+		stream := c.session.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign})
 		tried := map[string]driver.Answer{"GET of the stream": stream.Head(), "POST of a message": ping.Head()}
 		stream.Abort()
 		t.Each([]Subject{{Name: "GET of the stream"}, {Name: "POST of a message"}}, func(t *T, s Subject) {
@@ -90,14 +90,14 @@ var Checks = Suite{
 		if !has {
 			t.Skip("the endpoint carries no session key")
 		}
-		x := kit.ByHand(a.session, kit.Request{ID: "unknown", Method: t.Server.Fence, URL: unknown.String()})
+		x := kit.ByHand(a.session, kit.Request{ID: "unknown", URL: unknown.String()})
 		t.Expect(answerOrSilence(t, x.Head())).To(kit.BeNoSuccess())
 	}),
 
 	"sse/malformed-post": Probe(func(t *T) {
 		c := greeted(t)
 		a := kit.Own(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
-		c.ask(t.Server.Fence, nil, "after", nil)
+		c.ask("", nil, "after", nil)
 		t.Expect(c.await("after")).To(Hold("a ping answered on the stream afterwards", "none; the malformed POST was answered by %s", a))
 		t.Expect(a).To(That("no failure of the server", func(a driver.Answer) bool { return a.Status < 500 }))
 	}),
@@ -113,7 +113,7 @@ var Checks = Suite{
 		if t.Credentials.OldURL == "" {
 			t.Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
 		}
-		x := t.Start().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.OldURL})
+		x := t.Start().HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.OldURL})
 		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
 		x.Abort()
 		t.Inform(came).To(Hold("an endpoint event at "+t.Credentials.OldURL, "%s", x.Answer()))
@@ -240,10 +240,10 @@ func (c *oldClient) ready() {
 
 // post posts a message to the endpoint.
 func (c *oldClient) post(body []byte, header http.Header) *driver.Exchange {
-	return c.session.Do(driver.HTTPRequest{URL: c.Endpoint.String(), Header: header, Body: body})
+	return c.session.HTTP().Do(driver.HTTPRequest{URL: c.Endpoint.String(), Header: header, Body: body})
 }
 
-// ask posts a request.
+// ask posts a request; an empty method is some harmless one.
 func (c *oldClient) ask(method string, params M, id string, header http.Header) *driver.Exchange {
 	return kit.ByHand(c.session, kit.Request{ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String()})
 }
@@ -286,12 +286,13 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 		who, id string
 	}{{a, "first", "ping"}, {b, "second", "ping"}, {a, "first", "last"}}
 	for _, step := range steps {
-		posted := step.client.ask(t.Server.Fence, nil, step.id, nil).End()
+		posted := step.client.ask("", nil, step.id, nil).End()
 		switch {
 		case !posted.OK():
 			return fmt.Sprintf("a request of the %s client refused: %s", step.who, posted)
 		case !step.client.await(step.id):
-			return fmt.Sprintf("no answer to %s for the %s client", t.Server.Fence, step.who)
+			method, _ := step.client.session.Harmless()
+			return fmt.Sprintf("no answer to %s for the %s client", method, step.who)
 		}
 	}
 	for _, id := range []string{helloID, "ping"} {
@@ -318,7 +319,7 @@ func (c *oldClient) afterwards(t *T) driver.Answer {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
 	for n := 1; ; n++ {
-		a := answerOrSilence(t, c.ask(t.Server.Fence, nil, fmt.Sprint("late-", n), nil).End())
+		a := answerOrSilence(t, c.ask("", nil, fmt.Sprint("late-", n), nil).End())
 		if !a.OK() || time.Since(begin) > patience {
 			return a
 		}

@@ -5,28 +5,29 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 var input = Suite{
 	"stdio/input-split-across-writes": Probe(func(t *T) {
 		s := t.Session()
-		whole := t.Ask(s, "ping", nil)
-		p := s.Expecting("mcpcheck-split", "ping")
-		line := append(Compact(M{"jsonrpc": "2.0", "id": "mcpcheck-split", "method": "ping"}), '\n')
+		whole := t.Harmless(s)
+		p, request := kit.Harmless(s, "mcpcheck-split")
+		line := append(Compact(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSame(t, s.Await(p), whole)
 	}),
 
 	"stdio/input-coalesced": Probe(func(t *T) {
 		s := t.Session()
-		alone := t.Ask(s, "ping", nil)
+		alone := t.Harmless(s)
 		ids := []string{"mcpcheck-1", "mcpcheck-2", "mcpcheck-3"}
 		var lines strings.Builder
 		var pending []driver.Pending
 		for _, id := range ids {
-			lines.Write(Compact(M{"jsonrpc": "2.0", "id": id, "method": "ping"}))
-			lines.WriteByte('\n')
-			pending = append(pending, s.Expecting(id, "ping"))
+			p, request := kit.Harmless(s, id)
+			lines.Write(append(Compact(request), '\n'))
+			pending = append(pending, p)
 		}
 		s.Write([]byte(lines.String()))
 		for _, p := range pending {
@@ -37,10 +38,10 @@ var input = Suite{
 	"stdio/crlf-input": Probe(func(t *T) {
 		s := t.Hostile()
 		mark := s.Mark()
-		p := s.Expecting("mcpcheck-crlf", "ping")
-		s.Write([]byte(`{"jsonrpc":"2.0","id":"mcpcheck-crlf","method":"ping"}` + "\r\n"))
+		p, request := kit.Harmless(s, "mcpcheck-crlf")
+		s.Write(append(Compact(request), "\r\n"...))
 		s.React(mark)
-		t.Expect(s.AwaitFor(p, 0)).To(BeAnswered(), "a ping ended by CR LF")
+		t.Expect(s.AwaitFor(p, 0)).To(BeAnswered(), "a %s ended by CR LF", p.Method)
 	}),
 
 	"stdio/large-message": Probe(func(t *T) {
@@ -48,7 +49,8 @@ var input = Suite{
 		bytes := map[string]int{"256 KiB": 256 << 10, "2 MiB": 2 << 20}
 		t.Each(sizes, func(t *T, size Subject) {
 			s := t.Hostile()
-			t.Expect(t.Try(s, "ping", M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", bytes[size.Name])}})).To(BeAnswered())
+			method, _ := s.Harmless()
+			t.Expect(t.Try(s, method, M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", bytes[size.Name])}})).To(BeAnswered())
 		})
 	}),
 }

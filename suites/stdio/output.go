@@ -32,11 +32,11 @@ var output = Suite{
 
 	"stdio/message-terminated-by-newline": Probe(func(t *T) {
 		s := t.Session()
-		r := s.Await(s.RequestID("mcpcheck-newline", "ping", nil))
+		r := s.Await(kit.HarmlessAs(s, "mcpcheck-newline"))
 		if r.Answered() {
 			return // its newline came with it
 		}
-		partial := s.Partial()
+		partial := s.Stdio().Partial()
 		if partial == 0 {
 			t.Inconclusive("%v", r.Err)
 		}
@@ -47,7 +47,7 @@ var output = Suite{
 		var spoke []Subject
 		heads := map[string][]byte{}
 		for _, s := range w.Sessions {
-			if head, _ := s.Stderr(); len(head) > 0 && !s.IsHostile() { // servers log what they read
+			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.IsHostile() { // servers log what they read
 
 				spoke = append(spoke, Subject{Name: s.Name()})
 				heads[s.Name()] = head

@@ -43,7 +43,8 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case body["method"] == "initialize":
 		w.Header().Set("Mcp-Session-Id", "id-1")
-		answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{"protocolVersion": "2025-06-18", "capabilities": M{}}})
+		welcome := M{"protocolVersion": "2025-06-18", "capabilities": M{}}
+		answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": welcome})
 	case body["method"] == "notifications/initialized":
 		w.WriteHeader(http.StatusAccepted)
 	case e.serve != nil:
@@ -113,7 +114,7 @@ func visit(t *testing.T, e http.Handler, o SiteOptions) *Session {
 	return s
 }
 
-func TestWebSession(t *testing.T) {
+func TestHTTPSession(t *testing.T) {
 	e := &endpoint{}
 	s := visit(t, e, SiteOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
 	if r := s.Exchange("ping", nil); r.Result() == nil {
@@ -146,7 +147,7 @@ func TestWebSession(t *testing.T) {
 	}
 }
 
-func TestWebAnswers(t *testing.T) {
+func TestHTTPAnswers(t *testing.T) {
 	answer := func(id any) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"ok":true}}`, id) }
 	tests := []struct {
 		name  string
@@ -161,7 +162,8 @@ func TestWebAnswers(t *testing.T) {
 		{"an event", func(w http.ResponseWriter, id any) { stream(w, "data: "+answer(id)+"\n\n") },
 			func(r Reply) bool { return r.Result()["ok"] == true && r.Frame.Event != nil }},
 		{"an event after others", func(w http.ResponseWriter, id any) {
-			stream(w, "id: 1\ndata:\n\n: hello\n\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: "+answer(id)+"\n\n")
+			stream(w, "id: 1\ndata:\n\n: hello\n\n")
+			stream(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: "+answer(id)+"\n\n")
 		}, func(r Reply) bool { return r.Result()["ok"] == true }},
 		{"a bare error", func(w http.ResponseWriter, _ any) { http.Error(w, "no", http.StatusBadRequest) },
 			func(r Reply) bool { _, hasCode := r.Code(); return r.Bare() && r.Error() != nil && !hasCode }},
@@ -202,7 +204,7 @@ func TestWebAnswers(t *testing.T) {
 }
 
 // A message that wants no answer has been taken before the next one is sent.
-func TestWebKeepsOrder(t *testing.T) {
+func TestHTTPKeepsOrder(t *testing.T) {
 	released := make(chan struct{})
 	e := &endpoint{}
 	e.serve = func(w http.ResponseWriter, r *http.Request, body M) {
@@ -229,7 +231,7 @@ func TestWebKeepsOrder(t *testing.T) {
 }
 
 // A stream that ends before the answer is resumed after its last event.
-func TestWebResumes(t *testing.T) {
+func TestHTTPResumes(t *testing.T) {
 	var asked any
 	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
@@ -248,7 +250,7 @@ func TestWebResumes(t *testing.T) {
 }
 
 // The server asks on the standing stream; the answer is posted.
-func TestWebAnswersRequestsOfTheServer(t *testing.T) {
+func TestHTTPAnswersRequestsOfTheServer(t *testing.T) {
 	answered := make(chan M, 1)
 	visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
@@ -266,8 +268,9 @@ func TestWebAnswersRequestsOfTheServer(t *testing.T) {
 }
 
 // A session that the server has ended is not lent again.
-func TestWebLostSession(t *testing.T) {
-	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, _ M) { http.NotFound(w, r) }}, SiteOptions{})
+func TestHTTPLostSession(t *testing.T) {
+	gone := func(w http.ResponseWriter, r *http.Request, _ M) { http.NotFound(w, r) }
+	s := visit(t, &endpoint{serve: gone}, SiteOptions{})
 	s.Exchange("ping", nil)
 	if s.Usable() {
 		t.Error("the session is usable")
@@ -275,19 +278,25 @@ func TestWebLostSession(t *testing.T) {
 }
 
 // A request by hand is beside the session: other headers, and no frame that counts.
-func TestWebByHand(t *testing.T) {
+func TestHTTPByHand(t *testing.T) {
 	e := &endpoint{}
 	s := visit(t, e, SiteOptions{Header: http.Header{"X-Key": {"secret"}}})
-	x := s.Do(HTTPRequest{
-		Header: http.Header{"Accept": nil, "mcp-SESSION-id": {"other"}, "Origin": {"http://example.com"}}, Host: "example.com",
-		Body: []byte(`{"jsonrpc":"2.0","id":"h1","method":"tools/list"}`),
+	x := s.HTTP().Do(HTTPRequest{
+		Header: http.Header{"Accept": nil, "mcp-SESSION-id": {"other"}, "Origin": {"http://example.com"}},
+		Host:   "example.com",
+		Body:   []byte(`{"jsonrpc":"2.0","id":"h1","method":"tools/list"}`),
 	})
 	if r := x.Reply(); r.Result() == nil {
 		t.Errorf("got %+v", r)
 	}
 	seen := e.find(t, "POST tools/list").Header
-	if got := fmt.Sprint(seen.Values("Accept"), seen.Values("Mcp-Session-Id"), seen.Get("Origin"), seen.Get("X-Key")); got != "[] [other]http://example.comsecret" {
-		t.Errorf("got headers %s", got)
+	want := map[string][]string{
+		"Accept": nil, "Mcp-Session-Id": {"other"}, "Origin": {"http://example.com"}, "X-Key": {"secret"},
+	}
+	for name, values := range want {
+		if got := seen.Values(name); !slices.Equal(got, values) {
+			t.Errorf("the header %s is %q, want %q", name, got, values)
+		}
 	}
 	for _, f := range s.Record(0) {
 		if f.HTTP == x && !f.Apart {
@@ -323,7 +332,8 @@ func TestSiteFollows(t *testing.T) {
 }
 
 func TestNewSiteRefuses(t *testing.T) {
-	for _, u := range []string{"", "127.0.0.1:80/mcp", "ftp://127.0.0.1/", "http://", "http://127.0.0.1/#a", "http://[::1/mcp"} {
+	wrong := []string{"", "127.0.0.1:80/mcp", "ftp://127.0.0.1/", "http://", "http://127.0.0.1/#a", "http://[::1/mcp"}
+	for _, u := range wrong {
 		if _, err := NewSite(SiteOptions{URL: u}); err == nil {
 			t.Errorf("%q is taken", u)
 		}
@@ -336,7 +346,7 @@ func TestSiteRestarts(t *testing.T) {
 	var listening atomic.Bool
 	started := make(chan struct{}, 2)
 	die := make(chan struct{}, 1)
-	site, err := NewSite(SiteOptions{URL: "http://127.0.0.1:1/mcp", Serve: func(ctx context.Context, _ io.Reader, _, stderr io.Writer, term <-chan struct{}) int {
+	serve := func(ctx context.Context, _ io.Reader, _, stderr io.Writer, term <-chan struct{}) int {
 		listening.Store(true)
 		started <- struct{}{}
 		fmt.Fprintln(stderr, "last words")
@@ -347,13 +357,15 @@ func TestSiteRestarts(t *testing.T) {
 		case <-ctx.Done():
 		}
 		return 0
-	}, Dial: func(context.Context, string, string) (net.Conn, error) {
+	}
+	dial := func(context.Context, string, string) (net.Conn, error) {
 		if !listening.Load() {
 			return nil, syscall.ECONNREFUSED
 		}
 		conn, _ := net.Pipe()
 		return conn, nil
-	}})
+	}
+	site, err := NewSite(SiteOptions{URL: "http://127.0.0.1:1/mcp", Serve: serve, Dial: dial})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -365,7 +377,8 @@ func TestSiteRestarts(t *testing.T) {
 	die <- struct{}{}
 	first.Wait(0, 10*time.Second, func(*Frame) bool { return false })
 	var death *Death
-	if !errors.As(first.Death(), &death) || death.Cause != "the server exited with status 7" || !slices.Contains(death.Stderr, "last words") {
+	if !errors.As(first.Death(), &death) || death.Cause != "the server exited with status 7" ||
+		!slices.Contains(death.Stderr, "last words") {
 		t.Errorf("got %+v", death)
 	}
 	<-started

@@ -8,9 +8,10 @@ import (
 	"time"
 )
 
-// pipes is the stdio transport: a process of its own for each session, and lines
-// on its standard streams.
-type pipes struct {
+// Stdio is the transport over standard streams: a process of its own for each
+// session, and lines on its streams. It is had from Session.Stdio, with what only it
+// can do.
+type Stdio struct {
 	s    *Session
 	proc *process
 	out  chan [][]byte
@@ -24,9 +25,8 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(ctx, t)
-	s.stderr = &stderrKeeper{limit: t.Limits.Stderr}
-	p := &pipes{s: s, proc: proc, out: make(chan [][]byte, 256), done: make(chan struct{})}
+	s := newSession(ctx, t, &stderrKeeper{limit: t.Limits.Stderr})
+	p := &Stdio{s: s, proc: proc, out: make(chan [][]byte, 256), done: make(chan struct{})}
 	s.link = p
 	errDone := make(chan struct{})
 	go p.drainStderr(errDone)
@@ -38,7 +38,7 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 
 // outlive stops listening soon after the process has gone, though something that
 // it started may still hold its stdout.
-func (p *pipes) outlive() {
+func (p *Stdio) outlive() {
 	<-p.proc.exited
 	timer := time.NewTimer(500 * time.Millisecond)
 	defer timer.Stop()
@@ -51,7 +51,7 @@ func (p *pipes) outlive() {
 	}
 }
 
-func (p *pipes) drainStderr(done chan<- struct{}) {
+func (p *Stdio) drainStderr(done chan<- struct{}) {
 	defer close(done)
 	if p.proc.stderr != nil {
 		copyAll(p.s.stderr, p.proc.stderr)
@@ -60,8 +60,8 @@ func (p *pipes) drainStderr(done chan<- struct{}) {
 
 // send queues a message, so that a server that does not read cannot block the
 // harness.
-func (p *pipes) send(f *Frame, pieces [][]byte) {
-	p.s.record(f)
+func (p *Stdio) send(f *Frame, pieces [][]byte) {
+	p.s.put(f)
 	select {
 	case p.out <- pieces:
 	default: // a server that reads nothing for 256 messages is not going to
@@ -69,7 +69,7 @@ func (p *pipes) send(f *Frame, pieces [][]byte) {
 }
 
 // write carries out what send queues.
-func (p *pipes) write() {
+func (p *Stdio) write() {
 	defer p.proc.stdin.Close()
 	for {
 		select {
@@ -87,7 +87,7 @@ func (p *pipes) write() {
 // one by one.
 const pause = 20 * time.Millisecond
 
-func (p *pipes) writePieces(pieces [][]byte) error {
+func (p *Stdio) writePieces(pieces [][]byte) error {
 	for i, piece := range pieces {
 		if i > 0 {
 			time.Sleep(pause)
@@ -100,13 +100,13 @@ func (p *pipes) writePieces(pieces [][]byte) error {
 }
 
 // read splits stdout into lines until it ends, then finds out why it ended.
-func (p *pipes) read(errDone <-chan struct{}) {
+func (p *Stdio) read(errDone <-chan struct{}) {
 	defer close(p.done)
 	overlong := p.readLines()
 	p.finish(overlong, errDone)
 }
 
-func (p *pipes) readLines() (overlong bool) {
+func (p *Stdio) readLines() (overlong bool) {
 	s := p.s
 	chunk := make([]byte, 64<<10)
 	var line []byte
@@ -118,11 +118,11 @@ func (p *pipes) readLines() (overlong bool) {
 		rest := chunk[:n]
 		for len(rest) > 0 {
 			head, tail, found := bytes.Cut(rest, []byte{'\n'})
-			if len(line)+len(head) > s.target.Limits.Message {
+			if len(line)+len(head) > s.limits.Message {
 				return true
 			}
 			if !long && len(line)+len(head) > longLine {
-				long, endTurn = true, s.target.Budget.beginLong(p.proc.exited)
+				long, endTurn = true, s.budget.beginLong(p.proc.exited)
 			}
 			line = append(line, head...)
 			rest = tail
@@ -145,10 +145,10 @@ func (p *pipes) readLines() (overlong bool) {
 }
 
 // finish records how the session ended.
-func (p *pipes) finish(overlong bool, errDone <-chan struct{}) {
+func (p *Stdio) finish(overlong bool, errDone <-chan struct{}) {
 	var cause string
 	if overlong {
-		cause = fmt.Sprintf("the server wrote a line of more than %s", size(p.s.target.Limits.Message))
+		cause = fmt.Sprintf("the server wrote a line of more than %s", size(p.s.limits.Message))
 		p.proc.kill()
 	} else {
 		grace := time.NewTimer(time.Second)
@@ -168,11 +168,13 @@ func (p *pipes) finish(overlong bool, errDone <-chan struct{}) {
 }
 
 // settle has nothing to wait for: a line is not acknowledged.
-func (p *pipes) settle(int) {}
+func (p *Stdio) settle(int) {}
 
-func (p *pipes) established() {}
+func (p *Stdio) closeInput() { p.CloseInput() }
 
-func (p *pipes) closeInput() {
+// CloseInput closes the server's stdin, the way in which a client ends a session
+// over stdio.
+func (p *Stdio) CloseInput() {
 	p.quit.Do(func() {
 		p.s.event("stdin closed")
 		p.s.ending()
@@ -184,18 +186,18 @@ func (p *pipes) closeInput() {
 	})
 }
 
-func (p *pipes) kill() { p.proc.kill() }
+func (p *Stdio) kill() { p.proc.kill() }
 
 // close closes stdin, then sends SIGTERM, then SIGKILL to the whole process group.
-func (p *pipes) close() {
+func (p *Stdio) close() {
 	const moment = 20 * time.Millisecond
-	p.closeInput()
+	p.CloseInput()
 	if p.s.isAbandoned() {
 		p.proc.kill()
 	}
-	if _, gone := p.s.AwaitExit(moment); !gone {
+	if _, gone := p.AwaitExit(moment); !gone {
 		p.proc.terminate()
-		p.s.AwaitExit(p.s.target.Limits.Stop)
+		p.AwaitExit(p.s.limits.Stop)
 	}
 	p.proc.kill()
 	<-p.proc.exited
@@ -204,7 +206,7 @@ func (p *pipes) close() {
 
 // abandon waits for the end of the streams; what still holds them outlived its
 // process group, and they are closed under it.
-func (p *pipes) abandon() {
+func (p *Stdio) abandon() {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
@@ -217,26 +219,15 @@ func (p *pipes) abandon() {
 	closeReader(p.proc.stderr)
 }
 
-// CloseInput closes the server's stdin, the way in which a client ends a session
-// over stdio.
-func (s *Session) CloseInput() { s.link.closeInput() }
-
-// Terminate sends SIGTERM to the server's process group; over stdio only.
-func (s *Session) Terminate() {
-	if p, ok := s.link.(*pipes); ok {
-		s.event("SIGTERM sent")
-		s.ending() // what comes now belongs to the shutdown
-		p.proc.terminate()
-	}
+// Terminate sends SIGTERM to the server's process group.
+func (p *Stdio) Terminate() {
+	p.s.event("SIGTERM sent")
+	p.s.ending() // what comes now belongs to the shutdown
+	p.proc.terminate()
 }
 
-// AwaitExit waits for the end of the session's process, at most for d; over stdio
-// only.
-func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
-	p, ok := s.link.(*pipes)
-	if !ok {
-		return Exit{}, false
-	}
+// AwaitExit waits for the end of the process, at most for d.
+func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -247,7 +238,18 @@ func (s *Session) AwaitExit(d time.Duration) (Exit, bool) {
 		}
 		return p.proc.exit, true
 	case <-timer.C:
-	case <-s.ctx.Done():
+	case <-p.s.ctx.Done():
 	}
 	return Exit{}, false
+}
+
+// Stderr is the beginning of what the server wrote to stderr, and how many bytes
+// it wrote in all.
+func (p *Stdio) Stderr() (head []byte, total int) { return p.s.stderr.beginning() }
+
+// Partial is how many bytes came that no newline has ended yet.
+func (p *Stdio) Partial() int {
+	p.s.mu.Lock()
+	defer p.s.mu.Unlock()
+	return p.s.partial
 }

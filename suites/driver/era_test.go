@@ -1,0 +1,249 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// letters is an era that never was. It differs from the handshake in everything that
+// an era says: another greeting, requests that carry who sends them, another fence,
+// a request by which it listens, no answer to a server that asks, and another leave.
+type letters struct {
+	stamps *atomic.Int32 // HTTP answers with a stamp
+}
+
+func (letters) greet(s *Session, hello M) Reply {
+	r := s.AwaitFirst(s.Request("letters/open", nil))
+	terms, _ := r.Result()["terms"].(string)
+	s.agree(r.Result(), terms)
+	return r
+}
+
+func (letters) listen(s *Session, params M) {
+	raw := encode(s.Message("await", "letters/await", params))
+	f := &Frame{Side: FromClient, Raw: raw, Ended: true, standing: true}
+	f.parse()
+	s.link.send(f, [][]byte{append(raw, '\n')})
+}
+
+func (letters) harmless() (method string, params M) { return "letters/weigh", M{"letter": "none"} }
+
+func (letters) dress(s *Session, params M) M {
+	dressed := M{"_meta": M{"letters/from": s.Hello["clientInfo"], "letters/terms": s.Hello["protocolVersion"]}}
+	maps.Copy(dressed, params)
+	return dressed
+}
+
+func (letters) answer(*Session, *Frame) M { return nil }
+
+func (letters) header(_ *HTTP, header http.Header, message *Frame) {
+	header.Set("Letters-Subject", message.Method)
+}
+
+func (e letters) heard(_ *HTTP, x *Exchange) {
+	if x.Answer().Header.Get("Letters-Stamp") != "" {
+		e.stamps.Add(1)
+	}
+}
+
+func (letters) resumes() bool { return false }
+
+func (letters) leave(h *HTTP) { h.s.Exchange("letters/close", nil) }
+
+// post is a server of that era. It remembers what it was sent.
+type post struct {
+	mu   sync.Mutex
+	seen []seenRequest
+}
+
+// answers are the messages with which it answers one: to a list, it asks something
+// itself before.
+func (p *post) answers(seen seenRequest) (messages []M) {
+	p.mu.Lock()
+	p.seen = append(p.seen, seen)
+	p.mu.Unlock()
+	result := M{}
+	switch seen.Body["method"] {
+	case "letters/await", "letters/lost":
+		return nil
+	case "letters/open":
+		result = M{"terms": "letters-1", "capabilities": M{"stamps": M{}}}
+	case "letters/list":
+		messages = append(messages, M{"jsonrpc": "2.0", "id": "of-the-server", "method": "ping"})
+	}
+	return append(messages, M{"jsonrpc": "2.0", "id": seen.Body["id"], "result": result})
+}
+
+// ServeHTTP answers with event streams. That of letters/lost breaks off.
+func (p *post) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	body, _ := Decode(raw).(M)
+	w.Header().Set("Letters-Stamp", "1d")
+	w.Header().Set("Mcp-Session-Id", "of-another-era")
+	stream(w, "id: 1\nretry: 1\ndata:\n\n")
+	for _, m := range p.answers(seenRequest{r.Method, r.Header, body}) {
+		stream(w, "data: "+string(encode(m))+"\n\n")
+	}
+	if body["method"] == "letters/await" {
+		<-r.Context().Done()
+	}
+}
+
+// serve is the server over stdio.
+func (p *post) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	d, e := json.NewDecoder(in), json.NewEncoder(out)
+	d.UseNumber()
+	for {
+		var body M
+		if d.Decode(&body) != nil {
+			return 0
+		}
+		for _, m := range p.answers(seenRequest{Body: body}) {
+			e.Encode(m)
+		}
+	}
+}
+
+// methods are those of the messages that the server was sent, in their order, without
+// the requests that prove order.
+func (p *post) methods() (all []string) {
+	for _, r := range p.seen {
+		if method := fmt.Sprint(r.Body["method"]); method != "letters/weigh" {
+			all = append(all, method)
+		}
+	}
+	return all
+}
+
+// An era is one implementation of Era: the pool, sessions and both transports do what
+// it says, and nothing of the handshake is left.
+func TestEraIsASeam(t *testing.T) {
+	tests := []struct {
+		name string
+		open func(t *testing.T, p *post) Target
+		want []string // that the server was sent
+	}{
+		{"stdio", func(_ *testing.T, p *post) Target { return Target{Serve: p.serve} },
+			[]string{"letters/open", "letters/await", "letters/list"}},
+		{"HTTP", func(t *testing.T, p *post) Target { return Target{Site: siteOf(t, p)} },
+			[]string{"letters/open", "letters/await", "letters/list", "letters/close"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p, stamps := &post{}, &atomic.Int32{}
+			target := tt.open(t, p)
+			target.Era, target.Limits = letters{stamps}, Limits{}.withDefaults()
+			pool := NewPool(t.Context(), target, "letters-1", 1, 0)
+			s, err := pool.Fresh()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !s.Ordinary() || s.Revision != "letters-1" || s.Capabilities["stamps"] == nil {
+				t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
+			}
+			if r := s.Exchange("letters/list", M{"page": 1}); r.Result() == nil {
+				t.Errorf("got %+v", r)
+			}
+			if _, err := s.Settle(0); err != nil { // though the request by which it listens has no answer
+				t.Error(err)
+			}
+			pool.Close(s)
+			pool.Wait()
+			if got := p.methods(); !slices.Equal(got, tt.want) {
+				t.Errorf("the server was sent\n%q, want\n%q", got, tt.want)
+			}
+			p.wantDressed(t)
+			if answers := int(stamps.Load()); s.HTTP() != nil && answers != len(p.seen) {
+				t.Errorf("%d stamps were heard of, want %d", answers, len(p.seen))
+			}
+		})
+	}
+}
+
+// wantDressed wants each request as the era says, and over HTTP none of the headers of
+// the handshake.
+func (p *post) wantDressed(t *testing.T) {
+	t.Helper()
+	const meta = `{"letters/from":{"name":"mcpcheck","version":"1"},"letters/terms":"letters-1"}`
+	own := map[string]string{"letters/list": `"page":1`, "letters/weigh": `"letter":"none"`}
+	for _, r := range p.seen {
+		params, _ := r.Body["params"].(M)
+		method, _ := r.Body["method"].(string)
+		if got := string(encode(params["_meta"])); got != meta || !strings.Contains(string(encode(params)), own[method]) {
+			t.Errorf("%s has the params %s", method, encode(params))
+		}
+		if r.Method == "" { // over stdio
+			continue
+		}
+		if got := r.Header.Get("Letters-Subject"); r.Method != http.MethodPost || got != method {
+			t.Errorf("%s %s has the subject %q", r.Method, method, got)
+		}
+		for _, name := range []string{sessionHeader, revisionHeader} {
+			if value := r.Header.Values(name); value != nil {
+				t.Errorf("%s has the header %s: %q", method, name, value)
+			}
+		}
+	}
+}
+
+// A stream that breaks off is not asked for again in an era that does not do that.
+func TestEraWithoutResumption(t *testing.T) {
+	p := &post{}
+	s, err := Start(t.Context(), Target{Site: siteOf(t, p), Era: letters{&atomic.Int32{}}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if r := s.Exchange("letters/lost", nil); !errors.As(r.Err, new(*Unanswered)) {
+		t.Errorf("got %+v", r)
+	}
+	if got := p.methods(); !slices.Equal(got, []string{"letters/lost"}) {
+		t.Errorf("the server was sent %q", got)
+	}
+}
+
+// The era of a session can change, as discovery learns more of a server.
+func TestSetEra(t *testing.T) {
+	tests := []struct {
+		era  Era
+		want string
+	}{
+		{nil, "ping"},
+		{Handshake{}, "ping"},
+		{Handshake{Fence: "tools/list"}, "tools/list"},
+		{letters{}, "letters/weigh"},
+	}
+	serve := answering(func(n int, line string) string { return fmt.Sprintf(`{"id":%d,"result":{}}`+"\n", n) })
+	converse(t, Limits{Reply: time.Second}, serve, func(t *testing.T, s *Session) {
+		for _, tt := range tests {
+			s.SetEra(tt.era)
+			if r := s.Exchange(s.Harmless()); r.Result() == nil || r.Request.Method != tt.want {
+				t.Errorf("%T: %s brought %+v", tt.era, r.Method, r)
+			}
+		}
+	})
+}
+
+// siteOf is the site of a server for one test.
+func siteOf(t *testing.T, serve http.Handler) *Site {
+	t.Helper()
+	server := httptest.NewServer(serve)
+	t.Cleanup(server.Close)
+	site, err := NewSite(SiteOptions{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site
+}

@@ -1,0 +1,73 @@
+package driver
+
+import "fmt"
+
+// ClientInfo is how the harness names itself to servers.
+var ClientInfo = M{"name": "mcpcheck", "version": "1"}
+
+// Hello is what a client that declares no capability says of itself when it asks for
+// a revision.
+func Hello(revision string) M {
+	return M{"protocolVersion": revision, "capabilities": M{}, "clientInfo": ClientInfo}
+}
+
+// Greet greets the server and waits for its answer as long as a server may take to
+// start. When it is a result, the session takes revision and capabilities from it.
+func (s *Session) Greet(hello M) Reply {
+	s.mu.Lock()
+	s.Hello = hello
+	s.client, _ = hello["capabilities"].(M)
+	s.mu.Unlock()
+	return s.Era().greet(s, hello)
+}
+
+// agree takes over what the server has answered to the greeting; welcome is nil when
+// that was not a result.
+func (s *Session) agree(welcome M, revision string) {
+	s.mu.Lock()
+	s.Revision = revision
+	s.mu.Unlock()
+	s.Welcome = welcome
+	s.Capabilities, _ = welcome["capabilities"].(M)
+	if s.Capabilities == nil {
+		s.Capabilities = M{}
+	}
+}
+
+// agreed is the revision that was agreed on; empty when there is none yet.
+func (s *Session) agreed() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.Revision
+}
+
+// Establish completes the greeting in a session that was just started, asking for a
+// revision. It fails when the server does not grant that revision.
+func (s *Session) Establish(hello M) error {
+	r := s.Greet(hello)
+	switch {
+	case r.Err != nil:
+		return r.Err
+	case r.Result() == nil:
+		return fmt.Errorf("%s was not answered with a result: %s", r.Method, Brief(r.Frame.Raw))
+	}
+	if want, _ := hello["protocolVersion"].(string); s.Revision != want {
+		return fmt.Errorf("the server granted revision %q when asked for %q", s.Revision, want)
+	}
+	s.Confirm()
+	return nil
+}
+
+// Confirm ends the greeting after Greet has brought a good result.
+func (s *Session) Confirm() { s.ConfirmWith(nil) }
+
+// ConfirmWith is Confirm with params for the message that says that the client is
+// ready.
+func (s *Session) ConfirmWith(params M) {
+	s.Era().listen(s, params)
+	s.ordinary = len(s.client) == 0
+}
+
+// Ordinary reports whether the session is one like any other: its greeting was
+// completed with no client capability declared, and it is usable.
+func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }

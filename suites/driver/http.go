@@ -1,0 +1,232 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// HTTP is the transports over HTTP: Streamable HTTP, where each message is a POST
+// that brings its own answer, and the older HTTP+SSE, where one stream brings all
+// of them. It is had from Session.HTTP, with what only it can do.
+type HTTP struct {
+	s    *Session
+	site *Site
+	ctx  context.Context // of everything that the session has open
+	stop context.CancelCauseFunc
+	old  bool     // HTTP+SSE
+	host *process // that serves the site; nil: it is not ours
+
+	running sync.WaitGroup // exchanges
+
+	mu       sync.Mutex
+	endpoint string        // where messages go
+	ids      []string      // session ids that the server has issued; the first one is used
+	turn     chan struct{} // closed once the next message may be sent
+	open     int           // messages without an end of their exchange
+	closing  sync.Once
+}
+
+func newHTTP(ctx context.Context, site *Site, t Target) *HTTP {
+	s := newSession(ctx, t, site.stderr())
+	inner, stop := context.WithCancelCause(ctx)
+	s.nextID = site.idBase() // so that an answer that belongs to another session is seen to
+	h := &HTTP{
+		s: s, site: site, ctx: inner, stop: stop, old: site.Transport() == "sse",
+		endpoint: site.URL(), turn: closedChannel(),
+	}
+	s.link = h
+	return h
+}
+
+func closedChannel() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}
+
+// watch ends the session when the process behind the site ends.
+func (h *HTTP) watch() {
+	select {
+	case <-h.host.exited:
+		h.lose("the server " + h.host.exit.String())
+	case <-h.ctx.Done():
+	}
+}
+
+// lose records that the server is gone, and drops every connection to it.
+func (h *HTTP) lose(cause string) {
+	if h.s.Alive() {
+		h.s.over(cause)
+	}
+	h.stop(errors.New(cause))
+}
+
+// SessionID is the session id that the server issued; empty when it issued none.
+func (h *HTTP) SessionID() string {
+	if ids := h.sessionIDs(); len(ids) > 0 {
+		return ids[0]
+	}
+	return ""
+}
+
+func (h *HTTP) sessionIDs() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.ids)
+}
+
+// issued keeps a session id that the server has issued.
+func (h *HTTP) issued(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.Contains(h.ids, id) {
+		h.ids = append(h.ids, id)
+	}
+}
+
+// Endpoint is the URL to which messages are sent.
+func (h *HTTP) Endpoint() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.endpoint
+}
+
+// Exchanges are the HTTP requests of the session, in the order in which they were
+// sent; those made by hand included. Over stdio, of a nil HTTP, there are none.
+func (h *HTTP) Exchanges() (all []*Exchange) {
+	if h == nil {
+		return nil
+	}
+	for _, f := range h.s.Record(0) {
+		if f.Side == FromClient && f.HTTP != nil {
+			all = append(all, f.HTTP)
+		}
+	}
+	return all
+}
+
+// headers are those of an ordinary request in the session, which carries a frame.
+func (h *HTTP) headers(method string, f *Frame) http.Header {
+	header := h.site.header.Clone()
+	header.Set("User-Agent", "mcpcheck")
+	header.Set("Accept-Encoding", "identity") // without the header, any encoding would be allowed
+	switch {
+	case method == http.MethodPost:
+		header.Set("Content-Type", "application/json")
+		header.Set("Accept", "application/json, text/event-stream")
+	case method == http.MethodGet:
+		header.Set("Accept", "text/event-stream")
+	}
+	if !h.old { // which knows no headers of the protocol
+		h.s.Era().header(h, header, f)
+	}
+	return header
+}
+
+const (
+	// headStart is how long a request is given to reach the server before the next
+	// message is sent, on another connection.
+	headStart = 20 * time.Millisecond
+	// mostOpen is how many messages may be on their way.
+	mostOpen = 256
+)
+
+// exchange prepares the HTTP request that carries a frame of the client, and has the
+// frame know it.
+func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
+	f.HTTP = &Exchange{
+		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw,
+		s: h.s, asked: askedBy(f), batch: batchIn(f), standing: f.standing, elsewhere: h.old, stop: func() {},
+	}
+	return f.HTTP
+}
+
+// send posts a message. Messages are sent in their order: what wants no answer is
+// taken by the server before the next one is sent, and a request is given a moment.
+func (h *HTTP) send(f *Frame, _ [][]byte) {
+	x := h.exchange(http.MethodPost, h.Endpoint(), f)
+	h.s.put(f)
+	x.At = f.At
+	h.enqueue(x, h.patience(f))
+}
+
+// patience is how long the next message waits for an answer to this one.
+func (h *HTTP) patience(f *Frame) time.Duration {
+	if h.old || f.IsRequest() {
+		return headStart
+	}
+	return h.s.limits.Reply
+}
+
+// enqueue performs an exchange when its turn has come. The next one waits until it
+// has its headers, or its end if nothing more is to come, but not for longer than
+// patience.
+func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.open >= mostOpen {
+		h.fail(x, errors.New("it was not sent: too many messages have no answer yet"))
+		return
+	}
+	h.open++
+	before, taken := h.turn, make(chan struct{})
+	h.turn = taken
+	h.running.Go(func() {
+		defer h.done()
+		select {
+		case <-before:
+		case <-h.ctx.Done():
+		}
+		give := sync.OnceFunc(func() { close(taken) })
+		timer := time.AfterFunc(patience, give)
+		defer timer.Stop()
+		defer give()
+		h.perform(x, give)
+	})
+}
+
+func (h *HTTP) done() {
+	h.mu.Lock()
+	h.open--
+	h.mu.Unlock()
+}
+
+// settle waits until each message since the mark has had its HTTP answer. A stream
+// may stay open after the response.
+func (h *HTTP) settle(mark int) {
+	var sent []*Exchange
+	for _, f := range h.s.Record(mark) {
+		if f.Side == FromClient && f.HTTP != nil && !f.Apart && !f.HTTP.standing {
+			sent = append(sent, f.HTTP)
+		}
+	}
+	h.s.until(h.s.limits.Reply, func() bool {
+		return !slices.ContainsFunc(sent, func(x *Exchange) bool { return !x.answer.Ended && !x.replied })
+	})
+}
+
+func (h *HTTP) closeInput() { h.s.ending() }
+
+func (h *HTTP) kill() {
+	h.s.ending()
+	h.stop(errors.New("the session was closed"))
+}
+
+// close takes leave of the server, and drops every connection.
+func (h *HTTP) close() {
+	h.closing.Do(func() {
+		h.s.ending()
+		if h.s.Usable() {
+			h.s.Era().leave(h)
+		}
+		h.kill()
+	})
+	h.running.Wait()
+	if h.s.Alive() {
+		h.s.over("the session was closed")
+	}
+}

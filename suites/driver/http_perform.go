@@ -1,0 +1,186 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// perform carries an exchange out until its end; headed is called when the headers
+// of an answer that may take long have come.
+func (h *HTTP) perform(x *Exchange, headed func()) {
+	ctx, stop := context.WithCancel(h.ctx)
+	defer stop()
+	h.s.mu.Lock()
+	x.stop = stop
+	h.s.mu.Unlock()
+	req, err := x.request(ctx)
+	if err != nil {
+		h.fail(x, err)
+		return
+	}
+	resp, err := h.site.client.Do(req)
+	if err != nil {
+		h.broken(x, err)
+		return
+	}
+	defer resp.Body.Close()
+	h.head(x, resp)
+	if !h.old && !x.foreign {
+		h.s.Era().heard(h, x)
+	}
+	if x.asked != nil || x.stream {
+		headed()
+	}
+	encoding := resp.Header.Get("Content-Encoding")
+	switch {
+	case encoding != "" && !strings.EqualFold(encoding, "identity"):
+		h.fail(x, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding))))
+	case x.stream:
+		h.readStream(x, resp.Body)
+	default:
+		h.readBody(x, resp)
+	}
+}
+
+// performFor is perform with an end after d.
+func (h *HTTP) performFor(x *Exchange, d time.Duration) {
+	ctx, cancel := context.WithTimeout(h.ctx, d)
+	defer cancel()
+	over := context.AfterFunc(ctx, x.Abort)
+	defer over()
+	h.perform(x, func() {})
+}
+
+// request is the exchange as the client of net/http takes it.
+func (x *Exchange) request(ctx context.Context) (*http.Request, error) {
+	req, err := http.NewRequestWithContext(ctx, x.Method, x.URL, bytes.NewReader(x.Body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header, req.Host = x.Header, x.Host
+	switch {
+	case x.sent != nil:
+		req.Body, req.ContentLength, req.GetBody = io.NopCloser(x.sent), x.size, nil
+	case len(x.Body) == 0:
+		req.Body, req.ContentLength = http.NoBody, 0
+	}
+	return req, nil
+}
+
+// broken records an exchange that had no HTTP answer. When nobody listens any more,
+// the session is over.
+func (h *HTTP) broken(x *Exchange, err error) {
+	if x.foreign { // which says nothing of the server
+		h.fail(x, plainError(err))
+		return
+	}
+	if h.host != nil && h.site.mourns(h.ctx, h.host) {
+		h.lose("the server " + h.host.exit.String())
+	}
+	if cause := context.Cause(h.ctx); cause != nil {
+		err = cause
+	}
+	h.fail(x, plainError(err))
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" && h.ctx.Err() == nil {
+		h.lose("the server cannot be reached any more: " + plainError(err).Error())
+	}
+}
+
+// head records the headers of an answer.
+func (h *HTTP) head(x *Exchange, resp *http.Response) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	a := &x.answer
+	a.Status, a.Header, a.HeadAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
+	x.stream = mediaType(resp.Header) == "text/event-stream" && a.OK()
+	h.s.wake()
+}
+
+// fail records why an exchange has ended without a whole answer.
+func (h *HTTP) fail(x *Exchange, err error) {
+	h.s.mu.Lock()
+	h.s.silent = h.s.silent || !x.apart && !h.s.eof
+	h.s.mu.Unlock()
+	h.status(x, err)
+	h.end(x, err)
+}
+
+// end records that nothing more will come. Whatever stands for the answer is in the
+// record before, for those who wait for the end.
+func (h *HTTP) end(x *Exchange, err error) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	x.answer.Ended, x.answer.Err, x.answer.EndAt = true, err, time.Since(h.s.opened)
+	h.s.wake()
+}
+
+// status records an answer that carries no message, and that ends with an error or
+// simply.
+func (h *HTTP) status(x *Exchange, err error) {
+	a := x.Answer()
+	a.Ended, a.Err = true, err
+	h.s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
+}
+
+// readBody reads an answer that is not an event stream: one message or, in a batch,
+// several.
+func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
+	body, err := h.readAll(resp)
+	h.s.mu.Lock()
+	x.answer.Body = body
+	h.s.mu.Unlock()
+	defer h.end(x, err)
+	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
+	f.parse()
+	if err == nil && h.carries(x, f) {
+		h.s.receive(f)
+		return
+	}
+	h.status(x, err)
+}
+
+// carries reports whether a body is a message. That of an HTTP error may be some
+// other JSON.
+func (h *HTTP) carries(x *Exchange, f *Frame) bool {
+	switch {
+	case h.old:
+		return false // whatever it is, messages come with the stream
+	case x.failed() && x.Method != http.MethodPost:
+		return false // what is refused is the stream, not a request
+	case x.failed():
+		return f.Shape == Object && (f.HasError || f.HasResult) && bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
+	}
+	return f.Shape == Object || f.Shape == Array
+}
+
+// readAll reads a body up to the limit of a message. Of long ones only one is read
+// at a time.
+func (h *HTTP) readAll(resp *http.Response) (all []byte, err error) {
+	limit := h.s.limits.Message
+	tooLong := fmt.Errorf("the body has more than %s", size(limit))
+	if resp.ContentLength > int64(limit) {
+		return nil, tooLong
+	}
+	var b bytes.Buffer
+	if _, err = io.CopyN(&b, resp.Body, longLine); err == nil {
+		end := h.s.budget.beginLong(h.ctx.Done())
+		defer end()
+		b.Grow(limit - longLine + 1 + bytes.MinRead) // at once: to double it again and again takes twice as much
+		_, err = io.CopyN(&b, resp.Body, int64(limit-longLine+1))
+	}
+	switch {
+	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		return b.Bytes(), nil
+	case err != nil:
+		return b.Bytes(), fmt.Errorf("the body ended early: %w", plainError(err))
+	}
+	return nil, tooLong
+}

@@ -1,0 +1,174 @@
+package driver
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// standingStart is how long the standing stream is given to open.
+const standingStart = 50 * time.Millisecond
+
+// stand opens the standing stream, on which the server may speak first. Over
+// HTTP+SSE there is one from the beginning.
+func (h *HTTP) stand() {
+	if !h.old {
+		h.enqueue(h.listen(), standingStart)
+	}
+}
+
+// listen prepares the request for a stream of what the server says by itself.
+func (h *HTTP) listen() *Exchange {
+	f := &Frame{Side: FromClient, Ended: true, standing: true}
+	x := h.exchange(http.MethodGet, h.site.URL(), f)
+	h.s.put(f)
+	return x
+}
+
+// Standing is the stream that the session opened for what the server says by itself;
+// nil when there is none.
+func (h *HTTP) Standing() *Exchange {
+	for _, x := range h.Exchanges() {
+		if x.standing {
+			return x
+		}
+	}
+	return nil
+}
+
+// mostEvents is how many events of a stream are kept, fewEvents while a server floods
+// the run.
+const (
+	mostEvents = 1024
+	fewEvents  = 64
+)
+
+// readStream hands the events of a stream on until it ends. If it ended before the
+// answer came, and can be resumed, it is.
+func (h *HTTP) readStream(x *Exchange, body io.Reader) {
+	answered, came := false, false
+	turn := func() func() { return h.s.budget.beginLong(h.ctx.Done()) }
+	cut, err := readEvents(throttled{h, body}, h.s.limits.Message, turn, func(e StreamEvent) {
+		h.keepEvent(x, e)
+		if f := h.receiveEvent(x, e); f != nil {
+			came, answered = true, answered || Pending{ID: x.asked}.answeredBy(f)
+		}
+	})
+	if err != nil {
+		err = plainError(err)
+	}
+	h.s.mu.Lock()
+	x.answer.Cut = cut
+	h.s.mu.Unlock()
+	unanswered := x.asked != nil && !answered
+	goesOn := (unanswered || x.standing) && h.resumable(x)
+	if unanswered && !goesOn || !unanswered && !came {
+		h.status(x, err)
+	}
+	h.end(x, err)
+	if goesOn {
+		h.resume(x)
+	}
+}
+
+// receiveEvent hands the message of an event on; nil when it has none.
+func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
+	f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
+	f.parse()
+	if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
+		return nil
+	}
+	h.s.receive(f)
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	x.replied = x.replied || f.IsResponse() || f.Shape == Array
+	return f
+}
+
+// keepEvent adds an event to the answer of an exchange, of which the last ones are
+// kept.
+func (h *HTTP) keepEvent(x *Exchange, e StreamEvent) {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	most := mostEvents
+	if h.s.budget.exhausted() {
+		most = fewEvents
+	}
+	if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > most {
+		x.answer.Events = slices.Clone(x.answer.Events[len(x.answer.Events)-most/2:])
+	}
+	h.s.wake()
+}
+
+// throttled reads a stream with pauses while it floods the record.
+type throttled struct {
+	h    *HTTP
+	body io.Reader
+}
+
+func (t throttled) Read(p []byte) (int, error) {
+	if t.h.s.flooded() {
+		t.h.sleep(throttle)
+	}
+	return t.body.Read(p)
+}
+
+// mostResumed is how often one stream is resumed.
+const mostResumed = 5
+
+// resumable reports whether the server has given a way to ask for the rest of a
+// stream. What was made by hand is not resumed.
+func (h *HTTP) resumable(x *Exchange) bool {
+	if h.old || x.apart || x.resumed >= mostResumed || h.ctx.Err() != nil || !h.s.Era().resumes() {
+		return false
+	}
+	id, _ := resumption(x.Answer().Events)
+	again := x.resumed > 0 && !x.emptied // one stream may come to nothing
+	return id != "" || x.standing || again
+}
+
+// resume asks for the rest of a stream.
+func (h *HTTP) resume(x *Exchange) {
+	id, wait := resumption(x.Answer().Events)
+	f := &Frame{Side: FromClient, Ended: true, standing: x.standing}
+	next := h.exchange(http.MethodGet, x.URL, f)
+	next.asked, next.resumed, next.emptied = x.asked, x.resumed+1, id == ""
+	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {
+		next.Header.Set("Last-Event-ID", id)
+	}
+	h.s.put(f)
+	if h.sleep(wait) {
+		h.perform(next, func() {})
+	}
+}
+
+// resumption is the id of the last event that has one, and the time to wait before
+// a stream is resumed.
+func resumption(events []StreamEvent) (id string, wait time.Duration) {
+	const usual, most = 100 * time.Millisecond, 3 * time.Second
+	wait = usual
+	for _, e := range events {
+		if e.HasID {
+			id = e.ID
+		}
+		if ms, err := strconv.Atoi(e.Retry); err == nil {
+			wait = min(time.Duration(ms)*time.Millisecond, most)
+		}
+	}
+	return id, wait
+}
+
+func (h *HTTP) sleep(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-h.ctx.Done():
+		return false
+	}
+}

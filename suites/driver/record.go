@@ -1,0 +1,258 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+// record is everything that was said in a session, by both sides and in its order,
+// and how it ended. Any goroutine may read it. Whatever changes wakes all who wait
+// for something in it.
+type record struct {
+	ctx    context.Context // of the run
+	opened time.Time
+	limits Limits
+	budget *Budget
+	stderr *stderrKeeper // of the server's process; nil when it is not ours
+
+	mu       sync.Mutex // also guards what the session and its exchanges learn
+	frames   []*Frame
+	first    int // absolute index of frames[0]; greater than 0 once old frames were dropped
+	size     int // bytes kept
+	changed  chan struct{}
+	flooding bool // the server sends more unasked than is kept
+	dropped  bool // frames were, since flooded was asked
+	partial  int  // bytes of a line that is not complete yet
+	hostile  bool
+	eof      bool   // the server was asked to end
+	closed   bool   // it can say no more
+	cause    string // why the session is over
+}
+
+// wake tells all waiters that the record has changed. The caller holds mu.
+func (r *record) wake() {
+	close(r.changed)
+	r.changed = make(chan struct{})
+}
+
+// put keeps a frame. Once the record is too big, what the server sends unasked is
+// not kept any more, and for anything else the oldest frames are dropped.
+func (r *record) put(f *Frame) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if f.unasked() && r.full(unaskedShare) {
+		if r.dropped = true; r.flooding {
+			return
+		}
+		r.flooding = true
+		f = newEvent("from here on, what the server sends unasked is not kept: it is too much")
+	}
+	f.At = time.Since(r.opened)
+	f.Hostile, f.AfterEOF = r.hostile, r.eof
+	r.frames = append(r.frames, f)
+	r.keep(f.cost())
+	for r.full(ownShare) && len(r.frames) > 1 {
+		r.keep(-r.frames[0].cost())
+		r.frames[0] = nil
+		r.frames = r.frames[1:]
+		r.first++
+		r.dropped = r.dropped || f.Side == FromServer && !f.IsResponse() // long answers that were asked for are no flood
+	}
+	r.wake()
+}
+
+// event keeps something that happened beside the messages.
+func (r *record) event(text string) { r.put(newEvent(text)) }
+
+func newEvent(text string) *Frame { return &Frame{Side: Event, Raw: []byte(text), Ended: true} }
+
+// keep accounts for bytes of the record. The caller holds mu.
+func (r *record) keep(bytes int) {
+	r.size += bytes
+	r.budget.add(bytes)
+}
+
+// full reports whether the record is over a limit: its own or, when all of them
+// together are over theirs, a share of it. The caller holds mu.
+func (r *record) full(share int) bool {
+	return r.size > r.limits.Wire || r.size > share && r.budget.exhausted()
+}
+
+// flooded reports whether frames were dropped since it was last asked.
+func (r *record) flooded() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	dropped := r.dropped
+	r.dropped = false
+	return dropped
+}
+
+func (r *record) setPartial(n int) {
+	r.mu.Lock()
+	r.partial = n
+	r.mu.Unlock()
+}
+
+// Hostile marks the session: what follows was provoked by input that no
+// conforming client sends.
+func (r *record) Hostile() {
+	r.mu.Lock()
+	r.hostile = true
+	r.mu.Unlock()
+}
+
+// IsHostile reports whether the session was marked as hostile.
+func (r *record) IsHostile() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hostile
+}
+
+// ending notes that what comes now belongs to the shutdown.
+func (r *record) ending() {
+	r.mu.Lock()
+	r.eof = true
+	r.mu.Unlock()
+}
+
+// over records why the session is over, and wakes everyone who waits for it.
+func (r *record) over(cause string) {
+	r.event(cause)
+	r.mu.Lock()
+	r.closed, r.cause = true, cause
+	r.wake()
+	r.mu.Unlock()
+}
+
+// Alive reports whether the server can still speak.
+func (r *record) Alive() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !r.closed
+}
+
+// Death says that the session is over.
+type Death struct {
+	Cause  string   // "the server exited with status 3"
+	Stderr []string // its last lines
+}
+
+func (e *Death) Error() string { return e.Cause }
+
+// Death is why the session is over; nil while it is not.
+func (r *record) Death() error {
+	r.mu.Lock()
+	cause, closed := r.cause, r.closed
+	r.mu.Unlock()
+	if !closed {
+		return nil
+	}
+	return &Death{Cause: cause, Stderr: r.StderrTail()}
+}
+
+// StderrTail is the last lines that the server wrote to stderr, at most ten.
+func (r *record) StderrTail() []string {
+	if r.stderr == nil {
+		return nil
+	}
+	return r.stderr.lines()
+}
+
+// Mark is the place in the record where the next frame will stand.
+func (r *record) Mark() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first + len(r.frames)
+}
+
+// Since is what the server sent since the mark.
+func (r *record) Since(mark int) (came []*Frame) {
+	for _, f := range r.Record(mark) {
+		if f.Side == FromServer {
+			came = append(came, f)
+		}
+	}
+	return came
+}
+
+// Record is everything since the mark, of both sides; 0 is the beginning.
+func (r *record) Record(mark int) []*Frame {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := min(max(mark-r.first, 0), len(r.frames))
+	return append([]*Frame(nil), r.frames[i:]...)
+}
+
+// Busy reports whether the session sent something in the time d before a moment. It
+// tells who may have been the cause when a server that several sessions share ends.
+func (r *record) Busy(moment time.Time, d time.Duration) bool {
+	for _, f := range r.Record(0) {
+		if at := r.Moment(f); f.Side == FromClient && !at.After(moment) && at.After(moment.Add(-d)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Moment is when a frame of the session was seen.
+func (r *record) Moment(f *Frame) time.Time { return r.opened.Add(f.At) }
+
+var errTimeout = errors.New("timeout")
+
+// Wait returns the first frame since from that matches, or an error: *Death once
+// the session is over, errTimeout, or the context's.
+func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Frame, error) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		r.mu.Lock()
+		for ; from < r.first+len(r.frames); from++ {
+			if i := from - r.first; i >= 0 && match(r.frames[i]) {
+				f := r.frames[i]
+				r.mu.Unlock()
+				return f, nil
+			}
+		}
+		closed, changed := r.closed, r.changed
+		r.mu.Unlock()
+		if closed {
+			return nil, r.Death()
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return nil, errTimeout
+		case <-r.ctx.Done():
+			return nil, context.Cause(r.ctx)
+		}
+	}
+}
+
+// until waits until a condition holds that depends on the record or on an exchange,
+// at most for d. The condition is tried with mu held.
+func (r *record) until(d time.Duration, holds func() bool) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	for {
+		r.mu.Lock()
+		ok, changed := holds(), r.changed
+		r.mu.Unlock()
+		if ok {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return false
+		case <-r.ctx.Done():
+			return false
+		}
+	}
+}
+
+// pass lets time pass while the session goes on.
+func (r *record) pass(d time.Duration) {
+	r.Wait(r.Mark(), d, func(*Frame) bool { return false })
+}

@@ -1,0 +1,146 @@
+package driver
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Pending is a request that was sent.
+type Pending struct {
+	ID     json.RawMessage
+	Method string
+	from   int    // where in the record its answer may begin
+	frame  *Frame // nil when the caller has sent it
+}
+
+// reply reads the answer out of the frame that has it.
+func (p Pending) reply(f *Frame) Reply {
+	r := Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
+	ownID := f.IsResponse() && SameID(f.ID, p.ID)
+	switch {
+	case f.HTTP != nil && f.HTTP.failed() && f.HTTP.batched(p.ID) && !ownID: // the batch was refused
+		r.Frame, r.M, r.Err = nil, nil, &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
+	case f.Side == Status && f.HTTP.failed() && f.HTTP.resumed == 0:
+		r.M = refusal(f)
+	case f.Side == Status:
+		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: string(f.Raw), HTTP: f.HTTP}
+	default:
+		for _, m := range f.Members() {
+			if p.answeredBy(m) {
+				r.M = m.JSON()
+			}
+		}
+	}
+	return r
+}
+
+func (p Pending) answeredBy(f *Frame) bool {
+	if f.Side == Status && f.HTTP.answers(p.ID) || f.refusesFor(p.ID) && f.IsResponse() {
+		return true
+	}
+	if f.Side != FromServer {
+		return false
+	}
+	for _, m := range f.Members() {
+		if m.IsResponse() && SameID(m.ID, p.ID) {
+			return true
+		}
+	}
+	return false
+}
+
+// Reply is the answer to a request, or the reason why none came.
+type Reply struct {
+	Method  string
+	Request *Frame // nil when the caller has sent it
+	Frame   *Frame // nil: none came
+	Err     error  // why none came
+	M       M      // the message
+}
+
+// Answered reports whether an answer came.
+func (r Reply) Answered() bool { return r.Frame != nil }
+
+// Bare reports whether the answer is an HTTP error without a JSON-RPC one. It
+// counts as an error without a code.
+func (r Reply) Bare() bool { return r.Frame != nil && r.Frame.Side == Status }
+
+// Result is the result object; nil when the answer has none.
+func (r Reply) Result() M {
+	m, _ := r.M["result"].(M)
+	return m
+}
+
+// Error is the error object; nil when the answer has none.
+func (r Reply) Error() M {
+	m, _ := r.M["error"].(M)
+	return m
+}
+
+// Code is the error code.
+func (r Reply) Code() (code int, ok bool) {
+	n, ok := r.Error()["code"].(json.Number)
+	if !ok {
+		return 0, false
+	}
+	i, err := n.Int64()
+	return int(i), err == nil
+}
+
+// Refused is the reply that an HTTP error is when it carries no JSON-RPC error.
+func Refused(f *Frame) Reply { return Reply{Frame: f, M: refusal(f)} }
+
+// refusal is the error that an HTTP error stands for: the one in its body, if that
+// is one, or one without a code.
+func refusal(f *Frame) M {
+	body, _ := Decode(f.HTTP.Answer().Body).(M)
+	if _, ok := body["error"].(M); ok {
+		return body
+	}
+	return M{"error": M{"message": string(f.Raw)}}
+}
+
+// Silence says that an answer did not come although the session is alive.
+type Silence struct {
+	Method  string
+	After   time.Duration
+	Partial int // bytes that came without a newline
+}
+
+func (e *Silence) Error() string {
+	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
+	if e.Partial > 0 {
+		text += fmt.Sprintf(" (%d bytes came without a newline)", e.Partial)
+	}
+	return text
+}
+
+// Unanswered says that the transport brought no answer to a request, and none will
+// come: an HTTP exchange that ended without one.
+type Unanswered struct {
+	Method string
+	Cause  string // "HTTP 202 Accepted with no body"
+	HTTP   *Exchange
+}
+
+func (e *Unanswered) Error() string { return "no answer to " + e.Method + ": " + e.Cause }
+
+// Unwrap is the error of the connection, if that was the cause.
+func (e *Unanswered) Unwrap() error {
+	if e.HTTP == nil {
+		return nil
+	}
+	return e.HTTP.Answer().Err
+}
+
+// Brief shortens a text of the wire for a message.
+func Brief(raw []byte) string {
+	const most, tail = 160, 30
+	if len(raw) <= most {
+		return string(raw)
+	}
+	head := strings.ToValidUTF8(string(raw[:most-tail]), "")
+	return head + "…" + strings.ToValidUTF8(string(raw[len(raw)-tail:]), "")
+}

@@ -1,0 +1,127 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+// Send sends one message, as it is, on a line of its own.
+func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):len(raw)], '\n')) }
+
+// Write sends bytes as they are. Several pieces are written one by one, with a
+// pause between them and nothing else in it.
+func (s *Session) Write(pieces ...[]byte) *Frame {
+	f := &Frame{Side: FromClient, Raw: bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), Ended: true}
+	f.parse()
+	s.link.send(f, pieces)
+	return f
+}
+
+// SendJSON sends a value as one message.
+func (s *Session) SendJSON(v any) *Frame { return s.Send(encode(v)) }
+
+// encode writes what the harness has built itself, so that it cannot fail.
+func encode(v any) []byte {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic("driver: " + err.Error())
+	}
+	return raw
+}
+
+// Notify sends a notification; params nil leaves them out.
+func (s *Session) Notify(method string, params M) { s.SendJSON(message(method, params)) }
+
+func message(method string, params M) M {
+	m := M{"jsonrpc": "2.0", "method": method}
+	if params != nil {
+		m["params"] = params
+	}
+	return m
+}
+
+// Request sends a request under the next id; params nil leaves them out.
+func (s *Session) Request(method string, params M) Pending {
+	s.nextID++
+	return s.RequestID(s.nextID, method, params)
+}
+
+// RequestID sends a request under the given id, any JSON value.
+func (s *Session) RequestID(id any, method string, params M) Pending {
+	p := s.Expecting(id, method)
+	p.frame = s.SendJSON(s.Message(id, method, params))
+	return p
+}
+
+// Message is a request as the session sends it, for who sends it in another way.
+func (s *Session) Message(id any, method string, params M) M {
+	m := message(method, s.Era().dress(s, params))
+	m["id"] = id
+	return m
+}
+
+// Expecting is a pending request whose bytes the caller sends by itself.
+func (s *Session) Expecting(id any, method string) Pending {
+	return Pending{ID: encode(id), Method: method, from: s.Mark()}
+}
+
+// Exchange sends a request and waits for its answer.
+func (s *Session) Exchange(method string, params M) Reply { return s.Await(s.Request(method, params)) }
+
+// Await waits for the answer to a request, at most for the reply limit.
+func (s *Session) Await(p Pending) Reply { return s.AwaitFor(p, s.limits.Reply) }
+
+// AwaitFirst waits for the answer to the first request to a process, as long as a
+// server may take to start.
+func (s *Session) AwaitFirst(p Pending) Reply { return s.AwaitFor(p, s.limits.Start) }
+
+// Patience is how long Await waits.
+func (s *Session) Patience() time.Duration { return s.limits.Reply }
+
+// StartPatience is how long AwaitFirst waits.
+func (s *Session) StartPatience() time.Duration { return s.limits.Start }
+
+// AwaitFor waits for the answer to a request, at most for d.
+func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
+	if p.ID == nil {
+		return Reply{Err: errors.New("it was not asked")}
+	}
+	f, err := s.Wait(p.from, d, p.answeredBy)
+	if errors.Is(err, errTimeout) {
+		s.mu.Lock()
+		s.silent = s.silent || d >= s.limits.Reply
+		err = &Silence{Method: p.Method, After: d, Partial: s.partial}
+		s.mu.Unlock()
+	}
+	if err != nil {
+		return Reply{Method: p.Method, Request: p.frame, Err: err}
+	}
+	r := p.reply(f)
+	if none := (*Unanswered)(nil); errors.As(r.Err, &none) && none.HTTP.Answer().Status == 0 {
+		if death := s.Death(); death != nil {
+			r.Err = death // which is why
+		}
+	}
+	return r
+}
+
+// receive records a message of the server and answers it when it is a request.
+func (s *Session) receive(f *Frame) {
+	f.Side = FromServer
+	f.parse()
+	s.put(f)
+	for _, m := range f.Members() {
+		if m.IsRequest() {
+			s.answer(m)
+		}
+	}
+}
+
+// answer does what the client owes.
+func (s *Session) answer(request *Frame) {
+	if reply := s.Era().answer(s, request); reply != nil {
+		s.SendJSON(reply)
+	}
+}
