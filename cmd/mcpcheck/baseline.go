@@ -188,9 +188,9 @@ const (
 func parseBaseline(name string, text []byte) (entries harness.KnownFails, err error) {
 	switch {
 	case len(text) > longestBaseline:
-		return nil, usage("%s is longer than %d KB; this is no baseline, or too many entries: use globs", name, longestBaseline>>10)
+		return nil, usage("%s is longer than %d KB; this is not a baseline, or too many entries: use globs", name, longestBaseline>>10)
 	case depth(text) > deepestBaseline:
-		return nil, usage("%s is nested too deeply; this is no baseline", name)
+		return nil, usage("%s is nested too deeply; this is not a baseline", name)
 	}
 	text = unixLines(text)
 	list, err := readList(name, text)

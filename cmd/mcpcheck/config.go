@@ -207,7 +207,7 @@ func (c config) wrongNumber() *flaw {
 	}
 	for _, key := range []string{"jobs", "seed"} {
 		if fraction, ok := find(root(c.text), key).(*ast.FloatNode); ok {
-			return &flaw{[]any{key}, fmt.Errorf("%s is no whole number", fraction.GetToken().Value)}
+			return &flaw{[]any{key}, fmt.Errorf("%s is not a whole number", fraction.GetToken().Value)}
 		}
 	}
 	return nil
@@ -227,7 +227,7 @@ func (c config) wrongArguments() *flaw {
 func (c config) wrongEnv() *flaw {
 	for _, name := range sortedKeys(c.Env) {
 		if name == "" || strings.ContainsRune(name, '=') {
-			return &flaw{[]any{"env", name}, fmt.Errorf("%q is no name of an environment variable", name)}
+			return &flaw{[]any{"env", name}, fmt.Errorf("%q is not the name of an environment variable", name)}
 		}
 	}
 	return nil
@@ -255,7 +255,7 @@ func (c config) wrongHeader() *flaw {
 		canonical := http.CanonicalHeaderKey(name)
 		switch {
 		case !httpguts.ValidHeaderFieldName(name):
-			return &flaw{path, fmt.Errorf("%q is no name of an HTTP header", name)}
+			return &flaw{path, fmt.Errorf("%q is not the name of an HTTP header", name)}
 		case slices.Contains(reserved, canonical):
 			return &flaw{path, fmt.Errorf("%s cannot be given, since mcpcheck sets it for each request", canonical)}
 		case canonical == "Authorization" && c.BearerEnv != "":

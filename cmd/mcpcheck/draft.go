@@ -118,7 +118,7 @@ func (d draft) envText() string {
 	}
 	if len(secrets) > 0 {
 		b.WriteString("# The server needs these variables. Set them in the environment of mcpcheck, or give --env KEY=VALUE;\n" +
-			"# what is no secret may stand under env: in this file.\n")
+			"# what is not a secret may stand under env: in this file.\n")
 		for _, key := range secrets {
 			fmt.Fprintf(&b, "#   %s: …\n", flow(key))
 		}

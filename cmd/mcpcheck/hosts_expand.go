@@ -144,7 +144,7 @@ func (x *expansion) directory() string {
 		dir = filepath.Join(x.file.project(), dir)
 	}
 	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
-		x.fail("its working directory %s is none", x.Cwd)
+		x.fail("its working directory %s is not a directory", x.Cwd)
 	}
 	return dir
 }
@@ -239,7 +239,7 @@ func unquote(value string) string {
 func (x *expansion) url() string {
 	text := x.fill(x.URL)
 	if _, err := driver.ParseURL(text); err != nil {
-		x.fail("%s is no http or https URL", withoutSecrets(x.URL))
+		x.fail("%s is not an http or https URL", withoutSecrets(x.URL))
 	}
 	return text
 }

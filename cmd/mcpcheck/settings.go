@@ -207,7 +207,7 @@ func (s *settings) aim(args []string) error {
 	}
 	if s.Cwd != "" {
 		if info, err := os.Stat(s.Cwd); err != nil || !info.IsDir() {
-			return usage("%s %s is no directory", s.origin("cwd"), s.Cwd)
+			return usage("%s %s is not a directory", s.origin("cwd"), s.Cwd)
 		}
 	}
 	env, err := s.environment()
