@@ -264,14 +264,6 @@ func reason(err error) string {
 	return err.Error()
 }
 
-func sortedKeys[V any](m map[string]V) (keys []string) {
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
-
 func verbosity(f runFlags) reporters.Verbosity {
 	switch {
 	case f.quiet:
@@ -317,14 +309,4 @@ func (s *settings) repeat(r harness.Result) string {
 		return shellJoin(words)
 	}
 	return shellJoin(append(append(words, "--"), s.redacted(s.Command)...))
-}
-
-func shellJoin(words []string) string {
-	quoted := make([]string, len(words))
-	for i, w := range words {
-		if quoted[i] = w; w == "" || strings.ContainsAny(w, " \t\n\"'\\$`*?[](){}<>|&;#~!") {
-			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(quoted, " ")
 }

@@ -223,13 +223,6 @@ func flow(v any) string {
 	return string(text)
 }
 
-func each[T any](list []T, text func(T) string) (texts []string) {
-	for _, item := range list {
-		texts = append(texts, text(item))
-	}
-	return texts
-}
-
 // needsNoQuotes reports whether a string may stand in YAML as it is.
 func needsNoQuotes(text string) bool {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // that are something else for some parsers
