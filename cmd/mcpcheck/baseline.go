@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -25,7 +23,6 @@ const baselineName = "mcpcheck-baseline.yaml"
 
 func newBaseline() *cobra.Command {
 	var f runFlags
-	var c config
 	cmd := &cobra.Command{
 		Use:   "baseline [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Write or update the file of known fails",
@@ -48,59 +45,61 @@ resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).
 			if f.hosts.lists(cmd, args) {
 				return f.hosts.list(cmd.OutOrStdout())
 			}
-			s, err := settleBaseline(cmd, f, c, args)
-			if err != nil {
-				return err
-			}
-			return s.updateBaseline(cmd.OutOrStdout())
+			return updateBaseline(cmd, f.read(cmd, args))
 		},
 	}
-	f.addChecks(cmd, &c)
-	cmd.Flags().StringVar(&c.Baseline, "baseline", "", "`FILE` to write or update; without it, "+baselineName)
+	f.addChecks(cmd)
+	cmd.Flags().StringVar(&f.keys.Baseline, "baseline", "", "`FILE` to write or update; without it, "+baselineName)
 	return cmd
 }
 
-// settleBaseline is settle for a run that writes no report.
-func settleBaseline(cmd *cobra.Command, f runFlags, c config, args []string) (*settings, error) {
+// updateBaseline judges a server as judgeServer does, and writes what came of it to the
+// baseline in place of reports.
+func updateBaseline(cmd *cobra.Command, f runFlags) error {
 	file, err := readConfig(f.config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	file.Reports = reportFiles{}
-	s, err := resolve(cmd, f, c, file, args)
+	v, err := settle(f, file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	name := cmp.Or(s.Baseline, baselineName)
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		s.known = baseline{name: name, today: time.Now()}
-		return s, s.known.creatable()
+	t, err := aim(v, cmd.ErrOrStderr())
+	if err != nil {
+		return err
 	}
-	s.known, err = readBaseline(name)
-	return s, err
-}
-
-// updateBaseline judges the server and writes what came of it to the baseline.
-func (s *settings) updateBaseline(stdout io.Writer) error {
+	known, err := openBaseline(cmp.Or(v.Baseline, baselineName))
+	if err != nil {
+		return err
+	}
 	var account bytes.Buffer // shown only of a server that could not be tested
-	s.stdout = &account
-	s.openConsole(&account)
-	report, err := s.examine()
+	told := atConsole(v, t, &account, cmd.ErrOrStderr())
+	report, err := newJudgement(v, t, known, told).run()
 	if err != nil {
 		return err
 	}
 	if report.Problem != "" || report.ExitCode > harness.ExitFails {
-		s.console.Done(report)
-		stdout.Write(account.Bytes())
+		told.console.Done(report)
+		cmd.OutOrStdout().Write(account.Bytes())
 		code := max(report.ExitCode, harness.ExitUntestable)
-		return &exit{code, fmt.Errorf("%s was not written: the run did not come to its end", s.known.name)}
+		return &exit{code, fmt.Errorf("%s was not written: the run did not come to its end", known.name)}
 	}
-	u := s.known.update(report)
+	u := known.update(report)
 	if err := u.write(); err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, s.redact.Replace(u.String())+uncovered(report))
+	_, err = io.WriteString(cmd.OutOrStdout(), t.redact.text(u.String())+uncovered(report))
 	return err
+}
+
+// openBaseline reads the file of known fails that is to be updated, if there is one.
+func openBaseline(name string) (baseline, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		b := baseline{name: name, today: time.Now()}
+		return b, b.creatable()
+	}
+	return readBaseline(name)
 }
 
 // uncovered says what gates though the baseline lists every fail; empty if nothing
@@ -116,32 +115,6 @@ func uncovered(report harness.Report) string {
 		return ""
 	}
 	return fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts fails only\n", n)
-}
-
-// accept makes a fail that the baseline lists a known one.
-func (s *settings) accept(r harness.Result, transport string) harness.Result {
-	if s.known.entries.Apply(&r, transport, s.known.today); r.Known != nil {
-		r.Known.Reason = s.redact.Replace(r.Known.Reason)
-	}
-	return r
-}
-
-// findStale adds to the report which entries of the baseline do not hold any more. A
-// run that did not come to its end does not tell.
-func (s *settings) findStale(ctx context.Context, report *harness.Report) {
-	if s.known.name == "" {
-		return
-	}
-	report.Baseline = &harness.Baseline{File: s.known.name}
-	if ctx.Err() != nil || report.Problem != "" || len(report.Results) == 0 {
-		return
-	}
-	stale := s.known.entries.Stale(report, s.known.today, suites.All(), s.selector)
-	for i := range stale {
-		stale[i].Entry, stale[i].Why = s.redact.Replace(stale[i].Entry), s.redact.Replace(stale[i].Why)
-	}
-	report.Baseline.Stale = stale
-	report.Counts.Stale = len(stale)
 }
 
 // update is what a run changes in a baseline.
@@ -179,11 +152,14 @@ func newEntries(report harness.Report) (entries harness.KnownFails) {
 		if r.Verdict != harness.Fail || !r.Gates {
 			continue
 		}
-		k := harness.KnownFail{Check: r.ID, Transport: transport, Reason: "TODO: " + reporters.Headline(r, longestReason)}
+		k := harness.KnownFail{
+			Check: r.ID, Transport: transport, Reason: "TODO: " + reporters.Headline(r, longestReason),
+		}
 		if !failsThroughout(report.Results, r.ID) {
 			k.Revision = r.Revision
 		}
-		if !slices.ContainsFunc(entries, func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }) {
+		same := func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }
+		if !slices.ContainsFunc(entries, same) {
 			entries = append(entries, k)
 		}
 	}
@@ -217,7 +193,8 @@ func (u update) String() string {
 	for _, k := range u.added {
 		line("+", named(k), "·", k.Reason)
 	}
-	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept", reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
+	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
+		reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
 	if len(u.added) > 0 {
 		b.WriteString("; put in the place of each TODO why the fail is accepted")
 	}
@@ -226,5 +203,6 @@ func (u update) String() string {
 
 // named is an entry without its reason.
 func named(k harness.KnownFail) string {
-	return strings.Join(slices.DeleteFunc([]string{k.Check, k.Revision, k.Transport, k.Subject}, func(s string) bool { return s == "" }), " ")
+	words := []string{k.Check, k.Revision, k.Transport, k.Subject}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 }

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -22,10 +21,13 @@ import (
 type hostFlags struct {
 	server serverName
 	file   string
+	name   string // that belongs to --server
 }
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
-	flags.Var(&f.server, "server", "judge the server of this name in .mcp.json, .vscode/mcp.json, .cursor/mcp.json or the configuration of Claude Desktop; without a name, list what is there")
+	flags.Var(&f.server, "server",
+		"judge the server of this name in .mcp.json, .vscode/mcp.json, .cursor/mcp.json "+
+			"or the configuration of Claude Desktop; without a name, list what is there")
 	flags.Lookup("server").NoOptDefVal = noName
 	flags.StringVar(&f.file, "servers-file", "", "look for --server in this `FILE` instead")
 }
@@ -116,17 +118,29 @@ func (f *hostFlags) find(name string) (hostServer, error) {
 		}
 		names = append(names, server.name)
 	}
+	places := strings.Join(found, ", ")
 	switch near := harness.Nearest(name, names); {
 	case err != nil:
 		return hostServer{}, err
 	case len(found) == 0:
-		return hostServer{}, usage("no server %q: there is none of %s; name a file with --servers-file", name, f.places())
+		return hostServer{}, usage("no server %q: there is none of %s; name a file with --servers-file",
+			name, f.places())
 	case len(names) == 0:
-		return hostServer{}, usage("no server %q: there are no servers in %s", name, strings.Join(found, ", "))
+		return hostServer{}, usage("no server %q: there are no servers in %s", name, places)
 	case near != "":
-		return hostServer{}, usage("no server %q in %s; did you mean %s?", name, strings.Join(found, ", "), near)
+		return hostServer{}, usage("no server %q in %s; did you mean %s?", name, places, near)
 	}
-	return hostServer{}, usage("no server %q in %s (have %s)", name, strings.Join(found, ", "), strings.Join(names, ", "))
+	return hostServer{}, usage("no server %q in %s (have %s)", name, places, strings.Join(names, ", "))
+}
+
+// chosen is the server that --server names.
+func (f *hostFlags) chosen(stderr io.Writer) (hostServer, error) {
+	server, err := f.find(f.name)
+	if err == nil && server.Disabled {
+		fmt.Fprintf(stderr, "mcpcheck: server %q is disabled in %s; it is judged all the same\n",
+			server.name, server.file.path)
+	}
+	return server, err
 }
 
 // list writes what servers there are, by file.
@@ -144,116 +158,4 @@ func (f *hostFlags) list(w io.Writer) error {
 	}
 	table.Flush()
 	return err
-}
-
-// takeHost makes the server that --server names the target, in the place of that of
-// mcpcheck.yaml; flags add to it. It returns the arguments without the name.
-func (s *settings) takeHost(cmd *cobra.Command, args []string) ([]string, error) {
-	f := &s.flags.hosts
-	if !cmd.Flags().Changed("server") {
-		if f.file != "" {
-			return nil, usage("--servers-file wants --server NAME")
-		}
-		return args, nil
-	}
-	name, rest := f.named(cmd, args)
-	switch {
-	case s.flags.demo:
-		return nil, usage("--server and --demo exclude each other")
-	case s.flags.remote.url != "":
-		return nil, usage("--server and --url exclude each other; the file says where the server is")
-	case len(rest) > 0:
-		return nil, usage("--server takes the command from a file; leave out %s", strings.Join(rest, " "))
-	case name == "":
-		return nil, usage("--server wants a name; mcpcheck run --server lists what there is")
-	}
-	server, err := f.find(name)
-	if err != nil {
-		return nil, err
-	}
-	if server.Disabled {
-		fmt.Fprintf(s.stderr, "mcpcheck: server %q is disabled in %s; it is judged all the same\n", name, server.file.path)
-	}
-	return nil, s.adopt(server)
-}
-
-// adopted is what became of an entry.
-type adopted struct {
-	name   string      // empty: there is none
-	cwd    string      // that the entry gave
-	remote remoteFlags // as they were on the command line
-}
-
-// adopt makes an entry the target.
-func (s *settings) adopt(e hostServer) error {
-	s.host = adopted{name: e.name, remote: s.flags.remote}
-	s.Command, s.URL, s.Env, s.Headers, s.BearerEnv = nil, "", nil, nil, ""
-	if !s.given("cwd") {
-		s.Cwd = ""
-	}
-	x := newExpansion(e)
-	kind, err := e.transport()
-	switch {
-	case err != nil:
-		return err
-	case kind == "stdio":
-		s.adoptCommand(e, x)
-	default:
-		s.adoptURL(e, x)
-	}
-	for _, secret := range x.secrets {
-		s.hide(secret)
-	}
-	return x.problem
-}
-
-func (s *settings) adoptCommand(e hostServer, x *expansion) {
-	given := map[string]bool{}
-	for _, pair := range s.flags.env {
-		key, _, _ := strings.Cut(pair, "=")
-		given[key] = true
-	}
-	s.Command = []string{x.path(e.Command)}
-	for _, arg := range e.Args {
-		s.Command = append(s.Command, x.path(arg))
-	}
-	s.Env = x.environment(given)
-	if s.Cwd == "" {
-		s.host.cwd = x.directory()
-		s.Cwd = s.host.cwd
-	}
-	for _, word := range s.Command {
-		for _, match := range login.FindAllStringSubmatch(word, -1) {
-			s.hide(match[2])
-		}
-	}
-}
-
-func (s *settings) adoptURL(e hostServer, x *expansion) {
-	s.URL = x.url()
-	given := append([]string{}, reserved...)
-	if s.flags.remote.bearerEnv != "" {
-		given = append(given, "Authorization")
-	}
-	for _, pair := range s.flags.remote.headers {
-		name, _, _ := strings.Cut(pair, ":")
-		given = append(given, name)
-	}
-	headers := slices.Clone(s.flags.remote.headers)
-	for _, name := range sortedKeys(e.Headers) {
-		same := func(other string) bool { return strings.EqualFold(name, other) }
-		if !slices.ContainsFunc(given, same) {
-			headers = append(headers, name+": "+x.header(name))
-		}
-	}
-	s.flags.remote.headers = headers
-}
-
-// repeat is the flags that name the server again.
-func (a adopted) repeat(f hostFlags, redact *strings.Replacer) []string {
-	words := []string{"--server", a.name}
-	if f.file != "" {
-		words = append(words, "--servers-file", f.file)
-	}
-	return append(words, a.remote.repeat(redact)...)
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// hostServer is an entry of such a file: the members that hosts agree on, as they
-// are written.
+// hostServer is an entry in the file of a host: the members that hosts agree on, as
+// they are written.
 type hostServer struct {
 	file  hostFile
 	name  string
@@ -34,7 +34,9 @@ func (e hostServer) problem(format string, a ...any) error {
 
 // transport is how the entry reaches its server; hosts guess it when no type is given.
 func (e hostServer) transport() (string, error) {
-	kinds := map[string]string{"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http", "sse": "sse"}
+	kinds := map[string]string{
+		"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http", "sse": "sse",
+	}
 	kind, known := kinds[e.Type]
 	switch {
 	case e.Type == "" && e.Command != "":
@@ -70,20 +72,21 @@ func (e hostServer) row() string {
 
 // shown is the command or URL as it is written, without what may be a secret.
 func (e hostServer) shown() string {
-	var s settings
+	var s secrets
 	for _, value := range e.Env {
-		s.hideWritten(fmt.Sprint(value))
+		hideWritten(&s, fmt.Sprint(value))
 	}
 	for _, value := range e.Headers {
-		s.hideWritten(value)
+		hideWritten(&s, value)
 	}
 	words := append([]string{e.Command}, e.Args...)
 	if kind, _ := e.transport(); kind != "stdio" {
 		words = []string{e.URL}
 	}
 	for i, word := range words {
-		if i > 0 && secretFlag.MatchString(words[i-1]) && !strings.HasPrefix(word, "-") && !variable.MatchString(word) {
-			words[i] = "[redacted]"
+		behind := i > 0 && secretFlag.MatchString(words[i-1])
+		if behind && !strings.HasPrefix(word, "-") && !variable.MatchString(word) {
+			words[i] = redacted
 			continue
 		}
 		words[i] = withoutSecrets(word)
@@ -91,7 +94,7 @@ func (e hostServer) shown() string {
 			words[i] = shellJoin(words[i : i+1])
 		}
 	}
-	return redactor(s.hidden).Replace(oneLine(strings.Join(words, " ")))
+	return s.redactor().text(oneLine(strings.Join(words, " ")))
 }
 
 // withoutSecrets leaves out of a word what looks like a secret.
@@ -106,7 +109,7 @@ func withoutSecrets(word string) string {
 
 // hideWritten hides a value of a file, unless it is one of the variables that stand
 // for it.
-func (s *settings) hideWritten(value string) {
+func hideWritten(s *secrets, value string) {
 	if !variable.MatchString(value) {
 		s.hide(value)
 	}
