@@ -3,26 +3,18 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path"
-	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
-	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -31,7 +23,6 @@ const baselineName = "mcpcheck-baseline.yaml"
 
 func newBaseline() *cobra.Command {
 	var f runFlags
-	var c config
 	cmd := &cobra.Command{
 		Use:   "baseline [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Write or update the file of known fails",
@@ -54,59 +45,61 @@ resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).
 			if f.hosts.lists(cmd, args) {
 				return f.hosts.list(cmd.OutOrStdout())
 			}
-			s, err := settleBaseline(cmd, f, c, args)
-			if err != nil {
-				return err
-			}
-			return s.updateBaseline(cmd.OutOrStdout())
+			return updateBaseline(cmd, f.read(cmd, args))
 		},
 	}
-	f.addChecks(cmd, &c)
-	cmd.Flags().StringVar(&c.Baseline, "baseline", "", "`FILE` to write or update; without it, "+baselineName)
+	f.addChecks(cmd)
+	cmd.Flags().StringVar(&f.keys.Baseline, "baseline", "", "`FILE` to write or update; without it, "+baselineName)
 	return cmd
 }
 
-// settleBaseline is settle for a run that writes no report.
-func settleBaseline(cmd *cobra.Command, f runFlags, c config, args []string) (*settings, error) {
+// updateBaseline judges a server as judgeServer does, and writes what came of it to the
+// baseline in place of reports.
+func updateBaseline(cmd *cobra.Command, f runFlags) error {
 	file, err := readConfig(f.config)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	file.Reports = reportFiles{}
-	s, err := resolve(cmd, f, c, file, args)
+	v, err := settle(f, file)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	name := cmp.Or(s.Baseline, baselineName)
-	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
-		s.known = baseline{name: name, today: time.Now()}
-		return s, s.known.creatable()
+	t, err := aim(v, cmd.ErrOrStderr())
+	if err != nil {
+		return err
 	}
-	s.known, err = readBaseline(name)
-	return s, err
-}
-
-// updateBaseline judges the server and writes what came of it to the baseline.
-func (s *settings) updateBaseline(stdout io.Writer) error {
+	known, err := openBaseline(cmp.Or(v.Baseline, baselineName))
+	if err != nil {
+		return err
+	}
 	var account bytes.Buffer // shown only of a server that could not be tested
-	s.stdout = &account
-	s.openConsole(&account)
-	report, err := s.examine()
+	told := atConsole(v, t, &account, cmd.ErrOrStderr())
+	report, err := newJudgement(v, t, known, told).run()
 	if err != nil {
 		return err
 	}
 	if report.Problem != "" || report.ExitCode > harness.ExitFails {
-		s.console.Done(report)
-		stdout.Write(account.Bytes())
+		told.console.Done(report)
+		cmd.OutOrStdout().Write(account.Bytes())
 		code := max(report.ExitCode, harness.ExitUntestable)
-		return &exit{code, fmt.Errorf("%s was not written: the run did not come to its end", s.known.name)}
+		return &exit{code, fmt.Errorf("%s was not written: the run did not come to its end", known.name)}
 	}
-	u := s.known.update(report)
+	u := known.update(report)
 	if err := u.write(); err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, s.redact.Replace(u.String())+uncovered(report))
+	_, err = io.WriteString(cmd.OutOrStdout(), t.redact.text(u.String())+uncovered(report))
 	return err
+}
+
+// openBaseline reads the file of known fails that is to be updated, if there is one.
+func openBaseline(name string) (baseline, error) {
+	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+		b := baseline{name: name, today: time.Now()}
+		return b, b.creatable()
+	}
+	return readBaseline(name)
 }
 
 // uncovered says what gates though the baseline lists every fail; empty if nothing
@@ -122,207 +115,6 @@ func uncovered(report harness.Report) string {
 		return ""
 	}
 	return fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts fails only\n", n)
-}
-
-// accept makes a fail that the baseline lists a known one.
-func (s *settings) accept(r harness.Result, transport string) harness.Result {
-	if s.known.entries.Apply(&r, transport, s.known.today); r.Known != nil {
-		r.Known.Reason = s.redact.Replace(r.Known.Reason)
-	}
-	return r
-}
-
-// findStale adds to the report which entries of the baseline do not hold any more. A
-// run that did not come to its end does not tell.
-func (s *settings) findStale(ctx context.Context, report *harness.Report) {
-	if s.known.name == "" {
-		return
-	}
-	report.Baseline = &harness.Baseline{File: s.known.name}
-	if ctx.Err() != nil || report.Problem != "" || len(report.Results) == 0 {
-		return
-	}
-	stale := s.known.entries.Stale(report, s.known.today, suites.All(), s.selector)
-	for i := range stale {
-		stale[i].Entry, stale[i].Why = s.redact.Replace(stale[i].Entry), s.redact.Replace(stale[i].Why)
-	}
-	report.Baseline.Stale = stale
-	report.Counts.Stale = len(stale)
-}
-
-// baseline is a file of known fails, as of a day.
-type baseline struct {
-	name    string // empty: there is none
-	text    string // as it was read
-	entries harness.KnownFails
-	today   time.Time
-}
-
-// readBaseline reads a file of known fails.
-func readBaseline(name string) (b baseline, err error) {
-	b = baseline{name: name, today: time.Now()}
-	file, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return b, usage("cannot read the baseline: %w; mcpcheck baseline --baseline %s writes it", err, name)
-	}
-	if err != nil {
-		return b, usage("cannot read the baseline: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, longestBaseline+1))
-	if err != nil {
-		return b, usage("cannot read the baseline: %w", err)
-	}
-	b.text = string(text)
-	b.entries, err = parseBaseline(name, text)
-	return b, err
-}
-
-// Bounds of what is read: the YAML reader is slow on what is nested deeply.
-const (
-	longestBaseline = 128 << 10
-	deepestBaseline = 1000
-)
-
-// parseBaseline reads the text of a file of known fails.
-func parseBaseline(name string, text []byte) (entries harness.KnownFails, err error) {
-	switch {
-	case len(text) > longestBaseline:
-		return nil, usage("%s is longer than %d KB; this is no baseline, or too many entries: use globs", name, longestBaseline>>10)
-	case depth(text) > deepestBaseline:
-		return nil, usage("%s is nested too deeply; this is no baseline", name)
-	}
-	text = unixLines(text)
-	list, err := readList(name, text)
-	if err != nil || list.node == nil {
-		return nil, err
-	}
-	if err := readYAML(name, text, &entries); err != nil {
-		return nil, err
-	}
-	for i := range entries {
-		begin := list.begin(i)
-		entries[i].Line = begin.Position.Line
-		if key, err := flawOf(entries[i]); err != nil {
-			return nil, usage("%s%s: %w", name, cmp.Or(list.position(i, key), at(begin)), err)
-		}
-	}
-	return entries, nil
-}
-
-// unixLines is a text with the ends of lines by which the YAML reader counts lines
-// well.
-func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
-
-// depth is how deeply a text is nested, at most: by brackets that are open at a time,
-// or by dashes at the beginning of a line.
-func depth(text []byte) (deepest int) {
-	open := 0
-	for line := range bytes.Lines(text) {
-		inner := bytes.TrimLeft(line, "- ")
-		deepest = max(deepest, bytes.Count(line[:len(line)-len(inner)], []byte("-")))
-		for _, c := range inner {
-			switch c {
-			case '[', '{':
-				open++
-			case ']', '}':
-				open = max(0, open-1)
-			}
-			deepest = max(deepest, open)
-		}
-	}
-	return deepest
-}
-
-// flawOf finds what is wrong with an entry, and under which key.
-func flawOf(k harness.KnownFail) (key string, err error) {
-	_, badGlob := path.Match(k.Check, "")
-	_, badDate := time.Parse(time.DateOnly, k.Expires)
-	transports := []string{"stdio", "http", "sse"}
-	switch {
-	case strings.TrimSpace(k.Check) == "":
-		return "check", errors.New("this entry has no check; give an id, or a glob such as tools/*")
-	case badGlob != nil:
-		return "check", fmt.Errorf("bad pattern %q", k.Check)
-	case strings.TrimSpace(k.Reason) == "":
-		return "reason", fmt.Errorf("the entry %s has no reason; say why the fail is accepted", k.Check)
-	case k.Revision != "" && !slices.Contains(harness.Revisions, k.Revision):
-		return "revision", fmt.Errorf("unknown protocol revision %q (have %s)", k.Revision, strings.Join(harness.Revisions, ", "))
-	case k.Transport != "" && !slices.Contains(transports, k.Transport):
-		return "transport", fmt.Errorf("unknown transport %q (have %s)", k.Transport, strings.Join(transports, ", "))
-	case k.Expires != "" && badDate != nil:
-		return "expires", fmt.Errorf("%q is not a date such as 2026-12-31", k.Expires)
-	}
-	return "", nil
-}
-
-// yamlList is the list that a baseline is; it has no node when it is empty.
-type yamlList struct{ node *ast.SequenceNode }
-
-// readList finds the list in a text: of plain maps of plain values, since entries are
-// taken out by their lines.
-func readList(name string, text []byte) (yamlList, error) {
-	file, err := parser.ParseBytes(text, 0)
-	if err != nil {
-		return yamlList{}, usage("%s%s", name, yamlProblem(text, reflect.TypeFor[harness.KnownFails](), err))
-	}
-	wrong := func(node ast.Node, want string) (yamlList, error) {
-		return yamlList{}, usage("%s%s: this is a %s where a %s belongs", name, at(node.GetToken()), plainKind(node.Type()), want)
-	}
-	switch {
-	case len(file.Docs) == 0:
-		return yamlList{}, nil
-	case len(file.Docs) > 1:
-		return yamlList{}, usage("%s%s: a second document begins here; keep all entries in one list", name, at(file.Docs[1].Start))
-	}
-	var list *ast.SequenceNode
-	switch body := file.Docs[0].Body.(type) {
-	case nil, *ast.NullNode, *ast.CommentGroupNode:
-		return yamlList{}, nil
-	case *ast.SequenceNode:
-		list = body
-	default:
-		return wrong(body, "list")
-	}
-	for _, entry := range list.Values {
-		if kind := entry.Type(); kind != ast.MappingType && kind != ast.MappingValueType {
-			return wrong(entry, "map")
-		}
-		for _, pair := range pairs(entry) {
-			if !slices.Contains(plainValues, pair.Value.Type()) {
-				return wrong(pair.Value, "text")
-			}
-		}
-	}
-	return yamlList{list}, nil
-}
-
-// plainValues are what the values of an entry may be.
-var plainValues = []ast.NodeType{ast.StringType, ast.LiteralType, ast.BoolType, ast.IntegerType, ast.FloatType, ast.NullType}
-
-// begin is where an entry begins: its dash, or what it holds in a list in brackets.
-func (l yamlList) begin(i int) *token.Token {
-	if dash := l.node.Entries[i].Start; dash != nil {
-		return dash
-	}
-	return l.node.Values[i].GetToken()
-}
-
-// position is where the value of an entry's key stands, as :line:column; empty when
-// there is none.
-func (l yamlList) position(i int, key string) string {
-	if value := member(l.node.Values[i], key); value != nil {
-		return at(value.GetToken())
-	}
-	return ""
-}
-
-// creatable finds what keeps the file from being made, before a server is started.
-func (b baseline) creatable() error {
-	if info, err := os.Stat(filepath.Dir(b.name)); err != nil || !info.IsDir() {
-		return usage("cannot write %s: no directory %s; create it first", b.name, filepath.Dir(b.name))
-	}
-	return nil
 }
 
 // update is what a run changes in a baseline.
@@ -360,11 +152,14 @@ func newEntries(report harness.Report) (entries harness.KnownFails) {
 		if r.Verdict != harness.Fail || !r.Gates {
 			continue
 		}
-		k := harness.KnownFail{Check: r.ID, Transport: transport, Reason: "TODO: " + reporters.Headline(r, longestReason)}
+		k := harness.KnownFail{
+			Check: r.ID, Transport: transport, Reason: "TODO: " + reporters.Headline(r, longestReason),
+		}
 		if !failsThroughout(report.Results, r.ID) {
 			k.Revision = r.Revision
 		}
-		if !slices.ContainsFunc(entries, func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }) {
+		same := func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }
+		if !slices.ContainsFunc(entries, same) {
 			entries = append(entries, k)
 		}
 	}
@@ -398,7 +193,8 @@ func (u update) String() string {
 	for _, k := range u.added {
 		line("+", named(k), "·", k.Reason)
 	}
-	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept", reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
+	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
+		reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
 	if len(u.added) > 0 {
 		b.WriteString("; put in the place of each TODO why the fail is accepted")
 	}
@@ -407,5 +203,6 @@ func (u update) String() string {
 
 // named is an entry without its reason.
 func named(k harness.KnownFail) string {
-	return strings.Join(slices.DeleteFunc([]string{k.Check, k.Revision, k.Transport, k.Subject}, func(s string) bool { return s == "" }), " ")
+	words := []string{k.Check, k.Revision, k.Transport, k.Subject}
+	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -55,7 +54,8 @@ func (u update) edited() (string, error) {
 	entries, err := parseBaseline(u.name, []byte(text))
 	same := func(a, b harness.KnownFail) bool { a.Line, b.Line = 0, 0; return a == b }
 	if err != nil || !slices.EqualFunc(entries, slices.Concat(u.kept, u.added), same) {
-		return "", fmt.Errorf("cannot edit %s without harm to what else it says; it stays as it is: write the entries plainly, each on lines of its own", u.name)
+		return "", fmt.Errorf("cannot edit %s without harm to what else it says; it stays as it is: "+
+			"write the entries plainly, each on lines of its own", u.name)
 	}
 	return text, nil
 }
@@ -212,27 +212,4 @@ func entryLines(k harness.KnownFail) (lines []string) {
 		lines = append(lines, "  transport: "+k.Transport)
 	}
 	return append(lines, "  reason: "+strconv.Quote(k.Reason))
-}
-
-// replaceFile writes a file in one go: whoever reads it finds the old text or the new
-// one. It keeps the permissions, and what a symbolic link points to is what changes.
-func replaceFile(name string, text []byte) error {
-	mode := os.FileMode(0o644)
-	if target, err := filepath.EvalSymlinks(name); err == nil {
-		name = target
-		if info, err := os.Stat(name); err == nil {
-			mode = info.Mode().Perm()
-		}
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // unless it has become the file
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(mode), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), name)
 }

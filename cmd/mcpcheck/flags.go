@@ -4,12 +4,146 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
+
+// runFlags are what the command line says to run; baseline and init know some of it.
+type runFlags struct {
+	keys  config                 // what mcpcheck.yaml can say as well; Command is what follows --
+	given func(flag string) bool // on the command line
+
+	config  string // file to read
+	env     []string
+	skip    []string
+	demo    bool
+	remote  remoteFlags
+	hosts   hostFlags
+	isolate bool
+	plan    bool
+	report  reportFlags
+	noColor bool
+	verbose bool
+	quiet   bool
+}
+
+// read takes over what the command line says beside the values of flags.
+func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
+	f.given = cmd.Flags().Changed
+	f.keys.Skip = omit(f.skip)
+	f.hosts.name, f.keys.Command = f.hosts.named(cmd, args)
+	return f
+}
+
+// add defines the flags of a run.
+func (f *runFlags) add(cmd *cobra.Command) {
+	f.addChecks(cmd)
+	flags := cmd.Flags()
+	flags.BoolVar(&f.plan, "plan", false, "say what would be run and which tools would be called, then stop")
+	flags.StringVar(&f.keys.Baseline, "baseline", "",
+		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
+	f.report.add(flags)
+	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")
+}
+
+// addChecks defines the flags that say what is checked, and how.
+func (f *runFlags) addChecks(cmd *cobra.Command) {
+	f.addTarget(cmd)
+	flags := cmd.Flags()
+	flags.StringSliceVar(&f.keys.Only, "only", nil,
+		"run only these `CHECKS`: ids, globs (tools/*), areas, levels (must)")
+	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
+	flags.IntVar(&f.keys.Jobs, "jobs", 8, "checks at a time")
+	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
+	flags.DurationVar(&f.keys.Budget, "budget", 5*time.Minute, "stop the whole run after this time")
+	flags.Int64Var(&f.keys.Seed, "seed", 0, "vary the values that are made from schemas")
+	flags.StringVar(&f.config, "config", "", "configuration `FILE`; without it, mcpcheck.yaml if there is one")
+	flags.BoolVar(&f.demo, "demo", false, "judge the built-in reference server")
+	for _, name := range []string{"only", "skip"} {
+		cmd.RegisterFlagCompletionFunc(name,
+			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+				return checkIDs(), cobra.ShellCompDirectiveNoFileComp
+			})
+	}
+}
+
+// addTarget defines the flags that say what server is meant, and how it is talked to.
+func (f *runFlags) addTarget(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.keys.Protocol, "protocol", "auto",
+		"`REVISION` to ask for; auto asks for the newest and judges by what is negotiated, "+
+			"all repeats the run for each revision that the server accepts")
+	flags.StringVar(&f.keys.Profile, "profile", "release",
+		"what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), "+
+			"strict (SHOULDs and what could not be tried, too)")
+	flags.StringVar(&f.keys.Calls, "calls", "safe", "which tools may be called: safe, none, all")
+	flags.StringVar(&f.keys.URL, "url", "", "reach the server at this `URL`, over Streamable HTTP or HTTP+SSE")
+	f.remote.add(flags, &f.keys)
+	f.hosts.add(flags)
+	flags.StringArrayVar(&f.env, "env", nil,
+		"`KEY=VALUE` for the server's environment; the value is redacted in reports")
+	flags.StringVar(&f.keys.Cwd, "cwd", "", "working `DIR`ectory of the server")
+	flags.DurationVar(&f.keys.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
+	flags.DurationVar(&f.keys.StartTimeout, "start-timeout", 15*time.Second,
+		"wait so long for the answer to initialize")
+	for name, values := range map[string][]string{
+		"protocol": append([]string{"auto", "all"}, harness.Handshake...),
+		"profile":  {"release", "spec", "strict"},
+		"calls":    {"safe", "none", "all"},
+	} {
+		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// remoteFlags say how a server over HTTP is reached, beside its URL.
+type remoteFlags struct {
+	headers       []string
+	tokenEnv      []string
+	contactIssuer bool
+	sseURL        string
+	insecure      bool
+	cacert        string
+}
+
+func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
+	flags.StringArrayVar(&f.headers, "header", nil,
+		"`'NAME: VALUE'` for every HTTP request; the value is redacted in reports")
+	flags.StringVar(&keys.BearerEnv, "bearer-env", "",
+		"environment `VARIABLE` that holds a bearer token for every HTTP request")
+	flags.StringArrayVar(&f.tokenEnv, "token-env", nil,
+		"`KIND=VARIABLE`: a further token for the checks of authorization; kinds: second (of another user), "+
+			"expired, narrow (with less scope), other-audience")
+	flags.BoolVar(&f.contactIssuer, "contact-issuer", false,
+		"let the checks of authorization ask the authorization server for its metadata, wherever it is")
+	flags.StringVar(&f.sseURL, "sse-url", "", "`URL` of an HTTP+SSE endpoint that the server keeps for old clients")
+	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's TLS certificate")
+	flags.StringVar(&f.cacert, "cacert", "", "trust the certificates in this PEM `FILE`, too")
+}
+
+// needURL reports whether a flag was given that has a meaning with a URL only.
+func (f runFlags) needURL() bool {
+	r := f.remote
+	return len(r.headers) > 0 || f.keys.BearerEnv != "" || len(r.tokenEnv) > 0 || r.contactIssuer ||
+		r.sseURL != "" || r.insecure || r.cacert != ""
+}
+
+func (f runFlags) verbosity() reporters.Verbosity {
+	switch {
+	case f.quiet:
+		return reporters.Quiet
+	case f.verbose:
+		return reporters.Verbose
+	}
+	return reporters.Normal
+}
 
 // nearestFlag adds to an unknown flag the one that was probably meant, or that it
 // is one of the server's.

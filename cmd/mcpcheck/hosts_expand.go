@@ -46,7 +46,7 @@ var variable = regexp.MustCompile(`\$\{([^}]*)\}`)
 // plainVariable is a variable of Claude Code, with a default or without.
 var plainVariable = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(:-)?`)
 
-// fill fills variables in. What is no variable to the host stays as it is.
+// fill fills variables in. What is not a variable to the host stays as it is.
 func (x *expansion) fill(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(whole string) string {
 		inner := whole[len("${") : len(whole)-len("}")]
@@ -59,7 +59,7 @@ func (x *expansion) fill(text string) string {
 			return x.variable(name, whole)
 		case x.file.vsCode && kind == "input":
 			return x.input(name)
-		case x.file.vsCode && slices.Contains([]string{"config", "command", "workspaceFolder", "extensionInstallFolder"}, kind):
+		case x.file.vsCode && slices.Contains(knownToVSCode, kind):
 			x.fail("%s is known to VS Code alone; write its value instead", whole)
 		case x.file.plain && match != nil && match[2] != "":
 			return x.variableOr(match[1], inner[len(match[0]):])
@@ -69,6 +69,9 @@ func (x *expansion) fill(text string) string {
 		return whole
 	})
 }
+
+// knownToVSCode are kinds of variables that nobody else can fill in.
+var knownToVSCode = []string{"config", "command", "workspaceFolder", "extensionInstallFolder"}
 
 // predefined is a variable that editors know.
 func (x *expansion) predefined(name string) (value string, ok bool) {
@@ -107,7 +110,8 @@ func (x *expansion) input(id string) string {
 	name := strings.ToUpper(notInName.ReplaceAllString(id, "_"))
 	value, ok := os.LookupEnv(name)
 	if !ok {
-		x.fail("${input:%s} cannot be asked for here; set the environment variable %s to it, or give the value with --env or --header", id, name)
+		x.fail("${input:%s} cannot be asked for here; set the environment variable %s to it, "+
+			"or give the value with --env or --header", id, name)
 	}
 	x.keep(value)
 	return value
@@ -143,8 +147,8 @@ func (x *expansion) directory() string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(x.file.project(), dir)
 	}
-	if info, err := os.Stat(dir); dir != "" && (err != nil || !info.IsDir()) {
-		x.fail("its working directory %s is none", x.Cwd)
+	if dir != "" && !isDir(dir) {
+		x.fail("its working directory %s is not a directory", x.Cwd)
 	}
 	return dir
 }
@@ -206,7 +210,7 @@ func (x *expansion) envFile() map[string]string {
 }
 
 // parseEnv reads lines of NAME=value as VS Code does: with export before them, with
-// quotes and with comments. What is no such line is passed over.
+// quotes and with comments. What is not such a line is passed over.
 func parseEnv(text string) map[string]string {
 	env := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -239,7 +243,7 @@ func unquote(value string) string {
 func (x *expansion) url() string {
 	text := x.fill(x.URL)
 	if _, err := driver.ParseURL(text); err != nil {
-		x.fail("%s is no http or https URL", withoutSecrets(x.URL))
+		x.fail("%s is not an http or https URL", withoutSecrets(x.URL))
 	}
 	return text
 }

@@ -10,12 +10,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// drafted is the draft for a server with tools, made with some secrets.
-func drafted(calls harness.Calls, f runFlags, c config, tools ...harness.M) draft {
-	s := &settings{config: c, flags: f, calls: calls, given: func(string) bool { return false }, redact: redactor([]string{"s3cr3t"})}
-	s.Profile = "release"
+// drafted is the draft for a server with tools, made with some flags and a secret.
+func drafted(t *testing.T, flags string, a address, tools ...harness.M) draft {
+	t.Helper()
+	v, err := settle(flagsOf(t, flags+" -- server"), config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := secrets{texts: []string{"s3cr3t"}}
 	info := object{"name": "evil\nprofile: spec\u2028\x1b[31m", "version": "1 # \u0085x"}
-	return s.draft(&harness.Server{Transport: "stdio", Revision: harness.Newest, Welcome: harness.M{"serverInfo": info}, Tools: tools})
+	return newDraft(v, &target{address: a, redact: s.redactor()}, &harness.Server{
+		Transport: "stdio", Revision: harness.Newest, Welcome: harness.M{"serverInfo": info}, Tools: tools,
+	})
 }
 
 func readOnly(name string, properties object) harness.M {
@@ -35,7 +41,9 @@ func TestDraft(t *testing.T) {
 	var tools []harness.M
 	want := map[string]harness.M{}
 	for _, word := range []string{
-		"plain", "no", "null", "1.10", "2025-01-01", "a: b", "# a", "- a", "--a", "a b", "it's", `"`, `\`, "\n", "a\nprofile: nice", "\u0085", "\u2028", "é", "{port}", "[a]", "*a", "&a", "!a", "%a", "@a", "`a", "?", "~", "", "<<", "=", "日本",
+		"plain", "no", "null", "1.10", "2025-01-01", "a: b", "# a", "- a", "--a", "a b", "it's", `"`, `\`, "\n",
+		"a\nprofile: nice", "\u0085", "\u2028", "é", "{port}", "[a]", "*a", "&a", "!a", "%a", "@a", "`a", "?", "~", "",
+		"<<", "=", "日本",
 	} {
 		tools = append(tools, readOnly(word, object{"of " + word: object{"const": word}}))
 		want[word] = harness.M{"of " + word: word}
@@ -45,7 +53,7 @@ func TestDraft(t *testing.T) {
 	}), readOnly("plain", nil)) // listed twice
 	want["values"] = harness.M{"list": []any{true, nil, 1.5, []any{}}, "map": object{"a": object{}}}
 
-	text := drafted(harness.CallsSafe, runFlags{}, config{Command: []string{"./server", "--a b", "-1", ""}}, tools...).text()
+	text := drafted(t, "", address{command: []string{"./server", "--a b", "-1", ""}}, tools...).text()
 	if err := validConfig(t, []byte(text)); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
@@ -74,12 +82,13 @@ func TestDraftOthers(t *testing.T) {
 		}
 		return tool
 	}
+	reads := object{"readOnlyHint": true}
 	tools := []harness.M{
 		named("writes", nil),
 		named("drops", object{"annotations": object{"destructiveHint": true}}),
-		named("task", object{"annotations": object{"readOnlyHint": true}, "execution": object{"taskSupport": "required"}}),
-		named("impossible", object{"annotations": object{"readOnlyHint": true}, "inputSchema": object{"not": object{}}}),
-		named("secret", object{"annotations": object{"readOnlyHint": true}, "inputSchema": readOnly("", object{"key": object{"const": "s3cr3t"}})["inputSchema"]}),
+		named("task", object{"annotations": reads, "execution": object{"taskSupport": "required"}}),
+		named("impossible", object{"annotations": reads, "inputSchema": object{"not": object{}}}),
+		readOnly("secret", object{"key": object{"const": "s3cr3t"}}),
 		{"inputSchema": object{"type": "object"}},
 	}
 	for calls, lines := range map[harness.Calls][]string{
@@ -92,9 +101,11 @@ func TestDraftOthers(t *testing.T) {
 			"\n  # secret: {key: [redacted]} # a secret is in it\n",
 		},
 		harness.CallsNone: {"\n  # writes: {} # --calls none\n", "\n  # drops: {} # --calls none\n"},
-		harness.CallsAll:  {"\narguments:\n  writes: {}\n  drops: {}\n  # Not called", "\n  # task: {} # it only runs as a task\n"},
+		harness.CallsAll: {
+			"\narguments:\n  writes: {}\n  drops: {}\n  # Not called", "\n  # task: {} # it only runs as a task\n",
+		},
 	} {
-		text := drafted(calls, runFlags{}, config{Command: []string{"server"}}, tools...).text()
+		text := drafted(t, "--calls "+string(calls), address{command: []string{"server"}}, tools...).text()
 		for _, line := range lines {
 			if !strings.Contains(text, line) {
 				t.Errorf("%s: no %q in\n%s", calls, line, text)
@@ -112,18 +123,18 @@ func TestDraftOthers(t *testing.T) {
 // TestDraftTarget: the target is written so that it is reached again, and no secret
 // with it.
 func TestDraftTarget(t *testing.T) {
-	f := runFlags{env: []string{"PORT={port}", "KEY=s3cr3t"}}
-	f.remote = remoteFlags{
-		url: "http://127.0.0.1:7/mcp", given: "http://127.0.0.1:{port}/mcp", bearerEnv: "TOKEN", insecure: true,
+	d := drafted(t, "--bearer-env TOKEN --insecure", address{
+		command: []string{"serve", "{port}", "--key=s3cr3t"}, url: "http://127.0.0.1:{port}/mcp",
+		env: []string{"PORT={port}", "KEY=s3cr3t"}, dir: "sub",
 		headers: []string{"x-api-key: s3cr3t", "X-API-Key: s3cr3t"},
-	}
-	d := drafted(harness.CallsSafe, f, config{Command: []string{"serve", "{port}", "--key=s3cr3t"}, URL: f.remote.url, Cwd: "sub"})
+	})
 	var got config
 	if err := yaml.Unmarshal([]byte(d.text()), &got); err != nil {
 		t.Fatalf("%v in\n%s", err, d.text())
 	}
 	want := config{
-		Command: []string{"serve", "{port}", "--key=[redacted]"}, URL: "http://127.0.0.1:{port}/mcp", Env: map[string]string{"PORT": "{port}"}, Cwd: "sub",
+		Command: []string{"serve", "{port}", "--key=[redacted]"}, URL: "http://127.0.0.1:{port}/mcp", Cwd: "sub",
+		Env:     map[string]string{"PORT": "{port}"},
 		Headers: map[string]string{"X-Api-Key": "HEADER_X_API_KEY"}, BearerEnv: "TOKEN", Profile: "release",
 	}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{})); diff != "" {
@@ -132,7 +143,8 @@ func TestDraftTarget(t *testing.T) {
 	if text := d.text() + d.next("my.yaml"); strings.Contains(text, "s3cr3t") {
 		t.Errorf("a secret is in\n%s", text)
 	}
-	next := "read it through, put in what is [redacted], set KEY, HEADER_X_API_KEY in the environment, then mcpcheck run --config my.yaml --insecure"
+	next := "read it through, put in what is [redacted], set KEY, HEADER_X_API_KEY in the environment, " +
+		"then mcpcheck run --config my.yaml --insecure"
 	if got := d.next("my.yaml"); got != next {
 		t.Errorf("next: %s, want %s", got, next)
 	}

@@ -27,21 +27,6 @@ func saveMemory() {
 	debug.SetMemoryLimit(200 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 
-// version is set by the linker in releases.
-var version = ""
-
-// toolVersion is the version of this build: that of a release, or of the module
-// that it was installed from.
-func toolVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return strings.TrimPrefix(info.Main.Version, "v")
-	}
-	return "devel"
-}
-
 // exit is an error that asks for a certain exit code. Without a cause there is
 // nothing left to say.
 type exit struct {
@@ -76,9 +61,6 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return e.code
 }
 
-// oneLine keeps errors of use to one line.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
-
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpcheck",
@@ -101,7 +83,9 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; %s --help shows the flags", nearestFlag(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion())
+	root.AddCommand(
+		newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion(),
+	)
 	return root
 }
 
@@ -117,14 +101,6 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		return usage("no command %q; did you mean %s?", args[0], near)
 	}
 	slices.Sort(names)
-	return usage("no command %q (have %s); to check a server: mcpcheck run -- %s", args[0], strings.Join(names, ", "), strings.Join(args, " "))
-}
-
-func newVersion() *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run:   func(cmd *cobra.Command, _ []string) { fmt.Fprintln(cmd.OutOrStdout(), "mcpcheck", toolVersion()) },
-	}
+	return usage("no command %q (have %s); to check a server: mcpcheck run -- %s",
+		args[0], strings.Join(names, ", "), strings.Join(args, " "))
 }

@@ -51,7 +51,8 @@ func writeMan(root *cobra.Command, dir string) error {
 	}
 	root.DisableAutoGenTag = true // it has the time of the build
 	forMan(root)
-	return doc.GenManTree(root, &doc.GenManHeader{Date: &date, Source: "mcpcheck " + toolVersion(), Manual: "mcpcheck manual"}, dir)
+	header := doc.GenManHeader{Date: &date, Source: "mcpcheck " + toolVersion(), Manual: "mcpcheck manual"}
+	return doc.GenManTree(root, &header, dir)
 }
 
 // forMan turns the texts of a command and those below it into the Markdown that

@@ -1,44 +1,63 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// printPlan says what would be run, and what tools would be called with.
-func (s *settings) printPlan(server *harness.Server, plan []harness.Case) error {
-	fmt.Fprintf(s.stdout, "%d checks for revision %s\n", len(plan), server.Revision)
-	for _, line := range s.omitted(server) {
-		fmt.Fprintln(s.stdout, line)
+// plan says what would be run, and what tools would be called with.
+func (j *judgement) plan(w io.Writer) error {
+	ctx, listen, leave := j.target.visit(j.Budget)
+	defer leave()
+	listen()
+	server, session, err := j.meet(ctx, j.requested[0])
+	switch {
+	case errors.Is(err, errPassedOver):
+		return nil
+	case server == nil:
+		return err
+	case err != nil:
+		return &exit{harness.ExitUntestable, errors.New(j.target.problem(err))}
+	}
+	session.Close()
+	fmt.Fprintf(w, "%d checks for revision %s\n", len(planned(server, j.selector)), server.Revision)
+	for _, line := range j.omitted(server) {
+		fmt.Fprintln(w, line)
 	}
 	if len(server.Tools) > 0 {
-		fmt.Fprintf(s.stdout, "\ntool calls (--calls %s):\n", s.calls)
+		fmt.Fprintf(w, "\ntool calls (--calls %s):\n", j.calls)
 	}
 	for _, tool := range server.Tools {
 		name, _ := tool["name"].(string)
-		_, example := s.Arguments[name]
-		fmt.Fprintf(s.stdout, "  %-32s %s\n", s.redact.Replace(name), permission(s.calls.Permit(tool, example)))
+		_, example := j.Arguments[name]
+		fmt.Fprintf(w, "  %-32s %s\n", j.target.redact.text(name), permission(j.calls.Permit(tool, example)))
 	}
 	return nil
 }
 
 // omitted says what the configuration leaves out of the checks for a server, and why.
-func (s *settings) omitted(server *harness.Server) (lines []string) {
-	for _, o := range s.Skip {
+func (j *judgement) omitted(server *harness.Server) (lines []string) {
+	for _, o := range j.Skip {
 		left, err := selectChecks([]string{o.Check}, nil)
 		if err != nil {
 			continue // it was found to be good before
 		}
-		n := len(harness.Plan(suites.Built(), suites.Checks(), server, left))
-		line := fmt.Sprintf("left out: %s (%d checks)", o.Check, n)
+		line := fmt.Sprintf("left out: %s (%d checks)", o.Check, len(planned(server, left)))
 		if o.Reason != "" {
-			line += ": " + s.redact.Replace(oneLine(o.Reason))
+			line += ": " + j.target.redact.text(oneLine(o.Reason))
 		}
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// planned are the cases of the checks that are built and selected, for a server.
+func planned(server *harness.Server, selected harness.Selector) []harness.Case {
+	return harness.Plan(suites.Built(), suites.Checks(), server, selected)
 }
 
 func permission(p harness.Permission) string {

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -30,14 +31,32 @@ var helpOfFormat = map[string]string{
 func (f *reportFlags) add(flags *pflag.FlagSet) {
 	f.files = map[string]*[]string{}
 	for _, format := range reporters.Formats {
-		f.files[format.Name] = flags.StringArray(format.Name, nil, "write "+helpOfFormat[format.Name]+" to `FILE` (- is stdout)")
+		help := "write " + helpOfFormat[format.Name] + " to `FILE` (- is stdout)"
+		f.files[format.Name] = flags.StringArray(format.Name, nil, help)
 	}
 	flags.StringVar(&f.dir, "report-dir", "", "write a report of every format to this `DIR`ectory")
-	flags.StringVar(&f.annotations, "annotations", "auto", "annotations for GitHub Actions on stdout: auto (under GitHub Actions), on, off")
+	flags.StringVar(&f.annotations, "annotations", "auto",
+		"annotations for GitHub Actions on stdout: auto (under GitHub Actions), on, off")
+}
+
+// merge adds the reports of mcpcheck.yaml, but where a flag says otherwise.
+func (f reportFlags) merge(given func(flag string) bool, file reportFiles) (files map[string][]string, dir string) {
+	files = map[string][]string{}
+	for format, path := range file.files() {
+		if path != "" {
+			files[format] = []string{path}
+		}
+	}
+	for format, paths := range f.files {
+		if given(format) {
+			files[format] = *paths
+		}
+	}
+	return files, pick(given("report-dir"), f.dir, file.Dir)
 }
 
 // annotate reports whether annotations are wanted.
-func (f *reportFlags) annotate() (bool, error) {
+func (f reportFlags) annotate() (bool, error) {
 	switch f.annotations {
 	case "auto":
 		return os.Getenv("GITHUB_ACTIONS") == "true", nil
@@ -47,50 +66,49 @@ func (f *reportFlags) annotate() (bool, error) {
 	return false, usage("--annotations is auto, on or off, not %q", f.annotations)
 }
 
-// openReports opens every file that will be written, so that one that cannot be
-// is found now.
-func (s *settings) openReports() error {
-	f := s.flags.report
-	annotate, err := f.annotate()
+// withReports is an audience of people and reports. Every file is opened, so that one
+// that cannot be written is found now.
+func withReports(v values, t *target, stdout, stderr io.Writer) (*audience, error) {
+	annotate, err := v.flags.report.annotate()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	place := reporters.Locate(os.Getenv("GITHUB_WORKSPACE"), s.configFile, harness.TargetInfo{Command: s.Command, Dir: s.Cwd})
-	formats := reporters.NewFormats(reporters.SARIFOptions{Place: place, Rules: suites.Find})
-	out := s.stdout
-	for _, format := range formats {
-		for _, path := range *f.files[format.Name] {
-			r, err := reporters.ToFile(format, path, s.stdout)
-			if err != nil {
-				return usage("%w", err)
-			}
-			s.reports = append(s.reports, r)
-			if path == "-" {
-				out = s.stderr // stdout is the report's
-			}
-		}
+	place := reporters.Locate(os.Getenv("GITHUB_WORKSPACE"), v.config.name,
+		harness.TargetInfo{Command: t.command, Dir: t.dir})
+	files, onStdout, err := openReports(v, place, stdout)
+	if err != nil {
+		return nil, usage("%w", err)
 	}
-	if f.dir != "" {
-		all, err := reporters.Dir(f.dir, formats)
-		if err != nil {
-			return usage("%w", err)
-		}
-		s.reports = append(s.reports, all...)
+	out := stdout
+	if onStdout {
+		out = stderr
 	}
-	s.openConsole(out)
+	a := atConsole(v, t, out, stderr)
+	a.reporters = append(a.reporters, files...)
 	if annotate {
-		s.reports = append(s.reports, reporters.NewAnnotations(out, place))
+		a.reporters = append(a.reporters, reporters.NewAnnotations(out, place))
 	}
-	return nil
+	return a, nil
 }
 
-// openConsole makes the report for people, which comes first.
-func (s *settings) openConsole(out io.Writer) {
-	s.out = out
-	terminal, width := terminalOf(out)
-	s.console = reporters.NewConsole(reporters.ConsoleOptions{
-		Out: out, Color: terminal && !s.flags.noColor && os.Getenv("NO_COLOR") == "", Terminal: terminal, Width: width,
-		Verbosity: verbosity(s.flags), Repeat: s.repeat,
-	})
-	s.reports = append([]reporters.Reporter{s.console}, s.reports...)
+// openReports opens the reports of all formats. One may be for stdout.
+func openReports(v values, place reporters.Place, stdout io.Writer) (
+	opened []reporters.Reporter, onStdout bool, err error,
+) {
+	formats := reporters.NewFormats(reporters.SARIFOptions{Place: place, Rules: suites.Find})
+	for _, format := range formats {
+		for _, path := range v.reports[format.Name] {
+			report, err := reporters.ToFile(format, path, stdout)
+			if err != nil {
+				return nil, false, err
+			}
+			opened = append(opened, report)
+			onStdout = onStdout || path == "-"
+		}
+	}
+	if v.reportDir == "" {
+		return opened, onStdout, nil
+	}
+	all, err := reporters.Dir(v.reportDir, formats)
+	return slices.Concat(opened, all), onStdout, err
 }

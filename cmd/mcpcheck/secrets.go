@@ -11,41 +11,29 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// environment is what is added to the server's environment; its values are
-// secrets.
-func (s *settings) environment() (env []string, err error) {
-	for _, key := range sortedKeys(s.Env) {
-		env = append(env, key+"="+s.Env[key])
-	}
-	env = append(env, s.flags.env...)
-	for _, pair := range env {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, usage("--env wants KEY=VALUE, not %q", pair)
-		}
-		s.hide(value)
-	}
-	return env, nil
-}
+// secrets are what the operator gave and nobody else may read. All are collected
+// before anything is shown.
+type secrets struct{ texts []string }
 
 // hide makes a value a secret, unless it is a word that stands everywhere anyway.
-func (s *settings) hide(value string) {
+func (s *secrets) hide(value string) {
 	if len(value) >= shortestSecret && !harmless(value) {
-		s.hidden = append(s.hidden, value)
+		s.texts = append(s.texts, value)
 	}
 }
 
 // hideURL makes secrets of the password in a URL and of the values in its query,
 // where many services want their keys.
-func (s *settings) hideURL(text string) {
+func (s *secrets) hideURL(text string) {
 	u, err := url.Parse(strings.ReplaceAll(text, portMark, "1"))
 	if err != nil {
 		return
 	}
 	if password, has := u.User.Password(); has {
+		name := u.User.Username()
 		s.hide(password)
-		s.hide(strings.TrimPrefix(u.User.String(), url.User(u.User.Username()).String()+":")) // as it stands there
-		s.hide(base64.StdEncoding.EncodeToString([]byte(u.User.Username() + ":" + password))) // in the header Authorization
+		s.hide(strings.TrimPrefix(u.User.String(), url.User(name).String()+":")) // as it stands there
+		s.hide(base64.StdEncoding.EncodeToString([]byte(name + ":" + password))) // in the header Authorization
 	}
 	for pair := range strings.SplitSeq(u.RawQuery, "&") {
 		_, value, _ := strings.Cut(pair, "=")
@@ -58,41 +46,14 @@ func (s *settings) hideURL(text string) {
 	}
 }
 
-// secrets finds every secret that the operator gave, so that all are hidden before
-// anything is shown.
-func (s *settings) secrets() error {
-	err := s.flags.remote.read(s)
-	s.redact = redactor(s.hidden)
-	return err
-}
-
-// redactor replaces secrets, also as they are in JSON and in a URL, and what is left of one
-// where a text was shortened.
-func redactor(secrets []string) *strings.Replacer {
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin with another
-	var whole, cut []string
-	for _, secret := range secrets {
-		escaped := string(harness.Compact(secret))
-		for _, form := range []string{secret, escaped[1 : len(escaped)-1], url.QueryEscape(secret), url.PathEscape(secret)} {
-			whole = append(whole, form, "[redacted]")
-			for n := min(len(form)-1, longestRest); n >= shortestSecret; n-- {
-				head, tail := form[:n], form[len(form)-n:]
-				cut = append(cut, head+"…", "[redacted]…", head+" …", "[redacted] …")
-				cut = append(cut, "…"+tail, "…[redacted]", "… "+tail, "… [redacted]")
-			}
-		}
-	}
-	return strings.NewReplacer(append(whole, cut...)...)
-}
-
-// longestRest bounds what is looked for of a secret that was cut.
-const longestRest = 200
-
-// harmless reports whether a value is plainly none: to redact it would only make the
-// evidence wrong. It is a number, a boolean, the name or address of this machine, or
-// a word of the trade.
+// harmless reports whether a value is plainly no secret: to redact it would only make
+// the evidence wrong. It is a number, a boolean, the name or address of this machine,
+// or a word of the trade.
 func harmless(value string) bool {
-	words := []string{"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp", "production", "development", "test", "debug", "info"}
+	words := []string{
+		"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp",
+		"production", "development", "test", "debug", "info",
+	}
 	_, err := strconv.ParseFloat(value, 64)
 	return err == nil && len(value) < shortestNumber || slices.Contains(words, strings.ToLower(value)) ||
 		driver.IsLoopback(value) || value == "0.0.0.0" || value == portMark
@@ -105,29 +66,71 @@ const shortestNumber = 8
 // everywhere by accident.
 const shortestSecret = 4
 
-func (s *settings) redacted(texts []string) (out []string) {
+// redactor makes what finds these secrets.
+func (s *secrets) redactor() redactor {
+	// one may begin with another
+	texts := slices.SortedFunc(slices.Values(s.texts), func(a, b string) int { return len(b) - len(a) })
+	var whole, cut []string
 	for _, text := range texts {
-		out = append(out, s.redact.Replace(text))
+		for _, form := range written(text) {
+			whole = append(whole, form, redacted)
+			cut = append(cut, remains(form)...)
+		}
+	}
+	return redactor{strings.NewReplacer(append(whole, cut...)...)}
+}
+
+// redacted stands in the place of a secret.
+const redacted = "[redacted]"
+
+// written is a secret as it is given, as in JSON and as in a URL.
+func written(secret string) []string {
+	quoted := string(harness.Compact(secret))
+	return []string{secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), url.PathEscape(secret)}
+}
+
+// remains are what is left of a secret where a text was shortened, each with what is
+// shown in its place.
+func remains(secret string) (pairs []string) {
+	for n := min(len(secret)-1, longestRest); n >= shortestSecret; n-- {
+		head, tail := secret[:n], secret[len(secret)-n:]
+		pairs = append(pairs, head+"…", redacted+"…", head+" …", redacted+" …")
+		pairs = append(pairs, "…"+tail, "…"+redacted, "… "+tail, "… "+redacted)
+	}
+	return pairs
+}
+
+// longestRest bounds what is looked for of a secret that was cut.
+const longestRest = 200
+
+// redactor takes secrets out of all that is shown.
+type redactor struct{ replacer *strings.Replacer }
+
+func (r redactor) text(text string) string { return r.replacer.Replace(text) }
+
+func (r redactor) texts(texts []string) (out []string) {
+	for _, text := range texts {
+		out = append(out, r.text(text))
 	}
 	return out
 }
 
-// cleanInfo redacts secrets in how the server names itself.
-func (s *settings) cleanInfo(info harness.ServerInfo) harness.ServerInfo {
-	info.Name, info.Version = s.redact.Replace(info.Name), s.redact.Replace(info.Version)
-	info.Capabilities = s.redacted(info.Capabilities)
+// server redacts how the server names itself.
+func (r redactor) server(info harness.ServerInfo) harness.ServerInfo {
+	info.Name, info.Version = r.text(info.Name), r.text(info.Version)
+	info.Capabilities = r.texts(info.Capabilities)
 	return info
 }
 
-// clean redacts secrets in a result.
-func (s *settings) clean(r harness.Result) harness.Result {
-	r.Message = s.redact.Replace(r.Message)
-	r.Subjects = s.redacted(r.Subjects)
-	wire := make([]harness.Line, len(r.Wire))
-	for i, l := range r.Wire {
-		l.HTTP, l.Text = s.redact.Replace(l.HTTP), s.redact.Replace(l.Text)
-		wire[i] = l
+// result redacts a result with its evidence.
+func (r redactor) result(result harness.Result) harness.Result {
+	result.Message = r.text(result.Message)
+	result.Subjects = r.texts(result.Subjects)
+	wire := make([]harness.Line, len(result.Wire))
+	for i, line := range result.Wire {
+		line.HTTP, line.Text = r.text(line.HTTP), r.text(line.Text)
+		wire[i] = line
 	}
-	r.Wire = wire
-	return r
+	result.Wire = wire
+	return result
 }

@@ -63,7 +63,8 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		key := unknown.Token.Value
-		return fmt.Sprintf("%s: unknown key %q%s", at(unknown.Token), key, allowedKeys(key, typeAround(root(text), t, unknown.Token)))
+		allowed := allowedKeys(key, typeAround(root(text), t, unknown.Token))
+		return fmt.Sprintf("%s: unknown key %q%s", at(unknown.Token), key, allowed)
 	}
 	var typed *yaml.TypeError
 	if errors.As(err, &typed) {
@@ -74,7 +75,8 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 	}
 	var node *yaml.UnexpectedNodeTypeError
 	if errors.As(err, &node) {
-		return fmt.Sprintf("%s: this is a %s where a %s belongs", at(node.Token), plainKind(node.Actual), plainKind(node.Expected))
+		return fmt.Sprintf("%s: this is a %s where a %s belongs",
+			at(node.Token), plainKind(node.Actual), plainKind(node.Expected))
 	}
 	var large *yaml.OverflowError
 	if errors.As(err, &large) {
@@ -226,7 +228,8 @@ func durationKeys(t reflect.Type) (keys []string) {
 // map.
 func isScalar(t *token.Token) bool {
 	switch t.Type {
-	case token.SequenceStartType, token.SequenceEntryType, token.MappingStartType, token.MappingKeyType, token.MappingValueType:
+	case token.SequenceStartType, token.SequenceEntryType,
+		token.MappingStartType, token.MappingKeyType, token.MappingValueType:
 		return false
 	}
 	return true

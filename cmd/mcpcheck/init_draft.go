@@ -16,6 +16,95 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
+// draft is what a new configuration file is made of.
+type draft struct {
+	values
+	target *target
+	server *harness.Server
+	tools  []toolDraft
+}
+
+// newDraft prepares the file for a server.
+func newDraft(v values, t *target, server *harness.Server) draft {
+	d := draft{values: v, target: t, server: server}
+	seen := map[string]bool{}
+	for _, tool := range server.Tools {
+		if name, ok := tool["name"].(string); ok && !seen[name] {
+			seen[name] = true
+			d.tools = append(d.tools, d.draftTool(name, tool))
+		}
+	}
+	return d
+}
+
+// found describes the server.
+func (d draft) found() string {
+	info := d.target.redact.server(d.server.Info())
+	name := cmp.Or(strings.TrimSpace(printable(info.Name)+" "+printable(info.Version)), "a server without a name")
+	transport := map[string]string{"stdio": "stdio", "http": "Streamable HTTP", "sse": "HTTP+SSE"}[d.server.Transport]
+	text := fmt.Sprintf("%s over %s, revision %s", name, transport, d.server.Revision)
+	if len(info.Capabilities) > 0 {
+		text += ", with " + printable(strings.Join(info.Capabilities, ", "))
+	}
+	return text
+}
+
+// called says which tools the file lets runs call.
+func (d draft) called() string {
+	called, others := 0, []string{}
+	for _, t := range d.tools {
+		if t.why == "" {
+			called++
+		} else {
+			others = append(others, t.name)
+		}
+	}
+	text := fmt.Sprintf("tools: %d are called with the arguments in the file", called)
+	switch n := len(others); {
+	case len(d.tools) == 0:
+		return "tools: it lists none"
+	case n > mostNamed:
+		text += fmt.Sprintf(", %d are not; the file says why", n)
+	case n > 0:
+		names := d.target.redact.text(printable(strings.Join(others, ", ")))
+		text += fmt.Sprintf(", %d are not: %s; the file says why", n, names)
+	}
+	return text
+}
+
+// mostNamed is how many tools are named on one line.
+const mostNamed = 8
+
+// next says what to do with the file.
+func (d draft) next(name string) string {
+	words := []string{"mcpcheck", "run"}
+	if name != configName {
+		words = append(words, "--config", name)
+	}
+	words = append(words, d.flags.remote.again(d.target.redact)...)
+	steps := []string{"read it through"}
+	if strings.Contains(d.targetText(), "[redacted]") {
+		steps = append(steps, "put in what is [redacted]")
+	}
+	if variables := d.variables(); len(variables) > 0 {
+		steps = append(steps, "set "+strings.Join(variables, ", ")+" in the environment")
+	}
+	return strings.Join(steps, ", ") + ", then " + shellJoin(words)
+}
+
+// variables are those of the environment that have to be set before a run.
+func (d draft) variables() (names []string) {
+	for _, pair := range d.target.env {
+		if key, value, _ := strings.Cut(pair, "="); value != portMark {
+			names = append(names, key)
+		}
+	}
+	for _, h := range d.variableHeaders() {
+		names = append(names, h.variable)
+	}
+	return names
+}
+
 // toolDraft is a tool as the file has it.
 type toolDraft struct {
 	name      string
@@ -24,23 +113,23 @@ type toolDraft struct {
 }
 
 // draftTool makes arguments for a tool.
-func (s *settings) draftTool(server *harness.Server, name string, tool harness.M) toolDraft {
+func (d draft) draftTool(name string, tool harness.M) toolDraft {
 	t := toolDraft{name: name, arguments: harness.M{}}
 	if why := kit.Uncallable(tool); why != "" {
 		t.why = why
 		return t
 	}
-	if p := s.calls.Permit(tool, false); !p.Valid {
+	if p := d.calls.Permit(tool, false); !p.Valid {
 		t.why = strings.TrimSuffix(p.Why, " and has no example arguments")
 	}
-	schema, err := schemas.Compile(tool["inputSchema"], server.Revision)
+	schema, err := schemas.Compile(tool["inputSchema"], d.server.Revision)
 	if err == nil {
-		t.arguments, err = schemas.Valid(schema, s.Seed)
+		t.arguments, err = schemas.Valid(schema, d.Seed)
 	}
 	if err != nil {
 		t.why = "no arguments could be made: " + err.Error()
 	}
-	if text := name + flow(t.arguments); s.redact.Replace(text) != text {
+	if text := name + flow(t.arguments); d.target.redact.text(text) != text {
 		t.why = "a secret is in it"
 	}
 	return t
@@ -75,36 +164,25 @@ const hints = `# Checks to leave out, by id, glob, area or level, and why.
 // targetText says how the server is reached.
 func (d draft) targetText() string {
 	var b strings.Builder
-	if len(d.Command) > 0 {
-		fmt.Fprintf(&b, "command: %s\n", flow(d.redacted(d.Command)))
+	if len(d.target.command) > 0 {
+		fmt.Fprintf(&b, "command: %s\n", flow(d.target.redact.texts(d.target.command)))
 	}
-	if d.URL != "" {
-		fmt.Fprintf(&b, "url: %s\n", flow(d.redact.Replace(d.givenURL())))
+	if d.target.url != "" {
+		fmt.Fprintf(&b, "url: %s\n", flow(d.target.redact.text(d.target.url)))
 	}
 	if strings.Contains(b.String(), "[redacted]") {
 		b.WriteString("# [redacted] is a secret, which mcpcheck does not write.\n")
 	}
-	if d.Cwd != "" {
-		fmt.Fprintf(&b, "cwd: %s\n", flow(d.Cwd))
+	if d.target.dir != "" {
+		fmt.Fprintf(&b, "cwd: %s\n", flow(d.target.dir))
 	}
 	return b.String() + d.envText() + d.headersText()
-}
-
-// givenURL is the URL with {port}, if it has one.
-func (d draft) givenURL() string { return cmp.Or(d.flags.remote.given, d.URL) }
-
-// env is what is added to the environment of the server, as KEY=VALUE.
-func (d draft) env() (pairs []string) {
-	for _, key := range sortedKeys(d.Env) {
-		pairs = append(pairs, key+"="+d.Env[key])
-	}
-	return append(pairs, d.flags.env...)
 }
 
 // envText has the variables of the server, but no value that may be a secret.
 func (d draft) envText() string {
 	var ports, secrets []string
-	for _, pair := range d.env() {
+	for _, pair := range d.target.env {
 		key, value, _ := strings.Cut(pair, "=")
 		if value == portMark {
 			ports = append(ports, fmt.Sprintf("  %s: %s\n", flow(key), flow(portMark)))
@@ -117,8 +195,9 @@ func (d draft) envText() string {
 		b.WriteString("env:\n" + strings.Join(ports, ""))
 	}
 	if len(secrets) > 0 {
-		b.WriteString("# The server needs these variables. Set them in the environment of mcpcheck, or give --env KEY=VALUE;\n" +
-			"# what is no secret may stand under env: in this file.\n")
+		b.WriteString("# The server needs these variables. " +
+			"Set them in the environment of mcpcheck, or give --env KEY=VALUE;\n" +
+			"# what is not a secret may stand under env: in this file.\n")
 		for _, key := range secrets {
 			fmt.Fprintf(&b, "#   %s: …\n", flow(key))
 		}
@@ -129,9 +208,9 @@ func (d draft) envText() string {
 // header is a header whose value an environment variable holds.
 type header struct{ name, variable string }
 
-// headers are those of the flags, each with a variable for its value.
-func (d draft) headers() (list []header) {
-	for _, pair := range d.flags.remote.headers {
+// variableHeaders are the headers, each with a variable for its value.
+func (d draft) variableHeaders() (list []header) {
+	for _, pair := range d.target.headers {
 		name, _, _ := strings.Cut(pair, ":")
 		name = http.CanonicalHeaderKey(name)
 		if !slices.ContainsFunc(list, func(h header) bool { return h.name == name }) {
@@ -146,14 +225,14 @@ var noVariable = regexp.MustCompile(`[^A-Z0-9_]`)
 
 func (d draft) headersText() string {
 	var b strings.Builder
-	if list := d.headers(); len(list) > 0 {
+	if list := d.variableHeaders(); len(list) > 0 {
 		b.WriteString("headers: # the environment variable that holds the value of each\n")
 		for _, h := range list {
 			fmt.Fprintf(&b, "  %s: %s\n", flow(h.name), h.variable)
 		}
 	}
-	if d.flags.remote.bearerEnv != "" {
-		fmt.Fprintf(&b, "bearer-env: %s # the environment variable that holds the token\n", d.flags.remote.bearerEnv)
+	if d.BearerEnv != "" {
+		fmt.Fprintf(&b, "bearer-env: %s # the environment variable that holds the token\n", d.BearerEnv)
 	}
 	return b.String()
 }
@@ -164,9 +243,10 @@ func (d draft) policyText() string {
 		"# strict (SHOULDs and what could not be tried, too).\n" +
 		"profile: " + d.Profile + "\n"
 	for _, key := range []struct{ name, value string }{
-		{"protocol", d.Protocol}, {"calls", d.Calls}, {"timeout", d.Timeout.String()}, {"start-timeout", d.StartTimeout.String()},
+		{"protocol", d.Protocol}, {"calls", d.Calls},
+		{"timeout", d.Timeout.String()}, {"start-timeout", d.StartTimeout.String()},
 	} {
-		if d.given(key.name) {
+		if d.flags.given(key.name) {
 			text += key.name + ": " + key.value + "\n"
 		}
 	}
@@ -178,11 +258,11 @@ func (d draft) policyText() string {
 func (d draft) toolsText() string {
 	var called, others strings.Builder
 	for _, t := range d.tools {
-		line := flow(d.redact.Replace(t.name)) + ": " + d.redact.Replace(flow(t.arguments))
+		line := flow(d.target.redact.text(t.name)) + ": " + d.target.redact.text(flow(t.arguments))
 		if t.why == "" {
 			fmt.Fprintf(&called, "  %s\n", line)
 		} else {
-			fmt.Fprintf(&others, "  # %s # %s\n", line, d.redact.Replace(printable(t.why)))
+			fmt.Fprintf(&others, "  # %s # %s\n", line, d.target.redact.text(printable(t.why)))
 		}
 	}
 	if len(d.tools) == 0 {
@@ -196,7 +276,8 @@ func (d draft) toolsText() string {
 		text += "arguments:\n" + called.String()
 	}
 	if others.Len() > 0 {
-		text += "  # Not called with valid arguments, and why; take the # away to have one called:\n" + others.String()
+		text += "  # Not called with valid arguments, and why; take the # away to have one called:\n" +
+			others.String()
 	}
 	return text
 }
@@ -214,7 +295,8 @@ func flow(v any) string {
 	case []any:
 		return "[" + strings.Join(each(v, flow), ", ") + "]"
 	case map[string]any:
-		return "{" + strings.Join(each(sortedKeys(v), func(key string) string { return flow(key) + ": " + flow(v[key]) }), ", ") + "}"
+		pairs := each(sortedKeys(v), func(key string) string { return flow(key) + ": " + flow(v[key]) })
+		return "{" + strings.Join(pairs, ", ") + "}"
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -223,16 +305,9 @@ func flow(v any) string {
 	return string(text)
 }
 
-func each[T any](list []T, text func(T) string) (texts []string) {
-	for _, item := range list {
-		texts = append(texts, text(item))
-	}
-	return texts
-}
-
 // needsNoQuotes reports whether a string may stand in YAML as it is.
 func needsNoQuotes(text string) bool {
-	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // that are something else for some parsers
+	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // something else for some parsers
 	return wordly.MatchString(text) && !slices.Contains(words, strings.ToLower(text))
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"reflect"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/schemas"
@@ -80,8 +78,8 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"reports and formats", sortedKeys(reports), formats},
 		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[omission]())},
 		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Handshake...)},
-		{"profile", words(properties, "profile"), []string{string(harness.Release), string(harness.Spec), string(harness.Strict)}},
-		{"calls", words(properties, "calls"), []string{string(harness.CallsSafe), string(harness.CallsNone), string(harness.CallsAll)}},
+		{"profile", words(properties, "profile"), texts(harness.Release, harness.Spec, harness.Strict)},
+		{"calls", words(properties, "calls"), texts(harness.CallsSafe, harness.CallsNone, harness.CallsAll)},
 	} {
 		slices.Sort(test.want)
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
@@ -96,6 +94,13 @@ func words(properties object, key string) (words []string) {
 	}
 	slices.Sort(words)
 	return words
+}
+
+func texts[T ~string](words ...T) (texts []string) {
+	for _, word := range words {
+		texts = append(texts, string(word))
+	}
+	return texts
 }
 
 // TestConfigSchemaDefaults compares the defaults of the schema with those of the flags.
@@ -171,10 +176,11 @@ func TestConfigReadme(t *testing.T) {
 // other way round.
 func TestConfigRefusals(t *testing.T) {
 	for _, text := range []string{
-		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "timeout: soon", "budget: 5", "start-timeout: -1s",
-		"command: npm start", "url: example.com", "headers: {X-Key: 'a b'}", "headers: {'a b': KEY}", "bearer-env: Bearer x", "reports: {xml: f}",
-		"reports: {json: [f]}", "skip: [{reason: x}]", "skip: [{check: ping, why: x}]", "only: ping", "arguments: {a: }", "arguments: {a: 1}",
-		"env: {'A=B': c}", "seed: x",
+		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "seed: x",
+		"timeout: soon", "budget: 5", "start-timeout: -1s", "command: npm start", "url: example.com",
+		"headers: {X-Key: 'a b'}", "headers: {'a b': KEY}", "bearer-env: Bearer x", "env: {'A=B': c}",
+		"reports: {xml: f}", "reports: {json: [f]}", "only: ping", "skip: [{reason: x}]",
+		"skip: [{check: ping, why: x}]", "arguments: {a: }", "arguments: {a: 1}",
 	} {
 		if _, err := parseConfig(configName, []byte(text)); err == nil {
 			t.Errorf("%s: mcpcheck takes it", text)
@@ -187,7 +193,8 @@ func TestConfigRefusals(t *testing.T) {
 
 // TestConfigNumbers: a number that stands for a text stays as it is written.
 func TestConfigNumbers(t *testing.T) {
-	c, err := parseConfig(configName, []byte("command: [serve, --port, 0080, 1.10, true]\nenv: {VERSION: 1.10, N: 1e3, S: \"1.10\"}\n"))
+	const text = "command: [serve, --port, 0080, 1.10, true]\nenv: {VERSION: 1.10, N: 1e3, S: \"1.10\"}\n"
+	c, err := parseConfig(configName, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,47 +203,6 @@ func TestConfigNumbers(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"VERSION": "1.10", "N": "1e3", "S": "1.10"}, c.Env); diff != "" {
 		t.Error(diff)
-	}
-}
-
-// TestMerge: flags win over the file, the file over defaults, each by itself.
-func TestMerge(t *testing.T) {
-	file := "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: .\nprotocol: 2025-06-18\nprofile: spec\ncalls: none\nonly: [tools]\nskip: [ping]\n" +
-		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\njobs: 4\nseed: 5\nbaseline: file.yaml\n"
-	for flag, want := range map[string]func(config) any{
-		"--protocol=2025-03-26": func(c config) any { return c.Protocol },
-		"--profile=strict":      func(c config) any { return c.Profile },
-		"--calls=all":           func(c config) any { return c.Calls },
-		"--cwd=testdata":        func(c config) any { return c.Cwd },
-		"--only=stdio":          func(c config) any { return c.Only[0] },
-		"--skip=stdio":          func(c config) any { return c.Skip[0].Check },
-		"--timeout=7s":          func(c config) any { return c.Timeout },
-		"--start-timeout=7s":    func(c config) any { return c.StartTimeout },
-		"--budget=7s":           func(c config) any { return c.Budget },
-		"--jobs=7":              func(c config) any { return c.Jobs },
-		"--seed=7":              func(c config) any { return c.Seed },
-		"--baseline=other.yaml": func(c config) any { return c.Baseline },
-		"":                      func(c config) any { return nil },
-	} {
-		fromFile, err := parseConfig(configName, []byte(file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		var f runFlags
-		var c config
-		cmd := &cobra.Command{}
-		f.add(cmd, &c)
-		if err := cmd.ParseFlags(strings.Fields(flag)); err != nil {
-			t.Fatal(err)
-		}
-		c.Skip = omit(f.skip)
-		merged := merge(cmd.Flags().Changed, c, fromFile)
-		if _, value, _ := strings.Cut(flag, "="); flag != "" && fmt.Sprint(want(merged)) != value {
-			t.Errorf("%s: %v is in force", flag, want(merged))
-		}
-		if flag == "" && !cmp.Equal(merged, fromFile, cmp.AllowUnexported(config{})) {
-			t.Errorf("without flags: %s", cmp.Diff(fromFile, merged, cmp.AllowUnexported(config{})))
-		}
 	}
 }
 

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// address is where the server is, as it is written: {port} is not filled in.
+type address struct {
+	command []string // that starts the server
+	url     string   // empty: it speaks over stdio
+	sseURL  string   // of an endpoint for old clients
+	env     []string // KEY=VALUE, added to the environment of the command
+	dir     string   // working directory of the command
+	headers []string // NAME: VALUE, of every HTTP request
+	alias   []string // flags that stand for command and URL; nil: there are none
+}
+
+// portMark stands for a free port.
+const portMark = "{port}"
+
+// locate finds the address that the values mean: that of the built-in server, of a
+// server in the file of a host, or the one that they give. What the file of a host
+// draws from the environment becomes a secret.
+func locate(v values, s *secrets, stderr io.Writer) (address, error) {
+	a := address{
+		command: v.Command, url: v.URL, sseURL: v.flags.remote.sseURL,
+		env: slices.Concat(environ(v.Env), v.flags.env), dir: v.Cwd, headers: v.flags.remote.headers,
+	}
+	switch {
+	case v.flags.demo:
+		self, err := os.Executable()
+		a.command, a.alias = []string{self, "serve"}, []string{"--demo"}
+		return a, err
+	case v.flags.given("server"):
+		server, err := v.flags.hosts.chosen(stderr)
+		if err != nil {
+			return a, err
+		}
+		a.alias = v.flags.hosts.again()
+		return server.address(a, v.BearerEnv != "", s)
+	}
+	return a, nil
+}
+
+// environ is a map of variables as KEY=VALUE.
+func environ(variables map[string]string) (pairs []string) {
+	for _, key := range sortedKeys(variables) {
+		pairs = append(pairs, key+"="+variables[key])
+	}
+	return pairs
+}
+
+// withPort puts a free port in the place of {port}.
+func (a address) withPort() (address, error) {
+	all := slices.Concat([]string{a.url, a.sseURL}, a.command, a.env)
+	if !strings.Contains(strings.Join(all, " "), portMark) {
+		return a, nil
+	}
+	if len(a.command) == 0 {
+		return a, usage("{port} wants a command to start; say mcpcheck run --url URL -- COMMAND [ARG…]")
+	}
+	port, err := freePort()
+	if err != nil {
+		return a, err
+	}
+	fill := func(text string) string { return strings.ReplaceAll(text, portMark, port) }
+	a.url, a.sseURL = fill(a.url), fill(a.sseURL)
+	a.command, a.env = each(a.command, fill), each(a.env, fill)
+	return a, nil
+}
+
+// freePort is a port of the loopback interface that nobody listens on.
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// baseline is a file of known fails, as of a day.
+type baseline struct {
+	name    string // empty: there is none
+	text    string // as it was read
+	entries harness.KnownFails
+	today   time.Time
+}
+
+// readBaseline reads a file of known fails.
+func readBaseline(name string) (b baseline, err error) {
+	b = baseline{name: name, today: time.Now()}
+	file, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return b, usage("cannot read the baseline: %w; mcpcheck baseline --baseline %s writes it", err, name)
+	}
+	if err != nil {
+		return b, usage("cannot read the baseline: %w", err)
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, longestBaseline+1))
+	if err != nil {
+		return b, usage("cannot read the baseline: %w", err)
+	}
+	b.text = string(text)
+	b.entries, err = parseBaseline(name, text)
+	return b, err
+}
+
+// Bounds of what is read: the YAML reader is slow on what is nested deeply.
+const (
+	longestBaseline = 128 << 10
+	deepestBaseline = 1000
+)
+
+// parseBaseline reads the text of a file of known fails.
+func parseBaseline(name string, text []byte) (entries harness.KnownFails, err error) {
+	switch {
+	case len(text) > longestBaseline:
+		return nil, usage("%s is longer than %d KB; this is not a baseline, or too many entries: use globs",
+			name, longestBaseline>>10)
+	case depth(text) > deepestBaseline:
+		return nil, usage("%s is nested too deeply; this is not a baseline", name)
+	}
+	text = unixLines(text)
+	list, err := readList(name, text)
+	if err != nil || list.node == nil {
+		return nil, err
+	}
+	if err := readYAML(name, text, &entries); err != nil {
+		return nil, err
+	}
+	for i := range entries {
+		begin := list.begin(i)
+		entries[i].Line = begin.Position.Line
+		if key, err := flawOf(entries[i]); err != nil {
+			return nil, usage("%s%s: %w", name, cmp.Or(list.position(i, key), at(begin)), err)
+		}
+	}
+	return entries, nil
+}
+
+// unixLines is a text with the ends of lines by which the YAML reader counts lines
+// well.
+func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+
+// depth is how deeply a text is nested, at most: by brackets that are open at a time,
+// or by dashes at the beginning of a line.
+func depth(text []byte) (deepest int) {
+	open := 0
+	for line := range bytes.Lines(text) {
+		inner := bytes.TrimLeft(line, "- ")
+		deepest = max(deepest, bytes.Count(line[:len(line)-len(inner)], []byte("-")))
+		for _, c := range inner {
+			switch c {
+			case '[', '{':
+				open++
+			case ']', '}':
+				open = max(0, open-1)
+			}
+			deepest = max(deepest, open)
+		}
+	}
+	return deepest
+}
+
+// flawOf finds what is wrong with an entry, and under which key.
+func flawOf(k harness.KnownFail) (key string, err error) {
+	_, badGlob := path.Match(k.Check, "")
+	_, badDate := time.Parse(time.DateOnly, k.Expires)
+	transports := []string{"stdio", "http", "sse"}
+	switch {
+	case strings.TrimSpace(k.Check) == "":
+		return "check", errors.New("this entry has no check; give an id, or a glob such as tools/*")
+	case badGlob != nil:
+		return "check", fmt.Errorf("bad pattern %q", k.Check)
+	case strings.TrimSpace(k.Reason) == "":
+		return "reason", fmt.Errorf("the entry %s has no reason; say why the fail is accepted", k.Check)
+	case k.Revision != "" && !slices.Contains(harness.Revisions, k.Revision):
+		return "revision", fmt.Errorf("unknown protocol revision %q (have %s)",
+			k.Revision, strings.Join(harness.Revisions, ", "))
+	case k.Transport != "" && !slices.Contains(transports, k.Transport):
+		return "transport", fmt.Errorf("unknown transport %q (have %s)",
+			k.Transport, strings.Join(transports, ", "))
+	case k.Expires != "" && badDate != nil:
+		return "expires", fmt.Errorf("%q is not a date such as 2026-12-31", k.Expires)
+	}
+	return "", nil
+}
+
+// yamlList is the list that a baseline is; it has no node when it is empty.
+type yamlList struct{ node *ast.SequenceNode }
+
+// readList finds the list in a text: of plain maps of plain values, since entries are
+// taken out by their lines.
+func readList(name string, text []byte) (yamlList, error) {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return yamlList{}, usage("%s%s", name, yamlProblem(text, reflect.TypeFor[harness.KnownFails](), err))
+	}
+	wrong := func(node ast.Node, want string) (yamlList, error) {
+		return yamlList{}, usage("%s%s: this is a %s where a %s belongs",
+			name, at(node.GetToken()), plainKind(node.Type()), want)
+	}
+	switch {
+	case len(file.Docs) == 0:
+		return yamlList{}, nil
+	case len(file.Docs) > 1:
+		return yamlList{}, usage("%s%s: a second document begins here; keep all entries in one list",
+			name, at(file.Docs[1].Start))
+	}
+	var list *ast.SequenceNode
+	switch body := file.Docs[0].Body.(type) {
+	case nil, *ast.NullNode, *ast.CommentGroupNode:
+		return yamlList{}, nil
+	case *ast.SequenceNode:
+		list = body
+	default:
+		return wrong(body, "list")
+	}
+	for _, entry := range list.Values {
+		if kind := entry.Type(); kind != ast.MappingType && kind != ast.MappingValueType {
+			return wrong(entry, "map")
+		}
+		for _, pair := range pairs(entry) {
+			if !slices.Contains(plainValues, pair.Value.Type()) {
+				return wrong(pair.Value, "text")
+			}
+		}
+	}
+	return yamlList{list}, nil
+}
+
+// plainValues are what the values of an entry may be.
+var plainValues = []ast.NodeType{
+	ast.StringType, ast.LiteralType, ast.BoolType, ast.IntegerType, ast.FloatType, ast.NullType,
+}
+
+// begin is where an entry begins: its dash, or what it holds in a list in brackets.
+func (l yamlList) begin(i int) *token.Token {
+	if dash := l.node.Entries[i].Start; dash != nil {
+		return dash
+	}
+	return l.node.Values[i].GetToken()
+}
+
+// position is where the value of an entry's key stands, as :line:column; empty when
+// there is none.
+func (l yamlList) position(i int, key string) string {
+	if value := member(l.node.Values[i], key); value != nil {
+		return at(value.GetToken())
+	}
+	return ""
+}
+
+// creatable finds what keeps the file from being made, before a server is started.
+func (b baseline) creatable() error {
+	if dir := filepath.Dir(b.name); !isDir(dir) {
+		return usage("cannot write %s: no directory %s; create it first", b.name, dir)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// hostServer is an entry in the file of a host: the members that hosts agree on, as
+// they are written.
+type hostServer struct {
+	file  hostFile
+	name  string
+	place string // file:line:column
+	wrong error  // why the entry cannot be used
+
+	Type     string            `json:"type"`
+	Command  string            `json:"command"`
+	Args     []string          `json:"args"`
+	Env      map[string]any    `json:"env"` // strings; VS Code takes numbers, and null to unset a variable
+	EnvFile  string            `json:"envFile"`
+	Cwd      string            `json:"cwd"`
+	URL      string            `json:"url"`
+	Headers  map[string]string `json:"headers"`
+	Disabled bool              `json:"disabled"`
+}
+
+// problem is an error of use in an entry.
+func (e hostServer) problem(format string, a ...any) error {
+	return usage("%s: server %q: %w", e.place, e.name, fmt.Errorf(format, a...))
+}
+
+// transport is how the entry reaches its server; hosts guess it when no type is given.
+func (e hostServer) transport() (string, error) {
+	kinds := map[string]string{
+		"stdio": "stdio", "http": "http", "streamable-http": "http", "streamableHttp": "http", "sse": "sse",
+	}
+	kind, known := kinds[e.Type]
+	switch {
+	case e.Type == "" && e.Command != "":
+		kind = "stdio"
+	case e.Type == "" && e.URL != "":
+		kind = "http"
+	case e.Type == "":
+		return "", errors.New("there is neither command nor url")
+	case !known:
+		return "", fmt.Errorf("there is no type %q (have stdio, http, sse)", e.Type)
+	}
+	switch {
+	case kind == "stdio" && e.Command == "":
+		return "", errors.New("a server over stdio wants a command")
+	case kind != "stdio" && e.URL == "":
+		return "", fmt.Errorf("a server over %s wants a url", kind)
+	}
+	return kind, nil
+}
+
+// row is a line of the list.
+func (e hostServer) row() string {
+	kind, err := e.transport()
+	what := e.shown()
+	if err != nil || e.wrong != nil {
+		kind, what = "?", cmp.Or(e.wrong, err).Error()
+	}
+	if e.Disabled {
+		what += "  (disabled)"
+	}
+	return "  " + strings.Join([]string{oneLine(e.name), kind, what}, "\t")
+}
+
+// shown is the command or URL as it is written, without what may be a secret.
+func (e hostServer) shown() string {
+	var s secrets
+	for _, value := range e.Env {
+		hideWritten(&s, fmt.Sprint(value))
+	}
+	for _, value := range e.Headers {
+		hideWritten(&s, value)
+	}
+	words := append([]string{e.Command}, e.Args...)
+	if kind, _ := e.transport(); kind != "stdio" {
+		words = []string{e.URL}
+	}
+	for i, word := range words {
+		behind := i > 0 && secretFlag.MatchString(words[i-1])
+		if behind && !strings.HasPrefix(word, "-") && !variable.MatchString(word) {
+			words[i] = redacted
+			continue
+		}
+		words[i] = withoutSecrets(word)
+		if strings.ContainsAny(word, " \t\n") {
+			words[i] = shellJoin(words[i : i+1])
+		}
+	}
+	return s.redactor().text(oneLine(strings.Join(words, " ")))
+}
+
+// withoutSecrets leaves out of a word what looks like a secret.
+func withoutSecrets(word string) string {
+	word = login.ReplaceAllString(word, "$1[redacted]@")
+	word = query.ReplaceAllString(word, "$1?…")
+	if variable.MatchString(word) {
+		return word
+	}
+	return secretWord.ReplaceAllString(word, "$1[redacted]")
+}
+
+// hideWritten hides a value of a file, unless it is one of the variables that stand
+// for it.
+func hideWritten(s *secrets, value string) {
+	if !variable.MatchString(value) {
+		s.hide(value)
+	}
+}
+
+// What is a secret in a command, by how it looks.
+var (
+	login      = regexp.MustCompile(`(://[^\s/:@]*:)([^\s/@]+)@`)
+	query      = regexp.MustCompile(`(https?://[^\s?]*)\?\S+`)
+	secretFlag = regexp.MustCompile(`(?i)^-.*(?:key|token|secret|password)$`)
+	secretWord = regexp.MustCompile(`(?i)((?:key|token|secret|password|authorization)[=:]).+`)
+)

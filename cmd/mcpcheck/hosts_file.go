@@ -1,0 +1,191 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// hostFile is a file in which a host keeps its servers.
+type hostFile struct {
+	path string
+	dialect
+}
+
+// dialect is how a host treats the entries of its file.
+type dialect struct {
+	member string // of the file, that holds the servers by name; empty: whichever is there
+	depth  int    // of the file in its project; 0: it belongs to none
+	plain  bool   // ${VAR} and ${VAR:-default}
+	editor bool   // ${env:VAR}, ${workspaceFolder} and the like, and the member envFile
+	vsCode bool   // ${input:id}, a leading ~, and an env that adds to PATH
+}
+
+// The dialects, each as its host documents it, or does.
+var (
+	claudeCode = dialect{member: "mcpServers", depth: 1, plain: true}
+	vsCode     = dialect{member: "servers", depth: 2, editor: true, vsCode: true}
+	cursor     = dialect{member: "mcpServers", depth: 2, editor: true}
+	desktop    = dialect{member: "mcpServers"}
+	unknown    = dialect{plain: true, editor: true}
+)
+
+// projectFiles are the files of hosts in a project.
+var projectFiles = []struct {
+	path string
+	dialect
+}{
+	{".mcp.json", claudeCode}, {".vscode/mcp.json", vsCode}, {".cursor/mcp.json", cursor},
+}
+
+const desktopName = "claude_desktop_config.json"
+
+// dialectOf tells by its path whose file it is.
+func dialectOf(path string) dialect {
+	whole, err := filepath.Abs(path)
+	if err != nil {
+		return unknown
+	}
+	for _, known := range projectFiles {
+		if strings.HasSuffix(filepath.ToSlash(whole), "/"+known.path) {
+			return known.dialect
+		}
+	}
+	if filepath.Base(whole) == desktopName {
+		return desktop
+	}
+	return unknown
+}
+
+// project is the directory that a file belongs to; empty: the current one.
+func (f hostFile) project() string {
+	if f.depth == 0 {
+		return ""
+	}
+	dir := f.path
+	for range f.depth {
+		dir = filepath.Join(dir, "..")
+	}
+	if dir == "." {
+		return ""
+	}
+	return dir
+}
+
+// parse reads the servers of a file, in its order.
+func (f hostFile) parse(source []byte) (servers []hostServer, err error) {
+	source = bytes.TrimPrefix(source, []byte("\ufeff"))
+	root, err := hujson.Parse(source)
+	if err != nil {
+		return nil, usage("%s%s", f.path, syntaxProblem(err))
+	}
+	list, err := f.list(&root)
+	if err != nil {
+		return nil, usage("%s: %w", f.path, err)
+	}
+	for i := range list {
+		servers = append(servers, f.server(source, &list[i]))
+	}
+	return servers, nil
+}
+
+// list finds the entries of a file. A file that is known need not have any.
+func (f *hostFile) list(root *hujson.Value) ([]hujson.ObjectMember, error) {
+	if f.member != "" {
+		return jsonMembers(jsonMember(root, f.member)), nil
+	}
+	if list := jsonMember(root, "mcpServers"); list != nil {
+		return jsonMembers(list), nil
+	}
+	if list := jsonMember(root, "servers"); list != nil {
+		f.dialect = vsCode
+		f.depth = 0
+		return jsonMembers(list), nil
+	}
+	return nil, errors.New("there is neither mcpServers nor servers, where hosts keep their servers")
+}
+
+// jsonMembers are those of an object, if it is one.
+func jsonMembers(v *hujson.Value) []hujson.ObjectMember {
+	if v != nil {
+		if object, ok := v.Value.(*hujson.Object); ok {
+			return object.Members
+		}
+	}
+	return nil
+}
+
+// jsonMember is a member of an object; nil: there is none of that name.
+func jsonMember(v *hujson.Value, name string) *hujson.Value {
+	list := jsonMembers(v)
+	for i := range list {
+		if jsonName(list[i].Name) == name {
+			return &list[i].Value
+		}
+	}
+	return nil
+}
+
+// jsonName is the name of a member.
+func jsonName(name hujson.Value) string {
+	literal, _ := name.Value.(hujson.Literal)
+	return literal.String()
+}
+
+// server reads one entry.
+func (f hostFile) server(source []byte, entry *hujson.ObjectMember) hostServer {
+	place := f.path + lineColumn(source, entry.Value.StartOffset)
+	server := hostServer{file: f, name: jsonName(entry.Name), place: place}
+	plain := entry.Value.Clone()
+	plain.Standardize()
+	d := json.NewDecoder(bytes.NewReader(plain.Pack()))
+	d.UseNumber()
+	if err := d.Decode(&server); err != nil {
+		server.wrong = f.typeProblem(source, entry, err)
+	} else if _, err := server.transport(); err != nil {
+		server.wrong = server.problem("%w", err)
+	}
+	return server
+}
+
+// syntaxProblem says where a file is not JSON, and why.
+func syntaxProblem(err error) string {
+	var line, column int
+	if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scan != nil {
+		return ": " + err.Error()
+	}
+	return fmt.Sprintf(":%d:%d: %v", line, column, errors.Unwrap(err))
+}
+
+// typeProblem says which member of an entry is not what belongs there.
+func (f hostFile) typeProblem(source []byte, entry *hujson.ObjectMember, err error) error {
+	at, what := &entry.Value, "the entry wants an object"
+	var typed *json.UnmarshalTypeError
+	if errors.As(err, &typed) && typed.Field != "" {
+		name, _, _ := strings.Cut(typed.Field, ".")
+		kinds := map[string]string{
+			"args": "a list of texts", "env": "an object of texts", "headers": "an object of texts",
+			"disabled": "true or false",
+		}
+		kind, ok := kinds[name]
+		if !ok {
+			kind = "a text"
+		}
+		what = name + " wants " + kind
+		if value := jsonMember(at, name); value != nil {
+			at = value
+		}
+	}
+	return usage("%s%s: server %q: %s", f.path, lineColumn(source, at.StartOffset), jsonName(entry.Name), what)
+}
+
+// lineColumn is a place in a text, as :line:column.
+func lineColumn(text []byte, offset int) string {
+	before := text[:offset]
+	return fmt.Sprintf(":%d:%d", 1+bytes.Count(before, []byte("\n")), offset-bytes.LastIndexByte(before, '\n'))
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// judgement is a run: the server is judged in every revision that is asked for. What
+// comes of it is told as it comes, and gathered in the report.
+type judgement struct {
+	values
+	target *target
+	known  baseline
+	told   *audience
+	report harness.Report
+}
+
+func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
+	return &judgement{values: v, target: t, known: known, told: told, report: harness.Report{
+		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: t.shown,
+		Profile: v.profile, Started: time.Now().UTC().Truncate(time.Millisecond),
+	}}
+}
+
+// run judges the server. It fails if the server cannot be started at all; everything
+// else is said by the report.
+func (j *judgement) run() (harness.Report, error) {
+	ctx, listen, leave := j.target.visit(j.Budget)
+	defer leave()
+	go suites.Built() // while the server starts
+	begin := time.Now()
+	for _, revision := range j.requested {
+		listen()
+		if err := j.judge(ctx, revision); err != nil {
+			return j.report, err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	j.report.Seconds = time.Since(begin).Round(time.Millisecond).Seconds()
+	j.conclude(ctx)
+	return j.report, nil
+}
+
+// judge runs the checks of one revision.
+func (j *judgement) judge(ctx context.Context, revision string) error {
+	server, session, err := j.meet(ctx, revision)
+	switch {
+	case server == nil:
+		return err
+	case errors.Is(err, errPassedOver):
+		return nil
+	case err != nil:
+		j.untestable(server, err)
+		return nil
+	}
+	plan := planned(server, j.selector)
+	j.announce(server, plan)
+	before := len(j.report.Results)
+	_, problem := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
+		Jobs: j.Jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
+		Profile: j.profile, First: session, Credentials: j.target.credentials,
+	}, func(r harness.Result) { j.told.result(j.take(r)) })
+	sortAs(plan, j.report.Results[before:])
+	if j.report.Problem == "" {
+		j.report.Problem = j.target.redact.text(cmp.Or(problem, server.Failure))
+	}
+	return nil
+}
+
+// errPassedOver is that of a revision that the server does not accept, when all are
+// asked for: to speak fewer is not a failure.
+var errPassedOver = errors.New("the server does not accept the revision")
+
+// meet learns what the server is when it is asked for a revision, as target.meet does.
+func (j *judgement) meet(ctx context.Context, revision string) (*harness.Server, *driver.Session, error) {
+	server, session, err := j.target.meet(ctx, revision, j.told)
+	if server == nil {
+		return nil, nil, err
+	}
+	j.report.Target.Transport = server.Transport
+	if err != nil || server.Failure != "" || server.Revision == revision || j.Protocol == "auto" {
+		return server, session, err
+	}
+	session.Close()
+	if j.Protocol == "all" {
+		return server, nil, errPassedOver
+	}
+	return server, nil, fmt.Errorf("the server does not accept %s; it offers %s", revision, server.Revision)
+}
+
+// announce tells what will come.
+func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
+	j.report.Server = j.target.redact.server(server.Info())
+	j.report.Revisions = append(j.report.Revisions,
+		harness.RevisionInfo{Requested: server.Requested, Revision: server.Revision})
+	j.told.console.Begin(j.report.Tool, j.report.Target, j.report.Server, j.report.Revisions...)
+	if j.flags.verbose {
+		for _, line := range j.omitted(server) {
+			fmt.Fprintln(j.told.out, line)
+		}
+	}
+	var areas []reporters.Area
+	for _, c := range plan {
+		if n := len(areas); n == 0 || areas[n-1].Name != c.Area() {
+			areas = append(areas, reporters.Area{Name: c.Area()})
+		}
+		areas[len(areas)-1].Cases++
+	}
+	j.told.console.Areas(server.Revision, areas)
+}
+
+// take is where every result passes, once: its secrets are redacted, it is compared
+// with the baseline, and it goes into the report. The result that is left may be told.
+func (j *judgement) take(r harness.Result) harness.Result {
+	r = j.target.redact.result(r)
+	j.known.entries.Apply(&r, j.report.Target.Transport, j.known.today)
+	if r.Known != nil {
+		r.Known.Reason = j.target.redact.text(r.Known.Reason)
+	}
+	j.report.Results = append(j.report.Results, r)
+	return r
+}
+
+// sortAs puts results into the order of the plan.
+func sortAs(plan []harness.Case, results []harness.Result) {
+	order := map[string]int{}
+	for i, c := range plan {
+		order[c.ID] = i
+	}
+	slices.SortStableFunc(results, func(a, b harness.Result) int { return cmp.Compare(order[a.ID], order[b.ID]) })
+}
+
+// untestable reports a server that could not be talked to: one root cause, and what
+// depends on it inconclusive.
+func (j *judgement) untestable(server *harness.Server, err error) {
+	j.report.Problem, j.report.ExitCode = j.target.problem(err), harness.ExitUntestable
+	server.Failure = err.Error()
+	for _, r := range harness.Untried(planned(server, j.selector), "the server could not be tested") {
+		j.take(r)
+	}
+}
+
+// conclude decides the exit code. The context is that of the visit.
+func (j *judgement) conclude(ctx context.Context) {
+	r := &j.report
+	r.Counts = harness.Count(r.Results)
+	j.findStale(ctx)
+	r.ExitCode = max(r.ExitCode, r.Counts.ExitCode())
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errInterrupted):
+		r.Problem, r.ExitCode = cause.Error(), harness.ExitInterrupted
+	case cause != nil:
+		r.Problem, r.ExitCode = cause.Error(), harness.ExitUntestable
+	case r.Problem == "" && len(r.Revisions) == 0:
+		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
+	case r.Problem == "" && len(r.Results) == 0:
+		r.Problem = "there is nothing to check: no selected check applies to this revision"
+		r.ExitCode = harness.ExitUntestable
+	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
+		r.ExitCode = harness.ExitUntestable // the run did not come to its end
+	}
+}
+
+// findStale adds to the report which entries of the baseline do not hold any more. A
+// run that did not come to its end does not tell.
+func (j *judgement) findStale(ctx context.Context) {
+	r := &j.report
+	if j.known.name == "" {
+		return
+	}
+	r.Baseline = &harness.Baseline{File: j.known.name}
+	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 {
+		return
+	}
+	for _, stale := range j.known.entries.Stale(r, j.known.today, suites.All(), j.selector) {
+		stale.Entry, stale.Why = j.target.redact.text(stale.Entry), j.target.redact.text(stale.Why)
+		r.Baseline.Stale = append(r.Baseline.Stale, stale)
+	}
+	r.Counts.Stale = len(r.Baseline.Stale)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestRedactor: a secret is taken out in every form in which it may be shown, and what
+// is left of it where a text was shortened.
+func TestRedactor(t *testing.T) {
+	var s secrets
+	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}"} {
+		s.hide(secret)
+	}
+	s.hideURL("http://me:p%40ss-word@example.com:{port}/mcp?key=query-key&n=1")
+	r := s.redactor()
+	basic := base64.StdEncoding.EncodeToString([]byte("me:p@ss-word"))
+	for text, want := range map[string]string{
+		"no secret: true 80 abc localhost {port}": "no secret: true 80 abc localhost {port}",
+		`<open sesame&"x">`:                       "<[redacted]>",
+		"<open sesame&>":                          "<[redacted]>",
+		`{"a":"open sesame&\"x\""}`:               `{"a":"[redacted]"}`,
+		"a=open+sesame%26%22x%22&b":               "a=[redacted]&b",
+		"/open%20sesame&%22x%22/":                 "/[redacted]/",
+		"it said open ses…":                       "it said [redacted]…",
+		"… same& it said":                         "… [redacted] it said",
+		"http://me:p%40ss-word@h/?key=query-key":  "http://me:[redacted]@h/?key=[redacted]",
+		"p@ss-word":                               "[redacted]",
+		"Authorization: Basic " + basic:           "Authorization: Basic [redacted]",
+	} {
+		if got := r.text(text); got != want {
+			t.Errorf("%s is shown as %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestRedactorOfResults: all that a server may have said is redacted, and what was
+// given stays as it is.
+func TestRedactorOfResults(t *testing.T) {
+	s := secrets{texts: []string{"s3cr3t"}}
+	result := func(secret string) harness.Result {
+		return harness.Result{
+			ID: "a/b", Verdict: harness.Fail, Message: "got " + secret, Subjects: []string{"tool " + secret},
+			Wire: []harness.Line{{Arrow: "←", HTTP: "200 OK; x-key: " + secret, Text: secret}},
+		}
+	}
+	given := result("s3cr3t")
+	if diff := cmp.Diff(result("[redacted]"), s.redactor().result(given)); diff != "" {
+		t.Errorf("result, - wanted, + got:\n%s", diff)
+	}
+	if diff := cmp.Diff(result("s3cr3t"), given); diff != "" {
+		t.Errorf("the result that was given has changed:\n%s", diff)
+	}
+	info := s.redactor().server(harness.ServerInfo{
+		Name: "s3cr3t server", Version: "1-s3cr3t", Capabilities: []string{"s3cr3t", "tools"}, Tools: 2,
+	})
+	want := harness.ServerInfo{
+		Name: "[redacted] server", Version: "1-[redacted]", Capabilities: []string{"[redacted]", "tools"}, Tools: 2,
+	}
+	if diff := cmp.Diff(want, info); diff != "" {
+		t.Errorf("server, - wanted, + got:\n%s", diff)
+	}
+	if got := strings.Join(s.redactor().texts([]string{"--key", "s3cr3t"}), " "); got != "--key [redacted]" {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// target is the server that is looked at, found to be within reach as far as that can
+// be told without starting it.
+type target struct {
+	address
+	reach       driver.Target
+	credentials harness.Credentials
+	redact      redactor
+	shown       harness.TargetInfo // the address as reports show it
+}
+
+// aim finds the server that is asked for, and all that is wrong with how it is reached.
+func aim(v values, stderr io.Writer) (*target, error) {
+	var s secrets
+	a, err := locate(v, &s, stderr)
+	if err != nil {
+		return nil, err
+	}
+	if a.dir != "" && !isDir(a.dir) {
+		return nil, usage("%s %s is not a directory", v.origin("cwd"), a.dir)
+	}
+	for _, pair := range a.env {
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" {
+			return nil, usage("--env wants KEY=VALUE, not %q", pair)
+		}
+		s.hide(value)
+	}
+	t := &target{address: a, reach: driver.Target{
+		Limits: driver.Limits{Reply: v.Timeout, Start: v.StartTimeout},
+		Budget: driver.NewBudget(mostKept),
+	}}
+	if a.url == "" {
+		err = t.overStdio(v, &s)
+	} else {
+		err = t.overHTTP(v, &s)
+	}
+	return t, err
+}
+
+// mostKept is how many bytes of all wires are kept at a time.
+const mostKept = 16 << 20
+
+// overStdio makes the target of a command.
+func (t *target) overStdio(v values, s *secrets) error {
+	t.redact = s.redactor()
+	if v.flags.needURL() {
+		return usage("--header, --bearer-env, --insecure and the like want --url")
+	}
+	t.reach.Command, t.reach.Env, t.reach.Dir = t.command, t.env, t.dir
+	t.shown = harness.TargetInfo{Transport: "stdio", Command: t.redact.texts(t.command), Dir: t.dir}
+	return lookUp(t.command[0], t.dir)
+}
+
+// overHTTP makes the target of a URL, and of the command that serves it if there is one.
+func (t *target) overHTTP(v values, s *secrets) error {
+	access, err := readAccess(v, t.address, s)
+	if t.redact = s.redactor(); err != nil {
+		return err
+	}
+	filled, err := t.withPort()
+	if err != nil {
+		return err
+	}
+	roots, err := readRoots(v.flags.remote.cacert)
+	if err != nil {
+		return err
+	}
+	if filled.sseURL != "" {
+		if _, err := driver.ParseURL(filled.sseURL); err != nil {
+			return usage("--sse-url: %w", err)
+		}
+	}
+	t.credentials = access.credentials
+	t.credentials.OldURL = filled.sseURL
+	t.reach.Site, err = driver.NewSite(driver.SiteOptions{
+		URL: filled.url, Header: access.header, Insecure: v.flags.remote.insecure, Roots: roots,
+		Command: filled.command, Env: filled.env, Dir: t.dir,
+	})
+	if err != nil {
+		return usage("%s: %s", v.origin("url"), t.redact.text(err.Error()))
+	}
+	t.shown = harness.TargetInfo{
+		Transport: "http", URL: t.redact.text(filled.url), Command: t.redact.texts(filled.command), Dir: t.dir,
+	}
+	if len(t.command) == 0 {
+		return nil
+	}
+	return lookUp(t.command[0], t.dir)
+}
+
+// readRoots reads certificates that are trusted beside those of the system.
+func readRoots(file string) (pem []byte, err error) {
+	if file == "" {
+		return nil, nil
+	}
+	if pem, err = os.ReadFile(file); err != nil {
+		return nil, usage("--cacert: %w", err)
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return nil, usage("--cacert %s holds no certificate in PEM", file)
+	}
+	return pem, nil
+}
+
+// lookUp finds out whether there is such a command, before anything is started.
+func lookUp(command, dir string) error {
+	path := command
+	if separator := string(os.PathSeparator); dir != "" && strings.Contains(path, separator) &&
+		!strings.HasPrefix(path, separator) {
+		path = dir + separator + path
+	}
+	_, err := exec.LookPath(path)
+	switch {
+	case errors.Is(err, exec.ErrDot):
+		return usage("%s is in the current directory only; say ./%s", command, command)
+	case err != nil:
+		return cannotRun(command, err)
+	}
+	return nil
+}
+
+// cannotRun is the error of use for a command that does not start.
+func cannotRun(command string, err error) error {
+	if wrapped := (*exec.Error)(nil); errors.As(err, &wrapped) {
+		err = wrapped.Err // without what the message says already
+	}
+	if errors.Is(err, exec.ErrNotFound) {
+		return usage("cannot run %s: no such command; check the path, or build the server first", command)
+	}
+	return usage("cannot run %s: %w", command, err)
+}
+
+// problem is why the target could not be talked to, with what to do about it.
+func (t *target) problem(err error) string { return t.redact.text(harness.Explain(err) + hint(err)) }
+
+// hint says what to do about an error of a connection.
+func hint(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	var name x509.HostnameError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
+		return "; the server speaks no TLS here: is the URL http:// in place of https://?"
+	case errors.As(err, &name):
+		return "; use a name that the certificate is for, or give --insecure to go without"
+	case errors.As(err, &unknown), errors.As(err, &invalid):
+		return "; give --cacert FILE if you trust the issuer, or --insecure to go without"
+	}
+	return ""
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// values are what was asked for: flags and mcpcheck.yaml put together, and found to be
+// good as far as that can be told without looking at anything else.
+type values struct {
+	config // what is in force of the keys
+	flags  runFlags
+
+	profile   harness.Profile
+	calls     harness.Calls
+	requested []string // revisions to ask for
+	selector  harness.Selector
+	reports   map[string][]string // files, by format
+	reportDir string              // for a report of every format
+}
+
+// settle puts flags and a configuration file together.
+func settle(f runFlags, file config) (v values, err error) {
+	if err := contradiction(f); err != nil {
+		return v, err
+	}
+	if f.plan {
+		file.Reports = reportFiles{} // a plan has none
+	}
+	v = values{config: merge(f, file), flags: f}
+	v.reports, v.reportDir = f.report.merge(f.given, file.Reports)
+	if len(v.Command) == 0 && v.URL == "" && !f.demo && !f.given("server") {
+		return v, usage("no server to check; say mcpcheck run -- COMMAND [ARG…] or mcpcheck run --url URL, " +
+			"or try mcpcheck run --demo")
+	}
+	if v.profile, err = harness.ParseProfile(v.Profile); err != nil {
+		return v, usage("%w", err)
+	}
+	if v.calls, err = harness.ParseCalls(v.Calls); err != nil {
+		return v, usage("%w", err)
+	}
+	if v.requested, err = requested(v.Protocol); err != nil {
+		return v, usage("%w", err)
+	}
+	if v.selector, err = selectChecks(v.Only, selectors(v.Skip)); err != nil {
+		return v, usage("%w", err)
+	}
+	if v.Jobs < 1 || v.Timeout <= 0 || v.StartTimeout <= 0 || v.Budget <= 0 {
+		return v, usage("--jobs, --timeout, --start-timeout and --budget must be greater than 0")
+	}
+	return v, nil
+}
+
+// contradiction finds flags that do not say which one server is meant.
+func contradiction(f runFlags) error {
+	command, url, server := f.keys.Command, f.keys.URL, f.given("server")
+	switch {
+	case f.given("url") && url == "":
+		return usage("--url is empty")
+	case !server && f.hosts.file != "":
+		return usage("--servers-file wants --server NAME")
+	case server && f.demo:
+		return usage("--server and --demo exclude each other")
+	case server && url != "":
+		return usage("--server and --url exclude each other; the file says where the server is")
+	case server && len(command) > 0:
+		return usage("--server takes the command from a file; leave out %s", strings.Join(command, " "))
+	case server && f.hosts.name == "":
+		return usage("--server wants a name; mcpcheck run --server lists what there is")
+	case f.demo && url != "":
+		return usage("--demo judges the built-in server over stdio; " +
+			"for HTTP start mcpcheck serve --http 127.0.0.1:8765 and use --url")
+	case f.demo && len(command) > 0:
+		return usage("--demo judges the built-in server; leave out the command %s", strings.Join(command, " "))
+	}
+	return nil
+}
+
+// merge lets flags that were given win over the file, and the file over defaults. The
+// server that flags mean stands in the place of the file's as a whole.
+func merge(f runFlags, file config) config {
+	flags, merged := f.keys, file
+	if len(flags.Command) > 0 || flags.URL != "" || f.demo {
+		merged.Command, merged.URL = flags.Command, flags.URL
+	}
+	if f.given("server") { // whose file says all that is said of a server here
+		merged.Command, merged.URL, merged.Cwd, merged.Env = nil, "", "", nil
+		merged.Headers, merged.BearerEnv = nil, ""
+	}
+	merged.Cwd = pick(f.given("cwd"), flags.Cwd, merged.Cwd)
+	merged.BearerEnv = pick(f.given("bearer-env"), flags.BearerEnv, merged.BearerEnv)
+	merged.Protocol = pick(f.given("protocol"), flags.Protocol, file.Protocol)
+	merged.Profile = pick(f.given("profile"), flags.Profile, file.Profile)
+	merged.Calls = pick(f.given("calls"), flags.Calls, file.Calls)
+	merged.Baseline = pick(f.given("baseline"), flags.Baseline, file.Baseline)
+	merged.Jobs = pick(f.given("jobs"), flags.Jobs, file.Jobs)
+	merged.Timeout = pick(f.given("timeout"), flags.Timeout, file.Timeout)
+	merged.StartTimeout = pick(f.given("start-timeout"), flags.StartTimeout, file.StartTimeout)
+	merged.Budget = pick(f.given("budget"), flags.Budget, file.Budget)
+	merged.Seed = pick(f.given("seed"), flags.Seed, file.Seed)
+	if f.given("only") {
+		merged.Only = flags.Only
+	}
+	if f.given("skip") {
+		merged.Skip = flags.Skip
+	}
+	return merged
+}
+
+// pick is the value of a flag that was given, or the file's; if there is neither, the
+// default of the flag.
+func pick[T comparable](given bool, flag, file T) T {
+	var none T
+	if given || file == none {
+		return flag
+	}
+	return file
+}
+
+// requested are the revisions that are asked for one after the other.
+func requested(protocol string) ([]string, error) {
+	switch {
+	case protocol == "auto":
+		return []string{harness.Newest}, nil
+	case protocol == "all":
+		return slices.Clone(harness.Handshake), nil
+	case slices.Contains(harness.Handshake, protocol):
+		return []string{protocol}, nil
+	}
+	return nil, fmt.Errorf("unknown protocol revision %q (have auto, all, %s)",
+		protocol, strings.Join(harness.Handshake, ", "))
+}
+
+// selectChecks makes a selector of checks that are built.
+func selectChecks(only, skip []string) (harness.Selector, error) {
+	for _, id := range slices.Concat(only, skip) {
+		if r, ok := suites.Find(id); ok && !suites.HasCheck(r) {
+			return nil, fmt.Errorf("no check tries %s yet; mcpcheck list --planned shows what is not built", id)
+		}
+	}
+	return harness.Select(suites.Built, only, skip)
+}
+
+// origin names what a value comes from: a flag, or a place in the file.
+func (v values) origin(key string) string {
+	if v.flags.given(key) || position(v.text, key) == "" {
+		return "--" + key
+	}
+	return v.place(key) + ": " + key
+}
