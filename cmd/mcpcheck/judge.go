@@ -67,10 +67,13 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	plan := planned(server, j.selector)
 	j.announce(server, plan)
 	before := len(j.report.Results)
-	_, problem := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
+	problem, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.Jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
 		Profile: j.profile, First: session, Credentials: j.target.credentials,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
+	if err != nil {
+		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken
+	}
 	sortAs(plan, j.report.Results[before:])
 	if j.report.Problem == "" {
 		j.report.Problem = j.target.redact.text(cmp.Or(problem, server.Failure))

@@ -364,15 +364,18 @@ func TestInterruption(t *testing.T) {
 
 // An interrupted attempt is neither confirmed nor decided again, whatever it came to.
 func TestInterruptionOfAFail(t *testing.T) {
-	out := scene{
-		script: script{{method: "tools/list", nth: 2, does: ignores}},
-		cast: []role{{id: "a/uses", check: uses}, {id: "a/failing", check: Probe(func(t *T) {
-			t.Expect(t.Try(t.Session(), "tools/list", nil)).To(BeAnswered())
-		})}},
-		options: Options{Jobs: 1}, interrupt: time.Second,
-	}.play(t)
-	out.want(t, "a/failing", Inconclusive, "interrupted")
-	out.wantAttempts(t, "a/failing", 1)
+	for name, session := range map[string]func(*T) *driver.Session{"lent": (*T).Session, "its own": (*T).Own} {
+		out := scene{
+			script: script{{method: "silence", does: ignores}},
+			cast: []role{{id: "a/uses", check: uses}, {id: "a/failing", check: Probe(func(t *T) {
+				t.Expect(t.Try(session(t), "silence", nil)).To(BeAnswered())
+			})}},
+			options: Options{Jobs: 1}, interrupt: time.Second,
+		}.play(t)
+		t.Log(name)
+		out.want(t, "a/failing", Inconclusive, "interrupted")
+		out.wantAttempts(t, "a/failing", 1)
+	}
 }
 
 // A result says what was found, at what level, and shows the wire of the attempt that
