@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Limits of a page. GitHub takes comments of 65,536 bytes and step summaries of
@@ -161,7 +162,7 @@ func markdownDetail(r harness.Result) string {
 		strings.Join(wireLines(r.Wire, markdownLines, markdownWidth), "\n"),
 		gateNote(r),
 		labelled("on: ", some(subjects(r), 20)),
-		strings.Join(wrap(labelled("fix: ", r.Fix), 100), "\n"),
+		strings.Join(text.Wrap(labelled("fix: ", r.Fix), 100), "\n"),
 	)
 	return strings.Join(parts, "\n\n")
 }
@@ -189,15 +190,15 @@ func folded(summary, body string) string {
 	return "<details>\n<summary>" + summary + "</summary>\n\n" + strings.TrimRight(body, "\n") + "\n\n</details>\n\n"
 }
 
-// brief is text, shortened.
-func brief(s string) string { return text(shorten(s, 2*markdownCell)) }
+// brief is literal, shortened.
+func brief(s string) string { return literal(shorten(s, 2*markdownCell)) }
 
-// text is a text as Markdown and HTML both show it: with references for all that
+// literal is a text as Markdown and HTML both show it: with references for all that
 // either gives a meaning, and with a space of no width where GitHub would see a
 // mention or an issue.
-func text(s string) string { return markdownText.Replace(s) }
+func literal(s string) string { return references.Replace(s) }
 
-var markdownText = strings.NewReplacer(
+var references = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", `\`, "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
 	"[", "&#91;", "]", "&#93;", "|", "&#124;", "~", "&#126;", "$", "&#36;", "://", "&#58;//", "::", "&#58;&#58;",
 	"www.", "www&#46;", "@", "@&#8203;", "#", "#&#8203;",

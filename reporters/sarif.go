@@ -218,7 +218,7 @@ func newSarifRule(r harness.Result, o SARIFOptions) sarifRule {
 func sarifHelp(r harness.Result) sarifMessage {
 	explain := "mcpcheck explain " + r.ID
 	plain := nonEmpty(r.Title, labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec), "More: "+explain)
-	marked := nonEmpty(text(r.Title), labelled("**Fix:** ", text(r.Fix)), "More: "+code(explain))
+	marked := nonEmpty(literal(r.Title), labelled("**Fix:** ", literal(r.Fix)), "More: "+code(explain))
 	if webAddress.MatchString(r.Spec) {
 		marked = append(marked, "[Sentence of the specification]("+r.Spec+")")
 	}

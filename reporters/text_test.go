@@ -1,7 +1,6 @@
 package reporters
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -53,23 +52,6 @@ func TestShorten(t *testing.T) {
 	} {
 		if got := shorten(c.in, c.limit); got != c.want {
 			t.Errorf("shorten(%q, %d): want %q, got %q", c.in, c.limit, c.want, got)
-		}
-	}
-}
-
-func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		in    string
-		width int
-		want  []string
-	}{
-		{"", 10, []string{""}},
-		{"one two three", 7, []string{"one two", "three"}},
-		{"averylongword is one", 5, []string{"averylongword", "is", "one"}},
-		{"  kept\nlines", 10, []string{"  kept", "lines"}},
-	} {
-		if got := wrap(c.in, c.width); !slices.Equal(got, c.want) {
-			t.Errorf("wrap(%q, %d): want %q, got %q", c.in, c.width, c.want, got)
 		}
 	}
 }

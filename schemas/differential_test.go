@@ -150,7 +150,7 @@ func TestSameVerdictAsPublished(t *testing.T) {
 				for _, value := range values {
 					want, got := schema.Validate(value), ValidateMessage(revision, name, value)
 					if (want == nil) != (got == nil) {
-						t.Errorf("%s: %s\nours: %v\npublished: %v", name, text(value), got, want)
+						t.Errorf("%s: %s\nours: %v\npublished: %v", name, asJSON(value), got, want)
 					}
 					if want == nil {
 						valid++
@@ -316,7 +316,7 @@ func at(value any, path string) any {
 	return value
 }
 
-func text(value any) string {
+func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()

@@ -13,11 +13,12 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Violation is one rule of a message schema that a value breaks.
@@ -550,8 +551,8 @@ func shown(value any) string {
 	case nil:
 		return "null"
 	case string:
-		if runes := []rune(v[:min(len(v), utf8.UTFMax*(width+1))]); len(runes) > width {
-			return strconv.Quote(string(runes[:width])) + "…"
+		if short := text.Shorten(v, text.Characters, width, 0, ""); short != v {
+			return strconv.Quote(short) + "…"
 		}
 		return strconv.Quote(v)
 	case *big.Rat:

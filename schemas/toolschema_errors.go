@@ -7,10 +7,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // breach is one way in which a value breaks a schema: a leaf of the library's tree of errors, or what stands for all
@@ -187,10 +188,7 @@ func oneOf(values []any) string {
 func brief(v any) string {
 	switch v := v.(type) {
 	case string:
-		if len(v) > 40 {
-			return strconv.Quote(cut(v, 40))
-		}
-		return strconv.Quote(v)
+		return strconv.Quote(cut(v, 40))
 	case json.Number:
 		return cut(v.String(), 40)
 	case map[string]any:
@@ -204,15 +202,7 @@ func brief(v any) string {
 }
 
 // cut shortens a text to n bytes and an ellipsis, between characters.
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && !utf8.RuneStart(s[n]) {
-		n--
-	}
-	return s[:n] + "…"
-}
+func cut(s string, n int) string { return text.Shorten(s, text.Bytes, n, 0, "…") }
 
 // decimal shows an exact number as JSON would, as far as that is possible.
 func decimal(r *big.Rat) string {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // nearestFlag adds to an unknown flag the one that was probably meant, or that it
@@ -23,7 +23,7 @@ func nearestFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := harness.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
+	if near := text.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
 	return err

@@ -19,7 +19,7 @@ import (
 	"github.com/spf13/pflag"
 	"github.com/tailscale/hujson"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // hostFlags name a server that a host (an application that uses MCP servers) has in
@@ -121,7 +121,7 @@ func (f *hostFlags) find(name string) (hostServer, error) {
 		}
 		names = append(names, server.name)
 	}
-	switch near := harness.Nearest(name, names); {
+	switch near := text.Nearest(name, names); {
 	case err != nil:
 		return hostServer{}, err
 	case len(found) == 0:

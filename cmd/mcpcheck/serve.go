@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // serveFlags say what the built-in server is like.
@@ -151,7 +151,7 @@ func findFault(id string) (fixtures.Fault, error) {
 	for _, f := range fixtures.Faults() {
 		ids = append(ids, f.ID())
 	}
-	if near := harness.Nearest(id, ids); near != "" {
+	if near := text.Nearest(id, ids); near != "" {
 		return fixtures.Fault{}, usage("no fault %q; did you mean %s?", id, near)
 	}
 	return fixtures.Fault{}, usage("no fault %q; mcpcheck serve --list-faults shows them all", id)

@@ -2,7 +2,8 @@ package driver
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // ClientInfo is how the harness names itself to servers.
@@ -66,10 +67,4 @@ func (s *Session) ConfirmWith(params M) {
 func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }
 
 // Brief shortens a text of the wire for a message.
-func Brief(raw []byte) string {
-	const most, tail = 160, 30
-	if len(raw) <= most {
-		return string(raw)
-	}
-	return strings.ToValidUTF8(string(raw[:most-tail]), "") + "…" + strings.ToValidUTF8(string(raw[len(raw)-tail:]), "")
-}
+func Brief(raw []byte) string { return text.Shorten(string(raw), text.Bytes, 130, 30, "…") }
