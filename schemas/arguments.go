@@ -97,7 +97,7 @@ func (m *maker) accepted(p place, v any) error {
 			return err
 		}
 		if invalid != nil {
-			return p.fail("no value found, the best try was refused: " + describe(breachesOf(invalid)).Error())
+			return p.fail("no value found, the best try was refused: " + describe(invalid).Error())
 		}
 	}
 	return nil

@@ -1,13 +1,9 @@
 package schemas
 
 import (
-	"cmp"
 	_ "embed"
-	"encoding/json"
 	"fmt"
 	"maps"
-	"math"
-	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,9 +12,6 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Violation is one rule of a message schema that a value breaks.
@@ -60,7 +53,7 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 	if !ok {
 		panic(fmt.Sprintf("schemas: no definition %q in revision %q", definition, revision))
 	}
-	return violations(definition, set, compile().Validate(tame(value)))
+	return set.violations(definition, compile().Validate(tame(value)))
 }
 
 // ResultDefinition names the definition of the result of a client's request;
@@ -362,265 +355,4 @@ func collectRefs(definitions map[string]any, schema any, used map[string]any) {
 		used[name] = definitions[name]
 		collectRefs(definitions, definitions[name], used)
 	}
-}
-
-// violations translates what the validator says into the rules broken, in the
-// order of their paths, each once.
-func violations(definition string, set *messageSet, err error) []Violation {
-	if err == nil {
-		return nil
-	}
-	t := translator{definition: definition, optional: set.optional}
-	found := t.translate(err.(*jsonschema.ValidationError), nil, "")
-	slices.SortStableFunc(found, compareViolations)
-	return mergeSame(found)
-}
-
-// translator turns the validator's tree of errors into a flat list.
-type translator struct {
-	definition string
-	optional   map[string]bool
-}
-
-// translate lists the leaves of an error. Parent is the place in the value of
-// the error above, and entry the address of the schema by which the validator
-// came to that place.
-func (t *translator) translate(e *jsonschema.ValidationError, parent []string, entry string) []Violation {
-	if entry == "" || len(e.InstanceLocation) > len(parent) {
-		entry = e.SchemaURL
-	}
-	switch e.ErrorKind.(type) {
-	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
-		var found []Violation
-		for _, cause := range e.Causes {
-			found = append(found, t.translate(cause, e.InstanceLocation, entry)...)
-		}
-		return found
-	case *kind.AnyOf:
-		var branches [][]Violation
-		for _, cause := range e.Causes {
-			branches = append(branches, t.translate(cause, e.InstanceLocation, entry))
-		}
-		return bestBranch(branches)
-	}
-	return t.leaf(e, entry)
-}
-
-// leaf translates an error without causes.
-func (t *translator) leaf(e *jsonschema.ValidationError, entry string) []Violation {
-	v := Violation{Definition: t.definition, Path: pointer(e.InstanceLocation)}
-	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
-		v.Keyword = path[0]
-	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.Required:
-		var found []Violation
-		for _, name := range k.Missing {
-			v.Rule = missingRule + strconv.Quote(name)
-			found = append(found, v)
-		}
-		return found
-	case *kind.Type:
-		v.Rule = fmt.Sprintf("want %s, got %s", strings.Join(k.Want, " or "), k.Got)
-		if k.Got == "number" && slices.Contains(k.Want, "integer") {
-			v.Rule += " with a fraction"
-		}
-		v.NullOptional = k.Got == "null" && t.optional[entry]
-	case *kind.Enum:
-		v.Rule = fmt.Sprintf("want one of %s, got %s", shownList(k.Want), shown(k.Got))
-	case *kind.Const:
-		v.Rule = fmt.Sprintf("want %s, got %s", shown(k.Want), shown(k.Got))
-	case *kind.Minimum:
-		v.Rule = fmt.Sprintf("want at least %s, got %s", k.Want.RatString(), shown(k.Got))
-	case *kind.Maximum:
-		v.Rule = fmt.Sprintf("want at most %s, got %s", k.Want.RatString(), shown(k.Got))
-	case *kind.InvalidJsonValue:
-		v.Keyword, v.Rule = "type", fmt.Sprintf("want JSON, got %T", k.Value)
-	default:
-		v.Rule = "breaks the rule " + v.Keyword
-	}
-	return []Violation{v}
-}
-
-const missingRule = "missing required member "
-
-// bestBranch chooses what to say when a value fits no branch of an anyOf: what
-// is wrong in all branches, and then what is wrong in the branch that was
-// meant, which is the first with the fewest missing members. Branches that lack
-// one member each are said in one line.
-func bestBranch(branches [][]Violation) []Violation {
-	common, rest := splitCommon(branches)
-	if merged, ok := lackingOneEach(rest); ok {
-		return append(common, merged)
-	}
-	best := slices.MinFunc(rest, func(a, b []Violation) int {
-		return cmp.Or(cmp.Compare(missing(a), missing(b)), cmp.Compare(len(a), len(b)))
-	})
-	return append(common, best...)
-}
-
-// splitCommon parts the violations that all branches share from the rest of
-// each branch.
-func splitCommon(branches [][]Violation) (common []Violation, rest [][]Violation) {
-	for _, v := range branches[0] {
-		if everyContains(branches, v) {
-			common = append(common, v)
-		}
-	}
-	for _, branch := range branches {
-		own := slices.DeleteFunc(slices.Clone(branch), func(v Violation) bool { return slices.Contains(common, v) })
-		rest = append(rest, own)
-	}
-	return common, rest
-}
-
-func everyContains(branches [][]Violation, v Violation) bool {
-	return !slices.ContainsFunc(branches, func(b []Violation) bool { return !slices.Contains(b, v) })
-}
-
-// lackingOneEach joins branches that each lack one member of the same object.
-func lackingOneEach(branches [][]Violation) (Violation, bool) {
-	var names []string
-	for _, branch := range branches {
-		if len(branch) != 1 || branch[0].Keyword != "required" || branch[0].Path != branches[0][0].Path {
-			return Violation{}, false
-		}
-		names = append(names, strings.TrimPrefix(branch[0].Rule, missingRule))
-	}
-	merged := branches[0][0]
-	merged.Rule = missingRule + strings.Join(slices.Compact(names), " or ")
-	return merged, true
-}
-
-func missing(branch []Violation) int {
-	n := 0
-	for _, v := range branch {
-		if v.Keyword == "required" {
-			n++
-		}
-	}
-	return n
-}
-
-// compareViolations orders by path, list entries by their index.
-func compareViolations(a, b Violation) int {
-	return cmp.Or(
-		slices.CompareFunc(strings.Split(a.Path, "/"), strings.Split(b.Path, "/"), compareSteps),
-		cmp.Compare(a.Keyword, b.Keyword),
-		cmp.Compare(a.Rule, b.Rule),
-	)
-}
-
-func compareSteps(a, b string) int {
-	i, errA := strconv.Atoi(a)
-	j, errB := strconv.Atoi(b)
-	if errA == nil && errB == nil {
-		return cmp.Compare(i, j)
-	}
-	return cmp.Compare(a, b)
-}
-
-// mergeSame leaves each violation of an ordered list once: composed schemas may
-// judge one member twice. A member is optional only if it is so for both.
-func mergeSame(ordered []Violation) []Violation {
-	var merged []Violation
-	for _, v := range ordered {
-		if n := len(merged); n > 0 && compareViolations(merged[n-1], v) == 0 {
-			merged[n-1].NullOptional = merged[n-1].NullOptional && v.NullOptional
-			continue
-		}
-		merged = append(merged, v)
-	}
-	return merged
-}
-
-// pointer writes a path as a JSON Pointer (RFC 6901).
-func pointer(path []string) string {
-	var b strings.Builder
-	for _, step := range path {
-		step = strings.ReplaceAll(step, "~", "~0")
-		b.WriteString("/" + strings.ReplaceAll(step, "/", "~1"))
-	}
-	return b.String()
-}
-
-// shown writes a value in one short line.
-func shown(value any) string {
-	const width = 60
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case string:
-		if short := text.Shorten(v, text.Characters, width, 0, ""); short != v {
-			return strconv.Quote(short) + "…"
-		}
-		return strconv.Quote(v)
-	case *big.Rat:
-		f, _ := v.Float64()
-		return strconv.FormatFloat(f, 'g', -1, 64)
-	case map[string]any:
-		return "object"
-	case []any:
-		return "array"
-	}
-	return fmt.Sprint(value)
-}
-
-func shownList(values []any) string {
-	var list []string
-	for _, v := range values {
-		list = append(list, shown(v))
-	}
-	return strings.Join(list, ", ")
-}
-
-// tame returns the value with numbers of absurd size or precision replaced by
-// the nearest float: the validator does exact arithmetic, in which 1e999999999
-// panics and 1e-999999 takes its time. The value itself is left as it is.
-func tame(value any) any {
-	tamed, _ := tameCopy(value)
-	return tamed
-}
-
-// tameCopy copies only what holds such a number, and tells whether it did.
-func tameCopy(value any) (any, bool) {
-	switch v := value.(type) {
-	case json.Number:
-		return tameNumber(v)
-	case []any:
-		var copied []any
-		for i, entry := range v {
-			if tamed, ok := tameCopy(entry); ok {
-				if copied == nil {
-					copied = slices.Clone(v)
-				}
-				copied[i] = tamed
-			}
-		}
-		if copied != nil {
-			return copied, true
-		}
-	case map[string]any:
-		var copied map[string]any
-		for name, member := range v {
-			if tamed, ok := tameCopy(member); ok {
-				if copied == nil {
-					copied = maps.Clone(v)
-				}
-				copied[name] = tamed
-			}
-		}
-		if copied != nil {
-			return copied, true
-		}
-	}
-	return value, false
-}
-
-func tameNumber(n json.Number) (any, bool) {
-	if len(n) < 40 && !strings.ContainsAny(string(n), "eE") {
-		return n, false
-	}
-	f, _ := n.Float64() // out of range: infinite with the right sign
-	return max(-math.MaxFloat64, min(math.MaxFloat64, f)), true
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -201,8 +200,8 @@ func invalidSchema(bad *jsonschema.SchemaValidationError) error {
 	if !errors.As(bad.Err, &invalid) {
 		return &InvalidSchemaError{locationPath(bad.URL), bad.Err.Error()}
 	}
-	first := breachesOf(invalid)[0]
-	return &InvalidSchemaError{locationPath(bad.URL) + pointerOf(first.path), first.text}
+	first := toolErrors.breaches(invalid)[0]
+	return &InvalidSchemaError{locationPath(bad.URL) + pointer(first.path), first.text}
 }
 
 // locationPath returns the JSON pointer in a URL's fragment.
@@ -227,7 +226,7 @@ func (s *Schema) Validate(v any) error {
 	if invalid == nil {
 		return nil
 	}
-	return describe(breachesOf(invalid))
+	return describe(invalid)
 }
 
 // check validates v against a part of the schema. The error tells that this could not be done.
@@ -245,25 +244,4 @@ func (s *Schema) check(part *jsonschema.Schema, v any) (invalid *jsonschema.Vali
 	s.meter.left = maxSteps / (1 + s.enumCost/100)
 	errors.As(part.Validate(v), &invalid)
 	return invalid, nil
-}
-
-// maxFindings is how many findings one error of Validate has.
-const maxFindings = 3
-
-func describe(found []breach) error {
-	var texts []string
-	for _, b := range found {
-		texts = append(texts, orRoot(pointerOf(b.path))+": "+b.text)
-	}
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
-	return errors.New(strings.Join(texts[:min(len(texts), maxFindings)], "; "))
-}
-
-// orRoot names the whole document "/", which reads better than the empty JSON pointer.
-func orRoot(path string) string {
-	if path == "" {
-		return "/"
-	}
-	return path
 }
