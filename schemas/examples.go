@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -112,6 +113,14 @@ func fill(text string, least, most int) string {
 		text += strings.Repeat(plainText, missing/len(plainText)+1)[:missing]
 	}
 	return text[:max(0, min(len(text), most))]
+}
+
+// exampleText is a string that tells where it comes from.
+func exampleText(variant int) string {
+	if variant == 0 {
+		return plainText
+	}
+	return plainText + strconv.Itoa(variant)
 }
 
 // matchTries is how many strings are made to find one that a pattern really matches, in the right length.
