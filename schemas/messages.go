@@ -65,7 +65,7 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 // (2025-11-25) is answered with "CreateTaskResult", and the result of
 // tasks/result has in addition the form of the request that became the task.
 func ResultDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).results[method]
+	definition, ok = messagesOf(revision).server.results[method]
 	return definition, ok
 }
 
@@ -73,7 +73,7 @@ func ResultDefinition(revision, method string) (definition string, ok bool) {
 // send; the value to judge is the whole message. The second result is false
 // when the revision has no such notification, as in [ResultDefinition].
 func NotificationDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).notifications[method]
+	definition, ok = messagesOf(revision).server.notifications[method]
 	return definition, ok
 }
 
@@ -81,7 +81,28 @@ func NotificationDefinition(revision, method string) (definition string, ok bool
 // value to judge is the whole message. The second result is false when the
 // revision has no such request, as in [ResultDefinition].
 func RequestDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).requests[method]
+	definition, ok = messagesOf(revision).server.requests[method]
+	return definition, ok
+}
+
+// ClientResultDefinition is [ResultDefinition] for the results of a server's
+// requests, which clients send.
+func ClientResultDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.results[method]
+	return definition, ok
+}
+
+// ClientNotificationDefinition is [NotificationDefinition] for the notifications
+// that clients send.
+func ClientNotificationDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.notifications[method]
+	return definition, ok
+}
+
+// ClientRequestDefinition is [RequestDefinition] for the requests that clients
+// send.
+func ClientRequestDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.requests[method]
 	return definition, ok
 }
 
@@ -90,9 +111,9 @@ func RequestDefinition(revision, method string) (definition string, ok bool) {
 // later revision from one that nobody defines.
 func MethodSince(method string) (revision string, ok bool) {
 	s := messages()
-	definition, ok := s.Notifications[method]
+	definition, ok := s.Server.Notifications[method]
 	if !ok {
-		definition, ok = s.Requests[method]
+		definition, ok = s.Server.Requests[method]
 	}
 	for _, revision := range s.Revisions {
 		if ok && holds(definition, revision) {
@@ -109,24 +130,32 @@ var messagesYAML []byte
 
 // messageSource is messages.yaml as it is read, before a revision is chosen.
 type messageSource struct {
-	Revisions     []string
-	Results       map[string]any
-	Notifications map[string]any
-	Requests      map[string]any
-	Definitions   map[string]any
+	Revisions      []string
+	Server, Client sideSource
+	Definitions    map[string]any
 
 	sets map[string]func() *messageSet // by revision
 }
 
-// messageSet is what one revision makes of the source: definition names by
-// method, and plain JSON Schemas by definition name.
+// sideSource is what one side sends.
+type sideSource struct{ Results, Notifications, Requests map[string]any }
+
+func (s sideSource) in(revision string) side {
+	return side{names(s.Results, revision), names(s.Notifications, revision), names(s.Requests, revision)}
+}
+
+// messageSet is what one revision makes of the source: what each side sends, and
+// plain JSON Schemas by definition name.
 type messageSet struct {
-	results, notifications, requests map[string]string
+	server, client side
 
 	schemas  map[string]any
 	optional map[string]bool // addresses of the schemas of optional members
 	compile  map[string]func() *jsonschema.Schema
 }
+
+// side is what one side sends: definition names by method.
+type side struct{ results, notifications, requests map[string]string }
 
 // messages is the source, read when it is first needed.
 var messages = sync.OnceValue(readMessages)
@@ -154,12 +183,11 @@ func messagesOf(revision string) *messageSet {
 
 func newMessageSet(s *messageSource, revision string) *messageSet {
 	set := &messageSet{
-		results:       names(s.Results, revision),
-		notifications: names(s.Notifications, revision),
-		requests:      names(s.Requests, revision),
-		schemas:       resolve(s.Definitions, revision).(map[string]any),
-		optional:      map[string]bool{},
-		compile:       map[string]func() *jsonschema.Schema{},
+		server:   s.Server.in(revision),
+		client:   s.Client.in(revision),
+		schemas:  resolve(s.Definitions, revision).(map[string]any),
+		optional: map[string]bool{},
+		compile:  map[string]func() *jsonschema.Schema{},
 	}
 	expandUnions(set.schemas, set.schemas)
 	for name, schema := range set.schemas {

@@ -206,6 +206,10 @@ var changes = []struct {
 	{"ResourceTemplate", `{"name":"","uriTemplate":"","_meta":null}`, "yes yes no no"},
 	{"ResourceContents", `{"uri":"","_meta":null}`, "yes yes no no"},
 	{"Prompt", `{"name":"","_meta":null}`, "yes yes no no"},
+	{"Root", `{"uri":"","_meta":null}`, "yes yes no no"},
+	{"ClientCapabilities", `{"elicitation":true}`, "yes yes no no"},
+	{"CompleteRequest", `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"context":1,
+		"ref":{"type":"ref/prompt","name":""},"argument":{"name":"","value":""}}}`, "yes yes no no"},
 
 	// 2025-11-25
 	{"Icons", `{"icons":[{}]}`, "yes yes yes no"},
@@ -213,6 +217,8 @@ var changes = []struct {
 	{"Implementation", `{"name":"","version":"","description":1}`, "yes yes yes no"},
 	{"Implementation", `{"name":"","version":"","websiteUrl":1}`, "yes yes yes no"},
 	{"ServerCapabilities", `{"tasks":{"list":true}}`, "yes yes yes no"},
+	{"ClientCapabilities", `{"sampling":{"tools":true}}`, "yes yes yes no"},
+	{"ClientCapabilities", `{"tasks":{"requests":{"sampling":{"createMessage":true}}}}`, "yes yes yes no"},
 	{"Tool", `{"name":"","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}}`, "yes yes yes no"},
 	{"ToolSchema", `{"type":"object","$schema":1}`, "yes yes yes no"},
 	{"TaskAugmentedRequestParams", `{"task":{"ttl":"1m"}}`, "yes yes yes no"},
@@ -230,6 +236,7 @@ var changes = []struct {
 	{"PrimitiveSchemaDefinition", `{"type":"string","oneOf":[{"const":"","title":""}],"format":"none"}`, "- - no yes"},
 	{"PrimitiveSchemaDefinition", `{"type":"string","enum":["a"],"format":"none"}`, "- - yes yes"}, // no StringSchema, an enum
 	{"StringSchema", `{"type":"string","default":1}`, "- - yes no"},
+	{"ElicitResult", `{"action":"accept","content":{"colours":["red"]}}`, "- - no yes"},
 	{"NumberSchema", `{"type":"number","default":""}`, "- - yes no"},
 }
 
@@ -286,6 +293,10 @@ func TestMethods(t *testing.T) {
 		{NotificationDefinition, "notifications/message", "2024-11-05", "LoggingMessageNotification"},
 		{NotificationDefinition, "notifications/tasks/status", "2025-11-25", "TaskStatusNotification"},
 		{RequestDefinition, "elicitation/create", "2025-06-18", "ElicitRequest"},
+		{ClientResultDefinition, "elicitation/create", "2025-06-18", "ElicitResult"},
+		{ClientNotificationDefinition, "notifications/initialized", "2024-11-05", "InitializedNotification"},
+		{ClientRequestDefinition, "tools/call", "2024-11-05", "CallToolRequest"},
+		{ClientRequestDefinition, "tasks/get", "2025-11-25", "GetTaskRequest"},
 	}
 	for _, test := range tests {
 		for _, revision := range messages().Revisions {
@@ -348,11 +359,13 @@ func TestSource(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set := messagesOf(revision)
 		roots := slices.Clone(otherMessages)
-		for _, names := range []map[string]string{set.results, set.notifications, set.requests} {
-			for method, name := range names {
-				roots = append(roots, name)
-				if set.schemas[name] == nil {
-					t.Errorf("%s: %s: no definition %s", revision, method, name)
+		for _, sent := range []side{set.server, set.client} {
+			for _, names := range []map[string]string{sent.results, sent.notifications, sent.requests} {
+				for method, name := range names {
+					roots = append(roots, name)
+					if set.schemas[name] == nil {
+						t.Errorf("%s: %s: no definition %s", revision, method, name)
+					}
 				}
 			}
 		}
