@@ -3,6 +3,7 @@ package reporters
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -113,7 +114,7 @@ func (c *Console) begin(r harness.Report) {
 		c.write("\n")
 	}
 	c.begun, c.tabled = true, false
-	server := shorten(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
+	server := shorten(serverText(r.Server), 80)
 	if server == "" {
 		server = targetText(r.Target)
 	}
@@ -418,9 +419,14 @@ func (c *Console) message(b *lines, said string) {
 
 // wire shows the evidence: when, which way, what.
 func (c *Console) wire(b *lines, indent string, wire []harness.Line) {
+	c.quote(b, indent, wireLines(wire, c.limit(12), math.MaxInt))
+}
+
+// quote shows lines that others wrote, each cut to the width of the terminal.
+func (c *Console) quote(b *lines, indent string, quoted []string) {
 	gutter := indent + c.paint.faint.Sprint("│ ")
-	for _, line := range wireLines(wire, c.limit(12), c.limit(c.o.Width-len(indent)-2)) {
-		b.add(gutter + line)
+	for _, line := range quoted {
+		b.add(gutter + shorten(line, c.limit(c.o.Width-len(indent)-2)))
 	}
 }
 
@@ -453,9 +459,7 @@ func (c *Console) aside(b *lines, indent, text string) {
 		return
 	}
 	all := strings.Split(rest, "\n")
-	for _, line := range all[len(all)-min(len(all), c.limit(10)):] {
-		b.add(indent + c.paint.faint.Sprint("│ ") + shorten(line, c.limit(c.o.Width-len(indent)-2)))
-	}
+	c.quote(b, indent, all[len(all)-min(len(all), c.limit(10)):])
 }
 
 // short is a line for each result that gates, each fault of mcpcheck, and each

@@ -56,7 +56,7 @@ func markdownHead(r harness.Report) string {
 	r.Problem = "" // not among the counts
 	_, counts := verdict(r)
 	head := "### " + markdownVerdict(r) + "\n\n" + brief(dotted(counts...)) + "\n\n"
-	if server := strings.TrimSpace(r.Server.Name + " " + r.Server.Version); server != "" {
+	if server := serverText(r.Server); server != "" {
 		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
 	}
 	if problem != "" {

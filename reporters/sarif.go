@@ -268,7 +268,7 @@ func sarifLevel(r harness.Result) string {
 // sarifFinding is the message of a finding. Its first line has to do as a title.
 func sarifFinding(report harness.Report, g group) string {
 	r := g.newest()
-	first := shorten(headline(r.Message), 300)
+	first := titleOf(r)
 	rest := shortenLines(r.Message, markdownLines, markdownWidth)
 	if strings.ReplaceAll(rest, "\n", ", ") == first {
 		rest = ""

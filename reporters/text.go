@@ -176,6 +176,9 @@ func headline(message string) string {
 	return said
 }
 
+// titleOf is a headline for where a tool lists results.
+func titleOf(r harness.Result) string { return shorten(headline(r.Message), 300) }
+
 // split is the first line of a text and the others. If what follows a semicolon
 // in the first line leads to the others ("it died; its last lines:") it goes
 // with them.
@@ -210,6 +213,9 @@ func duration(seconds float64) string {
 	}
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
+
+// serverText is how a server names itself.
+func serverText(s harness.ServerInfo) string { return strings.TrimSpace(s.Name + " " + s.Version) }
 
 // targetText names the target as one would type it.
 func targetText(t harness.TargetInfo) string {
