@@ -268,8 +268,7 @@ func possibleTypes(parts []*jsonschema.Schema, p place) []string {
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "integer" })
 	}
 	if !typed {
-		hint := hintedType(parts)
-		return append([]string{hint}, slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == hint })...)
+		return union([]string{hintedType(parts)}, types)
 	}
 	return types
 }

@@ -395,7 +395,8 @@ func noMultiple(_ *maker, t site, _ int) (spoiled, bool) {
 				n.Add(n, add)
 				if span.holds(n) && (n.IsInt() || !integer) && !new(big.Rat).Quo(n, s.MultipleOf).IsInt() {
 					v := jsonNumber(n)
-					return spoiled{value: v, why: fmt.Sprintf("is %v, no multiple of %s", v, decimal(s.MultipleOf))}, true
+					why := fmt.Sprintf("is %v, no multiple of %s", v, decimal(s.MultipleOf))
+					return spoiled{value: v, why: why}, true
 				}
 			}
 		}

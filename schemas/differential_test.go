@@ -51,8 +51,9 @@ var differences = []struct {
 			"CreateMessageRequestParams/properties/maxTokens/type":             "number",
 		},
 		definition: "CreateMessageRequest",
-		witness:    `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":0.5}}`,
-		revisions:  "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
+		witness: `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage",
+			"params":{"messages":[],"maxTokens":0.5}}`,
+		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
 	},
 	{
 		reason: "schema.ts types minLength and maxLength as number, schema.json narrows them to integer",
@@ -71,8 +72,9 @@ var differences = []struct {
 			"TitledMultiSelectEnumSchema/properties/minItems/type":   "number",
 			"TitledMultiSelectEnumSchema/properties/maxItems/type":   "number",
 		},
-		definition: "UntitledMultiSelectEnumSchema", witness: `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
-		revisions: "2025-11-25",
+		definition: "UntitledMultiSelectEnumSchema",
+		witness:    `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
+		revisions:  "2025-11-25",
 	},
 	{
 		reason:     "schema.ts types the requested ttl of a task as number, schema.json narrows it to integer",
@@ -83,7 +85,9 @@ var differences = []struct {
 	{
 		reason: "schema.ts types numbers in a form as number, schema.json narrows them to integer",
 		patch: map[string]any{
-			"ElicitResult/properties/content/additionalProperties": map[string]any{"type": []any{"string", "number", "boolean"}},
+			"ElicitResult/properties/content/additionalProperties": map[string]any{
+				"type": []any{"string", "number", "boolean"},
+			},
 		},
 		definition: "ElicitResult", witness: `{"action":"accept","content":{"a":0.5}}`,
 		revisions: "2025-06-18",
@@ -128,22 +132,25 @@ var differences = []struct {
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
 	},
 	{
-		reason:     "an error about a message that could not be read may lack the id, from 2025-11-25 on by schema.ts too",
+		reason:     "an error about a message that could not be read may lack the id (schema.ts: from 2025-11-25 on)",
 		patch:      map[string]any{"JSONRPCError/required": []any{"error", "jsonrpc"}},
 		definition: "Error", witness: `{"jsonrpc":"2.0","error":{"code":-32700,"message":""}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18",
 	},
 	{
-		reason: "_meta is reserved in all params (basic/index#meta); schema.ts of 2025-11-25 leaves it untyped in a few it writes inline",
+		reason: "_meta is reserved in all params (basic/index#meta); schema.ts does not type it in those written inline",
 		patch: map[string]any{
-			"JSONRPCNotification/properties/params/properties": map[string]any{"_meta": map[string]any{"type": "object"}},
+			"JSONRPCNotification/properties/params/properties": map[string]any{
+				"_meta": map[string]any{"type": "object"},
+			},
 			"JSONRPCRequest/properties/params/properties": map[string]any{"_meta": map[string]any{
 				"type":       "object",
 				"properties": map[string]any{"progressToken": map[string]any{"$ref": "#/$defs/ProgressToken"}},
 			}},
 		},
-		definition: "GetTaskRequest", witness: `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
-		revisions: "2025-11-25",
+		definition: "GetTaskRequest",
+		witness:    `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
+		revisions:  "2025-11-25",
 	},
 }
 
@@ -193,7 +200,9 @@ func TestSameVerdictAsPublished(t *testing.T) {
 func TestAllMessagesCompared(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), published(t, revision)
-		names := []string{"Error", "Tool", "Resource", "ResourceTemplate", "Prompt", "Implementation", "ServerCapabilities"}
+		names := []string{
+			"Error", "Tool", "Resource", "ResourceTemplate", "Prompt", "Implementation", "ServerCapabilities",
+		}
 		for _, sent := range []side{set.server, set.client} {
 			for _, byMethod := range []map[string]string{sent.results, sent.notifications, sent.requests} {
 				names = slices.AppendSeq(names, maps.Values(byMethod))
@@ -519,9 +528,10 @@ func (g *generator) mutant(value any) any {
 // memberNames are optional members, most of them of some revisions only, and
 // one of none.
 var memberNames = []string{
-	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent", "text", "blob",
-	"enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message", "metadata", "tools",
-	"toolChoice", "$schema", "tasks", "completions", "data", "context", "sampling", "elicitation", "content", "x-unknown",
+	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent",
+	"text", "blob", "enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message",
+	"metadata", "tools", "toolChoice", "$schema", "tasks", "completions", "data", "context", "sampling",
+	"elicitation", "content", "x-unknown",
 }
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }

@@ -28,7 +28,8 @@ func exampleScalar(typ string, parts []*jsonschema.Schema, variant int) (any, er
 func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 	w := wordingOf(parts)
 	if w.least > maxExample {
-		return nil, fmt.Errorf("%s: a string of %d characters is too long", orRoot(locationPath(parts[0].Location)), w.least)
+		at := orRoot(locationPath(parts[0].Location))
+		return nil, fmt.Errorf("%s: a string of %d characters is too long", at, w.least)
 	}
 	for _, s := range parts {
 		if unknown := noteOf(s).unknown; unknown != "" {

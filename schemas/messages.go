@@ -301,7 +301,10 @@ func unionOf(members []any, definitions map[string]any) map[string]any {
 			then = map[string]any{"anyOf": byType[t]}
 		}
 		branches = append(branches, map[string]any{
-			"if":   map[string]any{"required": []any{"type"}, "properties": map[string]any{"type": map[string]any{"const": t}}},
+			"if": map[string]any{
+				"required":   []any{"type"},
+				"properties": map[string]any{"type": map[string]any{"const": t}},
+			},
 			"then": then,
 		})
 	}

@@ -49,7 +49,8 @@ func onlyBranch(e *jsonschema.ValidationError, branches [][]breach) []breach {
 	var rest [][]breach
 	got := ""
 	for _, branch := range branches {
-		if k, ok := branch[0].kind.(*kind.Type); ok && len(branch) == 1 && len(branch[0].path) == len(e.InstanceLocation) {
+		k, ofType := branch[0].kind.(*kind.Type)
+		if ofType && len(branch) == 1 && len(branch[0].path) == len(e.InstanceLocation) {
 			want, got = union(want, k.Want), k.Got
 		} else {
 			rest = append(rest, branch)

@@ -19,7 +19,8 @@ func (t *translator) text(k jsonschema.ErrorKind) string {
 	if k == nil {
 		return "not accepted"
 	}
-	return cmp.Or(t.textOfValue(k), textOfSize(k), textOfNumber(k), textOfShape(k), "breaks "+strings.Join(k.KeywordPath(), " "))
+	other := "breaks " + strings.Join(k.KeywordPath(), " ")
+	return cmp.Or(t.textOfValue(k), textOfSize(k), textOfNumber(k), textOfShape(k), other)
 }
 
 // textOfValue words errors that show the value which came.

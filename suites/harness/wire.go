@@ -93,7 +93,8 @@ func (w Wire) Results() Messages {
 
 // ResultsOf are the success responses to requests of a method.
 func (w Wire) ResultsOf(method string) Messages {
-	return w.Results().Filter("result of "+method, func(m Message) bool { return m.Request != nil && m.Request.Method == method })
+	answers := func(m Message) bool { return m.Request != nil && m.Request.Method == method }
+	return w.Results().Filter("result of "+method, answers)
 }
 
 // Requests are requests of the server.
@@ -134,9 +135,13 @@ func clip(line string) string {
 	return text.Shorten(line, text.Bytes, longest-tail, tail, gap)
 }
 
+// arrows show which way a frame went.
+var arrows = map[driver.Side]string{
+	driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←",
+}
+
 func lineOf(session string, f *driver.Frame) Line {
-	arrow := map[driver.Side]string{driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←"}[f.Side]
-	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrow, Text: clip(string(f.Raw))}
+	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(string(f.Raw))}
 	switch {
 	case f.HTTP == nil:
 	case f.Side == driver.FromClient:
