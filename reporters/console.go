@@ -98,7 +98,9 @@ func NewConsole(o ConsoleOptions) *Console {
 
 // Begin writes the first line. It may be called again when a further revision
 // is judged in the same run.
-func (c *Console) Begin(tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo) {
+func (c *Console) Begin(
+	tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo,
+) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin(harness.Report{Tool: tool, Target: target, Server: server, Revisions: revisions})

@@ -149,10 +149,13 @@ func junitBaseline(r harness.Report) junitSuite {
 		}
 		message := fmt.Sprintf("%s: %s: %s", staleAt(r, entry), entry.Entry, entry.Why)
 		s.Cases = append(s.Cases, junitCase{
-			Class:   "mcpcheck.baseline",
-			Name:    name,
-			Time:    s.Time,
-			Failure: &junitOutcome{Type: "stale", Message: message, Text: "\n" + message + "\nfix:  " + staleRemedy + "\n"},
+			Class: "mcpcheck.baseline",
+			Name:  name,
+			Time:  s.Time,
+			Failure: &junitOutcome{
+				Type: "stale", Message: message,
+				Text: "\n" + message + "\nfix:  " + staleRemedy + "\n",
+			},
 		})
 	}
 	return s

@@ -126,7 +126,8 @@ func markdownStale(r harness.Report) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return "**" + staleText(r) + " in the baseline**: " + staleRemedy + ".\n\n" + table(row("Where", "Entry", "Why"), rows)
+	head := "**" + staleText(r) + " in the baseline**: " + staleRemedy + ".\n\n"
+	return head + table(row("Where", "Entry", "Why"), rows)
 }
 
 // markdownKnown is a folded table of the fails that the baseline lists.
@@ -148,7 +149,8 @@ func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 		r := g.newest()
 		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Title), fenced(markdownDetail(r)))
 		if len(blocks)+len(block) > bytes {
-			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", plural(len(groups)-i, "failure")), 0
+			rest := plural(len(groups)-i, "failure")
+			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", rest), 0
 		}
 		blocks += block
 	}

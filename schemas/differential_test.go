@@ -138,7 +138,7 @@ var differences = []struct {
 		revisions: "2024-11-05 2025-03-26 2025-06-18",
 	},
 	{
-		reason: "_meta is reserved in all params (basic/index#meta); schema.ts does not type it in those written inline",
+		reason: "_meta is reserved in all params (basic/index#meta); schema.ts leaves it out of those written inline",
 		patch: map[string]any{
 			"JSONRPCNotification/properties/params/properties": map[string]any{
 				"_meta": map[string]any{"type": "object"},

@@ -6,14 +6,16 @@ import (
 )
 
 func TestBrief(t *testing.T) {
+	xs := func(n int) string { return strings.Repeat("x", n) }
+	es := func(n int) string { return strings.Repeat("é", n) }
 	tests := map[string]struct{ raw, want string }{
 		"short":                     {"{}", "{}"},
-		"as long as may be":         {strings.Repeat("x", 160), strings.Repeat("x", 160)},
-		"longer":                    {strings.Repeat("x", 150) + "0123456789a", strings.Repeat("x", 130) + "…" + strings.Repeat("x", 19) + "0123456789a"},
-		"characters of two bytes":   {"a" + strings.Repeat("é", 100), "a" + strings.Repeat("é", 64) + "…" + strings.Repeat("é", 15)},
+		"as long as may be":         {xs(160), xs(160)},
+		"longer":                    {xs(150) + "0123456789a", xs(130) + "…" + xs(19) + "0123456789a"},
+		"characters of two bytes":   {"a" + es(100), "a" + es(64) + "…" + es(15)},
 		"not UTF-8, short":          {"\xff", "\xff"},
-		"not UTF-8, longer":         {"\xff" + strings.Repeat("x", 160), strings.Repeat("x", 129) + "…" + strings.Repeat("x", 30)},
-		"a character where it ends": {strings.Repeat("x", 129) + "日" + strings.Repeat("x", 30), strings.Repeat("x", 129) + "…" + strings.Repeat("x", 30)},
+		"not UTF-8, longer":         {"\xff" + xs(160), xs(129) + "…" + xs(30)},
+		"a character where it ends": {xs(129) + "日" + xs(30), xs(129) + "…" + xs(30)},
 	}
 	for name, tt := range tests {
 		if got := Brief([]byte(tt.raw)); got != tt.want {
