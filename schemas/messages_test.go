@@ -75,9 +75,9 @@ func TestViolations(t *testing.T) {
 			[]string{
 				`/contents/0: missing required member "text" or "blob"`, `/contents/0: missing required member "uri"`,
 			}},
-		{"text that is none", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":null}]}`,
+		{"text that is null", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":null}]}`,
 			[]string{"/contents/0/text: want string, got null"}},
-		{"text that is none beside a blob", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1,"blob":""}]}`,
+		{"a bad text beside a blob", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1,"blob":""}]}`,
 			nil},
 		{"range", "Annotations", `{"priority":1.5,"audience":"user"}`,
 			[]string{"/audience: want array, got string", "/priority: want at most 1, got 1.5"}},

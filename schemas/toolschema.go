@@ -57,8 +57,8 @@ func (e *ExternalRefError) Error() string {
 	return fmt.Sprintf("%s: %q is outside the schema, and is not fetched", e.Path, cut(e.Ref, 120))
 }
 
-// LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is no verdict: neither
-// the schema nor the value has been found wrong.
+// LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is not a verdict:
+// neither the schema nor the value has been found wrong.
 type LimitError struct{ What string }
 
 func (e *LimitError) Error() string { return "beyond what mcpcheck checks: " + e.What }
@@ -69,11 +69,11 @@ const defaultDialectSince = "2025-11-25"
 
 // Compile compiles a schema that a server published in a session of the given revision. doc is JSON as encoding/json
 // decodes it, with or without UseNumber. The dialect is the one that $schema names; without $schema it is 2020-12, and
-// in revisions that name no default dialect also draft-07 if the schema is no valid 2020-12.
+// in revisions that name no default dialect also draft-07 if the schema is not valid 2020-12.
 //
 // The error is an *UnknownDialectError, *InvalidSchemaError, *DanglingRefError, *ExternalRefError or *LimitError; an
 // invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or
-// from files. A pattern that Go cannot compile is no error: JSON Schema only says that it SHOULD be an ECMA-262
+// from files. A pattern that Go cannot compile is not an error: JSON Schema only says that it SHOULD be an ECMA-262
 // regular expression, and ECMA-262 has more than Go. See Unchecked.
 func Compile(doc any, revision string) (*Schema, error) {
 	if err := measureSchema(doc); err != nil {
