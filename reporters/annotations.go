@@ -56,7 +56,8 @@ type annotation struct {
 // annotationErrors are the findings that kept a run from success.
 func annotationErrors(r harness.Report, place Place) (all []annotation) {
 	if r.Problem != "" {
-		all = append(all, annotation{place.location(), 1, "mcpcheck", shortenLines(r.Problem, annotationLines, annotationWidth)})
+		problem := shortenLines(r.Problem, annotationLines, annotationWidth)
+		all = append(all, annotation{place.location(), 1, "mcpcheck", problem})
 	}
 	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
 		x := g.newest()
@@ -89,7 +90,8 @@ func atMost(all []annotation, noun string) []annotation {
 		return all
 	}
 	shown := all[:annotationLimit-1]
-	more := fmt.Sprintf("%d more of %d of this kind (%s) are in the log and in the reports", len(all)-len(shown), len(all), noun)
+	more := fmt.Sprintf("%d more of %d of this kind (%s) are in the log and in the reports",
+		len(all)-len(shown), len(all), noun)
 	return append(shown[:len(shown):len(shown)], annotation{title: "mcpcheck", message: more})
 }
 

@@ -36,8 +36,8 @@ func unescape(s string) string {
 }
 
 func TestAnnotationsAreCommandsOfOurs(t *testing.T) {
-	all := samples()
-	all["evil"], all["crowd"] = malicious(), crowd()
+	all := evilSamples()
+	all["crowd"] = crowd()
 	for sample, r := range all {
 		t.Run(sample, func(t *testing.T) {
 			counts := map[string]int{}
@@ -91,7 +91,8 @@ func TestNewAnnotations(t *testing.T) {
 	if out.Len() > 0 {
 		t.Errorf("wrote %q before the end", &out)
 	}
-	if err := r.Done(overHTTP()); err != nil || !strings.HasPrefix(out.String(), "::error file=mcpcheck.yaml,line=1,title=http/origin-refused (MUST)::") {
+	const want = "::error file=mcpcheck.yaml,line=1,title=http/origin-refused (MUST)::"
+	if err := r.Done(overHTTP()); err != nil || !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got %q, error %v", &out, err)
 	}
 }

@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	_ "embed"
 	"fmt"
 	"html"
 	"io"
@@ -57,29 +58,29 @@ var badgeColors = map[string]string{
 	"brightgreen": "#4c1", "yellow": "#dfb317", "orange": "#fe7d37", "red": "#e05d44", "lightgrey": "#9f9f9f",
 }
 
+// badgeFormat is the drawing: %[1]d is its width, %[2]s what it says, %[3]d and %[4]d
+// the widths of its halves, %[5]s the colour of the right one, %[6]s and %[7]s their
+// texts.
+//
+//go:embed badge.format.svg
+var badgeFormat string
+
 // BadgeSVG draws the badge in the style "flat" of shields.io.
 func BadgeSVG(w io.Writer, r harness.Report) error {
 	b := newBadge(r)
 	left, right := badgeWidth(b.Label), badgeWidth(b.Message)
 	all := html.EscapeString(b.Label + ": " + b.Message)
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="20" role="img" aria-label="%[2]s">
-<title>%[2]s</title>
-<linearGradient id="s" x2="0" y2="100%%"><stop offset="0" stop-color="#bbb" stop-opacity=".1"/><stop offset="1" stop-opacity=".1"/></linearGradient>
-<clipPath id="r"><rect width="%[1]d" height="20" rx="3" fill="#fff"/></clipPath>
-<g clip-path="url(#r)"><rect width="%[3]d" height="20" fill="#555"/><rect x="%[3]d" width="%[4]d" height="20" fill="%[5]s"/><rect width="%[1]d" height="20" fill="url(#s)"/></g>
-<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" text-rendering="geometricPrecision" font-size="11">
-%[6]s%[7]s</g>
-</svg>
-`, left+right, all, left, right, badgeColors[b.Color], badgeText(b.Label, 0, left), badgeText(b.Message, left, right))
+	_, err := fmt.Fprintf(w, badgeFormat, left+right, all, left, right, badgeColors[b.Color],
+		badgeText(b.Label, 0, left), badgeText(b.Message, left, right))
 	return err
 }
 
 // badgeText is a text, with its shadow, in the middle of a half of the badge.
 func badgeText(text string, x, width int) string {
 	place := fmt.Sprintf(`x="%.1f" textLength="%d"`, float64(x)+float64(width)/2, width-badgePadding)
-	text = html.EscapeString(text)
-	return fmt.Sprintf(`<text %[1]s y="15" fill="#010101" fill-opacity=".3" aria-hidden="true">%[2]s</text><text %[1]s y="14">%[2]s</text>`+"\n",
-		place, text)
+	const shadow = `y="15" fill="#010101" fill-opacity=".3" aria-hidden="true"`
+	return fmt.Sprintf("<text %[1]s %[2]s>%[3]s</text><text %[1]s y=\"14\">%[3]s</text>\n",
+		place, shadow, html.EscapeString(text))
 }
 
 const badgePadding = 10 // pixels, of both sides

@@ -3,12 +3,14 @@ package reporters
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // The rules of the console:
@@ -96,7 +98,9 @@ func NewConsole(o ConsoleOptions) *Console {
 
 // Begin writes the first line. It may be called again when a further revision
 // is judged in the same run.
-func (c *Console) Begin(tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo) {
+func (c *Console) Begin(
+	tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo,
+) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begin(harness.Report{Tool: tool, Target: target, Server: server, Revisions: revisions})
@@ -112,7 +116,7 @@ func (c *Console) begin(r harness.Report) {
 		c.write("\n")
 	}
 	c.begun, c.tabled = true, false
-	server := shorten(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
+	server := shorten(serverText(r.Server), 80)
 	if server == "" {
 		server = targetText(r.Target)
 	}
@@ -313,9 +317,9 @@ func (c *Console) inconclusive(results []harness.Result) string {
 			reason += " · " + c.revisionText(g)
 		}
 		ids := g.ids()
-		b.hang(fmt.Sprintf("  %3d  ", len(ids)), 7, wrap(reason, c.prose()-7))
+		b.hang(fmt.Sprintf("  %3d  ", len(ids)), 7, text.Wrap(reason, c.prose()-7))
 		c.aside(&b, "       ", g[0].Message)
-		b.hang("       ", 7, each(wrap(some(ids, c.limit(6)), c.prose()-7), c.paint.faintly))
+		b.hang("       ", 7, each(text.Wrap(some(ids, c.limit(6)), c.prose()-7), c.paint.faintly))
 	}
 	return b.String()
 }
@@ -333,7 +337,7 @@ func (c *Console) known(baseline *harness.Baseline, results []harness.Result) st
 		if c.several() {
 			id += " (" + c.revisionText(g) + ")"
 		}
-		b.hang("    ", 8, wrap(id+"  "+knownText(*g[0].Known), c.prose()-8))
+		b.hang("    ", 8, text.Wrap(id+"  "+knownText(*g[0].Known), c.prose()-8))
 	}
 	return b.String()
 }
@@ -354,7 +358,7 @@ func (c *Console) finding(g group) string {
 	r := g.newest()
 	var b lines
 	b.add(c.heading(g, r))
-	b.hang("  ", 2, wrap(r.Title, c.prose()-2))
+	b.hang("  ", 2, text.Wrap(r.Title, c.prose()-2))
 	c.message(&b, r.Message)
 	c.wire(&b, "  ", r.Wire)
 	c.label(&b, "on", some(subjects(r), c.limit(8)))
@@ -391,12 +395,12 @@ func (c *Console) revisionText(g group) string {
 }
 
 // message shows what was wanted and what came.
-func (c *Console) message(b *lines, text string) {
-	text = strings.TrimSpace(text)
-	if text == "" {
+func (c *Console) message(b *lines, said string) {
+	said = strings.TrimSpace(said)
+	if said == "" {
 		return
 	}
-	all := strings.Split(text, "\n")
+	all := strings.Split(said, "\n")
 	shown := all[:min(len(all), c.limit(16))]
 	for _, line := range shown {
 		value := strings.TrimLeft(line, " ")
@@ -408,7 +412,7 @@ func (c *Console) message(b *lines, text string) {
 			continue
 		}
 		line = shorten(strings.TrimSpace(line), c.limit(4*c.prose()))
-		b.hang(indent, len(indent), wrap(line, c.prose()-len(indent)))
+		b.hang(indent, len(indent), text.Wrap(line, c.prose()-len(indent)))
 	}
 	if left := len(all) - len(shown); left > 0 {
 		b.add(c.paint.faint.Sprintf("    … %s more (-v)", plural(left, "line")))
@@ -417,23 +421,28 @@ func (c *Console) message(b *lines, text string) {
 
 // wire shows the evidence: when, which way, what.
 func (c *Console) wire(b *lines, indent string, wire []harness.Line) {
+	c.quote(b, indent, wireLines(wire, c.limit(12), math.MaxInt))
+}
+
+// quote shows lines that others wrote, each cut to the width of the terminal.
+func (c *Console) quote(b *lines, indent string, quoted []string) {
 	gutter := indent + c.paint.faint.Sprint("│ ")
-	for _, line := range wireLines(wire, c.limit(12), c.limit(c.o.Width-len(indent)-2)) {
-		b.add(gutter + line)
+	for _, line := range quoted {
+		b.add(gutter + shorten(line, c.limit(c.o.Width-len(indent)-2)))
 	}
 }
 
 // label adds a labelled line if there is something to say.
-func (c *Console) label(b *lines, label, text string) {
-	if text == "" {
+func (c *Console) label(b *lines, label, said string) {
+	if said == "" {
 		return
 	}
 	lead := "  " + c.paint.faint.Sprintf("%-7s", label+":")
 	if label == "spec" || label == "rerun" { // for copying
-		b.add(lead + text)
+		b.add(lead + said)
 		return
 	}
-	b.hang(lead, 9, wrap(text, c.prose()-9))
+	b.hang(lead, 9, text.Wrap(said, c.prose()-9))
 }
 
 // problem shows why the run did not come to its end, with its details.
@@ -452,9 +461,7 @@ func (c *Console) aside(b *lines, indent, text string) {
 		return
 	}
 	all := strings.Split(rest, "\n")
-	for _, line := range all[len(all)-min(len(all), c.limit(10)):] {
-		b.add(indent + c.paint.faint.Sprint("│ ") + shorten(line, c.limit(c.o.Width-len(indent)-2)))
-	}
+	c.quote(b, indent, all[len(all)-min(len(all), c.limit(10)):])
 }
 
 // short is a line for each result that gates, each fault of mcpcheck, and each

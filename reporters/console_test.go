@@ -129,7 +129,8 @@ func TestConsoleEscapesServerText(t *testing.T) {
 
 func TestConsoleColor(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // is for the caller to look at
-	plain, coloured := play(t, ConsoleOptions{Width: 100}, everything()), play(t, ConsoleOptions{Width: 100, Color: true}, everything())
+	plain := play(t, ConsoleOptions{Width: 100}, everything())
+	coloured := play(t, ConsoleOptions{Width: 100, Color: true}, everything())
 	if strings.Contains(plain, "\x1b") {
 		t.Error("colours although there should be none")
 	}

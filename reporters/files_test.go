@@ -24,16 +24,25 @@ import (
 // samples are the reports that every format is tried on.
 func samples() map[string]harness.Report {
 	return map[string]harness.Report{
-		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(), "revisions": twice(),
-		"baseline": baselined(), "accepted": accepted(), "http": overHTTP(),
+		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(),
+		"revisions": twice(), "baseline": baselined(), "accepted": accepted(), "http": overHTTP(),
 		"empty": {SchemaVersion: 1, Profile: harness.Spec},
 	}
 }
 
-func render(t *testing.T, format func(io.Writer, harness.Report) error, r harness.Report) []byte {
+// evilSamples are the samples and one with evil texts wherever they can be.
+func evilSamples() map[string]harness.Report {
+	all := samples()
+	all["evil"] = malicious()
+	return all
+}
+
+type writer = func(io.Writer, harness.Report) error
+
+func render(t *testing.T, write writer, r harness.Report) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := format(&out, r); err != nil {
+	if err := write(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -67,7 +76,8 @@ func TestFormatsGolden(t *testing.T) {
 func TestFormatsAreSafe(t *testing.T) {
 	for _, format := range every() {
 		t.Run(format.Name+format.Ext, func(t *testing.T) {
-			for name, r := range map[string]harness.Report{"evil": malicious(), "crowd": crowd(), "report": everything()} {
+			reports := map[string]harness.Report{"evil": malicious(), "crowd": crowd(), "report": everything()}
+			for name, r := range reports {
 				out := string(render(t, format.Write, r))
 				if out != string(render(t, format.Write, r)) {
 					t.Errorf("%s: differs when it is written again", name)
@@ -128,12 +138,17 @@ func schema(t *testing.T, change func(any)) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	change(doc)
+	return compiled(t, doc)
+}
+
+func compiled(t *testing.T, doc any) *jsonschema.Schema {
+	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	if err := c.AddResource("report.json", doc); err != nil {
+	if err := c.AddResource("schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.Compile("report.json")
+	s, err := c.Compile("schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,16 +179,20 @@ func TestJSONIsValid(t *testing.T) {
 			}
 		})
 	})
-	for name, r := range samples() {
-		t.Run(name, func(t *testing.T) {
-			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, JSON, r)))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Validate(doc); err != nil {
-				t.Error(err)
-			}
-		})
+	wantValid(t, s, JSON, samples())
+}
+
+// wantValid judges what a format makes of each report by a schema.
+func wantValid(t *testing.T, s *jsonschema.Schema, write writer, reports map[string]harness.Report) {
+	t.Helper()
+	for name, r := range reports {
+		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, write, r)))
+		if err == nil {
+			err = s.Validate(doc)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
@@ -335,9 +354,7 @@ func parseJUnit(t *testing.T, r harness.Report) (root element, text []byte) {
 }
 
 func TestJUnitKeepsToTheSchema(t *testing.T) {
-	all := samples()
-	all["evil"] = malicious()
-	for name, r := range all {
+	for name, r := range evilSamples() {
 		t.Run(name, func(t *testing.T) {
 			root, text := parseJUnit(t, r)
 			root.check(t)
@@ -404,7 +421,8 @@ func TestJUnitNamesAreStable(t *testing.T) {
 	changed := everything()
 	for i := range changed.Results {
 		x := &changed.Results[i]
-		x.Verdict, x.Gates, x.GatedBy, x.Level, x.Revision = harness.Fail, true, harness.GateMust, harness.Must, "2025-06-18"
+		x.Verdict, x.Gates, x.GatedBy = harness.Fail, true, harness.GateMust
+		x.Level, x.Revision = harness.Must, "2025-06-18"
 		x.Message, x.Subjects, x.Title, x.Seconds = "other", nil, "other", 9
 	}
 	changed.Revisions = []harness.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-06-18"}}
@@ -443,7 +461,8 @@ func TestToFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
 	if err := os.WriteFile(path, []byte("previous"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	failing := Format{Name: "bad", Ext: ".bad", Write: func(io.Writer, harness.Report) error { return errors.New("cannot") }}
+	fail := func(io.Writer, harness.Report) error { return errors.New("cannot") }
+	failing := Format{Name: "bad", Ext: ".bad", Write: fail}
 	rep, err := ToFile(failing, path, nil)
 	if err != nil {
 		t.Fatal(err)

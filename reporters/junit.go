@@ -149,10 +149,13 @@ func junitBaseline(r harness.Report) junitSuite {
 		}
 		message := fmt.Sprintf("%s: %s: %s", staleAt(r, entry), entry.Entry, entry.Why)
 		s.Cases = append(s.Cases, junitCase{
-			Class:   "mcpcheck.baseline",
-			Name:    name,
-			Time:    s.Time,
-			Failure: &junitOutcome{Type: "stale", Message: message, Text: "\n" + message + "\nfix:  " + staleRemedy + "\n"},
+			Class: "mcpcheck.baseline",
+			Name:  name,
+			Time:  s.Time,
+			Failure: &junitOutcome{
+				Type: "stale", Message: message,
+				Text: "\n" + message + "\nfix:  " + staleRemedy + "\n",
+			},
 		})
 	}
 	return s
@@ -181,7 +184,7 @@ func newJunitSuite(r harness.Report, name, revision string) junitSuite {
 	s.property("mcpcheck.version", r.Tool.Version)
 	s.property("target", targetText(r.Target))
 	s.property("transport", r.Target.Transport)
-	s.property("server", strings.TrimSpace(r.Server.Name+" "+r.Server.Version))
+	s.property("server", serverText(r.Server))
 	s.property("revision", revision)
 	if i := slices.IndexFunc(r.Revisions, func(i harness.RevisionInfo) bool { return i.Revision == revision }); i >= 0 {
 		s.property("revision.requested", r.Revisions[i].Requested)
@@ -199,7 +202,7 @@ func (s *junitSuite) property(name, value string) {
 
 func newJunitCase(class string, r harness.Result) junitCase {
 	c := junitCase{Class: class, Name: r.ID, Time: junitTime(r.Seconds)}
-	message := shorten(headline(r.Message), 300)
+	message := titleOf(r)
 	switch {
 	case r.Verdict == harness.Pass:
 		return c

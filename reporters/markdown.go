@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Limits of a page. GitHub takes comments of 65,536 bytes and step summaries of
@@ -55,7 +56,7 @@ func markdownHead(r harness.Report) string {
 	r.Problem = "" // not among the counts
 	_, counts := verdict(r)
 	head := "### " + markdownVerdict(r) + "\n\n" + brief(dotted(counts...)) + "\n\n"
-	if server := strings.TrimSpace(r.Server.Name + " " + r.Server.Version); server != "" {
+	if server := serverText(r.Server); server != "" {
 		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
 	}
 	if problem != "" {
@@ -125,7 +126,8 @@ func markdownStale(r harness.Report) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	return "**" + staleText(r) + " in the baseline**: " + staleRemedy + ".\n\n" + table(row("Where", "Entry", "Why"), rows)
+	head := "**" + staleText(r) + " in the baseline**: " + staleRemedy + ".\n\n"
+	return head + table(row("Where", "Entry", "Why"), rows)
 }
 
 // markdownKnown is a folded table of the fails that the baseline lists.
@@ -147,7 +149,8 @@ func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 		r := g.newest()
 		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Title), fenced(markdownDetail(r)))
 		if len(blocks)+len(block) > bytes {
-			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", plural(len(groups)-i, "failure")), 0
+			rest := plural(len(groups)-i, "failure")
+			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", rest), 0
 		}
 		blocks += block
 	}
@@ -161,7 +164,7 @@ func markdownDetail(r harness.Result) string {
 		strings.Join(wireLines(r.Wire, markdownLines, markdownWidth), "\n"),
 		gateNote(r),
 		labelled("on: ", some(subjects(r), 20)),
-		strings.Join(wrap(labelled("fix: ", r.Fix), 100), "\n"),
+		strings.Join(text.Wrap(labelled("fix: ", r.Fix), 100), "\n"),
 	)
 	return strings.Join(parts, "\n\n")
 }
@@ -189,15 +192,15 @@ func folded(summary, body string) string {
 	return "<details>\n<summary>" + summary + "</summary>\n\n" + strings.TrimRight(body, "\n") + "\n\n</details>\n\n"
 }
 
-// brief is text, shortened.
-func brief(s string) string { return text(shorten(s, 2*markdownCell)) }
+// brief is literal, shortened.
+func brief(s string) string { return literal(shorten(s, 2*markdownCell)) }
 
-// text is a text as Markdown and HTML both show it: with references for all that
+// literal is a text as Markdown and HTML both show it: with references for all that
 // either gives a meaning, and with a space of no width where GitHub would see a
 // mention or an issue.
-func text(s string) string { return markdownText.Replace(s) }
+func literal(s string) string { return references.Replace(s) }
 
-var markdownText = strings.NewReplacer(
+var references = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", `\`, "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
 	"[", "&#91;", "]", "&#93;", "|", "&#124;", "~", "&#126;", "$", "&#36;", "://", "&#58;//", "::", "&#58;&#58;",
 	"www.", "www&#46;", "@", "@&#8203;", "#", "#&#8203;",

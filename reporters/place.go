@@ -29,7 +29,8 @@ func Locate(root, config string, target harness.TargetInfo) Place {
 	p := Place{Root: root}
 	for _, file := range files {
 		location := p.relative(file)
-		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && filepath.IsLocal(filepath.FromSlash(location)) {
+		inside := filepath.IsLocal(filepath.FromSlash(location))
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && inside {
 			p.Location = location
 			break
 		}

@@ -35,7 +35,9 @@ func TestLocate(t *testing.T) {
 		}
 	}
 	p := Place{Root: root}
-	for path, want := range map[string]string{root + "/ci/b.yaml": "ci/b.yaml", "/elsewhere/b.yaml": "/elsewhere/b.yaml"} {
+	for path, want := range map[string]string{
+		root + "/ci/b.yaml": "ci/b.yaml", "/elsewhere/b.yaml": "/elsewhere/b.yaml",
+	} {
 		if got := p.relative(path); got != want {
 			t.Errorf("want %s, got %s", want, got)
 		}

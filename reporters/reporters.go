@@ -94,7 +94,8 @@ func (f Format) of(path string) (Format, error) {
 		}
 		known = append(known, format.Ext)
 	}
-	return f, fmt.Errorf("%s report %s: unknown kind of file; name one that ends in %s", f.Name, path, strings.Join(known, " or "))
+	return f, fmt.Errorf("%s report %s: unknown kind of file; name one that ends in %s",
+		f.Name, path, strings.Join(known, " or "))
 }
 
 // ToFile returns a reporter that writes the format to the file path, or to

@@ -56,11 +56,13 @@ func TestDir(t *testing.T) {
 		}
 		names = append(names, e.Name())
 	}
-	if diff := cmp.Diff([]string{"badge.json", "badge.svg", "report.json", "report.md", "report.sarif", "report.xml"}, names); diff != "" {
+	want := []string{"badge.json", "badge.svg", "report.json", "report.md", "report.sarif", "report.xml"}
+	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
 	_, err = Dir(filepath.Join(dir, "report.md"), Formats)
-	if err == nil || errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), "; name a directory that can be made") {
+	const remedy = "; name a directory that can be made"
+	if err == nil || errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), remedy) {
 		t.Errorf("a file in place of the directory: got error %v", err)
 	}
 }

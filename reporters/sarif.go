@@ -33,7 +33,9 @@ type SARIFOptions struct {
 func SARIF(w io.Writer, r harness.Report, o SARIFOptions) error {
 	r = printableReport(r)
 	s := sarifRun{
-		Tool:              sarifTool{Driver: sarifDriver{Name: r.Tool.Name, Version: r.Tool.Version, Home: home, Rules: []sarifRule{}}},
+		Tool: sarifTool{Driver: sarifDriver{
+			Name: r.Tool.Name, Version: r.Tool.Version, Home: home, Rules: []sarifRule{},
+		}},
 		AutomationDetails: sarifAutomation{"mcpcheck/" + r.Target.Transport + "/"},
 		Results:           []sarifResult{},
 	}
@@ -191,7 +193,9 @@ func newSarifRule(r harness.Result, o SARIFOptions) sarifRule {
 		FullDescription:  sarifMessage{Text: sarifText(r.Title, 1000)},
 		Help:             sarifHelp(r),
 		Default:          sarifDefault{"note"},
-		Properties:       sarifProperties{Tags: []string{r.Area(), r.Entry.String()}, Precision: "very-high", Severity: "recommendation"},
+		Properties: sarifProperties{
+			Tags: []string{r.Area(), r.Entry.String()}, Precision: "very-high", Severity: "recommendation",
+		},
 	}
 	if webAddress.MatchString(r.Spec) {
 		rule.HelpURI = r.Spec
@@ -218,7 +222,7 @@ func newSarifRule(r harness.Result, o SARIFOptions) sarifRule {
 func sarifHelp(r harness.Result) sarifMessage {
 	explain := "mcpcheck explain " + r.ID
 	plain := nonEmpty(r.Title, labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec), "More: "+explain)
-	marked := nonEmpty(text(r.Title), labelled("**Fix:** ", text(r.Fix)), "More: "+code(explain))
+	marked := nonEmpty(literal(r.Title), labelled("**Fix:** ", literal(r.Fix)), "More: "+code(explain))
 	if webAddress.MatchString(r.Spec) {
 		marked = append(marked, "[Sentence of the specification]("+r.Spec+")")
 	}
@@ -268,7 +272,7 @@ func sarifLevel(r harness.Result) string {
 // sarifFinding is the message of a finding. Its first line has to do as a title.
 func sarifFinding(report harness.Report, g group) string {
 	r := g.newest()
-	first := shorten(headline(r.Message), 300)
+	first := titleOf(r)
 	rest := shortenLines(r.Message, markdownLines, markdownWidth)
 	if strings.ReplaceAll(rest, "\n", ", ") == first {
 		rest = ""
@@ -325,7 +329,8 @@ func newSarifInvocation(r harness.Report, o SARIFOptions) sarifInvocation {
 }
 
 func sarifError(text string) sarifNotification {
-	return sarifNotification{Level: "error", Message: sarifMessage{Text: sarifText(shortenLines(text, markdownLines, markdownWidth), 4000)}}
+	text = sarifText(shortenLines(text, markdownLines, markdownWidth), 4000)
+	return sarifNotification{Level: "error", Message: sarifMessage{Text: text}}
 }
 
 // sarifTime is a time in UTC, with milliseconds (3.9).

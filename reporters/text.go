@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // printable escapes, as Go would, whatever is not a visible character, a space
@@ -127,18 +128,17 @@ func each[T any](in []T, f func(T) T) []T {
 // shorten cuts the middle out of a line of more than limit characters: its
 // beginning says what it is, its end whether it is complete.
 func shorten(s string, limit int) string {
-	r := []rune(s)
-	if len(r) <= limit {
+	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
 	tail := limit / 4
-	return string(r[:limit-tail-1]) + "…" + string(r[len(r)-tail:])
+	return text.Shorten(s, text.Characters, limit-tail-1, tail, "…")
 }
 
 // shortenLines keeps at most limit lines of a text, each of at most width
 // characters.
-func shortenLines(text string, limit, width int) string {
-	all := strings.Split(text, "\n")
+func shortenLines(s string, limit, width int) string {
+	all := strings.Split(s, "\n")
 	shown := each(all[:min(len(all), limit)], func(line string) string { return shorten(line, width) })
 	if left := len(all) - len(shown); left > 0 {
 		shown = append(shown, fmt.Sprintf("… %s more", plural(left, "line")))
@@ -152,25 +152,6 @@ func labelled(label, text string) string {
 		return ""
 	}
 	return label + text
-}
-
-// wrap breaks each line of a text between words into lines of at most width
-// characters. Longer words stay whole, and so does the indentation.
-func wrap(text string, width int) (lines []string) {
-	for line := range strings.SplitSeq(text, "\n") {
-		words := strings.Split(line, " ")
-		line = words[0]
-		for _, word := range words[1:] {
-			if strings.TrimSpace(line) != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-				lines = append(lines, line)
-				line = word
-				continue
-			}
-			line += " " + word
-		}
-		lines = append(lines, line)
-	}
-	return lines
 }
 
 // headline is a message on one line: up to the first "got", so that it says what
@@ -194,6 +175,9 @@ func headline(message string) string {
 	said, _ = split(message)
 	return said
 }
+
+// titleOf is a headline for where a tool lists results.
+func titleOf(r harness.Result) string { return shorten(headline(r.Message), 300) }
 
 // split is the first line of a text and the others. If what follows a semicolon
 // in the first line leads to the others ("it died; its last lines:") it goes
@@ -229,6 +213,9 @@ func duration(seconds float64) string {
 	}
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }
+
+// serverText is how a server names itself.
+func serverText(s harness.ServerInfo) string { return strings.TrimSpace(s.Name + " " + s.Version) }
 
 // targetText names the target as one would type it.
 func targetText(t harness.TargetInfo) string {

@@ -1,7 +1,6 @@
 package reporters
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -57,25 +56,10 @@ func TestShorten(t *testing.T) {
 	}
 }
 
-func TestWrap(t *testing.T) {
-	for _, c := range []struct {
-		in    string
-		width int
-		want  []string
-	}{
-		{"", 10, []string{""}},
-		{"one two three", 7, []string{"one two", "three"}},
-		{"averylongword is one", 5, []string{"averylongword", "is", "one"}},
-		{"  kept\nlines", 10, []string{"  kept", "lines"}},
-	} {
-		if got := wrap(c.in, c.width); !slices.Equal(got, c.want) {
-			t.Errorf("wrap(%q, %d): want %q, got %q", c.in, c.width, c.want, got)
-		}
-	}
-}
-
 func TestDuration(t *testing.T) {
-	for in, want := range map[float64]string{0: "0.00 s", 1.236: "1.24 s", 59.99: "59.99 s", 75.4: "1m15s", 3600: "1h0m0s"} {
+	for in, want := range map[float64]string{
+		0: "0.00 s", 1.236: "1.24 s", 59.99: "59.99 s", 75.4: "1m15s", 3600: "1h0m0s",
+	} {
 		if got := duration(in); got != want {
 			t.Errorf("duration(%v): want %q, got %q", in, want, got)
 		}
@@ -112,7 +96,9 @@ func TestJudgedBy(t *testing.T) {
 
 func TestGateText(t *testing.T) {
 	seen := map[string]harness.Gate{}
-	for _, g := range []harness.Gate{harness.NoGate, harness.GateMust, harness.GateChecklist, harness.GateStrict, harness.GateInconclusive} {
+	for _, g := range []harness.Gate{
+		harness.NoGate, harness.GateMust, harness.GateChecklist, harness.GateStrict, harness.GateInconclusive,
+	} {
 		text := gateText(g)
 		if other, twice := seen[text]; twice {
 			t.Errorf("%q and %q are both %q", g, other, text)

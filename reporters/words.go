@@ -106,7 +106,8 @@ func verdict(r harness.Report) (word string, parts []string) {
 		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
 	}
 	parts = append(parts, t.others()...)
-	parts = append(parts, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile), duration(r.Seconds))
+	revisions := strings.Join(revisionsOf(r.Revisions), ", ")
+	parts = append(parts, revisions, "profile "+string(r.Profile), duration(r.Seconds))
 	return word, nonEmpty(parts...)
 }
 
@@ -270,7 +271,7 @@ func levelText(r harness.Result) string {
 
 // sameFinding is the key of results that differ only in revision and wire.
 func sameFinding(r harness.Result) string {
-	return fmt.Sprint(r.ID, "\x00", r.Verdict, "\x00", r.Level, "\x00", r.GatedBy, "\x00", r.Message, "\x00", isKnown(r))
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t", r.ID, r.Verdict, r.Level, r.GatedBy, r.Message, isKnown(r))
 }
 
 // sameReason is the key of results that could not be tried for one reason.

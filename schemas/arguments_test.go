@@ -28,14 +28,17 @@ var realLife = []struct {
 		`{"location":"mcpcheck"}`, []string{
 			`required /location {}: location is missing`,
 			`type /location {"location":{"mcpcheck":true}}: location is an object, not a string`,
-			`enum /units {"location":"mcpcheck","units":"mcpcheck-not-in-enum"}: units is "mcpcheck-not-in-enum", not one of "metric", "imperial"`,
+			`enum /units {"location":"mcpcheck","units":"mcpcheck-not-in-enum"}: ` +
+				`units is "mcpcheck-not-in-enum", not one of "metric", "imperial"`,
 			`maximum /days {"days":15,"location":"mcpcheck"}: days is 15, above the maximum 14`,
 			`exclusiveMinimum /days {"days":0,"location":"mcpcheck"}: days is 0, not above 0`,
 			`minLength /location {"location":""}: location has 0 characters, fewer than 1`,
-			`additionalProperties /mcpcheck_extra {"location":"mcpcheck","mcpcheck_extra":true}: mcpcheck_extra is not declared`,
+			`additionalProperties /mcpcheck_extra {"location":"mcpcheck","mcpcheck_extra":true}: ` +
+				`mcpcheck_extra is not declared`,
 		}},
 	{"zod-to-json-schema with a name", `{"$ref":"#/definitions/Add","definitions":{"Add":{"type":"object",
-			"properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],"additionalProperties":false}},
+			"properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"],
+			"additionalProperties":false}},
 		"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"a":1,"b":1}`, []string{
 		`required /a {"b":1}: a is missing`,
 		`required /a {}: there are no arguments: a, b are missing`,
@@ -58,50 +61,76 @@ var realLife = []struct {
 		`{"items":[{"color":"red","name":"mcpcheck"}]}`, []string{
 			`required /items {}: items is missing`,
 			`type /items {"items":"mcpcheck"}: items is a string, not an array`,
-			`enum /items/0/color {"items":[{"color":"mcpcheck-not-in-enum","name":"mcpcheck"}]}: items.0.color is "mcpcheck-not-in-enum", not one of "red", "green"`,
+			`enum /items/0/color {"items":[{"color":"mcpcheck-not-in-enum","name":"mcpcheck"}]}: ` +
+				`items.0.color is "mcpcheck-not-in-enum", not one of "red", "green"`,
 		}},
-	{"pydantic, required and nullable", `{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["q"],"type":"object"}`,
+	{"pydantic, required and nullable",
+		`{"properties":{"q":{"anyOf":[{"type":"string"},{"type":"null"}]}},"required":["q"],"type":"object"}`,
 		`{"q":"mcpcheck"}`, []string{`required /q {}: q is missing`}},
-	{"required with default", `{"type":"object","properties":{"limit":{"type":"integer","default":10}},"required":["limit"]}`,
+	{"required with default",
+		`{"type":"object","properties":{"limit":{"type":"integer","default":10}},"required":["limit"]}`,
 		`{"limit":10}`, []string{`type /limit {"limit":{"mcpcheck":true}}: limit is an object, not a whole number`}},
 	{"examples", `{"type":"object","properties":{"q":{"type":"string","examples":["rain in Spain"]}},"required":["q"]}`,
-		`{"q":"rain in Spain"}`, []string{`required /q {}: q is missing`, `type /q {"q":{"mcpcheck":true}}: q is an object, not a string`}},
-	{"server-everything", `{"type":"object","properties":{"messageType":{"type":"string","enum":["error","success","debug"]},
-			"includeImage":{"type":"boolean","default":false}},"required":["messageType"],"additionalProperties":false,
+		`{"q":"rain in Spain"}`, []string{
+			`required /q {}: q is missing`,
+			`type /q {"q":{"mcpcheck":true}}: q is an object, not a string`,
+		}},
+	{"server-everything", `{"type":"object","properties":{
+			"messageType":{"type":"string","enum":["error","success","debug"]},
+			"includeImage":{"type":"boolean","default":false}},
+		"required":["messageType"],"additionalProperties":false,
 		"$schema":"http://json-schema.org/draft-07/schema#"}`, `{"messageType":"error"}`, []string{
 		`required /messageType {}: messageType is missing`,
-		`type /includeImage {"includeImage":{"mcpcheck":true},"messageType":"error"}: includeImage is an object, not a boolean`,
-		`enum /messageType {"messageType":"mcpcheck-not-in-enum"}: messageType is "mcpcheck-not-in-enum", not one of "error", "success", "debug"`,
-		`additionalProperties /mcpcheck_extra {"mcpcheck_extra":true,"messageType":"error"}: mcpcheck_extra is not declared`,
+		`type /includeImage {"includeImage":{"mcpcheck":true},"messageType":"error"}: ` +
+			`includeImage is an object, not a boolean`,
+		`enum /messageType {"messageType":"mcpcheck-not-in-enum"}: ` +
+			`messageType is "mcpcheck-not-in-enum", not one of "error", "success", "debug"`,
+		`additionalProperties /mcpcheck_extra {"mcpcheck_extra":true,"messageType":"error"}: ` +
+			`mcpcheck_extra is not declared`,
 	}},
-	{"server-filesystem edit_file", `{"type":"object","properties":{"path":{"type":"string"},"edits":{"type":"array","items":{"type":"object",
-			"properties":{"oldText":{"type":"string"},"newText":{"type":"string"}},"required":["oldText","newText"],
-			"additionalProperties":false}},"dryRun":{"type":"boolean","default":false}},"required":["path","edits"],
-		"additionalProperties":false,"$schema":"http://json-schema.org/draft-07/schema#"}`,
+	{"server-filesystem edit_file", `{"type":"object","properties":{
+			"path":{"type":"string"},
+			"edits":{"type":"array","items":{"type":"object",
+				"properties":{"oldText":{"type":"string"},"newText":{"type":"string"}},
+				"required":["oldText","newText"],"additionalProperties":false}},
+			"dryRun":{"type":"boolean","default":false}},
+		"required":["path","edits"],"additionalProperties":false,
+		"$schema":"http://json-schema.org/draft-07/schema#"}`,
 		`{"edits":[{"newText":"mcpcheck","oldText":"mcpcheck"}],"path":"mcpcheck"}`, []string{
 			`required /path {"edits":[{"newText":"mcpcheck","oldText":"mcpcheck"}]}: path is missing`,
 			`required /path {}: there are no arguments: path, edits are missing`,
-			`type /path {"edits":[{"newText":"mcpcheck","oldText":"mcpcheck"}],"path":{"mcpcheck":true}}: path is an object, not a string`,
-			`additionalProperties /mcpcheck_extra {"edits":[{"newText":"mcpcheck","oldText":"mcpcheck"}],"mcpcheck_extra":true,"path":"mcpcheck"}: mcpcheck_extra is not declared`,
+			`type /path {"edits":[{"newText":"mcpcheck","oldText":"mcpcheck"}],"path":{"mcpcheck":true}}: ` +
+				`path is an object, not a string`,
+			`additionalProperties /mcpcheck_extra {"edits":[{"newText":"mcpcheck","oldText":"mcpcheck"}],` +
+				`"mcpcheck_extra":true,"path":"mcpcheck"}: mcpcheck_extra is not declared`,
 		}},
 	{"server-fetch", `{"description":"Parameters for fetching a URL.","properties":{
 			"url":{"description":"URL to fetch","format":"uri","minLength":1,"title":"Url","type":"string"},
-			"max_length":{"default":5000,"exclusiveMaximum":1000000,"exclusiveMinimum":0,"title":"Max Length","type":"integer"}},
+			"max_length":{"default":5000,"exclusiveMaximum":1000000,"exclusiveMinimum":0,
+				"title":"Max Length","type":"integer"}},
 		"required":["url"],"title":"Fetch","type":"object"}`, `{"url":"https://example.com/mcpcheck"}`, []string{
 		`required /url {}: url is missing`,
 		`type /url {"url":{"mcpcheck":true}}: url is an object, not a string`,
-		`exclusiveMinimum /max_length {"max_length":0,"url":"https://example.com/mcpcheck"}: max_length is 0, not above 0`,
-		`exclusiveMaximum /max_length {"max_length":1000000,"url":"https://example.com/mcpcheck"}: max_length is 1000000, not below 1000000`,
+		`exclusiveMinimum /max_length {"max_length":0,"url":"https://example.com/mcpcheck"}: ` +
+			`max_length is 0, not above 0`,
+		`exclusiveMaximum /max_length {"max_length":1000000,"url":"https://example.com/mcpcheck"}: ` +
+			`max_length is 1000000, not below 1000000`,
 		`minLength /url {"url":""}: url has 0 characters, fewer than 1`,
 	}},
-	{"go-sdk", `{"type":"object","required":["name"],"properties":{"name":{"type":"string","description":"who"},"tags":{"type":["null","array"],
-			"items":{"type":"string"}}},"additionalProperties":{"not":{}}}`, `{"name":"mcpcheck"}`, []string{
+	{"go-sdk", `{"type":"object","required":["name"],"properties":{
+			"name":{"type":"string","description":"who"},
+			"tags":{"type":["null","array"],"items":{"type":"string"}}},
+		"additionalProperties":{"not":{}}}`, `{"name":"mcpcheck"}`, []string{
 		`required /name {}: name is missing`,
 		`type /name {"name":{"mcpcheck":true}}: name is an object, not a string`,
 	}},
-	{"schemars (Rust)", `{"$schema":"http://json-schema.org/draft-07/schema#","title":"P","type":"object","required":["count","mode"],
-		"properties":{"count":{"type":"integer","format":"uint32","minimum":0.0},"mode":{"oneOf":[{"type":"string","enum":["Fast"]},
-			{"type":"object","required":["Slow"],"properties":{"Slow":{"type":"string"}},"additionalProperties":false}]}}}`,
+	{"schemars (Rust)", `{"$schema":"http://json-schema.org/draft-07/schema#","title":"P","type":"object",
+		"required":["count","mode"],"properties":{
+			"count":{"type":"integer","format":"uint32","minimum":0.0},
+			"mode":{"oneOf":[
+				{"type":"string","enum":["Fast"]},
+				{"type":"object","required":["Slow"],"properties":{"Slow":{"type":"string"}},
+					"additionalProperties":false}]}}}`,
 		`{"count":1,"mode":"Fast"}`, []string{
 			`required /count {"mode":"Fast"}: count is missing`,
 			`required /count {}: there are no arguments: count, mode are missing`,
@@ -109,42 +138,62 @@ var realLife = []struct {
 			`minimum /count {"count":-1,"mode":"Fast"}: count is -1, below the minimum 0`,
 		}},
 	{"discriminated union", `{"type":"object","properties":{"shape":{"oneOf":[
-			{"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number","exclusiveMinimum":0}},"required":["kind","r"]},
+			{"type":"object","properties":{"kind":{"const":"circle"},"r":{"type":"number","exclusiveMinimum":0}},
+				"required":["kind","r"]},
 			{"type":"object","properties":{"kind":{"const":"square"},"a":{"type":"number"}},"required":["kind","a"]}]}},
 		"required":["shape"]}`, `{"shape":{"kind":"circle","r":1}}`, []string{`required /shape {}: shape is missing`}},
-	{"const at the root", `{"type":"object","properties":{"action":{"const":"list"},"confirm":{"type":"boolean","const":true},"v":{"const":null}},
+	{"const at the root", `{"type":"object","properties":{
+			"action":{"const":"list"},"confirm":{"type":"boolean","const":true},"v":{"const":null}},
 		"required":["action","confirm","v"]}`, `{"action":"list","confirm":true,"v":null}`, []string{
 		`required /action {"confirm":true,"v":null}: action is missing`,
 		`required /action {}: there are no arguments: action, confirm, v are missing`,
 		`type /confirm {"action":"list","confirm":{"mcpcheck":true},"v":null}: confirm is an object, not a boolean`,
-		`const /action {"action":"mcpcheck-not-the-const","confirm":true,"v":null}: action is "mcpcheck-not-the-const", not "list"`,
+		`const /action {"action":"mcpcheck-not-the-const","confirm":true,"v":null}: ` +
+			`action is "mcpcheck-not-the-const", not "list"`,
 	}},
-	{"patterns", `{"type":"object","properties":{"id":{"type":"string","pattern":"^[A-Z]{3}-\\d{4}$"},"sha":{"type":"string","pattern":"^[0-9a-f]{40}$"},
-			"slug":{"type":"string","pattern":"^[a-z0-9]+(?:-[a-z0-9]+)*$","minLength":3,"maxLength":6}},"required":["id","sha","slug"]}`,
+	{"patterns", `{"type":"object","properties":{
+			"id":{"type":"string","pattern":"^[A-Z]{3}-\\d{4}$"},
+			"sha":{"type":"string","pattern":"^[0-9a-f]{40}$"},
+			"slug":{"type":"string","pattern":"^[a-z0-9]+(?:-[a-z0-9]+)*$","minLength":3,"maxLength":6}},
+		"required":["id","sha","slug"]}`,
 		`{"id":"ABC-4567","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpche"}`, []string{
 			`required /id {"sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpche"}: id is missing`,
 			`required /id {}: there are no arguments: id, sha, slug are missing`,
-			`type /id {"id":{"mcpcheck":true},"sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpche"}: id is an object, not a string`,
-			`minLength /slug {"id":"ABC-4567","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mc"}: slug has 2 characters, fewer than 3`,
-			`maxLength /slug {"id":"ABC-4567","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpchec"}: slug has 7 characters, more than 6`,
-			`pattern /id {"id":"mcpcheck","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpche"}: id is "mcpcheck", no match of ^[A-Z]{3}-\d{4}$`,
+			`type /id {"id":{"mcpcheck":true},"sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpche"}: ` +
+				`id is an object, not a string`,
+			`minLength /slug {"id":"ABC-4567","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mc"}: ` +
+				`slug has 2 characters, fewer than 3`,
+			`maxLength /slug {"id":"ABC-4567","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpchec"}: ` +
+				`slug has 7 characters, more than 6`,
+			`pattern /id {"id":"mcpcheck","sha":"cccceecccccceecccccceecccccceecccccceecc","slug":"mcpche"}: ` +
+				`id is "mcpcheck", no match of ^[A-Z]{3}-\d{4}$`,
 		}},
 	{"lookahead", `{"type":"object","properties":{"q":{"type":"string","pattern":"(?=x)y"}},"required":["q"]}`,
 		`/properties/q/pattern: no string found for (?=x)y`, nil},
-	{"lookahead with a default", `{"type":"object","properties":{"q":{"type":"string","pattern":"(?=x)xy","default":"xy"}},"required":["q"]}`,
+	{"lookahead with a default",
+		`{"type":"object","properties":{"q":{"type":"string","pattern":"(?=x)xy","default":"xy"}},"required":["q"]}`,
 		`{"q":"xy"}`, []string{`type /q {"q":{"mcpcheck":true}}: q is an object, not a string`}},
-	{"tree", `{"type":"object","properties":{"root":{"$ref":"#/$defs/Node"}},"required":["root"],"$defs":{"Node":{"type":"object",
-			"properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},"required":["value","children"]}}}`,
-		`{"root":{"children":[],"value":1}}`, []string{`required /root {}: root is missing`, `type /root {"root":"mcpcheck"}: root is a string, not an object`}},
-	{"recursive filter", `{"type":"object","properties":{"filter":{"$ref":"#/$defs/Expr"}},"required":["filter"],"$defs":{"Expr":{"anyOf":[
-			{"type":"object","properties":{"and":{"type":"array","items":{"$ref":"#/$defs/Expr"},"minItems":2}},"required":["and"]},
+	{"tree", `{"type":"object","properties":{"root":{"$ref":"#/$defs/Node"}},"required":["root"],
+		"$defs":{"Node":{"type":"object",
+			"properties":{"value":{"type":"integer"},"children":{"type":"array","items":{"$ref":"#/$defs/Node"}}},
+			"required":["value","children"]}}}`,
+		`{"root":{"children":[],"value":1}}`, []string{
+			`required /root {}: root is missing`,
+			`type /root {"root":"mcpcheck"}: root is a string, not an object`,
+		}},
+	{"recursive filter", `{"type":"object","properties":{"filter":{"$ref":"#/$defs/Expr"}},"required":["filter"],
+		"$defs":{"Expr":{"anyOf":[
+			{"type":"object","properties":{"and":{"type":"array","items":{"$ref":"#/$defs/Expr"},"minItems":2}},
+				"required":["and"]},
 			{"type":"object","properties":{"not":{"$ref":"#/$defs/Expr"}},"required":["not"]},
 			{"type":"object","properties":{"field":{"type":"string"}},"required":["field"]}]}}}`,
 		`{"filter":{"field":"mcpcheck"}}`, []string{`required /filter {}: filter is missing`}},
-	{"endless", `{"type":"object","properties":{"n":{"$ref":"#"}},"required":["n"]}`, `/properties/n: values would be nested without end`, nil},
+	{"endless", `{"type":"object","properties":{"n":{"$ref":"#"}},"required":["n"]}`,
+		`/properties/n: values would be nested without end`, nil},
 	{"impossible", `{"type":"object","properties":{"n":{"type":"integer","minimum":2,"maximum":1}},"required":["n"]}`,
 		`/properties/n: no number found`, nil},
-	{"forbidden and required", `{"type":"object","properties":{"n":false},"required":["n"]}`, `/properties/n: no type fits`, nil},
+	{"forbidden and required", `{"type":"object","properties":{"n":false},"required":["n"]}`,
+		`/properties/n: no type fits`, nil},
 }
 
 func TestRealLife(t *testing.T) {
@@ -265,31 +314,45 @@ func TestValidKeywords(t *testing.T) {
 		{one(`{"type":"array","items":{"enum":["a","b","c"]},"minItems":3,"uniqueItems":true}`), `["a","b","c"]`},
 		{one(`{"type":"array","items":{"type":"boolean"},"minItems":2,"uniqueItems":true}`), `[false,true]`},
 		{one(`{"type":"array","minItems":2,"uniqueItems":true}`), `["mcpcheck","mcpcheck1"]`},
-		{one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false,"minItems":2}`), `["mcpcheck",1]`},
-		{one(`{"type":"array","prefixItems":[{"type":"string"}],"contains":{"type":"integer"},"minContains":2}`), `["mcpcheck",1,1]`},
+		{one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false,"minItems":2}`),
+			`["mcpcheck",1]`},
+		{one(`{"type":"array","prefixItems":[{"type":"string"}],"contains":{"type":"integer"},"minContains":2}`),
+			`["mcpcheck",1,1]`},
 		{one(`{"type":"array","contains":{"const":"x"}}`), `["x"]`},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["x"],"properties":{"x":{"type":"array",
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["x"],
+			"properties":{"x":{"type":"array",
 			"items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}}}`, `["mcpcheck",1]`},
 		{one(`{"type":"object","minProperties":2}`), `{"mcpcheck":"mcpcheck","mcpcheck1":"mcpcheck"}`},
 		{one(`{"type":"object","minProperties":1,"properties":{"a":{"type":"integer"},"b":{}}}`), `{"a":1}`},
-		{one(`{"type":"object","minProperties":1,"propertyNames":{"pattern":"^k\\d$"},"additionalProperties":{"type":"null"}}`), ``},
-		{one(`{"type":"object","minProperties":2,"patternProperties":{"^k\\d$":{"type":"integer"}},"additionalProperties":false}`), ``},
+		{one(`{"type":"object","minProperties":1,"propertyNames":{"pattern":"^k\\d$"},` +
+			`"additionalProperties":{"type":"null"}}`), ``},
+		{one(`{"type":"object","minProperties":2,"patternProperties":{"^k\\d$":{"type":"integer"}},` +
+			`"additionalProperties":false}`), ``},
 		{one(`{"type":"object","additionalProperties":{"type":"integer"},"required":["k"]}`), `{"k":1}`},
-		{one(`{"type":"object","required":["a"],"dependentRequired":{"a":["b"],"b":["c"]}}`), `{"a":"mcpcheck","b":"mcpcheck","c":"mcpcheck"}`},
-		{one(`{"type":"object","required":["a"],"dependentSchemas":{"a":{"required":["d"],"properties":{"d":{"const":1}}}}}`), `{"a":"mcpcheck","d":1}`},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["x"],"dependencies":{"x":["y"],"y":{"required":["z"]}}}`, ``},
+		{one(`{"type":"object","required":["a"],"dependentRequired":{"a":["b"],"b":["c"]}}`),
+			`{"a":"mcpcheck","b":"mcpcheck","c":"mcpcheck"}`},
+		{one(`{"type":"object","required":["a"],"dependentSchemas":{"a":{"required":["d"],` +
+			`"properties":{"d":{"const":1}}}}}`), `{"a":"mcpcheck","d":1}`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["x"],` +
+			`"dependencies":{"x":["y"],"y":{"required":["z"]}}}`, ``},
 		{`{"type":"object","anyOf":[{"required":["x"]},{"required":["y"]}]}`, `"mcpcheck"`},
-		{`{"type":"object","oneOf":[{"properties":{"t":{"const":"a"}}},{"properties":{"t":{"const":"b"}}}],"required":["x"]}`, ``},
-		{`{"type":"object","required":["x"],"properties":{"x":{"enum":["a","b"]}},"if":{"properties":{"x":{"const":"a"}}},"then":{"required":["y"]}}`, `"a"`},
-		{`{"type":"object","required":["x"],"properties":{"x":{"enum":["a","b"]}},"if":{"properties":{"x":{"const":"a"}}},"then":false}`, `"b"`},
+		{`{"type":"object","oneOf":[{"properties":{"t":{"const":"a"}}},{"properties":{"t":{"const":"b"}}}],` +
+			`"required":["x"]}`, ``},
+		{`{"type":"object","required":["x"],"properties":{"x":{"enum":["a","b"]}},` +
+			`"if":{"properties":{"x":{"const":"a"}}},"then":{"required":["y"]}}`, `"a"`},
+		{`{"type":"object","required":["x"],"properties":{"x":{"enum":["a","b"]}},` +
+			`"if":{"properties":{"x":{"const":"a"}}},"then":false}`, `"b"`},
 		{one(`{"type":"string","not":{"const":"mcpcheck"}}`), `"mcpcheck1"`},
 		{one(`{"type":"string","not":{"enum":["mcpcheck","mcpcheck1"]}}`), `"mcpcheck2"`},
 		{one(`{"not":{"type":"string"}}`), `1`},
-		{one(`{"allOf":[{"type":"object","properties":{"a":{"type":"integer"}},"required":["a"]},{"properties":{"a":{"minimum":7}}}]}`), `{"a":7}`},
+		{one(`{"allOf":[{"type":"object","properties":{"a":{"type":"integer"}},` +
+			`"required":["a"]},{"properties":{"a":{"minimum":7}}}]}`), `{"a":7}`},
 		{one(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), ``},
 		{one(`{"anyOf":[false,{"type":"integer"}]}`), `1`},
-		{`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"unevaluatedProperties":false,"allOf":[{"properties":{"y":true}}]}`, `"mcpcheck"`},
-		{`{"type":"object","required":["x"],"properties":{"x":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`, ``},
+		{`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"unevaluatedProperties":false,` +
+			`"allOf":[{"properties":{"y":true}}]}`, `"mcpcheck"`},
+		{`{"type":"object","required":["x"],"properties":{"x":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`,
+			``},
 	}
 	for _, test := range tests {
 		s := mustCompile(t, test.schema)
@@ -306,7 +369,8 @@ func TestValidKeywords(t *testing.T) {
 }
 
 func TestSeeds(t *testing.T) {
-	s := mustCompile(t, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},"c":{"enum":["x","y","z"]},
+	s := mustCompile(t, `{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"integer"},
+		"c":{"enum":["x","y","z"]},
 		"d":{"anyOf":[{"type":"string","format":"date"},{"type":"boolean"}]}},"required":["a","b","c","d"]}`)
 	different := map[string]bool{}
 	for seed := int64(-5); seed < 20; seed++ {
@@ -441,8 +505,10 @@ func TestRandomSchemas(t *testing.T) {
 	for i := range count {
 		doc := map[string]any{}
 		randomObject(r, doc, 3)
-		doc["$defs"] = map[string]any{"node": map[string]any{"type": "object", "required": []any{"v"}, "properties": map[string]any{
-			"v": randomSchema(r, 0), "next": map[string]any{"$ref": "#/$defs/node"}}}}
+		doc["$defs"] = map[string]any{"node": map[string]any{
+			"type": "object", "required": []any{"v"},
+			"properties": map[string]any{"v": randomSchema(r, 0), "next": map[string]any{"$ref": "#/$defs/node"}},
+		}}
 		s := mustCompile(t, jsonText(doc))
 		valid, err := Valid(s, int64(i%3))
 		if err != nil {
@@ -483,7 +549,9 @@ func BenchmarkCounterexamples(b *testing.B) {
 }
 
 func FuzzPattern(f *testing.F) {
-	for _, p := range []string{`^[a-z]+$`, `\bfoo\b`, `(?i)x{2,3}|y*?`, `[^\x00-\x7f]`, `\s\S[\s\d]`, `\u0041`, `^$`, `a{0}`, `(?:)`} {
+	for _, p := range []string{
+		`^[a-z]+$`, `\bfoo\b`, `(?i)x{2,3}|y*?`, `[^\x00-\x7f]`, `\s\S[\s\d]`, `\u0041`, `^$`, `a{0}`, `(?:)`,
+	} {
 		f.Add(p, 3)
 	}
 	f.Fuzz(func(t *testing.T, source string, least int) {

@@ -161,7 +161,7 @@ func (m *maker) counterexample(k spoiler, sites []site, valid map[string]any, va
 		if c.Arguments == nil {
 			continue
 		}
-		c.Path, c.Why = pointerOf(path), strings.Join(path, ".")+" "+change.why
+		c.Path, c.Why = pointer(path), strings.Join(path, ".")+" "+change.why
 		breaks, alone := m.breaks(c.Arguments, k.keyword, path)
 		if alone && !change.poor {
 			return c, true
@@ -179,21 +179,13 @@ func (m *maker) breaks(arguments map[string]any, keyword string, path []string) 
 	if err != nil || invalid == nil {
 		return false, false
 	}
-	found := breachesOf(invalid)
+	found := toolErrors.breaches(invalid)
 	for _, b := range found {
-		if b.kind != nil && keywordOf(b.kind) == keyword && slices.Equal(b.path, path) {
+		if keywordOf(b.kind) == keyword && slices.Equal(b.path, path) {
 			return true, len(found) == 1
 		}
 	}
 	return false, false
-}
-
-func keywordOf(k jsonschema.ErrorKind) string {
-	path := k.KeywordPath()
-	if len(path) == 0 {
-		return ""
-	}
-	return path[0]
 }
 
 // changed returns a copy of the valid arguments with a change at the site, or nil if nothing can be changed there.
@@ -300,7 +292,7 @@ func outsideEnum(_ *maker, t site, _ int) (spoiled, bool) {
 	for _, s := range t.parts {
 		if s.Enum != nil {
 			v, ok := another(t.parts, "mcpcheck-not-in-enum", s.Enum.Values)
-			return spoiled{value: v, why: fmt.Sprintf("is %s, not %s", brief(v), oneOf(s.Enum.Values))}, ok
+			return spoiled{value: v, why: fmt.Sprintf("is %s, not %s", brief(v), toolErrors.oneOf(s.Enum.Values))}, ok
 		}
 	}
 	return spoiled{}, false
@@ -403,7 +395,8 @@ func noMultiple(_ *maker, t site, _ int) (spoiled, bool) {
 				n.Add(n, add)
 				if span.holds(n) && (n.IsInt() || !integer) && !new(big.Rat).Quo(n, s.MultipleOf).IsInt() {
 					v := jsonNumber(n)
-					return spoiled{value: v, why: fmt.Sprintf("is %v, no multiple of %s", v, decimal(s.MultipleOf))}, true
+					why := fmt.Sprintf("is %v, no multiple of %s", v, decimal(s.MultipleOf))
+					return spoiled{value: v, why: why}, true
 				}
 			}
 		}

@@ -27,7 +27,7 @@ var differences = []struct {
 	patch      map[string]any // by path in the definitions; a path that a revision lacks is passed over
 	definition string
 	witness    string
-	revisions  string // where the witness shows it
+	revisions  string // where the patch applies, and the witness shows it
 }{
 	{
 		reason: "schema.ts types size as number, schema.json narrows it to integer",
@@ -51,8 +51,9 @@ var differences = []struct {
 			"CreateMessageRequestParams/properties/maxTokens/type":             "number",
 		},
 		definition: "CreateMessageRequest",
-		witness:    `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[],"maxTokens":0.5}}`,
-		revisions:  "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
+		witness: `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage",
+			"params":{"messages":[],"maxTokens":0.5}}`,
+		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
 	},
 	{
 		reason: "schema.ts types minLength and maxLength as number, schema.json narrows them to integer",
@@ -71,13 +72,35 @@ var differences = []struct {
 			"TitledMultiSelectEnumSchema/properties/minItems/type":   "number",
 			"TitledMultiSelectEnumSchema/properties/maxItems/type":   "number",
 		},
-		definition: "UntitledMultiSelectEnumSchema", witness: `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
-		revisions: "2025-11-25",
+		definition: "UntitledMultiSelectEnumSchema",
+		witness:    `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
+		revisions:  "2025-11-25",
 	},
 	{
 		reason:     "schema.ts types the requested ttl of a task as number, schema.json narrows it to integer",
 		patch:      map[string]any{"TaskMetadata/properties/ttl/type": "number"},
 		definition: "TaskMetadata", witness: `{"ttl":0.5}`,
+		revisions: "2025-11-25",
+	},
+	{
+		reason: "schema.ts types numbers in a form as number, schema.json narrows them to integer",
+		patch: map[string]any{
+			"ElicitResult/properties/content/additionalProperties": map[string]any{
+				"type": []any{"string", "number", "boolean"},
+			},
+		},
+		definition: "ElicitResult", witness: `{"action":"accept","content":{"a":0.5}}`,
+		revisions: "2025-06-18",
+	},
+	{
+		reason: "the same where a form may have lists",
+		patch: map[string]any{
+			"ElicitResult/properties/content/additionalProperties": map[string]any{
+				"type":  []any{"string", "number", "boolean", "array"},
+				"items": map[string]any{"type": "string"},
+			},
+		},
+		definition: "ElicitResult", witness: `{"action":"accept","content":{"a":0.5}}`,
 		revisions: "2025-11-25",
 	},
 	{
@@ -109,22 +132,25 @@ var differences = []struct {
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
 	},
 	{
-		reason:     "an error about a message that could not be read may lack the id, from 2025-11-25 on by schema.ts too",
+		reason:     "an error about a message that could not be read may lack the id (schema.ts: from 2025-11-25 on)",
 		patch:      map[string]any{"JSONRPCError/required": []any{"error", "jsonrpc"}},
 		definition: "Error", witness: `{"jsonrpc":"2.0","error":{"code":-32700,"message":""}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18",
 	},
 	{
-		reason: "_meta is reserved in all params (basic/index#meta); schema.ts of 2025-11-25 leaves it untyped in a few it writes inline",
+		reason: "_meta is reserved in all params (basic/index#meta); schema.ts leaves it out of those written inline",
 		patch: map[string]any{
-			"JSONRPCNotification/properties/params/properties": map[string]any{"_meta": map[string]any{"type": "object"}},
+			"JSONRPCNotification/properties/params/properties": map[string]any{
+				"_meta": map[string]any{"type": "object"},
+			},
 			"JSONRPCRequest/properties/params/properties": map[string]any{"_meta": map[string]any{
 				"type":       "object",
 				"properties": map[string]any{"progressToken": map[string]any{"$ref": "#/$defs/ProgressToken"}},
 			}},
 		},
-		definition: "GetTaskRequest", witness: `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
-		revisions: "2025-11-25",
+		definition: "GetTaskRequest",
+		witness:    `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
+		revisions:  "2025-11-25",
 	},
 }
 
@@ -136,7 +162,9 @@ func TestSameVerdictAsPublished(t *testing.T) {
 			t.Parallel()
 			ours, theirs := messagesOf(revision).schemas, published(t, revision)
 			for _, d := range differences {
-				applyPatch(theirs, d.patch)
+				if strings.Contains(d.revisions, revision) {
+					applyPatch(theirs, d.patch)
+				}
 			}
 			var valid, broken int
 			for _, name := range slices.Sorted(maps.Keys(ours)) {
@@ -150,7 +178,7 @@ func TestSameVerdictAsPublished(t *testing.T) {
 				for _, value := range values {
 					want, got := schema.Validate(value), ValidateMessage(revision, name, value)
 					if (want == nil) != (got == nil) {
-						t.Errorf("%s: %s\nours: %v\npublished: %v", name, text(value), got, want)
+						t.Errorf("%s: %s\nours: %v\npublished: %v", name, asJSON(value), got, want)
 					}
 					if want == nil {
 						valid++
@@ -172,9 +200,13 @@ func TestSameVerdictAsPublished(t *testing.T) {
 func TestAllMessagesCompared(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), published(t, revision)
-		names := []string{"Error", "Tool", "Resource", "ResourceTemplate", "Prompt", "Implementation", "ServerCapabilities"}
-		for _, byMethod := range []map[string]string{set.results, set.notifications, set.requests} {
-			names = slices.AppendSeq(names, maps.Values(byMethod))
+		names := []string{
+			"Error", "Tool", "Resource", "ResourceTemplate", "Prompt", "Implementation", "ServerCapabilities",
+		}
+		for _, sent := range []side{set.server, set.client} {
+			for _, byMethod := range []map[string]string{sent.results, sent.notifications, sent.requests} {
+				names = slices.AppendSeq(names, maps.Values(byMethod))
+			}
 		}
 		if revision == "2025-11-25" {
 			names = append(names, "CreateTaskResult", "URLElicitationRequiredError")
@@ -209,24 +241,32 @@ func TestDifferencesOccur(t *testing.T) {
 }
 
 // TestSameMethodsAsPublished compares the tables of methods with the unions of
-// what the published schemas let a server send.
+// what the published schemas let each side send.
 func TestSameMethodsAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), published(t, revision)
-		if diff := cmp.Diff(methodsOf(theirs, "ServerNotification"), set.notifications); diff != "" {
-			t.Errorf("%s: notifications (-published +ours)\n%s", revision, diff)
-		}
-		if diff := cmp.Diff(methodsOf(theirs, "ServerRequest"), set.requests); diff != "" {
-			t.Errorf("%s: requests (-published +ours)\n%s", revision, diff)
-		}
-		for method, name := range set.results {
-			if name != "EmptyResult" && !slices.Contains(membersOf(theirs, "ServerResult"), name) {
-				t.Errorf("%s: %s of %s is no published ServerResult", revision, name, method)
-			}
-		}
-		clientRequests := methodsOf(theirs, "ClientRequest")
-		if diff := cmp.Diff(slices.Sorted(maps.Keys(clientRequests)), slices.Sorted(maps.Keys(set.results))); diff != "" {
-			t.Errorf("%s: requests with a result (-published +ours)\n%s", revision, diff)
+		compareMethods(t, revision, theirs, "Server", set.server, set.client)
+		compareMethods(t, revision, theirs, "Client", set.client, set.server)
+	}
+}
+
+// compareMethods compares what one side sends: its requests and notifications,
+// and a result for each request of the other.
+func compareMethods(t *testing.T, revision string, theirs map[string]any, name string, sent, other side) {
+	t.Helper()
+	if diff := cmp.Diff(methodsOf(theirs, name+"Notification"), sent.notifications); diff != "" {
+		t.Errorf("%s: notifications (-published +ours)\n%s", revision, diff)
+	}
+	if diff := cmp.Diff(methodsOf(theirs, name+"Request"), sent.requests); diff != "" {
+		t.Errorf("%s: requests (-published +ours)\n%s", revision, diff)
+	}
+	requests, results := slices.Sorted(maps.Keys(other.requests)), slices.Sorted(maps.Keys(sent.results))
+	if diff := cmp.Diff(requests, results); diff != "" {
+		t.Errorf("%s: results of the %s (-requests +results)\n%s", revision, name, diff)
+	}
+	for method, result := range sent.results {
+		if result != "EmptyResult" && !slices.Contains(membersOf(theirs, name+"Result"), result) {
+			t.Errorf("%s: %s of %s is not a published %sResult", revision, result, method, name)
 		}
 	}
 }
@@ -316,7 +356,7 @@ func at(value any, path string) any {
 	return value
 }
 
-func text(value any) string {
+func asJSON(value any) string {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err.Error()
@@ -488,9 +528,10 @@ func (g *generator) mutant(value any) any {
 // memberNames are optional members, most of them of some revisions only, and
 // one of none.
 var memberNames = []string{
-	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent", "text", "blob",
-	"enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message", "metadata", "tools",
-	"toolChoice", "$schema", "tasks", "completions", "data", "x-unknown",
+	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent",
+	"text", "blob", "enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message",
+	"metadata", "tools", "toolChoice", "$schema", "tasks", "completions", "data", "context", "sampling",
+	"elicitation", "content", "x-unknown",
 }
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -27,7 +28,8 @@ func exampleScalar(typ string, parts []*jsonschema.Schema, variant int) (any, er
 func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 	w := wordingOf(parts)
 	if w.least > maxExample {
-		return nil, fmt.Errorf("%s: a string of %d characters is too long", orRoot(locationPath(parts[0].Location)), w.least)
+		at := orRoot(locationPath(parts[0].Location))
+		return nil, fmt.Errorf("%s: a string of %d characters is too long", at, w.least)
 	}
 	for _, s := range parts {
 		if unknown := noteOf(s).unknown; unknown != "" {
@@ -112,6 +114,14 @@ func fill(text string, least, most int) string {
 		text += strings.Repeat(plainText, missing/len(plainText)+1)[:missing]
 	}
 	return text[:max(0, min(len(text), most))]
+}
+
+// exampleText is a string that tells where it comes from.
+func exampleText(variant int) string {
+	if variant == 0 {
+		return plainText
+	}
+	return plainText + strconv.Itoa(variant)
 }
 
 // matchTries is how many strings are made to find one that a pattern really matches, in the right length.

@@ -1,23 +1,10 @@
 package schemas
 
 import (
-	"cmp"
-	_ "embed"
-	"encoding/json"
 	"fmt"
-	"maps"
-	"math"
-	"math/big"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
-	"unicode/utf8"
-
-	"github.com/goccy/go-yaml"
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
 // Violation is one rule of a message schema that a value breaks.
@@ -59,19 +46,19 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 	if !ok {
 		panic(fmt.Sprintf("schemas: no definition %q in revision %q", definition, revision))
 	}
-	return violations(definition, set, compile().Validate(tame(value)))
+	return set.violations(definition, compile().Validate(tame(value)))
 }
 
 // ResultDefinition names the definition of the result of a client's request;
 // the value to judge is the member "result" of the response. The second result
-// is false when the revision has no such request, or is none of those that
-// messages.yaml covers.
+// is false when the revision has no such request, or messages.yaml does not
+// cover it.
 //
 // Two results depend on more than the method: a request augmented with a task
 // (2025-11-25) is answered with "CreateTaskResult", and the result of
 // tasks/result has in addition the form of the request that became the task.
 func ResultDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).results[method]
+	definition, ok = messagesOf(revision).server.results[method]
 	return definition, ok
 }
 
@@ -79,7 +66,7 @@ func ResultDefinition(revision, method string) (definition string, ok bool) {
 // send; the value to judge is the whole message. The second result is false
 // when the revision has no such notification, as in [ResultDefinition].
 func NotificationDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).notifications[method]
+	definition, ok = messagesOf(revision).server.notifications[method]
 	return definition, ok
 }
 
@@ -87,7 +74,28 @@ func NotificationDefinition(revision, method string) (definition string, ok bool
 // value to judge is the whole message. The second result is false when the
 // revision has no such request, as in [ResultDefinition].
 func RequestDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).requests[method]
+	definition, ok = messagesOf(revision).server.requests[method]
+	return definition, ok
+}
+
+// ClientResultDefinition is [ResultDefinition] for the results of a server's
+// requests, which clients send.
+func ClientResultDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.results[method]
+	return definition, ok
+}
+
+// ClientNotificationDefinition is [NotificationDefinition] for the notifications
+// that clients send.
+func ClientNotificationDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.notifications[method]
+	return definition, ok
+}
+
+// ClientRequestDefinition is [RequestDefinition] for the requests that clients
+// send.
+func ClientRequestDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.requests[method]
 	return definition, ok
 }
 
@@ -96,9 +104,9 @@ func RequestDefinition(revision, method string) (definition string, ok bool) {
 // later revision from one that nobody defines.
 func MethodSince(method string) (revision string, ok bool) {
 	s := messages()
-	definition, ok := s.Notifications[method]
+	definition, ok := s.Server.Notifications[method]
 	if !ok {
-		definition, ok = s.Requests[method]
+		definition, ok = s.Server.Requests[method]
 	}
 	for _, revision := range s.Revisions {
 		if ok && holds(definition, revision) {
@@ -106,520 +114,4 @@ func MethodSince(method string) (revision string, ok bool) {
 		}
 	}
 	return "", false
-}
-
-// messagesYAML is the one source; its head explains the notation.
-//
-//go:embed messages.yaml
-var messagesYAML []byte
-
-// messageSource is messages.yaml as it is read, before a revision is chosen.
-type messageSource struct {
-	Revisions     []string
-	Results       map[string]any
-	Notifications map[string]any
-	Requests      map[string]any
-	Definitions   map[string]any
-
-	sets map[string]func() *messageSet // by revision
-}
-
-// messageSet is what one revision makes of the source: definition names by
-// method, and plain JSON Schemas by definition name.
-type messageSet struct {
-	results, notifications, requests map[string]string
-
-	schemas  map[string]any
-	optional map[string]bool // addresses of the schemas of optional members
-	compile  map[string]func() *jsonschema.Schema
-}
-
-// messages is the source, read when it is first needed.
-var messages = sync.OnceValue(readMessages)
-
-func readMessages() *messageSource {
-	var s messageSource
-	if err := yaml.UnmarshalWithOptions(messagesYAML, &s, yaml.Strict()); err != nil {
-		panic("schemas: messages.yaml: " + err.Error())
-	}
-	s.sets = map[string]func() *messageSet{}
-	for _, revision := range s.Revisions {
-		s.sets[revision] = sync.OnceValue(func() *messageSet { return newMessageSet(&s, revision) })
-	}
-	return &s
-}
-
-// messagesOf returns what the source holds for a revision, an empty set if
-// nothing.
-func messagesOf(revision string) *messageSet {
-	if set, ok := messages().sets[revision]; ok {
-		return set()
-	}
-	return &messageSet{}
-}
-
-func newMessageSet(s *messageSource, revision string) *messageSet {
-	set := &messageSet{
-		results:       names(s.Results, revision),
-		notifications: names(s.Notifications, revision),
-		requests:      names(s.Requests, revision),
-		schemas:       resolve(s.Definitions, revision).(map[string]any),
-		optional:      map[string]bool{},
-		compile:       map[string]func() *jsonschema.Schema{},
-	}
-	expandUnions(set.schemas, set.schemas)
-	for name, schema := range set.schemas {
-		collectOptional(schema, messageLocation+"#/$defs/"+name, set.optional)
-		set.compile[name] = sync.OnceValue(func() *jsonschema.Schema {
-			return compileDefinition(set.schemas, name)
-		})
-	}
-	return set
-}
-
-// names resolves a map from methods to definitions.
-func names(source map[string]any, revision string) map[string]string {
-	byMethod := map[string]string{}
-	for method, definition := range resolve(source, revision).(map[string]any) {
-		byMethod[method] = definition.(string)
-	}
-	return byMethod
-}
-
-// resolve copies the part of the source that holds in the revision, as plain
-// JSON Schema but for unions.
-func resolve(source any, revision string) any {
-	switch source := source.(type) {
-	case map[string]any:
-		return resolveMap(source, revision)
-	case []any:
-		list := []any{}
-		for _, entry := range source {
-			if holds(entry, revision) {
-				list = append(list, resolve(entry, revision))
-			}
-		}
-		return list
-	case uint64:
-		return float64(source)
-	case int64:
-		return float64(source)
-	}
-	return source
-}
-
-func resolveMap(source map[string]any, revision string) any {
-	if is, ok := source["is"].(string); ok {
-		return is
-	}
-	resolved := make(map[string]any, len(source))
-	for key, value := range source {
-		if !holds(value, revision) {
-			continue
-		}
-		resolved[key] = resolve(value, revision)
-	}
-	if ref, ok := resolved["$ref"].(string); ok {
-		resolved["$ref"] = "#/$defs/" + ref
-	}
-	for _, key := range []string{"since", "before"} {
-		if _, ok := resolved[key].(string); ok {
-			delete(resolved, key)
-		}
-	}
-	return resolved
-}
-
-// holds tells whether a part of the source exists in the revision. Revisions
-// are dates, so that they compare as strings.
-func holds(source any, revision string) bool {
-	part, ok := source.(map[string]any)
-	if !ok {
-		return true
-	}
-	since, _ := part["since"].(string)
-	before, _ := part["before"].(string)
-	return revision >= since && (before == "" || revision < before)
-}
-
-// expandUnions gives each union in the schema the keywords that judge it. The
-// list of its members stays, as an annotation that validators ignore.
-func expandUnions(schema any, definitions map[string]any) {
-	switch schema := schema.(type) {
-	case map[string]any:
-		for _, value := range schema {
-			expandUnions(value, definitions)
-		}
-		if members, ok := schema["union"].([]any); ok {
-			maps.Copy(schema, unionOf(members, definitions))
-		}
-	case []any:
-		for _, value := range schema {
-			expandUnions(value, definitions)
-		}
-	}
-}
-
-// unionOf builds the schema of a closed union: an object whose type is one of
-// the members' types, and for each type the members that have it.
-func unionOf(members []any, definitions map[string]any) map[string]any {
-	var types, branches []any
-	byType := map[any][]any{}
-	for _, member := range members {
-		for _, t := range typesOf(definitions[member.(string)]) {
-			if byType[t] == nil {
-				types = append(types, t)
-			}
-			byType[t] = append(byType[t], map[string]any{"$ref": "#/$defs/" + member.(string)})
-		}
-	}
-	for _, t := range types {
-		then := byType[t][0]
-		if len(byType[t]) > 1 {
-			then = map[string]any{"anyOf": byType[t]}
-		}
-		branches = append(branches, map[string]any{
-			"if":   map[string]any{"required": []any{"type"}, "properties": map[string]any{"type": map[string]any{"const": t}}},
-			"then": then,
-		})
-	}
-	return map[string]any{
-		"type":       "object",
-		"required":   []any{"type"},
-		"properties": map[string]any{"type": map[string]any{"type": "string", "enum": types}},
-		"allOf":      branches,
-	}
-}
-
-// typesOf returns the values that a member of a union allows for its type.
-func typesOf(definition any) []any {
-	properties := definition.(map[string]any)["properties"].(map[string]any)
-	t := properties["type"].(map[string]any)
-	if enum, ok := t["enum"].([]any); ok {
-		return enum
-	}
-	return []any{t["const"]}
-}
-
-// collectOptional adds the addresses of the members that the schema at the
-// address declares and does not require.
-func collectOptional(schema any, address string, optional map[string]bool) {
-	switch schema := schema.(type) {
-	case map[string]any:
-		properties, _ := schema["properties"].(map[string]any)
-		required, _ := schema["required"].([]any)
-		for name, member := range properties {
-			memberAddress := address + "/properties/" + name
-			optional[memberAddress] = !slices.Contains(required, any(name))
-			collectOptional(member, memberAddress, optional)
-		}
-		for keyword, value := range schema {
-			if keyword != "properties" {
-				collectOptional(value, address+"/"+keyword, optional)
-			}
-		}
-	case []any:
-		for i, value := range schema {
-			collectOptional(value, address+"/"+strconv.Itoa(i), optional)
-		}
-	}
-}
-
-// messageLocation is the address that the document of a definition goes by.
-const messageLocation = "mcp:///message"
-
-// compileDefinition compiles one definition with what it refers to and nothing
-// else, for what is in the document costs time even where it is not used.
-func compileDefinition(definitions map[string]any, name string) *jsonschema.Schema {
-	used := map[string]any{}
-	collectRefs(definitions, "#/$defs/"+name, used)
-	c := jsonschema.NewCompiler()
-	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource(messageLocation, map[string]any{"$defs": used}); err != nil {
-		panic("schemas: " + name + ": " + err.Error())
-	}
-	return c.MustCompile(messageLocation + "#/$defs/" + name)
-}
-
-// collectRefs adds to used the definitions that can be reached from the schema
-// or the reference to one.
-func collectRefs(definitions map[string]any, schema any, used map[string]any) {
-	switch schema := schema.(type) {
-	case map[string]any:
-		for _, value := range schema {
-			collectRefs(definitions, value, used)
-		}
-	case []any:
-		for _, value := range schema {
-			collectRefs(definitions, value, used)
-		}
-	case string:
-		name, ok := strings.CutPrefix(schema, "#/$defs/")
-		if !ok || used[name] != nil {
-			return
-		}
-		used[name] = definitions[name]
-		collectRefs(definitions, definitions[name], used)
-	}
-}
-
-// violations translates what the validator says into the rules broken, in the
-// order of their paths, each once.
-func violations(definition string, set *messageSet, err error) []Violation {
-	if err == nil {
-		return nil
-	}
-	t := translator{definition: definition, optional: set.optional}
-	found := t.translate(err.(*jsonschema.ValidationError), nil, "")
-	slices.SortStableFunc(found, compareViolations)
-	return mergeSame(found)
-}
-
-// translator turns the validator's tree of errors into a flat list.
-type translator struct {
-	definition string
-	optional   map[string]bool
-}
-
-// translate lists the leaves of an error. Parent is the place in the value of
-// the error above, and entry the address of the schema by which the validator
-// came to that place.
-func (t *translator) translate(e *jsonschema.ValidationError, parent []string, entry string) []Violation {
-	if entry == "" || len(e.InstanceLocation) > len(parent) {
-		entry = e.SchemaURL
-	}
-	switch e.ErrorKind.(type) {
-	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
-		var found []Violation
-		for _, cause := range e.Causes {
-			found = append(found, t.translate(cause, e.InstanceLocation, entry)...)
-		}
-		return found
-	case *kind.AnyOf:
-		var branches [][]Violation
-		for _, cause := range e.Causes {
-			branches = append(branches, t.translate(cause, e.InstanceLocation, entry))
-		}
-		return bestBranch(branches)
-	}
-	return t.leaf(e, entry)
-}
-
-// leaf translates an error without causes.
-func (t *translator) leaf(e *jsonschema.ValidationError, entry string) []Violation {
-	v := Violation{Definition: t.definition, Path: pointer(e.InstanceLocation)}
-	if path := e.ErrorKind.KeywordPath(); len(path) > 0 {
-		v.Keyword = path[0]
-	}
-	switch k := e.ErrorKind.(type) {
-	case *kind.Required:
-		var found []Violation
-		for _, name := range k.Missing {
-			v.Rule = missingRule + strconv.Quote(name)
-			found = append(found, v)
-		}
-		return found
-	case *kind.Type:
-		v.Rule = fmt.Sprintf("want %s, got %s", strings.Join(k.Want, " or "), k.Got)
-		if k.Got == "number" && slices.Contains(k.Want, "integer") {
-			v.Rule += " with a fraction"
-		}
-		v.NullOptional = k.Got == "null" && t.optional[entry]
-	case *kind.Enum:
-		v.Rule = fmt.Sprintf("want one of %s, got %s", shownList(k.Want), shown(k.Got))
-	case *kind.Const:
-		v.Rule = fmt.Sprintf("want %s, got %s", shown(k.Want), shown(k.Got))
-	case *kind.Minimum:
-		v.Rule = fmt.Sprintf("want at least %s, got %s", k.Want.RatString(), shown(k.Got))
-	case *kind.Maximum:
-		v.Rule = fmt.Sprintf("want at most %s, got %s", k.Want.RatString(), shown(k.Got))
-	case *kind.InvalidJsonValue:
-		v.Keyword, v.Rule = "type", fmt.Sprintf("want JSON, got %T", k.Value)
-	default:
-		v.Rule = "breaks the rule " + v.Keyword
-	}
-	return []Violation{v}
-}
-
-const missingRule = "missing required member "
-
-// bestBranch chooses what to say when a value fits no branch of an anyOf: what
-// is wrong in all branches, and then what is wrong in the branch that was
-// meant, which is the first with the fewest missing members. Branches that lack
-// one member each are said in one line.
-func bestBranch(branches [][]Violation) []Violation {
-	common, rest := splitCommon(branches)
-	if merged, ok := lackingOneEach(rest); ok {
-		return append(common, merged)
-	}
-	best := slices.MinFunc(rest, func(a, b []Violation) int {
-		return cmp.Or(cmp.Compare(missing(a), missing(b)), cmp.Compare(len(a), len(b)))
-	})
-	return append(common, best...)
-}
-
-// splitCommon parts the violations that all branches share from the rest of
-// each branch.
-func splitCommon(branches [][]Violation) (common []Violation, rest [][]Violation) {
-	for _, v := range branches[0] {
-		if everyContains(branches, v) {
-			common = append(common, v)
-		}
-	}
-	for _, branch := range branches {
-		own := slices.DeleteFunc(slices.Clone(branch), func(v Violation) bool { return slices.Contains(common, v) })
-		rest = append(rest, own)
-	}
-	return common, rest
-}
-
-func everyContains(branches [][]Violation, v Violation) bool {
-	return !slices.ContainsFunc(branches, func(b []Violation) bool { return !slices.Contains(b, v) })
-}
-
-// lackingOneEach joins branches that each lack one member of the same object.
-func lackingOneEach(branches [][]Violation) (Violation, bool) {
-	var names []string
-	for _, branch := range branches {
-		if len(branch) != 1 || branch[0].Keyword != "required" || branch[0].Path != branches[0][0].Path {
-			return Violation{}, false
-		}
-		names = append(names, strings.TrimPrefix(branch[0].Rule, missingRule))
-	}
-	merged := branches[0][0]
-	merged.Rule = missingRule + strings.Join(slices.Compact(names), " or ")
-	return merged, true
-}
-
-func missing(branch []Violation) int {
-	n := 0
-	for _, v := range branch {
-		if v.Keyword == "required" {
-			n++
-		}
-	}
-	return n
-}
-
-// compareViolations orders by path, list entries by their index.
-func compareViolations(a, b Violation) int {
-	return cmp.Or(
-		slices.CompareFunc(strings.Split(a.Path, "/"), strings.Split(b.Path, "/"), compareSteps),
-		cmp.Compare(a.Keyword, b.Keyword),
-		cmp.Compare(a.Rule, b.Rule),
-	)
-}
-
-func compareSteps(a, b string) int {
-	i, errA := strconv.Atoi(a)
-	j, errB := strconv.Atoi(b)
-	if errA == nil && errB == nil {
-		return cmp.Compare(i, j)
-	}
-	return cmp.Compare(a, b)
-}
-
-// mergeSame leaves each violation of an ordered list once: composed schemas may
-// judge one member twice. A member is optional only if it is so for both.
-func mergeSame(ordered []Violation) []Violation {
-	var merged []Violation
-	for _, v := range ordered {
-		if n := len(merged); n > 0 && compareViolations(merged[n-1], v) == 0 {
-			merged[n-1].NullOptional = merged[n-1].NullOptional && v.NullOptional
-			continue
-		}
-		merged = append(merged, v)
-	}
-	return merged
-}
-
-// pointer writes a path as a JSON Pointer (RFC 6901).
-func pointer(path []string) string {
-	var b strings.Builder
-	for _, step := range path {
-		step = strings.ReplaceAll(step, "~", "~0")
-		b.WriteString("/" + strings.ReplaceAll(step, "/", "~1"))
-	}
-	return b.String()
-}
-
-// shown writes a value in one short line.
-func shown(value any) string {
-	const width = 60
-	switch v := value.(type) {
-	case nil:
-		return "null"
-	case string:
-		if runes := []rune(v[:min(len(v), utf8.UTFMax*(width+1))]); len(runes) > width {
-			return strconv.Quote(string(runes[:width])) + "…"
-		}
-		return strconv.Quote(v)
-	case *big.Rat:
-		f, _ := v.Float64()
-		return strconv.FormatFloat(f, 'g', -1, 64)
-	case map[string]any:
-		return "object"
-	case []any:
-		return "array"
-	}
-	return fmt.Sprint(value)
-}
-
-func shownList(values []any) string {
-	var list []string
-	for _, v := range values {
-		list = append(list, shown(v))
-	}
-	return strings.Join(list, ", ")
-}
-
-// tame returns the value with numbers of absurd size or precision replaced by
-// the nearest float: the validator does exact arithmetic, in which 1e999999999
-// panics and 1e-999999 takes its time. The value itself is left as it is.
-func tame(value any) any {
-	tamed, _ := tameCopy(value)
-	return tamed
-}
-
-// tameCopy copies only what holds such a number, and tells whether it did.
-func tameCopy(value any) (any, bool) {
-	switch v := value.(type) {
-	case json.Number:
-		return tameNumber(v)
-	case []any:
-		var copied []any
-		for i, entry := range v {
-			if tamed, ok := tameCopy(entry); ok {
-				if copied == nil {
-					copied = slices.Clone(v)
-				}
-				copied[i] = tamed
-			}
-		}
-		if copied != nil {
-			return copied, true
-		}
-	case map[string]any:
-		var copied map[string]any
-		for name, member := range v {
-			if tamed, ok := tameCopy(member); ok {
-				if copied == nil {
-					copied = maps.Clone(v)
-				}
-				copied[name] = tamed
-			}
-		}
-		if copied != nil {
-			return copied, true
-		}
-	}
-	return value, false
-}
-
-func tameNumber(n json.Number) (any, bool) {
-	if len(n) < 40 && !strings.ContainsAny(string(n), "eE") {
-		return n, false
-	}
-	f, _ := n.Float64() // out of range: infinite with the right sign
-	return max(-math.MaxFloat64, min(math.MaxFloat64, f)), true
 }

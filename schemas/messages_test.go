@@ -45,12 +45,14 @@ func TestViolations(t *testing.T) {
 		{"entries in the order of their index", "ListToolsResult", `{"tools":[{},1,2,3,4,5,6,7,8,9,10]}`,
 			[]string{
 				`/tools/0: missing required member "inputSchema"`, `/tools/0: missing required member "name"`,
-				"/tools/1: want object, got number", "/tools/2: want object, got number", "/tools/3: want object, got number",
-				"/tools/4: want object, got number", "/tools/5: want object, got number", "/tools/6: want object, got number",
-				"/tools/7: want object, got number", "/tools/8: want object, got number", "/tools/9: want object, got number",
-				"/tools/10: want object, got number",
+				"/tools/1: want object, got number", "/tools/2: want object, got number",
+				"/tools/3: want object, got number", "/tools/4: want object, got number",
+				"/tools/5: want object, got number", "/tools/6: want object, got number",
+				"/tools/7: want object, got number", "/tools/8: want object, got number",
+				"/tools/9: want object, got number", "/tools/10: want object, got number",
 			}},
-		{"input schema", "Tool", `{"name":"a","inputSchema":{"type":"string","properties":{"x":1,"y":true},"required":[1]}}`,
+		{"input schema", "Tool",
+			`{"name":"a","inputSchema":{"type":"string","properties":{"x":1,"y":true},"required":[1]}}`,
 			[]string{
 				"/inputSchema/properties/x: want boolean or object, got number",
 				"/inputSchema/required/0: want string, got number",
@@ -61,7 +63,8 @@ func TestViolations(t *testing.T) {
 		{"only the meant member of a union", "CallToolResult", `{"content":[{"type":"text","text":1}]}`,
 			[]string{"/content/0/text: want string, got number"}},
 		{"unknown member of a union", "CallToolResult", `{"content":[{"type":"video"}]}`,
-			[]string{`/content/0/type: want one of "text", "image", "audio", "resource_link", "resource", got "video"`}},
+			[]string{`/content/0/type: want one of "text", "image", "audio", "resource_link", "resource", ` +
+				`got "video"`}},
 		{"member of a union without type", "CallToolResult", `{"content":[{"text":"a"}]}`,
 			[]string{`/content/0: missing required member "type"`}},
 		{"null for a member of a union", "CallToolResult", `{"content":[null]}`,
@@ -69,17 +72,22 @@ func TestViolations(t *testing.T) {
 		{"neither text nor blob", "ReadResourceResult", `{"contents":[{"uri":"a:b"}]}`,
 			[]string{`/contents/0: missing required member "text" or "blob"`}},
 		{"neither uri nor text nor blob", "ReadResourceResult", `{"contents":[{}]}`,
-			[]string{`/contents/0: missing required member "text" or "blob"`, `/contents/0: missing required member "uri"`}},
-		{"text that is none", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":null}]}`,
+			[]string{
+				`/contents/0: missing required member "text" or "blob"`, `/contents/0: missing required member "uri"`,
+			}},
+		{"text that is null", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":null}]}`,
 			[]string{"/contents/0/text: want string, got null"}},
-		{"text that is none beside a blob", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1,"blob":""}]}`, nil},
+		{"a bad text beside a blob", "ReadResourceResult", `{"contents":[{"uri":"a:b","text":1,"blob":""}]}`,
+			nil},
 		{"range", "Annotations", `{"priority":1.5,"audience":"user"}`,
 			[]string{"/audience: want array, got string", "/priority: want at most 1, got 1.5"}},
 		{"fraction for an integer", "ProgressNotification",
 			`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1.5,"progress":0.5}}`,
 			[]string{"/params/progressToken: want integer or string, got number with a fraction"}},
 		{"judged twice, said once", "PingRequest", `{"jsonrpc":"1.0","id":1,"method":2,"params":null}`,
-			[]string{`/jsonrpc: want "2.0", got "1.0"`, "/method: want string, got number", "/params: want object, got null"}},
+			[]string{
+				`/jsonrpc: want "2.0", got "1.0"`, "/method: want string, got number", "/params: want object, got null",
+			}},
 		{"long values", "Error", `{"jsonrpc":"` + strings.Repeat("ä", 500) + `","error":{"code":1,"message":""}}`,
 			[]string{`/jsonrpc: want "2.0", got "` + strings.Repeat("ä", 60) + `"…`}},
 		{"member names in paths", "ServerCapabilities", `{"experimental":{"a/~\n":1}}`,
@@ -94,10 +102,12 @@ func TestViolations(t *testing.T) {
 			"params":{"mode":"url","message":""}}`,
 			[]string{`/params: missing required member "elicitationId"`, `/params: missing required member "url"`}},
 		{"field of a form", "ElicitRequestFormParams", `{"message":"","requestedSchema":{"type":"object","properties":{
-			"a":{"type":"object"},"b":{"type":"string","format":"ipv4"},"c":{"type":"array"},"d":{"type":"array","items":{"type":"string"}},
+			"a":{"type":"object"},"b":{"type":"string","format":"ipv4"},
+			"c":{"type":"array"},"d":{"type":"array","items":{"type":"string"}},
 			"e":{"$ref":"#"},"f":{"type":["string","null"]}}}}`,
 			[]string{
-				`/requestedSchema/properties/a/type: want one of "string", "number", "integer", "boolean", "array", got "object"`,
+				`/requestedSchema/properties/a/type: want one of "string", "number", "integer", "boolean", "array", ` +
+					`got "object"`,
 				`/requestedSchema/properties/b/format: want one of "email", "uri", "date", "date-time", got "ipv4"`,
 				`/requestedSchema/properties/c: missing required member "items"`,
 				`/requestedSchema/properties/d/items: missing required member "enum" or "anyOf"`,
@@ -117,7 +127,9 @@ func TestViolations(t *testing.T) {
 			[]string{"/error/code: want -32042, got -32602"}},
 		{"error code", "Error", `{"jsonrpc":"2.0","id":1,"error":{"code":"E","message":null,"data":null}}`,
 			[]string{"/error/code: want integer, got string", "/error/message: want string, got null"}},
-		{"extra members", "InitializeResult", `{"x":null,"protocolVersion":"v","capabilities":{"y":null},"serverInfo":{"name":"","version":"","z":null}}`, nil},
+		{"extra members", "InitializeResult",
+			`{"x":null,"protocolVersion":"v","capabilities":{"y":null},"serverInfo":{"name":"","version":"","z":null}}`,
+			nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -151,7 +163,8 @@ func TestNullOptional(t *testing.T) {
 		{"Tool", `{"name":"","inputSchema":{"type":"object"},"annotations":null}`, "/annotations", true},
 		{"Tool", `{"name":"","inputSchema":null}`, "/inputSchema", false},
 		{"Tool", `{"name":"","inputSchema":{"type":"object","properties":null}}`, "/inputSchema/properties", true},
-		{"Tool", `{"name":"","inputSchema":{"type":"object","properties":{"x":null}}}`, "/inputSchema/properties/x", false},
+		{"Tool", `{"name":"","inputSchema":{"type":"object","properties":{"x":null}}}`, "/inputSchema/properties/x",
+			false},
 		{"Tool", `{"name":"","inputSchema":{"type":"object","$schema":null}}`, "/inputSchema/$schema", true},
 		{"ServerCapabilities", `{"tools":null}`, "/tools", true},
 		{"ServerCapabilities", `{"resources":{"subscribe":null}}`, "/resources/subscribe", true},
@@ -164,13 +177,15 @@ func TestNullOptional(t *testing.T) {
 		{"PingRequest", `{"jsonrpc":"2.0","id":1,"method":"ping","params":null}`, "/params", true},
 		{"GetTaskRequest", `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":null}`, "/params", false},
 		{"SamplingMessage", `{"role":"user","content":null}`, "/content", false},
-		{"CreateTaskResult", `{"task":{"taskId":"","status":"working","createdAt":"","lastUpdatedAt":"","ttl":null,"pollInterval":null}}`,
+		{"CreateTaskResult", `{"task":{"taskId":"","status":"working","createdAt":"","lastUpdatedAt":"",
+			"ttl":null,"pollInterval":null}}`,
 			"/task/pollInterval", true},
 	}
 	for _, test := range tests {
 		got := ValidateMessage("2025-11-25", test.definition, decode(t, test.value))
 		if len(got) != 1 || got[0].Path != test.path || got[0].NullOptional != test.want {
-			t.Errorf("%s %s: got %+v, want one violation at %s with NullOptional %v", test.definition, test.value, got, test.path, test.want)
+			t.Errorf("%s %s: got %+v, want one violation at %s with NullOptional %v",
+				test.definition, test.value, got, test.path, test.want)
 		}
 	}
 }
@@ -184,7 +199,8 @@ var changes = []struct {
 	// 2025-03-26
 	{"ServerCapabilities", `{"completions":true}`, "yes no no no"},
 	{"Tool", `{"name":"","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`, "yes no no no"},
-	{"ProgressNotification", `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1,"message":1}}`,
+	{"ProgressNotification", `{"jsonrpc":"2.0","method":"notifications/progress",
+		"params":{"progressToken":1,"progress":1,"message":1}}`,
 		"yes no no no"},
 	{"ContentBlock", `{"type":"audio","data":"","mimeType":""}`, "no yes yes yes"},
 	{"CallToolResult", `{"content":[{"type":"audio","data":"","mimeType":""}]}`, "no yes yes yes"},
@@ -192,7 +208,8 @@ var changes = []struct {
 
 	// 2025-06-18
 	{"BaseMetadata", `{"name":"","title":1}`, "yes yes no no"},
-	{"InitializeResult", `{"protocolVersion":"","capabilities":{},"serverInfo":{"name":"","version":"","title":null}}`, "yes yes no no"},
+	{"InitializeResult", `{"protocolVersion":"","capabilities":{},"serverInfo":{"name":"","version":"","title":null}}`,
+		"yes yes no no"},
 	{"Tool", `{"name":"","inputSchema":{"type":"object"},"outputSchema":{"type":"string"}}`, "yes yes no no"},
 	{"Tool", `{"name":"","inputSchema":{"type":"object"},"_meta":[]}`, "yes yes no no"},
 	{"CallToolResult", `{"content":[],"structuredContent":[]}`, "yes yes no no"},
@@ -206,13 +223,20 @@ var changes = []struct {
 	{"ResourceTemplate", `{"name":"","uriTemplate":"","_meta":null}`, "yes yes no no"},
 	{"ResourceContents", `{"uri":"","_meta":null}`, "yes yes no no"},
 	{"Prompt", `{"name":"","_meta":null}`, "yes yes no no"},
+	{"Root", `{"uri":"","_meta":null}`, "yes yes no no"},
+	{"ClientCapabilities", `{"elicitation":true}`, "yes yes no no"},
+	{"CompleteRequest", `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"context":1,
+		"ref":{"type":"ref/prompt","name":""},"argument":{"name":"","value":""}}}`, "yes yes no no"},
 
 	// 2025-11-25
 	{"Icons", `{"icons":[{}]}`, "yes yes yes no"},
-	{"ListToolsResult", `{"tools":[{"name":"","inputSchema":{"type":"object"},"icons":[{"src":"","sizes":"48x48"}]}]}`, "yes yes yes no"},
+	{"ListToolsResult", `{"tools":[{"name":"","inputSchema":{"type":"object"},"icons":[{"src":"","sizes":"48x48"}]}]}`,
+		"yes yes yes no"},
 	{"Implementation", `{"name":"","version":"","description":1}`, "yes yes yes no"},
 	{"Implementation", `{"name":"","version":"","websiteUrl":1}`, "yes yes yes no"},
 	{"ServerCapabilities", `{"tasks":{"list":true}}`, "yes yes yes no"},
+	{"ClientCapabilities", `{"sampling":{"tools":true}}`, "yes yes yes no"},
+	{"ClientCapabilities", `{"tasks":{"requests":{"sampling":{"createMessage":true}}}}`, "yes yes yes no"},
 	{"Tool", `{"name":"","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}}`, "yes yes yes no"},
 	{"ToolSchema", `{"type":"object","$schema":1}`, "yes yes yes no"},
 	{"TaskAugmentedRequestParams", `{"task":{"ttl":"1m"}}`, "yes yes yes no"},
@@ -223,13 +247,16 @@ var changes = []struct {
 	{"SamplingMessage", `{"role":"user","content":{"type":"text","text":""},"_meta":null}`, "yes yes yes no"},
 	{"SamplingMessageContentBlock", `{"type":"tool_use","id":"","name":"","input":{}}`, "no no no yes"},
 	{"SamplingMessageContentBlock", `{"type":"tool_result","toolUseId":"","content":[]}`, "no no no yes"},
-	{"ElicitRequest", `{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"mode":"url","message":"","elicitationId":"","url":""}}`,
+	{"ElicitRequest", `{"jsonrpc":"2.0","id":1,"method":"elicitation/create",
+		"params":{"mode":"url","message":"","elicitationId":"","url":""}}`,
 		"- - no yes"},
-	{"ElicitRequestFormParams", `{"message":"","requestedSchema":{"type":"object","properties":{},"$schema":1}}`, "- - yes no"},
+	{"ElicitRequestFormParams", `{"message":"","requestedSchema":{"type":"object","properties":{},"$schema":1}}`,
+		"- - yes no"},
 	{"PrimitiveSchemaDefinition", `{"type":"array","items":{"type":"string","enum":[]}}`, "- - no yes"},
 	{"PrimitiveSchemaDefinition", `{"type":"string","oneOf":[{"const":"","title":""}],"format":"none"}`, "- - no yes"},
-	{"PrimitiveSchemaDefinition", `{"type":"string","enum":["a"],"format":"none"}`, "- - yes yes"}, // no StringSchema, an enum
+	{"PrimitiveSchemaDefinition", `{"type":"string","enum":["a"],"format":"none"}`, "- - yes yes"}, // by EnumSchema
 	{"StringSchema", `{"type":"string","default":1}`, "- - yes no"},
+	{"ElicitResult", `{"action":"accept","content":{"colours":["red"]}}`, "- - no yes"},
 	{"NumberSchema", `{"type":"number","default":""}`, "- - yes no"},
 }
 
@@ -286,12 +313,17 @@ func TestMethods(t *testing.T) {
 		{NotificationDefinition, "notifications/message", "2024-11-05", "LoggingMessageNotification"},
 		{NotificationDefinition, "notifications/tasks/status", "2025-11-25", "TaskStatusNotification"},
 		{RequestDefinition, "elicitation/create", "2025-06-18", "ElicitRequest"},
+		{ClientResultDefinition, "elicitation/create", "2025-06-18", "ElicitResult"},
+		{ClientNotificationDefinition, "notifications/initialized", "2024-11-05", "InitializedNotification"},
+		{ClientRequestDefinition, "tools/call", "2024-11-05", "CallToolRequest"},
+		{ClientRequestDefinition, "tasks/get", "2025-11-25", "GetTaskRequest"},
 	}
 	for _, test := range tests {
 		for _, revision := range messages().Revisions {
 			definition, ok := test.lookup(revision, test.method)
 			if want := revision >= test.since; ok != want || ok && definition != test.wantDefinition {
-				t.Errorf("%s in %s: got %q, %v, want %q, %v", test.method, revision, definition, ok, test.wantDefinition, want)
+				t.Errorf("%s in %s: got %q, %v, want %q, %v",
+					test.method, revision, definition, ok, test.wantDefinition, want)
 			}
 		}
 	}
@@ -348,11 +380,13 @@ func TestSource(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set := messagesOf(revision)
 		roots := slices.Clone(otherMessages)
-		for _, names := range []map[string]string{set.results, set.notifications, set.requests} {
-			for method, name := range names {
-				roots = append(roots, name)
-				if set.schemas[name] == nil {
-					t.Errorf("%s: %s: no definition %s", revision, method, name)
+		for _, sent := range []side{set.server, set.client} {
+			for _, names := range []map[string]string{sent.results, sent.notifications, sent.requests} {
+				for method, name := range names {
+					roots = append(roots, name)
+					if set.schemas[name] == nil {
+						t.Errorf("%s: %s: no definition %s", revision, method, name)
+					}
 				}
 			}
 		}
@@ -398,7 +432,8 @@ func checkSource(t *testing.T, revision, path string, schema any) {
 // benchmarkValue is a page of tools like those of a middle-sized server.
 func benchmarkValue(b *testing.B) any {
 	tool := `{"name":"get","title":"Get","description":"Gets.","inputSchema":{"type":"object",
-		"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]},"annotations":{"readOnlyHint":true}}`
+		"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"required":["a"]},
+		"annotations":{"readOnlyHint":true}}`
 	return decode(b, `{"tools":[`+strings.Repeat(tool+",", 29)+tool+`]}`)
 }
 
@@ -415,7 +450,9 @@ func BenchmarkFirstUse(b *testing.B) {
 			newMessageSet(messages(), "2025-11-25")
 		}
 	})
-	for _, name := range []string{"EmptyResult", "InitializeResult", "ListToolsResult", "CallToolResult", "CreateMessageRequest"} {
+	for _, name := range []string{
+		"EmptyResult", "InitializeResult", "ListToolsResult", "CallToolResult", "CreateMessageRequest",
+	} {
 		b.Run("compile/"+name, func(b *testing.B) {
 			set := messagesOf("2025-11-25")
 			for b.Loop() {

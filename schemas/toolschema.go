@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 
@@ -58,8 +57,8 @@ func (e *ExternalRefError) Error() string {
 	return fmt.Sprintf("%s: %q is outside the schema, and is not fetched", e.Path, cut(e.Ref, 120))
 }
 
-// LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is no verdict: neither
-// the schema nor the value has been found wrong.
+// LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is not a verdict:
+// neither the schema nor the value has been found wrong.
 type LimitError struct{ What string }
 
 func (e *LimitError) Error() string { return "beyond what mcpcheck checks: " + e.What }
@@ -70,11 +69,11 @@ const defaultDialectSince = "2025-11-25"
 
 // Compile compiles a schema that a server published in a session of the given revision. doc is JSON as encoding/json
 // decodes it, with or without UseNumber. The dialect is the one that $schema names; without $schema it is 2020-12, and
-// in revisions that name no default dialect also draft-07 if the schema is no valid 2020-12.
+// in revisions that name no default dialect also draft-07 if the schema is not valid 2020-12.
 //
 // The error is an *UnknownDialectError, *InvalidSchemaError, *DanglingRefError, *ExternalRefError or *LimitError; an
 // invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or
-// from files. A pattern that Go cannot compile is no error: JSON Schema only says that it SHOULD be an ECMA-262
+// from files. A pattern that Go cannot compile is not an error: JSON Schema only says that it SHOULD be an ECMA-262
 // regular expression, and ECMA-262 has more than Go. See Unchecked.
 func Compile(doc any, revision string) (*Schema, error) {
 	if err := measureSchema(doc); err != nil {
@@ -201,8 +200,8 @@ func invalidSchema(bad *jsonschema.SchemaValidationError) error {
 	if !errors.As(bad.Err, &invalid) {
 		return &InvalidSchemaError{locationPath(bad.URL), bad.Err.Error()}
 	}
-	first := breachesOf(invalid)[0]
-	return &InvalidSchemaError{locationPath(bad.URL) + pointerOf(first.path), first.text}
+	first := toolErrors.breaches(invalid)[0]
+	return &InvalidSchemaError{locationPath(bad.URL) + pointer(first.path), first.text}
 }
 
 // locationPath returns the JSON pointer in a URL's fragment.
@@ -227,7 +226,7 @@ func (s *Schema) Validate(v any) error {
 	if invalid == nil {
 		return nil
 	}
-	return describe(breachesOf(invalid))
+	return describe(invalid)
 }
 
 // check validates v against a part of the schema. The error tells that this could not be done.
@@ -245,25 +244,4 @@ func (s *Schema) check(part *jsonschema.Schema, v any) (invalid *jsonschema.Vali
 	s.meter.left = maxSteps / (1 + s.enumCost/100)
 	errors.As(part.Validate(v), &invalid)
 	return invalid, nil
-}
-
-// maxFindings is how many findings one error of Validate has.
-const maxFindings = 3
-
-func describe(found []breach) error {
-	var texts []string
-	for _, b := range found {
-		texts = append(texts, orRoot(pointerOf(b.path))+": "+b.text)
-	}
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
-	return errors.New(strings.Join(texts[:min(len(texts), maxFindings)], "; "))
-}
-
-// orRoot names the whole document "/", which reads better than the empty JSON pointer.
-func orRoot(path string) string {
-	if path == "" {
-		return "/"
-	}
-	return path
 }

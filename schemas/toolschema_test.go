@@ -26,63 +26,66 @@ func TestCompileErrors(t *testing.T) {
 		{`{"type":"object"}`, "2025-11-25", ""},
 		{`{}`, "2024-11-05", ""},
 		{`true`, "2026-07-28", ""},
-		{`null`, "2025-11-25", `*schemas.InvalidSchemaError /: want boolean or object, got null`},
-		{`"object"`, "2025-11-25", `*schemas.InvalidSchemaError /: want boolean or object, got string`},
-		{`[]`, "2024-11-05", `*schemas.InvalidSchemaError /: want boolean or object, got array`},
+		{`null`, "2025-11-25", `InvalidSchemaError /: want boolean or object, got null`},
+		{`"object"`, "2025-11-25", `InvalidSchemaError /: want boolean or object, got string`},
+		{`[]`, "2024-11-05", `InvalidSchemaError /: want boolean or object, got array`},
 		{`{"properties":{"a":{"type":"any"}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+			`InvalidSchemaError /properties/a/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
 		{`{"properties":{"a":{"required":true}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a/required: want array, got boolean`},
+			`InvalidSchemaError /properties/a/required: want array, got boolean`},
 		{`{"properties":{"a":{"minimum":"1"}}}`, "2024-11-05",
-			`*schemas.InvalidSchemaError /properties/a/minimum: want number, got string`},
+			`InvalidSchemaError /properties/a/minimum: want number, got string`},
 		{`{"properties":{"a":{"minLength":-1}}}`, "2025-06-18",
-			`*schemas.InvalidSchemaError /properties/a/minLength: want at least 0, got -1`},
+			`InvalidSchemaError /properties/a/minLength: want at least 0, got -1`},
 		{`{"properties":{"a":null}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a: want boolean or object, got null`},
-		{`{"properties":[]}`, "2025-11-25", `*schemas.InvalidSchemaError /properties: want object, got array`},
+			`InvalidSchemaError /properties/a: want boolean or object, got null`},
+		{`{"properties":[]}`, "2025-11-25", `InvalidSchemaError /properties: want object, got array`},
 		{`{"required":["a","a"]}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /required: want unique items, but 0 and 1 are equal`},
-		{`{"$schema":5}`, "2025-11-25", `*schemas.InvalidSchemaError /$schema: want string, got number`},
-		{`{"type":"object","anyOf":[]}`, "2025-11-25", `*schemas.InvalidSchemaError /anyOf: want at least 1 items, got 0`},
+			`InvalidSchemaError /required: want unique items, but 0 and 1 are equal`},
+		{`{"$schema":5}`, "2025-11-25", `InvalidSchemaError /$schema: want string, got number`},
+		{`{"type":"object","anyOf":[]}`, "2025-11-25", `InvalidSchemaError /anyOf: want at least 1 items, got 0`},
 
 		// A tuple in items: draft-07, not 2020-12.
 		{`{"properties":{"a":{"items":[{}]}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a/items: want boolean or object, got array`},
+			`InvalidSchemaError /properties/a/items: want boolean or object, got array`},
 		{`{"properties":{"a":{"items":[{}]}}}`, "2025-06-18", ``},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":[{}]}}}`, "2025-11-25", ``},
 		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`, "2024-11-05",
-			`*schemas.InvalidSchemaError /items: want boolean or object, got array`},
-		{`{"$schema":"http://json-schema.org/draft-04/schema","properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, "2025-11-25", ``},
+			`InvalidSchemaError /items: want boolean or object, got array`},
+		{`{"$schema":"http://json-schema.org/draft-04/schema",
+			"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, "2025-11-25", ``},
 		{`{"properties":{"a":{"minimum":1,"exclusiveMinimum":true}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a/exclusiveMinimum: want number, got boolean`},
+			`InvalidSchemaError /properties/a/exclusiveMinimum: want number, got boolean`},
 
 		{`{"$schema":"https://spec.openapis.org/oas/3.1/dialect/base"}`, "2025-11-25",
-			`*schemas.UnknownDialectError /$schema: unknown dialect "https://spec.openapis.org/oas/3.1/dialect/base"`},
+			`UnknownDialectError /$schema: unknown dialect "https://spec.openapis.org/oas/3.1/dialect/base"`},
 		{`{"$schema":"http://json-schema.org/draft-03/schema#"}`, "2024-11-05",
-			`*schemas.UnknownDialectError /$schema: unknown dialect "http://json-schema.org/draft-03/schema#"`},
+			`UnknownDialectError /$schema: unknown dialect "http://json-schema.org/draft-03/schema#"`},
 
 		{`{"properties":{"a":{"$ref":"#/$defs/A"}}}`, "2025-11-25",
-			`*schemas.DanglingRefError /properties/a/$ref: "#/$defs/A" does not resolve`},
+			`DanglingRefError /properties/a/$ref: "#/$defs/A" does not resolve`},
 		{`{"properties":{"a":{"$ref":"#A"}}}`, "2024-11-05",
-			`*schemas.DanglingRefError /properties/a/$ref: "#A" does not resolve`},
+			`DanglingRefError /properties/a/$ref: "#A" does not resolve`},
 		{`{"properties":{"a":{"$ref":"#/properties/a/title","title":"x"}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a/title: want boolean or object, got string`},
+			`InvalidSchemaError /properties/a/title: want boolean or object, got string`},
 		{`{"properties":{"a":{"$ref":"https://example.com/a.json"}}}`, "2025-11-25",
-			`*schemas.ExternalRefError /properties/a/$ref: "https://example.com/a.json" is outside the schema, and is not fetched`},
+			`ExternalRefError /properties/a/$ref: "https://example.com/a.json" is outside the schema, ` +
+				`and is not fetched`},
 		{`{"properties":{"a":{"$ref":"file:///etc/hostname"}}}`, "2025-11-25",
-			`*schemas.ExternalRefError /properties/a/$ref: "file:///etc/hostname" is outside the schema, and is not fetched`},
+			`ExternalRefError /properties/a/$ref: "file:///etc/hostname" is outside the schema, and is not fetched`},
 		{`{"properties":{"a":{"$ref":"common.json#/a"}}}`, "2025-11-25",
-			`*schemas.ExternalRefError /properties/a/$ref: "common.json#/a" is outside the schema, and is not fetched`},
+			`ExternalRefError /properties/a/$ref: "common.json#/a" is outside the schema, and is not fetched`},
 		{`{"properties":{"a":{"$ref":"#/nope","type":"any"}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /properties/a/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+			`InvalidSchemaError /properties/a/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
 		{`{"$ref":"#/components/A","components":{"A":{"type":"any"}}}`, "2025-11-25",
-			`*schemas.InvalidSchemaError /components/A/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
+			`InvalidSchemaError /components/A/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
 		{`{"$ref":"#/components/A","components":{"A":{"type":"object"}}}`, "2025-11-25", ``},
 		{`{"properties":{"schema":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`, "2025-11-25", ``},
 		{`{"properties":{"schema":{"$ref":"https://json-schema.org/draft/2020-12/schema"}}}`, "2025-11-25", ``},
 
 		{`{"$ref":"#"}`, "2025-11-25",
-			`*schemas.LimitError beyond what mcpcheck checks: schemas that refer to each other in a circle, or very long chain, at /`},
+			`LimitError beyond what mcpcheck checks: schemas that refer to each other in a circle, ` +
+				`or very long chain, at /`},
 		{`{"properties":{"$ref":{"type":"string"},"$id":{"type":"string"}}}`, "2025-11-25", ``},
 		{`{"default":{"$ref":"#/nope"},"x-more":{"$ref":"#/nope"}}`, "2025-11-25", ``},
 		{`{"$id":"my tool","type":"object"}`, "2025-11-25", ``},
@@ -92,7 +95,7 @@ func TestCompileErrors(t *testing.T) {
 	for _, test := range tests {
 		got := ""
 		if _, err := Compile(decode(t, test.schema), test.revision); err != nil {
-			got = fmt.Sprintf("%T %v", err, err)
+			got = strings.TrimPrefix(fmt.Sprintf("%T %v", err, err), "*schemas.")
 		}
 		if got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.schema, got, test.want)
@@ -127,11 +130,13 @@ func TestValidateErrors(t *testing.T) {
 		{`{"required":["city","units"]}`, `{}`, `/city: missing; /units: missing`},
 		{`{"required":["a","b","c","d"]}`, `{}`, `/a: missing; /b: missing; /c: missing`},
 		{`{"additionalProperties":false}`, `{"a/b":1}`, `/a~1b: not allowed`},
-		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"a":1}`, `/a: want string or null, got number`},
+		{`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`, `{"a":1}`,
+			`/a: want string or null, got number`},
 		{`{"properties":{"a":{"anyOf":[{"type":"string","maxLength":2},{"type":"null"}]}}}`, `{"a":"abc"}`,
 			`/a: want at most 2 characters, got 3`},
 		{`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, `/: fits none of the 2 schemas in oneOf`},
-		{`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":1,"b":1}`, `/: fits more than one schema in oneOf (0 and 1)`},
+		{`{"oneOf":[{"required":["a"]},{"required":["b"]}]}`, `{"a":1,"b":1}`,
+			`/: fits more than one schema in oneOf (0 and 1)`},
 		{`{"properties":{"a":{"enum":["x","y"]}}}`, `{"a":"z"}`, `/a: want one of "x", "y", got "z"`},
 		{`{"properties":{"a":{"const":1}}}`, `{"a":2}`, `/a: want 1, got 2`},
 		{`{"properties":{"a":{"type":"integer","minimum":1}}}`, `{"a":0}`, `/a: want at least 1, got 0`},
@@ -140,20 +145,23 @@ func TestValidateErrors(t *testing.T) {
 		{`{"properties":{"a":{"multipleOf":0.1}}}`, `{"a":0.3}`, ``},
 		{`{"contains":{"const":1}}`, `[2]`, `/: no item fits contains`},
 		{`{"contains":{"const":1},"maxContains":1}`, `[1,1]`, `/: want at most 1 items that fit contains, got 2`},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{}],"additionalItems":false}`, `[1,2]`, `/: has 1 items too many`},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","items":[{}],"additionalItems":false}`, `[1,2]`,
+			`/: has 1 items too many`},
 		{`{"items":{"type":"string"}}`, `["a",1]`, `/1: want string, got number`},
 		{`{"properties":{"a":{"pattern":"^x"}}}`, `{"a":"y"}`, `/a: want a match of ^x, got "y"`},
 		{`{"properties":{"a":{"pattern":"^\\u0041\\s$"}}}`, `{"a":"A\u00a0"}`, ``},
 		{`{"properties":{"a":{"pattern":"^(?!b)"}}}`, `{"a":"b"}`, ``},
 		{`{"patternProperties":{"^(?!b)":{"type":"string"}},"additionalProperties":false}`, `{"b":1}`, ``},
 		{`{"properties":{"a":{"format":"date-time"}}}`, `{"a":"tomorrow"}`, ``},
-		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"format":"date-time"}}}`, `{"a":"tomorrow"}`, ``},
+		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"format":"date-time"}}}`,
+			`{"a":"tomorrow"}`, ``},
 		{`{"properties":{"a":{"maxLength":18446744073709551615}}}`, `{"a":"x"}`, ``},
 		{`{"properties":{"n":{"$ref":"#"}},"required":["v"]}`, `{"v":1,"n":{"v":1,"n":{}}}`, `/n/n/v: missing`},
 		{`{"properties":{"schema":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`, `{"schema":{"type":"any"}}`,
 			`/schema/type: want one of "array", "boolean", "integer", "null", …, got "any"`},
 		{`{"type":"number"}`, `1e999`, `beyond what mcpcheck checks: the number 1e999`},
-		{`{"type":"number"}`, `1e99999999999999999999`, `beyond what mcpcheck checks: the number 1e99999999999999999999`},
+		{`{"type":"number"}`, `1e99999999999999999999`,
+			`beyond what mcpcheck checks: the number 1e99999999999999999999`},
 	}
 	for _, test := range tests {
 		got := ""
@@ -177,7 +185,8 @@ func TestUnchecked(t *testing.T) {
 
 func TestRefs(t *testing.T) {
 	got := Refs(decode(t, `{
-		"$defs": {"a": {"$anchor": "here"}, "b~/c": {}, "e": {"$id": "e.json", "$defs": {"f": {"$ref": "#"}, "g": {"$ref": "#/$defs/f"}}}},
+		"$defs": {"a": {"$anchor": "here"}, "b~/c": {},
+			"e": {"$id": "e.json", "$defs": {"f": {"$ref": "#"}, "g": {"$ref": "#/$defs/f"}}}},
 		"properties": {
 			"1": {"$ref": "#/$defs/a"}, "2": {"$ref": "#here"}, "3": {"$ref": "#/$defs/b~0~1c"}, "4": {"$ref": "#"},
 			"5": {"$ref": "e.json#/$defs/f"}, "6": {"$ref": "#/%24defs/a"},
@@ -229,36 +238,46 @@ func hostileSchemas() map[string]string {
 		"deep required":   repeat(`{"required":["a"],"properties":{"a":`, 60) + `{}` + repeat(`}}`, 60),
 		"exponential":     chain + `"d40":{}},"$ref":"#/$defs/d0"}`,
 		"exponential not": chain + `"d40":{"type":"string"}},"not":{"$ref":"#/$defs/d0"}}`,
-		"doubling tree": `{"anyOf":[{"properties":{"n":{"$ref":"#"}},"required":["x"]},{"properties":{"n":{"$ref":"#"}},"required":["x"]},
+		"doubling tree": `{"anyOf":[{"properties":{"n":{"$ref":"#"}},"required":["x"]},
+			{"properties":{"n":{"$ref":"#"}},"required":["x"]},
 			{"properties":{"n":{"$ref":"#"}},"required":["x"]}]}`,
-		"long chain":    `{"$defs":{` + deep.String() + `"d3000":{}},"$ref":"#/$defs/d0"}`,
-		"circle":        `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
-		"endless":       `{"required":["a"],"properties":{"a":{"$ref":"#"}}}`,
-		"endless items": `{"$defs":{"a":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/a"}}},"required":["a"],"properties":{"a":{"$ref":"#/$defs/a"}}}`,
-		"wide":          `{"properties":{` + wide.String() + `"z":true}}`,
-		"many refs":     `{"x":{` + wide.String() + `"z":true},"properties":{` + refs.String() + `"z":true}}`,
-		"giant enum":    `{"properties":{"a":{"enum":[` + repeat(`1,`, 19000) + `2]}},"required":["a"]}`,
-		"giant enum 2":  `{"properties":{"a":{"enum":[` + repeat(`1,`, 100000) + `2]}}}`,
-		"huge regexp":   `{"properties":{"a":{"pattern":"` + repeat(`(x{0,100}){9}`, 300) + `"}},"required":["a"]}`,
-		"empty regexp":  `{"properties":{"a":{"pattern":"x` + repeat(`(`, 90) + repeat(`)+`, 90) + `","minLength":50}},"required":["a"]}`,
-		"long regexp":   `{"properties":{"a":{"pattern":"` + repeat(`x`, 100000) + `"}},"required":["a"]}`,
-		"deep regexp":   `{"properties":{"a":{"pattern":"` + repeat(`(`, 900) + repeat(`)`, 900) + `"}},"required":["a"]}`,
-		"huge numbers": `{"properties":{"a":{"minimum":1e400,"multipleOf":1e-400},"b":{"minLength":1e300},"c":{"minItems":99999999999}},
+		"long chain": `{"$defs":{` + deep.String() + `"d3000":{}},"$ref":"#/$defs/d0"}`,
+		"circle":     `{"$ref":"#/$defs/a","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}}}`,
+		"endless":    `{"required":["a"],"properties":{"a":{"$ref":"#"}}}`,
+		"endless items": `{"$defs":{"a":{"type":"array","minItems":1,"items":{"$ref":"#/$defs/a"}}},` +
+			`"required":["a"],"properties":{"a":{"$ref":"#/$defs/a"}}}`,
+		"wide":         `{"properties":{` + wide.String() + `"z":true}}`,
+		"many refs":    `{"x":{` + wide.String() + `"z":true},"properties":{` + refs.String() + `"z":true}}`,
+		"giant enum":   `{"properties":{"a":{"enum":[` + repeat(`1,`, 19000) + `2]}},"required":["a"]}`,
+		"giant enum 2": `{"properties":{"a":{"enum":[` + repeat(`1,`, 100000) + `2]}}}`,
+		"huge regexp":  `{"properties":{"a":{"pattern":"` + repeat(`(x{0,100}){9}`, 300) + `"}},"required":["a"]}`,
+		"empty regexp": `{"properties":{"a":{"pattern":"x` + repeat(`(`, 90) + repeat(`)+`, 90) + `",` +
+			`"minLength":50}},"required":["a"]}`,
+		"long regexp": `{"properties":{"a":{"pattern":"` + repeat(`x`, 100000) + `"}},"required":["a"]}`,
+		"deep regexp": `{"properties":{"a":{"pattern":"` + repeat(`(`, 900) + repeat(`)`, 900) + `"}},` +
+			`"required":["a"]}`,
+		"huge numbers": `{"properties":{
+			"a":{"minimum":1e400,"multipleOf":1e-400},"b":{"minLength":1e300},"c":{"minItems":99999999999}},
 			"required":["a","b","c"]}`,
-		"huger number":   `{"properties":{"a":{"minimum":1e1000000000}}}`,
-		"many required":  `{"minProperties":1000000000}`,
-		"impossible":     `{"required":["a"],"properties":{"a":{"allOf":[{"type":"string"},{"type":"integer"}]}}}`,
-		"impossible all": `{"required":["a","b","c","d","e","f"],"additionalProperties":{"oneOf":[{"type":"string"},{"type":"string"},{"not":{}}]}}`,
-		"nul":            `{"properties":{"\u0000":{"pattern":"\u0000","const":"\u0000"}},"required":["\u0000"]}`,
-		"false":          `{"properties":{"a":false},"required":["a"]}`,
-		"odd ids":        `{"$id":"http://[::1","properties":{"a":{"$id":"%zz"},"b":{"$id":"#x"},"c":{"$id":"#x"}}}`,
-		"same ids":       `{"properties":{"a":{"$id":"x"},"b":{"$id":"x"}}}`,
-		"odd refs":       `{"properties":{"a":{"$ref":"%zz"},"b":{"$ref":"#%zz"},"c":{"$ref":"http://[::1"},"d":{"$ref":"#/~2"}}}`,
-		"odd anchor":     `{"$anchor":"a","properties":{"a":{"$anchor":"a"}}}`,
-		"dynamic": `{"$id":"a","$dynamicAnchor":"n","properties":{"x":{"$dynamicRef":"#n"},"y":{"$id":"b","$dynamicAnchor":"n",
+		"huger number":  `{"properties":{"a":{"minimum":1e1000000000}}}`,
+		"many required": `{"minProperties":1000000000}`,
+		"impossible":    `{"required":["a"],"properties":{"a":{"allOf":[{"type":"string"},{"type":"integer"}]}}}`,
+		"impossible all": `{"required":["a","b","c","d","e","f"],` +
+			`"additionalProperties":{"oneOf":[{"type":"string"},{"type":"string"},{"not":{}}]}}`,
+		"nul":      `{"properties":{"\u0000":{"pattern":"\u0000","const":"\u0000"}},"required":["\u0000"]}`,
+		"false":    `{"properties":{"a":false},"required":["a"]}`,
+		"odd ids":  `{"$id":"http://[::1","properties":{"a":{"$id":"%zz"},"b":{"$id":"#x"},"c":{"$id":"#x"}}}`,
+		"same ids": `{"properties":{"a":{"$id":"x"},"b":{"$id":"x"}}}`,
+		"odd refs": `{"properties":{"a":{"$ref":"%zz"},"b":{"$ref":"#%zz"},"c":{"$ref":"http://[::1"},` +
+			`"d":{"$ref":"#/~2"}}}`,
+		"odd anchor": `{"$anchor":"a","properties":{"a":{"$anchor":"a"}}}`,
+		"dynamic": `{"$id":"a","$dynamicAnchor":"n","properties":{"x":{"$dynamicRef":"#n"},
+			"y":{"$id":"b","$dynamicAnchor":"n",
 			"properties":{"z":{"$dynamicRef":"a#n"}}}}}`,
-		"recursive":    `{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,"properties":{"a":{"$recursiveRef":"#"}}}`,
-		"self schema":  `{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://json-schema.org/draft/2020-12/schema","type":"object"}`,
+		"recursive": `{"$schema":"https://json-schema.org/draft/2019-09/schema","$recursiveAnchor":true,` +
+			`"properties":{"a":{"$recursiveRef":"#"}}}`,
+		"self schema": `{"$schema":"https://json-schema.org/draft/2020-12/schema",` +
+			`"$id":"https://json-schema.org/draft/2020-12/schema","type":"object"}`,
 		"nested draft": `{"properties":{"a":{"$id":"x","$schema":"http://example.com/x"}}}`,
 		"vocabulary":   `{"$vocabulary":{"http://example.com/v":true}}`,
 	}
@@ -277,7 +296,8 @@ func TestHostileSchemas(t *testing.T) {
 		chain = map[string]any{"n": chain}
 	}
 	long := make([]any, 20_000)
-	values := []any{deepValue, chain, map[string]any{"a": long, "n": strings.Repeat("x", 1<<20)}, long, strings.Repeat("x", 1<<20), nil}
+	huge := strings.Repeat("x", 1<<20)
+	values := []any{deepValue, chain, map[string]any{"a": long, "n": huge}, long, huge, nil}
 	for name, text := range hostileSchemas() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -306,7 +326,9 @@ func TestHostileSchemas(t *testing.T) {
 
 func TestValidateForeignValues(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"a":{"type":"string"}}}`)
-	for _, v := range []any{struct{}{}, map[string]any{"a": []string{"x"}}, map[string]any{"a": func() {}}, make(chan int)} {
+	for _, v := range []any{
+		struct{}{}, map[string]any{"a": []string{"x"}}, map[string]any{"a": func() {}}, make(chan int),
+	} {
 		if s.Validate(v) == nil {
 			t.Errorf("%T was accepted", v)
 		}

@@ -23,19 +23,20 @@ const module = "github.com/mcpcheck/mcpcheck/"
 // floors says for each package which others of this module it may import: cmd → reporters, suites → areas → kit →
 // harness → driver. Areas never import each other; fixtures write both sides of the protocol a second time.
 var floors = map[string][]string{
-	"schemas":          {},
-	"suites/driver":    {},
-	"suites/harness":   {"suites/driver"},
+	"suites/text":      {},
+	"schemas":          {"suites/text"},
+	"suites/driver":    {"suites/text"},
+	"suites/harness":   {"suites/driver", "suites/text"},
 	"suites/kit":       {"schemas", "suites/driver", "suites/harness"},
 	"suites/(area)":    {"schemas", "suites/driver", "suites/harness", "suites/kit"},
 	"suites/discovery": {"suites/driver", "suites/harness", "suites/kit"},
 	"suites":           {"suites/harness", "suites/(area)"},
-	"reporters":        {"suites/harness"},
+	"reporters":        {"suites/harness", "suites/text"},
 	"fixtures":         {},
 	"fixtures/faults":  {"fixtures"},
 	"cmd/mcpcheck": {
 		"schemas", "reporters", "fixtures", "fixtures/faults",
-		"suites", "suites/discovery", "suites/kit", "suites/harness", "suites/driver",
+		"suites", "suites/discovery", "suites/kit", "suites/harness", "suites/driver", "suites/text",
 	},
 }
 

@@ -184,11 +184,11 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"cut-event": always(raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,")),
 		"hang-up":   always(raw("")),
 		"reset":     always(reset),
-		"utf8":      always(text(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\xfe\x80\"}")),
-		"html-200":  always(text(http.StatusOK, "text/html", "<!doctype html><title>Welcome</title><p>It works!")),
-		"html-404":  always(text(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found")),
-		"html-502":  always(text(http.StatusBadGateway, "text/html", "<!doctype html><title>502</title><p>Bad gateway")),
-		"empty-200": always(text(http.StatusOK, "", "")),
+		"utf8":      always(document(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\xfe\x80\"}")),
+		"html-200":  always(document(http.StatusOK, "text/html", "<!doctype html><title>Welcome</title><p>It works!")),
+		"html-404":  always(document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found")),
+		"html-502":  always(document(http.StatusBadGateway, "text/html", "<!doctype html><title>502</title><p>Bad gateway")),
+		"empty-200": always(document(http.StatusOK, "", "")),
 		"many-headers": always(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Padding", strings.Repeat("x", 64<<20))
 		}),
@@ -211,7 +211,7 @@ func head(w http.ResponseWriter, contentType string) {
 	http.NewResponseController(w).Flush()
 }
 
-func text(status int, contentType, body string) http.HandlerFunc {
+func document(status int, contentType, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header()["Content-Type"] = slices.Compact([]string{contentType})
 		w.WriteHeader(status)

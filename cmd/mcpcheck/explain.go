@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 func newExplain() *cobra.Command {
@@ -117,7 +118,7 @@ func checkIDs() (ids []string) {
 }
 
 func explain(w io.Writer, r *harness.Requirement) {
-	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, wrap(r.Statement, ""))
+	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, hung(r.Statement, 0))
 	if !suites.HasCheck(r) {
 		fmt.Fprint(w, "\nNo check tries this requirement yet.\n")
 	}
@@ -164,35 +165,15 @@ func byEra(text harness.ByEra) string {
 	return text.Legacy + "\n" + harness.Modern + ": " + text.Modern
 }
 
-func section(w io.Writer, title, text string) {
-	if text != "" {
-		fmt.Fprintf(w, "\n%-10s %s\n", title, strings.TrimLeft(wrap(text, strings.Repeat(" ", 11)), " "))
+func section(w io.Writer, title, body string) {
+	if body != "" {
+		fmt.Fprintf(w, "\n%-10s %s\n", title, hung(body, 11))
 	}
 }
 
-// wrap breaks a text into lines of at most 88 characters.
-func wrap(text, indent string) string {
-	var out strings.Builder
-	for i, paragraph := range strings.Split(strings.TrimSpace(text), "\n") {
-		if i > 0 {
-			out.WriteByte('\n')
-		}
-		column := 0
-		for _, word := range strings.Fields(paragraph) {
-			switch {
-			case column == 0:
-				out.WriteString(indent)
-				column = len(indent)
-			case column+1+len(word) > 88:
-				out.WriteString("\n" + indent)
-				column = len(indent)
-			default:
-				out.WriteByte(' ')
-				column++
-			}
-			out.WriteString(word)
-			column += len([]rune(word))
-		}
-	}
-	return out.String()
+// hung is a text in lines of at most 88 characters, all but the first of them
+// indented by so many columns.
+func hung(s string, columns int) string {
+	lines := text.Wrap(strings.TrimSpace(s), 88-columns)
+	return strings.Join(lines, "\n"+strings.Repeat(" ", columns))
 }

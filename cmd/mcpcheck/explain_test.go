@@ -104,3 +104,19 @@ func TestInMarkdown(t *testing.T) {
 		}
 	}
 }
+
+// A section hangs beside its title, in lines of at most 88 characters.
+func TestSection(t *testing.T) {
+	var b strings.Builder
+	section(&b, "fix", strings.Repeat("words ", 14)+"at the\nend")
+	want := "\nfix        " + strings.Repeat("words ", 12) + "words\n" +
+		"           words at the\n" +
+		"           end\n"
+	if got := b.String(); got != want {
+		t.Errorf("want %q\n got %q", want, got)
+	}
+	b.Reset()
+	if section(&b, "notes", ""); b.Len() > 0 {
+		t.Errorf("no text: got %q", b.String())
+	}
+}

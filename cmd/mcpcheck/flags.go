@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // runFlags are what the command line says to run; baseline and init know some of it.
@@ -157,7 +158,7 @@ func nearestFlag(cmd *cobra.Command, err error) error {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := harness.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
+	if near := text.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
 	return err

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // hostFlags name a server that a host (an application that uses MCP servers) has in
@@ -119,7 +119,7 @@ func (f *hostFlags) find(name string) (hostServer, error) {
 		names = append(names, server.name)
 	}
 	places := strings.Join(found, ", ")
-	switch near := harness.Nearest(name, names); {
+	switch near := text.Nearest(name, names); {
 	case err != nil:
 		return hostServer{}, err
 	case len(found) == 0:

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -30,7 +31,7 @@ func judged(t *testing.T, line, fault string, known baseline) (*listener, harnes
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, ok := fixtures.Find(fault)
+	f, ok := faults.Find(fault)
 	if !ok {
 		t.Fatalf("no fault %s", fault)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 func main() {
@@ -97,7 +98,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	for _, c := range cmd.Commands() {
 		names = append(names, c.Name())
 	}
-	if near := harness.Nearest(args[0], names); near != "" {
+	if near := text.Nearest(args[0], names); near != "" {
 		return usage("no command %q; did you mean %s?", args[0], near)
 	}
 	slices.Sort(names)

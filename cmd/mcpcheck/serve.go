@@ -15,7 +15,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // serveFlags say what the built-in server is like.
@@ -152,7 +152,7 @@ func findFault(id string) (fixtures.Fault, error) {
 	for _, f := range faults.All() {
 		ids = append(ids, f.ID())
 	}
-	if near := harness.Nearest(id, ids); near != "" {
+	if near := text.Nearest(id, ids); near != "" {
 		return fixtures.Fault{}, usage("no fault %q; did you mean %s?", id, near)
 	}
 	return fixtures.Fault{}, usage("no fault %q; mcpcheck serve --list-faults shows them all", id)

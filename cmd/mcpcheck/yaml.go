@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // readYAML decodes a file that people write. It is strict, and its errors say in one
@@ -255,11 +255,11 @@ func allowedKeys(key string, t reflect.Type) string {
 	}
 	keys := yamlKeys(t)
 	slices.Sort(keys)
-	text := " (allowed: " + strings.Join(keys, ", ") + ")"
-	if near := harness.Nearest(key, keys); near != "" {
-		return "; did you mean " + near + "?" + text
+	allowed := " (allowed: " + strings.Join(keys, ", ") + ")"
+	if near := text.Nearest(key, keys); near != "" {
+		return "; did you mean " + near + "?" + allowed
 	}
-	return text
+	return allowed
 }
 
 func plainKind(t ast.NodeType) string {

@@ -1,9 +1,10 @@
 package driver
 
 import (
+	"github.com/mcpcheck/mcpcheck/suites/text"
+
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -136,11 +137,4 @@ func (e *Unanswered) Unwrap() error {
 }
 
 // Brief shortens a text of the wire for a message.
-func Brief(raw []byte) string {
-	const most, tail = 160, 30
-	if len(raw) <= most {
-		return string(raw)
-	}
-	head := strings.ToValidUTF8(string(raw[:most-tail]), "")
-	return head + "…" + strings.ToValidUTF8(string(raw[len(raw)-tail:]), "")
-}
+func Brief(raw []byte) string { return text.Shorten(string(raw), text.Bytes, 130, 30, "…") }

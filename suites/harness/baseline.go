@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // KnownFail is an entry of a baseline: fails that are accepted for now.
@@ -99,7 +101,7 @@ func (k KnownFail) unknown(catalogue Catalogue) string {
 		}
 		names = append(names, r.ID)
 	}
-	if near := Nearest(k.Check, names); near != "" {
+	if near := text.Nearest(k.Check, names); near != "" {
 		return "there is no such check; did you mean " + near + "?"
 	}
 	return "there is no such check; " + list

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Case is a planned run of a check in one revision.
@@ -97,7 +99,7 @@ func known(catalogue Catalogue, pattern string) error {
 		}
 	}
 	hint := "mcpcheck list shows them all"
-	if near := Nearest(pattern, ids(catalogue)); near != "" {
+	if near := text.Nearest(pattern, ids(catalogue)); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return fmt.Errorf("no check %q; %s", pattern, hint)
@@ -108,40 +110,4 @@ func ids(catalogue Catalogue) (ids []string) {
 		ids = append(ids, r.ID)
 	}
 	return ids
-}
-
-// Nearest is the candidate with the fewest edits to the word; empty when none is
-// near.
-func Nearest(word string, candidates []string) (nearest string) {
-	best := len(word)/2 + 1
-	for _, c := range candidates {
-		if strings.HasPrefix(c, word) {
-			return c
-		}
-		if d := distance(word, c); d < best {
-			nearest, best = c, d
-		}
-	}
-	return nearest
-}
-
-// distance is the Levenshtein distance of two words.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -3,9 +3,9 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Wire is what was said in every session of the run.
@@ -88,9 +88,8 @@ func (w Wire) Results() Messages {
 
 // ResultsOf are the success responses to requests of a method.
 func (w Wire) ResultsOf(method string) Messages {
-	return w.Results().Filter("result of "+method, func(m Message) bool {
-		return m.Request != nil && m.Request.Method == method
-	})
+	answers := func(m Message) bool { return m.Request != nil && m.Request.Method == method }
+	return w.Results().Filter("result of "+method, answers)
 }
 
 // Requests are requests of the server.
@@ -122,18 +121,16 @@ func (m Messages) Established(revision string) Messages {
 	return m.Filter(m.What, func(x Message) bool { return x.Session.Revision == revision })
 }
 
-// longest is how many characters of a line evidence keeps.
+// longest is how many bytes of a line evidence keeps.
 const longest = 2000
 
-func clip(text string) string {
-	if len(text) <= longest {
-		return text
-	}
+func clip(line string) string {
 	const tail = 200
-	head := strings.ToValidUTF8(text[:longest-tail], "")
-	return fmt.Sprintf("%s … (%d bytes left out) … %s", head, len(text)-longest, strings.ToValidUTF8(text[len(text)-tail:], ""))
+	gap := fmt.Sprintf(" … (%d bytes left out) … ", len(line)-longest)
+	return text.Shorten(line, text.Bytes, longest-tail, tail, gap)
 }
 
+// arrows show which way a frame went.
 var arrows = map[driver.Side]string{
 	driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←",
 }

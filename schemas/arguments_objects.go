@@ -1,0 +1,179 @@
+package schemas
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// object makes an object: the required properties, and what dependencies and minProperties add to them.
+func (m *maker) object(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
+	names, parts := m.requiredNames(p, parts, c)
+	if c.fallback(2) == 1 { // the plain way has failed: not, oneOf and the like may need an optional property
+		names = union(names, declared(parts))
+	}
+	p.variant += c.code
+	least := bound(parts, func(s *jsonschema.Schema) *int { return s.MinProperties })
+	for _, name := range declared(parts) {
+		if len(names) < least && m.possible(parts, name) {
+			names = union(names, []string{name})
+		}
+	}
+	object := map[string]any{}
+	for _, name := range names {
+		if err := m.property(object, p, parts, name); err != nil {
+			return nil, err
+		}
+	}
+	for i := 0; len(object) < least && i < maxItems; i++ {
+		name, err := m.newName(p, parts, i)
+		if err != nil {
+			return nil, err
+		}
+		if _, known := object[name]; !known {
+			if err := m.property(object, p, parts, name); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return object, nil
+}
+
+// requiredNames lists the required properties in the order of the schema, and those that they depend on. It returns
+// the schemas with those added that apply because of these properties.
+func (m *maker) requiredNames(p place, parts []*jsonschema.Schema, c *choices) ([]string, []*jsonschema.Schema) {
+	var names []string
+	for {
+		before := len(names) + len(parts)
+		for _, s := range parts {
+			names = union(names, s.Required)
+		}
+		for _, name := range names {
+			for _, s := range parts {
+				names = union(names, s.DependentRequired[name])
+				switch dependency := s.Dependencies[name].(type) {
+				case []string:
+					names = union(names, dependency)
+				case *jsonschema.Schema:
+					parts = m.withPart(parts, dependency, p, c)
+				}
+				parts = m.withPart(parts, s.DependentSchemas[name], p, c)
+			}
+		}
+		if len(names)+len(parts) == before {
+			return names, parts
+		}
+	}
+}
+
+func (m *maker) withPart(parts []*jsonschema.Schema, one *jsonschema.Schema, p place, c *choices) []*jsonschema.Schema {
+	if one == nil || slices.Contains(parts, one) {
+		return parts
+	}
+	for _, s := range m.flatten([]*jsonschema.Schema{one}, p.depth, c) {
+		if !slices.Contains(parts, s) {
+			parts = append(parts, s)
+		}
+	}
+	return parts
+}
+
+// declared lists the names in properties, sorted.
+func declared(parts []*jsonschema.Schema) []string {
+	var names []string
+	for _, s := range parts {
+		names = union(names, slices.Sorted(maps.Keys(s.Properties)))
+	}
+	return names
+}
+
+// possible tells whether a property may have a finite value.
+func (m *maker) possible(parts []*jsonschema.Schema, name string) bool {
+	schemas, allowed := propertySchemas(parts, name)
+	return allowed && !slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool {
+		return isFalse(s) || m.height(s) >= endless
+	})
+}
+
+func (m *maker) property(object map[string]any, p place, parts []*jsonschema.Schema, name string) error {
+	schemas, allowed := propertySchemas(parts, name)
+	if !allowed {
+		return p.fail(fmt.Sprintf("the property %s is required but not allowed", brief(name)))
+	}
+	if len(schemas) == 0 {
+		object[name] = exampleText(p.variant)
+		return nil
+	}
+	v, err := m.value(place{parts: schemas, depth: p.depth + 1, variant: p.variant})
+	if err != nil {
+		return err
+	}
+	object[name] = v
+	return nil
+}
+
+// propertySchemas lists the schemas that apply to a property: properties, patternProperties, additionalProperties.
+func propertySchemas(parts []*jsonschema.Schema, name string) (schemas []*jsonschema.Schema, allowed bool) {
+	for _, s := range parts {
+		found := false
+		if one := s.Properties[name]; one != nil {
+			schemas, found = append(schemas, one), true
+		}
+		for _, p := range sortedPatterns(s) {
+			if p.re.MatchString(name) {
+				schemas, found = append(schemas, s.PatternProperties[p]), true
+			}
+		}
+		if found {
+			continue
+		}
+		switch additional := s.AdditionalProperties.(type) {
+		case bool:
+			if !additional {
+				return nil, false
+			}
+		case *jsonschema.Schema:
+			schemas = append(schemas, additional)
+		}
+	}
+	return schemas, true
+}
+
+func sortedPatterns(s *jsonschema.Schema) []*pattern {
+	var list []*pattern
+	for re := range s.PatternProperties {
+		list = append(list, re.(*pattern))
+	}
+	slices.SortFunc(list, func(a, b *pattern) int { return cmp.Compare(a.source, b.source) })
+	return list
+}
+
+// newName invents the name of a property: by propertyNames, by a pattern of patternProperties where other names are
+// not allowed, or any.
+func (m *maker) newName(p place, parts []*jsonschema.Schema, variant int) (string, error) {
+	var names []*jsonschema.Schema
+	var patterns []*pattern
+	for _, s := range parts {
+		names = appendSchema(names, s.PropertyNames)
+		patterns = append(patterns, sortedPatterns(s)...)
+	}
+	if len(names) > 0 {
+		name, err := m.value(place{parts: names, depth: p.depth + 1, variant: variant})
+		if text, ok := name.(string); ok || err != nil {
+			return text, err
+		}
+	}
+	plain := exampleText(variant)
+	if _, allowed := propertySchemas(parts, plain); allowed {
+		return plain, nil
+	}
+	for _, re := range patterns {
+		if name, ok := matching(re, 0, maxExample, variant); ok {
+			return name, nil
+		}
+	}
+	return "", p.fail("no name found for a further property")
+}

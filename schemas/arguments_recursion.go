@@ -1,0 +1,105 @@
+package schemas
+
+import (
+	"slices"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// endless is the height of a schema that only infinite values satisfy.
+const endless = 1 << 20
+
+// height is about how deep the flattest value is that a schema accepts. It finds the way out of recursive schemas.
+func (m *maker) height(s *jsonschema.Schema) int {
+	if m.heights == nil {
+		m.measureHeights()
+	}
+	if h, ok := m.heights[s]; ok {
+		return h
+	}
+	return endless
+}
+
+// measureHeights lowers the heights from endless until nothing changes: at most as often as values are deep.
+func (m *maker) measureHeights() {
+	m.heights = map[*jsonschema.Schema]int{}
+	parts := everyPart(m.schema.root)
+	for range maxDepth {
+		changed := false
+		for _, s := range parts {
+			if h := m.heightNow(s); h < m.height(s) {
+				m.heights[s], changed = h, true
+			}
+		}
+		if !changed {
+			return
+		}
+	}
+}
+
+// heightNow computes the height of a schema from those of its parts.
+func (m *maker) heightNow(s *jsonschema.Schema) int {
+	if s.Bool != nil || s.Const != nil || s.Enum != nil || s.Default != nil {
+		return 0
+	}
+	own := []*jsonschema.Schema{s}
+	h := m.highest(m.flatten(own, 0, nil)[1:])
+	for _, branches := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
+		if len(branches) > 0 {
+			h = max(h, m.lowest(branches))
+		}
+	}
+	if allowsScalar(s) {
+		return h
+	}
+	for _, name := range s.Required {
+		schemas, _ := propertySchemas(own, name)
+		h = max(h, m.highest(schemas)+1)
+	}
+	if s.MinItems != nil {
+		for i := range min(*s.MinItems, len(tuple(s))+1) {
+			h = max(h, m.highest(itemSchemas(own, i))+1)
+		}
+	}
+	return min(h, endless)
+}
+
+func (m *maker) highest(schemas []*jsonschema.Schema) int {
+	h := 0
+	for _, s := range schemas {
+		h = max(h, m.height(s))
+	}
+	return h
+}
+
+func (m *maker) lowest(schemas []*jsonschema.Schema) int {
+	h := endless
+	for _, s := range schemas {
+		h = min(h, m.height(s))
+	}
+	return h
+}
+
+// allowsScalar tells whether a type keyword allows a value without parts.
+func allowsScalar(s *jsonschema.Schema) bool {
+	return s.Types != nil && slices.ContainsFunc(s.Types.ToStrings(), func(t string) bool {
+		return t != "object" && t != "array"
+	})
+}
+
+// circular tells whether a schema leads back to itself, or to another that does.
+func (m *maker) circular(s *jsonschema.Schema) bool {
+	if known, ok := m.circles[s]; ok {
+		return known
+	}
+	if m.circles == nil {
+		m.circles = map[*jsonschema.Schema]bool{}
+	}
+	m.circles[s] = true // what is found on the way back here
+	found := false
+	for _, next := range append(inPlace(s), below(s)...) {
+		found = m.circular(next) || found
+	}
+	m.circles[s] = found
+	return found
+}

@@ -1,0 +1,125 @@
+package schemas
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+)
+
+// breach is one way in which a value breaks a schema: a leaf of the validator's tree of errors, or what stands for all
+// the branches of an anyOf.
+type breach struct {
+	path         []string // to the place in the value
+	kind         jsonschema.ErrorKind
+	text         string
+	nullOptional bool // the value is null at an optional member
+}
+
+// translator turns the validator's tree of errors into a flat list of breaches. Its fields are the differences between
+// messages, which are judged by our own schemas, and what is judged by the schemas that tools bring along.
+type translator struct {
+	// member names a member that is missing, or should not be there: by the path and by what is wrong with it.
+	member func(object []string, name, wrong string) (path []string, text string)
+
+	// choose says what is wrong with a value that fits no branch of an anyOf or oneOf.
+	choose func(e *jsonschema.ValidationError, branches [][]breach) []breach
+
+	value    func(v any) string // shows a value in a few characters
+	listed   int                // how many values of an enum are shown
+	optional map[string]bool    // addresses of the schemas of optional members
+}
+
+// breaches lists what an error of the validator's is about, in the order of their places, each once. There is at least
+// one.
+func (t *translator) breaches(e *jsonschema.ValidationError) []breach {
+	found := t.collect(e, -1, "")
+	slices.SortStableFunc(found, compareBreaches)
+	return mergeSame(found)
+}
+
+// collect lists the leaves of an error. Depth is how long the path to the error above is, and entry the address of the
+// schema by which the validator came to its place.
+func (t *translator) collect(e *jsonschema.ValidationError, depth int, entry string) []breach {
+	at := e.InstanceLocation
+	if len(at) > depth {
+		entry = e.SchemaURL
+	}
+	switch k := e.ErrorKind.(type) {
+	case *kind.Schema, *kind.Group, *kind.Reference, *kind.AllOf:
+		return slices.Concat(t.collectEach(e, entry)...)
+	case *kind.AnyOf:
+		return t.choose(e, t.collectEach(e, entry))
+	case *kind.OneOf:
+		if k.Subschemas == nil {
+			return t.choose(e, t.collectEach(e, entry))
+		}
+	case *kind.Required:
+		return t.members(at, k, k.Missing, "missing")
+	case *kind.AdditionalProperties:
+		return t.members(at, k, k.Properties, "not allowed")
+	case *kind.DependentRequired:
+		return t.members(at, k, k.Missing, "missing beside "+k.Prop)
+	case *kind.Dependency:
+		return t.members(at, k, k.Missing, "missing beside "+k.Prop)
+	case *kind.Type:
+		return []breach{{at, k, t.text(k), k.Got == "null" && t.optional[entry]}}
+	}
+	return []breach{{path: at, kind: e.ErrorKind, text: t.text(e.ErrorKind)}}
+}
+
+// collectEach lists the leaves of each error below an error.
+func (t *translator) collectEach(e *jsonschema.ValidationError, entry string) [][]breach {
+	var found [][]breach
+	for _, cause := range e.Causes {
+		found = append(found, t.collect(cause, len(e.InstanceLocation), entry))
+	}
+	return found
+}
+
+func (t *translator) members(at []string, k jsonschema.ErrorKind, names []string, wrong string) []breach {
+	var found []breach
+	for _, name := range names {
+		path, text := t.member(at, name, wrong)
+		found = append(found, breach{path: path, kind: k, text: text})
+	}
+	return found
+}
+
+// compareBreaches orders by place, list entries by their index, and then by what is wrong.
+func compareBreaches(a, b breach) int {
+	return cmp.Or(slices.CompareFunc(a.path, b.path, compareSteps), cmp.Compare(a.text, b.text))
+}
+
+func compareSteps(a, b string) int {
+	i, errA := strconv.Atoi(a)
+	j, errB := strconv.Atoi(b)
+	if errA == nil && errB == nil && i != j {
+		return cmp.Compare(i, j)
+	}
+	return cmp.Compare(a, b)
+}
+
+// mergeSame leaves each breach of an ordered list once: composed schemas may judge one member twice. A member is
+// optional only if it is so for both.
+func mergeSame(ordered []breach) []breach {
+	var merged []breach
+	for _, b := range ordered {
+		if n := len(merged); n > 0 && compareBreaches(merged[n-1], b) == 0 {
+			merged[n-1].nullOptional = merged[n-1].nullOptional && b.nullOptional
+			continue
+		}
+		merged = append(merged, b)
+	}
+	return merged
+}
+
+// keywordOf names the keyword of JSON Schema that an error is about, "" if there is none.
+func keywordOf(k jsonschema.ErrorKind) string {
+	if k == nil || len(k.KeywordPath()) == 0 {
+		return ""
+	}
+	return k.KeywordPath()[0]
+}

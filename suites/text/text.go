@@ -1,0 +1,107 @@
+// Package text shortens and wraps texts for people to read, and finds the word
+// that they meant. It knows nothing of the protocol and imports nothing of this
+// module, so that every package can use it.
+package text
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// Unit is what the length of a text is counted in.
+type Unit int
+
+const (
+	Bytes      Unit = iota // for a bound on what is kept
+	Characters             // for lines and columns
+)
+
+// Shorten replaces the middle of a text that is longer than head and tail
+// together by the gap: the beginning says what it is, the end whether it is
+// complete. What is left of a character that was cut, and any other byte that is
+// not UTF-8, goes with the middle. A shorter text stays as it is.
+func Shorten(s string, unit Unit, head, tail int, gap string) string {
+	length := unit.length(s)
+	if length <= head+tail {
+		return s
+	}
+	return valid(s[:unit.offset(s, head)]) + gap + valid(s[unit.offset(s, length-tail):])
+}
+
+func (u Unit) length(s string) int {
+	if u == Characters {
+		return utf8.RuneCountInString(s)
+	}
+	return len(s)
+}
+
+// offset is how many bytes come before the nth unit of a text.
+func (u Unit) offset(s string, n int) int {
+	if u == Bytes {
+		return n
+	}
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "") }
+
+// Wrap breaks each line of a text between words into lines of at most width
+// characters. Longer words stay whole, and so does the indentation.
+func Wrap(s string, width int) (lines []string) {
+	for line := range strings.SplitSeq(s, "\n") {
+		words := strings.Split(line, " ")
+		line = words[0]
+		for _, word := range words[1:] {
+			if strings.TrimSpace(line) != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+				lines = append(lines, line)
+				line = word
+				continue
+			}
+			line += " " + word
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// Nearest is the candidate with the fewest edits to the word, or the first that
+// begins with it; empty when none is near.
+func Nearest(word string, candidates []string) (nearest string) {
+	best := len(word)/2 + 1
+	for _, c := range candidates {
+		if strings.HasPrefix(c, word) {
+			return c
+		}
+		if d := distance(word, c); d < best {
+			nearest, best = c, d
+		}
+	}
+	return nearest
+}
+
+// distance is the Levenshtein distance of two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
