@@ -101,7 +101,8 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usage("%w; %s --help shows the flags", nearestFlag(cmd, err), cmd.CommandPath())
 	})
-	root.AddCommand(newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion())
+	root.AddCommand(newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(),
+		newVersion(), newAction())
 	return root
 }
 
@@ -111,7 +112,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	if near := harness.Nearest(args[0], names); near != "" {
 		return usage("no command %q; did you mean %s?", args[0], near)
