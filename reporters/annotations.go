@@ -45,6 +45,13 @@ func Annotations(w io.Writer, r harness.Report, place Place) error {
 	return err
 }
 
+// AnnotateError writes the workflow command for an error that is not a finding: one of
+// use, or of mcpcheck itself.
+func AnnotateError(w io.Writer, message string) error {
+	_, err := io.WriteString(w, annotation{title: "mcpcheck", message: message}.command("error"))
+	return err
+}
+
 // annotation is what a workflow command says. The file may be empty.
 type annotation struct {
 	file    string

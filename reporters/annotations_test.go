@@ -83,6 +83,15 @@ func TestAnnotationEscapes(t *testing.T) {
 	}
 }
 
+func TestAnnotateError(t *testing.T) {
+	var out bytes.Buffer
+	err := AnnotateError(&out, "100 %\n::set-output::x")
+	const want = "::error title=mcpcheck::100 %25%0A::set-output::x\n"
+	if got := out.String(); got != want || err != nil {
+		t.Errorf("want %s got %s, error %v", want, got, err)
+	}
+}
+
 // The reporter writes at the end of the run, not before.
 func TestNewAnnotations(t *testing.T) {
 	var out bytes.Buffer

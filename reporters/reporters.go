@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -61,20 +62,41 @@ func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, bare(err))
 	}
-	for _, format := range formats {
-		name := "report"
-		if len(format.Also) > 0 {
-			name = format.Name // report.json is another format's
+	for path, format := range inDir(dir, formats) {
+		r, err := ToFile(format, path, nil)
+		if err != nil {
+			return nil, err
 		}
-		for _, f := range format.all() {
-			r, err := ToFile(f, filepath.Join(dir, name+f.Ext), nil)
-			if err != nil {
-				return nil, err
-			}
-			reporters = append(reporters, r)
-		}
+		reporters = append(reporters, r)
 	}
 	return reporters, nil
+}
+
+// ClearDir removes the files that Dir writes to the directory, those that are there.
+func ClearDir(dir string, formats []Format) error {
+	for path := range inDir(dir, formats) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path), bare(err))
+		}
+	}
+	return nil
+}
+
+// inDir yields the files of a report directory, and what is in each.
+func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
+	return func(yield func(string, Format) bool) {
+		for _, format := range formats {
+			name := "report"
+			if len(format.Also) > 0 {
+				name = format.Name // report.json is another format's
+			}
+			for _, f := range format.all() {
+				if !yield(filepath.Join(dir, name+f.Ext), f) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // all are the format and those of the same name.

@@ -66,3 +66,34 @@ func TestDir(t *testing.T) {
 		t.Errorf("a file in place of the directory: got error %v", err)
 	}
 }
+
+func TestClearDir(t *testing.T) {
+	dir := t.TempDir()
+	notOurs := filepath.Join(dir, "notes.md")
+	reporters, err := Dir(dir, Formats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range reporters {
+		if err := r.Done(everything()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := os.WriteFile(notOurs, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time there is nothing to remove
+		if err := ClearDir(dir, Formats); err != nil {
+			t.Error(err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || !slices.Equal(left, []string{notOurs}) {
+		t.Errorf("left is %v, error %v, want %s", left, err, notOurs)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "report.sarif", "full"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := ClearDir(dir, Formats); err == nil || !strings.Contains(err.Error(), dir+": cannot remove report.sarif: ") {
+		t.Errorf("a report that cannot be removed: got error %v", err)
+	}
+}

@@ -86,6 +86,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	})
 	root.AddCommand(
 		newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion(),
+		newAction(),
 	)
 	return root
 }
@@ -96,7 +97,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	var names []string
 	for _, c := range cmd.Commands() {
-		names = append(names, c.Name())
+		if !c.Hidden {
+			names = append(names, c.Name())
+		}
 	}
 	if near := text.Nearest(args[0], names); near != "" {
 		return usage("no command %q; did you mean %s?", args[0], near)

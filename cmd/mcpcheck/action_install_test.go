@@ -1,0 +1,225 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// TestActionInstall has action.yml install mcpcheck and run it: from releases made here,
+// which stand on commits of a repository made here, and from its own source.
+func TestActionInstall(t *testing.T) {
+	t.Parallel()
+	if r := newRunner(t); r.env["RUNNER_ARCH"] == "" {
+		t.Skip("there are no releases for this architecture")
+	}
+	p := newPublisher(t)
+	content(t, filepath.Join(p.root, ".github", "action", "install.sh")) // so that go test knows when it has changed
+	for _, version := range []string{"1.2.3", "1.3.0"} {
+		archive := p.archive(t, version)
+		p.publish(t, version, map[string]string{archiveName: archive, "checksums.txt": checksum(archive)})
+	}
+	p.publish(t, "2.0.0", map[string]string{archiveName: "changed", "checksums.txt": checksum("original")})
+	p.publish(t, "2.0.1", map[string]string{archiveName: "any", "checksums.txt": ""})
+	p.publish(t, "2.0.2", map[string]string{archiveName: "any", "checksums.txt": "0123  " + archiveName + "\n"})
+	p.publish(t, "2.0.3", map[string]string{archiveName: "any"})
+
+	for name, test := range map[string]struct {
+		version string // that is asked for
+		ref     string // that uses: names after the @; empty: the action is used by path
+		git     bool   // the commit of the ref is looked up
+		arch    string // of the runner
+		log     string // what it has
+		failed  bool
+	}{
+		"uses: ./ is built":                         {log: "mcpcheck devel"},
+		"the version that is asked for":             {version: "1.2.3", log: "mcpcheck 1.2.3"},
+		"the version that is asked for, with its v": {version: "v1.2.3", log: "mcpcheck 1.2.3"},
+		"the newest":                                {version: "latest", log: "mcpcheck 1.3.0"},
+		"the source, whatever the ref":              {version: "source", ref: "v1.3.0", log: "mcpcheck devel"},
+
+		"uses: mcpcheck/mcpcheck@v1.3.0":                {ref: "v1.3.0", log: "mcpcheck 1.3.0"},
+		"uses: …@v1 is the release that v1 stands on":   {ref: "v1", git: true, log: "mcpcheck 1.2.3"},
+		"uses: …@commit of a release":                   {ref: p.released, git: true, log: "mcpcheck 1.2.3"},
+		"uses: …@commit of no release is built":         {ref: p.unreleased, git: true, log: "mcpcheck devel"},
+		"uses: …@main is built":                         {ref: "main", git: true, log: "mcpcheck devel"},
+		"a version that is asked for wins over the ref": {version: "1.2.3", ref: "v1.3.0", log: "mcpcheck 1.2.3"},
+
+		"a version that is none":           {version: "../../evil", failed: true, log: "version is to be"},
+		"a version that was not released":  {version: "9.9.9", failed: true, log: "cannot download"},
+		"a system without a release":       {version: "1.2.3", arch: "X86", failed: true, log: "there is no release for"},
+		"an archive with another checksum": {version: "2.0.0", failed: true, log: "does not have the checksum"},
+		"an archive without a checksum":    {version: "2.0.1", failed: true, log: "states no checksum"},
+		"an archive with half a checksum":  {version: "2.0.2", failed: true, log: "states no checksum"},
+		"a release without checksums":      {version: "2.0.3", failed: true, log: "cannot download"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.git && p.released == "" {
+				t.Skip("there is no git here")
+			}
+			t.Parallel()
+			r := newRunner(t)
+			p.lead(r, test.ref)
+			if test.arch != "" {
+				r.env["RUNNER_ARCH"] = test.arch
+			}
+			status, _ := r.act(t, map[string]string{
+				"command": "mcpcheck serve", "args": "--only lifecycle", "summary": "false", "version": test.version,
+			})
+			if (status != 0) != test.failed || !strings.Contains(r.log.String(), test.log) {
+				t.Errorf("status %d, want %q in the log:\n%s", status, test.log, r.log.String())
+			}
+			program := filepath.Join(r.env["RUNNER_TEMP"], "mcpcheck", programName)
+			if exists(program) == test.failed {
+				t.Errorf("mcpcheck is there: %v, and the step failed: %v", !test.failed, test.failed)
+			}
+		})
+	}
+}
+
+// publisher makes releases, and the repository in which they are tagged.
+type publisher struct {
+	root       string // of this repository
+	dir        string
+	released   string // a commit, tagged v1.2.3 and v1; empty: there is no git
+	unreleased string // the commit after it, on main
+}
+
+const repositoryURL = "https://github.com/mcpcheck/mcpcheck"
+
+// fakeCurl downloads what is published here.
+const fakeCurl = `#!/usr/bin/env bash
+while (($# > 1)); do
+	if [[ $1 == --output ]]; then output=$2; fi
+	shift
+done
+path=${1#` + repositoryURL + `/releases/}
+case $path in
+download/*) path=${path#download/} ;;
+latest/download/*) path=v1.3.0/${path#latest/download/} ;;
+esac
+cp "$RELEASES/$path" "$output"
+`
+
+func newPublisher(t *testing.T) *publisher {
+	t.Helper()
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &publisher{root: root, dir: filepath.ToSlash(t.TempDir())} // for bash, on Windows too
+	writeFile(t, filepath.Join(p.dir, "bin", "curl"), fakeCurl)
+	if _, err := exec.LookPath("git"); err == nil {
+		p.makeRepository(t)
+	}
+	return p
+}
+
+func (p *publisher) makeRepository(t *testing.T) {
+	t.Helper()
+	git := func(args ...string) string {
+		return command(t, p.dir, p.gitEnv(), "git", append([]string{"-C", "repository"}, args...)...)
+	}
+	command(t, p.dir, p.gitEnv(), "git", "init", "-q", "-b", "main", "repository")
+	git("commit", "-q", "--allow-empty", "-m", "release 1.2.3")
+	git("tag", "-a", "-m", "v1.2.3", "v1.2.3")
+	git("tag", "v1")
+	p.released = git("rev-parse", "HEAD")
+	git("commit", "-q", "--allow-empty", "-m", "not released")
+	p.unreleased = git("rev-parse", "HEAD")
+}
+
+// gitEnv leads Git to the repository made here, past the configuration of this machine.
+func (p *publisher) gitEnv() map[string]string {
+	return map[string]string{
+		"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1", "GIT_ALLOW_PROTOCOL": "file",
+		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "url." + p.dir + "/repository.insteadOf",
+		"GIT_CONFIG_VALUE_0": repositoryURL,
+		"GIT_AUTHOR_NAME":    "test", "GIT_AUTHOR_EMAIL": "test@localhost",
+		"GIT_COMMITTER_NAME": "test", "GIT_COMMITTER_EMAIL": "test@localhost",
+	}
+}
+
+var (
+	programName = "mcpcheck" + map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
+	archiveName = "mcpcheck_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
+)
+
+// archive is that of a release, with an mcpcheck that knows its version.
+func (p *publisher) archive(t *testing.T, version string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), programName)
+	command(t, p.root, map[string]string{"CGO_ENABLED": "0", "GOPROXY": "off"}, // as install.sh builds it
+		"go", "build", "-trimpath", "-ldflags", "-X main.version="+version, "-o", program, "./cmd/mcpcheck")
+	text := content(t, program)
+	var archive bytes.Buffer
+	zipped, err := gzip.NewWriterLevel(&archive, gzip.NoCompression) // the race detector makes it slow
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := tar.NewWriter(zipped)
+	header := &tar.Header{Name: programName, Mode: 0o755, Size: int64(len(text))}
+	if err := files.WriteHeader(header); err != nil {
+		t.Fatal(err)
+	}
+	_, err = io.WriteString(files, text)
+	if err := errors.Join(err, files.Close(), zipped.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return archive.String()
+}
+
+// checksum is the line of checksums.txt for an archive.
+func checksum(archive string) string {
+	return fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(archive)), archiveName)
+}
+
+// publish makes a release of files.
+func (p *publisher) publish(t *testing.T, version string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		writeFile(t, filepath.Join(p.dir, "releases", "v"+version, name), text)
+	}
+}
+
+// lead has a runner take mcpcheck from here, and says what uses: names after the @.
+func (p *publisher) lead(r *runner, ref string) {
+	for name, value := range p.gitEnv() {
+		r.env[name] = value
+	}
+	r.env["RELEASES"] = p.dir + "/releases"
+	r.path = []string{filepath.Join(p.dir, "bin")}
+	if ref != "" {
+		r.values["github.action_ref"], r.values["github.action_repository"] = ref, "mcpcheck/mcpcheck"
+	}
+}
+
+// command returns what a program says, which must succeed.
+func command(t *testing.T, dir string, env map[string]string, name string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Dir, cmd.Env = dir, environ(env)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// writeFile writes a file that can be run, in a directory that is made for it.
+func writeFile(t *testing.T, file, text string) {
+	t.Helper()
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const someFault = "tools/unknown-tool-code"
+
+// actionTest is a use of the action, with the mcpcheck of this test. Empty texts and
+// counts are not looked for.
+type actionTest struct {
+	files   map[string]string // in the workspace
+	inputs  map[string]string
+	status  int
+	verdict string
+	counts  map[string]int
+	reports string // where all reports are; empty: there are none
+
+	log       string // what it has
+	annotated string // what the errors and warnings have; empty: there are none
+	summary   string // what the summary has; empty: there is none
+}
+
+var actionTests = map[string]actionTest{
+	"a server that conforms is green": {
+		inputs:  map[string]string{"command": "mcpcheck serve"},
+		verdict: "conforms", counts: map[string]int{"gating": 0}, reports: "mcpcheck-report", summary: "passed",
+	},
+	"a fault is red, with annotation, summary and reports": {
+		inputs: map[string]string{"command": "mcpcheck serve --fault " + someFault},
+		status: 1, verdict: "fails", counts: map[string]int{"gating": 1}, reports: "mcpcheck-report",
+		annotated: someFault, summary: someFault,
+	},
+	"with fail: false and summary: false the outputs alone say so": {
+		inputs:  map[string]string{"command": "mcpcheck serve --fault " + someFault, "fail": "false", "summary": "false"},
+		verdict: "fails", reports: "mcpcheck-report", annotated: someFault,
+	},
+	"in the baseline the fault is green": {
+		files: map[string]string{"a server/baseline.yaml": baselineOfFault},
+		inputs: map[string]string{
+			"command": "mcpcheck serve --fault " + someFault, "baseline": "baseline.yaml",
+			"working-directory": "a server", "report-dir": "reports",
+		},
+		verdict: "conforms", counts: map[string]int{"gating": 0, "known": 1}, reports: "a server/reports", summary: someFault,
+	},
+	"once the fault is gone, the baseline is red as stale": {
+		files: map[string]string{"a server/baseline.yaml": baselineOfFault},
+		inputs: map[string]string{
+			"command": "mcpcheck serve", "baseline": "baseline.yaml", "working-directory": "a server",
+		},
+		status: 1, verdict: "fails", counts: map[string]int{"stale": 1}, reports: "a server/mcpcheck-report",
+		annotated: someFault, summary: someFault,
+	},
+	"a server that does not start is untestable": {
+		inputs: map[string]string{"command": "mcpcheck version"},
+		status: 3, verdict: "untestable", reports: "mcpcheck-report",
+		annotated: "exited with status 0", summary: "exited with status 0",
+	},
+	"and that passes on with fail: false": {
+		inputs:  map[string]string{"command": "mcpcheck version", "fail": "false"},
+		verdict: "untestable", reports: "mcpcheck-report",
+		annotated: "exited with status 0", summary: "exited with status 0",
+	},
+	"wrong usage is red even with fail: false, and an earlier run's reports are gone": {
+		files:  map[string]string{"mcpcheck-report/report.json": `{"counts": {}}`, "mcpcheck-report/report.md": "earlier"},
+		inputs: map[string]string{"command": "mcpcheck serve", "profile": "lax", "fail": "false"},
+		status: 2, verdict: "usage", log: "lax", annotated: "::error title=mcpcheck::",
+	},
+	"a program that cannot be run has no reports": {
+		files:  map[string]string{"server": "\x7fELF, or so it says"},
+		inputs: map[string]string{"command": "./server"},
+		status: 2, verdict: "usage", log: "cannot run ./server", annotated: "mcpcheck ended with exit code 2",
+	},
+	"a plan is green, and has no reports": {
+		inputs:  map[string]string{"command": "mcpcheck serve", "args": "--plan"},
+		verdict: "conforms", log: "tool calls",
+	},
+	"a revision, and further arguments": {
+		inputs: map[string]string{
+			"command": "mcpcheck serve", "protocol": "2025-06-18", "args": "--only lifecycle -v",
+		},
+		verdict: "conforms", reports: "mcpcheck-report", log: "judged by 2025-06-18", summary: "passed",
+	},
+	"a URL": {
+		inputs: map[string]string{"url": "http://127.0.0.1:1/mcp", "args": "--start-timeout 100ms"},
+		status: 3, verdict: "untestable", reports: "mcpcheck-report",
+		log: "127.0.0.1:1", annotated: "127.0.0.1:1", summary: "127.0.0.1:1",
+	},
+	"a configuration": {
+		inputs: map[string]string{"config": "nowhere.yaml"},
+		status: 2, verdict: "usage", log: "nowhere.yaml", annotated: "mcpcheck ended with exit code 2",
+	},
+	"an input that is not as it should be": {
+		inputs: map[string]string{"command": "mcpcheck serve", "fail": "no"},
+		status: 2, verdict: "usage", annotated: "summary and fail are to be true or false",
+	},
+	"a report-dir that would set an output": {
+		inputs: map[string]string{"command": "mcpcheck serve", "report-dir": "here\nverdict=conforms"},
+		status: 2, verdict: "usage", annotated: "each on one line",
+	},
+	"a working-directory that is not there": {
+		inputs: map[string]string{"command": "mcpcheck serve", "working-directory": "nowhere"},
+		status: 2, verdict: "usage", annotated: "there is no nowhere",
+	},
+	"a quote that is not closed": {
+		inputs: map[string]string{"command": "mcpcheck 'serve"},
+		status: 2, verdict: "usage", annotated: "mcpcheck 'serve",
+	},
+	"inputs are not run": {
+		inputs: map[string]string{
+			"command": "$(touch run) `touch run`; touch run", "args": `"$(touch run)`, "profile": `"; touch run; "`,
+		},
+		status: 2, verdict: "usage", annotated: `"$(touch run)`,
+	},
+}
+
+const baselineOfFault = "- check: " + someFault + "\n  reason: to be mended with the next release\n"
+
+func TestActionYML(t *testing.T) {
+	t.Parallel()
+	program, err := exec.LookPath("mcpcheck")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range actionTests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunner(t)
+			r.install(program)
+			for file, text := range test.files {
+				writeFile(t, filepath.Join(r.workspace, file), text)
+			}
+			status, outputs := r.act(t, test.inputs)
+			if status != test.status || outputs["verdict"] != test.verdict {
+				t.Errorf("status %d, verdict %q, want %d, %q", status, outputs["verdict"], test.status, test.verdict)
+			}
+			test.expectCounts(t, outputs)
+			test.expectReports(t, r, outputs)
+			test.expectTexts(t, r)
+			if exists(filepath.Join(r.workspace, "run")) {
+				t.Error("an input was run")
+			}
+			if t.Failed() {
+				t.Logf("outputs %v\n%s", outputs, r.log.String())
+			}
+		})
+	}
+}
+
+// expectCounts compares the outputs that count.
+func (test actionTest) expectCounts(t *testing.T, outputs map[string]string) {
+	t.Helper()
+	if test.reports == "" {
+		if outputs["counts"] != "" || outputs["gating"] != "" {
+			t.Errorf("counts %q, gating %q without a report", outputs["counts"], outputs["gating"])
+		}
+		return
+	}
+	var counts map[string]int
+	if err := json.Unmarshal([]byte(outputs["counts"]), &counts); err != nil {
+		t.Errorf("counts %q: %v", outputs["counts"], err)
+	}
+	for name, want := range test.counts {
+		if got, ok := counts[name]; got != want || !ok {
+			t.Errorf("%d %s, want %d", got, name, want)
+		}
+	}
+	var gating int
+	if err := json.Unmarshal([]byte(outputs["gating"]), &gating); err != nil || gating != counts["gating"] {
+		t.Errorf("gating %q, want %d", outputs["gating"], counts["gating"])
+	}
+}
+
+// expectReports looks for the reports, and for the outputs that name them.
+func (test actionTest) expectReports(t *testing.T, r *runner, outputs map[string]string) {
+	t.Helper()
+	got := map[string]string{}
+	for _, name := range []string{"junit", "sarif", "markdown"} {
+		got[name] = outputs[name]
+	}
+	want := map[string]string{"junit": "", "sarif": "", "markdown": ""}
+	if test.reports != "" {
+		got["report-dir"], want["report-dir"] = outputs["report-dir"], test.reports
+		for name, file := range map[string]string{"junit": "report.xml", "sarif": "report.sarif", "markdown": "report.md"} {
+			want[name] = test.reports + "/" + file
+		}
+		for _, name := range []string{"report.json", "report.xml", "report.md", "report.sarif", "badge.svg", "badge.json"} {
+			if file, err := os.Stat(filepath.Join(r.workspace, test.reports, name)); err != nil || file.Size() == 0 {
+				t.Errorf("there is no %s in %s", name, test.reports)
+			}
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outputs: %s", diff)
+	}
+}
+
+// expectTexts looks at what people read.
+func (test actionTest) expectTexts(t *testing.T, r *runner) {
+	t.Helper()
+	if !strings.Contains(r.log.String(), test.log) {
+		t.Errorf("the log does not have %q", test.log)
+	}
+	if test.reports != "" && strings.Contains(r.annotations(), "ended with exit code") {
+		t.Error("what is in the reports is annotated again")
+	}
+	summary := strings.Join(linesOf(r.env["GITHUB_STEP_SUMMARY"]), "\n")
+	for _, place := range []struct{ name, text, want string }{
+		{"annotations", r.annotations(), test.annotated},
+		{"summary", summary, test.summary},
+	} {
+		if !strings.Contains(place.text, place.want) || (place.text == "") != (place.want == "") {
+			t.Errorf("%s: %q, want one with %q", place.name, place.text, place.want)
+		}
+	}
+}
