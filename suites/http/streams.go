@@ -104,7 +104,7 @@ var streams = Suite{
 		if len(all) == 0 {
 			t.Skip("no session has event ids on several streams")
 		}
-		kit.EachOf(t, all, func(u idUse) Subject { return Subject{Frames: u.frames()} }, func(t *T, u idUse) {
+		Each(t, all, idUse.subject, func(t *T, u idUse) {
 			t.Expect(u.Second == nil).To(Hold("each event id once in a session", "%s", u))
 		})
 	}),
@@ -217,13 +217,13 @@ func (u idUse) String() string {
 	return fmt.Sprintf("id %q on the streams of %s and %s", u.ID, u.First.Name(), u.Second.Name())
 }
 
-func (u idUse) frames() (frames []*driver.Frame) {
+func (u idUse) subject() (s Subject) {
 	for _, e := range []*kit.EventStream{u.First, u.Second} {
 		if e != nil {
-			frames = append(frames, e.Frames()...)
+			s.Frames = append(s.Frames, e.Frames()...)
 		}
 	}
-	return frames
+	return s
 }
 
 // usesOfIDs is what became of the event ids of a session, if several streams have

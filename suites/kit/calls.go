@@ -49,12 +49,6 @@ type Uncalled struct {
 
 func (r Uncalled) String() string { return r.Tool.Name + ": " + r.Why }
 
-// Of is the call of a tool.
-func (c ToolCalls) Of(tool Subject) ToolCall {
-	i := slices.IndexFunc(c.List, func(x ToolCall) bool { return x.Tool.Name == tool.Name })
-	return c.List[i]
-}
-
 // mostTools is how many tools of a server are called in one way.
 const mostTools = 30
 
@@ -216,15 +210,12 @@ func Answered(calls []ToolCall) (list []ToolCall) {
 
 // EachCall tries a check on calls. What fails is named by its tool.
 func EachCall(t *T, calls []ToolCall, run func(*T, ToolCall)) {
-	subjects := make([]Subject, len(calls))
-	for i, c := range calls {
-		subjects[i] = Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
-	}
-	next := 0
-	t.Each(subjects, func(t *T, _ Subject) {
-		next++
-		run(t, calls[next-1])
-	})
+	Each(t, calls, ToolCall.Subject, run)
+}
+
+// Subject is the call as one of several, named by its tool.
+func (c ToolCall) Subject() Subject {
+	return Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a

@@ -200,12 +200,16 @@ func (e *EventStream) Frames() []*driver.Frame {
 	return append([]*driver.Frame{e.Request}, e.Messages[max(0, len(e.Messages)-most):]...)
 }
 
+// Name is what a stream is called in reports: by its request.
 func (e *EventStream) Name() string {
 	if e.Method == http.MethodGet {
 		return "GET"
 	}
 	return e.Request.Method
 }
+
+// Subject is the stream as one of several.
+func (e *EventStream) Subject() Subject { return Subject{Name: e.Name(), Frames: e.Frames()} }
 
 // PostStreams are the streams that answer a request.
 func PostStreams(t *T, w Wire) (streams []*EventStream) {
@@ -239,25 +243,13 @@ func Established(t *T, w Wire) (sessions []*driver.Session) {
 	return sessions
 }
 
-// EachStream tries a check on streams. What fails is named by its request.
+// EachStream tries a check on streams. What fails is named by its request. Without any
+// stream the check does not apply.
 func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
 	if len(streams) == 0 {
 		t.Skip("the server answered no request with an event stream")
 	}
-	EachOf(t, streams, func(e *EventStream) Subject { return Subject{Name: e.Name(), Frames: e.Frames()} }, run)
-}
-
-// EachOf tries a check on things that are subjects in some way.
-func EachOf[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
-	subjects := make([]Subject, len(all))
-	for i, v := range all {
-		subjects[i] = subject(v)
-	}
-	next := 0
-	t.Each(subjects, func(t *T, _ Subject) {
-		next++
-		run(t, all[next-1])
-	})
+	Each(t, streams, (*EventStream).Subject, run)
 }
 
 // IsProgress reports whether a message says how far a request is.

@@ -45,15 +45,22 @@ var input = Suite{
 	}),
 
 	"stdio/large-message": Probe(func(t *T) {
-		sizes := []Subject{{Name: "256 KiB"}, {Name: "2 MiB"}}
-		bytes := map[string]int{"256 KiB": 256 << 10, "2 MiB": 2 << 20}
-		t.Each(sizes, func(t *T, size Subject) {
+		Each(t, []size{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, size.subject, func(t *T, z size) {
 			s := t.Hostile()
 			method, _ := s.Harmless()
-			t.Expect(t.Try(s, method, M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", bytes[size.Name])}})).To(BeAnswered())
+			padding := M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", z.Bytes)}}
+			t.Expect(t.Try(s, method, padding)).To(BeAnswered())
 		})
 	}),
 }
+
+// size is how large a message is, roughly.
+type size struct {
+	Name  string
+	Bytes int
+}
+
+func (z size) subject() Subject { return Named(z.Name) }
 
 // expectSame wants an answer of the kind that the same request gets otherwise.
 func expectSame(t *T, got, ordinary driver.Reply) {
