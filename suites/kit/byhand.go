@@ -47,19 +47,27 @@ func Post(s *driver.Session, body string) *driver.Exchange {
 	return s.HTTP().Do(driver.HTTPRequest{Body: []byte(body)})
 }
 
-// SubjectOf is an HTTP request, to be judged as one of several.
-func SubjectOf(s *driver.Session, name string, x *driver.Exchange) Subject {
-	of := Subject{Name: name}
-	for _, f := range s.Record(0) {
-		if f.HTTP == x {
-			of.Frames = append(of.Frames, f)
-		}
-	}
-	return of
+// Attempt is an HTTP request that is judged as one of several, under a name.
+type Attempt struct {
+	*driver.Exchange
+	Subject Subject
 }
 
-// AnswerOf is what came back of it, all of it.
-func AnswerOf(request Subject) driver.Answer { return request.Frames[0].HTTP.End() }
+// AttemptOf names a request of a session. Reports show what is in the record of it by now.
+func AttemptOf(s *driver.Session, name string, x *driver.Exchange) Attempt {
+	a := Attempt{Exchange: x, Subject: Subject{Name: name}}
+	for _, f := range s.Record(0) {
+		if f.HTTP == x {
+			a.Subject.Frames = append(a.Subject.Frames, f)
+		}
+	}
+	return a
+}
+
+// EachAttempt tries a check on requests. What fails is named as they are.
+func EachAttempt(t *T, attempts []Attempt, run func(*T, Attempt)) {
+	Each(t, attempts, func(a Attempt) Subject { return a.Subject }, run)
+}
 
 const SessionIDHeader = "Mcp-Session-Id"
 

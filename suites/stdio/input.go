@@ -45,22 +45,22 @@ var input = Suite{
 	}),
 
 	"stdio/large-message": Probe(func(t *T) {
-		Each(t, []size{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, size.subject, func(t *T, z size) {
+		Each(t, []padding{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, padding.subject, func(t *T, p padding) {
 			s := t.Hostile()
 			method, _ := s.Harmless()
-			padding := M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", z.Bytes)}}
-			t.Expect(t.Try(s, method, padding)).To(BeAnswered())
+			params := M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", p.Bytes)}}
+			t.Expect(t.Try(s, method, params)).To(BeAnswered())
 		})
 	}),
 }
 
-// size is how large a message is, roughly.
-type size struct {
+// padding is what makes a message large.
+type padding struct {
 	Name  string
 	Bytes int
 }
 
-func (z size) subject() Subject { return Named(z.Name) }
+func (p padding) subject() Subject { return Named(p.Name) }
 
 // expectSame wants an answer of the kind that the same request gets otherwise.
 func expectSame(t *T, got, ordinary driver.Reply) {
