@@ -9,15 +9,21 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
+// The media types of an answer with messages.
 const (
 	JSONType   = "application/json"
 	StreamType = "text/event-stream"
-
-	VersionHeader = "Mcp-Protocol-Version"
 )
 
-// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave it
-// out.
+// The headers that say which session a request belongs to, and which version that has
+// negotiated.
+const (
+	SessionIDHeader = "Mcp-Session-Id"
+	VersionHeader   = "Mcp-Protocol-Version"
+)
+
+// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the
+// messages of a session: watches leave it out.
 type Request struct {
 	ID     string      // default: one of its own
 	Method string      // default: the harmless request of the session
@@ -39,7 +45,8 @@ func ByHand(s *driver.Session, r Request) *driver.Exchange {
 
 // InitializedByHand posts the notification that ends the handshake.
 func InitializedByHand(s *driver.Session, header http.Header) *driver.Exchange {
-	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})})
+	note := M{"jsonrpc": "2.0", "method": "notifications/initialized"}
+	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: Compact(note)})
 }
 
 // Post posts a text by hand, whatever it is.
@@ -68,8 +75,6 @@ func AttemptOf(s *driver.Session, name string, x *driver.Exchange) Attempt {
 func EachAttempt(t *T, attempts []Attempt, run func(*T, Attempt)) {
 	Each(t, attempts, func(a Attempt) Subject { return a.Subject }, run)
 }
-
-const SessionIDHeader = "Mcp-Session-Id"
 
 // ByHandSession begins a session by hand, without the standing stream that others
 // have. It returns the headers of requests in it; the id is empty when the server

@@ -9,8 +9,8 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// CallTools sees to it that the tools have been called that may be: what the server says meanwhile is what some watches
-// judge.
+// CallTools sees to it that the tools have been called that may be: what the server
+// says meanwhile is what some watches judge.
 func CallTools(t *T) {
 	if len(t.Server.Tools) > 0 {
 		ValidCalls(t)
@@ -47,6 +47,7 @@ type Uncalled struct {
 	Why  string
 }
 
+// String says which tool was not called, and why.
 func (r Uncalled) String() string { return r.Tool.Name + ": " + r.Why }
 
 // mostTools is how many tools of a server are called in one way.
@@ -171,7 +172,9 @@ func InvalidCalls(t *T) ToolCalls {
 				}
 				begin := time.Now()
 				r := t.Try(s, "tools/call", M{"name": tool.Name, "arguments": b.Arguments})
-				calls.List = append(calls.List, ToolCall{Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin), Session: s})
+				calls.List = append(calls.List, ToolCall{
+					Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin), Session: s,
+				})
 			}
 		}
 		return calls
@@ -219,14 +222,16 @@ func (c ToolCall) Subject() Subject {
 }
 
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a
-// tool that was not called might have shown something.
+// tool that was not called might have shown something. The reason is always worded
+// alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, refused []Uncalled, might func(tool M) bool) {
 	for _, r := range refused {
 		if might(r.Tool.Value) {
-			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", r) // worded alike: reports put equal reasons together
+			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", r)
 		}
 	}
 	t.Skip("no %s", what)
 }
 
+// AnyTool is for NothingSeen: whatever tool was not called might have shown it.
 func AnyTool(M) bool { return true }

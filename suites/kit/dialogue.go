@@ -191,7 +191,9 @@ func (d *Dialogue) guess() {
 		if r.Of != nil || r.Again != nil {
 			continue
 		}
-		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool { return x.Answer == nil && x.place < r.place && !taken[x] })
+		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool {
+			return x.Answer == nil && x.place < r.place && !taken[x]
+		})
 		if i < 0 {
 			continue
 		}

@@ -61,7 +61,8 @@ func (o Opening) includes(other Opening) bool {
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
-// Begin opens a session in a certain way and tells what came of it.
+// Begin opens a session in a certain way and tells what came of it. Unless the check is
+// tried alone, it may be a session of openings, which does more than was asked for.
 func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
@@ -70,8 +71,8 @@ func Begin(t *T, o Opening) Opened {
 		o = openings[i]
 		t.Doubt()
 	}
-	return Shared(t, "opening "+string(Compact([]any{o.Idle, o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})),
-		func(t *T) Opened { return open(t, o) })
+	key := Compact([]any{o.Idle, o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})
+	return Shared(t, "opening "+string(key), func(t *T) Opened { return open(t, o) })
 }
 
 func open(t *T, o Opening) (r Opened) {
@@ -157,7 +158,8 @@ func (o Opening) hello(t *T) M {
 		})
 		hello["clientInfo"] = M{
 			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
-			"icons": []any{M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}}, "websiteUrl": "https://example.com",
+			"icons":      []any{M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}},
+			"websiteUrl": "https://example.com",
 		}
 	}
 	return hello
@@ -190,7 +192,7 @@ func WelcomeFor(t *T, version string) driver.Reply {
 	return Begin(t, Opening{version: version}).Welcome
 }
 
-// AskAll asks for several versions at a time; the answers are had from asked.
+// AskAll asks for several versions at a time; the answers are had from WelcomeFor.
 func AskAll(t *T, versions []string) {
 	t.Together(len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
 }

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -62,13 +61,19 @@ func readStreams(s *driver.Session) (all []*EventStream) {
 
 // Resumes reports whether the client has asked for the rest of an earlier stream.
 func (e *EventStream) Resumes() bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(e.Header)), func(name string) bool { return strings.EqualFold(name, "Last-Event-ID") })
+	for name := range e.Header {
+		if strings.EqualFold(name, "Last-Event-ID") {
+			return true
+		}
+	}
+	return false
 }
 
 // continues adds the stream to the one of which it is the rest.
 func (e *EventStream) continues(earlier []*EventStream) {
 	for _, of := range slices.Backward(earlier) {
-		same := driver.SameID(of.Asked(), e.Asked()) || of.Asked() == nil && e.Asked() == nil && of.Method == http.MethodGet
+		listening := of.Asked() == nil && e.Asked() == nil && of.Method == http.MethodGet
+		same := driver.SameID(of.Asked(), e.Asked()) || listening
 		if same && !of.Resumes() && !e.ByHand() && !of.ByHand() {
 			of.Rest = append(of.Rest, e)
 			return
@@ -148,7 +153,8 @@ func (e *EventStream) Response() *driver.Frame {
 
 // Responded reports whether the response came on the stream or on the rest of it.
 func (e *EventStream) Responded() bool {
-	return e.Response() != nil || slices.ContainsFunc(e.Rest, func(rest *EventStream) bool { return rest.Response() != nil })
+	answers := func(e *EventStream) bool { return e.Response() != nil }
+	return answers(e) || slices.ContainsFunc(e.Rest, answers)
 }
 
 // Closed reports whether the server has closed the connection, of its own accord and
@@ -192,6 +198,7 @@ func (e *EventStream) Has(kind func(driver.StreamEvent) bool) bool {
 // Identified reports whether the stream can be resumed.
 func (e *EventStream) Identified() bool { return e.Has(Identifies) }
 
+// Identifies reports whether an event has an id that a stream can be resumed after.
 func Identifies(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
 
 // Frames are the request and the last that came on the stream.
@@ -218,7 +225,9 @@ func PostStreams(t *T, w Wire) (streams []*EventStream) {
 
 // GetStreams are the streams on which the server may speak first.
 func GetStreams(t *T, w Wire) (streams []*EventStream) {
-	return streamsThat(t, w, func(e *EventStream) bool { return e.Method == http.MethodGet && !e.Resumes() && !e.ByHand() })
+	return streamsThat(t, w, func(e *EventStream) bool {
+		return e.Method == http.MethodGet && !e.Resumes() && !e.ByHand()
+	})
 }
 
 func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventStream) {
