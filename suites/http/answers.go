@@ -80,7 +80,9 @@ var answers = Suite{
 	"http/malformed-json-status": Probe(func(t *T) {
 		a := brokenJSON(t)
 		kit.NotForeign(t, a)
-		t.Expect(a).To(That("HTTP 4xx", func(a driver.Answer) bool { return kit.RefusesClient(a) || a.OK() && isParseError(a) }))
+		t.Expect(a).To(That("HTTP 4xx", func(a driver.Answer) bool {
+			return kit.RefusesClient(a) || a.OK() && isParseError(a)
+		}))
 		t.Inform(a).To(That("HTTP 4xx", kit.RefusesClient))
 	}),
 

@@ -42,7 +42,8 @@ var delivery = Suite{
 		wantGet(t, w)
 		judgeProgress(t, w, progress.running, func(t *T, p progress) {
 			listening := p.Stream.Method == http.MethodGet && p.Stream.Asked() == nil
-			t.Expect(!listening).To(Hold("progress on the stream of its request", "%s on a GET stream", kit.Brief(p.Frame)))
+			t.Expect(!listening).To(Hold("progress on the stream of its request",
+				"%s on a GET stream", kit.Brief(p.Frame)))
 		})
 	}),
 }

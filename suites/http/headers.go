@@ -29,9 +29,8 @@ var headers = Suite{
 			kit.Own(t, x.Head())
 			t.Expect(x.Answer()).To(That("it served, or refused with 4xx", isNoServerError))
 		}
-		t.Inform(onlyJSON.Answer()).To(That("no event stream for a client that accepts only JSON", func(a driver.Answer) bool {
-			return !a.IsStream
-		}))
+		const want = "no event stream for a client that accepts only JSON"
+		t.Inform(onlyJSON.Answer()).To(That(want, func(a driver.Answer) bool { return !a.IsStream }))
 	}),
 
 	"http/content-type-with-charset": Probe(func(t *T) {
@@ -90,7 +89,9 @@ var headers = Suite{
 	}),
 
 	"http/version-header-differs-from-session": Probe(func(t *T) {
-		i := slices.IndexFunc(Handshake, func(version string) bool { return version != t.Revision && supports(t, version) })
+		i := slices.IndexFunc(Handshake, func(version string) bool {
+			return version != t.Revision && supports(t, version)
+		})
 		if i < 0 {
 			t.Skip("the server supports no other version")
 		}

@@ -23,7 +23,8 @@ var oneWayChecks = Suite{
 
 	"http/notification-empty-body": Fresh(func(t *T) {
 		sent := oneWay(t)
-		kit.EachAttempt(t, slices.Concat(sent.Notifications, sent.Unsolicited, sent.Genuine), func(t *T, n kit.Attempt) {
+		all := slices.Concat(sent.Notifications, sent.Unsolicited, sent.Genuine)
+		kit.EachAttempt(t, all, func(t *T, n kit.Attempt) {
 			a := n.End()
 			if !kit.IsAccepted(a) {
 				t.Skip("it was not answered with 202")
@@ -57,7 +58,8 @@ var oneWayChecks = Suite{
 		if a := unknown.Answer(); a.Status == 0 && !s.Alive() {
 			t.Again("%s: jsonrpc/unknown-notification-ignored", a)
 		}
-		t.Expect(unknown.End()).To(That("HTTP 202 or an error status for an unknown notification", kit.AcceptsOrRefuses))
+		const want = "HTTP 202 or an error status for an unknown notification"
+		t.Expect(unknown.End()).To(That(want, kit.AcceptsOrRefuses))
 		for _, x := range []*driver.Exchange{unknown, bad} {
 			t.Warn(x.End()).To(That("HTTP 202 or 4xx", func(a driver.Answer) bool {
 				return kit.IsAccepted(a) || kit.RefusesClient(a)

@@ -260,12 +260,12 @@ func oldKnocks(t *T) oldVisitors {
 		late := M{"requestId": done.Request.ID, "reason": "mcpcheck"}
 		note := Compact(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late})
 		url := t.Site().URL()
-		host := rebound(kit.SiteURL(t))
+		host, page := rebound(kit.SiteURL(t)), kit.Header("Origin", foreignOrigin)
 		sent := []*driver.Exchange{
 			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Host: host}),
 			s.HTTP().Do(driver.HTTPRequest{Host: host, Body: note}),
-			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: kit.Header("Origin", foreignOrigin)}),
-			s.HTTP().Do(driver.HTTPRequest{Header: kit.Header("Origin", foreignOrigin), Body: note}),
+			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: page}),
+			s.HTTP().Do(driver.HTTPRequest{Header: page, Body: note}),
 			askPreflight(s),
 		}
 		var answers []driver.Answer

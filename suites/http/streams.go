@@ -26,7 +26,8 @@ var streams = Suite{
 			case e.Unwatched():
 				t.Skip("the client waited no longer")
 			}
-			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it", "%s", e.Fate()))
+			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it",
+				"%s", e.Fate()))
 		})
 	}),
 
@@ -67,7 +68,8 @@ var streams = Suite{
 				t.Skip("no event came")
 			}
 			first := e.Answer.Events[i]
-			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data", "%s", contentOf(first)))
+			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data",
+				"%s", contentOf(first)))
 		})
 	}),
 
@@ -81,7 +83,8 @@ var streams = Suite{
 			if !e.Closed() && open < afterResponse {
 				t.Skip("the client closed the stream")
 			}
-			t.Expect(open <= afterResponse).To(Hold("the end of the stream after the response", "a stream that is still open after %v", afterResponse))
+			t.Expect(open <= afterResponse).To(Hold("the end of the stream after the response",
+				"a stream that is still open after %v", afterResponse))
 		})
 	}),
 
@@ -90,7 +93,8 @@ var streams = Suite{
 		t.Judge(events, func(t *T, m Message) {
 			usual := BeOneOf("", "message")
 			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
-				t.Expect(m.Shape == driver.Object || m.Shape == driver.Array).To(Hold("one JSON-RPC message", "%s", kit.Brief(m.Frame)))
+				t.Expect(m.Shape == driver.Object || m.Shape == driver.Array).To(Hold("one JSON-RPC message",
+					"%s", kit.Brief(m.Frame)))
 			}
 			t.Warn(m.Event.Type).To(usual)
 		})
@@ -260,6 +264,7 @@ func rivalled(e *kit.EventStream) bool {
 	const moment = 100 * time.Millisecond
 	return slices.ContainsFunc(e.Session.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 		a := x.Answer()
-		return x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last && (a.Status == 0 || e.Last <= a.HeadAt+moment)
+		rival := x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last
+		return rival && (a.Status == 0 || e.Last <= a.HeadAt+moment)
 	})
 }

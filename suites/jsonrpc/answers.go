@@ -31,7 +31,8 @@ var answers = Suite{
 			case r.HasError && kit.IsBare(r.ID):
 				t.Skip("an error without id may be about anything")
 			}
-			t.Expect(r.Of != nil).To(Hold("responses to requests only", "a response with id %s, which no request has", Show(ID(r.Frame))))
+			t.Expect(r.Of != nil).To(Hold("responses to requests only",
+				"a response with id %s, which no request has", Show(ID(r.Frame))))
 		})
 	}),
 

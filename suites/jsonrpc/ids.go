@@ -141,7 +141,8 @@ func stringIDs(t *T) stringEchoes {
 // serverRequests are messages of the server with the method of a request.
 func serverRequests(w Wire) Messages {
 	return spoken(w.Messages()).Filter("request", func(m Message) bool {
-		return m.HasMethod && !strings.HasPrefix(m.Method, "notifications/") && (m.ID != nil || isServerMethod(m.Method))
+		notification := strings.HasPrefix(m.Method, "notifications/")
+		return m.HasMethod && !notification && (m.ID != nil || isServerMethod(m.Method))
 	})
 }
 

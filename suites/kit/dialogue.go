@@ -112,7 +112,8 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 		return f.Members()
 	}
 	for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
-		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: slices.Concat([]byte("["), line, []byte("]"))}
+		array := slices.Concat([]byte("["), line, []byte("]"))
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: array}
 		messages = append(messages, one.Members()...)
 	}
 	return messages

@@ -74,7 +74,8 @@ func LateCancel(t *T, s *driver.Session) M {
 	if r := s.Await(p); r.Err != nil {
 		t.Inconclusive("%v", r.Err)
 	}
-	return M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": M{"requestId": p.ID, "reason": "mcpcheck"}}
+	params := M{"requestId": p.ID, "reason": "mcpcheck"}
+	return M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 }
 
 // ExpectAlive wants the session to go on; err is why it does not.

@@ -57,7 +57,8 @@ var openings = []Opening{
 func (o Opening) includes(other Opening) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
 	return is(o.Idle, other.Idle) && is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
-		is(o.Newer, other.Newer) && is(o.Client, other.Client) && is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
+		is(o.Newer, other.Newer) && is(o.Client, other.Client) &&
+		is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
@@ -154,12 +155,14 @@ func (o Opening) hello(t *T) M {
 	}
 	if o.Newer {
 		maps.Copy(capabilities, M{
-			"elicitation": M{"form": M{}, "url": M{}}, "tasks": M{"requests": M{}}, "sampling": M{"tools": M{}, "context": M{}},
+			"elicitation": M{"form": M{}, "url": M{}},
+			"tasks":       M{"requests": M{}},
+			"sampling":    M{"tools": M{}, "context": M{}},
 		})
+		icon := M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}
 		hello["clientInfo"] = M{
 			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
-			"icons":      []any{M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}},
-			"websiteUrl": "https://example.com",
+			"icons": []any{icon}, "websiteUrl": "https://example.com",
 		}
 	}
 	return hello

@@ -70,7 +70,8 @@ var Checks = Suite{
 	"ping/server-ping-rate": Watch(func(t *T, w Wire) {
 		t.Judge(w.Requests().Filter("ping", func(m Message) bool { return m.Method == "ping" }), func(t *T, m Message) {
 			n, seconds := pings(m.Session)
-			t.Warn(n <= mostPings(seconds)).To(Hold("at most about one ping a second", "%d pings in a session of %.1fs", n, seconds))
+			t.Warn(n <= mostPings(seconds)).To(Hold("at most about one ping a second",
+				"%d pings in a session of %.1fs", n, seconds))
 		})
 	}),
 }

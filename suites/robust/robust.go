@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,19 +16,21 @@ var Checks = Suite{
 	"robust/survives-malformed-json": Probe(func(t *T) {
 		names := slices.Sorted(maps.Keys(kit.Malformed))
 		if t.Revision != "2025-03-26" { // arrays have checks of their own
-			names = slices.DeleteFunc(names, func(name string) bool { return name == kit.EmptyArray || name == kit.MixedArray })
+			names = slices.DeleteFunc(names, func(name string) bool {
+				return name == kit.EmptyArray || name == kit.MixedArray
+			})
 		}
 		Each(t, names, Named, func(t *T, name string) { expectSurvival(t, kit.Provoke(t, kit.Malformed[name])) })
 	}),
 
 	"robust/survives-invalid-utf8": Probe(func(t *T) {
-		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-utf8","method":$method,"params":{"_meta":{"com.example/mcpcheck":"`+"\xff"+`"}}}`))
+		expectSurvival(t, kit.Provoke(t, withMeta("mcpcheck-utf8", "\"\xff\"")))
 	}),
 
 	"robust/survives-deep-nesting": Probe(func(t *T) {
 		const depth = 5000
 		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
-		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-deep","method":$method,"params":{"_meta":{"com.example/mcpcheck":`+deep+`}}}`))
+		expectSurvival(t, kit.Provoke(t, withMeta("mcpcheck-deep", deep)))
 	}),
 
 	"robust/survives-unknown-messages": Probe(func(t *T) {
@@ -52,7 +55,8 @@ var Checks = Suite{
 	"robust/startup-time": Watch(func(t *T, w Wire) {
 		t.Judge(w.ResultsOf("initialize").Filter("first answer", first), func(t *T, m Message) {
 			took := m.At - m.Request.At
-			t.Expect(took <= 5*time.Second).To(Hold("an answer to initialize within 5s", "%v", took.Round(100*time.Millisecond)))
+			t.Expect(took <= 5*time.Second).To(Hold("an answer to initialize within 5s",
+				"%v", took.Round(100*time.Millisecond)))
 		})
 	}),
 
@@ -68,10 +72,17 @@ var Checks = Suite{
 			t.Expect(capabilities).To(BeOneOf(string(Compact(one.Capabilities))), "capabilities")
 			here, there := firstPage(m.Session), firstPage(one)
 			if here != nil && there != nil {
-				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session", "%s", kit.Difference(there, here)))
+				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session",
+					"%s", kit.Difference(there, here)))
 			}
 		})
 	}),
+}
+
+// withMeta is a harmless request with a value in _meta, for kit.Provoke.
+func withMeta(id, value string) string {
+	const line = `{"jsonrpc":"2.0","id":"%s","method":$method,"params":{"_meta":{"com.example/mcpcheck":%s}}}`
+	return fmt.Sprintf(line, id, value)
 }
 
 // expectSurvival wants the session to go on.

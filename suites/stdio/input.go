@@ -65,5 +65,6 @@ func (p padding) subject() Subject { return Named(p.Name) }
 // expectSame wants an answer of the kind that the same request gets otherwise.
 func expectSame(t *T, got, ordinary driver.Reply) {
 	t.Expect(got).To(BeAnswered())
-	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(Hold("the answer that this request gets otherwise", "%s", Got(got)))
+	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(Hold("the answer that this request gets otherwise",
+		"%s", Got(got)))
 }
