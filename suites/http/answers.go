@@ -17,14 +17,16 @@ import (
 
 var answers = Suite{
 	"http/response-content-type": Watch(func(t *T, w Wire) {
-		kit.JudgeTrips(t, "HTTP answer to a request", kit.Requests(w), func(r kit.RoundTrip) bool { return !kit.IsEmpty(r.Answer) }, func(t *T, r kit.RoundTrip) {
+		full := func(r kit.RoundTrip) bool { return !kit.IsEmpty(r.Answer) }
+		kit.JudgeTrips(t, "HTTP answer to a request", kit.Requests(w), full, func(t *T, r kit.RoundTrip) {
 			t.Expect(r.Answer.MediaType()).To(BeOneOf(kit.JSONType, kit.StreamType))
 		})
 	}),
 
 	"http/request-not-202": Watch(func(t *T, w Wire) {
 		kit.JudgeTrips(t, "HTTP answer to a request", kit.Requests(w), nil, func(t *T, r kit.RoundTrip) {
-			t.Expect(r.Answer).To(That("the answer to "+r.Sent.Method+" in a body or an event stream", func(a driver.Answer) bool { return !kit.IsEmpty(a) }))
+			want := "the answer to " + r.Sent.Method + " in a body or an event stream"
+			t.Expect(r.Answer).To(That(want, func(a driver.Answer) bool { return !kit.IsEmpty(a) }))
 		})
 	}),
 
@@ -33,8 +35,7 @@ var answers = Suite{
 		if r := t.Harmless(s); r.Bare() {
 			t.Again("%s, too, is answered with %s", r.Method, Got(r))
 		}
-		t.Each(failing(t, s), func(t *T, failed Subject) {
-			x := failed.Frames[0].HTTP
+		kit.EachAttempt(t, failing(t, s), func(t *T, x kit.Attempt) {
 			r := x.Reply()
 			switch {
 			case r.Err != nil:
@@ -56,9 +57,11 @@ var answers = Suite{
 	}),
 
 	"http/success-status": Watch(func(t *T, w Wire) {
-		sent := slices.DeleteFunc(kit.Trips(w), func(r kit.RoundTrip) bool { return !r.Ordinary() || !r.Sent.IsRequest() })
-		kit.JudgeTrips(t, "result over HTTP", sent, kit.RoundTrip.Brought, func(t *T, r kit.RoundTrip) {
-			t.Expect(r.Answer).To(That("HTTP 200 with the result", func(a driver.Answer) bool { return a.Status == http.StatusOK }))
+		served := func(r kit.RoundTrip) bool { return r.Ordinary() && r.Sent.IsRequest() && r.Brought() }
+		kit.JudgeTrips(t, "result over HTTP", kit.Trips(w), served, func(t *T, r kit.RoundTrip) {
+			t.Expect(r.Answer).To(That("HTTP 200 with the result", func(a driver.Answer) bool {
+				return a.Status == http.StatusOK
+			}))
 		})
 	}),
 
@@ -67,16 +70,19 @@ var answers = Suite{
 		looksLike := func(r kit.RoundTrip) bool {
 			return r.Sent.Apart && kit.RefusesClient(r.Answer) && Has(kit.Object(r.Answer.Body), "jsonrpc")
 		}
-		kit.JudgeTrips(t, "JSON-RPC message in the body of an HTTP error", kit.Trips(w), looksLike, func(t *T, r kit.RoundTrip) {
-			what := mistake(r)
-			t.Expect(what == "").To(Hold("a JSON-RPC error", "%s in %s", what, r.Answer))
+		const what = "JSON-RPC message in the body of an HTTP error"
+		kit.JudgeTrips(t, what, kit.Trips(w), looksLike, func(t *T, r kit.RoundTrip) {
+			wrong := mistake(r)
+			t.Expect(wrong == "").To(Hold("a JSON-RPC error", "%s in %s", wrong, r.Answer))
 		})
 	}),
 
 	"http/malformed-json-status": Probe(func(t *T) {
 		a := brokenJSON(t)
 		kit.NotForeign(t, a)
-		t.Expect(a).To(That("HTTP 4xx", func(a driver.Answer) bool { return kit.RefusesClient(a) || a.OK() && isParseError(a) }))
+		t.Expect(a).To(That("HTTP 4xx", func(a driver.Answer) bool {
+			return kit.RefusesClient(a) || a.OK() && isParseError(a)
+		}))
 		t.Inform(a).To(That("HTTP 4xx", kit.RefusesClient))
 	}),
 
@@ -97,7 +103,7 @@ var answers = Suite{
 		a := x.End()
 		x.Abort()
 		t.Expect(t.TryHarmless(s)).To(beAsUsual(usual), "the request after the large one")
-		t.Expect(a).To(That("the large request served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
+		t.Expect(a).To(That("the large request served, or refused with 4xx", isNoServerError))
 	}),
 }
 
@@ -123,7 +129,8 @@ func mistake(r kit.RoundTrip) string {
 	code, _ := e["code"].(json.Number)
 	_, err := code.Int64()
 	_, text := e["message"].(string)
-	right := driver.SameID(Compact(m["id"]), r.Sent.HTTP.Asked()) || r.Sent.Shape == driver.NotJSON // jsonrpc/parse-error-id
+	unread := r.Sent.Shape == driver.NotJSON // its id is judged by jsonrpc/parse-error-id
+	right := driver.SameID(Compact(m["id"]), r.Sent.HTTP.Asked()) || unread
 	switch {
 	case m["jsonrpc"] != "2.0":
 		return "jsonrpc " + Show(m["jsonrpc"])
@@ -153,9 +160,9 @@ func brokenJSON(t *T) driver.Answer {
 }
 
 // failing are requests that are sent in order and cannot be served.
-func failing(t *T, s *driver.Session) (all []Subject) {
+func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 	ask := func(name, method string, params M) {
-		all = append(all, kit.SubjectOf(s, name, kit.ByHand(s, kit.Request{Method: method, Params: params})))
+		all = append(all, kit.AttemptOf(s, name, kit.ByHand(s, kit.Request{Method: method, Params: params})))
 	}
 	ask("an unknown method", kit.NoMethod, nil)
 	if t.Server.Declares("tools") {

@@ -19,39 +19,57 @@ var delivery = Suite{
 	}),
 
 	"http/no-broadcast": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		messages := Messages{What: "message while two streams were open that could both have taken it"}
-		twins := map[*driver.Frame]*driver.Frame{}
+		var all []delivered
 		for _, s := range kit.Established(t, w) {
-			streams := slices.DeleteFunc(slices.Clone(kit.StreamsOf(t, s)), func(e *kit.EventStream) bool { return e.Resumes() })
-			for _, e := range streams {
-				for _, m := range e.Messages {
-					others := slices.DeleteFunc(slices.Clone(streams), func(o *kit.EventStream) bool { return o == e || !o.CouldTake(m, e) })
-					if len(others) > 0 && m.HasMethod {
-						messages.List = append(messages.List, Message{Frame: m, Session: s})
-						twins[m] = twin(m, others)
-					}
-				}
-			}
+			all = append(all, deliveries(kit.StreamsOf(t, s))...)
 		}
-		t.Judge(messages, func(t *T, m Message) {
-			t.Expect(twins[m.Frame] == nil).To(Hold("each message on one stream", "the same on two: %s", kit.Brief(m.Frame)))
+		const what = "message while two streams were open that could both have taken it"
+		Judge(t, what, all, delivered.subject, func(t *T, d delivered) {
+			t.Expect(d.Twin == nil).To(Hold("each message on one stream", "the same on two: %s", kit.Brief(d.Frame)))
 		})
 	}),
 
 	"http/post-stream-messages-related": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		judgeProgress(t, w, func(p progress) bool { return p.Stream.Method == http.MethodPost }, func(t *T, p progress) {
-			own := driver.SameID(p.Of.ID, p.Stream.Asked())
-			t.Expect(own).To(Hold("progress of the request "+string(p.Stream.Asked()), "that of the request %s: %s", p.Of.ID, kit.Brief(p.Frame)))
+		posted := func(p progress) bool { return p.Stream.Method == http.MethodPost }
+		judgeProgress(t, w, posted, func(t *T, p progress) {
+			asked, of := p.Stream.Asked(), p.Of.Request.ID
+			t.Expect(driver.SameID(of, asked)).To(Hold("progress of the request "+string(asked),
+				"that of the request %s: %s", of, kit.Brief(p.Frame)))
 		})
 	}),
 
 	"http/get-stream-messages-unrelated": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		wantGet(t, w)
-		judgeProgress(t, w, func(p progress) bool { return p.Running }, func(t *T, p progress) {
+		judgeProgress(t, w, progress.running, func(t *T, p progress) {
 			listening := p.Stream.Method == http.MethodGet && p.Stream.Asked() == nil
-			t.Expect(!listening).To(Hold("progress on the stream of its request", "%s on a GET stream", kit.Brief(p.Frame)))
+			t.Expect(!listening).To(Hold("progress on the stream of its request",
+				"%s on a GET stream", kit.Brief(p.Frame)))
 		})
 	}),
+}
+
+// delivered is a message that the server could have sent on another stream, too.
+type delivered struct {
+	*driver.Frame
+	Twin *driver.Frame // on that stream; nil: it was not
+}
+
+func (d delivered) subject() Subject { return Subject{Frames: []*driver.Frame{d.Frame}} }
+
+// deliveries are those among the streams of a session.
+func deliveries(streams []*kit.EventStream) (all []delivered) {
+	streams = slices.DeleteFunc(slices.Clone(streams), (*kit.EventStream).Resumes)
+	for _, e := range streams {
+		for _, m := range e.Messages {
+			others := slices.DeleteFunc(slices.Clone(streams), func(o *kit.EventStream) bool {
+				return o == e || !o.CouldTake(m, e)
+			})
+			if len(others) > 0 && m.HasMethod {
+				all = append(all, delivered{m, twin(m, others)})
+			}
+		}
+	}
+	return all
 }
 
 // twin is the same message on one of the streams, at the same time; nil when there
@@ -72,51 +90,42 @@ func twin(m *driver.Frame, streams []*kit.EventStream) *driver.Frame {
 // progress is a notification of progress on a stream, and what it is about.
 type progress struct {
 	*driver.Frame
-	Stream  *kit.EventStream
-	Of      *driver.Frame // the request that has asked for it
-	Running bool          // that had no answer yet
+	Stream *kit.EventStream
+	Of     *kit.Exchange // whose request has asked for it
 }
+
+func (p progress) subject() Subject { return Subject{Frames: []*driver.Frame{p.Of.Request, p.Frame}} }
+
+// running reports whether the request had no answer yet.
+func (p progress) running() bool { return p.Of.Answer == nil || p.At <= p.Of.Answer.At }
 
 // judgeProgress tries a check on the notifications of progress of a kind.
 func judgeProgress(t *T, w Wire, keep func(progress) bool, run func(*T, progress)) {
-	messages := Messages{What: "progress of a running request"}
-	by := map[*driver.Frame]progress{}
+	var kept []progress
 	for _, s := range kit.Established(t, w) {
 		for _, p := range progressIn(t, s) {
 			if keep(p) {
-				messages.List = append(messages.List, Message{Frame: p.Frame, Session: s, Request: p.Of})
-				by[p.Frame] = p
+				kept = append(kept, p)
 			}
 		}
 	}
-	t.Judge(messages, func(t *T, m Message) { run(t, by[m.Frame]) })
+	Judge(t, "progress of a running request", kept, progress.subject, run)
 }
 
 // progressIn is the progress of a session that is about a request of the client.
 func progressIn(t *T, s *driver.Session) (all []progress) {
-	wanted, answers := map[string]*driver.Frame{}, map[string]time.Duration{}
-	for _, f := range s.Record(0) {
-		switch {
-		case f.Side == driver.FromClient && f.Method == "tools/call" && !f.Apart:
-			params, _ := f.JSON()["params"].(M)
-			meta, _ := params["_meta"].(M)
-			wanted[string(Compact(Member(meta, "progressToken")))] = f
-		case f.Side == driver.FromServer && f.IsResponse():
-			answers[driver.IDKey(f.ID)] = f.At
-		}
+	wanted := map[string]*kit.Exchange{}
+	for _, x := range kit.DialogueIn(s).Of("tools/call") {
+		params, _ := x.Request.JSON()["params"].(M)
+		meta, _ := params["_meta"].(M)
+		wanted[string(Compact(Member(meta, "progressToken")))] = x
 	}
 	for _, e := range kit.StreamsOf(t, s) {
 		for _, m := range e.Messages {
-			if !kit.IsProgress(m) {
-				continue
-			}
 			params, _ := m.JSON()["params"].(M)
-			of := wanted[string(Compact(params["progressToken"]))]
-			if of == nil {
-				continue
+			if of := wanted[string(Compact(params["progressToken"]))]; of != nil && kit.IsProgress(m) {
+				all = append(all, progress{m, e, of})
 			}
-			answer, came := answers[driver.IDKey(of.ID)]
-			all = append(all, progress{m, e, of, !came || m.At <= answer})
 		}
 	}
 	return all

@@ -27,9 +27,10 @@ var headers = Suite{
 		none := kit.ByHand(s, kit.Request{Header: kit.Header("Accept")})
 		for _, x := range []*driver.Exchange{onlyJSON, none} {
 			kit.Own(t, x.Head())
-			t.Expect(x.Answer()).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
+			t.Expect(x.Answer()).To(That("it served, or refused with 4xx", isNoServerError))
 		}
-		t.Inform(onlyJSON.Answer()).To(That("no event stream for a client that accepts only JSON", func(a driver.Answer) bool { return !a.IsStream }))
+		const want = "no event stream for a client that accepts only JSON"
+		t.Inform(onlyJSON.Answer()).To(That(want, func(a driver.Answer) bool { return !a.IsStream }))
 	}),
 
 	"http/content-type-with-charset": Probe(func(t *T) {
@@ -59,7 +60,9 @@ var headers = Suite{
 		for _, x := range wrong {
 			version := x.Header.Get(kit.VersionHeader)
 			kit.NotForeign(t, x.Head())
-			t.Expect(x.Answer()).To(That("HTTP 400 for version "+version, func(a driver.Answer) bool { return a.Status == http.StatusBadRequest }))
+			t.Expect(x.Answer()).To(That("HTTP 400 for version "+version, func(a driver.Answer) bool {
+				return a.Status == http.StatusBadRequest
+			}))
 		}
 	}),
 
@@ -86,16 +89,20 @@ var headers = Suite{
 	}),
 
 	"http/version-header-differs-from-session": Probe(func(t *T) {
-		i := slices.IndexFunc(Handshake, func(version string) bool { return version != t.Revision && supports(t, version) })
+		i := slices.IndexFunc(Handshake, func(version string) bool {
+			return version != t.Revision && supports(t, version)
+		})
 		if i < 0 {
 			t.Skip("the server supports no other version")
 		}
 		s := t.Session()
 		a := kit.ByHand(s, kit.Request{Header: kit.Header(kit.VersionHeader, Handshake[i])}).Head()
 		kit.Own(t, a)
-		t.Expect(a).To(That("it served, or refused with 4xx", func(a driver.Answer) bool { return a.Status < 500 }))
+		t.Expect(a).To(That("it served, or refused with 4xx", isNoServerError))
 	}),
 }
+
+func isNoServerError(a driver.Answer) bool { return a.Status < 500 }
 
 // form is one of several ways to write the headers of a request.
 type form struct {
@@ -108,19 +115,19 @@ type form struct {
 func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
 	first := kit.ByHand(s, kit.Request{Header: usual})
-	var others []Subject
+	var others []kit.Attempt
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
 		x := kit.ByHand(s, kit.Request{ID: id, Header: f.Header})
-		others = append(others, kit.SubjectOf(s, f.Name, x))
+		others = append(others, kit.AttemptOf(s, f.Name, x))
 	}
 	asUsual := first.Reply()
-	t.Each(others, func(t *T, other Subject) {
-		r := other.Frames[0].HTTP.Reply()
+	kit.EachAttempt(t, others, func(t *T, other kit.Attempt) {
+		r := other.Reply()
 		if !isServed(asUsual) && !isServed(r) {
 			t.Again("the request is not served in its usual form either: %s", Got(asUsual))
 		}
-		kit.NotForeign(t, other.Frames[0].HTTP.Answer())
+		kit.NotForeign(t, other.Answer())
 		t.Expect(r).To(beAsUsual(asUsual))
 	})
 }

@@ -4,4 +4,6 @@ package http
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(methods, answers, oneWayChecks, headers, ids, sessions, security, streams, delivery, resumptionChecks)
+var Checks = Merge(
+	methods, answers, oneWayChecks, headers, ids, sessions, security, streams, delivery, resumptionChecks,
+)

@@ -50,7 +50,8 @@ var ids = Suite{
 		}
 		t.Expect(pattern == "").To(Hold("ids that nobody can guess", "%s: %s", pattern, some(ids)))
 		bits := varying(secrets)
-		t.Warn(bits >= enoughBits).To(Hold(fmt.Sprintf("at least %d bits that differ", enoughBits), "about %d: %s", bits, some(ids)))
+		want := fmt.Sprintf("at least %d bits that differ", enoughBits)
+		t.Warn(bits >= enoughBits).To(Hold(want, "about %d: %s", bits, some(ids)))
 	}),
 }
 
@@ -72,7 +73,10 @@ func tenIDs(t *T) []string {
 		s := t.Start()
 		var hellos []*driver.Exchange
 		for i := range 10 {
-			hellos = append(hellos, kit.ByHand(s, kit.Request{ID: fmt.Sprint("mcpcheck-one-of-ten-", i), Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader)}))
+			hellos = append(hellos, kit.ByHand(s, kit.Request{
+				ID: fmt.Sprint("mcpcheck-one-of-ten-", i), Method: "initialize", Params: driver.Hello(t.Revision),
+				Header: kit.Header(kit.SessionIDHeader),
+			}))
 		}
 		for _, x := range hellos {
 			if a := x.Head(); a.OK() {
@@ -260,7 +264,10 @@ func varying(ids []string) int {
 func alphabet(seen string) int {
 	digits, upper := "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	lower := strings.ToLower(upper)
-	for _, all := range []string{digits, digits + "abcdef", digits + "ABCDEF", digits + lower, digits + upper, digits + lower + upper, digits + lower + upper + "-_"} {
+	for _, all := range []string{
+		digits, digits + "abcdef", digits + "ABCDEF", digits + lower, digits + upper,
+		digits + lower + upper, digits + lower + upper + "-_",
+	} {
 		if strings.Trim(seen, all) == "" {
 			return len(all)
 		}

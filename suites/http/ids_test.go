@@ -67,13 +67,18 @@ func TestGuessableSessionIDs(t *testing.T) {
 		{"UUID of version 1", func(n int) string {
 			return fmt.Sprintf("%08x-6f2a-11f0-9c3e-0242ac120002", millis(n)*10_000&0xffffffff+int64(r.UintN(9999)))
 		}, "", false},
-		{"object ids", func(n int) string { return fmt.Sprintf("6741%04x8f3b2c9d1e%06x", 3+min(n, 1), 0xab12+n) }, "", false},
+		{"object ids", func(n int) string { return fmt.Sprintf("6741%04x8f3b2c9d1e%06x", 3+min(n, 1), 0xab12+n) },
+			"", false},
 		{"numbers", func(n int) string { return strconv.Itoa(n + 1) }, "numbers that count", false},
-		{"padded numbers", func(n int) string { return fmt.Sprintf("session-%08d", n+95) }, "numbers that count", false},
-		{"numbers in the middle", func(n int) string { return fmt.Sprintf("s%d-worker1", 3*n) }, "numbers that count", false},
-		{"hexadecimal numbers", func(n int) string { return fmt.Sprintf("%016x", n+0xfff) }, "numbers that count", false},
+		{"padded numbers", func(n int) string { return fmt.Sprintf("session-%08d", n+95) },
+			"numbers that count", false},
+		{"numbers in the middle", func(n int) string { return fmt.Sprintf("s%d-worker1", 3*n) },
+			"numbers that count", false},
+		{"hexadecimal numbers", func(n int) string { return fmt.Sprintf("%016x", n+0xfff) },
+			"numbers that count", false},
 		{"seconds", func(n int) string { return fmt.Sprint(millis(n) / 1000) }, "numbers that count", false},
-		{"nanoseconds", func(n int) string { return fmt.Sprint("s", millis(n)*1e6+int64(r.UintN(1e6))) }, "times of the clock", false},
+		{"nanoseconds", func(n int) string { return fmt.Sprint("s", millis(n)*1e6+int64(r.UintN(1e6))) },
+			"times of the clock", false},
 	}
 	for _, tt := range tests {
 		var ids []string

@@ -10,11 +10,11 @@ import (
 
 var oneWayChecks = Suite{
 	"http/notification-202": Fresh(func(t *T) {
-		t.Each(oneWay(t).Notifications, func(t *T, n Subject) {
-			a := kit.AnswerOf(n)
+		kit.EachAttempt(t, oneWay(t).Notifications, func(t *T, n kit.Attempt) {
+			a := n.End()
 			kit.NotForeign(t, a)
 			skipReply(t, a)
-			if a.Status >= 400 && n.Name != "notifications/initialized" {
+			if a.Status >= 400 && n.Subject.Name != "notifications/initialized" {
 				t.Skip("it was not accepted")
 			}
 			t.Expect(a).To(That("HTTP 202", kit.IsAccepted))
@@ -23,28 +23,31 @@ var oneWayChecks = Suite{
 
 	"http/notification-empty-body": Fresh(func(t *T) {
 		sent := oneWay(t)
-		t.Each(slices.Concat(sent.Notifications, sent.Unsolicited, sent.Genuine), func(t *T, n Subject) {
-			a := kit.AnswerOf(n)
+		all := slices.Concat(sent.Notifications, sent.Unsolicited, sent.Genuine)
+		kit.EachAttempt(t, all, func(t *T, n kit.Attempt) {
+			a := n.End()
 			if !kit.IsAccepted(a) {
 				t.Skip("it was not answered with 202")
 			}
-			t.Expect(a).To(That("no body", func(a driver.Answer) bool { return a.Ended && kit.IsEmpty(a) && len(a.Events) == 0 }))
+			t.Expect(a).To(That("no body", func(a driver.Answer) bool {
+				return a.Ended && kit.IsEmpty(a) && len(a.Events) == 0
+			}))
 		})
 	}),
 
 	"http/response-post-202": Fresh(func(t *T) {
 		sent := oneWay(t)
-		t.Each(slices.Concat(sent.Unsolicited, sent.Genuine), func(t *T, response Subject) {
-			t.Expect(kit.AnswerOf(response)).To(That("HTTP 202 or an error status", kit.AcceptsOrRefuses))
+		kit.EachAttempt(t, slices.Concat(sent.Unsolicited, sent.Genuine), func(t *T, response kit.Attempt) {
+			t.Expect(response.End()).To(That("HTTP 202 or an error status", kit.AcceptsOrRefuses))
 		})
 		for _, response := range sent.Genuine {
-			t.Warn(kit.AnswerOf(response)).To(That("HTTP 202 for the answer to a request of the server", kit.IsAccepted))
+			t.Warn(response.End()).To(That("HTTP 202 for the answer to a request of the server", kit.IsAccepted))
 		}
 	}),
 
 	"http/rejected-message-status": Probe(func(t *T) {
 		for _, n := range oneWay(t).Notifications {
-			if a := kit.AnswerOf(n); a.OK() && !kit.IsAccepted(a) {
+			if a := n.End(); a.OK() && !kit.IsAccepted(a) {
 				t.Skip("accepted notifications are not answered with 202: http/notification-202")
 			}
 		}
@@ -55,9 +58,12 @@ var oneWayChecks = Suite{
 		if a := unknown.Answer(); a.Status == 0 && !s.Alive() {
 			t.Again("%s: jsonrpc/unknown-notification-ignored", a)
 		}
-		t.Expect(unknown.End()).To(That("HTTP 202 or an error status for an unknown notification", kit.AcceptsOrRefuses))
+		const want = "HTTP 202 or an error status for an unknown notification"
+		t.Expect(unknown.End()).To(That(want, kit.AcceptsOrRefuses))
 		for _, x := range []*driver.Exchange{unknown, bad} {
-			t.Warn(x.End()).To(That("HTTP 202 or 4xx", func(a driver.Answer) bool { return kit.IsAccepted(a) || kit.RefusesClient(a) }))
+			t.Warn(x.End()).To(That("HTTP 202 or 4xx", func(a driver.Answer) bool {
+				return kit.IsAccepted(a) || kit.RefusesClient(a)
+			}))
 		}
 	}),
 }
@@ -77,9 +83,9 @@ func skipReply(t *T, a driver.Answer) {
 
 // messages that want no answer, and what became of them.
 type messages struct {
-	Notifications []Subject
-	Unsolicited   []Subject // a response to no request
-	Genuine       []Subject // responses to requests of the server, if it had any
+	Notifications []kit.Attempt
+	Unsolicited   []kit.Attempt // a response to no request
+	Genuine       []kit.Attempt // responses to requests of the server, if it had any
 }
 
 // oneWay sends messages that want no answer in a session of its own, as a client
@@ -103,14 +109,14 @@ func oneWay(t *T) messages {
 			switch {
 			case f.Side != driver.FromClient || f.HTTP == nil || f.Apart:
 			case f.IsNotification():
-				sent.Notifications = append(sent.Notifications, kit.SubjectOf(s, f.Method, f.HTTP))
+				sent.Notifications = append(sent.Notifications, kit.AttemptOf(s, f.Method, f.HTTP))
 			case f.IsResponse():
 				f.HTTP.End()
-				sent.Genuine = append(sent.Genuine, kit.SubjectOf(s, "the answer to a request of the server", f.HTTP))
+				sent.Genuine = append(sent.Genuine, kit.AttemptOf(s, "the answer to a request of the server", f.HTTP))
 			}
 		}
-		sent.Notifications = append(sent.Notifications, kit.SubjectOf(s, "notifications/cancelled", cancel))
-		sent.Unsolicited = []Subject{kit.SubjectOf(s, "an unsolicited response", response)}
+		sent.Notifications = append(sent.Notifications, kit.AttemptOf(s, "notifications/cancelled", cancel))
+		sent.Unsolicited = []kit.Attempt{kit.AttemptOf(s, "an unsolicited response", response)}
 		return sent
 	})
 }

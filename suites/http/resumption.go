@@ -39,7 +39,9 @@ var resumptionChecks = Suite{
 		if a.Status == 0 && !a.Ended {
 			t.Inconclusive("GET was not answered in time")
 		}
-		t.Expect(a).To(That("an answer that is no server error", func(a driver.Answer) bool { return a.Status != 0 && a.Status < 500 }))
+		t.Expect(a).To(That("an answer that is no server error", func(a driver.Answer) bool {
+			return a.Status != 0 && isNoServerError(a)
+		}))
 	}),
 
 	"http/disconnect-is-not-cancel": Probe(func(t *T) {
@@ -52,13 +54,16 @@ var resumptionChecks = Suite{
 		}
 		x.Abort()
 		again := resumeAfter(s, first.ID)
-		a := kit.Within(again, 5*call.Took+time.Second, func(a driver.Answer) bool { return kit.ResponseAmong(a.Events, x.Asked()).Answered() })
+		a := kit.Within(again, 5*call.Took+time.Second, func(a driver.Answer) bool {
+			return kit.ResponseAmong(a.Events, x.Asked()).Answered()
+		})
 		r := kit.ResponseAmong(a.Events, x.Asked())
 		if !r.Answered() && !resumed(t).works() {
 			t.Inconclusive("what became of %s cannot be seen: %s", call.Tool.Name, a)
 		}
 		finished := r.Answered() && kit.KindOf(r) == kit.KindOf(call.Reply)
-		t.Expect(finished).To(Hold("the result of "+call.Tool.Name+", as without a dropped connection", "%s", outcomeOf(r, a)))
+		t.Expect(finished).To(Hold("the result of "+call.Tool.Name+", as without a dropped connection",
+			"%s", outcomeOf(r, a)))
 	}),
 }
 
@@ -167,7 +172,8 @@ func droppable(t *T) kit.ToolCall {
 			return c
 		}
 	}
-	kit.NothingSeen(t, "tool that was called takes a while, and answers on a stream that can be resumed", calls.Refused, kit.AnyTool)
+	const what = "tool that was called takes a while, and answers on a stream that can be resumed"
+	kit.NothingSeen(t, what, calls.Refused, kit.AnyTool)
 	return kit.ToolCall{}
 }
 

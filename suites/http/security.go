@@ -41,19 +41,20 @@ var security = Suite{
 		s := t.Start()
 		in := kit.ByHandSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		var requests []Subject
+		var requests []kit.Attempt
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			kit.HeadOf(x)
-			requests = append(requests, kit.SubjectOf(s, method, x))
+			requests = append(requests, kit.AttemptOf(s, method, x))
 		}
-		t.Each(requests, func(t *T, request Subject) {
-			a := kit.AnswerOf(request)
-			kit.Own(t, a)
+		kit.EachAttempt(t, requests, func(t *T, request kit.Attempt) {
+			a := kit.Own(t, request.End())
 			if a.OK() {
 				localOnly(t, "a foreign Origin is served")
 			}
-			t.Expect(a).To(That("a refusal of the foreign Origin, as for POST", func(a driver.Answer) bool { return !a.OK() }))
+			t.Expect(a).To(That("a refusal of the foreign Origin, as for POST", func(a driver.Answer) bool {
+				return !a.OK()
+			}))
 		})
 	}),
 
@@ -117,7 +118,8 @@ var security = Suite{
 			if isPermissive(allowed) && t.Credentials.Bearer != "" {
 				t.Skip("pages of any origin may read answers, but the server wants a token")
 			}
-			t.Expect(allowed).To(That("no Access-Control-Allow-Origin that lets pages of "+foreignOrigin+" read answers", isRestrictive))
+			const want = "no Access-Control-Allow-Origin that lets pages of " + foreignOrigin + " read answers"
+			t.Expect(allowed).To(That(want, isRestrictive))
 		}
 	}),
 }
@@ -147,14 +149,20 @@ func localOnly(t *T, found string) {
 
 // knock is an initialize request from somewhere.
 type knock struct {
-	Request Subject
+	Request kit.Attempt
 	Answer  driver.Answer
 	Reply   driver.Reply
 }
 
+// await is a knock when it has been answered, or will not be.
+func await(s *driver.Session, name string, x *driver.Exchange) knock {
+	r := x.Reply()
+	return knock{Request: kit.AttemptOf(s, name, x), Answer: x.Answer(), Reply: r}
+}
+
 // expect shows only this request when the matcher does not match.
 func (k knock) expect(t *T, m types.GomegaMatcher) {
-	t.Each([]Subject{k.Request}, func(t *T, _ Subject) { t.Expect(k).To(m) })
+	kit.EachAttempt(t, []kit.Attempt{k.Request}, func(t *T, _ kit.Attempt) { t.Expect(k).To(m) })
 }
 
 func (k knock) served() bool { return k.Reply.Result() != nil }
@@ -178,30 +186,29 @@ type visitors struct {
 
 // knocks makes the requests at once.
 func knocks(t *T) visitors {
-	return Shared(t, "visitors", func(t *T) (v visitors) {
+	return Shared(t, "visitors", func(t *T) visitors {
 		s := t.Start()
 		own := kit.SiteURL(t)
-		sent := map[*knock]*driver.Exchange{}
-		visit := func(k *knock, name, host string, origin ...string) {
-			k.Request.Name = name
-			sent[k] = kit.ByHand(s, kit.Request{
-				ID: fmt.Sprint("mcpcheck-visitor-", len(sent)), Method: "initialize", Params: driver.Hello(t.Revision),
+		visit := func(n int, host string, origin ...string) *driver.Exchange {
+			return kit.ByHand(s, kit.Request{
+				ID: fmt.Sprint("mcpcheck-visitor-", n), Method: "initialize", Params: driver.Hello(t.Revision),
 				Header: http.Header{"Origin": origin, kit.SessionIDHeader: nil}, Host: host,
 			})
 		}
-		visit(&v.Plain, "no Origin", "")
-		visit(&v.Foreign, "a foreign Origin", "", foreignOrigin)
-		visit(&v.Own, "the server's own Origin", "", own.Scheme+"://"+own.Host)
-		visit(&v.Null, "the Origin null", "", "null")
-		visit(&v.Rebound, "a foreign Host", rebound(own))
+		plain := visit(0, "")
+		foreign := visit(1, "", foreignOrigin)
+		same := visit(2, "", own.Scheme+"://"+own.Host)
+		null := visit(3, "", "null")
+		elsewhere := visit(4, rebound(own))
 		preflight := askPreflight(s)
-		for k, x := range sent {
-			k.Reply = x.Reply()
-			k.Answer = x.Answer()
-			k.Request = kit.SubjectOf(s, k.Request.Name, x)
+		return visitors{
+			Plain:     await(s, "no Origin", plain),
+			Foreign:   await(s, "a foreign Origin", foreign),
+			Own:       await(s, "the server's own Origin", same),
+			Null:      await(s, "the Origin null", null),
+			Rebound:   await(s, "a foreign Host", elsewhere),
+			Preflight: preflight.End(),
 		}
-		v.Preflight = preflight.End()
-		return v
 	})
 }
 
@@ -250,14 +257,15 @@ func oldKnocks(t *T) oldVisitors {
 	return Shared(t, "old visitors", func(t *T) (v oldVisitors) {
 		s := t.Session()
 		done := t.Harmless(s)
-		note := Compact(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": M{"requestId": done.Request.ID, "reason": "mcpcheck"}})
+		late := M{"requestId": done.Request.ID, "reason": "mcpcheck"}
+		note := Compact(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late})
 		url := t.Site().URL()
-		host := rebound(kit.SiteURL(t))
+		host, page := rebound(kit.SiteURL(t)), kit.Header("Origin", foreignOrigin)
 		sent := []*driver.Exchange{
 			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Host: host}),
 			s.HTTP().Do(driver.HTTPRequest{Host: host, Body: note}),
-			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: kit.Header("Origin", foreignOrigin)}),
-			s.HTTP().Do(driver.HTTPRequest{Header: kit.Header("Origin", foreignOrigin), Body: note}),
+			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: page}),
+			s.HTTP().Do(driver.HTTPRequest{Header: page, Body: note}),
 			askPreflight(s),
 		}
 		var answers []driver.Answer

@@ -38,10 +38,12 @@ var sessions = Suite{
 	"http/session-unknown-404": Probe(func(t *T) {
 		needsSessions(t)
 		s := t.Session()
-		if isToken(s.HTTP().SessionID()) {
+		id := s.HTTP().SessionID()
+		if isToken(id) {
 			t.Skip("the session ids are signed: one that is made up is malformed")
 		}
-		x := kit.ByHand(s, kit.Request{ID: "mcpcheck-unknown-session", Header: kit.Header(kit.SessionIDHeader, kit.Unlike(s.HTTP().SessionID()))})
+		unknown := kit.Header(kit.SessionIDHeader, kit.Unlike(id))
+		x := kit.ByHand(s, kit.Request{ID: "mcpcheck-unknown-session", Header: unknown})
 		r := x.Reply()
 		if r.Result() != nil && serves(withoutID(t)) {
 			t.Skip("the server needs no session id: it serves requests without one, too")
@@ -55,7 +57,8 @@ var sessions = Suite{
 		if !e.Delete.OK() {
 			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
 		}
-		t.Expect(e.Post).To(That("HTTP 404", kit.IsNotFound), "POST after DELETE was answered with %s", kit.Status(e.Delete))
+		t.Expect(e.Post).To(That("HTTP 404", kit.IsNotFound),
+			"POST after DELETE was answered with %s", kit.Status(e.Delete))
 		if e.Get.Status == e.GetBefore.Status && !kit.StreamOr405(e.GetBefore) {
 			return // GET is not served at all: http/get-stream-or-405
 		}
@@ -91,7 +94,8 @@ var sessions = Suite{
 		if !a.OK() && !demandsSession(a) {
 			t.Inconclusive("initialize is not served: %s (lifecycle/initialize-succeeds)", a)
 		}
-		t.Expect(takenWith(t, s)).To(BeEmptyList[string]("initialize served without further headers, as with them"), "it was answered with %s", a)
+		const want = "initialize served without further headers, as with them"
+		t.Expect(takenWith(t, s)).To(BeEmptyList[string](want), "it was answered with %s", a)
 		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
 			t.Inconclusive("initialize is not served in any way: %s (lifecycle/initialize-succeeds)", a)
 		}
@@ -106,7 +110,8 @@ var sessions = Suite{
 		}
 		answers := withoutSession(t)
 		served := slices.ContainsFunc(answers, driver.Answer.OK)
-		t.Expect(served || !slices.ContainsFunc(answers, demandsSession)).To(Hold("requests served without a session id, since initialize brought none",
+		demanded := !served && slices.ContainsFunc(answers, demandsSession)
+		t.Expect(!demanded).To(Hold("requests served without a session id, since initialize brought none",
 			"%s (a proxy may have removed the header Mcp-Session-Id)", answers[0]))
 		if !served {
 			t.Inconclusive("requests are not served after the handshake: %s", answers[0])
@@ -178,7 +183,10 @@ func endedSession(t *T) ended {
 		if e.Delete = s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: in}).End(); !e.Delete.OK() {
 			return e
 		}
-		again := kit.ByHand(s, kit.Request{ID: "mcpcheck-start-over", Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader)})
+		again := kit.ByHand(s, kit.Request{
+			ID: "mcpcheck-start-over", Method: "initialize", Params: driver.Hello(t.Revision),
+			Header: kit.Header(kit.SessionIDHeader),
+		})
 		use := func(id string) {
 			post, open := kit.ByHand(s, kit.Request{ID: id, Header: in}), kit.Get(s, in)
 			post.Reply()
@@ -254,8 +262,9 @@ func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
 	const rounds = 4
 	for i := range rounds {
 		same := fmt.Sprint("mcpcheck-in-both-", i)
-		inA = append(inA, kit.ByHand(a, kit.Request{ID: same}), kit.ByHand(a, kit.Request{ID: fmt.Sprint("mcpcheck-in-one-", i)}))
-		inB = append(inB, kit.ByHand(b, kit.Request{ID: same}), kit.ByHand(b, kit.Request{ID: fmt.Sprint("mcpcheck-in-other-", i)}))
+		one, other := fmt.Sprint("mcpcheck-in-one-", i), fmt.Sprint("mcpcheck-in-other-", i)
+		inA = append(inA, kit.ByHand(a, kit.Request{ID: same}), kit.ByHand(a, kit.Request{ID: one}))
+		inB = append(inB, kit.ByHand(b, kit.Request{ID: same}), kit.ByHand(b, kit.Request{ID: other}))
 	}
 	for _, x := range append(slices.Clone(inA), inB...) {
 		x.End()

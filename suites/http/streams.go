@@ -26,7 +26,8 @@ var streams = Suite{
 			case e.Unwatched():
 				t.Skip("the client waited no longer")
 			}
-			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it", "%s", e.Fate()))
+			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it",
+				"%s", e.Fate()))
 		})
 	}),
 
@@ -67,7 +68,8 @@ var streams = Suite{
 				t.Skip("no event came")
 			}
 			first := e.Answer.Events[i]
-			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data", "%s", contentOf(first)))
+			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data",
+				"%s", contentOf(first)))
 		})
 	}),
 
@@ -81,7 +83,8 @@ var streams = Suite{
 			if !e.Closed() && open < afterResponse {
 				t.Skip("the client closed the stream")
 			}
-			t.Expect(open <= afterResponse).To(Hold("the end of the stream after the response", "a stream that is still open after %v", afterResponse))
+			t.Expect(open <= afterResponse).To(Hold("the end of the stream after the response",
+				"a stream that is still open after %v", afterResponse))
 		})
 	}),
 
@@ -90,7 +93,8 @@ var streams = Suite{
 		t.Judge(events, func(t *T, m Message) {
 			usual := BeOneOf("", "message")
 			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
-				t.Expect(m.Shape == driver.Object || m.Shape == driver.Array).To(Hold("one JSON-RPC message", "%s", kit.Brief(m.Frame)))
+				t.Expect(m.Shape == driver.Object || m.Shape == driver.Array).To(Hold("one JSON-RPC message",
+					"%s", kit.Brief(m.Frame)))
 			}
 			t.Warn(m.Event.Type).To(usual)
 		})
@@ -104,7 +108,7 @@ var streams = Suite{
 		if len(all) == 0 {
 			t.Skip("no session has event ids on several streams")
 		}
-		kit.EachOf(t, all, func(u idUse) Subject { return Subject{Frames: u.frames()} }, func(t *T, u idUse) {
+		Each(t, all, idUse.subject, func(t *T, u idUse) {
 			t.Expect(u.Second == nil).To(Hold("each event id once in a session", "%s", u))
 		})
 	}),
@@ -217,13 +221,13 @@ func (u idUse) String() string {
 	return fmt.Sprintf("id %q on the streams of %s and %s", u.ID, u.First.Name(), u.Second.Name())
 }
 
-func (u idUse) frames() (frames []*driver.Frame) {
+func (u idUse) subject() (s Subject) {
 	for _, e := range []*kit.EventStream{u.First, u.Second} {
 		if e != nil {
-			frames = append(frames, e.Frames()...)
+			s.Frames = append(s.Frames, e.Frames()...)
 		}
 	}
-	return frames
+	return s
 }
 
 // usesOfIDs is what became of the event ids of a session, if several streams have
@@ -260,6 +264,7 @@ func rivalled(e *kit.EventStream) bool {
 	const moment = 100 * time.Millisecond
 	return slices.ContainsFunc(e.Session.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 		a := x.Answer()
-		return x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last && (a.Status == 0 || e.Last <= a.HeadAt+moment)
+		rival := x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last
+		return rival && (a.Status == 0 || e.Last <= a.HeadAt+moment)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
-	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -32,24 +31,21 @@ var answers = Suite{
 			case r.HasError && kit.IsBare(r.ID):
 				t.Skip("an error without id may be about anything")
 			}
-			t.Expect(r.Of != nil).To(Hold("responses to requests only", "a response with id %s, which no request has", Show(ID(r.Frame))))
+			t.Expect(r.Of != nil).To(Hold("responses to requests only",
+				"a response with id %s, which no request has", Show(ID(r.Frame))))
 		})
 	}),
 
 	"jsonrpc/every-request-answered": WatchAfter(kit.AskLists, func(t *T, w Wire) {
-		requests, exchanges := Messages{What: "answer"}, map[*driver.Frame]*kit.Exchange{}
+		var all []*kit.Exchange
 		for _, d := range kit.Dialogues(w) {
-			for _, x := range d.Exchanges {
-				requests.List = append(requests.List, Message{Frame: x.Request, Session: x.Session})
-				exchanges[x.Request] = x
-			}
+			all = append(all, d.Exchanges...)
 		}
-		t.Judge(requests, func(t *T, m Message) {
-			x := exchanges[m.Frame]
+		Judge(t, "answer", all, (*kit.Exchange).Subject, func(t *T, x *kit.Exchange) {
 			if why := excuse(t, w, x); why != "" {
 				t.Skip("%s", why)
 			}
-			t.Expect(x.Answer != nil).To(Hold("an answer to "+m.Method, "%s", x.Fate()))
+			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
 		})
 	}),
 }
@@ -75,7 +71,7 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "other sessions of the same server were in use when it ended"
 	case x.Crashed():
 		return ""
-	case method == harmless || method == "initialize" || method == "ping" || method == "tools/list" || method == "tasks/result":
+	case slices.Contains([]string{harmless, "initialize", "ping", "tools/list", "tasks/result"}, method):
 		return "another check judges the answers to " + method
 	case !declared(x):
 		return "the server does not declare the method"

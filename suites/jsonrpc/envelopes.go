@@ -34,7 +34,9 @@ var envelopeChecks = Suite{
 			t.Try(t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
-		conforming := func(m Message) bool { return !m.Hostile && (m.Shape == driver.Object || m.Shape == driver.Array) }
+		conforming := func(m Message) bool {
+			return !m.Hostile && (m.Shape == driver.Object || m.Shape == driver.Array)
+		}
 		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
 			t.Expect(utf8.Valid(m.Raw)).To(Hold("UTF-8", "%q", invalidPart(m.Raw)))
 		})

@@ -19,7 +19,8 @@ var errorChecks = Suite{
 			kit.Await(s, s.Mark(), s.RequestID("mcpcheck-error", kit.NoMethod, nil), kit.Shortly)
 		}
 	}, func(t *T, w Wire) {
-		kit.JudgeResponses(t, "error response", kit.Dialogues(w), func(r *kit.Response) bool { return r.HasError }, func(t *T, r *kit.Response) {
+		errors := func(r *kit.Response) bool { return r.HasError }
+		kit.JudgeResponses(t, "error response", kit.Dialogues(w), errors, func(t *T, r *kit.Response) {
 			if r.Of == nil && (r.Meant == nil || r.Meant.Cancelled || isHarmless(r.Session, r.Meant.Request)) {
 				t.Skip("it answers no request, or one whose id another check judges")
 			}

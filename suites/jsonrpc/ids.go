@@ -90,18 +90,9 @@ var ids = Suite{
 	}),
 
 	"jsonrpc/server-request-id-unique": Watch(func(t *T, w Wire) {
-		used := map[*driver.Session]map[string]bool{}
-		requests := serverRequests(w).Filter("second request in a session", func(m Message) bool {
-			first := used[m.Session] == nil
-			if first {
-				used[m.Session] = map[string]bool{driver.IDKey(m.ID): true}
-			}
-			return !first && m.ID != nil
-		})
-		t.Judge(requests, func(t *T, m Message) {
-			again := used[m.Session][driver.IDKey(m.ID)]
-			used[m.Session][driver.IDKey(m.ID)] = true
-			t.Expect(!again).To(Hold("an id of its own for each request", "%s for %s and for an earlier request", m.ID, m.Method))
+		Judge(t, "second request in a session", laterRequests(w), laterRequest.Subject, func(t *T, r laterRequest) {
+			t.Expect(!r.Again).To(Hold("an id of its own for each request",
+				"%s for %s and for an earlier request", r.ID, r.Method))
 		})
 	}),
 }
@@ -150,8 +141,30 @@ func stringIDs(t *T) stringEchoes {
 // serverRequests are messages of the server with the method of a request.
 func serverRequests(w Wire) Messages {
 	return spoken(w.Messages()).Filter("request", func(m Message) bool {
-		return m.HasMethod && !strings.HasPrefix(m.Method, "notifications/") && (m.ID != nil || isServerMethod(m.Method))
+		notification := strings.HasPrefix(m.Method, "notifications/")
+		return m.HasMethod && !notification && (m.ID != nil || isServerMethod(m.Method))
 	})
+}
+
+// laterRequest is a request of the server with an id, and not the first in its session.
+type laterRequest struct {
+	Message
+	Again bool // an earlier one has the same id
+}
+
+func laterRequests(w Wire) (all []laterRequest) {
+	used := map[*driver.Session]map[string]bool{}
+	for _, m := range serverRequests(w).List {
+		key, ids := driver.IDKey(m.ID), used[m.Session]
+		switch {
+		case ids == nil:
+			used[m.Session] = map[string]bool{key: true}
+		case m.ID != nil:
+			all = append(all, laterRequest{m, ids[key]})
+			ids[key] = true
+		}
+	}
+	return all
 }
 
 func isRequestID(id any) bool {

@@ -64,7 +64,9 @@ var methods = Suite{
 		}
 		if served[0] == harmless {
 			const line = `{"jsonrpc":"2.0","id":70051,$harmless,"mcpcheck":true}`
-			t.Inform(kit.Reaction(kit.Provoke(t, line), kit.IDIn(line))).To(That("a result although there is a member beside params", func(r driver.Reply) bool { return r.Result() != nil }))
+			const want = "a result although there is a member beside params"
+			r := kit.Reaction(kit.Provoke(t, line), kit.IDIn(line))
+			t.Inform(r).To(That(want, func(r driver.Reply) bool { return r.Result() != nil }))
 		}
 	}),
 

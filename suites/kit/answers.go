@@ -24,12 +24,14 @@ func CameOf(x *driver.Exchange) driver.Answer {
 	return x.End()
 }
 
-// What answers are.
-
+// IsAccepted reports whether an answer is that to a message that wants none.
 func IsAccepted(a driver.Answer) bool { return a.Status == http.StatusAccepted }
 
+// RefusesClient reports whether an answer says that the client is at fault.
 func RefusesClient(a driver.Answer) bool { return a.Status >= 400 && a.Status < 500 }
 
+// AcceptsOrRefuses reports whether an answer is one of those that a message may get
+// which wants none: it is accepted, or refused with any status of an error.
 func AcceptsOrRefuses(a driver.Answer) bool { return IsAccepted(a) || a.Status >= 400 }
 
 // IsEmpty reports whether an answer has no body, and is no event stream.
@@ -49,14 +51,14 @@ func Bodies(a driver.Answer) [][]byte {
 	return all
 }
 
-// Object is a body that is a JSON object; nil when it is none.
+// Object is a body that is a JSON object; nil when it is not.
 func Object(body []byte) M {
 	m, _ := driver.Decode(body).(M)
 	return m
 }
 
-// Own is the answer to a request by hand. It ends a check that has none to judge: there is no HTTP answer, or it is not the
-// server's own (driver.Answer.Foreign).
+// Own is the answer to a request by hand. It ends a check that has none to judge:
+// there is no HTTP answer, or it is not the server's own (driver.Answer.Foreign).
 func Own(t *T, a driver.Answer) driver.Answer {
 	if a.Status == 0 {
 		t.Again("%s", a)
@@ -91,8 +93,10 @@ func Standing(t *T, s *driver.Session) driver.Answer {
 	return x.Head()
 }
 
+// IsNotFound reports whether an answer says that there is no such session, or URL.
 func IsNotFound(a driver.Answer) bool { return a.Status == http.StatusNotFound }
 
+// Status is the status of an answer as messages show it.
 func Status(a driver.Answer) string { return fmt.Sprintf("HTTP %d", a.Status) }
 
 // HeadOf is the answer; of a stream only its beginning, and then it is dropped.
@@ -155,7 +159,7 @@ func Unlike(key string) string {
 	}, tail)
 }
 
-// BeNoSuccess matches answers that are no success.
+// BeNoSuccess matches answers that came, and do not say success.
 func BeNoSuccess() types.GomegaMatcher {
 	return That("a status of 4xx", func(a driver.Answer) bool { return a.Status != 0 && !a.OK() })
 }

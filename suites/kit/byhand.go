@@ -9,15 +9,21 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
+// The media types of an answer with messages.
 const (
 	JSONType   = "application/json"
 	StreamType = "text/event-stream"
-
-	VersionHeader = "Mcp-Protocol-Version"
 )
 
-// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave it
-// out.
+// The headers that say which session a request belongs to, and which version that has
+// negotiated.
+const (
+	SessionIDHeader = "Mcp-Session-Id"
+	VersionHeader   = "Mcp-Protocol-Version"
+)
+
+// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the
+// messages of a session: watches leave it out.
 type Request struct {
 	ID     string      // default: one of its own
 	Method string      // default: the harmless request of the session
@@ -39,7 +45,8 @@ func ByHand(s *driver.Session, r Request) *driver.Exchange {
 
 // InitializedByHand posts the notification that ends the handshake.
 func InitializedByHand(s *driver.Session, header http.Header) *driver.Exchange {
-	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"})})
+	note := M{"jsonrpc": "2.0", "method": "notifications/initialized"}
+	return s.HTTP().Do(driver.HTTPRequest{Header: header, Body: Compact(note)})
 }
 
 // Post posts a text by hand, whatever it is.
@@ -47,21 +54,27 @@ func Post(s *driver.Session, body string) *driver.Exchange {
 	return s.HTTP().Do(driver.HTTPRequest{Body: []byte(body)})
 }
 
-// SubjectOf is an HTTP request, to be judged as one of several.
-func SubjectOf(s *driver.Session, name string, x *driver.Exchange) Subject {
-	of := Subject{Name: name}
-	for _, f := range s.Record(0) {
-		if f.HTTP == x {
-			of.Frames = append(of.Frames, f)
-		}
-	}
-	return of
+// Attempt is an HTTP request that is judged as one of several, under a name.
+type Attempt struct {
+	*driver.Exchange
+	Subject Subject
 }
 
-// AnswerOf is what came back of it, all of it.
-func AnswerOf(request Subject) driver.Answer { return request.Frames[0].HTTP.End() }
+// AttemptOf names a request of a session. Reports show what is in the record of it by now.
+func AttemptOf(s *driver.Session, name string, x *driver.Exchange) Attempt {
+	a := Attempt{Exchange: x, Subject: Subject{Name: name}}
+	for _, f := range s.Record(0) {
+		if f.HTTP == x {
+			a.Subject.Frames = append(a.Subject.Frames, f)
+		}
+	}
+	return a
+}
 
-const SessionIDHeader = "Mcp-Session-Id"
+// EachAttempt tries a check on requests. What fails is named as they are.
+func EachAttempt(t *T, attempts []Attempt, run func(*T, Attempt)) {
+	Each(t, attempts, func(a Attempt) Subject { return a.Subject }, run)
+}
 
 // ByHandSession begins a session by hand, without the standing stream that others
 // have. It returns the headers of requests in it; the id is empty when the server

@@ -9,8 +9,8 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// CallTools sees to it that the tools have been called that may be: what the server says meanwhile is what some watches
-// judge.
+// CallTools sees to it that the tools have been called that may be: what the server
+// says meanwhile is what some watches judge.
 func CallTools(t *T) {
 	if len(t.Server.Tools) > 0 {
 		ValidCalls(t)
@@ -47,13 +47,8 @@ type Uncalled struct {
 	Why  string
 }
 
+// String says which tool was not called, and why.
 func (r Uncalled) String() string { return r.Tool.Name + ": " + r.Why }
-
-// Of is the call of a tool.
-func (c ToolCalls) Of(tool Subject) ToolCall {
-	i := slices.IndexFunc(c.List, func(x ToolCall) bool { return x.Tool.Name == tool.Name })
-	return c.List[i]
-}
 
 // mostTools is how many tools of a server are called in one way.
 const mostTools = 30
@@ -177,7 +172,9 @@ func InvalidCalls(t *T) ToolCalls {
 				}
 				begin := time.Now()
 				r := t.Try(s, "tools/call", M{"name": tool.Name, "arguments": b.Arguments})
-				calls.List = append(calls.List, ToolCall{Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin), Session: s})
+				calls.List = append(calls.List, ToolCall{
+					Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin), Session: s,
+				})
 			}
 		}
 		return calls
@@ -216,26 +213,25 @@ func Answered(calls []ToolCall) (list []ToolCall) {
 
 // EachCall tries a check on calls. What fails is named by its tool.
 func EachCall(t *T, calls []ToolCall, run func(*T, ToolCall)) {
-	subjects := make([]Subject, len(calls))
-	for i, c := range calls {
-		subjects[i] = Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
-	}
-	next := 0
-	t.Each(subjects, func(t *T, _ Subject) {
-		next++
-		run(t, calls[next-1])
-	})
+	Each(t, calls, ToolCall.Subject, run)
+}
+
+// Subject is the call as one of several, named by its tool.
+func (c ToolCall) Subject() Subject {
+	return Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a
-// tool that was not called might have shown something.
+// tool that was not called might have shown something. The reason is always worded
+// alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, refused []Uncalled, might func(tool M) bool) {
 	for _, r := range refused {
 		if might(r.Tool.Value) {
-			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", r) // worded alike: reports put equal reasons together
+			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", r)
 		}
 	}
 	t.Skip("no %s", what)
 }
 
+// AnyTool is for NothingSeen: whatever tool was not called might have shown it.
 func AnyTool(M) bool { return true }

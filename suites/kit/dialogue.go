@@ -53,13 +53,24 @@ type Dialogue struct {
 // Dialogues are those of the run, as long as the client kept the protocol.
 func Dialogues(w Wire) (all []*Dialogue) {
 	for _, s := range w.Sessions {
-		frames := slices.DeleteFunc(s.Record(0), func(f *driver.Frame) bool { return f.Apart })
-		if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
-			frames = frames[:i+1]
-		}
-		all = append(all, pair(s, frames))
+		all = append(all, DialogueIn(s))
 	}
 	return all
+}
+
+// DialogueIn is that of one session. It leaves out what checks have sent by hand, and
+// ends where the client did not keep the protocol.
+func DialogueIn(s *driver.Session) *Dialogue {
+	frames := slices.DeleteFunc(s.Record(0), func(f *driver.Frame) bool { return f.Apart })
+	if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
+		frames = frames[:i+1]
+	}
+	return pair(s, frames)
+}
+
+// Of are the exchanges whose request has a method.
+func (d *Dialogue) Of(method string) []*Exchange {
+	return slices.DeleteFunc(slices.Clone(d.Exchanges), func(x *Exchange) bool { return x.Request.Method != method })
 }
 
 // pair finds out which response of a record answers which request.
@@ -101,7 +112,8 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 		return f.Members()
 	}
 	for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
-		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: slices.Concat([]byte("["), line, []byte("]"))}
+		array := slices.Concat([]byte("["), line, []byte("]"))
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: array}
 		messages = append(messages, one.Members()...)
 	}
 	return messages
@@ -180,7 +192,9 @@ func (d *Dialogue) guess() {
 		if r.Of != nil || r.Again != nil {
 			continue
 		}
-		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool { return x.Answer == nil && x.place < r.place && !taken[x] })
+		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool {
+			return x.Answer == nil && x.place < r.place && !taken[x]
+		})
 		if i < 0 {
 			continue
 		}
@@ -190,19 +204,17 @@ func (d *Dialogue) guess() {
 	}
 }
 
-// JudgeResponses tries a check on every response that was seen.
+// JudgeResponses tries a check on the responses that are kept.
 func JudgeResponses(t *T, what string, all []*Dialogue, keep func(*Response) bool, run func(*T, *Response)) {
-	messages := Messages{What: what}
-	byFrame := map[*driver.Frame]*Response{}
+	var kept []*Response
 	for _, d := range all {
 		for _, r := range d.Responses {
 			if keep(r) {
-				messages.List = append(messages.List, r.Message)
-				byFrame[r.Frame] = r
+				kept = append(kept, r)
 			}
 		}
 	}
-	t.Judge(messages, func(t *T, m Message) { run(t, byFrame[m.Frame]) })
+	Judge(t, what, kept, (*Response).Subject, run)
 }
 
 // unasked is the first response since the mark that answers no request; nil when
@@ -267,6 +279,9 @@ func (x *Exchange) Waited() time.Duration {
 	}
 	return time.Since(x.Session.Moment(x.Request))
 }
+
+// Subject shows the request.
+func (x *Exchange) Subject() Subject { return Subject{Frames: []*driver.Frame{x.Request}} }
 
 // Fate is why a request has no answer.
 func (x *Exchange) Fate() string {

@@ -18,6 +18,7 @@ type Echoed struct {
 	Stuck bool          // neither it nor a later request was answered
 }
 
+// String says what came: the answer, or the response under another id that seems to be it.
 func (e Echoed) String() string {
 	if !e.Reply.Answered() && e.Stray != nil {
 		return driver.Brief(e.Stray.Raw)
@@ -57,6 +58,8 @@ func Await(s *driver.Session, mark int, p driver.Pending, patience time.Duration
 	return e
 }
 
+// BeAnsweredUnder matches what was answered; id, under which it was asked, is named in
+// the message.
 func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
 	return That("an answer with id "+driver.Brief(id), func(e Echoed) bool { return e.Reply.Answered() })
 }
@@ -71,18 +74,22 @@ func LateCancel(t *T, s *driver.Session) M {
 	if r := s.Await(p); r.Err != nil {
 		t.Inconclusive("%v", r.Err)
 	}
-	return M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": M{"requestId": p.ID, "reason": "mcpcheck"}}
+	params := M{"requestId": p.ID, "reason": "mcpcheck"}
+	return M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
 }
 
+// ExpectAlive wants the session to go on; err is why it does not.
 func ExpectAlive(t *T, err error) {
 	t.Expect(err == nil).To(Hold("the session to go on", "%v", err))
 }
 
+// ExpectNoReply wants no response since the mark but those to requests.
 func ExpectNoReply(t *T, s *driver.Session, mark int) {
 	reply := unasked(s, mark)
 	t.Expect(reply == nil).To(Hold("no reply to a notification", "%s", Brief(reply)))
 }
 
+// Brief is the beginning of a frame, for messages; empty when there is none.
 func Brief(f *driver.Frame) string {
 	if f == nil {
 		return ""

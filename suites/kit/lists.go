@@ -21,11 +21,13 @@ func ListMethod(t *T) (method string, served bool) {
 	return "tools/list", false
 }
 
+// ObjectsIn are the members of a list that are objects; none when it is not a list.
 func ObjectsIn(v any) []M {
 	list, _ := v.([]any)
 	return Objects(list)
 }
 
+// Difference says in a few words how two lists of names differ that are not equal.
 func Difference(before, after []string) string {
 	for _, name := range after {
 		if !slices.Contains(before, name) {
@@ -66,4 +68,5 @@ func PageNames(page M) (names []string) {
 	return names
 }
 
+// Sorted are the names in ascending order.
 func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -57,11 +57,13 @@ var openings = []Opening{
 func (o Opening) includes(other Opening) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
 	return is(o.Idle, other.Idle) && is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
-		is(o.Newer, other.Newer) && is(o.Client, other.Client) && is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
+		is(o.Newer, other.Newer) && is(o.Client, other.Client) &&
+		is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
-// Begin opens a session in a certain way and tells what came of it.
+// Begin opens a session in a certain way and tells what came of it. Unless the check is
+// tried alone, it may be a session of openings, which does more than was asked for.
 func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
@@ -70,8 +72,8 @@ func Begin(t *T, o Opening) Opened {
 		o = openings[i]
 		t.Doubt()
 	}
-	return Shared(t, "opening "+string(Compact([]any{o.Idle, o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})),
-		func(t *T) Opened { return open(t, o) })
+	key := Compact([]any{o.Idle, o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})
+	return Shared(t, "opening "+string(key), func(t *T) Opened { return open(t, o) })
 }
 
 func open(t *T, o Opening) (r Opened) {
@@ -153,11 +155,14 @@ func (o Opening) hello(t *T) M {
 	}
 	if o.Newer {
 		maps.Copy(capabilities, M{
-			"elicitation": M{"form": M{}, "url": M{}}, "tasks": M{"requests": M{}}, "sampling": M{"tools": M{}, "context": M{}},
+			"elicitation": M{"form": M{}, "url": M{}},
+			"tasks":       M{"requests": M{}},
+			"sampling":    M{"tools": M{}, "context": M{}},
 		})
+		icon := M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}
 		hello["clientInfo"] = M{
 			"name": "mcpcheck", "version": "1", "title": "mcpcheck", "description": "A client of a later revision",
-			"icons": []any{M{"src": "https://example.com/icon.png", "mimeType": "image/png", "sizes": []any{"48x48"}}}, "websiteUrl": "https://example.com",
+			"icons": []any{icon}, "websiteUrl": "https://example.com",
 		}
 	}
 	return hello
@@ -190,7 +195,7 @@ func WelcomeFor(t *T, version string) driver.Reply {
 	return Begin(t, Opening{version: version}).Welcome
 }
 
-// AskAll asks for several versions at a time; the answers are had from asked.
+// AskAll asks for several versions at a time; the answers are had from WelcomeFor.
 func AskAll(t *T, versions []string) {
 	t.Together(len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
 }

@@ -99,12 +99,15 @@ var Owners = slices.Concat([]Owned{
 	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},
 
 	// Content of later revisions.
-	{"GetPromptResult", "/messages/*/content/type/audio", "lifecycle/operation-matches-negotiated-version"},
-	{"GetPromptResult", "/messages/*/content/type/resource_link", "lifecycle/operation-matches-negotiated-version"},
-	{"CreateMessageRequest", "/params/messages/*/content/type/audio", "lifecycle/operation-matches-negotiated-version"},
-	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", "lifecycle/operation-matches-negotiated-version"},
-	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", "lifecycle/operation-matches-negotiated-version"},
+	{"GetPromptResult", "/messages/*/content/type/audio", negotiated},
+	{"GetPromptResult", "/messages/*/content/type/resource_link", negotiated},
+	{"CreateMessageRequest", "/params/messages/*/content/type/audio", negotiated},
+	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", negotiated},
+	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
 }, toolOwners)
+
+// negotiated is the entry for what only later revisions know.
+const negotiated = "lifecycle/operation-matches-negotiated-version"
 
 // toolOwners are the rows of the area tools.
 var toolOwners = []Owned{

@@ -11,8 +11,9 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Malformed are lines, to be filled by Fill, that are not a valid message, by what is wrong with them. They
-// go to hostile sessions; that those survive is robust/survives-malformed-json.
+// Malformed are lines, to be filled by Fill, that are not a valid message, by what is
+// wrong with them. They go to hostile sessions; that those survive is
+// robust/survives-malformed-json.
 var Malformed = map[string]string{
 	"a line that is no JSON":    `{"mcpcheck" !!}`,
 	"a request without jsonrpc": `{"id":70021,$harmless}`,
@@ -26,7 +27,7 @@ var Malformed = map[string]string{
 	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,$harmless}]`,
 }
 
-// Names in malformed that are used by more than one line of code.
+// Names in Malformed that are used by more than one line of code.
 const (
 	MethodNumber = "a method that is a number"
 	EmptyArray   = "empty array"
@@ -104,21 +105,20 @@ func NeedsNoID(f *driver.Frame) bool {
 	return f.HTTP != nil && f.HTTP.Answer().Status >= 400 && IsBare(f.ID)
 }
 
+// HaveID matches frames with an id. The body of an HTTP error need not have it.
 func HaveID(id json.RawMessage) types.GomegaMatcher {
 	return That("id "+driver.Brief(id), func(f *driver.Frame) bool { return driver.SameID(f.ID, id) || NeedsNoID(f) })
 }
 
+// HaveNoID matches frames whose id says nothing.
 func HaveNoID() types.GomegaMatcher {
 	return That("no id, or null", func(f *driver.Frame) bool { return IsBare(f.ID) })
 }
 
-// BeAnswerFor and beErrorFor match replies, and name what they answer.
+// BeAnswerFor matches replies of any kind, and names what they answer.
 func BeAnswerFor(what string) types.GomegaMatcher {
 	return That("an answer to "+what, driver.Reply.Answered)
 }
-
-// Stimuli are what several checks judge: each is tried once, whichever check
-// needs it first.
 
 // Provoked is what came of one message that a conforming client does not send.
 type Provoked struct {
@@ -128,8 +128,9 @@ type Provoked struct {
 	Fatal   error           // why the session did not survive; nil when it did
 }
 
-// Provoke sends a line that breaks the protocol in an established session, filled by Fill, and returns what the server
-// makes of it.
+// Provoke sends a line that breaks the protocol in an established session, filled by
+// Fill, and returns what the server makes of it. Each line is sent once, whichever
+// check needs it first.
 func Provoke(t *T, line string) Provoked {
 	return Shared(t, "line "+line, func(t *T) Provoked {
 		p, used := provokeIn(t.Hostile(), line)

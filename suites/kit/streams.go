@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"maps"
 	"math"
 	"net/http"
 	"slices"
@@ -62,13 +61,19 @@ func readStreams(s *driver.Session) (all []*EventStream) {
 
 // Resumes reports whether the client has asked for the rest of an earlier stream.
 func (e *EventStream) Resumes() bool {
-	return slices.ContainsFunc(slices.Collect(maps.Keys(e.Header)), func(name string) bool { return strings.EqualFold(name, "Last-Event-ID") })
+	for name := range e.Header {
+		if strings.EqualFold(name, "Last-Event-ID") {
+			return true
+		}
+	}
+	return false
 }
 
 // continues adds the stream to the one of which it is the rest.
 func (e *EventStream) continues(earlier []*EventStream) {
 	for _, of := range slices.Backward(earlier) {
-		same := driver.SameID(of.Asked(), e.Asked()) || of.Asked() == nil && e.Asked() == nil && of.Method == http.MethodGet
+		listening := of.Asked() == nil && e.Asked() == nil && of.Method == http.MethodGet
+		same := driver.SameID(of.Asked(), e.Asked()) || listening
 		if same && !of.Resumes() && !e.ByHand() && !of.ByHand() {
 			of.Rest = append(of.Rest, e)
 			return
@@ -148,7 +153,8 @@ func (e *EventStream) Response() *driver.Frame {
 
 // Responded reports whether the response came on the stream or on the rest of it.
 func (e *EventStream) Responded() bool {
-	return e.Response() != nil || slices.ContainsFunc(e.Rest, func(rest *EventStream) bool { return rest.Response() != nil })
+	answers := func(e *EventStream) bool { return e.Response() != nil }
+	return answers(e) || slices.ContainsFunc(e.Rest, answers)
 }
 
 // Closed reports whether the server has closed the connection, of its own accord and
@@ -192,6 +198,7 @@ func (e *EventStream) Has(kind func(driver.StreamEvent) bool) bool {
 // Identified reports whether the stream can be resumed.
 func (e *EventStream) Identified() bool { return e.Has(Identifies) }
 
+// Identifies reports whether an event has an id that a stream can be resumed after.
 func Identifies(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
 
 // Frames are the request and the last that came on the stream.
@@ -200,12 +207,16 @@ func (e *EventStream) Frames() []*driver.Frame {
 	return append([]*driver.Frame{e.Request}, e.Messages[max(0, len(e.Messages)-most):]...)
 }
 
+// Name is what a stream is called in reports: by its request.
 func (e *EventStream) Name() string {
 	if e.Method == http.MethodGet {
 		return "GET"
 	}
 	return e.Request.Method
 }
+
+// Subject is the stream as one of several.
+func (e *EventStream) Subject() Subject { return Subject{Name: e.Name(), Frames: e.Frames()} }
 
 // PostStreams are the streams that answer a request.
 func PostStreams(t *T, w Wire) (streams []*EventStream) {
@@ -214,7 +225,9 @@ func PostStreams(t *T, w Wire) (streams []*EventStream) {
 
 // GetStreams are the streams on which the server may speak first.
 func GetStreams(t *T, w Wire) (streams []*EventStream) {
-	return streamsThat(t, w, func(e *EventStream) bool { return e.Method == http.MethodGet && !e.Resumes() && !e.ByHand() })
+	return streamsThat(t, w, func(e *EventStream) bool {
+		return e.Method == http.MethodGet && !e.Resumes() && !e.ByHand()
+	})
 }
 
 func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventStream) {
@@ -239,25 +252,13 @@ func Established(t *T, w Wire) (sessions []*driver.Session) {
 	return sessions
 }
 
-// EachStream tries a check on streams. What fails is named by its request.
+// EachStream tries a check on streams. What fails is named by its request. Without any
+// stream the check does not apply.
 func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
 	if len(streams) == 0 {
 		t.Skip("the server answered no request with an event stream")
 	}
-	EachOf(t, streams, func(e *EventStream) Subject { return Subject{Name: e.Name(), Frames: e.Frames()} }, run)
-}
-
-// EachOf tries a check on things that are subjects in some way.
-func EachOf[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
-	subjects := make([]Subject, len(all))
-	for i, v := range all {
-		subjects[i] = subject(v)
-	}
-	next := 0
-	t.Each(subjects, func(t *T, _ Subject) {
-		next++
-		run(t, all[next-1])
-	})
+	Each(t, streams, (*EventStream).Subject, run)
 }
 
 // IsProgress reports whether a message says how far a request is.

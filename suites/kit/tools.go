@@ -22,6 +22,7 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 	})
 }
 
+// UnknownName is a name that no tool has, the same one for the same seed.
 func UnknownName(t *T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
@@ -105,6 +106,8 @@ func toolSubjects(tools []M) (subjects []Subject) {
 	return subjects
 }
 
+// ReadOnlyFirst are tools in another order: those that say that they change nothing
+// come first.
 func ReadOnlyFirst(tools []Subject) []Subject {
 	sorted := slices.Clone(tools)
 	rank := func(tool Subject) int {

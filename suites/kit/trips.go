@@ -20,7 +20,13 @@ func (r RoundTrip) Ordinary() bool { return !r.Sent.Apart && !r.Sent.Hostile }
 
 // Brought reports whether a result came, be it with the status of an error.
 func (r RoundTrip) Brought() bool {
-	return slices.ContainsFunc(r.Came, func(f *driver.Frame) bool { return f.HasResult }) || Has(Object(r.Answer.Body), "result")
+	result := func(f *driver.Frame) bool { return f.HasResult }
+	return slices.ContainsFunc(r.Came, result) || Has(Object(r.Answer.Body), "result")
+}
+
+// Subject shows the request, and the first that came back.
+func (r RoundTrip) Subject() Subject {
+	return Subject{Frames: append([]*driver.Frame{r.Sent}, r.Came[:min(len(r.Came), 1)]...)}
 }
 
 // Trips are all HTTP requests of the run.
@@ -46,24 +52,15 @@ func Trips(w Wire) (all []RoundTrip) {
 // with 2xx, and answered to the end.
 func Requests(w Wire) []RoundTrip {
 	return slices.DeleteFunc(Trips(w), func(r RoundTrip) bool {
-		return !r.Ordinary() || !r.Sent.IsRequest() || !r.Answer.OK() || !r.Answer.IsStream && !r.Answer.Ended || r.Answer.Err != nil
+		unfinished := !r.Answer.IsStream && !r.Answer.Ended || r.Answer.Err != nil
+		return !r.Ordinary() || !r.Sent.IsRequest() || !r.Answer.OK() || unfinished
 	})
 }
 
 // JudgeTrips tries a check on HTTP requests; keep nil keeps all of them.
 func JudgeTrips(t *T, what string, all []RoundTrip, keep func(RoundTrip) bool, run func(*T, RoundTrip)) {
-	messages := Messages{What: what}
-	bySent := map[*driver.Frame]RoundTrip{}
-	for _, r := range all {
-		if keep != nil && !keep(r) {
-			continue
-		}
-		came := r.Sent
-		if len(r.Came) > 0 {
-			came = r.Came[0]
-		}
-		messages.List = append(messages.List, Message{Frame: came, Session: r.Session, Request: r.Sent})
-		bySent[r.Sent] = r
+	if keep != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(r RoundTrip) bool { return !keep(r) })
 	}
-	t.Judge(messages, func(t *T, m Message) { run(t, bySent[m.Request]) })
+	Judge(t, what, all, RoundTrip.Subject, run)
 }

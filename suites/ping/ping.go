@@ -48,11 +48,10 @@ var Checks = Suite{
 	}),
 
 	"ping/during-long-request": Probe(func(t *T) {
-		var slow []Subject
-		calls := kit.ValidCalls(t)
-		for _, c := range calls.List {
+		var slow []kit.ToolCall
+		for _, c := range kit.ValidCalls(t).List {
 			if c.Long {
-				slow = append(slow, c.Tool)
+				slow = append(slow, c)
 			}
 			if c.Long && !c.PingFirst {
 				t.Doubt() // it may have loaded what it needs for the first time
@@ -61,16 +60,18 @@ var Checks = Suite{
 		if len(slow) == 0 {
 			t.Inconclusive("no tool that was called runs for long")
 		}
-		t.Each(slow, func(t *T, tool Subject) {
-			c := calls.Of(tool)
-			t.Expect(c.PingFirst).To(Hold("ping answered while the tool runs", "its answer after that of the tool, which took %v", c.Took))
+		tool := func(c kit.ToolCall) Subject { return c.Tool }
+		Each(t, slow, tool, func(t *T, c kit.ToolCall) {
+			t.Expect(c.PingFirst).To(Hold("ping answered while the tool runs",
+				"its answer after that of the tool, which took %v", c.Took))
 		})
 	}),
 
 	"ping/server-ping-rate": Watch(func(t *T, w Wire) {
 		t.Judge(w.Requests().Filter("ping", func(m Message) bool { return m.Method == "ping" }), func(t *T, m Message) {
 			n, seconds := pings(m.Session)
-			t.Warn(n <= mostPings(seconds)).To(Hold("at most about one ping a second", "%d pings in a session of %.1fs", n, seconds))
+			t.Warn(n <= mostPings(seconds)).To(Hold("at most about one ping a second",
+				"%d pings in a session of %.1fs", n, seconds))
 		})
 	}),
 }

@@ -1,6 +1,7 @@
 package robust
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -13,24 +14,23 @@ import (
 
 var Checks = Suite{
 	"robust/survives-malformed-json": Probe(func(t *T) {
-		var inputs []Subject
-		for _, name := range slices.Sorted(maps.Keys(kit.Malformed)) {
-			if t.Revision != "2025-03-26" && (name == kit.EmptyArray || name == kit.MixedArray) {
-				continue // arrays have checks of their own
-			}
-			inputs = append(inputs, Subject{Name: name})
+		names := slices.Sorted(maps.Keys(kit.Malformed))
+		if t.Revision != "2025-03-26" { // arrays have checks of their own
+			names = slices.DeleteFunc(names, func(name string) bool {
+				return name == kit.EmptyArray || name == kit.MixedArray
+			})
 		}
-		t.Each(inputs, func(t *T, input Subject) { expectSurvival(t, kit.Provoke(t, kit.Malformed[input.Name])) })
+		Each(t, names, Named, func(t *T, name string) { expectSurvival(t, kit.Provoke(t, kit.Malformed[name])) })
 	}),
 
 	"robust/survives-invalid-utf8": Probe(func(t *T) {
-		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-utf8","method":$method,"params":{"_meta":{"com.example/mcpcheck":"`+"\xff"+`"}}}`))
+		expectSurvival(t, kit.Provoke(t, withMeta("mcpcheck-utf8", "\"\xff\"")))
 	}),
 
 	"robust/survives-deep-nesting": Probe(func(t *T) {
 		const depth = 5000
 		deep := strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
-		expectSurvival(t, kit.Provoke(t, `{"jsonrpc":"2.0","id":"mcpcheck-deep","method":$method,"params":{"_meta":{"com.example/mcpcheck":`+deep+`}}}`))
+		expectSurvival(t, kit.Provoke(t, withMeta("mcpcheck-deep", deep)))
 	}),
 
 	"robust/survives-unknown-messages": Probe(func(t *T) {
@@ -55,24 +55,34 @@ var Checks = Suite{
 	"robust/startup-time": Watch(func(t *T, w Wire) {
 		t.Judge(w.ResultsOf("initialize").Filter("first answer", first), func(t *T, m Message) {
 			took := m.At - m.Request.At
-			t.Expect(took <= 5*time.Second).To(Hold("an answer to initialize within 5s", "%v", took.Round(100*time.Millisecond)))
+			t.Expect(took <= 5*time.Second).To(Hold("an answer to initialize within 5s",
+				"%v", took.Round(100*time.Millisecond)))
 		})
 	}),
 
 	"robust/repeatable-session": Watch(func(t *T, w Wire) {
-		ordinary := w.ResultsOf("initialize").Established(t.Revision).Filter("session", func(m Message) bool { return isOrdinary(m.Session) })
+		plain := func(m Message) bool { return isOrdinary(m.Session) }
+		ordinary := w.ResultsOf("initialize").Established(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {
 			t.Skip("there was one session only")
 		}
 		one := ordinary.List[0].Session
 		t.Judge(ordinary, func(t *T, m Message) {
-			t.Expect(string(Compact(m.Session.Capabilities))).To(BeOneOf(string(Compact(one.Capabilities))), "capabilities")
+			capabilities := string(Compact(m.Session.Capabilities))
+			t.Expect(capabilities).To(BeOneOf(string(Compact(one.Capabilities))), "capabilities")
 			here, there := firstPage(m.Session), firstPage(one)
 			if here != nil && there != nil {
-				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session", "%s", kit.Difference(there, here)))
+				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session",
+					"%s", kit.Difference(there, here)))
 			}
 		})
 	}),
+}
+
+// withMeta is a harmless request with a value in _meta, for kit.Provoke.
+func withMeta(id, value string) string {
+	const line = `{"jsonrpc":"2.0","id":"%s","method":$method,"params":{"_meta":{"com.example/mcpcheck":%s}}}`
+	return fmt.Sprintf(line, id, value)
 }
 
 // expectSurvival wants the session to go on.
@@ -92,23 +102,15 @@ func isOrdinary(s *driver.Session) bool {
 // firstPage are the names of the tools on the first page that a session was given;
 // nil when it was given none.
 func firstPage(s *driver.Session) (names []string) {
-	var id string
-	for _, f := range s.Record(0) {
-		switch {
-		case f.Hostile:
-			return nil
-		case f.Apart:
-		case f.Side == driver.FromClient && f.Method == "tools/list" && id == "":
-			id = driver.IDKey(f.ID)
-		case f.Side == driver.FromServer && f.IsResponse() && driver.IDKey(f.ID) == id:
-			result, _ := f.JSON()["result"].(M)
-			for _, tool := range kit.ObjectsIn(result["tools"]) {
-				name, _ := tool["name"].(string)
-				names = append(names, name)
-			}
-			slices.Sort(names)
-			return names
-		}
+	lists := kit.DialogueIn(s).Of("tools/list")
+	if len(lists) == 0 || lists[0].Answer == nil {
+		return nil
 	}
-	return nil
+	result, _ := lists[0].Answer.JSON()["result"].(M)
+	for _, tool := range kit.ObjectsIn(result["tools"]) {
+		name, _ := tool["name"].(string)
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
 }

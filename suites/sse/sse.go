@@ -48,8 +48,10 @@ var Checks = Suite{
 		if !g.Posted.OK() {
 			t.Skip("the message was not accepted: sse/post-accepted")
 		}
-		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream", "none; the POST was answered by %s", g.Posted))
-		t.Warn(!isAnswer(g.Posted.Body, helloID)).To(Hold("the response on the event stream alone", "it in the body of the POST as well: %s", g.Posted))
+		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream",
+			"none; the POST was answered by %s", g.Posted))
+		t.Warn(!isAnswer(g.Posted.Body, helloID)).To(Hold("the response on the event stream alone",
+			"it in the body of the POST as well: %s", g.Posted))
 	}).WhenRefused(),
 
 	"sse/message-events": Watch(func(t *T, w Wire) {
@@ -67,16 +69,19 @@ var Checks = Suite{
 
 	"sse/origin-validated": Probe(func(t *T) {
 		if !t.Site().Loopback() {
-			t.Inconclusive("the server is not on this machine: whom it serves there, its Origin check alone does not decide")
+			t.Inconclusive("the server is not on this machine: " +
+				"whom it serves there, its Origin check alone does not decide")
 		}
 		c := greeted(t)
 		foreign := kit.Header("Origin", "http://mcpcheck-evil.example")
 		ping := c.ask("", nil, "evil", foreign)
-		stream := c.session.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign})
-		tried := map[string]driver.Answer{"GET of the stream": stream.Head(), "POST of a message": ping.Head()}
+		stream := c.session.HTTP().Do(driver.HTTPRequest{
+			Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign,
+		})
+		tried := []attempt{{"GET of the stream", stream.Head()}, {"POST of a message", ping.Head()}}
 		stream.Abort()
-		t.Each([]Subject{{Name: "GET of the stream"}, {Name: "POST of a message"}}, func(t *T, s Subject) {
-			t.Expect(kit.Own(t, tried[s.Name])).To(kit.BeNoSuccess())
+		Each(t, tried, attempt.subject, func(t *T, a attempt) {
+			t.Expect(kit.Own(t, a.Answer)).To(kit.BeNoSuccess())
 		})
 	}),
 
@@ -98,7 +103,8 @@ var Checks = Suite{
 		c := greeted(t)
 		a := kit.Own(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
 		c.ask("", nil, "after", nil)
-		t.Expect(c.await("after")).To(Hold("a ping answered on the stream afterwards", "none; the malformed POST was answered by %s", a))
+		t.Expect(c.await("after")).To(Hold("a ping answered on the stream afterwards",
+			"none; the malformed POST was answered by %s", a))
 		t.Expect(a).To(That("no failure of the server", func(a driver.Answer) bool { return a.Status < 500 }))
 	}),
 
@@ -130,6 +136,14 @@ var Checks = Suite{
 		t.Expect(a).To(That(want, func(a driver.Answer) bool { return fits(a.Status) }))
 	}).WhenRefused(),
 }
+
+// attempt is a request that ought to be refused, and its answer.
+type attempt struct {
+	Name   string
+	Answer driver.Answer
+}
+
+func (a attempt) subject() Subject { return Named(a.Name) }
 
 // oldClient is a client of HTTP+SSE whose requests are made by hand: a server that
 // no session can be had with is judged by it, too.
@@ -245,7 +259,9 @@ func (c *oldClient) post(body []byte, header http.Header) *driver.Exchange {
 
 // ask posts a request; an empty method is some harmless one.
 func (c *oldClient) ask(method string, params M, id string, header http.Header) *driver.Exchange {
-	return kit.ByHand(c.session, kit.Request{ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String()})
+	return kit.ByHand(c.session, kit.Request{
+		ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String(),
+	})
 }
 
 // await waits for the response to a request.

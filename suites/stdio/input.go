@@ -45,18 +45,26 @@ var input = Suite{
 	}),
 
 	"stdio/large-message": Probe(func(t *T) {
-		sizes := []Subject{{Name: "256 KiB"}, {Name: "2 MiB"}}
-		bytes := map[string]int{"256 KiB": 256 << 10, "2 MiB": 2 << 20}
-		t.Each(sizes, func(t *T, size Subject) {
+		Each(t, []padding{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, padding.subject, func(t *T, p padding) {
 			s := t.Hostile()
 			method, _ := s.Harmless()
-			t.Expect(t.Try(s, method, M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", bytes[size.Name])}})).To(BeAnswered())
+			params := M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", p.Bytes)}}
+			t.Expect(t.Try(s, method, params)).To(BeAnswered())
 		})
 	}),
 }
 
+// padding is what makes a message large.
+type padding struct {
+	Name  string
+	Bytes int
+}
+
+func (p padding) subject() Subject { return Named(p.Name) }
+
 // expectSame wants an answer of the kind that the same request gets otherwise.
 func expectSame(t *T, got, ordinary driver.Reply) {
 	t.Expect(got).To(BeAnswered())
-	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(Hold("the answer that this request gets otherwise", "%s", Got(got)))
+	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(Hold("the answer that this request gets otherwise",
+		"%s", Got(got)))
 }

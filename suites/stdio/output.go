@@ -44,20 +44,17 @@ var output = Suite{
 	}),
 
 	"stdio/stderr-utf8": Watch(func(t *T, w Wire) {
-		var spoke []Subject
-		heads := map[string][]byte{}
+		var all []logged
 		for _, s := range w.Sessions {
 			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.IsHostile() { // servers log what they read
-
-				spoke = append(spoke, Subject{Name: s.Name()})
-				heads[s.Name()] = head
+				all = append(all, logged{s.Name(), head})
 			}
 		}
-		if len(spoke) == 0 {
+		if len(all) == 0 {
 			t.Skip("the server wrote nothing to stderr")
 		}
-		t.Each(spoke, func(t *T, session Subject) {
-			t.Inform(utf8.Valid(heads[session.Name])).To(Hold("UTF-8 text on stderr", "%q", aroundInvalid(heads[session.Name])))
+		Each(t, all, logged.subject, func(t *T, l logged) {
+			t.Inform(utf8.Valid(l.Head)).To(Hold("UTF-8 text on stderr", "%q", aroundInvalid(l.Head)))
 		})
 	}),
 
@@ -67,6 +64,14 @@ var output = Suite{
 		t.Expect(o.List).To(BeAnswered(), "a list, with stderr going nowhere")
 	}),
 }
+
+// logged is what a server wrote to stderr in a session, or the head of it.
+type logged struct {
+	Session string
+	Head    []byte
+}
+
+func (l logged) subject() Subject { return Named(l.Session) }
 
 // aroundInvalid is the part of a text around the first bytes that are no UTF-8.
 func aroundInvalid(text []byte) []byte {
