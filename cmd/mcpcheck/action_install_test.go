@@ -208,7 +208,7 @@ func (p *publisher) lead(r *runner, ref string) {
 func command(t *testing.T, dir string, env map[string]string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir, cmd.Env = dir, environ(env)
+	cmd.Dir, cmd.Env = dir, environOf(env)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)

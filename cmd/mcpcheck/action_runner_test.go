@@ -117,7 +117,7 @@ func (r *runner) step(t *testing.T, s step) (status int) {
 	writeFile(t, script, s.Run)
 	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.workspace, &r.log, &r.log
-	cmd.Env = append(environ(r.env), "GITHUB_OUTPUT="+output, "GITHUB_PATH="+path,
+	cmd.Env = append(environOf(r.env), "GITHUB_OUTPUT="+output, "GITHUB_PATH="+path,
 		"PATH="+strings.Join(append(slices.Clone(r.path), os.Getenv("PATH")), string(os.PathListSeparator)))
 	for name, value := range s.Env {
 		cmd.Env = append(cmd.Env, name+"="+r.fill(t, value))
@@ -137,9 +137,9 @@ func (r *runner) step(t *testing.T, s step) (status int) {
 	return cmd.ProcessState.ExitCode()
 }
 
-// environ is the environment of this process, without what could have come from a
+// environOf is the environment of this process, without what could have come from a
 // runner or from a hook of Git, and further variables.
-func environ(further map[string]string) (env []string) {
+func environOf(further map[string]string) (env []string) {
 	for _, variable := range os.Environ() {
 		if !fromOutside.MatchString(variable) {
 			env = append(env, variable)
