@@ -64,7 +64,8 @@ var tokens = Suite{
 		s := t.Own()
 		var tries []attempt
 		for _, method := range methods {
-			tries = append(tries, attempt{method, kit.ByHand(s, kit.Request{Method: method, Header: kit.Header("Authorization")})})
+			request := kit.Request{Method: method, Header: kit.Header("Authorization")}
+			tries = append(tries, attempt{method, kit.ByHand(s, request)})
 		}
 		Each(t, tries, attempt.subject, func(t *T, a attempt) {
 			came := kit.Own(t, kit.CameOf(a.exchange))
