@@ -106,11 +106,14 @@ func firstChallenge(t *T) challenge {
 	return c
 }
 
-// refusedRequest is a request of the run that was refused, as a subject of a check.
+// refusedRequest is a request of the run that was refused.
 type refusedRequest struct {
-	Subject
-	Answer driver.Answer
+	name   string
+	frames []*driver.Frame
+	answer driver.Answer
 }
+
+func (r refusedRequest) subject() Subject { return Subject{Name: r.name, Frames: r.frames} }
 
 // refusedWith are the requests to the endpoint that were answered with one of the
 // statuses in the whole run.
@@ -122,7 +125,7 @@ func refusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
 			u, err := url.Parse(x.URL)
 			here := err == nil && u.Host == endpoint.Host && u.Path == endpoint.Path && x.Method != http.MethodOptions
 			if a := x.Answer(); here && slices.Contains(statuses, a.Status) {
-				all = append(all, refusedRequest{Subject{Name: described(x), Frames: framesOf(frames, x)}, a})
+				all = append(all, refusedRequest{described(x), framesOf(frames, x), a})
 			}
 		}
 	}
@@ -148,22 +151,22 @@ func framesOf(frames []*driver.Frame, x *driver.Exchange) (of []*driver.Frame) {
 
 // eachRefusal tries a check on every 401 of the run; those that are alike count once.
 func eachRefusal(t *T, w Wire, judge func(*T, driver.Answer)) {
-	var subjects []Subject
-	answers, seen := map[string]driver.Answer{}, map[string]bool{}
+	var unlike []refusedRequest
+	seen, taken := map[string]bool{}, map[string]bool{}
 	for _, r := range refusedWith(t, w, http.StatusUnauthorized) {
-		key := fmt.Sprint(r.Name, r.Answer.Header.Values("Www-Authenticate"))
+		key := fmt.Sprint(r.name, r.answer.Header.Values("Www-Authenticate"))
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		if _, taken := answers[r.Name]; taken {
-			r.Name = fmt.Sprintf("%s (%d)", r.Name, len(subjects)+1)
+		if taken[r.name] {
+			r.name = fmt.Sprintf("%s (%d)", r.name, len(unlike)+1)
 		}
-		answers[r.Name] = r.Answer
-		subjects = append(subjects, r.Subject)
+		taken[r.name] = true
+		unlike = append(unlike, r)
 	}
-	if len(subjects) == 0 {
+	if len(unlike) == 0 {
 		t.Skip("no request was answered with 401")
 	}
-	t.Each(subjects, func(t *T, s Subject) { judge(t, answers[s.Name]) })
+	Each(t, unlike, refusedRequest.subject, func(t *T, r refusedRequest) { judge(t, r.answer) })
 }

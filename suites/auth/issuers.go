@@ -133,6 +133,8 @@ type issuer struct {
 	OpenID  bool      // found in a place of OpenID Connect
 }
 
+func (i issuer) subject() Subject { return Named(i.ID) }
+
 // mostIssuers is how many authorization servers are looked at.
 const mostIssuers = 3
 
@@ -189,13 +191,7 @@ func lookUp(t *T, id string) issuer {
 
 // eachIssuer tries a check on each authorization server.
 func eachIssuer(t *T, judge func(*T, issuer)) {
-	all := issuersOf(t)
-	var subjects []Subject
-	for _, i := range all {
-		subjects = append(subjects, Subject{Name: i.ID})
-	}
-	t.Each(subjects, func(t *T, s Subject) {
-		i := all[slices.IndexFunc(all, func(i issuer) bool { return i.ID == s.Name })]
+	Each(t, issuersOf(t), issuer.subject, func(t *T, i issuer) {
 		switch {
 		case i.Foreign != "":
 			needConsent(t, i.Foreign)

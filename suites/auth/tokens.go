@@ -37,15 +37,12 @@ var tokens = Suite{
 
 	"auth/malformed-authorization": Probe(func(t *T) {
 		g := gateOf(t)
-		forms := []string{"Bearer", "Basic eHg6eHg=", "Bearer a b"}
-		asked := map[string]*driver.Exchange{}
-		var subjects []Subject
-		for _, form := range forms {
-			asked[form] = g.knock(t, kit.Request{Header: kit.Header("Authorization", form)})
-			subjects = append(subjects, Subject{Name: form})
+		var tries []attempt
+		for _, form := range []string{"Bearer", "Basic eHg6eHg=", "Bearer a b"} {
+			tries = append(tries, attempt{form, g.knock(t, kit.Request{Header: kit.Header("Authorization", form)})})
 		}
-		t.Each(subjects, func(t *T, s Subject) {
-			t.Expect(kit.Own(t, kit.CameOf(asked[s.Name]))).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
+		Each(t, tries, attempt.subject, func(t *T, a attempt) {
+			t.Expect(kit.Own(t, kit.CameOf(a.exchange))).To(haveStatus(http.StatusBadRequest, http.StatusUnauthorized))
 		})
 	}),
 
@@ -65,18 +62,17 @@ var tokens = Suite{
 			methods = append([]string{"ping"}, listsOf(t.Server.Capabilities)...)
 		}
 		s := t.Own()
-		asked := map[string]*driver.Exchange{}
-		var subjects []Subject
+		var tries []attempt
 		for _, method := range methods {
-			asked[method] = kit.ByHand(s, kit.Request{Method: method, Header: kit.Header("Authorization")})
-			subjects = append(subjects, Subject{Name: method})
+			request := kit.Request{Method: method, Header: kit.Header("Authorization")}
+			tries = append(tries, attempt{method, kit.ByHand(s, request)})
 		}
-		t.Each(subjects, func(t *T, m Subject) {
-			a := kit.Own(t, kit.CameOf(asked[m.Name]))
-			if a.OK() && kit.CameOf(kit.ByHand(t.Start(), kit.Request{Method: m.Name, Header: later(t, nil)})).OK() {
+		Each(t, tries, attempt.subject, func(t *T, a attempt) {
+			came := kit.Own(t, kit.CameOf(a.exchange))
+			if came.OK() && kit.CameOf(kit.ByHand(t.Start(), kit.Request{Method: a.with, Header: later(t, nil)})).OK() {
 				t.Skip("the server serves it to everybody")
 			}
-			t.Expect(a).To(beTurnedAway())
+			t.Expect(came).To(beTurnedAway())
 		})
 	}),
 
@@ -170,6 +166,14 @@ var tokens = Suite{
 		}
 	}),
 }
+
+// attempt is one of several requests that are sent before the first of them is judged.
+type attempt struct {
+	with     string // what tells it from the others
+	exchange *driver.Exchange
+}
+
+func (a attempt) subject() Subject { return Named(a.with) }
 
 // calls reports whether an exchange carries a request of a method.
 func calls(x *driver.Exchange, method string) bool {

@@ -93,8 +93,6 @@ type gating struct {
 	again               driver.Reply // initialize after the early requests
 }
 
-// judge wants refusals. A request that draws the same error after the handshake
-// proves nothing.
 // skipSessionless ends a check of what a server remembers of a client.
 func skipSessionless(t *T) {
 	if t.Server.Sessionless {
@@ -102,6 +100,8 @@ func skipSessionless(t *T) {
 	}
 }
 
+// judge wants refusals. A request that draws the same error after the handshake
+// proves nothing.
 func (g gating) judge(t *T) {
 	listProves := !sameError(g.earlyList, g.lateList)
 	callProves := g.called && !sameError(g.earlyCall, g.lateCall)

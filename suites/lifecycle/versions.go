@@ -13,21 +13,22 @@ import (
 var versionChecks = Suite{
 	"lifecycle/version-echo-supported": Fresh(func(t *T) {
 		offered := offeredVersions(t)
-		t.Each(versions(offered), func(t *T, version Subject) {
-			t.Expect(versionOf(kit.WelcomeFor(t, version.Name))).To(BeOneOf[any](version.Name), "it was offered in answer to %s", offered[version.Name])
+		Each(t, slices.Sorted(maps.Keys(offered)), Named, func(t *T, version string) {
+			got := versionOf(kit.WelcomeFor(t, version))
+			t.Expect(got).To(BeOneOf[any](version), "it was offered in answer to %s", offered[version])
 		})
 	}),
 
 	"lifecycle/version-fallback": Fresh(func(t *T) {
 		kit.AskAll(t, kit.MadeUp)
-		t.Each(versions(setOf(kit.MadeUp)), func(t *T, version Subject) {
-			r := kit.WelcomeFor(t, version.Name)
+		Each(t, kit.Sorted(kit.MadeUp), Named, func(t *T, version string) {
+			r := kit.WelcomeFor(t, version)
 			t.Expect(r).To(BeAnswered())
 			if refusesVersion(r) {
 				t.Warn(r).To(BeResult())
 			}
 			t.Expect(r).To(BeResult())
-			t.Expect(versionOf(r)).NotTo(BeOneOf[any](version.Name), "there is no such version, so it cannot be supported")
+			t.Expect(versionOf(r)).NotTo(BeOneOf[any](version), "there is no such version, so it cannot be supported")
 		})
 	}),
 
@@ -37,9 +38,9 @@ var versionChecks = Suite{
 		if len(supported) == 0 {
 			t.Skip("no supported version is known")
 		}
-		t.Each(versions(setOf(kit.MadeUp)), func(t *T, version Subject) {
-			offer, ok := versionOf(kit.WelcomeFor(t, version.Name)).(string)
-			if !ok || offer == version.Name || offer > Newest {
+		Each(t, kit.Sorted(kit.MadeUp), Named, func(t *T, version string) {
+			offer, ok := versionOf(kit.WelcomeFor(t, version)).(string)
+			if !ok || offer == version || offer > Newest {
 				t.Skip("the unknown version was echoed or refused: lifecycle/version-fallback")
 			}
 			t.Expect(offer).To(BeOneOf(supported[len(supported)-1]))
@@ -88,21 +89,6 @@ func refusesVersion(r driver.Reply) bool {
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(M)
 	return code == -32602 && data["supported"] != nil
-}
-
-func setOf(versions []string) map[string]string {
-	set := map[string]string{}
-	for _, v := range versions {
-		set[v] = v
-	}
-	return set
-}
-
-func versions(set map[string]string) (subjects []Subject) {
-	for _, v := range slices.Sorted(maps.Keys(set)) {
-		subjects = append(subjects, Subject{Name: v})
-	}
-	return subjects
 }
 
 func isDate(version string) bool {

@@ -8,19 +8,20 @@ import (
 
 var annotations = Suite{
 	"schema/annotations-audience": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, all, "schema/annotations-audience", "an audience that lists user and assistant", all.Of("annotation of an audience", annotating("audience")))
+		expectNone(t, "schema/annotations-audience", "an audience that lists user and assistant",
+			"annotation of an audience", examine(t, w).Of(annotating("audience")))
 	}),
 
 	"schema/annotations-priority": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, all, "schema/annotations-priority", "a priority from 0 to 1", all.Of("annotation of a priority", annotating("priority")))
+		expectNone(t, "schema/annotations-priority", "a priority from 0 to 1",
+			"annotation of a priority", examine(t, w).Of(annotating("priority")))
 	}),
 
 	"schema/annotations-last-modified": Watch(func(t *T, w Wire) {
 		all := examine(t, w)
-		expectNone(t, all, "schema/annotations-last-modified", "lastModified that is a string", all.Of("annotation of lastModified", annotating("lastModified")))
-		eachPart(t, "annotations", all.Parts("annotations"), func(t *T, p part) {
+		expectNone(t, "schema/annotations-last-modified", "lastModified that is a string",
+			"annotation of lastModified", all.Of(annotating("lastModified")))
+		Judge(t, "annotations", all.Parts("annotations"), part.Subject, func(t *T, p part) {
 			annotations, _ := contentAnnotations(p)
 			if !Has(annotations, "lastModified") {
 				t.Skip("annotations have no lastModified")
@@ -30,7 +31,7 @@ var annotations = Suite{
 	}),
 
 	"schema/annotations-not-tool-annotations": Watch(func(t *T, w Wire) {
-		eachPart(t, "annotations", examine(t, w).Parts("annotations"), func(t *T, p part) {
+		Judge(t, "annotations", examine(t, w).Parts("annotations"), part.Subject, func(t *T, p part) {
 			wanted, foreign := "Annotations", []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 			if p.kind == "Tool" {
 				wanted, foreign = "ToolAnnotations", []string{"audience", "priority"}

@@ -36,17 +36,16 @@ type part struct {
 	value  any
 }
 
-// examined are all messages of the server that the revision defines.
-type examined struct {
-	list []exam
-	at   map[*driver.Frame]int
-}
+// Subject names what has the part, and shows the part.
+func (p part) Subject() Subject { return Subject{Name: p.name, Value: M{p.member: p.value}} }
+
+// examined are messages of the server that the revision defines.
+type examined []exam
 
 // examine looks at each message of the run once, for all watches. Of lists that
 // came several times it keeps one.
-func examine(t *T, w Wire) *examined {
-	return Shared(t, "all messages, examined", func(t *T) *examined {
-		all := &examined{at: map[*driver.Frame]int{}}
+func examine(t *T, w Wire) examined {
+	return Shared(t, "all messages, examined", func(t *T) (all examined) {
 		known := map[[sha256.Size]byte]*findings{}
 		for _, m := range w.Messages().Established(t.Revision).List {
 			definition := definitionOf(m, t.Revision)
@@ -62,8 +61,7 @@ func examine(t *T, w Wire) *examined {
 				c.dissect(definition, titleOf(m), titleOf(m), t.Revision, value)
 				known[key] = c
 			}
-			all.at[m.Frame] = len(all.list)
-			all.list = append(all.list, exam{Message: m, definition: definition, findings: c})
+			all = append(all, exam{Message: m, definition: definition, findings: c})
 		}
 		return all
 	})
@@ -125,20 +123,19 @@ func titleOf(m Message) string {
 	return m.Method
 }
 
-// Of keeps the messages that pass the test, under a name for reasons.
-func (e *examined) Of(what string, test func(exam) bool) Messages {
-	messages := Messages{What: what}
-	for _, x := range e.list {
+// Of keeps the messages that pass the test.
+func (e examined) Of(test func(exam) bool) (kept examined) {
+	for _, x := range e {
 		if test(x) {
-			messages.List = append(messages.List, x.Message)
+			kept = append(kept, x)
 		}
 	}
-	return messages
+	return kept
 }
 
-// BrokenIn are the violations in a message that the entry owns.
-func (e *examined) BrokenIn(m Message, id string) (broken []schemas.Violation) {
-	for _, v := range e.list[e.at[m.Frame]].broken {
+// BrokenBy are the violations in the message that the entry owns.
+func (x exam) BrokenBy(id string) (broken []schemas.Violation) {
+	for _, v := range x.broken {
 		if kit.OwnerOf(v) == id {
 			broken = append(broken, v)
 		}
@@ -147,9 +144,9 @@ func (e *examined) BrokenIn(m Message, id string) (broken []schemas.Violation) {
 }
 
 // Parts are all parts of that name; equal messages count once.
-func (e *examined) Parts(member string) (parts []part) {
+func (e examined) Parts(member string) (parts []part) {
 	seen := map[*findings]bool{}
-	for _, x := range e.list {
+	for _, x := range e {
 		if seen[x.findings] {
 			continue
 		}

@@ -16,12 +16,11 @@ import (
 
 var icons = Suite{
 	"schema/icon-shape": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, all, "schema/icon-shape", "a list of well-formed icons", all.Of("icon", having("icons")))
+		expectNone(t, "schema/icon-shape", "a list of well-formed icons", "icon", examine(t, w).Of(having("icons")))
 	}),
 
 	"schema/icon-src-scheme": Watch(func(t *T, w Wire) {
-		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, ok := icon.value.(M)["src"].(string)
 			if !ok {
 				t.Skip("src is no string: schema/icon-shape")
@@ -34,7 +33,7 @@ var icons = Suite{
 
 	"schema/icon-same-origin": Watch(func(t *T, w Wire) {
 		own := ownDomain(t)
-		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, _ := icon.value.(M)["src"].(string)
 			u, err := url.Parse(src)
 			switch {
@@ -48,7 +47,7 @@ var icons = Suite{
 	}),
 
 	"schema/icon-data-uri-base64": Watch(func(t *T, w Wire) {
-		eachPart(t, "icon", iconsWith(t, w, "src"), func(t *T, icon part) {
+		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, _ := icon.value.(M)["src"].(string)
 			if schemeOf(src) != "data" {
 				t.Skip("no icon is a data URI")
@@ -63,7 +62,7 @@ var icons = Suite{
 	}),
 
 	"schema/icon-sizes-format": Watch(func(t *T, w Wire) {
-		eachPart(t, "icon with sizes", iconsWith(t, w, "sizes"), func(t *T, icon part) {
+		Judge(t, "icon with sizes", iconsWith(t, w, "sizes"), part.Subject, func(t *T, icon part) {
 			sizes, ok := icon.value.(M)["sizes"].([]any)
 			if !ok {
 				t.Skip("sizes is no array: schema/icon-shape")

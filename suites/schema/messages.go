@@ -15,13 +15,11 @@ import (
 
 var messages = Suite{
 	"schema/all-server-messages-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, all, "schema/all-server-messages-valid", "a message that its schema allows", all.Of("message", anyMessage))
+		expectNone(t, "schema/all-server-messages-valid", "a message that its schema allows", "message", examine(t, w))
 	}),
 
 	"schema/optional-members-not-null": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, all, "schema/optional-members-not-null", "optional members set or left out", all.Of("message", anyMessage))
+		expectNone(t, "schema/optional-members-not-null", "optional members set or left out", "message", examine(t, w))
 	}),
 
 	"schema/unknown-server-methods": Watch(func(t *T, w Wire) {
@@ -30,18 +28,17 @@ var messages = Suite{
 	}),
 
 	"schema/capability-shapes": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, all, "schema/capability-shapes", "capabilities that are objects with boolean flags", all.Of("capabilities", having("capabilities")))
+		expectNone(t, "schema/capability-shapes", "capabilities that are objects with boolean flags",
+			"capabilities", examine(t, w).Of(having("capabilities")))
 	}),
 
 	"schema/instructions-type": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		welcomes := all.Of("result of initialize", func(x exam) bool { return x.definition == "InitializeResult" })
-		expectNone(t, all, "schema/instructions-type", "instructions that are a string, or none", welcomes)
+		welcomes := examine(t, w).Of(func(x exam) bool { return x.definition == "InitializeResult" })
+		expectNone(t, "schema/instructions-type", "instructions that are a string, or none", "result of initialize", welcomes)
 	}),
 
 	"schema/implementation-website-url": Watch(func(t *T, w Wire) {
-		eachPart(t, "websiteUrl", examine(t, w).Parts("websiteUrl"), func(t *T, p part) {
+		Judge(t, "websiteUrl", examine(t, w).Parts("websiteUrl"), part.Subject, func(t *T, p part) {
 			text, ok := p.value.(string)
 			if !ok {
 				t.Skip("websiteUrl is no string: schema/all-server-messages-valid")
@@ -71,10 +68,11 @@ var messages = Suite{
 	}),
 }
 
-// expectNone wants messages without violations that the entry owns.
-func expectNone(t *T, all *examined, id, want string, messages Messages) {
-	t.Judge(messages, func(t *T, m Message) {
-		broken := all.BrokenIn(m, id)
+// expectNone wants messages without violations that the entry owns; what names them
+// in reasons.
+func expectNone(t *T, id, want, what string, messages examined) {
+	Judge(t, what, messages, exam.Subject, func(t *T, x exam) {
+		broken := x.BrokenBy(id)
 		t.Expect(len(broken) == 0).To(Hold(want, "%s", tell(broken)))
 	})
 }
@@ -117,30 +115,11 @@ func anyItem(path string) string {
 	return strings.Join(steps, "/")
 }
 
-func anyMessage(exam) bool { return true }
-
 // having passes messages with such a member.
 func having(member string) func(exam) bool {
 	return func(x exam) bool {
 		return slices.ContainsFunc(x.parts, func(p part) bool { return p.member == member })
 	}
-}
-
-// eachPart tries a check on every part; what names them in reasons.
-func eachPart(t *T, what string, parts []part, run func(*T, part)) {
-	if len(parts) == 0 {
-		t.Skip("the server sent no %s", what)
-	}
-	subjects := make([]Subject, len(parts))
-	for i, p := range parts {
-		subjects[i] = Subject{Name: p.name, Value: M{p.member: p.value}}
-	}
-	next := 0 // subjects come in order
-	t.Each(subjects, func(t *T, _ Subject) {
-		p := parts[next]
-		next++
-		run(t, p)
-	})
 }
 
 // expectKnownMethod wants a method that the revision defines for servers.
@@ -157,9 +136,9 @@ func expectKnownMethod(t *T, m Message) {
 		t.Skip("the server declares an extension, which may define %s", m.Method)
 	}
 	if m.IsNotification() {
-		t.Inform(false).To(Hold("a notification that servers send in "+t.Revision, "%s", m.Method))
+		t.FailAt(Advice, "a notification that servers send in "+t.Revision, "%s", m.Method)
 	}
-	t.Expect(false).To(Hold("a request that servers send in "+t.Revision, "%s", m.Method))
+	t.Fail("a request that servers send in "+t.Revision, "%s", m.Method)
 }
 
 // isExtended reports whether the capabilities name something that no revision of
