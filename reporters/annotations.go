@@ -8,15 +8,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// NewAnnotations returns a reporter that writes annotations for GitHub Actions to
-// out, the standard output of a step, at the end of the run.
+// NewAnnotations returns a reporter that writes annotations for GitHub Actions to out, the standard output of a step,
+// at the end of the run.
 func NewAnnotations(out io.Writer, place Place) Reporter {
 	write := func(w io.Writer, r harness.Report) error { return Annotations(w, r, place) }
 	return &atEnd{format: Format{Name: "annotations", Write: write}, path: "-", out: out}
 }
 
-// annotationLimit is how many annotations of a kind GitHub keeps of a step; others
-// would be lost without a word. (actions/runner, ExecutionContext.cs)
+// annotationLimit is how many annotations of a kind GitHub keeps of a step; others would be lost without a word.
+// (actions/runner, ExecutionContext.cs)
 const annotationLimit = 10
 
 // Limits of what a server said in an annotation, which GitHub cuts at 4096 bytes.
@@ -25,11 +25,9 @@ const (
 	annotationWidth = 300 // characters
 )
 
-// Annotations writes workflow commands that GitHub shows beside the files of a
-// pull request and on the page of the run: an error for what gates, for a fault of
-// mcpcheck and for what kept the run from its end, a warning for each stale entry
-// of the baseline, at its line, and a notice that sums up.
-// (GitHub Docs, "Workflow commands for GitHub Actions")
+// Annotations writes workflow commands that GitHub shows beside the files of a pull request and on the page of the run:
+// an error for what gates, for a fault of mcpcheck and for what kept the run from its end, a warning for each stale
+// entry of the baseline, at its line, and a notice that sums up. (GitHub Docs, "Workflow commands for GitHub Actions")
 func Annotations(w io.Writer, r harness.Report, place Place) error {
 	r = printableReport(r)
 	var b lines
@@ -45,8 +43,7 @@ func Annotations(w io.Writer, r harness.Report, place Place) error {
 	return err
 }
 
-// AnnotateError writes the workflow command for an error that is not a finding: one of
-// use, or of mcpcheck itself.
+// AnnotateError writes the workflow command for an error that is not a finding: one of use, or of mcpcheck itself.
 func AnnotateError(w io.Writer, message string) error {
 	_, err := io.WriteString(w, annotation{title: "mcpcheck", message: message}.command("error"))
 	return err
@@ -90,8 +87,7 @@ func annotationWarnings(r harness.Report, place Place) (all []annotation) {
 	return all
 }
 
-// atMost cuts annotations at the limit; the last one then says how many are not
-// shown.
+// atMost cuts annotations at the limit; the last one then says how many are not shown.
 func atMost(all []annotation, noun string) []annotation {
 	if len(all) <= annotationLimit {
 		return all
@@ -102,9 +98,8 @@ func atMost(all []annotation, noun string) []annotation {
 	return append(shown[:len(shown):len(shown)], annotation{title: "mcpcheck", message: more})
 }
 
-// command is the annotation as a workflow command. Values are escaped as
-// @actions/core does (actions/toolkit, packages/core/src/command.ts), so that the
-// command stays on its line and within its parameters.
+// command is the annotation as a workflow command. Values are escaped as @actions/core does (actions/toolkit,
+// packages/core/src/command.ts), so that the command stays on its line and within its parameters.
 func (a annotation) command(name string) string {
 	var parameters []string
 	if a.file != "" {

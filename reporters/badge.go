@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// badge is the verdict in a few words. Its members are those of the endpoint that
-// shields.io reads. (shields.io, "Endpoint Badge")
+// badge is the verdict in a few words. Its members are those of the endpoint that shields.io reads. (shields.io,
+// "Endpoint Badge")
 type badge struct {
 	SchemaVersion int    `json:"schemaVersion"` // always 1
 	Label         string `json:"label"`
@@ -21,8 +21,7 @@ type badge struct {
 	IsError       bool   `json:"isError,omitempty"` // the colour is not to be overridden
 }
 
-// newBadge is the badge of a report. It says "conforms" only if nothing is known
-// to gate but for the baseline.
+// newBadge is the badge of a report. It says "conforms" only if nothing is known to gate but for the baseline.
 func newBadge(r harness.Report) badge {
 	b := badge{SchemaVersion: 1, Label: "MCP"}
 	if revisions := revisionsOf(r.Revisions); len(revisions) == 1 {
@@ -58,9 +57,8 @@ var badgeColors = map[string]string{
 	"brightgreen": "#4c1", "yellow": "#dfb317", "orange": "#fe7d37", "red": "#e05d44", "lightgrey": "#9f9f9f",
 }
 
-// badgeFormat is the drawing: %[1]d is its width, %[2]s what it says, %[3]d and %[4]d
-// the widths of its halves, %[5]s the colour of the right one, %[6]s and %[7]s their
-// texts.
+// badgeFormat is the drawing: %[1]d is its width, %[2]s what it says, %[3]d and %[4]d the widths of its halves, %[5]s
+// the colour of the right one, %[6]s and %[7]s their texts.
 //
 //go:embed badge.format.svg
 var badgeFormat string
@@ -94,8 +92,8 @@ func badgeWidth(text string) int {
 	return int(width+0.5) + badgePadding
 }
 
-// glyphWidth is about how wide a character is in Verdana at 11 pixels. The text is
-// fitted to the sum, so it need not be exact.
+// glyphWidth is about how wide a character is in Verdana at 11 pixels. The text is fitted to the sum, so it need not be
+// exact.
 func glyphWidth(r rune) float64 {
 	for _, class := range []struct {
 		width float64

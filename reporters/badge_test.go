@@ -10,8 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// endpoint is what shields.io takes of an endpoint; it rejects unknown members.
-// (badges/shields, services/endpoint)
+// endpoint is what shields.io takes of an endpoint; it rejects unknown members. (badges/shields, services/endpoint)
 const endpoint = `{
 	"type": "object", "additionalProperties": false, "required": ["schemaVersion", "label", "message"],
 	"properties": {

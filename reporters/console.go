@@ -62,8 +62,7 @@ type Area struct {
 	Cases int
 }
 
-// Console writes a run for people as it happens. Its methods may be called from
-// several goroutines.
+// Console writes a run for people as it happens. Its methods may be called from several goroutines.
 type Console struct {
 	o     ConsoleOptions
 	paint palette
@@ -96,8 +95,7 @@ func NewConsole(o ConsoleOptions) *Console {
 	return &Console{o: o, paint: newPalette(o.Color)}
 }
 
-// Begin writes the first line. It may be called again when a further revision
-// is judged in the same run.
+// Begin writes the first line. It may be called again when a further revision is judged in the same run.
 func (c *Console) Begin(
 	tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo,
 ) {
@@ -124,8 +122,7 @@ func (c *Console) begin(r harness.Report) {
 	c.write(dotted(tool, server, r.Target.Transport, judgedBy(r.Revisions)) + "\n")
 }
 
-// Areas says which areas will be run in a revision, in order, for the console
-// to know when one is complete.
+// Areas says which areas will be run in a revision, in order, for the console to know when one is complete.
 func (c *Console) Areas(revision string, areas []Area) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,8 +143,8 @@ func (c *Console) area(name, revision string) *areaRun {
 	return a
 }
 
-// Progress shows what is being waited for, in place of what was shown before,
-// until something else is written; "" shows nothing. Only on a terminal.
+// Progress shows what is being waited for, in place of what was shown before, until something else is written; "" shows
+// nothing. Only on a terminal.
 func (c *Console) Progress(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -453,8 +450,7 @@ func (c *Console) problem(text string) string {
 	return b.String()
 }
 
-// aside shows the further lines of a reason, such as the last words of a
-// server; of many the last ones.
+// aside shows the further lines of a reason, such as the last words of a server; of many the last ones.
 func (c *Console) aside(b *lines, indent, text string) {
 	_, rest := split(text)
 	if rest == "" {
@@ -464,8 +460,7 @@ func (c *Console) aside(b *lines, indent, text string) {
 	c.quote(b, indent, all[len(all)-min(len(all), c.limit(10)):])
 }
 
-// short is a line for each result that gates, each fault of mcpcheck, and each
-// stale entry of the baseline.
+// short is a line for each result that gates, each fault of mcpcheck, and each stale entry of the baseline.
 func (c *Console) short(r harness.Report) string {
 	var b lines
 	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
@@ -501,6 +496,5 @@ func (c *Console) limit(n int) int {
 	return max(n, 1)
 }
 
-// prose is the width of sentences: the terminal's, but not wider than is good
-// to read.
+// prose is the width of sentences: the terminal's, but not wider than is good to read.
 func (c *Console) prose() int { return min(c.o.Width, 100) }

@@ -101,8 +101,7 @@ func TestConsoleGolden(t *testing.T) {
 	}
 }
 
-// What a server sends never commands the terminal, nor the workflow whose log it
-// is, wherever it sends it.
+// What a server sends never commands the terminal, nor the workflow whose log it is, wherever it sends it.
 func TestConsoleEscapesServerText(t *testing.T) {
 	r := malicious()
 	ours := regexp.MustCompile("\x1b\\[[0-9;]*m")

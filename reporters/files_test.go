@@ -71,8 +71,8 @@ func TestFormatsGolden(t *testing.T) {
 	}
 }
 
-// A report is the same however often it is written, in UTF-8, without invisible
-// characters, without commands to a workflow but those of the annotations.
+// A report is the same however often it is written, in UTF-8, without invisible characters, without commands to a
+// workflow but those of the annotations.
 func TestFormatsAreSafe(t *testing.T) {
 	for _, format := range every() {
 		t.Run(format.Name+format.Ext, func(t *testing.T) {
@@ -269,9 +269,8 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// grammar is what the schema that Jenkins publishes (jenkinsci/xunit-plugin,
-// junit-10.xsd) and that of Ant both allow: by element the children in their order,
-// and the attributes, required ones with "!".
+// grammar is what the schema that Jenkins publishes (jenkinsci/xunit-plugin, junit-10.xsd) and that of Ant both allow:
+// by element the children in their order, and the attributes, required ones with "!".
 var grammar = map[string]struct{ children, attributes string }{
 	"testsuites": {"testsuite*", "name tests failures errors time"},
 	"testsuite":  {"properties? testcase*", "name! tests! failures! errors! skipped time timestamp"},
@@ -284,8 +283,8 @@ var grammar = map[string]struct{ children, attributes string }{
 	"system-out": {"", ""},
 }
 
-// forms are what attributes look like. The schema lets times have a comma for every
-// thousand (SUREFIRE_TIME) and leaves numbers open, which readers do not.
+// forms are what attributes look like. The schema lets times have a comma for every thousand (SUREFIRE_TIME) and leaves
+// numbers open, which readers do not.
 var forms = map[string]*regexp.Regexp{
 	"time":      regexp.MustCompile(`^[0-9]+\.[0-9]+$`),
 	"timestamp": regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$`),

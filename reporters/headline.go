@@ -2,8 +2,8 @@ package reporters
 
 import "github.com/mcpcheck/mcpcheck/suites/harness"
 
-// Headline is what a result came to, in one line of at most so many characters that
-// commands neither a terminal nor a workflow: what was wanted and what came.
+// Headline is what a result came to, in one line of at most so many characters that commands neither a terminal nor a
+// workflow: what was wanted and what came.
 func Headline(r harness.Result, limit int) string {
 	return shorten(Line(headline(r.Message)), limit)
 }

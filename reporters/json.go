@@ -12,9 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// JSON writes the report as indented JSON, valid by schemas/report.schema.json.
-// Lists are never null. Bytes that are not UTF-8, which JSON cannot hold, stand
-// as \xNN in the texts that a server can reach.
+// JSON writes the report as indented JSON, valid by schemas/report.schema.json. Lists are never null. Bytes that are
+// not UTF-8, which JSON cannot hold, stand as \xNN in the texts that a server can reach.
 func JSON(w io.Writer, r harness.Report) error {
 	if r.Revisions == nil {
 		r.Revisions = []harness.RevisionInfo{}
@@ -36,9 +35,8 @@ func JSON(w io.Writer, r harness.Report) error {
 	return writeJSON(w, r)
 }
 
-// writeJSON writes a value as indented JSON in which GitHub's runner finds no
-// command: no line of it begins with "::", and "##[" stands escaped. So do
-// characters that are not visible, for whoever looks at it in a terminal.
+// writeJSON writes a value as indented JSON in which GitHub's runner finds no command: no line of it begins with "::",
+// and "##[" stands escaped. So do characters that are not visible, for whoever looks at it in a terminal.
 func writeJSON(w io.Writer, v any) error {
 	var text bytes.Buffer
 	enc := json.NewEncoder(&text)
@@ -51,8 +49,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// visible escapes, in JSON, the invisible characters that its encoder
-// leaves as they are.
+// visible escapes, in JSON, the invisible characters that its encoder leaves as they are.
 func visible(text string) string {
 	var b strings.Builder
 	for _, r := range text {

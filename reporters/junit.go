@@ -11,26 +11,22 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// JUnit writes the report as JUnit XML for the test reporters of Jenkins,
-// GitLab and GitHub. It keeps to the schema of Jenkins' xunit plugin
-// (junit-10.xsd), which knows no skipped count on testsuites, and to the order
-// of elements of Ant's, which is stricter.
+// JUnit writes the report as JUnit XML for the test reporters of Jenkins, GitLab and GitHub. It keeps to the schema of
+// Jenkins' xunit plugin (junit-10.xsd), which knows no skipped count on testsuites, and to the order of elements of
+// Ant's, which is stricter.
 //
-// Names never vary with what a server does, so that dashboards follow a test
-// over time:
+// Names never vary with what a server does, so that dashboards follow a test over time:
 //
 //	testsuite  tools           or, of several revisions, tools (2025-06-18)
 //	classname  mcpcheck.tools  or                        mcpcheck.2025-06-18.tools
 //	name       tools/unknown-tool-code
 //
-// A report of one revision does not name it, for a server that moves to a newer
-// revision to keep its history. What went wrong with the run as a whole is the
-// test mcpcheck/run in a suite of its own, there only if something did.
+// A report of one revision does not name it, for a server that moves to a newer revision to keep its history. What went
+// wrong with the run as a whole is the test mcpcheck/run in a suite of its own, there only if something did.
 //
-// Only what gates is a failure. Other fails, which would turn a dashboard red
-// although the exit code is 0, are skipped: with a warning as the message, or
-// with the reason why the baseline lists them. Its stale entries are failures of
-// the suite baseline.
+// Only what gates is a failure. Other fails, which would turn a dashboard red although the exit code is 0, are skipped:
+// with a warning as the message, or with the reason why the baseline lists them. Its stale entries are failures of the
+// suite baseline.
 func JUnit(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
 	doc := junitSuites{Name: "mcpcheck", Time: junitTime(r.Seconds)}

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Limits of a page. GitHub takes comments of 65,536 bytes and step summaries of
-// 1 MiB. (GitHub Docs, "Workflow commands for GitHub Actions")
+// Limits of a page. GitHub takes comments of 65,536 bytes and step summaries of 1 MiB. (GitHub Docs, "Workflow commands
+// for GitHub Actions")
 const (
 	markdownLimit = 60_000 // bytes of the page
 	markdownTable = 10_000 // bytes of each of its four tables; evidence has the rest
@@ -21,14 +21,12 @@ const (
 	markdownCell  = 120    // characters of a cell
 )
 
-// Markdown writes a page for a comment on a pull request or a step summary: the
-// verdict, what gates with its evidence folded, stale entries of the baseline, and
-// folded the known fails and those that do not gate. It says what it leaves out.
-// The first line, a comment, lets a workflow find the page that it posted before.
+// Markdown writes a page for a comment on a pull request or a step summary: the verdict, what gates with its evidence
+// folded, stale entries of the baseline, and folded the known fails and those that do not gate. It says what it leaves
+// out. The first line, a comment, lets a workflow find the page that it posted before.
 //
-// What a server said stands in code spans and fenced blocks only, where it can be
-// neither markup nor a mention. (GitHub Flavored Markdown Spec, sections 4.5 Fenced
-// code blocks, 4.10 Tables, 6.3 Code spans)
+// What a server said stands in code spans and fenced blocks only, where it can be neither markup nor a mention. (GitHub
+// Flavored Markdown Spec, sections 4.5 Fenced code blocks, 4.10 Tables, 6.3 Code spans)
 func Markdown(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
 	gating := grouped(only(r.Results, isFailure), sameFinding)
@@ -142,8 +140,8 @@ func markdownKnown(r harness.Report) string {
 	return folded(count(r.Results).known(), table(row("Requirement", "Revision", "Why it is accepted"), rows))
 }
 
-// markdownEvidence is a folded block for each finding, of at most so many bytes in
-// all. It returns how many bytes are left.
+// markdownEvidence is a folded block for each finding, of at most so many bytes in all. It returns how many bytes are
+// left.
 func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 	for i, g := range groups {
 		r := g.newest()
@@ -195,9 +193,8 @@ func folded(summary, body string) string {
 // brief is literal, shortened.
 func brief(s string) string { return literal(shorten(s, 2*markdownCell)) }
 
-// literal is a text as Markdown and HTML both show it: with references for all that
-// either gives a meaning, and with a space of no width where GitHub would see a
-// mention or an issue.
+// literal is a text as Markdown and HTML both show it: with references for all that either gives a meaning, and with a
+// space of no width where GitHub would see a mention or an issue.
 func literal(s string) string { return references.Replace(s) }
 
 var references = strings.NewReplacer(

@@ -11,8 +11,8 @@ type palette struct {
 	wants map[string]*color.Color // of the words want and got
 }
 
-// newPalette returns the colours, or ones that leave text as it is. It does not
-// ask the environment or the terminal, as package color would.
+// newPalette returns the colours, or ones that leave text as it is. It does not ask the environment or the terminal, as
+// package color would.
 func newPalette(enabled bool) palette {
 	ink := func(attributes ...color.Attribute) *color.Color {
 		c := color.New(attributes...)

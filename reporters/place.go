@@ -8,16 +8,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Place is the file of a repository at which findings are shown. They are about a
-// running server, not about a line of it, but GitHub shows none without a file.
+// Place is the file of a repository at which findings are shown. They are about a running server, not about a line of
+// it, but GitHub shows none without a file.
 type Place struct {
 	Root     string // directory of the repository; the working directory if empty
 	Location string // a file in it, relative to it, with slashes; README.md if empty
 }
 
-// Locate is the place of findings about a target: its configuration file, if it
-// has one in the repository, else the first file of the repository that its command
-// line names, else README.md.
+// Locate is the place of findings about a target: its configuration file, if it has one in the repository, else the
+// first file of the repository that its command line names, else README.md.
 func Locate(root, config string, target harness.TargetInfo) Place {
 	files := []string{config}
 	for _, arg := range target.Command {
@@ -46,8 +45,7 @@ func (p Place) location() string {
 	return p.Location
 }
 
-// relative is a path as seen from the root, with slashes. A path that leads out
-// of the root stays as it is.
+// relative is a path as seen from the root, with slashes. A path that leads out of the root stays as it is.
 func (p Place) relative(path string) string {
 	root, err := filepath.Abs(p.Root)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// everything is a report that holds every verdict, every reason to gate that
-// the profile release knows, and text that no terminal and no parser wants.
+// everything is a report that holds every verdict, every reason to gate that the profile release knows, and text that
+// no terminal and no parser wants.
 func everything() harness.Report {
 	r := harness.Report{
 		SchemaVersion: 1,
@@ -178,8 +178,7 @@ func lesserDeviation() harness.Result {
 	}
 }
 
-// hostile is a fail with what a server might send against terminals, parsers
-// and readers.
+// hostile is a fail with what a server might send against terminals, parsers and readers.
 func hostile() harness.Result {
 	return harness.Result{
 		ID: "stdio/stdout-only-messages", Title: "writes nothing but messages to stdout",
@@ -263,8 +262,7 @@ func twice() harness.Report {
 	return judged(r)
 }
 
-// baselined is a report with fails that the baseline lists, one of them flaky, and
-// with entries of it that are stale.
+// baselined is a report with fails that the baseline lists, one of them flaky, and with entries of it that are stale.
 func baselined() harness.Report {
 	r := conforming()
 	accepted, flaky := gatingMust(), checklistOnly()

@@ -1,11 +1,9 @@
-// Package reporters shows what a run came to: live on the console, and as files
-// for machines.
+// Package reporters shows what a run came to: live on the console, and as files for machines.
 //
-// It shows; it does not judge. Verdicts, gates and the exit code are in the
-// report before it gets here, and secrets are redacted before it gets here.
+// It shows; it does not judge. Verdicts, gates and the exit code are in the report before it gets here, and secrets are
+// redacted before it gets here.
 //
-// To add a format, write one function from a report to a writer in a file of
-// its own and name it in NewFormats.
+// To add a format, write one function from a report to a writer in a file of its own and name it in NewFormats.
 package reporters
 
 import (
@@ -22,8 +20,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Reporter is told every result as it is known, and the whole report at the
-// end. An interrupted run ends with Done too, with the results so far.
+// Reporter is told every result as it is known, and the whole report at the end. An interrupted run ends with Done too,
+// with the results so far.
 type Reporter interface {
 	Result(harness.Result)
 	// Done completes the report. It returns what kept it from being written.
@@ -36,8 +34,8 @@ type Format struct {
 	Ext   string // of its files, with the dot: ".xml"
 	Write func(io.Writer, harness.Report) error
 
-	// Also are formats of the same name, for files with another extension. A format
-	// that has some takes no file with an extension that none of them has.
+	// Also are formats of the same name, for files with another extension. A format that has some takes no file with an
+	// extension that none of them has.
 	Also []Format
 }
 
@@ -56,8 +54,8 @@ func NewFormats(o SARIFOptions) []Format {
 // Formats are all formats of files, without a catalogue for SARIF to quote.
 var Formats = NewFormats(SARIFOptions{})
 
-// Dir returns reporters that write every format to the directory, which is made if
-// there is none: report.json, report.xml and so on, badge.svg and badge.json.
+// Dir returns reporters that write every format to the directory, which is made if there is none: report.json,
+// report.xml and so on, badge.svg and badge.json.
 func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, bare(err))
@@ -120,13 +118,11 @@ func (f Format) of(path string) (Format, error) {
 		f.Name, path, strings.Join(known, " or "))
 }
 
-// ToFile returns a reporter that writes the format to the file path, or to
-// stdout if path is "-".
+// ToFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
 //
-// The file is opened at once, so that one that cannot be written is found
-// before the run starts, but what it holds stays until the whole new report has
-// been rendered. Directories are not created. Errors name the file and say what
-// to do.
+// The file is opened at once, so that one that cannot be written is found before the run starts, but what it holds
+// stays until the whole new report has been rendered. Directories are not created. Errors name the file and say what to
+// do.
 func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
 	format, err := format.of(path)
 	if err != nil {
@@ -180,8 +176,8 @@ type atEnd struct {
 
 func (*atEnd) Result(harness.Result) {}
 
-// Done renders the report in memory and writes it in one go, so that a format
-// that fails leaves the previous file as it was.
+// Done renders the report in memory and writes it in one go, so that a format that fails leaves the previous file as it
+// was.
 func (a *atEnd) Done(r harness.Report) error {
 	var text bytes.Buffer
 	err := a.format.Write(&text, r)

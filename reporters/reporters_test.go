@@ -93,7 +93,8 @@ func TestClearDir(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "report.sarif", "full"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := ClearDir(dir, Formats); err == nil || !strings.Contains(err.Error(), dir+": cannot remove report.sarif: ") {
+	if err := ClearDir(dir, Formats); err == nil ||
+		!strings.Contains(err.Error(), dir+": cannot remove report.sarif: ") {
 		t.Errorf("a report that cannot be removed: got error %v", err)
 	}
 }

@@ -20,16 +20,13 @@ type SARIFOptions struct {
 	Rules func(id string) (*harness.Requirement, bool)
 }
 
-// SARIF writes the report in the Static Analysis Results Interchange Format 2.1.0
-// of OASIS, with what GitHub code scanning wants of it (GitHub Docs, "SARIF support
-// for code scanning"). Section numbers are those of the standard.
+// SARIF writes the report in the Static Analysis Results Interchange Format 2.1.0 of OASIS, with what GitHub code
+// scanning wants of it (GitHub Docs, "SARIF support for code scanning"). Section numbers are those of the standard.
 //
-// Requirements are rules, fails are results: of level error if they
-// gate, warning if not, note if they are known, which code scanning shows although
-// they are suppressed, or no more than advice. A MUST that gates because it could
-// not be tried is a result of kind open. Faults of mcpcheck and what kept the run
-// from its end are notifications (3.20.21), stale entries of the baseline are
-// notifications about the configuration (3.20.22).
+// Requirements are rules, fails are results: of level error if they gate, warning if not, note if they are known, which
+// code scanning shows although they are suppressed, or no more than advice. A MUST that gates because it could not be
+// tried is a result of kind open. Faults of mcpcheck and what kept the run from its end are notifications (3.20.21),
+// stale entries of the baseline are notifications about the configuration (3.20.22).
 func SARIF(w io.Writer, r harness.Report, o SARIFOptions) error {
 	r = printableReport(r)
 	s := sarifRun{
@@ -88,9 +85,9 @@ type sarifDriver struct {
 	Rules           []sarifRule `json:"rules"`
 }
 
-// sarifAutomation is what distinguishes the run from others of the same commit
-// (3.17). What ends in a slash is a category for code scanning. It does not name the
-// revision: alerts of a category close only by a later run of the same one.
+// sarifAutomation is what distinguishes the run from others of the same commit (3.17). What ends in a slash is a
+// category for code scanning. It does not name the revision: alerts of a category close only by a later run of the same
+// one.
 type sarifAutomation struct {
 	ID string `json:"id"`
 }
@@ -284,8 +281,8 @@ func sarifFinding(report harness.Report, g group) string {
 	return sarifText(strings.Join(lines, "\n\n"), 4000)
 }
 
-// sarifText is a text of at most so many characters that holds no embedded link
-// (3.11.6) and is not empty, which code scanning does not take.
+// sarifText is a text of at most so many characters that holds no embedded link (3.11.6) and is not empty, which code
+// scanning does not take.
 func sarifText(s string, limit int) string {
 	if s == "" {
 		return "-"
@@ -293,10 +290,9 @@ func sarifText(s string, limit int) string {
 	return shorten(strings.ReplaceAll(s, "](", "] ("), limit)
 }
 
-// sarifFingerprints tell a finding from others, and that it is the same in a later
-// run (3.27.17). They do not depend on what a server said. Code scanning has a
-// fingerprint of its own, which its upload action makes; it warns of one that is
-// given.
+// sarifFingerprints tell a finding from others, and that it is the same in a later run (3.27.17). They do not depend on
+// what a server said. Code scanning has a fingerprint of its own, which its upload action makes; it warns of one that
+// is given.
 func sarifFingerprints(id string) map[string]string {
 	sum := sha256.Sum256([]byte(id))
 	return map[string]string{"mcpcheck/v1": hex.EncodeToString(sum[:8])}

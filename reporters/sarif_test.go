@@ -21,8 +21,7 @@ func catalogued(w io.Writer, r harness.Report) error {
 	return SARIF(w, r, SARIFOptions{Place: Place{Location: "mcpcheck.yaml"}, Rules: rules})
 }
 
-// The schema is that of the OASIS standard with errata 01, as
-// github.com/owenrumney/go-sarif/v3 carries it.
+// The schema is that of the OASIS standard with errata 01, as github.com/owenrumney/go-sarif/v3 carries it.
 func TestSARIFIsValid(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -43,8 +42,8 @@ func sarifOf(t *testing.T, r harness.Report) sarifRun {
 	return log.Runs[0]
 }
 
-// What GitHub's page "SARIF support for code scanning" calls required is there, and
-// not empty, nor longer than it takes.
+// What GitHub's page "SARIF support for code scanning" calls required is there, and not empty, nor longer than it
+// takes.
 func TestSARIFIsWhatCodeScanningWants(t *testing.T) {
 	for name, r := range evilSamples() {
 		t.Run(name, func(t *testing.T) {

@@ -14,10 +14,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// printable escapes, as Go would, whatever is not a visible character, a space
-// or a line feed: control characters, bytes that are not UTF-8, characters
-// that change the direction of text. What comes out can neither command a
-// terminal nor break XML. Backslashes stay single, for JSON to be readable.
+// printable escapes, as Go would, whatever is not a visible character, a space or a line feed: control characters,
+// bytes that are not UTF-8, characters that change the direction of text. What comes out can neither command a terminal
+// nor break XML. Backslashes stay single, for JSON to be readable.
 func printable(s string) string {
 	return escape(s, func(r rune) bool { return r == '\n' || unicode.IsPrint(r) })
 }
@@ -25,8 +24,7 @@ func printable(s string) string {
 // validUTF8 escapes only bytes that are not UTF-8.
 func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
 
-// escape writes bytes that are not UTF-8, and characters not to keep, as Go
-// would in a literal.
+// escape writes bytes that are not UTF-8, and characters not to keep, as Go would in a literal.
 func escape(s string, keep func(rune) bool) string {
 	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !keep(r) }) < 0 {
 		return s
@@ -50,8 +48,7 @@ func escape(s string, keep func(rune) bool) string {
 // printableLine is printable for text that must stay on one line.
 func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
 
-// sentence is printableLine for text that was written in several lines, such as
-// a reason in YAML.
+// sentence is printableLine for text that was written in several lines, such as a reason in YAML.
 func sentence(s string) string { return printableLine(strings.Join(strings.Fields(s), " ")) }
 
 // printableText is printable for text of several lines.
@@ -59,8 +56,7 @@ func printableText(s string) string {
 	return strings.TrimRight(printable(strings.ReplaceAll(s, "\r\n", "\n")), "\n")
 }
 
-// printableResult is a copy of the result with nothing in it that a server
-// could use against a terminal or a parser.
+// printableResult is a copy of the result with nothing in it that a server could use against a terminal or a parser.
 func printableResult(r harness.Result) harness.Result {
 	r.ID = printableLine(r.ID)
 	r.Title = printableLine(r.Title)
@@ -82,8 +78,7 @@ func printableResult(r harness.Result) harness.Result {
 	return r
 }
 
-// printableReport is a copy of the report with nothing in it that a server
-// could use against a terminal or a parser.
+// printableReport is a copy of the report with nothing in it that a server could use against a terminal or a parser.
 func printableReport(r harness.Report) harness.Report {
 	r.Tool.Name, r.Tool.Version = printableLine(r.Tool.Name), printableLine(r.Tool.Version)
 	r.Target.Command = each(r.Target.Command, printableLine)
@@ -105,13 +100,12 @@ func printableReport(r harness.Report) harness.Report {
 	return r
 }
 
-// Workflow commands as GitHub's runner finds them in a log: "::error::" at the
-// beginning of a line, and the older "##[error]" anywhere in one. Our colours count
-// as spaces. (actions/runner, ActionCommand.cs)
+// Workflow commands as GitHub's runner finds them in a log: "::error::" at the beginning of a line, and the older
+// "##[error]" anywhere in one. Our colours count as spaces. (actions/runner, ActionCommand.cs)
 var commandStart = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
 
-// inert is a text in which the runner finds no command, so that what a server
-// says cannot command a workflow when a report is shown in its log.
+// inert is a text in which the runner finds no command, so that what a server says cannot command a workflow when a
+// report is shown in its log.
 func inert(text string) string {
 	return strings.ReplaceAll(commandStart.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
 }
@@ -125,8 +119,8 @@ func each[T any](in []T, f func(T) T) []T {
 	return out
 }
 
-// shorten cuts the middle out of a line of more than limit characters: its
-// beginning says what it is, its end whether it is complete.
+// shorten cuts the middle out of a line of more than limit characters: its beginning says what it is, its end whether
+// it is complete.
 func shorten(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
@@ -135,8 +129,7 @@ func shorten(s string, limit int) string {
 	return text.Shorten(s, text.Characters, limit-tail-1, tail, "…")
 }
 
-// shortenLines keeps at most limit lines of a text, each of at most width
-// characters.
+// shortenLines keeps at most limit lines of a text, each of at most width characters.
 func shortenLines(s string, limit, width int) string {
 	all := strings.Split(s, "\n")
 	shown := each(all[:min(len(all), limit)], func(line string) string { return shorten(line, width) })
@@ -154,8 +147,8 @@ func labelled(label, text string) string {
 	return label + text
 }
 
-// headline is a message on one line: up to the first "got", so that it says what
-// was wanted and what came, or else its first line.
+// headline is a message on one line: up to the first "got", so that it says what was wanted and what came, or else its
+// first line.
 func headline(message string) string {
 	var said string
 	for line := range strings.SplitSeq(message, "\n") {
@@ -179,9 +172,8 @@ func headline(message string) string {
 // titleOf is a headline for where a tool lists results.
 func titleOf(r harness.Result) string { return shorten(headline(r.Message), 300) }
 
-// split is the first line of a text and the others. If what follows a semicolon
-// in the first line leads to the others ("it died; its last lines:") it goes
-// with them.
+// split is the first line of a text and the others. If what follows a semicolon in the first line leads to the others
+// ("it died; its last lines:") it goes with them.
 func split(text string) (head, rest string) {
 	head, rest, _ = strings.Cut(text, "\n")
 	if i := strings.LastIndex(head, "; "); i >= 0 && strings.HasSuffix(head, ":") {

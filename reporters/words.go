@@ -180,8 +180,7 @@ func gateText(g harness.Gate) string {
 	return "gates"
 }
 
-// gateNote is gateText where the level alone does not say it: of what gates by no
-// MUST of the specification.
+// gateNote is gateText where the level alone does not say it: of what gates by no MUST of the specification.
 func gateNote(r harness.Result) string {
 	if r.GatedBy == harness.NoGate || r.GatedBy == harness.GateMust {
 		return ""
@@ -243,8 +242,7 @@ func subjects(r harness.Result) []string {
 // group is results of several revisions or requirements that say the same.
 type group []harness.Result
 
-// grouped puts together results with the same key, in the order of the first
-// of each.
+// grouped puts together results with the same key, in the order of the first of each.
 func grouped(results []harness.Result, key func(harness.Result) string) (groups []group) {
 	at := map[string]int{}
 	for _, r := range results {
@@ -260,8 +258,7 @@ func grouped(results []harness.Result, key func(harness.Result) string) (groups 
 	return groups
 }
 
-// levelText is the level of a finding, and that of its requirement where the
-// deviation is a lesser one.
+// levelText is the level of a finding, and that of its requirement where the deviation is a lesser one.
 func levelText(r harness.Result) string {
 	if r.Level < r.Entry && r.Verdict == harness.Fail {
 		return fmt.Sprintf("%s, a lesser deviation of a %s", r.Level, r.Entry)
@@ -309,8 +306,8 @@ func revisionsText(r harness.Report, g group) string {
 	return strings.Join(g.revisions(), ", ")
 }
 
-// wantGot are what was wanted and what came, each on one line: of a message with
-// several, of the first subject. A message that has neither is what came.
+// wantGot are what was wanted and what came, each on one line: of a message with several, of the first subject. A
+// message that has neither is what came.
 func wantGot(message string) (want, got string) {
 	for line := range strings.SplitSeq(message, "\n") {
 		line = strings.TrimSpace(line)

@@ -18,9 +18,9 @@ const (
 )
 
 // Valid makes arguments that a tool's input schema accepts, proved by s.Validate. They are small: optional properties
-// stay out unless the schema makes them necessary, and recursion ends as soon as it may. default and examples are
-// used where they are valid; strings keep their format if it is a known one, and otherwise read "mcpcheck" if they
-// may. The same seed always gives the same arguments; seed 0 takes the first of all choices.
+// stay out unless the schema makes them necessary, and recursion ends as soon as it may. default and examples are used
+// where they are valid; strings keep their format if it is a known one, and otherwise read "mcpcheck" if they may. The
+// same seed always gives the same arguments; seed 0 takes the first of all choices.
 //
 // The error says in one line what could not be made, and where in the schema: "/properties/q/pattern: no string found
 // for (?=x)y".

@@ -42,8 +42,8 @@ func (m *maker) object(p place, parts []*jsonschema.Schema, c *choices) (any, er
 	return object, nil
 }
 
-// requiredNames lists the required properties in the order of the schema, and those that they depend on. It returns
-// the schemas with those added that apply because of these properties.
+// requiredNames lists the required properties in the order of the schema, and those that they depend on. It returns the
+// schemas with those added that apply because of these properties.
 func (m *maker) requiredNames(p place, parts []*jsonschema.Schema, c *choices) ([]string, []*jsonschema.Schema) {
 	var names []string
 	for {
@@ -151,8 +151,8 @@ func sortedPatterns(s *jsonschema.Schema) []*pattern {
 	return list
 }
 
-// newName invents the name of a property: by propertyNames, by a pattern of patternProperties where other names are
-// not allowed, or any.
+// newName invents the name of a property: by propertyNames, by a pattern of patternProperties where other names are not
+// allowed, or any.
 func (m *maker) newName(p place, parts []*jsonschema.Schema, variant int) (string, error) {
 	var names []*jsonschema.Schema
 	var patterns []*pattern

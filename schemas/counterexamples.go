@@ -262,8 +262,8 @@ func withoutRequired(m *maker, t site, _ int) (spoiled, bool) {
 	return spoiled{}, false
 }
 
-// ofWrongType gives an object for a scalar, and a string for an array or object: clashes that survive no sane
-// coercion. It takes only places of a single type.
+// ofWrongType gives an object for a scalar, and a string for an array or object: clashes that survive no sane coercion.
+// It takes only places of a single type.
 func ofWrongType(_ *maker, t site, _ int) (spoiled, bool) {
 	typ, limited := "", false
 	for _, s := range t.parts {

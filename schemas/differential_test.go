@@ -15,13 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// publishedDir holds the published schema.json of each revision, as
-// <revision>.json. They are not part of the project.
+// publishedDir holds the published schema.json of each revision, as <revision>.json. They are not part of the project.
 const publishedDir = "../../shared/spec-schemas"
 
-// differences are all the reasons for which our verdict may differ from that
-// of the published schema: each changes the published schema so that it agrees,
-// and names a value that shows that it would not agree otherwise.
+// differences are all the reasons for which our verdict may differ from that of the published schema: each changes the
+// published schema so that it agrees, and names a value that shows that it would not agree otherwise.
 var differences = []struct {
 	reason     string
 	patch      map[string]any // by path in the definitions; a path that a revision lacks is passed over
@@ -154,8 +152,8 @@ var differences = []struct {
 	},
 }
 
-// TestSameVerdictAsPublished judges values made after our schemas and after the
-// published ones, as they are and with one thing broken, by both.
+// TestSameVerdictAsPublished judges values made after our schemas and after the published ones, as they are and with
+// one thing broken, by both.
 func TestSameVerdictAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		t.Run(revision, func(t *testing.T) {
@@ -195,8 +193,8 @@ func TestSameVerdictAsPublished(t *testing.T) {
 	}
 }
 
-// TestAllMessagesCompared wants a published counterpart for what the methods
-// name and for the definitions that checks name themselves.
+// TestAllMessagesCompared wants a published counterpart for what the methods name and for the definitions that checks
+// name themselves.
 func TestAllMessagesCompared(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), published(t, revision)
@@ -240,8 +238,8 @@ func TestDifferencesOccur(t *testing.T) {
 	}
 }
 
-// TestSameMethodsAsPublished compares the tables of methods with the unions of
-// what the published schemas let each side send.
+// TestSameMethodsAsPublished compares the tables of methods with the unions of what the published schemas let each side
+// send.
 func TestSameMethodsAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set, theirs := messagesOf(revision), published(t, revision)
@@ -250,8 +248,8 @@ func TestSameMethodsAsPublished(t *testing.T) {
 	}
 }
 
-// compareMethods compares what one side sends: its requests and notifications,
-// and a result for each request of the other.
+// compareMethods compares what one side sends: its requests and notifications, and a result for each request of the
+// other.
 func compareMethods(t *testing.T, revision string, theirs map[string]any, name string, sent, other side) {
 	t.Helper()
 	if diff := cmp.Diff(methodsOf(theirs, name+"Notification"), sent.notifications); diff != "" {
@@ -311,9 +309,8 @@ func published(t *testing.T, revision string) map[string]any {
 	return document.Definitions
 }
 
-// counterpartOf names the published definition to compare one of ours with, ""
-// if there is none. Up to 2025-06-18 the published requests and notifications
-// lack their envelope; the counterpart, added to the definitions, has it.
+// counterpartOf names the published definition to compare one of ours with, "" if there is none. Up to 2025-06-18 the
+// published requests and notifications lack their envelope; the counterpart, added to the definitions, has it.
 func counterpartOf(definitions map[string]any, name string) string {
 	if name == "Error" {
 		name = "JSONRPCErrorResponse"
@@ -364,8 +361,7 @@ func asJSON(value any) string {
 	return string(text)
 }
 
-// generator makes values after a set of definitions, ours or published, always
-// the same ones for a seed.
+// generator makes values after a set of definitions, ours or published, always the same ones for a seed.
 type generator struct {
 	*rand.Rand
 	definitions map[string]any
@@ -377,8 +373,8 @@ func newGenerator(seed string, definitions map[string]any) *generator {
 	return &generator{rand.New(rand.NewPCG(h.Sum64(), 0)), definitions}
 }
 
-// values makes values for a definition, most of them valid, and for each some
-// that differ from a valid one in one place.
+// values makes values for a definition, most of them valid, and for each some that differ from a valid one in one
+// place.
 func (g *generator) values(definition string) []any {
 	const values, mutants = 50, 7
 	schema := map[string]any{"$ref": "#/$defs/" + definition}
@@ -417,8 +413,7 @@ func (g *generator) value(schema any) any {
 	return value
 }
 
-// parts lists the schemas that a schema is composed of, one branch where there
-// are several.
+// parts lists the schemas that a schema is composed of, one branch where there are several.
 func (g *generator) parts(s map[string]any) []any {
 	var parts []any
 	if ref, ok := s["$ref"].(string); ok {
@@ -496,8 +491,8 @@ func (g *generator) anything() any {
 	})
 }
 
-// mutant breaks the value in one place: a member taken away, null, of another
-// type, another word, or one that no schema knows.
+// mutant breaks the value in one place: a member taken away, null, of another type, another word, or one that no schema
+// knows.
 func (g *generator) mutant(value any) any {
 	object, isObject := value.(map[string]any)
 	list, isList := value.([]any)
@@ -525,8 +520,7 @@ func (g *generator) mutant(value any) any {
 	return g.anything()
 }
 
-// memberNames are optional members, most of them of some revisions only, and
-// one of none.
+// memberNames are optional members, most of them of some revisions only, and one of none.
 var memberNames = []string{
 	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent",
 	"text", "blob", "enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message",

@@ -145,8 +145,8 @@ func matching(p *pattern, least, most, variant int) (string, bool) {
 	return "", false
 }
 
-// formatExamples lists strings of a format (JSON Schema 2020-12 Validation section 7.3), the best first. There are
-// none for formats that say nothing about the text, or that are unknown.
+// formatExamples lists strings of a format (JSON Schema 2020-12 Validation section 7.3), the best first. There are none
+// for formats that say nothing about the text, or that are unknown.
 func formatExamples(format string, variant int) []string {
 	day := 1 + variant%28
 	word := exampleText(variant)

@@ -28,18 +28,15 @@ func (v Violation) String() string {
 	return v.Definition + ": " + path + ": " + v.Rule
 }
 
-// ValidateMessage judges a message, or a part of one, by the schema that the
-// revision gives for the definition.
+// ValidateMessage judges a message, or a part of one, by the schema that the revision gives for the definition.
 //
-// The value is what encoding/json decodes, with or without UseNumber. For the
-// name of a definition see [ResultDefinition], [NotificationDefinition] and
-// [RequestDefinition]; "Error" is the definition of an error response (the
-// whole message; its id may be null or absent in every revision), and every
-// type of schema.ts that messages.yaml knows can be named too, for instance
-// "Tool" or "CreateTaskResult".
+// The value is what encoding/json decodes, with or without UseNumber. For the name of a definition see
+// [ResultDefinition], [NotificationDefinition] and [RequestDefinition]; "Error" is the definition of an error response
+// (the whole message; its id may be null or absent in every revision), and every type of schema.ts that messages.yaml
+// knows can be named too, for instance "Tool" or "CreateTaskResult".
 //
-// It returns nil for a valid value, else the broken rules ordered by path. It
-// panics when the revision or the definition in it does not exist.
+// It returns nil for a valid value, else the broken rules ordered by path. It panics when the revision or the
+// definition in it does not exist.
 func ValidateMessage(revision, definition string, value any) []Violation {
 	set := messagesOf(revision)
 	compile, ok := set.compile[definition]
@@ -49,59 +46,51 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 	return set.violations(definition, compile().Validate(tame(value)))
 }
 
-// ResultDefinition names the definition of the result of a client's request;
-// the value to judge is the member "result" of the response. The second result
-// is false when the revision has no such request, or messages.yaml does not
-// cover it.
+// ResultDefinition names the definition of the result of a client's request; the value to judge is the member "result"
+// of the response. The second result is false when the revision has no such request, or messages.yaml does not cover
+// it.
 //
-// Two results depend on more than the method: a request augmented with a task
-// (2025-11-25) is answered with "CreateTaskResult", and the result of
-// tasks/result has in addition the form of the request that became the task.
+// Two results depend on more than the method: a request augmented with a task (2025-11-25) is answered with
+// "CreateTaskResult", and the result of tasks/result has in addition the form of the request that became the task.
 func ResultDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).server.results[method]
 	return definition, ok
 }
 
-// NotificationDefinition names the definition of a notification that servers
-// send; the value to judge is the whole message. The second result is false
-// when the revision has no such notification, as in [ResultDefinition].
+// NotificationDefinition names the definition of a notification that servers send; the value to judge is the whole
+// message. The second result is false when the revision has no such notification, as in [ResultDefinition].
 func NotificationDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).server.notifications[method]
 	return definition, ok
 }
 
-// RequestDefinition names the definition of a request that servers send; the
-// value to judge is the whole message. The second result is false when the
-// revision has no such request, as in [ResultDefinition].
+// RequestDefinition names the definition of a request that servers send; the value to judge is the whole message. The
+// second result is false when the revision has no such request, as in [ResultDefinition].
 func RequestDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).server.requests[method]
 	return definition, ok
 }
 
-// ClientResultDefinition is [ResultDefinition] for the results of a server's
-// requests, which clients send.
+// ClientResultDefinition is [ResultDefinition] for the results of a server's requests, which clients send.
 func ClientResultDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).client.results[method]
 	return definition, ok
 }
 
-// ClientNotificationDefinition is [NotificationDefinition] for the notifications
-// that clients send.
+// ClientNotificationDefinition is [NotificationDefinition] for the notifications that clients send.
 func ClientNotificationDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).client.notifications[method]
 	return definition, ok
 }
 
-// ClientRequestDefinition is [RequestDefinition] for the requests that clients
-// send.
+// ClientRequestDefinition is [RequestDefinition] for the requests that clients send.
 func ClientRequestDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).client.requests[method]
 	return definition, ok
 }
 
-// MethodSince returns the first revision in which servers may send the request
-// or notification, and false when no revision knows it. It tells a method of a
-// later revision from one that nobody defines.
+// MethodSince returns the first revision in which servers may send the request or notification, and false when no
+// revision knows it. It tells a method of a later revision from one that nobody defines.
 func MethodSince(method string) (revision string, ok bool) {
 	s := messages()
 	definition, ok := s.Server.Notifications[method]

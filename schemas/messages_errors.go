@@ -13,8 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// violations translates what the validator says into the rules broken, in the
-// order of their paths, each once.
+// violations translates what the validator says into the rules broken, in the order of their paths, each once.
 func (set *messageSet) violations(definition string, err error) []Violation {
 	if err == nil {
 		return nil
@@ -27,8 +26,8 @@ func (set *messageSet) violations(definition string, err error) []Violation {
 	return found
 }
 
-// ruleOf is the text of a breach. A fraction is worth saying where the schemas
-// are our own: who reads them need not know what an integer is to JSON Schema.
+// ruleOf is the text of a breach. A fraction is worth saying where the schemas are our own: who reads them need not
+// know what an integer is to JSON Schema.
 func ruleOf(b breach) string {
 	if k, ok := b.kind.(*kind.Type); ok && k.Got == "number" && slices.Contains(k.Want, "integer") {
 		return b.text + " with a fraction"
@@ -43,10 +42,9 @@ func lacked(object []string, name, _ string) (path []string, text string) {
 	return object, missingRule + strconv.Quote(name)
 }
 
-// meantBranch chooses what to say when a value fits no branch of an anyOf: what
-// is wrong in all branches, and then what is wrong in the branch that was
-// meant, which is the first with the fewest missing members. Branches that lack
-// one member each are said in one line.
+// meantBranch chooses what to say when a value fits no branch of an anyOf: what is wrong in all branches, and then what
+// is wrong in the branch that was meant, which is the first with the fewest missing members. Branches that lack one
+// member each are said in one line.
 func meantBranch(_ *jsonschema.ValidationError, branches [][]breach) []breach {
 	common, rest := splitCommon(branches)
 	if merged, ok := lackingOneEach(rest); ok {
@@ -58,8 +56,7 @@ func meantBranch(_ *jsonschema.ValidationError, branches [][]breach) []breach {
 	return append(common, best...)
 }
 
-// splitCommon parts the breaches that all branches share from the rest of each
-// branch.
+// splitCommon parts the breaches that all branches share from the rest of each branch.
 func splitCommon(branches [][]breach) (common []breach, rest [][]breach) {
 	for _, b := range branches[0] {
 		if !slices.ContainsFunc(branches, func(branch []breach) bool { return !holdsSame(branch, b) }) {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// tame returns the value with numbers of absurd size or precision replaced by
-// the nearest float: the validator does exact arithmetic, in which 1e999999999
-// panics and 1e-999999 takes its time. The value itself is left as it is.
+// tame returns the value with numbers of absurd size or precision replaced by the nearest float: the validator does
+// exact arithmetic, in which 1e999999999 panics and 1e-999999 takes its time. The value itself is left as it is.
 func tame(value any) any {
 	tamed, _ := tameCopy(value)
 	return tamed

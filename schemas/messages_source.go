@@ -33,8 +33,7 @@ func (s sideSource) in(revision string) side {
 	return side{names(s.Results, revision), names(s.Notifications, revision), names(s.Requests, revision)}
 }
 
-// messageSet is what one revision makes of the source: what each side sends, and
-// plain JSON Schemas by definition name.
+// messageSet is what one revision makes of the source: what each side sends, and plain JSON Schemas by definition name.
 type messageSet struct {
 	server, client side
 
@@ -61,8 +60,7 @@ func readMessages() *messageSource {
 	return &s
 }
 
-// messagesOf returns what the source holds for a revision, an empty set if
-// nothing.
+// messagesOf returns what the source holds for a revision, an empty set if nothing.
 func messagesOf(revision string) *messageSet {
 	if set, ok := messages().sets[revision]; ok {
 		return set()
@@ -97,8 +95,7 @@ func names(source map[string]any, revision string) map[string]string {
 	return byMethod
 }
 
-// resolve copies the part of the source that holds in the revision, as plain
-// JSON Schema but for unions.
+// resolve copies the part of the source that holds in the revision, as plain JSON Schema but for unions.
 func resolve(source any, revision string) any {
 	switch source := source.(type) {
 	case map[string]any:
@@ -141,8 +138,8 @@ func resolveMap(source map[string]any, revision string) any {
 	return resolved
 }
 
-// holds tells whether a part of the source exists in the revision. Revisions
-// are dates, so that they compare as strings.
+// holds tells whether a part of the source exists in the revision. Revisions are dates, so that they compare as
+// strings.
 func holds(source any, revision string) bool {
 	part, ok := source.(map[string]any)
 	if !ok {
@@ -153,8 +150,8 @@ func holds(source any, revision string) bool {
 	return revision >= since && (before == "" || revision < before)
 }
 
-// expandUnions gives each union in the schema the keywords that judge it. The
-// list of its members stays, as an annotation that validators ignore.
+// expandUnions gives each union in the schema the keywords that judge it. The list of its members stays, as an
+// annotation that validators ignore.
 func expandUnions(schema any, definitions map[string]any) {
 	switch schema := schema.(type) {
 	case map[string]any:
@@ -171,8 +168,8 @@ func expandUnions(schema any, definitions map[string]any) {
 	}
 }
 
-// unionOf builds the schema of a closed union: an object whose type is one of
-// the members' types, and for each type the members that have it.
+// unionOf builds the schema of a closed union: an object whose type is one of the members' types, and for each type the
+// members that have it.
 func unionOf(members []any, definitions map[string]any) map[string]any {
 	var types, branches []any
 	byType := map[any][]any{}
@@ -215,8 +212,7 @@ func typesOf(definition any) []any {
 	return []any{t["const"]}
 }
 
-// collectOptional adds the addresses of the members that the schema at the
-// address declares and does not require.
+// collectOptional adds the addresses of the members that the schema at the address declares and does not require.
 func collectOptional(schema any, address string, optional map[string]bool) {
 	switch schema := schema.(type) {
 	case map[string]any:
@@ -242,8 +238,8 @@ func collectOptional(schema any, address string, optional map[string]bool) {
 // messageLocation is the address that the document of a definition goes by.
 const messageLocation = "mcp:///message"
 
-// compileDefinition compiles one definition with what it refers to and nothing
-// else, for what is in the document costs time even where it is not used.
+// compileDefinition compiles one definition with what it refers to and nothing else, for what is in the document costs
+// time even where it is not used.
 func compileDefinition(definitions map[string]any, name string) *jsonschema.Schema {
 	used := map[string]any{}
 	collectRefs(definitions, "#/$defs/"+name, used)
@@ -255,8 +251,7 @@ func compileDefinition(definitions map[string]any, name string) *jsonschema.Sche
 	return c.MustCompile(messageLocation + "#/$defs/" + name)
 }
 
-// collectRefs adds to used the definitions that can be reached from the schema
-// or the reference to one.
+// collectRefs adds to used the definitions that can be reached from the schema or the reference to one.
 func collectRefs(definitions map[string]any, schema any, used map[string]any) {
 	switch schema := schema.(type) {
 	case map[string]any:

@@ -30,8 +30,7 @@ func lines(violations []Violation) []string {
 	return lines
 }
 
-// TestViolations holds what is said of a broken value, by the latest of the
-// handshake revisions.
+// TestViolations holds what is said of a broken value, by the latest of the handshake revisions.
 func TestViolations(t *testing.T) {
 	tests := []struct {
 		name, definition, value string
@@ -148,8 +147,8 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-// TestNullOptional holds where null counts as null at an optional member: not
-// at required members, nor in lists, maps and free JSON.
+// TestNullOptional holds where null counts as null at an optional member: not at required members, nor in lists, maps
+// and free JSON.
 func TestNullOptional(t *testing.T) {
 	tests := []struct {
 		definition, value, path string
@@ -190,8 +189,8 @@ func TestNullOptional(t *testing.T) {
 	}
 }
 
-// changes are values whose verdict changes between revisions: legal until a
-// revision gave a member its type, or only from a revision on.
+// changes are values whose verdict changes between revisions: legal until a revision gave a member its type, or only
+// from a revision on.
 var changes = []struct {
 	definition, value string
 	legal             string // revisions in which the value is legal; "-" where the definition does not exist
@@ -278,8 +277,8 @@ func TestChangesBetweenRevisions(t *testing.T) {
 	}
 }
 
-// TestChangesAreComplete wants a row in the table for every definition whose
-// own text changed from one revision to the next.
+// TestChangesAreComplete wants a row in the table for every definition whose own text changed from one revision to the
+// next.
 func TestChangesAreComplete(t *testing.T) {
 	revisions := messages().Revisions
 	for i := 1; i < len(revisions); i++ {
@@ -373,9 +372,8 @@ func TestUnknownNamesPanic(t *testing.T) {
 // otherMessages are the definitions that no method names and checks do.
 var otherMessages = []string{"Error", "CreateTaskResult", "URLElicitationRequiredError"}
 
-// TestSource holds the rules that the head of messages.yaml states: every
-// definition compiles and serves some message of its revision, what a method
-// names exists, and who requires a member declares it.
+// TestSource holds the rules that the head of messages.yaml states: every definition compiles and serves some message
+// of its revision, what a method names exists, and who requires a member declares it.
 func TestSource(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		set := messagesOf(revision)
@@ -437,8 +435,8 @@ func benchmarkValue(b *testing.B) any {
 	return decode(b, `{"tools":[`+strings.Repeat(tool+",", 29)+tool+`]}`)
 }
 
-// BenchmarkFirstUse measures what the first judged message costs beyond the
-// judgment: reading the source, resolving the revision, compiling.
+// BenchmarkFirstUse measures what the first judged message costs beyond the judgment: reading the source, resolving the
+// revision, compiling.
 func BenchmarkFirstUse(b *testing.B) {
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {

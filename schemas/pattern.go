@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// pattern is a regular expression of a schema, which ought to be ECMA-262 (JSON Schema 2020-12 Core section 6.4).
-// re is nil if Go cannot compile it, or only to a huge program; it then matches everything.
+// pattern is a regular expression of a schema, which ought to be ECMA-262 (JSON Schema 2020-12 Core section 6.4). re is
+// nil if Go cannot compile it, or only to a huge program; it then matches everything.
 type pattern struct {
 	source string
 	re     *regexp.Regexp

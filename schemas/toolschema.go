@@ -10,8 +10,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is a JSON Schema that a server published (inputSchema or outputSchema of a tool), compiled.
-// It may be used by several goroutines; they validate one after the other.
+// Schema is a JSON Schema that a server published (inputSchema or outputSchema of a tool), compiled. It may be used by
+// several goroutines; they validate one after the other.
 type Schema struct {
 	root      *jsonschema.Schema
 	dialect   string
@@ -72,9 +72,9 @@ const defaultDialectSince = "2025-11-25"
 // in revisions that name no default dialect also draft-07 if the schema is not valid 2020-12.
 //
 // The error is an *UnknownDialectError, *InvalidSchemaError, *DanglingRefError, *ExternalRefError or *LimitError; an
-// invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or
-// from files. A pattern that Go cannot compile is not an error: JSON Schema only says that it SHOULD be an ECMA-262
-// regular expression, and ECMA-262 has more than Go. See Unchecked.
+// invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or from
+// files. A pattern that Go cannot compile is not an error: JSON Schema only says that it SHOULD be an ECMA-262 regular
+// expression, and ECMA-262 has more than Go. See Unchecked.
 func Compile(doc any, revision string) (*Schema, error) {
 	if err := measureSchema(doc); err != nil {
 		return nil, err
@@ -93,8 +93,8 @@ func Compile(doc any, revision string) (*Schema, error) {
 	return s, err
 }
 
-// drafts are the known dialects by the name that DialectOf gives them. The library compiles their metaschemas once
-// and shares them.
+// drafts are the known dialects by the name that DialectOf gives them. The library compiles their metaschemas once and
+// shares them.
 var drafts = map[string]*jsonschema.Draft{
 	jsonschema.Draft4.String():    jsonschema.Draft4,
 	jsonschema.Draft6.String():    jsonschema.Draft6,
@@ -214,10 +214,10 @@ func locationPath(location string) string {
 	return path
 }
 
-// Validate tells whether v satisfies the schema. v is JSON as encoding/json decodes it, with or without UseNumber.
-// The error is one line, such as "/sum: want number, got string", with at most three findings separated by "; ". It
-// is a *LimitError if v or the work is too large: then there is no verdict. format is an annotation, as JSON Schema
-// 2020-12 Validation section 7.2.1 has it, in all dialects.
+// Validate tells whether v satisfies the schema. v is JSON as encoding/json decodes it, with or without UseNumber. The
+// error is one line, such as "/sum: want number, got string", with at most three findings separated by "; ". It is a
+// *LimitError if v or the work is too large: then there is no verdict. format is an annotation, as JSON Schema 2020-12
+// Validation section 7.2.1 has it, in all dialects.
 func (s *Schema) Validate(v any) error {
 	invalid, err := s.check(s.root, v)
 	if err != nil {

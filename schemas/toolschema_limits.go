@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schemas and values come from servers, which may be hostile. These bounds are far above what honest servers send,
-// and keep every call within about a second and some tens of megabytes.
+// Schemas and values come from servers, which may be hostile. These bounds are far above what honest servers send, and
+// keep every call within about a second and some tens of megabytes.
 const (
 	maxSchemaNodes = 20_000    // JSON values in a schema
 	maxSchemaDepth = 256       // JSON values inside each other in a schema
@@ -150,8 +150,8 @@ func noteOf(s *jsonschema.Schema) *note {
 }
 
 // prepare makes a compiled schema fit for our use: adds the meter, takes out assertions of format and patterns that
-// cannot be checked, and mends numbers too large for an int. It fails if schemas apply to one place in a circle, or
-// in too long a chain.
+// cannot be checked, and mends numbers too large for an int. It fails if schemas apply to one place in a circle, or in
+// too long a chain.
 func (s *Schema) prepare() error {
 	chains := map[*jsonschema.Schema]int{}
 	for _, part := range everyPart(s.root) {

@@ -30,9 +30,17 @@ type Area struct {
 
 // Areas are all areas, in the order of reports.
 var Areas = []Area{
-	{harness.Area{Name: "lifecycle"}, "How a session begins, what a server does while it serves, and how it ends", lifecycle.Checks},
+	{
+		harness.Area{Name: "lifecycle"},
+		"How a session begins, what a server does while it serves, and how it ends",
+		lifecycle.Checks,
+	},
 	{harness.Area{Name: "stdio"}, "The transport over standard streams", stdio.Checks},
-	{harness.Area{Name: "http", JudgedBy: harness.AtLeast("2025-03-26")}, "The transport Streamable HTTP: messages, sessions, streams, security", http.Checks},
+	{
+		harness.Area{Name: "http", JudgedBy: harness.AtLeast("2025-03-26")},
+		"The transport Streamable HTTP: messages, sessions, streams, security",
+		http.Checks,
+	},
 	{harness.Area{Name: "sse", JudgedBy: harness.NearestRevision}, "The transport HTTP+SSE of 2024-11-05", sse.Checks},
 	{harness.Area{Name: "jsonrpc"}, "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
 	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", nil},
@@ -55,7 +63,11 @@ var Areas = []Area{
 	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", nil},
 	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", nil},
 	{harness.Area{Name: "caching"}, "Hints for caches", nil},
-	{harness.Area{Name: "schema"}, "Messages by the schema, and what features share: _meta, icons, annotations", schema.Checks},
+	{
+		harness.Area{Name: "schema"},
+		"Messages by the schema, and what features share: _meta, icons, annotations",
+		schema.Checks,
+	},
 	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", nil},
 	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", nil},
 	{harness.Area{Name: "apps"}, "The extension of apps", nil},
@@ -98,7 +110,9 @@ var Built = sync.OnceValue(func() (built harness.Catalogue) {
 		if a.Checks == nil {
 			continue
 		}
-		built = append(built, slices.DeleteFunc(a.Requirements(), func(r *harness.Requirement) bool { return !HasCheck(r) })...)
+		built = append(
+			built,
+			slices.DeleteFunc(a.Requirements(), func(r *harness.Requirement) bool { return !HasCheck(r) })...)
 	}
 	return built
 })

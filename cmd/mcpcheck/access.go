@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// access is what a server over HTTP is shown to let mcpcheck in: headers, and the
-// tokens of the checks of authorization. Their values are secrets.
+// access is what a server over HTTP is shown to let mcpcheck in: headers, and the tokens of the checks of
+// authorization. Their values are secrets.
 type access struct {
 	header      http.Header // of every request
 	credentials harness.Credentials
@@ -57,8 +57,7 @@ var reserved = []string{
 	"Mcp-Session-Id", "Mcp-Protocol-Version", "Last-Event-Id",
 }
 
-// readBearer reads the token of every request. A header that was given wins over one
-// that mcpcheck.yaml names.
+// readBearer reads the token of every request. A header that was given wins over one that mcpcheck.yaml names.
 func (a *access) readBearer(v values) error {
 	given, has := v.flags.given("bearer-env"), a.header.Get("Authorization") != ""
 	if v.BearerEnv == "" || has && !given {
@@ -75,8 +74,8 @@ func (a *access) readBearer(v values) error {
 	return nil
 }
 
-// readVariables reads the headers whose values stand in environment variables, by
-// mcpcheck.yaml, but those that are given.
+// readVariables reads the headers whose values stand in environment variables, by mcpcheck.yaml, but those that are
+// given.
 func (a *access) readVariables(c config) error {
 	for _, name := range sortedKeys(c.Headers) {
 		if a.header.Get(name) != "" {

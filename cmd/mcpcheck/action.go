@@ -36,14 +36,13 @@ func newAction() *cobra.Command {
 	}
 }
 
-// input is the value of an input of action.yml, which comes as an environment
-// variable; empty if there is none: action.yml may be of another version.
+// input is the value of an input of action.yml, which comes as an environment variable; empty if there is none:
+// action.yml may be of another version.
 func input(name string) string {
 	return os.Getenv("INPUT_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 }
 
-// action is a step that turns inputs into arguments of mcpcheck run, and its reports
-// into outputs and a summary.
+// action is a step that turns inputs into arguments of mcpcheck run, and its reports into outputs and a summary.
 type action struct {
 	input func(name string) string
 	log   io.Writer // of the step, which the runner reads commands in
@@ -51,8 +50,8 @@ type action struct {
 	ran   bool      // what is in the report directory is of this run
 }
 
-// prepare goes to the working directory, removes what an earlier run has left, and
-// returns the arguments of mcpcheck. Its errors are the user's.
+// prepare goes to the working directory, removes what an earlier run has left, and returns the arguments of mcpcheck.
+// Its errors are the user's.
 func (a *action) prepare() (args []string, err error) {
 	if err := a.locate(); err != nil {
 		return nil, err
@@ -108,8 +107,8 @@ func (a *action) arguments() ([]string, error) {
 	return args, nil
 }
 
-// splitWords returns the words of a text. Several lines are a word each, as they are.
-// One line is split as a shell splits it, and nothing is expanded.
+// splitWords returns the words of a text. Several lines are a word each, as they are. One line is split as a shell
+// splits it, and nothing is expanded.
 func splitWords(text string) ([]string, error) {
 	text = strings.TrimRight(text, "\r\n") // as YAML's block style has it
 	if strings.Contains(text, "\n") {
@@ -145,8 +144,7 @@ func (a *action) conclude(code int) error {
 	return &exit{code: code}
 }
 
-// annotate points to the log where mcpcheck has annotated nothing: it annotates what it
-// reports.
+// annotate points to the log where mcpcheck has annotated nothing: it annotates what it reports.
 func (a *action) annotate(code int) error {
 	if code == harness.ExitConforms || a.report("report.json") != "" {
 		return nil
@@ -160,8 +158,8 @@ func (a *action) setOutputs(code int) error {
 	return appendTo("GITHUB_OUTPUT", a.outputs(code))
 }
 
-// outputs are a line for each. No value has a line break, and none is a text of the
-// server, which so cannot set another output.
+// outputs are a line for each. No value has a line break, and none is a text of the server, which so cannot set another
+// output.
 func (a *action) outputs(code int) string {
 	counts, gating := a.counts()
 	var lines strings.Builder
@@ -189,8 +187,8 @@ var verdictOfExit = map[int]string{
 	harness.ExitInterrupted: "interrupted",
 }
 
-// counts are those of the report, as JSON on one line, and how many failures gate;
-// both are empty if there is no report.
+// counts are those of the report, as JSON on one line, and how many failures gate; both are empty if there is no
+// report.
 func (a *action) counts() (counts, gating string) {
 	if a.report("report.json") == "" {
 		return "", ""

@@ -16,8 +16,8 @@ import (
 	"testing"
 )
 
-// TestActionInstall has action.yml install mcpcheck and run it: from releases made here,
-// which stand on commits of a repository made here, and from its own source.
+// TestActionInstall has action.yml install mcpcheck and run it: from releases made here, which stand on commits of a
+// repository made here, and from its own source.
 func TestActionInstall(t *testing.T) {
 	t.Parallel()
 	if r := newRunner(t); r.env["RUNNER_ARCH"] == "" {
@@ -55,9 +55,10 @@ func TestActionInstall(t *testing.T) {
 		"uses: …@main is built":                         {ref: "main", git: true, log: "mcpcheck devel"},
 		"a version that is asked for wins over the ref": {version: "1.2.3", ref: "v1.3.0", log: "mcpcheck 1.2.3"},
 
-		"a version that is none":           {version: "../../evil", failed: true, log: "version is to be"},
-		"a version that was not released":  {version: "9.9.9", failed: true, log: "cannot download"},
-		"a system without a release":       {version: "1.2.3", arch: "X86", failed: true, log: "there is no release for"},
+		"a version that is none":          {version: "../../evil", failed: true, log: "version is to be"},
+		"a version that was not released": {version: "9.9.9", failed: true, log: "cannot download"},
+		"a system without a release": {version: "1.2.3", arch: "X86", failed: true, log: "there is no " +
+			"release for"},
 		"an archive with another checksum": {version: "2.0.0", failed: true, log: "does not have the checksum"},
 		"an archive without a checksum":    {version: "2.0.1", failed: true, log: "states no checksum"},
 		"an archive with half a checksum":  {version: "2.0.2", failed: true, log: "states no checksum"},

@@ -34,8 +34,8 @@ type step struct {
 	Env                  map[string]string
 }
 
-// runner runs the steps of action.yml as GitHub's runner does: with its defaults, its
-// environment variables and its outputs, in a workspace of its own.
+// runner runs the steps of action.yml as GitHub's runner does: with its defaults, its environment variables and its
+// outputs, in a workspace of its own.
 type runner struct {
 	root      string // of this repository
 	action    composite
@@ -113,7 +113,16 @@ func (r *runner) step(t *testing.T, s step) (status int) {
 		t.Fatalf("step %q: want bash, and no expression in a script: its value would be run", s.Name)
 	}
 	files := t.TempDir()
-	script, output, path := filepath.Join(files, "script.sh"), filepath.Join(files, "output"), filepath.Join(files, "path")
+	script, output, path := filepath.Join(
+		files,
+		"script.sh",
+	), filepath.Join(
+		files,
+		"output",
+	), filepath.Join(
+		files,
+		"path",
+	)
 	writeFile(t, script, s.Run)
 	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.workspace, &r.log, &r.log
@@ -137,8 +146,8 @@ func (r *runner) step(t *testing.T, s step) (status int) {
 	return cmd.ProcessState.ExitCode()
 }
 
-// environOf is the environment of this process, without what could have come from a
-// runner or from a hook of Git, and further variables.
+// environOf is the environment of this process, without what could have come from a runner or from a hook of Git, and
+// further variables.
 func environOf(further map[string]string) (env []string) {
 	for _, variable := range os.Environ() {
 		if !fromOutside.MatchString(variable) {

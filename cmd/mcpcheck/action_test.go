@@ -70,8 +70,7 @@ func TestActionWordsOpen(t *testing.T) {
 	}
 }
 
-// TestActionWordsAsShell has a shell split every text of five blanks, letters,
-// quotes and backslashes.
+// TestActionWordsAsShell has a shell split every text of five blanks, letters, quotes and backslashes.
 func TestActionWordsAsShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {

@@ -13,8 +13,7 @@ import (
 
 const someFault = "tools/unknown-tool-code"
 
-// actionTest is a use of the action, with the mcpcheck of this test. Empty texts and
-// counts are not looked for.
+// actionTest is a use of the action, with the mcpcheck of this test. Empty texts and counts are not looked for.
 type actionTest struct {
 	files   map[string]string // in the workspace
 	inputs  map[string]string
@@ -39,7 +38,11 @@ var actionTests = map[string]actionTest{
 		annotated: someFault, summary: someFault,
 	},
 	"with fail: false and summary: false the outputs alone say so": {
-		inputs:  map[string]string{"command": "mcpcheck serve --fault " + someFault, "fail": "false", "summary": "false"},
+		inputs: map[string]string{
+			"command": "mcpcheck serve --fault " + someFault,
+			"fail":    "false",
+			"summary": "false",
+		},
 		verdict: "fails", reports: "mcpcheck-report", annotated: someFault,
 	},
 	"in the baseline the fault is green": {
@@ -69,7 +72,10 @@ var actionTests = map[string]actionTest{
 		annotated: "exited with status 0", summary: "exited with status 0",
 	},
 	"wrong usage is red even with fail: false, and an earlier run's reports are gone": {
-		files:  map[string]string{"mcpcheck-report/report.json": `{"counts": {}}`, "mcpcheck-report/report.md": "earlier"},
+		files: map[string]string{
+			"mcpcheck-report/report.json": `{"counts": {}}`,
+			"mcpcheck-report/report.md":   "earlier",
+		},
 		inputs: map[string]string{"command": "mcpcheck serve", "profile": "lax", "fail": "false"},
 		status: 2, verdict: "usage", log: "lax", annotated: "::error title=mcpcheck::",
 	},

@@ -23,9 +23,8 @@ type address struct {
 // portMark stands for a free port.
 const portMark = "{port}"
 
-// locate finds the address that the values mean: that of the built-in server, of a
-// server in the file of a host, or the one that they give. What the file of a host
-// draws from the environment becomes a secret.
+// locate finds the address that the values mean: that of the built-in server, of a server in the file of a host, or the
+// one that they give. What the file of a host draws from the environment becomes a secret.
 func locate(v values, s *secrets, stderr io.Writer) (address, error) {
 	a := address{
 		command: v.Command, url: v.URL, sseURL: v.flags.remote.sseURL,

@@ -57,8 +57,7 @@ func (a *audience) done(report harness.Report) error {
 	return nil
 }
 
-// waiting says that something is waited for, and for how long at most. The returned
-// function ends it.
+// waiting says that something is waited for, and for how long at most. The returned function ends it.
 func (a *audience) waiting(what string, most time.Duration) (arrived func()) {
 	begin := time.Now()
 	tick := time.NewTicker(time.Second)

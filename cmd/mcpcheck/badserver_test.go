@@ -20,8 +20,7 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// badserver is a program of the scripts: a server that is bad in the way that its
-// first argument names.
+// badserver is a program of the scripts: a server that is bad in the way that its first argument names.
 func badserver() {
 	time.AfterFunc(2*time.Minute, func() { os.Exit(9) }) // whatever a broken test leaves behind
 	if len(os.Args) < 2 {
@@ -39,8 +38,8 @@ func become(name string, args []string) int {
 	return 9
 }
 
-// badServers are the servers that a harness must survive, by name. Each gets the
-// arguments after its name and returns its exit status.
+// badServers are the servers that a harness must survive, by name. Each gets the arguments after its name and returns
+// its exit status.
 func badServers() map[string]func(args []string) int {
 	return map[string]func(args []string) int{
 		// that do not start
@@ -223,7 +222,10 @@ func floodStdout([]string) int {
 }
 
 func flood(out io.Writer) {
-	text := bytes.Repeat([]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n"), 100)
+	text := bytes.Repeat(
+		[]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n"),
+		100,
+	)
 	for {
 		if _, err := out.Write(text); err != nil {
 			return
@@ -234,8 +236,13 @@ func flood(out io.Writer) {
 // askForbidden asks for what the client has not declared.
 func askForbidden(_ *fixtures.Conn, method string) {
 	if method == "notifications/initialized" {
-		fmt.Println(`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`)
-		fmt.Println(`{"jsonrpc":"2.0","id":"s2","method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`)
+		fmt.Println(
+			`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`,
+		)
+		fmt.Println(
+			`{"jsonrpc":"2.0","id":"s2","method":"elicitation/create","params":{"message":"?",` +
+				`"requestedSchema":{"type":"object","properties":{}}}}`,
+		)
 	}
 }
 
@@ -282,8 +289,8 @@ func stopReading([]string) int {
 	return serve(fixtures.Fault{Notified: func(*fixtures.Conn, string) { hang() }})
 }
 
-// slow says by a file that it was asked for the list of tools, and never answers;
-// with a second argument, only in that revision.
+// slow says by a file that it was asked for the list of tools, and never answers; with a second argument, only in that
+// revision.
 func slow(args []string) int {
 	revision := ""
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
@@ -304,8 +311,8 @@ func deaf() int {
 	return serve(fixtures.Fault{EOF: func(*fixtures.Conn) int { return hang() }})
 }
 
-// leaveBehind starts a process that holds the same streams and does not go, and
-// then is the server that its argument names, or an honest one.
+// leaveBehind starts a process that holds the same streams and does not go, and then is the server that its argument
+// names, or an honest one.
 func leaveBehind(daemon bool, args []string) int {
 	child := again("hold")
 	if daemon {

@@ -38,8 +38,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// badWeb is a server over HTTP on a port of the loopback interface that is bad in a
-// way: PORT MODE [ARG…]. With "late" before the mode, it shakes hands first.
+// badWeb is a server over HTTP on a port of the loopback interface that is bad in a way: PORT MODE [ARG…]. With "late"
+// before the mode, it shakes hands first.
 func badWeb(args []string) int {
 	log.SetOutput(io.Discard)
 	if len(args) < 2 {
@@ -84,7 +84,8 @@ func listen(port string, h http.Handler) int {
 func isHandshake(r *http.Request) bool {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return r.Method != http.MethodPost || bytes.Contains(body, []byte(`"initialize`)) || bytes.Contains(body, []byte("notifications/"))
+	return r.Method != http.MethodPost || bytes.Contains(body, []byte(`"initialize`)) ||
+		bytes.Contains(body, []byte("notifications/"))
 }
 
 // badHosts are servers that are bad before they answer anything.
@@ -102,7 +103,10 @@ func badHosts() map[string]func(port string, args []string) int {
 		"accepts-only": acceptOnly,
 		"tls":          serveTLS,
 		"dies-later": func(port string, _ []string) int {
-			time.AfterFunc(300*time.Millisecond, func() { fmt.Fprintln(os.Stderr, "panic: index out of range"); os.Exit(7) })
+			time.AfterFunc(
+				300*time.Millisecond,
+				func() { fmt.Fprintln(os.Stderr, "panic: index out of range"); os.Exit(7) },
+			)
 			return listen(port, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hang() }))
 		},
 	}
@@ -162,9 +166,14 @@ func badHandlers() map[string]func(args []string) http.Handler {
 			head(w, "text/event-stream")
 			<-r.Context().Done()
 		}),
-		"drip":             always(drip("application/json", `{"jsonrpc":"2.0",`, time.Second)),
-		"drip-stream":      always(drip("text/event-stream", "data: ", time.Second)),
-		"endless-events":   always(endless("text/event-stream", `data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n\n")),
+		"drip":        always(drip("application/json", `{"jsonrpc":"2.0",`, time.Second)),
+		"drip-stream": always(drip("text/event-stream", "data: ", time.Second)),
+		"endless-events": always(
+			endless(
+				"text/event-stream",
+				`data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n\n",
+			),
+		),
 		"endless-comments": always(endless("text/event-stream", ": still here\n\n")),
 		"endless-event":    always(endless("text/event-stream", "data: all work and no play makes it a long event\n")),
 		"endless-json":     always(endless("application/json", "[1,2,3,4,5,6,7,8,9,10,")),
@@ -178,16 +187,35 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"redirect-see-other": always(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/login", http.StatusFound)
 		}),
-		"too-short": always(raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"jsonrpc":"2.0","id":1`)),
-		"too-long":  always(raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":{}}`)),
-		"no-http":   always(raw("220 mail.example.com ESMTP\r\n")),
-		"cut-event": always(raw("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,")),
-		"hang-up":   always(raw("")),
-		"reset":     always(reset),
-		"utf8":      always(document(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\xfe\x80\"}")),
-		"html-200":  always(document(http.StatusOK, "text/html", "<!doctype html><title>Welcome</title><p>It works!")),
-		"html-404":  always(document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found")),
-		"html-502":  always(document(http.StatusBadGateway, "text/html", "<!doctype html><title>502</title><p>Bad gateway")),
+		"too-short": always(
+			raw(
+				"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"jsonrpc":"2.0","id":1`,
+			),
+		),
+		"too-long": always(
+			raw(
+				"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":{}}`,
+			),
+		),
+		"no-http": always(raw("220 mail.example.com ESMTP\r\n")),
+		"cut-event": always(
+			raw(
+				"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nevent: message\ndata: " +
+					"{\"jsonrpc\":\"2.0\",\"id\":1,",
+			),
+		),
+		"hang-up": always(raw("")),
+		"reset":   always(reset),
+		"utf8": always(
+			document(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\xfe\x80\"}"),
+		),
+		"html-200": always(document(http.StatusOK, "text/html", "<!doctype html><title>Welcome</title><p>It works!")),
+		"html-404": always(
+			document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found"),
+		),
+		"html-502": always(
+			document(http.StatusBadGateway, "text/html", "<!doctype html><title>502</title><p>Bad gateway"),
+		),
 		"empty-200": always(document(http.StatusOK, "", "")),
 		"many-headers": always(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Padding", strings.Repeat("x", 64<<20))
@@ -258,8 +286,7 @@ func huge(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// gzipBomb answers a few kilobytes that unpack to a gigabyte, though nobody asked for
-// compression.
+// gzipBomb answers a few kilobytes that unpack to a gigabyte, though nobody asked for compression.
 func gzipBomb(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
@@ -271,8 +298,7 @@ func gzipBomb(w http.ResponseWriter, _ *http.Request) {
 	z.Close()
 }
 
-// redirectAway redirects to another origin, which says by a file that something has
-// come there.
+// redirectAway redirects to another origin, which says by a file that something has come there.
 func redirectAway(args []string) http.Handler {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -314,8 +340,7 @@ func reset(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// serveTLS is the honest server behind TLS, with a certificate of its own that it
-// keeps in the file of its argument.
+// serveTLS is the honest server behind TLS, with a certificate of its own that it keeps in the file of its argument.
 func serveTLS(port string, args []string) int {
 	pair, err := certificate(args[0])
 	if err != nil {
@@ -340,8 +365,12 @@ func certificate(file string) (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "badserver"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: big.NewInt(
+			1,
+		), Subject: pkix.Name{CommonName: "badserver"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().
+			Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true,
 		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -360,8 +389,8 @@ func certificate(file string) (tls.Certificate, error) {
 	return tls.X509KeyPair(cert, secret)
 }
 
-// TestNothingGoesOn proves that no connection and nothing that serves one is left when a
-// run is over, whatever the server did.
+// TestNothingGoesOn proves that no connection and nothing that serves one is left when a run is over, whatever the
+// server did.
 func TestNothingGoesOn(t *testing.T) {
 	for mode, be := range badHandlers() {
 		t.Run(mode, func(t *testing.T) {
@@ -388,7 +417,11 @@ func judge(t *testing.T, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := driver.Target{Site: site, Limits: driver.Limits{Reply: 100 * time.Millisecond, Start: 200 * time.Millisecond}, Budget: driver.NewBudget(mostKept)}
+	target := driver.Target{
+		Site:   site,
+		Limits: driver.Limits{Reply: 100 * time.Millisecond, Start: 200 * time.Millisecond},
+		Budget: driver.NewBudget(mostKept),
+	}
 	defer site.Close(target.Limits)
 	server, first, err := discovery.Server(t.Context(), target, harness.Newest)
 	if err != nil {

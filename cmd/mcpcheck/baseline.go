@@ -53,8 +53,7 @@ resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).
 	return cmd
 }
 
-// updateBaseline judges a server as judgeServer does, and writes what came of it to the
-// baseline in place of reports.
+// updateBaseline judges a server as judgeServer does, and writes what came of it to the baseline in place of reports.
 func updateBaseline(cmd *cobra.Command, f runFlags) error {
 	file, err := readConfig(f.config)
 	if err != nil {
@@ -102,8 +101,7 @@ func openBaseline(name string) (baseline, error) {
 	return readBaseline(name)
 }
 
-// uncovered says what gates though the baseline lists every fail; empty if nothing
-// does.
+// uncovered says what gates though the baseline lists every fail; empty if nothing does.
 func uncovered(report harness.Report) string {
 	n := 0
 	for _, r := range report.Results {
@@ -141,8 +139,8 @@ func (u update) removes(k harness.KnownFail) bool {
 	return slices.ContainsFunc(u.removed, func(s harness.Stale) bool { return s.Line == k.Line })
 }
 
-// newEntries are entries for the fails that gate: one for each check or, of one that
-// fails in some of the revisions that were judged, one for each of these.
+// newEntries are entries for the fails that gate: one for each check or, of one that fails in some of the revisions
+// that were judged, one for each of these.
 func newEntries(report harness.Report) (entries harness.KnownFails) {
 	transport := report.Target.Transport
 	if transport == "stdio" {

@@ -13,8 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// A baseline is edited by whole lines, so that everything but the entries that come
-// and go stays as people wrote it.
+// A baseline is edited by whole lines, so that everything but the entries that come and go stays as people wrote it.
 
 // baselineHead begins a new file.
 const baselineHead = `# Known fails: mcpcheck run --baseline %s lets them pass, and fails
@@ -37,8 +36,7 @@ func (u update) write() error {
 	return nil
 }
 
-// edited is the text of the file after the update. It is read again, to be sure that it
-// says what is meant.
+// edited is the text of the file after the update. It is read again, to be sure that it says what is meant.
 func (u update) edited() (string, error) {
 	text := u.text
 	if strings.TrimSpace(text) == "" {
@@ -130,8 +128,8 @@ func (p *page) dropBrackets(list *ast.SequenceNode) error {
 	return nil
 }
 
-// between reports whether a line belongs to no entry: it is blank, the end of the
-// document, or a comment that is indented no deeper than the dashes.
+// between reports whether a line belongs to no entry: it is blank, the end of the document, or a comment that is
+// indented no deeper than the dashes.
 func (p *page) between(line, indent int) bool {
 	text := strings.TrimRight(p.lines[line], " \t\r\n")
 	rest := strings.TrimLeft(text, " ")
@@ -142,8 +140,7 @@ func blank(line string) bool { return strings.TrimSpace(line) == "" }
 
 func comment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 
-// takeOut takes out an entry with the comment right above it, and a blank line where
-// two would be left.
+// takeOut takes out an entry with the comment right above it, and a blank line where two would be left.
 func (p *page) takeOut(entry int) {
 	begin, end := p.entries[entry].begin, p.entries[entry].end
 	first := 0
@@ -191,8 +188,8 @@ func (p *page) insert(entries harness.KnownFails) {
 	p.lines = slices.Insert(p.lines, at, text.String())
 }
 
-// endsInText reports whether the last line that is left is one that a blank line has
-// to part from an entry, for example a comment about the file.
+// endsInText reports whether the last line that is left is one that a blank line has to part from an entry, for example
+// a comment about the file.
 func (p *page) endsInText() bool {
 	for _, line := range slices.Backward(p.lines) {
 		if line != "" {

@@ -83,12 +83,11 @@ func parseBaseline(name string, text []byte) (entries harness.KnownFails, err er
 	return entries, nil
 }
 
-// unixLines is a text with the ends of lines by which the YAML reader counts lines
-// well.
+// unixLines is a text with the ends of lines by which the YAML reader counts lines well.
 func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
 
-// depth is how deeply a text is nested, at most: by brackets that are open at a time,
-// or by dashes at the beginning of a line.
+// depth is how deeply a text is nested, at most: by brackets that are open at a time, or by dashes at the beginning of
+// a line.
 func depth(text []byte) (deepest int) {
 	open := 0
 	for line := range bytes.Lines(text) {
@@ -134,8 +133,7 @@ func flawOf(k harness.KnownFail) (key string, err error) {
 // yamlList is the list that a baseline is; it has no node when it is empty.
 type yamlList struct{ node *ast.SequenceNode }
 
-// readList finds the list in a text: of plain maps of plain values, since entries are
-// taken out by their lines.
+// readList finds the list in a text: of plain maps of plain values, since entries are taken out by their lines.
 func readList(name string, text []byte) (yamlList, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -187,8 +185,7 @@ func (l yamlList) begin(i int) *token.Token {
 	return l.node.Values[i].GetToken()
 }
 
-// position is where the value of an entry's key stands, as :line:column; empty when
-// there is none.
+// position is where the value of an entry's key stands, as :line:column; empty when there is none.
 func (l yamlList) position(i int, key string) string {
 	if value := member(l.node.Values[i], key); value != nil {
 		return at(value.GetToken())

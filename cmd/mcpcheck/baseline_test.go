@@ -12,8 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestEditBaseline proves that an update changes only the lines of the entries that
-// come and go.
+// TestEditBaseline proves that an update changes only the lines of the entries that come and go.
 func TestEditBaseline(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -67,9 +66,11 @@ func TestEditBaseline(t *testing.T) {
 			remove: []string{"a/a"},
 			want:   "- check: a/b\n  # kept\n  reason: y\n"},
 		{name: "texts of several lines",
-			text: "- check: a/a\n  reason: |\n    x\n\n    # no comment\n\n- check: a/b\n  reason: >-\n    y\n    z\n- check: a/c\n  reason: 'one\n\n    two'\n",
-			add:  []string{"a/d"}, remove: []string{"a/b"},
-			want: "- check: a/a\n  reason: |\n    x\n\n    # no comment\n\n- check: a/c\n  reason: 'one\n\n    two'\n- check: a/d\n  reason: \"new\"\n"},
+			text: "- check: a/a\n  reason: |\n    x\n\n    # no comment\n\n- check: a/b\n  reason: >-\n    y\n    " +
+				"z\n- check: a/c\n  reason: 'one\n\n    two'\n",
+			add: []string{"a/d"}, remove: []string{"a/b"},
+			want: "- check: a/a\n  reason: |\n    x\n\n    # no comment\n\n- check: a/c\n  reason: 'one\n\n    " +
+				"two'\n- check: a/d\n  reason: \"new\"\n"},
 		{name: "the last line does not end",
 			text: "- check: a/a\n  reason: x",
 			add:  []string{"a/b"},
@@ -109,8 +110,7 @@ func TestEditBaseline(t *testing.T) {
 	}
 }
 
-// TestEditBaselineRefuses proves that a file which cannot be edited by lines stays as
-// it is.
+// TestEditBaselineRefuses proves that a file which cannot be edited by lines stays as it is.
 func TestEditBaselineRefuses(t *testing.T) {
 	for _, text := range []string{"[{check: a/a, reason: x}]\n", "[\n]\n", "null\n"} {
 		got, err := updateOf(t, text, nil, []string{"a/b"}).edited()
@@ -167,8 +167,18 @@ func TestNewEntries(t *testing.T) {
 		results   []harness.Result
 		want      harness.KnownFails
 	}{
-		{"fails", "stdio", []harness.Result{result("a/a", last, harness.Fail, true)}, harness.KnownFails{entry("a/a", "", "")}},
-		{"over HTTP", "http", []harness.Result{result("a/a", last, harness.Fail, true)}, harness.KnownFails{entry("a/a", "", "http")}},
+		{
+			"fails",
+			"stdio",
+			[]harness.Result{result("a/a", last, harness.Fail, true)},
+			harness.KnownFails{entry("a/a", "", "")},
+		},
+		{
+			"over HTTP",
+			"http",
+			[]harness.Result{result("a/a", last, harness.Fail, true)},
+			harness.KnownFails{entry("a/a", "", "http")},
+		},
 		{"does not gate", "stdio", []harness.Result{result("a/a", last, harness.Fail, false)}, nil},
 		{"inconclusive that gates", "stdio", []harness.Result{result("a/a", last, harness.Inconclusive, true)}, nil},
 		{"fails in all revisions", "stdio", []harness.Result{
@@ -181,7 +191,12 @@ func TestNewEntries(t *testing.T) {
 			result("a/a", first, harness.Fail, false), result("a/a", last, harness.Fail, true),
 		}, harness.KnownFails{entry("a/a", "", "")}},
 		{"applies in one revision", "stdio", []harness.Result{
-			result("a/a", first, harness.Skip, false), result("a/a", last, harness.Fail, true), result("a/b", first, harness.Pass, false),
+			result(
+				"a/a",
+				first,
+				harness.Skip,
+				false,
+			), result("a/a", last, harness.Fail, true), result("a/b", first, harness.Pass, false),
 		}, harness.KnownFails{entry("a/a", "", "")}},
 	}
 	for _, tt := range tests {
@@ -233,7 +248,10 @@ func FuzzBaseline(f *testing.F) {
 		if err != nil {
 			return
 		}
-		u := update{baseline: baseline{name: "known.yaml", text: text, entries: entries}, added: harness.KnownFails{{Check: "a/b", Reason: "new"}}}
+		u := update{
+			baseline: baseline{name: "known.yaml", text: text, entries: entries},
+			added:    harness.KnownFails{{Check: "a/b", Reason: "new"}},
+		}
 		for i, k := range entries {
 			if i%2 == 0 {
 				u.removed = append(u.removed, harness.Stale{Line: k.Line})

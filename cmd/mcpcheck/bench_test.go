@@ -28,9 +28,8 @@ import (
 // rounds is how often each side of a ratio is measured.
 const rounds = 7
 
-// BenchmarkRun compares a full run with a bare session of the same server: start,
-// initialize, tools/list, close. Both are measured in turn, so that a noisy machine
-// is noisy for both. A Node server is named by MCPCHECK_BENCH_NODE.
+// BenchmarkRun compares a full run with a bare session of the same server: start, initialize, tools/list, close. Both
+// are measured in turn, so that a noisy machine is noisy for both. A Node server is named by MCPCHECK_BENCH_NODE.
 func BenchmarkRun(b *testing.B) {
 	self := build(b)
 	b.Run("go", func(b *testing.B) { compare(b, self, self, "serve") })
@@ -63,8 +62,7 @@ func compare(b *testing.B, self string, server ...string) {
 	}
 }
 
-// BenchmarkManyTools judges servers with many tools in pages of fifty: time and
-// memory grow with their number.
+// BenchmarkManyTools judges servers with many tools in pages of fifty: time and memory grow with their number.
 func BenchmarkManyTools(b *testing.B) {
 	self := build(b)
 	for _, n := range []int{1000, 10000} {
@@ -143,9 +141,8 @@ func fullRun(b *testing.B, self string, target ...string) cost {
 	return u
 }
 
-// watchPeak samples the peak resident set of a process, in megabytes, until the
-// returned function is called. What wait reports would be the largest of the
-// process and its servers.
+// watchPeak samples the peak resident set of a process, in megabytes, until the returned function is called. What wait
+// reports would be the largest of the process and its servers.
 func watchPeak(pid int) func() float64 {
 	peak := make(chan float64)
 	stop := make(chan struct{})
@@ -182,12 +179,14 @@ func highWater(pid int) (megabytes float64) {
 	return megabytes / 1024
 }
 
-// BenchmarkCheck is what a check costs mcpcheck itself: a run against a server in
-// the same process, its share included, by the number of checks.
+// BenchmarkCheck is what a check costs mcpcheck itself: a run against a server in the same process, its share included,
+// by the number of checks.
 func BenchmarkCheck(b *testing.B) {
-	target := driver.Target{Serve: func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
-		return fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: err, Term: term}, fixtures.Fault{})
-	}}
+	target := driver.Target{
+		Serve: func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
+			return fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: err, Term: term}, fixtures.Fault{})
+		},
+	}
 	checks := 0
 	for b.Loop() {
 		server, first, err := discovery.Server(b.Context(), target, harness.Newest)
@@ -195,21 +194,31 @@ func BenchmarkCheck(b *testing.B) {
 			b.Fatal(err)
 		}
 		plan := harness.Plan(suites.Built(), suites.Checks(), server, func(*harness.Requirement) bool { return true })
-		harness.Run(b.Context(), target, server, plan, harness.Options{Calls: harness.CallsSafe, Profile: harness.Release, First: first}, func(harness.Result) {})
+		harness.Run(
+			b.Context(),
+			target,
+			server,
+			plan,
+			harness.Options{Calls: harness.CallsSafe, Profile: harness.Release, First: first},
+			func(harness.Result) {},
+		)
 		checks += len(plan)
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(checks), "µs/check")
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkHTTP compares a full run over HTTP with what the server's own answers
-// take one after the other: at once, and when each takes 100 ms.
+// BenchmarkHTTP compares a full run over HTTP with what the server's own answers take one after the other: at once, and
+// when each takes 100 ms.
 func BenchmarkHTTP(b *testing.B) {
 	self := build(b)
 	for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
 		b.Run(delay.String(), func(b *testing.B) {
 			for b.Loop() {
-				server := &slowServer{delay: delay, next: fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{})}
+				server := &slowServer{
+					delay: delay,
+					next:  fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{}),
+				}
 				site := httptest.NewServer(server)
 				u := fullRun(b, self, "--url", site.URL+"/mcp")
 				site.CloseClientConnections()
@@ -226,8 +235,8 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
-// slowServer waits before each answer, and adds up how long the answers took. Streams
-// that a client opens to listen are no answers.
+// slowServer waits before each answer, and adds up how long the answers took. Streams that a client opens to listen are
+// no answers.
 type slowServer struct {
 	delay    time.Duration
 	next     http.Handler

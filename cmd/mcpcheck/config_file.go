@@ -21,9 +21,8 @@ import (
 // configName is the file that is read when --config names none.
 const configName = "mcpcheck.yaml"
 
-// config is mcpcheck.yaml: what holds for every run on one server. Flags win. Its
-// paths are relative to the current directory, wherever the file is. The schema is
-// schemas/config.schema.json.
+// config is mcpcheck.yaml: what holds for every run on one server. Flags win. Its paths are relative to the current
+// directory, wherever the file is. The schema is schemas/config.schema.json.
 type config struct {
 	Command      []string             `yaml:"command"`       // that starts the server
 	URL          string               `yaml:"url"`           // of a server over HTTP
@@ -97,8 +96,7 @@ func (r reportFiles) files() map[string]string {
 	}
 }
 
-// readConfig reads a configuration file. Without a name it reads mcpcheck.yaml,
-// which need not exist.
+// readConfig reads a configuration file. Without a name it reads mcpcheck.yaml, which need not exist.
 func readConfig(name string) (c config, err error) {
 	optional := name == ""
 	if optional {
@@ -142,8 +140,7 @@ func (c *config) asWritten() {
 	}
 }
 
-// place is where the value at a path of keys and indices stands, as
-// file:line:column.
+// place is where the value at a path of keys and indices stands, as file:line:column.
 func (c config) place(path ...any) string { return c.name + position(c.text, path...) }
 
 // flaw is a value that is not allowed, and its place.
@@ -218,8 +215,8 @@ func (c config) wrongNumber() *flaw {
 	return nil
 }
 
-// wrongArguments finds a tool with nothing behind its name, which would allow calls
-// with whatever can be made from its schema.
+// wrongArguments finds a tool with nothing behind its name, which would allow calls with whatever can be made from its
+// schema.
 func (c config) wrongArguments() *flaw {
 	for _, tool := range sortedKeys(c.Arguments) {
 		if c.Arguments[tool] == nil {
@@ -253,8 +250,8 @@ func (c config) wrongURL() *flaw {
 // password is the part of a URL that may hold a secret.
 var password = regexp.MustCompile(`//[^/]*@`)
 
-// wrongHeader finds headers that cannot be, and values that are not names of
-// environment variables: those are not shown, since they may be secrets.
+// wrongHeader finds headers that cannot be, and values that are not names of environment variables: those are not
+// shown, since they may be secrets.
 func (c config) wrongHeader() *flaw {
 	for _, name := range sortedKeys(c.Headers) {
 		path := []any{"headers", name}

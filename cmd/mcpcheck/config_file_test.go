@@ -34,8 +34,7 @@ func configSchema(t *testing.T) (*jsonschema.Compiler, object) {
 	return c, doc.(object)
 }
 
-// validConfig reports how a configuration breaks the schema, or what mcpcheck does
-// not like in it.
+// validConfig reports how a configuration breaks the schema, or what mcpcheck does not like in it.
 func validConfig(t *testing.T, text []byte) error {
 	t.Helper()
 	c, _ := configSchema(t)
@@ -58,8 +57,7 @@ func validConfig(t *testing.T, text []byte) error {
 	return err
 }
 
-// TestConfigSchemaKeys holds the schema and the program together: the same keys, the
-// same words, the same defaults.
+// TestConfigSchemaKeys holds the schema and the program together: the same keys, the same words, the same defaults.
 func TestConfigSchemaKeys(t *testing.T) {
 	_, doc := configSchema(t)
 	properties := doc["properties"].(object)
@@ -132,8 +130,8 @@ func literal(v any) string {
 	return string(b)
 }
 
-// TestConfigSchemaExamples tries every example of the schema on the schema itself, and
-// those of keys on the program. Every key has a description and an example.
+// TestConfigSchemaExamples tries every example of the schema on the schema itself, and those of keys on the program.
+// Every key has a description and an example.
 func TestConfigSchemaExamples(t *testing.T) {
 	_, doc := configSchema(t)
 	for _, example := range doc["examples"].([]any) {
@@ -172,8 +170,7 @@ func TestConfigReadme(t *testing.T) {
 	}
 }
 
-// TestConfigRefusals: what the schema refuses, the program refuses as well, and the
-// other way round.
+// TestConfigRefusals: what the schema refuses, the program refuses as well, and the other way round.
 func TestConfigRefusals(t *testing.T) {
 	for _, text := range []string{
 		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "seed: x",

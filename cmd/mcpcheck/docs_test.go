@@ -313,11 +313,15 @@ func TestReadmeConfiguration(t *testing.T) {
 	bin := standIns(t)
 	for section, test := range map[string]struct{ file, run string }{
 		"mcpcheck.yaml": {"mcpcheck.yaml", "mcpcheck run"},
-		"Baseline":      {"known.yaml", "mcpcheck run --baseline known.yaml -- mcpcheck serve --fault tools/unknown-tool-code"},
+		"Baseline": {"known.yaml", "mcpcheck run --baseline known.yaml -- mcpcheck serve --fault " +
+			"tools/unknown-tool-code"},
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
-			at := slices.IndexFunc(snippets(t), func(s snippet) bool { return s.section == section && s.language == "yaml" })
+			at := slices.IndexFunc(
+				snippets(t),
+				func(s snippet) bool { return s.section == section && s.language == "yaml" },
+			)
 			if at < 0 {
 				t.Fatal("README.md has no such block")
 			}
@@ -369,7 +373,8 @@ func TestReadmeGoTest(t *testing.T) {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	if out, err := golang("tools/unknown-tool-code", "test", "-count=1", "."); err == nil || !strings.Contains(out, "1 gating failure") {
+	if out, err := golang("tools/unknown-tool-code", "test", "-count=1", "."); err == nil ||
+		!strings.Contains(out, "1 gating failure") {
 		t.Errorf("a server with a fault: %v, want a failing test\n%s", err, out)
 	}
 }

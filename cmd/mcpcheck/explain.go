@@ -171,8 +171,7 @@ func section(w io.Writer, title, body string) {
 	}
 }
 
-// hung is a text in lines of at most 88 characters, all but the first of them
-// indented by so many columns.
+// hung is a text in lines of at most 88 characters, all but the first of them indented by so many columns.
 func hung(s string, columns int) string {
 	lines := text.Wrap(strings.TrimSpace(s), 88-columns)
 	return strings.Join(lines, "\n"+strings.Repeat(" ", columns))

@@ -10,7 +10,8 @@ import (
 )
 
 // made is the first line of every page that is generated.
-const made = "<!-- Made by mcpcheck explain --markdown from the YAML files; do not edit, run go generate ./suites. -->\n\n"
+const made = "<!-- Made by mcpcheck explain --markdown from the YAML files; do not edit, run go generate " +
+	"./suites. -->\n\n"
 
 // explainIndex writes the page suites/README.md: the areas, and how their pages are to be read.
 func explainIndex(w io.Writer) error {
@@ -18,7 +19,15 @@ func explainIndex(w io.Writer) error {
 	fmt.Fprint(w, "| area | checks | of requirements | |\n|---|---|---|---|\n")
 	for _, area := range suites.Areas {
 		all := area.Requirements()
-		fmt.Fprintf(w, "| [%s](%s/README.md) | %d | %d | %s |\n", area.Name, area.Name, len(area.Checks), len(all), inMarkdown(area.About))
+		fmt.Fprintf(
+			w,
+			"| [%s](%s/README.md) | %d | %d | %s |\n",
+			area.Name,
+			area.Name,
+			len(area.Checks),
+			len(all),
+			inMarkdown(area.About),
+		)
 	}
 	_, err := fmt.Fprint(w, indexTail)
 	return err
@@ -48,7 +57,13 @@ a verdict and a run are, ` + "`driver`" + ` talks to servers.
 // explainArea writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
 // README.md#ping/empty-result.
 func explainArea(w io.Writer, area suites.Area) error {
-	fmt.Fprintf(w, "%s# %s\n\n%s. How to read this page: [all areas](../README.md).\n", made, area.Name, inMarkdown(area.About))
+	fmt.Fprintf(
+		w,
+		"%s# %s\n\n%s. How to read this page: [all areas](../README.md).\n",
+		made,
+		area.Name,
+		inMarkdown(area.About),
+	)
 	var planned []string
 	for _, r := range area.Requirements() {
 		if !suites.HasCheck(r) {
@@ -94,8 +109,7 @@ func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error 
 	return nil
 }
 
-// levelsMarkdown is the level with the revisions in which it holds, each a link to
-// the sentence.
+// levelsMarkdown is the level with the revisions in which it holds, each a link to the sentence.
 func levelsMarkdown(r *harness.Requirement) string {
 	var parts []string
 	last := harness.Level(0)
@@ -129,11 +143,35 @@ func scope(r *harness.Requirement) string {
 	return text + "; " + safety[r.Safety]
 }
 
-// inMarkdown is a text of the catalogue as Markdown shows it: nothing in it is
-// markup, and GitHub sees no formula between dollar signs.
+// inMarkdown is a text of the catalogue as Markdown shows it: nothing in it is markup, and GitHub sees no formula
+// between dollar signs.
 func inMarkdown(text string) string { return markdownEscapes.Replace(strings.TrimSpace(text)) }
 
 var markdownEscapes = strings.NewReplacer(
-	`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "|", `\|`, "~", `\~`, "&", `\&`,
-	"$", "&#36;", "\n", "<br>",
+	`\`,
+	`\\`,
+	"`",
+	"\\`",
+	"*",
+	`\*`,
+	"_",
+	`\_`,
+	"[",
+	`\[`,
+	"]",
+	`\]`,
+	"<",
+	`\<`,
+	">",
+	`\>`,
+	"|",
+	`\|`,
+	"~",
+	`\~`,
+	"&",
+	`\&`,
+	"$",
+	"&#36;",
+	"\n",
+	"<br>",
 )

@@ -82,7 +82,8 @@ func TestPagesAreComplete(t *testing.T) {
 			}
 		}
 		for _, revision := range r.In() {
-			if url := r.URL(revision); url != "" && !strings.Contains(sections[r.ID], fmt.Sprintf("[%s](%s)", revision, url)) {
+			if url := r.URL(revision); url != "" &&
+				!strings.Contains(sections[r.ID], fmt.Sprintf("[%s](%s)", revision, url)) {
 				t.Errorf("%s: no link to %s", r.ID, url)
 			}
 		}

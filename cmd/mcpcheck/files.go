@@ -12,8 +12,8 @@ func isDir(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// replaceFile writes a file in one go: whoever reads it finds the old text or the new
-// one. It keeps the permissions, and what a symbolic link points to is what changes.
+// replaceFile writes a file in one go: whoever reads it finds the old text or the new one. It keeps the permissions,
+// and what a symbolic link points to is what changes.
 func replaceFile(name string, text []byte) error {
 	mode := os.FileMode(0o644)
 	if target, err := filepath.EvalSymlinks(name); err == nil {

@@ -146,8 +146,7 @@ func (f runFlags) verbosity() reporters.Verbosity {
 	return reporters.Normal
 }
 
-// nearestFlag adds to an unknown flag the one that was probably meant, or that it
-// is one of the server's.
+// nearestFlag adds to an unknown flag the one that was probably meant, or that it is one of the server's.
 func nearestFlag(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {

@@ -16,8 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// hostFlags name a server that a host (an application that uses MCP servers) has in
-// one of its files.
+// hostFlags name a server that a host (an application that uses MCP servers) has in one of its files.
 type hostFlags struct {
 	server serverName
 	file   string
@@ -42,8 +41,7 @@ func (n *serverName) Type() string           { return "" } // the help says --se
 // noName is the value of a --server that stands alone.
 const noName = "NAME"
 
-// named is the name that belongs to --server, which may stand apart from it, and the
-// arguments without it.
+// named is the name that belongs to --server, which may stand apart from it, and the arguments without it.
 func (f *hostFlags) named(cmd *cobra.Command, args []string) (name string, rest []string) {
 	apart := cmd.ArgsLenAtDash() // how many arguments stand before a --
 	if apart < 0 {
@@ -79,8 +77,7 @@ func (f *hostFlags) files() []hostFile {
 	return files
 }
 
-// read reads the files up to the first that is wrong. Of those that it looks for by
-// itself, none has to be there.
+// read reads the files up to the first that is wrong. Of those that it looks for by itself, none has to be there.
 func (f *hostFlags) read() (servers []hostServer, found []string, err error) {
 	for _, file := range f.files() {
 		text, err := os.ReadFile(file.path)

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// address is where the server of the entry is: the address that is given, with what the
-// entry adds to it. Variables and headers that are given win; bearer says that a token
-// is. What comes out of the environment becomes a secret.
+// address is where the server of the entry is: the address that is given, with what the entry adds to it. Variables and
+// headers that are given win; bearer says that a token is. What comes out of the environment becomes a secret.
 func (e hostServer) address(given address, bearer bool, s *secrets) (address, error) {
 	x := newExpansion(e)
 	kind, err := e.transport()

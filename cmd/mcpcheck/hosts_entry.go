@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// hostServer is an entry in the file of a host: the members that hosts agree on, as
-// they are written.
+// hostServer is an entry in the file of a host: the members that hosts agree on, as they are written.
 type hostServer struct {
 	file  hostFile
 	name  string
@@ -107,8 +106,7 @@ func withoutSecrets(word string) string {
 	return secretWord.ReplaceAllString(word, "$1[redacted]")
 }
 
-// hideWritten hides a value of a file, unless it is one of the variables that stand
-// for it.
+// hideWritten hides a value of a file, unless it is one of the variables that stand for it.
 func hideWritten(s *secrets, value string) {
 	if !variable.MatchString(value) {
 		s.hide(value)

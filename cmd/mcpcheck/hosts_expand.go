@@ -119,8 +119,8 @@ func (x *expansion) input(id string) string {
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-// keep keeps a value as a secret, unless it is a path of this machine or a URL with
-// nothing secret in it: to redact those would only make reports unreadable.
+// keep keeps a value as a secret, unless it is a path of this machine or a URL with nothing secret in it: to redact
+// those would only make reports unreadable.
 func (x *expansion) keep(value string) {
 	if _, err := os.Stat(value); err == nil && filepath.IsAbs(value) {
 		return
@@ -140,8 +140,7 @@ func (x *expansion) path(text string) string {
 	return text
 }
 
-// directory is where the command starts: relative to the project, as a rule the
-// project itself.
+// directory is where the command starts: relative to the project, as a rule the project itself.
 func (x *expansion) directory() string {
 	dir := x.path(x.Cwd)
 	if !filepath.IsAbs(dir) {
@@ -153,8 +152,7 @@ func (x *expansion) directory() string {
 	return dir
 }
 
-// environment is what the entry adds to the environment, without the variables that
-// are given on the command line.
+// environment is what the entry adds to the environment, without the variables that are given on the command line.
 func (x *expansion) environment(given map[string]bool) map[string]string {
 	env := x.envFile()
 	var unset []string
@@ -209,8 +207,8 @@ func (x *expansion) envFile() map[string]string {
 	return parseEnv(string(text))
 }
 
-// parseEnv reads lines of NAME=value as VS Code does: with export before them, with
-// quotes and with comments. What is not such a line is passed over.
+// parseEnv reads lines of NAME=value as VS Code does: with export before them, with quotes and with comments. What is
+// not such a line is passed over.
 func parseEnv(text string) map[string]string {
 	env := map[string]string{}
 	for line := range strings.Lines(text) {

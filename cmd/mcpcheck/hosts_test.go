@@ -76,12 +76,21 @@ func TestExpansion(t *testing.T) {
 // TestExpansionNames has errors name file, server and variable.
 func TestExpansionNames(t *testing.T) {
 	for text, want := range map[string]string{
-		"${HOST_NONE}":      `f.json:3:9: server "x": ${HOST_NONE} stands for the environment variable HOST_NONE, which is not set`,
-		"${env:HOST_NONE}":  `f.json:3:9: server "x": ${env:HOST_NONE} stands for the environment variable HOST_NONE, which is not set`,
-		"${input:host-key}": `f.json:3:9: server "x": ${input:host-key} cannot be asked for here; set the environment variable HOST_KEY to it, or give the value with --env or --header`,
-		"${command:pick}":   `f.json:3:9: server "x": ${command:pick} is known to VS Code alone; write its value instead`,
+		"${HOST_NONE}": `f.json:3:9: server "x": ${HOST_NONE} stands for the environment variable HOST_NONE, ` +
+			`which is not set`,
+		"${env:HOST_NONE}": `f.json:3:9: server "x": ${env:HOST_NONE} stands for the environment variable ` +
+			`HOST_NONE, which is not set`,
+		"${input:host-key}": `f.json:3:9: server "x": ${input:host-key} cannot be asked for here; set the ` +
+			`environment variable HOST_KEY to it, or give the value with --env or --header`,
+		"${command:pick}": `f.json:3:9: server "x": ${command:pick} is known to VS Code alone; write its value instead`,
 	} {
-		x := &expansion{hostServer: hostServer{name: "x", place: "f.json:3:9", file: hostFile{"f.json", dialect{plain: true, editor: true, vsCode: true}}}}
+		x := &expansion{
+			hostServer: hostServer{
+				name:  "x",
+				place: "f.json:3:9",
+				file:  hostFile{"f.json", dialect{plain: true, editor: true, vsCode: true}},
+			},
+		}
 		x.fill(text + text)
 		if x.problem == nil || x.problem.Error() != want {
 			t.Errorf("%s: %v, want %s", text, x.problem, want)
@@ -89,8 +98,7 @@ func TestExpansionNames(t *testing.T) {
 	}
 }
 
-// TestExpansionSecrets keeps what came out of the environment as a secret, but what
-// is plainly none.
+// TestExpansionSecrets keeps what came out of the environment as a secret, but what is plainly none.
 func TestExpansionSecrets(t *testing.T) {
 	dir := t.TempDir()
 	for value, secret := range map[string]bool{
@@ -209,7 +217,14 @@ func TestTransport(t *testing.T) {
 			got = err.Error()
 		}
 		if got != test.want {
-			t.Errorf("type %q, command %q, url %q: %s, want %s", test.entry.Type, test.entry.Command, test.entry.URL, got, test.want)
+			t.Errorf(
+				"type %q, command %q, url %q: %s, want %s",
+				test.entry.Type,
+				test.entry.Command,
+				test.entry.URL,
+				got,
+				test.want,
+			)
 		}
 	}
 }
@@ -224,9 +239,12 @@ func TestShown(t *testing.T) {
 		{hostServer{Command: "x", Args: []string{"s3cr3t-value"}, Env: map[string]any{"A": "s3cr3t-value"}}, "x [redacted]"},
 		{hostServer{Command: "x", Args: []string{"${A}"}, Env: map[string]any{"A": "${A}"}}, "x ${A}"},
 		{hostServer{Command: "x", Args: []string{"postgres://me:s3cr3t@db/x"}}, "x postgres://me:[redacted]@db/x"},
-		{hostServer{Command: "x", Args: []string{"--api-key", "s3cr3t", "--token=s3cr3t", "-v"}}, "x --api-key [redacted] --token=[redacted] -v"},
-		{hostServer{Command: "x", Args: []string{"--header", "Authorization: Bearer s3cr3t"}}, "x --header 'Authorization:[redacted]'"},
-		{hostServer{Command: "x", Args: []string{"--token", "--verbose", "--key", "${KEY}"}}, "x --token --verbose --key ${KEY}"},
+		{hostServer{Command: "x", Args: []string{"--api-key", "s3cr3t", "--token=s3cr3t", "-v"}}, "x --api-key " +
+			"[redacted] --token=[redacted] -v"},
+		{hostServer{Command: "x", Args: []string{"--header", "Authorization: Bearer s3cr3t"}}, "x --header " +
+			"'Authorization:[redacted]'"},
+		{hostServer{Command: "x", Args: []string{"--token", "--verbose", "--key", "${KEY}"}}, "x --token " +
+			"--verbose --key ${KEY}"},
 		{hostServer{Command: "docker", Args: []string{"run", "-e", "API_KEY", "image"}}, "docker run -e API_KEY image"},
 		{hostServer{URL: "https://me:s3cr3t@h/mcp?key=s3cr3t"}, "https://me:[redacted]@h/mcp?…"},
 	} {
@@ -273,8 +291,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestServerOverHTTP judges the built-in server, which wants a token, by its name in
-// a file.
+// TestServerOverHTTP judges the built-in server, which wants a token, by its name in a file.
 func TestServerOverHTTP(t *testing.T) {
 	t.Parallel()
 	serve := exec.CommandContext(t.Context(), "mcpcheck", "serve", "--http", "127.0.0.1:0", "--auth")
@@ -305,20 +322,36 @@ func TestServerOverHTTP(t *testing.T) {
 			"headers": map[string]string{"Authorization": "Bearer ${API_TOKEN}", "Content-Type": "application/json"},
 		},
 	})
-	output := runIn(t, dir, 0, []string{"API_TOKEN=" + token}, "--only", "ping,auth", "--server", "api", "-v", "--json", "r.json")
+	output := runIn(
+		t,
+		dir,
+		0,
+		[]string{"API_TOKEN=" + token},
+		"--only",
+		"ping,auth",
+		"--server",
+		"api",
+		"-v",
+		"--json",
+		"r.json",
+	)
 	if !strings.Contains(output, "http · ") || strings.Contains(output, token) {
 		t.Error(output)
 	}
 	output = runIn(t, dir, 2, nil, "--server", "api")
-	if !strings.Contains(output, `.mcp.json:1:`) || !strings.Contains(output, `server "api": ${API_TOKEN} stands for the environment variable API_TOKEN, which is not set`) {
+	if !strings.Contains(output, `.mcp.json:1:`) ||
+		!strings.Contains(
+			output,
+			`server "api": ${API_TOKEN} stands for the environment variable API_TOKEN, which is not set`,
+		) {
 		t.Error(output)
 	}
 	runIn(t, dir, 0, []string{"OTHER=" + token}, "--only", "ping", "--server", "api", "--bearer-env", "OTHER")
 	runIn(t, dir, 0, nil, "--only", "ping", "--server", "api", "--header", "authorization: Bearer "+token)
 }
 
-// TestSecretsOfServersStayHidden has servers repeat the secrets of their entries
-// wherever they can, and searches all that mcpcheck writes.
+// TestSecretsOfServersStayHidden has servers repeat the secrets of their entries wherever they can, and searches all
+// that mcpcheck writes.
 func TestSecretsOfServersStayHidden(t *testing.T) {
 	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
 	defer echo.Close()
@@ -333,13 +366,32 @@ func TestSecretsOfServersStayHidden(t *testing.T) {
 			"url":     u.String() + "?key=${HOST_SECRET}&other=s3cret-query",
 			"headers": map[string]string{"X-Key": "s3cret-header", "Authorization": "Bearer ${HOST_SECRET}"},
 		},
-		"stdio": map[string]any{"command": "badserver", "args": []string{"leak", "--key=${HOST_SECRET}"}, "env": map[string]string{"TOKEN": "s3cret-env"}},
-		"dead":  map[string]any{"command": "badserver", "args": []string{"exit-3", "${HOST_SECRET}", "postgres://me:s3cret-login@db"}},
+		"stdio": map[string]any{
+			"command": "badserver",
+			"args":    []string{"leak", "--key=${HOST_SECRET}"},
+			"env":     map[string]string{"TOKEN": "s3cret-env"},
+		},
+		"dead": map[string]any{
+			"command": "badserver",
+			"args":    []string{"exit-3", "${HOST_SECRET}", "postgres://me:s3cret-login@db"},
+		},
 	})
 	variables := []string{"HOST_SECRET=s3cret-of-the-host"}
 	for name, codes := range map[string]struct{ run, plan int }{"web": {1, 0}, "stdio": {1, 0}, "dead": {3, 3}} {
 		reports := filepath.Join(t.TempDir(), "reports")
-		written := runIn(t, dir, codes.run, variables, "-v", "--report-dir", reports, "--annotations", "on", "--server", name)
+		written := runIn(
+			t,
+			dir,
+			codes.run,
+			variables,
+			"-v",
+			"--report-dir",
+			reports,
+			"--annotations",
+			"on",
+			"--server",
+			name,
+		)
 		files, err := os.ReadDir(reports)
 		if err != nil || len(files) < 5 {
 			t.Fatalf("%d reports, %v", len(files), err)

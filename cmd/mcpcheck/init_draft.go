@@ -253,8 +253,7 @@ func (d draft) policyText() string {
 	return text
 }
 
-// toolsText has the arguments of each tool, those of tools that are not called in
-// comments.
+// toolsText has the arguments of each tool, those of tools that are not called in comments.
 func (d draft) toolsText() string {
 	var called, others strings.Builder
 	for _, t := range d.tools {
@@ -313,8 +312,7 @@ func needsNoQuotes(text string) bool {
 
 var wordly = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
-// printable is a text of the server on one line, without what a terminal or YAML
-// would take for a command.
+// printable is a text of the server on one line, without what a terminal or YAML would take for a command.
 func printable(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

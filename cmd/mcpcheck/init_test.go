@@ -35,8 +35,8 @@ func readOnly(name string, properties object) harness.M {
 	}
 }
 
-// TestDraft: whatever a server calls its tools, and whatever their schemas want, the
-// file can be read and holds just that.
+// TestDraft: whatever a server calls its tools, and whatever their schemas want, the file can be read and holds just
+// that.
 func TestDraft(t *testing.T) {
 	var tools []harness.M
 	want := map[string]harness.M{}

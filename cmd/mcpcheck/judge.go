@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// judgement is a run: the server is judged in every revision that is asked for. What
-// comes of it is told as it comes, and gathered in the report.
+// judgement is a run: the server is judged in every revision that is asked for. What comes of it is told as it comes,
+// and gathered in the report.
 type judgement struct {
 	values
 	target *target
@@ -31,8 +31,7 @@ func newJudgement(v values, t *target, known baseline, told *audience) *judgemen
 	}}
 }
 
-// run judges the server. It fails if the server cannot be started at all; everything
-// else is said by the report.
+// run judges the server. It fails if the server cannot be started at all; everything else is said by the report.
 func (j *judgement) run() (harness.Report, error) {
 	ctx, listen, leave := j.target.visit(j.Budget)
 	defer leave()
@@ -81,8 +80,8 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	return nil
 }
 
-// errPassedOver is that of a revision that the server does not accept, when all are
-// asked for: to speak fewer is not a failure.
+// errPassedOver is that of a revision that the server does not accept, when all are asked for: to speak fewer is not a
+// failure.
 var errPassedOver = errors.New("the server does not accept the revision")
 
 // meet learns what the server is when it is asked for a revision, as target.meet does.
@@ -123,8 +122,8 @@ func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 	j.told.console.Areas(server.Revision, areas)
 }
 
-// take is where every result passes, once: its secrets are redacted, it is compared
-// with the baseline, and it goes into the report. The result that is left may be told.
+// take is where every result passes, once: its secrets are redacted, it is compared with the baseline, and it goes into
+// the report. The result that is left may be told.
 func (j *judgement) take(r harness.Result) harness.Result {
 	r = j.target.redact.result(r)
 	j.known.entries.Apply(&r, j.report.Target.Transport, j.known.today)
@@ -144,8 +143,7 @@ func sortAs(plan []harness.Case, results []harness.Result) {
 	slices.SortStableFunc(results, func(a, b harness.Result) int { return cmp.Compare(order[a.ID], order[b.ID]) })
 }
 
-// untestable reports a server that could not be talked to: one root cause, and what
-// depends on it inconclusive.
+// untestable reports a server that could not be talked to: one root cause, and what depends on it inconclusive.
 func (j *judgement) untestable(server *harness.Server, err error) {
 	j.report.Problem, j.report.ExitCode = j.target.problem(err), harness.ExitUntestable
 	server.Failure = err.Error()
@@ -175,8 +173,8 @@ func (j *judgement) conclude(ctx context.Context) {
 	}
 }
 
-// findStale adds to the report which entries of the baseline do not hold any more. A
-// run that did not come to its end does not tell.
+// findStale adds to the report which entries of the baseline do not hold any more. A run that did not come to its end
+// does not tell.
 func (j *judgement) findStale(ctx context.Context) {
 	r := &j.report
 	if j.known.name == "" {

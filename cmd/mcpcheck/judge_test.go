@@ -23,8 +23,8 @@ type listener struct{ told []harness.Result }
 func (l *listener) Result(r harness.Result)   { l.told = append(l.told, r) }
 func (l *listener) Done(harness.Report) error { return nil }
 
-// judged judges the built-in server with a fault, in this process, with some flags. The
-// word jsonrpc, which is in every message, is a secret.
+// judged judges the built-in server with a fault, in this process, with some flags. The word jsonrpc, which is in every
+// message, is a secret.
 func judged(t *testing.T, line, fault string, known baseline) (*listener, harness.Report) {
 	t.Helper()
 	v, err := settle(flagsOf(t, line+" -- server"), config{})
@@ -49,8 +49,8 @@ func judged(t *testing.T, line, fault string, known baseline) (*listener, harnes
 	return heard, report
 }
 
-// TestResultsPassOnce: every result is told once, as it then stands in the report,
-// without secrets and compared with the baseline.
+// TestResultsPassOnce: every result is told once, as it then stands in the report, without secrets and compared with
+// the baseline.
 func TestResultsPassOnce(t *testing.T) {
 	const fault = "ping/empty-result"
 	known := baseline{name: "known.yaml", today: time.Now(), entries: harness.KnownFails{

@@ -94,12 +94,16 @@ func writeTable(w io.Writer, entries []entry, noun string) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\n%d %s; a + marks the release checklist; mcpcheck explain ID tells more\n", len(entries), noun)
+	_, err := fmt.Fprintf(
+		w,
+		"\n%d %s; a + marks the release checklist; mcpcheck explain ID tells more\n",
+		len(entries),
+		noun,
+	)
 	return err
 }
 
-// levels is the level of a requirement, or its first and its last where it
-// changed.
+// levels is the level of a requirement, or its first and its last where it changed.
 func levels(r *harness.Requirement) string {
 	in := r.In()
 	first, last := r.Level.In(in[0]).String(), r.Level.In(in[len(in)-1]).String()

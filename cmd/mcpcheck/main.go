@@ -1,5 +1,4 @@
-// Mcpcheck tells the author of an MCP server whether the server keeps the
-// protocol, with the wire lines that prove it.
+// Mcpcheck tells the author of an MCP server whether the server keeps the protocol, with the wire lines that prove it.
 package main
 
 import (
@@ -28,8 +27,7 @@ func saveMemory() {
 	debug.SetMemoryLimit(200 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 
-// exit is an error that asks for a certain exit code. Without a cause there is
-// nothing left to say.
+// exit is an error that asks for a certain exit code. Without a cause there is nothing left to say.
 type exit struct {
 	code  int
 	cause error

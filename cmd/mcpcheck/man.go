@@ -42,8 +42,8 @@ version of mcpcheck writes the same pages.
 	}
 }
 
-// writeMan writes a page for each command. Its date is that of the revision that
-// mcpcheck judges by, not that of the build.
+// writeMan writes a page for each command. Its date is that of the revision that mcpcheck judges by, not that of the
+// build.
 func writeMan(root *cobra.Command, dir string) error {
 	date, err := time.Parse(time.DateOnly, harness.Newest)
 	if err != nil {
@@ -55,8 +55,7 @@ func writeMan(root *cobra.Command, dir string) error {
 	return doc.GenManTree(root, &header, dir)
 }
 
-// forMan turns the texts of a command and those below it into the Markdown that
-// cobra makes man pages of.
+// forMan turns the texts of a command and those below it into the Markdown that cobra makes man pages of.
 func forMan(cmd *cobra.Command) {
 	cmd.Long = manText(cmd.Long)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -68,8 +67,8 @@ func forMan(cmd *cobra.Command) {
 	}
 }
 
-// manText is a long text: lines that are indented are code, which Markdown wants
-// indented further; in the others nothing is markup.
+// manText is a long text: lines that are indented are code, which Markdown wants indented further; in the others
+// nothing is markup.
 func manText(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

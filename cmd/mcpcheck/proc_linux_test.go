@@ -25,8 +25,8 @@ func processes(variable string) (found []string) {
 	return found
 }
 
-// peak is the most memory that this process has had, in bytes. What the system says
-// of ended processes is no good here: it counts what they were started from.
+// peak is the most memory that this process has had, in bytes. What the system says of ended processes is no good here:
+// it counts what they were started from.
 func peak() (bytes int) {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(status), "VmHWM:")

@@ -11,14 +11,26 @@ import (
 	"time"
 )
 
-// TestLateServer judges a server that takes long to answer initialize: meanwhile
-// mcpcheck says that it waits, and for how long it will.
+// TestLateServer judges a server that takes long to answer initialize: meanwhile mcpcheck says that it waits, and for
+// how long it will.
 func TestLateServer(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	file := filepath.Join(t.TempDir(), "answer")
-	cmd := exec.CommandContext(ctx, "mcpcheck", "run", "--only", "ping", "--start-timeout", "50s", "--", "badserver", "late", file)
+	cmd := exec.CommandContext(
+		ctx,
+		"mcpcheck",
+		"run",
+		"--only",
+		"ping",
+		"--start-timeout",
+		"50s",
+		"--",
+		"badserver",
+		"late",
+		file,
+	)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +50,7 @@ func TestLateServer(t *testing.T) {
 	}
 }
 
-// TestReportKeepsSchema validates JSON reports of runs that ended in every way
-// against the schema that is published.
+// TestReportKeepsSchema validates JSON reports of runs that ended in every way against the schema that is published.
 func TestReportKeepsSchema(t *testing.T) {
 	for name, test := range map[string]struct {
 		code int
@@ -55,7 +66,10 @@ func TestReportKeepsSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), "mcpcheck", append([]string{"run", "-q", "--json", "-"}, test.args...)...)
+			cmd := exec.CommandContext(
+				t.Context(),
+				"mcpcheck",
+				append([]string{"run", "-q", "--json", "-"}, test.args...)...)
 			text, _ := cmd.Output()
 			if code := cmd.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)

@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestRedactor: a secret is taken out in every form in which it may be shown, and what
-// is left of it where a text was shortened.
+// TestRedactor: a secret is taken out in every form in which it may be shown, and what is left of it where a text was
+// shortened.
 func TestRedactor(t *testing.T) {
 	var s secrets
 	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}"} {
@@ -39,8 +39,7 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
-// TestRedactorOfResults: all that a server may have said is redacted, and what was
-// given stays as it is.
+// TestRedactorOfResults: all that a server may have said is redacted, and what was given stays as it is.
 func TestRedactorOfResults(t *testing.T) {
 	s := secrets{texts: []string{"s3cr3t"}}
 	result := func(secret string) harness.Result {

@@ -66,8 +66,8 @@ func (f reportFlags) annotate() (bool, error) {
 	return false, usage("--annotations is auto, on or off, not %q", f.annotations)
 }
 
-// withReports is an audience of people and reports. Every file is opened, so that one
-// that cannot be written is found now.
+// withReports is an audience of people and reports. Every file is opened, so that one that cannot be written is found
+// now.
 func withReports(v values, t *target, stdout, stderr io.Writer) (*audience, error) {
 	annotate, err := v.flags.report.annotate()
 	if err != nil {

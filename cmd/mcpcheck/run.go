@@ -36,10 +36,9 @@ says which tools would be called.`,
 	return cmd
 }
 
-// judgeServer judges a server and tells what came of it, in steps that baseline and init
-// share: settle what is asked for (values.go), aim at the server (target.go), judge it
-// (judge.go), tell (audience.go). All that is wrong with its use is found before anything
-// is started.
+// judgeServer judges a server and tells what came of it, in steps that baseline and init share: settle what is asked
+// for (values.go), aim at the server (target.go), judge it (judge.go), tell (audience.go). All that is wrong with its
+// use is found before anything is started.
 func judgeServer(cmd *cobra.Command, f runFlags) error {
 	file, err := readConfig(f.config)
 	if err != nil {

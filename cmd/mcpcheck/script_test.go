@@ -23,15 +23,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestMain makes the test binary three programs: the tests, mcpcheck, and the bad
-// servers.
+// TestMain makes the test binary three programs: the tests, mcpcheck, and the bad servers.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
 	testscript.Main(m, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
 }
 
-// raceOptions let processes end at once: the race detector else waits a second for
-// races that are still to come.
+// raceOptions let processes end at once: the race detector else waits a second for races that are still to come.
 const raceOptions = "atexit_sleep_ms=0"
 
 // mcpcheck is the program; it also says how much memory it took.
@@ -50,8 +48,8 @@ const (
 	mark     = "MCPCHECK_TEST_MARK" // by which the processes of a test are known
 )
 
-// TestScript runs testdata/script: what mcpcheck does on the command line, one topic
-// per file. Commands beside those of testscript:
+// TestScript runs testdata/script: what mcpcheck does on the command line, one topic per file. Commands beside those of
+// testscript:
 //
 //	status CODE COMMAND…    runs the command, which must exit with the code
 //	misuse COMMAND…         … with code 2 and one line on stderr

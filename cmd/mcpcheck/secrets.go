@@ -11,8 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// secrets are what the operator gave and nobody else may read. All are collected
-// before anything is shown.
+// secrets are what the operator gave and nobody else may read. All are collected before anything is shown.
 type secrets struct{ texts []string }
 
 // hide makes a value a secret, unless it is a word that stands everywhere anyway.
@@ -22,8 +21,7 @@ func (s *secrets) hide(value string) {
 	}
 }
 
-// hideURL makes secrets of the password in a URL and of the values in its query,
-// where many services want their keys.
+// hideURL makes secrets of the password in a URL and of the values in its query, where many services want their keys.
 func (s *secrets) hideURL(text string) {
 	u, err := url.Parse(strings.ReplaceAll(text, portMark, "1"))
 	if err != nil {
@@ -46,9 +44,8 @@ func (s *secrets) hideURL(text string) {
 	}
 }
 
-// harmless reports whether a value is plainly no secret: to redact it would only make
-// the evidence wrong. It is a number, a boolean, the name or address of this machine,
-// or a word of the trade.
+// harmless reports whether a value is plainly no secret: to redact it would only make the evidence wrong. It is a
+// number, a boolean, the name or address of this machine, or a word of the trade.
 func harmless(value string) bool {
 	words := []string{
 		"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp",
@@ -62,8 +59,7 @@ func harmless(value string) bool {
 // shortestNumber is how long a number must be to be a secret.
 const shortestNumber = 8
 
-// shortestSecret is how long a value must be to be redacted; a shorter one stands
-// everywhere by accident.
+// shortestSecret is how long a value must be to be redacted; a shorter one stands everywhere by accident.
 const shortestSecret = 4
 
 // redactor makes what finds these secrets.
@@ -89,8 +85,7 @@ func written(secret string) []string {
 	return []string{secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), url.PathEscape(secret)}
 }
 
-// remains are what is left of a secret where a text was shortened, each with what is
-// shown in its place.
+// remains are what is left of a secret where a text was shortened, each with what is shown in its place.
 func remains(secret string) (pairs []string) {
 	for n := min(len(secret)-1, longestRest); n >= shortestSecret; n-- {
 		head, tail := secret[:n], secret[len(secret)-n:]

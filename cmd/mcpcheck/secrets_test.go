@@ -16,9 +16,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestSecretsStayHidden plants a secret in every place where an operator may give
-// one, has a server repeat all that it is told wherever it can, and searches all that
-// mcpcheck writes.
+// TestSecretsStayHidden plants a secret in every place where an operator may give one, has a server repeat all that it
+// is told wherever it can, and searches all that mcpcheck writes.
 func TestSecretsStayHidden(t *testing.T) {
 	secrets := map[string]string{
 		"header":   "s3cret-in+a/header=",
@@ -48,7 +47,9 @@ func TestSecretsStayHidden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			args := append([]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on"}, target...)
+			args := append(
+				[]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on"},
+				target...)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"])
@@ -72,7 +73,12 @@ func TestSecretsStayHidden(t *testing.T) {
 				for kind, secret := range secrets {
 					for _, form := range forms(secret) {
 						if i := strings.Index(text, form); i >= 0 {
-							t.Errorf("%s holds the secret of %s: …%s…", file, kind, text[max(0, i-60):min(len(text), i+len(form)+20)])
+							t.Errorf(
+								"%s holds the secret of %s: …%s…",
+								file,
+								kind,
+								text[max(0, i-60):min(len(text), i+len(form)+20)],
+							)
 						}
 					}
 				}
@@ -88,11 +94,18 @@ func TestSecretsStayHidden(t *testing.T) {
 func forms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
 	escaped := strings.Trim(string(harness.Compact(secret)), `"`)
-	return []string{secret, strings.Trim(string(quoted), `"`), escaped, url.QueryEscape(secret), url.PathEscape(secret), url.UserPassword("", secret).String()[1:]}
+	return []string{
+		secret,
+		strings.Trim(string(quoted), `"`),
+		escaped,
+		url.QueryEscape(secret),
+		url.PathEscape(secret),
+		url.UserPassword("", secret).String()[1:],
+	}
 }
 
-// repeatEverything is a server of MCP that tells what it was told: in names, results,
-// errors, headers and bodies of HTTP errors.
+// repeatEverything is a server of MCP that tells what it was told: in names, results, errors, headers and bodies of
+// HTTP errors.
 func repeatEverything(w http.ResponseWriter, r *http.Request) {
 	told := fmt.Sprint(r.Header, " ", r.URL, " ", r.URL.Query())
 	body, _ := io.ReadAll(r.Body)
@@ -114,7 +127,11 @@ func repeatEverything(w http.ResponseWriter, r *http.Request) {
 			"serverInfo": map[string]any{"name": told, "version": r.Header.Get("X-Api-Key")}, "instructions": told,
 		}
 	case "tools/list":
-		answer["result"] = map[string]any{"tools": []any{map[string]any{"name": told, "description": told, "inputSchema": map[string]any{"type": told}}}}
+		answer["result"] = map[string]any{
+			"tools": []any{
+				map[string]any{"name": told, "description": told, "inputSchema": map[string]any{"type": told}},
+			},
+		}
 	default:
 		answer["error"] = map[string]any{"code": 1, "message": told}
 	}

@@ -49,7 +49,12 @@ The faults are named after the check that catches them.
 	flags.StringVar(&f.address, "http", "", "serve over HTTP on this `ADDRESS`, as 127.0.0.1:8765")
 	flags.BoolVar(&f.sse, "sse", false, "over HTTP: the transport HTTP+SSE of 2024-11-05")
 	flags.BoolVar(&f.stateless, "stateless", false, "over HTTP: without sessions")
-	flags.BoolVar(&f.auth, "auth", false, "over HTTP: want a bearer token; which are good and which are not is said on stderr")
+	flags.BoolVar(
+		&f.auth,
+		"auth",
+		false,
+		"over HTTP: want a bearer token; which are good and which are not is said on stderr",
+	)
 	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
 	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
 	flags.BoolVar(&f.list, "list-faults", false, "list the faults")

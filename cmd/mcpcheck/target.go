@@ -14,8 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// target is the server that is looked at, found to be within reach as far as that can
-// be told without starting it.
+// target is the server that is looked at, found to be within reach as far as that can be told without starting it.
 type target struct {
 	address
 	reach       driver.Target

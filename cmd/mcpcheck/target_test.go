@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestAgain: the flags that reach a server again name it as it was named, without
-// secrets, and without what mcpcheck.yaml gives by itself.
+// TestAgain: the flags that reach a server again name it as it was named, without secrets, and without what
+// mcpcheck.yaml gives by itself.
 func TestAgain(t *testing.T) {
 	s := secrets{texts: []string{"s3cr3t"}}
 	file := configOf(t, "env: {A: b}\nheaders: {X-File: FILE}\nbearer-env: FILE\n")
@@ -39,8 +39,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestLocateServer: what flags give of the environment and of headers wins over the
-// entry of a host, and mcpcheck.yaml says nothing of its server.
+// TestLocateServer: what flags give of the environment and of headers wins over the entry of a host, and mcpcheck.yaml
+// says nothing of its server.
 func TestLocateServer(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PROGRAM", "s3cr3t-program")
@@ -111,8 +111,7 @@ func TestWithPort(t *testing.T) {
 	}
 }
 
-// TestReadAccess: headers that are given win over those of mcpcheck.yaml, and all values
-// are secrets.
+// TestReadAccess: headers that are given win over those of mcpcheck.yaml, and all values are secrets.
 func TestReadAccess(t *testing.T) {
 	for _, variable := range []string{"FILE", "BEARER", "FLAG", "SECOND"} {
 		t.Setenv(variable, "s3cr3t-"+variable)

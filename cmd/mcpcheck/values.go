@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// values are what was asked for: flags and mcpcheck.yaml put together, and found to be
-// good as far as that can be told without looking at anything else.
+// values are what was asked for: flags and mcpcheck.yaml put together, and found to be good as far as that can be told
+// without looking at anything else.
 type values struct {
 	config // what is in force of the keys
 	flags  runFlags
@@ -80,8 +80,8 @@ func contradiction(f runFlags) error {
 	return nil
 }
 
-// merge lets flags that were given win over the file, and the file over defaults. The
-// server that flags mean stands in the place of the file's as a whole.
+// merge lets flags that were given win over the file, and the file over defaults. The server that flags mean stands in
+// the place of the file's as a whole.
 func merge(f runFlags, file config) config {
 	flags, merged := f.keys, file
 	if len(flags.Command) > 0 || flags.URL != "" || f.demo {
@@ -111,8 +111,7 @@ func merge(f runFlags, file config) config {
 	return merged
 }
 
-// pick is the value of a flag that was given, or the file's; if there is neither, the
-// default of the flag.
+// pick is the value of a flag that was given, or the file's; if there is neither, the default of the flag.
 func pick[T comparable](given bool, flag, file T) T {
 	var none T
 	if given || file == none {

@@ -66,8 +66,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeServer: the server that flags mean stands in the place of the file's as a
-// whole.
+// TestMergeServer: the server that flags mean stands in the place of the file's as a whole.
 func TestMergeServer(t *testing.T) {
 	file := configOf(t, "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: file\n"+
 		"headers: {X-Key: FILE}\nbearer-env: FILE\n")

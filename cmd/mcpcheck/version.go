@@ -20,8 +20,7 @@ func newVersion() *cobra.Command {
 // version is set by the linker in releases.
 var version = ""
 
-// toolVersion is the version of this build: that of a release, or of the module
-// that it was installed from.
+// toolVersion is the version of this build: that of a release, or of the module that it was installed from.
 func toolVersion() string {
 	if version != "" {
 		return version

@@ -14,9 +14,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// visit begins the time that mcpcheck spends with a server. It ends by itself when the
-// budget is spent, or with the first Ctrl-C: the cause of the context says which. listen
-// is as interruptible has it. leave ends it, and leaves nothing running.
+// visit begins the time that mcpcheck spends with a server. It ends by itself when the budget is spent, or with the
+// first Ctrl-C: the cause of the context says which. listen is as interruptible has it. leave ends it, and leaves
+// nothing running.
 func (t *target) visit(budget time.Duration) (ctx context.Context, listen, leave func()) {
 	ctx, listen = interruptible()
 	ctx, cancel := context.WithTimeoutCause(ctx, budget, fmt.Errorf("the run took longer than %v (--budget)", budget))
@@ -32,13 +32,12 @@ func (t *target) visit(budget time.Duration) (ctx context.Context, listen, leave
 // errInterrupted is the cause of a context that the operator ended.
 var errInterrupted = errors.New("interrupted")
 
-// sameSignal is how long a second signal counts as the first one: a Ctrl-C arrives
-// twice if what started mcpcheck passes it on.
+// sameSignal is how long a second signal counts as the first one: a Ctrl-C arrives twice if what started mcpcheck
+// passes it on.
 const sameSignal = 500 * time.Millisecond
 
-// interruptible is a context that ends with the first Ctrl-C or SIGTERM; the second
-// ends mcpcheck at once. listen is called before each revision: Ginkgo takes the
-// signals away when it has run.
+// interruptible is a context that ends with the first Ctrl-C or SIGTERM; the second ends mcpcheck at once. listen is
+// called before each revision: Ginkgo takes the signals away when it has run.
 func interruptible() (ctx context.Context, listen func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -55,9 +54,8 @@ func interruptible() (ctx context.Context, listen func()) {
 	}
 }
 
-// meet starts the server and learns what it is. Without a server, it could not be
-// started; with a server and an error, it could not be talked to. Only without an error
-// there is a session, which is the caller's.
+// meet starts the server and learns what it is. Without a server, it could not be started; with a server and an error,
+// it could not be talked to. Only without an error there is a session, which is the caller's.
 func (t *target) meet(ctx context.Context, revision string, told *audience) (
 	*harness.Server, *driver.Session, error,
 ) {

@@ -16,8 +16,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// readYAML decodes a file that people write. It is strict, and its errors say in one
-// line what is wrong, where, and what is allowed there.
+// readYAML decodes a file that people write. It is strict, and its errors say in one line what is wrong, where, and
+// what is allowed there.
 func readYAML(name string, text []byte, into any) (err error) {
 	if len(text) > mostYAML {
 		return usage("%s: this has %d bytes, more than the %d that are read", name, len(text), mostYAML)
@@ -57,8 +57,7 @@ func nesting(text []byte) (deepest int) {
 	return deepest
 }
 
-// yamlProblem says where a text is wrong that should be a value of a type, and what
-// is allowed there.
+// yamlProblem says where a text is wrong that should be a value of a type, and what is allowed there.
 func yamlProblem(text []byte, t reflect.Type, err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
@@ -97,8 +96,8 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 // at is where a token stands, as :line:column.
 func at(t *token.Token) string { return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column) }
 
-// position is where the value at a path of keys and indices stands in a text, as
-// :line:column; empty when there is none.
+// position is where the value at a path of keys and indices stands in a text, as :line:column; empty when there is
+// none.
 func position(text []byte, path ...any) string {
 	if node := find(root(text), path...); node != nil && node.GetToken() != nil {
 		return at(node.GetToken())
@@ -224,8 +223,7 @@ func durationKeys(t reflect.Type) (keys []string) {
 	return keys
 }
 
-// isScalar reports whether a token is a value by itself, not the begin of a list or a
-// map.
+// isScalar reports whether a token is a value by itself, not the begin of a list or a map.
 func isScalar(t *token.Token) bool {
 	switch t.Type {
 	case token.SequenceStartType, token.SequenceEntryType,

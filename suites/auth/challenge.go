@@ -13,8 +13,7 @@ type challenge struct {
 	Params map[string]string // by name in lower case
 }
 
-// challengesOf are the challenges of an answer. What cannot be read is left out; the
-// error says what that is.
+// challengesOf are the challenges of an answer. What cannot be read is left out; the error says what that is.
 func challengesOf(h http.Header) (all []challenge, err error) {
 	for _, value := range h.Values("Www-Authenticate") {
 		r := challengeReader{rest: value}
@@ -27,8 +26,8 @@ func challengesOf(h http.Header) (all []challenge, err error) {
 	return all, err
 }
 
-// challengeReader reads the value of one header. Challenges and their parameters are
-// both separated by commas, so that what follows a comma tells them apart.
+// challengeReader reads the value of one header. Challenges and their parameters are both separated by commas, so that
+// what follows a comma tells them apart.
 type challengeReader struct{ rest string }
 
 func (r *challengeReader) challenges() (all []challenge, err error) {
@@ -128,7 +127,10 @@ func (r *challengeReader) commas() { r.rest = strings.TrimLeft(r.rest, ", \t") }
 
 // token reads the longest token.
 func (r *challengeReader) token() string {
-	n := strings.IndexFunc(r.rest, func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) })
+	n := strings.IndexFunc(
+		r.rest,
+		func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) },
+	)
 	if n < 0 {
 		n = len(r.rest)
 	}
@@ -147,7 +149,10 @@ func (r *challengeReader) token68() (token string, ok bool) {
 	bare := strings.TrimRight(token, "=")
 	after := strings.TrimLeft(r.rest[end:], " \t")
 	if bare == "" || after != "" && after[0] != ',' ||
-		strings.ContainsFunc(bare, func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("-._~+/", c) }) {
+		strings.ContainsFunc(
+			bare,
+			func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("-._~+/", c) },
+		) {
 		return "", false
 	}
 	r.rest = after

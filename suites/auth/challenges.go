@@ -13,15 +13,20 @@ import (
 
 // challenges are the checks of what is said to who is refused.
 var challenges = Suite{
-	"auth/www-authenticate-present": WatchAfter(func(t *T) { invalidTokens(t); resourceMetadataOf(t) }, func(t *T, w Wire) {
-		eachRefusal(t, w, func(t *T, a driver.Answer) {
-			if len(a.Header.Values("Www-Authenticate")) == 0 && t.Revision >= "2025-11-25" && resourceMetadataOf(t).Found != nil {
-				t.Warn(a).To(That("a WWW-Authenticate header", hasChallenge))
-			}
-			t.Expect(a).To(That("a WWW-Authenticate header", hasChallenge))
-			t.Warn(challengeOf(a).Scheme != "").To(Hold("a challenge for Bearer", "WWW-Authenticate: %s", strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
-		})
-	}),
+	"auth/www-authenticate-present": WatchAfter(
+		func(t *T) { invalidTokens(t); resourceMetadataOf(t) },
+		func(t *T, w Wire) {
+			eachRefusal(t, w, func(t *T, a driver.Answer) {
+				if len(a.Header.Values("Www-Authenticate")) == 0 && t.Revision >= "2025-11-25" &&
+					resourceMetadataOf(t).Found != nil {
+					t.Warn(a).To(That("a WWW-Authenticate header", hasChallenge))
+				}
+				t.Expect(a).To(That("a WWW-Authenticate header", hasChallenge))
+				t.Warn(challengeOf(a).Scheme != "").
+					To(Hold("a challenge for Bearer", "WWW-Authenticate: %s", strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
+			})
+		},
+	),
 
 	"auth/www-authenticate-syntax": WatchAfter(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
 		eachRefusal(t, w, func(t *T, a driver.Answer) {
@@ -29,7 +34,8 @@ var challenges = Suite{
 				t.Skip("the 401 has no WWW-Authenticate header (auth/www-authenticate-present)")
 			}
 			_, err := challengesOf(a.Header)
-			t.Expect(err == nil).To(Hold("a challenge as the grammar of HTTP has it", "%v, in WWW-Authenticate: %s", err, strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
+			t.Expect(err == nil).
+				To(Hold("a challenge as the grammar of HTTP has it", "%v, in WWW-Authenticate: %s", err, strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
 		})
 	}),
 
@@ -68,7 +74,8 @@ var challenges = Suite{
 	"auth/invalid-token-error-code": Probe(func(t *T) {
 		r := invalidTokens(t)
 		c := firstChallenge(t)
-		t.Expect(c.Params["error"]).To(That("no error in the challenge for a missing token", func(code string) bool { return code == "" }))
+		t.Expect(c.Params["error"]).
+			To(That("no error in the challenge for a missing token", func(code string) bool { return code == "" }))
 		if r.Invalid.Status != http.StatusUnauthorized || !hasChallenge(r.Invalid) {
 			t.Skip("a bad token brings no 401 with a challenge (auth/invalid-token-401, auth/www-authenticate-present)")
 		}
@@ -82,8 +89,7 @@ func hasParam(name string) func(params map[string]string) bool {
 	return func(params map[string]string) bool { return params[name] != "" }
 }
 
-// challengeOf is the challenge for tokens in an answer; without parameters when there
-// is none.
+// challengeOf is the challenge for tokens in an answer; without parameters when there is none.
 func challengeOf(a driver.Answer) challenge {
 	all, _ := challengesOf(a.Header)
 	i := slices.IndexFunc(all, func(c challenge) bool { return c.Scheme == "bearer" || c.Scheme == "dpop" })
@@ -115,8 +121,7 @@ type refusedRequest struct {
 
 func (r refusedRequest) subject() Subject { return Subject{Name: r.name, Frames: r.frames} }
 
-// refusedWith are the requests to the endpoint that were answered with one of the
-// statuses in the whole run.
+// refusedWith are the requests to the endpoint that were answered with one of the statuses in the whole run.
 func refusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
 	endpoint, _ := url.Parse(t.Site().URL())
 	for _, s := range w.Sessions {

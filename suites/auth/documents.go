@@ -97,8 +97,8 @@ func at(u *url.URL, path string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
 }
 
-// mayContact reports whether requests may go to a URL: to the server's own host, on a
-// server of this machine to this machine, else with consent.
+// mayContact reports whether requests may go to a URL: to the server's own host, on a server of this machine to this
+// machine, else with consent.
 func mayContact(t *T, u *url.URL) bool {
 	own := endpointURL(t)
 	switch {
@@ -124,8 +124,8 @@ type resourceMetadata struct {
 	Locked  *document // served to those with a token only
 }
 
-// resourceMetadataOf looks for the metadata as clients do: where the challenge points
-// to, then at the well-known path of the endpoint, then at that of the host.
+// resourceMetadataOf looks for the metadata as clients do: where the challenge points to, then at the well-known path
+// of the endpoint, then at that of the host.
 func resourceMetadataOf(t *T) resourceMetadata {
 	g := gateOf(t)
 	return Shared(t, "resource metadata", func(t *T) (m resourceMetadata) {
@@ -153,8 +153,7 @@ func resourceMetadataOf(t *T) resourceMetadata {
 	})
 }
 
-// Pointed is what is at the URL in the challenge; nil when there is no such URL, or it
-// may not be asked.
+// Pointed is what is at the URL in the challenge; nil when there is no such URL, or it may not be asked.
 func (m resourceMetadata) Pointed() *document {
 	if m.Hint == "" || m.Foreign != "" {
 		return nil
@@ -177,22 +176,22 @@ func isAbsolute(text string) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// isResource reports whether an object is meant as metadata of a resource: some
-// servers answer any path with some object.
+// isResource reports whether an object is meant as metadata of a resource: some servers answer any path with some
+// object.
 func isResource(doc M) bool { return Has(doc, "resource") || Has(doc, "authorization_servers") }
 
-// isLocked reports whether a token opens the document. A token goes to the server's
-// own origin only.
+// isLocked reports whether a token opens the document. A token goes to the server's own origin only.
 func isLocked(t *T, d *document) bool {
 	if t.Credentials.Bearer == "" || parsed(d.URL).Host != endpointURL(t).Host {
 		return false
 	}
 	s := t.Start()
-	return isResource(readDocument(d.URL, kit.CameOf(fetch(t, s, d.URL, bearing(t.Credentials.Bearer)["Authorization"]))).Doc)
+	return isResource(
+		readDocument(d.URL, kit.CameOf(fetch(t, s, d.URL, bearing(t.Credentials.Bearer)["Authorization"]))).Doc,
+	)
 }
 
-// undecided is the first document of which it is not known whether it is there; nil
-// when all are decided.
+// undecided is the first document of which it is not known whether it is there; nil when all are decided.
 func undecided(docs []*document) *document {
 	i := slices.IndexFunc(docs, func(d *document) bool { return !kit.IsOwn(d.Answer) })
 	if i < 0 {
@@ -201,8 +200,7 @@ func undecided(docs []*document) *document {
 	return docs[i]
 }
 
-// foundMetadata is the metadata of the resource; it ends a check of what is in them
-// when there is none.
+// foundMetadata is the metadata of the resource; it ends a check of what is in them when there is none.
 func foundMetadata(t *T) *document {
 	m := resourceMetadataOf(t)
 	switch {
@@ -226,18 +224,20 @@ func foundObject(t *T) M {
 	return d.Doc
 }
 
-// withoutOAuth reports whether nothing that a client can see is of OAuth: the tokens
-// are keys that the operator of the server hands out. The pages on authorization are
-// no duty for such a server.
+// withoutOAuth reports whether nothing that a client can see is of OAuth: the tokens are keys that the operator of the
+// server hands out. The pages on authorization are no duty for such a server.
 func withoutOAuth(t *T) bool {
 	m, l := resourceMetadataOf(t), localIssuer(t)
 	return m.Hint == "" && m.Found == nil && m.Locked == nil && !isIssuer(l.Root.Doc) && l.Below == nil
 }
 
-// needRevision ends a check whose rule is not in all revisions when the server, which
-// lets nobody in, may be of an older one.
+// needRevision ends a check whose rule is not in all revisions when the server, which lets nobody in, may be of an
+// older one.
 func needRevision(t *T) {
 	if t.Server.Failure != "" {
-		t.Inconclusive("the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a token that it takes (--bearer-env)")
+		t.Inconclusive(
+			"the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a " +
+				"token that it takes (--bearer-env)",
+		)
 	}
 }

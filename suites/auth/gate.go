@@ -13,8 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// gate is the first thing that a protected server does not serve without a token.
-// What is wrong with a token is tried out there.
+// gate is the first thing that a protected server does not serve without a token. What is wrong with a token is tried
+// out there.
 type gate struct {
 	Method string        // initialize or, when everybody can have a session, a list; empty: there is no such thing
 	Answer driver.Answer // to the request without a token
@@ -23,7 +23,10 @@ type gate struct {
 // gateOf finds the gate of a server. It ends a check that has no use without one.
 func gateOf(t *T) gate {
 	if !t.Server.Protected && t.Credentials.Bearer == "" {
-		t.Skip("the server is not protected, as far as can be told: it asked for no token, and none was given (--bearer-env)")
+		t.Skip(
+			"the server is not protected, as far as can be told: it asked for no token, and none was given " +
+				"(--bearer-env)",
+		)
 	}
 	g := Shared(t, "without a token", findGate)
 	if g.Method == "" {
@@ -58,8 +61,7 @@ func listsOf(capabilities M) (methods []string) {
 	return methods
 }
 
-// knock asks at the gate, with another request than an ordinary one. It has a session
-// of its own.
+// knock asks at the gate, with another request than an ordinary one. It has a session of its own.
 func (g gate) knock(t *T, r kit.Request) *driver.Exchange {
 	s := t.Start()
 	if r.Method = g.Method; g.Method == "initialize" {
@@ -76,8 +78,8 @@ func (g gate) with(t *T, token string) driver.Answer {
 	return kit.Own(t, kit.CameOf(g.knock(t, kit.Request{Header: bearing(token)})))
 }
 
-// enter makes the handshake by hand, with values of the Authorization header or
-// without it, and returns the result of initialize; nil when it is refused.
+// enter makes the handshake by hand, with values of the Authorization header or without it, and returns the result of
+// initialize; nil when it is refused.
 func enter(t *T, s *driver.Session, authorization []string) (a driver.Answer, welcome M) {
 	hello := kit.HelloByHand(t, s, http.Header{"Authorization": authorization})
 	if a = kit.CameOf(hello); !a.OK() {
@@ -103,7 +105,10 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 	for i, status := range statuses {
 		names[i] = fmt.Sprint(status)
 	}
-	return That("HTTP "+strings.Join(names, " or "), func(a driver.Answer) bool { return slices.Contains(statuses, a.Status) })
+	return That(
+		"HTTP "+strings.Join(names, " or "),
+		func(a driver.Answer) bool { return slices.Contains(statuses, a.Status) },
+	)
 }
 
 // beTurnedAway matches an answer that serves nothing.

@@ -18,7 +18,8 @@ var issuers = Suite{
 				t.Skip("there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
 			}
 			t.Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
-			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it", "OpenID Connect only, at %s", i.Found.URL))
+			t.Warn(!i.OpenID || t.Revision != "2025-06-18").
+				To(Hold("metadata as RFC 8414 has it", "OpenID Connect only, at %s", i.Found.URL))
 			name, _ := i.Found.Doc["issuer"].(string)
 			t.Warn(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
 		})
@@ -45,8 +46,10 @@ var issuers = Suite{
 			t.Skip("the server has metadata")
 		}
 		s, own := t.Start(), endpointURL(t)
-		authorize := s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
-		token := s.HTTP().Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
+		authorize := s.HTTP().
+			Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
+		token := s.HTTP().
+			Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
 		answers := []driver.Answer{kit.Own(t, kit.CameOf(authorize)), kit.Own(t, kit.CameOf(token))}
 		if !slices.ContainsFunc(answers, isThere) && withoutOAuth(t) {
 			t.Warn(answers[0]).To(That("an endpoint /authorize, or metadata", isThere))
@@ -70,12 +73,14 @@ var issuers = Suite{
 
 	"auth/pkce-advertised": Probe(func(t *T) {
 		eachIssuerDoc(t, func(t *T, doc M) {
-			if grants, ok := doc["grant_types_supported"].([]any); ok && !slices.Contains(grants, any("authorization_code")) {
+			if grants, ok := doc["grant_types_supported"].([]any); ok &&
+				!slices.Contains(grants, any("authorization_code")) {
 				t.Skip("it has no authorization code grant")
 			}
-			t.Expect(Member(doc, "code_challenge_methods_supported")).To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
-				return slices.Contains(list, any("S256"))
-			}))
+			t.Expect(Member(doc, "code_challenge_methods_supported")).
+				To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
+					return slices.Contains(list, any("S256"))
+				}))
 		})
 	}),
 
@@ -89,7 +94,10 @@ var issuers = Suite{
 
 // isThere reports whether an endpoint exists, whatever it says.
 func isThere(a driver.Answer) bool {
-	return !slices.Contains([]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}, a.Status)
+	return !slices.Contains(
+		[]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented},
+		a.Status,
+	)
 }
 
 // isIssuer does the same for an authorization server.
@@ -97,8 +105,8 @@ func isIssuer(doc M) bool {
 	return Has(doc, "issuer") || Has(doc, "authorization_endpoint") || Has(doc, "token_endpoint")
 }
 
-// local is what the host of the server says of an authorization server at the same
-// origin: there the revision of 2025-03-26 looks for it.
+// local is what the host of the server says of an authorization server at the same origin: there the revision of
+// 2025-03-26 looks for it.
 type local struct {
 	Root  *document // at the root of the host
 	Below *document // below the path of the endpoint; nil: not there
@@ -138,8 +146,7 @@ func (i issuer) subject() Subject { return Named(i.ID) }
 // mostIssuers is how many authorization servers are looked at.
 const mostIssuers = 3
 
-// issuersOf are the authorization servers that the server names. In 2025-03-26 a
-// server that names none is one itself.
+// issuersOf are the authorization servers that the server names. In 2025-03-26 a server that names none is one itself.
 func issuersOf(t *T) []issuer {
 	m := resourceMetadataOf(t)
 	if m.Found == nil && t.Revision == "2025-03-26" {
@@ -173,8 +180,7 @@ func namedIssuers(doc M) (ids []string) {
 	return ids
 }
 
-// lookUp gets the metadata of an authorization server from the places in which
-// clients look for it.
+// lookUp gets the metadata of an authorization server from the places in which clients look for it.
 func lookUp(t *T, id string) issuer {
 	i, u := issuer{ID: id}, parsed(id)
 	if !mayContact(t, u) {
@@ -182,7 +188,9 @@ func lookUp(t *T, id string) issuer {
 		return i
 	}
 	path := strings.TrimSuffix(u.Path, "/")
-	i.Tried = fetchAll(t, compacted([]string{at(u, issuerMetadataPath+path), at(u, openIDPath+path), at(u, path+openIDPath)})...)
+	i.Tried = fetchAll(
+		t,
+		compacted([]string{at(u, issuerMetadataPath+path), at(u, openIDPath+path), at(u, path+openIDPath)})...)
 	if at := slices.IndexFunc(i.Tried, func(d *document) bool { return isIssuer(d.Doc) }); at >= 0 {
 		i.Found, i.OpenID = i.Tried[at], at > 0
 	}
@@ -212,9 +220,10 @@ func eachIssuerDoc(t *T, judge func(*T, M)) {
 	})
 }
 
-// isSecure reports whether a URL is https or, on a server of this machine, on this
-// machine, where a server is tried out before it has a certificate.
+// isSecure reports whether a URL is https or, on a server of this machine, on this machine, where a server is tried out
+// before it has a certificate.
 func isSecure(t *T, text string) bool {
 	u := parsed(text)
-	return u.Scheme == "https" && u.Host != "" || u.Scheme == "http" && t.Site().Loopback() && driver.IsLoopback(u.Hostname())
+	return u.Scheme == "https" && u.Host != "" ||
+		u.Scheme == "http" && t.Site().Loopback() && driver.IsLoopback(u.Hostname())
 }

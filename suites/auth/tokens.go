@@ -95,8 +95,12 @@ var tokens = Suite{
 		if !ended.OK() {
 			return
 		}
-		after := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})))
-		t.Expect(after.OK()).To(Hold("HTTP 401 for a DELETE without a token", "%s, and the session is gone: %s", ended, after))
+		after := kit.Own(
+			t,
+			kit.CameOf(kit.ByHand(s, kit.Request{Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})),
+		)
+		t.Expect(after.OK()).
+			To(Hold("HTTP 401 for a DELETE without a token", "%s, and the session is gone: %s", ended, after))
 	}),
 
 	"auth/token-in-query-ignored": Probe(func(t *T) {
@@ -138,7 +142,8 @@ var tokens = Suite{
 		said := w.Errors().Filter("error about authorization", func(m Message) bool {
 			e, _ := m.JSON()["error"].(M)
 			text, _ := e["message"].(string)
-			return m.Request != nil && underTokens(m.Request.Method) && m.HTTP.Answer().OK() && aboutAuthorization.MatchString(text)
+			return m.Request != nil && underTokens(m.Request.Method) && m.HTTP.Answer().OK() &&
+				aboutAuthorization.MatchString(text)
 		})
 		if len(said.List) > 0 {
 			t.Judge(said, func(t *T, m Message) {
@@ -160,7 +165,8 @@ var tokens = Suite{
 				}
 				text := saidIn(x.Answer())
 				for token, what := range tokens {
-					t.Expect(!strings.Contains(text, token)).To(Hold("a token that never comes back", "%s, in the answer to a %s", what, x.Method))
+					t.Expect(!strings.Contains(text, token)).
+						To(Hold("a token that never comes back", "%s, in the answer to a %s", what, x.Method))
 				}
 			}
 		}
@@ -187,7 +193,11 @@ const invalidToken = "mcpcheck-invalid-token"
 // unsignedToken is a JWT without a signature, for this server.
 func unsignedToken(t *T) string {
 	encode := func(v M) string { return base64.RawURLEncoding.EncodeToString(Compact(v)) }
-	return encode(M{"alg": "none", "typ": "JWT"}) + "." + encode(M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800}) + "."
+	return encode(
+		M{"alg": "none", "typ": "JWT"},
+	) + "." + encode(
+		M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800},
+	) + "."
 }
 
 // canary is an invalid token that is known again wherever it turns up.
@@ -215,8 +225,8 @@ type beyond struct {
 	Reply  driver.Reply  // of a tool that is served otherwise: an error with status 200
 }
 
-// beyondScope tries out what the narrow token is not good for: a handshake, lists and
-// then tools, which the ordinary token is good for.
+// beyondScope tries out what the narrow token is not good for: a handshake, lists and then tools, which the ordinary
+// token is good for.
 func beyondScope(t *T) beyond {
 	gateOf(t)
 	needKind(t, t.Credentials.Narrow, "narrow")
@@ -236,7 +246,10 @@ func beyondScope(t *T) beyond {
 	})
 	switch {
 	case b.What == "":
-		t.Inconclusive("nothing that was tried needs more scope than the narrow token has; tools count that may be called (--calls)")
+		t.Inconclusive(
+			"nothing that was tried needs more scope than the narrow token has; tools count that may be called " +
+				"(--calls)",
+		)
 	case b.Answer.Status == http.StatusUnauthorized && challengeOf(b.Answer).Params["error"] == "invalid_token":
 		t.Inconclusive("the narrow token is no good token for this server: %s", b.Answer)
 	}
@@ -249,7 +262,14 @@ func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
 		if c.Reply.Result() == nil || c.Reply.Result()["isError"] == true || c.Took > kit.LongestCall {
 			continue
 		}
-		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: M{"name": c.Tool.Name, "arguments": c.Arguments}, Header: later(t, token)})
+		x := kit.ByHand(
+			s,
+			kit.Request{
+				Method: "tools/call",
+				Params: M{"name": c.Tool.Name, "arguments": c.Arguments},
+				Header: later(t, token),
+			},
+		)
 		a := kit.CameOf(x)
 		switch {
 		case !kit.IsOwn(a):
@@ -264,12 +284,14 @@ func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
 	return b
 }
 
-// aboutAuthorization matches the text of an error that is about the client's token.
-// Words that mean other things as well are left out.
-var aboutAuthorization = regexp.MustCompile(`(?i)\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (is )?required|(access|bearer|auth) token)\b`)
+// aboutAuthorization matches the text of an error that is about the client's token. Words that mean other things as
+// well are left out.
+var aboutAuthorization = regexp.MustCompile(
+	`(?i)\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (is )?required|(access|bearer|auth) ` +
+		`token)\b`,
+)
 
-// underTokens are methods that no tool stands behind: their errors are the server's
-// own.
+// underTokens are methods that no tool stands behind: their errors are the server's own.
 func underTokens(method string) bool {
 	return method == "initialize" || method == "ping" || strings.HasSuffix(method, "/list")
 }

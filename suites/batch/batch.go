@@ -37,8 +37,10 @@ var Checks = Suite{
 		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
 		t.Settle(s, mark)
 		kit.ExpectNoReply(t, s, mark)
-		if usual == driver.Array && e.Reply.Frame.HTTP == nil { // else batch/response-is-array reports it; over HTTP one JSON object will do
-			t.Warn(e.Reply.Frame.Shape == driver.Array).To(Hold("the answer in an array", "%s", kit.Brief(e.Reply.Frame)))
+		if usual == driver.Array &&
+			e.Reply.Frame.HTTP == nil { // else batch/response-is-array reports it; over HTTP one JSON object will do
+			t.Warn(e.Reply.Frame.Shape == driver.Array).
+				To(Hold("the answer in an array", "%s", kit.Brief(e.Reply.Frame)))
 		}
 	}),
 
@@ -86,7 +88,8 @@ var Checks = Suite{
 			t.Skip("a batch is not answered with an event stream: %s", a)
 		}
 		for _, p := range []driver.Pending{list, other} {
-			t.Expect(kit.ResponseAmong(a.Events, p.ID)).To(That("the response to each request of the batch on its stream", driver.Reply.Answered))
+			t.Expect(kit.ResponseAmong(a.Events, p.ID)).
+				To(That("the response to each request of the batch on its stream", driver.Reply.Answered))
 		}
 	}),
 
@@ -145,8 +148,7 @@ var Checks = Suite{
 	}),
 }
 
-// batched is what came of two requests in an array, up to the first without an
-// answer.
+// batched is what came of two requests in an array, up to the first without an answer.
 func batched(t *T) []kit.Echoed {
 	return Shared(t, "batch", func(t *T) []kit.Echoed {
 		s := t.Session()
@@ -173,8 +175,7 @@ func servedBatch(t *T) []kit.Echoed {
 	return all
 }
 
-// expectTaken wants what needs no answer to be answered with 202 and no body, or
-// refused.
+// expectTaken wants what needs no answer to be answered with 202 and no body, or refused.
 func expectTaken(t *T, a driver.Answer) {
 	if a.Status >= 400 {
 		return

@@ -13,13 +13,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Server learns what a plan depends on: the revision that the server grants when
-// asked for one, its capabilities, and what it lists. The session it used comes
-// back for others to use.
+// Server learns what a plan depends on: the revision that the server grants when asked for one, its capabilities, and
+// what it lists. The session it used comes back for others to use.
 //
-// An error means that the server could not be talked to at all; without a server,
-// that there is no such command. A server that answers initialize with something
-// else than a good result is described by Server.Failure.
+// An error means that the server could not be talked to at all; without a server, that there is no such command. A
+// server that answers initialize with something else than a good result is described by Server.Failure.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
 	server := &harness.Server{
 		Transport: "stdio", Requested: requested, Revision: requested, Era: driver.Handshake{}, Capabilities: harness.M{},
@@ -44,7 +42,10 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	case noEndpoint(r):
 		return server, s, fmt.Errorf("there is no MCP endpoint at %s: %s", t.Site.URL(), harness.Got(r))
 	case wantsTLS(t, r):
-		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
+		return server, s, fmt.Errorf(
+			"the server speaks TLS at %s: is the URL https:// in place of http://?",
+			t.Site.URL(),
+		)
 	case r.Err != nil:
 		return server, s, instead(s, r.Err)
 	case onlyModern(r):
@@ -59,7 +60,9 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	s.Confirm()
 	pong := s.Exchange("ping", nil)
 	if server.Sessionless && wantsSession(server, s, pong) {
-		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " + harness.Got(pong)
+		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " + harness.Got(
+			pong,
+		)
 		return server, s, nil
 	}
 	if !pong.Answered() {
@@ -86,8 +89,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	return server, s, nil
 }
 
-// onlyModern reports whether the server has refused initialize because it speaks
-// none of the revisions that have it.
+// onlyModern reports whether the server has refused initialize because it speaks none of the revisions that have it.
 func onlyModern(r driver.Reply) bool {
 	const unsupportedVersion = -32022
 	data, _ := r.Error()["data"].(harness.M)
@@ -99,15 +101,17 @@ func onlyModern(r driver.Reply) bool {
 	})
 }
 
-// handshakeFailure says what is wrong with the answer to initialize; empty when a
-// session can be had.
+// handshakeFailure says what is wrong with the answer to initialize; empty when a session can be had.
 func handshakeFailure(r driver.Reply) string {
 	if r.Result() == nil {
 		return "initialize was answered with " + harness.Got(r)
 	}
 	version := harness.Member(r.Result(), "protocolVersion")
 	if v, ok := version.(string); !ok || !slices.Contains(harness.Handshake, v) {
-		return fmt.Sprintf("the server negotiated protocolVersion %s, which is no handshake revision", harness.Show(version))
+		return fmt.Sprintf(
+			"the server negotiated protocolVersion %s, which is no handshake revision",
+			harness.Show(version),
+		)
 	}
 	return ""
 }
@@ -132,10 +136,15 @@ func instead(s *driver.Session, err error) error {
 	return &driver.Death{Cause: cause, Stderr: s.StderrTail()}
 }
 
-// findFence finds a list that a server answers which leaves ping unanswered. If
-// ping has ended the server, it is started once more; if that ends it as well, it
-// cannot be tested. answers reports whether the server answers anything at all.
-func findFence(ctx context.Context, t driver.Target, s *driver.Session, server *harness.Server) (open *driver.Session, answers bool, err error) {
+// findFence finds a list that a server answers which leaves ping unanswered. If ping has ended the server, it is
+// started once more; if that ends it as well, it cannot be tested. answers reports whether the server answers anything
+// at all.
+func findFence(
+	ctx context.Context,
+	t driver.Target,
+	s *driver.Session,
+	server *harness.Server,
+) (open *driver.Session, answers bool, err error) {
 	if !s.Alive() {
 		s.Close()
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {

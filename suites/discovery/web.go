@@ -14,10 +14,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// greet opens the first session of a run and sends initialize in it. Of a server at
-// a URL it finds out which transport it speaks: first Streamable HTTP is tried, then
-// HTTP+SSE, as the specification has clients do it.
-func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *driver.Session, r driver.Reply, err error) {
+// greet opens the first session of a run and sends initialize in it. Of a server at a URL it finds out which transport
+// it speaks: first Streamable HTTP is tried, then HTTP+SSE, as the specification has clients do it.
+func greet(
+	ctx context.Context,
+	t driver.Target,
+	server *harness.Server,
+) (s *driver.Session, r driver.Reply, err error) {
 	for range mostRedirects {
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
 			return nil, r, err
@@ -63,9 +66,15 @@ func greet(ctx context.Context, t driver.Target, server *harness.Server) (s *dri
 	return s, r, nil
 }
 
-// whenReady sends initialize again while something in front of the server says that
-// it is not there yet, at most as long as a server may take to start.
-func whenReady(ctx context.Context, t driver.Target, server *harness.Server, s *driver.Session, r driver.Reply) (*driver.Session, driver.Reply, error) {
+// whenReady sends initialize again while something in front of the server says that it is not there yet, at most as
+// long as a server may take to start.
+func whenReady(
+	ctx context.Context,
+	t driver.Target,
+	server *harness.Server,
+	s *driver.Session,
+	r driver.Reply,
+) (*driver.Session, driver.Reply, error) {
 	const interval = 200 * time.Millisecond
 	deadline := time.Now().Add(s.StartPatience())
 	for r.Bare() && r.Frame.HTTP.Answer().Foreign() && time.Now().Add(interval).Before(deadline) && ctx.Err() == nil {
@@ -80,8 +89,8 @@ func whenReady(ctx context.Context, t driver.Target, server *harness.Server, s *
 	return s, r, nil
 }
 
-// serveTwo opens a second session beside the first one; the returned function reports
-// whether the server serves both. Some serve the newest client only.
+// serveTwo opens a second session beside the first one; the returned function reports whether the server serves both.
+// Some serve the newest client only.
 func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both func() bool) {
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own
@@ -124,12 +133,14 @@ func redirect(r driver.Reply) (location string, redirected bool) {
 		return "", false
 	}
 	a := none.HTTP.Answer()
-	return a.Header.Get("Location"), a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
+	return a.Header.Get(
+			"Location",
+		), a.Status == http.StatusTemporaryRedirect ||
+			a.Status == http.StatusPermanentRedirect
 }
 
-// older reports whether a server may be one of the transport of 2024-11-05: there is
-// no JSON-RPC message in its answer to initialize. Clients try that transport for
-// fewer statuses; that a server uses one of those, a check says.
+// older reports whether a server may be one of the transport of 2024-11-05: there is no JSON-RPC message in its answer
+// to initialize. Clients try that transport for fewer statuses; that a server uses one of those, a check says.
 func older(s *driver.Session, r driver.Reply) bool {
 	var none *driver.Unanswered
 	var silent *driver.Silence
@@ -147,22 +158,21 @@ func older(s *driver.Session, r driver.Reply) bool {
 	return false
 }
 
-// wantsTLS reports whether what came is how servers of TLS answer plain HTTP: some say
-// so, others send a TLS alert.
+// wantsTLS reports whether what came is how servers of TLS answer plain HTTP: some say so, others send a TLS alert.
 func wantsTLS(t driver.Target, r driver.Reply) bool {
 	if t.Site == nil || !strings.HasPrefix(t.Site.URL(), "http://") {
 		return false
 	}
 	if r.Bare() {
 		a := r.Frame.HTTP.Answer()
-		return a.Status == http.StatusBadRequest && (bytes.Contains(a.Body, []byte("HTTPS")) || bytes.Contains(a.Body, []byte("SSL-enabled")))
+		return a.Status == http.StatusBadRequest &&
+			(bytes.Contains(a.Body, []byte("HTTPS")) || bytes.Contains(a.Body, []byte("SSL-enabled")))
 	}
 	const alert = `malformed HTTP response "\x15\x03`
 	return r.Err != nil && strings.Contains(r.Err.Error(), alert)
 }
 
-// inBody reports whether a server of HTTP+SSE has put a message where no client
-// looks for it: into the body of a POST.
+// inBody reports whether a server of HTTP+SSE has put a message where no client looks for it: into the body of a POST.
 func inBody(s *driver.Session) bool {
 	return slices.ContainsFunc(s.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 		m, _ := driver.Decode(x.Answer().Body).(harness.M)
@@ -170,8 +180,8 @@ func inBody(s *driver.Session) bool {
 	})
 }
 
-// wantsSession reports whether a server that has issued no session id refuses all that
-// follows initialize, as if it had.
+// wantsSession reports whether a server that has issued no session id refuses all that follows initialize, as if it
+// had.
 func wantsSession(server *harness.Server, s *driver.Session, pong driver.Reply) bool {
 	refused := func(a driver.Answer) bool {
 		return a.Status == http.StatusBadRequest || a.Status == http.StatusNotFound
@@ -189,8 +199,8 @@ func wantsSession(server *harness.Server, s *driver.Session, pong driver.Reply) 
 	})
 }
 
-// checkAuthorized finds out whether the server has answered anything with 401. Then
-// nothing can be said of the rest of it.
+// checkAuthorized finds out whether the server has answered anything with 401. Then nothing can be said of the rest of
+// it.
 func checkAuthorized(server *harness.Server, s *driver.Session) {
 	for _, x := range s.HTTP().Exchanges() {
 		switch {

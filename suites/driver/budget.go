@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// Budget bounds what the sessions of one run keep of their wires together, so that
-// a server that floods each of its sessions cannot make the harness grow. A nil
-// Budget bounds nothing.
+// Budget bounds what the sessions of one run keep of their wires together, so that a server that floods each of its
+// sessions cannot make the harness grow. A nil Budget bounds nothing.
 type Budget struct {
 	limit int64
 	kept  atomic.Int64
@@ -20,8 +19,8 @@ const (
 	unaskedShare = 256 << 10 // the same, of a server that sends what nobody asked for
 	longLine     = 1 << 20   // bytes from which only one line is read at a time
 
-	// throttle is the time between two reads from a server that floods, for those
-	// who wait for an answer in it to see the answer before it is dropped.
+	// throttle is the time between two reads from a server that floods, for those who wait for an answer in it to see
+	// the answer before it is dropped.
 	throttle = 10 * time.Millisecond
 )
 
@@ -38,8 +37,8 @@ func (b *Budget) add(bytes int) {
 
 func (b *Budget) exhausted() bool { return b != nil && b.kept.Load() > b.limit }
 
-// beginLong waits for the turn of a long line, but not for longer than its process
-// lives. The returned function ends the turn.
+// beginLong waits for the turn of a long line, but not for longer than its process lives. The returned function ends
+// the turn.
 func (b *Budget) beginLong(exited <-chan struct{}) (end func()) {
 	if b == nil {
 		return func() {}

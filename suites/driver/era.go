@@ -2,48 +2,45 @@ package driver
 
 import "net/http"
 
-// Era is how sessions go in a range of revisions: how a client greets, what it puts
-// around its requests, how it proves order, listens and leaves. The session, its
-// transport and the pool ask the era wherever revisions differ in that, so that a
-// further era is a further implementation, and nothing else asks for a revision.
+// Era is how sessions go in a range of revisions: how a client greets, what it puts around its requests, how it proves
+// order, listens and leaves. The session, its transport and the pool ask the era wherever revisions differ in that, so
+// that a further era is a further implementation, and nothing else asks for a revision.
 //
-// An era is a value of a whole run, which its sessions share and do not change. What
-// a session learns, the session keeps.
+// An era is a value of a whole run, which its sessions share and do not change. What a session learns, the session
+// keeps.
 type Era interface {
-	// greet says hello to the server, waits for the answer as long as a server may take
-	// to start, and has the session agree to it when it is a result.
+	// greet says hello to the server, waits for the answer as long as a server may take to start, and has the session
+	// agree to it when it is a result.
 	greet(s *Session, hello M) Reply
 
-	// listen tells the server that the client is ready for what it says by itself, and
-	// opens the way for that. params are those of the message that says so; nil leaves
-	// them out.
+	// listen tells the server that the client is ready for what it says by itself, and opens the way for that. params
+	// are those of the message that says so; nil leaves them out.
 	listen(s *Session, params M)
 
-	// harmless is a request that every server answers and that changes nothing. Its
-	// answer proves that what was sent before was read.
+	// harmless is a request that every server answers and that changes nothing. Its answer proves that what was sent
+	// before was read.
 	harmless() (method string, params M)
 
-	// dress is what a request of the session has for params if its own are params, which
-	// may be nil and stay as they are.
+	// dress is what a request of the session has for params if its own are params, which may be nil and stay as they
+	// are.
 	dress(s *Session, params M) M
 
-	// answer is the message that a client owes for a request of the server; nil when it
-	// owes none. Like the methods below, it may be called by any goroutine.
+	// answer is the message that a client owes for a request of the server; nil when it owes none. Like the methods
+	// below, it may be called by any goroutine.
 	answer(s *Session, request *Frame) M
 
-	// header sets the headers of the protocol on an HTTP request. message is what its
-	// body holds, without a method when that is not a message.
+	// header sets the headers of the protocol on an HTTP request. message is what its body holds, without a method when
+	// that is not a message.
 	header(h *HTTP, header http.Header, message *Frame)
 
 	// heard takes from the headers of an HTTP answer what the session goes on with.
 	heard(h *HTTP, x *Exchange)
 
-	// resumes reports whether an event stream that broke off is asked for again, with
-	// GET.
+	// resumes reports whether an event stream that broke off is asked for again, with GET.
 	resumes() bool
 
-	// leave ends what the server keeps of a session over HTTP, and waits for it. Over
-	// stdio the end of stdin is enough in every era.
+	// leave ends what the server keeps of a session over HTTP, and waits for it. Over stdio the end of stdin is enough
+	// in every era.
 	leave(h *HTTP)
 }
 
@@ -64,6 +61,5 @@ func (s *Session) SetEra(e Era) {
 	s.mu.Unlock()
 }
 
-// Harmless is a request that every server answers and that changes nothing, for when
-// any would do.
+// Harmless is a request that every server answers and that changes nothing, for when any would do.
 func (s *Session) Harmless() (method string, params M) { return s.Era().harmless() }

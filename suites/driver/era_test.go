@@ -17,9 +17,9 @@ import (
 	"time"
 )
 
-// letters is an era that never was. It differs from the handshake in everything that
-// an era says: another greeting, requests that carry who sends them, another fence,
-// a request by which it listens, no answer to a server that asks, and another leave.
+// letters is an era that never was. It differs from the handshake in everything that an era says: another greeting,
+// requests that carry who sends them, another fence, a request by which it listens, no answer to a server that asks,
+// and another leave.
 type letters struct {
 	stamps *atomic.Int32 // HTTP answers with a stamp
 }
@@ -68,8 +68,7 @@ type post struct {
 	seen []seenRequest
 }
 
-// answers are the messages with which it answers one: to a list, it asks something
-// itself before.
+// answers are the messages with which it answers one: to a list, it asks something itself before.
 func (p *post) answers(seen seenRequest) (messages []M) {
 	p.mu.Lock()
 	p.seen = append(p.seen, seen)
@@ -116,8 +115,7 @@ func (p *post) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan
 	}
 }
 
-// methods are those of the messages that the server was sent, in their order, without
-// the requests that prove order.
+// methods are those of the messages that the server was sent, in their order, without the requests that prove order.
 func (p *post) methods() (all []string) {
 	for _, r := range p.seen {
 		if method := fmt.Sprint(r.Body["method"]); method != "letters/weigh" {
@@ -127,8 +125,8 @@ func (p *post) methods() (all []string) {
 	return all
 }
 
-// An era is one implementation of Era: the pool, sessions and both transports do what
-// it says, and nothing of the handshake is left.
+// An era is one implementation of Era: the pool, sessions and both transports do what it says, and nothing of the
+// handshake is left.
 func TestEraIsASeam(t *testing.T) {
 	tests := []struct {
 		name string
@@ -172,8 +170,7 @@ func TestEraIsASeam(t *testing.T) {
 	}
 }
 
-// wantDressed wants each request as the era says, and over HTTP none of the headers of
-// the handshake.
+// wantDressed wants each request as the era says, and over HTTP none of the headers of the handshake.
 func (p *post) wantDressed(t *testing.T) {
 	t.Helper()
 	const meta = `{"letters/from":{"name":"mcpcheck","version":"1"},"letters/terms":"letters-1"}`
@@ -181,7 +178,8 @@ func (p *post) wantDressed(t *testing.T) {
 	for _, r := range p.seen {
 		params, _ := r.Body["params"].(M)
 		method, _ := r.Body["method"].(string)
-		if got := string(encode(params["_meta"])); got != meta || !strings.Contains(string(encode(params)), own[method]) {
+		if got := string(encode(params["_meta"])); got != meta ||
+			!strings.Contains(string(encode(params)), own[method]) {
 			t.Errorf("%s has the params %s", method, encode(params))
 		}
 		if r.Method == "" { // over stdio

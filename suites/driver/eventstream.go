@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// StreamEvent is one block of an event stream, up to its blank line, as the HTML
-// standard defines it (section 9.2, server-sent events). A block without data is
-// no event for a client, but its id and its retry time count, so it is kept.
+// StreamEvent is one block of an event stream, up to its blank line, as the HTML standard defines it (section 9.2,
+// server-sent events). A block without data is no event for a client, but its id and its retry time count, so it is
+// kept.
 type StreamEvent struct {
 	Type     string // of the field event; empty means message
 	Data     string // lines of data fields, joined by newlines
@@ -25,8 +25,8 @@ func (e StreamEvent) isMessage() bool { return e.Type == "" || e.Type == "messag
 // Dispatched reports whether a client sees the event.
 func (e StreamEvent) Dispatched() bool { return e.Data != "" }
 
-// eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a
-// block that the stream ends in the middle of is no event.
+// eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
+// middle of is no event.
 type eventReader struct {
 	limit int                 // bytes of one block
 	turn  func() (end func()) // waits until a long block may be read
@@ -137,8 +137,7 @@ func (r *eventReader) endTurn() {
 	}
 }
 
-// readEvents visits the events of a stream until it ends; cut reports whether that
-// was in the middle of one.
+// readEvents visits the events of a stream until it ends; cut reports whether that was in the middle of one.
 func readEvents(stream io.Reader, limit int, turn func() (end func()), each func(StreamEvent)) (cut bool, err error) {
 	r := &eventReader{limit: limit, turn: turn, each: each}
 	defer r.endTurn()

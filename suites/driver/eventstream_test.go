@@ -40,7 +40,12 @@ func TestReadEvents(t *testing.T) {
 			"at once": func(r io.Reader) io.Reader { return r }, "byte by byte": iotest.OneByteReader,
 		} {
 			var got []StreamEvent
-			_, err := readEvents(wrap(strings.NewReader(tt.stream)), 1000, nil, func(e StreamEvent) { got = append(got, e) })
+			_, err := readEvents(
+				wrap(strings.NewReader(tt.stream)),
+				1000,
+				nil,
+				func(e StreamEvent) { got = append(got, e) },
+			)
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("%s, read %s: %v (-want +got)\n%s", tt.name, how, err, diff)
 			}

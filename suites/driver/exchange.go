@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Exchange is one HTTP request of a session and what came back. Its methods may be
-// called by any goroutine at any time.
+// Exchange is one HTTP request of a session and what came back. Its methods may be called by any goroutine at any time.
 type Exchange struct {
 	Method string
 	URL    string
@@ -37,8 +36,7 @@ type Exchange struct {
 	size      int64             // of sent
 	stop      func()            // aborts it
 
-	// Guarded by the session's lock. Status and stream do not change once a frame
-	// of the exchange is in the record.
+	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
 	answer  Answer
 	stream  bool
 	replied bool // a response came on the stream
@@ -62,8 +60,8 @@ type Answer struct {
 func (a Answer) OK() bool { return a.Status >= 200 && a.Status < 300 }
 
 // Foreign reports whether an answer is not the server's own word on the one request: there were too many of them, or it
-// comes from something in front of the server that has nobody to ask. (RFC 9110, section 15.6; RFC 6585, sections 4 and 6;
-// 520 to 530 are those of content delivery networks.)
+// comes from something in front of the server that has nobody to ask. (RFC 9110, section 15.6; RFC 6585, sections 4 and
+// 6; 520 to 530 are those of content delivery networks.)
 func (a Answer) Foreign() bool {
 	switch a.Status {
 	case http.StatusTooManyRequests, http.StatusProxyAuthRequired, http.StatusNetworkAuthenticationRequired,
@@ -159,8 +157,7 @@ func (x *Exchange) EndFor(d time.Duration) Answer {
 	return x.awaitFor(d, func(*Answer) bool { return false })
 }
 
-// AwaitEvent waits for an event of the stream that matches, at most for the reply
-// limit.
+// AwaitEvent waits for an event of the stream that matches, at most for the reply limit.
 func (x *Exchange) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
 	return x.AwaitEventFor(x.s.limits.Reply, match)
 }
@@ -182,8 +179,8 @@ func (x *Exchange) awaitFor(d time.Duration, enough func(*Answer) bool) Answer {
 	return x.Answer()
 }
 
-// Reply waits for the JSON-RPC answer to the request in the body, at most for the
-// reply limit. It comes with this exchange, or over a stream that resumes it.
+// Reply waits for the JSON-RPC answer to the request in the body, at most for the reply limit. It comes with this
+// exchange, or over a stream that resumes it.
 func (x *Exchange) Reply() Reply {
 	return x.s.Await(Pending{ID: x.asked, Method: methodOf(x.Body)})
 }
@@ -196,8 +193,8 @@ func (x *Exchange) Abort() {
 	stop()
 }
 
-// answers reports whether this exchange is the answer to the request of that id, or
-// the proof that none will come, even if it carries no message.
+// answers reports whether this exchange is the answer to the request of that id, or the proof that none will come, even
+// if it carries no message.
 func (x *Exchange) answers(id json.RawMessage) bool {
 	return (SameID(x.asked, id) || x.batched(id)) && !(x.elsewhere && x.answer.OK())
 }
@@ -207,19 +204,17 @@ func (x *Exchange) batched(id json.RawMessage) bool {
 	return slices.ContainsFunc(x.batch, func(member json.RawMessage) bool { return SameID(member, id) })
 }
 
-// Refuses reports whether the status is one of an error, for a message that was to
-// be answered by this exchange.
+// Refuses reports whether the status is one of an error, for a message that was to be answered by this exchange.
 func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }
 
-// Elsewhere reports whether the answer to the message comes with another exchange:
-// the stream of HTTP+SSE.
+// Elsewhere reports whether the answer to the message comes with another exchange: the stream of HTTP+SSE.
 func (x *Exchange) Elsewhere() bool { return x.elsewhere && x.asked != nil }
 
 // failed reports whether the status is one of an error.
 func (x *Exchange) failed() bool { return x.answer.Status >= 400 }
 
-// RequestLine is the request without its body: method and path, and of a request
-// that was made by hand the headers in which it is not like the others.
+// RequestLine is the request without its body: method and path, and of a request that was made by hand the headers in
+// which it is not like the others.
 func (x *Exchange) RequestLine() string {
 	path := x.URL
 	if u, err := url.Parse(x.URL); err == nil && !x.foreign {
@@ -245,8 +240,7 @@ var telling = []string{
 	"Content-Type", sessionHeader, "Allow", "Location", "Www-Authenticate", "Access-Control-Allow-Origin",
 }
 
-// StatusLine is the answer without its body: the status, and the headers that tell
-// most.
+// StatusLine is the answer without its body: the status, and the headers that tell most.
 func (x *Exchange) StatusLine() string {
 	a := x.Answer()
 	if a.Status == 0 {
@@ -269,8 +263,7 @@ func sortedNames(h http.Header) (names []string) {
 	return names
 }
 
-// overlay lays headers over others, with the names as they are: a nil value leaves
-// a header out.
+// overlay lays headers over others, with the names as they are: a nil value leaves a header out.
 func overlay(base, over http.Header) http.Header {
 	out := base.Clone()
 	if out == nil {

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// Exposed are the addresses other than loopback on which the server takes
-// connections, if its process was started by this run. Where that cannot be told,
-// why says the reason.
+// Exposed are the addresses other than loopback on which the server takes connections, if its process was started by
+// this run. Where that cannot be told, why says the reason.
 func (site *Site) Exposed() (addresses []string, why string) {
 	bound := site.o.Bound
 	switch {
@@ -38,8 +37,8 @@ func (site *Site) port() uint16 {
 	return uint16(port)
 }
 
-// isContainerTool reports whether a command runs others in containers. What listens
-// for those on this machine is not the server.
+// isContainerTool reports whether a command runs others in containers. What listens for those on this machine is not
+// the server.
 func isContainerTool(command string) bool {
 	name := strings.TrimSuffix(filepath.Base(command), ".exe")
 	return slices.Contains([]string{"docker", "podman", "nerdctl", "finch", "container"}, name)

@@ -12,9 +12,8 @@ import (
 	"strings"
 )
 
-// listening are the addresses on which processes of this run listen at a port. They
-// are known by a variable in their environment, so that another program on the port,
-// or the proxy of a container, is not taken for the server.
+// listening are the addresses on which processes of this run listen at a port. They are known by a variable in their
+// environment, so that another program on the port, or the proxy of a container, is not taken for the server.
 func listening(port uint16) (bound []netip.Addr, why string) {
 	listeners := map[string]netip.Addr{} // by the target of the link in /proc/<pid>/fd
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -42,8 +41,8 @@ func listening(port uint16) (bound []netip.Addr, why string) {
 	return bound, ""
 }
 
-// listener reads a line of /proc/net/tcp: "sl local_address rem_address st tx:rx
-// tr:when retransmits uid timeout inode …".
+// listener reads a line of /proc/net/tcp: "sl local_address rem_address st tx:rx tr:when retransmits uid timeout inode
+// …".
 func listener(line string, port uint16) (inode string, addr netip.Addr, ok bool) {
 	const listen = "0A"
 	fields := strings.Fields(line)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// listening are the addresses of this machine on which a port takes connections.
-// Only Linux shows who listens; here, whoever answers is taken for the server.
+// listening are the addresses of this machine on which a port takes connections. Only Linux shows who listens; here,
+// whoever answers is taken for the server.
 func listening(port uint16) (bound []netip.Addr, why string) {
 	const patience = time.Second
 	addrs := local()

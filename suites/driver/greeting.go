@@ -5,14 +5,13 @@ import "fmt"
 // ClientInfo is how the harness names itself to servers.
 var ClientInfo = M{"name": "mcpcheck", "version": "1"}
 
-// Hello is what a client that declares no capability says of itself when it asks for
-// a revision.
+// Hello is what a client that declares no capability says of itself when it asks for a revision.
 func Hello(revision string) M {
 	return M{"protocolVersion": revision, "capabilities": M{}, "clientInfo": ClientInfo}
 }
 
-// Greet greets the server and waits for its answer as long as a server may take to
-// start. When it is a result, the session takes revision and capabilities from it.
+// Greet greets the server and waits for its answer as long as a server may take to start. When it is a result, the
+// session takes revision and capabilities from it.
 func (s *Session) Greet(hello M) Reply {
 	s.mu.Lock()
 	s.Hello = hello
@@ -21,8 +20,7 @@ func (s *Session) Greet(hello M) Reply {
 	return s.Era().greet(s, hello)
 }
 
-// agree takes over what the server has answered to the greeting; welcome is nil when
-// that was not a result.
+// agree takes over what the server has answered to the greeting; welcome is nil when that was not a result.
 func (s *Session) agree(welcome M, revision string) {
 	s.mu.Lock()
 	s.Revision = revision
@@ -41,8 +39,8 @@ func (s *Session) agreed() string {
 	return s.Revision
 }
 
-// Establish completes the greeting in a session that was just started, asking for a
-// revision. It fails when the server does not grant that revision.
+// Establish completes the greeting in a session that was just started, asking for a revision. It fails when the server
+// does not grant that revision.
 func (s *Session) Establish(hello M) error {
 	r := s.Greet(hello)
 	switch {
@@ -61,13 +59,12 @@ func (s *Session) Establish(hello M) error {
 // Confirm ends the greeting after Greet has brought a good result.
 func (s *Session) Confirm() { s.ConfirmWith(nil) }
 
-// ConfirmWith is Confirm with params for the message that says that the client is
-// ready.
+// ConfirmWith is Confirm with params for the message that says that the client is ready.
 func (s *Session) ConfirmWith(params M) {
 	s.Era().listen(s, params)
 	s.ordinary = len(s.client) == 0
 }
 
-// Ordinary reports whether the session is one like any other: its greeting was
-// completed with no client capability declared, and it is usable.
+// Ordinary reports whether the session is one like any other: its greeting was completed with no client capability
+// declared, and it is usable.
 func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }

@@ -7,13 +7,11 @@ import (
 	"time"
 )
 
-// Handshake is the era of the revisions up to 2025-11-25. A session begins with
-// initialize and notifications/initialized, and both sides remember what they agreed
-// on. Over HTTP an id stands for it, which the server may issue, one stream is open for
-// what the server says by itself, and DELETE ends it.
+// Handshake is the era of the revisions up to 2025-11-25. A session begins with initialize and
+// notifications/initialized, and both sides remember what they agreed on. Over HTTP an id stands for it, which the
+// server may issue, one stream is open for what the server says by itself, and DELETE ends it.
 type Handshake struct {
-	// Fence is the method of the request that proves order. Empty is ping, which some
-	// servers leave unanswered.
+	// Fence is the method of the request that proves order. Empty is ping, which some servers leave unanswered.
 	Fence string
 }
 
@@ -41,8 +39,7 @@ func (e Handshake) harmless() (method string, params M) { return cmp.Or(e.Fence,
 
 func (Handshake) dress(_ *Session, params M) M { return params }
 
-// answer serves ping and the features that the client declared; anything else is
-// refused with -32601.
+// answer serves ping and the features that the client declared; anything else is refused with -32601.
 func (e Handshake) answer(s *Session, request *Frame) M {
 	reply := M{"jsonrpc": "2.0", "id": request.ID}
 	if result := e.serve(s, request.Method); result != nil {
@@ -73,8 +70,8 @@ func (Handshake) serve(s *Session, method string) M {
 	return nil
 }
 
-// header names the session and its revision. That is named in every revision, as SDKs
-// do: without a session, nothing else tells it.
+// header names the session and its revision. That is named in every revision, as SDKs do: without a session, nothing
+// else tells it.
 func (Handshake) header(h *HTTP, header http.Header, _ *Frame) {
 	if id := h.SessionID(); id != "" {
 		header.Set(sessionHeader, id)
@@ -84,8 +81,7 @@ func (Handshake) header(h *HTTP, header http.Header, _ *Frame) {
 	}
 }
 
-// heard keeps the session ids that the server issues, and notes when it has ended the
-// session.
+// heard keeps the session ids that the server issues, and notes when it has ended the session.
 func (Handshake) heard(h *HTTP, x *Exchange) {
 	a := x.Answer()
 	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// HTTP is the transports over HTTP: Streamable HTTP, where each message is a POST
-// that brings its own answer, and the older HTTP+SSE, where one stream brings all
-// of them. It is had from Session.HTTP, with what only it can do.
+// HTTP is the transports over HTTP: Streamable HTTP, where each message is a POST that brings its own answer, and the
+// older HTTP+SSE, where one stream brings all of them. It is had from Session.HTTP, with what only it can do.
 type HTTP struct {
 	s    *Session
 	site *Site
@@ -95,8 +94,8 @@ func (h *HTTP) Endpoint() string {
 	return h.endpoint
 }
 
-// Exchanges are the HTTP requests of the session, in the order in which they were
-// sent; those made by hand included. Over stdio, of a nil HTTP, there are none.
+// Exchanges are the HTTP requests of the session, in the order in which they were sent; those made by hand included.
+// Over stdio, of a nil HTTP, there are none.
 func (h *HTTP) Exchanges() (all []*Exchange) {
 	if h == nil {
 		return nil
@@ -128,15 +127,14 @@ func (h *HTTP) headers(method string, f *Frame) http.Header {
 }
 
 const (
-	// headStart is how long a request is given to reach the server before the next
-	// message is sent, on another connection.
+	// headStart is how long a request is given to reach the server before the next message is sent, on another
+	// connection.
 	headStart = 20 * time.Millisecond
 	// mostOpen is how many messages may be on their way.
 	mostOpen = 256
 )
 
-// exchange prepares the HTTP request that carries a frame of the client, and has the
-// frame know it.
+// exchange prepares the HTTP request that carries a frame of the client, and has the frame know it.
 func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 	f.HTTP = &Exchange{
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw,
@@ -145,8 +143,8 @@ func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 	return f.HTTP
 }
 
-// send posts a message. Messages are sent in their order: what wants no answer is
-// taken by the server before the next one is sent, and a request is given a moment.
+// send posts a message. Messages are sent in their order: what wants no answer is taken by the server before the next
+// one is sent, and a request is given a moment.
 func (h *HTTP) send(f *Frame, _ [][]byte) {
 	x := h.exchange(http.MethodPost, h.Endpoint(), f)
 	h.s.put(f)
@@ -162,9 +160,8 @@ func (h *HTTP) patience(f *Frame) time.Duration {
 	return h.s.limits.Reply
 }
 
-// enqueue performs an exchange when its turn has come. The next one waits until it
-// has its headers, or its end if nothing more is to come, but not for longer than
-// patience.
+// enqueue performs an exchange when its turn has come. The next one waits until it has its headers, or its end if
+// nothing more is to come, but not for longer than patience.
 func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -195,8 +192,7 @@ func (h *HTTP) done() {
 	h.mu.Unlock()
 }
 
-// settle waits until each message since the mark has had its HTTP answer. A stream
-// may stay open after the response.
+// settle waits until each message since the mark has had its HTTP answer. A stream may stay open after the response.
 func (h *HTTP) settle(mark int) {
 	var sent []*Exchange
 	for _, f := range h.s.Record(mark) {

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// HTTPRequest is an HTTP request that a check makes by hand. Empty fields are as
-// those of the session's own requests.
+// HTTPRequest is an HTTP request that a check makes by hand. Empty fields are as those of the session's own requests.
 type HTTPRequest struct {
 	Method string      // default POST
 	URL    string      // absolute, or a path on the server; default the endpoint
@@ -17,14 +16,14 @@ type HTTPRequest struct {
 	Host   string      // of the header Host
 	Body   []byte
 
-	// Sent is sent in place of Body, which stands for it in the record: Size bytes, so
-	// many that they are better made on the way than kept.
+	// Sent is sent in place of Body, which stands for it in the record: Size bytes, so many that they are better made
+	// on the way than kept.
 	Sent io.Reader
 	Size int64
 }
 
-// Do makes an HTTP request by hand, beside the session's messages and at once. What
-// comes of it is for the caller alone: checks that watch the wire leave it out.
+// Do makes an HTTP request by hand, beside the session's messages and at once. What comes of it is for the caller
+// alone: checks that watch the wire leave it out.
 func (h *HTTP) Do(r HTTPRequest) *Exchange {
 	target := h.resolve(r.URL)
 	f := &Frame{Side: FromClient, Raw: r.Body, Ended: true, Apart: true}
@@ -56,8 +55,8 @@ func (h *HTTP) resolve(reference string) string {
 	return u.String()
 }
 
-// ours reports whether a URL is of the server's own origin. To any other one nothing
-// goes of what belongs to the operator or to the session.
+// ours reports whether a URL is of the server's own origin. To any other one nothing goes of what belongs to the
+// operator or to the session.
 func (h *HTTP) ours(target string) bool {
 	u, err := url.Parse(target)
 	return err == nil && slices.ContainsFunc([]string{h.site.URL(), h.Endpoint()}, func(own string) bool {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// perform carries an exchange out until its end; headed is called when the headers
-// of an answer that may take long have come.
+// perform carries an exchange out until its end; headed is called when the headers of an answer that may take long have
+// come.
 func (h *HTTP) perform(x *Exchange, headed func()) {
 	ctx, stop := context.WithCancel(h.ctx)
 	defer stop()
@@ -74,8 +74,7 @@ func (x *Exchange) request(ctx context.Context) (*http.Request, error) {
 	return req, nil
 }
 
-// broken records an exchange that had no HTTP answer. When nobody listens any more,
-// the session is over.
+// broken records an exchange that had no HTTP answer. When nobody listens any more, the session is over.
 func (h *HTTP) broken(x *Exchange, err error) {
 	if x.foreign { // which says nothing of the server
 		h.fail(x, plainError(err))
@@ -113,8 +112,8 @@ func (h *HTTP) fail(x *Exchange, err error) {
 	h.end(x, err)
 }
 
-// end records that nothing more will come. Whatever stands for the answer is in the
-// record before, for those who wait for the end.
+// end records that nothing more will come. Whatever stands for the answer is in the record before, for those who wait
+// for the end.
 func (h *HTTP) end(x *Exchange, err error) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -122,16 +121,14 @@ func (h *HTTP) end(x *Exchange, err error) {
 	h.s.wake()
 }
 
-// status records an answer that carries no message, and that ends with an error or
-// simply.
+// status records an answer that carries no message, and that ends with an error or simply.
 func (h *HTTP) status(x *Exchange, err error) {
 	a := x.Answer()
 	a.Ended, a.Err = true, err
 	h.s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
 }
 
-// readBody reads an answer that is not an event stream: one message or, in a batch,
-// several.
+// readBody reads an answer that is not an event stream: one message or, in a batch, several.
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	body, err := h.readAll(resp)
 	h.s.mu.Lock()
@@ -147,8 +144,7 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	h.status(x, err)
 }
 
-// carries reports whether a body is a message. That of an HTTP error may be some
-// other JSON.
+// carries reports whether a body is a message. That of an HTTP error may be some other JSON.
 func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 	switch {
 	case h.old:
@@ -161,8 +157,7 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 	return f.Shape == Object || f.Shape == Array
 }
 
-// readAll reads a body up to the limit of a message. Of long ones only one is read
-// at a time.
+// readAll reads a body up to the limit of a message. Of long ones only one is read at a time.
 func (h *HTTP) readAll(resp *http.Response) (all []byte, err error) {
 	limit := h.s.limits.Message
 	tooLong := fmt.Errorf("the body has more than %s", size(limit))

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// openStream opens the one stream of HTTP+SSE, and waits until the server has said
-// where messages go.
+// openStream opens the one stream of HTTP+SSE, and waits until the server has said where messages go.
 func (h *HTTP) openStream() error {
 	x := h.listen()
 	h.running.Go(func() {
@@ -63,8 +62,8 @@ func (h *HTTP) postTo(reference string) error {
 	return nil
 }
 
-// Endpoint is where messages go, by the data of an endpoint event. It fails for
-// another origin; one loopback name in place of another is put right.
+// Endpoint is where messages go, by the data of an endpoint event. It fails for another origin; one loopback name in
+// place of another is put right.
 func (site *Site) Endpoint(reference string) (*url.URL, error) {
 	base := site.parsed()
 	u, err := ParseEndpoint(base, reference)
@@ -80,8 +79,7 @@ func (site *Site) Endpoint(reference string) (*url.URL, error) {
 	return u, nil
 }
 
-// ParseEndpoint resolves the data of an endpoint event, a URI reference. JSON is
-// not one, though some servers send it.
+// ParseEndpoint resolves the data of an endpoint event, a URI reference. JSON is not one, though some servers send it.
 func ParseEndpoint(base *url.URL, reference string) (*url.URL, error) {
 	switch {
 	case reference == "":

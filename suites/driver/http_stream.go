@@ -13,8 +13,7 @@ import (
 // standingStart is how long the standing stream is given to open.
 const standingStart = 50 * time.Millisecond
 
-// stand opens the standing stream, on which the server may speak first. Over
-// HTTP+SSE there is one from the beginning.
+// stand opens the standing stream, on which the server may speak first. Over HTTP+SSE there is one from the beginning.
 func (h *HTTP) stand() {
 	if !h.old {
 		h.enqueue(h.listen(), standingStart)
@@ -29,8 +28,7 @@ func (h *HTTP) listen() *Exchange {
 	return x
 }
 
-// Standing is the stream that the session opened for what the server says by itself;
-// nil when there is none.
+// Standing is the stream that the session opened for what the server says by itself; nil when there is none.
 func (h *HTTP) Standing() *Exchange {
 	for _, x := range h.Exchanges() {
 		if x.standing {
@@ -40,15 +38,14 @@ func (h *HTTP) Standing() *Exchange {
 	return nil
 }
 
-// mostEvents is how many events of a stream are kept, fewEvents while a server floods
-// the run.
+// mostEvents is how many events of a stream are kept, fewEvents while a server floods the run.
 const (
 	mostEvents = 1024
 	fewEvents  = 64
 )
 
-// readStream hands the events of a stream on until it ends. If it ended before the
-// answer came, and can be resumed, it is.
+// readStream hands the events of a stream on until it ends. If it ended before the answer came, and can be resumed, it
+// is.
 func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	answered, came := false, false
 	turn := func() func() { return h.s.budget.beginLong(h.ctx.Done()) }
@@ -89,8 +86,7 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	return f
 }
 
-// keepEvent adds an event to the answer of an exchange, of which the last ones are
-// kept.
+// keepEvent adds an event to the answer of an exchange, of which the last ones are kept.
 func (h *HTTP) keepEvent(x *Exchange, e StreamEvent) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
@@ -120,8 +116,8 @@ func (t throttled) Read(p []byte) (int, error) {
 // mostResumed is how often one stream is resumed.
 const mostResumed = 5
 
-// resumable reports whether the server has given a way to ask for the rest of a
-// stream. What was made by hand is not resumed.
+// resumable reports whether the server has given a way to ask for the rest of a stream. What was made by hand is not
+// resumed.
 func (h *HTTP) resumable(x *Exchange) bool {
 	if h.old || x.apart || x.resumed >= mostResumed || h.ctx.Err() != nil || !h.s.Era().resumes() {
 		return false
@@ -146,8 +142,7 @@ func (h *HTTP) resume(x *Exchange) {
 	}
 }
 
-// resumption is the id of the last event that has one, and the time to wait before
-// a stream is resumed.
+// resumption is the id of the last event that has one, and the time to wait before a stream is resumed.
 func resumption(events []StreamEvent) (id string, wait time.Duration) {
 	const usual, most = 100 * time.Millisecond, 3 * time.Second
 	wait = usual

@@ -18,8 +18,7 @@ import (
 	"time"
 )
 
-// endpoint is a server over HTTP for one test: it answers initialize, and leaves
-// everything else to the test.
+// endpoint is a server over HTTP for one test: it answers initialize, and leaves everything else to the test.
 type endpoint struct {
 	serve func(w http.ResponseWriter, r *http.Request, body M)
 
@@ -340,8 +339,7 @@ func TestNewSiteRefuses(t *testing.T) {
 	}
 }
 
-// A server that dies is started again for the next session, and its death is known
-// to the sessions that it had.
+// A server that dies is started again for the next session, and its death is known to the sessions that it had.
 func TestSiteRestarts(t *testing.T) {
 	var listening atomic.Bool
 	started := make(chan struct{}, 2)

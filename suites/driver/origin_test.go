@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What belongs to the operator or to the session goes to the server's own origin
-// alone, and what comes of another one says nothing of the server.
+// What belongs to the operator or to the session goes to the server's own origin alone, and what comes of another one
+// says nothing of the server.
 func TestForeignOriginGetsNothing(t *testing.T) {
 	var here, there http.Header
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -9,9 +9,8 @@ import (
 
 // Pool starts the sessions of a run, lends them, and ends them behind the run.
 //
-// A process is dear (a Node server needs a quarter of a second to start), a
-// request is cheap. So sessions are lent, each to one borrower at a time; those
-// that were given hostile input are lent to such borrowers only; processes that
+// A process is dear (a Node server needs a quarter of a second to start), a request is cheap. So sessions are lent,
+// each to one borrower at a time; those that were given hostile input are lent to such borrowers only; processes that
 // will be needed are started ahead; and nobody waits for an exit in line.
 type Pool struct {
 	ctx      context.Context
@@ -80,13 +79,12 @@ func (s *shelf) leave() {
 	}
 }
 
-// NewPool makes a pool of established sessions of a revision: at most size that
-// are lent clean and as many hostile ones. ahead processes are started in
-// advance, one at a time, for Launch.
+// NewPool makes a pool of established sessions of a revision: at most size that are lent clean and as many hostile
+// ones. ahead processes are started in advance, one at a time, for Launch.
 //
-// Over stdio a pool opens one session of each kind when it is first asked for one.
-// More come by Donate only: other checks start processes anyway. Over HTTP, where a
-// session costs a few requests, it opens as many as are wanted at a time.
+// Over stdio a pool opens one session of each kind when it is first asked for one. More come by Donate only: other
+// checks start processes anyway. Over HTTP, where a session costs a few requests, it opens as many as are wanted at a
+// time.
 func NewPool(ctx context.Context, t Target, revision string, size, ahead int) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision,
@@ -123,8 +121,8 @@ func (p *Pool) startAhead(n int) {
 // startTime is how long a silent process counts as one that is starting.
 const startTime = time.Second
 
-// start launches a process. No more of them start at a time than the machine can
-// run: many at once would only be slow, and might seem not to answer.
+// start launches a process. No more of them start at a time than the machine can run: many at once would only be slow,
+// and might seem not to answer.
 func (p *Pool) start(o Options) (*Session, error) {
 	if p.target.Site != nil {
 		return p.open(o)
@@ -202,8 +200,8 @@ func (p *Pool) establish() (*Session, error) {
 	return s, nil
 }
 
-// Lend returns an established session that others may have used, of the hostile
-// ones or of the clean ones. It comes back by Return or Discard.
+// Lend returns an established session that others may have used, of the hostile ones or of the clean ones. It comes
+// back by Return or Discard.
 func (p *Pool) Lend(hostile bool) (*Session, error) {
 	shelf := p.shelf(hostile)
 	select {
@@ -259,8 +257,7 @@ func (p *Pool) Discard(s *Session) {
 	p.Close(s)
 }
 
-// Donate gives a session to the pool: one that is ordinary is lent while there is
-// room, any other is ended.
+// Donate gives a session to the pool: one that is ordinary is lent while there is room, any other is ended.
 func (p *Pool) Donate(s *Session) {
 	if !s.Ordinary() || s.Revision != p.revision {
 		p.Close(s)
@@ -273,8 +270,7 @@ func (p *Pool) Donate(s *Session) {
 	}
 }
 
-// Take removes an idle clean session from the pool for good; nil when none is
-// idle.
+// Take removes an idle clean session from the pool for good; nil when none is idle.
 func (p *Pool) Take() *Session {
 	select {
 	case s := <-p.clean.idle:
@@ -306,16 +302,14 @@ func (p *Pool) Retire() {
 	}
 }
 
-// Wait ends what is left, and returns once every process has gone. The pool can
-// still be used afterwards.
+// Wait ends what is left, and returns once every process has gone. The pool can still be used afterwards.
 func (p *Pool) Wait() {
 	p.Retire()
 	p.stop.Do(func() { close(p.enough) })
 	p.closing.Wait()
 }
 
-// Sessions are all sessions of the run so far, in the order in which they were
-// opened.
+// Sessions are all sessions of the run so far, in the order in which they were opened.
 func (p *Pool) Sessions() []*Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -47,8 +47,8 @@ func (e Exit) String() string {
 	return fmt.Sprintf("exited with status %d", e.Status)
 }
 
-// launch starts the target. The context bounds its life: once it is done the
-// process group is killed. With muteStderr nobody reads the server's stderr.
+// launch starts the target. The context bounds its life: once it is done the process group is killed. With muteStderr
+// nobody reads the server's stderr.
 func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 	switch {
 	case t.Serve != nil:

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// record is everything that was said in a session, by both sides and in its order,
-// and how it ended. Any goroutine may read it. Whatever changes wakes all who wait
-// for something in it.
+// record is everything that was said in a session, by both sides and in its order, and how it ended. Any goroutine may
+// read it. Whatever changes wakes all who wait for something in it.
 type record struct {
 	ctx    context.Context // of the run
 	opened time.Time
@@ -37,8 +36,8 @@ func (r *record) wake() {
 	r.changed = make(chan struct{})
 }
 
-// put keeps a frame. Once the record is too big, what the server sends unasked is
-// not kept any more, and for anything else the oldest frames are dropped.
+// put keeps a frame. Once the record is too big, what the server sends unasked is not kept any more, and for anything
+// else the oldest frames are dropped.
 func (r *record) put(f *Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,7 +57,8 @@ func (r *record) put(f *Frame) {
 		r.frames[0] = nil
 		r.frames = r.frames[1:]
 		r.first++
-		r.dropped = r.dropped || f.Side == FromServer && !f.IsResponse() // long answers that were asked for are no flood
+		r.dropped = r.dropped ||
+			f.Side == FromServer && !f.IsResponse() // long answers that were asked for are no flood
 	}
 	r.wake()
 }
@@ -74,8 +74,8 @@ func (r *record) keep(bytes int) {
 	r.budget.add(bytes)
 }
 
-// full reports whether the record is over a limit: its own or, when all of them
-// together are over theirs, a share of it. The caller holds mu.
+// full reports whether the record is over a limit: its own or, when all of them together are over theirs, a share of
+// it. The caller holds mu.
 func (r *record) full(share int) bool {
 	return r.size > r.limits.Wire || r.size > share && r.budget.exhausted()
 }
@@ -95,8 +95,7 @@ func (r *record) setPartial(n int) {
 	r.mu.Unlock()
 }
 
-// Hostile marks the session: what follows was provoked by input that no
-// conforming client sends.
+// Hostile marks the session: what follows was provoked by input that no conforming client sends.
 func (r *record) Hostile() {
 	r.mu.Lock()
 	r.hostile = true
@@ -185,8 +184,8 @@ func (r *record) Record(mark int) []*Frame {
 	return append([]*Frame(nil), r.frames[i:]...)
 }
 
-// Busy reports whether the session sent something in the time d before a moment. It
-// tells who may have been the cause when a server that several sessions share ends.
+// Busy reports whether the session sent something in the time d before a moment. It tells who may have been the cause
+// when a server that several sessions share ends.
 func (r *record) Busy(moment time.Time, d time.Duration) bool {
 	for _, f := range r.Record(0) {
 		if at := r.Moment(f); f.Side == FromClient && !at.After(moment) && at.After(moment.Add(-d)) {
@@ -201,8 +200,8 @@ func (r *record) Moment(f *Frame) time.Time { return r.opened.Add(f.At) }
 
 var errTimeout = errors.New("timeout")
 
-// Wait returns the first frame since from that matches, or an error: *Death once
-// the session is over, errTimeout, or the context's.
+// Wait returns the first frame since from that matches, or an error: *Death once the session is over, errTimeout, or
+// the context's.
 func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Frame, error) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -230,8 +229,8 @@ func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Fram
 	}
 }
 
-// until waits until a condition holds that depends on the record or on an exchange,
-// at most for d. The condition is tried with mu held.
+// until waits until a condition holds that depends on the record or on an exchange, at most for d. The condition is
+// tried with mu held.
 func (r *record) until(d time.Duration, holds func() bool) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -64,8 +64,7 @@ type Reply struct {
 // Answered reports whether an answer came.
 func (r Reply) Answered() bool { return r.Frame != nil }
 
-// Bare reports whether the answer is an HTTP error without a JSON-RPC one. It
-// counts as an error without a code.
+// Bare reports whether the answer is an HTTP error without a JSON-RPC one. It counts as an error without a code.
 func (r Reply) Bare() bool { return r.Frame != nil && r.Frame.Side == Status }
 
 // Result is the result object; nil when the answer has none.
@@ -93,8 +92,7 @@ func (r Reply) Code() (code int, ok bool) {
 // Refused is the reply that an HTTP error is when it carries no JSON-RPC error.
 func Refused(f *Frame) Reply { return Reply{Frame: f, M: refusal(f)} }
 
-// refusal is the error that an HTTP error stands for: the one in its body, if that
-// is one, or one without a code.
+// refusal is the error that an HTTP error stands for: the one in its body, if that is one, or one without a code.
 func refusal(f *Frame) M {
 	body, _ := Decode(f.HTTP.Answer().Body).(M)
 	if _, ok := body["error"].(M); ok {
@@ -118,8 +116,8 @@ func (e *Silence) Error() string {
 	return text
 }
 
-// Unanswered says that the transport brought no answer to a request, and none will
-// come: an HTTP exchange that ended without one.
+// Unanswered says that the transport brought no answer to a request, and none will come: an HTTP exchange that ended
+// without one.
 type Unanswered struct {
 	Method string
 	Cause  string // "HTTP 202 Accepted with no body"

@@ -10,8 +10,8 @@ import (
 // Send sends one message, as it is, on a line of its own.
 func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):len(raw)], '\n')) }
 
-// Write sends bytes as they are. Several pieces are written one by one, with a
-// pause between them and nothing else in it.
+// Write sends bytes as they are. Several pieces are written one by one, with a pause between them and nothing else in
+// it.
 func (s *Session) Write(pieces ...[]byte) *Frame {
 	f := &Frame{Side: FromClient, Raw: bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), Ended: true}
 	f.parse()
@@ -73,8 +73,7 @@ func (s *Session) Exchange(method string, params M) Reply { return s.Await(s.Req
 // Await waits for the answer to a request, at most for the reply limit.
 func (s *Session) Await(p Pending) Reply { return s.AwaitFor(p, s.limits.Reply) }
 
-// AwaitFirst waits for the answer to the first request to a process, as long as a
-// server may take to start.
+// AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start.
 func (s *Session) AwaitFirst(p Pending) Reply { return s.AwaitFor(p, s.limits.Start) }
 
 // Patience is how long Await waits.

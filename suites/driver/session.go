@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Session is one connection to the target, with a record of everything that was
-// said. One goroutine at a time drives it; any may read its record.
+// Session is one connection to the target, with a record of everything that was said. One goroutine at a time drives
+// it; any may read its record.
 //
-// A session hides its transport and its era: once established, a request is sent with
-// Request and its answer comes with Await, whatever the transport and whatever a
-// revision wants around it.
+// A session hides its transport and its era: once established, a request is sent with Request and its answer comes with
+// Await, whatever the transport and whatever a revision wants around it.
 type Session struct {
 	Hello        M      // what the client said of itself when it greeted
 	Welcome      M      // result of the greeting; nil before it came
@@ -34,13 +33,12 @@ type Session struct {
 	silent    bool // a request had no answer in time
 }
 
-// link is the transport of a session. It carries what the session says, and hands
-// what comes to receive.
+// link is the transport of a session. It carries what the session says, and hands what comes to receive.
 type link interface {
 	// send hands a message over, piece by piece; it never waits for the server.
 	send(f *Frame, pieces [][]byte)
-	// settle waits until the transport itself has taken what was sent since the
-	// mark, which over HTTP the server says for each message.
+	// settle waits until the transport itself has taken what was sent since the mark, which over HTTP the server says
+	// for each message.
 	settle(mark int)
 	// closeInput says that the client sends nothing more, where a transport can.
 	closeInput()
@@ -82,15 +80,14 @@ func (s *Session) HTTP() *HTTP {
 	return h
 }
 
-// Stdio is what only a session over stdio can do, whose server is a process of its
-// own; nil over HTTP.
+// Stdio is what only a session over stdio can do, whose server is a process of its own; nil over HTTP.
 func (s *Session) Stdio() *Stdio {
 	p, _ := s.link.(*Stdio)
 	return p
 }
 
-// Abandon marks a session whose server is still busy with what nobody waits for:
-// it is not lent again, and Close kills its server without a wait.
+// Abandon marks a session whose server is still busy with what nobody waits for: it is not lent again, and Close kills
+// its server without a wait.
 func (s *Session) Abandon() {
 	s.mu.Lock()
 	s.abandoned = true
@@ -103,17 +100,15 @@ func (s *Session) isAbandoned() bool {
 	return s.abandoned
 }
 
-// Usable reports whether the session can be lent: it is alive and was not
-// abandoned.
+// Usable reports whether the session can be lent: it is alive and was not abandoned.
 func (s *Session) Usable() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.closed && !s.abandoned
 }
 
-// Troubled reports whether a request had no answer in time, or the server ended the
-// session: a busy machine, or another process of the same server, may have been the
-// cause.
+// Troubled reports whether a request had no answer in time, or the server ended the session: a busy machine, or another
+// process of the same server, may have been the cause.
 func (s *Session) Troubled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +118,6 @@ func (s *Session) Troubled() bool {
 // Kill ends the session at once, over stdio with the server's process group.
 func (s *Session) Kill() { s.link.kill() }
 
-// Close ends the session as a client does, and waits for it. How a server takes
-// that is judged by checks of their own; here it has only a moment for it, since a
-// run closes many sessions.
+// Close ends the session as a client does, and waits for it. How a server takes that is judged by checks of their own;
+// here it has only a moment for it, since a run closes many sessions.
 func (s *Session) Close() { s.link.close() }

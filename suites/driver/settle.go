@@ -2,9 +2,8 @@ package driver
 
 import "time"
 
-// Settle proves that the server has nothing more to say to what it was sent
-// before: a later request is answered, and the grace after it has passed. It
-// returns what came since the mark, without the answer to that request.
+// Settle proves that the server has nothing more to say to what it was sent before: a later request is answered, and
+// the grace after it has passed. It returns what came since the mark, without the answer to that request.
 func (s *Session) Settle(mark int) ([]*Frame, error) {
 	s.link.settle(mark)
 	p, r := s.fence()
@@ -14,9 +13,8 @@ func (s *Session) Settle(mark int) ([]*Frame, error) {
 	return s.linger(mark, s.grace(r), p)
 }
 
-// React waits for what the server makes of what it was sent since the mark: a
-// response other than the answer to a later request or, when there is none, until
-// the session has settled. It returns what came.
+// React waits for what the server makes of what it was sent since the mark: a response other than the answer to a later
+// request or, when there is none, until the session has settled. It returns what came.
 func (s *Session) React(mark int) ([]*Frame, error) {
 	s.link.settle(mark)
 	p, r := s.fence()
@@ -44,15 +42,15 @@ func (s *Session) fence() (Pending, Reply) {
 	return p, s.Await(p)
 }
 
-// grace is how long something may still be on its way once a later request was
-// answered: ten times what that answer took, so that a busy machine has more.
+// grace is how long something may still be on its way once a later request was answered: ten times what that answer
+// took, so that a busy machine has more.
 func (s *Session) grace(answer Reply) time.Duration {
 	const least = 5 * time.Millisecond
 	return min(max(10*(answer.Frame.At-answer.Request.At), least), s.limits.Grace)
 }
 
-// linger waits for the grace, and for one more request after it, and returns what
-// came since the mark without the answers to the harness's own requests.
+// linger waits for the grace, and for one more request after it, and returns what came since the mark without the
+// answers to the harness's own requests.
 func (s *Session) linger(mark int, grace time.Duration, first Pending) ([]*Frame, error) {
 	s.pass(grace)
 	last, r := s.fence()

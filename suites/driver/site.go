@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// Site is a server at a URL and, when a command was given for it, the process that
-// serves it. All sessions of a run share it.
+// Site is a server at a URL and, when a command was given for it, the process that serves it. All sessions of a run
+// share it.
 type Site struct {
 	o      SiteOptions
 	header http.Header
@@ -49,16 +49,14 @@ type SiteOptions struct {
 	Env      []string
 	Dir      string
 
-	// Serve is a server inside this process, in place of Command, and Dial opens the
-	// connections to it in place of the network. Tests use them to run many servers
-	// under a virtual clock.
+	// Serve is a server inside this process, in place of Command, and Dial opens the connections to it in place of the
+	// network. Tests use them to run many servers under a virtual clock.
 	Serve Server
 	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
 	Bound []netip.Addr // where Serve listens
 }
 
-// NewSite makes a site. It connects to nothing; an error says what is wrong with the
-// options.
+// NewSite makes a site. It connects to nothing; an error says what is wrong with the options.
 func NewSite(o SiteOptions) (*Site, error) {
 	u, err := ParseURL(o.URL)
 	if err != nil {
@@ -110,9 +108,8 @@ func trusted(pem []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// newClient is an HTTP/1.1 client that does nothing by itself: no redirects, no
-// decompression, no cookies. Proxies of the environment are used, but never for
-// loopback.
+// newClient is an HTTP/1.1 client that does nothing by itself: no redirects, no decompression, no cookies. Proxies of
+// the environment are used, but never for loopback.
 func newClient(o SiteOptions, roots *x509.CertPool) *http.Client {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -153,8 +150,8 @@ func (site *Site) SetTransport(name string) {
 	site.mu.Unlock()
 }
 
-// Follow takes the target of a redirect for the URL. It fails when that is another
-// origin: the operator's headers must not go there.
+// Follow takes the target of a redirect for the URL. It fails when that is another origin: the operator's headers must
+// not go there.
 func (site *Site) Follow(location string) error {
 	site.mu.Lock()
 	defer site.mu.Unlock()
@@ -214,8 +211,7 @@ func (site *Site) process() *process {
 	return site.host
 }
 
-// open opens a session. It starts the server first if it is ours to start, and
-// starts it again if it has died.
+// open opens a session. It starts the server first if it is ours to start, and starts it again if it has died.
 func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, error) {
 	if err := site.ready(ctx, t.Limits); err != nil {
 		return nil, err
@@ -266,8 +262,7 @@ func (e *Unreachable) Unwrap() error { return e.Err }
 // mostStarts is how often a server that dies is started.
 const mostStarts = 50
 
-// ready starts the server if it has to, and waits until its port takes connections.
-// One caller does it for all.
+// ready starts the server if it has to, and waits until its port takes connections. One caller does it for all.
 func (site *Site) ready(ctx context.Context, l Limits) error {
 	select {
 	case site.starting <- struct{}{}:
@@ -299,7 +294,11 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	if site.starts++; site.starts > mostStarts {
 		return fmt.Errorf("the server has died %d times", mostStarts)
 	}
-	host, err := launch(ctx, Target{Command: site.o.Command, Serve: site.o.Serve, Env: site.o.Env, Dir: site.o.Dir}, false)
+	host, err := launch(
+		ctx,
+		Target{Command: site.o.Command, Serve: site.o.Serve, Env: site.o.Env, Dir: site.o.Dir},
+		false,
+	)
 	if err != nil {
 		return err
 	}
@@ -348,15 +347,14 @@ func (site *Site) lastWords() []string {
 	return site.stderr().lines()
 }
 
-// mayPass reports whether an error of a connection may be gone in a moment: a server
-// that is starting refuses connections.
+// mayPass reports whether an error of a connection may be gone in a moment: a server that is starting refuses
+// connections.
 func mayPass(err error) bool {
 	var dns *net.DNSError
 	return !errors.As(err, &dns) || dns.Temporary()
 }
 
-// dial tries whether the port takes a connection. Behind a proxy that is the proxy's
-// business.
+// dial tries whether the port takes a connection. Behind a proxy that is the proxy's business.
 func (site *Site) dial(ctx context.Context) error {
 	transport := site.client.Transport.(*http.Transport)
 	if transport.Proxy != nil {
@@ -385,9 +383,8 @@ func (site *Site) Died() bool {
 	return host != nil && host.gone()
 }
 
-// mourns waits for a moment whether the host ends, after a connection to it broke, so
-// that the cause is known to whoever asks. One that still takes connections has
-// hardly.
+// mourns waits for a moment whether the host ends, after a connection to it broke, so that the cause is known to
+// whoever asks. One that still takes connections has hardly.
 func (site *Site) mourns(ctx context.Context, host *process) bool {
 	const moment, less = 200 * time.Millisecond, 20 * time.Millisecond
 	wait := moment

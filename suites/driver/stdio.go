@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Stdio is the transport over standard streams: a process of its own for each
-// session, and lines on its streams. It is had from Session.Stdio, with what only it
-// can do.
+// Stdio is the transport over standard streams: a process of its own for each session, and lines on its streams. It is
+// had from Session.Stdio, with what only it can do.
 type Stdio struct {
 	s    *Session
 	proc *process
@@ -36,8 +35,7 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	return s, nil
 }
 
-// outlive stops listening soon after the process has gone, though something that
-// it started may still hold its stdout.
+// outlive stops listening soon after the process has gone, though something that it started may still hold its stdout.
 func (p *Stdio) outlive() {
 	<-p.proc.exited
 	timer := time.NewTimer(500 * time.Millisecond)
@@ -58,8 +56,7 @@ func (p *Stdio) drainStderr(done chan<- struct{}) {
 	}
 }
 
-// send queues a message, so that a server that does not read cannot block the
-// harness.
+// send queues a message, so that a server that does not read cannot block the harness.
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
 	p.s.put(f)
 	select {
@@ -83,8 +80,7 @@ func (p *Stdio) write() {
 	}
 }
 
-// pause is the time between the pieces of a message, for the server to read them
-// one by one.
+// pause is the time between the pieces of a message, for the server to read them one by one.
 const pause = 20 * time.Millisecond
 
 func (p *Stdio) writePieces(pieces [][]byte) error {
@@ -172,8 +168,7 @@ func (p *Stdio) settle(int) {}
 
 func (p *Stdio) closeInput() { p.CloseInput() }
 
-// CloseInput closes the server's stdin, the way in which a client ends a session
-// over stdio.
+// CloseInput closes the server's stdin, the way in which a client ends a session over stdio.
 func (p *Stdio) CloseInput() {
 	p.quit.Do(func() {
 		p.s.event("stdin closed")
@@ -204,8 +199,8 @@ func (p *Stdio) close() {
 	p.abandon()
 }
 
-// abandon waits for the end of the streams; what still holds them outlived its
-// process group, and they are closed under it.
+// abandon waits for the end of the streams; what still holds them outlived its process group, and they are closed under
+// it.
 func (p *Stdio) abandon() {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
@@ -243,8 +238,7 @@ func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	return Exit{}, false
 }
 
-// Stderr is the beginning of what the server wrote to stderr, and how many bytes
-// it wrote in all.
+// Stderr is the beginning of what the server wrote to stderr, and how many bytes it wrote in all.
 func (p *Stdio) Stderr() (head []byte, total int) { return p.s.stderr.beginning() }
 
 // Partial is how many bytes came that no newline has ended yet.

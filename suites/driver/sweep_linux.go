@@ -7,9 +7,8 @@ import (
 	"syscall"
 )
 
-// Sweep kills what servers of this run have left behind outside of their process
-// groups, such as daemons that called setsid. They are known by a variable in
-// their environment. It returns how many it killed.
+// Sweep kills what servers of this run have left behind outside of their process groups, such as daemons that called
+// setsid. They are known by a variable in their environment. It returns how many it killed.
 func Sweep() (killed int) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {

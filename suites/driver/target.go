@@ -9,8 +9,8 @@ import (
 // M is a JSON object. Numbers inside are json.Number, as they were on the wire.
 type M = map[string]any
 
-// Target says how to reach the server under test: it is launched for each session
-// and spoken to over its standard streams or, with a Site, reached at a URL.
+// Target says how to reach the server under test: it is launched for each session and spoken to over its standard
+// streams or, with a Site, reached at a URL.
 type Target struct {
 	Site *Site // a server at a URL; nil: over stdio
 
@@ -20,21 +20,19 @@ type Target struct {
 
 	Era Era // how its sessions go; nil is the handshake
 
-	// Serve is a server inside this process, in place of Command. Tests use it
-	// to run many servers under a virtual clock.
+	// Serve is a server inside this process, in place of Command. Tests use it to run many servers under a virtual
+	// clock.
 	Serve Server
 
 	Limits Limits
 	Budget *Budget // of all sessions together; nil is unbounded
 }
 
-// Server is a server inside this process. It returns its exit status, at the
-// latest when ctx ends, which stands for SIGKILL. A receive from term stands for
-// SIGTERM.
+// Server is a server inside this process. It returns its exit status, at the latest when ctx ends, which stands for
+// SIGKILL. A receive from term stands for SIGTERM.
 type Server func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, term <-chan struct{}) int
 
-// Limits bound what a server under test can cost. The zero value of a field
-// stands for its default.
+// Limits bound what a server under test can cost. The zero value of a field stands for its default.
 type Limits struct {
 	Message int           // bytes of one message; default 16 MiB
 	Wire    int           // bytes of the wire kept for each session; default 24 MiB

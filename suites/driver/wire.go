@@ -11,9 +11,8 @@ import (
 // Side is where a frame came from.
 type Side int
 
-// The sides. An event is something that happened beside the messages: the
-// server's exit, a closed stream. A status is an HTTP answer that carries no
-// message.
+// The sides. An event is something that happened beside the messages: the server's exit, a closed stream. A status is
+// an HTTP answer that carries no message.
 const (
 	FromClient Side = iota
 	FromServer
@@ -21,16 +20,14 @@ const (
 	Status
 )
 
-// Frame is one line of the wire, as it was seen; over HTTP, one body or one event
-// of a stream.
+// Frame is one line of the wire, as it was seen; over HTTP, one body or one event of a stream.
 type Frame struct {
 	At    time.Duration // since the session opened
 	Side  Side
 	Raw   []byte // without the newline
 	Shape Shape
 
-	// standing says that the frame opens the way for what the server says by itself: its
-	// answer is not waited for.
+	// standing says that the frame opens the way for what the server says by itself: its answer is not waited for.
 	standing bool
 
 	// Of HTTP, nil over stdio.
@@ -45,13 +42,13 @@ type Frame struct {
 	HasResult bool
 	HasError  bool
 
-	// Hostile frames were sent to a server that had been given input which a
-	// conforming client never sends, or came from one.
+	// Hostile frames were sent to a server that had been given input which a conforming client never sends, or came
+	// from one.
 	Hostile bool
 	// Ended reports whether the line was ended by a newline.
 	Ended bool
-	// AfterEOF reports whether the frame came after the server was asked to end: its
-	// stdin was closed, or it was sent SIGTERM.
+	// AfterEOF reports whether the frame came after the server was asked to end: its stdin was closed, or it was sent
+	// SIGTERM.
 	AfterEOF bool
 }
 
@@ -100,8 +97,7 @@ func (f *Frame) members() {
 	_, f.HasError = members["error"]
 }
 
-// IsResponse reports whether the frame looks like an answer: a result or an
-// error, and no method.
+// IsResponse reports whether the frame looks like an answer: a result or an error, and no method.
 func (f *Frame) IsResponse() bool {
 	return f.Shape == Object && !f.HasMethod && (f.HasResult || f.HasError || f.ID != nil)
 }
@@ -109,14 +105,14 @@ func (f *Frame) IsResponse() bool {
 // IsRequest reports whether the frame has a method and an id, which may be null.
 func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.ID != nil }
 
-// refusesFor reports whether the frame is the HTTP error that answers the request
-// of that id: such an answer need not be JSON-RPC, nor repeat the id.
+// refusesFor reports whether the frame is the HTTP error that answers the request of that id: such an answer need not
+// be JSON-RPC, nor repeat the id.
 func (f *Frame) refusesFor(id json.RawMessage) bool {
 	return f.HTTP != nil && f.Side != FromClient && !f.HTTP.stream && f.HTTP.failed() && f.HTTP.answers(id)
 }
 
-// unasked reports whether the server sent the frame without having to: neither an
-// answer nor a request, which wants one.
+// unasked reports whether the server sent the frame without having to: neither an answer nor a request, which wants
+// one.
 func (f *Frame) unasked() bool {
 	return f.Side == FromServer && f.Shape != Array && !f.IsResponse() && !f.IsRequest()
 }
@@ -124,8 +120,7 @@ func (f *Frame) unasked() bool {
 // IsNotification reports whether the frame has a method and no id.
 func (f *Frame) IsNotification() bool { return f.Shape == Object && f.HasMethod && f.ID == nil }
 
-// JSON decodes the frame; nil when it is no JSON object. The value is the
-// caller's own.
+// JSON decodes the frame; nil when it is no JSON object. The value is the caller's own.
 func (f *Frame) JSON() M {
 	if f.Shape != Object {
 		return nil
@@ -164,8 +159,8 @@ func Decode(raw []byte) (v any) {
 	return v
 }
 
-// SameID reports whether two ids are the same JSON value: equal as numbers, or
-// equal as strings after decoding. A number never equals a string.
+// SameID reports whether two ids are the same JSON value: equal as numbers, or equal as strings after decoding. A
+// number never equals a string.
 func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a) == IDKey(b) }
 
 // IDKey is a text that two ids share if and only if they are the same value.

@@ -12,12 +12,11 @@ type Area struct {
 	OfClient bool     // the capabilities that entries name are the client's to declare, not the server's
 }
 
-// JudgedBy chooses the revision whose text judges a server that negotiated one in
-// which a requirement does not hold; empty when none does.
+// JudgedBy chooses the revision whose text judges a server that negotiated one in which a requirement does not hold;
+// empty when none does.
 type JudgedBy func(r *Requirement, negotiated string) string
 
-// AtLeast has servers of earlier revisions judged by the first one, where what is
-// judged came with it.
+// AtLeast has servers of earlier revisions judged by the first one, where what is judged came with it.
 func AtLeast(first string) JudgedBy {
 	return func(r *Requirement, negotiated string) string {
 		if negotiated < first && r.Holds(first) {
@@ -27,8 +26,8 @@ func AtLeast(first string) JudgedBy {
 	}
 }
 
-// NearestRevision has servers of all handshake revisions judged, each by the nearest
-// one that has the requirement; of two the earlier one.
+// NearestRevision has servers of all handshake revisions judged, each by the nearest one that has the requirement; of
+// two the earlier one.
 func NearestRevision(r *Requirement, negotiated string) string {
 	at := slices.Index(Handshake, negotiated)
 	if at < 0 {
@@ -60,8 +59,7 @@ func AreaOf(id string) string {
 	return area
 }
 
-// Judges is the revision whose text judges a server that negotiated a revision over
-// a transport, if any does.
+// Judges is the revision whose text judges a server that negotiated a revision over a transport, if any does.
 func (r *Requirement) Judges(negotiated, transport string) (by string, applies bool) {
 	switch {
 	case !r.Over(transport):

@@ -32,12 +32,10 @@ func (o outcome) confirmed() bool {
 // Expect asserts at the level of the requirement.
 func (t *T) Expect(actual any) types.Assertion { return t.assert(Must, actual) }
 
-// Warn asserts what is a lesser deviation when it does not hold: a fail at level
-// SHOULD.
+// Warn asserts what is a lesser deviation when it does not hold: a fail at level SHOULD.
 func (t *T) Warn(actual any) types.Assertion { return t.assert(Should, actual) }
 
-// Inform asserts what is a mere note when it does not hold: a fail at level
-// ADVICE.
+// Inform asserts what is a mere note when it does not hold: a fail at level ADVICE.
 func (t *T) Inform(actual any) types.Assertion { return t.assert(Advice, actual) }
 
 func (t *T) assert(most Level, actual any) types.Assertion {
@@ -50,20 +48,18 @@ func (t *T) assert(most Level, actual any) types.Assertion {
 	}).Expect(actual)
 }
 
-// Fail ends the check with a fail at the level of the requirement, where there is no
-// value left to assert something of: it says what was wanted and what came.
+// Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:
+// it says what was wanted and what came.
 func (t *T) Fail(want, got string, args ...any) {
 	panic(t.failed(Must, wantGot(want, fmt.Sprintf(got, args...)), 2))
 }
 
-// FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of
-// the requirement.
+// FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of the requirement.
 func (t *T) FailAt(most Level, want, got string, args ...any) {
 	panic(t.failed(most, wantGot(want, fmt.Sprintf(got, args...)), 2))
 }
 
-// failed is a fail at the level of the requirement, but not above most. The line that
-// has found it is depth calls up.
+// failed is a fail at the level of the requirement, but not above most. The line that has found it is depth calls up.
 func (t *T) failed(most Level, message string, depth int) stop {
 	_, file, line, _ := runtime.Caller(depth)
 	return stop{outcome{
@@ -82,8 +78,8 @@ func (t *T) Inconclusive(format string, a ...any) {
 	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
 }
 
-// Again ends the check as inconclusive because of the state of a session,
-// not of what the check is about: in a session of its own it may end otherwise.
+// Again ends the check as inconclusive because of the state of a session, not of what the check is about: in a session
+// of its own it may end otherwise.
 func (t *T) Again(format string, a ...any) {
 	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
 }

@@ -22,12 +22,10 @@ type KnownFail struct {
 	Line int `yaml:"-"` // in the file
 }
 
-// KnownFails are the entries of a baseline. Apply is for each result, Stale for the
-// end of the run.
+// KnownFails are the entries of a baseline. Apply is for each result, Stale for the end of the run.
 type KnownFails []KnownFail
 
-// Apply makes a fail a known one, which does not gate, if each of its subjects is
-// covered by an entry.
+// Apply makes a fail a known one, which does not gate, if each of its subjects is covered by an entry.
 func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
 	if r.Verdict != Fail {
 		return
@@ -53,9 +51,8 @@ func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
 	r.Gates, r.GatedBy = false, NoGate
 }
 
-// Stale finds the entries that do not hold any more after a run that came to its end.
-// The catalogue is every requirement, wanted what the run was to try of it: an entry
-// is judged only by what the run tried.
+// Stale finds the entries that do not hold any more after a run that came to its end. The catalogue is every
+// requirement, wanted what the run was to try of it: an entry is judged only by what the run tried.
 func (all KnownFails) Stale(report *Report, today time.Time, catalogue Catalogue, wanted Selector) (stale []Stale) {
 	for _, k := range all {
 		if why := k.stale(report, today, catalogue, wanted); why != "" {
@@ -65,8 +62,7 @@ func (all KnownFails) Stale(report *Report, today time.Time, catalogue Catalogue
 	return stale
 }
 
-// stale says why the entry does not hold any more; empty when it does, or when the
-// run does not tell.
+// stale says why the entry does not hold any more; empty when it does, or when the run does not tell.
 func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, wanted Selector) string {
 	if !slices.ContainsFunc(catalogue, func(r *Requirement) bool { return k.Matches(r.ID) }) {
 		return k.unknown(catalogue)
@@ -107,8 +103,8 @@ func (k KnownFail) unknown(catalogue Catalogue) string {
 	return "there is no such check; " + list
 }
 
-// tried reports whether the run was to try some, and all, of what the entry is about
-// in the revisions and over the transport of the run.
+// tried reports whether the run was to try some, and all, of what the entry is about in the revisions and over the
+// transport of the run.
 func (k KnownFail) tried(report *Report, catalogue Catalogue, wanted Selector) (some, all bool) {
 	all = true
 	for _, r := range catalogue {
@@ -124,8 +120,8 @@ func (k KnownFail) tried(report *Report, catalogue Catalogue, wanted Selector) (
 	return some, all
 }
 
-// applies reports whether a requirement that the entry names holds in one of its
-// revisions that was judged, over the transport.
+// applies reports whether a requirement that the entry names holds in one of its revisions that was judged, over the
+// transport.
 func (k KnownFail) applies(r *Requirement, report *Report) bool {
 	transport := report.Target.Transport
 	over := k.Transport == "" || k.Transport == transport
@@ -145,8 +141,8 @@ func (k KnownFail) verdicts(report *Report) (verdicts []Verdict) {
 	return verdicts
 }
 
-// verdict is what a result says of the entry. For a subject that is not among those
-// that failed a fail is a pass; one that names no subject does not tell.
+// verdict is what a result says of the entry. For a subject that is not among those that failed a fail is a pass; one
+// that names no subject does not tell.
 func (k KnownFail) verdict(r Result) Verdict {
 	switch {
 	case r.Verdict != Fail || k.Subject == "" || slices.Contains(r.Subjects, k.Subject):

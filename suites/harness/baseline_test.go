@@ -102,7 +102,13 @@ func TestStale(t *testing.T) {
 		{"day after, left out", KnownFail{Check: "a/b", Expires: "2026-11-20"}, leaving("a/b"), nil, ""},
 
 		{"left out", KnownFail{Check: "a/b"}, leaving("a/b"), nil, ""},
-		{"another revision", KnownFail{Check: "a/b", Revision: "2025-06-18"}, everything, []Result{came("a/b", Pass)}, ""},
+		{
+			"another revision",
+			KnownFail{Check: "a/b", Revision: "2025-06-18"},
+			everything,
+			[]Result{came("a/b", Pass)},
+			"",
+		},
 		{"this revision", KnownFail{Check: "a/b", Revision: "2025-11-25"},
 			everything, []Result{came("a/b", Pass)}, "it passes now"},
 		{"another transport", KnownFail{Check: "a/b", Transport: "stdio"}, everything, []Result{came("a/b", Pass)}, ""},
@@ -111,7 +117,13 @@ func TestStale(t *testing.T) {
 		{"a check of another transport", KnownFail{Check: "a/pipes"}, everything, nil, ""},
 		{"a check of another revision", KnownFail{Check: "a/old"}, everything, nil, ""},
 
-		{"one of a glob fails", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Pass), failed("b/two")}, ""},
+		{
+			"one of a glob fails",
+			KnownFail{Check: "b/*"},
+			everything,
+			[]Result{came("b/one", Pass), failed("b/two")},
+			"",
+		},
 		{"all of a glob pass", KnownFail{Check: "b/*"},
 			everything, []Result{came("b/one", Pass), came("b/two", Pass)}, "it passes now"},
 		{"a glob passes in part", KnownFail{Check: "b/*"},
@@ -133,7 +145,9 @@ func TestStale(t *testing.T) {
 	for _, tt := range tests {
 		tt.entry.Line = 7
 		report := &Report{
-			Target: TargetInfo{Transport: "http"}, Revisions: []RevisionInfo{{Revision: "2025-11-25"}}, Results: tt.results,
+			Target: TargetInfo{
+				Transport: "http",
+			}, Revisions: []RevisionInfo{{Revision: "2025-11-25"}}, Results: tt.results,
 		}
 		stale := KnownFails{tt.entry}.Stale(report, today, catalogue, tt.wanted)
 		switch {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A server that has stopped to serve is not waited for a hundred times; once it is
-// given another chance, a few failures are enough.
+// A server that has stopped to serve is not waited for a hundred times; once it is given another chance, a few failures
+// are enough.
 func TestBreaker(t *testing.T) {
 	start := func(t *T) { t.Own() }
 	ask := func(t *T) { t.Ask(t.Own(), "tools/list", nil) }
@@ -29,10 +29,26 @@ func TestBreaker(t *testing.T) {
 		times   int
 	}{
 		{"a server that serves", nil, start, Pass, "", "initialize", 8},
-		{"no process starts", script{{method: "initialize", does: dies}}, start, Inconclusive, gone, "initialize", 3 + 2},
+		{
+			"no process starts",
+			script{{method: "initialize", does: dies}},
+			start,
+			Inconclusive,
+			gone,
+			"initialize",
+			3 + 2,
+		},
 		{"two in a row do not, and one does", dying(1, 2, 4, 5), start, Pass, "", "initialize", 8 + 4},
 		{"three do not, and later all do", dying(1, 2, 3), start, Pass, "", "initialize", 3 + 8},
-		{"no list is answered", script{{method: "tools/list", does: ignores}}, ask, Inconclusive, mute, "tools/list", 6 + 2},
+		{
+			"no list is answered",
+			script{{method: "tools/list", does: ignores}},
+			ask,
+			Inconclusive,
+			mute,
+			"tools/list",
+			6 + 2,
+		},
 		{"ping is", script{{method: "tools/list", does: ignores}}, func(t *T) {
 			s := t.Own()
 			r := t.Try(s, "tools/list", nil)
@@ -58,7 +74,13 @@ func TestBreaker(t *testing.T) {
 			out.want(t, "a/8", tt.verdict, message)
 			out.want(t, "a/watch", Pass, "")
 			if out.problem != tt.problem || out.times(tt.method) != tt.times {
-				t.Errorf("%s was heard %d times, want %d; problem %q", tt.method, out.times(tt.method), tt.times, out.problem)
+				t.Errorf(
+					"%s was heard %d times, want %d; problem %q",
+					tt.method,
+					out.times(tt.method),
+					tt.times,
+					out.problem,
+				)
 			}
 		})
 	}

@@ -5,9 +5,8 @@ import "fmt"
 // Calls is which tools a run may call, and with what.
 type Calls string
 
-// The policies. The safe one calls unknown tools, tools not marked destructive with
-// invalid arguments, and with valid ones those that are read-only or have example
-// arguments.
+// The policies. The safe one calls unknown tools, tools not marked destructive with invalid arguments, and with valid
+// ones those that are read-only or have example arguments.
 const (
 	CallsSafe Calls = "safe"
 	CallsNone Calls = "none" // nothing but what is no call
@@ -30,8 +29,7 @@ type Permission struct {
 	Why     string // why not, where one is forbidden
 }
 
-// Permit decides what a tool may be called with. examples reports whether the
-// operator gave arguments for it.
+// Permit decides what a tool may be called with. examples reports whether the operator gave arguments for it.
 func (c Calls) Permit(tool M, examples bool) Permission {
 	hints, _ := tool["annotations"].(M)
 	readOnly := hints["readOnlyHint"] == true

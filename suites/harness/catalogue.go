@@ -10,8 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Handshake revisions, in order of publication: those that are negotiated with
-// initialize.
+// Handshake revisions, in order of publication: those that are negotiated with initialize.
 var Handshake = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
 
 // Modern is the first revision without a handshake.
@@ -23,8 +22,8 @@ const Newest = "2025-11-25"
 // Revisions are all published revisions, in order.
 var Revisions = append(slices.Clone(Handshake), Modern)
 
-// Requirement is one entry of the catalogue: one sentence that binds a server.
-// Its id is public and never renamed. The format is described in CONTRIBUTING.md.
+// Requirement is one entry of the catalogue: one sentence that binds a server. Its id is public and never renamed. The
+// format is described in CONTRIBUTING.md.
 type Requirement struct {
 	ID         string            `yaml:"id"`
 	Title      string            `yaml:"title"` // what a conforming server does; the server is the subject
@@ -94,8 +93,7 @@ func (b ByRevision[V]) In(revision string) V {
 	return b.All
 }
 
-// ByEra is a text that may differ between the era of the handshake and the
-// stateless one.
+// ByEra is a text that may differ between the era of the handshake and the stateless one.
 type ByEra struct {
 	Legacy string
 	Modern string

@@ -87,7 +87,8 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	if _, err := ParseProfile("lax"); err == nil || err.Error() != `unknown profile "lax" (have release, spec, strict)` {
+	if _, err := ParseProfile("lax"); err == nil ||
+		err.Error() != `unknown profile "lax" (have release, spec, strict)` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := ParseCalls("some"); err == nil || err.Error() != `unknown call policy "some" (have safe, none, all)` {
@@ -97,7 +98,9 @@ func TestParse(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	got := Count([]Result{
-		{Verdict: Pass}, {Verdict: Pass}, {Verdict: Fail, Gates: true}, {Verdict: Fail, Known: &Known{}}, {Verdict: Skip},
+		{
+			Verdict: Pass,
+		}, {Verdict: Pass}, {Verdict: Fail, Gates: true}, {Verdict: Fail, Known: &Known{}}, {Verdict: Skip},
 		{Verdict: Inconclusive, Gates: true}, {Verdict: Error},
 	})
 	want := Counts{Pass: 2, Fail: 2, Inconclusive: 1, Skip: 1, Error: 1, Gating: 2, Known: 1}

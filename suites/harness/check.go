@@ -22,32 +22,31 @@ const (
 // Probe is a check that talks to the server in sessions that it is lent.
 func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 
-// Fresh is a check that needs a process to which nothing was said, T.Start. Its
-// sessions may be lent to others afterwards.
+// Fresh is a check that needs a process to which nothing was said, T.Start. Its sessions may be lent to others
+// afterwards.
 func Fresh(run func(*T)) Check { return Check{kind: fresh, run: run} }
 
 // Ending is a check of how a session ends, T.Last. It runs after the probes.
 func Ending(run func(*T)) Check { return Check{kind: ending, run: run} }
 
-// Watch is a check that says nothing: it judges what was on the wire during the
-// whole run.
+// Watch is a check that says nothing: it judges what was on the wire during the whole run.
 func Watch(judge func(*T, Wire)) Check { return WatchAfter(nil, judge) }
 
-// WatchAfter is a watch that sees to it that something certain is on the wire:
-// stimulate talks to the server like a probe, and judges nothing.
+// WatchAfter is a watch that sees to it that something certain is on the wire: stimulate talks to the server like a
+// probe, and judges nothing.
 func WatchAfter(stimulate func(*T), judge func(*T, Wire)) Check {
 	return Check{kind: watch, prepare: stimulate, run: func(t *T) { judge(t, t.wire()) }}
 }
 
-// WhenRefused has the check tried also on a server that refuses to shake hands: it
-// needs no handshake, since it makes its requests by hand, or is about the handshake.
+// WhenRefused has the check tried also on a server that refuses to shake hands: it needs no handshake, since it makes
+// its requests by hand, or is about the handshake.
 func (c Check) WhenRefused() Check {
 	c.whenRefused = true
 	return c
 }
 
-// WhenProtected has the check tried also on a server that serves nothing without a
-// good token, when there is none: it is about what such a server says then.
+// WhenProtected has the check tried also on a server that serves nothing without a good token, when there is none: it
+// is about what such a server says then.
 func (c Check) WhenProtected() Check {
 	c.whenProtected = true
 	return c

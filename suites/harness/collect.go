@@ -7,8 +7,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Subject is one thing of several that a check is tried on: a tool, a resource.
-// When it fails, its frames are shown as evidence or, without any, its value.
+// Subject is one thing of several that a check is tried on: a tool, a resource. When it fails, its frames are shown as
+// evidence or, without any, its value.
 type Subject struct {
 	Name   string
 	Value  M
@@ -30,9 +30,8 @@ func (s Subject) evidence() (lines []Line) {
 // Named is a subject of which there is nothing to show but its name.
 func Named(name string) Subject { return Subject{Name: name} }
 
-// Each tries a check on every value and puts what it comes to together: any fail is a
-// fail, and names the subjects that failed; one pass is a pass. subject says what a
-// value is to be called, and shown by.
+// Each tries a check on every value and puts what it comes to together: any fail is a fail, and names the subjects that
+// failed; one pass is a pass. subject says what a value is to be called, and shown by.
 func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	var c collection
 	for _, v := range all {
@@ -41,8 +40,8 @@ func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	c.finish(t)
 }
 
-// Judge is Each for what the server sent. Without any of it the check does not apply:
-// it never passes on nothing observed. what names the values in the reason.
+// Judge is Each for what the server sent. Without any of it the check does not apply: it never passes on nothing
+// observed. what names the values in the reason.
 func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(*T, V)) {
 	if len(all) == 0 {
 		t.Skip("the server sent no %s", what)
@@ -141,8 +140,7 @@ func (c *collection) finish(t *T) {
 // most is how many findings are told in full.
 const most = 5
 
-// failure is the worst of the fails, with the message and the evidence of the
-// first few.
+// failure is the worst of the fails, with the message and the evidence of the first few.
 func (c *collection) failure() outcome {
 	all := outcome{verdict: Fail}
 	for _, f := range c.fails {

@@ -34,8 +34,7 @@ func finds(t *T, value string) {
 // shownAs is a subject with a name and a value.
 func shownAs(value string) Subject { return Subject{Name: "<" + value + ">", Value: M{"is": value}} }
 
-// Any fail is a fail and names what failed, one pass is a pass, and nothing passes on
-// nothing observed.
+// Any fail is a fail and names what failed, one pass is a pass, and nothing passes on nothing observed.
 func TestEach(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -141,13 +140,13 @@ func TestEachSubject(t *testing.T) {
 	o := outcomeOf(func(t *T) {
 		t.Each([]Subject{Named("one"), Named("two")}, func(t *T, s Subject) { t.Expect(s.Name).To(BeOneOf("one")) })
 	})
-	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  want \"one\"\n  got \"two\"" || o.lines != nil {
+	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  want \"one\"\n  got \"two\"" ||
+		o.lines != nil {
 		t.Errorf("got %+v", o)
 	}
 }
 
-// An assertion fails at its level, but not above that of the requirement, and says
-// where it stands.
+// An assertion fails at its level, but not above that of the requirement, and says where it stands.
 func TestAssertions(t *testing.T) {
 	tests := []struct {
 		name              string
@@ -166,7 +165,8 @@ func TestAssertions(t *testing.T) {
 		for entry, want := range map[Level]Level{Must: tt.must, Should: tt.should, May: tt.may} {
 			by := ByRevision[Level]{All: Advice, By: map[string]Level{"2025-03-26": entry}}
 			o := guard(func() { tt.run(&T{entry: &Requirement{Level: by}, by: "2025-03-26"}) })
-			if o.verdict != Fail || o.level != want || o.message != "want 2\ngot 1" || !slices.Equal(o.where, []string{where}) {
+			if o.verdict != Fail || o.level != want || o.message != "want 2\ngot 1" ||
+				!slices.Equal(o.where, []string{where}) {
 				t.Errorf("%s of a %s: got %+v, want %s at %s", tt.name, entry, o, want, where)
 			}
 		}

@@ -28,8 +28,7 @@ type Options struct {
 	Credentials Credentials
 }
 
-// Credentials are what the operator gives the checks of authorization; empty ones
-// are not given.
+// Credentials are what the operator gives the checks of authorization; empty ones are not given.
 type Credentials struct {
 	Bearer        string // of every request
 	Second        string // of another principal
@@ -41,8 +40,7 @@ type Credentials struct {
 	OldURL        string // of an HTTP+SSE endpoint beside the Streamable HTTP one
 }
 
-// Execution is a plan that is being run. The work is done by workers; Result
-// collects it.
+// Execution is a plan that is being run. The work is done by workers; Result collects it.
 type Execution struct {
 	ctx     context.Context
 	target  driver.Target
@@ -96,9 +94,8 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	return e
 }
 
-// sessions is how many sessions are lent at a time. Over stdio requests are fast and
-// processes are slow to start, so jobs share few sessions; over HTTP a session is
-// cheap and a request may be slow.
+// sessions is how many sessions are lent at a time. Over stdio requests are fast and processes are slow to start, so
+// jobs share few sessions; over HTTP a session is cheap and a request may be slow.
 func sessions(jobs int, target driver.Target) int {
 	if target.Site != nil {
 		return jobs
@@ -123,8 +120,7 @@ func (e *Execution) count(k kind) (n int) {
 	return n
 }
 
-// work runs all cases: those that talk, then those that end sessions, then those
-// that judge the record.
+// work runs all cases: those that talk, then those that end sessions, then those that judge the record.
 func (e *Execution) work() {
 	defer close(e.ended)
 	if e.quiet.Load() {
@@ -153,10 +149,9 @@ func (e *Execution) of(k kind) (cases []int) {
 	return cases
 }
 
-// decideAgain tries cases once more that did not pass because a server died or was
-// silent. They have the machine for themselves: no other process of the server is
-// left, and one at a time is started. A server that is slow to start, or that can
-// run only once, is not blamed for the haste of the harness.
+// decideAgain tries cases once more that did not pass because a server died or was silent. They have the machine for
+// themselves: no other process of the server is left, and one at a time is started. A server that is slow to start, or
+// that can run only once, is not blamed for the haste of the harness.
 func (e *Execution) decideAgain() {
 	if len(e.doubtful) == 0 {
 		return
@@ -175,9 +170,8 @@ func (e *Execution) decideAgain() {
 	}
 }
 
-// talking are the cases that talk to the server, in the order in which they begin:
-// those that need processes early, and most that call tools late, since they wait
-// for one of them to have called them all.
+// talking are the cases that talk to the server, in the order in which they begin: those that need processes early, and
+// most that call tools late, since they wait for one of them to have called them all.
 func (e *Execution) talking() []int {
 	var first, calls, others []int
 	for _, i := range slices.Concat(e.stimulated(), e.of(probe)) {
@@ -215,8 +209,7 @@ func interleave(a, b []int) (all []int) {
 	return all
 }
 
-// try carries a case out: its check or, before the time of a watch has come, what
-// the watch wants on the wire.
+// try carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire.
 func (e *Execution) try(i int) {
 	c := e.plan[i]
 	if c.check.kind == watch && !e.watching.Load() {
@@ -270,9 +263,8 @@ func (e *Execution) Sessions() []*driver.Session { return e.pool.Sessions() }
 // Problem is why the run could not go on; empty when it did.
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
-// judge tries a case and, when it did not pass on sessions that others had used,
-// once more alone: what an earlier check left behind is never held against the
-// server. A verdict that rests on a silent or dead server is doubtful.
+// judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
+// left behind is never held against the server. A verdict that rests on a silent or dead server is doubtful.
 func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 	begin := time.Now()
 	if c.verdict != "" {
@@ -311,7 +303,12 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	case e.ctx.Err() != nil && o.verdict != Pass:
 		o = interrupted(e.ctx)
 	case o.verdict == Fail && foreign != "":
-		o = outcome{verdict: Inconclusive, message: "an answer was not the server's own: " + foreign, lines: o.lines, again: true}
+		o = outcome{
+			verdict: Inconclusive,
+			message: "an answer was not the server's own: " + foreign,
+			lines:   o.lines,
+			again:   true,
+		}
 	}
 	if o.lines == nil {
 		o.lines = used.evidence()
@@ -376,8 +373,8 @@ func (c *scope) evidence() []Line {
 	return lines
 }
 
-// release gives back the sessions of an attempt. After one that ended well they
-// are lent to others, else they are ended.
+// release gives back the sessions of an attempt. After one that ended well they are lent to others, else they are
+// ended.
 func (c *scope) release(pool *driver.Pool, well bool) {
 	for _, u := range c.uses {
 		switch {
@@ -428,8 +425,8 @@ type stimulus struct {
 	lines    []Line
 }
 
-// Shared tries a stimulus once for all checks that judge what comes of it, and
-// once more for those that confirm a verdict alone.
+// Shared tries a stimulus once for all checks that judge what comes of it, and once more for those that confirm a
+// verdict alone.
 func Shared[V any](t *T, name string, try func(*T) V) V {
 	e := t.run
 	switch {
@@ -470,8 +467,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 // wire is what was said so far.
 func (t *T) wire() Wire { return Wire{Sessions: t.run.Sessions()} }
 
-// breaker stops a run whose server has stopped to serve, so that it does not wait
-// for the same silence a hundred times.
+// breaker stops a run whose server has stopped to serve, so that it does not wait for the same silence a hundred times.
 type breaker struct {
 	mu       sync.Mutex
 	sessions int  // that could not be had, in a row
@@ -535,8 +531,8 @@ func (b *breaker) reason() string {
 	return b.why
 }
 
-// Untried are the results of a plan whose server could not be talked to: one root
-// cause, and what depends on it inconclusive.
+// Untried are the results of a plan whose server could not be talked to: one root cause, and what depends on it
+// inconclusive.
 func Untried(plan []Case, reason string) (results []Result) {
 	for _, c := range plan {
 		level := c.Level.In(c.By)

@@ -17,8 +17,7 @@ import (
 // uses is a check that does nothing but use a session, which others are lent then.
 var uses = Probe(func(t *T) { t.Ask(t.Session(), "tools/list", nil) })
 
-// A check that does not pass on a session that others have used runs again alone, and
-// only that verdict counts.
+// A check that does not pass on a session that others have used runs again alone, and only that verdict counts.
 func TestConfirmation(t *testing.T) {
 	skip := func(t *T) { t.Skip("no") }
 	open := func(t *T) { t.Inconclusive("no") }
@@ -71,8 +70,7 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
-// What an earlier check left behind is not held against the server: here one that
-// answers no second list in a session.
+// What an earlier check left behind is not held against the server: here one that answers no second list in a session.
 func TestConfirmationOnTheWire(t *testing.T) {
 	tests := []struct {
 		name      string
@@ -134,7 +132,14 @@ func TestDecidingAgain(t *testing.T) {
 		{"an error, which a crowd explains not", crowd(refuses(-1)), Probe, func(t *T) {
 			t.Expect(t.Try(t.Own(), "tools/list", nil)).To(BeResult())
 		}, Fail, 1},
-		{"silence that nothing rests on", crowd(ignores), Probe, func(t *T) { t.Try(t.Own(), "tools/list", nil) }, Pass, 1},
+		{
+			"silence that nothing rests on",
+			crowd(ignores),
+			Probe,
+			func(t *T) { t.Try(t.Own(), "tools/list", nil) },
+			Pass,
+			1,
+		},
 		{"silence that is no answer either way", crowd(ignores), Probe, func(t *T) {
 			t.Try(t.Own(), "tools/list", nil)
 			t.Inconclusive("no")
@@ -157,8 +162,8 @@ func TestDecidingAgain(t *testing.T) {
 	}
 }
 
-// Doubtful cases are decided again one by one, in the order of the plan, each with no
-// other process of the server beside its own.
+// Doubtful cases are decided again one by one, in the order of the plan, each with no other process of the server
+// beside its own.
 func TestDecidingAgainInQuiet(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
@@ -219,8 +224,7 @@ func TestSessionOfDiscovery(t *testing.T) {
 	}
 }
 
-// Processes are started ahead of the checks that need them; with one job none is, and
-// one check runs at a time.
+// Processes are started ahead of the checks that need them; with one job none is, and one check runs at a time.
 func TestJobs(t *testing.T) {
 	tests := []struct {
 		jobs      int
@@ -251,8 +255,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// Checks that talk come first, then those that end sessions, then the watches, which
-// see everything that was said.
+// Checks that talk come first, then those that end sessions, then the watches, which see everything that was said.
 func TestPhases(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
@@ -326,8 +329,7 @@ func TestTalking(t *testing.T) {
 	}
 }
 
-// A run that is interrupted comes to its end at once, keeps what is known, and leaves
-// nothing behind.
+// A run that is interrupted comes to its end at once, keeps what is known, and leaves nothing behind.
 func TestInterruption(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -378,8 +380,7 @@ func TestInterruptionOfAFail(t *testing.T) {
 	}
 }
 
-// A result says what was found, at what level, and shows the wire of the attempt that
-// counts.
+// A result says what was found, at what level, and shows the wire of the attempt that counts.
 func TestResult(t *testing.T) {
 	out := scene{
 		script: script{{method: "tools/list", does: takes(2 * time.Second)}},
@@ -389,7 +390,10 @@ func TestResult(t *testing.T) {
 				t.Ask(t.Session(), "tools/list", nil)
 				t.Warn("got").To(BeOneOf("wanted"))
 			})},
-			{id: "a/two-sessions", check: Probe(func(t *T) { t.Ask(t.Own(), "ping", nil); t.Ask(t.Hostile(), "ping", nil) })},
+			{
+				id:    "a/two-sessions",
+				check: Probe(func(t *T) { t.Ask(t.Own(), "ping", nil); t.Ask(t.Hostile(), "ping", nil) }),
+			},
 			{id: "a/judged-before", check: Probe(nil)},
 		},
 		options: Options{Jobs: 1, Profile: Strict},
@@ -408,7 +412,8 @@ func TestResult(t *testing.T) {
 	if len(where) != 1 || !strings.HasPrefix(where[0], "harness/engine_test.go:") {
 		t.Errorf("it was found at %v", where)
 	}
-	if len(wire) != 2 || wire[0].Arrow != "→" || !strings.Contains(wire[1].Text, `"process":2`) || wire[1].Seconds != 2 {
+	if len(wire) != 2 || wire[0].Arrow != "→" || !strings.Contains(wire[1].Text, `"process":2`) ||
+		wire[1].Seconds != 2 {
 		t.Errorf("the wire is not that of the confirmation: %+v", wire)
 	}
 	both := out.results["a/two-sessions"].Wire
@@ -428,7 +433,10 @@ func TestExplain(t *testing.T) {
 		{nil, "nothing wrong"},
 		{errors.New("oh"), "oh"},
 		{&driver.Death{Cause: "it exited"}, "it exited"},
-		{&driver.Death{Cause: "it exited", Stderr: []string{"a", "b"}}, "it exited; its last lines on stderr:\n  a\n  b"},
+		{
+			&driver.Death{Cause: "it exited", Stderr: []string{"a", "b"}},
+			"it exited; its last lines on stderr:\n  a\n  b",
+		},
 	}
 	for _, tt := range tests {
 		if got := Explain(tt.err); got != tt.want {
@@ -445,7 +453,8 @@ func TestUntried(t *testing.T) {
 		t.Fatalf("%d results", len(results))
 	}
 	for _, r := range results {
-		if r.Verdict != Inconclusive || r.Message != "it did not start" || r.Entry != Must || r.Spec == "" || r.Fix == "" {
+		if r.Verdict != Inconclusive || r.Message != "it did not start" || r.Entry != Must || r.Spec == "" ||
+			r.Fix == "" {
 			t.Errorf("got %+v", r)
 		}
 	}

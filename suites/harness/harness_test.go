@@ -143,7 +143,11 @@ func reply(text string) driver.Reply {
 }
 
 func TestMatchers(t *testing.T) {
-	result, refusal := reply(`{"id":1,"result":{"a":1}}`), reply(`{"id":1,"error":{"code":-32601,"message":"no\nsuch"}}`)
+	result, refusal := reply(
+		`{"id":1,"result":{"a":1}}`,
+	), reply(
+		`{"id":1,"error":{"code":-32601,"message":"no\nsuch"}}`,
+	)
 	silence := driver.Reply{Err: &driver.Silence{Method: "ping", After: 5e9}}
 	tests := []struct {
 		name    string

@@ -57,9 +57,9 @@ func BeResult() types.GomegaMatcher {
 	return onReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
 }
 
-// BeError matches an answer with a JSON-RPC error of one of the codes, or of any
-// code when none is named. A bare HTTP error is an error without a code: when codes
-// are named it ends the check as inconclusive, since another one reports it.
+// BeError matches an answer with a JSON-RPC error of one of the codes, or of any code when none is named. A bare HTTP
+// error is an error without a code: when codes are named it ends the check as inconclusive, since another one reports
+// it.
 func BeError(codes ...int) types.GomegaMatcher {
 	names := make([]string, len(codes))
 	for i, c := range codes {
@@ -82,8 +82,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 	})
 }
 
-// BeRefused matches an answer that is a JSON-RPC error, or a tool result with
-// isError true.
+// BeRefused matches an answer that is a JSON-RPC error, or a tool result with isError true.
 func BeRefused() types.GomegaMatcher {
 	return onReply("an error, or a result with isError true", func(r driver.Reply) bool {
 		return r.Answered() && (r.M["error"] != nil || r.Result()["isError"] == true)
@@ -104,8 +103,7 @@ func BeOneOf[V comparable](values ...V) types.GomegaMatcher {
 	return That(strings.Join(shown, " or "), func(v V) bool { return slices.Contains(values, v) })
 }
 
-// BeString, BeObject, BeArray, BeBoolean, BeNumber and BeInteger match JSON values of
-// that type.
+// BeString, BeObject, BeArray, BeBoolean, BeNumber and BeInteger match JSON values of that type.
 func BeString() types.GomegaMatcher { return That("a string", func(string) bool { return true }) }
 
 // BeObject matches a JSON object.
@@ -141,8 +139,8 @@ func BeEmptyList[V any](want string) types.GomegaMatcher {
 	}}
 }
 
-// Hold matches true; it is for conditions that a sentence says better than a
-// value. The sentences say what was wanted and what came.
+// Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was wanted
+// and what came.
 func Hold(want, got string, args ...any) types.GomegaMatcher {
 	return &matcher{want: want, try: func(actual any) (bool, string) {
 		return actual == true, fmt.Sprintf(got, args...)
@@ -166,8 +164,7 @@ func Has(m M, key string) bool {
 	return ok
 }
 
-// Got says in a few words what an answer was: "result {…}", "error -32601: …",
-// "no answer within 5s".
+// Got says in a few words what an answer was: "result {…}", "error -32601: …", "no answer within 5s".
 func Got(r driver.Reply) string {
 	switch {
 	case r.Err != nil:

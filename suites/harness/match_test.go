@@ -61,7 +61,11 @@ func TestMessages(t *testing.T) {
 		want    string
 	}{
 		{BeRefused(), reply(`{"id":1,"result":{}}`), "want an error, or a result with isError true\ngot result {}"},
-		{BeError(-32600, -32602), driver.Reply{Err: errors.New("none came")}, "want error -32600 or -32602\ngot none came"},
+		{
+			BeError(-32600, -32602),
+			driver.Reply{Err: errors.New("none came")},
+			"want error -32600 or -32602\ngot none came",
+		},
 		{BeEmptyList[string]("one each"), []string{"a", "b", "c", "d"}, "want one each\ngot \"a\", \"b\", \"c\""},
 		{Hold("this", "that %d", 7), false, "want this\ngot that 7"},
 		{BeObject(), []any{}, "want an object\ngot []"},
@@ -81,7 +85,10 @@ func TestMessages(t *testing.T) {
 // An HTTP error without a JSON-RPC one has no code to judge.
 func TestBareErrors(t *testing.T) {
 	bare := driver.Reply{
-		Frame: &driver.Frame{Side: driver.Status, Raw: []byte("HTTP 400 Bad Request")}, M: M{"error": M{"message": "no"}},
+		Frame: &driver.Frame{
+			Side: driver.Status,
+			Raw:  []byte("HTTP 400 Bad Request"),
+		}, M: M{"error": M{"message": "no"}},
 	}
 	tests := []struct {
 		name    string
@@ -96,7 +103,8 @@ func TestBareErrors(t *testing.T) {
 		{"a result", BeResult(), Fail, "want a result\ngot HTTP 400 Bad Request"},
 	}
 	for _, tt := range tests {
-		if o := outcomeOf(func(t *T) { t.Expect(bare).To(tt.matcher) }); o.verdict != tt.verdict || o.message != tt.message {
+		if o := outcomeOf(func(t *T) { t.Expect(bare).To(tt.matcher) }); o.verdict != tt.verdict ||
+			o.message != tt.message {
 			t.Errorf("%s: got %+v", tt.name, o)
 		}
 	}

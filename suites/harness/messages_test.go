@@ -13,13 +13,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Watches judge what the server said of itself, and nothing that came after input that
-// no conforming client sends.
+// Watches judge what the server said of itself, and nothing that came after input that no conforming client sends.
 func TestWire(t *testing.T) {
 	out := scene{
 		script: script{
 			{method: "says", does: says(
-				`{"method":"notifications/a"}`, `{"id":"mine","method":"ping"}`, `[{"method":"notifications/b"},7]`, "no JSON",
+				`{"method":"notifications/a"}`,
+				`{"id":"mine","method":"ping"}`,
+				`[{"method":"notifications/b"},7]`,
+				"no JSON",
 			)},
 			{method: "refuses", does: refuses(-1)},
 		},

@@ -133,8 +133,7 @@ func TestTogetherIsConfirmed(t *testing.T) {
 	}
 }
 
-// A stimulus is tried once for all checks, once more for those that are alone, and
-// once more when nothing else runs.
+// A stimulus is tried once for all checks, once more for those that are alone, and once more when nothing else runs.
 func TestShared(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -183,8 +182,7 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A stimulus that stops ends every check that wants it in the same way, and shows
-// each the same evidence, once.
+// A stimulus that stops ends every check that wants it in the same way, and shows each the same evidence, once.
 func TestSharedStops(t *testing.T) {
 	for how, verdict := range map[string]Verdict{
 		"skip": Skip, "open": Inconclusive, "fail": Fail, "panic": Error, "pass": Pass,

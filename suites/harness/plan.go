@@ -20,9 +20,8 @@ type Case struct {
 	reason  string
 }
 
-// Plan turns the catalogue into the cases for one server: what holds in its
-// revision, on its transport, and is wanted. Cases whose verdict is known
-// beforehand are in the plan with the reason.
+// Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
+// Cases whose verdict is known beforehand are in the plan with the reason.
 func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requirement) bool) (plan []Case) {
 	for _, r := range catalogue {
 		check, built := suite[r.ID]
@@ -37,8 +36,7 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requireme
 	return plan
 }
 
-// foreseen is the verdict that the server's description alone decides; empty when
-// the check has to be tried.
+// foreseen is the verdict that the server's description alone decides; empty when the check has to be tried.
 func foreseen(r *Requirement, check Check, server *Server) (Verdict, string) {
 	switch {
 	case server.Failure != "" && server.Protected:
@@ -62,9 +60,8 @@ func foreseen(r *Requirement, check Check, server *Server) (Verdict, string) {
 // Selector decides which requirements a run tries.
 type Selector func(r *Requirement) bool
 
-// Select makes a selector from ids, globs (tools/*) and levels (must), in any
-// letter case. An empty only means all. It fails on what selects nothing, and
-// names the nearest id.
+// Select makes a selector from ids, globs (tools/*) and levels (must), in any letter case. An empty only means all. It
+// fails on what selects nothing, and names the nearest id.
 func Select(catalogue func() Catalogue, only, skip []string) (Selector, error) {
 	for _, pattern := range slices.Concat(only, skip) {
 		if err := known(catalogue(), pattern); err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is the plan in words: id, the revision that judges, and the verdict that is
-// known beforehand, with its reason.
+// told is the plan in words: id, the revision that judges, and the verdict that is known beforehand, with its reason.
 func told(plan []Case) (lines []string) {
 	for _, c := range plan {
 		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.ID, c.By, c.verdict, c.reason)))
@@ -17,8 +16,8 @@ func told(plan []Case) (lines []string) {
 	return lines
 }
 
-// A plan has what is built, applies and is wanted, in the order of the catalogue; what
-// the description of the server decides is not tried.
+// A plan has what is built, applies and is wanted, in the order of the catalogue; what the description of the server
+// decides is not tried.
 func TestPlan(t *testing.T) {
 	holds := []string{Newest}
 	catalogue := Catalogue{
@@ -76,7 +75,11 @@ func TestPlan(t *testing.T) {
 		{"a server with everything", &sound, nil},
 		{"one without logging", with(func(s *Server) { s.Capabilities = M{"tools": M{}} }),
 			in("skip", "the server does not declare logging", "a/logging")},
-		{"one without a tool", with(func(s *Server) { s.Tools = nil }), in("skip", "the server lists no tool", "a/tool")},
+		{
+			"one without a tool",
+			with(func(s *Server) { s.Tools = nil }),
+			in("skip", "the server lists no tool", "a/tool"),
+		},
 		{"one that refuses the handshake", with(func(s *Server) { s.Failure = "no" }),
 			in("inconclusive", "the handshake failed", but("a/refused")...)},
 		{"a protected one that gave lists", with(func(s *Server) { s.Protected = true }), nil},
@@ -112,8 +115,8 @@ func TestForeseen(t *testing.T) {
 	}
 }
 
-// Which revision judges a server that negotiated another one than those in which an
-// entry holds, is a matter of the area.
+// Which revision judges a server that negotiated another one than those in which an entry holds, is a matter of the
+// area.
 func TestJudges(t *testing.T) {
 	areas := map[string]Area{
 		"plain": {Name: "plain"},

@@ -4,9 +4,8 @@ import (
 	"time"
 )
 
-// Result is what one check came to in one revision. There is one result per
-// requirement and revision, whatever number of tools it was tried on, so that
-// test names on dashboards stay stable.
+// Result is what one check came to in one revision. There is one result per requirement and revision, whatever number
+// of tools it was tried on, so that test names on dashboards stay stable.
 type Result struct {
 	ID       string   `json:"id"`
 	Title    string   `json:"title"`
@@ -24,8 +23,8 @@ type Result struct {
 	Seconds  float64  `json:"seconds"`
 	Wire     []Line   `json:"wire,omitempty"` // the evidence
 
-	// Where are the assertions that failed, as area/file:line. The proofs of package
-	// fixtures read it; reports do not show it.
+	// Where are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do not
+	// show it.
 	Where []string `json:"-"`
 }
 
@@ -37,8 +36,7 @@ type Known struct {
 	Line    int    `json:"line"`              // of the entry in the file
 }
 
-// Stale is an entry of the baseline that does not hold any more. It fails the run, so
-// that a baseline only shrinks.
+// Stale is an entry of the baseline that does not hold any more. It fails the run, so that a baseline only shrinks.
 type Stale struct {
 	Entry string `json:"entry"` // the id or glob
 	Line  int    `json:"line"`  // in the file
@@ -54,8 +52,7 @@ type Baseline struct {
 // Area is the part of the id before the slash.
 func (r Result) Area() string { return AreaOf(r.ID) }
 
-// Line is one line of evidence: a message, or an event such as the end of the
-// process.
+// Line is one line of evidence: a message, or an event such as the end of the process.
 type Line struct {
 	Session string  `json:"session,omitempty"` // which connection, where a check used several: "1", "2"
 	Seconds float64 `json:"at"`                // since that connection opened
@@ -87,8 +84,7 @@ type Tool struct {
 	Version string `json:"version"`
 }
 
-// TargetInfo says how the server was reached. Secrets are redacted before they
-// get here.
+// TargetInfo says how the server was reached. Secrets are redacted before they get here.
 type TargetInfo struct {
 	Transport string   `json:"transport"` // "stdio"
 	Command   []string `json:"command,omitempty"`

@@ -18,11 +18,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Run runs the plan and tells each result, once, as soon as those that come before it
-// are known. Ginkgo has the plan as its specs, and their outcomes. problem is why the
-// run could not go on with this server; err is a fault of mcpcheck. All results are
-// told in either case. It is not safe for concurrent use: Ginkgo keeps its tree in
-// package variables.
+// Run runs the plan and tells each result, once, as soon as those that come before it are known. Ginkgo has the plan as
+// its specs, and their outcomes. problem is why the run could not go on with this server; err is a fault of mcpcheck.
+// All results are told in either case. It is not safe for concurrent use: Ginkgo keeps its tree in package variables.
 func Run(
 	ctx context.Context, target driver.Target, server *Server, plan []Case, o Options, tell func(Result),
 ) (problem string, err error) {
@@ -37,8 +35,8 @@ func Run(
 	return execution.Problem(), err
 }
 
-// specify runs the plan as Ginkgo specs: a container for each area, and in it a spec
-// for each requirement that waits for its result. The error is that Ginkgo panicked.
+// specify runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
+// for its result. The error is that Ginkgo panicked.
 func specify(plan []Case, result func(i int) Result) error {
 	defer signal.Reset(os.Interrupt, syscall.SIGTERM) // which Ginkgo listens to for good
 	o := guard(func() {

@@ -20,8 +20,8 @@ func needGinkgo(t *testing.T) {
 	})
 }
 
-// Run tells each result once, in the order in which results come, also of what is
-// judged by another revision than the negotiated one.
+// Run tells each result once, in the order in which results come, also of what is judged by another revision than the
+// negotiated one.
 func TestRun(t *testing.T) {
 	needGinkgo(t)
 	levels := ByRevision[Level]{By: map[string]Level{"2025-03-26": Must}}
@@ -41,12 +41,19 @@ func TestRun(t *testing.T) {
 	plan := Plan(catalogue, suite, server, func(*Requirement) bool { return true })
 	for range 2 { // as for --protocol all
 		var told []string
-		problem, err := Run(t.Context(), driver.Target{Serve: (&stage{}).serve}, server, plan, Options{}, func(r Result) {
-			told = append(told, r.ID+" "+string(r.Verdict))
-			if r.Entry != Must || r.Revision != "2024-11-05" {
-				t.Errorf("%s: got level %s, revision %s", r.ID, r.Entry, r.Revision)
-			}
-		})
+		problem, err := Run(
+			t.Context(),
+			driver.Target{Serve: (&stage{}).serve},
+			server,
+			plan,
+			Options{},
+			func(r Result) {
+				told = append(told, r.ID+" "+string(r.Verdict))
+				if r.Entry != Must || r.Revision != "2024-11-05" {
+					t.Errorf("%s: got level %s, revision %s", r.ID, r.Entry, r.Revision)
+				}
+			},
+		)
 		want := []string{
 			"http/pass pass", "http/fail fail", "other/skip skip", "other/open inconclusive", "other/error error",
 			"http/ending pass", "http/watch pass",

@@ -143,8 +143,8 @@ func (out played) wantAttempts(t *testing.T, id string, want int) {
 	}
 }
 
-// script is what a server does: the first line that is about a message says what.
-// What no line is about is answered as by a sound server.
+// script is what a server does: the first line that is about a message says what. What no line is about is answered as
+// by a sound server.
 type script []line
 
 // line is what a server does with some messages. What it does not name may be any.

@@ -28,9 +28,8 @@ type Server struct {
 	Resources []M
 	Templates []M
 
-	// Failure is why the handshake failed, or no list could be had of a protected
-	// server; empty when neither is so. Nothing else can be tried then, but what a
-	// protected server says to those without a good token.
+	// Failure is why the handshake failed, or no list could be had of a protected server; empty when neither is so.
+	// Nothing else can be tried then, but what a protected server says to those without a good token.
 	Failure string
 }
 
@@ -54,9 +53,8 @@ func (s *Server) Info() ServerInfo {
 // maxPages bounds how far a list is followed.
 const maxPages = 2000
 
-// EachPage follows a paginated list to its end and visits the results, whose
-// member is the array. Asked in a session of any state; it fails on the first page
-// that is no list.
+// EachPage follows a paginated list to its end and visits the results, whose member is the array. Asked in a session of
+// any state; it fails on the first page that is no list.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
 	cursors := map[string]bool{}
 	for range maxPages {

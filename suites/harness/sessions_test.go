@@ -12,8 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A check has one session of each kind, which the stimuli that it shares have too;
-// alone as well as not.
+// A check has one session of each kind, which the stimuli that it shares have too; alone as well as not.
 func TestSessions(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		var got []string

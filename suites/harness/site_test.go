@@ -85,8 +85,8 @@ func (d dialled) Accept() (net.Conn, error) {
 func (d dialled) Close() error   { close(d); return nil }
 func (d dialled) Addr() net.Addr { return &net.TCPAddr{} }
 
-// Over HTTP all sessions share one server, so that also what could not be tried, and
-// would not be tried again over stdio, is decided again when it rests on silence.
+// Over HTTP all sessions share one server, so that also what could not be tried, and would not be tried again over
+// stdio, is decided again when it rests on silence.
 func TestDecidingAgainAtASite(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -153,8 +153,7 @@ func TestSessionsAtATime(t *testing.T) {
 	}
 }
 
-// Evidence over HTTP says what carried the messages; watches leave out what a check has
-// sent by hand.
+// Evidence over HTTP says what carried the messages; watches leave out what a check has sent by hand.
 func TestEvidenceAtASite(t *testing.T) {
 	out := scene{
 		cast: []role{{id: "a/one", check: Probe(func(t *T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// T is what a check sees: the server that was discovered, sessions with it, and
-// assertions. The first assertion that does not hold ends the check.
+// T is what a check sees: the server that was discovered, sessions with it, and assertions. The first assertion that
+// does not hold ends the check.
 type T struct {
 	Server   *Server
 	Revision string // the one the server is judged by
@@ -25,8 +25,7 @@ type T struct {
 	scope *scope
 }
 
-// scope is the sessions and the evidence of one attempt; Ts of the same attempt
-// share it.
+// scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
 type scope struct {
 	outer    *scope
 	apart    bool   // the sessions of outer are in use elsewhere
@@ -83,8 +82,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 	return t.keep(s, err, lent)
 }
 
-// sole is the one session of its kind that a confirmation uses, for everything
-// that it tries.
+// sole is the one session of its kind that a confirmation uses, for everything that it tries.
 func (t *T) sole() *driver.Session {
 	s, err := t.run.pool.Fresh()
 	root := t.scope.root()
@@ -110,8 +108,7 @@ func (t *T) Launch(o driver.Options) *driver.Session {
 	return t.keep(s, err, own)
 }
 
-// Last is an established session that this check may end; nobody needs it any
-// more.
+// Last is an established session that this check may end; nobody needs it any more.
 func (t *T) Last() *driver.Session {
 	if s := t.run.pool.Take(); s != nil && !t.Alone() {
 		t.scope.lent = true
@@ -130,9 +127,8 @@ func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	return s
 }
 
-// holds reports whether this attempt has a session of the pool and so must not wait
-// for another: two attempts might wait for each other. Who has a clean one may wait
-// for a hostile one, since nobody waits the other way round.
+// holds reports whether this attempt has a session of the pool and so must not wait for another: two attempts might
+// wait for each other. Who has a clean one may wait for a hostile one, since nobody waits the other way round.
 func (c *scope) holds(hostile bool) bool {
 	for ; c != nil; c = c.outer {
 		for _, u := range c.uses {
@@ -152,8 +148,7 @@ func (c *scope) root() *scope {
 	return c
 }
 
-// held is a session that this attempt has, established and of the kind that is
-// wanted; nil when it has none.
+// held is a session that this attempt has, established and of the kind that is wanted; nil when it has none.
 func (c *scope) held(revision string, hostile bool) *driver.Session {
 	for ; c != nil; c = c.outer {
 		for _, u := range c.uses {
@@ -171,12 +166,11 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 // Site is the server at its URL; nil over stdio.
 func (t *T) Site() *driver.Site { return t.run.target.Site }
 
-// Alone reports whether this attempt confirms a verdict: then a check tries what
-// it is about and nothing beside it.
+// Alone reports whether this attempt confirms a verdict: then a check tries what it is about and nothing beside it.
 func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 
-// Doubt says that a verdict of this attempt may rest on more than what the check
-// is about. If it is not a pass, the check is tried once more alone.
+// Doubt says that a verdict of this attempt may rest on more than what the check is about. If it is not a pass, the
+// check is tried once more alone.
 func (t *T) Doubt() { t.scope.lent = true }
 
 // Try sends a request and returns whatever comes, be it nothing.
@@ -189,8 +183,7 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
-// Ask sends a request whose silence another check judges: it ends the check as
-// inconclusive when no answer comes.
+// Ask sends a request whose silence another check judges: it ends the check as inconclusive when no answer comes.
 func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	r := t.Try(s, method, params)
 	if r.Err != nil {
@@ -199,8 +192,8 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
-// Harmless sends a request that every server answers and that changes nothing, where
-// any would do. Like Ask, it ends the check as inconclusive when no answer comes.
+// Harmless sends a request that every server answers and that changes nothing, where any would do. Like Ask, it ends
+// the check as inconclusive when no answer comes.
 func (t *T) Harmless(s *driver.Session) driver.Reply {
 	method, params := s.Harmless()
 	return t.Ask(s, method, params)
@@ -212,17 +205,16 @@ func (t *T) TryHarmless(s *driver.Session) driver.Reply {
 	return t.Try(s, method, params)
 }
 
-// Pages follows a list to its end in a session and visits the results; it ends the
-// check as inconclusive when that fails.
+// Pages follows a list to its end in a session and visits the results; it ends the check as inconclusive when that
+// fails.
 func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {
 	if err := EachPage(s, method, member, M{}, visit); err != nil {
 		t.Again("%v", Explain(err))
 	}
 }
 
-// Settle waits until the server has nothing more to say to what it was sent since
-// the mark, and returns what it said; it ends the check as inconclusive when the
-// session does not survive.
+// Settle waits until the server has nothing more to say to what it was sent since the mark, and returns what it said;
+// it ends the check as inconclusive when the session does not survive.
 func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	came, err := s.Settle(mark)
 	if err != nil {
@@ -243,9 +235,8 @@ func Explain(err error) string {
 	return death.Cause + "; its last lines on stderr:\n  " + strings.Join(death.Stderr, "\n  ")
 }
 
-// Together runs n parts of a check, at the same time unless the check has to be
-// quiet, each with sessions of its own. When parts stop, the check stops as the
-// first of them did.
+// Together runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.
+// When parts stop, the check stops as the first of them did.
 func (t *T) Together(n int, run func(t *T, i int)) {
 	outcomes := make([]outcome, n)
 	scopes := make([]*scope, n)

@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A harmless request is the one that the era of the session says. Without an answer
-// the check is inconclusive, and tried again.
+// A harmless request is the one that the era of the session says. Without an answer the check is inconclusive, and
+// tried again.
 func TestHarmless(t *testing.T) {
 	tests := []struct {
 		name   string
@@ -22,7 +22,13 @@ func TestHarmless(t *testing.T) {
 		want   Verdict
 	}{
 		{"ordinary", `{"jsonrpc":"2.0","id":1,"result":{}}`, nil, "ping", Pass},
-		{"another fence", `{"jsonrpc":"2.0","id":1,"result":{}}`, driver.Handshake{Fence: "tools/list"}, "tools/list", Pass},
+		{
+			"another fence",
+			`{"jsonrpc":"2.0","id":1,"result":{}}`,
+			driver.Handshake{Fence: "tools/list"},
+			"tools/list",
+			Pass,
+		},
 		{"refused", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601}}`, nil, "ping", Pass},
 		{"silence", "", nil, "ping", Inconclusive},
 	}

@@ -1,9 +1,8 @@
-// Package harness is the vocabulary of mcpcheck: what a requirement is, what a
-// check is, how checks are planned and run, and what a run came to.
+// Package harness is the vocabulary of mcpcheck: what a requirement is, what a check is, how checks are planned and
+// run, and what a run came to.
 //
-// It judges; it does not talk. What is said to a server and what came back is
-// the business of package driver, what a requirement says is in the catalogue
-// beside the checks.
+// It judges; it does not talk. What is said to a server and what came back is the business of package driver, what a
+// requirement says is in the catalogue beside the checks.
 package harness
 
 import (
@@ -13,8 +12,7 @@ import (
 	"strings"
 )
 
-// Level is how strongly the specification binds a server, from weakest to
-// strongest so that levels can be compared.
+// Level is how strongly the specification binds a server, from weakest to strongest so that levels can be compared.
 type Level int
 
 // The levels. Advice is good practice without a sentence of the specification.
@@ -48,8 +46,8 @@ var _ encoding.TextUnmarshaler = (*Level)(nil)
 // Verdict is what a check came to on one server in one revision.
 type Verdict string
 
-// The verdicts. A check never passes on nothing observed: what does not apply is
-// skip, what applies and could not be tried is inconclusive, and both say why.
+// The verdicts. A check never passes on nothing observed: what does not apply is skip, what applies and could not be
+// tried is inconclusive, and both say why.
 const (
 	Pass         Verdict = "pass"
 	Fail         Verdict = "fail"
@@ -61,8 +59,7 @@ const (
 // Verdicts in the order in which reports count them.
 var Verdicts = []Verdict{Pass, Fail, Inconclusive, Skip, Error}
 
-// Profile decides which fails count against the exit code. It never changes a
-// verdict.
+// Profile decides which fails count against the exit code. It never changes a verdict.
 type Profile string
 
 // The profiles.
@@ -99,9 +96,8 @@ const (
 	GateInconclusive Gate = "inconclusive"
 )
 
-// Gate decides whether a result of this level and verdict gates under the
-// profile. A lesser deviation of a checklist entry, one whose level is below
-// that of its entry, does not gate by the checklist.
+// Gate decides whether a result of this level and verdict gates under the profile. A lesser deviation of a checklist
+// entry, one whose level is below that of its entry, does not gate by the checklist.
 func (p Profile) Gate(v Verdict, level, entry Level, checklist bool) Gate {
 	switch {
 	case v == Inconclusive && p == Strict && level == Must:

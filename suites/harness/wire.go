@@ -13,8 +13,7 @@ type Wire struct {
 	Sessions []*driver.Session
 }
 
-// Message is one JSON-RPC message of the server, alone or as a member of an
-// array.
+// Message is one JSON-RPC message of the server, alone or as a member of an array.
 type Message struct {
 	*driver.Frame
 	Session *driver.Session
@@ -41,8 +40,7 @@ func (m Messages) Filter(what string, keep func(Message) bool) Messages {
 	return out
 }
 
-// Messages are all JSON objects that the server sent in sessions whose client
-// kept the protocol, until it did not.
+// Messages are all JSON objects that the server sent in sessions whose client kept the protocol, until it did not.
 func (w Wire) Messages() Messages {
 	out := Messages{What: "message"}
 	for _, s := range w.Sessions {
@@ -102,8 +100,7 @@ func (w Wire) Notifications() Messages {
 	return w.Messages().Filter("notification", func(m Message) bool { return m.IsNotification() })
 }
 
-// Lines are the lines that the server wrote, of every session and whatever it was
-// sent, until its stdin was closed.
+// Lines are the lines that the server wrote, of every session and whatever it was sent, until its stdin was closed.
 func (w Wire) Lines() Messages {
 	out := Messages{What: "output"}
 	for _, s := range w.Sessions {

@@ -121,8 +121,7 @@ func isOneResponse(body string) bool {
 	return json.Valid([]byte(body)) && !Has(m, "method") && (Has(m, "result") || Has(m, "error") || Has(m, "id"))
 }
 
-// mistake is what is wrong with the JSON-RPC error in the body of an HTTP error;
-// empty when nothing is.
+// mistake is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
 func mistake(r kit.RoundTrip) string {
 	m := kit.Object(r.Answer.Body)
 	e, _ := m["error"].(M)
@@ -146,8 +145,7 @@ func mistake(r kit.RoundTrip) string {
 	return ""
 }
 
-// brokenJSON is the answer to a body that is no JSON. It ends the check when the
-// server does not survive it.
+// brokenJSON is the answer to a body that is no JSON. It ends the check when the server does not survive it.
 func brokenJSON(t *T) driver.Answer {
 	return Shared(t, "a body that is no JSON", func(t *T) driver.Answer {
 		s := t.Hostile()
@@ -184,8 +182,8 @@ func beAsUsual(usual driver.Reply) types.GomegaMatcher {
 	})
 }
 
-// atOnce are the replies to twenty requests at a time, while the standing stream of
-// the session is open. A server may take one after the other.
+// atOnce are the replies to twenty requests at a time, while the standing stream of the session is open. A server may
+// take one after the other.
 func atOnce(t *T) (replies []driver.Reply) {
 	const many = 20
 	s := t.Session()

@@ -72,8 +72,7 @@ func deliveries(streams []*kit.EventStream) (all []delivered) {
 	return all
 }
 
-// twin is the same message on one of the streams, at the same time; nil when there
-// is none.
+// twin is the same message on one of the streams, at the same time; nil when there is none.
 func twin(m *driver.Frame, streams []*kit.EventStream) *driver.Frame {
 	const moment = 50 * time.Millisecond
 	same := Compact(m.JSON())

@@ -110,8 +110,8 @@ type form struct {
 	Header http.Header
 }
 
-// compare makes the same request with the usual headers and in other forms, all at a
-// time, and wants all of these served if any is.
+// compare makes the same request with the usual headers and in other forms, all at a time, and wants all of these
+// served if any is.
 func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
 	first := kit.ByHand(s, kit.Request{Header: usual})

@@ -57,8 +57,7 @@ var ids = Suite{
 
 // Ids of sessions.
 
-// firstIDs is the session id that discovery was given, as it was on the wire; none
-// when there was no such header.
+// firstIDs is the session id that discovery was given, as it was on the wire; none when there was no such header.
 func firstIDs(t *T) []string {
 	f := t.Server.First.Frame
 	if f == nil || f.HTTP == nil {
@@ -130,8 +129,7 @@ func isToken(id string) bool {
 	return len(parts) == 3 && err == nil && Has(kit.Object(head), "alg")
 }
 
-// secretParts are what nobody may be able to guess: of signed tokens the signatures,
-// of others all.
+// secretParts are what nobody may be able to guess: of signed tokens the signatures, of others all.
 func secretParts(t *T, ids []string) []string {
 	if slices.ContainsFunc(ids, func(id string) bool { return !isToken(id) }) {
 		return ids
@@ -147,8 +145,8 @@ func secretParts(t *T, ids []string) []string {
 	return signatures
 }
 
-// guessable says how the next id can be told from those before it; empty when that
-// cannot be seen. It knows numbers that count, and times of the clock.
+// guessable says how the next id can be told from those before it; empty when that cannot be seen. It knows numbers
+// that count, and times of the clock.
 func guessable(ids []string, now time.Time) string {
 	switch {
 	case counting(ids):
@@ -159,8 +157,7 @@ func guessable(ids []string, now time.Time) string {
 	return ""
 }
 
-// counting reports whether ids differ only in a number, and these numbers are close
-// to each other.
+// counting reports whether ids differ only in a number, and these numbers are close to each other.
 func counting(ids []string) bool {
 	const close = 10_000
 	rests := differing(ids)
@@ -212,8 +209,7 @@ func differing(ids []string) []string {
 
 var aTime = regexp.MustCompile(`[0-9]{9,19}`)
 
-// timing reports whether ids differ only in a number that is the present time, in
-// seconds or in a fraction of them.
+// timing reports whether ids differ only in a number that is the present time, in seconds or in a fraction of them.
 func timing(ids []string, now time.Time) bool {
 	const near = int64(24 * time.Hour / time.Second)
 	cut := map[string]bool{}
@@ -238,8 +234,7 @@ func timing(ids []string, now time.Time) bool {
 // enoughBits is how much of a session id nobody should know; OWASP asks for as much.
 const enoughBits = 64
 
-// varying is about how many bits are not the same in all ids: for each place where
-// some differ, those of one character.
+// varying is about how many bits are not the same in all ids: for each place where some differ, those of one character.
 func varying(ids []string) int {
 	rests := differing(ids)
 	long := slices.MinFunc(rests, func(a, b string) int { return len(a) - len(b) })

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// Session ids as servers make them: the first is that of discovery, the ten others
-// were issued at once.
+// Session ids as servers make them: the first is that of discovery, the ten others were issued at once.
 func TestGuessableSessionIDs(t *testing.T) {
 	now := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
 	r := rand.New(rand.NewPCG(1, 2))

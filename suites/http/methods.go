@@ -69,8 +69,8 @@ var methods = Suite{
 	}),
 }
 
-// acceptsPOST reports whether an endpoint takes messages: also one that answers with
-// a JSON-RPC error, which is judged elsewhere.
+// acceptsPOST reports whether an endpoint takes messages: also one that answers with a JSON-RPC error, which is judged
+// elsewhere.
 func acceptsPOST(a driver.Answer) bool {
 	switch a.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:

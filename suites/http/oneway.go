@@ -68,8 +68,8 @@ var oneWayChecks = Suite{
 	}),
 }
 
-// skipReply ends a check of the status with which a notification is answered when
-// that has brought a message: then the message is what is wrong.
+// skipReply ends a check of the status with which a notification is answered when that has brought a message: then the
+// message is what is wrong.
 func skipReply(t *T, a driver.Answer) {
 	isReply := func(m M) bool { return Has(m, "jsonrpc") && !Has(m, "method") }
 	_, array := driver.Decode(a.Body).([]any)
@@ -88,8 +88,8 @@ type messages struct {
 	Genuine       []kit.Attempt // responses to requests of the server, if it had any
 }
 
-// oneWay sends messages that want no answer in a session of its own, as a client
-// that invites the server to ask for its roots.
+// oneWay sends messages that want no answer in a session of its own, as a client that invites the server to ask for its
+// roots.
 func oneWay(t *T) messages {
 	return Shared(t, "one-way messages", func(t *T) (sent messages) {
 		s := t.Start()

@@ -76,8 +76,7 @@ func describe(e driver.StreamEvent) string {
 	return id + ", data " + driver.Brief([]byte(e.Data))
 }
 
-// resumption is what came of resuming the stream of one request after another
-// request had been served.
+// resumption is what came of resuming the stream of one request after another request had been served.
 type resumption struct {
 	asked        []byte        // id of the request
 	idOfResponse bool          // the first event with an id was the response
@@ -87,8 +86,7 @@ type resumption struct {
 	answer       driver.Answer // to the GET
 }
 
-// resumed drops the connection of a request as soon as it has an event id, and
-// resumes its stream.
+// resumed drops the connection of a request as soon as it has an event id, and resumes its stream.
 func resumed(t *T) resumption {
 	if t.Server.Sessionless {
 		t.Skip("the server has no sessions: there is nothing to come back to")
@@ -120,8 +118,7 @@ func resumed(t *T) resumption {
 // works reports whether resuming the stream brought the response.
 func (r resumption) works() bool { return kit.ResponseAmong(r.answer.Events, r.asked).Answered() }
 
-// stranger is the first event that belongs to another stream; empty when there is
-// none.
+// stranger is the first event that belongs to another stream; empty when there is none.
 func (r resumption) stranger() string {
 	for _, e := range r.answer.Events {
 		theirs := kit.Identifies(e) && slices.Contains(r.others, e.ID)
@@ -141,8 +138,7 @@ func identifiedEvent(x *driver.Exchange) driver.StreamEvent {
 	return first
 }
 
-// resumeAfter asks for what came after an event. A server may take a moment to see
-// that the connection before is gone.
+// resumeAfter asks for what came after an event. A server may take a moment to see that the connection before is gone.
 func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
 	for range 5 {
 		x = kit.Get(s, kit.Header("Last-Event-ID", id))
@@ -155,8 +151,7 @@ func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
 	return x
 }
 
-// droppable is a call that took a while, on a stream that can be resumed before the
-// result has come.
+// droppable is a call that took a while, on a stream that can be resumed before the result has come.
 func droppable(t *T) kit.ToolCall {
 	const while = 100 * time.Millisecond
 	if t.Server.Sessionless {

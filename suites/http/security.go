@@ -124,23 +124,23 @@ var security = Suite{
 	}),
 }
 
-// A foreign page, and where it pretends to be when its name was bound to this machine
-// (DNS rebinding). Nothing is ever sent there.
+// A foreign page, and where it pretends to be when its name was bound to this machine (DNS rebinding). Nothing is ever
+// sent there.
 const (
 	foreignHost   = "mcpcheck-evil.example"
 	foreignOrigin = "http://" + foreignHost
 )
 
-// loopbackOnly skips a check of what only matters for a server on this machine, whose
-// protection is that nobody else reaches it.
+// loopbackOnly skips a check of what only matters for a server on this machine, whose protection is that nobody else
+// reaches it.
 func loopbackOnly(t *T) {
 	if !t.Site().Loopback() {
 		t.Skip("the server is not reached over a loopback address")
 	}
 }
 
-// localOnly ends a check that has found what is a fault of a server on this machine.
-// Elsewhere it may be meant, or a proxy may be the one that answers.
+// localOnly ends a check that has found what is a fault of a server on this machine. Elsewhere it may be meant, or a
+// proxy may be the one that answers.
 func localOnly(t *T, found string) {
 	if !t.Site().Loopback() {
 		t.Inconclusive("%s, which may be meant: the server is not reached over a loopback address", found)
@@ -173,8 +173,8 @@ func beRefused() types.GomegaMatcher {
 	return That("a refusal", func(k knock) bool { return !k.served() })
 }
 
-// visitors are initialize requests that are alike but for where they say that they
-// come from, and a question of a browser.
+// visitors are initialize requests that are alike but for where they say that they come from, and a question of a
+// browser.
 type visitors struct {
 	Plain     knock // without Origin
 	Foreign   knock
@@ -212,8 +212,7 @@ func knocks(t *T) visitors {
 	})
 }
 
-// answeringKnocks are knocks at a server that serves the plain one: then the others
-// show what makes the difference.
+// answeringKnocks are knocks at a server that serves the plain one: then the others show what makes the difference.
 func answeringKnocks(t *T) visitors {
 	v := knocks(t)
 	if !v.Plain.served() {
@@ -251,8 +250,7 @@ type oldVisitors struct {
 	Foreign []driver.Answer // with a foreign Origin, and a question of a browser
 }
 
-// oldKnocks makes the requests at once. What is posted wants no answer: it would come
-// with the stream of the session.
+// oldKnocks makes the requests at once. What is posted wants no answer: it would come with the stream of the session.
 func oldKnocks(t *T) oldVisitors {
 	return Shared(t, "old visitors", func(t *T) (v oldVisitors) {
 		s := t.Session()

@@ -147,8 +147,7 @@ func needsSessions(t *T) {
 	}
 }
 
-// serves reports whether a request was carried out, be it with an error of the method
-// itself.
+// serves reports whether a request was carried out, be it with an error of the method itself.
 func serves(r driver.Reply, a driver.Answer) bool {
 	code, _ := r.Code()
 	return a.OK() && (r.Result() != nil || code == -32601)
@@ -206,8 +205,7 @@ const graceOfEnd = 500 * time.Millisecond
 
 // Servers without sessions, and with several.
 
-// takenWith are the headers with which the server takes an initialize request that it
-// refuses without them.
+// takenWith are the headers with which the server takes an initialize request that it refuses without them.
 func takenWith(t *T, s *driver.Session) (with []string) {
 	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
 	both := kit.Header(kit.VersionHeader, t.Revision)
@@ -237,8 +235,8 @@ func demandsSession(a driver.Answer) bool {
 	return a.Status == http.StatusBadRequest || kit.IsNotFound(a)
 }
 
-// withoutSession are the answers to what every server takes, in a session that has
-// no id: the notification that ends the handshake, and a request.
+// withoutSession are the answers to what every server takes, in a session that has no id: the notification that ends
+// the handshake, and a request.
 func withoutSession(t *T) (answers []driver.Answer) {
 	s := t.Session()
 	sent := []*driver.Exchange{
@@ -256,8 +254,8 @@ func withoutSession(t *T) (answers []driver.Answer) {
 	return answers
 }
 
-// askTwo sends requests in two sessions at once, some of them under the same ids in
-// both, and waits for the ends of the answers.
+// askTwo sends requests in two sessions at once, some of them under the same ids in both, and waits for the ends of the
+// answers.
 func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
 	const rounds = 4
 	for i := range rounds {
@@ -272,8 +270,7 @@ func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
 	return inA, inB
 }
 
-// strayResponses are the ids of responses that were not asked for in a session, or
-// came twice, among those of askTwo.
+// strayResponses are the ids of responses that were not asked for in a session, or came twice, among those of askTwo.
 func strayResponses(s *driver.Session, asked []*driver.Exchange) (strays []string) {
 	open := map[string]int{}
 	for _, x := range asked {

@@ -147,8 +147,8 @@ var streams = Suite{
 // afterResponse is how long the stream of a request may be open after the response.
 const afterResponse = 2 * time.Second
 
-// postSeveral sees to it that there are event streams to judge, if the server sends
-// any: requests at the same time, each read to the end of its answer.
+// postSeveral sees to it that there are event streams to judge, if the server sends any: requests at the same time,
+// each read to the end of its answer.
 func postSeveral(t *T) {
 	Shared(t, "several posts", func(t *T) bool {
 		s := t.Session()
@@ -193,8 +193,7 @@ func wantGet(t *T, w Wire) []*kit.EventStream {
 	return streams
 }
 
-// closedEarly are the streams that the server has closed before the response; it
-// ends the check when there is none.
+// closedEarly are the streams that the server has closed before the response; it ends the check when there is none.
 func closedEarly(t *T, w Wire) (streams []*kit.EventStream) {
 	for _, e := range kit.PostStreams(t, w) {
 		if e.Closed() && e.Response() == nil {
@@ -207,8 +206,7 @@ func closedEarly(t *T, w Wire) (streams []*kit.EventStream) {
 	return streams
 }
 
-// idUse says of the event ids of a session that each was used once, or which was
-// used twice first.
+// idUse says of the event ids of a session that each was used once, or which was used twice first.
 type idUse struct {
 	ID            string
 	First, Second *kit.EventStream // of the id; nil: each was used once
@@ -230,8 +228,8 @@ func (u idUse) subject() (s Subject) {
 	return s
 }
 
-// usesOfIDs is what became of the event ids of a session, if several streams have
-// some. What was replayed because the client wanted it does not count.
+// usesOfIDs is what became of the event ids of a session, if several streams have some. What was replayed because the
+// client wanted it does not count.
 func usesOfIDs(t *T, s *driver.Session) (uses []idUse) {
 	first := map[string]*kit.EventStream{}
 	identified := 0
@@ -258,8 +256,7 @@ func usesOfIDs(t *T, s *driver.Session) (uses []idUse) {
 	return uses
 }
 
-// rivalled reports whether the server has closed a GET stream when a check opened
-// another one, in whose favour it may.
+// rivalled reports whether the server has closed a GET stream when a check opened another one, in whose favour it may.
 func rivalled(e *kit.EventStream) bool {
 	const moment = 100 * time.Millisecond
 	return slices.ContainsFunc(e.Session.HTTP().Exchanges(), func(x *driver.Exchange) bool {

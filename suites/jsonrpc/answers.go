@@ -50,8 +50,7 @@ var answers = Suite{
 	}),
 }
 
-// excuse is why it is not for jsonrpc/every-request-answered to report that a
-// request has no answer; empty when it is.
+// excuse is why it is not for jsonrpc/every-request-answered to report that a request has no answer; empty when it is.
 func excuse(t *T, w Wire, x *kit.Exchange) string {
 	harmless, _ := x.Session.Harmless()
 	switch method := x.Request.Method; {
@@ -96,8 +95,7 @@ func declared(x *kit.Exchange) bool {
 	return capability != nil
 }
 
-// excuseCall is why a call may have no answer: only what breaks the schema of a
-// listed tool has to be answered soon.
+// excuseCall is why a call may have no answer: only what breaks the schema of a listed tool has to be answered soon.
 func excuseCall(t *T, x *kit.Exchange) string {
 	params, _ := x.Request.JSON()["params"].(M)
 	i := slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == params["name"] })
@@ -110,8 +108,7 @@ func excuseCall(t *T, x *kit.Exchange) string {
 	return ""
 }
 
-// breaksSchema reports whether arguments are invalid even without those that the
-// tool does not know.
+// breaksSchema reports whether arguments are invalid even without those that the tool does not know.
 func breaksSchema(t *T, tool Subject, arguments any) bool {
 	args, ok := arguments.(M)
 	if !ok {

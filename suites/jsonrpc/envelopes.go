@@ -43,8 +43,8 @@ var envelopeChecks = Suite{
 	}),
 }
 
-// spoken keeps the JSON that is meant as a message: some servers log JSON to
-// stdout, which stdio/stdout-only-messages reports.
+// spoken keeps the JSON that is meant as a message: some servers log JSON to stdout, which stdio/stdout-only-messages
+// reports.
 func spoken(m Messages) Messages {
 	return m.Filter(m.What, func(m Message) bool {
 		return m.Request != nil || isServerMethod(m.Method) || Has(m.JSON(), "jsonrpc")

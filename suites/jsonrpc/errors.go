@@ -104,8 +104,7 @@ func errorObject(t *T, m Message) M {
 // codeBeside reports whether the code stands beside the error.
 func codeBeside(m Message, e M) bool { return !Has(e, "code") && Has(m.JSON(), "code") }
 
-// isConcise reports whether a text may count as one short sentence; 250 is what
-// "about 200" leaves room for.
+// isConcise reports whether a text may count as one short sentence; 250 is what "about 200" leaves room for.
 func isConcise(text string) bool {
 	return !strings.ContainsAny(text, "\r\n") && utf8.RuneCountInString(text) <= 250
 }

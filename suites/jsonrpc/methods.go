@@ -87,8 +87,7 @@ func unknownMethod(t *T) kit.Echoed {
 	})
 }
 
-// families are the features of a server: the capability that declares one, and a
-// method of it.
+// families are the features of a server: the capability that declares one, and a method of it.
 var families = []struct{ capability, method, since string }{
 	{"tools", "tools/list", ""},
 	{"resources", "resources/list", ""},

@@ -15,8 +15,7 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// CameOf waits for the answer to a request by hand: all of it or, of an event
-// stream, its head.
+// CameOf waits for the answer to a request by hand: all of it or, of an event stream, its head.
 func CameOf(x *driver.Exchange) driver.Answer {
 	if a := x.Head(); a.Status == 0 || a.IsStream {
 		return a
@@ -30,8 +29,8 @@ func IsAccepted(a driver.Answer) bool { return a.Status == http.StatusAccepted }
 // RefusesClient reports whether an answer says that the client is at fault.
 func RefusesClient(a driver.Answer) bool { return a.Status >= 400 && a.Status < 500 }
 
-// AcceptsOrRefuses reports whether an answer is one of those that a message may get
-// which wants none: it is accepted, or refused with any status of an error.
+// AcceptsOrRefuses reports whether an answer is one of those that a message may get which wants none: it is accepted,
+// or refused with any status of an error.
 func AcceptsOrRefuses(a driver.Answer) bool { return IsAccepted(a) || a.Status >= 400 }
 
 // IsEmpty reports whether an answer has no body, and is no event stream.
@@ -57,8 +56,8 @@ func Object(body []byte) M {
 	return m
 }
 
-// Own is the answer to a request by hand. It ends a check that has none to judge:
-// there is no HTTP answer, or it is not the server's own (driver.Answer.Foreign).
+// Own is the answer to a request by hand. It ends a check that has none to judge: there is no HTTP answer, or it is not
+// the server's own (driver.Answer.Foreign).
 func Own(t *T, a driver.Answer) driver.Answer {
 	if a.Status == 0 {
 		t.Again("%s", a)
@@ -108,8 +107,7 @@ func HeadOf(x *driver.Exchange) driver.Answer {
 	return x.End()
 }
 
-// Within waits until an exchange has brought what is wanted, or has ended, at most
-// for d.
+// Within waits until an exchange has brought what is wanted, or has ended, at most for d.
 func Within(x *driver.Exchange, d time.Duration, enough func(driver.Answer) bool) driver.Answer {
 	const interval = 10 * time.Millisecond
 	for begin := time.Now(); ; {
@@ -120,8 +118,7 @@ func Within(x *driver.Exchange, d time.Duration, enough func(driver.Answer) bool
 	}
 }
 
-// ResponseAmong is the response to a request among events; it is not answered when
-// there is none.
+// ResponseAmong is the response to a request among events; it is not answered when there is none.
 func ResponseAmong(events []driver.StreamEvent, id []byte) driver.Reply {
 	for _, e := range events {
 		members, isArray := driver.Decode([]byte(e.Data)).([]any)
@@ -139,8 +136,7 @@ func ResponseAmong(events []driver.StreamEvent, id []byte) driver.Reply {
 
 var errNoResponse = errors.New("no response")
 
-// Unlike is another key of the same form; of a short one, which may be a number that
-// counts up, a longer one.
+// Unlike is another key of the same form; of a short one, which may be a number that counts up, a longer one.
 func Unlike(key string) string {
 	const short, changed = 8, 8
 	if len(key) < short {

@@ -15,15 +15,14 @@ const (
 	StreamType = "text/event-stream"
 )
 
-// The headers that say which session a request belongs to, and which version that has
-// negotiated.
+// The headers that say which session a request belongs to, and which version that has negotiated.
 const (
 	SessionIDHeader = "Mcp-Session-Id"
 	VersionHeader   = "Mcp-Protocol-Version"
 )
 
-// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the
-// messages of a session: watches leave it out.
+// Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave
+// it out.
 type Request struct {
 	ID     string      // default: one of its own
 	Method string      // default: the harmless request of the session
@@ -76,9 +75,8 @@ func EachAttempt(t *T, attempts []Attempt, run func(*T, Attempt)) {
 	Each(t, attempts, func(a Attempt) Subject { return a.Subject }, run)
 }
 
-// ByHandSession begins a session by hand, without the standing stream that others
-// have. It returns the headers of requests in it; the id is empty when the server
-// issues none.
+// ByHandSession begins a session by hand, without the standing stream that others have. It returns the headers of
+// requests in it; the id is empty when the server issues none.
 func ByHandSession(t *T, s *driver.Session) http.Header {
 	hello := HelloByHand(t, s, Header(SessionIDHeader))
 	if r := hello.Reply(); r.Result() == nil {
@@ -92,14 +90,14 @@ func ByHandSession(t *T, s *driver.Session) http.Header {
 	return h
 }
 
-// HelloByHand posts initialize, best in a session in which nothing was said. If the
-// server takes it, the session that it issues ends with s.
+// HelloByHand posts initialize, best in a session in which nothing was said. If the server takes it, the session that
+// it issues ends with s.
 func HelloByHand(t *T, s *driver.Session, header http.Header) *driver.Exchange {
 	return ByHand(s, Request{Method: "initialize", Params: driver.Hello(t.Revision), Header: header})
 }
 
-// Get opens an event stream by hand, with other headers than usual. It stays open
-// until the session ends or Abort is called.
+// Get opens an event stream by hand, with other headers than usual. It stays open until the session ends or Abort is
+// called.
 func Get(s *driver.Session, header http.Header) *driver.Exchange {
 	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, Header: header})
 }

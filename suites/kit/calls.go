@@ -9,8 +9,8 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// CallTools sees to it that the tools have been called that may be: what the server
-// says meanwhile is what some watches judge.
+// CallTools sees to it that the tools have been called that may be: what the server says meanwhile is what some watches
+// judge.
 func CallTools(t *T) {
 	if len(t.Server.Tools) > 0 {
 		ValidCalls(t)
@@ -53,9 +53,8 @@ func (r Uncalled) String() string { return r.Tool.Name + ": " + r.Why }
 // mostTools is how many tools of a server are called in one way.
 const mostTools = 30
 
-// ValidCalls calls the tools that may be called, each once with arguments that
-// its schema allows. They have a session of their own, so that nothing has to be
-// confirmed alone: calling tools twice would do twice what they do.
+// ValidCalls calls the tools that may be called, each once with arguments that its schema allows. They have a session
+// of their own, so that nothing has to be confirmed alone: calling tools twice would do twice what they do.
 func ValidCalls(t *T) ToolCalls {
 	return Shared(t, "valid calls", func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Own())
@@ -93,8 +92,7 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 	return s, mark
 }
 
-// end notes what the calls did to the list. A server may collect changes for a
-// while before it announces them.
+// end notes what the calls did to the list. A server may collect changes for a while before it announces them.
 func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	const patience = 5 * time.Second
 	c.After = Sorted(ListNames(t, s))
@@ -107,14 +105,13 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	c.Notified = err == nil
 }
 
-// Params are those of the call. As clients do, they ask for progress; each tool has
-// a token of its own.
+// Params are those of the call. As clients do, they ask for progress; each tool has a token of its own.
 func (c ToolCall) Params() M {
 	return M{"name": c.Tool.Name, "arguments": c.Arguments, "_meta": M{"progressToken": "mcpcheck-" + c.Tool.Name}}
 }
 
-// callAndPing calls a tool. If it runs for long, a ping is tried meanwhile; when
-// that is answered, the call is left to run and its result is collected later.
+// callAndPing calls a tool. If it runs for long, a ping is tried meanwhile; when that is answered, the call is left to
+// run and its result is collected later.
 func callAndPing(s *driver.Session, tool Subject, args M) ToolCall {
 	const patience = 300 * time.Millisecond
 	c := ToolCall{Tool: tool, Arguments: args, Session: s, begin: time.Now()}
@@ -133,12 +130,11 @@ func callAndPing(s *driver.Session, tool Subject, args M) ToolCall {
 	return c
 }
 
-// LongestCall is how long the result of a tool is waited for, so that one slow
-// tool does not make the whole run slow.
+// LongestCall is how long the result of a tool is waited for, so that one slow tool does not make the whole run slow.
 const LongestCall = time.Second
 
-// collect takes the result of a call that was left to run. One that does not end
-// is cancelled, and its session is given up.
+// collect takes the result of a call that was left to run. One that does not end is cancelled, and its session is given
+// up.
 func (c *ToolCall) collect() {
 	if c.Reply.Answered() || !c.Session.Alive() {
 		return
@@ -151,8 +147,8 @@ func (c *ToolCall) collect() {
 	}
 }
 
-// InvalidCalls calls tools with arguments that their schemas forbid: for each
-// broken keyword a few tools, read-only ones first.
+// InvalidCalls calls tools with arguments that their schemas forbid: for each broken keyword a few tools, read-only
+// ones first.
 func InvalidCalls(t *T) ToolCalls {
 	return Shared(t, "invalid calls", func(t *T) (calls ToolCalls) {
 		s := t.Session()
@@ -221,9 +217,8 @@ func (c ToolCall) Subject() Subject {
 	return Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
-// NothingSeen ends a check that found nothing to judge. It does not apply, unless a
-// tool that was not called might have shown something. The reason is always worded
-// alike: reports put equal reasons together.
+// NothingSeen ends a check that found nothing to judge. It does not apply, unless a tool that was not called might have
+// shown something. The reason is always worded alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, refused []Uncalled, might func(tool M) bool) {
 	for _, r := range refused {
 		if might(r.Tool.Value) {

@@ -58,8 +58,8 @@ func Dialogues(w Wire) (all []*Dialogue) {
 	return all
 }
 
-// DialogueIn is that of one session. It leaves out what checks have sent by hand, and
-// ends where the client did not keep the protocol.
+// DialogueIn is that of one session. It leaves out what checks have sent by hand, and ends where the client did not
+// keep the protocol.
 func DialogueIn(s *driver.Session) *Dialogue {
 	frames := slices.DeleteFunc(s.Record(0), func(f *driver.Frame) bool { return f.Apart })
 	if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
@@ -105,8 +105,7 @@ func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
 	return d
 }
 
-// messagesOf are the messages in a frame of the client: some checks write several
-// lines at once.
+// messagesOf are the messages in a frame of the client: some checks write several lines at once.
 func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 	if f.Shape != driver.NotJSON {
 		return f.Members()
@@ -162,9 +161,8 @@ func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
 	d.Responses = append(d.Responses, r)
 }
 
-// refused notes the HTTP error that answers a request. It need not be JSON-RPC, and
-// its body may be an error without an id, so it counts as the answer unless it is a
-// response under that id.
+// refused notes the HTTP error that answers a request. It need not be JSON-RPC, and its body may be an error without an
+// id, so it counts as the answer unless it is a response under that id.
 func (d *Dialogue) refused(s *driver.Session, f *driver.Frame) {
 	x := d.open[driver.IDKey(f.HTTP.Asked())]
 	switch {
@@ -184,8 +182,7 @@ func (d *Dialogue) end(f *driver.Frame) {
 	}
 }
 
-// guess finds for each response that answers nothing the oldest request without an
-// answer.
+// guess finds for each response that answers nothing the oldest request without an answer.
 func (d *Dialogue) guess() {
 	taken := map[*Exchange]bool{}
 	for _, r := range d.Responses {
@@ -217,8 +214,7 @@ func JudgeResponses(t *T, what string, all []*Dialogue, keep func(*Response) boo
 	Judge(t, what, kept, (*Response).Subject, run)
 }
 
-// unasked is the first response since the mark that answers no request; nil when
-// there is none.
+// unasked is the first response since the mark that answers no request; nil when there is none.
 func unasked(s *driver.Session, mark int) *driver.Frame {
 	since := s.Since(mark)
 	frames := s.Record(0)
@@ -230,15 +226,14 @@ func unasked(s *driver.Session, mark int) *driver.Frame {
 	return nil
 }
 
-// Dead reports whether the server ended the session before the request had its
-// answer.
+// Dead reports whether the server ended the session before the request had its answer.
 func (x *Exchange) Dead() bool {
 	death := x.Session.Death()
 	return x.End != nil && x.End.Side == driver.Event && death != nil && death.Error() == string(x.End.Raw)
 }
 
-// Crashed reports whether the process ended by itself before it answered. One that
-// was killed may have been killed by somebody else.
+// Crashed reports whether the process ended by itself before it answered. One that was killed may have been killed by
+// somebody else.
 func (x *Exchange) Crashed() bool {
 	if !x.Dead() || x.End.AfterEOF || !x.followsRequest() {
 		return false
@@ -248,8 +243,8 @@ func (x *Exchange) Crashed() bool {
 		!strings.Contains(end, "(killed)") && !strings.Contains(end, "(terminated)")
 }
 
-// Shared reports whether another session of the same process was in use when the
-// server ended: over HTTP all sessions have one process.
+// Shared reports whether another session of the same process was in use when the server ended: over HTTP all sessions
+// have one process.
 func (x *Exchange) Shared(w Wire) bool {
 	const recently = 2 * time.Second
 	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
@@ -257,8 +252,8 @@ func (x *Exchange) Shared(w Wire) bool {
 	})
 }
 
-// followsRequest reports whether the request came right after another one. After a
-// notification or a batch, their checks judge what becomes of the session.
+// followsRequest reports whether the request came right after another one. After a notification or a batch, their
+// checks judge what becomes of the session.
 func (x *Exchange) followsRequest() bool {
 	follows := true
 	for _, f := range x.Session.Record(0) {

@@ -26,8 +26,7 @@ func (e Echoed) String() string {
 	return Got(e.Reply)
 }
 
-// Shortly is how much longer than a later request a request is waited for that
-// takes no time.
+// Shortly is how much longer than a later request a request is waited for that takes no time.
 const Shortly = 500 * time.Millisecond
 
 // Echo sends the session's harmless request under an id.
@@ -36,8 +35,8 @@ func Echo(s *driver.Session, id any) Echoed {
 	return Await(s, mark, HarmlessAs(s, id), Shortly)
 }
 
-// Await waits for the answer to what was sent after the mark. When none comes at
-// once, it makes sure that a later request is answered, and waits a while more.
+// Await waits for the answer to what was sent after the mark. When none comes at once, it makes sure that a later
+// request is answered, and waits a while more.
 func Await(s *driver.Session, mark int, p driver.Pending, patience time.Duration) Echoed {
 	e := Echoed{ID: p.ID, Reply: s.AwaitFor(p, 250*time.Millisecond)}
 	if e.Reply.Answered() || !s.Alive() {
@@ -58,8 +57,7 @@ func Await(s *driver.Session, mark int, p driver.Pending, patience time.Duration
 	return e
 }
 
-// BeAnsweredUnder matches what was answered; id, under which it was asked, is named in
-// the message.
+// BeAnsweredUnder matches what was answered; id, under which it was asked, is named in the message.
 func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
 	return That("an answer with id "+driver.Brief(id), func(e Echoed) bool { return e.Reply.Answered() })
 }
@@ -67,8 +65,8 @@ func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
 // NoMethod is a method that no server has.
 const NoMethod = "mcpcheck/no-such-method"
 
-// LateCancel is a cancellation of a request that was answered already: a
-// notification that crosses the answer looks like this.
+// LateCancel is a cancellation of a request that was answered already: a notification that crosses the answer looks
+// like this.
 func LateCancel(t *T, s *driver.Session) M {
 	p := s.Request(s.Harmless())
 	if r := s.Await(p); r.Err != nil {

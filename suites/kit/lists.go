@@ -7,8 +7,7 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// ListMethod is the list method of a family that the server declared, and whether
-// it served it.
+// ListMethod is the list method of a family that the server declared, and whether it served it.
 func ListMethod(t *T) (method string, served bool) {
 	for _, family := range []struct {
 		name  string

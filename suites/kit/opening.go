@@ -38,9 +38,8 @@ type Opened struct {
 	LastPong  driver.Reply    // to a ping after the client has refused them
 }
 
-// openings are the ways in which the sessions of a run are begun. A process is
-// dear, so each tries several things that do not meddle with each other; whatever
-// does not pass here is tried once more alone, in a session that is ordinary in
+// openings are the ways in which the sessions of a run are begun. A process is dear, so each tries several things that
+// do not meddle with each other; whatever does not pass here is tried once more alone, in a session that is ordinary in
 // everything else.
 var openings = []Opening{
 	{Idle: true, version: MadeUp[0], Form: "{}"},
@@ -62,8 +61,8 @@ func (o Opening) includes(other Opening) bool {
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
-// Begin opens a session in a certain way and tells what came of it. Unless the check is
-// tried alone, it may be a session of openings, which does more than was asked for.
+// Begin opens a session in a certain way and tells what came of it. Unless the check is tried alone, it may be a
+// session of openings, which does more than was asked for.
 func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
@@ -108,8 +107,7 @@ func open(t *T, o Opening) (r Opened) {
 	return r
 }
 
-// idle is what a process says that is told nothing until another one of the same
-// server, started after it, serves.
+// idle is what a process says that is told nothing until another one of the same server, started after it, serves.
 func idle(t *T, s *driver.Session) []*driver.Frame {
 	if t.Alone() {
 		t.Own()

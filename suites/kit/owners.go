@@ -10,9 +10,8 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// OwnerOf is the id of the one entry that reports a violation of a message's
-// schema: the entry that is made for that member or, for want of one, that for
-// null at optional members, or the umbrella of the message.
+// OwnerOf is the id of the one entry that reports a violation of a message's schema: the entry that is made for that
+// member or, for want of one, that for null at optional members, or the umbrella of the message.
 func OwnerOf(v schemas.Violation) string {
 	general := "schema/all-server-messages-valid"
 	if v.NullOptional {
@@ -30,8 +29,8 @@ func OwnerOf(v schemas.Violation) string {
 	return general
 }
 
-// memberPath is where a violation is: a missing member counts at its own path, and
-// a value that an enum does not list is one more step.
+// memberPath is where a violation is: a missing member counts at its own path, and a value that an enum does not list
+// is one more step.
 func memberPath(v schemas.Violation) string {
 	name := ""
 	switch v.Keyword {
@@ -46,16 +45,14 @@ func memberPath(v schemas.Violation) string {
 	return v.Path + "/" + name
 }
 
-// firstQuoted is the string in quotes that a text begins with; empty when it does
-// not.
+// firstQuoted is the string in quotes that a text begins with; empty when it does not.
 func firstQuoted(text string) string {
 	quoted, _ := strconv.QuotedPrefix(text)
 	name, _ := strconv.Unquote(quoted)
 	return name
 }
 
-// matchPath reports whether a path fits a pattern, in which * is any step and **
-// any number of steps.
+// matchPath reports whether a path fits a pattern, in which * is any step and ** any number of steps.
 func matchPath(pattern, path []string) bool {
 	switch {
 	case len(pattern) == 0:
@@ -74,10 +71,9 @@ var umbrellas = map[string]string{
 	"CallToolResult":  "tools/call-result-schema",
 }
 
-// Owners are the entries with a built check that report violations of one member,
-// in every definition when none is named. The first row that fits counts; one
-// without an id leaves the member to the general entries. An area that gets checks
-// adds its rows; until then the general entries report.
+// Owners are the entries with a built check that report violations of one member, in every definition when none is
+// named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
+// checks adds its rows; until then the general entries report.
 var Owners = slices.Concat([]Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is none; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
@@ -144,8 +140,8 @@ var toolOwners = []Owned{
 // Owned is what an entry owns: a definition and the path of a member in it.
 type Owned struct{ Definition, Path, ID string }
 
-// Broken are the rules of a schema that a value breaks and that the entry reports,
-// an umbrella: what no other entry owns.
+// Broken are the rules of a schema that a value breaks and that the entry reports, an umbrella: what no other entry
+// owns.
 func Broken(t *T, umbrella, definition string, value any) (rules []string) {
 	for _, v := range schemas.ValidateMessage(t.Revision, definition, value) {
 		if OwnerOf(v) == umbrella {

@@ -11,9 +11,8 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Malformed are lines, to be filled by Fill, that are not a valid message, by what is
-// wrong with them. They go to hostile sessions; that those survive is
-// robust/survives-malformed-json.
+// Malformed are lines, to be filled by Fill, that are not a valid message, by what is wrong with them. They go to
+// hostile sessions; that those survive is robust/survives-malformed-json.
 var Malformed = map[string]string{
 	"a line that is no JSON":    `{"mcpcheck" !!}`,
 	"a request without jsonrpc": `{"id":70021,$harmless}`,
@@ -47,8 +46,8 @@ type Rejection struct {
 	Reply driver.Reply
 }
 
-// Rejections sends malformed lines. It leaves out those that the session does not
-// survive, and ends the check when none is left.
+// Rejections sends malformed lines. It leaves out those that the session does not survive, and ends the check when none
+// is left.
 func Rejections(t *T, names ...string) (all []Rejection) {
 	for _, name := range names {
 		line := Malformed[name]
@@ -64,8 +63,7 @@ func Rejections(t *T, names ...string) (all []Rejection) {
 
 var errIgnored = errors.New("silence, and a later request was answered")
 
-// Reaction is the answer to a provocation: the response with the id or, for want
-// of one, the first.
+// Reaction is the answer to a provocation: the response with the id or, for want of one, the first.
 func Reaction(p Provoked, id json.RawMessage) driver.Reply {
 	var responses []*driver.Frame
 	for _, f := range p.Came {
@@ -128,9 +126,8 @@ type Provoked struct {
 	Fatal   error           // why the session did not survive; nil when it did
 }
 
-// Provoke sends a line that breaks the protocol in an established session, filled by
-// Fill, and returns what the server makes of it. Each line is sent once, whichever
-// check needs it first.
+// Provoke sends a line that breaks the protocol in an established session, filled by Fill, and returns what the server
+// makes of it. Each line is sent once, whichever check needs it first.
 func Provoke(t *T, line string) Provoked {
 	return Shared(t, "line "+line, func(t *T) Provoked {
 		p, used := provokeIn(t.Hostile(), line)

@@ -11,8 +11,7 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// EventStream is an event stream with which the server has answered a request over
-// HTTP, and what came on it.
+// EventStream is an event stream with which the server has answered a request over HTTP, and what came on it.
 type EventStream struct {
 	*driver.Exchange
 	Session  *driver.Session
@@ -30,8 +29,8 @@ type EventStream struct {
 // never is the time of what did not happen.
 const never = time.Duration(math.MaxInt64)
 
-// StreamsOf are the event streams of a session, as long as the client kept the
-// protocol. Of those that checks have asked for by hand, only GET streams count.
+// StreamsOf are the event streams of a session, as long as the client kept the protocol. Of those that checks have
+// asked for by hand, only GET streams count.
 func StreamsOf(t *T, s *driver.Session) []*EventStream {
 	return Shared(t, "event streams of "+s.Name(), func(*T) []*EventStream { return readStreams(s) })
 }
@@ -141,8 +140,7 @@ func (c circumstance) tell(streams map[*driver.Exchange]*EventStream) {
 	}
 }
 
-// Response is the first response on the stream, under whatever id; nil when there is
-// none.
+// Response is the first response on the stream, under whatever id; nil when there is none.
 func (e *EventStream) Response() *driver.Frame {
 	i := slices.IndexFunc(e.Messages, (*driver.Frame).IsResponse)
 	if i < 0 {
@@ -157,8 +155,7 @@ func (e *EventStream) Responded() bool {
 	return answers(e) || slices.ContainsFunc(e.Rest, answers)
 }
 
-// Closed reports whether the server has closed the connection, of its own accord and
-// while there was something to come.
+// Closed reports whether the server has closed the connection, of its own accord and while there was something to come.
 func (e *EventStream) Closed() bool {
 	return e.Answer.IsStream && e.Answer.Ended && e.Answer.Err == nil &&
 		e.Last < min(e.cancelled, e.over)
@@ -172,8 +169,7 @@ func (e *EventStream) end() *EventStream {
 	return e
 }
 
-// Unwatched reports whether the client has not waited for the response until it was
-// due, or has cancelled the request.
+// Unwatched reports whether the client has not waited for the response until it was due, or has cancelled the request.
 func (e *EventStream) Unwatched() bool {
 	last := e.end()
 	if last.Closed() || last.Answer.Status >= 400 {
@@ -241,8 +237,8 @@ func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventSt
 	return streams
 }
 
-// Established are the sessions in which the revision that is judged was asked for and
-// granted: a server may go by either.
+// Established are the sessions in which the revision that is judged was asked for and granted: a server may go by
+// either.
 func Established(t *T, w Wire) (sessions []*driver.Session) {
 	for _, s := range w.Sessions {
 		if s.Revision == t.Revision && s.Hello["protocolVersion"] == t.Revision {
@@ -252,8 +248,7 @@ func Established(t *T, w Wire) (sessions []*driver.Session) {
 	return sessions
 }
 
-// EachStream tries a check on streams. What fails is named by its request. Without any
-// stream the check does not apply.
+// EachStream tries a check on streams. What fails is named by its request. Without any stream the check does not apply.
 func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
 	if len(streams) == 0 {
 		t.Skip("the server answered no request with an event stream")
@@ -264,9 +259,9 @@ func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
 // IsProgress reports whether a message says how far a request is.
 func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
 
-// CouldTake reports whether a message that came on another stream could have come on
-// this one: it was open, and the message is such that it cannot be two alike. That
-// is so for progress, for requests, and for whatever is about no request.
+// CouldTake reports whether a message that came on another stream could have come on this one: it was open, and the
+// message is such that it cannot be two alike. That is so for progress, for requests, and for whatever is about no
+// request.
 func (e *EventStream) CouldTake(m *driver.Frame, from *EventStream) bool {
 	gets := 0
 	for _, x := range []*EventStream{e, from} {

@@ -10,8 +10,7 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// UnknownTool is the name of a tool that no server has, and the answer to a call
-// of it.
+// UnknownTool is the name of a tool that no server has, and the answer to a call of it.
 func UnknownTool(t *T) (name string, r driver.Reply) {
 	name = UnknownName(t)
 	if !t.MayCallUnknown() {
@@ -27,8 +26,7 @@ func UnknownName(t *T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
 
-// validArguments are arguments for a tool that may be called with valid ones; why
-// says why there are none.
+// validArguments are arguments for a tool that may be called with valid ones; why says why there are none.
 func validArguments(t *T, tool Subject) (args M, why string) {
 	if why := Uncallable(tool.Value); why != "" {
 		return nil, why
@@ -50,8 +48,7 @@ func validArguments(t *T, tool Subject) (args M, why string) {
 	return args, ""
 }
 
-// counterexamples are arguments for a tool that may be called with invalid ones;
-// why says why there are none.
+// counterexamples are arguments for a tool that may be called with invalid ones; why says why there are none.
 func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why string) {
 	if why := Uncallable(tool.Value); why != "" {
 		return nil, why
@@ -106,8 +103,7 @@ func toolSubjects(tools []M) (subjects []Subject) {
 	return subjects
 }
 
-// ReadOnlyFirst are tools in another order: those that say that they change nothing
-// come first.
+// ReadOnlyFirst are tools in another order: those that say that they change nothing come first.
 func ReadOnlyFirst(tools []Subject) []Subject {
 	sorted := slices.Clone(tools)
 	rank := func(tool Subject) int {

@@ -48,8 +48,7 @@ func Trips(w Wire) (all []RoundTrip) {
 	return all
 }
 
-// Requests are the single requests that were posted in ordinary sessions, accepted
-// with 2xx, and answered to the end.
+// Requests are the single requests that were posted in ordinary sessions, accepted with 2xx, and answered to the end.
 func Requests(w Wire) []RoundTrip {
 	return slices.DeleteFunc(Trips(w), func(r RoundTrip) bool {
 		unfinished := !r.Answer.IsStream && !r.Answer.Ended || r.Answer.Err != nil

@@ -83,8 +83,8 @@ var gates = Suite{
 	}),
 }
 
-// gating is what came of ordinary requests at a time when only ping is allowed,
-// and of the same requests after the handshake.
+// gating is what came of ordinary requests at a time when only ping is allowed, and of the same requests after the
+// handshake.
 type gating struct {
 	method              string // of the list that was asked for
 	earlyList, lateList driver.Reply
@@ -100,8 +100,7 @@ func skipSessionless(t *T) {
 	}
 }
 
-// judge wants refusals. A request that draws the same error after the handshake
-// proves nothing.
+// judge wants refusals. A request that draws the same error after the handshake proves nothing.
 func (g gating) judge(t *T) {
 	listProves := !sameError(g.earlyList, g.lateList)
 	callProves := g.called && !sameError(g.earlyCall, g.lateCall)

@@ -18,7 +18,8 @@ var operation = Suite{
 		t.Judge(messages, func(t *T, m Message) {
 			if m.HasMethod {
 				since, known := schemas.MethodSince(m.Method)
-				t.Expect(!known || since <= t.Revision).To(Hold("a method of "+t.Revision, "%s, which is of %s", m.Method, since))
+				t.Expect(!known || since <= t.Revision).
+					To(Hold("a method of "+t.Revision, "%s, which is of %s", m.Method, since))
 			}
 			for tag, since := range unionTags(m) {
 				t.Expect(since <= t.Revision).To(Hold("a form of "+t.Revision, "%s, which is of %s", tag, since))
@@ -33,7 +34,8 @@ var operation = Suite{
 				t.Skip("roots/list is judged by roots/requires-capability")
 			}
 			declared, _ := m.Session.Hello["capabilities"].(M)
-			t.Expect(feature == "" || declared[feature] != nil).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
+			t.Expect(feature == "" || declared[feature] != nil).
+				To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
 		})
 	}),
 
@@ -45,7 +47,8 @@ var operation = Suite{
 		t.Judge(bound, func(t *T, m Message) {
 			flag := notificationFlags[m.Method]
 			capability, _ := m.Session.Capabilities[flag[0]].(M)
-			t.Expect(Member(capability, flag[1])).To(BeOneOf[any](true), "%s was sent; capability %s.%s", m.Method, flag[0], flag[1])
+			t.Expect(Member(capability, flag[1])).
+				To(BeOneOf[any](true), "%s was sent; capability %s.%s", m.Method, flag[0], flag[1])
 		})
 	}),
 
@@ -80,11 +83,15 @@ var notificationFlags = map[string][2]string{
 }
 
 // contentSince is the revision in which a content type came up.
-var contentSince = map[string]string{"audio": "2025-03-26", "resource_link": "2025-06-18", "tool_use": "2025-11-25", "tool_result": "2025-11-25"}
+var contentSince = map[string]string{
+	"audio":         "2025-03-26",
+	"resource_link": "2025-06-18",
+	"tool_use":      "2025-11-25",
+	"tool_result":   "2025-11-25",
+}
 
-// unionTags are the tags of closed unions in a message that not every revision has,
-// with the revision in which they came up. Those of tool results are judged by
-// tools/call-content-types.
+// unionTags are the tags of closed unions in a message that not every revision has, with the revision in which they
+// came up. Those of tool results are judged by tools/call-content-types.
 func unionTags(m Message) map[string]string {
 	tags := map[string]string{}
 	add := func(content any) {
@@ -112,8 +119,7 @@ func unionTags(m Message) map[string]string {
 	return tags
 }
 
-// listChange is a list that was not the same when it was asked for again in one
-// session.
+// listChange is a list that was not the same when it was asked for again in one session.
 type listChange struct {
 	family, what string
 	announced    bool
@@ -121,8 +127,7 @@ type listChange struct {
 
 func (c listChange) subject() Subject { return Named(c.family + ": " + c.what) }
 
-// listChanges compares the successive listings of a session, for the families that
-// declare listChanged.
+// listChanges compares the successive listings of a session, for the families that declare listChanged.
 func listChanges(s *driver.Session) (changes []listChange) {
 	for family, key := range kit.ListKeys {
 		capability, _ := s.Capabilities[family].(M)
@@ -149,8 +154,8 @@ type listing struct {
 	announced bool     // a list_changed notification came since the listing before
 }
 
-// listings are the complete listings of a family in a session. A change may be
-// announced on any stream of it, those that a check opened by hand included.
+// listings are the complete listings of a family in a session. A change may be announced on any stream of it, those
+// that a check opened by hand included.
 func listings(s *driver.Session, family, key string) (all []listing) {
 	method := family + "/list"
 	asked := map[string]bool{} // ids of requests for the list, and whether it is the first page

@@ -72,9 +72,9 @@ type end struct {
 
 func (e end) subject() Subject { return Named(e.session) }
 
-// unpromptedEnd reports whether a server ended a session that nobody asked it to
-// end, and the methods of the requests that it left unanswered. Those that came in
-// an array or with other lines do not count: their checks judge what becomes of them.
+// unpromptedEnd reports whether a server ended a session that nobody asked it to end, and the methods of the requests
+// that it left unanswered. Those that came in an array or with other lines do not count: their checks judge what
+// becomes of them.
 func unpromptedEnd(s *driver.Session) (pending []string, unprompted bool) {
 	if s.Welcome == nil {
 		return nil, false // there was no session yet
@@ -97,7 +97,8 @@ func unpromptedEnd(s *driver.Session) (pending []string, unprompted bool) {
 
 // hasStackTrace recognises the stack traces of a few languages.
 func hasStackTrace(text string) bool {
-	for _, sign := range []string{"Traceback (most recent call last)", "\ngoroutine ", "\n    at ", "thread 'main' panicked", "Exception in thread"} {
+	for _, sign := range []string{"Traceback (most recent call last)", "\ngoroutine ", "\n    at ", "thread " +
+		"'main' panicked", "Exception in thread"} {
 		if strings.Contains(text, sign) {
 			return true
 		}

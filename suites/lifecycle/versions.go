@@ -66,9 +66,8 @@ var versionChecks = Suite{
 	}),
 }
 
-// offeredVersions are the versions that the server returned whatever it was asked
-// for, each with the version that was asked for. A made-up version that comes back
-// is no offer.
+// offeredVersions are the versions that the server returned whatever it was asked for, each with the version that was
+// asked for. A made-up version that comes back is no offer.
 func offeredVersions(t *T) map[string]string {
 	all := slices.Concat(Handshake, kit.MadeUp)
 	kit.AskAll(t, all)
@@ -83,8 +82,8 @@ func offeredVersions(t *T) map[string]string {
 
 func versionOf(r driver.Reply) any { return Member(r.Result(), "protocolVersion") }
 
-// refusesVersion recognises the error that the page shows in contradiction to
-// itself: -32602 with the supported versions.
+// refusesVersion recognises the error that the page shows in contradiction to itself: -32602 with the supported
+// versions.
 func refusesVersion(r driver.Reply) bool {
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(M)

@@ -87,8 +87,7 @@ func pings(s *driver.Session) (n int, seconds float64) {
 	return n, seconds
 }
 
-// mostPings is how many pings are moderate: one a second, and a few more since
-// sessions of the harness are short.
+// mostPings is how many pings are moderate: one a second, and a few more since sessions of the harness are short.
 func mostPings(seconds float64) int { return 5 + int(seconds) }
 
 // expectEmpty wants a result without members; _meta is allowed everywhere.

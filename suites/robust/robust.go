@@ -99,8 +99,7 @@ func isOrdinary(s *driver.Session) bool {
 	return len(client) == 0
 }
 
-// firstPage are the names of the tools on the first page that a session was given;
-// nil when it was given none.
+// firstPage are the names of the tools on the first page that a session was given; nil when it was given none.
 func firstPage(s *driver.Session) (names []string) {
 	lists := kit.DialogueIn(s).Of("tools/list")
 	if len(lists) == 0 || lists[0].Answer == nil {

@@ -32,7 +32,12 @@ var annotations = Suite{
 
 	"schema/annotations-not-tool-annotations": Watch(func(t *T, w Wire) {
 		Judge(t, "annotations", examine(t, w).Parts("annotations"), part.Subject, func(t *T, p part) {
-			wanted, foreign := "Annotations", []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
+			wanted, foreign := "Annotations", []string{
+				"readOnlyHint",
+				"destructiveHint",
+				"idempotentHint",
+				"openWorldHint",
+			}
 			if p.kind == "Tool" {
 				wanted, foreign = "ToolAnnotations", []string{"audience", "priority"}
 			}
@@ -54,8 +59,7 @@ func annotating(member string) func(exam) bool {
 	}
 }
 
-// contentAnnotations are the annotations of a resource, a template or content;
-// those of tools are another type.
+// contentAnnotations are the annotations of a resource, a template or content; those of tools are another type.
 func contentAnnotations(p part) (annotations M, ok bool) {
 	if p.member != "annotations" || p.kind == "Tool" {
 		return nil, false

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// exam is what is known of one message of the server: which rules of its schema it
-// breaks, and which members it has that rules of their own hold for.
+// exam is what is known of one message of the server: which rules of its schema it breaks, and which members it has
+// that rules of their own hold for.
 type exam struct {
 	Message
 	definition string // of what it was judged by: "ListToolsResult"
@@ -42,8 +42,7 @@ func (p part) Subject() Subject { return Subject{Name: p.name, Value: M{p.member
 // examined are messages of the server that the revision defines.
 type examined []exam
 
-// examine looks at each message of the run once, for all watches. Of lists that
-// came several times it keeps one.
+// examine looks at each message of the run once, for all watches. Of lists that came several times it keeps one.
 func examine(t *T, w Wire) examined {
 	return Shared(t, "all messages, examined", func(t *T) (all examined) {
 		known := map[[sha256.Size]byte]*findings{}
@@ -67,8 +66,8 @@ func examine(t *T, w Wire) examined {
 	})
 }
 
-// definitionOf is what the schema of the revision calls a message; empty where it
-// has no word for it, or where other areas have an entry for each of its members.
+// definitionOf is what the schema of the revision calls a message; empty where it has no word for it, or where other
+// areas have an entry for each of its members.
 func definitionOf(m Message, revision string) (definition string) {
 	ok := false
 	switch {
@@ -104,8 +103,7 @@ func objectIn(object M, name string) M {
 	return m
 }
 
-// judgedPart is the text that the definition of a message speaks of: the result of
-// a response, else the whole message.
+// judgedPart is the text that the definition of a message speaks of: the result of a response, else the whole message.
 func judgedPart(m Message) []byte {
 	if !m.IsResponse() {
 		return m.Raw
@@ -160,8 +158,8 @@ func (e examined) Parts(member string) (parts []part) {
 	return parts
 }
 
-// dissect finds the parts in a value of that kind. It goes where the schema has
-// objects of its own, never into free JSON.
+// dissect finds the parts in a value of that kind. It goes where the schema has objects of its own, never into free
+// JSON.
 func (c *findings) dissect(kind, name, root, revision string, value any) {
 	if list, ok := value.([]any); ok {
 		for _, item := range list {
@@ -199,8 +197,7 @@ func nameOf(noun, root string, object M) string {
 	return noun + " in " + root
 }
 
-// shape is which members of a type of schema.ts have rules of their own, and which
-// hold objects that may have some.
+// shape is which members of a type of schema.ts have rules of their own, and which hold objects that may have some.
 type shape struct {
 	noun    string // empty for the outermost objects, which the message names
 	members []memberSince
@@ -211,8 +208,7 @@ type memberSince struct{ name, since string }
 
 type holder struct{ member, kind string }
 
-// shapeOf is the shape of a type; results, notifications and requests that need no
-// row are like all of their kind.
+// shapeOf is the shape of a type; results, notifications and requests that need no row are like all of their kind.
 func shapeOf(kind string) shape {
 	s, ok := shapes[kind]
 	switch {
@@ -237,7 +233,10 @@ var (
 )
 
 var shapes = map[string]shape{
-	"InitializeResult":            {members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}), objects: []holder{{"serverInfo", "Implementation"}}},
+	"InitializeResult": {
+		members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}),
+		objects: []holder{{"serverInfo", "Implementation"}},
+	},
 	"ListToolsResult":             {members: metaMember, objects: []holder{{"tools", "Tool"}}},
 	"ListPromptsResult":           {members: metaMember, objects: []holder{{"prompts", "Prompt"}}},
 	"ListResourcesResult":         {members: metaMember, objects: []holder{{"resources", "Resource"}}},
@@ -247,22 +246,39 @@ var shapes = map[string]shape{
 	"GetPromptResult":             {members: metaMember, objects: []holder{{"messages", "PromptMessage"}}},
 	"CreateMessageRequest":        {objects: []holder{{"params", "CreateMessageRequestParams"}}},
 
-	"Params":                     {members: metaMember},
-	"CreateMessageRequestParams": {members: metaMember, objects: []holder{{"messages", "SamplingMessage"}, {"tools", "Tool"}}},
-	"SamplingMessage":            {noun: "message", members: []memberSince{{"_meta", "2025-11-25"}}, objects: []holder{{"content", "ContentBlock"}}},
-	"PromptMessage":              {noun: "message", objects: []holder{{"content", "ContentBlock"}}},
+	"Params": {members: metaMember},
+	"CreateMessageRequestParams": {
+		members: metaMember,
+		objects: []holder{{"messages", "SamplingMessage"}, {"tools", "Tool"}},
+	},
+	"SamplingMessage": {
+		noun:    "message",
+		members: []memberSince{{"_meta", "2025-11-25"}},
+		objects: []holder{{"content", "ContentBlock"}},
+	},
+	"PromptMessage": {noun: "message", objects: []holder{{"content", "ContentBlock"}}},
 
-	"Implementation":   {noun: "serverInfo", members: slices.Concat(iconsMember, []memberSince{{"websiteUrl", "2025-11-25"}})},
-	"Tool":             {noun: "tool", members: slices.Concat(itemMetaMember, iconsMember, []memberSince{{"annotations", "2025-03-26"}})},
+	"Implementation": {
+		noun:    "serverInfo",
+		members: slices.Concat(iconsMember, []memberSince{{"websiteUrl", "2025-11-25"}}),
+	},
+	"Tool": {
+		noun:    "tool",
+		members: slices.Concat(itemMetaMember, iconsMember, []memberSince{{"annotations", "2025-03-26"}}),
+	},
 	"Prompt":           {noun: "prompt", members: slices.Concat(itemMetaMember, iconsMember)},
 	"Resource":         {noun: "resource", members: resourceMembers},
 	"ResourceTemplate": {noun: "template", members: resourceMembers},
 	"ResourceContents": {noun: "contents", members: itemMetaMember},
 
-	"TextContent":       {noun: "text block", members: blockMembers},
-	"ImageContent":      {noun: "image block", members: blockMembers},
-	"AudioContent":      {noun: "audio block", members: blockMembers},
-	"EmbeddedResource":  {noun: "resource block", members: blockMembers, objects: []holder{{"resource", "ResourceContents"}}},
+	"TextContent":  {noun: "text block", members: blockMembers},
+	"ImageContent": {noun: "image block", members: blockMembers},
+	"AudioContent": {noun: "audio block", members: blockMembers},
+	"EmbeddedResource": {
+		noun:    "resource block",
+		members: blockMembers,
+		objects: []holder{{"resource", "ResourceContents"}},
+	},
 	"ResourceLink":      {noun: "resource link", members: resourceMembers},
 	"ToolUseContent":    {noun: "tool use", members: itemMetaMember},
 	"ToolResultContent": {noun: "tool result", members: itemMetaMember, objects: []holder{{"content", "ContentBlock"}}},

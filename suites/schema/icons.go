@@ -57,7 +57,8 @@ var icons = Suite{
 				mimeType = override
 			}
 			t.Expect(problem == "").To(Hold("a data URI with base64 image data", "%s", problem))
-			t.Warn(isImage(mimeType, image)).To(Hold("image data of type "+mimeType, "data that begins with %.8q", image))
+			t.Warn(isImage(mimeType, image)).
+				To(Hold("image data of type "+mimeType, "data that begins with %.8q", image))
 		})
 	}),
 
@@ -94,8 +95,8 @@ func iconsWith(t *T, w Wire, member string) (icons []part) {
 	return icons
 }
 
-// ownDomain is the domain of the server: that of its URL or, where that is an address
-// for tests, the one of its websiteUrl; empty when neither tells.
+// ownDomain is the domain of the server: that of its URL or, where that is an address for tests, the one of its
+// websiteUrl; empty when neither tells.
 func ownDomain(t *T) string {
 	if host := kit.SiteURL(t).Hostname(); isPublicName(host) {
 		return domainOf(host)
@@ -108,8 +109,7 @@ func ownDomain(t *T) string {
 	return ""
 }
 
-// isPublicName reports whether a host is one of the public domain name system, by
-// its form.
+// isPublicName reports whether a host is one of the public domain name system, by its form.
 func isPublicName(host string) bool {
 	_, err := netip.ParseAddr(host)
 	suffix, registry := publicsuffix.PublicSuffix(strings.ToLower(host))
@@ -134,9 +134,8 @@ func schemeOf(uri string) string {
 	return strings.ToLower(scheme)
 }
 
-// readDataURI returns the media type and the data of a data URI in base64, or what
-// is wrong with it. It forgives what browsers do: escapes, white space and missing
-// padding.
+// readDataURI returns the media type and the data of a data URI in base64, or what is wrong with it. It forgives what
+// browsers do: escapes, white space and missing padding.
 func readDataURI(uri string) (mimeType string, data []byte, problem string) {
 	head, text, ok := strings.Cut(uri[len("data:"):], ",")
 	parameters := strings.Split(strings.ToLower(head), ";")
@@ -154,14 +153,12 @@ func readDataURI(uri string) (mimeType string, data []byte, problem string) {
 	return strings.TrimSpace(parameters[0]), data, ""
 }
 
-// isGeneric reports whether a media type says nothing about an image, so that
-// mimeType of the icon does.
+// isGeneric reports whether a media type says nothing about an image, so that mimeType of the icon does.
 func isGeneric(mimeType string) bool {
 	return slices.Contains([]string{"", "text/plain", "application/octet-stream"}, mimeType)
 }
 
-// isImage reports whether data looks like an image of the type; it does not judge
-// types that it does not know.
+// isImage reports whether data looks like an image of the type; it does not judge types that it does not know.
 func isImage(mimeType string, data []byte) bool {
 	switch strings.ToLower(mimeType) {
 	case "image/png":

@@ -24,7 +24,10 @@ var messages = Suite{
 
 	"schema/unknown-server-methods": Watch(func(t *T, w Wire) {
 		sent := w.Messages().Established(t.Revision)
-		t.Judge(sent.Filter("request and no notification", func(m Message) bool { return m.Method != "" }), expectKnownMethod)
+		t.Judge(
+			sent.Filter("request and no notification", func(m Message) bool { return m.Method != "" }),
+			expectKnownMethod,
+		)
 	}),
 
 	"schema/capability-shapes": Watch(func(t *T, w Wire) {
@@ -34,7 +37,13 @@ var messages = Suite{
 
 	"schema/instructions-type": Watch(func(t *T, w Wire) {
 		welcomes := examine(t, w).Of(func(x exam) bool { return x.definition == "InitializeResult" })
-		expectNone(t, "schema/instructions-type", "instructions that are a string, or none", "result of initialize", welcomes)
+		expectNone(
+			t,
+			"schema/instructions-type",
+			"instructions that are a string, or none",
+			"result of initialize",
+			welcomes,
+		)
 	}),
 
 	"schema/implementation-website-url": Watch(func(t *T, w Wire) {
@@ -68,8 +77,7 @@ var messages = Suite{
 	}),
 }
 
-// expectNone wants messages without violations that the entry owns; what names them
-// in reasons.
+// expectNone wants messages without violations that the entry owns; what names them in reasons.
 func expectNone(t *T, id, want, what string, messages examined) {
 	Judge(t, what, messages, exam.Subject, func(t *T, x exam) {
 		broken := x.BrokenBy(id)
@@ -141,13 +149,13 @@ func expectKnownMethod(t *T, m Message) {
 	t.Fail("a request that servers send in "+t.Revision, "%s", m.Method)
 }
 
-// isExtended reports whether the capabilities name something that no revision of
-// the handshake defines.
+// isExtended reports whether the capabilities name something that no revision of the handshake defines.
 func isExtended(capabilities M) bool {
 	defined := []string{"logging", "completions", "prompts", "resources", "tools", "tasks"}
 	for name, v := range capabilities {
 		experimental, _ := v.(M)
-		if name == "experimental" && len(experimental) > 0 || name != "experimental" && !slices.Contains(defined, name) {
+		if name == "experimental" && len(experimental) > 0 ||
+			name != "experimental" && !slices.Contains(defined, name) {
 			return true
 		}
 	}
@@ -169,8 +177,10 @@ func plainMethods(t *T, s *driver.Session) []string {
 var (
 	frequentDomains = strings.Fields("com org net edu gov io dev ai app co uk de fr eu us jp cn")
 	otherDomains    = strings.Fields("mil int info biz name pro cloud tech xyz online site " +
-		"ac ae ag ar at au be bg br by ca cc ch ci cl cr cz dk ec ee eg es fi fm gg gr hk hr hu id ie il im in ir is it ke kr kz " +
-		"la li lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro rs ru sa se sg sh si sk so st su th tk tn to tr tv tw ua uy uz ve vn za")
+		"ac ae ag ar at au be bg br by ca cc ch ci cl cr cz dk ec ee eg es fi fm gg gr hk hr hu id ie il im in ir " +
+		"is it ke kr kz " +
+		"la li lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro rs ru sa se sg sh si sk so st su th tk tn to " +
+		"tr tv tw ua uy uz ve vn za")
 )
 
 var (
@@ -178,7 +188,9 @@ var (
 	iconSize  = regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
 
 	// timestamp is any date of ISO 8601, with or without a time of day.
-	timestamp = regexp.MustCompile(`^\d{4}(?:` + monthly + `|` + weekly + `|` + ordinal + `)?(?:T` + clock + zone + `)?$`)
+	timestamp = regexp.MustCompile(
+		`^\d{4}(?:` + monthly + `|` + weekly + `|` + ordinal + `)?(?:T` + clock + zone + `)?$`,
+	)
 )
 
 const (

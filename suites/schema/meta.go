@@ -23,7 +23,8 @@ var meta = Suite{
 	"schema/meta-reserved-prefix": Watch(func(t *T, w Wire) {
 		eachMetaKey(t, w, "_meta key with a prefix", hasPrefix, func(t *T, key, where string) {
 			free := !isReserved(metaLabels(key), t.Revision) || slices.Contains(definedMetaKeys, key)
-			t.Expect(free || slices.Contains(publishedMetaKeys, key)).To(Hold("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
+			t.Expect(free || slices.Contains(publishedMetaKeys, key)).
+				To(Hold("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
 			t.Inform(free).To(Hold("a _meta key that this revision defines", "%q in %s", key, where))
 		})
 	}),
@@ -32,7 +33,8 @@ var meta = Suite{
 		eachMetaKey(t, w, "_meta key with a prefix", hasPrefix, func(t *T, key, where string) {
 			labels := metaLabels(key)
 			reversed := isTopLevel(labels[0])
-			t.Expect(reversed || !slices.Contains(frequentDomains, labels[len(labels)-1])).To(Hold("a _meta prefix in reverse DNS order, such as com.example/", "%q in %s", key, where))
+			t.Expect(reversed || !slices.Contains(frequentDomains, labels[len(labels)-1])).
+				To(Hold("a _meta prefix in reverse DNS order, such as com.example/", "%q in %s", key, where))
 			t.Inform(reversed).To(Hold("a _meta prefix that begins with a top-level domain", "%q in %s", key, where))
 		})
 	}),
@@ -47,8 +49,7 @@ type keyed struct {
 // Subject names the key and shows the _meta.
 func (k keyed) Subject() Subject { return Subject{Name: k.key, Value: M{"_meta": k.in.value}} }
 
-// eachMetaKey tries a check on every key of a _meta that passes the test, once for
-// each key; where says what has it.
+// eachMetaKey tries a check on every key of a _meta that passes the test, once for each key; where says what has it.
 func eachMetaKey(t *T, w Wire, what string, test func(string) bool, run func(t *T, key, where string)) {
 	var keys []keyed
 	seen := map[string]bool{}
@@ -69,9 +70,10 @@ func anyKey(string) bool { return true }
 // hasPrefix passes well-formed keys with a prefix.
 func hasPrefix(key string) bool { return metaKey.MatchString(key) && strings.Contains(key, "/") }
 
-// metaKey is the grammar of keys: an optional prefix of dotted labels with a slash,
-// and a name that may be empty.
-var metaKey = regexp.MustCompile(`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+// metaKey is the grammar of keys: an optional prefix of dotted labels with a slash, and a name that may be empty.
+var metaKey = regexp.MustCompile(
+	`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`,
+)
 
 // metaLabels are the labels of the prefix of a key.
 func metaLabels(key string) []string {
@@ -79,9 +81,8 @@ func metaLabels(key string) []string {
 	return strings.Split(strings.ToLower(prefix), ".")
 }
 
-// isReserved reports whether a prefix of these labels is kept for MCP. Until
-// 2025-06-18 that was so where any label but the last is a name of MCP, since then
-// where the second one is.
+// isReserved reports whether a prefix of these labels is kept for MCP. Until 2025-06-18 that was so where any label but
+// the last is a name of MCP, since then where the second one is.
 func isReserved(labels []string, revision string) bool {
 	ofMCP := func(label string) bool { return label == "mcp" || label == "modelcontextprotocol" }
 	if revision < "2025-11-25" {
@@ -90,15 +91,13 @@ func isReserved(labels []string, revision string) bool {
 	return len(labels) > 1 && ofMCP(labels[1])
 }
 
-// definedMetaKeys are the keys under a reserved prefix that servers may use in the
-// revisions of the handshake.
+// definedMetaKeys are the keys under a reserved prefix that servers may use in the revisions of the handshake.
 var definedMetaKeys = []string{
 	"io.modelcontextprotocol/related-task",
 	"io.modelcontextprotocol/model-immediate-response",
 }
 
-// publishedMetaKeys are those of later revisions and of published extensions, by
-// the names of the extensions.
+// publishedMetaKeys are those of later revisions and of published extensions, by the names of the extensions.
 var publishedMetaKeys = []string{
 	"io.modelcontextprotocol/protocolVersion",
 	"io.modelcontextprotocol/clientInfo",
@@ -110,8 +109,7 @@ var publishedMetaKeys = []string{
 	"io.modelcontextprotocol/ui",
 }
 
-// isTopLevel reports whether a label is a top-level domain that a server's owner is
-// likely to have.
+// isTopLevel reports whether a label is a top-level domain that a server's owner is likely to have.
 func isTopLevel(label string) bool {
 	return slices.Contains(frequentDomains, label) || slices.Contains(otherDomains, label)
 }

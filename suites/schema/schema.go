@@ -1,4 +1,5 @@
-// Package schema judges messages by the schema of the revision, and what several features share: _meta, icons, annotations.
+// Package schema judges messages by the schema of the revision, and what several features share: _meta, icons,
+// annotations.
 package schema
 
 import . "github.com/mcpcheck/mcpcheck/suites/harness"

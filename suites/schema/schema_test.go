@@ -18,8 +18,11 @@ func TestDissect(t *testing.T) {
 			[]string{"InitializeResult._meta", "InitializeResult.capabilities", "Implementation.icons", "Implementation.websiteUrl"}},
 		{"2025-11-25", "ListToolsResult", `{"tools":[{"name":"x","_meta":` + free + `,"inputSchema":` + free + `,"outputSchema":` + free + `,"annotations":{},"icons":[]}]}`,
 			[]string{"Tool._meta", "Tool.icons", "Tool.annotations"}},
-		{"2025-03-26", "ListToolsResult", `{"_meta":{},"tools":[{"name":"x","_meta":1,"annotations":{},"icons":[]}]}`, []string{"ListToolsResult._meta", "Tool.annotations"}},
-		{"2025-06-18", "CallToolResult", `{"structuredContent":` + free + `,"content":[{"type":"text","_meta":{},"icons":1,"annotations":{}},{"type":"resource","resource":{"_meta":{}}},{"type":"video","_meta":1},{"type":"resource_link","_meta":{}}]}`,
+		{"2025-03-26", "ListToolsResult", `{"_meta":{},"tools":[{"name":"x","_meta":1,"annotations":{},` +
+			`"icons":[]}]}`, []string{"ListToolsResult._meta", "Tool.annotations"}},
+		{"2025-06-18", "CallToolResult", `{"structuredContent":` + free + `,"content":[{"type":"text","_meta":{},` +
+			`"icons":1,"annotations":{}},{"type":"resource","resource":{"_meta":{}}},{"type":"video","_meta":1},` +
+			`{"type":"resource_link","_meta":{}}]}`,
 			[]string{"TextContent._meta", "TextContent.annotations", "ResourceContents._meta", "ResourceLink._meta"}},
 		{"2025-11-25", "GetPromptResult", `{"messages":[{"_meta":1,"content":{"type":"image","annotations":{}}}]}`, []string{"ImageContent.annotations"}},
 		{"2025-11-25", "CreateMessageRequest", `{"_meta":1,"params":{"_meta":{},"metadata":` + free + `,"messages":[{"_meta":{},"content":[{"type":"tool_use","input":` + free + `}]}]}}`,

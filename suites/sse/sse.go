@@ -145,8 +145,8 @@ type attempt struct {
 
 func (a attempt) subject() Subject { return Named(a.Name) }
 
-// oldClient is a client of HTTP+SSE whose requests are made by hand: a server that
-// no session can be had with is judged by it, too.
+// oldClient is a client of HTTP+SSE whose requests are made by hand: a server that no session can be had with is judged
+// by it, too.
 type oldClient struct {
 	Stream *driver.Exchange
 	Opened driver.Answer      // as it was when its headers had come
@@ -287,8 +287,7 @@ func (c *oldClient) first() string {
 	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.First.Type, "message"), driver.Brief([]byte(c.First.Data)))
 }
 
-// converse lets two clients make requests under the same ids, the first one last. It
-// says what went wrong.
+// converse lets two clients make requests under the same ids, the first one last. It says what went wrong.
 func converse(t *T, a, b *oldClient) (wrong string) {
 	if b.Endpoint == nil {
 		return fmt.Sprintf("a second client could not connect: %s; %s", b.Opened, b.first())
@@ -329,8 +328,7 @@ func (c *oldClient) answers(id string) (n int) {
 	return n
 }
 
-// afterwards is the answer to a ping after the stream was closed, once the server has
-// had time to see that.
+// afterwards is the answer to a ping after the stream was closed, once the server has had time to see that.
 func (c *oldClient) afterwards(t *T) driver.Answer {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
@@ -343,8 +341,8 @@ func (c *oldClient) afterwards(t *T) driver.Answer {
 	}
 }
 
-// otherSession is an endpoint like those of two clients, with a session key that the
-// server has not given to anybody. The key is what tells the two apart.
+// otherSession is an endpoint like those of two clients, with a session key that the server has not given to anybody.
+// The key is what tells the two apart.
 func otherSession(a, b *url.URL) (other *url.URL, has bool) {
 	unknown := *a
 	query := a.Query()
@@ -366,8 +364,8 @@ func otherSession(a, b *url.URL) (other *url.URL, has bool) {
 	return &unknown, has
 }
 
-// isMessageEvent reports whether a client takes an event for a message, or should
-// have: other types are the server's own affair unless a message is in them.
+// isMessageEvent reports whether a client takes an event for a message, or should have: other types are the server's
+// own affair unless a message is in them.
 func isMessageEvent(m Message) bool {
 	if m.Event == nil || m.Event.IsEndpoint() {
 		return false

@@ -89,8 +89,7 @@ func aroundInvalid(text []byte) []byte {
 // wholeLine leaves out what a server was writing when it was ended.
 func wholeLine(m Message) bool { return m.Ended }
 
-// isMessage reports whether a line is a JSON-RPC message; arrays of them are
-// judged by the area batch.
+// isMessage reports whether a line is a JSON-RPC message; arrays of them are judged by the area batch.
 func isMessage(f *driver.Frame) bool {
 	if f.Shape == driver.Array {
 		return true
@@ -98,8 +97,7 @@ func isMessage(f *driver.Frame) bool {
 	return f.Shape == driver.Object && (f.HasMethod || f.HasResult || f.HasError || f.ID != nil)
 }
 
-// joins reports whether a line that is no JSON is a part of a message: together
-// with lines next to it, it is one.
+// joins reports whether a line that is no JSON is a part of a message: together with lines next to it, it is one.
 func joins(m Message) bool {
 	if m.Shape != driver.NotJSON || len(strings.TrimSpace(string(m.Raw))) == 0 {
 		return false

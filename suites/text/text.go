@@ -1,6 +1,5 @@
-// Package text shortens and wraps texts for people to read, and finds the word
-// that they meant. It knows nothing of the protocol and imports nothing of this
-// module, so that every package can use it.
+// Package text shortens and wraps texts for people to read, and finds the word that they meant. It knows nothing of the
+// protocol and imports nothing of this module, so that every package can use it.
 package text
 
 import (
@@ -16,10 +15,9 @@ const (
 	Characters             // for lines and columns
 )
 
-// Shorten replaces the middle of a text that is longer than head and tail
-// together by the gap: the beginning says what it is, the end whether it is
-// complete. What is left of a character that was cut, and any other byte that is
-// not UTF-8, goes with the middle. A shorter text stays as it is.
+// Shorten replaces the middle of a text that is longer than head and tail together by the gap: the beginning says what
+// it is, the end whether it is complete. What is left of a character that was cut, and any other byte that is not
+// UTF-8, goes with the middle. A shorter text stays as it is.
 func Shorten(s string, unit Unit, head, tail int, gap string) string {
 	length := unit.length(s)
 	if length <= head+tail {
@@ -51,8 +49,8 @@ func (u Unit) offset(s string, n int) int {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "") }
 
-// Wrap breaks each line of a text between words into lines of at most width
-// characters. Longer words stay whole, and so does the indentation.
+// Wrap breaks each line of a text between words into lines of at most width characters. Longer words stay whole, and so
+// does the indentation.
 func Wrap(s string, width int) (lines []string) {
 	for line := range strings.SplitSeq(s, "\n") {
 		words := strings.Split(line, " ")
@@ -70,8 +68,8 @@ func Wrap(s string, width int) (lines []string) {
 	return lines
 }
 
-// Nearest is the candidate with the fewest edits to the word, or the first that
-// begins with it; empty when none is near.
+// Nearest is the candidate with the fewest edits to the word, or the first that begins with it; empty when none is
+// near.
 func Nearest(word string, candidates []string) (nearest string) {
 	best := len(word)/2 + 1
 	for _, c := range candidates {

@@ -68,7 +68,8 @@ var content = Suite{
 
 	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
 		eachBlock(t, "resource", func(t *T, _ M) {
-			t.Expect(t.Server.Declares("resources")).To(Hold("the capability resources, since tools return resources", "capabilities without it"))
+			t.Expect(t.Server.Declares("resources")).
+				To(Hold("the capability resources, since tools return resources", "capabilities without it"))
 		})
 	}),
 
@@ -89,7 +90,8 @@ var content = Suite{
 	"tools/error-result-has-content": Probe(func(t *T) {
 		eachResult(t, "result with isError true", isError, func(t *T, result M) {
 			explains := func(block M) bool { text, _ := block["text"].(string); return strings.TrimSpace(text) != "" }
-			t.Expect(slices.ContainsFunc(blocksOf(result), explains)).To(Hold("a text that explains the error", "%s", Show(result)))
+			t.Expect(slices.ContainsFunc(blocksOf(result), explains)).
+				To(Hold("a text that explains the error", "%s", Show(result)))
 		})
 	}),
 
@@ -101,7 +103,8 @@ var content = Suite{
 
 	"tools/structured-content-present": Probe(func(t *T) {
 		eachStructured(t, func(t *T, _, result M) {
-			t.Expect(isStructured(result)).To(Hold("structuredContent, since the tool declares outputSchema", "%s", Show(result)))
+			t.Expect(isStructured(result)).
+				To(Hold("structuredContent, since the tool declares outputSchema", "%s", Show(result)))
 		})
 	}),
 
@@ -109,7 +112,10 @@ var content = Suite{
 		eachStructured(t, func(t *T, schema, result M) {
 			value, ok := result["structuredContent"].(M)
 			if !ok {
-				t.Skip("no structuredContent that is an object: tools/structured-content-present, tools/structured-content-object")
+				t.Skip(
+					"no structuredContent that is an object: tools/structured-content-present, " +
+						"tools/structured-content-object",
+				)
 			}
 			err := conforms(t, schema, value)
 			t.Expect(err == nil).To(Hold("structuredContent that satisfies the outputSchema", "%v", err))
@@ -127,13 +133,14 @@ var content = Suite{
 				text, _ := block["text"].(string)
 				return block["type"] == "text" && sameJSON(driver.Decode([]byte(text)), value)
 			}
-			t.Expect(slices.ContainsFunc(blocksOf(result), repeats)).To(Hold("a text block with "+Show(value), "%s", Show(Member(result, "content"))))
+			t.Expect(slices.ContainsFunc(blocksOf(result), repeats)).
+				To(Hold("a text block with "+Show(value), "%s", Show(Member(result, "content"))))
 		})
 	}),
 }
 
-// toolResults are the results of all tool calls of the run, those provoked by
-// invalid arguments and unknown names included. A handle of a task is none.
+// toolResults are the results of all tool calls of the run, those provoked by invalid arguments and unknown names
+// included. A handle of a task is none.
 func toolResults(t *T) (results []Subject) {
 	name, unknown := kit.UnknownTool(t)
 	calls := slices.Concat(kit.ValidCalls(t).List, kit.InvalidCalls(t).List)
@@ -177,8 +184,7 @@ func blocksOf(result M) []M {
 	return Objects(content)
 }
 
-// eachBlock tries a check on the content blocks of a type in all tool results; the
-// empty type means every block.
+// eachBlock tries a check on the content blocks of a type in all tool results; the empty type means every block.
 func eachBlock(t *T, kind string, run func(*T, M)) {
 	var seen []Subject
 	for _, result := range toolResults(t) {
@@ -195,8 +201,7 @@ func eachBlock(t *T, kind string, run func(*T, M)) {
 	t.Each(seen, func(t *T, block Subject) { run(t, block.Value) })
 }
 
-// eachStructured tries a check on the results of successful calls of tools that
-// declare an outputSchema.
+// eachStructured tries a check on the results of successful calls of tools that declare an outputSchema.
 func eachStructured(t *T, run func(t *T, schema, result M)) {
 	schemaOf := func(tool M) M { schema, _ := tool["outputSchema"].(M); return schema }
 	calls := kit.ValidCalls(t)
@@ -216,11 +221,11 @@ func expectMedia(t *T, block M, prefix string) {
 	t.Expect(Member(block, "data")).To(BeString())
 	t.Expect(Member(block, "mimeType")).To(BeString())
 	expectBase64(t, block["data"])
-	t.Warn(block["mimeType"]).To(That("a type "+prefix+"*", func(mime string) bool { return strings.HasPrefix(strings.ToLower(mime), prefix) }))
+	t.Warn(block["mimeType"]).
+		To(That("a type "+prefix+"*", func(mime string) bool { return strings.HasPrefix(strings.ToLower(mime), prefix) }))
 }
 
-// expectBase64 wants base64. The URL-safe alphabet and missing padding are lesser
-// deviations.
+// expectBase64 wants base64. The URL-safe alphabet and missing padding are lesser deviations.
 func expectBase64(t *T, data any) {
 	standard := strings.NewReplacer("-", "+", "_", "/")
 	t.Expect(data).To(That("base64", func(data string) bool {

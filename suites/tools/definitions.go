@@ -78,7 +78,8 @@ var definitions = Suite{
 				t.Skip("no schema has a reference")
 			}
 			for _, ref := range refs {
-				t.Expect(ref.Resolves).To(Hold("references that resolve within the schema", "%s at %s", ref.Target, ref.Path))
+				t.Expect(ref.Resolves).
+					To(Hold("references that resolve within the schema", "%s at %s", ref.Target, ref.Path))
 			}
 		})
 	}),
@@ -188,8 +189,8 @@ func eachName(t *T, run func(*T, string)) {
 	})
 }
 
-// eachInputSchema tries a check on every inputSchema that is an object. A type
-// that tools/input-schema-object reports is left out.
+// eachInputSchema tries a check on every inputSchema that is an object. A type that tools/input-schema-object reports
+// is left out.
 func eachInputSchema(t *T, run func(*T, M)) {
 	eachTool(t, func(t *T, tool M) {
 		schema, ok := tool["inputSchema"].(M)
@@ -200,8 +201,7 @@ func eachInputSchema(t *T, run func(*T, M)) {
 	})
 }
 
-// published are the schemas of a tool that the revision knows and that are
-// objects.
+// published are the schemas of a tool that the revision knows and that are objects.
 func published(t *T, tool M) (published []M) {
 	members := []any{tool["inputSchema"]}
 	if t.Revision >= "2025-06-18" {
@@ -216,8 +216,7 @@ func expectObjectSchema(t *T, tool M, member string) {
 	t.Expect(Member(schema.(M), "type")).To(That(`the type "object"`, func(v string) bool { return v == "object" }))
 }
 
-// expectValidSchema wants a schema to be valid. What its type and its references
-// are worth, other entries judge.
+// expectValidSchema wants a schema to be valid. What its type and its references are worth, other entries judge.
 func expectValidSchema(t *T, schema M) {
 	if schema["type"] != "object" {
 		schema = maps.Clone(schema)
@@ -249,8 +248,7 @@ func isStrings(v any) bool {
 	return ok && !slices.ContainsFunc(list, func(item any) bool { _, is := item.(string); return !is })
 }
 
-// takesArguments reports whether a schema declares arguments or allows any on
-// purpose.
+// takesArguments reports whether a schema declares arguments or allows any on purpose.
 func takesArguments(schema M) bool {
 	properties, _ := schema["properties"].(M)
 	required, _ := schema["required"].([]any)
@@ -259,10 +257,12 @@ func takesArguments(schema M) bool {
 			return true
 		}
 	}
-	return len(properties) > 0 || len(required) > 0 || Has(schema, "additionalProperties") && schema["additionalProperties"] != false
+	return len(properties) > 0 || len(required) > 0 ||
+		Has(schema, "additionalProperties") && schema["additionalProperties"] != false
 }
 
 // closed reports whether a schema without properties allows none at all.
 func closed(schema M) bool {
-	return schema["additionalProperties"] == false || schema["unevaluatedProperties"] == false || Show(schema["maxProperties"]) == "0"
+	return schema["additionalProperties"] == false || schema["unevaluatedProperties"] == false ||
+		Show(schema["maxProperties"]) == "0"
 }

@@ -35,8 +35,7 @@ var input = Suite{
 	}),
 }
 
-// expectRefusal wants the calls to be refused whose arguments break one of the
-// keywords.
+// expectRefusal wants the calls to be refused whose arguments break one of the keywords.
 func expectRefusal(t *T, uncalled []kit.Uncalled, keywords ...string) {
 	var calls []kit.ToolCall
 	for _, c := range kit.InvalidCalls(t).List {
@@ -45,10 +44,18 @@ func expectRefusal(t *T, uncalled []kit.Uncalled, keywords ...string) {
 		}
 	}
 	if len(calls) == 0 {
-		kit.NothingSeen(t, "tool was called with arguments that break "+strings.Join(keywords, " or "), uncalled, func(tool M) bool {
-			schema := Compact(tool["inputSchema"])
-			return slices.ContainsFunc(keywords, func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) })
-		})
+		kit.NothingSeen(
+			t,
+			"tool was called with arguments that break "+strings.Join(keywords, " or "),
+			uncalled,
+			func(tool M) bool {
+				schema := Compact(tool["inputSchema"])
+				return slices.ContainsFunc(
+					keywords,
+					func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) },
+				)
+			},
+		)
 	}
 	kit.EachCall(t, calls, func(t *T, c kit.ToolCall) {
 		switch {
@@ -68,16 +75,16 @@ func expectRefusal(t *T, uncalled []kit.Uncalled, keywords ...string) {
 	})
 }
 
-// failsAnyway reports whether a tool fails with valid arguments just as it does with
-// these: for want of a network, say. Its failure tells nothing of validation.
+// failsAnyway reports whether a tool fails with valid arguments just as it does with these: for want of a network, say.
+// Its failure tells nothing of validation.
 func failsAnyway(t *T, c kit.ToolCall) bool {
 	return slices.ContainsFunc(kit.ValidCalls(t).List, func(valid kit.ToolCall) bool {
-		return valid.Tool.Name == c.Tool.Name && valid.Reply.Answered() && kit.Refused(valid.Reply) && wording(valid.Reply) == wording(c.Reply)
+		return valid.Tool.Name == c.Tool.Name && valid.Reply.Answered() && kit.Refused(valid.Reply) &&
+			wording(valid.Reply) == wording(c.Reply)
 	})
 }
 
-// wrappable reports whether one value came in place of an array: some servers
-// make an array of it, and lose nothing.
+// wrappable reports whether one value came in place of an array: some servers make an array of it, and lose nothing.
 func wrappable(c kit.ToolCall) bool {
 	schema, _ := c.Tool.Value["inputSchema"].(M)
 	properties, _ := schema["properties"].(M)
@@ -85,9 +92,8 @@ func wrappable(c kit.ToolCall) bool {
 	return c.Broken.Keyword == "type" && property["type"] == "array"
 }
 
-// expectToolErrors wants refused calls to be answered with isError. A tool that the
-// server does not know is the business of tools/listed-tool-callable, and -32042
-// asks the user for something.
+// expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the
+// business of tools/listed-tool-callable, and -32042 asks the user for something.
 func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 	unknown := aboutStranger(t)
 	var failed []kit.ToolCall

@@ -84,7 +84,8 @@ var lists = Suite{
 				name, named := tool["name"].(string)
 				here := place{page, sha256.Sum256(Compact(tool))}
 				earlier, known := first[name]
-				repeated := known && earlier.page != page && earlier.tool == here.tool // pagination/no-duplicates-or-gaps
+				repeated := known && earlier.page != page &&
+					earlier.tool == here.tool // pagination/no-duplicates-or-gaps
 				switch {
 				case !named || repeated:
 				case known:
@@ -112,7 +113,8 @@ var lists = Suite{
 			if !slices.Equal(kit.Sorted(first), kit.Sorted(next)) {
 				t.Skip("the list changes from one request to the next")
 			}
-			t.Expect(next).To(That("the order of the first listing: "+Show(first), func(names []string) bool { return slices.Equal(names, first) }))
+			t.Expect(next).
+				To(That("the order of the first listing: "+Show(first), func(names []string) bool { return slices.Equal(names, first) }))
 		}
 	}),
 }

@@ -11,8 +11,7 @@ func reply(message string) driver.Reply {
 	return driver.Reply{Frame: &driver.Frame{Raw: []byte(message)}, M: m}
 }
 
-// Answers to unknown tools, and whether an equal answer to a listed one means that
-// the server does not know it.
+// Answers to unknown tools, and whether an equal answer to a listed one means that the server does not know it.
 func TestStrangerIsToldFromOtherRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name, unknown, listed string
@@ -20,10 +19,13 @@ func TestStrangerIsToldFromOtherRefusals(t *testing.T) {
 	}{
 		{"protocol error", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,"message":"Unknown tool: add"}}`, true, true},
 		{"tool error", `{"result":{"content":[{"type":"text","text":"Tool stranger not found"}],"isError":true}}`, `{"result":{"content":[{"type":"text","text":"Tool add not found"}],"isError":true}}`, true, true},
-		{"other cause", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,"message":"a is missing"}}`, false, true},
+		{"other cause", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,` +
+			`"message":"a is missing"}}`, false, true},
 		{"other channel", `{"error":{"code":-32602,"message":"Not found"}}`, `{"result":{"content":[{"type":"text","text":"Not found"}],"isError":true}}`, false, false},
-		{"one text for all", `{"error":{"code":-32602,"message":"Invalid params"}}`, `{"error":{"code":-32602,"message":"Invalid params"}}`, true, false},
-		{"no access", `{"error":{"code":-32001,"message":"Unauthorized"}}`, `{"error":{"code":-32001,"message":"Unauthorized"}}`, true, false},
+		{"one text for all", `{"error":{"code":-32602,"message":"Invalid params"}}`, `{"error":{"code":-32602,` +
+			`"message":"Invalid params"}}`, true, false},
+		{"no access", `{"error":{"code":-32001,"message":"Unauthorized"}}`, `{"error":{"code":-32001,` +
+			`"message":"Unauthorized"}}`, true, false},
 	} {
 		s := stranger{"stranger", reply(c.unknown)}
 		if got := s.sameFor(reply(c.listed), "add"); got != c.same {
@@ -52,8 +54,7 @@ func TestSameJSON(t *testing.T) {
 	}
 }
 
-// What is closed already, or takes arguments in a way of its own, is no tool
-// without parameters.
+// What is closed already, or takes arguments in a way of its own, is no tool without parameters.
 func TestTakesArguments(t *testing.T) {
 	for schema, takes := range map[string]bool{
 		`{"type":"object"}`: false,

@@ -39,7 +39,8 @@ var unknown = Suite{
 		}
 		own := t.Ask(s, "tools/call", M{"name": tool, "arguments": M{"mcpcheck": 1}})
 		alike := wording(r) == strings.ReplaceAll(wording(own), tool, swapped)
-		t.Expect(kit.Refused(r) && !alike).To(Hold(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, Got(r)))
+		t.Expect(kit.Refused(r) && !alike).
+			To(Hold(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, Got(r)))
 	}),
 
 	"tools/listed-tool-callable": Probe(func(t *T) {
@@ -72,8 +73,7 @@ var unknown = Suite{
 	}),
 }
 
-// otherCase is the name of a tool that may be called, and the same in the other
-// letter case, which no tool has.
+// otherCase is the name of a tool that may be called, and the same in the other letter case, which no tool has.
 func otherCase(t *T) (name, swapped string) {
 	var refused []kit.Uncalled
 	for _, tool := range kit.ReadOnlyFirst(kit.ListedTools(t)) {
@@ -119,22 +119,19 @@ func aboutStranger(t *T) stranger {
 	return stranger{name, r}
 }
 
-// sameFor reports whether an answer says of the tool what the server says of
-// unknown ones.
+// sameFor reports whether an answer says of the tool what the server says of unknown ones.
 func (s stranger) sameFor(r driver.Reply, tool string) bool {
 	return wording(r) == strings.ReplaceAll(wording(s.reply), s.name, tool)
 }
 
-// missing reports whether a listed tool was answered as if it did not exist. A
-// tool may hand on the -32601 with which mcpcheck has refused a request of the
-// server.
+// missing reports whether a listed tool was answered as if it did not exist. A tool may hand on the -32601 with which
+// mcpcheck has refused a request of the server.
 func (s stranger) missing(c kit.ToolCall) bool {
 	code, _ := c.Reply.Code()
 	return code == -32601 && !askedUs(c) || s.sameFor(c.Reply, c.Tool.Name)
 }
 
-// askedUs reports whether the server requested something while it served the
-// call.
+// askedUs reports whether the server requested something while it served the call.
 func askedUs(c kit.ToolCall) bool {
 	asked := false
 	for _, f := range c.Session.Record(0) {
@@ -150,10 +147,12 @@ func askedUs(c kit.ToolCall) bool {
 	return asked
 }
 
-var unknownWords = regexp.MustCompile(`(?i)unknown|not found|no such|not exist|n't exist|not recogni[sz]ed|unrecogni[sz]ed|not registered|not available|unsupported|invalid tool`)
+var unknownWords = regexp.MustCompile(
+	`(?i)unknown|not found|no such|not exist|n't exist|not recogni[sz]ed|unrecogni[sz]ed|not registered|not ` +
+		`available|unsupported|invalid tool`,
+)
 
-// plain reports whether the answer says that the tool is unknown. Some servers
-// hide all causes behind one text.
+// plain reports whether the answer says that the tool is unknown. Some servers hide all causes behind one text.
 func (s stranger) plain() bool {
 	text := wording(s.reply)
 	about := strings.Contains(text, s.name) || strings.Contains(strings.ToLower(text), "tool")
