@@ -226,16 +226,19 @@ func unasked(s *driver.Session, mark int) *driver.Frame {
 	return nil
 }
 
-// Dead reports whether the server ended the session before the request had its answer.
+// Dead reports whether the server ended the session, without being asked to, before the request had its answer.
 func (x *Exchange) Dead() bool {
+	if x.End == nil || x.End.Side != driver.Event || x.End.AfterEOF {
+		return false
+	}
 	death := x.Session.Death()
-	return x.End != nil && x.End.Side == driver.Event && death != nil && death.Error() == string(x.End.Raw)
+	return death != nil && death.Error() == string(x.End.Raw)
 }
 
 // Crashed reports whether the process ended by itself before it answered. One that was killed may have been killed by
 // somebody else.
 func (x *Exchange) Crashed() bool {
-	if !x.Dead() || x.End.AfterEOF || !x.followsRequest() {
+	if !x.Dead() || !x.followsRequest() {
 		return false
 	}
 	end := string(x.End.Raw)
