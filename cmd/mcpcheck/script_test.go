@@ -59,18 +59,36 @@ const (
 //	memory MB               the last mcpcheck took less
 //	taken VARIABLE          somebody listens on the port that the variable says
 //
-// After each script, no process that it started may be left.
+// After each script, no process that it started may be left. Each has a deadline of its own: how long all of them take
+// together depends on how busy the machine is.
 func TestScript(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:   filepath.Join("testdata", "script"),
-		Setup: setup,
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory, "taken": taken,
-		},
-		RequireUniqueNames: true,
-		Deadline:           time.Now().Add(3 * time.Minute),
-	})
+	const patience = 4 * time.Minute
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			t.Parallel()
+			testscript.RunT(oneScript{t}, testscript.Params{
+				Files: []string{file}, Setup: setup, Cmds: commands,
+				RequireUniqueNames: true, Deadline: time.Now().Add(patience),
+			})
+		})
+	}
 }
+
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory,
+	"taken": taken,
+}
+
+// oneScript is the test of one script, which runs in it and not beside it: so its time begins when it does.
+type oneScript struct{ *testing.T }
+
+func (s oneScript) Run(_ string, run func(testscript.T)) { run(s) }
+func (s oneScript) Parallel()                            {}
+func (s oneScript) Verbose() bool                        { return testing.Verbose() }
 
 func setup(env *testscript.Env) error {
 	own := mark + "=" + rand.Text()
