@@ -65,7 +65,8 @@ func TestScript(t *testing.T) {
 		Dir:   filepath.Join("testdata", "script"),
 		Setup: setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory, "taken": taken,
+			"status": status, "misuse": misuse, "interrupt": interrupt, "report": report,
+			"same": same, "memory": memory, "taken": taken,
 		},
 		RequireUniqueNames: true,
 		Deadline:           time.Now().Add(3 * time.Minute),
