@@ -192,7 +192,7 @@ func plural(n int, noun string) string {
 
 // some joins at most limit of the names: "a, b and 3 more".
 func some(names []string, limit int) string {
-	if len(names) <= limit+1 { // "and 1 more" is no shorter than its name
+	if len(names) <= limit+1 { // "and 1 more" is not shorter than its name
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)

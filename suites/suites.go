@@ -110,9 +110,11 @@ var Built = sync.OnceValue(func() (built harness.Catalogue) {
 		if a.Checks == nil {
 			continue
 		}
-		built = append(
-			built,
-			slices.DeleteFunc(a.Requirements(), func(r *harness.Requirement) bool { return !HasCheck(r) })...)
+		for _, r := range a.Requirements() {
+			if HasCheck(r) {
+				built = append(built, r)
+			}
+		}
 	}
 	return built
 })

@@ -63,9 +63,11 @@ func newRunner(t *testing.T) *runner {
 	if err := yaml.UnmarshalWithOptions([]byte(text), &r.action, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
+	systems := map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}
+	architectures := map[string]string{"amd64": "X64", "arm64": "ARM64"}
 	r.env = map[string]string{
-		"RUNNER_OS":           map[string]string{"linux": "Linux", "darwin": "macOS", "windows": "Windows"}[runtime.GOOS],
-		"RUNNER_ARCH":         map[string]string{"amd64": "X64", "arm64": "ARM64"}[runtime.GOARCH],
+		"RUNNER_OS":           systems[runtime.GOOS],
+		"RUNNER_ARCH":         architectures[runtime.GOARCH],
 		"RUNNER_TEMP":         t.TempDir(),
 		"GITHUB_ACTIONS":      "true",
 		"GITHUB_ACTION_PATH":  root,

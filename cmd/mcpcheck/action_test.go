@@ -239,7 +239,9 @@ func TestActionOutputs(t *testing.T) {
 			2, true, map[string]string{"report.json": "", "report.xml": "", "report.md": ""},
 			"verdict=usage\nexit-code=2\n" + none,
 		},
-		"half a report": {4, true, map[string]string{"report.json": `{"counts": {`}, "verdict=error\nexit-code=4\n" + none},
+		"half a report": {
+			4, true, map[string]string{"report.json": `{"counts": {`}, "verdict=error\nexit-code=4\n" + none,
+		},
 		"reports of an earlier run": {
 			2, false, map[string]string{"report.json": evil, "report.md": "x"}, "verdict=usage\nexit-code=2\n" + none,
 		},

@@ -51,7 +51,8 @@ var actionTests = map[string]actionTest{
 			"command": "mcpcheck serve --fault " + someFault, "baseline": "baseline.yaml",
 			"working-directory": "a server", "report-dir": "reports",
 		},
-		verdict: "conforms", counts: map[string]int{"gating": 0, "known": 1}, reports: "a server/reports", summary: someFault,
+		verdict: "conforms", counts: map[string]int{"gating": 0, "known": 1},
+		reports: "a server/reports", summary: someFault,
 	},
 	"once the fault is gone, the baseline is red as stale": {
 		files: map[string]string{"a server/baseline.yaml": baselineOfFault},
@@ -194,10 +195,13 @@ func (test actionTest) expectReports(t *testing.T, r *runner, outputs map[string
 	want := map[string]string{"junit": "", "sarif": "", "markdown": ""}
 	if test.reports != "" {
 		got["report-dir"], want["report-dir"] = outputs["report-dir"], test.reports
-		for name, file := range map[string]string{"junit": "report.xml", "sarif": "report.sarif", "markdown": "report.md"} {
+		files := map[string]string{"junit": "report.xml", "sarif": "report.sarif", "markdown": "report.md"}
+		for name, file := range files {
 			want[name] = test.reports + "/" + file
 		}
-		for _, name := range []string{"report.json", "report.xml", "report.md", "report.sarif", "badge.svg", "badge.json"} {
+		for _, name := range []string{
+			"report.json", "report.xml", "report.md", "report.sarif", "badge.svg", "badge.json",
+		} {
 			if file, err := os.Stat(filepath.Join(r.workspace, test.reports, name)); err != nil || file.Size() == 0 {
 				t.Errorf("there is no %s in %s", name, test.reports)
 			}

@@ -53,12 +53,17 @@ func badServers() map[string]func(args []string) int {
 		"print-forever": func([]string) int { return printForever() },
 
 		// that write what is no message
-		"banner":         func([]string) int { fmt.Println("Server is running on stdio"); return serve(fixtures.Fault{}) },
-		"banner-only":    func([]string) int { fmt.Println("Listening on http://localhost:3000"); return swallow() },
-		"garbage":        func([]string) int { os.Stdout.Write(garbage); return serve(fixtures.Fault{}) },
-		"garbage-only":   func([]string) int { os.Stdout.Write(garbage); return swallow() },
-		"endless-line":   func([]string) int { return endlessLine() },
-		"endless-answer": func([]string) int { return serve(fixtures.Fault{Request: onRequest("ping", func() { endlessLine() })}) },
+		"banner": func([]string) int {
+			fmt.Println("Server is running on stdio")
+			return serve(fixtures.Fault{})
+		},
+		"banner-only":  func([]string) int { fmt.Println("Listening on http://localhost:3000"); return swallow() },
+		"garbage":      func([]string) int { os.Stdout.Write(garbage); return serve(fixtures.Fault{}) },
+		"garbage-only": func([]string) int { os.Stdout.Write(garbage); return swallow() },
+		"endless-line": func([]string) int { return endlessLine() },
+		"endless-answer": func([]string) int {
+			return serve(fixtures.Fault{Request: onRequest("ping", func() { endlessLine() })})
+		},
 
 		// that speak too much
 		"flood-stderr":  floodStderr,

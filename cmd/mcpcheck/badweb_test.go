@@ -168,12 +168,8 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		}),
 		"drip":        always(drip("application/json", `{"jsonrpc":"2.0",`, time.Second)),
 		"drip-stream": always(drip("text/event-stream", "data: ", time.Second)),
-		"endless-events": always(
-			endless(
-				"text/event-stream",
-				`data: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n\n",
-			),
-		),
+		"endless-events": always(endless("text/event-stream", `data: {"jsonrpc":"2.0",`+
+			`"method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n\n")),
 		"endless-comments": always(endless("text/event-stream", ": still here\n\n")),
 		"endless-event":    always(endless("text/event-stream", "data: all work and no play makes it a long event\n")),
 		"endless-json":     always(endless("application/json", "[1,2,3,4,5,6,7,8,9,10,")),
@@ -187,16 +183,10 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"redirect-see-other": always(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/login", http.StatusFound)
 		}),
-		"too-short": always(
-			raw(
-				"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n" + `{"jsonrpc":"2.0","id":1`,
-			),
-		),
-		"too-long": always(
-			raw(
-				"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":{}}`,
-			),
-		),
+		"too-short": always(raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" +
+			"Content-Length: 1000\r\n\r\n" + `{"jsonrpc":"2.0","id":1`)),
+		"too-long": always(raw("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" +
+			"Content-Length: 10\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":{}}`)),
 		"no-http": always(raw("220 mail.example.com ESMTP\r\n")),
 		"cut-event": always(
 			raw(

@@ -143,7 +143,8 @@ func updateOf(t *testing.T, text string, remove, add []string) update {
 // TestReasons proves that whatever a server says can stand in a reason.
 func TestReasons(t *testing.T) {
 	for _, reason := range []string{
-		`TODO: got "x" \ y`, "a: b # c", "- x", "tab\tfeed\nnull\x00bell\a\x1b[31m\u0085\u2028\ufeff", "'", "日本語 😀", "\xff\xfe", "{[*&!|>%@`",
+		`TODO: got "x" \ y`, "a: b # c", "- x", "tab\tfeed\nnull\x00bell\a\x1b[31m\u0085\u2028\ufeff",
+		"'", "日本語 😀", "\xff\xfe", "{[*&!|>%@`",
 	} {
 		u := updateOf(t, "", nil, []string{"a/b"})
 		u.added[0].Reason = strings.ToValidUTF8(reason, "?")

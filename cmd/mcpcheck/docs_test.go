@@ -288,7 +288,8 @@ func TestReadmeAction(t *testing.T) {
 				}
 			}
 		}
-		for _, found := range regexp.MustCompile(`steps\.mcpcheck\.outputs\.([\w-]+)`).FindAllStringSubmatch(s.text, -1) {
+		outputs := regexp.MustCompile(`steps\.mcpcheck\.outputs\.([\w-]+)`)
+		for _, found := range outputs.FindAllStringSubmatch(s.text, -1) {
 			if action.Outputs[found[1]] == nil {
 				t.Errorf("%v: action.yml has no output %s", s, found[1])
 			}
@@ -365,7 +366,10 @@ func TestReadmeGoTest(t *testing.T) {
 	}
 	const mcpcheck = "github.com/mcpcheck/mcpcheck"
 	for _, args := range [][]string{
-		{"mod", "edit", "-module=example.com/server", "-require=" + mcpcheck + "@v0.0.0", "-replace=" + mcpcheck + "=" + root, "-tool=" + mcpcheck + "/cmd/mcpcheck"},
+		{
+			"mod", "edit", "-module=example.com/server", "-require=" + mcpcheck + "@v0.0.0",
+			"-replace=" + mcpcheck + "=" + root, "-tool=" + mcpcheck + "/cmd/mcpcheck",
+		},
 		{"vet", "."},
 		{"test", "."},
 	} {

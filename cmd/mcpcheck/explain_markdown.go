@@ -35,10 +35,9 @@ func explainIndex(w io.Writer) error {
 
 const indexHead = `%s# What mcpcheck checks
 
-%d of %d requirements have a check. An area is a folder: ` + "`tools/unknown-tool-code`" + ` is in [tools](tools/README.md), its
-entry in ` + "`tools/tools.yaml`" + `, its check in the package beside it.
-
-`
+%d of %d requirements have a check. An area is a folder: ` +
+	"`tools/unknown-tool-code` is in [tools](tools/README.md), its\n" +
+	"entry in `tools/tools.yaml`, its check in the package beside it.\n\n"
 
 const indexTail = `
 How to read the pages:
@@ -50,9 +49,9 @@ How to read the pages:
 - **Alone:** ` + "`mcpcheck run --only ID -- COMMAND`" + ` tries one of them.
 
 What nobody can observe from outside is in [untestable.yaml](untestable.yaml), with the reason. Beside the areas:
-` + "`discovery`" + ` finds out what a server is, ` + "`kit`" + ` is what checks of several areas share, ` + "`harness`" + ` says what a check,
-a verdict and a run are, ` + "`driver`" + ` talks to servers.
-`
+` +
+	"`discovery` finds out what a server is, `kit` is what checks of several areas share, " +
+	"`harness` says what a check,\na verdict and a run are, `driver` talks to servers.\n"
 
 // explainArea writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
 // README.md#ping/empty-result.

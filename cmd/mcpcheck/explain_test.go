@@ -20,7 +20,8 @@ var updating = flag.Bool("update", false, "write the pages of suites")
 func markdownPage(t *testing.T, args ...string) string {
 	t.Helper()
 	var page bytes.Buffer
-	if code := run(append([]string{"explain", "--markdown"}, args...), strings.NewReader(""), &page, io.Discard); code != 0 {
+	args = append([]string{"explain", "--markdown"}, args...)
+	if code := run(args, strings.NewReader(""), &page, io.Discard); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	return page.String()

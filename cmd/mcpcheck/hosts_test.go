@@ -33,11 +33,18 @@ func TestExpansion(t *testing.T) {
 	}{
 		{"as it is", "as it is", "as it is", "as it is", "as it is", "as it is"},
 		{"${HOST_TOKEN}", "s3cr3t-token", "${HOST_TOKEN}", "${HOST_TOKEN}", "${HOST_TOKEN}", "s3cr3t-token"},
-		{"a${HOST_TOKEN}b${HOST_TOKEN}", "as3cr3t-tokenbs3cr3t-token", "a${HOST_TOKEN}b${HOST_TOKEN}", "a${HOST_TOKEN}b${HOST_TOKEN}", "a${HOST_TOKEN}b${HOST_TOKEN}", "as3cr3t-tokenbs3cr3t-token"},
+		{
+			"a${HOST_TOKEN}b${HOST_TOKEN}", "as3cr3t-tokenbs3cr3t-token",
+			"a${HOST_TOKEN}b${HOST_TOKEN}", "a${HOST_TOKEN}b${HOST_TOKEN}", "a${HOST_TOKEN}b${HOST_TOKEN}",
+			"as3cr3t-tokenbs3cr3t-token",
+		},
 		{"${HOST_NONE:-other}", "other", "${HOST_NONE:-other}", "${HOST_NONE:-other}", "${HOST_NONE:-other}", "other"},
 		{"${HOST_NONE:-}", "", "${HOST_NONE:-}", "${HOST_NONE:-}", "${HOST_NONE:-}", ""},
 		{"${HOST_EMPTY:-other}", "", "${HOST_EMPTY:-other}", "${HOST_EMPTY:-other}", "${HOST_EMPTY:-other}", ""},
-		{"${HOST_TOKEN:-other}", "s3cr3t-token", "${HOST_TOKEN:-other}", "${HOST_TOKEN:-other}", "${HOST_TOKEN:-other}", "s3cr3t-token"},
+		{
+			"${HOST_TOKEN:-other}", "s3cr3t-token",
+			"${HOST_TOKEN:-other}", "${HOST_TOKEN:-other}", "${HOST_TOKEN:-other}", "s3cr3t-token",
+		},
 		{"${HOST_NONE}", unset, "${HOST_NONE}", "${HOST_NONE}", "${HOST_NONE}", unset},
 		{"$HOST_TOKEN", "$HOST_TOKEN", "$HOST_TOKEN", "$HOST_TOKEN", "$HOST_TOKEN", "$HOST_TOKEN"},
 		{"${name%.js}", "${name%.js}", "${name%.js}", "${name%.js}", "${name%.js}", "${name%.js}"},
@@ -45,12 +52,25 @@ func TestExpansion(t *testing.T) {
 		{"${env:HOST_EMPTY}", "${env:HOST_EMPTY}", "", "", "${env:HOST_EMPTY}", ""},
 		{"${env:HOST_NONE}", "${env:HOST_NONE}", unset, unset, "${env:HOST_NONE}", unset},
 		{"${workspaceFolder}", unset, dir, dir, "${workspaceFolder}", dir},
-		{"${workspaceFolderBasename}", unset, filepath.Base(dir), filepath.Base(dir), "${workspaceFolderBasename}", filepath.Base(dir)},
+		{
+			"${workspaceFolderBasename}", unset,
+			filepath.Base(dir), filepath.Base(dir), "${workspaceFolderBasename}", filepath.Base(dir),
+		},
 		{"${userHome}", unset, dir, dir, "${userHome}", dir},
-		{"a${pathSeparator}b${/}c", unset, "a" + sep + "b" + sep + "c", "a" + sep + "b" + sep + "c", "a${pathSeparator}b${/}c", "a" + sep + "b" + sep + "c"},
-		{"${input:api-key.2}", "${input:api-key.2}", "s3cr3t-input", "${input:api-key.2}", "${input:api-key.2}", "${input:api-key.2}"},
+		{
+			"a${pathSeparator}b${/}c", unset,
+			"a" + sep + "b" + sep + "c", "a" + sep + "b" + sep + "c",
+			"a${pathSeparator}b${/}c", "a" + sep + "b" + sep + "c",
+		},
+		{
+			"${input:api-key.2}", "${input:api-key.2}",
+			"s3cr3t-input", "${input:api-key.2}", "${input:api-key.2}", "${input:api-key.2}",
+		},
 		{"${input:nothing}", "${input:nothing}", unset, "${input:nothing}", "${input:nothing}", "${input:nothing}"},
-		{"${config:editor.tabSize}", "${config:editor.tabSize}", unset, "${config:editor.tabSize}", "${config:editor.tabSize}", "${config:editor.tabSize}"},
+		{
+			"${config:editor.tabSize}", "${config:editor.tabSize}",
+			unset, "${config:editor.tabSize}", "${config:editor.tabSize}", "${config:editor.tabSize}",
+		},
 		{"${file}", unset, "${file}", "${file}", "${file}", unset},
 	} {
 		for _, host := range []struct {
@@ -156,7 +176,8 @@ func TestParseEnv(t *testing.T) {
 	const text = "# comment\n\nA=1\r\nexport B = two words \nC=\"a # b\\nc\" # comment\nD='single \\n'\n" +
 		"E=`back`\nF=x#comment\nG=\nH: colon\nI=\"open\nJ=a=b\n no assignment\n=nothing\n"
 	want := map[string]string{
-		"A": "1", "B": "two words", "C": "a # b\nc", "D": `single \n`, "E": "back", "F": "x", "G": "", "H": "colon", "I": `"open`, "J": "a=b",
+		"A": "1", "B": "two words", "C": "a # b\nc", "D": `single \n`, "E": "back", "F": "x",
+		"G": "", "H": "colon", "I": `"open`, "J": "a=b",
 	}
 	if diff := cmp.Diff(want, parseEnv(text)); diff != "" {
 		t.Error(diff)
@@ -236,11 +257,16 @@ func TestShown(t *testing.T) {
 		want  string
 	}{
 		{hostServer{Command: "node", Args: []string{"my server.js", "${KEY}"}}, "node 'my server.js' ${KEY}"},
-		{hostServer{Command: "x", Args: []string{"s3cr3t-value"}, Env: map[string]any{"A": "s3cr3t-value"}}, "x [redacted]"},
+		{
+			hostServer{Command: "x", Args: []string{"s3cr3t-value"}, Env: map[string]any{"A": "s3cr3t-value"}},
+			"x [redacted]",
+		},
 		{hostServer{Command: "x", Args: []string{"${A}"}, Env: map[string]any{"A": "${A}"}}, "x ${A}"},
 		{hostServer{Command: "x", Args: []string{"postgres://me:s3cr3t@db/x"}}, "x postgres://me:[redacted]@db/x"},
-		{hostServer{Command: "x", Args: []string{"--api-key", "s3cr3t", "--token=s3cr3t", "-v"}}, "x --api-key " +
-			"[redacted] --token=[redacted] -v"},
+		{
+			hostServer{Command: "x", Args: []string{"--api-key", "s3cr3t", "--token=s3cr3t", "-v"}},
+			"x --api-key [redacted] --token=[redacted] -v",
+		},
 		{hostServer{Command: "x", Args: []string{"--header", "Authorization: Bearer s3cr3t"}}, "x --header " +
 			"'Authorization:[redacted]'"},
 		{hostServer{Command: "x", Args: []string{"--token", "--verbose", "--key", "${KEY}"}}, "x --token " +

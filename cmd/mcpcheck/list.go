@@ -67,7 +67,8 @@ type entry struct {
 func entryOf(r *harness.Requirement) entry {
 	e := entry{
 		ID: r.ID, Title: r.Title, Levels: map[string]string{}, Checklist: r.Checklist, Transports: r.Transports,
-		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement, Spec: map[string]string{}, Fix: r.Fix, requirement: r,
+		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement, Spec: map[string]string{}, Fix: r.Fix,
+		requirement: r,
 	}
 	for _, revision := range r.In() {
 		e.Levels[revision] = r.Level.In(revision).String()

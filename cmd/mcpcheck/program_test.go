@@ -94,7 +94,8 @@ func TestProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := strings.Join(processes(own), "\n")
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(found, "badserver hold") && time.Now().Before(deadline); {
+	deadline := time.Now().Add(10 * time.Second)
+	for !strings.Contains(found, "badserver hold") && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 		found = strings.Join(processes(own), "\n")
 	}

@@ -38,7 +38,8 @@ func TestSecretsStayHidden(t *testing.T) {
 
 	targets := map[string][]string{
 		"http": {
-			"--url", u.String(), "--header", "X-Api-Key: " + secrets["header"], "--bearer-env", "TEST_BEARER", "--token-env", "expired=TEST_EXPIRED",
+			"--url", u.String(), "--header", "X-Api-Key: " + secrets["header"],
+			"--bearer-env", "TEST_BEARER", "--token-env", "expired=TEST_EXPIRED",
 		},
 		"stdio":       {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "leak"},
 		"stdio, dead": {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "exit-3", "--key=" + secrets["env"]},

@@ -127,10 +127,9 @@ func (r *challengeReader) commas() { r.rest = strings.TrimLeft(r.rest, ", \t") }
 
 // token reads the longest token.
 func (r *challengeReader) token() string {
-	n := strings.IndexFunc(
-		r.rest,
-		func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c) },
-	)
+	n := strings.IndexFunc(r.rest, func(c rune) bool {
+		return !isLetterOrDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
+	})
 	if n < 0 {
 		n = len(r.rest)
 	}
@@ -148,11 +147,8 @@ func (r *challengeReader) token68() (token string, ok bool) {
 	token = r.rest[:end]
 	bare := strings.TrimRight(token, "=")
 	after := strings.TrimLeft(r.rest[end:], " \t")
-	if bare == "" || after != "" && after[0] != ',' ||
-		strings.ContainsFunc(
-			bare,
-			func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("-._~+/", c) },
-		) {
+	foreign := func(c rune) bool { return !isLetterOrDigit(c) && !strings.ContainsRune("-._~+/", c) }
+	if bare == "" || after != "" && after[0] != ',' || strings.ContainsFunc(bare, foreign) {
 		return "", false
 	}
 	r.rest = after

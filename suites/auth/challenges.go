@@ -22,8 +22,7 @@ var challenges = Suite{
 					t.Warn(a).To(That("a WWW-Authenticate header", hasChallenge))
 				}
 				t.Expect(a).To(That("a WWW-Authenticate header", hasChallenge))
-				t.Warn(challengeOf(a).Scheme != "").
-					To(Hold("a challenge for Bearer", "WWW-Authenticate: %s", strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
+				t.Warn(challengeOf(a).Scheme != "").To(Hold("a challenge for Bearer", "%s", challengeLine(a)))
 			})
 		},
 	),
@@ -34,8 +33,8 @@ var challenges = Suite{
 				t.Skip("the 401 has no WWW-Authenticate header (auth/www-authenticate-present)")
 			}
 			_, err := challengesOf(a.Header)
-			t.Expect(err == nil).
-				To(Hold("a challenge as the grammar of HTTP has it", "%v, in WWW-Authenticate: %s", err, strings.Join(a.Header.Values("Www-Authenticate"), ", ")))
+			t.Expect(err == nil).To(Hold("a challenge as the grammar of HTTP has it",
+				"%v, in %s", err, challengeLine(a)))
 		})
 	}),
 
@@ -74,8 +73,9 @@ var challenges = Suite{
 	"auth/invalid-token-error-code": Probe(func(t *T) {
 		r := invalidTokens(t)
 		c := firstChallenge(t)
-		t.Expect(c.Params["error"]).
-			To(That("no error in the challenge for a missing token", func(code string) bool { return code == "" }))
+		t.Expect(c.Params["error"]).To(That("no error in the challenge for a missing token", func(code string) bool {
+			return code == ""
+		}))
 		if r.Invalid.Status != http.StatusUnauthorized || !hasChallenge(r.Invalid) {
 			t.Skip("a bad token brings no 401 with a challenge (auth/invalid-token-401, auth/www-authenticate-present)")
 		}
@@ -84,6 +84,11 @@ var challenges = Suite{
 }
 
 func hasChallenge(a driver.Answer) bool { return len(a.Header.Values("Www-Authenticate")) > 0 }
+
+// challengeLine shows the challenges of an answer as they came.
+func challengeLine(a driver.Answer) string {
+	return "WWW-Authenticate: " + strings.Join(a.Header.Values("Www-Authenticate"), ", ")
+}
 
 func hasParam(name string) func(params map[string]string) bool {
 	return func(params map[string]string) bool { return params[name] != "" }

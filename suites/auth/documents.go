@@ -186,9 +186,8 @@ func isLocked(t *T, d *document) bool {
 		return false
 	}
 	s := t.Start()
-	return isResource(
-		readDocument(d.URL, kit.CameOf(fetch(t, s, d.URL, bearing(t.Credentials.Bearer)["Authorization"]))).Doc,
-	)
+	x := fetch(t, s, d.URL, bearing(t.Credentials.Bearer)["Authorization"])
+	return isResource(readDocument(d.URL, kit.CameOf(x)).Doc)
 }
 
 // undecided is the first document of which it is not known whether it is there; nil when all are decided.
@@ -225,7 +224,7 @@ func foundObject(t *T) M {
 }
 
 // withoutOAuth reports whether nothing that a client can see is of OAuth: the tokens are keys that the operator of the
-// server hands out. The pages on authorization are no duty for such a server.
+// server hands out. The pages on authorization do not bind such a server.
 func withoutOAuth(t *T) bool {
 	m, l := resourceMetadataOf(t), localIssuer(t)
 	return m.Hint == "" && m.Found == nil && m.Locked == nil && !isIssuer(l.Root.Doc) && l.Below == nil

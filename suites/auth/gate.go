@@ -105,10 +105,9 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 	for i, status := range statuses {
 		names[i] = fmt.Sprint(status)
 	}
-	return That(
-		"HTTP "+strings.Join(names, " or "),
-		func(a driver.Answer) bool { return slices.Contains(statuses, a.Status) },
-	)
+	return That("HTTP "+strings.Join(names, " or "), func(a driver.Answer) bool {
+		return slices.Contains(statuses, a.Status)
+	})
 }
 
 // beTurnedAway matches an answer that serves nothing.

@@ -18,8 +18,8 @@ var issuers = Suite{
 				t.Skip("there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
 			}
 			t.Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
-			t.Warn(!i.OpenID || t.Revision != "2025-06-18").
-				To(Hold("metadata as RFC 8414 has it", "OpenID Connect only, at %s", i.Found.URL))
+			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it",
+				"OpenID Connect only, at %s", i.Found.URL))
 			name, _ := i.Found.Doc["issuer"].(string)
 			t.Warn(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
 		})
@@ -46,10 +46,11 @@ var issuers = Suite{
 			t.Skip("the server has metadata")
 		}
 		s, own := t.Start(), endpointURL(t)
-		authorize := s.HTTP().
-			Do(driver.HTTPRequest{Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization")})
-		token := s.HTTP().
-			Do(driver.HTTPRequest{URL: at(own, "/token"), Header: http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}})
+		authorize := s.HTTP().Do(driver.HTTPRequest{
+			Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization"),
+		})
+		form := http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}
+		token := s.HTTP().Do(driver.HTTPRequest{URL: at(own, "/token"), Header: form})
 		answers := []driver.Answer{kit.Own(t, kit.CameOf(authorize)), kit.Own(t, kit.CameOf(token))}
 		if !slices.ContainsFunc(answers, isThere) && withoutOAuth(t) {
 			t.Warn(answers[0]).To(That("an endpoint /authorize, or metadata", isThere))
@@ -77,10 +78,10 @@ var issuers = Suite{
 				!slices.Contains(grants, any("authorization_code")) {
 				t.Skip("it has no authorization code grant")
 			}
-			t.Expect(Member(doc, "code_challenge_methods_supported")).
-				To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
-					return slices.Contains(list, any("S256"))
-				}))
+			methods := Member(doc, "code_challenge_methods_supported")
+			t.Expect(methods).To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
+				return slices.Contains(list, any("S256"))
+			}))
 		})
 	}),
 
@@ -94,10 +95,8 @@ var issuers = Suite{
 
 // isThere reports whether an endpoint exists, whatever it says.
 func isThere(a driver.Answer) bool {
-	return !slices.Contains(
-		[]int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented},
-		a.Status,
-	)
+	missing := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
+	return !slices.Contains(missing, a.Status)
 }
 
 // isIssuer does the same for an authorization server.
@@ -188,9 +187,8 @@ func lookUp(t *T, id string) issuer {
 		return i
 	}
 	path := strings.TrimSuffix(u.Path, "/")
-	i.Tried = fetchAll(
-		t,
-		compacted([]string{at(u, issuerMetadataPath+path), at(u, openIDPath+path), at(u, path+openIDPath)})...)
+	places := []string{at(u, issuerMetadataPath+path), at(u, openIDPath+path), at(u, path+openIDPath)}
+	i.Tried = fetchAll(t, compacted(places)...)
 	if at := slices.IndexFunc(i.Tried, func(d *document) bool { return isIssuer(d.Doc) }); at >= 0 {
 		i.Found, i.OpenID = i.Tried[at], at > 0
 	}

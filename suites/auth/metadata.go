@@ -54,8 +54,9 @@ var metadata = Suite{
 	"auth/metadata-authorization-servers": Probe(func(t *T) {
 		doc := foundObject(t)
 		servers := Member(doc, "authorization_servers")
-		t.Expect(servers).
-			To(That("authorization_servers, a list that is not empty", func(list []any) bool { return len(list) > 0 }))
+		t.Expect(servers).To(That("authorization_servers, a list that is not empty", func(list []any) bool {
+			return len(list) > 0
+		}))
 		for _, server := range servers.([]any) {
 			t.Expect(server).To(That("an https URL", func(text string) bool { return isSecure(t, text) }))
 		}
@@ -73,8 +74,8 @@ var metadata = Suite{
 			t.Inconclusive("the resource is %s; the server may be behind a proxy when clients use it", text)
 		}
 		path, mine := strings.TrimSuffix(resource.Path, "/"), strings.TrimSuffix(own.Path, "/")
-		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).
-			To(Hold("the URL of the server", "resource %s", text))
+		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(Hold("the URL of the server",
+			"resource %s", text))
 		atRoot := path == "" && parsed(d.URL).Path == resourceMetadataPath && resourceMetadataOf(t).Hint == ""
 		t.Warn(mine == path || atRoot).To(Hold("the URL of the server", "resource %s, which is above it", text))
 	}),

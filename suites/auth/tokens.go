@@ -95,12 +95,10 @@ var tokens = Suite{
 		if !ended.OK() {
 			return
 		}
-		after := kit.Own(
-			t,
-			kit.CameOf(kit.ByHand(s, kit.Request{Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})),
-		)
-		t.Expect(after.OK()).
-			To(Hold("HTTP 401 for a DELETE without a token", "%s, and the session is gone: %s", ended, after))
+		x := kit.ByHand(s, kit.Request{Header: later(t, bearing(t.Credentials.Bearer)["Authorization"])})
+		after := kit.Own(t, kit.CameOf(x))
+		t.Expect(after.OK()).To(Hold("HTTP 401 for a DELETE without a token",
+			"%s, and the session is gone: %s", ended, after))
 	}),
 
 	"auth/token-in-query-ignored": Probe(func(t *T) {
@@ -165,8 +163,8 @@ var tokens = Suite{
 				}
 				text := saidIn(x.Answer())
 				for token, what := range tokens {
-					t.Expect(!strings.Contains(text, token)).
-						To(Hold("a token that never comes back", "%s, in the answer to a %s", what, x.Method))
+					t.Expect(!strings.Contains(text, token)).To(Hold("a token that never comes back",
+						"%s, in the answer to a %s", what, x.Method))
 				}
 			}
 		}
@@ -193,11 +191,9 @@ const invalidToken = "mcpcheck-invalid-token"
 // unsignedToken is a JWT without a signature, for this server.
 func unsignedToken(t *T) string {
 	encode := func(v M) string { return base64.RawURLEncoding.EncodeToString(Compact(v)) }
-	return encode(
-		M{"alg": "none", "typ": "JWT"},
-	) + "." + encode(
-		M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800},
-	) + "."
+	header := M{"alg": "none", "typ": "JWT"}
+	claims := M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800}
+	return encode(header) + "." + encode(claims) + "."
 }
 
 // canary is an invalid token that is known again wherever it turns up.
@@ -238,7 +234,8 @@ func beyondScope(t *T) beyond {
 			return beyond{What: "initialize", Answer: kit.Own(t, first)}
 		}
 		for _, method := range listsOf(t.Server.Capabilities) {
-			if a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, token)}))); !a.OK() {
+			x := kit.ByHand(s, kit.Request{Method: method, Header: later(t, token)})
+			if a := kit.Own(t, kit.CameOf(x)); !a.OK() {
 				return beyond{What: method, Answer: a}
 			}
 		}
@@ -246,10 +243,8 @@ func beyondScope(t *T) beyond {
 	})
 	switch {
 	case b.What == "":
-		t.Inconclusive(
-			"nothing that was tried needs more scope than the narrow token has; tools count that may be called " +
-				"(--calls)",
-		)
+		t.Inconclusive("nothing that was tried needs more scope than the narrow token has; " +
+			"tools count that may be called (--calls)")
 	case b.Answer.Status == http.StatusUnauthorized && challengeOf(b.Answer).Params["error"] == "invalid_token":
 		t.Inconclusive("the narrow token is no good token for this server: %s", b.Answer)
 	}
@@ -262,14 +257,8 @@ func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
 		if c.Reply.Result() == nil || c.Reply.Result()["isError"] == true || c.Took > kit.LongestCall {
 			continue
 		}
-		x := kit.ByHand(
-			s,
-			kit.Request{
-				Method: "tools/call",
-				Params: M{"name": c.Tool.Name, "arguments": c.Arguments},
-				Header: later(t, token),
-			},
-		)
+		params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: params, Header: later(t, token)})
 		a := kit.CameOf(x)
 		switch {
 		case !kit.IsOwn(a):
@@ -287,8 +276,8 @@ func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
 // aboutAuthorization matches the text of an error that is about the client's token. Words that mean other things as
 // well are left out.
 var aboutAuthorization = regexp.MustCompile(
-	`(?i)\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (is )?required|(access|bearer|auth) ` +
-		`token)\b`,
+	`(?i)\b(unauthori[sz]ed|unauthenticated|not authenticated|authentication (is )?required|` +
+		`(access|bearer|auth) token)\b`,
 )
 
 // underTokens are methods that no tool stands behind: their errors are the server's own.
@@ -303,8 +292,11 @@ const shortest = 16
 func secrets(t *T) map[string]string {
 	known := map[string]string{canary(t): "an invalid token"}
 	for token, what := range map[string]string{
-		t.Credentials.Bearer: "the token", t.Credentials.Second: "the second token", t.Credentials.Expired: "the expired token",
-		t.Credentials.Narrow: "the narrow token", t.Credentials.OtherAudience: "the token for another resource",
+		t.Credentials.Bearer:        "the token",
+		t.Credentials.Second:        "the second token",
+		t.Credentials.Expired:       "the expired token",
+		t.Credentials.Narrow:        "the narrow token",
+		t.Credentials.OtherAudience: "the token for another resource",
 	} {
 		if len(token) >= shortest {
 			known[token] = what

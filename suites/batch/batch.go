@@ -37,10 +37,9 @@ var Checks = Suite{
 		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
 		t.Settle(s, mark)
 		kit.ExpectNoReply(t, s, mark)
-		if usual == driver.Array &&
-			e.Reply.Frame.HTTP == nil { // else batch/response-is-array reports it; over HTTP one JSON object will do
-			t.Warn(e.Reply.Frame.Shape == driver.Array).
-				To(Hold("the answer in an array", "%s", kit.Brief(e.Reply.Frame)))
+		// Otherwise batch/response-is-array reports it; over HTTP one JSON object will do.
+		if f := e.Reply.Frame; usual == driver.Array && f.HTTP == nil {
+			t.Warn(f.Shape == driver.Array).To(Hold("the answer in an array", "%s", kit.Brief(f)))
 		}
 	}),
 
@@ -88,8 +87,8 @@ var Checks = Suite{
 			t.Skip("a batch is not answered with an event stream: %s", a)
 		}
 		for _, p := range []driver.Pending{list, other} {
-			t.Expect(kit.ResponseAmong(a.Events, p.ID)).
-				To(That("the response to each request of the batch on its stream", driver.Reply.Answered))
+			r := kit.ResponseAmong(a.Events, p.ID)
+			t.Expect(r).To(That("the response to each request of the batch on its stream", driver.Reply.Answered))
 		}
 	}),
 

@@ -20,7 +20,8 @@ import (
 // server that answers initialize with something else than a good result is described by Server.Failure.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
 	server := &harness.Server{
-		Transport: "stdio", Requested: requested, Revision: requested, Era: driver.Handshake{}, Capabilities: harness.M{},
+		Transport: "stdio", Requested: requested, Revision: requested,
+		Era: driver.Handshake{}, Capabilities: harness.M{},
 	}
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
@@ -42,10 +43,8 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	case noEndpoint(r):
 		return server, s, fmt.Errorf("there is no MCP endpoint at %s: %s", t.Site.URL(), harness.Got(r))
 	case wantsTLS(t, r):
-		return server, s, fmt.Errorf(
-			"the server speaks TLS at %s: is the URL https:// in place of http://?",
-			t.Site.URL(),
-		)
+		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?",
+			t.Site.URL())
 	case r.Err != nil:
 		return server, s, instead(s, r.Err)
 	case onlyModern(r):
@@ -60,9 +59,8 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	s.Confirm()
 	pong := s.Exchange("ping", nil)
 	if server.Sessionless && wantsSession(server, s, pong) {
-		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " + harness.Got(
-			pong,
-		)
+		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " +
+			harness.Got(pong)
 		return server, s, nil
 	}
 	if !pong.Answered() {
@@ -108,10 +106,8 @@ func handshakeFailure(r driver.Reply) string {
 	}
 	version := harness.Member(r.Result(), "protocolVersion")
 	if v, ok := version.(string); !ok || !slices.Contains(harness.Handshake, v) {
-		return fmt.Sprintf(
-			"the server negotiated protocolVersion %s, which is no handshake revision",
-			harness.Show(version),
-		)
+		return fmt.Sprintf("the server negotiated protocolVersion %s, which is no handshake revision",
+			harness.Show(version))
 	}
 	return ""
 }

@@ -133,10 +133,8 @@ func redirect(r driver.Reply) (location string, redirected bool) {
 		return "", false
 	}
 	a := none.HTTP.Answer()
-	return a.Header.Get(
-			"Location",
-		), a.Status == http.StatusTemporaryRedirect ||
-			a.Status == http.StatusPermanentRedirect
+	redirected = a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
+	return a.Header.Get("Location"), redirected
 }
 
 // older reports whether a server may be one of the transport of 2024-11-05: there is no JSON-RPC message in its answer

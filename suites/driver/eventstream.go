@@ -7,7 +7,7 @@ import (
 )
 
 // StreamEvent is one block of an event stream, up to its blank line, as the HTML standard defines it (section 9.2,
-// server-sent events). A block without data is no event for a client, but its id and its retry time count, so it is
+// server-sent events). A block without data is not an event for a client, but its id and its retry time count, so it is
 // kept.
 type StreamEvent struct {
 	Type     string // of the field event; empty means message
@@ -26,7 +26,7 @@ func (e StreamEvent) isMessage() bool { return e.Type == "" || e.Type == "messag
 func (e StreamEvent) Dispatched() bool { return e.Data != "" }
 
 // eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
-// middle of is no event.
+// middle of is not an event.
 type eventReader struct {
 	limit int                 // bytes of one block
 	turn  func() (end func()) // waits until a long block may be read

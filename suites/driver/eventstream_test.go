@@ -54,7 +54,8 @@ func TestReadEvents(t *testing.T) {
 }
 
 func TestReadEventsIsBounded(t *testing.T) {
-	for _, stream := range []string{"data: " + strings.Repeat("x", 200) + "\n\n", strings.Repeat("data: x\n", 50) + "\n"} {
+	longLine, manyLines := "data: "+strings.Repeat("x", 200)+"\n\n", strings.Repeat("data: x\n", 50)+"\n"
+	for _, stream := range []string{longLine, manyLines} {
 		came := func(StreamEvent) { t.Error("an event came") }
 		if _, err := readEvents(strings.NewReader(stream), 100, nil, came); err == nil {
 			t.Errorf("%.20s…: no error", stream)

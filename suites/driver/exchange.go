@@ -46,7 +46,7 @@ type Exchange struct {
 type Answer struct {
 	Status   int // 0: no HTTP answer
 	Header   http.Header
-	Body     []byte // of an answer that is no event stream
+	Body     []byte // of an answer that is not an event stream
 	IsStream bool   // its media type is text/event-stream
 	Events   []StreamEvent
 	Cut      bool          // the stream ended in the middle of an event

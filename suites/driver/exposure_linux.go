@@ -57,7 +57,8 @@ func listener(line string, port uint16) (inode string, addr netip.Addr, ok bool)
 	if err != nil {
 		return "", addr, false
 	}
-	for word := range slices.Chunk(raw, 4) { // written as numbers of this machine, which is taken for a little-endian one
+	// Words are written as numbers of this machine, which is taken for a little-endian one.
+	for word := range slices.Chunk(raw, 4) {
 		slices.Reverse(word)
 	}
 	addr, ok = netip.AddrFromSlice(raw)

@@ -58,7 +58,7 @@ func (r *record) put(f *Frame) {
 		r.frames = r.frames[1:]
 		r.first++
 		r.dropped = r.dropped ||
-			f.Side == FromServer && !f.IsResponse() // long answers that were asked for are no flood
+			f.Side == FromServer && !f.IsResponse() // long answers that were asked for are not a flood
 	}
 	r.wake()
 }

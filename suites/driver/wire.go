@@ -37,7 +37,7 @@ type Frame struct {
 
 	// Of a JSON object, nil or empty where the member is absent.
 	ID        json.RawMessage
-	Method    string // empty also when the member is no string
+	Method    string // empty also when the member is not a string
 	HasMethod bool
 	HasResult bool
 	HasError  bool

@@ -9,7 +9,7 @@ type Calls string
 // ones those that are read-only or have example arguments.
 const (
 	CallsSafe Calls = "safe"
-	CallsNone Calls = "none" // nothing but what is no call
+	CallsNone Calls = "none" // only what is not a call
 	CallsAll  Calls = "all"  // everything
 )
 

@@ -148,7 +148,8 @@ func (r *Requirement) URL(revision string) string {
 	case !ok:
 		return ""
 	case strings.HasPrefix(page, "schema#") && revision < "2025-06-18": // the schema has no page of its own yet
-		return "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/" + revision + "/schema.ts"
+		const schemas = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/"
+		return schemas + revision + "/schema.ts"
 	case strings.HasPrefix(page, "basic/security_best_practices"):
 		page = strings.TrimPrefix(page, "basic/")
 		return "https://modelcontextprotocol.io/docs/" + revision + "/tutorials/security/" + page

@@ -342,8 +342,8 @@ func interrupted(ctx context.Context) outcome {
 func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	entry := c.Level.In(c.By)
 	r := Result{
-		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry, Verdict: o.verdict, Message: o.message,
-		Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
+		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
+		Verdict: o.verdict, Message: o.message, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
 	}
 	if o.verdict == Fail {
@@ -537,8 +537,8 @@ func Untried(plan []Case, reason string) (results []Result) {
 	for _, c := range plan {
 		level := c.Level.In(c.By)
 		results = append(results, Result{
-			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level, Verdict: Inconclusive, Message: reason,
-			Spec: c.URL(c.By), Fix: c.Fix,
+			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level,
+			Verdict: Inconclusive, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
 		})
 	}
 	return results

@@ -73,7 +73,7 @@ type Report struct {
 	Seconds       float64        `json:"seconds"`
 	Counts        Counts         `json:"counts"`
 	ExitCode      int            `json:"exitCode"`
-	Problem       string         `json:"problem,omitempty"` // why the server could not be tested, or the run not finished
+	Problem       string         `json:"problem,omitempty"` // why the server was not tested, or the run not finished
 	Baseline      *Baseline      `json:"baseline,omitempty"`
 	Results       []Result       `json:"results"`
 }

@@ -54,7 +54,7 @@ func (s *Server) Info() ServerInfo {
 const maxPages = 2000
 
 // EachPage follows a paginated list to its end and visits the results, whose member is the array. Asked in a session of
-// any state; it fails on the first page that is no list.
+// any state; it fails on the first page that is not a list.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
 	cursors := map[string]bool{}
 	for range maxPages {

@@ -3,11 +3,7 @@ package http
 import (
 	"encoding/base64"
 	"fmt"
-	"math"
-	"math/big"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -44,14 +40,14 @@ var ids = Suite{
 			t.Inconclusive("all sessions have the same id, which may be one for each token: http/session-id-unique")
 		}
 		secrets := secretParts(t, append(firstIDs(t), ids...))
-		pattern := guessable(secrets, time.Now())
+		pattern := kit.Guessable(secrets, time.Now())
 		if allSame(ids) {
 			pattern = "the same one for every session"
 		}
 		t.Expect(pattern == "").To(Hold("ids that nobody can guess", "%s: %s", pattern, some(ids)))
-		bits := varying(secrets)
-		want := fmt.Sprintf("at least %d bits that differ", enoughBits)
-		t.Warn(bits >= enoughBits).To(Hold(want, "about %d: %s", bits, some(ids)))
+		bits := kit.VaryingBits(secrets)
+		want := fmt.Sprintf("at least %d bits that differ", kit.EnoughBits)
+		t.Warn(bits >= kit.EnoughBits).To(Hold(want, "about %d: %s", bits, some(ids)))
 	}),
 }
 
@@ -143,129 +139,4 @@ func secretParts(t *T, ids []string) []string {
 		signatures = append(signatures, signature)
 	}
 	return signatures
-}
-
-// guessable says how the next id can be told from those before it; empty when that cannot be seen. It knows numbers
-// that count, and times of the clock.
-func guessable(ids []string, now time.Time) string {
-	switch {
-	case counting(ids):
-		return "numbers that count"
-	case timing(ids, now):
-		return "times of the clock"
-	}
-	return ""
-}
-
-// counting reports whether ids differ only in a number, and these numbers are close to each other.
-func counting(ids []string) bool {
-	const close = 10_000
-	rests := differing(ids)
-	base := 10
-	for _, rest := range rests {
-		switch {
-		case strings.Trim(rest, "0123456789") == "":
-		case strings.Trim(rest, "0123456789abcdefABCDEF") == "":
-			base = max(base, 16)
-		default:
-			base = 36
-		}
-	}
-	var least, greatest *big.Int
-	for _, rest := range rests {
-		n, ok := new(big.Int).SetString("0"+rest, base)
-		if !ok {
-			return false
-		}
-		if least == nil || n.Cmp(least) < 0 {
-			least = n
-		}
-		if greatest == nil || n.Cmp(greatest) > 0 {
-			greatest = n
-		}
-	}
-	return new(big.Int).Sub(greatest, least).Cmp(big.NewInt(close)) <= 0
-}
-
-// differing is the ids without what all of them begin and end with.
-func differing(ids []string) []string {
-	rests := slices.Clone(ids)
-	common := func(at func(string) byte, cut func(string) string) {
-		for {
-			for _, rest := range rests {
-				if rest == "" || at(rest) != at(rests[0]) {
-					return
-				}
-			}
-			for i := range rests {
-				rests[i] = cut(rests[i])
-			}
-		}
-	}
-	common(func(s string) byte { return s[0] }, func(s string) string { return s[1:] })
-	common(func(s string) byte { return s[len(s)-1] }, func(s string) string { return s[:len(s)-1] })
-	return rests
-}
-
-var aTime = regexp.MustCompile(`[0-9]{9,19}`)
-
-// timing reports whether ids differ only in a number that is the present time, in seconds or in a fraction of them.
-func timing(ids []string, now time.Time) bool {
-	const near = int64(24 * time.Hour / time.Second)
-	cut := map[string]bool{}
-	for _, id := range ids {
-		at := aTime.FindStringIndex(id)
-		if at == nil {
-			return false
-		}
-		cut[id[:at[0]]+"·"+id[at[1]:]] = true
-		n, _ := strconv.ParseInt(id[at[0]:at[1]], 10, 64)
-		clock := slices.ContainsFunc([]int64{1, 1e3, 1e6, 1e9}, func(unit int64) bool {
-			ago := now.Unix() - n/unit
-			return -near < ago && ago < near
-		})
-		if !clock {
-			return false
-		}
-	}
-	return len(cut) == 1
-}
-
-// enoughBits is how much of a session id nobody should know; OWASP asks for as much.
-const enoughBits = 64
-
-// varying is about how many bits are not the same in all ids: for each place where some differ, those of one character.
-func varying(ids []string) int {
-	rests := differing(ids)
-	long := slices.MinFunc(rests, func(a, b string) int { return len(a) - len(b) })
-	places, seen := 0, ""
-	for i := range long {
-		differ := false
-		for _, rest := range rests {
-			differ = differ || len(rest) != len(long) || rest[i] != rests[0][i]
-		}
-		if !differ {
-			continue
-		}
-		places++
-		for _, rest := range rests {
-			seen += rest[i : i+1]
-		}
-	}
-	return int(float64(places) * math.Log2(float64(alphabet(seen))))
-}
-
-// alphabet is how many characters those come from that were seen.
-func alphabet(seen string) int {
-	digits, upper := "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	lower := strings.ToLower(upper)
-	for _, all := range []string{
-		digits, digits + "abcdef", digits + "ABCDEF", digits + lower, digits + upper,
-		digits + lower + upper, digits + lower + upper + "-_",
-	} {
-		if strings.Trim(seen, all) == "" {
-			return len(all)
-		}
-	}
-	return 0x7E - 0x21 + 1
 }

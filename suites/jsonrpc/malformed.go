@@ -87,8 +87,8 @@ func codeless(r driver.Reply) bool {
 	return r.Bare() && !has
 }
 
-// coded leaves out what was refused by a bare HTTP error, which has no code: what is no request need not be answered in
-// JSON-RPC.
+// coded leaves out what was refused by a bare HTTP error, which has no code: what is not a request need not be answered
+// in JSON-RPC.
 func coded(all []kit.Rejection) (rest []kit.Rejection) {
 	for _, r := range all {
 		if !codeless(r.Reply) {

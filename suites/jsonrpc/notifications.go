@@ -20,7 +20,7 @@ var notifications = Suite{
 
 	"jsonrpc/unknown-notification-ignored": Probe(func(t *T) {
 		s := t.Session()
-		t.Harmless(s) // what the handshake brought is no reply
+		t.Harmless(s) // what the handshake brought is not a reply
 		mark := s.Mark()
 		s.Notify("notifications/mcpcheck/unknown", nil)
 		_, err := s.Settle(mark)

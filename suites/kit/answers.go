@@ -33,7 +33,7 @@ func RefusesClient(a driver.Answer) bool { return a.Status >= 400 && a.Status < 
 // or refused with any status of an error.
 func AcceptsOrRefuses(a driver.Answer) bool { return IsAccepted(a) || a.Status >= 400 }
 
-// IsEmpty reports whether an answer has no body, and is no event stream.
+// IsEmpty reports whether an answer has no body, and is not an event stream.
 func IsEmpty(a driver.Answer) bool { return !a.IsStream && len(bytes.TrimSpace(a.Body)) == 0 }
 
 // StreamOr405 reports whether an answer to GET is one of the two that there are.

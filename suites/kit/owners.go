@@ -75,7 +75,7 @@ var umbrellas = map[string]string{
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
 var Owners = slices.Concat([]Owned{
-	{"", "", "jsonrpc/result-is-object"}, // a result that is none; missing members have a path
+	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
 

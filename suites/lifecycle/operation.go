@@ -18,8 +18,8 @@ var operation = Suite{
 		t.Judge(messages, func(t *T, m Message) {
 			if m.HasMethod {
 				since, known := schemas.MethodSince(m.Method)
-				t.Expect(!known || since <= t.Revision).
-					To(Hold("a method of "+t.Revision, "%s, which is of %s", m.Method, since))
+				t.Expect(!known || since <= t.Revision).To(Hold("a method of "+t.Revision,
+					"%s, which is of %s", m.Method, since))
 			}
 			for tag, since := range unionTags(m) {
 				t.Expect(since <= t.Revision).To(Hold("a form of "+t.Revision, "%s, which is of %s", tag, since))
@@ -34,8 +34,8 @@ var operation = Suite{
 				t.Skip("roots/list is judged by roots/requires-capability")
 			}
 			declared, _ := m.Session.Hello["capabilities"].(M)
-			t.Expect(feature == "" || declared[feature] != nil).
-				To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
+			allowed := feature == "" || declared[feature] != nil
+			t.Expect(allowed).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
 		})
 	}),
 
@@ -47,8 +47,8 @@ var operation = Suite{
 		t.Judge(bound, func(t *T, m Message) {
 			flag := notificationFlags[m.Method]
 			capability, _ := m.Session.Capabilities[flag[0]].(M)
-			t.Expect(Member(capability, flag[1])).
-				To(BeOneOf[any](true), "%s was sent; capability %s.%s", m.Method, flag[0], flag[1])
+			t.Expect(Member(capability, flag[1])).To(BeOneOf[any](true),
+				"%s was sent; capability %s.%s", m.Method, flag[0], flag[1])
 		})
 	}),
 

@@ -67,7 +67,7 @@ var versionChecks = Suite{
 }
 
 // offeredVersions are the versions that the server returned whatever it was asked for, each with the version that was
-// asked for. A made-up version that comes back is no offer.
+// asked for. A made-up version that comes back is not an offer.
 func offeredVersions(t *T) map[string]string {
 	all := slices.Concat(Handshake, kit.MadeUp)
 	kit.AskAll(t, all)

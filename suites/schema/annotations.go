@@ -32,12 +32,8 @@ var annotations = Suite{
 
 	"schema/annotations-not-tool-annotations": Watch(func(t *T, w Wire) {
 		Judge(t, "annotations", examine(t, w).Parts("annotations"), part.Subject, func(t *T, p part) {
-			wanted, foreign := "Annotations", []string{
-				"readOnlyHint",
-				"destructiveHint",
-				"idempotentHint",
-				"openWorldHint",
-			}
+			wanted := "Annotations"
+			foreign := []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 			if p.kind == "Tool" {
 				wanted, foreign = "ToolAnnotations", []string{"audience", "priority"}
 			}

@@ -57,8 +57,8 @@ var icons = Suite{
 				mimeType = override
 			}
 			t.Expect(problem == "").To(Hold("a data URI with base64 image data", "%s", problem))
-			t.Warn(isImage(mimeType, image)).
-				To(Hold("image data of type "+mimeType, "data that begins with %.8q", image))
+			t.Warn(isImage(mimeType, image)).To(Hold("image data of type "+mimeType,
+				"data that begins with %.8q", image))
 		})
 	}),
 

@@ -23,11 +23,9 @@ var messages = Suite{
 	}),
 
 	"schema/unknown-server-methods": Watch(func(t *T, w Wire) {
-		sent := w.Messages().Established(t.Revision)
-		t.Judge(
-			sent.Filter("request and no notification", func(m Message) bool { return m.Method != "" }),
-			expectKnownMethod,
-		)
+		isCall := func(m Message) bool { return m.Method != "" }
+		sent := w.Messages().Established(t.Revision).Filter("request and no notification", isCall)
+		t.Judge(sent, expectKnownMethod)
 	}),
 
 	"schema/capability-shapes": Watch(func(t *T, w Wire) {
@@ -37,13 +35,8 @@ var messages = Suite{
 
 	"schema/instructions-type": Watch(func(t *T, w Wire) {
 		welcomes := examine(t, w).Of(func(x exam) bool { return x.definition == "InitializeResult" })
-		expectNone(
-			t,
-			"schema/instructions-type",
-			"instructions that are a string, or none",
-			"result of initialize",
-			welcomes,
-		)
+		expectNone(t, "schema/instructions-type", "instructions that are a string, or none",
+			"result of initialize", welcomes)
 	}),
 
 	"schema/implementation-website-url": Watch(func(t *T, w Wire) {

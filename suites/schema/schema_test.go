@@ -14,20 +14,26 @@ func TestDissect(t *testing.T) {
 		revision, definition, value string
 		want                        []string
 	}{
-		{"2025-11-25", "InitializeResult", `{"_meta":{},"capabilities":{"experimental":` + free + `},"serverInfo":{"name":"x","icons":[],"websiteUrl":""}}`,
-			[]string{"InitializeResult._meta", "InitializeResult.capabilities", "Implementation.icons", "Implementation.websiteUrl"}},
-		{"2025-11-25", "ListToolsResult", `{"tools":[{"name":"x","_meta":` + free + `,"inputSchema":` + free + `,"outputSchema":` + free + `,"annotations":{},"icons":[]}]}`,
+		{"2025-11-25", "InitializeResult", `{"_meta":{},"capabilities":{"experimental":` + free + `},` +
+			`"serverInfo":{"name":"x","icons":[],"websiteUrl":""}}`,
+			[]string{"InitializeResult._meta", "InitializeResult.capabilities",
+				"Implementation.icons", "Implementation.websiteUrl"}},
+		{"2025-11-25", "ListToolsResult", `{"tools":[{"name":"x","_meta":` + free + `,"inputSchema":` + free + `,` +
+			`"outputSchema":` + free + `,"annotations":{},"icons":[]}]}`,
 			[]string{"Tool._meta", "Tool.icons", "Tool.annotations"}},
-		{"2025-03-26", "ListToolsResult", `{"_meta":{},"tools":[{"name":"x","_meta":1,"annotations":{},` +
-			`"icons":[]}]}`, []string{"ListToolsResult._meta", "Tool.annotations"}},
+		{"2025-03-26", "ListToolsResult", `{"_meta":{},"tools":[{"name":"x","_meta":1,"annotations":{},"icons":[]}]}`,
+			[]string{"ListToolsResult._meta", "Tool.annotations"}},
 		{"2025-06-18", "CallToolResult", `{"structuredContent":` + free + `,"content":[{"type":"text","_meta":{},` +
 			`"icons":1,"annotations":{}},{"type":"resource","resource":{"_meta":{}}},{"type":"video","_meta":1},` +
 			`{"type":"resource_link","_meta":{}}]}`,
 			[]string{"TextContent._meta", "TextContent.annotations", "ResourceContents._meta", "ResourceLink._meta"}},
-		{"2025-11-25", "GetPromptResult", `{"messages":[{"_meta":1,"content":{"type":"image","annotations":{}}}]}`, []string{"ImageContent.annotations"}},
-		{"2025-11-25", "CreateMessageRequest", `{"_meta":1,"params":{"_meta":{},"metadata":` + free + `,"messages":[{"_meta":{},"content":[{"type":"tool_use","input":` + free + `}]}]}}`,
+		{"2025-11-25", "GetPromptResult", `{"messages":[{"_meta":1,"content":{"type":"image","annotations":{}}}]}`,
+			[]string{"ImageContent.annotations"}},
+		{"2025-11-25", "CreateMessageRequest", `{"_meta":1,"params":{"_meta":{},"metadata":` + free + `,` +
+			`"messages":[{"_meta":{},"content":[{"type":"tool_use","input":` + free + `}]}]}}`,
 			[]string{"CreateMessageRequestParams._meta", "SamplingMessage._meta"}},
-		{"2024-11-05", "LoggingMessageNotification", `{"_meta":1,"params":{"_meta":{},"data":` + free + `}}`, []string{"Params._meta"}},
+		{"2024-11-05", "LoggingMessageNotification", `{"_meta":1,"params":{"_meta":{},"data":` + free + `}}`,
+			[]string{"Params._meta"}},
 		{"2024-11-05", "EmptyResult", `{"_meta":{"_meta":1}}`, []string{"EmptyResult._meta"}},
 	} {
 		var found findings
@@ -44,8 +50,10 @@ func TestDissect(t *testing.T) {
 
 func TestMetaKeys(t *testing.T) {
 	for key, ok := range map[string]bool{
-		"": true, "progressToken": true, "com.example/": true, "com.example/a_b-c.d": true, "a-b.c/x": true, "x": true, "openai/outputTemplate": true,
-		"_fastmcp": false, "a b": false, "com.example/x/y": false, "1com.example/x": false, "com..example/x": false, "/x": false, "com.example-/x": false, "x.": false,
+		"": true, "x": true, "progressToken": true, "openai/outputTemplate": true, "a-b.c/x": true,
+		"com.example/": true, "com.example/a_b-c.d": true,
+		"_fastmcp": false, "a b": false, "/x": false, "x.": false, "com.example/x/y": false,
+		"1com.example/x": false, "com..example/x": false, "com.example-/x": false,
 	} {
 		if metaKey.MatchString(key) != ok {
 			t.Errorf("key %q: want %v", key, ok)
@@ -71,9 +79,11 @@ func TestMetaKeys(t *testing.T) {
 
 func TestTimestamps(t *testing.T) {
 	for text, ok := range map[string]bool{
-		"2025-01-12T15:00:58Z": true, "2025-01-12": true, "2025-01-12T15:00:58.123+01:00": true, "20250112T150058Z": true, "2025-01-12T15:00:58": true,
-		"2025-W02-7": true, "2025-012": true, "2025-01": true, "2025-01-12T15:00-0800": true,
-		"1736694058": false, "1736694058000": false, "2025-13-12": false, "1/12/2025, 3:00:58 PM": false, "Sun Jan 12 2025": false, "": false, "2025-01-12T25:00": false,
+		"2025-01-12T15:00:58Z": true, "2025-01-12T15:00:58": true, "2025-01-12T15:00:58.123+01:00": true,
+		"2025-01-12T15:00-0800": true, "20250112T150058Z": true,
+		"2025-01-12": true, "2025-W02-7": true, "2025-012": true, "2025-01": true,
+		"": false, "1736694058": false, "1736694058000": false, "2025-13-12": false, "2025-01-12T25:00": false,
+		"1/12/2025, 3:00:58 PM": false, "Sun Jan 12 2025": false,
 	} {
 		if timestamp.MatchString(text) != ok {
 			t.Errorf("%q: want %v", text, ok)

@@ -45,8 +45,9 @@ var calling = Suite{
 		}
 		meta := M{"progressToken": 1, "com.example/x": true}
 		r := t.Ask(t.Session(), "tools/call", M{"name": name, "arguments": M{}, "_meta": meta})
-		t.Expect(kit.KindOf(r)).
-			To(That(kit.KindOf(plain)+", as without _meta", func(kind string) bool { return kind == kit.KindOf(plain) }))
+		t.Expect(kit.KindOf(r)).To(That(kit.KindOf(plain)+", as without _meta", func(kind string) bool {
+			return kind == kit.KindOf(plain)
+		}))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
 		complains := complaint.MatchString(wording(r)) && !complaint.MatchString(wording(plain))
 		t.Expect(!complains).To(Hold("no complaint about _meta", "%s", Got(r)))
@@ -75,10 +76,10 @@ var calling = Suite{
 	"tools/tool-failure-is-tool-error": Probe(func(t *T) {
 		calls := kit.ValidCalls(t)
 		if t.Revision < "2025-11-25" { // arguments may be refused in either way, whatever is wrong with them
-			calls.List = slices.DeleteFunc(
-				slices.Clone(calls.List),
-				func(c kit.ToolCall) bool { code, _ := c.Reply.Code(); return code == -32602 },
-			)
+			calls.List = slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool {
+				code, _ := c.Reply.Code()
+				return code == -32602
+			})
 		}
 		expectToolErrors(t, "tool that was called has failed", calls)
 	}),
@@ -97,9 +98,8 @@ var calling = Suite{
 		case slices.Equal(calls.Before, calls.After):
 			kit.NothingSeen(t, "call has changed the list", calls.Refused, kit.AnyTool)
 		}
-		t.Expect(calls.Notified).
-			To(Hold("notifications/tools/list_changed", "none, although the list changed from %s to %s",
-				Show(calls.Before), Show(calls.After)))
+		t.Expect(calls.Notified).To(Hold("notifications/tools/list_changed",
+			"none, although the list changed from %s to %s", Show(calls.Before), Show(calls.After)))
 	}),
 }
 

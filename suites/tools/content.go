@@ -68,8 +68,8 @@ var content = Suite{
 
 	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
 		eachBlock(t, "resource", func(t *T, _ M) {
-			t.Expect(t.Server.Declares("resources")).
-				To(Hold("the capability resources, since tools return resources", "capabilities without it"))
+			t.Expect(t.Server.Declares("resources")).To(Hold("the capability resources, since tools return resources",
+				"capabilities without it"))
 		})
 	}),
 
@@ -90,8 +90,8 @@ var content = Suite{
 	"tools/error-result-has-content": Probe(func(t *T) {
 		eachResult(t, "result with isError true", isError, func(t *T, result M) {
 			explains := func(block M) bool { text, _ := block["text"].(string); return strings.TrimSpace(text) != "" }
-			t.Expect(slices.ContainsFunc(blocksOf(result), explains)).
-				To(Hold("a text that explains the error", "%s", Show(result)))
+			t.Expect(slices.ContainsFunc(blocksOf(result), explains)).To(Hold("a text that explains the error",
+				"%s", Show(result)))
 		})
 	}),
 
@@ -103,8 +103,8 @@ var content = Suite{
 
 	"tools/structured-content-present": Probe(func(t *T) {
 		eachStructured(t, func(t *T, _, result M) {
-			t.Expect(isStructured(result)).
-				To(Hold("structuredContent, since the tool declares outputSchema", "%s", Show(result)))
+			t.Expect(isStructured(result)).To(Hold("structuredContent, since the tool declares outputSchema",
+				"%s", Show(result)))
 		})
 	}),
 
@@ -112,10 +112,8 @@ var content = Suite{
 		eachStructured(t, func(t *T, schema, result M) {
 			value, ok := result["structuredContent"].(M)
 			if !ok {
-				t.Skip(
-					"no structuredContent that is an object: tools/structured-content-present, " +
-						"tools/structured-content-object",
-				)
+				t.Skip("no structuredContent that is an object: " +
+					"tools/structured-content-present, tools/structured-content-object")
 			}
 			err := conforms(t, schema, value)
 			t.Expect(err == nil).To(Hold("structuredContent that satisfies the outputSchema", "%v", err))
@@ -133,8 +131,8 @@ var content = Suite{
 				text, _ := block["text"].(string)
 				return block["type"] == "text" && sameJSON(driver.Decode([]byte(text)), value)
 			}
-			t.Expect(slices.ContainsFunc(blocksOf(result), repeats)).
-				To(Hold("a text block with "+Show(value), "%s", Show(Member(result, "content"))))
+			t.Expect(slices.ContainsFunc(blocksOf(result), repeats)).To(Hold("a text block with "+Show(value),
+				"%s", Show(Member(result, "content"))))
 		})
 	}),
 }
@@ -221,8 +219,9 @@ func expectMedia(t *T, block M, prefix string) {
 	t.Expect(Member(block, "data")).To(BeString())
 	t.Expect(Member(block, "mimeType")).To(BeString())
 	expectBase64(t, block["data"])
-	t.Warn(block["mimeType"]).
-		To(That("a type "+prefix+"*", func(mime string) bool { return strings.HasPrefix(strings.ToLower(mime), prefix) }))
+	t.Warn(block["mimeType"]).To(That("a type "+prefix+"*", func(mime string) bool {
+		return strings.HasPrefix(strings.ToLower(mime), prefix)
+	}))
 }
 
 // expectBase64 wants base64. The URL-safe alphabet and missing padding are lesser deviations.

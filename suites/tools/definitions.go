@@ -53,7 +53,7 @@ var definitions = Suite{
 				t.Skip("no tool has properties")
 			}
 			for _, name := range slices.Sorted(maps.Keys(properties)) {
-				_, boolean := properties[name].(bool) // any other type is no valid schema
+				_, boolean := properties[name].(bool) // any other type is not a valid schema
 				t.Expect(!boolean).To(Hold("an object as the schema of "+name, "%v", properties[name]))
 			}
 		})
@@ -78,8 +78,8 @@ var definitions = Suite{
 				t.Skip("no schema has a reference")
 			}
 			for _, ref := range refs {
-				t.Expect(ref.Resolves).
-					To(Hold("references that resolve within the schema", "%s at %s", ref.Target, ref.Path))
+				t.Expect(ref.Resolves).To(Hold("references that resolve within the schema",
+					"%s at %s", ref.Target, ref.Path))
 			}
 		})
 	}),
@@ -252,7 +252,8 @@ func isStrings(v any) bool {
 func takesArguments(schema M) bool {
 	properties, _ := schema["properties"].(M)
 	required, _ := schema["required"].([]any)
-	for _, member := range []string{"patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "minProperties"} {
+	onPurpose := []string{"patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "minProperties"}
+	for _, member := range onPurpose {
 		if Has(schema, member) {
 			return true
 		}

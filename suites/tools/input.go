@@ -44,18 +44,14 @@ func expectRefusal(t *T, uncalled []kit.Uncalled, keywords ...string) {
 		}
 	}
 	if len(calls) == 0 {
-		kit.NothingSeen(
-			t,
-			"tool was called with arguments that break "+strings.Join(keywords, " or "),
-			uncalled,
-			func(tool M) bool {
-				schema := Compact(tool["inputSchema"])
-				return slices.ContainsFunc(
-					keywords,
-					func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) },
-				)
-			},
-		)
+		mentions := func(tool M) bool {
+			schema := Compact(tool["inputSchema"])
+			return slices.ContainsFunc(keywords, func(k string) bool {
+				return bytes.Contains(schema, []byte(`"`+k+`":`))
+			})
+		}
+		broken := "tool was called with arguments that break " + strings.Join(keywords, " or ")
+		kit.NothingSeen(t, broken, uncalled, mentions)
 	}
 	kit.EachCall(t, calls, func(t *T, c kit.ToolCall) {
 		switch {

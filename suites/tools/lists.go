@@ -113,8 +113,9 @@ var lists = Suite{
 			if !slices.Equal(kit.Sorted(first), kit.Sorted(next)) {
 				t.Skip("the list changes from one request to the next")
 			}
-			t.Expect(next).
-				To(That("the order of the first listing: "+Show(first), func(names []string) bool { return slices.Equal(names, first) }))
+			t.Expect(next).To(That("the order of the first listing: "+Show(first), func(names []string) bool {
+				return slices.Equal(names, first)
+			}))
 		}
 	}),
 }

@@ -17,15 +17,24 @@ func TestStrangerIsToldFromOtherRefusals(t *testing.T) {
 		name, unknown, listed string
 		same, plain           bool
 	}{
-		{"protocol error", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,"message":"Unknown tool: add"}}`, true, true},
-		{"tool error", `{"result":{"content":[{"type":"text","text":"Tool stranger not found"}],"isError":true}}`, `{"result":{"content":[{"type":"text","text":"Tool add not found"}],"isError":true}}`, true, true},
-		{"other cause", `{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`, `{"error":{"code":-32602,` +
-			`"message":"a is missing"}}`, false, true},
-		{"other channel", `{"error":{"code":-32602,"message":"Not found"}}`, `{"result":{"content":[{"type":"text","text":"Not found"}],"isError":true}}`, false, false},
-		{"one text for all", `{"error":{"code":-32602,"message":"Invalid params"}}`, `{"error":{"code":-32602,` +
-			`"message":"Invalid params"}}`, true, false},
-		{"no access", `{"error":{"code":-32001,"message":"Unauthorized"}}`, `{"error":{"code":-32001,` +
-			`"message":"Unauthorized"}}`, true, false},
+		{"protocol error",
+			`{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`,
+			`{"error":{"code":-32602,"message":"Unknown tool: add"}}`, true, true},
+		{"tool error",
+			`{"result":{"content":[{"type":"text","text":"Tool stranger not found"}],"isError":true}}`,
+			`{"result":{"content":[{"type":"text","text":"Tool add not found"}],"isError":true}}`, true, true},
+		{"other cause",
+			`{"error":{"code":-32602,"message":"Unknown tool: stranger"}}`,
+			`{"error":{"code":-32602,"message":"a is missing"}}`, false, true},
+		{"other channel",
+			`{"error":{"code":-32602,"message":"Not found"}}`,
+			`{"result":{"content":[{"type":"text","text":"Not found"}],"isError":true}}`, false, false},
+		{"one text for all",
+			`{"error":{"code":-32602,"message":"Invalid params"}}`,
+			`{"error":{"code":-32602,"message":"Invalid params"}}`, true, false},
+		{"no access",
+			`{"error":{"code":-32001,"message":"Unauthorized"}}`,
+			`{"error":{"code":-32001,"message":"Unauthorized"}}`, true, false},
 	} {
 		s := stranger{"stranger", reply(c.unknown)}
 		if got := s.sameFor(reply(c.listed), "add"); got != c.same {

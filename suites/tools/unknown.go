@@ -39,8 +39,8 @@ var unknown = Suite{
 		}
 		own := t.Ask(s, "tools/call", M{"name": tool, "arguments": M{"mcpcheck": 1}})
 		alike := wording(r) == strings.ReplaceAll(wording(own), tool, swapped)
-		t.Expect(kit.Refused(r) && !alike).
-			To(Hold(swapped+" to be an unknown tool", "an answer as to %s: %s", tool, Got(r)))
+		t.Expect(kit.Refused(r) && !alike).To(Hold(swapped+" to be an unknown tool",
+			"an answer as to %s: %s", tool, Got(r)))
 	}),
 
 	"tools/listed-tool-callable": Probe(func(t *T) {
@@ -148,8 +148,8 @@ func askedUs(c kit.ToolCall) bool {
 }
 
 var unknownWords = regexp.MustCompile(
-	`(?i)unknown|not found|no such|not exist|n't exist|not recogni[sz]ed|unrecogni[sz]ed|not registered|not ` +
-		`available|unsupported|invalid tool`,
+	`(?i)unknown|not found|no such|not exist|n't exist|not recogni[sz]ed|unrecogni[sz]ed|not registered|` +
+		`not available|unsupported|invalid tool`,
 )
 
 // plain reports whether the answer says that the tool is unknown. Some servers hide all causes behind one text.

@@ -1,4 +1,4 @@
-package http
+package kit
 
 import (
 	"encoding/base64"
@@ -84,10 +84,10 @@ func TestGuessableSessionIDs(t *testing.T) {
 		for n := range 11 {
 			ids = append(ids, tt.id(n))
 		}
-		if got := guessable(ids, now); got != tt.pattern {
+		if got := Guessable(ids, now); got != tt.pattern {
 			t.Errorf("%s: got %q, want %q: %s", tt.name, got, tt.pattern, ids)
 		}
-		if bits := varying(ids); tt.pattern == "" && bits >= enoughBits != tt.enough {
+		if bits := VaryingBits(ids); tt.pattern == "" && bits >= EnoughBits != tt.enough {
 			t.Errorf("%s: %d bits, enough should be %v: %s", tt.name, bits, tt.enough, ids)
 		}
 	}
