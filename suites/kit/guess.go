@@ -99,7 +99,8 @@ func timing(ids []string, now time.Time) bool {
 // EnoughBits is how much of a secret id nobody should know; OWASP asks for as much.
 const EnoughBits = 64
 
-// VaryingBits is about how many bits are not the same in all ids: for each place where some differ, those of one character.
+// VaryingBits is about how many bits are not the same in all ids: for each place where some differ, those of one
+// character.
 func VaryingBits(ids []string) int {
 	rests := differing(ids)
 	long := slices.MinFunc(rests, func(a, b string) int { return len(a) - len(b) })
