@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -110,4 +111,18 @@ func TestCount(t *testing.T) {
 	if area := (Result{ID: "tools/one"}).Area(); area != "tools" {
 		t.Errorf("the area is %s", area)
 	}
+}
+
+// TestMergeRefusesDuplicates: two checks of one id would hide each other.
+func TestMergeRefusesDuplicates(t *testing.T) {
+	one, other := Suite{"a/b": Probe(nil)}, Suite{"a/c": Probe(nil)}
+	if all := Merge(one, other); len(all) != 2 {
+		t.Errorf("got %d checks, want 2", len(all))
+	}
+	defer func() {
+		if e := recover(); e == nil || !strings.Contains(e.(string), "two checks of a/b") {
+			t.Errorf("got %v, want a panic that names a/b", e)
+		}
+	}()
+	Merge(one, other, Suite{"a/b": Probe(nil)})
 }
