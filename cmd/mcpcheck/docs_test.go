@@ -390,6 +390,7 @@ import (
 	"os"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 )
 
 func main() {

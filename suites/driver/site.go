@@ -78,18 +78,18 @@ func ParseURL(text string) (*url.URL, error) {
 	var wrong *url.Error
 	switch {
 	case !strings.Contains(text, "://"):
-		return nil, fmt.Errorf("%q is no URL; it has to begin with http:// or https://", text)
+		return nil, fmt.Errorf("%q is not a URL; it has to begin with http:// or https://", text)
 	case errors.As(err, &wrong):
-		return nil, fmt.Errorf("%q is no URL: %w", text, wrong.Err)
+		return nil, fmt.Errorf("%q is not a URL: %w", text, wrong.Err)
 	case err != nil:
 		return nil, err
 	case u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "":
-		return nil, fmt.Errorf("%q is no http or https URL", text)
+		return nil, fmt.Errorf("%q is not an http or https URL", text)
 	case u.Fragment != "":
 		return nil, fmt.Errorf("%q has a fragment", text)
 	}
 	if port, err := strconv.Atoi(cmp.Or(u.Port(), "80")); err != nil || port < 1 || port > 65535 {
-		return nil, fmt.Errorf("%q has a port that is none", text)
+		return nil, fmt.Errorf("%q has an unusable port", text)
 	}
 	return u, nil
 }
@@ -158,7 +158,7 @@ func (site *Site) Follow(location string) error {
 	u, err := site.url.Parse(location)
 	switch {
 	case err != nil || location == "":
-		return fmt.Errorf("%s redirects to %q, which is no URL", site.url.Redacted(), location)
+		return fmt.Errorf("%s redirects to %q, which is not a URL", site.url.Redacted(), location)
 	case u.Scheme != site.url.Scheme || u.Host != site.url.Host:
 		return fmt.Errorf("%s redirects to %s, another origin; give that URL if you trust it",
 			site.url.Redacted(), u.Redacted())

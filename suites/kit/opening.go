@@ -93,7 +93,9 @@ func open(t *T, o Opening) (r Opened) {
 	s.ConfirmWith(o.params())
 	pong := s.RequestID("mcpcheck-initialized", "ping", nil)
 	came, _ := s.React(mark)
-	r.Pong, r.FirstPong = s.AwaitFor(pong, 0), s.AwaitFor(ping, 0)
+	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
+		r.FirstPong = s.AwaitFor(ping, Shortly)
+	}
 	for _, f := range came {
 		if f.IsResponse() && f != r.Pong.Frame && (f.HTTP == nil || !driver.SameID(f.HTTP.Asked(), pong.ID)) {
 			r.Replies = append(r.Replies, f)
