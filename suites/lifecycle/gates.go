@@ -155,7 +155,7 @@ func beforeInitialized(t *T) gating {
 		s.Confirm()
 		g.send(t, s, &g.lateList, &g.lateCall)
 		if !g.earlyList.Answered() {
-			g.earlyList = s.AwaitFor(early[0], 0) // it may have waited for initialized
+			g.earlyList = s.Await(early[0]) // it may have waited for initialized
 		}
 		return g
 	})
