@@ -75,10 +75,10 @@ var Checks = Suite{
 	"batch/sse-one-response-each": Probe(func(t *T) {
 		servedBatch(t)
 		s := t.Session()
-		method, _ := kit.ListMethod(t)
+		method, params := kit.Ordinary(t, s)
 		mark, list := s.Mark(), s.Expecting(70085, method)
 		other, request := kit.Harmless(s, 70086)
-		sent := s.SendJSON([]M{s.Message(70085, method, nil), request})
+		sent := s.SendJSON([]M{s.Message(70085, method, params), request})
 		for _, p := range []driver.Pending{list, other} {
 			kit.Await(s, mark, p, s.Patience())
 		}

@@ -157,10 +157,12 @@ func brokenJSON(t *T) driver.Answer {
 	})
 }
 
-// failing are requests that are sent in order and cannot be served.
+// failing are requests that cannot be served, sent one after the other: a server may refuse a second one at a time.
 func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 	ask := func(name, method string, params M) {
-		all = append(all, kit.AttemptOf(s, name, kit.ByHand(s, kit.Request{Method: method, Params: params})))
+		x := kit.ByHand(s, kit.Request{Method: method, Params: params})
+		x.End()
+		all = append(all, kit.AttemptOf(s, name, x))
 	}
 	ask("an unknown method", kit.NoMethod, nil)
 	if t.Server.Declares("tools") {

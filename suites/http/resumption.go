@@ -93,8 +93,8 @@ func resumed(t *T) resumption {
 	}
 	return Shared(t, "resumption", func(t *T) (r resumption) {
 		s := t.Own()
-		method, _ := kit.ListMethod(t)
-		x := kit.ByHand(s, kit.Request{Method: method})
+		method, params := kit.Ordinary(t, s)
+		x := kit.ByHand(s, kit.Request{Method: method, Params: params})
 		first := identifiedEvent(x)
 		if first.ID == "" {
 			t.Skip("event streams have no ids: they cannot be resumed")
@@ -102,7 +102,7 @@ func resumed(t *T) resumption {
 		x.Abort()
 		r.early = kit.ResponseAmong(x.End().Events, x.Asked()).Answered()
 		r.asked, r.idOfResponse = x.Asked(), kit.ResponseAmong([]driver.StreamEvent{first}, x.Asked()).Answered()
-		r.other = t.Ask(s, method, nil)
+		r.other = t.Ask(s, method, params)
 		for _, e := range r.other.Request.HTTP.Answer().Events {
 			r.others = append(r.others, e.ID)
 		}

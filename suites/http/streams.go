@@ -152,11 +152,11 @@ const afterResponse = 2 * time.Second
 func postSeveral(t *T) {
 	Shared(t, "several posts", func(t *T) bool {
 		s := t.Session()
-		method, _ := kit.ListMethod(t)
+		method, params := kit.Ordinary(t, s)
 		mark := s.Mark()
 		var all []driver.Pending
 		for range 4 {
-			all = append(all, s.Request(method, nil))
+			all = append(all, s.Request(method, params))
 		}
 		for _, p := range all {
 			s.Await(p)

@@ -68,6 +68,8 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
 	case x.Dead() && x.Shared(w):
 		return "other sessions of the same server were in use when it ended"
+	case x.Left():
+		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
 	case x.Crashed():
 		return ""
 	case slices.Contains([]string{harmless, "initialize", "ping", "tools/list", "tasks/result"}, method):

@@ -235,10 +235,16 @@ func (x *Exchange) Dead() bool {
 	return death != nil && death.Error() == string(x.End.Raw)
 }
 
-// Crashed reports whether the process ended by itself before it answered. One that was killed may have been killed by
-// somebody else.
+// Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the
+// request and the end may have crossed.
+func (x *Exchange) Left() bool {
+	return x.Dead() && x.Session.HTTP() == nil && string(x.End.Raw) == "the server exited with status 0"
+}
+
+// Crashed reports whether the process ended by itself before it answered, other than Left. One that was killed may have
+// been killed by somebody else.
 func (x *Exchange) Crashed() bool {
-	if !x.Dead() || !x.followsRequest() {
+	if !x.Dead() || x.Left() || !x.followsRequest() {
 		return false
 	}
 	end := string(x.End.Raw)

@@ -7,7 +7,8 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// ListMethod is the list method of a family that the server declared, and whether it served it.
+// ListMethod is the list method of a family that the server declared, and whether it served it; empty when the server
+// declares no list, and then none must be asked for.
 func ListMethod(t *T) (method string, served bool) {
 	for _, family := range []struct {
 		name  string
@@ -17,7 +18,24 @@ func ListMethod(t *T) (method string, served bool) {
 			return family.name + "/list", len(family.items) > 0
 		}
 	}
-	return "tools/list", false
+	return "", false
+}
+
+// WantListMethod is ListMethod for a check that cannot do without one.
+func WantListMethod(t *T) string {
+	method, _ := ListMethod(t)
+	if method == "" {
+		t.Skip("the server declares no list that could be asked for")
+	}
+	return method
+}
+
+// Ordinary is a request like most that a server gets: for a list that it declared, or else the session's harmless one.
+func Ordinary(t *T, s *driver.Session) (method string, params M) {
+	if method, _ = ListMethod(t); method != "" {
+		return method, nil
+	}
+	return s.Harmless()
 }
 
 // ObjectsIn are the members of a list that are objects; none when it is not a list.

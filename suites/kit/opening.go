@@ -9,7 +9,7 @@ import (
 )
 
 // MadeUp are versions that were never published.
-var MadeUp = []string{"1999-01-01", "2099-12-31", "2025-01-01"}
+var MadeUp = []string{"1999-01-01", "2099-12-31", "2025-01-01", "2025-05-05"}
 
 // Opening is how a session is begun. The zero value is the ordinary way.
 type Opening struct {
@@ -33,7 +33,7 @@ type Opened struct {
 	Between   []*driver.Frame // what it said before initialized
 	Replies   []*driver.Frame // what looks like a reply to initialized
 	Pong      driver.Reply    // to the ping after initialized
-	List      driver.Reply    // to the list request after that
+	List      driver.Reply    // to the ordinary request after that
 	Asked     []*driver.Frame // its requests
 	LastPong  driver.Reply    // to a ping after the client has refused them
 }
@@ -101,8 +101,8 @@ func open(t *T, o Opening) (r Opened) {
 			r.Replies = append(r.Replies, f)
 		}
 	}
-	method, _ := ListMethod(t)
-	r.List = t.Try(s, method, nil)
+	method, params := Ordinary(t, s)
+	r.List = t.Try(s, method, params)
 	if o.Client {
 		r.refusals(s)
 	}

@@ -2,6 +2,7 @@ package lifecycle
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -30,9 +31,6 @@ var operation = Suite{
 	"lifecycle/no-undeclared-client-features": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		t.Judge(w.Requests(), func(t *T, m Message) {
 			feature := clientFeatures[m.Method]
-			if m.Method == "roots/list" && t.Revision < "2025-06-18" {
-				t.Skip("roots/list is judged by roots/requires-capability")
-			}
 			declared, _ := m.Session.Hello["capabilities"].(M)
 			allowed := feature == "" || declared[feature] != nil
 			t.Expect(allowed).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
@@ -41,14 +39,12 @@ var operation = Suite{
 
 	"lifecycle/no-undeclared-notifications": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
-			_, ok := notificationFlags[m.Method]
-			return ok && m.Session.Welcome != nil
+			return notificationNeeds[m.Method] != declaration{} && m.Session.Welcome != nil
 		})
 		t.Judge(bound, func(t *T, m Message) {
-			flag := notificationFlags[m.Method]
-			capability, _ := m.Session.Capabilities[flag[0]].(M)
-			t.Expect(Member(capability, flag[1])).To(BeOneOf[any](true),
-				"%s was sent; capability %s.%s", m.Method, flag[0], flag[1])
+			if need := notificationNeeds[m.Method]; !need.in(m.Session.Capabilities) {
+				t.FailAt(need.level(t.Revision), "the capability "+need.String(), "%s without it", m.Method)
+			}
 		})
 	}),
 
@@ -74,12 +70,35 @@ var clientFeatures = map[string]string{
 	"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation",
 }
 
-// notificationFlags are the capability and its flag that a notification needs.
-var notificationFlags = map[string][2]string{
+// notificationNeeds are what a server has to declare for a notification.
+var notificationNeeds = map[string]declaration{
 	"notifications/tools/list_changed":     {"tools", "listChanged"},
 	"notifications/prompts/list_changed":   {"prompts", "listChanged"},
 	"notifications/resources/list_changed": {"resources", "listChanged"},
 	"notifications/resources/updated":      {"resources", "subscribe"},
+	"notifications/message":                {"logging", ""},
+}
+
+// declaration is a capability of a server, and a flag of it unless the capability alone will do.
+type declaration struct{ capability, flag string }
+
+func (d declaration) String() string { return strings.TrimSuffix(d.capability+"."+d.flag, ".") }
+
+// in reports whether capabilities have it.
+func (d declaration) in(capabilities M) bool {
+	if d.flag == "" {
+		return Has(capabilities, d.capability)
+	}
+	capability, _ := capabilities[d.capability].(M)
+	return capability[d.flag] == true
+}
+
+// level is how much a revision wants it: every page on logging has a MUST, that on the lifecycle since 2025-06-18.
+func (d declaration) level(revision string) Level {
+	if d.flag != "" && revision < "2025-06-18" {
+		return Should
+	}
+	return Must
 }
 
 // contentSince is the revision in which a content type came up.

@@ -23,7 +23,7 @@ var Checks = Suite{
 
 	"sse/endpoint-event-first": Probe(func(t *T) {
 		c := connected(t).streaming(t)
-		t.Expect(c.Came && c.First.IsEndpoint()).To(Hold("an endpoint event first", "%s", c.first()))
+		t.Expect(c.Told).To(Hold("an endpoint event", "%s", c.first()))
 	}).WhenRefused(),
 
 	"sse/endpoint-event-uri": Probe(func(t *T) {
