@@ -33,9 +33,12 @@ var floors = map[string][]string{
 	"suites":           {"suites/harness", "suites/(area)"},
 	"reporters":        {"suites/harness", "suites/text"},
 	"fixtures":         {},
-	"fixtures/faults":  {"fixtures"},
+	"fixtures/hooks":   {"fixtures"},
+	"fixtures/faults":  {"fixtures", "fixtures/hooks"},
+
+	"fixtures/variations": {"fixtures", "fixtures/hooks"},
 	"cmd/mcpcheck": {
-		"schemas", "reporters", "fixtures", "fixtures/faults",
+		"schemas", "reporters", "fixtures", "fixtures/faults", "fixtures/variations",
 		"suites", "suites/discovery", "suites/kit", "suites/harness", "suites/driver", "suites/text",
 	},
 }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/fixtures/variations"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 func newList() *cobra.Command {
-	var asJSON, planned bool
+	var asJSON, planned, varied bool
 	cmd := &cobra.Command{
 		Use:   "list [SELECTOR…]",
 		Short: "List what is checked",
@@ -22,6 +23,9 @@ func newList() *cobra.Command {
 specification in which it holds. Selectors are ids, globs (tools/*), areas
 (tools) and levels (must). Nothing is started.`,
 		RunE: func(cmd *cobra.Command, selectors []string) error {
+			if varied {
+				return writeVariations(cmd.OutOrStdout())
+			}
 			catalogue := suites.All()
 			selected, err := harness.Select(suites.All, selectors, nil)
 			if err != nil {
@@ -45,6 +49,9 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&planned, "planned", false, "list the requirements that no check tries yet")
+	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may blame")
+	cmd.MarkFlagsMutuallyExclusive("json", "variations")
+	cmd.MarkFlagsMutuallyExclusive("planned", "variations")
 	return cmd
 }
 
@@ -102,6 +109,16 @@ func writeTable(w io.Writer, entries []entry, noun string) error {
 		noun,
 	)
 	return err
+}
+
+// writeVariations writes what the built-in server may be like, each with the sentence that allows it.
+func writeVariations(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "VARIATION\tALLOWED BY\tIN")
+	for _, v := range variations.All() {
+		fmt.Fprintf(table, "%s\t%s\t%s\n", v.ID, v.Why, v.Page)
+	}
+	return table.Flush()
 }
 
 // levels is the level of a requirement, or its first and its last where it changed.

@@ -15,12 +15,14 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
+	"github.com/mcpcheck/mcpcheck/fixtures/variations"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // serveFlags say what the built-in server is like.
 type serveFlags struct {
 	fault     string
+	variation string
 	list      bool
 	tools     int
 	address   string
@@ -35,7 +37,8 @@ func newServe() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the built-in reference server, over stdio or HTTP",
 		Long: `Run the built-in reference server: honest in every revision, or with one fault.
-The faults are named after the check that catches them.
+The faults are named after the check that catches them. A variation is a legal
+change, which no check may blame; mcpcheck list --variations shows them.
 
   mcpcheck serve                                  over stdio
   mcpcheck serve --http 127.0.0.1:8765            Streamable HTTP at /mcp
@@ -56,6 +59,8 @@ The faults are named after the check that catches them.
 		"over HTTP: want a bearer token; which are good and which are not is said on stderr",
 	)
 	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
+	flags.StringVar(&f.variation, "variation", "", "serve with the variation of this `ID`")
+	cmd.MarkFlagsMutuallyExclusive("fault", "variation")
 	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
 	flags.BoolVar(&f.list, "list-faults", false, "list the faults")
 	return cmd
@@ -68,12 +73,12 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 		}
 		return nil
 	}
-	fault, err := findFault(f.fault)
+	change, err := f.change()
 	switch {
 	case err != nil:
 		return err
 	case f.address != "":
-		return f.serveHTTP(cmd, fault)
+		return f.serveHTTP(cmd, change)
 	case f.sse || f.stateless || f.auth:
 		return usage("--sse, --stateless and --auth want --http ADDRESS")
 	}
@@ -82,7 +87,7 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	defer signal.Stop(term)
 	return ended(fixtures.Serve(context.Background(), fixtures.Stdio{
 		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term), MoreTools: f.tools,
-	}, fault))
+	}, change))
 }
 
 // ended is how the process of a server ends.
@@ -94,7 +99,7 @@ func ended(code int) error {
 }
 
 // serveHTTP serves over HTTP until a signal comes.
-func (f serveFlags) serveHTTP(cmd *cobra.Command, fault fixtures.Fault) error {
+func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
 	if f.sse && f.stateless {
 		return usage("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
 	}
@@ -107,7 +112,7 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, fault fixtures.Fault) error {
 	exited := make(chan int, 1)
 	origin := "http://" + l.Addr().String()
 	server := &http.Server{
-		Handler:           fixtures.Handler(ctx, f.web(cmd, origin, exited), fault),
+		Handler:           fixtures.Handler(ctx, f.web(cmd, origin, exited), change),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s%s\n", origin, map[bool]string{false: "/mcp", true: "/sse"}[f.sse])
@@ -144,6 +149,18 @@ func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fi
 		}
 	}
 	return w
+}
+
+// change is what is to be changed about the honest server.
+func (f serveFlags) change() (fixtures.Fault, error) {
+	if f.variation == "" {
+		return findFault(f.fault)
+	}
+	v, ok := variations.Find(f.variation)
+	if !ok {
+		return fixtures.Fault{}, usage("no variation %q; mcpcheck list --variations shows them all", f.variation)
+	}
+	return v.Change, nil
 }
 
 func findFault(id string) (fixtures.Fault, error) {

@@ -140,7 +140,7 @@ var tokens = Suite{
 		said := w.Errors().Filter("error about authorization", func(m Message) bool {
 			e, _ := m.JSON()["error"].(M)
 			text, _ := e["message"].(string)
-			return m.Request != nil && underTokens(m.Request.Method) && m.HTTP.Answer().OK() &&
+			return m.Request != nil && underTokens(m.Request.Method) && m.HTTP != nil && m.HTTP.Answer().OK() &&
 				aboutAuthorization.MatchString(text)
 		})
 		if len(said.List) > 0 {
