@@ -165,15 +165,12 @@ func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a)
 
 // IDKey is a text that two ids share if and only if they are the same value.
 func IDKey(id json.RawMessage) string {
-	if i, err := strconv.ParseInt(string(id), 10, 64); err == nil {
-		return strconv.FormatInt(i, 10)
-	}
 	var text string
 	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
 		return strconv.Quote(text)
 	}
-	if f, err := strconv.ParseFloat(string(id), 64); err == nil {
-		return strconv.FormatFloat(f, 'f', -1, 64) // 7.0 is 7
+	if n, ok := parseNumber(string(id)); ok {
+		return n.key()
 	}
 	return string(id)
 }

@@ -266,7 +266,5 @@ func sameJSON(a, b any) bool {
 	if !isNumber || !bothAre {
 		return a == b
 	}
-	f, _ := x.Float64() // 1.0 is 1
-	g, _ := y.Float64()
-	return f == g
+	return driver.SameNumber(x, y)
 }
