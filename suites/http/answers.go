@@ -118,7 +118,7 @@ func isParseError(a driver.Answer) bool {
 // isOneResponse reports whether a body is a JSON-RPC response, and all of it.
 func isOneResponse(body string) bool {
 	m := kit.Object([]byte(body))
-	return json.Valid([]byte(body)) && !Has(m, "method") && (Has(m, "result") || Has(m, "error") || Has(m, "id"))
+	return driver.IsJSON([]byte(body)) && !Has(m, "method") && (Has(m, "result") || Has(m, "error") || Has(m, "id"))
 }
 
 // mistake is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
