@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/creachadair/mds v0.32.0
+	github.com/dlclark/regexp2/v2 v2.12.0
 	github.com/fatih/color v1.19.0
 	github.com/go-oauth2/oauth2/v4 v4.5.4
 	github.com/goccy/go-yaml v1.19.2

@@ -17,14 +17,32 @@ const (
 	plentyDepth = 6    // down to here arrays have an item even if they need none
 )
 
-// Valid makes arguments that a tool's input schema accepts, proved by s.Validate. They are small: optional properties
-// stay out unless the schema makes them necessary, and recursion ends as soon as it may. default and examples are used
-// where they are valid; strings keep their format if it is a known one, and otherwise read "mcpcheck" if they may. The
-// same seed always gives the same arguments; seed 0 takes the first of all choices.
+// Valid makes arguments that a tool's input schema accepts, in both of its dialects if there are two. They are small:
+// optional properties stay out unless the schema makes them necessary, and recursion ends as soon as it may. default
+// and examples are used where they are valid; strings keep their format if it is a known one, and otherwise read
+// "mcpcheck" if they may. The same seed always gives the same arguments; seed 0 takes the first of all choices.
 //
 // The error says in one line what could not be made, and where in the schema: "/properties/q/pattern: no string found
 // for (?=x)y".
-func Valid(s *Schema, seed int64) (arguments map[string]any, err error) {
+func Valid(s *Schema, seed int64) (map[string]any, error) {
+	arguments, err := valid(s, seed)
+	if err == nil {
+		err = s.validateAll(arguments)
+	}
+	if err != nil && s.older != nil {
+		older, bad := valid(s.older, seed)
+		if bad == nil && s.validateAll(older) == nil {
+			return older, nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return arguments, nil
+}
+
+// valid makes arguments that the schema accepts in its first dialect.
+func valid(s *Schema, seed int64) (arguments map[string]any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			arguments, err = nil, &LimitError{fmt.Sprint(r)}
@@ -36,9 +54,6 @@ func Valid(s *Schema, seed int64) (arguments map[string]any, err error) {
 		return nil, err
 	}
 	arguments, _ = v.(map[string]any)
-	if err := s.Validate(arguments); err != nil {
-		return nil, err
-	}
 	return arguments, nil
 }
 

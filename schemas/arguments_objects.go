@@ -123,7 +123,7 @@ func propertySchemas(parts []*jsonschema.Schema, name string) (schemas []*jsonsc
 			schemas, found = append(schemas, one), true
 		}
 		for _, p := range sortedPatterns(s) {
-			if p.re.MatchString(name) {
+			if matched, _ := p.match(name); matched {
 				schemas, found = append(schemas, s.PatternProperties[p]), true
 			}
 		}

@@ -20,12 +20,12 @@ type Counterexample struct {
 	Why       string         // one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c", "f"`
 }
 
-// Counterexamples makes arguments that a tool's input schema refuses, each proved by s.Validate: valid (from Valid),
-// with one change that breaks one keyword. There is at most one for each of required, type, enum, const, minimum,
-// maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, minItems, maxItems and
-// additionalProperties, in this order, and a second one for required that has no arguments at all, if a required
-// property has no default. What cannot be made is left out. Only keywords that apply in any case are broken, not those
-// below anyOf and the like. Top-level properties are preferred, required ones first.
+// Counterexamples makes arguments that a tool's input schema refuses whatever its dialect, each proved by s.Validate:
+// valid (from Valid), with one change that breaks one keyword. There is at most one for each of required, type, enum,
+// const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, minItems,
+// maxItems and additionalProperties, in this order, and a second one for required that has no arguments at all, if a
+// required property has no default. What cannot be made is left out. Only keywords that apply in any case are broken,
+// not those below anyOf and the like. Top-level properties are preferred, required ones first.
 //
 // The values are harmless: short, no paths or commands, strings that begin with "mcpcheck" if they may.
 func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
@@ -176,7 +176,7 @@ func (m *maker) counterexample(k spoiler, sites []site, valid map[string]any, va
 // breaks tells whether arguments break a keyword at a place, and whether that is all they break.
 func (m *maker) breaks(arguments map[string]any, keyword string, path []string) (breaks, alone bool) {
 	invalid, err := m.schema.check(m.schema.root, arguments)
-	if err != nil || invalid == nil {
+	if err != nil || invalid == nil || m.schema.older != nil && !m.schema.older.refuses(arguments) {
 		return false, false
 	}
 	found := toolErrors.breaches(invalid)
@@ -235,7 +235,7 @@ func (m *maker) withEmpty(list []Counterexample, root site) []Counterexample {
 		}
 	}
 	none := map[string]any{}
-	if len(names) == 0 || m.schema.Validate(none) == nil {
+	if len(names) == 0 || !m.schema.refuses(none) {
 		return list
 	}
 	why := "there are no arguments: " + names[0] + " is missing"
@@ -443,7 +443,7 @@ func notMatching(_ *maker, t site, _ int) (spoiled, bool) {
 	bad := w.patterns[0]
 	for _, text := range []string{plainText, "mcpcheck does not match!", "MCPCHECK", "mcpcheck-1", "0", "!", ""} {
 		text = fill(text, w.least, w.most)
-		if !bad.re.MatchString(text) {
+		if matched, err := bad.match(text); err == nil && !matched {
 			why := fmt.Sprintf("is %s, no match of %s", brief(text), cut(bad.source, 80))
 			return spoiled{value: text, why: why}, true
 		}

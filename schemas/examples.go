@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dlclark/regexp2/v2/syntax"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
@@ -31,11 +32,6 @@ func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 		at := orRoot(locationPath(parts[0].Location))
 		return nil, fmt.Errorf("%s: a string of %d characters is too long", at, w.least)
 	}
-	for _, s := range parts {
-		if unknown := noteOf(s).unknown; unknown != "" {
-			return nil, noString(s, unknown)
-		}
-	}
 	candidates := w.formatted(variant)
 	candidates = append(candidates, fill(exampleText(variant), w.least, w.most))
 	all := ""
@@ -52,16 +48,21 @@ func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 		}
 	}
 	for _, s := range parts {
-		if s.Pattern != nil {
-			return nil, noString(s, s.Pattern.String())
+		if p, ok := s.Pattern.(*pattern); ok {
+			return nil, p.noString(s)
 		}
 	}
 	return nil, fmt.Errorf("%s: no string is at least %d and at most %d characters long",
 		orRoot(locationPath(parts[0].Location)), w.least, w.most)
 }
 
-func noString(s *jsonschema.Schema, pattern string) error {
-	return fmt.Errorf("%s/pattern: no string found for %s", locationPath(s.Location), cut(pattern, 80))
+// noString says that no string was made for the pattern of a schema.
+func (p *pattern) noString(s *jsonschema.Schema) error {
+	why := fmt.Errorf("no string found for %s", cut(p.source, 80))
+	if _, err := p.match(plainText); err != nil {
+		why = err
+	}
+	return fmt.Errorf("%s/pattern: %w", locationPath(s.Location), why)
 }
 
 // wording is what schemas want of a string.
@@ -93,7 +94,7 @@ func (w wording) allows(text string) bool {
 		return false
 	}
 	for _, p := range w.patterns {
-		if !p.re.MatchString(text) {
+		if matched, _ := p.match(text); !matched {
 			return false
 		}
 	}
@@ -129,10 +130,14 @@ const matchTries = 24
 
 // matching makes a string that a pattern matches, of a length between the bounds.
 func matching(p *pattern, least, most, variant int) (string, bool) {
+	tree, err := syntax.Parse(p.source, syntax.ParseOptions{RegexOptions: syntax.RegexOptions(ecma)})
+	if p.re == nil || err != nil {
+		return "", false
+	}
 	w := wording{least: least, most: most, patterns: []*pattern{p}}
 	for try := range matchTries {
 		wanted := max(least, min(len(plainText), most)-try) // as long as "mcpcheck" reads well; shorter if need be
-		text, ok := p.example(wanted, variant+try/2)
+		text, ok := example(tree.Root, wanted, variant+try/2)
 		if !ok {
 			continue
 		}

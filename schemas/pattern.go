@@ -3,178 +3,166 @@ package schemas
 import (
 	"fmt"
 	"regexp"
-	"regexp/syntax"
 	"strings"
+	"sync/atomic"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dlclark/regexp2/v2/syntax"
 )
 
-// pattern is a regular expression of a schema, which ought to be ECMA-262 (JSON Schema 2020-12 Core section 6.4). re is
-// nil if Go cannot compile it, or only to a huge program; it then matches everything.
+// pattern is a regular expression of a schema, read as ECMA-262 has it with the flag u (JSON Schema 2020-12 Core
+// section 6.4). re is nil if it cannot be read so; why then says what is wrong.
 type pattern struct {
 	source string
-	re     *regexp.Regexp
+	re     *regexp2.Regexp
+	why    string
+	slow   atomic.Bool // a text has taken too long
 	meter  *meter
 }
 
 const (
-	maxPattern = 4096   // bytes of a regular expression
-	maxProgram = 10_000 // nodes of it once its repetitions are written out
-	matchStep  = 1000   // bytes of text that are matched in one step
+	maxPattern = 4096                   // bytes of a regular expression
+	matchStep  = 1000                   // bytes of text that are matched in one step
+	matchTime  = 200 * time.Millisecond // for one text: backtracking can take for ever
+	stepTime   = time.Second / maxSteps // a match that takes longer costs more steps
 )
 
+// ecma is how the engine is to read expressions.
+const ecma = regexp2.ECMAScript | regexp2.Unicode
+
+// The engine's clock of timeouts is set going here and kept going: one that the first match started inside a
+// synctest bubble would tell the bubble's time to everybody.
+func init() {
+	const forever = 1 << 62
+	started := regexp2.MustCompile("", ecma)
+	started.MatchTimeout = forever
+	if _, err := started.MatchString(""); err != nil {
+		panic(err)
+	}
+}
+
+// ecmaEscape matches what ECMA-262 with u has after a backslash. Punctuation beyond it is let through: all engines read
+// it alike.
+const ecmaEscape = `\\(?:[dDsSwWbBtnvfr0-9 !-/:-@\[-` + "`" + `{-~]|c[A-Za-z]|x[0-9A-Fa-f]{2}` +
+	`|u(?:[0-9A-Fa-f]{4}|\{[0-9A-Fa-f]+\})|[pP]\{[\w=]+\}|k<[\w$]+>)`
+
+// lexeme matches the parts of an expression. Its group holds what ECMA-262 with u has not, although the engine, or Go,
+// may know it: \a, \Z, \Q…\E, (?i), [[:alpha:]], x{,3}.
+var lexeme = regexp.MustCompile(`(?s)\(\?(?::|<?[=!]|<[A-Za-z_$][\w$]*>)|\{\d+(?:,\d*)?\}|` + ecmaEscape +
+	`|\[\^?(?:[^\]\\]|` + ecmaEscape + `)*\]|(\(\?.?|\\.?|[\[\]{}])|.`)
+
 // newPattern compiles a regular expression; matching draws on the meter.
-func newPattern(source string, m *meter) jsonschema.Regexp {
+func newPattern(source string, m *meter) *pattern {
 	p := &pattern{source: source, meter: m}
 	if len(source) > maxPattern {
+		p.why = fmt.Sprintf("it is longer than %d bytes", maxPattern)
 		return p
 	}
-	translated := toGo(source)
-	tree, err := syntax.Parse(translated, syntax.Perl)
-	if err != nil || programSize(tree) > maxProgram {
+	for _, part := range lexeme.FindAllStringSubmatch(source, -1) {
+		if foreign := part[1]; foreign != "" {
+			p.why = foreign + " is not ECMA-262"
+			return p
+		}
+	}
+	re, err := regexp2.Compile(source, ecma)
+	if err != nil {
+		p.why = err.Error()
 		return p
 	}
-	p.re, _ = regexp.Compile(translated)
+	re.MatchTimeout = matchTime
+	p.re = re
 	return p
 }
 
 func (p *pattern) String() string { return p.source }
 
-func (p *pattern) MatchString(s string) bool {
-	if p.re == nil {
-		return true
-	}
-	p.meter.spend(len(s) / matchStep * (1 + len(p.source)/10))
-	return p.re.MatchString(s)
-}
-
-// programSize estimates the size of the compiled expression: nested repetitions multiply.
-func programSize(re *syntax.Regexp) int {
-	size := 1 + len(re.Rune)/2
-	for _, sub := range re.Sub {
-		size = min(size+programSize(sub), 2*maxProgram)
-	}
-	if re.Op == syntax.OpRepeat {
-		size *= max(re.Min, re.Max, 1)
-	}
-	return min(size, 2*maxProgram)
-}
-
-// ecmaSpace is what \s matches in ECMA-262, as the inside of a Go character class.
-const ecmaSpace = `\t\n\v\f\r \x{a0}\x{feff}\p{Z}`
-
-// toGo rewrites the escapes that ECMA-262 spells otherwise than Go: \u0041, \u{41}, \cA, \s and \S. The rest is left as
-// it is, also what only Go and other engines know: servers publish the expressions of their own language.
-func toGo(source string) string {
-	var b strings.Builder
-	inClass := false
-	for i := 0; i < len(source); i++ {
-		switch c := source[i]; c {
-		case '\\':
-			text, n := escapeToGo(source[i:], inClass)
-			b.WriteString(text)
-			i += n - 1
-			continue
-		case '[':
-			inClass = true
-		case ']':
-			inClass = false
-		}
-		b.WriteByte(source[i])
-	}
-	return b.String()
-}
-
-var (
-	unicodeEscape = regexp.MustCompile(`^\\u(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]{1,6})\})`)
-	controlEscape = regexp.MustCompile(`^\\c[A-Za-z]`)
-)
-
-// escapeToGo translates the escape at the beginning of rest, and tells how long it is there.
-func escapeToGo(rest string, inClass bool) (text string, length int) {
-	if m := unicodeEscape.FindStringSubmatch(rest); m != nil {
-		return `\x{` + m[1] + m[2] + `}`, len(m[0])
-	}
-	if controlEscape.MatchString(rest) {
-		return fmt.Sprintf(`\x%02x`, rest[2]&0x1f), 3
+// match tells whether the expression matches somewhere in the text. The error says why that cannot be told; once a text
+// has taken too long, no other is tried.
+func (p *pattern) match(text string) (matched bool, err error) {
+	if p.re != nil && !p.slow.Load() {
+		matched, err = p.re.MatchString(text)
+		p.slow.Store(err != nil)
 	}
 	switch {
-	case strings.HasPrefix(rest, `\s`) && inClass:
-		return ecmaSpace, 2
-	case strings.HasPrefix(rest, `\s`):
-		return `[` + ecmaSpace + `]`, 2
-	case strings.HasPrefix(rest, `\S`) && !inClass:
-		return `[^` + ecmaSpace + `]`, 2
+	case p.re == nil:
+		return false, fmt.Errorf("the pattern %s cannot be read: %s", cut(p.source, 80), p.why)
+	case p.slow.Load():
+		return false, fmt.Errorf("the pattern %s takes too long to match", cut(p.source, 80))
 	}
-	n := min(2, len(rest))
-	return rest[:n], n
+	return matched, nil
+}
+
+// MatchString is match for the library. It panics where match fails, as the meter does; (*Schema).check recovers.
+func (p *pattern) MatchString(text string) bool {
+	p.meter.spend(len(text) / matchStep * (1 + len(p.source)/10))
+	began := time.Now()
+	matched, err := p.match(text)
+	if err != nil {
+		panic(err)
+	}
+	p.meter.spend(int(time.Since(began) / stepTime))
+	return matched
 }
 
 // maxExample is how long a string mcpcheck makes.
 const maxExample = 4096
 
-// example makes a string that the expression matches, of at least minLength characters if its repetitions allow that.
-// Different variants choose differently, as far as there is a choice. It does not know about word boundaries and the
-// like: the caller must try whether the string does match.
-func (p *pattern) example(minLength, variant int) (string, bool) {
-	if p.re == nil {
-		return "", false
-	}
-	tree, err := syntax.Parse(toGo(p.source), syntax.Perl)
-	if err != nil {
-		return "", false
-	}
+// example makes a string that an expression matches, of at least minLength characters if its repetitions allow that.
+// Different variants choose differently, as far as there is a choice. It does not know about lookaheads, word
+// boundaries and the like: the caller must try whether the string does match.
+func example(node *syntax.RegexNode, minLength, variant int) (string, bool) {
 	w := exampleWriter{variant: variant}
-	w.missing = minLength - w.shortest(tree)
-	ok := w.write(tree)
+	w.missing = minLength - w.shortest(node)
+	ok := w.write(node)
 	return w.text.String(), ok
 }
+
+// maxWrites bounds the expressions that are written for one string: repetitions of nothing could go on for ever.
+const maxWrites = 10_000
 
 // exampleWriter writes a string that matches an expression.
 type exampleWriter struct {
 	text    strings.Builder
 	missing int // characters that repetitions should still add to the shortest string
 	variant int
-	writes  int // how many expressions have been written: repetitions of nothing could go on for ever
+	mixed   bool // characters of all kinds: a lookahead may want them
+	writes  int
 }
 
-func (w *exampleWriter) shortest(re *syntax.Regexp) int {
+func (w *exampleWriter) shortest(node *syntax.RegexNode) int {
 	s := exampleWriter{variant: w.variant}
-	s.write(re)
+	s.write(node)
 	return utf8.RuneCountInString(s.text.String())
 }
 
 // write appends a string for one expression. It fails if there is none, or only a very long one.
-func (w *exampleWriter) write(re *syntax.Regexp) bool {
-	if w.writes++; w.writes > maxProgram {
+func (w *exampleWriter) write(node *syntax.RegexNode) bool {
+	if w.writes++; w.writes > maxWrites {
 		return false
 	}
-	switch re.Op {
-	case syntax.OpNoMatch:
+	switch node.T {
+	case syntax.NtNothing, syntax.NtRef:
 		return false
-	case syntax.OpLiteral:
-		w.text.WriteString(string(re.Rune))
-	case syntax.OpCharClass:
-		c, ok := pickRune(re.Rune, w.variant+w.text.Len())
-		w.text.WriteRune(c)
-		return ok
-	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
-		w.text.WriteByte(plainText[(w.variant+w.text.Len())%len(plainText)])
-	case syntax.OpAlternate:
-		return w.write(re.Sub[w.variant%len(re.Sub)])
-	case syntax.OpStar:
-		return w.repeat(re.Sub[0], 0, -1)
-	case syntax.OpPlus:
-		return w.repeat(re.Sub[0], 1, -1)
-	case syntax.OpQuest:
-		return w.repeat(re.Sub[0], 0, 1)
-	case syntax.OpRepeat:
-		return w.repeat(re.Sub[0], re.Min, re.Max)
-	case syntax.OpCapture, syntax.OpConcat:
-		for _, sub := range re.Sub {
-			if !w.write(sub) {
+	case syntax.NtPosLook, syntax.NtNegLook:
+		w.mixed = true
+	case syntax.NtMulti:
+		w.text.WriteString(string(node.Str))
+	case syntax.NtOne, syntax.NtNotone, syntax.NtSet:
+		return w.char(node)
+	case syntax.NtOneloop, syntax.NtOnelazy, syntax.NtOneloopatomic,
+		syntax.NtNotoneloop, syntax.NtNotonelazy, syntax.NtNotoneloopatomic,
+		syntax.NtSetloop, syntax.NtSetlazy, syntax.NtSetloopatomic:
+		return w.repeat(node, w.char)
+	case syntax.NtLoop, syntax.NtLazyloop:
+		return w.repeat(node, func(node *syntax.RegexNode) bool { return w.write(node.Children[0]) })
+	case syntax.NtAlternate:
+		return w.write(node.Children[w.variant%len(node.Children)])
+	default: // a group, a sequence, or an assertion, which has no children
+		for _, child := range node.Children {
+			if !w.write(child) {
 				return false
 			}
 		}
@@ -183,17 +171,18 @@ func (w *exampleWriter) write(re *syntax.Regexp) bool {
 }
 
 // repeat writes an expression as often as it must be, then as often as it may be while characters are missing.
-func (w *exampleWriter) repeat(re *syntax.Regexp, least, most int) bool {
-	for n := 0; n < least || w.missing > 0 && (n < most || most < 0); n++ {
+func (w *exampleWriter) repeat(node *syntax.RegexNode, write func(*syntax.RegexNode) bool) bool {
+	least, most := node.M, node.N
+	for n := 0; n < least || w.missing > 0 && n < most; n++ {
 		before := w.text.Len()
-		if !w.write(re) {
+		if !write(node) || w.text.Len() > maxExample {
 			return n >= least
 		}
 		added := w.text.Len() - before
 		if n >= least {
 			w.missing -= added
 		}
-		if added == 0 && n >= least {
+		if added == 0 {
 			break
 		}
 	}
@@ -202,35 +191,47 @@ func (w *exampleWriter) repeat(re *syntax.Regexp, least, most int) bool {
 
 const plainText = "mcpcheck"
 
-var niceRunes = []string{plainText, "abdfgijlnoqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "_-. "}
+var niceRunes = []string{
+	plainText, "abdfgijlnoqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "_-. !@#$%&*+?",
+}
 
-// pickRune takes a character out of a class, given as pairs of bounds: if possible one of "mcpcheck", a letter or a
-// digit, then any printable one.
-func pickRune(class []rune, variant int) (rune, bool) {
-	if len(class) == 0 {
-		return 0, false
+// char writes one character that a leaf of the expression matches: if possible one of "mcpcheck", a letter or a digit,
+// then any printable one.
+func (w *exampleWriter) char(leaf *syntax.RegexNode) bool {
+	c, ok := leaf.Ch, true
+	switch leaf.T {
+	case syntax.NtOne, syntax.NtOneloop, syntax.NtOnelazy, syntax.NtOneloopatomic:
+	case syntax.NtSet, syntax.NtSetloop, syntax.NtSetlazy, syntax.NtSetloopatomic:
+		c, ok = w.pick(leaf.Set.Contains)
+	default:
+		c, ok = w.pick(func(c rune) bool { return c != leaf.Ch })
 	}
-	in := func(c rune) bool {
-		for i := 0; i < len(class); i += 2 {
-			if class[i] <= c && c <= class[i+1] {
-				return true
-			}
+	w.text.WriteRune(c)
+	return ok
+}
+
+// pick takes a character out of a set.
+func (w *exampleWriter) pick(in func(rune) bool) (rune, bool) {
+	variant := w.variant + w.text.Len()
+	for kind, preferred := range niceRunes {
+		if w.mixed {
+			preferred = niceRunes[(variant+kind)%len(niceRunes)]
 		}
-		return false
-	}
-	for _, preferred := range niceRunes {
 		for i := range len(preferred) {
 			if c := rune(preferred[(variant+i)%len(preferred)]); in(c) {
 				return c, true
 			}
 		}
 	}
-	for i := 0; i < len(class); i += 2 {
-		for c := class[i]; c <= min(class[i+1], class[i]+0xff); c++ {
-			if unicode.IsGraphic(c) {
-				return c, true
-			}
+	first := rune(-1)
+	for c := rune(0); c <= unicode.MaxRune; c++ {
+		switch {
+		case !in(c):
+		case unicode.IsGraphic(c):
+			return c, true
+		case first < 0:
+			first = c
 		}
 	}
-	return class[0], true
+	return first, first >= 0
 }

@@ -13,10 +13,10 @@ import (
 // Schema is a JSON Schema that a server published (inputSchema or outputSchema of a tool), compiled. It may be used by
 // several goroutines; they validate one after the other.
 type Schema struct {
-	root      *jsonschema.Schema
-	dialect   string
-	unchecked []string
-	enumCost  int // of comparing one value with the longest enum
+	root     *jsonschema.Schema
+	dialect  string
+	older    *Schema // the same in draft-07, where the revision leaves the dialect open; else nil
+	enumCost int     // of comparing one value with the longest enum
 
 	mu    sync.Mutex // guards meter
 	meter *meter
@@ -68,13 +68,13 @@ func (e *LimitError) Error() string { return "beyond what mcpcheck checks: " + e
 const defaultDialectSince = "2025-11-25"
 
 // Compile compiles a schema that a server published in a session of the given revision. doc is JSON as encoding/json
-// decodes it, with or without UseNumber. The dialect is the one that $schema names; without $schema it is 2020-12, and
-// in revisions that name no default dialect also draft-07 if the schema is not valid 2020-12.
+// decodes it, with or without UseNumber. The dialect is the one that $schema names; without $schema it is 2020-12. In
+// revisions that name no default dialect it is then draft-07 as well, or alone if the schema is not valid 2020-12.
 //
 // The error is an *UnknownDialectError, *InvalidSchemaError, *DanglingRefError, *ExternalRefError or *LimitError; an
 // invalid schema is reported as that even if it also has bad references. Nothing is ever read from the network or from
-// files. A pattern that Go cannot compile is not an error: JSON Schema only says that it SHOULD be an ECMA-262 regular
-// expression, and ECMA-262 has more than Go. See Unchecked.
+// files. A pattern that is not ECMA-262 is not an error: JSON Schema only says that it SHOULD be. What it applies to
+// has no verdict.
 func Compile(doc any, revision string) (*Schema, error) {
 	if err := measureSchema(doc); err != nil {
 		return nil, err
@@ -87,10 +87,17 @@ func Compile(doc any, revision string) (*Schema, error) {
 		return compileAs(doc, draft)
 	}
 	s, err := compileAs(doc, jsonschema.Draft2020)
-	if err != nil && revision < defaultDialectSince {
-		return compileAs(doc, jsonschema.Draft7)
+	if revision >= defaultDialectSince {
+		return s, err
 	}
-	return s, err
+	older, bad := compileAs(doc, jsonschema.Draft7)
+	if err != nil {
+		return older, bad
+	}
+	if bad == nil {
+		s.older = older
+	}
+	return s, nil
 }
 
 // drafts are the known dialects by the name that DialectOf gives them. The library compiles their metaschemas once and
@@ -128,12 +135,8 @@ func withoutScheme(u string) string {
 	return strings.TrimPrefix(u, "https://")
 }
 
-// Dialect returns the dialect that the schema was compiled in, named as by DialectOf.
+// Dialect returns the dialect that the schema was compiled in, the newer one of two, named as by DialectOf.
 func (s *Schema) Dialect() string { return s.dialect }
-
-// Unchecked lists what Validate does not check, one line each with its place in the schema: "/properties/q/pattern:
-// (?=x)y". A value that is refused by a schema with unchecked patterns below not, oneOf or if may be right.
-func (s *Schema) Unchecked() []string { return s.unchecked }
 
 // schemaURL is where a published schema is said to live: the base of its relative references.
 const schemaURL = "mcpcheck://tool/schema"
@@ -214,11 +217,24 @@ func locationPath(location string) string {
 	return path
 }
 
-// Validate tells whether v satisfies the schema. v is JSON as encoding/json decodes it, with or without UseNumber. The
-// error is one line, such as "/sum: want number, got string", with at most three findings separated by "; ". It is a
-// *LimitError if v or the work is too large: then there is no verdict. format is an annotation, as JSON Schema 2020-12
+// Validate tells whether v satisfies the schema, in one of its dialects if there are two. v is JSON as encoding/json
+// decodes it, with or without UseNumber. The error is one line, such as "/sum: want number, got string", with at most
+// three findings separated by "; ". It is a *LimitError if v or the work is too large, or if v meets a pattern that
+// cannot be read, or takes too long: then there is no verdict. format is an annotation, as JSON Schema 2020-12
 // Validation section 7.2.1 has it, in all dialects.
 func (s *Schema) Validate(v any) error {
+	err := s.validate(v)
+	if err == nil || s.older == nil {
+		return err
+	}
+	if other := s.older.validate(v); other == nil || isLimit(other) {
+		return other
+	}
+	return err
+}
+
+// validate is Validate in the first dialect.
+func (s *Schema) validate(v any) error {
 	invalid, err := s.check(s.root, v)
 	if err != nil {
 		return err
@@ -227,6 +243,26 @@ func (s *Schema) Validate(v any) error {
 		return nil
 	}
 	return describe(invalid)
+}
+
+// validateAll is Validate in every dialect.
+func (s *Schema) validateAll(v any) error {
+	err := s.validate(v)
+	if err == nil && s.older != nil {
+		err = s.older.validate(v)
+	}
+	return err
+}
+
+// refuses tells whether it is certain that v does not satisfy the schema, whatever the dialect.
+func (s *Schema) refuses(v any) bool {
+	err := s.Validate(v)
+	return err != nil && !isLimit(err)
+}
+
+func isLimit(err error) bool {
+	limit := (*LimitError)(nil)
+	return errors.As(err, &limit)
 }
 
 // check validates v against a part of the schema. The error tells that this could not be done.

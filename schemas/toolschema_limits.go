@@ -129,10 +129,9 @@ func (m *meter) spend(steps int) {
 // note is what we keep with each compiled schema: what it costs to apply, and what prepare has taken out of it. It is
 // an extension of the library's, which is called whenever the schema has been applied.
 type note struct {
-	meter   *meter
-	cost    int
-	format  string // format, an annotation
-	unknown string // pattern that Go cannot compile
+	meter  *meter
+	cost   int
+	format string // format, an annotation
 }
 
 func (n *note) Validate(ctx *jsonschema.ValidatorContext, _ any) {
@@ -149,9 +148,8 @@ func noteOf(s *jsonschema.Schema) *note {
 	return &note{}
 }
 
-// prepare makes a compiled schema fit for our use: adds the meter, takes out assertions of format and patterns that
-// cannot be checked, and mends numbers too large for an int. It fails if schemas apply to one place in a circle, or in
-// too long a chain.
+// prepare makes a compiled schema fit for our use: adds the meter, takes out assertions of format, and mends numbers
+// too large for an int. It fails if schemas apply to one place in a circle, or in too long a chain.
 func (s *Schema) prepare() error {
 	chains := map[*jsonschema.Schema]int{}
 	for _, part := range everyPart(s.root) {
@@ -162,7 +160,6 @@ func (s *Schema) prepare() error {
 		s.enumCost = max(s.enumCost, enumCost(part))
 		s.prepareOne(part)
 	}
-	slices.Sort(s.unchecked)
 	return nil
 }
 
@@ -171,18 +168,6 @@ func (s *Schema) prepareOne(part *jsonschema.Schema) {
 	if part.Format != nil {
 		n.format = part.Format.Name
 		part.Format = nil
-	}
-	if p, ok := part.Pattern.(*pattern); ok && p.re == nil {
-		n.unknown = p.source
-		part.Pattern = nil
-		s.addUnchecked(part, "pattern", p.source)
-	}
-	for re := range part.PatternProperties {
-		if p, ok := re.(*pattern); ok && p.re == nil {
-			delete(part.PatternProperties, re)
-			part.AdditionalProperties, part.UnevaluatedProperties = nil, nil // which ones are left is unknown
-			s.addUnchecked(part, "patternProperties", p.source)
-		}
 	}
 	for _, bound := range []*int{part.MaxLength, part.MaxItems, part.MaxProperties, part.MaxContains,
 		part.MinLength, part.MinItems, part.MinProperties, part.MinContains} {
@@ -193,10 +178,6 @@ func (s *Schema) prepareOne(part *jsonschema.Schema) {
 	if part.Bool == nil {
 		part.Extensions = []jsonschema.SchemaExt{n}
 	}
-}
-
-func (s *Schema) addUnchecked(part *jsonschema.Schema, keyword, source string) {
-	s.unchecked = append(s.unchecked, locationPath(part.Location)+"/"+keyword+": "+cut(source, 80))
 }
 
 // enumCost is about how many string comparisons it takes to look a value up in the schema's enum.

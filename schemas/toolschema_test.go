@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -150,8 +151,9 @@ func TestValidateErrors(t *testing.T) {
 		{`{"items":{"type":"string"}}`, `["a",1]`, `/1: want string, got number`},
 		{`{"properties":{"a":{"pattern":"^x"}}}`, `{"a":"y"}`, `/a: want a match of ^x, got "y"`},
 		{`{"properties":{"a":{"pattern":"^\\u0041\\s$"}}}`, `{"a":"A\u00a0"}`, ``},
-		{`{"properties":{"a":{"pattern":"^(?!b)"}}}`, `{"a":"b"}`, ``},
-		{`{"patternProperties":{"^(?!b)":{"type":"string"}},"additionalProperties":false}`, `{"b":1}`, ``},
+		{`{"properties":{"a":{"pattern":"^(?!b)"}}}`, `{"a":"b"}`, `/a: want a match of ^(?!b), got "b"`},
+		{`{"patternProperties":{"^(?!b)":{"type":"string"}},"additionalProperties":false}`, `{"b":1}`,
+			`/b: not allowed`},
 		{`{"properties":{"a":{"format":"date-time"}}}`, `{"a":"tomorrow"}`, ``},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"format":"date-time"}}}`,
 			`{"a":"tomorrow"}`, ``},
@@ -171,15 +173,6 @@ func TestValidateErrors(t *testing.T) {
 		if got != test.want {
 			t.Errorf("%s\n%s\n got %s\nwant %s", test.schema, test.value, got, test.want)
 		}
-	}
-}
-
-func TestUnchecked(t *testing.T) {
-	s := mustCompile(t, `{"properties":{"q":{"pattern":"(?=x)y"},"r":{"pattern":"^a+$"},"s":{"pattern":"(a"}},
-		"patternProperties":{"(?<!a)b":{}}}`)
-	want := []string{"/patternProperties: (?<!a)b", "/properties/q/pattern: (?=x)y", "/properties/s/pattern: (a"}
-	if diff := cmp.Diff(want, s.Unchecked()); diff != "" {
-		t.Error(diff)
 	}
 }
 
@@ -434,4 +427,49 @@ func FuzzCompile(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOpenDialect has schemas that say different things in draft-07 and 2020-12, in revisions that allow both.
+func TestOpenDialect(t *testing.T) {
+	const beside = `{"type":"object","properties":{"q":{"$ref":"#/$defs/s","maxLength":3}},` +
+		`"required":["q"],"$defs":{"s":{"type":"string"}}}`
+	const older = `{"$schema":"http://json-schema.org/draft-07/schema#",`
+	tests := []struct {
+		schema, revision string
+		accepted         []string // by Validate
+		broken           []string // keywords of counterexamples
+	}{
+		{beside, "2025-06-18", []string{`{"q":"abcd"}`}, []string{"required", "type"}},
+		{beside, "2025-11-25", nil, []string{"required", "type", "maxLength"}},
+		{older + beside[1:], "2025-11-25", []string{`{"q":"abcd"}`}, []string{"required", "type"}},
+		{`{"type":"object","properties":{"q":{"type":"array","prefixItems":[{"type":"string"}],"minItems":1}},` +
+			`"required":["q"]}`, "2024-11-05", []string{`{"q":[1]}`}, []string{"required", "type", "minItems"}},
+		{`{"type":"object","properties":{"a":true,"b":true},"required":["a"],"dependentRequired":{"a":["b"]}}`,
+			"2025-03-26", []string{`{"a":1}`}, []string{"required"}},
+	}
+	for _, test := range tests {
+		s, err := Compile(decode(t, test.schema), test.revision)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range test.accepted {
+			if err := s.Validate(decode(t, text)); err != nil {
+				t.Errorf("%s: %s: %v", test.schema, text, err)
+			}
+		}
+		valid, err := Valid(s, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.validateAll(valid); err != nil {
+			t.Errorf("%s: %v is valid in one dialect only: %v", test.schema, valid, err)
+		}
+		var broken []string
+		for _, c := range checkCounterexamples(t, s, valid) {
+			broken = union(broken, []string{c.Keyword})
+		}
+		if !slices.Equal(broken, test.broken) {
+			t.Errorf("%s: %s: counterexamples for %v, want %v", test.schema, test.revision, broken, test.broken)
+		}
+	}
 }

@@ -30,6 +30,12 @@ func TestIDKey(t *testing.T) {
 		{"null", `""`, false},
 		{"0", `""`, false},
 		{"1e999999999", "1", false},
+		{"1e999999999", "10e999999998", true},
+		{"18446744073709551615", "18446744073709551616", false},
+		{"18446744073709551615", "1.8446744073709551615e19", true},
+		{"100000000000000000000", "1e20", true},
+		{"9007199254740993.0", "9007199254740992.0", false},
+		{"-0", "0", true},
 	}
 	for _, tt := range tests {
 		if got := SameID(json.RawMessage(tt.a), json.RawMessage(tt.b)); got != tt.same {

@@ -79,14 +79,11 @@ func (r Reply) Error() M {
 	return m
 }
 
-// Code is the error code.
+// Code is the error code; ok is false also when it needs more than 64 bits.
 func (r Reply) Code() (code int, ok bool) {
-	n, ok := r.Error()["code"].(json.Number)
-	if !ok {
-		return 0, false
-	}
-	i, err := n.Int64()
-	return int(i), err == nil
+	n, _ := r.Error()["code"].(json.Number)
+	i, ok := Integer(n)
+	return int(i), ok
 }
 
 // Refused is the reply that an HTTP error is when it carries no JSON-RPC error.

@@ -26,6 +26,7 @@ type Frame struct {
 	Side  Side
 	Raw   []byte // without the newline
 	Shape Shape
+	Deep  bool // it is nested more than MaxDepth deep: nothing is known of what is below, which JSON leaves out
 
 	// standing says that the frame opens the way for what the server says by itself: its answer is not waited for.
 	standing bool
@@ -66,14 +67,22 @@ const (
 // cost is about how many bytes the frame takes.
 func (f *Frame) cost() int { return len(f.Raw) + frameCost }
 
+// Text is what mcpcheck reads of the frame: all of it, unless it is Deep.
+func (f *Frame) Text() []byte {
+	text, _ := shallow(f.Raw)
+	return text
+}
+
 // parse fills in what the line is. Member names are matched exactly.
 func (f *Frame) parse() {
-	trimmed := bytes.TrimLeft(f.Raw, " \t\r\n")
+	text, deep := shallow(f.Raw)
+	f.Deep = deep
+	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	switch {
 	case len(trimmed) == 0:
 	case trimmed[0] == '{':
-		f.members()
-	case !json.Valid(f.Raw):
+		f.members(text)
+	case !json.Valid(text):
 	case trimmed[0] == '[':
 		f.Shape = Array
 	default:
@@ -81,10 +90,10 @@ func (f *Frame) parse() {
 	}
 }
 
-func (f *Frame) members() {
+func (f *Frame) members(text []byte) {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(f.Raw, &members) != nil {
-		return // no JSON, or nested deeper than any sane message
+	if json.Unmarshal(text, &members) != nil {
+		return
 	}
 	f.Shape = Object
 	f.ID = bytes.Clone(members["id"])
@@ -135,13 +144,14 @@ func (f *Frame) Members() []*Frame {
 		return []*Frame{f}
 	}
 	var raws []json.RawMessage
-	if json.Unmarshal(f.Raw, &raws) != nil {
+	if json.Unmarshal(f.Text(), &raws) != nil {
 		return nil
 	}
 	members := make([]*Frame, len(raws))
 	for i, raw := range raws {
 		members[i] = &Frame{At: f.At, Side: f.Side, Raw: raw, Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
 		members[i].parse()
+		members[i].Deep = f.Deep
 	}
 	return members
 }
@@ -149,9 +159,10 @@ func (f *Frame) Members() []*Frame {
 // ValidUTF8 reports whether the line is UTF-8 text.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number; nil when it is none.
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none.
 func Decode(raw []byte) (v any) {
-	d := json.NewDecoder(bytes.NewReader(raw))
+	text, _ := shallow(raw)
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&v) != nil {
 		return nil
@@ -165,15 +176,12 @@ func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a)
 
 // IDKey is a text that two ids share if and only if they are the same value.
 func IDKey(id json.RawMessage) string {
-	if i, err := strconv.ParseInt(string(id), 10, 64); err == nil {
-		return strconv.FormatInt(i, 10)
-	}
 	var text string
 	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
 		return strconv.Quote(text)
 	}
-	if f, err := strconv.ParseFloat(string(id), 64); err == nil {
-		return strconv.FormatFloat(f, 'f', -1, 64) // 7.0 is 7
+	if n, ok := parseNumber(string(id)); ok {
+		return n.key()
 	}
 	return string(id)
 }

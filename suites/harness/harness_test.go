@@ -166,6 +166,8 @@ func TestMatchers(t *testing.T) {
 		{"an error for a result", BeResult(), refusal, false, "want a result\ngot error -32601: no such"},
 		{"an integer", BeInteger(), json.Number("7"), true, ""},
 		{"an integer with a point", BeInteger(), json.Number("7.0"), true, ""},
+		{"an integer of 64 bits", BeInteger(), json.Number("18446744073709551615"), true, ""},
+		{"a huge integer", BeInteger(), json.Number("1e999999999"), true, ""},
 		{"a fraction", BeInteger(), json.Number("7.5"), false, "want an integer\ngot 7.5"},
 		{"a text for an integer", BeInteger(), "7", false, "want an integer\ngot \"7\""},
 		{"a missing member", BeString(), Absent{}, false, "want a string\ngot nothing: the member is missing"},

@@ -115,15 +115,9 @@ func BeArray() types.GomegaMatcher { return That("an array", func(a []any) bool 
 // BeBoolean matches true and false.
 func BeBoolean() types.GomegaMatcher { return That("a boolean", func(bool) bool { return true }) }
 
-// BeInteger matches a JSON number without a fraction.
+// BeInteger matches a JSON number without a fraction, of any size.
 func BeInteger() types.GomegaMatcher {
-	return That("an integer", func(n json.Number) bool {
-		if _, err := n.Int64(); err == nil {
-			return true
-		}
-		f, err := n.Float64()
-		return err == nil && f == float64(int64(f))
-	})
+	return That("an integer", driver.IsInteger)
 }
 
 // BeEmptyList matches no items at all; the message shows the first ones.

@@ -118,7 +118,7 @@ func isParseError(a driver.Answer) bool {
 // isOneResponse reports whether a body is a JSON-RPC response, and all of it.
 func isOneResponse(body string) bool {
 	m := kit.Object([]byte(body))
-	return json.Valid([]byte(body)) && !Has(m, "method") && (Has(m, "result") || Has(m, "error") || Has(m, "id"))
+	return driver.IsJSON([]byte(body)) && !Has(m, "method") && (Has(m, "result") || Has(m, "error") || Has(m, "id"))
 }
 
 // mistake is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
@@ -126,7 +126,6 @@ func mistake(r kit.RoundTrip) string {
 	m := kit.Object(r.Answer.Body)
 	e, _ := m["error"].(M)
 	code, _ := e["code"].(json.Number)
-	_, err := code.Int64()
 	_, text := e["message"].(string)
 	unread := r.Sent.Shape == driver.NotJSON // its id is judged by jsonrpc/parse-error-id
 	right := driver.SameID(Compact(m["id"]), r.Sent.HTTP.Asked()) || unread
@@ -135,7 +134,7 @@ func mistake(r kit.RoundTrip) string {
 		return "jsonrpc " + Show(m["jsonrpc"])
 	case e == nil:
 		return "no error object"
-	case err != nil:
+	case !driver.IsInteger(code):
 		return "no error code"
 	case !text:
 		return "no error message"

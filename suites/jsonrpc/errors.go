@@ -111,6 +111,6 @@ func isConcise(text string) bool {
 
 // isUsable reports whether a code is none of those that JSON-RPC keeps for later.
 func isUsable(code json.Number) bool {
-	n, err := code.Int64()
-	return err != nil || n < -32768 || n >= -32099 || n == -32700 || -32603 <= n && n <= -32600
+	n, ok := driver.Integer(code)
+	return !ok || n < -32768 || n >= -32099 || n == -32700 || -32603 <= n && n <= -32600
 }

@@ -172,8 +172,7 @@ func isRequestID(id any) bool {
 	case string:
 		return true
 	case json.Number:
-		f, err := id.Float64()
-		return err == nil && f == float64(int64(f))
+		return driver.IsInteger(id)
 	}
 	return false
 }

@@ -106,10 +106,10 @@ func objectIn(object M, name string) M {
 // judgedPart is the text that the definition of a message speaks of: the result of a response, else the whole message.
 func judgedPart(m Message) []byte {
 	if !m.IsResponse() {
-		return m.Raw
+		return m.Text()
 	}
 	var members map[string]json.RawMessage // unlike a struct, it tells result from Result
-	json.Unmarshal(m.Raw, &members)
+	json.Unmarshal(m.Text(), &members)
 	return members["result"]
 }
 

@@ -1,0 +1,81 @@
+package driver
+
+import (
+	"encoding/json"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// number is a JSON number of any size in its one normal form: digits × 10^exponent, with no zero at either end of the
+// digits, which are empty for zero. It costs no more memory than its text: 1e999999999 is three words.
+type number struct {
+	negative bool
+	digits   string
+	exponent *big.Int
+}
+
+// parseNumber reads a JSON number.
+func parseNumber(text string) (n number, ok bool) {
+	text = strings.TrimSpace(text)
+	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
+		return number{}, false
+	}
+	text, n.negative = strings.CutPrefix(text, "-")
+	mantissa, power := text, "0"
+	if e := strings.IndexAny(text, "eE"); e >= 0 {
+		mantissa, power = text[:e], text[e+1:]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	all := strings.TrimLeft(whole+fraction, "0")
+	n.digits = strings.TrimRight(all, "0")
+	if n.digits == "" {
+		return number{exponent: new(big.Int)}, true
+	}
+	n.exponent, ok = new(big.Int).SetString(power, 10)
+	if ok {
+		n.exponent.Add(n.exponent, big.NewInt(int64(len(all)-len(n.digits)-len(fraction))))
+	}
+	return n, ok
+}
+
+// key is a text that two numbers share if and only if they are equal.
+func (n number) key() string {
+	sign := ""
+	if n.negative {
+		sign = "-"
+	}
+	return sign + n.digits + "e" + n.exponent.String()
+}
+
+// IsInteger reports whether a JSON number has no fraction, however it is written: 7, 7.0, 70e-1, 1e400.
+func IsInteger(text json.Number) bool {
+	n, ok := parseNumber(string(text))
+	return ok && n.exponent.Sign() >= 0
+}
+
+// Integer is the value of a JSON number without a fraction, however it is written; ok is false if it has one, or needs
+// more than 64 bits.
+func Integer(text json.Number) (i int64, ok bool) {
+	const most = 18 // zeros of an int64
+	n, ok := parseNumber(string(text))
+	if !ok || n.exponent.Sign() < 0 || n.exponent.Cmp(big.NewInt(most)) > 0 {
+		return 0, false
+	}
+	plain := "0" + n.digits + strings.Repeat("0", int(n.exponent.Int64()))
+	if n.negative {
+		plain = "-" + plain
+	}
+	i, err := strconv.ParseInt(plain, 10, 64)
+	if err != nil {
+		return 0, false
+	}
+	return i, true
+}
+
+// SameNumber reports whether two JSON numbers are equal: 1.0 is 1, and 2^53+1 is not 2^53.
+func SameNumber(a, b json.Number) bool {
+	x, ok := parseNumber(string(a))
+	y, both := parseNumber(string(b))
+	return ok && both && x.key() == y.key()
+}
