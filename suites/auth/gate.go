@@ -42,23 +42,13 @@ func findGate(t *T) gate {
 		return gate{"initialize", kit.Own(t, first)}
 	}
 	capabilities, _ := welcome["capabilities"].(M)
-	for _, method := range listsOf(capabilities) {
+	for _, method := range kit.ListsOf(capabilities) {
 		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, nil)})))
 		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 			return gate{method, a}
 		}
 	}
 	return gate{}
-}
-
-// listsOf are the lists of the families that a server declares.
-func listsOf(capabilities M) (methods []string) {
-	for _, family := range []string{"tools", "prompts", "resources"} {
-		if capabilities[family] != nil {
-			methods = append(methods, family+"/list")
-		}
-	}
-	return methods
 }
 
 // knock asks at the gate, with another request than an ordinary one. It has a session of its own.

@@ -59,7 +59,7 @@ var tokens = Suite{
 		needToken(t)
 		methods := []string{g.Method}
 		if g.Method == "initialize" {
-			methods = append([]string{"ping"}, listsOf(t.Server.Capabilities)...)
+			methods = append([]string{"ping"}, kit.ListsOf(t.Server.Capabilities)...)
 		}
 		s := t.Own()
 		var tries []attempt
@@ -237,7 +237,7 @@ func beyondScope(t *T) beyond {
 		if welcome == nil {
 			return beyond{What: "initialize", Answer: kit.Own(t, first)}
 		}
-		for _, method := range listsOf(t.Server.Capabilities) {
+		for _, method := range kit.ListsOf(t.Server.Capabilities) {
 			if a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, token)}))); !a.OK() {
 				return beyond{What: method, Answer: a}
 			}
