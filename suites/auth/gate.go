@@ -101,6 +101,14 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 	)
 }
 
+// skipKeys ends a check of the status of refusals where a server that has nothing of OAuth refuses a key with 403: what
+// the pages on authorization demand does not bind it.
+func skipKeys(t *T, a driver.Answer) {
+	if a.Status == http.StatusForbidden && !hasChallenge(a) && withoutOAuth(t) {
+		t.Skip("HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
+	}
+}
+
 // beTurnedAway matches an answer that serves nothing.
 func beTurnedAway() types.GomegaMatcher {
 	return That("HTTP 401", func(a driver.Answer) bool { return !a.OK() })
