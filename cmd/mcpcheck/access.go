@@ -135,5 +135,6 @@ func (a *access) set(name, value string) {
 	a.secrets.hide(token)
 	if strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
 		a.credentials.Bearer = strings.TrimSpace(token)
+		a.secrets.hide(a.credentials.Altered())
 	}
 }

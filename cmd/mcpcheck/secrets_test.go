@@ -27,6 +27,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		"password": "s3cret:password",
 		"env":      "s3cret \"in\" the\\environment",
 	}
+	secrets["altered"] = strings.TrimSuffix(secrets["bearer"], "n") // of which a check changes the last character
 	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
 	defer echo.Close()
 	u, err := url.Parse(echo.URL + "/mcp")

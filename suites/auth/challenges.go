@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -96,14 +97,23 @@ func hasParam(name string) func(params map[string]string) bool {
 	return func(params map[string]string) bool { return params[name] != "" }
 }
 
-// challengeOf is the challenge for tokens in an answer; without parameters when there is none.
+// challengeOf is the challenge for tokens in an answer; without parameters when there is none. Several, as for Bearer
+// and for DPoP, count as one with all their parameters, whatever their order: those for Bearer come first.
 func challengeOf(a driver.Answer) challenge {
 	all, _ := challengesOf(a.Header)
-	i := slices.IndexFunc(all, func(c challenge) bool { return c.Scheme == "bearer" || c.Scheme == "dpop" })
-	if i < 0 {
-		return challenge{}
+	whole := challenge{Params: map[string]string{}}
+	for _, scheme := range []string{"bearer", "dpop"} {
+		for _, c := range all {
+			if c.Scheme != scheme {
+				continue
+			}
+			whole.Scheme = cmp.Or(whole.Scheme, scheme)
+			for name, value := range c.Params {
+				whole.Params[name] = cmp.Or(whole.Params[name], value)
+			}
+		}
 	}
-	return all[i]
+	return whole
 }
 
 // firstChallenge is the challenge of the 401 that a client without a token gets.

@@ -42,23 +42,13 @@ func findGate(t *T) gate {
 		return gate{"initialize", kit.Own(t, first)}
 	}
 	capabilities, _ := welcome["capabilities"].(M)
-	for _, method := range listsOf(capabilities) {
+	for _, method := range kit.ListsOf(capabilities) {
 		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, nil)})))
 		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 			return gate{method, a}
 		}
 	}
 	return gate{}
-}
-
-// listsOf are the lists of the families that a server declares.
-func listsOf(capabilities M) (methods []string) {
-	for _, family := range []string{"tools", "prompts", "resources"} {
-		if capabilities[family] != nil {
-			methods = append(methods, family+"/list")
-		}
-	}
-	return methods
 }
 
 // knock asks at the gate, with another request than an ordinary one. It has a session of its own.
@@ -108,6 +98,14 @@ func haveStatus(statuses ...int) types.GomegaMatcher {
 	return That("HTTP "+strings.Join(names, " or "), func(a driver.Answer) bool {
 		return slices.Contains(statuses, a.Status)
 	})
+}
+
+// skipKeys ends a check of the status of refusals where a server that has nothing of OAuth refuses a key with 403: what
+// the pages on authorization demand does not bind it.
+func skipKeys(t *T, a driver.Answer) {
+	if a.Status == http.StatusForbidden && !hasChallenge(a) && withoutOAuth(t) {
+		t.Skip("HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
+	}
 }
 
 // beTurnedAway matches an answer that serves nothing.

@@ -71,10 +71,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	}
 	s.SetEra(server.Era)
 	serves := serveTwo(ctx, t, s)
-	server.Tools = listed(s, server, "tools", "tools/list", "tools")
-	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
-	server.Resources = listed(s, server, "resources", "resources/list", "resources")
-	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
+	readLists(s, server)
 	checkAuthorized(server, s)
 	if serves() {
 		return server, s, nil
@@ -84,6 +81,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	if s, err = again(ctx, t, server); err != nil {
 		return server, s, fmt.Errorf("the server serves one session and no other: %w", err)
 	}
+	readLists(s, server) // the first session may have ended before they were there
 	return server, s, nil
 }
 
@@ -169,6 +167,14 @@ func findFence(
 		return s, false, death
 	}
 	return s, false, nil
+}
+
+// readLists fills in what the server lists.
+func readLists(s *driver.Session, server *harness.Server) {
+	server.Tools = listed(s, server, "tools", "tools/list", "tools")
+	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
+	server.Resources = listed(s, server, "resources", "resources/list", "resources")
+	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
 }
 
 func listed(s *driver.Session, server *harness.Server, capability, method, member string) []harness.M {

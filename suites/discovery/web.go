@@ -90,7 +90,7 @@ func whenReady(
 }
 
 // serveTwo opens a second session beside the first one; the returned function reports whether the server serves both.
-// Some serve the newest client only.
+// Some serve the newest client only, and do not answer the others or do not know their sessions any more.
 func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both func() bool) {
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own
@@ -103,9 +103,15 @@ func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both
 			return
 		}
 		defer second.Close()
-		served <- second.Establish(driver.Hello(first.Revision)) == nil && second.Exchange(second.Harmless()).Answered()
+		served <- second.Establish(driver.Hello(first.Revision)) == nil && isServed(second)
 	}()
-	return func() bool { return <-served && first.Exchange(first.Harmless()).Answered() }
+	return func() bool { return <-served && isServed(first) }
+}
+
+// isServed reports whether a session gets an answer; that there is no such session is none.
+func isServed(s *driver.Session) bool {
+	r := s.Exchange(s.Harmless())
+	return r.Answered() && !noEndpoint(r)
 }
 
 // again opens a session once more, after the others were closed.
@@ -118,7 +124,7 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	return s, s.Establish(driver.Hello(server.Revision))
 }
 
-// noEndpoint reports whether the URL is the address of nothing.
+// noEndpoint reports whether the URL is the address of nothing, or the session is none any more.
 func noEndpoint(r driver.Reply) bool {
 	return r.Bare() && r.Frame.HTTP.Answer().Status == http.StatusNotFound
 }

@@ -3,7 +3,6 @@ package http
 import (
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -56,7 +55,7 @@ type delivered struct {
 
 func (d delivered) subject() Subject { return Subject{Frames: []*driver.Frame{d.Frame}} }
 
-// deliveries are those among the streams of a session.
+// deliveries are those among the streams of a session that can be told from all others.
 func deliveries(streams []*kit.EventStream) (all []delivered) {
 	streams = slices.DeleteFunc(slices.Clone(streams), (*kit.EventStream).Resumes)
 	for _, e := range streams {
@@ -64,7 +63,7 @@ func deliveries(streams []*kit.EventStream) (all []delivered) {
 			others := slices.DeleteFunc(slices.Clone(streams), func(o *kit.EventStream) bool {
 				return o == e || !o.CouldTake(m, e)
 			})
-			if len(others) > 0 && m.HasMethod {
+			if len(others) > 0 && kit.Distinct(m) {
 				all = append(all, delivered{m, twin(m, others)})
 			}
 		}
@@ -72,13 +71,12 @@ func deliveries(streams []*kit.EventStream) (all []delivered) {
 	return all
 }
 
-// twin is the same message on one of the streams, at the same time; nil when there is none.
+// twin is the same message on one of the streams, whenever it came; nil when there is none.
 func twin(m *driver.Frame, streams []*kit.EventStream) *driver.Frame {
-	const moment = 50 * time.Millisecond
 	same := Compact(m.JSON())
 	for _, e := range streams {
 		for _, o := range e.Messages {
-			if (o.At-m.At).Abs() <= moment && slices.Equal(Compact(o.JSON()), same) {
+			if slices.Equal(Compact(o.JSON()), same) {
 				return o
 			}
 		}

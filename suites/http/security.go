@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/onsi/gomega/types"
 
@@ -16,45 +17,43 @@ import (
 // security are the checks of Origin, Host, binding and CORS.
 var security = Suite{
 	"http/origin-invalid-rejected": Probe(func(t *T) {
-		k := answeringKnocks(t)
-		if k.Foreign.served() {
+		all := knocksOf(t, func(v visitors) []knock { return append(v.Lookalikes, v.Foreign) })
+		if slices.ContainsFunc(all, knock.served) {
 			localOnly(t, "a foreign Origin is served")
 		}
-		k.Foreign.expect(t, beRefused())
+		eachKnock(t, all, func(t *T, k knock) { t.Expect(k).To(beRefused()) })
 	}),
 
 	"http/origin-invalid-403": Probe(func(t *T) {
-		k := answeringKnocks(t)
-		if k.Foreign.served() {
+		k := foreignKnock(t)
+		if k.served() {
 			t.Skip("a foreign Origin is not refused at all: http/origin-invalid-rejected")
 		}
-		if k.Foreign.Answer.Status != http.StatusForbidden {
-			localOnly(t, fmt.Sprintf("a foreign Origin is refused with %s", kit.Status(k.Foreign.Answer)))
+		if k.Answer.Status != http.StatusForbidden {
+			localOnly(t, fmt.Sprintf("a foreign Origin is refused with %s", kit.Status(k.Answer)))
 		}
-		k.Foreign.expect(t, That("HTTP 403", func(k knock) bool { return k.Answer.Status == http.StatusForbidden }))
+		k.expect(t, That("HTTP 403", func(k knock) bool { return k.Answer.Status == http.StatusForbidden }))
 	}),
 
 	"http/origin-checked-on-get-and-delete": Probe(func(t *T) {
-		if answeringKnocks(t).Foreign.served() {
-			t.Skip("POST with a foreign Origin is served: http/origin-invalid-rejected")
+		if foreignKnock(t).served() {
+			t.Skip("initialize with a foreign Origin is served: http/origin-invalid-rejected")
 		}
 		s := t.Start()
 		in := kit.ByHandSession(t, s)
 		in.Set("Origin", foreignOrigin)
-		var requests []kit.Attempt
+		knocks := []knock{settled(t, await(s, http.MethodPost, kit.ByHand(s, kit.Request{Header: in})))}
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			x := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
 			kit.HeadOf(x)
-			requests = append(requests, kit.AttemptOf(s, method, x))
+			k := knock{Request: kit.AttemptOf(s, method, x), Answer: kit.Own(t, x.Answer())}
+			knocks = append(knocks, k)
 		}
-		kit.EachAttempt(t, requests, func(t *T, request kit.Attempt) {
-			a := kit.Own(t, request.End())
-			if a.OK() {
-				localOnly(t, "a foreign Origin is served")
-			}
-			t.Expect(a).To(That("a refusal of the foreign Origin, as for POST", func(a driver.Answer) bool {
-				return !a.OK()
-			}))
+		if slices.ContainsFunc(knocks, knock.served) {
+			localOnly(t, "a foreign Origin is served")
+		}
+		eachKnock(t, knocks, func(t *T, k knock) {
+			t.Expect(k).To(That("a refusal of the foreign Origin, as for initialize", knock.refused))
 		})
 	}),
 
@@ -65,22 +64,22 @@ var security = Suite{
 		}
 		byOrigin := k.Plain.Answer.Status == http.StatusForbidden && (k.Own.served() || t.Server.Welcome != nil)
 		t.Expect(!byOrigin).To(Hold("initialize served without Origin, as with it", "%s", k.Plain))
+		settled(t, k.Plain)
 		t.Inconclusive("initialize is not served, with an Origin or without: %s", k.Plain)
 	}).WhenRefused(),
 
 	"http/origin-own-accepted": Probe(func(t *T) {
 		loopbackOnly(t)
-		k := answeringKnocks(t)
-		k.Own.expect(t, That("initialize served, as without Origin", knock.served))
+		k := oneKnock(t, func(v visitors) knock { return v.Own })
+		k.expect(t, That("initialize served, as without Origin", knock.served))
 	}),
 
 	"http/origin-null-rejected": Probe(func(t *T) {
 		loopbackOnly(t)
-		k := answeringKnocks(t)
-		if k.Foreign.served() {
+		if foreignKnock(t).served() {
 			t.Skip("any Origin is served: http/origin-invalid-rejected")
 		}
-		k.Null.expect(t, beRefused())
+		oneKnock(t, func(v visitors) knock { return v.Null }).expect(t, beRefused())
 	}),
 
 	"http/host-rebinding-rejected": Probe(func(t *T) {
@@ -92,7 +91,7 @@ var security = Suite{
 			}
 			return
 		}
-		answeringKnocks(t).Rebound.expect(t, beRefused())
+		oneKnock(t, func(v visitors) knock { return v.Rebound }).expect(t, beRefused())
 	}),
 
 	"http/bind-localhost": Probe(func(t *T) {
@@ -131,6 +130,14 @@ const (
 	foreignOrigin = "http://" + foreignHost
 )
 
+// lookalikes are foreign origins that pass for one of this machine when only their beginning, their end or a part of
+// them is compared.
+var lookalikes = []string{
+	"http://localhost." + foreignHost,
+	"http://127.0.0.1." + foreignHost,
+	"http://mcpcheck-evil-localhost",
+}
+
 // loopbackOnly skips a check of what only matters for a server on this machine, whose protection is that nobody else
 // reaches it.
 func loopbackOnly(t *T) {
@@ -160,28 +167,58 @@ func await(s *driver.Session, name string, x *driver.Exchange) knock {
 	return knock{Request: kit.AttemptOf(s, name, x), Answer: x.Answer(), Reply: r}
 }
 
-// expect shows only this request when the matcher does not match.
-func (k knock) expect(t *T, m types.GomegaMatcher) {
-	kit.EachAttempt(t, []kit.Attempt{k.Request}, func(t *T, _ kit.Attempt) { t.Expect(k).To(m) })
+// eachKnock tries a check on knocks. What fails is named by where they come from.
+func eachKnock(t *T, all []knock, run func(*T, knock)) {
+	Each(t, all, func(k knock) Subject { return k.Request.Subject }, run)
 }
 
-func (k knock) served() bool { return k.Reply.Result() != nil }
+// expect shows only this request when the matcher does not match.
+func (k knock) expect(t *T, m types.GomegaMatcher) {
+	eachKnock(t, []knock{k}, func(t *T, k knock) { t.Expect(k).To(m) })
+}
+
+// served reports whether there is a result or, of what is no message, a status of success.
+func (k knock) served() bool {
+	return k.Reply.Result() != nil || len(k.Request.Body) == 0 && k.Answer.OK()
+}
+
+func (k knock) refused() bool { return !k.served() }
+
+// open reports whether it may yet be served: nothing has come, or only a promise of success. A connection that was
+// closed without an answer is a refusal.
+func (k knock) open() bool {
+	switch {
+	case k.Reply.Answered() || k.Answer.Status >= 300:
+		return false
+	case k.Answer.OK():
+		return k.Answer.IsStream || !k.Answer.Ended || k.Answer.Err != nil
+	}
+	return !k.Answer.Ended
+}
 
 func (k knock) String() string { return k.Answer.String() }
 
-func beRefused() types.GomegaMatcher {
-	return That("a refusal", func(k knock) bool { return !k.served() })
+func beRefused() types.GomegaMatcher { return That("a refusal", knock.refused) }
+
+// settled is a knock that was served or refused by the server itself. It ends a check that has no such knock to judge.
+func settled(t *T, k knock) knock {
+	kit.NotForeign(t, k.Answer)
+	if k.open() {
+		t.Again("neither served nor refused, %s: %s", k.Request.Subject.Name, k)
+	}
+	return k
 }
 
 // visitors are initialize requests that are alike but for where they say that they come from, and a question of a
 // browser.
 type visitors struct {
-	Plain     knock // without Origin
-	Foreign   knock
-	Own       knock // the origin of the server
-	Null      knock // a sandboxed frame, or a file
-	Rebound   knock // without Origin, to a Host that is not this machine
-	Preflight driver.Answer
+	Plain      knock // without Origin
+	Foreign    knock
+	Lookalikes []knock // foreign origins that begin or end like one of this machine
+	Own        knock   // the origin of the server
+	Null       knock   // a sandboxed frame, or a file
+	Rebound    knock   // without Origin, to a Host that is not this machine
+	Preflight  driver.Answer
 }
 
 // knocks makes the requests at once.
@@ -189,19 +226,25 @@ func knocks(t *T) visitors {
 	return Shared(t, "visitors", func(t *T) visitors {
 		s := t.Start()
 		own := kit.SiteURL(t)
-		visit := func(n int, host string, origin ...string) *driver.Exchange {
+		visits := 0
+		visit := func(host string, origin ...string) *driver.Exchange {
+			visits++
 			return kit.ByHand(s, kit.Request{
-				ID: fmt.Sprint("mcpcheck-visitor-", n), Method: "initialize", Params: driver.Hello(t.Revision),
+				ID: fmt.Sprint("mcpcheck-visitor-", visits), Method: "initialize", Params: driver.Hello(t.Revision),
 				Header: http.Header{"Origin": origin, kit.SessionIDHeader: nil}, Host: host,
 			})
 		}
-		plain := visit(0, "")
-		foreign := visit(1, "", foreignOrigin)
-		same := visit(2, "", own.Scheme+"://"+own.Host)
-		null := visit(3, "", "null")
-		elsewhere := visit(4, rebound(own))
+		plain := visit("")
+		foreign := visit("", foreignOrigin)
+		same := visit("", own.Scheme+"://"+own.Host)
+		null := visit("", "null")
+		elsewhere := visit(rebound(own))
+		var alike []*driver.Exchange
+		for _, origin := range lookalikes {
+			alike = append(alike, visit("", origin))
+		}
 		preflight := askPreflight(s)
-		return visitors{
+		v := visitors{
 			Plain:     await(s, "no Origin", plain),
 			Foreign:   await(s, "a foreign Origin", foreign),
 			Own:       await(s, "the server's own Origin", same),
@@ -209,22 +252,30 @@ func knocks(t *T) visitors {
 			Rebound:   await(s, "a foreign Host", elsewhere),
 			Preflight: preflight.End(),
 		}
+		for i, origin := range lookalikes {
+			v.Lookalikes = append(v.Lookalikes, await(s, "the foreign Origin "+origin, alike[i]))
+		}
+		return v
 	})
 }
 
-// answeringKnocks are knocks at a server that serves the plain one: then the others show what makes the difference.
-func answeringKnocks(t *T) visitors {
+// knocksOf are some of the knocks at a server that serves the plain one: then they show what makes the difference.
+func knocksOf(t *T, pick func(visitors) []knock) (picked []knock) {
 	v := knocks(t)
-	if !v.Plain.served() {
+	if !settled(t, v.Plain).served() {
 		t.Inconclusive("initialize without Origin is not served either: %s", v.Plain)
 	}
-	for _, k := range []knock{v.Foreign, v.Own, v.Null, v.Rebound} {
-		if k.Answer.Status == 0 && !k.Answer.Ended {
-			t.Again("%s", k)
-		}
+	for _, k := range pick(v) {
+		picked = append(picked, settled(t, k))
 	}
-	return v
+	return picked
 }
+
+func oneKnock(t *T, pick func(visitors) knock) knock {
+	return knocksOf(t, func(v visitors) []knock { return []knock{pick(v)} })[0]
+}
+
+func foreignKnock(t *T) knock { return oneKnock(t, func(v visitors) knock { return v.Foreign }) }
 
 // rebound is the Host of a request to a name that was bound to the server's address.
 func rebound(own *url.URL) string {

@@ -57,14 +57,19 @@ var sessions = Suite{
 		if !e.Delete.OK() {
 			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
 		}
-		t.Expect(e.Post).To(That("HTTP 404", kit.IsNotFound),
-			"POST after DELETE was answered with %s", kit.Status(e.Delete))
-		if e.Get.Status == e.GetBefore.Status && !kit.StreamOr405(e.GetBefore) {
-			return // GET is not served at all: http/get-stream-or-405
-		}
-		t.Expect(e.Get).To(That("HTTP 404 or HTTP 405", func(a driver.Answer) bool {
-			return kit.IsNotFound(a) || a.Status == http.StatusMethodNotAllowed
-		}), "GET after DELETE was answered with %s", kit.Status(e.Delete))
+		kit.EachAttempt(t, e.Uses, func(t *T, use kit.Attempt) {
+			a := use.Answer()
+			if use.Method != http.MethodGet {
+				t.Expect(a).To(That("HTTP 404", kit.IsNotFound), "DELETE was answered with %s", kit.Status(e.Delete))
+				return
+			}
+			if a.Status == e.GetBefore.Status && !kit.StreamOr405(e.GetBefore) {
+				t.Skip("GET is not served at all: http/get-stream-or-405")
+			}
+			t.Expect(a).To(That("HTTP 404 or HTTP 405", func(a driver.Answer) bool {
+				return kit.IsNotFound(a) || a.Status == http.StatusMethodNotAllowed
+			}), "DELETE was answered with %s", kit.Status(e.Delete))
+		})
 	}),
 
 	"http/delete-supported-or-405": Probe(func(t *T) {
@@ -169,7 +174,7 @@ func withoutID(t *T) (driver.Reply, driver.Answer) {
 type ended struct {
 	GetBefore driver.Answer
 	Delete    driver.Answer
-	Post, Get driver.Answer // afterwards, with the id of the session
+	Uses      []kit.Attempt // afterwards, with the id of the session
 	Again     driver.Reply  // to initialize without it
 }
 
@@ -186,22 +191,52 @@ func endedSession(t *T) ended {
 			ID: "mcpcheck-start-over", Method: "initialize", Params: driver.Hello(t.Revision),
 			Header: kit.Header(kit.SessionIDHeader),
 		})
-		use := func(id string) {
-			post, open := kit.ByHand(s, kit.Request{ID: id, Header: in}), kit.Get(s, in)
-			post.Reply()
-			e.Post, e.Get = post.Answer(), kit.HeadOf(open)
-		}
-		if use("mcpcheck-ended-session"); !kit.IsNotFound(e.Post) || e.Get.OK() {
-			time.Sleep(graceOfEnd)
-			use("mcpcheck-ended-session-later")
+		deadline := time.Now().Add(graceOf(e.Delete, s))
+		for pause := firstPause; ; pause *= 2 {
+			e.Uses = useAll(t, s, in)
+			if !slices.ContainsFunc(e.Uses, serving) || time.Now().Add(pause).After(deadline) {
+				break
+			}
+			time.Sleep(pause)
 		}
 		e.Again = again.Reply()
 		return e
 	})
 }
 
-// graceOfEnd is how long a server may take to end a session after it has said so.
-const graceOfEnd = 500 * time.Millisecond
+// useAll makes requests of every kind with the headers of a session, and waits for the answers.
+func useAll(t *T, s *driver.Session, in http.Header) (uses []kit.Attempt) {
+	harmless, _ := s.Harmless()
+	lists := slices.DeleteFunc(kit.ListsOf(t.Server.Capabilities), func(list string) bool { return list == harmless })
+	names := append([]string{harmless}, lists...)
+	var sent []*driver.Exchange
+	for _, method := range names {
+		sent = append(sent, kit.ByHand(s, kit.Request{Method: method, Header: in}))
+	}
+	names, sent = append(names, "a notification", "GET"), append(sent, kit.InitializedByHand(s, in), kit.Get(s, in))
+	for i, x := range sent {
+		kit.HeadOf(x)
+		uses = append(uses, kit.AttemptOf(s, names[i], x))
+	}
+	return uses
+}
+
+// serving reports whether a request shows that its session goes on.
+func serving(use kit.Attempt) bool {
+	a := use.Answer()
+	return a.OK() || use.Method != http.MethodGet && !kit.IsNotFound(a)
+}
+
+// A session that ends is asked for with growing pauses: firstPause is the first.
+const firstPause = 50 * time.Millisecond
+
+// graceOf is how long a server may take to end a session after it has said so; with 202, that it will.
+func graceOf(deleted driver.Answer, s *driver.Session) time.Duration {
+	if kit.IsAccepted(deleted) {
+		return s.Patience()
+	}
+	return 500 * time.Millisecond
+}
 
 // Servers without sessions, and with several.
 
@@ -243,10 +278,8 @@ func withoutSession(t *T) (answers []driver.Answer) {
 		kit.InitializedByHand(s, nil),
 		kit.ByHand(s, kit.Request{}),
 	}
-	for _, capability := range []string{"tools", "prompts", "resources"} {
-		if t.Server.Declares(capability) {
-			sent = append(sent, kit.ByHand(s, kit.Request{Method: capability + "/list"}))
-		}
+	for _, method := range kit.ListsOf(t.Server.Capabilities) {
+		sent = append(sent, kit.ByHand(s, kit.Request{Method: method}))
 	}
 	for _, x := range sent {
 		answers = append(answers, x.End())

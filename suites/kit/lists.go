@@ -62,12 +62,20 @@ func Difference(before, after []string) string {
 // ListKeys is what identifies an item of a list.
 var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
 
+// ListsOf are the list methods of the families that are declared.
+func ListsOf(capabilities M) (methods []string) {
+	for _, family := range []string{"tools", "prompts", "resources"} {
+		if capabilities[family] != nil {
+			methods = append(methods, family+"/list")
+		}
+	}
+	return methods
+}
+
 // AskLists asks for each list that the server declares, so that there are answers to judge.
 func AskLists(t *T) {
-	for _, family := range []string{"tools", "prompts", "resources"} {
-		if t.Server.Declares(family) {
-			t.Try(t.Session(), family+"/list", nil)
-		}
+	for _, method := range ListsOf(t.Server.Capabilities) {
+		t.Try(t.Session(), method, nil)
 	}
 }
 

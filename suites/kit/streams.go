@@ -259,16 +259,13 @@ func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
 // IsProgress reports whether a message says how far a request is.
 func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
 
-// CouldTake reports whether a message that came on another stream could have come on this one: it was open, and the
-// message is such that it cannot be two alike. That is so for progress, for requests, and for whatever is about no
-// request.
+// Distinct reports whether there cannot be two messages like this in a session: requests have an id of their own, and
+// progress rises. Two equal notifications of another kind may be about two events.
+func Distinct(m *driver.Frame) bool { return m.IsRequest() || IsProgress(m) }
+
+// CouldTake reports whether a message that came on another stream could have come on this one, which was open: on one
+// of the two the server may say what is about no request of the client.
 func (e *EventStream) CouldTake(m *driver.Frame, from *EventStream) bool {
-	gets := 0
-	for _, x := range []*EventStream{e, from} {
-		if x.Method == http.MethodGet {
-			gets++
-		}
-	}
-	open := e.Request.At <= m.At && m.At <= e.Last
-	return open && (gets == 2 || gets == 1 && (IsProgress(m) || m.IsRequest()))
+	listens := e.Method == http.MethodGet || from.Method == http.MethodGet
+	return listens && e.Request.At <= m.At && m.At <= e.Last
 }
