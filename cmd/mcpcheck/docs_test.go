@@ -386,6 +386,7 @@ import (
 	"os"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 )
 
 func main() {
