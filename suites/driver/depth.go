@@ -14,8 +14,8 @@ func IsJSON(raw []byte) bool {
 	return json.Valid(text)
 }
 
-// shallow is a JSON text without what is nested deeper than MaxDepth: the arrays and objects there are empty. deep tells
-// whether anything was left out, of which nothing is known.
+// shallow is a JSON text without what is nested deeper than MaxDepth: the arrays and objects there are empty. deep
+// tells whether anything was left out, of which nothing is known.
 func shallow(raw []byte) (text []byte, deep bool) {
 	if len(raw) <= MaxDepth || bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) <= MaxDepth {
 		return raw, false

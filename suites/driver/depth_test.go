@@ -19,11 +19,13 @@ func TestDeepMessages(t *testing.T) {
 		answers   string // the id
 	}{
 		{"shallow", `{"id":1,"result":{}}`, Object, false, "1"},
-		{"many brackets side by side", `{"result":[` + strings.Repeat("[],", 20_000) + `[]],"id":2}`, Object, false, "2"},
+		{"many brackets side by side",
+			`{"result":[` + strings.Repeat("[],", 20_000) + `[]],"id":2}`, Object, false, "2"},
 		{"brackets in a text", `{"result":"\"` + nested(12_000, "") + `","id":3}`, Object, false, "3"},
 		{"deep arrays", `{"result":{"a":` + nested(12_000, `"]"`) + `},"id":4}`, Object, true, "4"},
 		{"deep objects", `{"result":` + objects + `,"id":5}`, Object, true, "5"},
-		{"deep twice", `{"result":[` + nested(12_000, "") + `,` + nested(12_000, "") + `],"id":6}`, Object, true, "6"},
+		{"deep twice",
+			`{"result":[` + nested(12_000, "") + `,` + nested(12_000, "") + `],"id":6}`, Object, true, "6"},
 		{"very deep", `{"result":` + nested(500_000, "") + `,"id":7}`, Object, true, "7"},
 		{"deep array", nested(12_000, ""), Array, true, ""},
 		{"deep, cut off", strings.Repeat("[", 12_000), NotJSON, true, ""},
