@@ -1,7 +1,6 @@
 package http
 
 import (
-	"encoding/base64"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,16 +117,9 @@ func some(ids []string) string {
 	return strings.Join(shown, ", ")
 }
 
-// isToken reports whether an id is a signed token (JWT).
-func isToken(id string) bool {
-	parts := strings.Split(id, ".")
-	head, err := base64.RawURLEncoding.DecodeString(parts[0])
-	return len(parts) == 3 && err == nil && Has(kit.Object(head), "alg")
-}
-
 // secretParts are what nobody may be able to guess: of signed tokens the signatures, of others all.
 func secretParts(t *T, ids []string) []string {
-	if slices.ContainsFunc(ids, func(id string) bool { return !isToken(id) }) {
+	if slices.ContainsFunc(ids, func(id string) bool { return !kit.IsToken(id) }) {
 		return ids
 	}
 	var signatures []string

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"encoding/base64"
 	"math"
 	"math/big"
 	"regexp"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // Guessable says how the next id can be told from those before it; empty when that cannot be seen. It knows numbers
@@ -134,4 +137,11 @@ func alphabet(seen string) int {
 		}
 	}
 	return 0x7E - 0x21 + 1
+}
+
+// IsToken reports whether an id is a signed token (JWT).
+func IsToken(id string) bool {
+	parts := strings.Split(id, ".")
+	head, err := base64.RawURLEncoding.DecodeString(parts[0])
+	return len(parts) == 3 && err == nil && Has(Object(head), "alg")
 }
