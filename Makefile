@@ -4,8 +4,8 @@ build: ## the program, as ./mcpcheck
 	go build -o mcpcheck ./cmd/mcpcheck
 
 test: ## all tests; they need only Go
-	go test -race ./...
-	go test ./fixtures # the proofs over every transport, which the race detector would make slow
+	go test ./...
+	go test -race ./suites/... ./fixtures/... ./reporters ./schemas # the proofs over one transport each: it is slow
 
 lint: ## what CI wants beyond the tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }

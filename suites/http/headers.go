@@ -110,18 +110,18 @@ type form struct {
 	Header http.Header
 }
 
-// compare makes the same request with the usual headers and in other forms, all at a time, and wants all of these
-// served if any is.
+// compare makes the same request with the usual headers and in other forms, and wants all of these served if any is. They
+// go one after the other: a server may refuse a second request at a time.
 func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
-	first := kit.ByHand(s, kit.Request{Header: usual})
+	asUsual := kit.ByHand(s, kit.Request{Header: usual}).Reply()
 	var others []kit.Attempt
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
 		x := kit.ByHand(s, kit.Request{ID: id, Header: f.Header})
+		x.Reply()
 		others = append(others, kit.AttemptOf(s, f.Name, x))
 	}
-	asUsual := first.Reply()
 	kit.EachAttempt(t, others, func(t *T, other kit.Attempt) {
 		r := other.Reply()
 		if !isServed(asUsual) && !isServed(r) {
