@@ -110,8 +110,8 @@ type form struct {
 	Header http.Header
 }
 
-// compare makes the same request with the usual headers and in other forms, and wants all of these served if any is. They
-// go one after the other: a server may refuse a second request at a time.
+// compare makes the same request with the usual headers and in other forms, and wants all of these served if any is.
+// They go one after the other: a server may refuse a second request at a time.
 func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
 	asUsual := kit.ByHand(s, kit.Request{Header: usual}).Reply()
