@@ -58,7 +58,7 @@ var sessions = Suite{
 			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
 		}
 		kit.EachAttempt(t, e.Uses, func(t *T, use kit.Attempt) {
-			a := use.Answer()
+			a := kit.Own(t, use.Answer())
 			if use.Method != http.MethodGet {
 				t.Expect(a).To(That("HTTP 404", kit.IsNotFound), "DELETE was answered with %s", kit.Status(e.Delete))
 				return
