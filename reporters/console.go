@@ -18,10 +18,11 @@ import (
 //  1. The first line says what is tested and by which revision, and how that
 //     revision came about.
 //  2. Each area is one line, written when its last result is known.
-//  3. Details only of what is not a pass, when the run is over, what matters
-//     most last: inconclusive, known fails, fails that do not gate, faults of
-//     mcpcheck, fails that gate, stale entries of the baseline, what kept the
-//     run from its end. Of known fails only why they are accepted.
+//  3. Details only of what is not a pass in full, when the run is over, what
+//     matters most last: passes in part, inconclusive, known fails, fails that
+//     do not gate, faults of mcpcheck, fails that gate, stale entries of the
+//     baseline, what kept the run from its end. Of known fails only why they
+//     are accepted.
 //  4. A fail shows id, level, whether it gates and why; what was wanted and
 //     what came; the wire; the sentence; the fix; the command that repeats it.
 //     The same fail in several revisions is shown once and names them.
@@ -258,6 +259,8 @@ func (c *Console) nameWidth() int {
 func (c *Console) resultLine(r harness.Result) string {
 	line := "  " + c.paint.mark(count([]harness.Result{r})) + " " + r.ID
 	switch {
+	case r.Verdict == harness.Pass && r.Message != "":
+		line += "  in part: " + headline(r.Message)
 	case r.Verdict == harness.Pass:
 		line += "  " + c.paint.faint.Sprint(r.Title)
 	case r.Verdict == harness.Fail || r.Verdict == harness.Error:
@@ -277,8 +280,13 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	verdict := func(v harness.Verdict, gates bool) []harness.Result {
 		return only(r.Results, func(x harness.Result) bool { return x.Verdict == v && x.Gates == gates })
 	}
+	partly := only(verdict(harness.Pass, false), func(x harness.Result) bool { return x.Message != "" })
+	if len(partly) > 0 {
+		head := fmt.Sprintf("%d passed in part", len(partly))
+		blocks = append(blocks, c.reasons(c.paint.pass.Sprint("✓ "), head, partly))
+	}
 	if open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...); len(open) > 0 {
-		blocks = append(blocks, c.inconclusive(open))
+		blocks = append(blocks, c.reasons(c.paint.open.Sprint("? "), count(open).inconclusive(), open))
 	}
 	known := only(r.Results, isKnown)
 	if len(known) > 0 {
@@ -301,10 +309,10 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	return blocks
 }
 
-// inconclusive says each reason once, with the ids that it holds for.
-func (c *Console) inconclusive(results []harness.Result) string {
+// reasons says why results are no more than they are: each reason once, with the ids that it holds for.
+func (c *Console) reasons(mark, head string, results []harness.Result) string {
 	var b lines
-	b.add(c.paint.open.Sprint("? ") + c.paint.bold.Sprint(count(results).inconclusive()))
+	b.add(mark + c.paint.bold.Sprint(head))
 	for _, g := range grouped(results, sameReason) {
 		reason := headline(g[0].Message)
 		if g[0].Gates {

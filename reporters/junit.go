@@ -200,6 +200,9 @@ func newJunitCase(class string, r harness.Result) junitCase {
 	c := junitCase{Class: class, Name: r.ID, Time: junitTime(r.Seconds)}
 	message := titleOf(r)
 	switch {
+	case r.Verdict == harness.Pass && r.Message != "":
+		c.Out = &junitText{"passed in part: " + r.Message}
+		return c
 	case r.Verdict == harness.Pass:
 		return c
 	case r.Verdict == harness.Error:

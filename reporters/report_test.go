@@ -44,6 +44,7 @@ func everything() harness.Report {
 					"echo:\n" +
 					"  want inputSchema valid by draft 2020-12\n  got at /required: want an array",
 			},
+			partlyPassed("tools/inputs-validated-type", "refuses arguments of a wrong type"),
 			untried("tools/call-result-schema", "returns schema-valid results of calls"),
 			untried("tools/structured-content", "returns structured content by its output schema"),
 			skipped("tools/icons", "gives icons as URLs", "no tool has icons"),
@@ -90,6 +91,13 @@ func passed(id, title string) harness.Result {
 			{Seconds: 0.204, Arrow: "←", Text: `{"jsonrpc":"2.0","id":1,"result":{}}`},
 		},
 	}
+}
+
+// partlyPassed is a pass that leaves something out.
+func partlyPassed(id, title string) harness.Result {
+	r := passed(id, title)
+	r.Message = "2 of 9 could not be tried (sum: its schema cannot be read: (?<!a)b; fail: it fails anyway)"
+	return r
 }
 
 func skipped(id, title, reason string) harness.Result {

@@ -68,6 +68,11 @@ func (t *T) failed(most Level, message string, depth int) stop {
 	}}
 }
 
+// Partly says what a pass of the check does not cover, and why: its result tells. It does not end the check.
+func (t *T) Partly(format string, a ...any) {
+	t.scope.partly = append(t.scope.partly, fmt.Sprintf(format, a...))
+}
+
 // Skip ends the check: it does not apply to this server.
 func (t *T) Skip(format string, a ...any) {
 	panic(stop{outcome{verdict: Skip, message: fmt.Sprintf(format, a...)}})

@@ -31,7 +31,8 @@ func (s Subject) evidence() (lines []Line) {
 func Named(name string) Subject { return Subject{Name: name} }
 
 // Each tries a check on every value and puts what it comes to together: any fail is a fail, and names the subjects that
-// failed; one pass is a pass. subject says what a value is to be called, and shown by.
+// failed; one pass is a pass, and tells how many values could not be tried. subject says what a value is to be called,
+// and shown by.
 func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	var c collection
 	for _, v := range all {
@@ -77,14 +78,14 @@ func (t *T) sub(run func(*T)) (o outcome) {
 
 // collection puts the outcomes of several subjects together.
 type collection struct {
-	passed bool
+	passed int
 	fails  []finding
 	told   map[[2]string]bool // names and messages of fails
-	open   *outcome           // the first inconclusive
+	open   []finding
 	skip   *outcome
 }
 
-// finding is a fail of one subject.
+// finding is what one subject came to.
 type finding struct {
 	subject Subject
 	outcome
@@ -93,13 +94,11 @@ type finding struct {
 func (c *collection) add(s Subject, o outcome) {
 	switch o.verdict {
 	case Pass:
-		c.passed = true
+		c.passed++
 	case Fail:
 		c.fail(s, o)
 	case Inconclusive:
-		if c.open == nil {
-			c.open = &o
-		}
+		c.open = append(c.open, finding{s, o})
 	case Skip:
 		if c.skip == nil {
 			c.skip = &o
@@ -127,9 +126,11 @@ func (c *collection) finish(t *T) {
 	switch {
 	case len(c.fails) > 0:
 		panic(stop{c.failure()})
-	case c.passed:
+	case c.passed > 0 && c.open != nil:
+		t.Partly("%d of %d could not be tried (%s)", len(c.open), c.passed+len(c.open), c.reasons())
+	case c.passed > 0:
 	case c.open != nil:
-		panic(stop{*c.open})
+		panic(stop{c.open[0].outcome})
 	case c.skip != nil:
 		panic(stop{*c.skip})
 	default:
@@ -137,7 +138,26 @@ func (c *collection) finish(t *T) {
 	}
 }
 
-// most is how many findings are told in full.
+// reasons are why subjects could not be tried: each reason once, with the first subject that it holds for.
+func (c *collection) reasons() string {
+	var told, texts []string
+	for _, f := range c.open {
+		if slices.Contains(told, f.message) {
+			continue
+		}
+		if told = append(told, f.message); len(texts) == most {
+			return strings.Join(texts, "; ") + "; …"
+		}
+		text := f.message
+		if f.subject.Name != "" {
+			text = f.subject.Name + ": " + text
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// most is how many findings, and reasons, are told.
 const most = 5
 
 // failure is the worst of the fails, with the message and the evidence of the first few.

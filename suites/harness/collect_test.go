@@ -15,7 +15,7 @@ import (
 // outcomeOf is what a check of a MUST comes to that needs no server.
 func outcomeOf(run func(*T)) outcome {
 	t := &T{entry: &Requirement{Level: ByRevision[Level]{All: Must}}, by: Newest, scope: &scope{}}
-	return guard(func() { run(t) })
+	return t.scope.outcome(func() { run(t) })
 }
 
 // finds is a check on one of several things, named as it is to end: "fail oh".
@@ -47,7 +47,9 @@ func TestEach(t *testing.T) {
 	}{
 		{"all pass", []string{"pass", "pass"}, Pass, 0, "", nil, ""},
 		{"nothing", nil, Skip, 0, "there is nothing to try it on", nil, ""},
-		{"one passes", []string{"skip a", "open b", "pass"}, Pass, 0, "", nil, ""},
+		{"one passes", []string{"skip a", "pass"}, Pass, 0, "", nil, ""},
+		{"one passes, and some could not be tried", []string{"open a", "pass", "open a", "skip b", "open c"}, Pass, 0,
+			"3 of 4 could not be tried (<open a>: a; <open c>: c)", nil, ""},
 		{"one could not be tried", []string{"skip a", "open b", "open c"}, Inconclusive, 0, "b", nil, ""},
 		{"none applies", []string{"skip a", "skip b"}, Skip, 0, "a", nil, ""},
 		{"one fails", []string{"pass", "fail a", "open b"}, Fail, Must,
@@ -89,6 +91,32 @@ func TestEachTellsAFew(t *testing.T) {
 	}
 	if len(o.subjects) != 7 || len(o.where) != 7 {
 		t.Errorf("named are %v, found at %v", o.subjects, o.where)
+	}
+}
+
+// Of many reasons the first few are told.
+func TestEachTellsAFewReasons(t *testing.T) {
+	values := []string{"pass"}
+	for i := range 7 {
+		values = append(values, fmt.Sprint("open ", i))
+	}
+	const want = "7 of 8 could not be tried (<open 0>: 0; <open 1>: 1; <open 2>: 2; <open 3>: 3; <open 4>: 4; …)"
+	if o := outcomeOf(func(t *T) { Each(t, values, shownAs, finds) }); o.message != want {
+		t.Errorf("got %q", o.message)
+	}
+}
+
+// What a pass does not cover is told by nothing but a pass.
+func TestPartly(t *testing.T) {
+	for end, want := range map[string]string{"pass": "a\nb", "fail c": "want c\ngot that", "skip c": "c"} {
+		o := outcomeOf(func(t *T) {
+			t.Partly("%s", "a")
+			Each(t, []string{"pass"}, shownAs, func(t *T, _ string) { t.Partly("b") })
+			finds(t, end)
+		})
+		if o.message != want {
+			t.Errorf("%s: got %q, want %q", end, o.message, want)
+		}
 	}
 }
 

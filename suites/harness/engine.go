@@ -312,7 +312,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
 		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used,
 	}
-	o = guard(func() { c.check.run(t) })
+	o = used.outcome(func() { c.check.run(t) })
 	switch foreign := used.foreign(); {
 	case e.ctx.Err() != nil && o.verdict != Pass:
 		o = interrupted(e.ctx)
@@ -343,6 +343,15 @@ func guard(run func()) (o outcome) {
 	}()
 	run()
 	return outcome{verdict: Pass}
+}
+
+// outcome is how a check ended that has the scope.
+func (c *scope) outcome(run func()) outcome {
+	o := guard(run)
+	if o.verdict == Pass {
+		o.message = strings.Join(c.partly, "\n")
+	}
+	return o
 }
 
 func interrupted(ctx context.Context) outcome {

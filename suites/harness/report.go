@@ -15,7 +15,7 @@ type Result struct {
 	Verdict  Verdict  `json:"verdict"`
 	Gates    bool     `json:"gates"`              // counts against the exit code
 	GatedBy  Gate     `json:"gatedBy,omitempty"`  // why it gates
-	Message  string   `json:"message,omitempty"`  // what was wanted and what came, or why there is no verdict
+	Message  string   `json:"message,omitempty"`  // wanted and got, why there is no verdict, what a pass leaves out
 	Subjects []string `json:"subjects,omitempty"` // the tools, resources … that failed
 	Spec     string   `json:"spec,omitempty"`     // URL of the sentence in this revision
 	Fix      string   `json:"fix,omitempty"`      // what a server author should change

@@ -36,6 +36,7 @@ type scope struct {
 	lent     bool   // some verdict may rest on a session that others have used
 	extra    []Line // evidence of shared stimuli
 	shared   []*stimulus
+	partly   []string // what a pass does not cover, and why
 }
 
 type use struct {
@@ -259,6 +260,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 		t.scope.troubled = t.scope.troubled || c.trouble()
 		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)
+		t.scope.partly = append(t.scope.partly, c.partly...)
 	}
 	for _, o := range outcomes {
 		if o.verdict != Pass {
