@@ -1,8 +1,6 @@
 package stdio
 
 import (
-	"encoding/json"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -12,8 +10,9 @@ import (
 
 var output = Suite{
 	"stdio/stdout-only-messages": Watch(func(t *T, w Wire) {
+		parts := spread(w)
 		t.Judge(w.Lines().Filter("output", wholeLine), func(t *T, m Message) {
-			if joins(m) {
+			if parts[m.Frame] {
 				t.Skip("a message that spans several lines: stdio/one-message-per-line")
 			}
 			if m.Deep && isMessage(m.Frame) {
@@ -29,8 +28,9 @@ var output = Suite{
 			t.Try(t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
+		parts := spread(w)
 		t.Judge(w.Lines().Filter("output", wholeLine), func(t *T, m Message) {
-			t.Expect(!joins(m)).To(Hold("a whole message on one line", "a part of one: %q", driver.Brief(m.Raw)))
+			t.Expect(!parts[m.Frame]).To(Hold("a whole message on one line", "a part of one: %q", driver.Brief(m.Raw)))
 		})
 	}),
 
@@ -99,44 +99,4 @@ func isMessage(f *driver.Frame) bool {
 		return true
 	}
 	return f.Shape == driver.Object && (f.HasMethod || f.HasResult || f.HasError || f.ID != nil)
-}
-
-// joins reports whether a line that is no JSON is a part of a message: together with lines next to it, it is one.
-func joins(m Message) bool {
-	if m.Shape != driver.NotJSON || len(strings.TrimSpace(string(m.Raw))) == 0 {
-		return false
-	}
-	var lines []*driver.Frame
-	at := -1
-	for _, f := range m.Session.Since(0) {
-		if f == m.Frame {
-			at = len(lines)
-		}
-		lines = append(lines, f)
-	}
-	first := at
-	for first > 0 && at-first < mostJoined && !opens(lines[first]) {
-		first--
-	}
-	if at < 0 || !opens(lines[first]) {
-		return false
-	}
-	var spread, broken []byte // over lines as white space, or by a newline that was not escaped
-	for _, f := range lines[first:min(len(lines), first+mostJoined)] {
-		spread = append(append(spread, f.Raw...), '\n')
-		broken = append(broken, f.Raw...)
-		if json.Valid(spread) || json.Valid(broken) {
-			return true
-		}
-		broken = append(broken, `\n`...)
-	}
-	return false
-}
-
-// mostJoined is how many lines are looked at for the parts of one message.
-const mostJoined = 2000
-
-// opens reports whether a line may be the first of a message that spans several.
-func opens(f *driver.Frame) bool {
-	return f.Shape == driver.NotJSON && strings.HasPrefix(strings.TrimLeft(string(f.Raw), " \t\r"), "{")
 }
