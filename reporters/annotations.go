@@ -12,7 +12,7 @@ import (
 // at the end of the run.
 func NewAnnotations(out io.Writer, place Place) Reporter {
 	write := func(w io.Writer, r harness.Report) error { return Annotations(w, r, place) }
-	return &atEnd{format: Format{Name: "annotations", Write: write}, path: "-", out: out}
+	return atEndTo(out, Format{Name: "annotations", Write: write})
 }
 
 // annotationLimit is how many annotations of a kind GitHub keeps of a step; others would be lost without a word.

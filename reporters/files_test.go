@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -427,86 +425,5 @@ func TestJUnitNamesAreStable(t *testing.T) {
 	changed.Revisions = []harness.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-06-18"}}
 	if diff := cmp.Diff(names(everything()), names(changed)); diff != "" {
 		t.Errorf("names vary with the run:\n%s", diff)
-	}
-}
-
-func TestToFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "report.json")
-	if err := os.WriteFile(path, []byte(strings.Repeat("previous ", 1e4)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	rep, err := ToFile(Formats[0], path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rep.Result(harness.Result{})
-	if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("previous")) {
-		t.Error("the previous report is gone before there is a new one")
-	}
-	if err := rep.Done(everything()); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(render(t, JSON, everything())), string(text)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestToFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "report.json")
-	if err := os.WriteFile(path, []byte("previous"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	fail := func(io.Writer, harness.Report) error { return errors.New("cannot") }
-	failing := Format{Name: "bad", Ext: ".bad", Write: fail}
-	rep, err := ToFile(failing, path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rep.Done(everything()); err == nil || err.Error() != "bad report "+path+": cannot" {
-		t.Errorf("got error %v", err)
-	}
-	if text, _ := os.ReadFile(path); string(text) != "previous" {
-		t.Errorf("the file holds %q", text)
-	}
-}
-
-func TestToFileWritesToStdout(t *testing.T) {
-	var out bytes.Buffer
-	rep, err := ToFile(Formats[1], "-", &out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rep.Done(everything()); err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(out.Bytes(), render(t, JUnit, everything())) {
-		t.Error("standard output does not hold the report")
-	}
-}
-
-func TestToFileNamesWhatToDo(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct{ path, want string }{
-		{"", "junit report: no file named; name one, or - for standard output"},
-		{dir, "junit report DIR: is a directory; name a file in it, such as DIR/mcpcheck.xml"},
-		{dir + "/no/report.xml", "junit report DIR/no/report.xml: no directory DIR/no; create it first"},
-		{file + "/report.xml", "junit report DIR/file/report.xml: no directory DIR/file; create it first"},
-	} {
-		_, err := ToFile(Formats[1], c.path, nil)
-		if err == nil {
-			t.Errorf("%q: want an error", c.path)
-			continue
-		}
-		if got := strings.ReplaceAll(err.Error(), dir, "DIR"); got != c.want {
-			t.Errorf("want %s\n got %s", c.want, got)
-		}
 	}
 }

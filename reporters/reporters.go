@@ -7,7 +7,6 @@
 package reporters
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -116,93 +115,4 @@ func (f Format) of(path string) (Format, error) {
 	}
 	return f, fmt.Errorf("%s report %s: unknown kind of file; name one that ends in %s",
 		f.Name, path, strings.Join(known, " or "))
-}
-
-// ToFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
-//
-// The file is opened at once, so that one that cannot be written is found before the run starts, but what it holds
-// stays until the whole new report has been rendered. Directories are not created. Errors name the file and say what to
-// do.
-func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
-	format, err := format.of(path)
-	if err != nil {
-		return nil, err
-	}
-	if path == "-" {
-		return &atEnd{format: format, out: stdout}, nil
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, unwritable(format, path, err)
-	}
-	return &atEnd{format: format, path: path, out: f, file: f}, nil
-}
-
-// unwritable says why a report file cannot be opened and what to do about it.
-func unwritable(format Format, path string, err error) error {
-	switch dir := filepath.Dir(path); {
-	case path == "":
-		return fmt.Errorf("%s report: no file named; name one, or - for standard output", format.Name)
-	case isDir(path):
-		return fmt.Errorf("%s report %s: is a directory; name a file in it, such as %s", format.Name, path,
-			filepath.Join(path, "mcpcheck"+format.Ext))
-	case !isDir(dir):
-		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
-	}
-	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, bare(err))
-}
-
-// bare is an error without the path, for where that is named already.
-func bare(err error) error {
-	var opening *fs.PathError
-	if errors.As(err, &opening) {
-		return opening.Err
-	}
-	return err
-}
-
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// atEnd writes one format when the run is over.
-type atEnd struct {
-	format Format
-	path   string
-	out    io.Writer
-	file   *os.File // nil for standard output
-}
-
-func (*atEnd) Result(harness.Result) {}
-
-// Done renders the report in memory and writes it in one go, so that a format that fails leaves the previous file as it
-// was.
-func (a *atEnd) Done(r harness.Report) error {
-	var text bytes.Buffer
-	err := a.format.Write(&text, r)
-	if err == nil {
-		err = a.empty()
-	}
-	if err == nil {
-		_, err = a.out.Write(text.Bytes())
-	}
-	if a.file != nil {
-		err = errors.Join(err, a.file.Close())
-	}
-	if err != nil {
-		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, err)
-	}
-	return nil
-}
-
-// empty removes a previous report. Pipes and devices have none.
-func (a *atEnd) empty() error {
-	if a.file == nil {
-		return nil
-	}
-	if info, err := a.file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return err
-	}
-	return a.file.Truncate(0)
 }

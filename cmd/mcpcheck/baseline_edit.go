@@ -10,6 +10,7 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -30,7 +31,7 @@ func (u update) write() error {
 	if text == u.text && text != "" {
 		return nil
 	}
-	if err := replaceFile(u.name, []byte(text)); err != nil {
+	if err := reporters.ReplaceFile(u.name, []byte(text)); err != nil {
 		return usage("cannot write the baseline: %w", err)
 	}
 	return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -88,7 +89,7 @@ func draftConfig(cmd *cobra.Command, f runFlags, name string) error {
 		return &exit{harness.ExitBroken,
 			fmt.Errorf("the file that was made cannot be read, and was not written: %w", err)}
 	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+	if err := reporters.ReplaceFile(name, []byte(text)); err != nil {
 		return usage("--config: %w", err)
 	}
 	fmt.Fprintf(cmd.OutOrStdout(), "found %s\n%s\nwrote %s\n\nnext: %s\n", d.found(), d.called(), name, d.next(name))

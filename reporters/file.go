@@ -1,0 +1,155 @@
+package reporters
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// ToFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
+//
+// Whether the file can be written is found out at once, before the run starts, but nothing appears there until the whole
+// report is: see ReplaceFile. Directories are not created. Errors name the file and say what to do.
+func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
+	format, err := format.of(path)
+	if err != nil {
+		return nil, err
+	}
+	if path == "-" {
+		return atEndTo(stdout, format), nil
+	}
+	if err := writable(path); err != nil {
+		return nil, unwritable(format, path, err)
+	}
+	return &atEnd{format: format, path: path, write: func(text []byte) error { return ReplaceFile(path, text) }}, nil
+}
+
+// atEnd writes one format when the run is over.
+type atEnd struct {
+	format Format
+	path   string // - is standard output
+	write  func(text []byte) error
+}
+
+func atEndTo(stdout io.Writer, format Format) *atEnd {
+	return &atEnd{format: format, path: "-", write: func(text []byte) error {
+		_, err := stdout.Write(text)
+		return err
+	}}
+}
+
+func (*atEnd) Result(harness.Result) {}
+
+// Done renders the report in memory and writes it in one go, so that a format that fails leaves the previous file as it
+// was.
+func (a *atEnd) Done(r harness.Report) error {
+	var text bytes.Buffer
+	err := a.format.Write(&text, r)
+	if err == nil {
+		err = a.write(text.Bytes())
+	}
+	if err != nil {
+		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, bare(err))
+	}
+	return nil
+}
+
+// writable finds out whether a file can be written, and leaves it as it was.
+func writable(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case path == "":
+		return fs.ErrInvalid
+	case err != nil: // there is none yet
+		f, err := os.CreateTemp(filepath.Dir(path), ".mcpcheck-*")
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Close(), os.Remove(f.Name()))
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		return nil // to open it would wait for a reader
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// ReplaceFile writes a file in one go: whoever reads it finds the old text or the new one, whatever happens meanwhile. It
+// keeps the permissions, and what a symbolic link points to is what changes. A pipe or a device is written to, and so is
+// a file in whose place no other can be put, such as one that is mounted by itself.
+func ReplaceFile(name string, text []byte) error {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	old, _ := os.Stat(name) // nil: there is none
+	if old != nil && !old.Mode().IsRegular() {
+		return overwrite(name, text)
+	}
+	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	switch {
+	case err != nil && old != nil:
+		return overwrite(name, text)
+	case err != nil:
+		return err
+	}
+	defer os.Remove(beside) // unless it has become the file
+	_, err = f.Write(text)
+	if old != nil {
+		err = errors.Join(err, f.Chmod(old.Mode().Perm()))
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(beside, name); err != nil && old != nil {
+		return overwrite(name, text)
+	}
+	return err
+}
+
+// overwrite writes to what is there.
+func overwrite(name string, text []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
+// unwritable says why a report file cannot be written and what to do about it.
+func unwritable(format Format, path string, err error) error {
+	switch dir := filepath.Dir(path); {
+	case path == "":
+		return fmt.Errorf("%s report: no file named; name one, or - for standard output", format.Name)
+	case isDir(path):
+		return fmt.Errorf("%s report %s: is a directory; name a file in it, such as %s", format.Name, path,
+			filepath.Join(path, "mcpcheck"+format.Ext))
+	case !isDir(dir):
+		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
+	}
+	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, bare(err))
+}
+
+// bare is an error without the path, for where that is named already.
+func bare(err error) error {
+	var opening *fs.PathError
+	if errors.As(err, &opening) {
+		return opening.Err
+	}
+	return err
+}
+
+func isDir(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

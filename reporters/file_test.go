@@ -1,0 +1,133 @@
+package reporters
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func TestToFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(path, []byte(strings.Repeat("previous ", 1e4)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rep, err := ToFile(Formats[0], path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rep.Result(harness.Result{})
+	if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("previous")) {
+		t.Error("the previous report is gone before there is a new one")
+	}
+	if err := rep.Done(everything()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(render(t, JSON, everything())), string(text)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestToFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(path, []byte("previous"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fail := func(io.Writer, harness.Report) error { return errors.New("cannot") }
+	failing := Format{Name: "bad", Ext: ".bad", Write: fail}
+	rep, err := ToFile(failing, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.Done(everything()); err == nil || err.Error() != "bad report "+path+": cannot" {
+		t.Errorf("got error %v", err)
+	}
+	if text, _ := os.ReadFile(path); string(text) != "previous" {
+		t.Errorf("the file holds %q", text)
+	}
+}
+
+func TestToFileWritesToStdout(t *testing.T) {
+	var out bytes.Buffer
+	rep, err := ToFile(Formats[1], "-", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rep.Done(everything()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(out.Bytes(), render(t, JUnit, everything())) {
+		t.Error("standard output does not hold the report")
+	}
+}
+
+func TestToFileNamesWhatToDo(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, want string }{
+		{"", "junit report: no file named; name one, or - for standard output"},
+		{dir, "junit report DIR: is a directory; name a file in it, such as DIR/mcpcheck.xml"},
+		{dir + "/no/report.xml", "junit report DIR/no/report.xml: no directory DIR/no; create it first"},
+		{file + "/report.xml", "junit report DIR/file/report.xml: no directory DIR/file; create it first"},
+	} {
+		_, err := ToFile(Formats[1], c.path, nil)
+		if err == nil {
+			t.Errorf("%q: want an error", c.path)
+			continue
+		}
+		if got := strings.ReplaceAll(err.Error(), dir, "DIR"); got != c.want {
+			t.Errorf("want %s\n got %s", c.want, got)
+		}
+	}
+}
+
+// TestNothingAppearsBeforeTheReport proves that a run that is killed leaves no report that is half done.
+func TestNothingAppearsBeforeTheReport(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := ToFile(Formats[0], filepath.Join(dir, "report.json"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) > 0 {
+		t.Errorf("there is %v", left)
+	}
+}
+
+// TestReplaceFile proves that a file is replaced where it is, with its permissions, and that nothing is left beside it.
+func TestReplaceFile(t *testing.T) {
+	dir := t.TempDir()
+	name, link := filepath.Join(dir, "known.yaml"), filepath.Join(dir, "link.yaml")
+	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("known.yaml", link); err != nil {
+		t.Skip("this system makes no symbolic links")
+	}
+	if err := ReplaceFile(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(name)
+	info, err := os.Lstat(link)
+	if err != nil || string(text) != "new" || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("%q, %v, %v, want the file behind the link to be new", text, info.Mode(), err)
+	}
+	if info, _ := os.Stat(name); info.Mode().Perm() != 0o600 {
+		t.Errorf("permissions %v, want 0600", info.Mode().Perm())
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 2 {
+		t.Errorf("left behind: %v", left)
+	}
+}
