@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -54,6 +55,7 @@ const (
 //	status CODE COMMAND…    runs the command, which must exit with the code
 //	misuse COMMAND…         … with code 2 and one line on stderr
 //	interrupt FILE COMMAND… … sends SIGINT once the file is there; code 130
+//	hangup, killed          … the same with SIGHUP, and with SIGKILL, which leaves no code
 //	report FILE…            the files are reports: JSON that keeps its schema, or JUnit XML
 //	same FILE FILE          two JSON reports say the same, times apart
 //	memory MB               the last mcpcheck took less
@@ -79,8 +81,9 @@ func TestScript(t *testing.T) {
 }
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "misuse": misuse, "interrupt": interrupt, "report": report, "same": same, "memory": memory,
-	"taken": taken,
+	"status": status, "misuse": misuse, "report": report, "same": same, "memory": memory,
+	"taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
+	"killed": struck(os.Kill, -1),
 }
 
 // oneScript is the test of one script, which runs in it and not beside it: so its time begins when it does.
@@ -146,27 +149,29 @@ func misuse(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// interrupt runs a command in the environment that the script began with.
-func interrupt(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: interrupt FILE COMMAND…")
-	}
-	cmd := exec.Command(args[1], args[2:]...)
-	cmd.Env = ts.Value(environment{}).([]string)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), ts.Stdout(), ts.Stderr()
-	ts.Check(cmd.Start())
-	gone := make(chan struct{})
-	go func() {
-		if awaitFile(ts.MkAbs(args[0]), gone) {
-			cmd.Process.Signal(os.Interrupt)
+// struck is the command that runs another one, in the environment that the script began with, and sends it a signal.
+func struck(with os.Signal, want int) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		if neg || len(args) < 2 {
+			ts.Fatalf("usage: interrupt, hangup or killed FILE COMMAND…")
 		}
-	}()
-	guard := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
-	err := cmd.Wait()
-	guard.Stop()
-	close(gone)
-	if got := exitCode(ts, err); got != 130 {
-		ts.Fatalf("exit code %d, want 130", got)
+		cmd := exec.Command(args[1], args[2:]...)
+		cmd.Env = ts.Value(environment{}).([]string)
+		cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), ts.Stdout(), ts.Stderr()
+		ts.Check(cmd.Start())
+		gone := make(chan struct{})
+		go func() {
+			if awaitFile(ts.MkAbs(args[0]), gone) {
+				cmd.Process.Signal(with)
+			}
+		}()
+		guard := time.AfterFunc(time.Minute, func() { cmd.Process.Kill() })
+		err := cmd.Wait()
+		guard.Stop()
+		close(gone)
+		if got := exitCode(ts, err); got != want {
+			ts.Fatalf("exit code %d, want %d", got, want)
+		}
 	}
 }
 

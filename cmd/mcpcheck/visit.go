@@ -36,8 +36,8 @@ var errInterrupted = errors.New("interrupted")
 // passes it on.
 const sameSignal = 500 * time.Millisecond
 
-// interruptible is a context that ends with the first Ctrl-C or SIGTERM; the second ends mcpcheck at once. listen is
-// called before each revision: Ginkgo takes the signals away when it has run.
+// interruptible is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP; the second ends mcpcheck at once. listen
+// is called before each revision: Ginkgo takes the signals away when it has run.
 func interruptible() (ctx context.Context, listen func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
@@ -49,9 +49,18 @@ func interruptible() (ctx context.Context, listen func()) {
 	}()
 	return ctx, func() {
 		if ctx.Err() == nil {
-			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			signal.Notify(signals, ending()...)
 		}
 	}
+}
+
+// ending are the signals that end a run. A run under nohup outlives its terminal.
+func ending() []os.Signal {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signals
 }
 
 // meet starts the server and learns what it is. Without a server, it could not be started; with a server and an error,

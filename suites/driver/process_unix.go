@@ -13,6 +13,7 @@ type group struct{ pid int }
 
 func newGroup(cmd *exec.Cmd) *group {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr)
 	return &group{}
 }
 
