@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 type runFlags struct {
 	keys  config                 // what mcpcheck.yaml can say as well; Command is what follows --
 	given func(flag string) bool // on the command line
+	empty string                 // a flag that was given without a value
 
 	config  string // file to read
 	env     []string
@@ -35,7 +37,7 @@ type runFlags struct {
 
 // read takes over what the command line says beside the values of flags.
 func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
-	f.given = cmd.Flags().Changed
+	f.given, f.empty = cmd.Flags().Changed, emptyFlag(cmd.Flags())
 	f.keys.Skip = omit(f.skip)
 	f.hosts.name, f.keys.Command = f.hosts.named(cmd, args)
 	return f
@@ -146,18 +148,51 @@ func (f runFlags) verbosity() reporters.Verbosity {
 	return reporters.Normal
 }
 
-// nearestFlag adds to an unknown flag the one that was probably meant, or that it is one of the server's.
-func nearestFlag(cmd *cobra.Command, err error) error {
+// emptyFlag is the name of a flag that wants a value and was given without one; empty when there is none.
+func emptyFlag(flags *pflag.FlagSet) (name string) {
+	flags.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		if name == "" && f.NoOptDefVal == "" && (len(values) == 0 || slices.Contains(values, "")) {
+			name = f.Name
+		}
+	})
+	return name
+}
+
+// plainFlagError says in plain words what is wrong with a flag.
+func plainFlagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
-		return err
+	var invalid *pflag.InvalidValueError
+	switch {
+	case errors.As(err, &unknown):
+		return nearestFlag(cmd, unknown)
+	case errors.As(err, &invalid):
+		if kind := kindOfFlag[invalid.GetFlag().Value.Type()]; kind != "" {
+			return fmt.Errorf("--%s wants %s, not %q", invalid.GetFlag().Name, kind, invalid.GetValue())
+		}
 	}
+	return err
+}
+
+// kindOfFlag says what values a flag takes, by the name that pflag has for its type.
+var kindOfFlag = map[string]string{
+	"duration": "a duration such as 5s or 500ms",
+	"int":      "a whole number",
+	"int64":    "a whole number",
+	"bool":     "true or false",
+}
+
+// nearestFlag adds to an unknown flag the one that was probably meant, or that it is one of the server's.
+func nearestFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if words := cmd.Flags().Args(); cmd.Name() == "run" && len(words) > 0 {
 		return fmt.Errorf("%w; if it is the server's, say mcpcheck run -- %s …", err, strings.Join(words, " "))
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := text.Nearest(strings.TrimLeft(unknown.GetSpecifiedName(), "-"), names); near != "" {
+	if near := text.Nearest(strings.TrimLeft(err.GetSpecifiedName(), "-"), names); near != "" {
 		return fmt.Errorf("%w; did you mean --%s?", err, near)
 	}
 	return err

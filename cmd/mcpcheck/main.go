@@ -74,21 +74,43 @@ and shows the wire lines that prove it where it does not.
 
 Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration,
 3 it could not be tested, 4 mcpcheck failed, 130 interrupted.`,
+		Version:       toolVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // as newVersion has it
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; %s --help shows the flags", nearestFlag(cmd, err), cmd.CommandPath())
+		return usage("%w; %s --help shows the flags", plainFlagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(
 		newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion(),
 		newAction(),
 	)
+	refuseUnknownWords(root)
 	return root
 }
 
+// refuseUnknownWords makes errors of words that cobra's own commands answer with a help text.
+func refuseUnknownWords(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, cmd := range root.Commands() {
+		switch cmd.Name() {
+		case "completion":
+			cmd.Args = noSuchCommand
+			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			cmd.Args = func(_ *cobra.Command, args []string) error {
+				about, rest, _ := root.Find(args)
+				return noSuchCommand(about, rest)
+			}
+		}
+	}
+}
+
+// noSuchCommand refuses words that are no command below the given one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -99,10 +121,13 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 			names = append(names, c.Name())
 		}
 	}
+	slices.Sort(names)
+	if cmd.HasParent() {
+		return usage("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+	}
 	if near := text.Nearest(args[0], names); near != "" {
 		return usage("no command %q; did you mean %s?", args[0], near)
 	}
-	slices.Sort(names)
 	return usage("no command %q (have %s); to check a server: mcpcheck run -- %s",
 		args[0], strings.Join(names, ", "), strings.Join(args, " "))
 }

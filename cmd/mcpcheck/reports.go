@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -95,6 +97,9 @@ func withReports(v values, t *target, stdout, stderr io.Writer) (*audience, erro
 func openReports(v values, place reporters.Place, stdout io.Writer) (
 	opened []reporters.Reporter, onStdout bool, err error,
 ) {
+	if err := onceEach(v.reports); err != nil {
+		return nil, false, err
+	}
 	formats := reporters.NewFormats(reporters.SARIFOptions{Place: place, Rules: suites.Find})
 	for _, format := range formats {
 		for _, path := range v.reports[format.Name] {
@@ -111,4 +116,24 @@ func openReports(v values, place reporters.Place, stdout io.Writer) (
 	}
 	all, err := reporters.Dir(v.reportDir, formats)
 	return slices.Concat(opened, all), onStdout, err
+}
+
+// onceEach refuses reports that would replace each other in one file, or follow each other on stdout.
+func onceEach(reports map[string][]string) error {
+	writes := map[string]string{} // the flag, by its file
+	for _, format := range reporters.Formats {
+		for _, path := range reports[format.Name] {
+			file, flag := path, "--"+format.Name
+			if path == "-" {
+				file = "standard output"
+			} else if whole, err := filepath.Abs(path); err == nil {
+				file = whole
+			}
+			if other := writes[file]; other != "" {
+				return fmt.Errorf("%s and %s would both write to %s; give each its own file", other, flag, path)
+			}
+			writes[file] = flag
+		}
+	}
+	return nil
 }

@@ -1,6 +1,10 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+)
 
 func newRun() *cobra.Command {
 	var f runFlags
@@ -40,6 +44,9 @@ says which tools would be called.`,
 // for (values.go), aim at the server (target.go), judge it (judge.go), tell (audience.go). All that is wrong with its
 // use is found before anything is started.
 func judgeServer(cmd *cobra.Command, f runFlags) error {
+	if _, err := os.Getwd(); err != nil {
+		return usage("the current directory is gone; change to one that is there: %w", err)
+	}
 	file, err := readConfig(f.config)
 	if err != nil {
 		return err

@@ -38,29 +38,62 @@ func settle(f runFlags, file config) (v values, err error) {
 			"or try mcpcheck run --demo")
 	}
 	if v.profile, err = harness.ParseProfile(v.Profile); err != nil {
-		return v, usage("%w", err)
+		return v, usage("%s: %w", v.origin("profile"), err)
 	}
 	if v.calls, err = harness.ParseCalls(v.Calls); err != nil {
-		return v, usage("%w", err)
+		return v, usage("%s: %w", v.origin("calls"), err)
 	}
 	if v.requested, err = requested(v.Protocol); err != nil {
-		return v, usage("%w", err)
+		return v, usage("%s: %w", v.origin("protocol"), err)
 	}
-	if v.selector, err = selectChecks(v.Only, selectors(v.Skip)); err != nil {
-		return v, usage("%w", err)
+	if err := v.positive(); err != nil {
+		return v, err
 	}
-	if v.Jobs < 1 || v.Timeout <= 0 || v.StartTimeout <= 0 || v.Budget <= 0 {
-		return v, usage("--jobs, --timeout, --start-timeout and --budget must be greater than 0")
+	v.selector, err = v.selection()
+	return v, err
+}
+
+// positive finds a number that must be greater than 0 and is not.
+func (v values) positive() error {
+	for _, n := range []struct {
+		key   string
+		value int64
+	}{
+		{"jobs", int64(v.Jobs)}, {"timeout", int64(v.Timeout)},
+		{"start-timeout", int64(v.StartTimeout)}, {"budget", int64(v.Budget)},
+	} {
+		if n.value <= 0 {
+			return usage("%s must be greater than 0", v.origin(n.key))
+		}
 	}
-	return v, nil
+	return nil
+}
+
+// selection makes the selector of what is to be tried.
+func (v values) selection() (harness.Selector, error) {
+	for _, list := range []struct {
+		key      string
+		patterns []string
+	}{{"only", v.Only}, {"skip", selectors(v.Skip)}} {
+		if _, err := selectChecks(list.patterns, nil); err != nil {
+			return nil, usage("%s: %w", v.origin(list.key), err)
+		}
+	}
+	selector, err := selectChecks(v.Only, selectors(v.Skip))
+	if err == nil && len(v.Skip) > 0 && !slices.ContainsFunc(suites.Built(), selector) {
+		return nil, usage("nothing is left to check: --skip takes out all that --only selects")
+	}
+	return selector, err
 }
 
 // contradiction finds flags that do not say which one server is meant.
 func contradiction(f runFlags) error {
 	command, url, server := f.keys.Command, f.keys.URL, f.given("server")
 	switch {
-	case f.given("url") && url == "":
-		return usage("--url is empty")
+	case f.empty != "":
+		return usage("--%s is empty; give it a value, or leave it out", f.empty)
+	case f.verbose && f.quiet:
+		return usage("--verbose and --quiet exclude each other")
 	case !server && f.hosts.file != "":
 		return usage("--servers-file wants --server NAME")
 	case server && f.demo:

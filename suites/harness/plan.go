@@ -96,15 +96,21 @@ func known(catalogue Catalogue, pattern string) error {
 		}
 	}
 	hint := "mcpcheck list shows them all"
-	if near := text.Nearest(pattern, ids(catalogue)); near != "" {
+	if near := text.Nearest(pattern, names(catalogue)); near != "" {
 		hint = fmt.Sprintf("did you mean %s?", near)
 	}
 	return fmt.Errorf("no check %q; %s", pattern, hint)
 }
 
-func ids(catalogue Catalogue) (ids []string) {
+// names are what selects something: the areas, then the ids.
+func names(catalogue Catalogue) (names []string) {
 	for _, r := range catalogue {
-		ids = append(ids, r.ID)
+		if !slices.Contains(names, r.Area()) {
+			names = append(names, r.Area())
+		}
 	}
-	return ids
+	for _, r := range catalogue {
+		names = append(names, r.ID)
+	}
+	return names
 }
