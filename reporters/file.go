@@ -15,8 +15,8 @@ import (
 
 // ToFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
 //
-// Whether the file can be written is found out at once, before the run starts, but nothing appears there until the whole
-// report is: see ReplaceFile. Directories are not created. Errors name the file and say what to do.
+// Whether the file can be written is found out at once, before the run starts, but nothing appears there until the
+// whole report is: see ReplaceFile. Directories are not created. Errors name the file and say what to do.
 func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
 	format, err := format.of(path)
 	if err != nil {
@@ -83,9 +83,9 @@ func writable(path string) error {
 	return f.Close()
 }
 
-// ReplaceFile writes a file in one go: whoever reads it finds the old text or the new one, whatever happens meanwhile. It
-// keeps the permissions, and what a symbolic link points to is what changes. A pipe or a device is written to, and so is
-// a file in whose place no other can be put, such as one that is mounted by itself.
+// ReplaceFile writes a file in one go: whoever reads it finds the old text or the new one, whatever happens meanwhile.
+// It keeps the permissions, and what a symbolic link points to is what changes. A pipe or a device is written to, and
+// so is a file in whose place no other can be put, such as one that is mounted by itself.
 func ReplaceFile(name string, text []byte) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target

@@ -2,6 +2,6 @@ package driver
 
 import "syscall"
 
-// endWithParent has the kernel kill the process when mcpcheck is killed and can end nothing itself. What the process has
-// started meanwhile sees its standard input end.
+// endWithParent has the kernel kill the process when mcpcheck is killed and can end nothing itself. What the process
+// has started meanwhile sees its standard input end.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
