@@ -1,6 +1,9 @@
 package driver
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Settle proves that the server has nothing more to say to what it was sent before: a later request is answered, and
 // the grace after it has passed. It returns what came since the mark, without the answer to that request.
@@ -23,7 +26,7 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 	}
 	came := without(s.Since(mark), p)
 	for _, f := range came {
-		if f.Shape == Array || f.IsResponse() {
+		if slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.MayAnswer(nil) }) {
 			return came, nil
 		}
 	}

@@ -37,11 +37,12 @@ type Frame struct {
 	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
 
 	// Of a JSON object, nil or empty where the member is absent.
-	ID        json.RawMessage
-	Method    string // empty also when the member is not a string
-	HasMethod bool
-	HasResult bool
-	HasError  bool
+	ID         json.RawMessage
+	Method     string // empty also when the member is not a string
+	HasMethod  bool
+	HasResult  bool
+	HasError   bool
+	HasVersion bool // it has jsonrpc, whatever that says
 
 	// Hostile frames were sent to a server that had been given input which a conforming client never sends, or came
 	// from one.
@@ -104,11 +105,19 @@ func (f *Frame) members(text []byte) {
 	}
 	_, f.HasResult = members["result"]
 	_, f.HasError = members["error"]
+	_, f.HasVersion = members["jsonrpc"]
 }
 
-// IsResponse reports whether the frame looks like an answer: a result or an error, and no method.
+// IsResponse reports whether the frame looks like an answer: it has no method, but an id or, with jsonrpc, a result or
+// an error.
 func (f *Frame) IsResponse() bool {
-	return f.Shape == Object && !f.HasMethod && (f.HasResult || f.HasError || f.ID != nil)
+	return f.Shape == Object && !f.HasMethod && (f.ID != nil || f.HasVersion && (f.HasResult || f.HasError))
+}
+
+// MayAnswer reports whether the frame looks like an answer to what has that id or, with nil, none that could be read:
+// without jsonrpc, an id of its own makes it some other JSON.
+func (f *Frame) MayAnswer(id json.RawMessage) bool {
+	return f.IsResponse() && (f.HasVersion || string(f.ID) == "null" || SameID(f.ID, id))
 }
 
 // IsRequest reports whether the frame has a method and an id, which may be null.

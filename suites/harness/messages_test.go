@@ -22,6 +22,9 @@ func TestWire(t *testing.T) {
 				`{"id":"mine","method":"ping"}`,
 				`[{"method":"notifications/b"},7]`,
 				"no JSON",
+				`{"method":"GET","path":"/"}`,
+				`{"id":"mine","error":"none"}`,
+				`["info","ready"]`,
 			)},
 			{method: "refuses", does: refuses(-1)},
 		},
@@ -64,8 +67,33 @@ func TestWire(t *testing.T) {
 			t.Errorf("%s: got %q %s, want %s", tt.what, tt.messages.What, got, tt.list)
 		}
 	}
-	if lines := w.Lines(); lines.What != "output" || len(lines.List) != 2+2*5+1 {
+	if lines := w.Lines(); lines.What != "output" || len(lines.List) != 2+2*8+1 {
 		t.Errorf("%d lines of %s", len(lines.List), lines.What)
+	}
+}
+
+// JSON is meant as a message when it says so, answers a request, or has a method that servers use.
+func TestIsMeant(t *testing.T) {
+	asked := requests{driver.IDKey([]byte("7")): {}}
+	tests := map[string]bool{
+		`{"jsonrpc":"1.0"}`:                true,
+		`{"id":7,"result":{}}`:             true,
+		`{"id":8,"result":{}}`:             false,
+		`{"result":"ok"}`:                  false,
+		`{"method":"notifications/x"}`:     true,
+		`{"method":"GET","id":7}`:          false,
+		`{"heartbeat":1}`:                  false,
+		`[{"jsonrpc":"2.0","result":{}}]`:  true,
+		`[{"id":7,"error":{}},{"at":"x"}]`: false,
+		`["info","ready"]`:                 false,
+		`[]`:                               true, // an empty batch
+		`7`:                                false,
+	}
+	for raw, want := range tests {
+		line := &driver.Frame{Shape: driver.Array, Raw: []byte("[" + raw + "]")}
+		if got := (Message{Frame: line.Members()[0], asked: asked}).IsMeant(); got != want {
+			t.Errorf("%s: got %v", raw, got)
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package harness
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -17,7 +19,9 @@ type Wire struct {
 type Message struct {
 	*driver.Frame
 	Session *driver.Session
-	Request *driver.Frame // what a response answers; nil when nothing that was sent
+	Request *driver.Frame // what a response answers; nil when nothing that was sent, and in Lines
+
+	asked requests // of the session
 }
 
 // Subject shows the message by itself and, if there is one, the request.
@@ -40,11 +44,57 @@ func (m Messages) Filter(what string, keep func(Message) bool) Messages {
 	return out
 }
 
-// Messages are all JSON objects that the server sent in sessions whose client kept the protocol, until it did not.
+// IsMeant reports whether the JSON is meant as a message, right or wrong, or as a batch of messages. What a server logs
+// may be JSON as well.
+func (m Message) IsMeant() bool {
+	return !slices.ContainsFunc(m.Members(), func(f *driver.Frame) bool { return !m.asked.mean(f) })
+}
+
+// requests are what the client asked in a session, by id.
+type requests map[string]*driver.Frame
+
+// note adds those in a frame.
+func (r requests) note(f *driver.Frame) {
+	if f.Side != driver.FromClient {
+		return
+	}
+	for _, m := range f.Members() {
+		if m.IsRequest() {
+			r[driver.IDKey(m.ID)] = m
+		}
+	}
+}
+
+// of is the request that a message answers; nil when there is none.
+func (r requests) of(m *driver.Frame) *driver.Frame {
+	if !m.IsResponse() {
+		return nil
+	}
+	return r[driver.IDKey(m.ID)]
+}
+
+// mean reports whether a JSON value is meant as a message: it says so, answers a request, or has a method that servers
+// use.
+func (r requests) mean(m *driver.Frame) bool {
+	return m.Shape == driver.Object && (IsSpoken(m) || r.of(m) != nil)
+}
+
+// IsSpoken reports whether a frame is meant as a message, whatever was said before: it says so, or has a method that
+// servers use.
+func IsSpoken(f *driver.Frame) bool { return f.HasVersion || IsServerMethod(f.Method) }
+
+// IsServerMethod reports whether a method is one that servers use.
+func IsServerMethod(method string) bool {
+	return slices.Contains([]string{"ping", "roots/list", "sampling/createMessage", "elicitation/create"}, method) ||
+		strings.HasPrefix(method, "notifications/") || strings.HasPrefix(method, "tasks/")
+}
+
+// Messages are what the server sent that is meant as a message, in sessions whose client kept the protocol, until it
+// did not.
 func (w Wire) Messages() Messages {
 	out := Messages{What: "message"}
 	for _, s := range w.Sessions {
-		requests := map[string]*driver.Frame{}
+		asked := requests{}
 		for _, f := range s.Record(0) {
 			if f.Hostile {
 				break
@@ -52,16 +102,12 @@ func (w Wire) Messages() Messages {
 			if f.Apart {
 				continue
 			}
+			if asked.note(f); f.Side != driver.FromServer {
+				continue
+			}
 			for _, m := range f.Members() {
-				switch {
-				case f.Side == driver.FromClient && m.IsRequest():
-					requests[driver.IDKey(m.ID)] = m
-				case f.Side == driver.FromServer && m.Shape == driver.Object:
-					message := Message{Frame: m, Session: s}
-					if m.IsResponse() {
-						message.Request = requests[driver.IDKey(m.ID)]
-					}
-					out.List = append(out.List, message)
+				if asked.mean(m) {
+					out.List = append(out.List, Message{Frame: m, Session: s, Request: asked.of(m)})
 				}
 			}
 		}
@@ -102,11 +148,20 @@ func (w Wire) Notifications() Messages {
 
 // Lines are the lines that the server wrote, of every session and whatever it was sent, until its stdin was closed.
 func (w Wire) Lines() Messages {
-	out := Messages{What: "output"}
+	return w.lines().Filter("output", func(m Message) bool { return !m.AfterEOF })
+}
+
+// LastLines are those that it wrote after that.
+func (w Wire) LastLines() Messages {
+	return w.lines().Filter("output while shutting down", func(m Message) bool { return m.AfterEOF })
+}
+
+func (w Wire) lines() (out Messages) {
 	for _, s := range w.Sessions {
+		asked := requests{}
 		for _, f := range s.Record(0) {
-			if f.Side == driver.FromServer && !f.AfterEOF && !f.Apart {
-				out.List = append(out.List, Message{Frame: f, Session: s})
+			if asked.note(f); f.Side == driver.FromServer && !f.Apart {
+				out.List = append(out.List, Message{Frame: f, Session: s, asked: asked})
 			}
 		}
 	}

@@ -89,7 +89,7 @@ func provokeError(t *T) { unknownMethod(t) }
 
 // errorsIn are the responses that have an error and no result.
 func errorsIn(w Wire) Messages {
-	return spoken(w.Errors()).Filter("error response", func(m Message) bool { return !m.HasResult })
+	return w.Errors().Filter("error response", func(m Message) bool { return !m.HasResult })
 }
 
 // errorObject is the error of a response; without an object the check ends.

@@ -140,9 +140,9 @@ func stringIDs(t *T) stringEchoes {
 
 // serverRequests are messages of the server with the method of a request.
 func serverRequests(w Wire) Messages {
-	return spoken(w.Messages()).Filter("request", func(m Message) bool {
+	return w.Messages().Filter("request", func(m Message) bool {
 		notification := strings.HasPrefix(m.Method, "notifications/")
-		return m.HasMethod && !notification && (m.ID != nil || isServerMethod(m.Method))
+		return m.HasMethod && !notification && (m.ID != nil || IsServerMethod(m.Method))
 	})
 }
 

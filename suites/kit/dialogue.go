@@ -155,7 +155,7 @@ func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
 		}
 	case d.last[key] != nil:
 		r.Again, r.Request = d.last[key], d.last[key].Request
-	case !Has(m.JSON(), "jsonrpc"):
+	case !m.HasVersion:
 		return // some other JSON
 	}
 	d.Responses = append(d.Responses, r)

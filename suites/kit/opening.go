@@ -97,7 +97,7 @@ func open(t *T, o Opening) (r Opened) {
 		r.FirstPong = s.AwaitFor(ping, Shortly)
 	}
 	for _, f := range came {
-		if f.IsResponse() && f != r.Pong.Frame && (f.HTTP == nil || !driver.SameID(f.HTTP.Asked(), pong.ID)) {
+		if f.MayAnswer(nil) && f != r.Pong.Frame && (f.HTTP == nil || !driver.SameID(f.HTTP.Asked(), pong.ID)) {
 			r.Replies = append(r.Replies, f)
 		}
 	}

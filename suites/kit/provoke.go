@@ -68,7 +68,7 @@ func Reaction(p Provoked, id json.RawMessage) driver.Reply {
 	var responses []*driver.Frame
 	for _, f := range p.Came {
 		for _, m := range f.Members() {
-			if m.IsResponse() {
+			if m.MayAnswer(id) {
 				responses = append(responses, m)
 			}
 		}

@@ -17,8 +17,8 @@ type EndOfInput struct {
 	How      string // what it needed otherwise
 	Took     time.Duration
 	Exit     driver.Exit
-	Output   []*driver.Frame // written after the end of stdin
-	Stderr   string          // written after the end of stdin
+	Output   Messages // written after the end of stdin
+	Stderr   string   // written after the end of stdin
 }
 
 // AtEOF closes the stdin of a session that has served, and watches the end.
@@ -44,11 +44,7 @@ func AtEOF(t *T) EndOfInput {
 				e.How = "an end by SIGKILL only"
 			}
 		}
-		for _, f := range s.Since(0) {
-			if f.AfterEOF && f.Ended {
-				e.Output = append(e.Output, f)
-			}
-		}
+		e.Output = Wire{Sessions: []*driver.Session{s}}.LastLines()
 		e.Stderr = strings.TrimPrefix(strings.Join(s.StderrTail(), "\n"), before)
 		return e
 	})

@@ -1,6 +1,7 @@
 package stdio
 
 import (
+	"regexp"
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -11,15 +12,15 @@ import (
 var output = Suite{
 	"stdio/stdout-only-messages": Watch(func(t *T, w Wire) {
 		parts := spread(w)
-		t.Judge(w.Lines().Filter("output", wholeLine), func(t *T, m Message) {
+		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			if parts[m.Frame] {
 				t.Skip("a message that spans several lines: stdio/one-message-per-line")
 			}
-			if m.Deep && isMessage(m.Frame) {
+			if m.Deep && m.IsMeant() {
 				t.Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
 					driver.MaxDepth, driver.Brief(m.Raw))
 			}
-			t.Expect(isMessage(m.Frame)).To(Hold("nothing but MCP messages on stdout", "%q", driver.Brief(m.Raw)))
+			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%q", driver.Brief(m.Raw)))
 		})
 	}),
 
@@ -29,7 +30,7 @@ var output = Suite{
 		}
 	}, func(t *T, w Wire) {
 		parts := spread(w)
-		t.Judge(w.Lines().Filter("output", wholeLine), func(t *T, m Message) {
+		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			t.Expect(!parts[m.Frame]).To(Hold("a whole message on one line", "a part of one: %q", driver.Brief(m.Raw)))
 		})
 	}),
@@ -90,13 +91,9 @@ func aroundInvalid(text []byte) []byte {
 	return text[max(0, at-40):min(len(text), at+40)]
 }
 
-// wholeLine leaves out what a server was writing when it was ended.
-func wholeLine(m Message) bool { return m.Ended }
+// isDone leaves out the message that a server may have been writing when it ended, and keeps any other text without a
+// newline.
+func isDone(m Message) bool { return m.Ended || !messageBegins.Match(m.Raw) }
 
-// isMessage reports whether a line is a JSON-RPC message; arrays of them are judged by the area batch.
-func isMessage(f *driver.Frame) bool {
-	if f.Shape == driver.Array {
-		return true
-	}
-	return f.Shape == driver.Object && (f.HasMethod || f.HasResult || f.HasError || f.ID != nil)
-}
+// messageBegins matches the beginning of a message, or of an array of them.
+var messageBegins = regexp.MustCompile(`^\s*(\[\s*)?(\{|$)`)

@@ -20,8 +20,8 @@ var shutdown = Suite{
 		if !e.ByItself {
 			t.Skip("the process did not exit by itself: stdio/exits-on-eof")
 		}
-		for _, f := range e.Output {
-			t.Expect(isMessage(f)).To(Hold("nothing but MCP messages while shutting down", "%q", driver.Brief(f.Raw)))
+		for _, m := range e.Output.Filter(e.Output.What, isDone).List {
+			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages while shutting down", "%q", driver.Brief(m.Raw)))
 		}
 	}),
 }
