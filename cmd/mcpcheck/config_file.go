@@ -143,6 +143,12 @@ func (c *config) asWritten() {
 // place is where the value at a path of keys and indices stands, as file:line:column.
 func (c config) place(path ...any) string { return c.name + position(c.text, path...) }
 
+// says reports whether there is a value at a path of keys and indices.
+func (c config) says(path ...any) bool {
+	node := find(root(c.text), path...)
+	return node != nil && node.Type() != ast.NullType
+}
+
 // flaw is a value that is not allowed, and its place.
 type flaw struct {
 	path []any
@@ -203,7 +209,7 @@ func (c config) wrongNumber() *flaw {
 		{"jobs", int64(c.Jobs)}, {"timeout", int64(c.Timeout)},
 		{"start-timeout", int64(c.StartTimeout)}, {"budget", int64(c.Budget)},
 	} {
-		if n.value < 0 {
+		if n.value < 0 || n.value == 0 && c.says(n.key) {
 			return &flaw{[]any{n.key}, errors.New(n.key + " must be greater than 0")}
 		}
 	}

@@ -63,6 +63,10 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		j.untestable(server, err)
 		return nil
 	}
+	if err := j.wrongArguments(server); err != nil {
+		session.Close()
+		return err
+	}
 	plan := planned(server, j.selector)
 	j.announce(server, plan)
 	before := len(j.report.Results)

@@ -24,6 +24,9 @@ func (j *judgement) plan(w io.Writer) error {
 		return &exit{harness.ExitUntestable, errors.New(j.target.problem(err))}
 	}
 	session.Close()
+	if err := j.wrongArguments(server); err != nil {
+		return err
+	}
 	fmt.Fprintf(w, "%d checks for revision %s\n", len(planned(server, j.selector)), server.Revision)
 	for _, line := range j.omitted(server) {
 		fmt.Fprintln(w, line)

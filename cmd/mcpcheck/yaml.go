@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -19,6 +20,9 @@ import (
 // readYAML decodes a file that people write. It is strict, and its errors say in one line what is wrong, where, and
 // what is allowed there.
 func readYAML(name string, text []byte, into any) (err error) {
+	if bytes.HasPrefix(text, []byte("\ufeff")) {
+		return usage("%s: this begins with a byte order mark; save it as UTF-8 without one (BOM)", name)
+	}
 	if len(text) > mostYAML {
 		return usage("%s: this has %d bytes, more than the %d that are read", name, len(text), mostYAML)
 	}
@@ -32,6 +36,10 @@ func readYAML(name string, text []byte, into any) (err error) {
 	}()
 	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
 		return usage("%s%s", name, yamlProblem(text, reflect.TypeOf(into).Elem(), err))
+	}
+	if second := secondDocument(text); second != nil {
+		return usage("%s%s: a second document begins here; only one is read, so take one of them out",
+			name, at(second.GetToken()))
 	}
 	return nil
 }
@@ -74,8 +82,8 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 	}
 	var node *yaml.UnexpectedNodeTypeError
 	if errors.As(err, &node) {
-		return fmt.Sprintf("%s: this is a %s where a %s belongs",
-			at(node.Token), plainKind(node.Actual), plainKind(node.Expected))
+		return fmt.Sprintf("%s: this is a %s where a %s belongs%s",
+			at(node.Token), plainKind(node.Actual), plainKind(node.Expected), asList(node))
 	}
 	var large *yaml.OverflowError
 	if errors.As(err, &large) {
@@ -91,6 +99,15 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 		}
 	}
 	return ": " + err.Error()
+}
+
+// asList is how the words of a text are written as a list, if one belongs there.
+func asList(node *yaml.UnexpectedNodeTypeError) string {
+	words := strings.Fields(node.Token.Value)
+	if node.Actual != ast.StringType || node.Expected != ast.SequenceType || len(words) == 0 {
+		return ""
+	}
+	return "; write [" + strings.Join(words, ", ") + "]"
 }
 
 // at is where a token stands, as :line:column.
@@ -112,6 +129,20 @@ func root(text []byte) ast.Node {
 		return nil
 	}
 	return file.Docs[0].Body
+}
+
+// secondDocument is the value of the second document of a text; nil when there is none.
+func secondDocument(text []byte) ast.Node {
+	file, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil
+	}
+	for _, document := range file.Docs[min(1, len(file.Docs)):] {
+		if document.Body != nil && document.Body.GetToken() != nil {
+			return document.Body
+		}
+	}
+	return nil
 }
 
 // find is the node at a path of keys and indices; nil when there is none.

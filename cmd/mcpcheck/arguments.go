@@ -1,0 +1,68 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// wrongArguments finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
+// list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
+// be held against the server.
+func (j *judgement) wrongArguments(server *harness.Server) error {
+	if server.Failure != "" {
+		return nil // what it lists is not known
+	}
+	tools := map[string]harness.M{}
+	for _, tool := range server.Tools {
+		name, _ := tool["name"].(string)
+		tools[name] = tool
+	}
+	for _, name := range sortedKeys(j.Arguments) {
+		tool, listed := tools[name]
+		if !listed {
+			return usage("%s: the server lists no tool %q%s", j.place("arguments", name), name,
+				orHave(name, sortedKeys(tools)))
+		}
+		if err := j.wrongArgument(name, tool, server.Revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrongArgument finds what is wrong with the example arguments for a tool.
+func (j *judgement) wrongArgument(name string, tool harness.M, revision string) error {
+	schema, _ := tool["inputSchema"].(harness.M)
+	properties, _ := schema["properties"].(harness.M)
+	open := schema["patternProperties"] != nil || len(properties) == 0 ||
+		schema["additionalProperties"] != nil && schema["additionalProperties"] != false
+	for _, property := range sortedKeys(j.Arguments[name]) {
+		if _, has := properties[property]; !has && !open {
+			return usage("%s: the tool %s has no property %q%s", j.place("arguments", name, property), name, property,
+				orHave(property, sortedKeys(properties)))
+		}
+	}
+	compiled, err := schemas.Compile(tool["inputSchema"], revision)
+	if err != nil {
+		return nil // checks say so
+	}
+	if err := compiled.Validate(j.Arguments[name]); err != nil {
+		return usage("%s: the inputSchema of the tool %s does not allow these: %w",
+			j.place("arguments", name), name, err)
+	}
+	return nil
+}
+
+// orHave names the nearest of the names that there are, or all of them.
+func orHave(word string, names []string) string {
+	switch near := text.Nearest(word, names); {
+	case near != "":
+		return "; did you mean " + near + "?"
+	case len(names) == 0:
+		return " (there is none)"
+	}
+	return " (have " + strings.Join(names, ", ") + ")"
+}
