@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -48,50 +47,6 @@ func (s *Server) Info() ServerInfo {
 	}
 	slices.Sort(out.Capabilities)
 	return out
-}
-
-// maxPages bounds how far a list is followed.
-const maxPages = 2000
-
-// EachPage follows a paginated list to its end and visits the results, whose member is the array. Asked in a session of
-// any state; it fails on the first page that is not a list.
-func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
-	cursors := map[string]bool{}
-	for range maxPages {
-		r := s.Exchange(method, params)
-		switch {
-		case r.Err != nil:
-			return r.Err
-		case r.Result() == nil:
-			return fmt.Errorf("%s was answered with %s", method, Got(r))
-		}
-		if _, ok := r.Result()[member].([]any); !ok {
-			return fmt.Errorf("the result of %s has no array %q", method, member)
-		}
-		visit(r.Result())
-		cursor, _ := r.Result()["nextCursor"].(string)
-		if cursor == "" || cursors[cursor] {
-			return nil
-		}
-		cursors[cursor] = true
-		next := M{"cursor": cursor}
-		for k, v := range params {
-			if k != "cursor" {
-				next[k] = v
-			}
-		}
-		params = next
-	}
-	return fmt.Errorf("%s has more than %d pages", method, maxPages)
-}
-
-// ListAll returns the items of all pages of a list.
-func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
-	err = EachPage(s, method, member, params, func(result M) {
-		page, _ := result[member].([]any)
-		items = append(items, page...)
-	})
-	return items, err
 }
 
 // Objects keeps the items that are JSON objects.

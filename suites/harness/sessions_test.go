@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -131,43 +133,101 @@ func TestRequestsOfOtherChecks(t *testing.T) {
 
 // Lists are followed to their end, whatever servers make of cursors.
 func TestListAll(t *testing.T) {
-	page := func(nth int, result string) line { return line{method: "list", nth: nth, does: act{result: result}} }
+	page := func(nth int, items string, next ...string) line {
+		result := M{"items": json.RawMessage(items)}
+		if len(next) > 0 {
+			result["nextCursor"] = next[0]
+		}
+		return line{method: "list", nth: nth, does: act{result: string(Compact(result))}}
+	}
+	const circle = `the pages of list do not come to an end: the cursor "x" brings one that came before`
 	tests := []struct {
 		name   string
 		script script
+		asked  string // the cursors, after that of the caller
 		items  string
 		err    string
 	}{
-		{"one page", script{page(0, `{"items":[1,{"a":2}]}`)}, `[1,{"a":2}]`, ""},
-		{"two pages", script{page(1, `{"items":[1],"nextCursor":"x"}`), page(2, `{"items":[2]}`)}, "[1,2]", ""},
-		{"a cursor that comes again", script{page(0, `{"items":[1],"nextCursor":"x"}`)}, "[1,1]", ""},
-		{"a cursor that is not a string", script{page(0, `{"items":[1],"nextCursor":7}`)}, "[1]", ""},
-		{"a page that is not a list", script{page(1, `{"items":[1],"nextCursor":"x"}`), page(2, `{"items":{}}`)}, "[1]",
+		{"one page", script{page(0, `[1,{"a":2}]`)}, "", `[1,{"a":2}]`, ""},
+		{"two pages", script{page(1, "[1]", "x"), page(2, "[2]")}, " x", "[1,2]", ""},
+		{"an empty page between", script{page(1, "[1]", "x"), page(2, "[]", "y"), page(3, "[2]")}, " x y", "[1,2]", ""},
+		{"a page that comes again", script{page(0, "[1]", "x")}, " x", "[1]", circle},
+		{"and in another order", script{page(1, "[1,2]", "x"), page(2, "[2,1]", "x")}, " x", "[1,2]", circle},
+		{"one cursor for all pages", script{
+			page(1, "[1]", "x"), page(2, "[2]", "x"), page(3, "[3]"),
+		}, " x x", "[1,2,3]", ""},
+		{"a page with other cursors", script{
+			page(1, "[1]", "x"), page(2, "[1]", "y"), page(3, "[2]"),
+		}, " x y", "[1,1,2]", ""},
+		{"pages behind an empty cursor", script{
+			page(1, "[1]", ""), page(2, "[2]", ""), page(3, "[3]"),
+		}, "  ", "[1,2,3]", ""},
+		{"an empty cursor that leads to the beginning", script{
+			page(1, "[1]", "x"), page(2, "[2]", ""), page(3, "[1]", "y"),
+		}, " x ", "[1,2]", ""},
+		{"an empty cursor that is refused", script{
+			page(1, "[1]", ""), {method: "list", nth: 2, does: refuses(-32602)},
+		}, " ", "[1]", ""},
+		{"a cursor that is not a string", script{{
+			method: "list", does: act{result: `{"items":[1],"nextCursor":7}`},
+		}}, "", "[1]", ""},
+		{"a page that is not a list", script{page(1, "[1]", "x"), page(2, "{}")}, " x", "[1]",
 			`the result of list has no array "items"`},
-		{"an error", script{{method: "list", does: refuses(-7)}}, "null", "list was answered with error -7: no"},
-		{"silence", script{{method: "list", does: ignores}}, "null", "no answer to list within 5s"},
+		{"an error", script{{method: "list", does: refuses(-7)}}, "", "null", "list was answered with error -7: no"},
+		{"silence", script{{method: "list", does: ignores}}, "", "null", "no answer to list within 5s"},
 	}
 	for _, tt := range tests {
-		synctest.Test(t, func(t *testing.T) {
-			stage := &stage{script: tt.script}
-			s := greeted(t, t.Context(), driver.Target{Serve: stage.serve})
-			defer s.Close()
-			items, err := ListAll(s, "list", "items", M{"cursor": "mine", "beside": true})
+		t.Run(tt.name, func(t *testing.T) {
+			items, asked, err := listAll(t, tt.script)
 			if got := string(Compact(items)); got != tt.items || fmt.Sprint(err) != fmt.Sprint(orNil(tt.err)) {
-				t.Errorf("%s: got %s, %v", tt.name, got, err)
+				t.Errorf("got %s, %v", got, err)
 			}
-			cursor := "mine"
-			for _, f := range s.Record(0) {
-				want := fmt.Sprintf(`"params":{"beside":true,"cursor":%q}`, cursor)
-				if f.Method == "list" && !strings.Contains(string(f.Raw), want) {
-					t.Errorf("%s: it was asked %s, want %s", tt.name, f.Raw, want)
-				}
-				if f.Method == "list" {
-					cursor = "x"
-				}
+			if asked != "mine"+tt.asked {
+				t.Errorf("it was asked for %q", asked)
 			}
 		})
 	}
+}
+
+// Lists without an end are left, and for what they are: with pages that come again, or with ever new ones.
+func TestListAllIsBounded(t *testing.T) {
+	many := func(items string) (all script) {
+		for i := range 2 * mostPages {
+			result := strings.ReplaceAll(fmt.Sprintf(`{"items":%s,"nextCursor":"c%d"}`, items, i), "N", fmt.Sprint(i))
+			all = append(all, line{method: "list", nth: i + 1, does: act{result: result}})
+		}
+		return all
+	}
+	_, _, err := listAll(t, many("[1]"))
+	if endless := (*Endless)(nil); !errors.As(err, &endless) {
+		t.Errorf("of pages that come again: %v", err)
+	}
+	if _, _, err = listAll(t, many("[N]")); !errors.Is(err, ErrManyPages) {
+		t.Errorf("of new pages: %v", err)
+	}
+}
+
+// listAll asks a scripted server for all items of a list, and returns the cursors that it was asked for as well.
+func listAll(t *testing.T, script script) (items []any, asked string, err error) {
+	synctest.Test(t, func(t *testing.T) {
+		stage := &stage{script: script}
+		s := greeted(t, t.Context(), driver.Target{Serve: stage.serve})
+		defer s.Close()
+		items, err = ListAll(s, "list", "items", M{"cursor": "mine", "beside": true})
+		var cursors []string
+		for _, f := range s.Record(0) {
+			if f.Method != "list" {
+				continue
+			}
+			params, _ := f.JSON()["params"].(M)
+			cursors = append(cursors, params["cursor"].(string))
+			if params["beside"] != true {
+				t.Errorf("the other params were lost: %s", f.Raw)
+			}
+		}
+		asked = strings.Join(cursors, " ")
+	})
+	return items, asked, err
 }
 
 // orNil is a text as an error would print; of no text, no error.

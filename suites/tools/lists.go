@@ -2,6 +2,8 @@ package tools
 
 import (
 	"crypto/sha256"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -24,6 +26,21 @@ var lists = Suite{
 		r := t.Try(t.Session(), "tools/list", M{})
 		t.Expect(r).To(BeResult())
 		t.Expect(Member(r.Result(), "tools")).To(BeArray())
+	}),
+
+	"tools/list-ends": Probe(func(t *T) {
+		pages := 0
+		err := EachPage(t.Session(), "tools/list", "tools", nil, func(M) { pages++ })
+		endless := (*Endless)(nil)
+		t.Expect(!errors.As(err, &endless)).To(Hold("a page without nextCursor in the end", "%v", err))
+		switch {
+		case errors.Is(err, ErrManyPages):
+			t.Inconclusive("%v", err)
+		case err != nil:
+			t.Again("%v", Explain(err))
+		case pages < 2:
+			t.Skip("the list has one page")
+		}
 	}),
 
 	"tools/list-params-optional": Probe(func(t *T) {
@@ -71,35 +88,16 @@ var lists = Suite{
 	}),
 
 	"tools/name-unique": Probe(func(t *T) {
-		type place struct {
-			page int
-			tool [sha256.Size]byte
-		}
-		first := map[string]place{}
-		var again, shifted []string // shifted: the same tool on two pages
-		page := 0
-		t.Pages(t.Session(), "tools/list", "tools", func(result M) {
-			page++
-			for _, tool := range kit.ObjectsIn(result["tools"]) {
-				name, named := tool["name"].(string)
-				here := place{page, sha256.Sum256(Compact(tool))}
-				earlier, known := first[name]
-				switch {
-				case !named:
-				case known && earlier.page != page && earlier.tool == here.tool:
-					shifted = append(shifted, name)
-				case known:
-					again = append(again, name)
-				default:
-					first[name] = here
-				}
-			}
-		})
-		if len(first) == 0 {
+		s := t.Session()
+		names := walk(t, s)
+		if names.first == nil {
 			t.Skip("the server lists no tool")
 		}
-		t.Expect(again).To(BeEmptyList[string]("each name once"))
-		t.Inform(shifted).To(BeEmptyList[string]("each tool on one page"))
+		t.Expect(names.again).To(BeEmptyList[string]("each name once"))
+		if len(names.onPages) > 0 && walk(t, s).digest == names.digest {
+			t.Expect(names.onPages).To(BeEmptyList[string]("each tool on one page"))
+		}
+		t.Inform(names.onPages).To(BeEmptyList[string]("each tool on one page, also while the list changes"))
 	}),
 
 	"tools/deterministic-order": Probe(func(t *T) {
@@ -119,6 +117,49 @@ var lists = Suite{
 			}))
 		}
 	}),
+}
+
+// place is where a tool was listed, and its definition.
+type place struct {
+	page int
+	tool [sha256.Size]byte
+}
+
+// listing is what the pages of a list say of the names of tools.
+type listing struct {
+	first   map[string]place
+	again   []string // names of several tools
+	onPages []string // names of one tool that is on several pages
+	digest  string   // of all tools in their places
+}
+
+// walk goes through all pages.
+func walk(t *T, s *driver.Session) (l listing) {
+	page := 0
+	digest := sha256.New()
+	t.Pages(s, "tools/list", "tools", func(result M) {
+		page++
+		for _, tool := range kit.ObjectsIn(result["tools"]) {
+			name, named := tool["name"].(string)
+			here := place{page, sha256.Sum256(Compact(tool))}
+			fmt.Fprintln(digest, here)
+			earlier, known := l.first[name]
+			switch {
+			case !named:
+			case known && earlier.page != page && earlier.tool == here.tool:
+				l.onPages = append(l.onPages, name)
+			case known:
+				l.again = append(l.again, name)
+			default:
+				if l.first == nil {
+					l.first = map[string]place{}
+				}
+				l.first[name] = here
+			}
+		}
+	})
+	l.digest = string(digest.Sum(nil))
+	return l
 }
 
 // judgedPage is a page of a list and the rules of its schema that it breaks.

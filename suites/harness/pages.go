@@ -1,0 +1,111 @@
+package harness
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// mostPages bounds how far a list is followed.
+const mostPages = 1000
+
+// Endless says that the pages of a list do not come to an end: its cursors lead to what came before.
+type Endless struct {
+	Method string
+	Cursor string // with which a page came that had come before
+}
+
+func (e *Endless) Error() string {
+	return fmt.Sprintf("the pages of %s do not come to an end: the cursor %s brings one that came before",
+		e.Method, driver.Brief(Compact(e.Cursor)))
+}
+
+// ErrManyPages says that a list has more pages than are followed, of which the last still brought something new.
+var ErrManyPages = errors.New("more pages than mcpcheck follows")
+
+// EachPage follows a paginated list to its end and visits the results, whose member is the array. Asked in a session of
+// any state; it fails on the first page that is not a list, and with Endless when pages come again.
+//
+// Whatever nextCursor is there is followed: an empty one, and also one that came before, as long as it brings something
+// new. Some servers mean the end by an empty one; where that leads to an error or to what came before, it is the end.
+func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
+	came := pages{}
+	for n := 1; ; n++ {
+		r := s.Exchange(method, params)
+		cursor, _ := params["cursor"].(string)
+		mayEnd := n > 1 && cursor == ""
+		if mayEnd && r.Error() != nil {
+			return nil
+		}
+		items, err := itemsOf(r, method, member)
+		if err != nil {
+			return err
+		}
+		next, more := r.Result()["nextCursor"].(string)
+		if more {
+			known, circle := came.add(items, next)
+			switch {
+			case known && mayEnd:
+				return nil
+			case circle, known && n == mostPages:
+				return &Endless{method, cursor}
+			case n == mostPages:
+				return fmt.Errorf("%s has %w (%d)", method, ErrManyPages, mostPages)
+			}
+		}
+		visit(r.Result())
+		if !more {
+			return nil
+		}
+		params = maps.Clone(params)
+		if params == nil {
+			params = M{}
+		}
+		params["cursor"] = next
+	}
+}
+
+// itemsOf is the list in a page.
+func itemsOf(r driver.Reply, method, member string) ([]any, error) {
+	switch items, isList := r.Result()[member].([]any); {
+	case r.Err != nil:
+		return nil, r.Err
+	case r.Result() == nil:
+		return nil, fmt.Errorf("%s was answered with %s", method, Got(r))
+	case !isList:
+		return nil, fmt.Errorf("the result of %s has no array %q", method, member)
+	default:
+		return items, nil
+	}
+}
+
+// pages are those that came, each with the cursors that it named as the next. Some servers list in any order: a page is
+// known by its items, whatever their order.
+type pages map[[sha256.Size]byte][]string
+
+// add also tells whether the same items came before, and whether the same cursor came with them.
+func (p pages) add(items []any, next string) (known, circle bool) {
+	var all [][]byte
+	for _, item := range items {
+		all = append(all, Compact(item))
+	}
+	slices.SortFunc(all, bytes.Compare)
+	key := sha256.Sum256(bytes.Join(all, []byte{'\n'}))
+	nexts, known := p[key]
+	p[key] = append(nexts, next)
+	return known, slices.Contains(nexts, next)
+}
+
+// ListAll returns the items of all pages of a list.
+func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
+	err = EachPage(s, method, member, params, func(result M) {
+		page, _ := result[member].([]any)
+		items = append(items, page...)
+	})
+	return items, err
+}
