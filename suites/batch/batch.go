@@ -118,9 +118,9 @@ var Checks = Suite{
 	"batch/initialize-not-batched": Fresh(func(t *T) {
 		s := t.Start()
 		s.Hostile()
-		p := s.Expecting("mcpcheck-batched", "initialize")
-		_, harmless := kit.Harmless(s, "mcpcheck-ping")
-		s.SendJSON([]M{s.Message("mcpcheck-batched", "initialize", driver.Hello(t.Revision)), harmless})
+		p := s.Expecting(70084, "initialize")
+		_, harmless := kit.Harmless(s, 70085)
+		s.SendJSON([]M{s.Message(70084, "initialize", driver.Hello(t.Revision)), harmless})
 		usual := s.Greet(driver.Hello(t.Revision)) // whatever comes of it, the array was read before
 		r := s.AwaitFor(p, 250*time.Millisecond)
 		if !r.Answered() && usual.Err != nil {

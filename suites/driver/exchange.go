@@ -37,9 +37,10 @@ type Exchange struct {
 	stop      func()            // aborts it
 
 	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
-	answer  Answer
-	stream  bool
-	replied bool // a response came on the stream
+	answer   Answer
+	stream   bool
+	replied  bool   // a response came on the stream
+	misnamed *Frame // a response on the stream with an id that no request has
 }
 
 // Answer is what has come back of an exchange so far.

@@ -140,6 +140,9 @@ func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw,
 		s: h.s, asked: askedBy(f), batch: batchIn(f), standing: f.standing, elsewhere: h.old, stop: func() {},
 	}
+	for _, id := range append(f.HTTP.batch, f.HTTP.asked) {
+		h.s.ask(id)
+	}
 	return f.HTTP
 }
 

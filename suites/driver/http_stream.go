@@ -62,7 +62,7 @@ func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	x.answer.Cut = cut
 	h.s.mu.Unlock()
 	unanswered := x.asked != nil && !answered
-	goesOn := (unanswered || x.standing) && h.resumable(x)
+	goesOn := (unanswered && x.misnamed == nil || x.standing) && h.resumable(x)
 	if unanswered && !goesOn || !unanswered && !came {
 		h.status(x, err)
 	}
@@ -83,6 +83,9 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	x.replied = x.replied || f.IsResponse() || f.Shape == Array
+	if f.IsResponse() && !h.s.hasAsked(f.Answers()) && !h.site.asks.beside(h.s, f.ID) {
+		x.misnamed = f // the right one may follow
+	}
 	return f
 }
 

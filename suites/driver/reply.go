@@ -19,12 +19,14 @@ type Pending struct {
 // reply reads the answer out of the frame that has it.
 func (p Pending) reply(f *Frame) Reply {
 	r := Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
-	ownID := f.IsResponse() && SameID(f.ID, p.ID)
+	ownID := f.IsResponse() && SameID(f.Answers(), p.ID)
 	switch {
 	case f.HTTP != nil && f.HTTP.failed() && f.HTTP.batched(p.ID) && !ownID: // the batch was refused
 		r.Frame, r.M, r.Err = nil, nil, &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
 	case f.Side == Status && f.HTTP.failed() && f.HTTP.resumed == 0:
 		r.M = refusal(f)
+	case f.Side == Status && f.HTTP.misnamed != nil: // and there was no other one
+		r.Frame, r.M = f.HTTP.misnamed, f.HTTP.misnamed.JSON()
 	case f.Side == Status:
 		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: string(f.Raw), HTTP: f.HTTP}
 	default:
@@ -45,7 +47,7 @@ func (p Pending) answeredBy(f *Frame) bool {
 		return false
 	}
 	for _, m := range f.Members() {
-		if m.IsResponse() && SameID(m.ID, p.ID) {
+		if m.IsResponse() && SameID(m.Answers(), p.ID) {
 			return true
 		}
 	}

@@ -44,8 +44,13 @@ func message(method string, params M) M {
 
 // Request sends a request under the next id; params nil leaves them out.
 func (s *Session) Request(method string, params M) Pending {
+	return s.RequestID(s.NextID(), method, params)
+}
+
+// NextID is an id for the next request, a number that no other session of the server has.
+func (s *Session) NextID() int {
 	s.nextID++
-	return s.RequestID(s.nextID, method, params)
+	return s.nextID
 }
 
 // RequestID sends a request under the given id, any JSON value.
@@ -64,7 +69,9 @@ func (s *Session) Message(id any, method string, params M) M {
 
 // Expecting is a pending request whose bytes the caller sends by itself.
 func (s *Session) Expecting(id any, method string) Pending {
-	return Pending{ID: encode(id), Method: method, from: s.Mark()}
+	p := Pending{ID: encode(id), Method: method, from: s.Mark()}
+	s.ask(p.ID)
+	return p
 }
 
 // Exchange sends a request and waits for its answer.
@@ -110,6 +117,7 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 func (s *Session) receive(f *Frame) {
 	f.Side = FromServer
 	f.parse()
+	s.attribute(f)
 	s.put(f)
 	for _, m := range f.Members() {
 		if m.IsRequest() {

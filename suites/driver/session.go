@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 )
@@ -27,6 +28,7 @@ type Session struct {
 	ordinary bool // established without client capabilities
 
 	// Guarded by the lock of the record.
+	asked     map[string][]json.RawMessage // ids of the requests of the client, by their text
 	era       Era
 	client    M // the capabilities that were declared
 	abandoned bool
@@ -66,7 +68,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
-	}}
+	}, asked: map[string][]json.RawMessage{}}
 	s.SetEra(t.Era)
 	return s
 }

@@ -31,6 +31,7 @@ type Site struct {
 	starts   int
 	reached  bool
 	sessions atomic.Int64 // that were opened
+	asks     asks
 
 	mu        sync.Mutex
 	url       *url.URL

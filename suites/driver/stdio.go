@@ -58,6 +58,11 @@ func (p *Stdio) drainStderr(done chan<- struct{}) {
 
 // send queues a message, so that a server that does not read cannot block the harness.
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
+	for _, m := range f.Members() {
+		if m.IsRequest() {
+			p.s.ask(m.ID)
+		}
+	}
 	p.s.put(f)
 	select {
 	case p.out <- pieces:

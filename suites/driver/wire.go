@@ -36,6 +36,9 @@ type Frame struct {
 	Event *StreamEvent
 	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
 
+	// renamed are the ids of the requests that are answered under other ids, by those; nil: none is.
+	renamed map[string]json.RawMessage
+
 	// Of a JSON object, nil or empty where the member is absent.
 	ID         json.RawMessage
 	Method     string // empty also when the member is not a string
@@ -160,7 +163,7 @@ func (f *Frame) Members() []*Frame {
 	for i, raw := range raws {
 		members[i] = &Frame{At: f.At, Side: f.Side, Raw: raw, Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
 		members[i].parse()
-		members[i].Deep = f.Deep
+		members[i].Deep, members[i].renamed = f.Deep, f.renamed
 	}
 	return members
 }

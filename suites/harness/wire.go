@@ -70,7 +70,7 @@ func (r requests) of(m *driver.Frame) *driver.Frame {
 	if !m.IsResponse() {
 		return nil
 	}
-	return r[driver.IDKey(m.ID)]
+	return r[driver.IDKey(m.Answers())]
 }
 
 // mean reports whether a JSON value is meant as a message: it says so, answers a request, or has a method that servers

@@ -220,7 +220,7 @@ func wantOneByOne(t *T, many int) {
 func large(s *driver.Session) *driver.Exchange {
 	const padding = 9 << 20
 	method, _ := s.Harmless()
-	request := s.Message("mcpcheck-large", method, M{"_meta": M{"com.example/mcpcheck": "$padding"}})
+	request := s.Message(s.NextID(), method, M{"_meta": M{"com.example/mcpcheck": "$padding"}})
 	before, after, _ := strings.Cut(string(Compact(request)), "$padding")
 	return s.HTTP().Do(driver.HTTPRequest{
 		Body: []byte(before + "… 9 MiB …" + after),

@@ -118,7 +118,7 @@ func compare(t *T, usual http.Header, forms []form) {
 	var others []kit.Attempt
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
-		x := kit.ByHand(s, kit.Request{ID: id, Header: f.Header})
+		x := kit.ByHand(s, kit.Request{ID: kit.TextID(t, id), Header: f.Header})
 		x.Reply()
 		others = append(others, kit.AttemptOf(s, f.Name, x))
 	}

@@ -68,8 +68,8 @@ func tenIDs(t *T) []string {
 		var hellos []*driver.Exchange
 		for i := range 10 {
 			hellos = append(hellos, kit.ByHand(s, kit.Request{
-				ID: fmt.Sprint("mcpcheck-one-of-ten-", i), Method: "initialize", Params: driver.Hello(t.Revision),
-				Header: kit.Header(kit.SessionIDHeader),
+				ID:     kit.TextID(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
+				Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader),
 			}))
 		}
 		for _, x := range hellos {

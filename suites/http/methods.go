@@ -85,7 +85,7 @@ func otherMethods(t *T) []kit.Attempt {
 		s := t.Session()
 		var sent []*driver.Exchange
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {
-			_, request := kit.Harmless(s, "mcpcheck-"+strings.ToLower(method))
+			_, request := kit.Harmless(s, s.NextID())
 			sent = append(sent, s.HTTP().Do(driver.HTTPRequest{
 				Method: method, Header: kit.Header("Content-Type", kit.JSONType), Body: Compact(request),
 			}))

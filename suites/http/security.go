@@ -230,7 +230,7 @@ func knocks(t *T) visitors {
 		visit := func(host string, origin ...string) *driver.Exchange {
 			visits++
 			return kit.ByHand(s, kit.Request{
-				ID: fmt.Sprint("mcpcheck-visitor-", visits), Method: "initialize", Params: driver.Hello(t.Revision),
+				Method: "initialize", Params: driver.Hello(t.Revision),
 				Header: http.Header{"Origin": origin, kit.SessionIDHeader: nil}, Host: host,
 			})
 		}

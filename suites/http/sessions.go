@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -43,7 +42,7 @@ var sessions = Suite{
 			t.Skip("the session ids are signed: one that is made up is malformed")
 		}
 		unknown := kit.Header(kit.SessionIDHeader, kit.Unlike(id))
-		x := kit.ByHand(s, kit.Request{ID: "mcpcheck-unknown-session", Header: unknown})
+		x := kit.ByHand(s, kit.Request{Header: unknown})
 		r := x.Reply()
 		if r.Result() != nil && serves(withoutID(t)) {
 			t.Skip("the server needs no session id: it serves requests without one, too")
@@ -136,7 +135,7 @@ var sessions = Suite{
 	"http/session-isolation": Probe(func(t *T) {
 		a, b := t.Own(), t.Own()
 		mine, theirs := askTwo(t, a, b)
-		strays := append(strayResponses(a, mine), strayResponses(b, theirs)...)
+		strays := append(strayResponses(a), strayResponses(b)...)
 		t.Expect(strays).To(BeEmptyList[string]("each response once, and in its own session"))
 		for _, x := range append(mine, theirs...) {
 			if r := x.Reply(); r.Err != nil {
@@ -188,7 +187,7 @@ func endedSession(t *T) ended {
 			return e
 		}
 		again := kit.ByHand(s, kit.Request{
-			ID: "mcpcheck-start-over", Method: "initialize", Params: driver.Hello(t.Revision),
+			ID: kit.TextID(t, "mcpcheck-start-over"), Method: "initialize", Params: driver.Hello(t.Revision),
 			Header: kit.Header(kit.SessionIDHeader),
 		})
 		deadline := time.Now().Add(graceOf(e.Delete, s))
@@ -290,12 +289,12 @@ func withoutSession(t *T) (answers []driver.Answer) {
 // askTwo sends requests in two sessions at once, some of them under the same ids in both, and waits for the ends of the
 // answers.
 func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
-	const rounds = 4
+	const rounds, same = 4, 70041
 	for i := range rounds {
-		same := fmt.Sprint("mcpcheck-in-both-", i)
-		one, other := fmt.Sprint("mcpcheck-in-one-", i), fmt.Sprint("mcpcheck-in-other-", i)
-		inA = append(inA, kit.ByHand(a, kit.Request{ID: same}), kit.ByHand(a, kit.Request{ID: one}))
-		inB = append(inB, kit.ByHand(b, kit.Request{ID: same}), kit.ByHand(b, kit.Request{ID: other}))
+		one := kit.TextID(t, fmt.Sprint("mcpcheck-in-one-", i))
+		other := kit.TextID(t, fmt.Sprint("mcpcheck-in-other-", i))
+		inA = append(inA, kit.ByHand(a, kit.Request{ID: same + i}), kit.ByHand(a, kit.Request{ID: one}))
+		inB = append(inB, kit.ByHand(b, kit.Request{ID: same + i}), kit.ByHand(b, kit.Request{ID: other}))
 	}
 	for _, x := range append(slices.Clone(inA), inB...) {
 		x.End()
@@ -303,20 +302,23 @@ func askTwo(t *T, a, b *driver.Session) (inA, inB []*driver.Exchange) {
 	return inA, inB
 }
 
-// strayResponses are the ids of responses that were not asked for in a session, or came twice, among those of askTwo.
-func strayResponses(s *driver.Session, asked []*driver.Exchange) (strays []string) {
+// strayResponses are the ids of responses in a session that came more often than it has asked, and for which another
+// session has asked.
+func strayResponses(s *driver.Session) (strays []string) {
 	open := map[string]int{}
-	for _, x := range asked {
-		open[driver.IDKey(x.Asked())]++
-	}
-	for _, f := range s.Since(0) {
+	for _, f := range s.Record(0) {
 		for _, m := range f.Members() {
-			key := driver.IDKey(m.ID)
-			if !m.IsResponse() || !strings.HasPrefix(key, `"mcpcheck-in-`) {
-				continue
+			id := m.ID
+			if driver.AlikeID(id, m.Answers()) {
+				id = m.Answers()
 			}
-			if open[key]--; open[key] < 0 {
-				strays = append(strays, Show(ID(m)))
+			switch key := driver.IDKey(id); {
+			case f.Side == driver.FromClient && m.IsRequest():
+				open[key]++
+			case f.Side == driver.FromServer && m.IsResponse():
+				if open[key]--; open[key] < 0 && s.AskedBeside(id) {
+					strays = append(strays, Show(ID(m)))
+				}
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package jsonrpc
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/onsi/gomega/types"
@@ -14,32 +13,36 @@ import (
 )
 
 var ids = Suite{
-	"jsonrpc/response-id-echo-integer": Probe(func(t *T) {
-		s := t.Session()
-		usual := t.Harmless(s)
-		var all []kit.Echoed
-		for _, id := range []int{70007, -1, 1<<53 - 1} {
-			all = append(all, kit.Echo(s, id))
-			expectEcho(t, usual, all[len(all)-1])
+	"jsonrpc/response-id-echo-integer": WatchAfter(func(t *T) { kit.IntegerIDs(t) }, func(t *T, w Wire) {
+		integers := kit.IntegerIDs(t)
+		for _, e := range integers.List {
+			expectEcho(t, integers.Usual, e)
 		}
-		for _, e := range all {
+		for _, e := range integers.List {
 			if id, ok := e.Reply.M["id"].(json.Number); ok { // an HTTP error needs none
 				t.Warn(string(id)).To(BeOneOf(string(e.ID)))
 			}
 		}
+		judgeResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
 	}),
 
 	"jsonrpc/response-id-echo-string": Probe(func(t *T) {
-		strings := stringIDs(t)
-		for _, e := range strings.Echoes {
-			expectEcho(t, strings.Usual, e)
+		texts := kit.StringIDs(t)
+		for _, e := range texts.List {
+			expectEcho(t, texts.Usual, e)
 		}
 	}),
 
 	"jsonrpc/response-id-falsy-values": Probe(func(t *T) {
-		ids := []any{0}
-		if stringIDs(t).Served() {
+		var ids []any
+		if kit.IntegerIDs(t).Served() {
+			ids = append(ids, 0)
+		}
+		if kit.StringIDs(t).Served() {
 			ids = append(ids, "")
+		}
+		if len(ids) == 0 {
+			t.Skip("ids are not repeated: jsonrpc/response-id-echo-integer, jsonrpc/response-id-echo-string")
 		}
 		s := t.Session()
 		usual := t.Harmless(s)
@@ -49,7 +52,7 @@ var ids = Suite{
 	}),
 
 	"jsonrpc/response-id-unicode": Probe(func(t *T) {
-		if !stringIDs(t).Served() {
+		if !kit.StringIDs(t).Served() {
 			t.Skip("no string is served as id: jsonrpc/response-id-echo-string")
 		}
 		s := t.Session()
@@ -62,17 +65,20 @@ var ids = Suite{
 	}),
 
 	"jsonrpc/pipelined-requests": Probe(func(t *T) {
-		named := stringIDs(t).Served()
+		if !kit.IntegerIDs(t).Served() {
+			t.Skip("integers are not served as ids: jsonrpc/response-id-echo-integer")
+		}
+		named := kit.StringIDs(t).Served()
 		s := t.Session()
 		usual := t.Harmless(s)
 		mark := s.Mark()
 		var all []driver.Pending
 		for i := range 10 {
-			id := any(70100 + i)
 			if named && i%2 == 1 {
-				id = fmt.Sprintf("mcpcheck-pipelined-%d", i)
+				all = append(all, kit.HarmlessAs(s, fmt.Sprintf("mcpcheck-pipelined-%d-%d", mark, i)))
+			} else {
+				all = append(all, s.Request(s.Harmless()))
 			}
-			all = append(all, kit.HarmlessAs(s, id))
 		}
 		for _, p := range all {
 			e := kit.Await(s, mark, p, kit.Shortly)
@@ -99,7 +105,7 @@ var ids = Suite{
 
 // expectEcho wants an answer under the id, of the kind that is usual.
 func expectEcho(t *T, usual driver.Reply, e kit.Echoed) {
-	t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+	t.Expect(e).To(kit.BeNamed(e.ID))
 	t.Expect(e.Reply).To(beLike(usual))
 }
 
@@ -110,31 +116,11 @@ func beLike(usual driver.Reply) types.GomegaMatcher {
 	return BeAnswered()
 }
 
-// stringEchoes are what came of requests whose ids are strings.
-type stringEchoes struct {
-	Usual  driver.Reply // that of a request whose id is a number
-	Echoes []kit.Echoed // up to the first without an answer
-}
-
-// Served reports whether strings are as good as numbers.
-func (s stringEchoes) Served() bool {
-	return !slices.ContainsFunc(s.Echoes, func(e kit.Echoed) bool {
-		return !e.Reply.Answered() || s.Usual.Result() != nil && e.Reply.Result() == nil
-	})
-}
-
-func stringIDs(t *T) stringEchoes {
-	return Shared(t, "string ids", func(t *T) (all stringEchoes) {
-		s := t.Session()
-		all.Usual = t.Harmless(s)
-		for _, id := range []string{"1", "007", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20)} {
-			e := kit.Echo(s, id)
-			all.Echoes = append(all.Echoes, e)
-			if !e.Reply.Answered() {
-				break
-			}
-		}
-		return all
+// judgeResultIDs wants the id of the request in every result, of the requests whose ids are of a kind.
+func judgeResultIDs(t *T, w Wire, kind func(id any) bool) {
+	results := func(r *kit.Response) bool { return r.HasResult && r.Of != nil && kind(ID(r.Request)) }
+	kit.JudgeResponses(t, "result", kit.Dialogues(w), results, func(t *T, r *kit.Response) {
+		t.Expect(r.Frame).To(kit.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
 	})
 }
 

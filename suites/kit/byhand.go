@@ -1,8 +1,6 @@
 package kit
 
 import (
-	"cmp"
-	"fmt"
 	"net/http"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -24,7 +22,7 @@ const (
 // Request is a JSON-RPC request over HTTP that a check makes by hand, beside the messages of a session: watches leave
 // it out.
 type Request struct {
-	ID     string      // default: one of its own
+	ID     any         // default: the next one of the session
 	Method string      // default: the harmless request of the session
 	Params M           // nil: none
 	Header http.Header // laid over the usual ones; a nil value leaves a header out
@@ -37,8 +35,10 @@ func ByHand(s *driver.Session, r Request) *driver.Exchange {
 	if r.Method == "" {
 		r.Method, r.Params = s.Harmless()
 	}
-	id := cmp.Or(r.ID, fmt.Sprintf("mcpcheck-by-hand-%d", s.Mark()))
-	body := Compact(s.Message(id, r.Method, r.Params))
+	if r.ID == nil {
+		r.ID = s.NextID()
+	}
+	body := Compact(s.Message(r.ID, r.Method, r.Params))
 	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
 }
 

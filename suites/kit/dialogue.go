@@ -144,7 +144,7 @@ func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
 	if !m.IsResponse() {
 		return
 	}
-	key := driver.IDKey(m.ID)
+	key := driver.IDKey(m.Answers())
 	r := &Response{Message: Message{Frame: m, Session: s}, Line: line, Noted: d.note > 0, place: d.place}
 	switch x := d.open[key]; {
 	case x != nil:
@@ -182,11 +182,12 @@ func (d *Dialogue) end(f *driver.Frame) {
 	}
 }
 
-// guess finds for each response that answers nothing the oldest request without an answer.
+// guess finds for each response that answers nothing the request whose HTTP answer it came with or, for want of that,
+// the oldest one without an answer.
 func (d *Dialogue) guess() {
 	taken := map[*Exchange]bool{}
 	for _, r := range d.Responses {
-		if r.Of != nil || r.Again != nil {
+		if r.Of != nil || r.Again != nil || d.answersWith(r) {
 			continue
 		}
 		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool {
@@ -199,6 +200,26 @@ func (d *Dialogue) guess() {
 		taken[r.Meant] = true
 		r.Meant.Mistaken = r.HasError
 	}
+}
+
+// answersWith takes a response for the answer to the request whose HTTP answer it came with, unless that has another
+// one or the response may belong to another session.
+func (d *Dialogue) answersWith(r *Response) bool {
+	if r.Line.HTTP == nil || r.Line.HTTP.Elsewhere() || r.Session.AskedBeside(r.ID) {
+		return false
+	}
+	x := d.open[driver.IDKey(r.Line.HTTP.Asked())]
+	if x == nil {
+		return false
+	}
+	delete(d.open, driver.IDKey(x.Request.ID))
+	x.Answer, x.Empty, r.Of, r.Request = r.Frame, false, x, x.Request
+	return true
+}
+
+// Misnamed reports whether a response has another id than the request that it answers.
+func (r *Response) Misnamed() bool {
+	return r.Of != nil && !driver.SameID(r.ID, r.Of.Request.ID) && !NeedsNoID(r.Frame)
 }
 
 // JudgeResponses tries a check on the responses that are kept.

@@ -2,6 +2,8 @@ package kit
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/onsi/gomega/types"
@@ -20,8 +22,11 @@ type Echoed struct {
 
 // String says what came: the answer, or the response under another id that seems to be it.
 func (e Echoed) String() string {
-	if !e.Reply.Answered() && e.Stray != nil {
+	switch {
+	case !e.Reply.Answered() && e.Stray != nil:
 		return driver.Brief(e.Stray.Raw)
+	case e.Reply.Answered() && !e.Named():
+		return driver.Brief(e.Reply.Frame.Raw)
 	}
 	return Got(e.Reply)
 }
@@ -33,6 +38,50 @@ const Shortly = 500 * time.Millisecond
 func Echo(s *driver.Session, id any) Echoed {
 	mark := s.Mark()
 	return Await(s, mark, HarmlessAs(s, id), Shortly)
+}
+
+// Echoes are what came of requests with ids of a kind.
+type Echoes struct {
+	Usual driver.Reply // that of a request with an id of the session's own
+	List  []Echoed     // up to the first without an answer
+}
+
+// Served reports whether such ids are as good as the session's own, and are repeated.
+func (all Echoes) Served() bool {
+	return !slices.ContainsFunc(all.List, func(e Echoed) bool {
+		return !e.Named() || all.Usual.Result() != nil && e.Reply.Result() == nil
+	})
+}
+
+// IntegerIDs are the echoes of integers.
+func IntegerIDs(t *T) Echoes { return echoAll(t, "integer ids", 70007, -1, 1<<53-1) }
+
+// StringIDs are the echoes of strings.
+func StringIDs(t *T) Echoes {
+	return echoAll(t, "string ids", "71", "0072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
+}
+
+func echoAll(t *T, name string, ids ...any) Echoes {
+	return Shared(t, name, func(t *T) (all Echoes) {
+		s := t.Session()
+		all.Usual = t.Harmless(s)
+		for _, id := range ids {
+			e := Echo(s, id)
+			all.List = append(all.List, e)
+			if !e.Reply.Answered() {
+				break
+			}
+		}
+		return all
+	})
+}
+
+// TextID is a text as the id of a request or, where strings are not served as ids, nil: the default.
+func TextID(t *T, text string) any {
+	if !StringIDs(t).Served() {
+		return nil
+	}
+	return text
 }
 
 // Await waits for the answer to what was sent after the mark. When none comes at once, it makes sure that a later
@@ -57,9 +106,20 @@ func Await(s *driver.Session, mark int, p driver.Pending, patience time.Duration
 	return e
 }
 
+// Named reports whether the answer has the id of the request, which that of HTTP need not have when it is an error.
+func (e Echoed) Named() bool {
+	return e.Reply.Bare() || e.Reply.Answered() &&
+		(driver.SameID(Compact(e.Reply.M["id"]), e.ID) || NeedsNoID(e.Reply.Frame))
+}
+
 // BeAnsweredUnder matches what was answered; id, under which it was asked, is named in the message.
 func BeAnsweredUnder(id json.RawMessage) types.GomegaMatcher {
 	return That("an answer with id "+driver.Brief(id), func(e Echoed) bool { return e.Reply.Answered() })
+}
+
+// BeNamed matches what was answered under the id with which it was asked.
+func BeNamed(id json.RawMessage) types.GomegaMatcher {
+	return That("an answer with id "+driver.Brief(id), Echoed.Named)
 }
 
 // NoMethod is a method that no server has.

@@ -91,7 +91,7 @@ func open(t *T, o Opening) (r Opened) {
 	r.interval(s, o)
 	mark := s.Mark()
 	s.ConfirmWith(o.params())
-	pong := s.RequestID("mcpcheck-initialized", "ping", nil)
+	pong := s.RequestID(70051, "ping", nil)
 	came, _ := s.React(mark)
 	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
 		r.FirstPong = s.AwaitFor(ping, Shortly)

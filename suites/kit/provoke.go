@@ -73,7 +73,7 @@ func Reaction(p Provoked, id json.RawMessage) driver.Reply {
 			}
 		}
 	}
-	i := slices.IndexFunc(responses, func(f *driver.Frame) bool { return driver.SameID(f.ID, id) })
+	i := slices.IndexFunc(responses, func(f *driver.Frame) bool { return driver.SameID(f.Answers(), id) })
 	switch {
 	case len(responses) > 0:
 		f := responses[max(i, 0)]

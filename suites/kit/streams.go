@@ -117,7 +117,7 @@ func circumstances(s *driver.Session) circumstance {
 		case f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil:
 			for _, m := range f.Members() {
 				if m.IsResponse() {
-					c.astray[driver.IDKey(m.ID)] = true
+					c.astray[driver.IDKey(m.Answers())] = true
 				}
 			}
 		}

@@ -189,7 +189,7 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 		case f.Method == "notifications/"+family+"/list_changed":
 			l.announced = true
 		case f.Side == driver.FromServer && f.IsResponse():
-			first, ok := asked[driver.IDKey(f.ID)]
+			first, ok := asked[driver.IDKey(f.Answers())]
 			if !ok {
 				continue
 			}

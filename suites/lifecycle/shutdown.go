@@ -89,7 +89,7 @@ func unpromptedEnd(s *driver.Session) (pending []string, unprompted bool) {
 		case f.Side == driver.FromClient && f.IsRequest():
 			open[driver.IDKey(f.ID)] = f.Method
 		case f.Side == driver.FromServer && f.IsResponse():
-			delete(open, driver.IDKey(f.ID))
+			delete(open, driver.IDKey(f.Answers()))
 		}
 	}
 	return nil, false

@@ -74,7 +74,7 @@ var Checks = Suite{
 		}
 		c := greeted(t)
 		foreign := kit.Header("Origin", "http://mcpcheck-evil.example")
-		ping := c.ask("", nil, "evil", foreign)
+		ping := c.ask("", nil, evilID, foreign)
 		stream := c.session.HTTP().Do(driver.HTTPRequest{
 			Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign,
 		})
@@ -102,8 +102,8 @@ var Checks = Suite{
 	"sse/malformed-post": Probe(func(t *T) {
 		c := greeted(t)
 		a := kit.Own(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
-		c.ask("", nil, "after", nil)
-		t.Expect(c.await("after")).To(Hold("a ping answered on the stream afterwards",
+		c.ask("", nil, lastID, nil)
+		t.Expect(c.await(lastID)).To(Hold("a ping answered on the stream afterwards",
 			"none; the malformed POST was answered by %s", a))
 		t.Expect(a).To(That("no failure of the server", func(a driver.Answer) bool { return a.Status < 500 }))
 	}),
@@ -234,8 +234,14 @@ func (c *oldClient) hello(t *T) oldWelcome {
 	return g
 }
 
-// helloID is the id of initialize.
-const helloID = "mcpcheck-hello"
+// The ids of requests by hand: of initialize, and of two harmless ones.
+const (
+	helloID = 70031
+	pingID  = 70032
+	lastID  = 70033
+	evilID  = 70034
+	lateID  = 70035 // and following
+)
 
 // greeted is a client that has shaken hands.
 func greeted(t *T) *oldClient {
@@ -258,25 +264,26 @@ func (c *oldClient) post(body []byte, header http.Header) *driver.Exchange {
 }
 
 // ask posts a request; an empty method is some harmless one.
-func (c *oldClient) ask(method string, params M, id string, header http.Header) *driver.Exchange {
+func (c *oldClient) ask(method string, params M, id int, header http.Header) *driver.Exchange {
 	return kit.ByHand(c.session, kit.Request{
 		ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String(),
 	})
 }
 
 // await waits for the response to a request.
-func (c *oldClient) await(id string) bool {
+func (c *oldClient) await(id int) bool {
 	_, came := c.Stream.AwaitEvent(answering(id))
 	return came
 }
 
-func answering(id string) func(driver.StreamEvent) bool {
+func answering(id int) func(driver.StreamEvent) bool {
 	return func(e driver.StreamEvent) bool { return isAnswer([]byte(e.Data), id) }
 }
 
-func isAnswer(text []byte, id string) bool {
+// isAnswer reports whether a text is the response to a request. Whether its id is a number is for another check.
+func isAnswer(text []byte, id int) bool {
 	m, _ := driver.Decode(text).(M)
-	return m["id"] == id && (Has(m, "result") || Has(m, "error"))
+	return fmt.Sprint(m["id"]) == fmt.Sprint(id) && (Has(m, "result") || Has(m, "error"))
 }
 
 // first says what the stream began with.
@@ -297,9 +304,10 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 	}
 	b.ready()
 	steps := []struct {
-		client  *oldClient
-		who, id string
-	}{{a, "first", "ping"}, {b, "second", "ping"}, {a, "first", "last"}}
+		client *oldClient
+		who    string
+		id     int
+	}{{a, "first", pingID}, {b, "second", pingID}, {a, "first", lastID}}
 	for _, step := range steps {
 		posted := step.client.ask("", nil, step.id, nil).End()
 		switch {
@@ -310,7 +318,7 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 			return fmt.Sprintf("no answer to %s for the %s client", method, step.who)
 		}
 	}
-	for _, id := range []string{helloID, "ping"} {
+	for _, id := range []int{helloID, pingID} {
 		if n, m := a.answers(id), b.answers(id); n != 1 || m != 1 {
 			return fmt.Sprintf("%d answers for the first client and %d for the second, of one each", n, m)
 		}
@@ -319,7 +327,7 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 }
 
 // answers is how many responses to a request have come.
-func (c *oldClient) answers(id string) (n int) {
+func (c *oldClient) answers(id int) (n int) {
 	for _, e := range c.Stream.Answer().Events {
 		if isAnswer([]byte(e.Data), id) {
 			n++
@@ -333,7 +341,7 @@ func (c *oldClient) afterwards(t *T) driver.Answer {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
 	for n := 1; ; n++ {
-		a := answerOrSilence(t, c.ask("", nil, fmt.Sprint("late-", n), nil).End())
+		a := answerOrSilence(t, c.ask("", nil, lateID+n, nil).End())
 		if !a.OK() || time.Since(begin) > patience {
 			return a
 		}

@@ -12,7 +12,7 @@ var input = Suite{
 	"stdio/input-split-across-writes": Probe(func(t *T) {
 		s := t.Session()
 		whole := t.Harmless(s)
-		p, request := kit.Harmless(s, "mcpcheck-split")
+		p, request := kit.Harmless(s, 70061)
 		line := append(Compact(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSame(t, s.Await(p), whole)
@@ -21,7 +21,7 @@ var input = Suite{
 	"stdio/input-coalesced": Probe(func(t *T) {
 		s := t.Session()
 		alone := t.Harmless(s)
-		ids := []string{"mcpcheck-1", "mcpcheck-2", "mcpcheck-3"}
+		ids := []int{70062, 70063, 70064}
 		var lines strings.Builder
 		var pending []driver.Pending
 		for _, id := range ids {
@@ -38,7 +38,7 @@ var input = Suite{
 	"stdio/crlf-input": Probe(func(t *T) {
 		s := t.Hostile()
 		mark := s.Mark()
-		p, request := kit.Harmless(s, "mcpcheck-crlf")
+		p, request := kit.Harmless(s, 70065)
 		s.Write(append(Compact(request), "\r\n"...))
 		s.React(mark)
 		t.Expect(s.AwaitFor(p, 0)).To(BeAnswered(), "a %s ended by CR LF", p.Method)

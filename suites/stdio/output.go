@@ -37,7 +37,7 @@ var output = Suite{
 
 	"stdio/message-terminated-by-newline": Probe(func(t *T) {
 		s := t.Session()
-		r := s.Await(kit.HarmlessAs(s, "mcpcheck-newline"))
+		r := s.Await(kit.HarmlessAs(s, 70066))
 		if r.Answered() {
 			return // its newline came with it
 		}

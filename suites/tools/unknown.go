@@ -136,7 +136,7 @@ func askedUs(c kit.ToolCall) bool {
 	asked := false
 	for _, f := range c.Session.Record(0) {
 		switch {
-		case f.Side == driver.FromClient && f.IsRequest() && driver.SameID(f.ID, c.Reply.Frame.ID):
+		case f.Side == driver.FromClient && f.IsRequest() && driver.SameID(f.ID, c.Reply.Frame.Answers()):
 			asked = false
 		case f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping":
 			asked = true

@@ -1,0 +1,131 @@
+package driver
+
+import (
+	"encoding/json"
+	"slices"
+	"strconv"
+	"sync"
+)
+
+// A response names its request by the id. Some servers change ids on the way, most often 7 into "7", and then it is
+// clear all the same what is answered: over stdio if the texts are the same, over HTTP whatever comes with the exchange
+// of the request. That an id was changed is for a check to say; the others go on.
+
+// asks are the ids under which the sessions of one server have asked, and which of them.
+type asks struct {
+	mu sync.Mutex
+	by map[string]asker
+}
+
+type asker struct {
+	s       *Session // the first
+	several bool     // others did so, too
+}
+
+func (a *asks) add(s *Session, id json.RawMessage) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.by == nil {
+		a.by = map[string]asker{}
+	}
+	first, known := a.by[textKey(id)]
+	switch {
+	case !known:
+		a.by[textKey(id)] = asker{s: s}
+	case first.s != s:
+		a.by[textKey(id)] = asker{s: first.s, several: true}
+	}
+}
+
+func (a *asks) beside(s *Session, id json.RawMessage) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	by, known := a.by[textKey(id)]
+	return known && (by.several || by.s != s)
+}
+
+// AskedBeside reports whether another session of the same server has asked under an id. A response with it may be meant
+// for that session.
+func (s *Session) AskedBeside(id json.RawMessage) bool {
+	h := s.HTTP()
+	return h != nil && h.site.asks.beside(s, id)
+}
+
+// ask notes that the session asks under an id, which null is not.
+func (s *Session) ask(id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if id == nil || string(id) == "null" || s.hasAsked(id) {
+		return
+	}
+	s.asked[textKey(id)] = append(s.asked[textKey(id)], id)
+	if h := s.HTTP(); h != nil {
+		h.site.asks.add(s, id)
+	}
+}
+
+// attribute finds the requests that are answered by responses with other ids than theirs.
+func (s *Session) attribute(f *Frame) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range f.Members() {
+		if !m.IsResponse() {
+			continue
+		}
+		if id := s.meant(f, m); id != nil && !SameID(id, m.ID) {
+			f.rename(m.ID, id)
+		}
+	}
+}
+
+// meant is the id of the request that is answered by a response in a frame; nil when that cannot be told. What has
+// neither a result nor an error may be something that the server logs. The caller holds mu.
+func (s *Session) meant(f, response *Frame) json.RawMessage {
+	x, alike := f.HTTP, s.asked[textKey(response.ID)]
+	alone := x != nil && x.asked != nil && !x.elsewhere && f.Shape == Object
+	switch {
+	case alone && !x.stream:
+		return x.asked
+	case s.hasAsked(response.ID):
+		return response.ID
+	case len(alike) > 0 && (response.HasResult || response.HasError):
+		return alike[0]
+	}
+	return nil
+}
+
+// hasAsked reports whether a request of the session has an id. The caller holds mu.
+func (s *Session) hasAsked(id json.RawMessage) bool {
+	return slices.ContainsFunc(s.asked[textKey(id)], func(asked json.RawMessage) bool { return SameID(asked, id) })
+}
+
+// rename notes that the response with an id answers the request of another.
+func (f *Frame) rename(id, request json.RawMessage) {
+	if f.renamed == nil {
+		f.renamed = map[string]json.RawMessage{}
+	}
+	f.renamed[IDKey(id)] = request
+}
+
+// Answers is the id of the request that a response answers: its own unless that was changed on the way.
+func (f *Frame) Answers() json.RawMessage {
+	if id := f.renamed[IDKey(f.ID)]; id != nil {
+		return id
+	}
+	return f.ID
+}
+
+// AlikeID reports whether two ids are the same value, or would be if both were strings: 7 and "7".
+func AlikeID(a, b json.RawMessage) bool { return a != nil && b != nil && textKey(a) == textKey(b) }
+
+// textKey is a text that two ids share if and only if they are alike.
+func textKey(id json.RawMessage) string {
+	text, err := strconv.Unquote(IDKey(id))
+	if err != nil {
+		return IDKey(id)
+	}
+	if n, ok := parseNumber(text); ok {
+		return n.key()
+	}
+	return text
+}

@@ -1,0 +1,113 @@
+package driver
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// Over stdio a response answers the request whose id it has, be it in another type, and no other one.
+func TestAnswersUnderOtherIDs(t *testing.T) {
+	tests := []struct {
+		asked    any
+		came     string
+		answered bool
+	}{
+		{7, `7`, true},
+		{7, `"7"`, true},
+		{"7", `7`, true},
+		{"7", `7.0`, true},
+		{"a", `"a"`, true},
+		{7, `8`, false},
+		{7, `null`, false},
+		{"a", `"b"`, false},
+	}
+	for _, tt := range tests {
+		serve := answering(func(int, string) string {
+			return `{"jsonrpc":"2.0","id":` + tt.came + `,"result":{}}` + "\n"
+		})
+		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+			if r := s.Await(s.RequestID(tt.asked, "ping", nil)); r.Answered() != tt.answered {
+				t.Errorf("%v, when %v was asked: answered is %v", tt.came, tt.asked, r.Answered())
+			}
+		})
+	}
+}
+
+// When two requests have ids that are alike, each has its own answer.
+func TestAlikeIDsAreKeptApart(t *testing.T) {
+	serve := answering(func(n int, _ string) string {
+		if n < 2 {
+			return ""
+		}
+		return `{"id":"7","result":{"n":"text"}}` + "\n" + `{"id":7,"result":{"n":"number"}}` + "\n"
+	})
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		number, text := s.RequestID(7, "ping", nil), s.RequestID("7", "ping", nil)
+		for want, p := range map[string]Pending{"number": number, "text": text} {
+			if got := s.Await(p).Result()["n"]; got != want {
+				t.Errorf("the %s got the answer of the %v", want, got)
+			}
+		}
+	})
+}
+
+// Over HTTP the response that comes with the exchange of a request is its answer, whatever the id; on a stream, unless
+// the right one follows.
+func TestAnswersOfTheExchange(t *testing.T) {
+	const wrong = `{"jsonrpc":"2.0","id":"nobody","result":{"is":"wrong"}}`
+	tests := []struct {
+		name  string
+		serve func(w http.ResponseWriter, right string)
+		want  any // of what was answered, the member is
+	}{
+		{"body", func(w http.ResponseWriter, _ string) { answerJSON(w, json.RawMessage(wrong)) }, "wrong"},
+		{"stream", func(w http.ResponseWriter, _ string) { stream(w, "data: "+wrong+"\n\n") }, "wrong"},
+		{"stream that could be resumed", func(w http.ResponseWriter, _ string) {
+			stream(w, "id: 1\ndata: "+wrong+"\n\n")
+		}, "wrong"},
+		{"both", func(w http.ResponseWriter, right string) {
+			stream(w, "data: "+wrong+"\n\ndata: "+right+"\n\n")
+		}, "right"},
+		{"none", func(w http.ResponseWriter, _ string) { stream(w, ": nothing\n\n") }, nil},
+	}
+	for _, tt := range tests {
+		s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+			if body["method"] == "ping" {
+				tt.serve(w, fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"is":"right"}}`, body["id"]))
+			}
+		}}, SiteOptions{})
+		r := s.AwaitFor(s.Request("ping", nil), 10*time.Second)
+		var none *Unanswered
+		if got := r.Result()["is"]; got != tt.want || !r.Answered() && !errors.As(r.Err, &none) {
+			t.Errorf("%s: got %v, %v", tt.name, got, r.Err)
+		}
+	}
+}
+
+// Sessions of one server know of each other which ids were asked under.
+func TestAskedBeside(t *testing.T) {
+	e := &endpoint{}
+	a := visit(t, e, SiteOptions{})
+	b, err := Start(t.Context(), Target{Site: a.HTTP().site}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	a.RequestID("of a", "ping", nil)
+	a.RequestID("of both", "ping", nil)
+	b.RequestID("of both", "ping", nil)
+	tests := []struct {
+		id               string
+		besideA, besideB bool
+	}{{`"of a"`, false, true}, {`"of both"`, true, true}, {`"of none"`, false, false}}
+	for _, tt := range tests {
+		id := json.RawMessage(tt.id)
+		if a.AskedBeside(id) != tt.besideA || b.AskedBeside(id) != tt.besideB {
+			t.Errorf("%s: asked beside a is %v, beside b %v", id, a.AskedBeside(id), b.AskedBeside(id))
+		}
+	}
+}
