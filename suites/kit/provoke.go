@@ -3,6 +3,7 @@ package kit
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/onsi/gomega/types"
@@ -123,26 +124,30 @@ type Provoked struct {
 	Line    string          // as it was sent
 	Came    []*driver.Frame // what the server said, up to the answer to a later request
 	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
-	Fatal   error           // why the session did not survive; nil when it did
+	Fatal   error           // why the session did not survive, or serves less than before; nil when it does as before
 }
 
 // Provoke sends a line that breaks the protocol in an established session, filled by Fill, and returns what the server
 // makes of it. Each line is sent once, whichever check needs it first.
 func Provoke(t *T, line string) Provoked {
 	return Shared(t, "line "+line, func(t *T) Provoked {
-		p, used := provokeIn(t.Hostile(), line)
+		s := t.Hostile()
+		used := s.Used > 0 || s.Provoked
+		p := provokeIn(t, s, line)
 		if p.Fatal != nil && used { // something before it may have been the cause
-			s := t.Own()
-			s.Hostile()
-			p, _ = provokeIn(s, line)
+			p = provokeIn(t, hostileOwn(t), line)
 		}
 		return p
 	})
 }
 
-// provokeIn also tells whether the session had been given such input before.
-func provokeIn(s *driver.Session, line string) (p Provoked, used bool) {
-	used = s.Used > 0 || s.Provoked
+func hostileOwn(t *T) *driver.Session {
+	s := t.Own()
+	s.Hostile()
+	return s
+}
+
+func provokeIn(t *T, s *driver.Session, line string) (p Provoked) {
 	s.Provoked = true
 	p.Line = Fill(s, line)
 	mark := s.Mark()
@@ -153,5 +158,26 @@ func provokeIn(s *driver.Session, line string) (p Provoked, used bool) {
 			p.Refused = f
 		}
 	}
-	return p, used
+	if p.Fatal == nil {
+		p.Fatal = stillServes(t, s)
+	}
+	return p
+}
+
+// stillServes asks for more than what proves that the session lives: a list that the server has served otherwise. A
+// session that does not serve it any more is given up.
+func stillServes(t *T, s *driver.Session) error {
+	method, served := ListMethod(t)
+	if !served {
+		return nil
+	}
+	r := t.Try(s, method, nil)
+	if r.Result() != nil {
+		return nil
+	}
+	s.Abandon()
+	if r.Answered() {
+		return fmt.Errorf("%s, which is served otherwise, was answered with %s", method, Got(r))
+	}
+	return r.Err
 }
