@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -254,8 +255,8 @@ func askForbidden(_ *fixtures.Conn, method string) {
 func twice(_ *fixtures.Conn, line []byte) []byte { return slices.Concat(line, line) }
 
 // leak tells the value of TOKEN wherever a server can.
-func leak([]string) int {
-	token := os.Getenv("TOKEN")
+func leak(args []string) int {
+	token := strings.Join(strings.Fields(os.Getenv("TOKEN")+" "+os.Getenv("SERVICE_API_KEY")+" "+last(args)), " ")
 	fmt.Fprintln(os.Stderr, "starting with token", token)
 	fmt.Println("token:", token)
 	return serve(fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply object) {
@@ -273,6 +274,14 @@ func leak([]string) int {
 			reply["error"].(object)["message"] = "bad token " + token
 		}
 	}})
+}
+
+// last is the last of some texts.
+func last(texts []string) string {
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[len(texts)-1]
 }
 
 // dieAfter dies at the request after the handshake that its argument counts.

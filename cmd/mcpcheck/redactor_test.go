@@ -68,3 +68,34 @@ func TestRedactorOfResults(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestNamedSecrets: what stands behind a name that says that it is a secret is one.
+func TestNamedSecrets(t *testing.T) {
+	for _, c := range []struct {
+		command []string
+		env     string
+		want    []string
+	}{
+		{command: []string{"server", "--api-key", "abcdef", "--port", "8765"}, want: []string{"abcdef"}},
+		{command: []string{"server", "--token=abcdef", "--name=server"}, want: []string{"abcdef"}},
+		{command: []string{"server", "--token", "--verbose"}},
+		{command: []string{"env", "GITHUB_PAT=abcdef", "SORT=name", "node"}, want: []string{"abcdef"}},
+		{command: []string{"mcp-remote", "--header", "Authorization: Bearer abcdef"},
+			want: []string{"Bearer abcdef", "abcdef"}},
+		{command: []string{"server", "postgres://me:abcdef@db/x"}, want: []string{"abcdef"}},
+		{command: []string{"node", "tokenize.js", "monkey"}},
+		{env: "STRIPE_SECRET=abcdefgh", want: []string{"abcdefgh"}},
+		{env: "AWS_ACCESS_KEY_ID=abcdefgh", want: []string{"abcdefgh"}},
+		{env: "SORT_KEY=name"}, // short: a word
+		{env: "PWD=/home/someone"},
+		{env: "KEYBOARD=some layout"},
+		{env: "DATABASE_URL=postgres://me:abcdef@db/x", want: []string{"abcdef"}},
+	} {
+		var s secrets
+		s.hideCommand(c.command)
+		s.hideInherited([]string{c.env})
+		if diff := cmp.Diff(c.want, s.texts); diff != "" {
+			t.Errorf("%q %s, - wanted, + got:\n%s", c.command, c.env, diff)
+		}
+	}
+}

@@ -20,12 +20,14 @@ import (
 // is told wherever it can, and searches all that mcpcheck writes.
 func TestSecretsStayHidden(t *testing.T) {
 	secrets := map[string]string{
-		"header":   "s3cret-in+a/header=",
-		"bearer":   "s3cret.bearer_token",
-		"expired":  "s3cret-expired-token",
-		"query":    "s3cret in a query&more",
-		"password": "s3cret:password",
-		"env":      "s3cret \"in\" the\\environment",
+		"header":    "s3cret-in+a/header=",
+		"bearer":    "s3cret.bearer_token",
+		"expired":   "s3cret-expired-token",
+		"query":     "s3cret in a query&more",
+		"password":  "s3cret:password",
+		"env":       "s3cret \"in\" the\\environment",
+		"inherited": "s3cret-inherited-key",
+		"flag":      "s3cret-behind-a-flag",
 	}
 	secrets["altered"] = strings.TrimSuffix(secrets["bearer"], "n") // of which a check changes the last character
 	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
@@ -42,7 +44,7 @@ func TestSecretsStayHidden(t *testing.T) {
 			"--url", u.String(), "--header", "X-Api-Key: " + secrets["header"],
 			"--bearer-env", "TEST_BEARER", "--token-env", "expired=TEST_EXPIRED",
 		},
-		"stdio":       {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "leak"},
+		"stdio":       {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "leak", "--api-key", secrets["flag"]},
 		"stdio, dead": {"--env", "TOKEN=" + secrets["env"], "--", "badserver", "exit-3", "--key=" + secrets["env"]},
 	}
 	for name, target := range targets {
@@ -54,7 +56,8 @@ func TestSecretsStayHidden(t *testing.T) {
 				target...)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			cmd.Dir = dir
-			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"])
+			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"],
+				"SERVICE_API_KEY="+secrets["inherited"])
 			output, _ := cmd.CombinedOutput()
 			if code := cmd.ProcessState.ExitCode(); code == 2 || code == 4 {
 				t.Fatalf("exit code %d: %s", code, output)

@@ -40,6 +40,10 @@ func aim(v values, stderr io.Writer) (*target, error) {
 		}
 		s.hide(value)
 	}
+	if len(a.command) > 0 {
+		s.hideCommand(a.command)
+		s.hideInherited(os.Environ())
+	}
 	t := &target{address: a, reach: driver.Target{
 		Limits: driver.Limits{Reply: v.Timeout, Start: v.StartTimeout},
 		Budget: driver.NewBudget(mostKept),
