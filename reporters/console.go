@@ -16,10 +16,11 @@ import (
 // The rules of the console:
 //
 //  1. The first line says what is tested and by which revision, and how that
-//     revision came about.
+//     revision came about; a second one what a configuration leaves out.
 //  2. Each area is one line, written when its last result is known.
 //  3. Details only of what is not a pass in full, when the run is over, what
-//     matters most last: passes in part, inconclusive, known fails, fails that
+//     matters most last: passes in part, capabilities of which nothing was
+//     tried, inconclusive, known fails, fails that
 //     do not gate, faults of mcpcheck, fails that gate, stale entries of the
 //     baseline, what kept the run from its end. Of known fails only why they
 //     are accepted.
@@ -27,7 +28,8 @@ import (
 //     what came; the wire; the sentence; the fix; the command that repeats it.
 //     The same fail in several revisions is shown once and names them.
 //  5. A reason is said once, with the ids that it holds for. Skips are counted.
-//  6. The last line is the verdict with counts, revision, profile and time.
+//  6. The last line is the verdict with counts, what was left out or is not
+//     checked yet, revision, profile and time.
 //  7. Quiet: a line per result that gates, and the last line. Verbose: a line
 //     per result as it is known, with its wire and the reasons of skips, and
 //     nothing is shortened.
@@ -96,18 +98,18 @@ func NewConsole(o ConsoleOptions) *Console {
 	return &Console{o: o, paint: newPalette(o.Color)}
 }
 
-// Begin writes the first line. It may be called again when a further revision is judged in the same run.
-func (c *Console) Begin(
-	tool harness.Tool, target harness.TargetInfo, server harness.ServerInfo, revisions ...harness.RevisionInfo,
-) {
+// Begin writes the first lines, from what is known of the report. It may be called again when a further revision is
+// judged in the same run.
+func (c *Console) Begin(r harness.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.begin(harness.Report{Tool: tool, Target: target, Server: server, Revisions: revisions})
+	c.begin(r)
 }
 
 func (c *Console) begin(r harness.Report) {
 	r = printableReport(r)
-	c.revisions = append(c.revisions, r.Revisions...)
+	first := !c.begun
+	c.revisions = r.Revisions
 	if c.o.Verbosity == Quiet {
 		return
 	}
@@ -121,6 +123,11 @@ func (c *Console) begin(r harness.Report) {
 	}
 	tool := c.paint.bold.Sprint(r.Tool.Name + " " + r.Tool.Version)
 	c.write(dotted(tool, server, r.Target.Transport, judgedBy(r.Revisions)) + "\n")
+	if options := optionsText(r.Options); first && options != "" {
+		var b lines
+		b.hang("", 2, text.Wrap(options, c.prose()))
+		c.write(b.String())
+	}
 }
 
 // Areas says which areas will be run in a revision, in order, for the console to know when one is complete.
@@ -284,6 +291,11 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	if len(partly) > 0 {
 		head := fmt.Sprintf("%d passed in part", len(partly))
 		blocks = append(blocks, c.reasons(c.paint.pass.Sprint("✓ "), head, partly))
+	}
+	if declared := unexercisedText(r.Coverage); declared != "" {
+		var b lines
+		b.hang(c.paint.open.Sprint("? "), 2, text.Wrap(declared, c.prose()-2))
+		blocks = append(blocks, b.String())
 	}
 	if open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...); len(open) > 0 {
 		blocks = append(blocks, c.reasons(c.paint.open.Sprint("? "), count(open).inconclusive(), open))

@@ -48,7 +48,7 @@ func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
 	}
 	c := NewConsole(o)
 	if len(r.Revisions) > 0 {
-		c.Begin(r.Tool, r.Target, r.Server, r.Revisions...)
+		c.Begin(r)
 	}
 	for _, info := range r.Revisions {
 		c.Areas(info.Revision, areasOf(r, info.Revision))
@@ -190,7 +190,7 @@ func TestConsoleProgress(t *testing.T) {
 func TestConsoleFromManyGoroutines(t *testing.T) {
 	c := NewConsole(ConsoleOptions{Out: new(bytes.Buffer), Terminal: true})
 	r := everything()
-	c.Begin(r.Tool, r.Target, r.Server, r.Revisions...)
+	c.Begin(r)
 	var wg sync.WaitGroup
 	for _, x := range r.Results {
 		wg.Go(func() { c.Result(x) })
@@ -208,7 +208,7 @@ func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestConsoleReportsWriteErrors(t *testing.T) {
 	c := NewConsole(ConsoleOptions{Out: broken{}})
-	c.Begin(harness.Tool{}, harness.TargetInfo{}, harness.ServerInfo{})
+	c.Begin(harness.Report{})
 	if err := c.Done(harness.Report{}); err == nil {
 		t.Error("want the error of the writer, got none")
 	}

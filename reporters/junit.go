@@ -186,6 +186,17 @@ func newJunitSuite(r harness.Report, name, revision string) junitSuite {
 		s.property("revision.requested", r.Revisions[i].Requested)
 	}
 	s.property("profile", string(r.Profile))
+	for _, c := range r.Coverage {
+		if c.Revision == revision {
+			s.property("coverage", coverageText(c))
+			s.property("unexercised", strings.Join(c.Unexercised, ", "))
+		}
+	}
+	if o := r.Options; o != nil {
+		s.property("configuration", o.Configuration)
+		s.property("only", strings.Join(o.Only, ", "))
+		s.property("skip", strings.Join(leftOut(*o), ", "))
+	}
 	return s
 }
 

@@ -57,6 +57,12 @@ func markdownHead(r harness.Report) string {
 	if server := serverText(r.Server); server != "" {
 		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
 	}
+	for _, c := range r.Coverage {
+		head += brief(coverageText(c)) + "\n\n"
+	}
+	for _, note := range nonEmpty(unexercisedText(r.Coverage), optionsText(r.Options)) {
+		head += code(shorten(note, markdownWidth)) + "\n\n"
+	}
 	if problem != "" {
 		head += fenced(shortenLines(problem, markdownLines/2, markdownWidth/2)) + "\n"
 	}

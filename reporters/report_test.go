@@ -22,9 +22,19 @@ func everything() harness.Report {
 		},
 		Revisions: []harness.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-11-25"}},
 		Profile:   harness.Release,
-		Started:   time.Date(2026, 9, 1, 12, 30, 0, 0, time.FixedZone("CEST", 2*60*60)),
-		Seconds:   1.2345,
-		ExitCode:  harness.ExitBroken,
+		Options: &harness.OptionsInfo{
+			Configuration: "mcpcheck.yaml", Protocol: "auto", Calls: harness.CallsSafe, Only: []string{"must"},
+			Skip:    []harness.Omission{{Check: "robust", Reason: "the gateway refuses it"}, {Check: "ping"}},
+			Timeout: 5, StartTimeout: 15, Budget: 300, Jobs: 8, Isolate: true, Seed: 3,
+		},
+		Coverage: []harness.Coverage{{
+			Revision: "2025-11-25", Requirements: 60,
+			Tried: 9, NotApplicable: 20, NotTried: 3, LeftOut: 8, NotChecked: 20,
+			Unexercised: []string{"logging"},
+		}},
+		Started:  time.Date(2026, 9, 1, 12, 30, 0, 0, time.FixedZone("CEST", 2*60*60)),
+		Seconds:  1.2345,
+		ExitCode: harness.ExitBroken,
 		Results: []harness.Result{
 			passed("jsonrpc/id-echoed", "echoes the id of a request in its answer"),
 			passed("jsonrpc/version-member", "writes jsonrpc 2.0 in every message"),

@@ -88,6 +88,11 @@ func printableReport(r harness.Report) harness.Report {
 		return harness.RevisionInfo{Requested: printableLine(i.Requested), Revision: printableLine(i.Revision)}
 	})
 	r.Problem = printableText(r.Problem)
+	r.Options = printableOptions(r.Options)
+	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
+		c.Unexercised = each(c.Unexercised, printableLine)
+		return c
+	})
 	if r.Baseline != nil {
 		r.Baseline = &harness.Baseline{
 			File: printableLine(r.Baseline.File),
@@ -98,6 +103,18 @@ func printableReport(r harness.Report) harness.Report {
 	}
 	r.Results = each(r.Results, printableResult)
 	return r
+}
+
+func printableOptions(o *harness.OptionsInfo) *harness.OptionsInfo {
+	if o == nil {
+		return nil
+	}
+	printed := *o
+	printed.Configuration, printed.Only = printableLine(o.Configuration), each(o.Only, printableLine)
+	printed.Skip = each(o.Skip, func(s harness.Omission) harness.Omission {
+		return harness.Omission{Check: printableLine(s.Check), Reason: printableLine(s.Reason)}
+	})
+	return &printed
 }
 
 // Workflow commands as GitHub's runner finds them in a log: "::error::" at the beginning of a line, and the older

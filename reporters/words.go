@@ -105,7 +105,7 @@ func verdict(r harness.Report) (word string, parts []string) {
 	default:
 		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
 	}
-	parts = append(parts, t.others()...)
+	parts = append(append(parts, t.others()...), uncovered(r.Coverage)...)
 	revisions := strings.Join(revisionsOf(r.Revisions), ", ")
 	parts = append(parts, revisions, "profile "+string(r.Profile), duration(r.Seconds))
 	return word, nonEmpty(parts...)

@@ -27,7 +27,8 @@ type judgement struct {
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
 	return &judgement{values: v, target: t, known: known, told: told, report: harness.Report{
 		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: t.shown,
-		Profile: v.profile, Started: time.Now().UTC().Truncate(time.Millisecond),
+		Profile: v.profile, Options: v.info(t.redact),
+		Started: time.Now().UTC().Truncate(time.Millisecond),
 	}}
 }
 
@@ -78,6 +79,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken
 	}
 	sortAs(plan, j.report.Results[before:])
+	j.cover(server, before)
 	if j.report.Problem == "" {
 		j.report.Problem = j.target.redact.text(cmp.Or(problem, server.Failure))
 	}
@@ -110,12 +112,7 @@ func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 	j.report.Server = j.target.redact.server(server.Info())
 	j.report.Revisions = append(j.report.Revisions,
 		harness.RevisionInfo{Requested: server.Requested, Revision: server.Revision})
-	j.told.console.Begin(j.report.Tool, j.report.Target, j.report.Server, j.report.Revisions...)
-	if j.flags.verbose {
-		for _, line := range j.omitted(server) {
-			fmt.Fprintln(j.told.out, line)
-		}
-	}
+	j.told.console.Begin(j.report)
 	var areas []reporters.Area
 	for _, c := range plan {
 		if n := len(areas); n == 0 || areas[n-1].Name != c.Area() {
@@ -151,9 +148,17 @@ func sortAs(plan []harness.Case, results []harness.Result) {
 func (j *judgement) untestable(server *harness.Server, err error) {
 	j.report.Problem, j.report.ExitCode = j.target.problem(err), harness.ExitUntestable
 	server.Failure = err.Error()
+	before := len(j.report.Results)
 	for _, r := range harness.Untried(planned(server, j.selector), "the server could not be tested") {
 		j.take(r)
 	}
+	j.cover(server, before)
+}
+
+// cover adds to the report how much of the server's revision the results judge, from the one of that index on.
+func (j *judgement) cover(server *harness.Server, from int) {
+	j.report.Coverage = append(j.report.Coverage,
+		harness.Cover(suites.All(), suites.Checks(), server, j.selector, j.report.Results[from:]))
 }
 
 // conclude decides the exit code. The context is that of the visit.

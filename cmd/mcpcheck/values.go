@@ -177,6 +177,19 @@ func selectChecks(only, skip []string) (harness.Selector, error) {
 	return harness.Select(suites.Built, only, skip)
 }
 
+// info is what a report says of the values.
+func (v values) info(redact redactor) *harness.OptionsInfo {
+	o := &harness.OptionsInfo{
+		Configuration: v.config.name, Protocol: v.Protocol, Calls: v.calls, Only: v.Only,
+		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
+		Jobs: v.Jobs, Isolate: v.flags.isolate, Seed: v.Seed,
+	}
+	for _, left := range v.Skip {
+		o.Skip = append(o.Skip, harness.Omission{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})
+	}
+	return o
+}
+
 // origin names what a value comes from: a flag, or a place in the file.
 func (v values) origin(key string) string {
 	if v.flags.given(key) || position(v.text, key) == "" {

@@ -49,7 +49,7 @@ func foreseen(r *Requirement, check Check, server *Server) (Verdict, string) {
 			return "", ""
 		}
 		return Inconclusive, "the handshake failed"
-	case r.Capability != "" && !r.area.OfClient && !server.Declares(r.Capability):
+	case server.lacks(r):
 		return Skip, "the server does not declare " + r.Capability
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
 		return Skip, "the server lists no tool"

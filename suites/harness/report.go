@@ -69,13 +69,36 @@ type Report struct {
 	Server        ServerInfo     `json:"server"`
 	Revisions     []RevisionInfo `json:"revisions"` // those that were judged
 	Profile       Profile        `json:"profile"`
+	Options       *OptionsInfo   `json:"options,omitempty"`
 	Started       time.Time      `json:"started"`
 	Seconds       float64        `json:"seconds"`
 	Counts        Counts         `json:"counts"`
 	ExitCode      int            `json:"exitCode"`
 	Problem       string         `json:"problem,omitempty"` // why the server was not tested, or the run not finished
 	Baseline      *Baseline      `json:"baseline,omitempty"`
+	Coverage      []Coverage     `json:"coverage,omitempty"` // by revision
 	Results       []Result       `json:"results"`
+}
+
+// OptionsInfo is what was asked for, by flags and mcpcheck.yaml, so that a run can be repeated. Secrets are not in it.
+type OptionsInfo struct {
+	Configuration string     `json:"configuration,omitempty"` // the file that was read
+	Protocol      string     `json:"protocol"`                // auto, all or a revision
+	Calls         Calls      `json:"calls"`                   // which tools may be called
+	Only          []string   `json:"only,omitempty"`
+	Skip          []Omission `json:"skip,omitempty"`
+	Timeout       float64    `json:"timeout"`      // for one answer, in seconds
+	StartTimeout  float64    `json:"startTimeout"` // until initialize is answered, in seconds
+	Budget        float64    `json:"budget"`       // for the whole run, in seconds
+	Jobs          int        `json:"jobs"`         // checks at a time
+	Isolate       bool       `json:"isolate,omitempty"`
+	Seed          int64      `json:"seed"`
+}
+
+// Omission is checks that are left out.
+type Omission struct {
+	Check  string `json:"check"`            // id, glob, area or level
+	Reason string `json:"reason,omitempty"` // that the operator gave
 }
 
 // Tool names the program that made the report.

@@ -1,0 +1,94 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// uncovered are what the counts of results do not tell of the requirements: how many were left out, and how many no
+// check tries yet.
+func uncovered(coverage []harness.Coverage) (parts []string) {
+	left, without := 0, 0
+	for _, c := range coverage {
+		left += c.LeftOut
+		without += c.NotChecked
+	}
+	if left > 0 {
+		parts = append(parts, fmt.Sprintf("%d left out", left))
+	}
+	if without > 0 {
+		parts = append(parts, fmt.Sprintf("%d not checked yet", without))
+	}
+	return parts
+}
+
+// coverageText says what became of the requirements of a revision.
+func coverageText(c harness.Coverage) string {
+	parts := []string{fmt.Sprintf("%d tried", c.Tried)}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{c.NotApplicable, "do not apply"}, {c.NotTried, "could not be tried"},
+		{c.LeftOut, "left out"}, {c.NotChecked, "not checked yet"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return fmt.Sprintf("%s of %s: %s", plural(c.Requirements, "requirement"), c.Revision, strings.Join(parts, ", "))
+}
+
+// unexercised are the capabilities that the server declares and of which a run tried nothing.
+func unexercised(coverage []harness.Coverage) (names []string) {
+	for _, c := range coverage {
+		for _, name := range c.Unexercised {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// unexercisedText says so; empty when there is none.
+func unexercisedText(coverage []harness.Coverage) string {
+	names := unexercised(coverage)
+	if len(names) == 0 {
+		return ""
+	}
+	return "declared by the server, but nothing of it was tried: " + strings.Join(names, ", ")
+}
+
+// optionsText says what of the configuration a reader has to know: the file, and what was left out and why.
+func optionsText(o *harness.OptionsInfo) string {
+	if o == nil {
+		return ""
+	}
+	var parts []string
+	if o.Configuration != "" {
+		parts = append(parts, "configured by "+o.Configuration)
+	}
+	if len(o.Only) > 0 {
+		parts = append(parts, "only "+strings.Join(o.Only, ", "))
+	}
+	if left := leftOut(*o); len(left) > 0 {
+		parts = append(parts, "leaves out "+strings.Join(left, ", "))
+	}
+	return dotted(parts...)
+}
+
+// leftOut are the checks that are left out, each with its reason.
+func leftOut(o harness.OptionsInfo) (texts []string) {
+	for _, s := range o.Skip {
+		text := s.Check
+		if s.Reason != "" {
+			text += " (" + s.Reason + ")"
+		}
+		texts = append(texts, text)
+	}
+	return texts
+}

@@ -1,0 +1,61 @@
+package harness
+
+import "slices"
+
+// Coverage is how much of a revision a run judged. Every requirement that holds in the revision over the transport is
+// counted in one of the counts below Requirements.
+type Coverage struct {
+	Revision      string   `json:"revision"`
+	Requirements  int      `json:"requirements"`
+	Tried         int      `json:"tried"`         // pass or fail
+	NotApplicable int      `json:"notApplicable"` // skip, or of a capability that the server does not declare
+	NotTried      int      `json:"notTried"`      // inconclusive, error, or the run did not come to it
+	LeftOut       int      `json:"leftOut"`       // by the selection
+	NotChecked    int      `json:"notChecked"`    // there is no check yet
+	Unexercised   []string `json:"unexercised,omitempty"`
+}
+
+// Cover finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities that the
+// server declares and of which nothing was tried, though nobody left that out.
+func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, results []Result) Coverage {
+	verdicts := map[string]Verdict{}
+	for _, r := range results {
+		verdicts[r.ID] = r.Verdict
+	}
+	c := Coverage{Revision: server.Revision}
+	open, tried := map[string]bool{}, map[string]bool{} // by capability
+	for _, r := range catalogue {
+		if _, applies := r.Judges(server.Revision, server.Transport); !applies {
+			continue
+		}
+		c.Requirements++
+		_, built := suite[r.ID]
+		switch verdict, has := verdicts[r.ID]; {
+		case verdict == Pass || verdict == Fail:
+			c.Tried++
+			tried[r.Capability] = true
+		case verdict == Skip || server.lacks(r):
+			c.NotApplicable++
+		case built && !has && !want(r):
+			c.LeftOut++
+		case built:
+			c.NotTried++
+			open[r.Capability] = true
+		default:
+			c.NotChecked++
+			open[r.Capability] = want(r) || open[r.Capability]
+		}
+	}
+	for capability := range server.Capabilities {
+		if open[capability] && !tried[capability] {
+			c.Unexercised = append(c.Unexercised, capability)
+		}
+	}
+	slices.Sort(c.Unexercised)
+	return c
+}
+
+// lacks reports whether a requirement is about a capability that the server does not declare.
+func (s *Server) lacks(r *Requirement) bool {
+	return s.Failure == "" && r.Capability != "" && !r.area.OfClient && !s.Declares(r.Capability)
+}
