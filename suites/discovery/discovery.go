@@ -47,7 +47,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 			t.Site.URL())
 	case r.Err != nil:
 		return server, s, instead(s, r.Err)
-	case onlyModern(r):
+	case harness.OnlyModern(r):
 		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern)
 	}
 	if server.Failure = handshakeFailure(r); server.Failure != "" {
@@ -83,18 +83,6 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	}
 	readLists(s, server) // the first session may have ended before they were there
 	return server, s, nil
-}
-
-// onlyModern reports whether the server has refused initialize because it speaks none of the revisions that have it.
-func onlyModern(r driver.Reply) bool {
-	const unsupportedVersion = -32022
-	data, _ := r.Error()["data"].(harness.M)
-	supported, _ := data["supported"].([]any)
-	code, _ := r.Code()
-	return code == unsupportedVersion && len(supported) > 0 && !slices.ContainsFunc(supported, func(v any) bool {
-		revision, _ := v.(string)
-		return revision < harness.Modern
-	})
 }
 
 // handshakeFailure says what is wrong with the answer to initialize; empty when a session can be had.

@@ -90,7 +90,8 @@ func whenReady(
 }
 
 // serveTwo opens a second session beside the first one; the returned function reports whether the server serves both.
-// Some serve the newest client only, and do not answer the others or do not know their sessions any more.
+// Some serve the newest client only, and do not answer the others or do not know their sessions any more; some give
+// both the same id, or send each what is for the other.
 func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both func() bool) {
 	if t.Site == nil {
 		return func() bool { return true } // each session has a process of its own
@@ -103,9 +104,16 @@ func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both
 			return
 		}
 		defer second.Close()
-		served <- second.Establish(driver.Hello(first.Revision)) == nil && isServed(second)
+		served <- second.Establish(driver.Hello(first.Revision)) == nil && isServed(second) &&
+			!second.Crossed() && !haveSameID(first, second)
 	}()
-	return func() bool { return <-served && isServed(first) }
+	return func() bool { return <-served && isServed(first) && !first.Crossed() }
+}
+
+// haveSameID reports whether the server has issued one session id for two sessions.
+func haveSameID(a, b *driver.Session) bool {
+	id := a.HTTP().SessionID()
+	return id != "" && id == b.HTTP().SessionID()
 }
 
 // isServed reports whether a session gets an answer; that there is no such session is none.

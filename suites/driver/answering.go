@@ -64,7 +64,8 @@ func (s *Session) ask(id json.RawMessage) {
 	}
 }
 
-// attribute finds the requests that are answered by responses with other ids than theirs.
+// attribute finds the requests that are answered by responses with other ids than theirs, and the responses that are
+// for other sessions.
 func (s *Session) attribute(f *Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +73,12 @@ func (s *Session) attribute(f *Frame) {
 		if !m.IsResponse() {
 			continue
 		}
-		if id := s.meant(f, m); id != nil && !SameID(id, m.ID) {
+		switch id := s.meant(f, m); {
+		case id == nil:
+			n, _ := Integer(json.Number(m.ID))
+			m.Strayed = n > idRoom && s.AskedBeside(m.ID)
+			s.crossed = s.crossed || m.Strayed
+		case !SameID(id, m.ID):
 			f.rename(m.ID, id)
 		}
 	}
@@ -120,12 +126,11 @@ func AlikeID(a, b json.RawMessage) bool { return a != nil && b != nil && textKey
 
 // textKey is a text that two ids share if and only if they are alike.
 func textKey(id json.RawMessage) string {
-	text, err := strconv.Unquote(IDKey(id))
-	if err != nil {
-		return IDKey(id)
+	key := IDKey(id)
+	if text, err := strconv.Unquote(key); err == nil {
+		if n, ok := parseNumber(text); ok {
+			return n.key()
+		}
 	}
-	if n, ok := parseNumber(text); ok {
-		return n.key()
-	}
-	return text
+	return key
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 )
@@ -85,6 +86,37 @@ func TestAnswersOfTheExchange(t *testing.T) {
 		if got := r.Result()["is"]; got != tt.want || !r.Answered() && !errors.As(r.Err, &none) {
 			t.Errorf("%s: got %v, %v", tt.name, got, r.Err)
 		}
+	}
+}
+
+// A response that another session has asked for is known as such, and left out of what came.
+func TestStrays(t *testing.T) {
+	var of sync.Map // ids by method
+	e := &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		of.Store(body["method"], body["id"])
+		theirs, _ := of.Load("theirs")
+		const event = "data: {\"id\":%v,\"result\":{}}\n\n"
+		stream(w, fmt.Sprintf(event+event, theirs, body["id"]))
+	}}
+	a := visit(t, e, SiteOptions{})
+	b, err := Start(t.Context(), Target{Site: a.HTTP().site}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	mark := a.Mark()
+	if r := b.Exchange("theirs", nil); !r.Answered() || b.Crossed() {
+		t.Errorf("its own response: %v, crossed is %v", r.Err, b.Crossed())
+	}
+	if r := a.Exchange("mine", nil); !r.Answered() || !a.Crossed() || !a.Troubled() {
+		t.Errorf("beside that of another: %v, crossed is %v", r.Err, a.Crossed())
+	}
+	if came := a.Since(mark); len(came) != 1 {
+		t.Errorf("%d responses came, want one", len(came))
 	}
 }
 

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,6 +41,13 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 		headed()
 	}
 	encoding := resp.Header.Get("Content-Encoding")
+	body := bufio.NewReader(resp.Body)
+	if x.asked != nil && !x.elsewhere && isUnnamedStream(resp, body) {
+		h.s.mu.Lock()
+		x.stream = true
+		h.s.mu.Unlock()
+	}
+	resp.Body = io.NopCloser(body)
 	switch {
 	case encoding != "" && !strings.EqualFold(encoding, "identity"):
 		h.fail(x, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding))))
@@ -47,6 +56,19 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	default:
 		h.readBody(x, resp)
 	}
+}
+
+// isUnnamedStream reports whether the answer to a request is an event stream by another media type: that it is, a check
+// says, and the others judge what comes on it.
+func isUnnamedStream(resp *http.Response, body *bufio.Reader) bool {
+	const longest = len("event:")
+	if resp.StatusCode != http.StatusOK || slices.Contains([]string{"application/json", ""}, mediaType(resp.Header)) {
+		return false
+	}
+	begin, _ := body.Peek(longest)
+	return slices.ContainsFunc([]string{"data:", "event:", "id:", "retry:", ":"}, func(field string) bool {
+		return bytes.HasPrefix(begin, []byte(field))
+	})
 }
 
 // performFor is perform with an end after d.

@@ -83,7 +83,7 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	x.replied = x.replied || f.IsResponse() || f.Shape == Array
-	if f.IsResponse() && !h.s.hasAsked(f.Answers()) && !h.site.asks.beside(h.s, f.ID) {
+	if f.IsResponse() && !f.Strayed && !h.s.hasAsked(f.Answers()) {
 		x.misnamed = f // the right one may follow
 	}
 	return f

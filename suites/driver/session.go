@@ -33,6 +33,7 @@ type Session struct {
 	client    M // the capabilities that were declared
 	abandoned bool
 	silent    bool // a request had no answer in time
+	crossed   bool // a response came that was for another session
 }
 
 // link is the transport of a session. It carries what the session says, and hands what comes to receive.
@@ -109,12 +110,19 @@ func (s *Session) Usable() bool {
 	return !s.closed && !s.abandoned
 }
 
-// Troubled reports whether a request had no answer in time, or the server ended the session: a busy machine, or another
-// process of the same server, may have been the cause.
+// Troubled reports whether a request had no answer in time, the server ended the session, or said in it what was for
+// another one: a busy machine, or another session of the same server, may have been the cause.
 func (s *Session) Troubled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.silent || s.closed && !s.eof
+	return s.silent || s.crossed || s.closed && !s.eof
+}
+
+// Crossed reports whether a response came in the session that was for another one.
+func (s *Session) Crossed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.crossed
 }
 
 // Kill ends the session at once, over stdio with the server's process group.

@@ -168,11 +168,11 @@ func (site *Site) Follow(location string) error {
 	return nil
 }
 
+// idRoom is how many request ids a session has for itself. Those that checks choose are smaller.
+const idRoom = 1_000_000
+
 // idBase is where the request ids of the next session begin.
-func (site *Site) idBase() int {
-	const room = 1_000_000 // the ids that checks choose themselves are smaller
-	return int(site.sessions.Add(1)-1) * room
-}
+func (site *Site) idBase() int { return int(site.sessions.Add(1)) * idRoom }
 
 // Started reports whether the server's process was started by this run.
 func (site *Site) Started() bool { return len(site.o.Command) > 0 || site.o.Serve != nil }

@@ -36,6 +36,8 @@ type Frame struct {
 	Event *StreamEvent
 	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
 
+	Strayed bool // a response to a request of another session
+
 	// renamed are the ids of the requests that are answered under other ids, by those; nil: none is.
 	renamed map[string]json.RawMessage
 

@@ -12,7 +12,7 @@ type M = driver.M
 // Server is what discovery learnt of the server: all that a plan may depend on.
 type Server struct {
 	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
-	OneClient    bool         // over HTTP: it serves one session at a time only
+	OneClient    bool         // over HTTP: it serves one session at a time only, or mixes several up
 	Sessionless  bool         // over HTTP: initialize brought no session id
 	Protected    bool         // over HTTP: initialize or a list was answered with 401
 	Requested    string       // revision that was asked for
@@ -30,6 +30,19 @@ type Server struct {
 	// Failure is why the handshake failed, or no list could be had of a protected server; empty when neither is so.
 	// Nothing else can be tried then, but what a protected server says to those without a good token.
 	Failure string
+}
+
+// OnlyModern reports whether initialize was refused by a server of the revisions without a handshake: with one of the
+// errors that came up with them, unless it names a revision with one.
+func OnlyModern(r driver.Reply) bool {
+	const headerMismatch, unsupportedVersion = -32020, -32022
+	code, _ := r.Code()
+	data, _ := r.Error()["data"].(M)
+	supported, _ := data["supported"].([]any)
+	return unsupportedVersion <= code && code <= headerMismatch && !slices.ContainsFunc(supported, func(v any) bool {
+		revision, _ := v.(string)
+		return slices.Contains(Handshake, revision)
+	})
 }
 
 // Declares reports whether the server declared a capability.

@@ -99,7 +99,7 @@ func (w Wire) Messages() Messages {
 			if f.Hostile {
 				break
 			}
-			if f.Apart {
+			if f.Apart || f.Strayed {
 				continue
 			}
 			if asked.note(f); f.Side != driver.FromServer {

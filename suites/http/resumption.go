@@ -22,7 +22,7 @@ var resumptionChecks = Suite{
 		switch {
 		case r.idOfResponse:
 			t.Skip("no event id comes before the response: http/sse-priming-event")
-		case !r.answer.OK():
+		case !r.answer.IsStream:
 			t.Skip("streams cannot be resumed: %s", r.answer)
 		}
 		if !r.works() && r.early {

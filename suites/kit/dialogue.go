@@ -141,7 +141,7 @@ func (d *Dialogue) cancel(m *driver.Frame) {
 }
 
 func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
-	if !m.IsResponse() {
+	if !m.IsResponse() || m.Strayed {
 		return
 	}
 	key := driver.IDKey(m.Answers())
@@ -203,9 +203,9 @@ func (d *Dialogue) guess() {
 }
 
 // answersWith takes a response for the answer to the request whose HTTP answer it came with, unless that has another
-// one or the response may belong to another session.
+// one.
 func (d *Dialogue) answersWith(r *Response) bool {
-	if r.Line.HTTP == nil || r.Line.HTTP.Elsewhere() || r.Session.AskedBeside(r.ID) {
+	if r.Line.HTTP == nil || r.Line.HTTP.Elsewhere() {
 		return false
 	}
 	x := d.open[driver.IDKey(r.Line.HTTP.Asked())]

@@ -13,6 +13,8 @@ var initialize = Suite{
 			t.Skip("the version was refused: lifecycle/version-fallback")
 		}
 		switch {
+		case OnlyModern(r):
+			t.Skip("the server has no handshake: it speaks %s or later only", Modern)
 		case t.Server.Transport == "sse" && (r.Bare() || r.Err != nil):
 			t.Skip("the transport did not carry it: sse/post-accepted, sse/responses-on-stream")
 		case r.Bare():
@@ -28,7 +30,7 @@ var initialize = Suite{
 			t.Expect(Member(result, "capabilities")).To(BeObject(), "capabilities")
 			t.Expect(Member(result, "serverInfo")).To(BeObject(), "serverInfo")
 		})
-	}),
+	}).WhenRefused(),
 
 	"lifecycle/server-info-fields": Watch(func(t *T, w Wire) {
 		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
@@ -41,7 +43,7 @@ var initialize = Suite{
 				t.Warn(info[name]).To(That("a text", func(s string) bool { return s != "" }), "serverInfo.%s", name)
 			}
 		})
-	}),
+	}).WhenRefused(),
 
 	"lifecycle/newer-client-fields-tolerated": Fresh(func(t *T) {
 		t.Expect(kit.Begin(t, kit.Opening{Newer: true}).Welcome).To(BeResult())
