@@ -84,9 +84,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 
 // BeRefused matches an answer that is a JSON-RPC error, or a tool result with isError true.
 func BeRefused() types.GomegaMatcher {
-	return onReply("an error, or a result with isError true", func(r driver.Reply) bool {
-		return r.Answered() && (r.M["error"] != nil || r.Result()["isError"] == true)
-	})
+	return onReply("an error, or a result with isError true", driver.Reply.Refuses)
 }
 
 // BeToolError matches a result with isError true.

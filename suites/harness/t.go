@@ -174,8 +174,18 @@ func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 // check is tried once more alone.
 func (t *T) Doubt() { t.scope.lent = true }
 
-// Try sends a request and returns whatever comes, be it nothing.
+// Try sends a request and returns whatever comes, be it nothing. It ends the check as inconclusive when what comes is
+// no answer to this request, but to their number.
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
+	r := t.TryLimited(s, method, params)
+	if r.Limited() {
+		t.Again("%s was answered with %s, which says nothing of the request", method, Got(r))
+	}
+	return r
+}
+
+// TryLimited is Try for who makes so many requests that the server may limit them: see driver.Reply.Limited.
+func (t *T) TryLimited(s *driver.Session, method string, params M) driver.Reply {
 	r := s.Exchange(method, params)
 	t.run.breaker.reply(s, r)
 	if r.Bare() && r.Frame.HTTP.Answer().Foreign() {
@@ -209,7 +219,12 @@ func (t *T) TryHarmless(s *driver.Session) driver.Reply {
 // Pages follows a list to its end in a session and visits the results; it ends the check as inconclusive when that
 // fails.
 func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {
-	if err := EachPage(s, method, member, M{}, visit); err != nil {
+	t.PagesWith(s, method, member, M{}, visit)
+}
+
+// PagesWith is Pages with params beside the cursor.
+func (t *T) PagesWith(s *driver.Session, method, member string, params M, visit func(result M)) {
+	if err := EachPage(s, method, member, params, visit); err != nil {
 		t.Again("%v", Explain(err))
 	}
 }

@@ -180,7 +180,7 @@ func droppable(t *T) kit.ToolCall {
 	}
 	calls := kit.ValidCalls(t)
 	for _, c := range kit.Answered(calls.List) {
-		if x := c.Reply.Frame.HTTP; c.Took < while || kit.Refused(c.Reply) || x != c.Reply.Request.HTTP {
+		if x := c.Reply.Frame.HTTP; c.Took < while || c.Reply.Refuses() || x != c.Reply.Request.HTTP {
 			continue
 		}
 		first := identifiedEvent(c.Reply.Request.HTTP)
@@ -189,7 +189,7 @@ func droppable(t *T) kit.ToolCall {
 		}
 	}
 	const what = "tool that was called takes a while, and answers on a stream that can be resumed"
-	kit.NothingSeen(t, what, calls.Refused, kit.AnyTool)
+	kit.NothingSeen(t, what, calls.Uncalled, kit.AnyTool)
 	return kit.ToolCall{}
 }
 

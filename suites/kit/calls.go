@@ -35,42 +35,81 @@ type ToolCall struct {
 // ToolCalls are calls of the run, and what they did to the lists.
 type ToolCalls struct {
 	List     []ToolCall
-	Refused  []Uncalled // tools that were not called
-	Before   []string   // names of the tools before the calls and after them, sorted
+	Uncalled []Uncalled
+	Before   []string // names of the tools before the calls and after them, sorted
 	After    []string
 	Notified bool // notifications/tools/list_changed came meanwhile
 }
 
-// Uncalled is a tool that was not called.
+// Uncalled is a call of a tool that was not made, or not served for a reason of its own.
 type Uncalled struct {
-	Tool Subject
-	Why  string
+	Tool    Subject
+	Keyword string // of the schema that its arguments were to break; empty: none, or any
+	Why     string
+	Barred  bool // it may not be called, which the operator knows
 }
 
 // String says which tool was not called, and why.
-func (r Uncalled) String() string { return r.Tool.Name + ": " + r.Why }
+func (u Uncalled) String() string { return u.Tool.Name + ": " + u.Why }
 
-// mostTools is how many tools of a server are called in one way.
-const mostTools = 30
+// Allowance is what calls of one kind may take together: so much that tools that answer quickly, and briefly, are all
+// tried.
+type Allowance struct {
+	begin time.Time
+	bytes int
+}
+
+// NewAllowance is for calls that begin now.
+func NewAllowance() *Allowance { return &Allowance{begin: time.Now()} }
+
+// Spend notes a call that was made, with what it takes to keep its messages as they were read.
+func (a *Allowance) Spend(r driver.Reply) {
+	const read = 2 << 10
+	a.bytes += read
+	for _, f := range []*driver.Frame{r.Request, r.Frame} {
+		if f != nil {
+			a.bytes += len(f.Raw)
+		}
+	}
+}
+
+// Spent is why no more calls are made; empty when they are.
+func (a *Allowance) Spent() string {
+	const (
+		mostTime  = 10 * time.Second
+		mostBytes = 16 << 20
+	)
+	switch {
+	case time.Since(a.begin) > mostTime:
+		return "there was no time left for more calls"
+	case a.bytes > mostBytes:
+		return "there was no room left for more answers"
+	}
+	return ""
+}
 
 // ValidCalls calls the tools that may be called, each once with arguments that its schema allows. They have a session
 // of their own, so that nothing has to be confirmed alone: calling tools twice would do twice what they do.
 func ValidCalls(t *T) ToolCalls {
 	return Shared(t, "valid calls", func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Own())
-		for _, tool := range ListedTools(t) {
-			if len(calls.List) == mostTools {
-				break
+		limits := watchLimits(t, s)
+		allowance := NewAllowance()
+		for _, tool := range Choice(t) {
+			args, not := validArguments(t, tool)
+			if why := allowance.Spent(); not == nil && why != "" {
+				not = &Uncalled{Tool: tool, Why: why}
 			}
-			args, why := validArguments(t, tool)
-			if why != "" {
-				calls.Refused = append(calls.Refused, Uncalled{tool, why})
+			if not != nil {
+				calls.Uncalled = append(calls.Uncalled, *not)
 				continue
 			}
 			if !s.Alive() {
 				s, mark = calls.begin(t, t.Own())
 			}
-			calls.List = append(calls.List, callAndPing(s, tool, args))
+			call := callAndPing(s, tool, args)
+			allowance.Spend(call.Reply)
+			calls.List = append(calls.List, call)
 		}
 		if s.Alive() {
 			calls.end(t, s, mark)
@@ -78,6 +117,7 @@ func ValidCalls(t *T) ToolCalls {
 		for i := range calls.List {
 			calls.List[i].collect()
 		}
+		calls.dropLimited(limits(s))
 		return calls
 	})
 }
@@ -88,14 +128,14 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 		Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
 	}
 	mark := s.Mark()
-	c.Before = Sorted(ListNames(t, s))
+	c.Before = Sorted(ListNames(t, s, M{}))
 	return s, mark
 }
 
 // end notes what the calls did to the list. A server may collect changes for a while before it announces them.
 func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	const patience = 5 * time.Second
-	c.After = Sorted(ListNames(t, s))
+	c.After = Sorted(ListNames(t, s, M{}))
 	if slices.Equal(c.Before, c.After) || t.Server.Sessionless { // which has no way to announce anything
 		return
 	}
@@ -147,43 +187,94 @@ func (c *ToolCall) collect() {
 	}
 }
 
-// InvalidCalls calls tools with arguments that their schemas forbid: for each broken keyword a few tools, read-only
-// ones first.
+// InvalidCalls calls tools with arguments that their schemas forbid, as many as there is time for: of each keyword that
+// can be broken first one, then another, and so on.
 func InvalidCalls(t *T) ToolCalls {
 	return Shared(t, "invalid calls", func(t *T) (calls ToolCalls) {
 		s := t.Session()
-		tried := map[string]int{}
-		for _, tool := range ReadOnlyFirst(ListedTools(t)) {
-			broken, why := counterexamples(t, tool)
+		limits := watchLimits(t, s)
+		allowance, silent := NewAllowance(), map[string]bool{}
+		for _, c := range calls.spoiled(t) {
+			why := allowance.Spent()
+			if silent[c.Tool.Name] {
+				why = "it has left another call unanswered"
+			}
 			if why != "" {
-				calls.Refused = append(calls.Refused, Uncalled{tool, why})
+				calls.leave(c, why)
 				continue
 			}
-			for _, b := range broken {
-				if tried[b.Keyword]++; tried[b.Keyword] > mostBroken {
-					continue
-				}
-				if !s.Alive() {
-					s = t.Own()
-				}
-				begin := time.Now()
-				r := t.Try(s, "tools/call", M{"name": tool.Name, "arguments": b.Arguments})
-				calls.List = append(calls.List, ToolCall{
-					Tool: tool, Arguments: b.Arguments, Broken: &b, Reply: r, Took: time.Since(begin), Session: s,
-				})
+			if !s.Alive() {
+				s = t.Own()
 			}
+			c.Session, c.begin = s, time.Now()
+			c.Reply = t.TryLimited(s, "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
+			c.Took = time.Since(c.begin)
+			silent[c.Tool.Name] = !c.Reply.Answered()
+			allowance.Spend(c.Reply)
+			calls.List = append(calls.List, c)
 		}
+		calls.dropLimited(limits(s))
 		return calls
 	})
 }
 
-// mostBroken is how many tools are tried for one broken keyword.
-const mostBroken = 5
+// spoiled are calls to be made with arguments that schemas forbid: of each keyword the first, then the second of each.
+func (c *ToolCalls) spoiled(t *T) (calls []ToolCall) {
+	var rounds [][]ToolCall
+	times := map[string]int{} // that a keyword was broken
+	for _, tool := range Choice(t) {
+		broken, not := counterexamples(t, tool)
+		c.Uncalled = append(c.Uncalled, not...)
+		for _, b := range broken {
+			n := times[b.Keyword]
+			times[b.Keyword]++
+			if n == len(rounds) {
+				rounds = append(rounds, nil)
+			}
+			rounds[n] = append(rounds[n], ToolCall{Tool: tool, Arguments: b.Arguments, Broken: &b})
+		}
+	}
+	return slices.Concat(rounds...)
+}
 
-// Refused reports whether an answer is an error of either kind.
-func Refused(r driver.Reply) bool {
-	ok, _ := BeRefused().Match(r)
-	return ok
+// leave notes a call that is not made.
+func (c *ToolCalls) leave(call ToolCall, why string) {
+	not := Uncalled{Tool: call.Tool, Why: why}
+	if call.Broken != nil {
+		not.Keyword = call.Broken.Keyword
+	}
+	c.Uncalled = append(c.Uncalled, not)
+}
+
+// watchLimits calls an unknown tool before other calls, and again after them. When the server has come to answer that
+// in another way, its limit for calls is likely to be reached; limits then returns the second answer.
+func watchLimits(t *T, s *driver.Session) (limits func(s *driver.Session) driver.Reply) {
+	if !t.MayCallUnknown() {
+		return func(*driver.Session) (none driver.Reply) { return none }
+	}
+	params := M{"name": UnknownName(t), "arguments": M{}}
+	before := s.Exchange("tools/call", params)
+	return func(s *driver.Session) driver.Reply {
+		after := s.Exchange("tools/call", params)
+		if !before.Answered() || SayAlike(before, after) {
+			return driver.Reply{}
+		}
+		return after
+	}
+}
+
+// dropLimited takes out calls that the server would not serve, since there were too many: those that it says so of, and
+// those that were refused in the words of reached, the answer to any call by then.
+func (c *ToolCalls) dropLimited(reached driver.Reply) {
+	served := c.List[:0]
+	for _, call := range c.List {
+		if call.Reply.Limited() || call.Reply.Refuses() && SayAlike(call.Reply, reached) {
+			c.leave(call, "the server limits calls: "+Got(call.Reply))
+			continue
+		}
+		served = append(served, call)
+	}
+	c.List = served
 }
 
 // KindOf says how a call was answered: "error -32602", "isError", "success".
@@ -191,7 +282,7 @@ func KindOf(r driver.Reply) string {
 	switch {
 	case r.M["error"] != nil:
 		return "error " + Show(Member(r.Error(), "code"))
-	case Refused(r):
+	case r.Refuses():
 		return "isError"
 	}
 	return "success"
@@ -217,12 +308,29 @@ func (c ToolCall) Subject() Subject {
 	return Subject{Name: c.Tool.Name, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame}}
 }
 
+// Seen is for checks of what tools do, n of which were seen. Without any the check ends as NothingSeen; else its result
+// tells what was left out.
+func Seen(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool) {
+	if n == 0 {
+		NothingSeen(t, what, uncalled, might)
+	}
+	var left []Uncalled
+	for _, u := range uncalled {
+		if !u.Barred && might(u.Tool.Value) {
+			left = append(left, u)
+		}
+	}
+	if len(left) > 0 {
+		t.Partly("%d calls of tools could not be tried (%v)", len(left), left[0])
+	}
+}
+
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a tool that was not called might have
 // shown something. The reason is always worded alike: reports put equal reasons together.
-func NothingSeen(t *T, what string, refused []Uncalled, might func(tool M) bool) {
-	for _, r := range refused {
-		if might(r.Tool.Value) {
-			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", r)
+func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
+	for _, u := range uncalled {
+		if might(u.Tool.Value) {
+			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", u)
 		}
 	}
 	t.Skip("no %s", what)

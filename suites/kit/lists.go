@@ -79,17 +79,13 @@ func AskLists(t *T) {
 	}
 }
 
-// ListNames are the names of the tools of all pages, in their order.
-func ListNames(t *T, s *driver.Session) (names []string) {
-	t.Pages(s, "tools/list", "tools", func(page M) { names = append(names, PageNames(page)...) })
-	return names
-}
-
-// PageNames are the names of the tools of one page.
-func PageNames(page M) (names []string) {
-	for _, tool := range toolSubjects(ObjectsIn(page["tools"])) {
-		names = append(names, tool.Name)
-	}
+// ListNames are the names of the tools of all pages, in their order, when they are asked for with params.
+func ListNames(t *T, s *driver.Session, params M) (names []string) {
+	t.PagesWith(s, "tools/list", "tools", params, func(page M) {
+		for _, tool := range toolSubjects(ObjectsIn(page["tools"])) {
+			names = append(names, tool.Name)
+		}
+	})
 	return names
 }
 

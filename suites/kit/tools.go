@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -13,13 +14,18 @@ import (
 
 // UnknownTool is the name of a tool that no server has, and the answer to a call of it.
 func UnknownTool(t *T) (name string, r driver.Reply) {
+	WantCalls(t)
 	name = UnknownName(t)
-	if !t.MayCallUnknown() {
-		t.Inconclusive("tools are not called (--calls none)")
-	}
 	return name, Shared(t, "unknown tool", func(t *T) driver.Reply {
 		return t.Try(t.Session(), "tools/call", M{"name": name, "arguments": M{}})
 	})
+}
+
+// WantCalls ends a check that calls no tool that exists, when not even such calls may be made.
+func WantCalls(t *T) {
+	if !t.MayCallUnknown() {
+		t.Inconclusive("tools are not called (--calls none)")
+	}
 }
 
 // UnknownName is a name that no tool has, the same one for the same seed.
@@ -27,57 +33,75 @@ func UnknownName(t *T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
 
-// validArguments are arguments for a tool that may be called with valid ones; why says why there are none.
-func validArguments(t *T, tool Subject) (args M, why string) {
-	if why := Uncallable(tool.Value); why != "" {
-		return nil, why
-	}
-	if p := t.MayCall(tool); !p.Valid {
-		return nil, p.Why
+// validArguments are arguments for a tool that may be called with valid ones; not says why there are none.
+func validArguments(t *T, tool Subject) (args M, not *Uncalled) {
+	if not := barred(t, tool, func(p Permission) bool { return p.Valid }); not != nil {
+		return nil, not
 	}
 	if example := t.Example(tool.Name); example != nil {
-		return example, ""
+		return example, nil
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
-	if err != nil {
-		return nil, err.Error()
+	if err == nil {
+		args, err = schemas.Valid(schema, t.Seed)
 	}
-	args, err = schemas.Valid(schema, t.Seed)
 	if err != nil {
-		return nil, err.Error()
+		return nil, &Uncalled{Tool: tool, Why: err.Error()}
 	}
-	return args, ""
+	return args, nil
 }
 
-// counterexamples are arguments for a tool that may be called with invalid ones; why says why there are none.
-func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, why string) {
+// barred says why a tool may not be called; nil when it may.
+func barred(t *T, tool Subject, allows func(Permission) bool) *Uncalled {
 	if why := Uncallable(tool.Value); why != "" {
-		return nil, why
+		return &Uncalled{Tool: tool, Why: why}
+	}
+	if p := t.MayCall(tool); !allows(p) {
+		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
+	}
+	return nil
+}
+
+// counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
+func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not []Uncalled) {
+	if not := barred(t, tool, func(p Permission) bool { return p.Invalid }); not != nil {
+		return nil, []Uncalled{*not}
+	}
+	all, err := allCounterexamples(t, tool)
+	if err != nil {
+		return nil, []Uncalled{{Tool: tool, Why: err.Error()}}
 	}
 	p := t.MayCall(tool)
-	if !p.Invalid {
-		return nil, p.Why
+	for _, b := range all {
+		if !p.Valid && isMild(b.Keyword) {
+			not = append(not, Uncalled{Tool: tool, Keyword: b.Keyword, Why: p.Why, Barred: true})
+			continue
+		}
+		broken = append(broken, b)
 	}
+	return broken, not
+}
+
+// isMild reports whether many servers take arguments that break the keyword for good, and do what these say.
+func isMild(keyword string) bool {
+	return keyword == "additionalProperties" || slices.Contains(Bounds, keyword)
+}
+
+func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err != nil {
-		return nil, err.Error()
+		return nil, err
 	}
 	valid := t.Example(tool.Name)
 	if valid == nil {
 		if valid, err = schemas.Valid(schema, t.Seed); err != nil {
-			return nil, err.Error()
+			return nil, err
 		}
 	}
 	if limit := (*schemas.LimitError)(nil); errors.As(schema.Validate(valid), &limit) {
-		return nil, limit.Error() // and so are all variations of it
+		return nil, limit // and so are all variations of it
 	}
-	broken = schemas.Counterexamples(schema, valid, t.Seed)
-	if !p.Valid { // many servers take these for good, and do what the arguments say
-		broken = slices.DeleteFunc(broken, func(b schemas.Counterexample) bool {
-			return b.Keyword == "additionalProperties" || slices.Contains(Bounds, b.Keyword)
-		})
-	}
-	return broken, ""
+	return schemas.Counterexamples(schema, valid, t.Seed), nil
 }
 
 // Uncallable says why a tool cannot be called plainly; empty when it can.
@@ -107,17 +131,21 @@ func toolSubjects(tools []M) (subjects []Subject) {
 	return subjects
 }
 
-// ReadOnlyFirst are tools in another order: those that say that they change nothing come first.
-func ReadOnlyFirst(tools []Subject) []Subject {
-	sorted := slices.Clone(tools)
+// Choice is the tools in the order in which they are tried: those that say that they change nothing come first, and
+// beyond that the seed decides. The order in which the server lists them does not matter.
+func Choice(t *T) []Subject {
+	tools := ListedTools(t)
+	slices.SortStableFunc(tools, func(a, b Subject) int { return strings.Compare(a.Name, b.Name) })
+	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
+	random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 	rank := func(tool Subject) int {
 		if hints, _ := tool.Value["annotations"].(M); hints["readOnlyHint"] == true {
 			return 0
 		}
 		return 1
 	}
-	slices.SortStableFunc(sorted, func(a, b Subject) int { return rank(a) - rank(b) })
-	return sorted
+	slices.SortStableFunc(tools, func(a, b Subject) int { return rank(a) - rank(b) })
+	return tools
 }
 
 // Bounds are the keywords that bound a value of the right type.

@@ -57,11 +57,14 @@ var messages = Suite{
 		s := t.Session()
 		served := false
 		for _, method := range plainMethods(t, s) {
-			if t.Ask(s, method, M{}).Result() == nil {
+			usual := kit.Asking(t, s, method, M{})
+			plain := usual()
+			if plain.Result() == nil {
 				continue // what is wrong with it, its own area says
 			}
 			served = true
-			r := t.Ask(s, method, M{"_meta": M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}})
+			meta := M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}
+			r, _ := kit.Compare(t, kit.BothServed, plain, usual, kit.Asking(t, s, method, M{"_meta": meta}))
 			t.Expect(r).To(BeResult())
 		}
 		if !served {

@@ -1,9 +1,10 @@
 package tools
 
 import (
-	"fmt"
+	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -39,18 +40,19 @@ var calling = Suite{
 	}),
 
 	"tools/call-meta-tolerated": Probe(func(t *T) {
-		name, plain := kit.UnknownTool(t)
-		if !plain.Answered() {
-			t.Inconclusive("%v", plain.Err)
-		}
-		meta := M{"progressToken": 1, "com.example/x": true}
-		r := t.Ask(t.Session(), "tools/call", M{"name": name, "arguments": M{}, "_meta": meta})
-		t.Expect(kit.KindOf(r)).To(That(kit.KindOf(plain)+", as without _meta", func(kind string) bool {
-			return kind == kit.KindOf(plain)
-		}))
+		kit.WantCalls(t)
+		s := t.Session()
+		plain := M{"name": kit.UnknownName(t), "arguments": M{"mcpcheck": "quoted"}}
+		dressed := maps.Clone(plain)
+		dressed["_meta"] = M{"progressToken": 1, "com.example/x": true}
+		usual := kit.Asking(t, s, "tools/call", plain)
+		want := usual()
+		r, same := kit.Compare(t, kit.SameKind, want, usual, kit.Asking(t, s, "tools/call", dressed))
+		t.Expect(same).To(Hold(kit.KindOf(want)+", as without _meta", "%s", Got(r)))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
-		complains := complaint.MatchString(wording(r)) && !complaint.MatchString(wording(plain))
-		t.Expect(!complains).To(Hold("no complaint about _meta", "%s", Got(r)))
+		complains := complaint.MatchString(r.Text()) && !complaint.MatchString(want.Text())
+		quotes := strings.Contains(want.Text(), "quoted") // the text has whatever was in the params
+		t.Expect(!complains || quotes).To(Hold("no complaint about _meta", "%s", Got(r)))
 	}),
 
 	"tools/call-arguments-optional": Probe(func(t *T) {
@@ -60,16 +62,19 @@ var calling = Suite{
 				calls = append(calls, c)
 			}
 		}
-		if len(calls) == 0 {
-			kit.NothingSeen(t, "tool without required arguments was called", kit.ValidCalls(t).Refused, needsNothing)
-		}
-		s := t.Session()
-		kit.EachCall(t, calls[:min(len(calls), 3)], func(t *T, c kit.ToolCall) {
-			if !c.Reply.Answered() || kit.Refused(c.Reply) {
+		kit.Seen(t, len(calls), "tool without required arguments was called", kit.ValidCalls(t).Uncalled, needsNothing)
+		s, allowance := t.Session(), kit.NewAllowance()
+		kit.EachCall(t, calls, func(t *T, c kit.ToolCall) {
+			if !c.Reply.Answered() || c.Reply.Refuses() {
 				t.Inconclusive("it fails with arguments {} too: %s", Got(c.Reply))
 			}
-			r := t.Ask(s, "tools/call", M{"name": c.Tool.Name})
-			t.Expect(r).To(That("a result, as with arguments {}", func(r driver.Reply) bool { return !kit.Refused(r) }))
+			if why := allowance.Spent(); why != "" {
+				t.Inconclusive("%s", why)
+			}
+			usual := kit.Asking(t, s, "tools/call", M{"name": c.Tool.Name, "arguments": M{}})
+			bare := kit.Asking(t, s, "tools/call", M{"name": c.Tool.Name})
+			r, same := kit.Compare(t, kit.SameKind, c.Reply, usual, bare)
+			t.Expect(same).To(Hold("a result, as with arguments {}", "%s", Got(r)))
 		})
 	}),
 
@@ -96,7 +101,7 @@ var calling = Suite{
 		case calls.After == nil:
 			t.Inconclusive("the session did not survive the calls of its tools")
 		case slices.Equal(calls.Before, calls.After):
-			kit.NothingSeen(t, "call has changed the list", calls.Refused, kit.AnyTool)
+			kit.NothingSeen(t, "call has changed the list", calls.Uncalled, kit.AnyTool)
 		}
 		t.Expect(calls.Notified).To(Hold("notifications/tools/list_changed",
 			"none, although the list changed from %s to %s", Show(calls.Before), Show(calls.After)))
@@ -105,16 +110,14 @@ var calling = Suite{
 
 // malformedCall is what comes of tools/call with params that name no tool.
 func malformedCall(t *T, params M) driver.Reply {
-	if !t.MayCallUnknown() {
-		t.Inconclusive("tools are not called (--calls none)")
-	}
+	kit.WantCalls(t)
 	return t.Try(t.Hostile(), "tools/call", params)
 }
 
 // callable is the name of a tool that may be called with invalid arguments.
 func callable(t *T) (name string) {
 	var why []kit.Uncalled
-	for _, tool := range kit.ReadOnlyFirst(kit.ListedTools(t)) {
+	for _, tool := range kit.Choice(t) {
 		p := t.MayCall(tool)
 		switch {
 		case !p.Invalid:
@@ -130,13 +133,7 @@ func callable(t *T) (name string) {
 }
 
 // wording is the kind and the text of a refusal.
-func wording(r driver.Reply) string {
-	text := kit.KindOf(r) + ": " + fmt.Sprint(Member(r.Error(), "message"))
-	for _, block := range blocksOf(r.Result()) {
-		text += fmt.Sprint(Member(block, "text"))
-	}
-	return text
-}
+func wording(r driver.Reply) string { return kit.KindOf(r) + ": " + r.Text() }
 
 // needsNothing reports whether a tool has no required arguments.
 func needsNothing(tool M) bool {

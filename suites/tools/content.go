@@ -170,9 +170,7 @@ func eachResult(t *T, what string, of func(M) bool, run func(*T, M)) {
 			seen = append(seen, result)
 		}
 	}
-	if len(seen) == 0 {
-		kit.NothingSeen(t, what+" was seen", kit.ValidCalls(t).Refused, kit.AnyTool)
-	}
+	kit.Seen(t, len(seen), what+" was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	t.Each(seen, func(t *T, result Subject) { run(t, result.Value) })
 }
 
@@ -192,10 +190,8 @@ func eachBlock(t *T, kind string, run func(*T, M)) {
 			}
 		}
 	}
-	if len(seen) == 0 {
-		what := strings.TrimSpace(kind + " content block was seen")
-		kit.NothingSeen(t, what, kit.ValidCalls(t).Refused, kit.AnyTool)
-	}
+	what := strings.TrimSpace(kind + " content block was seen")
+	kit.Seen(t, len(seen), what, kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	t.Each(seen, func(t *T, block Subject) { run(t, block.Value) })
 }
 
@@ -207,10 +203,8 @@ func eachStructured(t *T, run func(t *T, schema, result M)) {
 		result := c.Reply.Result()
 		return schemaOf(c.Tool.Value) == nil || result == nil || isTask(result) || isError(result)
 	})
-	if len(seen) == 0 {
-		declares := func(tool M) bool { return schemaOf(tool) != nil }
-		kit.NothingSeen(t, "tool with an outputSchema was called successfully", calls.Refused, declares)
-	}
+	declares := func(tool M) bool { return schemaOf(tool) != nil }
+	kit.Seen(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
 	kit.EachCall(t, seen, func(t *T, c kit.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
 }
 

@@ -5,30 +5,21 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 var input = Suite{
-	"tools/inputs-validated-required": Probe(func(t *T) {
-		expectRefusal(t, kit.InvalidCalls(t).Refused, "required")
-	}),
+	"tools/inputs-validated-required": Probe(func(t *T) { expectRefusal(t, "required") }),
 
-	"tools/inputs-validated-type": Probe(func(t *T) {
-		expectRefusal(t, kit.InvalidCalls(t).Refused, "type")
-	}),
+	"tools/inputs-validated-type": Probe(func(t *T) { expectRefusal(t, "type") }),
 
-	"tools/inputs-validated-enum": Probe(func(t *T) {
-		expectRefusal(t, kit.InvalidCalls(t).Refused, "enum", "const")
-	}),
+	"tools/inputs-validated-enum": Probe(func(t *T) { expectRefusal(t, "enum", "const") }),
 
-	"tools/inputs-validated-bounds": Probe(func(t *T) {
-		expectRefusal(t, kit.ValidCalls(t).Refused, kit.Bounds...)
-	}),
+	"tools/inputs-validated-bounds": Probe(func(t *T) { expectRefusal(t, kit.Bounds...) }),
 
-	"tools/inputs-validated-additional": Probe(func(t *T) {
-		expectRefusal(t, kit.ValidCalls(t).Refused, "additionalProperties")
-	}),
+	"tools/inputs-validated-additional": Probe(func(t *T) { expectRefusal(t, "additionalProperties") }),
 
 	"tools/invalid-input-is-tool-error": Probe(func(t *T) {
 		expectToolErrors(t, "invalid input was refused", kit.InvalidCalls(t))
@@ -36,47 +27,64 @@ var input = Suite{
 }
 
 // expectRefusal wants the calls to be refused whose arguments break one of the keywords.
-func expectRefusal(t *T, uncalled []kit.Uncalled, keywords ...string) {
-	var calls []kit.ToolCall
-	for _, c := range kit.InvalidCalls(t).List {
-		if slices.Contains(keywords, c.Broken.Keyword) {
-			calls = append(calls, c)
-		}
-	}
-	if len(calls) == 0 {
-		mentions := func(tool M) bool {
-			schema := Compact(tool["inputSchema"])
-			return slices.ContainsFunc(keywords, func(k string) bool {
-				return bytes.Contains(schema, []byte(`"`+k+`":`))
-			})
-		}
-		broken := "tool was called with arguments that break " + strings.Join(keywords, " or ")
-		kit.NothingSeen(t, broken, uncalled, mentions)
-	}
+func expectRefusal(t *T, keywords ...string) {
+	calls, uncalled := breaking(kit.InvalidCalls(t), keywords)
+	what := "tool was called with arguments that break " + strings.Join(keywords, " or ")
+	kit.Seen(t, len(calls), what, uncalled, kit.AnyTool)
 	kit.EachCall(t, calls, func(t *T, c kit.ToolCall) {
 		switch {
 		case !c.Reply.Answered():
 			t.Inconclusive("%v", c.Reply.Err)
 		case isTask(c.Reply.Result()):
 			t.Inconclusive("the call was answered with a task")
-		case kit.Refused(c.Reply) && failsAnyway(t, c):
-			t.Inconclusive("the tool fails alike with valid arguments: %s", Got(c.Reply))
+		case c.Reply.Refuses() && failsAnyway(t, c):
+			t.Inconclusive("the tool fails with valid arguments, too: %s", Got(c.Reply))
 		}
 		want := "an error, or a result with isError true, since " + c.Broken.Why
 		if wrappable(c) {
-			t.Warn(kit.Refused(c.Reply)).To(Hold(want, "%s", Got(c.Reply)))
+			t.Warn(c.Reply.Refuses()).To(Hold(want, "%s", Got(c.Reply)))
 			return
 		}
-		t.Expect(kit.Refused(c.Reply)).To(Hold(want, "%s", Got(c.Reply)))
+		t.Expect(c.Reply.Refuses()).To(Hold(want, "%s", Got(c.Reply)))
 	})
 }
 
-// failsAnyway reports whether a tool fails with valid arguments just as it does with these: for want of a network, say.
-// Its failure tells nothing of validation.
+// breaking keeps the calls whose arguments break one of the keywords, and those that were not made.
+func breaking(all kit.ToolCalls, keywords []string) (calls []kit.ToolCall, uncalled []kit.Uncalled) {
+	for _, c := range all.List {
+		if slices.Contains(keywords, c.Broken.Keyword) {
+			calls = append(calls, c)
+		}
+	}
+	for _, u := range all.Uncalled {
+		if slices.Contains(keywords, u.Keyword) || u.Keyword == "" && mentions(u.Tool.Value, keywords) {
+			uncalled = append(uncalled, u)
+		}
+	}
+	return calls, uncalled
+}
+
+// mentions reports whether one of the keywords is somewhere in the inputSchema of a tool.
+func mentions(tool M, keywords []string) bool {
+	schema := Compact(tool["inputSchema"])
+	return slices.ContainsFunc(keywords, func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) })
+}
+
+// failsAnyway reports whether a tool fails with valid arguments as it does with these, for want of a network, say, or
+// each time in other words. Its failure tells nothing of validation.
 func failsAnyway(t *T, c kit.ToolCall) bool {
-	return slices.ContainsFunc(kit.ValidCalls(t).List, func(valid kit.ToolCall) bool {
-		return valid.Tool.Name == c.Tool.Name && valid.Reply.Answered() && kit.Refused(valid.Reply) &&
-			wording(valid.Reply) == wording(c.Reply)
+	calls := kit.ValidCalls(t).List
+	i := slices.IndexFunc(calls, func(valid kit.ToolCall) bool { return valid.Tool.Name == c.Tool.Name })
+	if i < 0 || !calls[i].Reply.Refuses() {
+		return false
+	}
+	return kit.SayAlike(calls[i].Reply, c.Reply) || !kit.SayAlike(calls[i].Reply, secondReply(t, calls[i]))
+}
+
+// secondReply is the answer to a call when it is made once more.
+func secondReply(t *T, c kit.ToolCall) driver.Reply {
+	return Shared(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
+		return t.Ask(t.Session(), "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
 	})
 }
 
@@ -97,12 +105,10 @@ func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 		if c.Broken != nil && failsAnyway(t, c) {
 			continue
 		}
-		if code, _ := c.Reply.Code(); kit.Refused(c.Reply) && code != -32042 && !unknown.missing(c) {
+		if code, _ := c.Reply.Code(); c.Reply.Refuses() && code != -32042 && !unknown.missing(c) {
 			failed = append(failed, c)
 		}
 	}
-	if len(failed) == 0 {
-		kit.NothingSeen(t, what, calls.Refused, kit.AnyTool)
-	}
+	kit.Seen(t, len(failed), what, calls.Uncalled, kit.AnyTool)
 	kit.EachCall(t, failed, func(t *T, c kit.ToolCall) { t.Expect(c.Reply).To(BeToolError()) })
 }

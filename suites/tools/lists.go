@@ -56,15 +56,15 @@ var lists = Suite{
 		for _, r := range replies {
 			t.Expect(r).To(BeResult())
 		}
-		namesIn := func(r driver.Reply) []string { return kit.Sorted(kit.PageNames(r.Result())) }
-		want := namesIn(replies[0])
-		same := func(names []string) bool { return slices.Equal(names, want) }
-		for i, params := range forms[1:] {
-			got := namesIn(replies[i+1])
-			if !same(got) && !same(namesIn(t.Ask(s, "tools/list", forms[0]))) {
-				t.Skip("the list changes from one request to the next")
-			}
-			t.Expect(got).To(That("the tools that come with params {}: "+Show(want), same), "params %s", Show(params))
+		list := func(params M) func() []string {
+			return func() []string { return kit.Sorted(kit.ListNames(t, s, params)) }
+		}
+		usual := list(forms[0])
+		want := usual()
+		for _, params := range forms[1:] {
+			got, same := kit.Compare(t, slices.Equal, want, usual, list(params))
+			t.Expect(same).To(Hold("the tools that come with params {}",
+				"other ones with params %s: %s", Show(params), kit.Difference(want, got)))
 		}
 	}),
 
@@ -102,7 +102,7 @@ var lists = Suite{
 
 	"tools/deterministic-order": Probe(func(t *T) {
 		s := t.Session()
-		order := func() []string { return kit.ListNames(t, s) }
+		order := func() []string { return kit.ListNames(t, s, M{}) }
 		first := order()
 		if len(first) < 2 {
 			t.Skip("the server lists fewer than two tools")

@@ -1,0 +1,37 @@
+package driver
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// tooMany is how servers say that they limit how often they are asked.
+var tooMany = regexp.MustCompile(
+	`(?i)rate[-_ ]?limit|too many (?:requests|calls|invocations)|throttl|quota exceeded|` +
+		`(?:http|status|code|error):? *429\b`,
+)
+
+// Limited reports whether an answer refuses a request because there were too many of them, as far as its text tells:
+// that says nothing of the request itself. Where the request has such words, they may come from there.
+func (r Reply) Limited() bool {
+	return r.Refuses() && tooMany.MatchString(r.Text()) && (r.Request == nil || !tooMany.Match(r.Request.Raw))
+}
+
+// Refuses reports whether an answer is an error, or the result of a tool that has failed.
+func (r Reply) Refuses() bool { return r.M["error"] != nil || r.Result()["isError"] == true }
+
+// Text is what an answer says to people: the message of an error, the texts of a tool's result.
+func (r Reply) Text() string {
+	var texts []string
+	if message, ok := r.Error()["message"]; ok {
+		texts = append(texts, fmt.Sprint(message))
+	}
+	content, _ := r.Result()["content"].([]any)
+	for _, block := range content {
+		if m, ok := block.(M); ok && m["text"] != nil {
+			texts = append(texts, fmt.Sprint(m["text"]))
+		}
+	}
+	return strings.Join(texts, "\n")
+}
