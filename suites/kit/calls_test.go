@@ -1,0 +1,58 @@
+package kit
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Which tools are tried first does not depend on the order in which they are listed, but on the seed.
+func TestChoice(t *testing.T) {
+	var tools []M
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		tools = append(tools, M{"name": name, "annotations": M{"readOnlyHint": name > "c"}})
+	}
+	reversed := []M{tools[5], tools[4], tools[3], tools[2], tools[1], tools[0]}
+	order := func(seed int64, tools []M) (names string) {
+		for _, tool := range Choice(&T{Server: &Server{Tools: tools}, Seed: seed}) {
+			names += tool.Name
+		}
+		return names
+	}
+	first := order(1, tools)
+	if again := order(1, reversed); again != first || first[:3] == "abc" || first[0] < 'd' || first[2] < 'd' {
+		t.Errorf("got %s, then %s", first, again)
+	}
+	others := map[string]bool{}
+	for seed := range int64(10) {
+		others[order(seed, tools)] = true
+	}
+	if len(others) < 2 {
+		t.Errorf("every seed makes %v", others)
+	}
+}
+
+// An allowance ends by time or by size.
+func TestAllowance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAllowance()
+		for range 100 {
+			a.Spend(answerTo(`{}`, failure("no network")))
+		}
+		if why := a.Spent(); why != "" {
+			t.Error(why)
+		}
+		time.Sleep(time.Minute)
+		if why := a.Spent(); why != "there was no time left for more calls" {
+			t.Errorf("after a minute: %q", why)
+		}
+		a = NewAllowance()
+		a.Spend(driver.Reply{Frame: &driver.Frame{Raw: make([]byte, 20<<20)}})
+		if why := a.Spent(); why != "there was no room left for more answers" {
+			t.Errorf("after 20 MiB: %q", why)
+		}
+	})
+}
