@@ -24,25 +24,28 @@ import (
 //     do not gate, faults of mcpcheck, fails that gate, stale entries of the
 //     baseline, what kept the run from its end. Of known fails only why they
 //     are accepted.
-//  4. A fail shows id, level, whether it gates and why; what was wanted and
-//     what came; the wire; the sentence; the fix; the command that repeats it.
-//     The same fail in several revisions is shown once and names them.
+//  4. A fail that gates shows id, level, whether it gates and why; what was
+//     wanted and what came; the wire; the sentence; the fix; the command that
+//     repeats it. One that does not gate is a line. The same fail in several
+//     revisions is shown once and names them.
 //  5. A reason is said once, with the ids that it holds for. Skips are counted.
 //  6. The last line is the verdict with counts, what was left out or is not
 //     checked yet, revision, profile and time.
-//  7. Quiet: a line per result that gates, and the last line. Verbose: a line
-//     per result as it is known, with its wire and the reasons of skips, and
-//     nothing is shortened.
+//  7. Quiet: a line per result that gates, and the last line. Brief: a line per
+//     fail, never cut. Verbose: a line per result as it is known, with its wire
+//     and the reasons of skips, and nothing is shortened.
 //  8. Colour only emphasises: without it nothing is lost. Text from a server is
 //     escaped, so that it cannot command the terminal, nor a GitHub workflow in
-//     whose log it is shown.
+//     whose log it is shown. Lines break between words at the width of the
+//     terminal, and hang.
 
 // Verbosity is how much the console says.
 type Verbosity int
 
 // The verbosities.
 const (
-	Quiet   Verbosity = iota - 1 // -q
+	Quiet   Verbosity = iota - 2 // -q
+	Brief                        // --brief
 	Normal                       // the zero value
 	Verbose                      // -v
 )
@@ -52,7 +55,7 @@ type ConsoleOptions struct {
 	Out       io.Writer
 	Color     bool
 	Terminal  bool // Out is a terminal: show progress
-	Width     int  // of the terminal in columns; 0 if unknown
+	Width     int  // of the terminal in columns; 0 if unknown, and then only prose and evidence are kept within bounds
 	Verbosity Verbosity
 
 	// Repeat is the command that repeats one check. Without it, none is shown.
@@ -67,8 +70,9 @@ type Area struct {
 
 // Console writes a run for people as it happens. Its methods may be called from several goroutines.
 type Console struct {
-	o     ConsoleOptions
-	paint palette
+	o       ConsoleOptions
+	columns int // for lines of our own words
+	paint   palette
 
 	mu        sync.Mutex
 	err       error // the first that Out gave
@@ -91,11 +95,12 @@ var _ Reporter = (*Console)(nil)
 
 // NewConsole returns a console that has written nothing yet.
 func NewConsole(o ConsoleOptions) *Console {
+	columns := o.Width
 	if o.Width <= 0 {
-		o.Width = 160
+		o.Width, columns = 160, math.MaxInt
 	}
 	o.Width = max(o.Width, 40) // a narrower one may wrap
-	return &Console{o: o, paint: newPalette(o.Color)}
+	return &Console{o: o, columns: max(columns, o.Width), paint: newPalette(o.Color)}
 }
 
 // Begin writes the first lines, from what is known of the report. It may be called again when a further revision is
@@ -110,7 +115,7 @@ func (c *Console) begin(r harness.Report) {
 	r = printableReport(r)
 	first := !c.begun
 	c.revisions = r.Revisions
-	if c.o.Verbosity == Quiet {
+	if c.o.Verbosity < Normal {
 		return
 	}
 	if c.begun {
@@ -122,11 +127,9 @@ func (c *Console) begin(r harness.Report) {
 		server = targetText(r.Target)
 	}
 	tool := c.paint.bold.Sprint(r.Tool.Name + " " + r.Tool.Version)
-	c.write(dotted(tool, server, r.Target.Transport, judgedBy(r.Revisions)) + "\n")
+	c.write(c.folded("", dotted(tool, server, r.Target.Transport, judgedBy(r.Revisions))))
 	if options := optionsText(r.Options); first && options != "" {
-		var b lines
-		b.hang("", 2, text.Wrap(options, c.prose()))
-		c.write(b.String())
+		c.write(c.folded("", options))
 	}
 }
 
@@ -156,7 +159,7 @@ func (c *Console) area(name, revision string) *areaRun {
 func (c *Console) Progress(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.o.Terminal || c.o.Verbosity == Quiet {
+	if !c.o.Terminal || c.o.Verbosity < Normal {
 		return
 	}
 	text = shorten(printableLine(text), c.o.Width-1)
@@ -194,7 +197,7 @@ func (c *Console) Done(r harness.Report) error {
 			c.areaDone(a)
 		}
 	}
-	if c.o.Verbosity == Quiet {
+	if c.o.Verbosity < Normal {
 		c.write(c.short(r))
 	} else {
 		for _, block := range c.details(r) {
@@ -202,7 +205,7 @@ func (c *Console) Done(r harness.Report) error {
 		}
 		c.write("\n")
 	}
-	c.write(c.verdict(r) + "\n")
+	c.write(c.verdict(r))
 	return c.err
 }
 
@@ -238,7 +241,7 @@ func (c *Console) several() bool { return len(revisionsOf(c.revisions)) > 1 }
 // areaDone writes the line of an area, complete or not.
 func (c *Console) areaDone(a *areaRun) {
 	a.written = true
-	if c.o.Verbosity == Quiet {
+	if c.o.Verbosity < Normal {
 		return
 	}
 	t := count(a.results)
@@ -250,7 +253,7 @@ func (c *Console) areaDone(a *areaRun) {
 	if c.several() {
 		name += "  " + a.revision
 	}
-	c.table(c.paint.mark(t) + " " + name + "  " + strings.Join(parts, ", ") + "\n")
+	c.table(c.folded(c.paint.mark(t)+" ", name+"  "+strings.Join(parts, ", ")))
 }
 
 // nameWidth is the width of the column of area names.
@@ -304,10 +307,13 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	if len(known) > 0 {
 		blocks = append(blocks, c.known(r.Baseline, known))
 	}
-	if c.o.Verbosity != Verbose {
-		known = nil // the block says enough
-	}
 	news := only(verdict(harness.Fail, false), func(x harness.Result) bool { return !isKnown(x) })
+	if c.o.Verbosity != Verbose { // the blocks say enough
+		if len(news) > 0 {
+			blocks = append(blocks, c.minor(news))
+		}
+		known, news = nil, nil
+	}
 	findings := slices.Concat(known, news, verdict(harness.Error, false), verdict(harness.Fail, true))
 	for _, g := range grouped(findings, sameFinding) {
 		blocks = append(blocks, c.finding(g))
@@ -374,7 +380,7 @@ func (c *Console) stale(r harness.Report) string {
 func (c *Console) finding(g group) string {
 	r := g.newest()
 	var b lines
-	b.add(c.heading(g, r))
+	b.WriteString(c.heading(g, r))
 	b.hang("  ", 2, text.Wrap(r.Title, c.prose()-2))
 	c.message(&b, r.Message)
 	c.wire(&b, "  ", r.Wire)
@@ -389,7 +395,6 @@ func (c *Console) finding(g group) string {
 
 // heading names a finding and says whether it gates.
 func (c *Console) heading(g group, r harness.Result) string {
-	mark := c.paint.mark(count(g)) + " " + c.paint.bold.Sprint(r.ID) + "  "
 	parts := []string{levelText(r), resultGate(r)}
 	if r.Verdict == harness.Error {
 		parts = []string{"error in mcpcheck, not in the server; please report it: " + issues}
@@ -397,7 +402,7 @@ func (c *Console) heading(g group, r harness.Result) string {
 	if c.several() {
 		parts = slices.Insert(parts, len(parts)-1, c.revisionText(g))
 	}
-	return mark + dotted(parts...)
+	return c.folded(c.paint.mark(count(g))+" ", c.paint.bold.Sprint(r.ID)+"  "+dotted(parts...))
 }
 
 const issues = "https://github.com/mcpcheck/mcpcheck/issues"
@@ -478,34 +483,6 @@ func (c *Console) aside(b *lines, indent, text string) {
 	}
 	all := strings.Split(rest, "\n")
 	c.quote(b, indent, all[len(all)-min(len(all), c.limit(10)):])
-}
-
-// short is a line for each result that gates, each fault of mcpcheck, and each stale entry of the baseline.
-func (c *Console) short(r harness.Report) string {
-	var b lines
-	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
-		r := g.newest()
-		why := shortGate(r)
-		if c.several() {
-			why += ", " + c.revisionText(g)
-		}
-		line := fmt.Sprintf("%s %s (%s): ", c.paint.mark(count(g)), r.ID, why)
-		b.add(line + shorten(headline(r.Message), max(40, c.o.Width-utf8.RuneCountInString(line))))
-	}
-	for _, s := range stale(r) {
-		b.add(fmt.Sprintf("%s %s: %s (stale): %s", c.paint.fail.Sprint("✗"), staleAt(r, s), s.Entry, s.Why))
-	}
-	return b.String()
-}
-
-// verdict is the last line.
-func (c *Console) verdict(r harness.Report) string {
-	word, parts := verdict(r)
-	ink := c.paint.fail
-	if r.ExitCode == harness.ExitConforms {
-		ink = c.paint.pass
-	}
-	return ink.Sprint(word) + "  " + dotted(parts...)
 }
 
 // limit is n, or in verbose mode no limit.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -84,6 +85,7 @@ func TestConsoleGolden(t *testing.T) {
 		{"report.txt", ConsoleOptions{}, everything()},
 		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, everything()},
 		{"report-quiet.txt", ConsoleOptions{Verbosity: Quiet}, everything()},
+		{"report-brief.txt", ConsoleOptions{Verbosity: Brief}, everything()},
 		{"report-verbose.txt", ConsoleOptions{Verbosity: Verbose}, everything()},
 		{"problem.txt", ConsoleOptions{}, untestable()},
 		{"problem-quiet.txt", ConsoleOptions{Verbosity: Quiet}, untestable()},
@@ -138,12 +140,19 @@ func TestConsoleColor(t *testing.T) {
 	}
 }
 
+// Every line keeps to the width of the terminal, but what is for copying, and words that are longer.
 func TestConsoleWidth(t *testing.T) {
 	for _, width := range []int{40, 80, 120} {
-		out := play(t, ConsoleOptions{Width: width}, everything())
-		for line := range strings.Lines(out) {
-			if strings.HasPrefix(line, "  │") && len([]rune(line)) > width+1 {
-				t.Errorf("wire wider than %d columns: %q", width, line)
+		for _, r := range []harness.Report{everything(), twice(), baselined()} {
+			for line := range strings.Lines(play(t, ConsoleOptions{Width: width}, r)) {
+				line = strings.TrimRight(line, "\n")
+				words := strings.Fields(line)
+				copied := len(words) > 0 && (words[0] == "spec:" || words[0] == "rerun:")
+				if n := len([]rune(line)); n > width && !copied && !slices.ContainsFunc(words, func(w string) bool {
+					return len([]rune(w)) > width/2
+				}) {
+					t.Errorf("wider than %d columns: %q", width, line)
+				}
 			}
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
@@ -24,7 +23,7 @@ type audience struct {
 func atConsole(v values, t *target, out, stderr io.Writer) *audience {
 	terminal, width := terminalOf(out)
 	console := reporters.NewConsole(reporters.ConsoleOptions{
-		Out: out, Color: terminal && !v.flags.noColor && os.Getenv("NO_COLOR") == "", Terminal: terminal,
+		Out: out, Color: coloured(terminal, v.flags.noColor), Terminal: terminal,
 		Width: width, Verbosity: v.flags.verbosity(),
 		Repeat: func(r harness.Result) string { return repeat(v, t, r) },
 	})

@@ -33,6 +33,7 @@ type runFlags struct {
 	noColor bool
 	verbose bool
 	quiet   bool
+	brief   bool
 }
 
 // read takes over what the command line says beside the values of flags.
@@ -51,9 +52,10 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
 		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
 	f.report.add(flags)
-	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR)")
+	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR; FORCE_COLOR wants them in pipes, too)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")
+	flags.BoolVar(&f.brief, "brief", false, "show every fail on one line, and the verdict")
 }
 
 // addChecks defines the flags that say what is checked, and how.
@@ -142,6 +144,8 @@ func (f runFlags) verbosity() reporters.Verbosity {
 	switch {
 	case f.quiet:
 		return reporters.Quiet
+	case f.brief:
+		return reporters.Brief
 	case f.verbose:
 		return reporters.Verbose
 	}

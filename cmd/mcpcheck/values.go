@@ -92,8 +92,8 @@ func contradiction(f runFlags) error {
 	switch {
 	case f.empty != "":
 		return usage("--%s is empty; give it a value, or leave it out", f.empty)
-	case f.verbose && f.quiet:
-		return usage("--verbose and --quiet exclude each other")
+	case f.verbose && (f.quiet || f.brief), f.quiet && f.brief:
+		return usage("--verbose, --quiet and --brief exclude each other")
 	case !server && f.hosts.file != "":
 		return usage("--servers-file wants --server NAME")
 	case server && f.demo:

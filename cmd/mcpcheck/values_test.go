@@ -125,7 +125,7 @@ func TestSettleRefuses(t *testing.T) {
 		"--cwd= -- a":                    "--cwd is empty",
 		"--header= --url=http://a/":      "--header is empty",
 		"--bearer-env= --demo":           "--bearer-env is empty",
-		"-v -q --demo":                   "--verbose and --quiet exclude each other",
+		"-v -q --demo":                   "--verbose, --quiet and --brief exclude each other",
 		"--only=ping --skip=ping/* -- a": "nothing is left to check",
 		"--servers-file=f -- a":          "--servers-file wants --server NAME",
 		"--server=x --demo":              "--server and --demo exclude each other",

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -49,14 +50,14 @@ func (u Unit) offset(s string, n int) int {
 
 func valid(s string) string { return strings.ToValidUTF8(s, "") }
 
-// Wrap breaks each line of a text between words into lines of at most width characters. Longer words stay whole, and so
-// does the indentation.
+// Wrap breaks each line of a text between words into lines of at most width characters, colours not counted. Longer
+// words stay whole, and so does the indentation.
 func Wrap(s string, width int) (lines []string) {
 	for line := range strings.SplitSeq(s, "\n") {
 		words := strings.Split(line, " ")
 		line = words[0]
 		for _, word := range words[1:] {
-			if strings.TrimSpace(line) != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			if strings.TrimSpace(line) != "" && columns(line)+1+columns(word) > width {
 				lines = append(lines, line)
 				line = word
 				continue
@@ -67,6 +68,12 @@ func Wrap(s string, width int) (lines []string) {
 	}
 	return lines
 }
+
+// colour is a sequence that changes the colour of a terminal. (ECMA-48, 8.3.117 SGR)
+var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// columns is how wide a text is on a terminal.
+func columns(s string) int { return utf8.RuneCountInString(colour.ReplaceAllString(s, "")) }
 
 // Nearest is the candidate with the fewest edits to the word, or the first that begins with it; empty when none is
 // near.
