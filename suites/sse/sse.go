@@ -2,10 +2,12 @@ package sse
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -283,7 +285,9 @@ func answering(id int) func(driver.StreamEvent) bool {
 // isAnswer reports whether a text is the response to a request. Whether its id is a number is for another check.
 func isAnswer(text []byte, id int) bool {
 	m, _ := driver.Decode(text).(M)
-	return fmt.Sprint(m["id"]) == fmt.Sprint(id) && (Has(m, "result") || Has(m, "error"))
+	asked := strconv.Itoa(id)
+	same := m["id"] == asked || driver.SameID(Compact(m["id"]), json.RawMessage(asked))
+	return same && (Has(m, "result") || Has(m, "error"))
 }
 
 // first says what the stream began with.
