@@ -114,9 +114,13 @@ func writeTable(w io.Writer, entries []entry, noun string) error {
 // writeVariations writes what the built-in server may be like, each with the sentence that allows it.
 func writeVariations(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "VARIATION\tALLOWED BY\tIN")
+	fmt.Fprintln(table, "VARIATION\tALLOWED BY\tIN\tDESPITE")
 	for _, v := range variations.All() {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", v.ID, v.Why, v.Page)
+		cells := []string{v.ID, v.Why, v.Page}
+		if len(v.Despite) > 0 {
+			cells = append(cells, strings.Join(v.Despite, " "))
+		}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
 }
