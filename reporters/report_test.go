@@ -25,7 +25,7 @@ func everything() harness.Report {
 		Options: &harness.OptionsInfo{
 			Configuration: "mcpcheck.yaml", Protocol: "auto", Calls: harness.CallsSafe, Only: []string{"must"},
 			Skip:    []harness.Omission{{Check: "robust", Reason: "the gateway refuses it"}, {Check: "ping"}},
-			Timeout: 5, StartTimeout: 15, Budget: 300, Jobs: 8, Isolate: true, Seed: 3,
+			Timeout: 5, StartTimeout: 15, Budget: 300, MaxMessage: 16 << 20, Jobs: 8, Isolate: true, Seed: 3,
 		},
 		Coverage: []harness.Coverage{{
 			Revision: "2025-11-25", Requirements: 60,

@@ -39,6 +39,7 @@ type config struct {
 	Timeout      time.Duration        `yaml:"timeout"`       // for one answer
 	StartTimeout time.Duration        `yaml:"start-timeout"` // until the server answers initialize
 	Budget       time.Duration        `yaml:"budget"`        // for the whole run
+	MaxMessage   string               `yaml:"max-message"`   // the longest that is read
 	Jobs         int                  `yaml:"jobs"`          // checks at a time
 	Seed         int64                `yaml:"seed"`          // for the values that are made
 	Reports      reportFiles          `yaml:"reports"`       // that every run writes
@@ -176,6 +177,9 @@ func (c config) wrongWord() *flaw {
 	}
 	if _, err := requested(c.Protocol); err != nil && c.Protocol != "" {
 		return &flaw{[]any{"protocol"}, err}
+	}
+	if _, err := parseSize(c.MaxMessage); err != nil && c.MaxMessage != "" {
+		return &flaw{[]any{"max-message"}, err}
 	}
 	return nil
 }

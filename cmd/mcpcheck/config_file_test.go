@@ -174,7 +174,8 @@ func TestConfigReadme(t *testing.T) {
 func TestConfigRefusals(t *testing.T) {
 	for _, text := range []string{
 		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "seed: x",
-		"timeout: soon", "budget: 5", "start-timeout: -1s", "command: npm start", "url: example.com",
+		"timeout: soon", "budget: 5", "max-message: 4096", "max-message: 0MiB",
+		"start-timeout: -1s", "command: npm start", "url: example.com",
 		"headers: {X-Key: 'a b'}", "headers: {'a b': KEY}", "bearer-env: Bearer x", "env: {'A=B': c}",
 		"reports: {xml: f}", "reports: {json: [f]}", "only: ping", "skip: [{reason: x}]",
 		"skip: [{check: ping, why: x}]", "arguments: {a: }", "arguments: {a: 1}",

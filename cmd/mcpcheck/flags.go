@@ -99,6 +99,8 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags.DurationVar(&f.keys.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
 	flags.DurationVar(&f.keys.StartTimeout, "start-timeout", 15*time.Second,
 		"wait so long for the answer to initialize")
+	flags.StringVar(&f.keys.MaxMessage, "max-message", "16MiB",
+		"`SIZE` of the longest message that is read; what comes in a longer one is not judged")
 	for name, values := range map[string][]string{
 		"protocol": append([]string{"auto", "all"}, harness.Handshake...),
 		"profile":  {"release", "spec", "strict"},

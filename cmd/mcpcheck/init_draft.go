@@ -245,6 +245,7 @@ func (d draft) policyText() string {
 	for _, key := range []struct{ name, value string }{
 		{"protocol", d.Protocol}, {"calls", d.Calls},
 		{"timeout", d.Timeout.String()}, {"start-timeout", d.StartTimeout.String()},
+		{"max-message", d.MaxMessage},
 	} {
 		if d.flags.given(key.name) {
 			text += key.name + ": " + key.value + "\n"

@@ -45,7 +45,7 @@ func aim(v values, stderr io.Writer) (*target, error) {
 		s.hideInherited(os.Environ())
 	}
 	t := &target{address: a, reach: driver.Target{
-		Limits: driver.Limits{Reply: v.Timeout, Start: v.StartTimeout},
+		Limits: driver.Limits{Message: v.maxMessage, Reply: v.Timeout, Start: v.StartTimeout},
 		Budget: driver.NewBudget(mostKept),
 	}}
 	if a.url == "" {

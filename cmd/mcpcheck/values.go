@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites"
@@ -15,12 +17,13 @@ type values struct {
 	config // what is in force of the keys
 	flags  runFlags
 
-	profile   harness.Profile
-	calls     harness.Calls
-	requested []string // revisions to ask for
-	selector  harness.Selector
-	reports   map[string][]string // files, by format
-	reportDir string              // for a report of every format
+	profile    harness.Profile
+	calls      harness.Calls
+	requested  []string // revisions to ask for
+	selector   harness.Selector
+	maxMessage int                 // bytes
+	reports    map[string][]string // files, by format
+	reportDir  string              // for a report of every format
 }
 
 // settle puts flags and a configuration file together.
@@ -45,6 +48,9 @@ func settle(f runFlags, file config) (v values, err error) {
 	}
 	if v.requested, err = requested(v.Protocol); err != nil {
 		return v, usage("%s: %w", v.origin("protocol"), err)
+	}
+	if v.maxMessage, err = parseSize(v.MaxMessage); err != nil {
+		return v, usage("%s: %w", v.origin("max-message"), err)
 	}
 	if err := v.positive(); err != nil {
 		return v, err
@@ -134,6 +140,7 @@ func merge(f runFlags, file config) config {
 	merged.Timeout = pick(f.given("timeout"), flags.Timeout, file.Timeout)
 	merged.StartTimeout = pick(f.given("start-timeout"), flags.StartTimeout, file.StartTimeout)
 	merged.Budget = pick(f.given("budget"), flags.Budget, file.Budget)
+	merged.MaxMessage = pick(f.given("max-message"), flags.MaxMessage, file.MaxMessage)
 	merged.Seed = pick(f.given("seed"), flags.Seed, file.Seed)
 	if f.given("only") {
 		merged.Only = flags.Only
@@ -182,12 +189,25 @@ func (v values) info(redact redactor) *harness.OptionsInfo {
 	o := &harness.OptionsInfo{
 		Configuration: v.config.name, Protocol: v.Protocol, Calls: v.calls, Only: v.Only,
 		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
-		Jobs: v.Jobs, Isolate: v.flags.isolate, Seed: v.Seed,
+		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Seed: v.Seed,
 	}
 	for _, left := range v.Skip {
 		o.Skip = append(o.Skip, harness.Omission{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})
 	}
 	return o
+}
+
+// size is how a number of bytes is written.
+var size = regexp.MustCompile(`^([1-9][0-9]{0,2})(KiB|MiB)$`)
+
+// parseSize reads a number of bytes.
+func parseSize(text string) (bytes int, err error) {
+	parts := size.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, fmt.Errorf("%q is not a size such as 512KiB or 64MiB, at most 999MiB", text)
+	}
+	bytes, err = strconv.Atoi(parts[1])
+	return bytes * map[string]int{"KiB": 1 << 10, "MiB": 1 << 20}[parts[2]], err
 }
 
 // origin names what a value comes from: a flag, or a place in the file.

@@ -35,7 +35,7 @@ func configOf(t *testing.T, text string) config {
 func TestMerge(t *testing.T) {
 	file := configOf(t, "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: .\nbearer-env: FILE\n"+
 		"protocol: 2025-06-18\nprofile: spec\ncalls: none\nonly: [tools]\nskip: [ping]\n"+
-		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\njobs: 4\nseed: 5\nbaseline: file.yaml\n")
+		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\nmax-message: 4MiB\njobs: 4\nseed: 5\nbaseline: file.yaml\n")
 	for flag, want := range map[string]func(config) any{
 		"--protocol=2025-03-26": func(c config) any { return c.Protocol },
 		"--profile=strict":      func(c config) any { return c.Profile },
@@ -47,6 +47,7 @@ func TestMerge(t *testing.T) {
 		"--timeout=7s":          func(c config) any { return c.Timeout },
 		"--start-timeout=7s":    func(c config) any { return c.StartTimeout },
 		"--budget=7s":           func(c config) any { return c.Budget },
+		"--max-message=7KiB":    func(c config) any { return c.MaxMessage },
 		"--jobs=7":              func(c config) any { return c.Jobs },
 		"--seed=7":              func(c config) any { return c.Seed },
 		"--baseline=other.yaml": func(c config) any { return c.Baseline },

@@ -164,9 +164,13 @@ func TestDeath(t *testing.T) {
 func TestLongLineEndsTheSession(t *testing.T) {
 	serve := answering(func(int, string) string { return strings.Repeat("x", 5000) })
 	converse(t, Limits{Message: 4096}, serve, func(t *testing.T, s *Session) {
-		if r := s.Exchange("ping", nil); r.Err == nil ||
-			r.Err.Error() != "the server wrote a line of more than 4096 bytes" {
+		r := s.Exchange("ping", nil)
+		if ExcessOf(r.Err) == nil ||
+			r.Err.Error() != "the server wrote a line of more than 4 KiB, mcpcheck's own limit (--max-message)" {
 			t.Errorf("got %v", r.Err)
+		}
+		if s.Troubled() {
+			t.Error("the server is blamed for a limit of mcpcheck")
 		}
 	})
 }

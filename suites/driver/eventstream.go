@@ -22,31 +22,25 @@ type StreamEvent struct {
 // isMessage reports whether the event is of the type that messages have.
 func (e StreamEvent) isMessage() bool { return e.Type == "" || e.Type == "message" }
 
+// cost is about how many bytes the event takes.
+func (e StreamEvent) cost() int { return len(e.Type) + len(e.Data) + len(e.ID) + frameCost }
+
 // Dispatched reports whether a client sees the event.
 func (e StreamEvent) Dispatched() bool { return e.Data != "" }
 
 // eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
 // middle of is not an event.
 type eventReader struct {
-	limit int                 // bytes of one block
-	turn  func() (end func()) // waits until a long block may be read
+	taken *intake // of one block after the other
 	each  func(StreamEvent)
-
-	end func() // ends the turn; nil: there is none
 
 	begun   bool // the byte order mark, if any, has been passed
 	afterCR bool // the last line ended with CR, which LF may follow
 	line    []byte
-	held    int // bytes of the block so far
 	block   StreamEvent
 	data    []byte // of the block
 	any     bool   // the block has a field
 }
-
-// errOverlong says that a block of the stream exceeds the limit.
-type errOverlong struct{ limit int }
-
-func (e errOverlong) Error() string { return "an event of more than " + size(e.limit) }
 
 // Write takes the next bytes of the stream, in pieces of any size.
 func (r *eventReader) Write(p []byte) (int, error) {
@@ -63,11 +57,8 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		if i < 0 {
 			i = len(p)
 		}
-		if r.held += i; r.held > r.limit {
-			return n, errOverlong{r.limit}
-		}
-		if r.held > longLine && r.end == nil {
-			r.end = r.turn()
+		if !r.taken.grow(i) {
+			return n, r.taken.r.limits.tooLong("an event has")
 		}
 		r.line = append(r.line, p[:i]...)
 		if i == len(p) {
@@ -125,22 +116,17 @@ func (r *eventReader) endBlock() {
 		r.block.Data = string(r.data)
 		r.each(r.block)
 	}
-	r.block, r.data, r.any, r.held = StreamEvent{}, r.data[:0], false, 0
-	r.endTurn()
-}
-
-// endTurn lets others read long blocks, and drops the space that this one took.
-func (r *eventReader) endTurn() {
-	if r.end != nil {
-		r.end()
-		r.end, r.line, r.data = nil, nil, nil
+	if r.taken.held > longMessage {
+		r.line, r.data = nil, nil // the space that it took
 	}
+	r.block, r.data, r.any = StreamEvent{}, r.data[:0], false
+	r.taken.finish()
 }
 
 // readEvents visits the events of a stream until it ends; cut reports whether that was in the middle of one.
-func readEvents(stream io.Reader, limit int, turn func() (end func()), each func(StreamEvent)) (cut bool, err error) {
-	r := &eventReader{limit: limit, turn: turn, each: each}
-	defer r.endTurn()
+func readEvents(stream io.Reader, taken *intake, each func(StreamEvent)) (cut bool, err error) {
+	r := &eventReader{taken: taken, each: each}
+	defer taken.finish()
 	_, err = io.Copy(r, stream)
 	return r.any || len(r.line) > 0, err
 }

@@ -42,8 +42,7 @@ func TestReadEvents(t *testing.T) {
 			var got []StreamEvent
 			_, err := readEvents(
 				wrap(strings.NewReader(tt.stream)),
-				1000,
-				nil,
+				(&record{limits: Limits{Message: 1000}}).intake(nil),
 				func(e StreamEvent) { got = append(got, e) },
 			)
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
@@ -57,8 +56,9 @@ func TestReadEventsIsBounded(t *testing.T) {
 	longLine, manyLines := "data: "+strings.Repeat("x", 200)+"\n\n", strings.Repeat("data: x\n", 50)+"\n"
 	for _, stream := range []string{longLine, manyLines} {
 		came := func(StreamEvent) { t.Error("an event came") }
-		if _, err := readEvents(strings.NewReader(stream), 100, nil, came); err == nil {
-			t.Errorf("%.20s…: no error", stream)
+		taken := (&record{limits: Limits{Message: 100}}).intake(nil)
+		if _, err := readEvents(strings.NewReader(stream), taken, came); ExcessOf(err) == nil {
+			t.Errorf("%.20s…: the error is %v", stream, err)
 		}
 	}
 }

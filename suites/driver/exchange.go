@@ -50,6 +50,7 @@ type Answer struct {
 	Body     []byte // of an answer that is not an event stream
 	IsStream bool   // its media type is text/event-stream
 	Events   []StreamEvent
+	Lost     int           // events before them that are not kept any more
 	Cut      bool          // the stream ended in the middle of an event
 	Ended    bool          // nothing more will come
 	Err      error         // why it ended, unless it simply did
@@ -116,6 +117,14 @@ func (a Answer) String() string {
 		text += "; " + a.Err.Error()
 	}
 	return text
+}
+
+// Excess is what mcpcheck itself left out of the answer; nil when it is whole.
+func (a Answer) Excess() *Excess {
+	if a.Lost > 0 {
+		return &Excess{fmt.Sprintf("mcpcheck no longer keeps the first %s of the stream", count(a.Lost, "event"))}
+	}
+	return ExcessOf(a.Err)
 }
 
 func count(n int, what string) string {

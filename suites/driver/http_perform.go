@@ -128,7 +128,7 @@ func (h *HTTP) head(x *Exchange, resp *http.Response) {
 // fail records why an exchange has ended without a whole answer.
 func (h *HTTP) fail(x *Exchange, err error) {
 	h.s.mu.Lock()
-	h.s.silent = h.s.silent || !x.apart && !h.s.eof
+	h.s.silent = h.s.silent || !x.apart && !h.s.eof && ExcessOf(err) == nil
 	h.s.mu.Unlock()
 	h.status(x, err)
 	h.end(x, err)
@@ -137,6 +137,7 @@ func (h *HTTP) fail(x *Exchange, err error) {
 // end records that nothing more will come. Whatever stands for the answer is in the record before, for those who wait
 // for the end.
 func (h *HTTP) end(x *Exchange, err error) {
+	h.s.exceed(ExcessOf(err))
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	x.answer.Ended, x.answer.Err, x.answer.EndAt = true, err, time.Since(h.s.opened)
@@ -160,7 +161,7 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
 	f.parse()
 	if err == nil && h.carries(x, f) {
-		h.s.receive(f)
+		h.s.take(f)
 		return
 	}
 	h.status(x, err)
@@ -179,25 +180,25 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 	return f.Shape == Object || f.Shape == Array
 }
 
-// readAll reads a body up to the limit of a message. Of long ones only one is read at a time.
+// readAll reads a body up to the limit of a message.
 func (h *HTTP) readAll(resp *http.Response) (all []byte, err error) {
-	limit := h.s.limits.Message
-	tooLong := fmt.Errorf("the body has more than %s", size(limit))
-	if resp.ContentLength > int64(limit) {
+	tooLong := h.s.limits.tooLong("the body has")
+	if resp.ContentLength > int64(h.s.limits.Message) {
 		return nil, tooLong
 	}
-	var b bytes.Buffer
-	if _, err = io.CopyN(&b, resp.Body, longLine); err == nil {
-		end := h.s.budget.beginLong(h.ctx.Done())
-		defer end()
-		b.Grow(limit - longLine + 1 + bytes.MinRead) // at once: to double it again and again takes twice as much
-		_, err = io.CopyN(&b, resp.Body, int64(limit-longLine+1))
+	taken := h.s.intake(h.ctx.Done())
+	defer taken.finish()
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := resp.Body.Read(chunk)
+		if !taken.grow(n) {
+			return nil, tooLong
+		}
+		switch all = append(all, chunk[:n]...); {
+		case err == io.EOF:
+			return exact(all), nil
+		case err != nil:
+			return exact(all), fmt.Errorf("the body ended early: %w", plainError(err))
+		}
 	}
-	switch {
-	case errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
-		return b.Bytes(), nil
-	case err != nil:
-		return b.Bytes(), fmt.Errorf("the body ended early: %w", plainError(err))
-	}
-	return nil, tooLong
 }

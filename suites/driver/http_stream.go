@@ -48,8 +48,8 @@ const (
 // is.
 func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	answered, came := false, false
-	turn := func() func() { return h.s.budget.beginLong(h.ctx.Done()) }
-	cut, err := readEvents(throttled{h, body}, h.s.limits.Message, turn, func(e StreamEvent) {
+	taken := h.s.intake(h.ctx.Done())
+	cut, err := readEvents(throttled{h, body}, taken, func(e StreamEvent) {
 		h.keepEvent(x, e)
 		if f := h.receiveEvent(x, e); f != nil {
 			came, answered = true, answered || Pending{ID: x.asked}.answeredBy(f)
@@ -79,7 +79,7 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
 		return nil
 	}
-	h.s.receive(f)
+	h.s.take(f)
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	x.replied = x.replied || f.IsResponse() || f.Shape == Array
@@ -97,10 +97,22 @@ func (h *HTTP) keepEvent(x *Exchange, e StreamEvent) {
 	if h.s.budget.exhausted() {
 		most = fewEvents
 	}
-	if x.answer.Events = append(x.answer.Events, e); len(x.answer.Events) > most {
-		x.answer.Events = slices.Clone(x.answer.Events[len(x.answer.Events)-most/2:])
+	x.answer.Events = append(x.answer.Events, e)
+	h.s.keep(e.cost())
+	if n := len(x.answer.Events); n > most || n > 1 && h.s.full(ownShare) {
+		x.forget(max(1, n-most/2))
 	}
 	h.s.wake()
+}
+
+// forget drops the first events of an answer. Who made the request by hand looks for them there. The caller holds the
+// lock of the record.
+func (x *Exchange) forget(n int) {
+	for _, e := range x.answer.Events[:n] {
+		x.s.keep(-e.cost())
+	}
+	x.answer.Events = slices.Clone(x.answer.Events[n:])
+	x.answer.Lost += n
 }
 
 // throttled reads a stream with pauses while it floods the record.
@@ -111,7 +123,7 @@ type throttled struct {
 
 func (t throttled) Read(p []byte) (int, error) {
 	if t.h.s.flooded() {
-		t.h.sleep(throttle)
+		t.h.s.hold(func() { t.h.sleep(throttle) })
 	}
 	return t.body.Read(p)
 }

@@ -14,10 +14,15 @@ func closeReader(r io.Reader) {
 	}
 }
 
-// size writes a number of bytes for people.
-func size(n int) string {
-	if n >= 1<<20 && n%(1<<20) == 0 {
-		return fmt.Sprintf("%d MiB", n>>20)
+// Size writes a number of bytes for people.
+func Size(n int) string {
+	for _, unit := range []struct {
+		name  string
+		bytes int
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= unit.bytes && n%unit.bytes == 0 {
+			return fmt.Sprintf("%d %s", n/unit.bytes, unit.name)
+		}
 	}
 	return fmt.Sprintf("%d bytes", n)
 }

@@ -21,13 +21,19 @@ type record struct {
 	first    int // absolute index of frames[0]; greater than 0 once old frames were dropped
 	size     int // bytes kept
 	changed  chan struct{}
-	flooding bool // the server sends more unasked than is kept
-	dropped  bool // frames were, since flooded was asked
-	partial  int  // bytes of a line that is not complete yet
+	flooding bool      // the server sends more unasked than is kept
+	lost     int       // what was dropped stood before this absolute index
+	unheard  int       // the same of what the server sent unasked
+	dropped  bool      // frames were, since flooded was asked
+	unkept   int       // bytes of frames that were dropped since the last answer
+	holds    int       // how many readers wait by our own will
+	held     time.Time // when the last one did
+	partial  int       // bytes of a line that is not complete yet
 	hostile  bool
-	eof      bool   // the server was asked to end
-	closed   bool   // it can say no more
-	cause    string // why the session is over
+	eof      bool    // the server was asked to end
+	closed   bool    // it can say no more
+	cause    string  // why the session is over
+	excess   *Excess // what mcpcheck itself cut off first; nil: nothing
 }
 
 // wake tells all waiters that the record has changed. The caller holds mu.
@@ -42,7 +48,8 @@ func (r *record) put(f *Frame) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f.unasked() && r.full(unaskedShare) {
-		if r.dropped = true; r.flooding {
+		r.unheard = r.first + len(r.frames) + 1
+		if r.drop(f); r.flooding {
 			return
 		}
 		r.flooding = true
@@ -52,15 +59,26 @@ func (r *record) put(f *Frame) {
 	f.Hostile, f.AfterEOF = r.hostile, r.eof
 	r.frames = append(r.frames, f)
 	r.keep(f.cost())
+	if f.Side == FromServer && f.IsResponse() {
+		r.unkept = 0
+	}
 	for r.full(ownShare) && len(r.frames) > 1 {
+		if f.Side == FromServer && !f.IsResponse() { // long answers that were asked for are not a flood
+			r.drop(r.frames[0])
+		}
 		r.keep(-r.frames[0].cost())
 		r.frames[0] = nil
 		r.frames = r.frames[1:]
 		r.first++
-		r.dropped = r.dropped ||
-			f.Side == FromServer && !f.IsResponse() // long answers that were asked for are not a flood
+		r.lost = max(r.lost, r.first)
 	}
 	r.wake()
+}
+
+// drop notes that a frame is not kept for what the server sends. The caller holds mu.
+func (r *record) drop(f *Frame) {
+	r.dropped = true
+	r.unkept += f.cost()
 }
 
 // event keeps something that happened beside the messages.
@@ -77,16 +95,19 @@ func (r *record) keep(bytes int) {
 // full reports whether the record is over a limit: its own or, when all of them together are over theirs, a share of
 // it. The caller holds mu.
 func (r *record) full(share int) bool {
-	return r.size > r.limits.Wire || r.size > share && r.budget.exhausted()
+	const scanty = 8
+	return r.size > r.limits.Wire || r.size > share && r.budget.exhausted() ||
+		r.size > share/scanty && r.budget.scarce()
 }
 
-// flooded reports whether frames were dropped since it was last asked.
+// flooded reports whether so many frames were dropped, some of them since it was last asked, that the server has to be
+// read more slowly.
 func (r *record) flooded() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	dropped := r.dropped
 	r.dropped = false
-	return dropped
+	return dropped && r.unkept > unthrottled
 }
 
 func (r *record) setPartial(n int) {
@@ -136,19 +157,29 @@ func (r *record) Alive() bool {
 type Death struct {
 	Cause  string   // "the server exited with status 3"
 	Stderr []string // its last lines
+	Excess *Excess  // what mcpcheck cut off before; nil: nothing
 }
 
 func (e *Death) Error() string { return e.Cause }
 
+// Unwrap is the excess, which may be the cause.
+func (e *Death) Unwrap() error {
+	if e.Excess == nil {
+		return nil
+	}
+	return e.Excess
+}
+
 // Death is why the session is over; nil while it is not.
 func (r *record) Death() error {
 	r.mu.Lock()
-	cause, closed := r.cause, r.closed
+	death, closed := &Death{Cause: r.cause, Excess: r.excess}, r.closed
 	r.mu.Unlock()
 	if !closed {
 		return nil
 	}
-	return &Death{Cause: cause, Stderr: r.StderrTail()}
+	death.Stderr = r.StderrTail()
+	return death
 }
 
 // StderrTail is the last lines that the server wrote to stderr, at most ten.

@@ -104,7 +104,8 @@ func refusal(f *Frame) M {
 type Silence struct {
 	Method  string
 	After   time.Duration
-	Partial int // bytes that came without a newline
+	Partial int  // bytes that came without a newline
+	Held    bool // mcpcheck itself did not listen for some of the time
 }
 
 func (e *Silence) Error() string {
@@ -112,7 +113,18 @@ func (e *Silence) Error() string {
 	if e.Partial > 0 {
 		text += fmt.Sprintf(" (%d bytes came without a newline)", e.Partial)
 	}
+	if e.Held {
+		text += ", while mcpcheck held back what the server sends: it is more than mcpcheck takes at a time"
+	}
 	return text
+}
+
+// Unwrap is the excess, if it may be the cause.
+func (e *Silence) Unwrap() error {
+	if !e.Held {
+		return nil
+	}
+	return &Excess{e.Error()}
 }
 
 // Unanswered says that the transport brought no answer to a request, and none will come: an HTTP exchange that ended
@@ -134,4 +146,4 @@ func (e *Unanswered) Unwrap() error {
 }
 
 // Brief shortens a text of the wire for a message.
-func Brief(raw []byte) string { return text.Shorten(string(raw), text.Bytes, 130, 30, "…") }
+func Brief(raw []byte) string { return text.ShortenBytes(raw, 130, 30, "…") }

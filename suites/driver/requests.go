@@ -94,12 +94,10 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 	if p.ID == nil {
 		return Reply{Err: errors.New("it was not asked")}
 	}
+	begin := time.Now()
 	f, err := s.Wait(p.from, d, p.answeredBy)
 	if errors.Is(err, errTimeout) {
-		s.mu.Lock()
-		s.silent = s.silent || d >= s.limits.Reply
-		err = &Silence{Method: p.Method, After: d, Partial: s.partial}
-		s.mu.Unlock()
+		err = s.silence(p, d, begin)
 	}
 	if err != nil {
 		return Reply{Method: p.Method, Request: p.frame, Err: err}
@@ -113,10 +111,25 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 	return r
 }
 
+// silence is the error of a request that had no answer for the time d since a moment.
+func (s *Session) silence(p Pending, d time.Duration, begin time.Time) error {
+	s.mu.Lock()
+	s.silent = s.silent || d >= s.limits.Reply
+	err := &Silence{Method: p.Method, After: d, Partial: s.partial, Held: s.heldSince(begin)}
+	s.mu.Unlock()
+	s.exceed(ExcessOf(err))
+	return err
+}
+
 // receive records a message of the server and answers it when it is a request.
 func (s *Session) receive(f *Frame) {
-	f.Side = FromServer
 	f.parse()
+	s.take(f)
+}
+
+// take is receive for a frame that was parsed.
+func (s *Session) take(f *Frame) {
+	f.Side = FromServer
 	s.attribute(f)
 	s.put(f)
 	for _, m := range f.Members() {

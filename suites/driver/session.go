@@ -115,7 +115,7 @@ func (s *Session) Usable() bool {
 func (s *Session) Troubled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.silent || s.crossed || s.closed && !s.eof
+	return s.silent || s.crossed || s.closed && !s.eof && s.excess == nil
 }
 
 // Crossed reports whether a response came in the session that was for another one.

@@ -3,7 +3,6 @@ package driver
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -103,53 +102,51 @@ func (p *Stdio) writePieces(pieces [][]byte) error {
 // read splits stdout into lines until it ends, then finds out why it ended.
 func (p *Stdio) read(errDone <-chan struct{}) {
 	defer close(p.done)
-	overlong := p.readLines()
-	p.finish(overlong, errDone)
+	excess := p.readLines()
+	p.finish(excess, errDone)
 }
 
-func (p *Stdio) readLines() (overlong bool) {
+// readLines reads until stdout ends, or until a line gets too long, of which the beginning is kept.
+func (p *Stdio) readLines() (excess *Excess) {
+	const beginning = 4 << 10
 	s := p.s
+	taken := s.intake(p.proc.exited)
+	defer taken.finish()
 	chunk := make([]byte, 64<<10)
 	var line []byte
-	endTurn := func() {}
-	defer func() { endTurn() }()
-	long := false
 	for {
 		n, err := p.proc.stdout.Read(chunk)
-		rest := chunk[:n]
-		for len(rest) > 0 {
+		for rest := chunk[:n]; len(rest) > 0; {
 			head, tail, found := bytes.Cut(rest, []byte{'\n'})
-			if len(line)+len(head) > s.limits.Message {
-				return true
+			if !taken.grow(len(head)) {
+				s.put(&Frame{Side: FromServer, Raw: bytes.Clone(line[:min(len(line), beginning)])})
+				return s.limits.tooLong("the server wrote a line of")
 			}
-			if !long && len(line)+len(head) > longLine {
-				long, endTurn = true, s.budget.beginLong(p.proc.exited)
-			}
-			line = append(line, head...)
-			rest = tail
+			line, rest = append(line, head...), tail
 			if found {
-				s.receive(&Frame{Raw: line, Ended: true})
-				endTurn()
-				line, long, endTurn = nil, false, func() {}
+				s.receive(&Frame{Raw: exact(line), Ended: true})
+				taken.finish()
+				line = nil
 			}
 		}
 		if s.setPartial(len(line)); s.flooded() {
-			time.Sleep(throttle)
+			s.hold(func() { time.Sleep(throttle) })
 		}
 		if err != nil {
 			if len(line) > 0 {
-				s.receive(&Frame{Raw: line})
+				s.receive(&Frame{Raw: exact(line)})
 			}
-			return false
+			return nil
 		}
 	}
 }
 
 // finish records how the session ended.
-func (p *Stdio) finish(overlong bool, errDone <-chan struct{}) {
+func (p *Stdio) finish(excess *Excess, errDone <-chan struct{}) {
 	var cause string
-	if overlong {
-		cause = fmt.Sprintf("the server wrote a line of more than %s", size(p.s.limits.Message))
+	if excess != nil {
+		cause = excess.Error()
+		p.s.exceed(excess)
 		p.proc.kill()
 	} else {
 		grace := time.NewTimer(time.Second)

@@ -35,7 +35,7 @@ type Server func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer,
 // Limits bound what a server under test can cost. The zero value of a field stands for its default.
 type Limits struct {
 	Message int           // bytes of one message; default 16 MiB
-	Wire    int           // bytes of the wire kept for each session; default 24 MiB
+	Wire    int           // bytes of the wire kept for each session; default 8 MiB more than a message
 	Stderr  int           // bytes of stderr kept at each end; default 16 KiB
 	Reply   time.Duration // for one answer; default 5 s
 	Start   time.Duration // from launch to the answer to the greeting; default 15 s
@@ -55,7 +55,7 @@ func (l Limits) withDefaults() Limits {
 		}
 	}
 	orInt(&l.Message, 16<<20)
-	orInt(&l.Wire, 24<<20)
+	orInt(&l.Wire, l.Message+8<<20)
 	orInt(&l.Stderr, 16<<10)
 	or(&l.Reply, 5*time.Second)
 	or(&l.Start, 15*time.Second)

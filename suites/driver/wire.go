@@ -70,8 +70,14 @@ const (
 	Scalar
 )
 
-// cost is about how many bytes the frame takes.
-func (f *Frame) cost() int { return len(f.Raw) + frameCost }
+// cost is about how many bytes the frame takes; with one that carries no message, the answer counts that it stands for.
+func (f *Frame) cost() int {
+	cost := len(f.Raw) + frameCost
+	if f.Side == Status {
+		cost += len(f.HTTP.answer.Body)
+	}
+	return cost
+}
 
 // Text is what mcpcheck reads of the frame: all of it, unless it is Deep.
 func (f *Frame) Text() []byte {

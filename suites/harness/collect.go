@@ -22,9 +22,21 @@ func (s Subject) evidence() (lines []Line) {
 		}
 	}
 	if lines == nil && s.Value != nil {
-		lines = []Line{{Arrow: "←", Text: clip(string(Compact(s.Value)))}}
+		lines = []Line{{Arrow: "←", Text: clip(Compact(s.Value))}}
 	}
 	return lines
+}
+
+// excess is what mcpcheck itself cut off of what the subject shows; nil when that is whole.
+func (s Subject) excess() *driver.Excess {
+	for _, f := range s.Frames {
+		if f != nil && f.HTTP != nil {
+			if excess := f.HTTP.Answer().Excess(); excess != nil {
+				return excess
+			}
+		}
+	}
+	return nil
 }
 
 // Named is a subject of which there is nothing to show but its name.
@@ -96,6 +108,10 @@ func (c *collection) add(s Subject, o outcome) {
 	case Pass:
 		c.passed++
 	case Fail:
+		if excess := s.excess(); excess != nil {
+			c.add(s, outcome{verdict: Inconclusive, message: excess.Error()})
+			return
+		}
 		c.fail(s, o)
 	case Inconclusive:
 		c.open = append(c.open, finding{s, o})

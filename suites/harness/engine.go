@@ -313,16 +313,11 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used,
 	}
 	o = used.outcome(func() { c.check.run(t) })
-	switch foreign := used.foreign(); {
+	switch strange := used.strangeness(); {
 	case e.ctx.Err() != nil && o.verdict != Pass:
 		o = interrupted(e.ctx)
-	case o.verdict == Fail && foreign != "":
-		o = outcome{
-			verdict: Inconclusive,
-			message: "an answer was not the server's own: " + foreign,
-			lines:   o.lines,
-			again:   true,
-		}
+	case o.verdict == Fail && strange != "":
+		o = outcome{verdict: Inconclusive, message: strange, lines: o.lines, again: true}
 	}
 	if o.lines == nil {
 		o.lines = used.evidence()
@@ -420,12 +415,20 @@ func (c *scope) trouble() bool {
 	return c.troubled || slices.ContainsFunc(c.uses, func(u use) bool { return u.session.Troubled() })
 }
 
-// foreign is the first answer in the sessions of the attempt that was not the server's own; empty when all were.
-func (c *scope) foreign() string {
+// strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own,
+// or mcpcheck did not take all that came. Empty when neither is so.
+func (c *scope) strangeness() string {
 	for _, u := range c.uses {
+		if excess := u.session.Excess(u.mark); excess != nil {
+			return excess.Error()
+		}
 		for _, x := range u.session.HTTP().Exchanges() {
-			if a := x.Answer(); a.Foreign() {
-				return a.String()
+			a := x.Answer()
+			if a.Foreign() {
+				return "an answer was not the server's own: " + a.String()
+			}
+			if excess := a.Excess(); excess != nil && x.ByHand() { // else its messages are in the record
+				return excess.Error()
 			}
 		}
 	}
@@ -444,7 +447,7 @@ type stimulus struct {
 	o        outcome
 	lent     bool
 	troubled bool
-	foreign  string
+	strange  string
 	lines    []Line
 }
 
@@ -470,14 +473,14 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner.scope = &scope{outer: t.scope}
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
-		s.troubled, s.foreign = inner.scope.trouble(), inner.scope.foreign()
+		s.troubled, s.strange = inner.scope.trouble(), inner.scope.strangeness()
 		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
 		close(s.done)
 	}
 	<-s.done
 	t.scope.lent = t.scope.lent || s.lent
 	t.scope.troubled = t.scope.troubled || s.troubled
-	t.scope.strange = cmp.Or(t.scope.strange, s.foreign)
+	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
 	if !slices.Contains(t.scope.shared, s) {
 		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)
 	}
@@ -544,7 +547,11 @@ func (b *breaker) reply(s *driver.Session, r driver.Reply) {
 		b.silences = 0
 	case errors.As(r.Err, &silence) && !s.IsHostile():
 		b.silences++
-		b.open(b.silences, mostSilences, "the server has stopped to answer: "+r.Err.Error())
+		why := "the server has stopped to answer: " + r.Err.Error()
+		if silence.Held {
+			why = r.Err.Error()
+		}
+		b.open(b.silences, mostSilences, why)
 	}
 }
 

@@ -201,7 +201,7 @@ func TestURL(t *testing.T) {
 }
 
 func TestClipKeepsCharacters(t *testing.T) {
-	got := clip(strings.Repeat("é", 3000))
+	got := clip([]byte(strings.Repeat("é", 3000)))
 	if !strings.Contains(got, "left out") || strings.ContainsRune(got, '\uFFFD') || len(got) > longest+100 {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}

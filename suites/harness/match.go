@@ -13,22 +13,19 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// matcher says in one line what it wanted and in one line what came.
+// matcher says in one line what it wanted and in one line what came, when that is asked for.
 type matcher struct {
 	want string
-	try  func(actual any) (ok bool, got string)
-	got  string
+	ok   func(actual any) bool
+	got  func(actual any) string
 }
 
-func (m *matcher) Match(actual any) (ok bool, err error) {
-	ok, m.got = m.try(actual)
-	return ok, nil
-}
+func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
 
-func (m *matcher) FailureMessage(any) string { return wantGot(m.want, m.got) }
+func (m *matcher) FailureMessage(actual any) string { return wantGot(m.want, m.got(actual)) }
 
-func (m *matcher) NegatedFailureMessage(any) string {
-	return "want anything but " + m.want + "\ngot " + m.got
+func (m *matcher) NegatedFailureMessage(actual any) string {
+	return "want anything but " + m.want + "\ngot " + m.got(actual)
 }
 
 // wantGot is the message of a fail.
@@ -36,9 +33,9 @@ func wantGot(want, got string) string { return "want " + want + "\ngot " + got }
 
 // That matches when ok does; want says what in a few words.
 func That[A any](want string, ok func(A) bool) types.GomegaMatcher {
-	return &matcher{want: want, try: func(actual any) (bool, string) {
+	return &matcher{want: want, got: Show, ok: func(actual any) bool {
 		a, is := actual.(A)
-		return is && ok(a), Show(actual)
+		return is && ok(a)
 	}}
 }
 
@@ -120,23 +117,23 @@ func BeInteger() types.GomegaMatcher {
 
 // BeEmptyList matches no items at all; the message shows the first ones.
 func BeEmptyList[V any](want string) types.GomegaMatcher {
-	return &matcher{want: want, try: func(actual any) (bool, string) {
+	empty := func(actual any) bool { list, _ := actual.([]V); return len(list) == 0 }
+	return &matcher{want: want, ok: empty, got: func(actual any) string {
 		const most = 3
 		list, _ := actual.([]V)
 		var shown []string
 		for _, item := range list[:min(len(list), most)] {
 			shown = append(shown, Show(item))
 		}
-		return len(list) == 0, strings.Join(shown, ", ")
+		return strings.Join(shown, ", ")
 	}}
 }
 
 // Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was wanted
 // and what came.
 func Hold(want, got string, args ...any) types.GomegaMatcher {
-	return &matcher{want: want, try: func(actual any) (bool, string) {
-		return actual == true, fmt.Sprintf(got, args...)
-	}}
+	holds := func(actual any) bool { return actual == true }
+	return &matcher{want: want, ok: holds, got: func(any) string { return fmt.Sprintf(got, args...) }}
 }
 
 // Absent marks a member that is not there, to tell it from null in messages.

@@ -90,6 +90,7 @@ type OptionsInfo struct {
 	Timeout       float64    `json:"timeout"`      // for one answer, in seconds
 	StartTimeout  float64    `json:"startTimeout"` // until initialize is answered, in seconds
 	Budget        float64    `json:"budget"`       // for the whole run, in seconds
+	MaxMessage    int        `json:"maxMessage"`   // the longest that was read, in bytes
 	Jobs          int        `json:"jobs"`         // checks at a time
 	Isolate       bool       `json:"isolate,omitempty"`
 	Seed          int64      `json:"seed"`

@@ -31,7 +31,7 @@ type scope struct {
 	apart    bool   // the sessions of outer are in use elsewhere
 	alone    bool   // of a confirmation
 	troubled bool   // a session died or was silent, or could not be had
-	strange  string // an answer to a shared stimulus that was not the server's own; empty: none
+	strange  string // why nothing in the sessions of a shared stimulus can be held against the server; empty: all can
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
 	extra    []Line // evidence of shared stimuli
@@ -188,6 +188,9 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 func (t *T) TryLimited(s *driver.Session, method string, params M) driver.Reply {
 	r := s.Exchange(method, params)
 	t.run.breaker.reply(s, r)
+	if excess := driver.ExcessOf(r.Err); excess != nil {
+		t.Again("%v", excess)
+	}
 	if r.Bare() && r.Frame.HTTP.Answer().Foreign() {
 		t.Again("%s was answered with %s, which is not the server's own", method, Got(r))
 	}

@@ -176,10 +176,10 @@ func (m Messages) Established(revision string) Messages {
 // longest is how many bytes of a line evidence keeps.
 const longest = 2000
 
-func clip(line string) string {
+func clip(line []byte) string {
 	const tail = 200
 	gap := fmt.Sprintf(" … (%d bytes left out) … ", len(line)-longest)
-	return text.Shorten(line, text.Bytes, longest-tail, tail, gap)
+	return text.ShortenBytes(line, longest-tail, tail, gap)
 }
 
 // arrows show which way a frame went.
@@ -188,7 +188,7 @@ var arrows = map[driver.Side]string{
 }
 
 func lineOf(session string, f *driver.Frame) Line {
-	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(string(f.Raw))}
+	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(f.Raw)}
 	switch {
 	case f.HTTP == nil:
 	case f.Side == driver.FromClient:
@@ -201,7 +201,7 @@ func lineOf(session string, f *driver.Frame) Line {
 			l.HTTP += "; id: " + f.Event.ID
 		}
 	case f.Side == driver.Status:
-		l.HTTP, l.Text = f.HTTP.StatusLine(), clip(string(f.HTTP.Answer().Body))
+		l.HTTP, l.Text = f.HTTP.StatusLine(), clip(f.HTTP.Answer().Body)
 	}
 	return l
 }

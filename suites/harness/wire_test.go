@@ -15,7 +15,7 @@ func TestClip(t *testing.T) {
 			"a" + strings.Repeat("é", 899) + " … (1 bytes left out) … " + strings.Repeat("é", 100)},
 	}
 	for name, tt := range tests {
-		if got := clip(tt.text); got != tt.want {
+		if got := clip([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s:\nwant %q\n got %q", name, tt.want, got)
 		}
 	}

@@ -50,6 +50,9 @@ var answers = Suite{
 			all = append(all, d.Exchanges...)
 		}
 		Judge(t, "answer", all, (*kit.Exchange).Subject, func(t *T, x *kit.Exchange) {
+			if excess := x.Excess(); excess != nil {
+				t.Inconclusive("%v", excess)
+			}
 			if why := excuse(t, w, x); why != "" {
 				t.Skip("%s", why)
 			}

@@ -38,7 +38,8 @@ type ToolCalls struct {
 	Uncalled []Uncalled
 	Before   []string // names of the tools before the calls and after them, sorted
 	After    []string
-	Notified bool // notifications/tools/list_changed came meanwhile
+	Notified bool           // notifications/tools/list_changed came meanwhile
+	Unheard  *driver.Excess // why it may have come and was not kept; nil: it was not
 }
 
 // Uncalled is a call of a tool that was not made, or not served for a reason of its own.
@@ -142,7 +143,7 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	_, err := s.Wait(mark, patience, func(f *driver.Frame) bool {
 		return f.Side == driver.FromServer && f.Method == "notifications/tools/list_changed"
 	})
-	c.Notified = err == nil
+	c.Notified, c.Unheard = err == nil, s.Unheard(mark)
 }
 
 // Params are those of the call. As clients do, they ask for progress; each tool has a token of its own.

@@ -256,6 +256,18 @@ func (x *Exchange) Dead() bool {
 	return death != nil && death.Error() == string(x.End.Raw)
 }
 
+// Excess is what mcpcheck itself cut off where the answer would be; nil when nothing was, or the answer is there.
+func (x *Exchange) Excess() *driver.Excess {
+	switch {
+	case x.Answer != nil:
+	case x.Dead():
+		return driver.ExcessOf(x.Session.Death())
+	case x.Request.HTTP != nil:
+		return x.Request.HTTP.Answer().Excess()
+	}
+	return nil
+}
+
 // Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the
 // request and the end may have crossed.
 func (x *Exchange) Left() bool {

@@ -27,6 +27,14 @@ func Shorten(s string, unit Unit, head, tail int, gap string) string {
 	return valid(s[:unit.offset(s, head)]) + gap + valid(s[unit.offset(s, length-tail):])
 }
 
+// ShortenBytes is Shorten for bytes, of which no more than what is left is copied.
+func ShortenBytes(raw []byte, head, tail int, gap string) string {
+	if len(raw) <= head+tail {
+		return string(raw)
+	}
+	return valid(string(raw[:head])) + gap + valid(string(raw[len(raw)-tail:]))
+}
+
 func (u Unit) length(s string) int {
 	if u == Characters {
 		return utf8.RuneCountInString(s)
