@@ -235,6 +235,32 @@ func BenchmarkHTTP(b *testing.B) {
 	}
 }
 
+// BenchmarkLongBodies judges a server that shakes hands and answers all else by bodies without an end: what is read of
+// them must not pile up.
+func BenchmarkLongBodies(b *testing.B) {
+	self := build(b)
+	for _, mode := range []string{"endless-json", "endless-event"} {
+		b.Run(mode, func(b *testing.B) {
+			for b.Loop() {
+				honest, bad := fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{}), badHandlers()[mode](nil)
+				site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if isHandshake(r) {
+						honest.ServeHTTP(w, r)
+					} else {
+						bad.ServeHTTP(w, r)
+					}
+				}))
+				u := fullRun(b, self, "--url", site.URL+"/mcp")
+				site.CloseClientConnections()
+				site.Close()
+				b.ReportMetric(u.wall.Seconds(), "s-full")
+				b.ReportMetric(u.megabytes, "MB-peak")
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
+
 // slowServer waits before each answer, and adds up how long the answers took. Streams that a client opens to listen are
 // no answers.
 type slowServer struct {

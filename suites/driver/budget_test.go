@@ -1,0 +1,87 @@
+package driver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// What a session keeps of the wire is in the budget, whole: neither room behind a text nor a body that broke off is
+// left out.
+func TestWhatIsKeptCounts(t *testing.T) {
+	const sessions, slack = 20, 6 << 20
+	padding := strings.Repeat("x", 1_200_000)
+	for name, serve := range map[string]http.HandlerFunc{
+		"a message": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"padding":%q}}`, padding)
+		},
+		"no message": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, padding) },
+		"a body that breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, padding)
+			panic(http.ErrAbortHandler)
+		},
+		"events": func(w http.ResponseWriter, _ *http.Request) {
+			stream(w, strings.Repeat("data: "+padding[:100_000]+"\n\n", 12))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(serve)
+			defer server.Close()
+			site, err := NewSite(SiteOptions{URL: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			budget := NewBudget(1 << 30)
+			before := inUse()
+			var all []*Session
+			for range sessions {
+				s, err := Start(t.Context(), Target{Site: site, Budget: budget}, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).End()
+				all = append(all, s)
+			}
+			kept, grown := budget.kept.Load(), inUse()-before
+			if kept < int64(sessions*len(padding)/2) || grown > kept+slack {
+				t.Errorf("%d bytes count, %d are in use", kept, grown)
+			}
+			for _, s := range all {
+				s.Close()
+			}
+		})
+	}
+}
+
+// inUse is how many bytes of the heap are in use.
+func inUse() int64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+// Of long messages one is read at a time, and the next one when it is there, was too long, or does not come.
+func TestLongMessagesTakeTurns(t *testing.T) {
+	r := &record{limits: Limits{Message: 4 << 20}, budget: NewBudget(1 << 20)}
+	for _, n := range []int{2 << 20, 8 << 20} {
+		for range 3 { // each would wait for ever if the one before had not ended its turn
+			m := r.intake(nil)
+			if m.grow(n) != (n <= r.limits.Message) {
+				t.Errorf("%d bytes: too long or not", n)
+			}
+			if !r.budget.exhausted() {
+				t.Error("what is being read does not count")
+			}
+			m.finish()
+		}
+	}
+	if kept := r.budget.kept.Load(); kept != 0 {
+		t.Errorf("%d bytes are left", kept)
+	}
+}
