@@ -21,7 +21,8 @@ var errorChecks = Suite{
 	}, func(t *T, w Wire) {
 		errors := func(r *kit.Response) bool { return r.HasError }
 		kit.JudgeResponses(t, "error response", kit.Dialogues(w), errors, func(t *T, r *kit.Response) {
-			if r.Of == nil && (r.Meant == nil || r.Meant.Cancelled || isHarmless(r.Session, r.Meant.Request)) {
+			if r.Of == nil && (r.Meant == nil || r.Meant.Cancelled || isHarmless(r.Session, r.Meant.Request)) ||
+				r.Request != nil && kit.IsTried(r.Request.ID) {
 				t.Skip("it answers no request, or one whose id another check judges")
 			}
 			if r.Misnamed() && !isServed(t, ID(r.Request)) {

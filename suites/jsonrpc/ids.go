@@ -13,24 +13,22 @@ import (
 )
 
 var ids = Suite{
-	"jsonrpc/response-id-echo-integer": WatchAfter(func(t *T) { kit.IntegerIDs(t) }, func(t *T, w Wire) {
-		integers := kit.IntegerIDs(t)
-		for _, e := range integers.List {
-			expectEcho(t, integers.Usual, e)
-		}
-		for _, e := range integers.List {
-			if id, ok := e.Reply.M["id"].(json.Number); ok { // an HTTP error needs none
-				t.Warn(string(id)).To(BeOneOf(string(e.ID)))
+	"jsonrpc/response-id-echo-integer": WatchAfter(func(t *T) { integerEchoes(t) }, func(t *T, w Wire) {
+		all := integerEchoes(t)
+		expectEchoes(t, all...)
+		for _, echoes := range all {
+			for _, e := range echoes.List {
+				if id, ok := e.Reply.M["id"].(json.Number); ok { // an HTTP error needs none
+					t.Warn(string(id)).To(BeOneOf(string(e.ID)))
+				}
 			}
 		}
 		judgeResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
 	}),
 
 	"jsonrpc/response-id-echo-string": Probe(func(t *T) {
-		texts := kit.StringIDs(t)
-		for _, e := range texts.List {
-			expectEcho(t, texts.Usual, e)
-		}
+		expectEchoes(t, kit.StringIDs(t))
+		expectEchoes(t, kit.OtherEchoes(t, t.Session(), "string")...)
 	}),
 
 	"jsonrpc/response-id-falsy-values": Probe(func(t *T) {
@@ -49,6 +47,9 @@ var ids = Suite{
 		for _, id := range ids {
 			expectEcho(t, usual, kit.Echo(s, id))
 		}
+		if len(ids) == 2 {
+			expectEchoes(t, kit.OtherEchoes(t, t.Own(), "falsy")...) // an id is used once in a session
+		}
 	}),
 
 	"jsonrpc/response-id-unicode": Probe(func(t *T) {
@@ -62,6 +63,7 @@ var ids = Suite{
 		p, _ := kit.Harmless(s, "escaped é✓😀")
 		s.Send([]byte(kit.Fill(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
 		expectEcho(t, usual, kit.Await(s, mark, p, kit.Shortly))
+		expectEchoes(t, kit.OtherEchoes(t, s, "unicode")...)
 	}),
 
 	"jsonrpc/pipelined-requests": Probe(func(t *T) {
@@ -70,23 +72,30 @@ var ids = Suite{
 		}
 		named := kit.StringIDs(t).Served()
 		s := t.Session()
-		usual := t.Harmless(s)
+		kinds := kit.Queries(t, s)
 		mark := s.Mark()
+		var queries []kit.Query
 		var all []driver.Pending
-		for i := range 10 {
+		for i := range 12 {
+			q := kinds[i%len(kinds)].Variant(i)
+			queries = append(queries, q)
 			if named && i%2 == 1 {
-				all = append(all, kit.HarmlessAs(s, fmt.Sprintf("mcpcheck-pipelined-%d-%d", mark, i)))
+				id := fmt.Sprintf("mcpcheck-pipelined-%d-%d", mark, i)
+				all = append(all, s.RequestID(id, q.Method, q.Params))
 			} else {
-				all = append(all, s.Request(s.Harmless()))
+				all = append(all, s.Request(q.Method, q.Params))
 			}
 		}
-		for _, p := range all {
-			e := kit.Await(s, mark, p, kit.Shortly)
+		for i, p := range all {
+			e := kit.Await(s, mark, p, s.Patience())
 			if e.Stuck {
 				t.Inconclusive("%v", e.Reply.Err)
 			}
-			expectEcho(t, usual, e)
+			expectEcho(t, queries[i].Usual, e)
+			mistaken := queries[i].Mistaken(e.Reply, queries)
+			t.Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
 		}
+		expectOwnResults(t, s)
 	}),
 
 	"jsonrpc/server-request-id-type": Watch(func(t *T, w Wire) {
@@ -101,6 +110,26 @@ var ids = Suite{
 				"%s for %s and for an earlier request", r.ID, r.Method))
 		})
 	}),
+}
+
+// integerEchoes are the echoes of integers.
+func integerEchoes(t *T) []kit.Echoes {
+	all := []kit.Echoes{kit.IntegerIDs(t)}
+	if !all[0].Served() {
+		return all
+	}
+	return append(all, Shared(t, "integer ids of other requests", func(t *T) []kit.Echoes {
+		return kit.OtherEchoes(t, t.Session(), "integer")
+	})...)
+}
+
+// expectEchoes wants answers under all ids.
+func expectEchoes(t *T, all ...kit.Echoes) {
+	for _, echoes := range all {
+		for _, e := range echoes.List {
+			expectEcho(t, echoes.Usual, e)
+		}
+	}
 }
 
 // expectEcho wants an answer under the id, of the kind that is usual.

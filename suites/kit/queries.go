@@ -1,0 +1,113 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Query is a request that changes nothing, and how it is answered when nothing is special about it.
+type Query struct {
+	Method string
+	Params M
+	Usual  driver.Reply
+}
+
+// Queries are requests of different kinds: the session's harmless one, a list, a call of an unknown tool; each as far as
+// the server declares what it is of, and answers it.
+func Queries(t *T, s *driver.Session) (all []Query) {
+	method, params := s.Harmless()
+	all = append(all, Query{method, params, t.Harmless(s)})
+	add := func(method string, params M) {
+		if usual := t.Try(s, method, params); usual.Answered() {
+			all = append(all, Query{method, params, usual})
+		}
+	}
+	if list, _ := ListMethod(t); list != "" && list != method {
+		add(list, nil)
+	}
+	if t.Server.Declares("tools") && t.MayCallUnknown() {
+		add("tools/call", M{"name": UnknownName(t), "arguments": M{}})
+	}
+	return all
+}
+
+// Variant is the same kind of request as another: of a call, that of another tool, which is unknown as well.
+func (q Query) Variant(nth int) Query {
+	if name, isCall := q.Params["name"]; isCall {
+		q.Params = M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": M{}}
+	}
+	return q
+}
+
+// Echo sends the request under an id.
+func (q Query) Echo(s *driver.Session, id any) Echoed {
+	mark := s.Mark()
+	return Await(s, mark, s.RequestID(id, q.Method, q.Params), s.Patience())
+}
+
+// Mistaken says what shows that an answer is that to another request, one of others; empty when nothing does.
+func (q Query) Mistaken(r driver.Reply, others []Query) string {
+	family, verb, _ := strings.Cut(q.Method, "/")
+	if items, _ := r.Result()[family].([]any); verb == "list" && q.Usual.Result() != nil && items == nil {
+		return "no list: " + Got(r)
+	}
+	own, isCall := q.Params["name"].(string)
+	text := Compact(r.M)
+	if !isCall || bytes.Contains(text, []byte(own)) {
+		return ""
+	}
+	for _, other := range others {
+		if name, _ := other.Params["name"].(string); name != "" && bytes.Contains(text, []byte(name)) {
+			return "an answer about " + name + ": " + Got(r)
+		}
+	}
+	return ""
+}
+
+// otherIDs are ids of a kind for the nth of the requests that are not the harmless one.
+var otherIDs = map[string]func(n int) []any{
+	"integer": func(n int) []any { return []any{70008 + n, -2 - n, 1<<53 - 2 - n} },
+	"string": func(n int) []any {
+		return []any{
+			fmt.Sprint(73 + n), fmt.Sprintf("007%d", 3+n), fmt.Sprintf("mcpcheck-c %d", n),
+			strings.Repeat(fmt.Sprintf("mcpcheck-%d", n), 20),
+		}
+	},
+	"unicode": func(n int) []any { return []any{fmt.Sprintf("%d é✓😀", n)} },
+	"falsy":   func(n int) []any { return []any{0, ""}[n : n+1] },
+}
+
+// OtherEchoes are the echoes of a list and of a call of an unknown tool, under ids of a kind.
+func OtherEchoes(t *T, s *driver.Session, kind string) (all []Echoes) {
+	for n, q := range Queries(t, s)[1:] {
+		echoes := Echoes{Usual: q.Usual}
+		for _, id := range otherIDs[kind](n) {
+			e := q.Echo(s, id)
+			echoes.List = append(echoes.List, e)
+			if !e.Reply.Answered() {
+				break
+			}
+		}
+		all = append(all, echoes)
+	}
+	return all
+}
+
+// IsTried reports whether OtherEchoes are what an id was used for: whether it is repeated, the checks of ids judge.
+func IsTried(id json.RawMessage) bool {
+	for _, ids := range otherIDs {
+		for n := range 2 {
+			for _, tried := range ids(n) {
+				if driver.SameID(Compact(tried), id) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
