@@ -2,6 +2,7 @@ package batch
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -14,6 +15,9 @@ var Checks = Suite{
 		for _, e := range batched(t) {
 			t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
 		}
+		for _, e := range slices.Concat(single(t), ofAllKinds(t)) {
+			t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
+		}
 	}),
 
 	"batch/response-is-array": Probe(func(t *T) {
@@ -24,6 +28,9 @@ var Checks = Suite{
 			t.Skip("the answers came on an event stream, where each may stand alone")
 		}
 		t.Expect(together).To(Hold("both answers in one array", "%s", kit.Brief(first)))
+		if only := single(t)[0].Reply.Frame; only != nil && only.HTTP == nil { // over HTTP one JSON object will do
+			t.Expect(only.Shape == driver.Array).To(Hold("the only answer in an array", "%s", kit.Brief(only)))
+		}
 	}),
 
 	"batch/notification-members-unanswered": Probe(func(t *T) {
@@ -111,8 +118,9 @@ var Checks = Suite{
 
 	"batch/invalid-members": Probe(func(t *T) {
 		servedBatch(t)
-		r := kit.Rejections(t, kit.MixedArray)[0]
-		t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+		for _, r := range kit.Rejections(t, kit.MixedArray, kit.NumbersArray, kit.NoMethodArray) {
+			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
+		}
 	}),
 
 	"batch/initialize-not-batched": Fresh(func(t *T) {
@@ -161,6 +169,36 @@ func batched(t *T) []kit.Echoed {
 		}
 		return all
 	})
+}
+
+// single is what came of one request in an array.
+func single(t *T) []kit.Echoed {
+	return Shared(t, "batch of one", func(t *T) []kit.Echoed {
+		s := t.Session()
+		return inArray(s, 70087, kit.Queries(t, s)[:1])
+	})
+}
+
+// ofAllKinds is what came of requests of different kinds in an array.
+func ofAllKinds(t *T) []kit.Echoed {
+	s := t.Session()
+	return inArray(s, 70090, kit.Queries(t, s))
+}
+
+// inArray sends requests in an array, with ids from first on, and waits for the answers.
+func inArray(s *driver.Session, first int, queries []kit.Query) (all []kit.Echoed) {
+	mark := s.Mark()
+	var pending []driver.Pending
+	var members []M
+	for i, q := range queries {
+		pending = append(pending, s.Expecting(first+i, q.Method))
+		members = append(members, s.Message(first+i, q.Method, q.Params))
+	}
+	s.SendJSON(members)
+	for _, p := range pending {
+		all = append(all, kit.Await(s, mark, p, s.Patience()))
+	}
+	return all
 }
 
 // servedBatch is like batched; it ends the check where batches are not served.

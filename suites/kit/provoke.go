@@ -25,13 +25,17 @@ var Malformed = map[string]string{
 	"member names in capitals":  `{"jsonrpc":"2.0","ID":70041,"METHOD":$method}`,
 	EmptyArray:                  `[]`,
 	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,$harmless}]`,
+	NumbersArray:                `[1,2,3]`,
+	NoMethodArray:               `[{"jsonrpc":"2.0","id":70066},{"jsonrpc":"2.0","id":70067,$harmless}]`,
 }
 
 // Names in Malformed that are used by more than one line of code.
 const (
-	MethodNumber = "a method that is a number"
-	EmptyArray   = "empty array"
-	MixedArray   = "an array with a number"
+	MethodNumber  = "a method that is a number"
+	EmptyArray    = "empty array"
+	MixedArray    = "an array with a number"
+	NumbersArray  = "an array of numbers"
+	NoMethodArray = "an array with a message that has no method"
 )
 
 // Messages that are well formed, but that no client sends.

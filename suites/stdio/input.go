@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -16,6 +17,14 @@ var input = Suite{
 		line := append(Compact(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
 		expectSame(t, s.Await(p), whole)
+		if kit.TextID(t, "") == nil || !kit.Echo(s, "mcpcheck-whole é✓😀").Named() {
+			return // how such ids are repeated, jsonrpc/response-id-unicode judges
+		}
+		mark := s.Mark()
+		p, request = kit.Harmless(s, "mcpcheck-split é✓😀")
+		s.Write(withinCharacters(append(Compact(request), '\n'))...)
+		e := kit.Await(s, mark, p, s.Patience())
+		t.Expect(e).To(kit.BeNamed(e.ID), "a %s split within its characters", p.Method)
 	}),
 
 	"stdio/input-coalesced": Probe(func(t *T) {
@@ -52,6 +61,18 @@ var input = Suite{
 			t.Expect(t.Try(s, method, params)).To(BeAnswered())
 		})
 	}),
+}
+
+// withinCharacters splits a text after the first byte of each character that has several.
+func withinCharacters(text []byte) (pieces [][]byte) {
+	begin := 0
+	for i, r := range string(text) {
+		if r >= utf8.RuneSelf {
+			pieces = append(pieces, text[begin:i+1])
+			begin = i + 1
+		}
+	}
+	return append(pieces, text[begin:])
 }
 
 // padding is what makes a message large.
