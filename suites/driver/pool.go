@@ -22,7 +22,7 @@ type Pool struct {
 	enough   chan struct{} // closed when nothing more is to be started ahead
 	stop     sync.Once
 	starting chan struct{} // one entry for each process that is starting
-	closing  sync.WaitGroup
+	closing  tasks
 
 	mu  sync.Mutex
 	all []*Session
