@@ -17,8 +17,8 @@ type Query struct {
 	Usual  driver.Reply
 }
 
-// Queries are requests of different kinds: the session's harmless one, a list, a call of an unknown tool; each as far as
-// the server declares what it is of, and answers it.
+// Queries are requests of different kinds: the session's harmless one, a list, a call of an unknown tool; each as far
+// as the server declares what it is of, and answers it.
 func Queries(t *T, s *driver.Session) (all []Query) {
 	method, params := s.Harmless()
 	all = append(all, Query{method, params, t.Harmless(s)})
