@@ -24,6 +24,9 @@ var lists = Suite{
 
 	"tools/list-works": Probe(func(t *T) {
 		r := t.Try(t.Session(), "tools/list", M{})
+		if code, _ := r.Code(); code == -32603 {
+			t.FailAt(Should, "a result", "%s", Got(r))
+		}
 		t.Expect(r).To(BeResult())
 		t.Expect(Member(r.Result(), "tools")).To(BeArray())
 	}),
