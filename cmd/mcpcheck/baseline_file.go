@@ -79,6 +79,11 @@ func parseBaseline(name string, text []byte) (entries harness.KnownFails, err er
 		if key, err := flawOf(entries[i]); err != nil {
 			return nil, usage("%s%s: %w", name, cmp.Or(list.position(i, key), at(begin)), err)
 		}
+		same := func(k harness.KnownFail) bool { return k.SameAs(entries[i]) }
+		if first := slices.IndexFunc(entries[:i], same); first >= 0 {
+			return nil, usage("%s%s: %s is listed in line %d already; take one of them out",
+				name, at(begin), entries[i].Check, entries[first].Line)
+		}
 	}
 	return entries, nil
 }

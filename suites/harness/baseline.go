@@ -22,6 +22,12 @@ type KnownFail struct {
 	Line int `yaml:"-"` // in the file
 }
 
+// SameAs reports whether two entries are about the same fails, whatever else they say.
+func (k KnownFail) SameAs(other KnownFail) bool {
+	return k.Check == other.Check && k.Revision == other.Revision && k.Transport == other.Transport &&
+		k.Subject == other.Subject
+}
+
 // KnownFails are the entries of a baseline. Apply is for each result, Stale for the end of the run.
 type KnownFails []KnownFail
 
@@ -68,9 +74,8 @@ func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, w
 		return k.unknown(catalogue)
 	}
 	some, all := k.tried(report, catalogue, wanted)
-	verdicts := k.verdicts(report)
-	open := slices.Contains(verdicts, Inconclusive) || slices.Contains(verdicts, Error)
-	decided := all && slices.Contains(verdicts, Pass) && !open
+	verdicts, open := k.verdicts(report)
+	has := func(v Verdict) bool { return slices.Contains(verdicts, v) }
 	switch {
 	case !some:
 		return ""
@@ -78,16 +83,21 @@ func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, w
 		return "it expired on " + k.Expires
 	case len(verdicts) == 0:
 		return "no check tries it yet"
-	case slices.Contains(verdicts, Fail) || k.Flaky || !decided:
+	case has(Fail) || has(Error) || k.Flaky || !all || !has(Pass) || len(open) > 0 && !k.isGlob():
 		return ""
+	case len(open) > 0:
+		return "what could be tried of it passes now, but not " + strings.Join(open, ", ") + ", which could not be"
 	}
 	return "it passes now"
 }
 
+// isGlob reports whether the entry may be about several checks.
+func (k KnownFail) isGlob() bool { return strings.ContainsAny(k.Check, `*?[\`) }
+
 // unknown says that there is nothing of that name.
 func (k KnownFail) unknown(catalogue Catalogue) string {
 	const list = "mcpcheck list shows them all"
-	if strings.ContainsAny(k.Check, `*?[\`) {
+	if k.isGlob() {
 		return "it matches no check; " + list
 	}
 	var names []string
@@ -131,14 +141,19 @@ func (k KnownFail) applies(r *Requirement, report *Report) bool {
 	})
 }
 
-// verdicts are what the results say of the entry.
-func (k KnownFail) verdicts(report *Report) (verdicts []Verdict) {
+// verdicts are what the results say of the entry; open are the checks that they do not tell of.
+func (k KnownFail) verdicts(report *Report) (verdicts []Verdict, open []string) {
 	for _, r := range report.Results {
-		if k.about(r, report.Target.Transport) {
-			verdicts = append(verdicts, k.verdict(r))
+		if !k.about(r, report.Target.Transport) {
+			continue
+		}
+		v := k.verdict(r)
+		verdicts = append(verdicts, v)
+		if v == Inconclusive && !slices.Contains(open, r.ID) {
+			open = append(open, r.ID)
 		}
 	}
-	return verdicts
+	return verdicts, open
 }
 
 // verdict is what a result says of the entry. For a subject that is not among those that failed a fail is a pass; one
