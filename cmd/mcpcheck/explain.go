@@ -33,11 +33,13 @@ how it is tried, when it passes and fails, and what to change.
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown")
+	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON: an object for a check, a list for more")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
 
 // explainFlags say what is explained, and how.
-type explainFlags struct{ all, markdown bool }
+type explainFlags struct{ all, markdown, json bool }
 
 func (f *explainFlags) args(_ *cobra.Command, args []string) error {
 	switch index := f.markdown && len(args) == 0; {
@@ -59,8 +61,7 @@ func (f *explainFlags) explain(w io.Writer, args []string) error {
 		}
 		return nil
 	case f.all:
-		explainEach(w, suites.Built())
-		return nil
+		return f.explainEach(w, suites.Built())
 	case len(args) == 0:
 		return explainIndex(w)
 	}
@@ -68,8 +69,7 @@ func (f *explainFlags) explain(w io.Writer, args []string) error {
 		if f.markdown {
 			return explainArea(w, suites.Areas[i])
 		}
-		explainEach(w, suites.Areas[i].Requirements())
-		return nil
+		return f.explainEach(w, suites.Areas[i].Requirements())
 	}
 	r, err := findCheck(args[0])
 	switch {
@@ -77,19 +77,25 @@ func (f *explainFlags) explain(w io.Writer, args []string) error {
 		return err
 	case f.markdown:
 		return explainMarkdown(w, "#", r)
+	case f.json:
+		return writeJSON(w, entryOf(r))
 	}
 	explain(w, r)
 	return nil
 }
 
 // explainEach explains several requirements, with a line between them.
-func explainEach(w io.Writer, all harness.Catalogue) {
+func (f *explainFlags) explainEach(w io.Writer, all harness.Catalogue) error {
+	if f.json {
+		return writeJSON(w, entriesOf(all))
+	}
 	for i, r := range all {
 		if i > 0 {
 			fmt.Fprint(w, "\n", strings.Repeat("─", 88), "\n\n")
 		}
 		explain(w, r)
 	}
+	return nil
 }
 
 func areaNames() (names []string) {

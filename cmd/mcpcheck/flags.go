@@ -48,7 +48,8 @@ func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
 func (f *runFlags) add(cmd *cobra.Command) {
 	f.addChecks(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&f.plan, "plan", false, "say what would be run and which tools would be called, then stop")
+	flags.BoolVar(&f.plan, "plan", false,
+		"say what would be run and which tools would be called (as JSON with --json), then stop")
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
 		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
 	f.report.add(flags)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -53,44 +52,6 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 	cmd.MarkFlagsMutuallyExclusive("json", "variations")
 	cmd.MarkFlagsMutuallyExclusive("planned", "variations")
 	return cmd
-}
-
-// entry is a requirement as list shows it.
-type entry struct {
-	ID         string            `json:"id"`
-	Title      string            `json:"title"`
-	Levels     map[string]string `json:"levels"` // by revision
-	Checklist  bool              `json:"checklist"`
-	Transports []string          `json:"transports,omitempty"`
-	Capability string            `json:"capability,omitempty"`
-	Safety     string            `json:"safety"`
-	Statement  string            `json:"statement"`
-	Spec       map[string]string `json:"spec,omitempty"` // URL by revision
-	Fix        string            `json:"fix,omitempty"`
-
-	requirement *harness.Requirement
-}
-
-func entryOf(r *harness.Requirement) entry {
-	e := entry{
-		ID: r.ID, Title: r.Title, Levels: map[string]string{}, Checklist: r.Checklist, Transports: r.Transports,
-		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement, Spec: map[string]string{}, Fix: r.Fix,
-		requirement: r,
-	}
-	for _, revision := range r.In() {
-		e.Levels[revision] = r.Level.In(revision).String()
-		if url := r.URL(revision); url != "" {
-			e.Spec[revision] = url
-		}
-	}
-	return e
-}
-
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }
 
 func writeTable(w io.Writer, entries []entry, noun string) error {

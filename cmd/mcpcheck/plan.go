@@ -1,13 +1,46 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
+
+// planInfo is what would be run. Members are added, and none is removed.
+type planInfo struct {
+	Revision string         `json:"revision"`
+	Checks   []plannedCheck `json:"checks"`
+	LeftOut  []plannedGap   `json:"leftOut,omitempty"` // by the configuration or --skip
+	Calls    harness.Calls  `json:"calls"`             // the policy
+	Tools    []plannedTool  `json:"tools,omitempty"`
+}
+
+// plannedCheck is a check that would be run, or of which is known beforehand what it comes to.
+type plannedCheck struct {
+	ID      string          `json:"id"`
+	Level   harness.Level   `json:"level"`
+	Verdict harness.Verdict `json:"verdict,omitempty"`
+	Reason  string          `json:"reason,omitempty"`
+}
+
+// plannedGap is checks that are left out.
+type plannedGap struct {
+	harness.Omission
+	Checks int `json:"checks"`
+}
+
+// plannedTool is what a tool would be called with.
+type plannedTool struct {
+	Name    string `json:"name"`
+	Valid   bool   `json:"valid"`         // arguments that its schema allows
+	Invalid bool   `json:"invalid"`       // arguments that its schema forbids
+	Why     string `json:"why,omitempty"` // not, where one of them is false
+}
 
 // plan says what would be run, and what tools would be called with.
 func (j *judgement) plan(w io.Writer) error {
@@ -27,35 +60,41 @@ func (j *judgement) plan(w io.Writer) error {
 	if err := j.wrongArguments(server); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d checks for revision %s\n", len(planned(server, j.selector)), server.Revision)
-	for _, line := range j.omitted(server) {
-		fmt.Fprintln(w, line)
+	p := j.planned(server)
+	if files := j.reports["json"]; len(files) > 0 {
+		return p.writeTo(files, w)
 	}
-	if len(server.Tools) > 0 {
-		fmt.Fprintf(w, "\ntool calls (--calls %s):\n", j.calls)
+	p.write(w)
+	return nil
+}
+
+// planned is the plan for a server.
+func (j *judgement) planned(server *harness.Server) planInfo {
+	p := planInfo{Revision: server.Revision, LeftOut: j.omitted(server), Calls: j.calls}
+	for _, c := range planned(server, j.selector) {
+		check := plannedCheck{ID: c.ID, Level: c.Level.In(c.By)}
+		check.Verdict, check.Reason = c.Foreseen()
+		p.Checks = append(p.Checks, check)
 	}
 	for _, tool := range server.Tools {
 		name, _ := tool["name"].(string)
 		_, example := j.Arguments[name]
-		fmt.Fprintf(w, "  %-32s %s\n", j.target.redact.text(name), permission(j.calls.Permit(tool, example)))
+		may := j.calls.Permit(tool, example)
+		p.Tools = append(p.Tools, plannedTool{j.target.redact.text(name), may.Valid, may.Invalid, may.Why})
 	}
-	return nil
+	return p
 }
 
-// omitted says what the configuration leaves out of the checks for a server, and why.
-func (j *judgement) omitted(server *harness.Server) (lines []string) {
-	for _, o := range j.Skip {
+// omitted are the checks for a server that the configuration leaves out.
+func (j *judgement) omitted(server *harness.Server) (gaps []plannedGap) {
+	for _, o := range j.report.Options.Skip {
 		left, err := selectChecks([]string{o.Check}, nil)
 		if err != nil {
 			continue // it was found to be good before
 		}
-		line := fmt.Sprintf("left out: %s (%d checks)", o.Check, len(planned(server, left)))
-		if o.Reason != "" {
-			line += ": " + j.target.redact.text(oneLine(o.Reason))
-		}
-		lines = append(lines, line)
+		gaps = append(gaps, plannedGap{o, len(planned(server, left))})
 	}
-	return lines
+	return gaps
 }
 
 // planned are the cases of the checks that are built and selected, for a server.
@@ -63,14 +102,50 @@ func planned(server *harness.Server, selected harness.Selector) []harness.Case {
 	return harness.Plan(suites.Built(), suites.Checks(), server, selected)
 }
 
-func permission(p harness.Permission) string {
-	switch {
-	case p.Valid && p.Invalid:
-		return "valid and invalid arguments"
-	case p.Valid:
-		return "valid arguments only: " + p.Why
-	case p.Invalid:
-		return "invalid arguments only: " + p.Why
+// writeTo writes the plan as JSON; the file - is stdout.
+func (p planInfo) writeTo(files []string, stdout io.Writer) error {
+	var text bytes.Buffer
+	if err := writeJSON(&text, p); err != nil {
+		return err
 	}
-	return "not called: " + p.Why
+	for _, file := range files {
+		if file == "-" {
+			if _, err := stdout.Write(text.Bytes()); err != nil {
+				return err
+			}
+		} else if err := reporters.ReplaceFile(file, text.Bytes()); err != nil {
+			return usage("--json: %w", err)
+		}
+	}
+	return nil
+}
+
+// write writes the plan for people.
+func (p planInfo) write(w io.Writer) {
+	fmt.Fprintf(w, "%d checks for revision %s\n", len(p.Checks), p.Revision)
+	for _, gap := range p.LeftOut {
+		fmt.Fprintf(w, "left out: %s (%d checks)", gap.Check, gap.Checks)
+		if gap.Reason != "" {
+			fmt.Fprint(w, ": ", gap.Reason)
+		}
+		fmt.Fprintln(w)
+	}
+	if len(p.Tools) > 0 {
+		fmt.Fprintf(w, "\ntool calls (--calls %s):\n", p.Calls)
+	}
+	for _, tool := range p.Tools {
+		fmt.Fprintf(w, "  %-32s %s\n", tool.Name, tool.permission())
+	}
+}
+
+func (t plannedTool) permission() string {
+	switch {
+	case t.Valid && t.Invalid:
+		return "valid and invalid arguments"
+	case t.Valid:
+		return "valid arguments only: " + t.Why
+	case t.Invalid:
+		return "invalid arguments only: " + t.Why
+	}
+	return "not called: " + t.Why
 }

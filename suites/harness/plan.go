@@ -20,6 +20,9 @@ type Case struct {
 	reason  string
 }
 
+// Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and the reason.
+func (c Case) Foreseen() (Verdict, string) { return c.verdict, c.reason }
+
 // Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
 // Cases whose verdict is known beforehand are in the plan with the reason.
 func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requirement) bool) (plan []Case) {

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// entry is a requirement as list and explain write it for programs. Members are added, and none is removed.
+type entry struct {
+	ID         string            `json:"id"`
+	Area       string            `json:"area"`
+	Title      string            `json:"title"`
+	Built      bool              `json:"built"`  // a check tries it
+	Levels     map[string]string `json:"levels"` // by revision
+	Basis      string            `json:"basis"`  // where the level comes from
+	Checklist  bool              `json:"checklist"`
+	Transports []string          `json:"transports,omitempty"`
+	Capability string            `json:"capability,omitempty"`
+	Safety     string            `json:"safety"`
+	Statement  string            `json:"statement"`
+	Tried      *eraTexts         `json:"tried,omitempty"` // how
+	Pass       *eraTexts         `json:"pass,omitempty"`  // when
+	Fail       *eraTexts         `json:"fail,omitempty"`
+	Skip       *eraTexts         `json:"skip,omitempty"` // or inconclusive
+	Spec       map[string]string `json:"spec,omitempty"` // URL by revision
+	Fix        string            `json:"fix,omitempty"`
+	Notes      string            `json:"notes,omitempty"`
+
+	requirement *harness.Requirement
+}
+
+// eraTexts is a text for the revisions with a handshake and one for those without.
+type eraTexts struct {
+	Legacy string `json:"legacy,omitempty"`
+	Modern string `json:"modern,omitempty"`
+}
+
+func eraTextsOf(text harness.ByEra) *eraTexts {
+	if text == (harness.ByEra{}) {
+		return nil
+	}
+	return &eraTexts{Legacy: text.Legacy, Modern: text.Modern}
+}
+
+func entryOf(r *harness.Requirement) entry {
+	e := entry{
+		ID: r.ID, Area: r.Area(), Title: r.Title, Built: suites.HasCheck(r),
+		Levels: map[string]string{}, Basis: r.Basis, Checklist: r.Checklist, Transports: r.Transports,
+		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement,
+		Tried: eraTextsOf(r.Stimulus), Pass: eraTextsOf(r.Pass), Fail: eraTextsOf(r.Fail), Skip: eraTextsOf(r.Skip),
+		Spec: map[string]string{}, Fix: r.Fix, Notes: r.Notes,
+		requirement: r,
+	}
+	for _, revision := range r.In() {
+		e.Levels[revision] = r.Level.In(revision).String()
+		if url := r.URL(revision); url != "" {
+			e.Spec[revision] = url
+		}
+	}
+	return e
+}
+
+func entriesOf(all harness.Catalogue) []entry {
+	entries := make([]entry, len(all))
+	for i, r := range all {
+		entries[i] = entryOf(r)
+	}
+	return entries
+}
+
+func writeJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
