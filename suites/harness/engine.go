@@ -249,7 +249,7 @@ func (e *Execution) parallel(cases []int) {
 		workers.Go(func() {
 			for i := range queue {
 				e.try(i)
-				if e.quiet.Load() {
+				if e.quiet.Load() && !e.watching.Load() {
 					e.pool.Wait() // one session after the other
 				}
 			}

@@ -78,7 +78,7 @@ func (a *Allowance) Spend(r driver.Reply) {
 func (a *Allowance) Spent() string {
 	const (
 		mostTime  = 10 * time.Second
-		mostBytes = 16 << 20
+		mostBytes = 8 << 20
 	)
 	switch {
 	case time.Since(a.begin) > mostTime:
