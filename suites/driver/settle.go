@@ -33,11 +33,8 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 	return s.linger(mark, s.grace(r), p)
 }
 
-// Idle waits for a moment and returns what the server has said so far.
-func (s *Session) Idle() []*Frame {
-	s.pass(20 * time.Millisecond)
-	return s.Since(0)
-}
+// Idle lets time pass in which the client says nothing.
+func (s *Session) Idle(d time.Duration) { s.pass(d) }
 
 // fence sends the request that proves order, and waits for its answer.
 func (s *Session) fence() (Pending, Reply) {

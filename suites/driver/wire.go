@@ -128,7 +128,7 @@ func (f *Frame) IsResponse() bool {
 // MayAnswer reports whether the frame looks like an answer to what has that id or, with nil, none that could be read:
 // without jsonrpc, an id of its own makes it some other JSON.
 func (f *Frame) MayAnswer(id json.RawMessage) bool {
-	return f.IsResponse() && (f.HasVersion || string(f.ID) == "null" || SameID(f.ID, id))
+	return f.IsResponse() && (f.HasVersion || string(f.ID) == "null" || SameID(f.Answers(), id))
 }
 
 // IsRequest reports whether the frame has a method and an id, which may be null.

@@ -72,7 +72,9 @@ type Execution struct {
 
 	mu       sync.Mutex
 	shared   map[string]*stimulus
-	doubtful []int // cases to be decided again when nothing else runs
+	doubtful []int             // cases to be decided again when nothing else runs
+	lasts    time.Time         // until when sessions are kept open for what comes late
+	left     []*driver.Session // to themselves until then
 
 	quiet atomic.Bool // nothing else runs
 }
@@ -141,6 +143,7 @@ func (e *Execution) work() {
 		e.pool.Wait() // for the end of the session of discovery
 	}
 	e.parallel(e.talking())
+	e.linger()
 	e.parallel(e.of(ending))
 	e.decideAgain()
 	e.pool.Retire()
@@ -181,6 +184,26 @@ func (e *Execution) decideAgain() {
 		e.pool.Wait()
 		e.results[i] = e.result(e.plan[i], o, begin)
 		close(e.done[i])
+	}
+}
+
+// Late is for how long a run waits for what may come late. A server that takes longer for its answers is watched for
+// longer, as long as others talk to it.
+const Late = 1250 * time.Millisecond
+
+// linger keeps the sessions open for what may come late, and ends those that were left to themselves.
+func (e *Execution) linger() {
+	e.mu.Lock()
+	lasts, left := e.lasts, e.left
+	e.mu.Unlock()
+	timer := time.NewTimer(time.Until(lasts))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-e.ctx.Done():
+	}
+	for _, s := range left {
+		e.pool.Close(s)
 	}
 }
 
@@ -396,7 +419,7 @@ func (c *scope) evidence() []Line {
 func (c *scope) release(pool *driver.Pool, well bool) {
 	for _, u := range c.uses {
 		switch {
-		case u.how == borrowed:
+		case u.how == borrowed, u.how == left:
 		case u.how == lent && well:
 			pool.Return(u.session)
 		case u.how == lent:

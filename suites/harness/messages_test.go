@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,7 +111,7 @@ func TestLinesEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Idle()
+		s.Idle(time.Second)
 		s.Close()
 		lines := Wire{Sessions: []*driver.Session{s}}.Lines().List
 		if len(lines) != 1 || string(lines[0].Raw) != "first words" || len(s.Since(0)) != 2 {

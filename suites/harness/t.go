@@ -3,8 +3,10 @@ package harness
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -53,6 +55,7 @@ const (
 	lent                // of the pool
 	borrowed            // of the attempt around this one, which gives it back
 	kept                // for a stimulus inside this attempt, which has borrowed it
+	left                // to itself, until the run ends it
 )
 
 // Session is an established session that other checks may have used before.
@@ -162,6 +165,29 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 		}
 	}
 	return nil
+}
+
+// Linger keeps the sessions of the run open for Late from now on: what was sent may have an effect that comes late, for
+// watches to judge. Nobody waits for it but the run in its end.
+func (t *T) Linger() {
+	t.run.mu.Lock()
+	t.run.lasts = time.Now().Add(Late)
+	t.run.mu.Unlock()
+}
+
+// Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
+// says. A server that takes one client at a time keeps everybody waiting for it.
+func (t *T) Leave(s *driver.Session) {
+	if t.run.server.OneClient {
+		s.Idle(Late)
+		return
+	}
+	t.Linger()
+	i := slices.IndexFunc(t.scope.uses, func(u use) bool { return u.session == s })
+	t.scope.uses[i].how = left
+	t.run.mu.Lock()
+	t.run.left = append(t.run.left, s)
+	t.run.mu.Unlock()
 }
 
 // Site is the server at its URL; nil over stdio.

@@ -150,6 +150,7 @@ const afterResponse = 2 * time.Second
 // each read to the end of its answer.
 func postSeveral(t *T) {
 	Shared(t, "several posts", func(t *T) bool {
+		t.Linger()
 		s := t.Session()
 		method, params := kit.Ordinary(t, s)
 		mark := s.Mark()

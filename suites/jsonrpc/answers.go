@@ -1,10 +1,12 @@
 package jsonrpc
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -13,8 +15,12 @@ var answers = Suite{
 	"jsonrpc/single-response-per-request": Watch(func(t *T, w Wire) {
 		answers := func(r *kit.Response) bool { return r.Of != nil || r.Again != nil }
 		kit.JudgeResponses(t, "response to a request", kit.Dialogues(w), answers, func(t *T, r *kit.Response) {
-			if r.Again != nil && r.Again.Cancelled {
-				t.Skip("it may be a reply to a cancellation")
+			switch {
+			case r.Again == nil:
+			case r.Again.Cancelled && r.Noted:
+				t.Skip("it may be a reply to the cancellation: jsonrpc/notification-no-response")
+			case t.Server.Transport == "http" && (listening(r.Line) || listening(r.Again.Answer)):
+				t.Skip("it came on the GET stream as well: http/get-stream-no-responses")
 			}
 			if r.Again != nil && r.Session.AskedBeside(r.ID) {
 				t.Skip("another session has asked under that id, too: http/session-isolation")
@@ -36,11 +42,19 @@ var answers = Suite{
 				t.Skip("it may be meant for a request that has no answer")
 			case r.Of == nil && r.Noted:
 				t.Skip("it may be a reply to a notification: jsonrpc/notification-no-response")
-			case r.HasError && kit.IsBare(r.ID):
-				t.Skip("an error without id may be about anything")
+			case kit.IsBare(r.ID):
+				t.Skip("it has no id: jsonrpc/no-response-without-id")
 			}
 			t.Expect(r.Of != nil).To(Hold("responses to requests only",
 				"a response with id %s, which no request has", Show(ID(r.Frame))))
+		})
+	}),
+
+	"jsonrpc/no-response-without-id": Watch(func(t *T, w Wire) {
+		all := func(*kit.Response) bool { return true }
+		kit.JudgeResponses(t, "response", kit.Dialogues(w), all, func(t *T, r *kit.Response) {
+			t.Expect(!r.IsStray()).To(Hold("the id of a request in each response",
+				"one without, though everything that was sent could be read: %s", kit.Brief(r.Frame)))
 		})
 	}),
 
@@ -59,6 +73,11 @@ var answers = Suite{
 			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
 		})
 	}),
+}
+
+// listening reports whether a response came on a GET stream by which the client only listens.
+func listening(f *driver.Frame) bool {
+	return f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
 }
 
 // excuse is why it is not for jsonrpc/every-request-answered to report that a request has no answer; empty when it is.

@@ -33,7 +33,7 @@ type Response struct {
 	Of    *Exchange     // that it answers; nil: none
 	Again *Exchange     // a request that had its answer before
 	Meant *Exchange     // of a response that answers none: a request without an answer that it may be for
-	Noted bool          // it may be an answer to a notification
+	Noted bool          // it may be an answer to a notification, which came not long before
 
 	place int
 }
@@ -46,6 +46,8 @@ type Dialogue struct {
 	open  map[string]*Exchange // by id: those that wait for their answer
 	last  map[string]*Exchange // by id
 	note  int                  // where a notification was sent whose effect may be to come
+	later int                  // how many requests that were sent after it have their answers
+	notes int                  // how many notifications were sent
 	ready bool
 	place int
 }
@@ -125,7 +127,8 @@ func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 		d.Exchanges = append(d.Exchanges, x)
 		d.open[driver.IDKey(m.ID)], d.last[driver.IDKey(m.ID)] = x, x
 	case m.IsNotification():
-		d.note = d.place
+		d.note, d.later = d.place, 0
+		d.notes++
 		d.ready = d.ready || m.Method == "notifications/initialized"
 		if m.Method == "notifications/cancelled" {
 			d.cancel(m)
@@ -140,6 +143,9 @@ func (d *Dialogue) cancel(m *driver.Frame) {
 	}
 }
 
+// fences is how many requests Settle sends to prove that what was sent before has had its effect.
+const fences = 2
+
 func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
 	if !m.IsResponse() || m.Strayed {
 		return
@@ -151,6 +157,9 @@ func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
 		delete(d.open, key)
 		x.Answer, r.Of, r.Request = m, x, x.Request
 		if x.place > d.note {
+			d.later++
+		}
+		if d.later == fences {
 			d.note = 0 // the notification has had its effect
 		}
 	case d.last[key] != nil:
@@ -238,14 +247,47 @@ func JudgeResponses(t *T, what string, all []*Dialogue, keep func(*Response) boo
 // unasked is the first response since the mark that answers no request; nil when there is none.
 func unasked(s *driver.Session, mark int) *driver.Frame {
 	since := s.Since(mark)
-	frames := s.Record(0)
-	for _, r := range pair(s, frames).Responses {
+	for _, r := range pair(s, s.Record(0)).Responses {
 		if r.Of == nil && slices.Contains(since, r.Line) {
 			return r.Frame
 		}
 	}
 	return nil
 }
+
+// repliesSince are the replies to the notification that was sent after the mark. A server that has sent more responses
+// without id than it was sent notifications is noisy: then such a response says nothing of the notification.
+func repliesSince(s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
+	d := pair(s, s.Record(0))
+	nameless := 0
+	for _, r := range d.Responses {
+		if r.nameless() {
+			nameless++
+		}
+	}
+	noisy = nameless > d.notes
+	since := s.Since(mark)
+	for _, r := range d.Responses {
+		if slices.Contains(since, r.Line) && r.replies() && !(noisy && r.nameless()) {
+			replies = append(replies, r.Frame)
+		}
+	}
+	return replies, noisy
+}
+
+// replies reports whether a response seems to be a reply to a notification: it came soon after one, and is nothing that
+// the client waits for.
+func (r *Response) replies() bool {
+	unwanted := func(x *Exchange) bool { return x == nil || x.Cancelled }
+	return r.Noted && r.Of == nil && unwanted(r.Again) && unwanted(r.Meant)
+}
+
+// IsStray reports whether a response has no id and belongs to nothing that was sent: neither to a request nor, as far
+// as time tells, to a notification.
+func (r *Response) IsStray() bool { return r.nameless() && r.Meant == nil && !r.Noted }
+
+// nameless reports whether a response has no id, and does not answer a request otherwise.
+func (r *Response) nameless() bool { return r.Of == nil && IsBare(r.ID) }
 
 // Dead reports whether the server ended the session, without being asked to, before the request had its answer.
 func (x *Exchange) Dead() bool {

@@ -13,7 +13,6 @@ var MadeUp = []string{"1999-01-01", "2099-12-31", "2025-01-01", "2025-05-05"}
 
 // Opening is how a session is begun. The zero value is the ordinary way.
 type Opening struct {
-	Idle    bool   // nothing is said to the process while others shake hands
 	Muted   bool   // nobody reads its stderr
 	Pinged  bool   // ping comes before initialize
 	version string // that is asked for; empty: the revision that is judged
@@ -26,11 +25,9 @@ type Opening struct {
 
 // Opened is what came of it.
 type Opened struct {
-	First     []*driver.Frame // what the server said before it was told anything
 	FirstPong driver.Reply
 	Welcome   driver.Reply
 	EarlyPong driver.Reply
-	Between   []*driver.Frame // what it said before initialized
 	Replies   []*driver.Frame // what looks like a reply to initialized
 	Pong      driver.Reply    // to the ping after initialized
 	List      driver.Reply    // to the ordinary request after that
@@ -42,7 +39,7 @@ type Opened struct {
 // do not meddle with each other; whatever does not pass here is tried once more alone, in a session that is ordinary in
 // everything else.
 var openings = []Opening{
-	{Idle: true, version: MadeUp[0], Form: "{}"},
+	{version: MadeUp[0], Form: "{}"},
 	{version: MadeUp[1], Form: "_meta"},
 	{version: MadeUp[2], Form: "none"},
 	{version: "2024-11-05", Pinged: true},
@@ -55,7 +52,7 @@ var openings = []Opening{
 // includes reports whether an opening does all that another asks for.
 func (o Opening) includes(other Opening) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
-	return is(o.Idle, other.Idle) && is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
+	return is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
 		is(o.Newer, other.Newer) && is(o.Client, other.Client) &&
 		is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
@@ -71,15 +68,12 @@ func Begin(t *T, o Opening) Opened {
 		o = openings[i]
 		t.Doubt()
 	}
-	key := Compact([]any{o.Idle, o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})
+	key := Compact([]any{o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})
 	return Shared(t, "opening "+string(key), func(t *T) Opened { return open(t, o) })
 }
 
 func open(t *T, o Opening) (r Opened) {
 	s := t.Launch(driver.Options{MuteStderr: o.Muted})
-	if o.Idle {
-		r.First = idle(t, s)
-	}
 	var ping driver.Pending
 	if o.Pinged {
 		ping = s.Request("ping", nil)
@@ -88,46 +82,23 @@ func open(t *T, o Opening) (r Opened) {
 	if r.Welcome = s.Greet(o.hello(t)); r.Welcome.Result() == nil {
 		return r
 	}
-	r.interval(s, o)
+	if o.Early {
+		r.EarlyPong = s.Exchange("ping", nil)
+	}
 	mark := s.Mark()
 	s.ConfirmWith(o.params())
 	pong := s.RequestID(70051, "ping", nil)
-	came, _ := s.React(mark)
+	s.React(mark)
 	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
 		r.FirstPong = s.AwaitFor(ping, Shortly)
 	}
-	for _, f := range came {
-		if f.MayAnswer(nil) && f != r.Pong.Frame && (f.HTTP == nil || !driver.SameID(f.HTTP.Asked(), pong.ID)) {
-			r.Replies = append(r.Replies, f)
-		}
-	}
+	r.Replies, _ = repliesSince(s, mark)
 	method, params := Ordinary(t, s)
 	r.List = t.Try(s, method, params)
 	if o.Client {
 		r.refusals(s)
 	}
 	return r
-}
-
-// idle is what a process says that is told nothing until another one of the same server, started after it, serves.
-func idle(t *T, s *driver.Session) []*driver.Frame {
-	if t.Alone() {
-		t.Own()
-	} else {
-		AskAll(t, MadeUp[1:])
-	}
-	return s.Idle()
-}
-
-// interval is what happens between the result of initialize and initialized.
-func (r *Opened) interval(s *driver.Session, o Opening) {
-	if o.Early {
-		r.EarlyPong = s.Exchange("ping", nil)
-	}
-	if o.Client {
-		s.Settle(s.Mark())
-		r.Between = s.Idle()
-	}
 }
 
 // refusals is what came of the requests of a server whose client refuses them.
@@ -141,6 +112,16 @@ func (r *Opened) refusals(s *driver.Session) {
 	r.LastPong = s.Exchange("ping", nil)
 }
 
+// clientFeatures are what a client declares that can be asked for all there is.
+var clientFeatures = M{"roots": M{}, "sampling": M{}, "elicitation": M{}}
+
+// Inviting is the greeting of a client that a server may ask for anything.
+func Inviting(revision string) M {
+	hello := driver.Hello(revision)
+	maps.Copy(hello["capabilities"].(M), clientFeatures)
+	return hello
+}
+
 func (o Opening) hello(t *T) M {
 	hello := driver.Hello(t.Revision)
 	if o.version != "" {
@@ -148,7 +129,7 @@ func (o Opening) hello(t *T) M {
 	}
 	capabilities := hello["capabilities"].(M)
 	if o.Client {
-		maps.Copy(capabilities, M{"roots": M{}, "sampling": M{}, "elicitation": M{}})
+		maps.Copy(capabilities, clientFeatures)
 	}
 	if o.Unknown {
 		maps.Copy(capabilities, M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}})
@@ -198,4 +179,12 @@ func WelcomeFor(t *T, version string) driver.Reply {
 // AskAll asks for several versions at a time; the answers are had from WelcomeFor.
 func AskAll(t *T, versions []string) {
 	t.Together(len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
+}
+
+// Ignore starts a server to which nothing is said, for watches to judge what it says all the same.
+func Ignore(t *T) {
+	Shared(t, "nothing", func(t *T) bool {
+		t.Leave(t.Start())
+		return true
+	})
 }

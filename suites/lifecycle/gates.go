@@ -52,37 +52,6 @@ var gates = Suite{
 			t.Expect(g.lateList).To(BeResult(), "%s after initialized", g.method)
 		}
 	}),
-
-	"lifecycle/no-server-requests-before-initialized": Fresh(func(t *T) {
-		o := kit.Begin(t, kit.Opening{Client: true})
-		o.WantWelcome(t)
-		for _, f := range o.Between {
-			if f.IsRequest() && IsSpoken(f) {
-				t.Expect(f.Method).To(BeOneOf("ping"), "a request before initialized")
-			}
-		}
-		for _, f := range o.Between {
-			if f.IsNotification() && IsSpoken(f) {
-				t.Inform(f.Method).To(BeOneOf("notifications/message"), "a notification before initialized")
-			}
-		}
-	}),
-
-	"lifecycle/server-does-not-speak-first": Fresh(func(t *T) {
-		if t.Server.Transport == "http" {
-			t.Skip("over Streamable HTTP a server cannot speak first")
-		}
-		o := kit.Begin(t, kit.Opening{Idle: true})
-		o.WantWelcome(t)
-		for _, f := range o.First {
-			spoke := f.IsResponse() || f.IsRequest() && f.Method != "ping"
-			t.Expect(!spoke).To(Hold("silence until initialize was sent", "%s", Show(f)))
-		}
-		for _, f := range o.First {
-			spoke := f.IsRequest() || f.IsNotification()
-			t.Warn(!spoke).To(Hold("silence until initialize was sent", "%s", Show(f)))
-		}
-	}),
 }
 
 // gating is what came of ordinary requests at a time when only ping is allowed, and of the same requests after the

@@ -79,7 +79,10 @@ var initialize = Suite{
 		Each(t, []string{"{}", "_meta"}, Named, func(t *T, form string) {
 			o := kit.Begin(t, kit.Opening{Form: form})
 			o.WantWelcome(t)
-			if plain := kit.Begin(t, kit.Opening{Form: "none"}); !plain.Pong.Answered() || len(plain.Replies) > 0 {
+			switch plain := kit.Begin(t, kit.Opening{Form: "none"}); {
+			case !plain.Pong.Answered(): // over HTTP the other forms may be the cause
+				t.Again("after the plain form ping is not answered either: lifecycle/initialized-accepted")
+			case len(plain.Replies) > 0:
 				t.Skip("the plain form fails as well: lifecycle/initialized-accepted")
 			}
 			t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))

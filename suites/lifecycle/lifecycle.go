@@ -4,4 +4,4 @@ package lifecycle
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(initialize, versionChecks, gates, operation, shutdown)
+var Checks = Merge(initialize, versionChecks, gates, early, operation, shutdown)

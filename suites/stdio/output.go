@@ -10,7 +10,7 @@ import (
 )
 
 var output = Suite{
-	"stdio/stdout-only-messages": Watch(func(t *T, w Wire) {
+	"stdio/stdout-only-messages": WatchAfter(kit.Ignore, func(t *T, w Wire) {
 		parts := spread(w)
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			if parts[m.Frame] {
