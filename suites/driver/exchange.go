@@ -35,6 +35,7 @@ type Exchange struct {
 	sent      io.Reader         // in place of Body; nil: Body itself
 	size      int64             // of sent
 	stop      func()            // aborts it
+	settled   func()            // is told that the answer has come, or will not
 
 	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
 	answer   Answer
@@ -136,6 +137,15 @@ func count(n int, what string) string {
 
 // ByHand reports whether the exchange was made with HTTP.Do.
 func (x *Exchange) ByHand() bool { return x.apart }
+
+// Altered are the names of the headers, in their canonical form, in which a request that was made by hand is not like
+// those of the session.
+func (x *Exchange) Altered() (names []string) {
+	for name := range x.unusual {
+		names = append(names, http.CanonicalHeaderKey(name))
+	}
+	return names
+}
 
 // Asked is the id of the one request in the body; nil when there is none.
 func (x *Exchange) Asked() json.RawMessage { return x.asked }

@@ -31,7 +31,7 @@ var answers = Suite{
 	}),
 
 	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
-		s := t.Session()
+		s := t.Hostile()
 		if r := t.Harmless(s); r.Bare() {
 			t.Again("%s, too, is answered with %s", r.Method, Got(r))
 		}

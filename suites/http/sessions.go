@@ -278,13 +278,14 @@ func demandsSession(a driver.Answer) bool {
 // withoutSession are the answers to what every server takes, in a session that has no id: the notification that ends
 // the handshake, and a request.
 func withoutSession(t *T) (answers []driver.Answer) {
-	s := t.Session()
-	sent := []*driver.Exchange{
-		kit.InitializedByHand(s, nil),
-		kit.ByHand(s, kit.Request{}),
+	s := t.Start()
+	in := kit.Header(kit.VersionHeader, t.Revision)
+	if hello := kit.HelloByHand(t, s, nil); hello.Reply().Result() == nil {
+		t.Again("no session: initialize was answered with %s", hello.Answer())
 	}
-	for _, method := range kit.ListsOf(t.Server.Capabilities) {
-		sent = append(sent, kit.ByHand(s, kit.Request{Method: method}))
+	sent := []*driver.Exchange{kit.InitializedByHand(s, in)}
+	for _, method := range append([]string{""}, kit.ListsOf(t.Server.Capabilities)...) {
+		sent = append(sent, kit.ByHand(s, kit.Request{Method: method, Header: in}))
 	}
 	for _, x := range sent {
 		answers = append(answers, x.End())
