@@ -224,6 +224,10 @@ func (x *Exchange) batched(id json.RawMessage) bool {
 	return slices.ContainsFunc(x.batch, func(member json.RawMessage) bool { return SameID(member, id) })
 }
 
+// IsBusy reports whether the server refuses the request because of another one that it still serves. Over stdio, of a
+// nil Exchange, none does.
+func (x *Exchange) IsBusy() bool { return x != nil && x.Answer().Status == http.StatusConflict }
+
 // Refuses reports whether the status is one of an error, for a message that was to be answered by this exchange.
 func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }
 

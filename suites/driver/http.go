@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type HTTP struct {
 	host *process // that serves the site; nil: it is not ours
 
 	running sync.WaitGroup // exchanges
+	lingers atomic.Bool    // a stream was open for a while after the response
 
 	mu       sync.Mutex
 	endpoint string        // where messages go
@@ -216,6 +218,15 @@ func (h *HTTP) settled() {
 	h.mu.Lock()
 	h.open--
 	h.mu.Unlock()
+}
+
+// finish gives an exchange that has brought an answer a moment to end: a server may serve one request at a time. Where
+// that was not enough once, the streams of the session are left open, and nothing more is waited for.
+func (h *HTTP) finish(x *Exchange) {
+	const moment = 100 * time.Millisecond
+	if x.asked != nil && !x.elsewhere && !h.lingers.Load() && !x.EndFor(moment).Ended {
+		h.lingers.Store(true)
+	}
 }
 
 // settle waits until each message since the mark has had its HTTP answer. A stream may stay open after the response.

@@ -425,3 +425,28 @@ func TestSiteRestarts(t *testing.T) {
 	second.Close()
 	site.Close(Limits{})
 }
+
+// A server that is busy with another request is asked again, some times.
+func TestBusyServerIsAskedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		busy     int // how often it says so
+		asked    int
+		answered bool // with a result
+	}{{0, 1, true}, {2, 3, true}, {100, 4, false}} {
+		asked := 0
+		s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+			if body["method"] != "ping" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			if asked++; asked <= tt.busy {
+				http.Error(w, "another request is being served", http.StatusConflict)
+				return
+			}
+			answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+		}}, SiteOptions{})
+		if r := s.Exchange("ping", nil); asked != tt.asked || (r.Result() != nil) != tt.answered {
+			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.M, r.Err)
+		}
+	}
+}
