@@ -58,7 +58,7 @@ func IntegerIDs(t *T) Echoes { return echoAll(t, "integer ids", 70007, -1, 1<<53
 
 // StringIDs are the echoes of strings.
 func StringIDs(t *T) Echoes {
-	return echoAll(t, "string ids", "71", "0072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
+	return echoAll(t, "string ids", "70071", "0070072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
 }
 
 func echoAll(t *T, name string, ids ...any) Echoes {
