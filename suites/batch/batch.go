@@ -36,10 +36,10 @@ var Checks = Suite{
 	"batch/notification-members-unanswered": Probe(func(t *T) {
 		usual := servedBatch(t)[0].Reply.Frame.Shape
 		s := t.Session()
-		late := kit.LateCancel(t, s)
+		cancellation := kit.Cancellation(s)
 		mark := s.Mark()
 		p, request := kit.Harmless(s, 70083)
-		s.SendJSON([]M{request, late})
+		s.SendJSON([]M{request, cancellation})
 		e := kit.Await(s, mark, p, kit.Shortly)
 		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
 		t.Settle(s, mark)
@@ -53,9 +53,9 @@ var Checks = Suite{
 	"batch/notifications-only": Probe(func(t *T) {
 		servedBatch(t)
 		s := t.Session()
-		late := kit.LateCancel(t, s)
+		cancellations := []M{kit.Cancellation(s), kit.Cancellation(s)}
 		mark := s.Mark()
-		sent := s.SendJSON([]M{late, late})
+		sent := s.SendJSON(cancellations)
 		came, err := s.Settle(mark)
 		kit.ExpectAlive(t, err)
 		kit.ExpectNoReply(t, s, mark)
@@ -68,7 +68,7 @@ var Checks = Suite{
 	}),
 
 	"batch/http-responses-batch-accepted": Probe(func(t *T) {
-		x := t.Session().HTTP().Do(driver.HTTPRequest{Body: Compact([]M{
+		x := t.Hostile().HTTP().Do(driver.HTTPRequest{Body: Compact([]M{
 			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-1", "result": M{}},
 			{"jsonrpc": "2.0", "id": "mcpcheck-unasked-2", "result": M{}},
 		})})

@@ -35,6 +35,7 @@ type Exchange struct {
 	sent      io.Reader         // in place of Body; nil: Body itself
 	size      int64             // of sent
 	stop      func()            // aborts it
+	settled   func()            // is told that the answer has come, or will not
 
 	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
 	answer   Answer
@@ -137,6 +138,15 @@ func count(n int, what string) string {
 // ByHand reports whether the exchange was made with HTTP.Do.
 func (x *Exchange) ByHand() bool { return x.apart }
 
+// Altered are the names of the headers, in their canonical form, in which a request that was made by hand is not like
+// those of the session.
+func (x *Exchange) Altered() (names []string) {
+	for name := range x.unusual {
+		names = append(names, http.CanonicalHeaderKey(name))
+	}
+	return names
+}
+
 // Asked is the id of the one request in the body; nil when there is none.
 func (x *Exchange) Asked() json.RawMessage { return x.asked }
 
@@ -213,6 +223,10 @@ func (x *Exchange) answers(id json.RawMessage) bool {
 func (x *Exchange) batched(id json.RawMessage) bool {
 	return slices.ContainsFunc(x.batch, func(member json.RawMessage) bool { return SameID(member, id) })
 }
+
+// IsBusy reports whether the server refuses the request because of another one that it still serves. Over stdio, of a
+// nil Exchange, none does.
+func (x *Exchange) IsBusy() bool { return x != nil && x.Answer().Status == http.StatusConflict }
 
 // Refuses reports whether the status is one of an error, for a message that was to be answered by this exchange.
 func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }

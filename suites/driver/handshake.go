@@ -72,11 +72,15 @@ func (Handshake) serve(s *Session, method string) M {
 
 // header names the session and its revision. That is named in every revision, as SDKs do: without a session, nothing
 // else tells it.
-func (Handshake) header(h *HTTP, header http.Header, _ *Frame) {
+func (Handshake) header(h *HTTP, header http.Header, message *Frame) {
 	if id := h.SessionID(); id != "" {
 		header.Set(sessionHeader, id)
 	}
-	if revision := h.s.agreed(); revision != "" {
+	revision := h.s.agreed()
+	if all := h.issuedIDs(); revision == "" && len(all) > 0 && message.Method != "initialize" {
+		revision = all[0].revision() // of a session that was begun by hand
+	}
+	if revision != "" {
 		header.Set(revisionHeader, revision)
 	}
 }
@@ -85,7 +89,7 @@ func (Handshake) header(h *HTTP, header http.Header, _ *Frame) {
 func (Handshake) heard(h *HTTP, x *Exchange) {
 	a := x.Answer()
 	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {
-		h.issued(id)
+		h.keep(id, x)
 	}
 	if a.Status == http.StatusNotFound && !x.ByHand() && x.Header.Get(sessionHeader) != "" {
 		h.s.Abandon()
@@ -97,18 +101,21 @@ func (Handshake) resumes() bool { return true }
 // leave ends every session that the server has issued an id for.
 func (e Handshake) leave(h *HTTP) {
 	var farewells sync.WaitGroup
-	for _, id := range h.sessionIDs() {
-		farewells.Go(func() { e.end(h, id) })
+	for _, session := range h.issuedIDs() {
+		farewells.Go(func() { e.end(h, session) })
 	}
 	farewells.Wait()
 }
 
 // end ends a session of the server with DELETE. The server has a moment to confirm it.
-func (Handshake) end(h *HTTP, id string) {
+func (Handshake) end(h *HTTP, session issued) {
 	const moment = time.Second
 	f := &Frame{Side: FromClient, Ended: true}
 	x := h.exchange(http.MethodDelete, h.site.URL(), f)
-	x.Header.Set(sessionHeader, id)
+	x.Header.Set(sessionHeader, session.id)
+	if revision := session.revision(); revision != "" {
+		x.Header.Set(revisionHeader, revision)
+	}
 	h.s.put(f)
 	h.performFor(x, moment)
 }

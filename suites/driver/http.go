@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,12 +21,13 @@ type HTTP struct {
 	host *process // that serves the site; nil: it is not ours
 
 	running sync.WaitGroup // exchanges
+	lingers atomic.Bool    // a stream was open for a while after the response
 
 	mu       sync.Mutex
 	endpoint string        // where messages go
-	ids      []string      // session ids that the server has issued; the first one is used
+	issued   []issued      // session ids; the first one is used
 	turn     chan struct{} // closed once the next message may be sent
-	open     int           // messages without an end of their exchange
+	open     int           // messages that wait for their answer
 	closing  sync.Once
 }
 
@@ -66,24 +68,37 @@ func (h *HTTP) lose(cause string) {
 
 // SessionID is the session id that the server issued; empty when it issued none.
 func (h *HTTP) SessionID() string {
-	if ids := h.sessionIDs(); len(ids) > 0 {
-		return ids[0]
+	if all := h.issuedIDs(); len(all) > 0 {
+		return all[0].id
 	}
 	return ""
 }
 
-func (h *HTTP) sessionIDs() []string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.Clone(h.ids)
+// issued is a session id that the server has issued, and the exchange that brought it.
+type issued struct {
+	id string
+	by *Exchange
 }
 
-// issued keeps a session id that the server has issued.
-func (h *HTTP) issued(id string) {
+// revision is the one that the server has granted when it issued the id; empty when that is not known.
+func (i issued) revision() string {
+	welcome := i.by.s.AwaitFor(Pending{ID: i.by.asked}, 0)
+	revision, _ := welcome.Result()["protocolVersion"].(string)
+	return revision
+}
+
+func (h *HTTP) issuedIDs() []issued {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.Contains(h.ids, id) {
-		h.ids = append(h.ids, id)
+	return slices.Clone(h.issued)
+}
+
+// keep notes a session id that the server has issued.
+func (h *HTTP) keep(id string, by *Exchange) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !slices.ContainsFunc(h.issued, func(i issued) bool { return i.id == id }) {
+		h.issued = append(h.issued, issued{id, by})
 	}
 }
 
@@ -130,7 +145,7 @@ const (
 	// headStart is how long a request is given to reach the server before the next message is sent, on another
 	// connection.
 	headStart = 20 * time.Millisecond
-	// mostOpen is how many messages may be on their way.
+	// mostOpen is how many messages may wait for their answer.
 	mostOpen = 256
 )
 
@@ -138,7 +153,8 @@ const (
 func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 	f.HTTP = &Exchange{
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw,
-		s: h.s, asked: askedBy(f), batch: batchIn(f), standing: f.standing, elsewhere: h.old, stop: func() {},
+		s: h.s, asked: askedBy(f), batch: batchIn(f), standing: f.standing, elsewhere: h.old,
+		stop: func() {}, settled: func() {},
 	}
 	for _, id := range append(f.HTTP.batch, f.HTTP.asked) {
 		h.s.ask(id)
@@ -150,6 +166,10 @@ func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 // one is sent, and a request is given a moment.
 func (h *HTTP) send(f *Frame, _ [][]byte) {
 	x := h.exchange(http.MethodPost, h.Endpoint(), f)
+	if h.crowded() {
+		h.fail(x, errors.New("it was not sent: too many messages have no answer yet"))
+		return
+	}
 	h.s.put(f)
 	x.At = f.At
 	h.enqueue(x, h.patience(f))
@@ -168,15 +188,12 @@ func (h *HTTP) patience(f *Frame) time.Duration {
 func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.open >= mostOpen {
-		h.fail(x, errors.New("it was not sent: too many messages have no answer yet"))
-		return
-	}
 	h.open++
+	x.settled = sync.OnceFunc(h.settled)
 	before, taken := h.turn, make(chan struct{})
 	h.turn = taken
 	h.running.Go(func() {
-		defer h.done()
+		defer x.settled()
 		select {
 		case <-before:
 		case <-h.ctx.Done():
@@ -189,10 +206,27 @@ func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
 	})
 }
 
-func (h *HTTP) done() {
+// crowded reports whether so many messages wait for their answer that no more is sent.
+func (h *HTTP) crowded() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.open >= mostOpen
+}
+
+// settled counts a message out that has its answer, or gets none.
+func (h *HTTP) settled() {
 	h.mu.Lock()
 	h.open--
 	h.mu.Unlock()
+}
+
+// finish gives an exchange that has brought an answer a moment to end: a server may serve one request at a time. Where
+// that was not enough once, the streams of the session are left open, and nothing more is waited for.
+func (h *HTTP) finish(x *Exchange) {
+	const moment = 100 * time.Millisecond
+	if x.asked != nil && !x.elsewhere && !h.lingers.Load() && !x.EndFor(moment).Ended {
+		h.lingers.Store(true)
+	}
 }
 
 // settle waits until each message since the mark has had its HTTP answer. A stream may stay open after the response.

@@ -80,9 +80,13 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 		return nil
 	}
 	h.s.take(f)
+	answers := f.IsResponse() || f.Shape == Array
+	if answers {
+		x.settled()
+	}
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	x.replied = x.replied || f.IsResponse() || f.Shape == Array
+	x.replied = x.replied || answers
 	if f.IsResponse() && !f.Strayed && !h.s.hasAsked(f.Answers()) {
 		x.misnamed = f // the right one may follow
 	}

@@ -229,6 +229,42 @@ func TestHTTPKeepsOrder(t *testing.T) {
 	}
 }
 
+// Streams that stay open after the response hold up nothing.
+func TestHTTPStreamsThatStayOpen(t *testing.T) {
+	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+		if body["method"] != "ping" {
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", body["id"]))
+		<-r.Context().Done()
+	}}, SiteOptions{})
+	for range mostOpen + 1 {
+		if r := s.Exchange("ping", nil); r.Result() == nil {
+			t.Fatalf("ping brought %+v", r)
+		}
+	}
+}
+
+// What is not sent, because too much is unanswered, is not recorded as sent.
+func TestHTTPMessagesAreBounded(t *testing.T) {
+	s := visit(t, &endpoint{serve: func(_ http.ResponseWriter, r *http.Request, _ M) {
+		<-r.Context().Done()
+	}}, SiteOptions{})
+	mark := s.Mark()
+	var last Pending
+	for range mostOpen + 10 {
+		last = s.Request("ping", nil)
+	}
+	if r := s.Await(last); r.Err == nil || !strings.Contains(r.Err.Error(), "it was not sent") {
+		t.Errorf("the last ping brought %+v", r)
+	}
+	sent := slices.DeleteFunc(s.Record(mark), func(f *Frame) bool { return f.Side != FromClient })
+	if len(sent) > mostOpen {
+		t.Errorf("%d messages are recorded as sent", len(sent))
+	}
+}
+
 // A stream that ends before the answer is resumed after its last event.
 func TestHTTPResumes(t *testing.T) {
 	var asked any
@@ -388,4 +424,29 @@ func TestSiteRestarts(t *testing.T) {
 	first.Close()
 	second.Close()
 	site.Close(Limits{})
+}
+
+// A server that is busy with another request is asked again, some times.
+func TestBusyServerIsAskedAgain(t *testing.T) {
+	for _, tt := range []struct {
+		busy     int // how often it says so
+		asked    int
+		answered bool // with a result
+	}{{0, 1, true}, {2, 3, true}, {100, 4, false}} {
+		asked := 0
+		s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+			if body["method"] != "ping" {
+				w.WriteHeader(http.StatusMethodNotAllowed)
+				return
+			}
+			if asked++; asked <= tt.busy {
+				http.Error(w, "another request is being served", http.StatusConflict)
+				return
+			}
+			answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+		}}, SiteOptions{})
+		if r := s.Exchange("ping", nil); asked != tt.asked || (r.Result() != nil) != tt.answered {
+			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.M, r.Err)
+		}
+	}
 }

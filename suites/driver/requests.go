@@ -74,8 +74,17 @@ func (s *Session) Expecting(id any, method string) Pending {
 	return p
 }
 
-// Exchange sends a request and waits for its answer.
-func (s *Session) Exchange(method string, params M) Reply { return s.Await(s.Request(method, params)) }
+// Exchange sends a request and waits for its answer. A server that serves one request at a time may still be busy with
+// the one before: then it is asked again.
+func (s *Session) Exchange(method string, params M) Reply {
+	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
+	r := s.Await(s.Request(method, params))
+	for pause := first; pause <= most && r.Answered() && r.Frame.HTTP.IsBusy(); pause *= 2 {
+		s.pass(pause)
+		r = s.Await(s.Request(method, params))
+	}
+	return r
+}
 
 // Await waits for the answer to a request, at most for the reply limit.
 func (s *Session) Await(p Pending) Reply { return s.AwaitFor(p, s.limits.Reply) }
@@ -103,6 +112,9 @@ func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
 		return Reply{Method: p.Method, Request: p.frame, Err: err}
 	}
 	r := p.reply(f)
+	if h := s.HTTP(); h != nil {
+		h.finish(f.HTTP)
+	}
 	if none := (*Unanswered)(nil); errors.As(r.Err, &none) && none.HTTP.Answer().Status == 0 {
 		if death := s.Death(); death != nil {
 			r.Err = death // which is why

@@ -12,9 +12,11 @@ import (
 type Stdio struct {
 	s    *Session
 	proc *process
-	out  chan [][]byte
+	out  *outbox
 	done chan struct{} // closed once the server said its last word
 	quit sync.Once
+
+	unsent sync.Once // says that messages are not sent any more
 }
 
 // startProcess launches the target and says nothing to it.
@@ -24,7 +26,7 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(ctx, t, &stderrKeeper{limit: t.Limits.Stderr})
-	p := &Stdio{s: s, proc: proc, out: make(chan [][]byte, 256), done: make(chan struct{})}
+	p := &Stdio{s: s, proc: proc, out: newOutbox(s.limits.Message), done: make(chan struct{})}
 	s.link = p
 	errDone := make(chan struct{})
 	go p.drainStderr(errDone)
@@ -55,30 +57,27 @@ func (p *Stdio) drainStderr(done chan<- struct{}) {
 	}
 }
 
-// send queues a message, so that a server that does not read cannot block the harness.
+// send queues a message. What is not going to be written does not stand in the record as said.
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
+	if why := p.out.refuses(); why != "" {
+		p.unsent.Do(func() { p.s.event("messages of the client were not sent: " + why) })
+		return
+	}
 	for _, m := range f.Members() {
 		if m.IsRequest() {
 			p.s.ask(m.ID)
 		}
 	}
 	p.s.put(f)
-	select {
-	case p.out <- pieces:
-	default: // a server that reads nothing for 256 messages is not going to
-	}
+	p.out.put(pieces)
 }
 
 // write carries out what send queues.
 func (p *Stdio) write() {
 	defer p.proc.stdin.Close()
-	for {
-		select {
-		case pieces := <-p.out:
-			if pieces == nil || p.writePieces(pieces) != nil {
-				return
-			}
-		case <-p.proc.exited:
+	defer p.out.close()
+	for pieces := p.out.next(p.proc.exited); pieces != nil; pieces = p.out.next(p.proc.exited) {
+		if p.writePieces(pieces) != nil {
 			return
 		}
 	}
@@ -175,11 +174,7 @@ func (p *Stdio) CloseInput() {
 	p.quit.Do(func() {
 		p.s.event("stdin closed")
 		p.s.ending()
-		select {
-		case p.out <- nil:
-		default:
-			p.proc.stdin.Close()
-		}
+		p.out.close()
 	})
 }
 

@@ -268,7 +268,11 @@ func (e *Execution) try(i int) {
 func (e *Execution) parallel(cases []int) {
 	queue := make(chan int)
 	var workers sync.WaitGroup
-	for range min(e.options.Jobs, len(cases)) {
+	jobs := e.options.Jobs
+	if e.quiet.Load() {
+		jobs = 1
+	}
+	for range min(jobs, len(cases)) {
 		workers.Go(func() {
 			for i := range queue {
 				e.try(i)

@@ -23,7 +23,7 @@ func (s scene) playAtSite(t *testing.T) (out played) {
 	synctest.Test(t, func(t *testing.T) {
 		out.stage = &stage{script: s.script}
 		web := &http.Server{Handler: &endpoint{stage: out.stage, count: map[string]int{}}}
-		conns := make(dialled)
+		conns := dialled{make(chan net.Conn), make(chan struct{})}
 		go web.Serve(conns)
 		defer web.Close()
 		site, err := driver.NewSite(driver.SiteOptions{URL: "http://127.0.0.1:8080/mcp", Dial: conns.dial})
@@ -67,22 +67,31 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // dialled is a network with one server on it.
-type dialled chan net.Conn
+type dialled struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
 
 func (d dialled) dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
-	d <- there
-	return here, nil
+	select {
+	case d.conns <- there:
+		return here, nil
+	case <-d.done: // net/http may dial when the connection is no longer needed
+		return nil, net.ErrClosed
+	}
 }
 
 func (d dialled) Accept() (net.Conn, error) {
-	if c, open := <-d; open {
+	select {
+	case c := <-d.conns:
 		return c, nil
+	case <-d.done:
+		return nil, net.ErrClosed
 	}
-	return nil, net.ErrClosed
 }
 
-func (d dialled) Close() error   { close(d); return nil }
+func (d dialled) Close() error   { close(d.done); return nil }
 func (d dialled) Addr() net.Addr { return &net.TCPAddr{} }
 
 // Over HTTP all sessions share one server, so that also what could not be tried, and would not be tried again over

@@ -31,7 +31,7 @@ var answers = Suite{
 	}),
 
 	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
-		s := t.Session()
+		s := t.Hostile()
 		if r := t.Harmless(s); r.Bare() {
 			t.Again("%s, too, is answered with %s", r.Method, Got(r))
 		}
@@ -159,7 +159,7 @@ func brokenJSON(t *T) driver.Answer {
 // failing are requests that cannot be served, sent one after the other: a server may refuse a second one at a time.
 func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 	ask := func(name, method string, params M) {
-		x := kit.ByHand(s, kit.Request{Method: method, Params: params})
+		x := kit.InTurn(func() *driver.Exchange { return kit.ByHand(s, kit.Request{Method: method, Params: params}) })
 		x.End()
 		all = append(all, kit.AttemptOf(s, name, x))
 	}

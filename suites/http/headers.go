@@ -48,22 +48,14 @@ var headers = Suite{
 	}),
 
 	"http/version-header-invalid-400": Probe(func(t *T) {
-		s := t.Session()
-		usual := kit.ByHand(s, kit.Request{})
-		var wrong []*driver.Exchange
-		for _, version := range []string{"1999-01-01", "not-a-version"} {
-			wrong = append(wrong, kit.ByHand(s, kit.Request{Header: kit.Header(kit.VersionHeader, version)}))
-		}
-		if r := usual.Reply(); r.Bare() || r.Err != nil {
-			t.Again("the request is not served with the negotiated version either: %s", Got(r))
-		}
-		for _, x := range wrong {
-			version := x.Header.Get(kit.VersionHeader)
-			kit.NotForeign(t, x.Head())
-			t.Expect(x.Answer()).To(That("HTTP 400 for version "+version, func(a driver.Answer) bool {
-				return a.Status == http.StatusBadRequest
-			}))
-		}
+		kit.EachAttempt(t, withWrongVersions(t), func(t *T, x kit.Attempt) {
+			a := x.Answer()
+			kit.NotForeign(t, a)
+			if x.Method != http.MethodPost && a.Status == http.StatusMethodNotAllowed {
+				t.Skip("the server takes no %s", x.Method)
+			}
+			t.Expect(a).To(That("HTTP 400", func(a driver.Answer) bool { return a.Status == http.StatusBadRequest }))
+		})
 	}),
 
 	"http/version-header-valid-accepted": Probe(func(t *T) {
@@ -100,6 +92,36 @@ var headers = Suite{
 		kit.Own(t, a)
 		t.Expect(a).To(That("it served, or refused with 4xx", isNoServerError))
 	}),
+}
+
+// withWrongVersions are requests with versions that do not exist, one after the other in a session without a stream of
+// its own; DELETE, which may end it, comes last.
+func withWrongVersions(t *T) (all []kit.Attempt) {
+	s := t.Start()
+	in := kit.ByHandSession(t, s)
+	ask := func() *driver.Exchange { return kit.ByHand(s, kit.Request{Header: in}) }
+	if usual := kit.InTurn(ask); !usual.Answer().OK() {
+		t.Again("the request is not served with the negotiated version either: %s", usual.Answer())
+	}
+	try := func(name, version string, make func(http.Header) *driver.Exchange) {
+		wrong := in.Clone()
+		wrong.Set(kit.VersionHeader, version)
+		x := kit.InTurn(func() *driver.Exchange { return make(wrong) })
+		kit.HeadOf(x)
+		all = append(all, kit.AttemptOf(s, name+" with version "+version, x))
+	}
+	for _, version := range []string{"1999-01-01", "not-a-version", "2099-12-31", t.Revision + "-x"} {
+		try("POST", version, func(h http.Header) *driver.Exchange { return kit.ByHand(s, kit.Request{Header: h}) })
+	}
+	try("a notification", "not-a-version", func(h http.Header) *driver.Exchange { return kit.InitializedByHand(s, h) })
+	if t.Server.Sessionless {
+		return all
+	}
+	try("GET", "not-a-version", func(h http.Header) *driver.Exchange { return kit.Get(s, h) })
+	try("DELETE", "not-a-version", func(h http.Header) *driver.Exchange {
+		return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: h})
+	})
+	return all
 }
 
 func isNoServerError(a driver.Answer) bool { return a.Status < 500 }

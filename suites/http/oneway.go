@@ -102,24 +102,25 @@ func oneWay(t *T) messages {
 		if err := s.Establish(hello); err != nil {
 			t.Again("no session: %v", Explain(err))
 		}
+		cancellation := kit.Cancellation(s)
 		mark := s.Mark()
-		late := kit.LateCancel(t, s)
-		cancel := kit.Post(s, string(Compact(late)))
-		response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
+		s.SendJSON(cancellation)
 		t.Settle(s, mark)
-		cancel.End()
+		s.Hostile()
+		response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
 		response.End()
+		t.Settle(s, s.Mark())
 		for _, f := range s.Record(0) {
 			switch {
 			case f.Side != driver.FromClient || f.HTTP == nil || f.Apart:
 			case f.IsNotification():
+				f.HTTP.End()
 				sent.Notifications = append(sent.Notifications, kit.AttemptOf(s, f.Method, f.HTTP))
 			case f.IsResponse():
 				f.HTTP.End()
 				sent.Genuine = append(sent.Genuine, kit.AttemptOf(s, "the answer to a request of the server", f.HTTP))
 			}
 		}
-		sent.Notifications = append(sent.Notifications, kit.AttemptOf(s, "notifications/cancelled", cancel))
 		sent.Unsolicited = []kit.Attempt{kit.AttemptOf(s, "an unsolicited response", response)}
 		return sent
 	})

@@ -213,16 +213,16 @@ func endedSession(t *T) ended {
 func useAll(t *T, s *driver.Session, in http.Header) (uses []kit.Attempt) {
 	harmless, _ := s.Harmless()
 	lists := slices.DeleteFunc(kit.ListsOf(t.Server.Capabilities), func(list string) bool { return list == harmless })
-	names := append([]string{harmless}, lists...)
-	var sent []*driver.Exchange
-	for _, method := range names {
-		sent = append(sent, kit.ByHand(s, kit.Request{Method: method, Header: in}))
-	}
-	names, sent = append(names, "a notification", "GET"), append(sent, kit.InitializedByHand(s, in), kit.Get(s, in))
-	for i, x := range sent {
+	use := func(name string, make func() *driver.Exchange) {
+		x := kit.InTurn(make)
 		kit.HeadOf(x)
-		uses = append(uses, kit.AttemptOf(s, names[i], x))
+		uses = append(uses, kit.AttemptOf(s, name, x))
 	}
+	for _, method := range append([]string{harmless}, lists...) {
+		use(method, func() *driver.Exchange { return kit.ByHand(s, kit.Request{Method: method, Header: in}) })
+	}
+	use("a notification", func() *driver.Exchange { return kit.InitializedByHand(s, in) })
+	use("GET", func() *driver.Exchange { return kit.Get(s, in) })
 	return uses
 }
 
@@ -278,13 +278,14 @@ func demandsSession(a driver.Answer) bool {
 // withoutSession are the answers to what every server takes, in a session that has no id: the notification that ends
 // the handshake, and a request.
 func withoutSession(t *T) (answers []driver.Answer) {
-	s := t.Session()
-	sent := []*driver.Exchange{
-		kit.InitializedByHand(s, nil),
-		kit.ByHand(s, kit.Request{}),
+	s := t.Start()
+	in := kit.Header(kit.VersionHeader, t.Revision)
+	if hello := kit.HelloByHand(t, s, nil); hello.Reply().Result() == nil {
+		t.Again("no session: initialize was answered with %s", hello.Answer())
 	}
-	for _, method := range kit.ListsOf(t.Server.Capabilities) {
-		sent = append(sent, kit.ByHand(s, kit.Request{Method: method}))
+	sent := []*driver.Exchange{kit.InitializedByHand(s, in)}
+	for _, method := range append([]string{""}, kit.ListsOf(t.Server.Capabilities)...) {
+		sent = append(sent, kit.ByHand(s, kit.Request{Method: method, Header: in}))
 	}
 	for _, x := range sent {
 		answers = append(answers, x.End())

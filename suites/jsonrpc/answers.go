@@ -30,12 +30,15 @@ var answers = Suite{
 	}),
 
 	"jsonrpc/no-unsolicited-response": Watch(func(t *T, w Wire) {
+		early := kit.SpokeFirst(w)
 		once := func(r *kit.Response) bool { return r.Again == nil }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), once, func(t *T, r *kit.Response) {
 			switch {
 			case r.Misnamed():
 				t.Skip("it answers %s: jsonrpc/response-id-echo-integer, jsonrpc/error-echoes-request-id",
 					r.Request.Method)
+			case early && r.Of == nil && kit.BeforeWelcome(r.Message):
+				t.Skip("the server does not wait for initialize: lifecycle/server-does-not-speak-first")
 			case r.Of == nil && r.Session.AskedBeside(r.ID):
 				t.Skip("it may be for another session: http/session-isolation")
 			case r.Meant != nil:

@@ -95,9 +95,9 @@ func unknownMethod(t *T) kit.Echoed {
 	})
 }
 
-// families are the features of a server: the capability that declares one, and a method of it.
+// families are the features of a server: the capability that declares one, and a method of it. Tools without a
+// declaration are tools/capability-declared.
 var families = []struct{ capability, method, since string }{
-	{"tools", "tools/list", ""},
 	{"resources", "resources/list", ""},
 	{"prompts", "prompts/list", ""},
 	{"logging", "logging/setLevel", ""},

@@ -11,9 +11,9 @@ import (
 var notifications = Suite{
 	"jsonrpc/notification-no-response": Probe(func(t *T) {
 		s := t.Session()
-		late := kit.LateCancel(t, s)
+		cancellation := kit.Cancellation(s)
 		mark := s.Mark()
-		s.SendJSON(late)
+		s.SendJSON(cancellation)
 		t.Settle(s, mark)
 		kit.ExpectNoReply(t, s, mark)
 	}),

@@ -118,7 +118,8 @@ func Within(x *driver.Exchange, d time.Duration, enough func(driver.Answer) bool
 	}
 }
 
-// ResponseAmong is the response to a request among events; it is not answered when there is none.
+// ResponseAmong is the response to a request among events, be its id of another type; it is not answered when there is
+// none.
 func ResponseAmong(events []driver.StreamEvent, id []byte) driver.Reply {
 	for _, e := range events {
 		members, isArray := driver.Decode([]byte(e.Data)).([]any)
@@ -126,7 +127,7 @@ func ResponseAmong(events []driver.StreamEvent, id []byte) driver.Reply {
 			members = []any{driver.Decode([]byte(e.Data))}
 		}
 		for _, m := range Objects(members) {
-			if !Has(m, "method") && driver.SameID(Compact(m["id"]), id) {
+			if !Has(m, "method") && driver.AlikeID(Compact(m["id"]), id) {
 				return driver.Reply{Frame: &driver.Frame{Side: driver.FromServer, Raw: []byte(e.Data)}, M: m}
 			}
 		}

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -40,6 +41,18 @@ func ByHand(s *driver.Session, r Request) *driver.Exchange {
 	}
 	body := Compact(s.Message(r.ID, r.Method, r.Params))
 	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
+}
+
+// InTurn makes a request by hand and waits for the answer as CameOf does; again while the server is busy with another
+// one.
+func InTurn(make func() *driver.Exchange) (x *driver.Exchange) {
+	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
+	x = make()
+	for pause := first; CameOf(x).Status == http.StatusConflict && pause <= most; pause *= 2 {
+		time.Sleep(pause)
+		x = make()
+	}
+	return x
 }
 
 // InitializedByHand posts the notification that ends the handshake.

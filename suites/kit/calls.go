@@ -92,6 +92,9 @@ func (a *Allowance) Spent() string {
 // ValidCalls calls the tools that may be called, each once with arguments that its schema allows. They have a session
 // of their own, so that nothing has to be confirmed alone: calling tools twice would do twice what they do.
 func ValidCalls(t *T) ToolCalls {
+	if !t.Server.Declares("tools") {
+		return ToolCalls{}
+	}
 	return Shared(t, "valid calls", func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Own())
 		limits := watchLimits(t, s)

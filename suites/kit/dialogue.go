@@ -23,7 +23,8 @@ type Exchange struct {
 	Empty     bool          // over HTTP: it was answered with a success that holds no response
 	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
 
-	place int // in the order of what was said
+	place int  // in the order of what was said
+	noted bool // a notification came before it whose effect was to come
 }
 
 // Response is a message of the server that looks like an answer.
@@ -123,24 +124,26 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 	switch {
 	case m.IsRequest():
-		x := &Exchange{Request: m, Session: s, Batched: batched, Ready: d.ready, place: d.place}
+		x := &Exchange{Request: m, Session: s, Batched: batched, Ready: d.ready, place: d.place, noted: d.note > 0}
 		d.Exchanges = append(d.Exchanges, x)
 		d.open[driver.IDKey(m.ID)], d.last[driver.IDKey(m.ID)] = x, x
 	case m.IsNotification():
 		d.note, d.later = d.place, 0
 		d.notes++
 		d.ready = d.ready || m.Method == "notifications/initialized"
-		if m.Method == "notifications/cancelled" {
-			d.cancel(m)
+		if x := d.last[cancels(m)]; x != nil {
+			x.Cancelled = true
 		}
 	}
 }
 
-func (d *Dialogue) cancel(m *driver.Frame) {
-	params, _ := m.JSON()["params"].(M)
-	if x := d.last[driver.IDKey(Compact(params["requestId"]))]; x != nil {
-		x.Cancelled = true
+// cancels is the key of the id that a notification cancels; empty for any other message.
+func cancels(m *driver.Frame) string {
+	if m.Method != "notifications/cancelled" {
+		return ""
 	}
+	params, _ := m.JSON()["params"].(M)
+	return driver.IDKey(Compact(params["requestId"]))
 }
 
 // fences is how many requests Settle sends to prove that what was sent before has had its effect.
@@ -319,7 +322,7 @@ func (x *Exchange) Left() bool {
 // Crashed reports whether the process ended by itself before it answered, other than Left. One that was killed may have
 // been killed by somebody else.
 func (x *Exchange) Crashed() bool {
-	if !x.Dead() || x.Left() || !x.followsRequest() {
+	if !x.Dead() || x.Left() || x.noted || !x.followsRequest() {
 		return false
 	}
 	end := string(x.End.Raw)

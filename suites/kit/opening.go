@@ -160,6 +160,41 @@ func (o Opening) params() M {
 	return nil
 }
 
+// SpokeFirst reports whether the server said in some session, before its client said anything, what
+// lifecycle/server-does-not-speak-first reports.
+func SpokeFirst(w Wire) bool {
+	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
+		for _, f := range s.Record(0) {
+			switch {
+			case f.Side == driver.FromClient && len(f.Raw) > 0:
+				return false
+			case f.Side == driver.FromServer && Speaks(f):
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// Speaks reports whether a frame of the server is more than may come before initialize.
+func Speaks(f *driver.Frame) bool { return f.IsResponse() || f.IsRequest() && f.Method != "ping" }
+
+// BeforeWelcome reports whether a message came before the answer to initialize.
+func BeforeWelcome(m Message) bool {
+	var hello *driver.Frame
+	for _, f := range m.Session.Record(0) {
+		switch {
+		case f == m.Frame:
+			return true
+		case f.Side == driver.FromClient && f.Method == "initialize":
+			hello = f
+		case hello != nil && f.Side == driver.FromServer && driver.SameID(f.ID, hello.ID):
+			return false
+		}
+	}
+	return false
+}
+
 // WantWelcome ends a check that has nothing to go on with.
 func (r Opened) WantWelcome(t *T) {
 	if r.Welcome.Result() == nil {

@@ -101,8 +101,7 @@ func circumstances(s *driver.Session) circumstance {
 		c.last = f.At
 		switch {
 		case f.Side == driver.FromClient && f.Method == "notifications/cancelled":
-			params, _ := f.JSON()["params"].(M)
-			c.cancelled[driver.IDKey(Compact(params["requestId"]))] = f.At
+			c.cancelled[cancels(f)] = f.At
 		case f.Side == driver.Event:
 			c.over = min(c.over, f.At)
 		case f.HTTP == nil:

@@ -49,10 +49,17 @@ func Trips(w Wire) (all []RoundTrip) {
 }
 
 // Requests are the single requests that were posted in ordinary sessions, accepted with 2xx, and answered to the end.
+// What was cancelled needs no answer.
 func Requests(w Wire) []RoundTrip {
+	cancelled := map[*driver.Exchange]bool{}
+	for _, d := range Dialogues(w) {
+		for _, x := range d.Exchanges {
+			cancelled[x.Request.HTTP] = x.Cancelled
+		}
+	}
 	return slices.DeleteFunc(Trips(w), func(r RoundTrip) bool {
 		unfinished := !r.Answer.IsStream && !r.Answer.Ended || r.Answer.Err != nil
-		return !r.Ordinary() || !r.Sent.IsRequest() || !r.Answer.OK() || unfinished
+		return !r.Ordinary() || !r.Sent.IsRequest() || !r.Answer.OK() || unfinished || cancelled[r.Sent.HTTP]
 	})
 }
 

@@ -22,6 +22,9 @@ var operation = Suite{
 				t.Expect(!known || since <= t.Revision).To(Hold("a method of "+t.Revision,
 					"%s, which is of %s", m.Method, since))
 			}
+			if m.IsRequest() && !isInvited(m) {
+				t.Skip("no such request is allowed in any form: lifecycle/no-undeclared-client-features")
+			}
 			for tag, since := range unionTags(m) {
 				t.Expect(since <= t.Revision).To(Hold("a form of "+t.Revision, "%s, which is of %s", tag, since))
 			}
@@ -29,14 +32,16 @@ var operation = Suite{
 	}),
 
 	"lifecycle/no-undeclared-client-features": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		early := kit.SpokeFirst(w)
 		t.Judge(w.Requests(), func(t *T, m Message) {
-			if said, _ := untilHello(m.Session); slices.Contains(said.said, m.Frame) {
-				t.Skip("it came before initialize: lifecycle/server-does-not-speak-first")
+			since, _ := schemas.MethodSince(m.Method)
+			switch {
+			case early && kit.BeforeWelcome(m):
+				t.Skip("the server does not wait for initialize: lifecycle/server-does-not-speak-first")
+			case since > t.Revision && m.Session.Revision == t.Revision:
+				t.Skip("a method of a later revision: lifecycle/operation-matches-negotiated-version")
 			}
-			feature := clientFeatures[m.Method]
-			declared, _ := m.Session.Hello["capabilities"].(M)
-			allowed := feature == "" || declared[feature] != nil
-			t.Expect(allowed).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
+			t.Expect(isInvited(m)).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
 		})
 	}),
 
@@ -74,6 +79,13 @@ var operation = Suite{
 // clientFeatures are the requests that a client has to declare a capability for.
 var clientFeatures = map[string]string{
 	"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation",
+}
+
+// isInvited reports whether the client has declared what a request of the server needs.
+func isInvited(m Message) bool {
+	feature := clientFeatures[m.Method]
+	declared, _ := m.Session.Hello["capabilities"].(M)
+	return feature == "" || declared[feature] != nil
 }
 
 // notificationNeeds are what a server has to declare for a notification.

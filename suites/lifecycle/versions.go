@@ -67,13 +67,14 @@ var versionChecks = Suite{
 }
 
 // offeredVersions are the versions that the server returned whatever it was asked for, each with the version that was
-// asked for. A made-up version that comes back is not an offer.
+// asked for. What is not a version is not an offer: lifecycle/version-known-date and -fallback judge it.
 func offeredVersions(t *T) map[string]string {
 	all := slices.Concat(Handshake, kit.MadeUp)
 	kit.AskAll(t, all)
 	offered := map[string]string{}
 	for _, version := range all {
-		if got, ok := versionOf(kit.WelcomeFor(t, version)).(string); ok && !slices.Contains(kit.MadeUp, got) {
+		got, _ := versionOf(kit.WelcomeFor(t, version)).(string)
+		if slices.Contains(Handshake, got) || isDate(got) && got >= Modern {
 			offered[got] = version
 		}
 	}

@@ -25,7 +25,8 @@ var output = Suite{
 	}),
 
 	"stdio/one-message-per-line": WatchAfter(func(t *T) {
-		if t.MayCallUnknown() { // a server that repeats the name shows whether it escapes it
+		// A server that repeats the name shows whether it escapes it.
+		if t.Server.Declares("tools") && t.MayCallUnknown() {
 			t.Try(t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {

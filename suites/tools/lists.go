@@ -16,7 +16,7 @@ var lists = Suite{
 		if Has(t.Server.Capabilities, "tools") { // as what, schema/capability-shapes judges
 			return
 		}
-		r := t.Ask(t.Session(), "tools/list", M{})
+		r := t.Ask(t.Hostile(), "tools/list", M{})
 		items, _ := r.Result()["tools"].([]any)
 		t.Expect(items).To(BeEmptyList[any]("no tools, since the capability is not declared"))
 		t.Warn(r).To(BeError())

@@ -1,0 +1,71 @@
+package driver
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// recorded are the lines of the client that stand in the record of a session.
+func recorded(s *Session) (lines []string) {
+	for _, f := range s.Record(0) {
+		if f.Side == FromClient {
+			lines = append(lines, string(f.Raw))
+		}
+	}
+	return lines
+}
+
+// What is recorded as sent reaches the server, however late that begins to read.
+func TestLateReaderGetsEverything(t *testing.T) {
+	const many = 1000
+	begin, got := make(chan struct{}), make(chan []string, 1)
+	serve := func(_ context.Context, in io.Reader, _, _ io.Writer, _ <-chan struct{}) int {
+		<-begin
+		var lines []string
+		for text := bufio.NewScanner(in); text.Scan(); {
+			lines = append(lines, text.Text())
+		}
+		got <- lines
+		return 0
+	}
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		for range many {
+			s.Request("ping", nil)
+		}
+		close(begin)
+		s.Stdio().CloseInput()
+		if lines := <-got; len(lines) != many || !slices.Equal(lines, recorded(s)) {
+			t.Errorf("%d lines came of %d, and %d are recorded", len(lines), many, len(recorded(s)))
+		}
+	})
+}
+
+// What a server leaves unread is bounded, and what is not sent for that does not stand in the record as sent.
+func TestUnreadMessagesAreBounded(t *testing.T) {
+	const many, limit = 1000, 10_000
+	serve := func(ctx context.Context, _ io.Reader, _, _ io.Writer, _ <-chan struct{}) int {
+		<-ctx.Done()
+		return 0
+	}
+	converse(t, Limits{Message: limit}, serve, func(t *testing.T, s *Session) {
+		for range many {
+			s.Request("ping", nil)
+		}
+		if sent := recorded(s); len(sent) == 0 || len(sent) > limit/frameCost+2 {
+			t.Errorf("%d messages are recorded as sent", len(sent))
+		}
+		events := 0
+		for _, f := range s.Record(0) {
+			if f.Side == Event && strings.Contains(string(f.Raw), "leaves more than 10000 bytes unread") {
+				events++
+			}
+		}
+		if events != 1 {
+			t.Errorf("%d events say that messages were not sent, want 1", events)
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package http
+
+import (
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// An event of the other stream is known by its message, and not by an id that both streams use.
+func TestStrangeEvents(t *testing.T) {
+	event := func(id, data string) driver.StreamEvent {
+		return driver.StreamEvent{ID: id, HasID: id != "", Data: data, HasData: true}
+	}
+	const mine, theirs = `{"id":7,"result":{}}`, `{"id":8,"result":{}}`
+	const note, other = `{"method":"notifications/a"}`, `{"method":"notifications/b"}`
+	r := resumption{
+		asked: []byte("7"), other: []byte("8"),
+		others: []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
+	}
+	tests := []struct {
+		event                      driver.StreamEvent
+		strange, bringsTheResponse bool
+	}{
+		{event("1", ""), false, false},
+		{event("2", note), false, false},
+		{event("3", mine), false, true},
+		{event("3", `{"id":null,"result":{}}`), false, true},
+		{event("2", other), true, false},
+		{event("", other), false, false},
+		{event("9", theirs), true, false},
+		{event("3", theirs), true, false},
+	}
+	for _, tt := range tests {
+		if got := r.isStrange(tt.event); got != tt.strange {
+			t.Errorf("%v: strange is %v", tt.event, got)
+		}
+		if got := r.brought(driver.Answer{Events: []driver.StreamEvent{tt.event}}); got != tt.bringsTheResponse {
+			t.Errorf("%v: brought is %v", tt.event, got)
+		}
+	}
+}
