@@ -171,7 +171,10 @@ func (j *judgement) conclude(ctx context.Context) {
 	case errors.Is(cause, errInterrupted):
 		r.Problem, r.ExitCode = cause.Error(), harness.ExitInterrupted
 	case cause != nil:
-		r.Problem, r.ExitCode = cause.Error(), harness.ExitUntestable
+		r.Problem = cause.Error()
+		if r.ExitCode < harness.ExitBroken && !slices.ContainsFunc(r.Results, isGatingFail) {
+			r.ExitCode = harness.ExitUntestable
+		}
 	case r.Problem == "" && len(r.Revisions) == 0:
 		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
 	case r.Problem == "" && len(r.Results) == 0:
@@ -181,6 +184,9 @@ func (j *judgement) conclude(ctx context.Context) {
 		r.ExitCode = harness.ExitUntestable // the run did not come to its end
 	}
 }
+
+// isGatingFail reports whether a result stands and gates, however the run ended.
+func isGatingFail(r harness.Result) bool { return r.Verdict == harness.Fail && r.Gates }
 
 // findStale adds to the report which entries of the baseline do not hold any more. A run that did not come to its end
 // does not tell.

@@ -164,20 +164,30 @@ func (x *Exchange) snapshot() Answer {
 	return a
 }
 
-// Head waits for the headers of the answer, at most for the reply limit.
+// Head waits for the headers of the answer for the reply limit, as the session counts it.
 func (x *Exchange) Head() Answer {
-	return x.awaitFor(x.s.limits.Reply, func(a *Answer) bool { return a.Status != 0 })
+	x.awaitUntil(x.due, func(a *Answer) bool { return a.Status != 0 })
+	return x.Answer()
 }
 
-// End waits for the end of the answer, at most for the reply limit.
-func (x *Exchange) End() Answer { return x.EndFor(x.s.limits.Reply) }
+// End waits for the end of the answer for the reply limit, as the session counts it.
+func (x *Exchange) End() Answer {
+	x.awaitUntil(x.due, func(*Answer) bool { return false })
+	return x.Answer()
+}
+
+// due is until when Head, End and Reply wait.
+func (x *Exchange) due() time.Time { return x.s.due(x.sentAt()) }
+
+// sentAt is when it was sent, or was to be.
+func (x *Exchange) sentAt() time.Time { return x.s.opened.Add(x.At) }
 
 // EndFor waits for the end of the answer, at most for d.
 func (x *Exchange) EndFor(d time.Duration) Answer {
 	return x.awaitFor(d, func(*Answer) bool { return false })
 }
 
-// AwaitEvent waits for an event of the stream that matches, at most for the reply limit.
+// AwaitEvent waits for an event of the stream that matches, at most for the reply limit from now on.
 func (x *Exchange) AwaitEvent(match func(StreamEvent) bool) (e StreamEvent, came bool) {
 	return x.AwaitEventFor(x.s.limits.Reply, match)
 }
@@ -195,14 +205,19 @@ func (x *Exchange) AwaitEventFor(d time.Duration, match func(StreamEvent) bool) 
 }
 
 func (x *Exchange) awaitFor(d time.Duration, enough func(*Answer) bool) Answer {
-	x.s.until(d, func() bool { return enough(&x.answer) || x.answer.Ended })
+	end := time.Now().Add(d)
+	x.awaitUntil(func() time.Time { return end }, enough)
 	return x.Answer()
 }
 
-// Reply waits for the JSON-RPC answer to the request in the body, at most for the reply limit. It comes with this
-// exchange, or over a stream that resumes it.
+func (x *Exchange) awaitUntil(end func() time.Time, enough func(*Answer) bool) {
+	x.s.until(end, func() bool { return enough(&x.answer) || x.answer.Ended })
+}
+
+// Reply waits for the JSON-RPC answer to the request in the body for the reply limit, as the session counts it. It
+// comes with this exchange, or over a stream that resumes it.
 func (x *Exchange) Reply() Reply {
-	return x.s.Await(Pending{ID: x.asked, Method: methodOf(x.Body)})
+	return x.s.await(Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.sentAt()})
 }
 
 // Abort drops the connection.

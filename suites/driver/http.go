@@ -171,7 +171,6 @@ func (h *HTTP) send(f *Frame, _ [][]byte) {
 		return
 	}
 	h.s.put(f)
-	x.At = f.At
 	h.enqueue(x, h.patience(f))
 }
 
@@ -237,7 +236,10 @@ func (h *HTTP) settle(mark int) {
 			sent = append(sent, f.HTTP)
 		}
 	}
-	h.s.until(h.s.limits.Reply, func() bool {
+	if len(sent) == 0 {
+		return
+	}
+	h.s.until(sent[len(sent)-1].due, func() bool {
 		return !slices.ContainsFunc(sent, func(x *Exchange) bool { return !x.answer.Ended && !x.replied })
 	})
 }

@@ -36,7 +36,6 @@ func (h *HTTP) Do(r HTTPRequest) *Exchange {
 	x.sent, x.size = r.Sent, r.Size
 	x.Header = overlay(x.Header, r.Header)
 	h.s.put(f)
-	x.At = f.At
 	h.running.Go(func() { h.perform(x, func() {}) })
 	return x
 }

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"time"
@@ -175,7 +176,8 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 	return p.start(o)
 }
 
-// Fresh returns an established session that nobody has used.
+// Fresh returns an established session that nobody has used, and that has answered a harmless request: whatever the
+// server makes of the greeting is not taken for something else.
 func (p *Pool) Fresh() (*Session, error) {
 	s, err := p.establish()
 	if err != nil && p.target.Site != nil && p.target.Site.Died() {
@@ -184,7 +186,12 @@ func (p *Pool) Fresh() (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.Exchange(s.Harmless()) // whatever the server makes of the greeting is not taken for something else
+	var silence *Silence
+	var death *Death
+	if r := s.Lives(); errors.As(r.Err, &silence) || errors.As(r.Err, &death) {
+		p.Close(s)
+		return nil, r.Err
+	}
 	return s, nil
 }
 

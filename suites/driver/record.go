@@ -29,6 +29,7 @@ type record struct {
 	holds    int       // how many readers wait by our own will
 	held     time.Time // when the last one did
 	partial  int       // bytes of a line that is not complete yet
+	answered time.Time // when the last answer came
 	hostile  bool
 	eof      bool    // the server was asked to end
 	closed   bool    // it can say no more
@@ -57,6 +58,12 @@ func (r *record) put(f *Frame) {
 	}
 	f.At = time.Since(r.opened)
 	f.Hostile, f.AfterEOF = r.hostile, r.eof
+	switch {
+	case f.answers():
+		r.answered = time.Now()
+	case f.Side == FromClient && f.HTTP != nil:
+		f.HTTP.At = f.At
+	}
 	r.frames = append(r.frames, f)
 	r.keep(f.cost())
 	if f.Side == FromServer && f.IsResponse() {
@@ -130,10 +137,10 @@ func (r *record) IsHostile() bool {
 	return r.hostile
 }
 
-// ending notes that what comes now belongs to the shutdown.
+// ending notes that what comes now belongs to the shutdown, unless the session is over already.
 func (r *record) ending() {
 	r.mu.Lock()
-	r.eof = true
+	r.eof = r.eof || !r.closed
 	r.mu.Unlock()
 }
 
@@ -234,7 +241,13 @@ var errTimeout = errors.New("timeout")
 // Wait returns the first frame since from that matches, or an error: *Death once the session is over, errTimeout, or
 // the context's.
 func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Frame, error) {
-	timer := time.NewTimer(d)
+	end := time.Now().Add(d)
+	return r.waitUntil(from, func() time.Time { return end }, match)
+}
+
+// waitUntil is Wait until an end that may move.
+func (r *record) waitUntil(from int, end func() time.Time, match func(*Frame) bool) (*Frame, error) {
+	timer := time.NewTimer(time.Until(end()))
 	defer timer.Stop()
 	for {
 		r.mu.Lock()
@@ -253,17 +266,21 @@ func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Fram
 		select {
 		case <-changed:
 		case <-timer.C:
-			return nil, errTimeout
+			left := time.Until(end())
+			if left <= 0 {
+				return nil, errTimeout
+			}
+			timer.Reset(left)
 		case <-r.ctx.Done():
 			return nil, context.Cause(r.ctx)
 		}
 	}
 }
 
-// until waits until a condition holds that depends on the record or on an exchange, at most for d. The condition is
-// tried with mu held.
-func (r *record) until(d time.Duration, holds func() bool) bool {
-	timer := time.NewTimer(d)
+// until waits until a condition holds that depends on the record or on an exchange, at most until an end that may move.
+// The condition is tried with mu held.
+func (r *record) until(end func() time.Time, holds func() bool) bool {
+	timer := time.NewTimer(time.Until(end()))
 	defer timer.Stop()
 	for {
 		r.mu.Lock()
@@ -275,7 +292,11 @@ func (r *record) until(d time.Duration, holds func() bool) bool {
 		select {
 		case <-changed:
 		case <-timer.C:
-			return false
+			left := time.Until(end())
+			if left <= 0 {
+				return false
+			}
+			timer.Reset(left)
 		case <-r.ctx.Done():
 			return false
 		}

@@ -12,8 +12,9 @@ import (
 type Pending struct {
 	ID     json.RawMessage
 	Method string
-	from   int    // where in the record its answer may begin
-	frame  *Frame // nil when the caller has sent it
+	from   int       // where in the record its answer may begin
+	sent   time.Time // when it was
+	frame  *Frame    // nil when the caller has sent it
 }
 
 // reply reads the answer out of the frame that has it.

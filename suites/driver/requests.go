@@ -67,9 +67,9 @@ func (s *Session) Message(id any, method string, params M) M {
 	return m
 }
 
-// Expecting is a pending request whose bytes the caller sends by itself.
+// Expecting is a pending request whose bytes the caller sends by itself, at once.
 func (s *Session) Expecting(id any, method string) Pending {
-	p := Pending{ID: encode(id), Method: method, from: s.Mark()}
+	p := Pending{ID: encode(id), Method: method, from: s.Mark(), sent: time.Now()}
 	s.ask(p.ID)
 	return p
 }
@@ -86,8 +86,36 @@ func (s *Session) Exchange(method string, params M) Reply {
 	return r
 }
 
-// Await waits for the answer to a request, at most for the reply limit.
-func (s *Session) Await(p Pending) Reply { return s.AwaitFor(p, s.limits.Reply) }
+// Await waits for the answer to a request for the reply limit, as due counts it.
+func (s *Session) Await(p Pending) Reply {
+	r := s.await(p)
+	s.tell(p, r)
+	return r
+}
+
+// tell tells Target.Heard.
+func (s *Session) tell(p Pending, r Reply) {
+	if s.heard != nil && !s.IsHostile() {
+		s.heard(p.sent, r)
+	}
+}
+
+// await is Await for requests that tell nothing of the server as a whole.
+func (s *Session) await(p Pending) Reply {
+	return s.awaitUntil(p, s.limits.Reply, func() time.Time { return s.due(p.sent) })
+}
+
+// due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
+// since the last answer of the server in this session. So requests that were sent together are not waited for one after
+// the other, and a server that serves one at a time has time for each.
+func (s *Session) due(sent time.Time) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answered.After(sent) {
+		sent = s.answered
+	}
+	return sent.Add(s.limits.Reply)
+}
 
 // AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start.
 func (s *Session) AwaitFirst(p Pending) Reply { return s.AwaitFor(p, s.limits.Start) }
@@ -100,16 +128,28 @@ func (s *Session) StartPatience() time.Duration { return s.limits.Start }
 
 // AwaitFor waits for the answer to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
+	end := time.Now().Add(d)
+	return s.awaitUntil(p, d, func() time.Time { return end })
+}
+
+// awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; d is
+// what it is said to be.
+func (s *Session) awaitUntil(p Pending, d time.Duration, end func() time.Time, others ...Pending) Reply {
 	if p.ID == nil {
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	begin := time.Now()
-	f, err := s.Wait(p.from, d, p.answeredBy)
+	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
 	if errors.Is(err, errTimeout) {
 		err = s.silence(p, d, begin)
 	}
 	if err != nil {
 		return Reply{Method: p.Method, Request: p.frame, Err: err}
+	}
+	for _, other := range others {
+		if other.answeredBy(f) {
+			p = other
+		}
 	}
 	r := p.reply(f)
 	if h := s.HTTP(); h != nil {

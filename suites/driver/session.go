@@ -23,6 +23,7 @@ type Session struct {
 
 	record
 	link     link
+	heard    func(sent time.Time, r Reply) // Target.Heard
 	number   int
 	nextID   int
 	ordinary bool // established without client capabilities
@@ -70,6 +71,9 @@ func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
 	}, asked: map[string][]json.RawMessage{}}
+	if t.Heard != nil {
+		s.heard = func(sent time.Time, r Reply) { t.Heard(s, sent, r) }
+	}
 	s.SetEra(t.Era)
 	return s
 }

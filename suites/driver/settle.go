@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"slices"
 	"time"
 )
@@ -24,7 +25,7 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 	if r.Err != nil {
 		return s.Since(mark), r.Err
 	}
-	came := without(s.Since(mark), p)
+	came := without(s.Since(mark), p...)
 	for _, f := range came {
 		if slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.MayAnswer(nil) }) {
 			return came, nil
@@ -36,10 +37,35 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 // Idle lets time pass in which the client says nothing.
 func (s *Session) Idle(d time.Duration) { s.pass(d) }
 
-// fence sends the request that proves order, and waits for its answer.
-func (s *Session) fence() (Pending, Reply) {
-	p := s.Request(s.Harmless())
-	return p, s.Await(p)
+// fence sends the request that proves order, and waits for the answer.
+func (s *Session) fence() (sent []Pending, r Reply) {
+	sent, r = s.prove()
+	s.tell(sent[0], r)
+	return sent, r
+}
+
+// prove sends the harmless request, and waits for the answer. When half of the time has passed without one, the lists
+// that the server declares are asked for as well: any answer proves that it lives.
+func (s *Session) prove() (sent []Pending, r Reply) {
+	first := s.Request(s.Harmless())
+	sent = []Pending{first}
+	var silence *Silence
+	if r = s.AwaitFor(first, s.limits.Reply/2); !errors.As(r.Err, &silence) {
+		return sent, r
+	}
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if method := capability + "/list"; s.Capabilities[capability] != nil && method != first.Method {
+			sent = append(sent, s.Request(method, nil))
+		}
+	}
+	r = s.awaitUntil(first, s.limits.Reply, func() time.Time { return s.due(first.sent) }, sent[1:]...)
+	return sent, r
+}
+
+// Lives makes sure that the server answers: its harmless request or, when that has no answer, a list.
+func (s *Session) Lives() Reply {
+	_, r := s.prove()
+	return r
 }
 
 // grace is how long something may still be on its way once a later request was answered: ten times what that answer
@@ -51,10 +77,10 @@ func (s *Session) grace(answer Reply) time.Duration {
 
 // linger waits for the grace, and for one more request after it, and returns what came since the mark without the
 // answers to the harness's own requests.
-func (s *Session) linger(mark int, grace time.Duration, first Pending) ([]*Frame, error) {
+func (s *Session) linger(mark int, grace time.Duration, first []Pending) ([]*Frame, error) {
 	s.pass(grace)
 	last, r := s.fence()
-	return without(s.Since(mark), first, last), r.Err
+	return without(s.Since(mark), append(first, last...)...), r.Err
 }
 
 // without leaves out the answers to the harness's own requests.

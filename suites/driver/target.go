@@ -26,6 +26,11 @@ type Target struct {
 
 	Limits Limits
 	Budget *Budget // of all sessions together; nil is unbounded
+
+	// Heard is told what came of each request that was awaited in a session whose client keeps the protocol, and when
+	// it was sent; nil tells nobody. The greeting, and what was sent by hand, are not among them. Any goroutine may
+	// call it.
+	Heard func(s *Session, sent time.Time, r Reply)
 }
 
 // Server is a server inside this process. It returns its exit status, at the latest when ctx ends, which stands for

@@ -140,6 +140,11 @@ func (f *Frame) refusesFor(id json.RawMessage) bool {
 	return f.HTTP != nil && f.Side != FromClient && !f.HTTP.stream && f.HTTP.failed() && f.HTTP.answers(id)
 }
 
+// answers reports whether the frame is an answer to something: a response, an array, an HTTP answer without a message.
+func (f *Frame) answers() bool {
+	return f.Side == Status || f.Side == FromServer && (f.Shape == Array || f.IsResponse())
+}
+
 // unasked reports whether the server sent the frame without having to: neither an answer nor a request, which wants
 // one.
 func (f *Frame) unasked() bool {

@@ -38,8 +38,8 @@ func TestBreaker(t *testing.T) {
 			"initialize",
 			3 + 2,
 		},
-		{"two in a row do not, and one does", dying(1, 2, 4, 5), start, Pass, "", "initialize", 8 + 4},
-		{"three do not, and later all do", dying(1, 2, 3), start, Pass, "", "initialize", 3 + 8},
+		{"two in a row do not, and one does", dying(1, 2, 4, 5), start, Pass, "", "initialize", 8 + 4 + 1},
+		{"three do not, and later all do", dying(1, 2, 3), start, Pass, "", "initialize", 3 + 8 + 1},
 		{
 			"no list is answered",
 			script{{method: "tools/list", does: ignores}},
@@ -90,7 +90,7 @@ func TestBreaker(t *testing.T) {
 func TestBreakerOfAnInterruptedRun(t *testing.T) {
 	var b breaker
 	for range 10 {
-		b.session(fmt.Errorf("no session: %w", context.Canceled))
+		b.session(nil, fmt.Errorf("no session: %w", context.Canceled))
 	}
 	if b.reason() != "" {
 		t.Errorf("it is open: %s", b.reason())

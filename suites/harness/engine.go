@@ -73,6 +73,7 @@ type Execution struct {
 	mu       sync.Mutex
 	shared   map[string]*stimulus
 	doubtful []int             // cases to be decided again when nothing else runs
+	failed   *driver.Session   // of a control
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
 
@@ -95,9 +96,10 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.target.Era = server.Era
+	e.target.Era, e.target.Heard = server.Era, e.breaker.heard
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
 	e.quiet.Store(server.OneClient)
+	e.breaker.first = o.First
 	if o.First != nil {
 		e.pool.Adopt(o.First)
 		if server.Failure == "" && !server.OneClient {
@@ -176,6 +178,7 @@ func (e *Execution) decideAgain() {
 	e.pool.Wait()
 	e.quiet.Store(true)
 	e.breaker.reset()
+	e.control()
 	slices.Sort(e.doubtful)
 	for _, i := range e.doubtful {
 		begin := time.Now()
@@ -255,6 +258,9 @@ func (e *Execution) try(i int) {
 		return
 	}
 	r, doubtful := e.judge(c)
+	if e.breaker.suspects() {
+		e.control()
+	}
 	if doubtful {
 		e.mu.Lock()
 		e.doubtful = append(e.doubtful, i)
@@ -276,9 +282,7 @@ func (e *Execution) parallel(cases []int) {
 		workers.Go(func() {
 			for i := range queue {
 				e.try(i)
-				if e.quiet.Load() && !e.watching.Load() {
-					e.pool.Wait() // one session after the other
-				}
+				e.clear()
 			}
 		})
 	}
@@ -287,6 +291,14 @@ func (e *Execution) parallel(cases []int) {
 	}
 	close(queue)
 	workers.Wait()
+}
+
+// clear waits until the sessions that were given up have gone when one is to come after the other. Watches run at the
+// same time, and most of them want no session.
+func (e *Execution) clear() {
+	if e.quiet.Load() && !e.watching.Load() {
+		e.pool.Wait()
+	}
 }
 
 // Result waits for the result of the case at that place of the plan.
@@ -320,7 +332,7 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 	shared := e.target.Site != nil // all sessions have the same server
 	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
 	again := c.check.kind == probe || c.check.kind == fresh
-	doubtful = again && unsure && used.trouble() && !e.quiet.Load()
+	doubtful = again && unsure && used.trouble()
 	used.release(e.pool, o.confirmed() && !used.alone)
 	return e.result(c, o, begin), doubtful
 }
@@ -332,7 +344,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
 	case e.breaker.reason() != "" && !e.watching.Load():
-		used.troubled = !e.quiet.Load()
+		used.troubled = true
 		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason(), again: true}, used
 	}
 	t := &T{
@@ -502,6 +514,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		s.troubled, s.strange = inner.scope.trouble(), inner.scope.strangeness()
 		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
+		e.clear()
 		close(s.done)
 	}
 	<-s.done
@@ -519,74 +532,6 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 
 // wire is what was said so far.
 func (t *T) wire() Wire { return Wire{Sessions: t.run.Sessions()} }
-
-// breaker stops a run whose server has stopped to serve, so that it does not wait for the same silence a hundred times.
-type breaker struct {
-	mu       sync.Mutex
-	sessions int  // that could not be had, in a row
-	silences int  // requests without an answer in sound sessions, in a row
-	second   bool // it was reset: one more time, a few failures are enough
-	why      string
-}
-
-// reset gives a server another chance.
-func (b *breaker) reset() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.sessions, b.silences, b.why, b.second = 0, 0, "", true
-}
-
-// open opens the breaker when there were too many failures of a kind.
-func (b *breaker) open(failures, most int, why string) {
-	if b.second {
-		most = 2
-	}
-	if failures >= most && b.why == "" {
-		b.why = why
-	}
-}
-
-// How many failures in a row open the breaker.
-const (
-	mostSessions = 3
-	mostSilences = 6
-)
-
-func (b *breaker) session(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case err == nil:
-		b.sessions = 0
-	case errors.Is(err, context.Canceled):
-	default:
-		b.sessions++
-		b.open(b.sessions, mostSessions, "the server can no longer be talked to: "+Explain(err))
-	}
-}
-
-func (b *breaker) reply(s *driver.Session, r driver.Reply) {
-	var silence *driver.Silence
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	switch {
-	case r.Answered():
-		b.silences = 0
-	case errors.As(r.Err, &silence) && !s.IsHostile():
-		b.silences++
-		why := "the server has stopped to answer: " + r.Err.Error()
-		if silence.Held {
-			why = r.Err.Error()
-		}
-		b.open(b.silences, mostSilences, why)
-	}
-}
-
-func (b *breaker) reason() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.why
-}
 
 // Untried are the results of a plan whose server could not be talked to: one root cause, and what depends on it
 // inconclusive.

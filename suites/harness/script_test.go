@@ -230,7 +230,7 @@ func (a act) answer(m message, process int, alone bool) string {
 	switch {
 	case a.code != 0:
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`, m.ID, a.code)
-	case m.Method == "initialize":
+	case m.Method == "initialize" && a.result == "":
 		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{}}`, Newest)
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)

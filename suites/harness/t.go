@@ -122,7 +122,7 @@ func (t *T) Last() *driver.Session {
 }
 
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
-	t.run.breaker.session(err)
+	t.run.breaker.session(s, err)
 	if err != nil {
 		t.scope.troubled = true
 		t.Again("no session: %v", Explain(err))
@@ -213,7 +213,6 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 // TryLimited is Try for who makes so many requests that the server may limit them: see driver.Reply.Limited.
 func (t *T) TryLimited(s *driver.Session, method string, params M) driver.Reply {
 	r := s.Exchange(method, params)
-	t.run.breaker.reply(s, r)
 	if excess := driver.ExcessOf(r.Err); excess != nil {
 		t.Again("%v", excess)
 	}

@@ -161,9 +161,10 @@ func postSeveral(t *T) {
 		for _, p := range all {
 			s.Await(p)
 		}
+		end := time.Now().Add(afterResponse + 100*time.Millisecond)
 		for _, f := range s.Record(mark) {
 			if f.Side == driver.FromClient && f.HTTP != nil && f.HTTP.Method == http.MethodPost {
-				f.HTTP.EndFor(afterResponse + 100*time.Millisecond)
+				f.HTTP.EndFor(time.Until(end))
 			}
 		}
 		return true

@@ -103,10 +103,12 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "other sessions of the same server were in use when it ended"
 	case x.Left():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
-	case x.Crashed():
+	case x.Crashed(), x.Session == t.Control():
 		return ""
 	case slices.Contains([]string{harmless, "initialize", "ping", "tools/list", "tasks/result"}, method):
 		return "another check judges the answers to " + method
+	case t.Gone() && x.Last():
+		return "the server has stopped to answer anything"
 	case !declared(x):
 		return "the server does not declare the method"
 	case !x.Dead() && x.Waited() < x.Session.Patience():

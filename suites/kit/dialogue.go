@@ -354,6 +354,13 @@ func (x *Exchange) followsRequest() bool {
 	return false
 }
 
+// Last reports whether nothing was answered any more in the session once the request was sent.
+func (x *Exchange) Last() bool {
+	return !slices.ContainsFunc(x.Session.Since(0), func(f *driver.Frame) bool {
+		return f.At > x.Request.At && f.IsResponse()
+	})
+}
+
 // Waited is how long an answer could have come: until the wait for it was ended, or until now.
 func (x *Exchange) Waited() time.Duration {
 	if x.End != nil {

@@ -29,10 +29,10 @@ type Opened struct {
 	Welcome   driver.Reply
 	EarlyPong driver.Reply
 	Replies   []*driver.Frame // what looks like a reply to initialized
-	Pong      driver.Reply    // to the ping after initialized
+	Pong      driver.Reply    // to the harmless request after initialized
 	List      driver.Reply    // to the ordinary request after that
 	Asked     []*driver.Frame // its requests
-	LastPong  driver.Reply    // to a ping after the client has refused them
+	LastPong  driver.Reply    // to a harmless request after the client has refused them
 }
 
 // openings are the ways in which the sessions of a run are begun. A process is dear, so each tries several things that
@@ -87,7 +87,7 @@ func open(t *T, o Opening) (r Opened) {
 	}
 	mark := s.Mark()
 	s.ConfirmWith(o.params())
-	pong := s.RequestID(70051, "ping", nil)
+	pong := HarmlessAs(s, 70051)
 	s.React(mark)
 	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
 		r.FirstPong = s.AwaitFor(ping, Shortly)
@@ -109,7 +109,7 @@ func (r *Opened) refusals(s *driver.Session) {
 			r.Asked = append(r.Asked, f)
 		}
 	}
-	r.LastPong = s.Exchange("ping", nil)
+	r.LastPong = s.Exchange(s.Harmless())
 }
 
 // clientFeatures are what a client declares that can be asked for all there is.

@@ -72,7 +72,7 @@ var initialize = Suite{
 		o := kit.Begin(t, kit.Opening{Form: "none"})
 		o.WantWelcome(t)
 		t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
-		t.Expect(o.Pong).To(BeAnswered(), "ping after initialized")
+		t.Expect(o.Pong).To(BeAnswered(), "%s after initialized", o.Pong.Method)
 	}),
 
 	"lifecycle/initialized-without-params": Fresh(func(t *T) {
@@ -86,7 +86,7 @@ var initialize = Suite{
 				t.Skip("the plain form fails as well: lifecycle/initialized-accepted")
 			}
 			t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
-			t.Expect(o.Pong).To(BeAnswered(), "ping after initialized")
+			t.Expect(o.Pong).To(BeAnswered(), "%s after initialized", o.Pong.Method)
 			if method, served := kit.ListMethod(t); served {
 				t.Expect(o.List).To(BeResult(), "%s after initialized", method)
 			}

@@ -49,7 +49,8 @@ var Checks = Suite{
 		if len(o.Asked) == 0 {
 			t.Skip("the server asked the client for nothing")
 		}
-		t.Expect(o.LastPong).To(BeAnswered(), "ping after the client refused a request of the server")
+		t.Expect(o.LastPong).To(BeAnswered(), "%s after the client refused a request of the server",
+			o.LastPong.Method)
 	}),
 
 	"robust/startup-time": Watch(func(t *T, w Wire) {

@@ -1,0 +1,150 @@
+package harness
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// breaker stops a run whose server has stopped to serve, so that it does not wait for the same silence a hundred times.
+type breaker struct {
+	mu       sync.Mutex
+	sessions int             // that could not be had, in a row
+	silences int             // requests without an answer, in a row
+	answered time.Time       // when the last answer was heard
+	had      bool            // a session could be had, beside the first one
+	first    *driver.Session // that of discovery; nil when there is none
+	second   bool            // it was reset: one more time, a few failures are enough
+	why      string
+	gone     bool // that is why: no session can be had
+
+	silent int // requests without an answer, in all
+	bound  int // how many of them make the server suspect
+}
+
+// How many failures in a row open the breaker.
+const (
+	mostSessions = 3
+	mostSilences = 6
+)
+
+// fewSilences is how many requests without an answer make a server suspect.
+const fewSilences = 3
+
+// reset gives a server another chance.
+func (b *breaker) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sessions, b.silences, b.why, b.gone, b.second = 0, 0, "", false, true
+}
+
+// trip opens the breaker, unless it is open; gone says that no session can be had.
+func (b *breaker) trip(why string, gone bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open(why, gone)
+}
+
+// open is trip for who holds mu.
+func (b *breaker) open(why string, gone bool) {
+	if b.why == "" {
+		b.why, b.gone = why, gone
+	}
+}
+
+// count opens the breaker when there were too many failures of a kind. The caller holds mu.
+func (b *breaker) count(failures, most int, why string, gone bool) {
+	if b.second {
+		most = 2
+	}
+	if failures >= most {
+		b.open(why, gone)
+	}
+}
+
+// session is told of each session that was wanted: err is why it could not be had. One to which nothing was said yet
+// proves nothing.
+func (b *breaker) session(s *driver.Session, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case err == nil && s.Ordinary():
+		b.sessions, b.had = 0, b.had || s != b.first
+	case err == nil, errors.Is(err, context.Canceled):
+	default:
+		b.sessions++
+		b.count(b.sessions, mostSessions, b.lost(err), true)
+	}
+}
+
+// loss says that no session can be had.
+func (b *breaker) loss(err error) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost(err)
+}
+
+// lost is loss for who holds mu.
+func (b *breaker) lost(err error) string {
+	var death *driver.Death
+	if b.first != nil && !b.had && errors.As(err, &death) {
+		return "no session could be had after the first one, as if the server could run only once: " + Explain(err)
+	}
+	return "the server can no longer be talked to: " + Explain(err)
+}
+
+// heard is told what came of a request that was sent at a time. Silence counts when nothing else was answered
+// meanwhile: one request that hangs does not stop a run. Nor does it count that ping has no answer where discovery has
+// found that it has none, and another request is harmless.
+func (b *breaker) heard(s *driver.Session, sent time.Time, r driver.Reply) {
+	harmless, _ := s.Harmless()
+	var silence *driver.Silence
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case r.Answered():
+		b.silences, b.answered = 0, time.Now()
+	case r.Method == "ping" && harmless != "ping":
+	case errors.As(r.Err, &silence):
+		if b.silent++; !b.answered.After(sent) {
+			b.silences++
+			b.count(b.silences, mostSilences, whySilent(silence), false)
+		}
+	}
+}
+
+// whySilent is why a run is stopped by silence.
+func whySilent(silence *driver.Silence) string {
+	if silence.Held {
+		return silence.Error()
+	}
+	return "the server has stopped to answer: " + silence.Error()
+}
+
+// suspects reports whether so many requests had no answer that it is worth while to find out whether any would have
+// had one. Each time it takes twice as many.
+func (b *breaker) suspects() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.why != "" || b.silent < max(b.bound, fewSilences) {
+		return false
+	}
+	b.bound = 2 * b.silent
+	return true
+}
+
+// lostServer reports whether the breaker is open because no session can be had.
+func (b *breaker) lostServer() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.gone
+}
+
+func (b *breaker) reason() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.why
+}
