@@ -81,6 +81,9 @@ func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 // Name tells the sessions of a run apart.
 func (s *Session) Name() string { return fmt.Sprintf("session %d", s.number) }
 
+// Number tells the sessions of a run apart.
+func (s *Session) Number() int { return s.number }
+
 // HTTP is what only a session over HTTP can do; nil over stdio.
 func (s *Session) HTTP() *HTTP {
 	h, _ := s.link.(*HTTP)

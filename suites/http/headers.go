@@ -51,7 +51,7 @@ var headers = Suite{
 		kit.EachAttempt(t, withWrongVersions(t), func(t *T, x kit.Attempt) {
 			a := x.Answer()
 			kit.NotForeign(t, a)
-			if x.Method != http.MethodPost && a.Status == http.StatusMethodNotAllowed {
+			if x.Method != http.MethodPost && refusesMethod(t, x.Method, a) {
 				t.Skip("the server takes no %s", x.Method)
 			}
 			t.Expect(a).To(That("HTTP 400", func(a driver.Answer) bool { return a.Status == http.StatusBadRequest }))
@@ -122,6 +122,21 @@ func withWrongVersions(t *T) (all []kit.Attempt) {
 		return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete, Header: h})
 	})
 	return all
+}
+
+// refusesMethod reports whether a refusal is about the method: the server does not serve it in an ordinary session either.
+func refusesMethod(t *T, method string, a driver.Answer) bool {
+	switch {
+	case a.OK() || a.Status == http.StatusBadRequest:
+		return false
+	case a.Status == http.StatusMethodNotAllowed:
+		return true
+	}
+	s := t.Start()
+	in := kit.ByHandSession(t, s)
+	usual := s.HTTP().Do(driver.HTTPRequest{Method: method, Header: in})
+	kit.HeadOf(usual)
+	return !usual.Answer().OK()
 }
 
 func isNoServerError(a driver.Answer) bool { return a.Status < 500 }

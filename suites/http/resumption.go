@@ -47,7 +47,7 @@ var resumptionChecks = Suite{
 	"http/disconnect-is-not-cancel": Probe(func(t *T) {
 		call := droppable(t)
 		s := t.Own()
-		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params()})
+		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params(s)})
 		first := identifiedEvent(x)
 		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, x.Asked()).Answered() || first.ID == "" {
 			t.Inconclusive("%s cannot be interrupted: %s", call.Tool.Name, a)

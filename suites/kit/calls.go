@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -149,9 +150,11 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	c.Notified, c.Unheard = err == nil, s.Unheard(mark)
 }
 
-// Params are those of the call. As clients do, they ask for progress; each tool has a token of its own.
-func (c ToolCall) Params() M {
-	return M{"name": c.Tool.Name, "arguments": c.Arguments, "_meta": M{"progressToken": "mcpcheck-" + c.Tool.Name}}
+// Params are those of the call in a session. As clients do, they ask for progress; each tool has a token of its own in
+// each session.
+func (c ToolCall) Params(s *driver.Session) M {
+	token := fmt.Sprintf("mcpcheck-%s-%d", c.Tool.Name, s.Number())
+	return M{"name": c.Tool.Name, "arguments": c.Arguments, "_meta": M{"progressToken": token}}
 }
 
 // callAndPing calls a tool. If it runs for long, a ping is tried meanwhile; when that is answered, the call is left to
@@ -159,7 +162,7 @@ func (c ToolCall) Params() M {
 func callAndPing(s *driver.Session, tool Subject, args M) ToolCall {
 	const patience = 300 * time.Millisecond
 	c := ToolCall{Tool: tool, Arguments: args, Session: s, begin: time.Now()}
-	c.pending = s.Request("tools/call", c.Params())
+	c.pending = s.Request("tools/call", c.Params(s))
 	if c.Reply = s.AwaitFor(c.pending, patience); c.Reply.Answered() || !s.Alive() {
 		c.Took = time.Since(c.begin)
 		return c
