@@ -48,8 +48,9 @@ var early = Suite{
 
 // wait is a time in a session in which the server has to wait for the client.
 type wait struct {
-	said []*driver.Frame // what the server said in it
-	took time.Duration
+	said   []*driver.Frame // what the server said in it
+	took   time.Duration
+	excess *driver.Excess // of what was kept of the session
 }
 
 func (w wait) subject() Subject { return Subject{Frames: w.said[:min(len(w.said), 3)]} }
@@ -59,10 +60,14 @@ func judgeWaits(t *T, w Wire, find func(*driver.Session) (wait, bool), run func(
 	var waits []wait
 	for _, s := range w.Sessions {
 		if found, ok := find(s); ok {
+			found.excess = s.Unheard(0)
 			waits = append(waits, found)
 		}
 	}
 	Each(t, waits, wait.subject, func(t *T, w wait) {
+		if w.excess != nil {
+			t.Inconclusive("%v", w.excess)
+		}
 		for _, m := range w.said {
 			run(t, m)
 		}
