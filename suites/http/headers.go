@@ -124,7 +124,8 @@ func withWrongVersions(t *T) (all []kit.Attempt) {
 	return all
 }
 
-// refusesMethod reports whether a refusal is about the method: the server does not serve it in an ordinary session either.
+// refusesMethod reports whether a refusal is about the method: the server does not serve it in an ordinary session
+// either.
 func refusesMethod(t *T, method string, a driver.Answer) bool {
 	switch {
 	case a.OK() || a.Status == http.StatusBadRequest:
