@@ -222,6 +222,13 @@ func (r *record) Record(mark int) []*Frame {
 	return append([]*Frame(nil), r.frames[i:]...)
 }
 
+// Whole reports whether the record still has its beginning.
+func (r *record) Whole() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.first == 0
+}
+
 // Busy reports whether the session sent something in the time d before a moment. It tells who may have been the cause
 // when a server that several sessions share ends.
 func (r *record) Busy(moment time.Time, d time.Duration) bool {

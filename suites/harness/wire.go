@@ -15,6 +15,11 @@ type Wire struct {
 	Sessions []*driver.Session
 }
 
+// Whole are the sessions whose record still has its beginning.
+func (w Wire) Whole() []*driver.Session {
+	return slices.DeleteFunc(slices.Clone(w.Sessions), func(s *driver.Session) bool { return !s.Whole() })
+}
+
 // Message is one JSON-RPC message of the server, alone or as a member of an array.
 type Message struct {
 	*driver.Frame

@@ -319,11 +319,14 @@ func askTwo(t *T) []*driver.Exchange {
 }
 
 // strayResponses are the ids of responses that came in a session more often than it has asked, and for which another
-// session has asked.
+// session has asked. What a server takes for the id of a malformed message is its own business.
 func strayResponses(w Wire) (strays []string) {
-	for _, s := range wholeSessions(w) {
+	for _, s := range w.Whole() {
 		open := map[string]int{}
 		for _, f := range s.Record(0) {
+			if f.Hostile {
+				break
+			}
 			for _, m := range f.Members() {
 				switch id := ownID(m); {
 				case f.Side == driver.FromClient && m.IsRequest():
@@ -340,13 +343,6 @@ func strayResponses(w Wire) (strays []string) {
 	return strays
 }
 
-// wholeSessions are those whose record has not lost its beginning.
-func wholeSessions(w Wire) []*driver.Session {
-	return slices.DeleteFunc(slices.Clone(w.Sessions), func(s *driver.Session) bool {
-		return s.Mark() > len(s.Record(0))
-	})
-}
-
 // ownID is the id of a message, as it was before it became a text.
 func ownID(m *driver.Frame) json.RawMessage {
 	if driver.AlikeID(m.ID, m.Answers()) {
@@ -361,7 +357,7 @@ func strayProgress(w Wire) (strays []string) {
 	for _, s := range w.Sessions {
 		maps.Copy(all, progressTokens(s))
 	}
-	for _, s := range wholeSessions(w) {
+	for _, s := range w.Whole() {
 		own := progressTokens(s)
 		for _, f := range s.Since(0) {
 			for _, m := range f.Members() {

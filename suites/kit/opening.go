@@ -163,7 +163,7 @@ func (o Opening) params() M {
 // SpokeFirst reports whether the server said in some session, before its client said anything, what
 // lifecycle/server-does-not-speak-first reports.
 func SpokeFirst(w Wire) bool {
-	return slices.ContainsFunc(w.Sessions, func(s *driver.Session) bool {
+	return slices.ContainsFunc(w.Whole(), func(s *driver.Session) bool {
 		for _, f := range s.Record(0) {
 			switch {
 			case f.Side == driver.FromClient && len(f.Raw) > 0:

@@ -22,7 +22,7 @@ var Malformed = map[string]string{
 	"params that are a string":  `{"jsonrpc":"2.0","id":70031,"method":$method,"params":"x"}`,
 	"params that are an array":  `{"jsonrpc":"2.0","id":70032,"method":$method,"params":[1]}`,
 	"a request with id null":    `{"jsonrpc":"2.0","id":null,$harmless}`,
-	"member names in capitals":  `{"jsonrpc":"2.0","ID":70041,"METHOD":$method}`,
+	"member names in capitals":  `{"jsonrpc":"2.0","ID":70025,"METHOD":$method}`,
 	EmptyArray:                  `[]`,
 	MixedArray:                  `[1,{"jsonrpc":"2.0","id":70061,$harmless}]`,
 	NumbersArray:                `[1,2,3]`,

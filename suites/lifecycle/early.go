@@ -78,7 +78,7 @@ func judgeWaits(t *T, w Wire, find func(*driver.Session) (wait, bool), run func(
 }
 
 // untilHello is the time until the client says something.
-func untilHello(s *driver.Session) (wait, bool) { return waitIn(s, s.Record(0), 0, isSaid), true }
+func untilHello(s *driver.Session) (wait, bool) { return waitIn(s, s.Record(0), 0, isSaid), s.Whole() }
 
 // untilInitialized is the time between initialize and notifications/initialized.
 func untilInitialized(s *driver.Session) (wait, bool) {
