@@ -103,9 +103,10 @@ func serveTwo(ctx context.Context, t driver.Target, first *driver.Session) (both
 			served <- false
 			return
 		}
-		defer second.Close()
-		served <- second.Establish(driver.Hello(first.Revision)) == nil && isServed(second) &&
+		well := second.Establish(driver.Hello(first.Revision)) == nil && isServed(second) &&
 			!second.Crossed() && !haveSameID(first, second)
+		second.Close() // which ends some servers
+		served <- well
 	}()
 	return func() bool { return <-served && isServed(first) && !first.Crossed() }
 }

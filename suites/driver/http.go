@@ -264,4 +264,7 @@ func (h *HTTP) close() {
 	if h.s.Alive() {
 		h.s.over("the session was closed")
 	}
+	if h.host != nil && slices.ContainsFunc(h.Exchanges(), func(x *Exchange) bool { return x.Answer().IsStream }) {
+		h.site.parting.wait(h.host)
+	}
 }

@@ -32,6 +32,7 @@ type Site struct {
 	reached  bool
 	sessions atomic.Int64 // that were opened
 	asks     asks
+	parting  parting
 
 	mu        sync.Mutex
 	url       *url.URL
@@ -69,7 +70,7 @@ func NewSite(o SiteOptions) (*Site, error) {
 	}
 	return &Site{
 		o: o, header: overlay(nil, o.Header), client: newClient(o, roots),
-		starting: make(chan struct{}, 1), url: u, transport: "http",
+		starting: make(chan struct{}, 1), url: u, transport: "http", parting: parting{hopes: 1},
 	}, nil
 }
 
@@ -260,7 +261,7 @@ func (e *Unreachable) Error() string {
 
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// mostStarts is how often a server that dies is started.
+// mostStarts is how often a server that dies is started; see parting.
 const mostStarts = 50
 
 // ready starts the server if it has to, and waits until its port takes connections. One caller does it for all.
@@ -292,7 +293,10 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 		return fmt.Errorf("something else listens on %s already; stop it, or let mcpcheck choose a port with {port}",
 			site.address())
 	}
-	if site.starts++; site.starts > mostStarts {
+	if site.starts == 0 || !site.parting.seen(site.process()) { // else it has not died
+		site.starts++
+	}
+	if site.starts > mostStarts {
 		return fmt.Errorf("the server has died %d times", mostStarts)
 	}
 	host, err := launch(

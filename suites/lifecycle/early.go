@@ -78,7 +78,7 @@ func judgeWaits(t *T, w Wire, find func(*driver.Session) (wait, bool), run func(
 }
 
 // untilHello is the time until the client says something.
-func untilHello(s *driver.Session) (wait, bool) { return waitIn(s, s.Record(0), 0, isSaid), s.Whole() }
+func untilHello(s *driver.Session) (wait, bool) { return waitIn(s, s.Record(0), 0, isSaid), true }
 
 // untilInitialized is the time between initialize and notifications/initialized.
 func untilInitialized(s *driver.Session) (wait, bool) {
@@ -104,12 +104,11 @@ func waitIn(s *driver.Session, frames []*driver.Frame, begin time.Duration, ends
 			w.took = f.At - begin
 			return w
 		case f.Side == driver.FromServer:
-			w.said = append(w.said, slices.DeleteFunc(f.Members(), isSilent)...)
+			w.said = append(w.said, slices.DeleteFunc(f.Members(), func(m *driver.Frame) bool {
+				return !IsSpoken(m) || m.IsResponse() && s.AskedBeside(m.ID) // which is for another session
+			})...)
 		}
 	}
 	w.took = time.Since(s.Moment(&driver.Frame{At: begin}))
 	return w
 }
-
-// isSilent reports whether a frame is some other JSON than a message.
-func isSilent(f *driver.Frame) bool { return !IsSpoken(f) }
