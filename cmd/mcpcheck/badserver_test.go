@@ -66,6 +66,14 @@ func badServers() map[string]func(args []string) int {
 			return serve(fixtures.Fault{Request: onRequest("ping", func() { endlessLine() })})
 		},
 
+		// that write messages in another way, or something else
+		"writing":   writing,
+		"buffering": buffering,
+		"to-stderr": toStderr,
+		"saying":    saying,
+		"usage":     usageOnStdout,
+		"echo":      echo,
+
 		// that speak too much
 		"flood-stderr":  floodStderr,
 		"flood-stdout":  floodStdout,

@@ -5,10 +5,12 @@ import (
 	"crypto/x509"
 	"errors"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -140,13 +142,33 @@ func lookUp(command, dir string) error {
 
 // cannotRun is the error of use for a command that does not start.
 func cannotRun(command string, err error) error {
-	if wrapped := (*exec.Error)(nil); errors.As(err, &wrapped) {
-		err = wrapped.Err // without what the message says already
+	var wrapped *exec.Error
+	var path *fs.PathError
+	switch { // without what the message says already
+	case errors.As(err, &wrapped):
+		err = wrapped.Err
+	case errors.As(err, &path):
+		err = path.Err
 	}
-	if errors.Is(err, exec.ErrNotFound) {
+	words := strings.Fields(command)
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+	switch {
+	case errors.Is(err, syscall.ENOEXEC):
+		return usage("cannot run %s: %w; a script wants a first line such as #!/usr/bin/env node", command, err)
+	case missing && isCommand(command):
+		return usage("cannot run %s: %w; does its first line name a program that is there?", command, err)
+	case missing && len(words) > 1 && isCommand(words[0]):
+		return usage("cannot run %q: no such command; give the command and its arguments as words of their own: -- %s",
+			command, command)
+	case missing:
 		return usage("cannot run %s: no such command; check the path, or build the server first", command)
 	}
 	return usage("cannot run %s: %w", command, err)
+}
+
+func isCommand(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
 }
 
 // problem is why the target could not be talked to, with what to do about it.

@@ -46,7 +46,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?",
 			t.Site.URL())
 	case r.Err != nil:
-		return server, s, instead(s, r.Err)
+		return server, s, unheard(s, r.Err)
 	case harness.OnlyModern(r):
 		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern)
 	}
@@ -98,24 +98,36 @@ func handshakeFailure(r driver.Reply) string {
 	return ""
 }
 
-// instead says what a server that did not answer did.
-func instead(s *driver.Session, err error) error {
+// unheard says why there was no answer to initialize: what the server did, and what that looks like. It ends the
+// session.
+func unheard(s *driver.Session, err error) error {
 	var silence *driver.Silence
-	if !errors.As(err, &silence) {
+	silent := errors.As(err, &silence)
+	death := &driver.Death{Cause: err.Error()}
+	if !silent && (!errors.As(err, &death) || death.Excess != nil) {
 		return err
 	}
-	cause := err.Error()
-	if sent := s.HTTP().Exchanges(); len(sent) > 0 {
-		cause += "; so far: " + unfinished(sent)
+	if sent := s.HTTP().Exchanges(); silent && len(sent) > 0 {
+		death.Cause += "; so far: " + unfinished(sent)
 	}
-	if came := s.Since(0); len(came) > 0 {
+	if came := s.Since(0); silent && len(came) > 0 {
 		text := driver.Brief(came[0].Raw)
 		if came[0].Shape == driver.NotJSON {
 			text = strconv.Quote(text)
 		}
-		cause += "; instead the server wrote " + text
+		death.Cause += "; instead the server wrote " + text
 	}
-	return &driver.Death{Cause: cause, Stderr: s.StderrTail()}
+	if p := s.Stdio(); p != nil {
+		symptoms := p.Symptoms()
+		if said := symptoms.Diagnosis(); said != "" {
+			death.Cause += "; " + said
+		}
+		if !silent {
+			death.Stdout = symptoms.Text()
+		}
+	}
+	death.Stderr = s.StderrTail()
+	return death
 }
 
 // findFence finds a list that a server answers which leaves ping unanswered. If ping has ended the server, it is

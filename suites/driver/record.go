@@ -163,6 +163,7 @@ func (r *record) Alive() bool {
 // Death says that the session is over.
 type Death struct {
 	Cause  string   // "the server exited with status 3"
+	Stdout []string // the first lines that it wrote there in place of messages
 	Stderr []string // its last lines
 	Excess *Excess  // what mcpcheck cut off before; nil: nothing
 }

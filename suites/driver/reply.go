@@ -105,14 +105,18 @@ func refusal(f *Frame) M {
 type Silence struct {
 	Method  string
 	After   time.Duration
-	Partial int  // bytes that came without a newline
-	Held    bool // mcpcheck itself did not listen for some of the time
+	Limit   string // the flag that says how long; empty: none does
+	Partial int    // bytes that came without a newline
+	Held    bool   // mcpcheck itself did not listen for some of the time
 }
 
 func (e *Silence) Error() string {
 	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
+	if e.Limit != "" {
+		text += " (" + e.Limit + ")"
+	}
 	if e.Partial > 0 {
-		text += fmt.Sprintf(" (%d bytes came without a newline)", e.Partial)
+		text += fmt.Sprintf(" (%s came without a newline)", count(e.Partial, "byte"))
 	}
 	if e.Held {
 		text += ", while mcpcheck held back what the server sends: it is more than mcpcheck takes at a time"

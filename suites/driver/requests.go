@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -102,7 +103,7 @@ func (s *Session) tell(p Pending, r Reply) {
 
 // await is Await for requests that tell nothing of the server as a whole.
 func (s *Session) await(p Pending) Reply {
-	return s.awaitUntil(p, s.limits.Reply, func() time.Time { return s.due(p.sent) })
+	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.sent) })
 }
 
 // due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
@@ -118,7 +119,17 @@ func (s *Session) due(sent time.Time) time.Time {
 }
 
 // AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start.
-func (s *Session) AwaitFirst(p Pending) Reply { return s.AwaitFor(p, s.limits.Start) }
+func (s *Session) AwaitFirst(p Pending) Reply {
+	return s.awaitFor(p, bound{s.limits.Start, "--start-timeout"})
+}
+
+// bound is how long an answer is waited for, and the flag that says so; empty: none does.
+type bound struct {
+	d    time.Duration
+	flag string
+}
+
+func (s *Session) replyBound() bound { return bound{s.limits.Reply, "--timeout"} }
 
 // Patience is how long Await waits.
 func (s *Session) Patience() time.Duration { return s.limits.Reply }
@@ -127,21 +138,23 @@ func (s *Session) Patience() time.Duration { return s.limits.Reply }
 func (s *Session) StartPatience() time.Duration { return s.limits.Start }
 
 // AwaitFor waits for the answer to a request, at most for d.
-func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
-	end := time.Now().Add(d)
-	return s.awaitUntil(p, d, func() time.Time { return end })
+func (s *Session) AwaitFor(p Pending, d time.Duration) Reply { return s.awaitFor(p, bound{d: d}) }
+
+func (s *Session) awaitFor(p Pending, b bound) Reply {
+	end := time.Now().Add(b.d)
+	return s.awaitUntil(p, b, func() time.Time { return end })
 }
 
-// awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; d is
-// what it is said to be.
-func (s *Session) awaitUntil(p Pending, d time.Duration, end func() time.Time, others ...Pending) Reply {
+// awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; the
+// bound is what it is said to be.
+func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ...Pending) Reply {
 	if p.ID == nil {
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	begin := time.Now()
 	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
 	if errors.Is(err, errTimeout) {
-		err = s.silence(p, d, begin)
+		err = s.silence(p, b, begin)
 	}
 	if err != nil {
 		return Reply{Method: p.Method, Request: p.frame, Err: err}
@@ -163,11 +176,11 @@ func (s *Session) awaitUntil(p Pending, d time.Duration, end func() time.Time, o
 	return r
 }
 
-// silence is the error of a request that had no answer for the time d since a moment.
-func (s *Session) silence(p Pending, d time.Duration, begin time.Time) error {
+// silence is the error of a request that had no answer within its bound since a moment.
+func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	s.mu.Lock()
-	s.silent = s.silent || d >= s.limits.Reply
-	err := &Silence{Method: p.Method, After: d, Partial: s.partial, Held: s.heldSince(begin)}
+	s.silent = s.silent || b.d >= s.limits.Reply
+	err := &Silence{Method: p.Method, After: b.d, Limit: b.flag, Partial: s.partial, Held: s.heldSince(begin)}
 	s.mu.Unlock()
 	s.exceed(ExcessOf(err))
 	return err
@@ -185,10 +198,25 @@ func (s *Session) take(f *Frame) {
 	s.attribute(f)
 	s.put(f)
 	for _, m := range f.Members() {
-		if m.IsRequest() {
+		if m.IsRequest() && !s.echoes(m) {
 			s.answer(m)
 		}
 	}
+}
+
+// echoes reports whether a request is the greeting of the client itself, which came back: to answer it would have that
+// come back as well, and be taken for an answer of the server.
+func (s *Session) echoes(request *Frame) bool {
+	const early = 10
+	if request.Method != "initialize" {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := s.frames[:min(early, len(s.frames))]
+	return slices.ContainsFunc(first, func(f *Frame) bool {
+		return f.Side == FromClient && bytes.Equal(f.Raw, request.Raw)
+	})
 }
 
 // answer does what the client owes.

@@ -58,7 +58,7 @@ func (s *Session) prove() (sent []Pending, r Reply) {
 			sent = append(sent, s.Request(method, nil))
 		}
 	}
-	r = s.awaitUntil(first, s.limits.Reply, func() time.Time { return s.due(first.sent) }, sent[1:]...)
+	r = s.awaitUntil(first, s.replyBound(), func() time.Time { return s.due(first.sent) }, sent[1:]...)
 	return sent, r
 }
 

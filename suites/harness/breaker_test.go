@@ -18,7 +18,7 @@ func TestBreaker(t *testing.T) {
 		return s
 	}
 	const gone, mute = "the server can no longer be talked to: the server exited with status 1",
-		"the server has stopped to answer: no answer to tools/list within 5s"
+		"the server has stopped to answer: no answer to tools/list within 5s (--timeout)"
 	tests := []struct {
 		name    string
 		script  script

@@ -94,7 +94,7 @@ func TestSessionsBegin(t *testing.T) {
 
 // A server that does not do its part leaves what depends on it open.
 func TestRequestsOfOtherChecks(t *testing.T) {
-	const silence, death = "no answer to list within 5s", "the server exited with status 1"
+	const silence, death = "no answer to list within 5s (--timeout)", "the server exited with status 1"
 	ask := func(t *T) { t.Ask(t.Own(), "list", nil) }
 	pages := func(t *T) { t.Pages(t.Own(), "list", "items", func(M) {}) }
 	settle := func(t *T) {
@@ -174,7 +174,7 @@ func TestListAll(t *testing.T) {
 		{"a page that is not a list", script{page(1, "[1]", "x"), page(2, "{}")}, " x", "[1]",
 			`the result of list has no array "items"`},
 		{"an error", script{{method: "list", does: refuses(-7)}}, "", "null", "list was answered with error -7: no"},
-		{"silence", script{{method: "list", does: ignores}}, "", "null", "no answer to list within 5s"},
+		{"silence", script{{method: "list", does: ignores}}, "", "null", "no answer to list within 5s (--timeout)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -273,10 +273,19 @@ func Explain(err error) string {
 		return "nothing wrong"
 	}
 	var death *driver.Death
-	if !errors.As(err, &death) || len(death.Stderr) == 0 {
+	if !errors.As(err, &death) {
 		return err.Error()
 	}
-	return death.Cause + "; its last lines on stderr:\n  " + strings.Join(death.Stderr, "\n  ")
+	said := death.Cause
+	for _, words := range []struct {
+		where string
+		lines []string
+	}{{"it wrote to stdout", death.Stdout}, {"its last lines on stderr", death.Stderr}} {
+		if len(words.lines) > 0 {
+			said += "; " + words.where + ":\n  " + strings.Join(words.lines, "\n  ")
+		}
+	}
+	return said
 }
 
 // Together runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"regexp"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -20,7 +21,7 @@ var output = Suite{
 				t.Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
 					driver.MaxDepth, driver.Brief(m.Raw))
 			}
-			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%q", driver.Brief(m.Raw)))
+			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw)))
 		})
 	}),
 
@@ -69,6 +70,15 @@ var output = Suite{
 		t.Expect(o.Welcome).To(BeResult(), "initialize, with stderr going nowhere")
 		t.Expect(o.List).To(BeAnswered(), "a list, with stderr going nowhere")
 	}),
+}
+
+// shown is a line that is no message, and what it looks like.
+func shown(line []byte) string {
+	text := strconv.Quote(driver.Brief(line))
+	if said := driver.DiagnoseOutput(line); said != "" {
+		text += "\n" + said
+	}
+	return text
 }
 
 // logged is what a server wrote to stderr in a session, or the head of it.

@@ -1,0 +1,168 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Symptoms are what is known of a server that is not understood. A diagnosis rests on nothing else.
+type Symptoms struct {
+	Stdout []byte   // the beginning of what it wrote there, lines ended as they were
+	Stderr []byte   // the same
+	Sent   [][]byte // the first lines that it was sent
+	Late   bool     // it was silent until its stdin was closed
+}
+
+// Diagnosis says what the symptoms look like, and what to do about it; empty when they look like nothing that is known.
+// It is a guess: it stands beside the fact, never in its place.
+func (s Symptoms) Diagnosis() string {
+	for _, sent := range s.Sent {
+		if len(sent) > 0 && bytes.HasPrefix(bytes.TrimSpace(s.Stdout), sent) {
+			return "it sends back what it is sent: is the command an MCP server?"
+		}
+	}
+	if said := DiagnoseOutput(s.Stdout); said != "" {
+		return said
+	}
+	line, _, ended := bytes.Cut(s.Stdout, []byte("\n"))
+	message := response.Match(s.Stdout)
+	switch name := repeated(line); {
+	case name != "":
+		return "its message has the member " + name + " more than once"
+	case message && s.Late:
+		return "the answer came once stdin was closed: flush stdout after each message" +
+			" (in Python: flush=True, or python -u), and answer each line when it comes"
+	case message && !ended:
+		return "there is no newline after its message: write one after each, and flush"
+	case !message && response.Match(s.Stderr):
+		return "its messages are on stderr: write them to stdout"
+	}
+	return looksLike(onEither, append(bytes.Clone(s.Stdout), s.Stderr...))
+}
+
+// DiagnoseOutput is the diagnosis of a text on stdout that is no message by itself.
+func DiagnoseOutput(text []byte) string {
+	if said := looksLike(onStdout, text); said != "" {
+		return said
+	}
+	if line, _, _ := bytes.Cut(text, []byte("\n")); severalObjects(line) {
+		return "there are several messages in one line: write a newline after each"
+	}
+	return ""
+}
+
+// sign is a pattern in the output of a server, and what it looks like.
+type sign struct {
+	pattern *regexp.Regexp
+	says    string
+}
+
+func looksLike(signs []sign, text []byte) string {
+	for _, s := range signs {
+		if m := s.pattern.FindSubmatchIndex(text); m != nil {
+			return string(s.pattern.Expand(nil, []byte(s.says), text, m))
+		}
+	}
+	return ""
+}
+
+// response matches a line that begins as a JSON-RPC response does.
+var response = regexp.MustCompile(`(?m)^\s*\{.*"(?:result|error)"\s*:`)
+
+// onStdout are signs in a text on stdout, the more certain first.
+var onStdout = []sign{
+	{regexp.MustCompile(`^[^ -~]{0,4}(?:\{\x00|\x00\{)`), "it looks like UTF-16: write UTF-8"},
+	{regexp.MustCompile(`^\x{feff}`), "it begins with a byte order mark: write UTF-8 without one"},
+	{regexp.MustCompile(`^[^{]*\{.*\}\x00`),
+		"its messages end with a NUL byte: end each with a newline, and nothing else"},
+	{regexp.MustCompile(`(?i)^\s*Content-Length:\s*\d`),
+		"it has Content-Length headers, as the Language Server Protocol wants them:" +
+			" write each message on a line of its own, without headers"},
+	{regexp.MustCompile(`(?m)^\{\s*\n\s*"`), "its messages span several lines: write JSON without indentation"},
+}
+
+// onEither are signs on stdout or stderr.
+var onEither = []sign{
+	{regexp.MustCompile(`Need to install the following packages|Ok to proceed\?`),
+		"npx asks before it installs: use npx -y"},
+	{regexp.MustCompile(`(?i)(?:listening|running|serving|served|started|available|ready)\b[^\n]{0,60}?` +
+		`(https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?:[^\s"',;)]*[^\s"',;).])?)`),
+		"it looks like a server over HTTP: use --url $1"},
+	{regexp.MustCompile(`(?i)\blistening (?:on|at) (?:port|:)\s*\d+`), "it looks like a server over HTTP: use --url"},
+	{regexp.MustCompile(`(?im)^\s*usage:`), "it explains its usage: does the command want arguments?"},
+}
+
+// repeated is the first member that a JSON object has more than once; empty when there is none.
+func repeated(line []byte) string {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+		return ""
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		name, _ := token.(string)
+		if err != nil || d.Decode(new(json.RawMessage)) != nil {
+			return ""
+		}
+		if seen[name] {
+			return name
+		}
+		seen[name] = true
+	}
+	return ""
+}
+
+// severalObjects reports whether a line is more than one JSON object, and nothing else.
+func severalObjects(line []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(line))
+	for n := 0; ; n++ {
+		var object map[string]json.RawMessage
+		switch err := d.Decode(&object); {
+		case err == io.EOF:
+			return n > 1
+		case err != nil:
+			return false
+		}
+	}
+}
+
+// Symptoms ends the session, for a server that is not understood may say more then, and returns what is known of it.
+func (p *Stdio) Symptoms() Symptoms {
+	const patience = time.Second
+	const most = 4 << 10
+	mark := p.s.Mark()
+	silent := len(p.s.Since(0)) == 0 && p.Partial() == 0
+	p.CloseInput()
+	p.AwaitExit(patience)
+	p.kill()
+	p.AwaitExit(patience)
+	stderr, _ := p.Stderr()
+	s := Symptoms{Stderr: stderr, Late: silent && len(p.s.Since(mark)) > 0}
+	for _, f := range p.s.Record(0) {
+		switch {
+		case f.Side == FromClient && len(s.Sent) < 2:
+			s.Sent = append(s.Sent, f.Raw)
+		case f.Side == FromServer && len(s.Stdout) < most:
+			s.Stdout = append(s.Stdout, f.Raw...)
+			if f.Ended {
+				s.Stdout = append(s.Stdout, '\n')
+			}
+		}
+	}
+	return s
+}
+
+// Text is what the server wrote to stdout, as lines; nil when it wrote nothing, or no text.
+func (s Symptoms) Text() []string {
+	text := strings.TrimSpace(string(s.Stdout))
+	if text == "" || !utf8.ValidString(text) || response.MatchString(text) {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
