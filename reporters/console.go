@@ -475,14 +475,13 @@ func (c *Console) problem(text string) string {
 	return b.String()
 }
 
-// aside shows the further lines of a reason, such as the last words of a server; of many the last ones.
-func (c *Console) aside(b *lines, indent, text string) {
-	_, rest := split(text)
+// aside shows the further lines of a reason, such as the last words of a server; of many those that tell most.
+func (c *Console) aside(b *lines, indent, said string) {
+	_, rest := split(said)
 	if rest == "" {
 		return
 	}
-	all := strings.Split(rest, "\n")
-	c.quote(b, indent, all[len(all)-min(len(all), c.limit(10)):])
+	c.quote(b, indent, text.Excerpt(strings.Split(rest, "\n"), c.limit(10)))
 }
 
 // limit is n, or in verbose mode no limit.

@@ -27,7 +27,7 @@ func JSON(w io.Writer, r harness.Report) error {
 		x.Message = validUTF8(x.Message)
 		x.Subjects = each(x.Subjects, validUTF8)
 		x.Wire = each(x.Wire, func(l harness.Line) harness.Line {
-			l.HTTP, l.Text = validUTF8(l.HTTP), validUTF8(l.Text)
+			l.HTTP, l.Text, l.Stderr = validUTF8(l.HTTP), validUTF8(l.Text), each(l.Stderr, validUTF8)
 			return l
 		})
 		return x

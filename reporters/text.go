@@ -72,7 +72,7 @@ func printableResult(r harness.Result) harness.Result {
 	}
 	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
 		l.Session, l.Arrow = printableLine(l.Session), printableLine(l.Arrow)
-		l.HTTP, l.Text = printableLine(l.HTTP), printableLine(l.Text)
+		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), each(l.Stderr, printableLine)
 		return l
 	})
 	return r
@@ -246,25 +246,49 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// wireLines are the lines of a wire, at most limit of at most width characters.
-// Of more lines the first show what was set up, the last what went wrong.
-func wireLines(wire []harness.Line, limit, width int) []string {
-	all := make([]string, len(wire))
+// wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many of
+// what it wrote to stderr, once if others wrote the same. Of more lines the first show what was set up, the last what
+// went wrong.
+func wireLines(wire []harness.Line, limit, width int) (shown []string) {
+	var told []string
 	sessions := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Session != wire[0].Session })
+	head, left := len(wire), 0
+	if len(wire) > limit {
+		head, left = limit/4, len(wire)-limit+1
+	}
 	for i, l := range wire {
+		if i == head {
+			shown = append(shown, "… "+plural(left, "line")+" left out")
+		}
+		if i >= head && i < head+left {
+			continue
+		}
 		session := ""
 		if sessions {
 			session = "#" + l.Session + " "
 		}
-		text := strings.TrimSuffix(l.HTTP+" "+l.Text, " ")
-		all[i] = shorten(fmt.Sprintf("%s%.3f %s %s", session, l.Seconds, l.Arrow, strings.TrimPrefix(text, " ")), width)
+		shown = append(shown, shorten(session+wireLine(l), width))
+		if slices.Equal(l.Stderr, told) {
+			continue
+		}
+		told = l.Stderr
+		for _, line := range text.Excerpt(l.Stderr, limit) {
+			shown = append(shown, shorten("      stderr: "+line, width))
+		}
 	}
-	if len(all) <= limit {
-		return all
+	return shown
+}
+
+// wireLine is one line of a wire. A part of a message says so; it may be without a time.
+func wireLine(l harness.Line) string {
+	at, part := fmt.Sprintf("%.3f", l.Seconds), ""
+	if l.Part {
+		part = "(part of a message)"
+		if l.Seconds == 0 {
+			at = strings.Repeat(" ", len(at))
+		}
 	}
-	head := limit / 4
-	left := len(all) - limit + 1
-	return slices.Concat(all[:head], []string{"… " + plural(left, "line") + " left out"}, all[head+left:])
+	return at + " " + strings.Join(nonEmpty(l.Arrow, l.HTTP, part, l.Text), " ")
 }
 
 // lines builds a text line by line.

@@ -292,7 +292,8 @@ func last(texts []string) string {
 	return texts[len(texts)-1]
 }
 
-// dieAfter dies at the request after the handshake that its argument counts.
+// dieAfter dies at the request after the handshake that its argument counts; with the argument trace, as programs in Go
+// do.
 func dieAfter(args []string) int {
 	var n atomic.Int64
 	var most int64
@@ -300,6 +301,10 @@ func dieAfter(args []string) int {
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
 		if req["method"] != "initialize" && n.Add(1) > most {
 			fmt.Fprintln(os.Stderr, "panic: index out of range")
+			if last(args) == "trace" {
+				fmt.Fprint(os.Stderr, "\ngoroutine 7 [running]:\nmain.call(0x3)\n\t/src/server.go:42 +0x1d\n\n")
+				fmt.Fprint(os.Stderr, strings.Repeat("rax    0x0\n", 30))
+			}
 			os.Exit(7)
 		}
 		return false

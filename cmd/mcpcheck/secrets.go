@@ -123,7 +123,7 @@ func (r redactor) result(result harness.Result) harness.Result {
 	result.Subjects = r.texts(result.Subjects)
 	wire := make([]harness.Line, len(result.Wire))
 	for i, line := range result.Wire {
-		line.HTTP, line.Text = r.text(line.HTTP), r.text(line.Text)
+		line.HTTP, line.Text, line.Stderr = r.text(line.HTTP), r.text(line.Text), r.texts(line.Stderr)
 		wire[i] = line
 	}
 	result.Wire = wire

@@ -61,7 +61,7 @@ func (h *HTTP) watch() {
 // lose records that the server is gone, and drops every connection to it.
 func (h *HTTP) lose(cause string) {
 	if h.s.Alive() {
-		h.s.over(cause)
+		h.s.crashed(cause)
 	}
 	h.stop(errors.New(cause))
 }

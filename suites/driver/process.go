@@ -175,7 +175,7 @@ func (k *stderrKeeper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines are the last ones, at most ten.
+// lines are the last ones. The first of them may be cut.
 func (k *stderrKeeper) lines() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -183,8 +183,7 @@ func (k *stderrKeeper) lines() []string {
 	if text == "" {
 		return nil
 	}
-	lines := strings.Split(text, "\n")
-	return lines[max(0, len(lines)-10):]
+	return strings.Split(text, "\n")
 }
 
 // beginning is the first bytes, and how many there were in all.

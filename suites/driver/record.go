@@ -144,11 +144,26 @@ func (r *record) ending() {
 	r.mu.Unlock()
 }
 
-// over records why the session is over, and wakes everyone who waits for it.
-func (r *record) over(cause string) {
-	r.event(cause)
+// crashed is over for a server that has ended the session: its last words stand beside the cause, unless it was asked
+// to end.
+func (r *record) crashed(cause string) {
+	end := newEvent(cause)
 	r.mu.Lock()
-	r.closed, r.cause = true, cause
+	asked := r.eof
+	r.mu.Unlock()
+	if !asked {
+		end.Stderr = r.StderrTail()
+	}
+	r.end(end)
+}
+
+// over records why the session is over, and wakes everyone who waits for it.
+func (r *record) over(cause string) { r.end(newEvent(cause)) }
+
+func (r *record) end(f *Frame) {
+	r.put(f)
+	r.mu.Lock()
+	r.closed, r.cause = true, string(f.Raw)
 	r.wake()
 	r.mu.Unlock()
 }
@@ -164,7 +179,7 @@ func (r *record) Alive() bool {
 type Death struct {
 	Cause  string   // "the server exited with status 3"
 	Stdout []string // the first lines that it wrote there in place of messages
-	Stderr []string // its last lines
+	Stderr []string // the last lines there
 	Excess *Excess  // what mcpcheck cut off before; nil: nothing
 }
 
@@ -190,7 +205,7 @@ func (r *record) Death() error {
 	return death
 }
 
-// StderrTail is the last lines that the server wrote to stderr, at most ten.
+// StderrTail is the last lines that the server wrote to stderr, as many as are kept.
 func (r *record) StderrTail() []string {
 	if r.stderr == nil {
 		return nil

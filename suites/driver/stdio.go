@@ -161,7 +161,7 @@ func (p *Stdio) finish(excess *Excess, errDone <-chan struct{}) {
 		}
 		grace.Stop()
 	}
-	p.s.over(cause)
+	p.s.crashed(cause)
 }
 
 // settle has nothing to wait for: a line is not acknowledged.

@@ -36,6 +36,9 @@ type Frame struct {
 	Event *StreamEvent
 	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
 
+	Part   bool     // it is a member of an array, not a line by itself
+	Stderr []string // of an event that is the end of a process: its last lines there
+
 	Strayed bool // a response to a request of another session
 
 	// renamed are the ids of the requests that are answered under other ids, by those; nil: none is.
@@ -75,6 +78,9 @@ func (f *Frame) cost() int {
 	cost := len(f.Raw) + frameCost
 	if f.Side == Status {
 		cost += len(f.HTTP.answer.Body)
+	}
+	for _, line := range f.Stderr {
+		cost += len(line)
 	}
 	return cost
 }
@@ -176,7 +182,7 @@ func (f *Frame) Members() []*Frame {
 	for i, raw := range raws {
 		members[i] = &Frame{At: f.At, Side: f.Side, Raw: raw, Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
 		members[i].parse()
-		members[i].Deep, members[i].renamed = f.Deep, f.renamed
+		members[i].Deep, members[i].renamed, members[i].Part = f.Deep, f.renamed, true
 	}
 	return members
 }

@@ -8,10 +8,11 @@ import (
 )
 
 // Subject is one thing of several that a check is tried on: a tool, a resource. When it fails, its frames are shown as
-// evidence or, without any, its value.
+// evidence or, without any, its value: a part of what the server sent or, if it was Sent, of what mcpcheck did.
 type Subject struct {
 	Name   string
 	Value  M
+	Sent   bool
 	Frames []*driver.Frame
 }
 
@@ -22,7 +23,11 @@ func (s Subject) evidence() (lines []Line) {
 		}
 	}
 	if lines == nil && s.Value != nil {
-		lines = []Line{{Arrow: "←", Text: clip(Compact(s.Value))}}
+		from := driver.FromServer
+		if s.Sent {
+			from = driver.FromClient
+		}
+		lines = []Line{{Arrow: arrows[from], Part: true, Text: clip(Compact(s.Value))}}
 	}
 	return lines
 }

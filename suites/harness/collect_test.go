@@ -163,6 +163,19 @@ func TestJudge(t *testing.T) {
 	}
 }
 
+// A value is shown as a part of a message, and as that of who sent it.
+func TestValuesAreParts(t *testing.T) {
+	for arrow, s := range map[string]Subject{
+		"←": {Name: "tool", Value: M{"name": "tool"}},
+		"→": {Name: "params", Value: M{"name": "params"}, Sent: true},
+	} {
+		lines := outcomeOf(func(t *T) { t.Each([]Subject{s}, func(t *T, _ Subject) { t.Fail("nothing", "it") }) }).lines
+		if len(lines) != 1 || lines[0].Arrow != arrow || !lines[0].Part {
+			t.Errorf("%s is shown as %+v, want %s and that it is a part", s.Name, lines, arrow)
+		}
+	}
+}
+
 // Subjects are values, too.
 func TestEachSubject(t *testing.T) {
 	o := outcomeOf(func(t *T) {

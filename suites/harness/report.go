@@ -59,6 +59,9 @@ type Line struct {
 	Arrow   string  `json:"dir"`               // "→" to the server, "←" from it, "·" an event
 	HTTP    string  `json:"http,omitempty"`    // what carried it: "POST /mcp", "202 Accepted", "event; id: 7"
 	Text    string  `json:"text"`              // as it was on the wire; long lines are shortened in the middle
+
+	Part   bool     `json:"part,omitempty"`   // the text is a part of a message: a tool, a member of a batch
+	Stderr []string `json:"stderr,omitempty"` // of an event that is the end of a process: its last lines there
 }
 
 // Report is a whole run.

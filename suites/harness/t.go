@@ -3,12 +3,14 @@ package harness
 import (
 	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // T is what a check sees: the server that was discovered, sessions with it, and assertions. The first assertion that
@@ -267,8 +269,13 @@ func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	return came
 }
 
-// Explain says why a server could not be talked to, with its last words.
-func Explain(err error) string {
+// Explain says why a server could not be talked to, with some of its last words.
+func Explain(err error) string { return explain(err, 10) }
+
+// ExplainAll is Explain with all of its last words that are kept.
+func ExplainAll(err error) string { return explain(err, math.MaxInt) }
+
+func explain(err error, most int) string {
 	if err == nil {
 		return "nothing wrong"
 	}
@@ -282,7 +289,7 @@ func Explain(err error) string {
 		lines []string
 	}{{"it wrote to stdout", death.Stdout}, {"its last lines on stderr", death.Stderr}} {
 		if len(words.lines) > 0 {
-			said += "; " + words.where + ":\n  " + strings.Join(words.lines, "\n  ")
+			said += "; " + words.where + ":\n  " + strings.Join(text.Excerpt(words.lines, most), "\n  ")
 		}
 	}
 	return said

@@ -193,7 +193,10 @@ var arrows = map[driver.Side]string{
 }
 
 func lineOf(session string, f *driver.Frame) Line {
-	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(f.Raw)}
+	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(f.Raw), Part: f.Part}
+	for _, said := range text.Excerpt(f.Stderr, mostLines) {
+		l.Stderr = append(l.Stderr, clip([]byte(said)))
+	}
 	switch {
 	case f.HTTP == nil:
 	case f.Side == driver.FromClient:

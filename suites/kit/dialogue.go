@@ -369,8 +369,13 @@ func (x *Exchange) Waited() time.Duration {
 	return time.Since(x.Session.Moment(x.Request))
 }
 
-// Subject shows the request.
-func (x *Exchange) Subject() Subject { return Subject{Frames: []*driver.Frame{x.Request}} }
+// Subject shows the request and, if it came before the answer, the end of the session.
+func (x *Exchange) Subject() Subject {
+	if x.Answer == nil && x.Dead() {
+		return Subject{Frames: []*driver.Frame{x.Request, x.End}}
+	}
+	return Subject{Frames: []*driver.Frame{x.Request}}
+}
 
 // Fate is why a request has no answer.
 func (x *Exchange) Fate() string {

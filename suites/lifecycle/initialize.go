@@ -113,7 +113,7 @@ func incompleteHellos(revision string) (forms []Subject) {
 	for _, member := range []string{"protocolVersion", "clientInfo", "capabilities"} {
 		hello := driver.Hello(revision)
 		delete(hello, member)
-		forms = append(forms, Subject{Name: "without " + member, Value: hello})
+		forms = append(forms, Subject{Name: "without " + member, Value: hello, Sent: true})
 	}
 	return append(forms, Subject{Name: "without params"})
 }

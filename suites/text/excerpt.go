@@ -1,0 +1,50 @@
+package text
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Excerpt is at most n of the lines that a program wrote before it ended: the last ones, or the first of the trace of
+// its stack if that reaches further up, for there it says why.
+func Excerpt(lines []string, n int) []string {
+	if len(lines) <= n {
+		return lines
+	}
+	begin := len(lines) - n
+	for i := begin - 1; i >= 0; i-- {
+		if tracesFrom(lines[i:]) {
+			begin = i
+			break
+		}
+	}
+	return lines[begin : begin+n]
+}
+
+// How languages begin to say why a program ends, of itself or because nothing has caught an error.
+var (
+	fatal = regexp.MustCompile(`^\s*(?:panic: |fatal error: |Fatal Python error: |thread '.*' panicked )`)
+	err   = regexp.MustCompile(`^\s*(?:Exception in thread |Unhandled |Uncaught )?[\w.$"' ]*(?:Error|Exception)\b.*: ?`)
+)
+
+// How the lines go on that follow: those of the trace, and those that are not indented and belong to it all the same.
+var (
+	frame = regexp.MustCompile(`^\s*(?:goroutine \d|\[signal |(?:Current thread|Thread) 0x|stack backtrace:)|` +
+		`^\s+(?:at |File ")`)
+	closing = regexp.MustCompile(`^\s*(?:$|\}|Caused by: |Node\.js v)`)
+)
+
+// tracesFrom reports whether the first line says why a program ended, and the trace of its stack follows. An error that
+// was caught has more after its trace.
+func tracesFrom(lines []string) bool {
+	const near = 4
+	if !slices.ContainsFunc(lines[1:min(near, len(lines))], frame.MatchString) {
+		return false
+	}
+	goesOn := func(line string) bool { return indentation(line) > indentation(lines[0]) || closing.MatchString(line) }
+	return fatal.MatchString(lines[0]) ||
+		err.MatchString(lines[0]) && !slices.ContainsFunc(lines[1:], func(line string) bool { return !goesOn(line) })
+}
+
+func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

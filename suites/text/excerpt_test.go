@@ -1,0 +1,49 @@
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestExcerpt(t *testing.T) {
+	for name, c := range map[string]struct {
+		before string // lines
+		after  string // and what stands a dozen times after them, numbered
+		first  string // of the excerpt
+	}{
+		"few lines":         {"one\ntwo", "", "one"},
+		"a log":             {"starting", "request", "request 8"},
+		"an error in a log": {"starting\nError: retrying", "request", "request 8"},
+		"a caught error":    {"Error: one\n    at f\nserving", "request", "request 8"},
+
+		"Go":                  {"starting\npanic: nil map\n\ngoroutine 1 [running]:\nf()", "r", "panic: nil"},
+		"Go, a signal":        {"panic: nil pointer\n[signal SIGSEGV: violation]", "r", "panic: nil"},
+		"Go, many goroutines": {"fatal error: all asleep\n\ngoroutine 1 [running]:", "goroutine", "fatal error"},
+		"Python, a signal":    {"Fatal Python error: Aborted\n\nCurrent thread 0x7f (most recent):", "  File", "Fatal"},
+		"Node":                {"x.js:3\n  throw e\n\nTypeError: no\n    at f (x.js:3:9)", "    at", "TypeError: no"},
+		"Java":                {"Exception in thread \"main\" java.lang.Error: no\n\tat a.b()", "\tat", "Exception"},
+		"Rust":                {"thread 'main' panicked at m.rs:2:5:\nno\nstack backtrace:", "   0:", "thread 'main'"},
+		"the last of several": {"Error: one\n    at f\nError: two\n    at f", "    at", "Error: two"},
+		"what is indented":    {"  Error: one\n      at f", "      at", "  Error: one"},
+		"a caught one of it":  {"  Error: one\n      at f\n  serving", "  request", "  request 8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lines := strings.Split(c.before, "\n")
+			for i := range 12 {
+				if c.after != "" {
+					lines = append(lines, fmt.Sprint(c.after, " ", i))
+				}
+			}
+			got := Excerpt(lines, 4)
+			if len(got) != min(4, len(lines)) || !strings.HasPrefix(got[0], c.first) {
+				t.Errorf("excerpt is %q, want it to begin with %q", got, c.first)
+			}
+		})
+	}
+	many := slices.Repeat([]string{"a"}, 20)
+	if got := Excerpt(many, 1000); len(got) != 20 {
+		t.Errorf("%d lines are left of 20 that may be 1000", len(got))
+	}
+}
