@@ -246,9 +246,9 @@ func quote(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many of
-// what it wrote to stderr, once if others wrote the same. Of more lines the first show what was set up, the last what
-// went wrong.
+// wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many
+// of what it wrote to stderr, once if others wrote the same. Of more lines the first show what was set up, the last
+// what went wrong.
 func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 	var told []string
 	sessions := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Session != wire[0].Session })

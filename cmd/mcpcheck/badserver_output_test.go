@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 	"unicode/utf16"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
@@ -100,4 +101,14 @@ func usageOnStdout([]string) int {
 func echo([]string) int {
 	io.Copy(os.Stdout, os.Stdin)
 	return 0
+}
+
+// tardy answers nothing but initialize until a second has passed.
+func tardy([]string) int {
+	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
+		if req["method"] != "initialize" {
+			time.Sleep(time.Second)
+		}
+		return false
+	}})
 }

@@ -87,6 +87,7 @@ func badServers() map[string]func(args []string) int {
 		"die-after":    dieAfter,
 		"stop-reading": stopReading,
 		"slow":         slow,
+		"tardy":        tardy,
 
 		// that do not go
 		"deaf":          func([]string) int { return deaf() },
