@@ -175,7 +175,7 @@ func findFence(
 
 // tooSlow is the error of a server whose answer comes after all, as long as it might take to start; nil when none does.
 func tooSlow(s *driver.Session, asked driver.Reply) error {
-	if asked.Request == nil {
+	if silence := (*driver.Silence)(nil); !errors.As(asked.Err, &silence) || asked.Request == nil {
 		return nil
 	}
 	late, err := s.Wait(0, s.StartPatience(), func(f *driver.Frame) bool {

@@ -37,7 +37,7 @@ func TestControl(t *testing.T) {
 			false,
 		},
 		{"one that dies of it", script{{method: "tools/list", from: 4, does: dies}}, Fail, "", false},
-		{"one that falls silent", tires(ignores), Inconclusive, ends + "no answer to ping within 5s", true},
+		{"one that falls silent", tires(ignores), Inconclusive, ends + "no answer to ping within 5s (--timeout)", true},
 		{"one that dies early", tires(dies), Inconclusive, ends + "the server exited with status 1", true},
 	}
 	for _, tt := range tests {
