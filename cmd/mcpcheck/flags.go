@@ -21,6 +21,8 @@ type runFlags struct {
 	given func(flag string) bool // on the command line
 	empty string                 // a flag that was given without a value
 
+	repeated []string // what was given of repeatedFlags
+
 	config  string // file to read
 	env     []string
 	skip    []string
@@ -39,6 +41,7 @@ type runFlags struct {
 // read takes over what the command line says beside the values of flags.
 func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
 	f.given, f.empty = cmd.Flags().Changed, emptyFlag(cmd.Flags())
+	f.repeated = repeatedWords(cmd.Flags())
 	f.keys.Skip = omit(f.skip)
 	f.hosts.name, f.keys.Command = f.hosts.named(cmd, args)
 	return f

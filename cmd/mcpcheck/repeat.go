@@ -1,28 +1,50 @@
 package main
 
 import (
-	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// repeat is the command that tries one check again.
+// repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it.
 func repeat(v values, t *target, r harness.Result) string {
-	words := []string{"mcpcheck", "run", "--only", r.ID}
-	if r.Revision != harness.Newest {
+	checks := append([]string{r.ID}, r.ProvokedBy...)
+	words := []string{"mcpcheck", "run", "--only", strings.Join(checks, ",")}
+	if v.Protocol != "auto" { // of all revisions, only this one
 		words = append(words, "--protocol", r.Revision)
 	}
-	if v.calls != harness.CallsSafe {
-		words = append(words, "--calls", string(v.calls))
-	}
-	if v.flags.config != "" {
-		words = append(words, "--config", v.flags.config)
-	}
-	if v.Seed != 0 {
-		words = append(words, "--seed", fmt.Sprint(v.Seed))
-	}
+	words = append(words, v.flags.repeated...)
 	return shellJoin(append(words, t.again(v)...))
+}
+
+// repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or
+// to whether they gate.
+var repeatedFlags = []string{
+	"profile", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
+	"config", "skip", "baseline",
+}
+
+// repeatedWords are those flags as they were given.
+func repeatedWords(flags *pflag.FlagSet) (words []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		list, many := f.Value.(pflag.SliceValue)
+		switch {
+		case !slices.Contains(repeatedFlags, f.Name):
+		case many:
+			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
+		case f.NoOptDefVal == value: // of a switch
+			words = append(words, "--"+f.Name)
+		case f.NoOptDefVal != "":
+			words = append(words, "--"+f.Name+"="+value)
+		default:
+			words = append(words, "--"+f.Name, value)
+		}
+	})
+	return words
 }
 
 // again are the flags of mcpcheck run that reach the server again, without secrets.

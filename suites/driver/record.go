@@ -31,6 +31,8 @@ type record struct {
 	partial  int       // bytes of a line that is not complete yet
 	answered time.Time // when the last answer came
 	hostile  bool
+	user     string  // who uses the session
+	earlier  string  // who did before
 	eof      bool    // the server was asked to end
 	closed   bool    // it can say no more
 	cause    string  // why the session is over
@@ -57,7 +59,7 @@ func (r *record) put(f *Frame) {
 		f = newEvent("from here on, what the server sends unasked is not kept: it is too much")
 	}
 	f.At = time.Since(r.opened)
-	f.Hostile, f.AfterEOF = r.hostile, r.eof
+	f.Hostile, f.AfterEOF, f.User, f.Earlier = r.hostile, r.eof, r.user, r.earlier
 	switch {
 	case f.answers():
 		r.answered = time.Now()
@@ -121,6 +123,16 @@ func (r *record) setPartial(n int) {
 	r.mu.Lock()
 	r.partial = n
 	r.mu.Unlock()
+}
+
+// UsedBy says who uses the session from now on, which its frames tell. It returns who did before.
+func (r *record) UsedBy(user string) (before string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if before = r.user; before != user {
+		r.user, r.earlier = user, before
+	}
+	return before
 }
 
 // Hostile marks the session: what follows was provoked by input that no conforming client sends.

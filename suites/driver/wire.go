@@ -41,6 +41,9 @@ type Frame struct {
 
 	Strayed bool // a response to a request of another session
 
+	// Who used the session, as UsedBy was told, and who did before; empty: nobody in particular.
+	User, Earlier string
+
 	// renamed are the ids of the requests that are answered under other ids, by those; nil: none is.
 	renamed map[string]json.RawMessage
 
@@ -181,6 +184,7 @@ func (f *Frame) Members() []*Frame {
 	members := make([]*Frame, len(raws))
 	for i, raw := range raws {
 		members[i] = &Frame{At: f.At, Side: f.Side, Raw: raw, Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
+		members[i].User, members[i].Earlier = f.User, f.Earlier
 		members[i].parse()
 		members[i].Deep, members[i].renamed, members[i].Part = f.Deep, f.renamed, true
 	}

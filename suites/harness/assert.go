@@ -21,7 +21,8 @@ type outcome struct {
 	where    []string
 	subjects []string
 	lines    []Line
-	again    bool // an inconclusive that a session of its own may resolve
+	users    [][]string // of the sessions in which it was seen: of each fail, those that may have brought it about
+	again    bool       // an inconclusive that a session of its own may resolve
 }
 
 // confirmed reports whether the outcome needs no confirmation alone.

@@ -14,6 +14,7 @@ type Subject struct {
 	Value  M
 	Sent   bool
 	Frames []*driver.Frame
+	Behind []*driver.Frame // are not shown: those that brought the value
 }
 
 func (s Subject) evidence() (lines []Line) {
@@ -198,6 +199,7 @@ func (c *collection) failure() outcome {
 		}
 		all.subjects = append(all.subjects, f.subjects...)
 		all.where = append(all.where, f.where...)
+		all.users = append(all.users, f.subject.users())
 		if len(texts) < most {
 			texts = append(texts, text)
 			all.lines = append(all.lines, f.subject.evidence()...)

@@ -406,6 +406,9 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	if o.verdict == Fail {
 		r.Level = o.level
 	}
+	if c.check.kind == watch {
+		r.ProvokedBy = e.provokers(c.ID, o.users)
+	}
 	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, entry, c.Checklist)
 	r.Gates = r.GatedBy != NoGate
 	return r
@@ -435,7 +438,9 @@ func (c *scope) evidence() []Line {
 func (c *scope) release(pool *driver.Pool, well bool) {
 	for _, u := range c.uses {
 		switch {
-		case u.how == borrowed, u.how == left:
+		case u.how == borrowed:
+			u.session.UsedBy(u.before)
+		case u.how == left:
 		case u.how == lent && well:
 			pool.Return(u.session)
 		case u.how == lent:
@@ -488,6 +493,7 @@ type stimulus struct {
 	troubled bool
 	strange  string
 	lines    []Line
+	users    []string // ids of the checks that it was tried for
 }
 
 // Shared tries a stimulus once for all checks that judge what comes of it, and once more for those that confirm a
@@ -506,10 +512,11 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		s = &stimulus{done: make(chan struct{})}
 		e.shared[name] = s
 	}
+	s.users = append(s.users, t.entry.ID)
 	e.mu.Unlock()
 	if !known {
 		inner := *t
-		inner.scope = &scope{outer: t.scope}
+		inner.scope, inner.stimulus = &scope{outer: t.scope}, name
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		s.troubled, s.strange = inner.scope.trouble(), inner.scope.strangeness()

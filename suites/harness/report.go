@@ -21,7 +21,11 @@ type Result struct {
 	Fix      string   `json:"fix,omitempty"`      // what a server author should change
 	Known    *Known   `json:"known,omitempty"`    // the baseline lists the fail, which therefore does not gate
 	Seconds  float64  `json:"seconds"`
-	Wire     []Line   `json:"wire,omitempty"` // the evidence
+
+	// ProvokedBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
+	ProvokedBy []string `json:"provokedBy,omitempty"`
+
+	Wire []Line `json:"wire,omitempty"` // the evidence
 
 	// Where are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do not
 	// show it.

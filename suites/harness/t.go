@@ -27,6 +27,8 @@ type T struct {
 	by    string // the revision whose text judges
 	alone bool   // a confirmation: every session is the check's own
 	scope *scope
+
+	stimulus string // that is being tried for this check and others; empty: none
 }
 
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
@@ -46,7 +48,8 @@ type scope struct {
 type use struct {
 	session *driver.Session
 	how     how
-	mark    int // where this use begins in the record
+	mark    int    // where this use begins in the record
+	before  string // who used it before
 }
 
 // how a session was had, which decides where it goes afterwards.
@@ -129,7 +132,8 @@ func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 		t.scope.troubled = true
 		t.Again("no session: %v", Explain(err))
 	}
-	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark()})
+	before := s.UsedBy(cmp.Or(t.stimulus, t.entry.ID))
+	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark(), before: before})
 	return s
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 var delivery = Suite{
-	"http/get-stream-no-responses": WatchAfter(postSeveral, func(t *T, w Wire) {
+	"http/get-stream-no-responses": WatchAfter(func(t *T) { postSeveral(t); askTwo(t) }, func(t *T, w Wire) {
 		kit.EachStream(t, wantGet(t, w), func(t *T, e *kit.EventStream) {
 			response := lone(e)
 			t.Expect(response == nil).To(Hold("requests and notifications only", "%s", kit.Brief(response)))

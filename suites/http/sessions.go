@@ -138,8 +138,11 @@ var sessions = Suite{
 	}),
 
 	"http/session-isolation": WatchAfter(func(t *T) { askTwo(t) }, func(t *T, w Wire) {
-		strays := append(strayResponses(w), strayProgress(w)...)
-		t.Expect(strays).To(BeEmptyList[string]("each message once, and in its own session"))
+		if strays := append(strayResponses(w), strayProgress(w)...); len(strays) > 0 {
+			Each(t, strays, stray.subject, func(t *T, s stray) {
+				t.Fail("each message once, and in its own session", "%s", s.what)
+			})
+		}
 		for _, x := range askTwo(t) {
 			if r := x.Reply(); r.Err != nil {
 				t.Again("%v", Explain(r.Err))
@@ -318,9 +321,17 @@ func askTwo(t *T) []*driver.Exchange {
 	})
 }
 
-// strayResponses are the ids of responses that came in a session more often than it has asked, and for which another
-// session has asked. What a server takes for the id of a malformed message is its own business.
-func strayResponses(w Wire) (strays []string) {
+// stray is a message that came in another session than its own.
+type stray struct {
+	*driver.Frame
+	what string
+}
+
+func (s stray) subject() Subject { return Subject{Frames: []*driver.Frame{s.Frame}} }
+
+// strayResponses are those that came in a session more often than it has asked, and for which another session has
+// asked. What a server takes for the id of a malformed message is its own business.
+func strayResponses(w Wire) (strays []stray) {
 	for _, s := range w.Whole() {
 		open := map[string]int{}
 		for _, f := range s.Record(0) {
@@ -334,7 +345,7 @@ func strayResponses(w Wire) (strays []string) {
 				case f.Side == driver.FromServer && m.IsResponse():
 					open[driver.IDKey(id)]--
 					if open[driver.IDKey(id)] < 0 && s.AskedBeside(id) {
-						strays = append(strays, Show(ID(m)))
+						strays = append(strays, stray{m, "a response with id " + Show(ID(m))})
 					}
 				}
 			}
@@ -352,7 +363,7 @@ func ownID(m *driver.Frame) json.RawMessage {
 }
 
 // strayProgress is the progress that came in a session of what another one has asked for.
-func strayProgress(w Wire) (strays []string) {
+func strayProgress(w Wire) (strays []stray) {
 	all := map[string]bool{}
 	for _, s := range w.Sessions {
 		maps.Copy(all, progressTokens(s))
@@ -364,7 +375,7 @@ func strayProgress(w Wire) (strays []string) {
 				params, _ := m.JSON()["params"].(M)
 				token := string(Compact(params["progressToken"]))
 				if kit.IsProgress(m) && all[token] && !own[token] {
-					strays = append(strays, "the progress of "+token)
+					strays = append(strays, stray{m, "the progress of " + token})
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 var answers = Suite{
-	"jsonrpc/single-response-per-request": Watch(func(t *T, w Wire) {
+	"jsonrpc/single-response-per-request": WatchAfter(notify, func(t *T, w Wire) {
 		answers := func(r *kit.Response) bool { return r.Of != nil || r.Again != nil }
 		kit.JudgeResponses(t, "response to a request", kit.Dialogues(w), answers, func(t *T, r *kit.Response) {
 			switch {
@@ -29,7 +29,7 @@ var answers = Suite{
 		})
 	}),
 
-	"jsonrpc/no-unsolicited-response": Watch(func(t *T, w Wire) {
+	"jsonrpc/no-unsolicited-response": WatchAfter(notify, func(t *T, w Wire) {
 		early := kit.SpokeFirst(w)
 		once := func(r *kit.Response) bool { return r.Again == nil }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), once, func(t *T, r *kit.Response) {
@@ -53,7 +53,7 @@ var answers = Suite{
 		})
 	}),
 
-	"jsonrpc/no-response-without-id": Watch(func(t *T, w Wire) {
+	"jsonrpc/no-response-without-id": WatchAfter(notify, func(t *T, w Wire) {
 		all := func(*kit.Response) bool { return true }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), all, func(t *T, r *kit.Response) {
 			t.Expect(!r.IsStray()).To(Hold("the id of a request in each response",
@@ -76,6 +76,19 @@ var answers = Suite{
 			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
 		})
 	}),
+}
+
+// notify sends notifications that any client may send, and leaves time for replies that come late.
+func notify(t *T) {
+	Shared(t, "notifications", func(t *T) bool {
+		s := t.Session()
+		mark := s.Mark()
+		s.SendJSON(kit.Cancellation(s))
+		s.Notify("notifications/mcpcheck/unknown", nil)
+		t.Settle(s, mark)
+		t.Linger()
+		return true
+	})
 }
 
 // listening reports whether a response came on a GET stream by which the client only listens.

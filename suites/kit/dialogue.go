@@ -115,7 +115,7 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 	}
 	for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
 		array := slices.Concat([]byte("["), line, []byte("]"))
-		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: array}
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: array, User: f.User}
 		messages = append(messages, one.Members()...)
 	}
 	return messages

@@ -161,9 +161,12 @@ type listChange struct {
 	session      *driver.Session
 	family, what string
 	announced    bool
+	behind       []*driver.Frame // that brought both lists
 }
 
-func (c listChange) subject() Subject { return Named(c.family + ": " + c.what) }
+func (c listChange) subject() Subject {
+	return Subject{Name: c.family + ": " + c.what, Behind: c.behind}
+}
 
 // listChanges compares the successive listings of a session, for the families that declare listChanged.
 func listChanges(s *driver.Session) (changes []listChange) {
@@ -172,15 +175,16 @@ func listChanges(s *driver.Session) (changes []listChange) {
 		if capability["listChanged"] != true {
 			continue
 		}
-		var before []string
+		var before listing
 		announced := false
 		for _, l := range listings(s, family, key) {
 			announced = announced || l.announced
-			if before != nil && !slices.Equal(before, l.names) {
-				changes = append(changes, listChange{s, family, kit.Difference(before, l.names), announced})
+			if before.names != nil && !slices.Equal(before.names, l.names) {
+				what, behind := kit.Difference(before.names, l.names), slices.Concat(before.frames, l.frames)
+				changes = append(changes, listChange{s, family, what, announced, behind})
 				announced = false
 			}
-			before = l.names
+			before = l
 		}
 	}
 	return changes
@@ -190,6 +194,7 @@ func listChanges(s *driver.Session) (changes []listChange) {
 type listing struct {
 	names     []string // sorted; nil until the first page came
 	announced bool     // a list_changed notification came since the listing before
+	frames    []*driver.Frame
 }
 
 // listings are the complete listings of a family in a session. A change may be announced on any stream of it, those
@@ -219,6 +224,7 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 			if l.names == nil {
 				continue // the beginning of the list is not on record any more
 			}
+			l.frames = append(l.frames, f)
 			for _, item := range kit.ObjectsIn(result[family]) {
 				name, _ := item[key].(string)
 				l.names = append(l.names, name)

@@ -1,6 +1,7 @@
 package lifecycle
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"slices"
@@ -51,15 +52,15 @@ var shutdown = Suite{
 	"lifecycle/server-shutdown-is-clean": Watch(func(t *T, w Wire) {
 		var ends []end
 		for _, s := range w.Sessions {
-			if pending, unprompted := unpromptedEnd(s); unprompted {
-				ends = append(ends, end{s.Name(), pending})
+			if e, unprompted := unpromptedEnd(s); unprompted {
+				ends = append(ends, e)
 			}
 		}
 		if len(ends) == 0 {
 			t.Skip("the server ended no session by itself")
 		}
 		Each(t, ends, end.subject, func(t *T, e end) {
-			t.Expect(e.pending).To(BeEmptyList[string]("an exit between requests"), "requests without an answer")
+			t.Expect(e.methods()).To(BeEmptyList[string]("an exit between requests"), "requests without an answer")
 		})
 	}),
 }
@@ -67,32 +68,41 @@ var shutdown = Suite{
 // end is that of a session which the server ended by itself.
 type end struct {
 	session string
-	pending []string // methods of the requests that it left unanswered
+	pending []*driver.Frame // the requests that it left unanswered
+	exit    *driver.Frame
 }
 
-func (e end) subject() Subject { return Named(e.session) }
+func (e end) subject() Subject { return Subject{Name: e.session, Frames: append(e.pending, e.exit)} }
 
-// unpromptedEnd reports whether a server ended a session that nobody asked it to end, and the methods of the requests
-// that it left unanswered. Those that came in an array or with other lines do not count: their checks judge what
-// becomes of them.
-func unpromptedEnd(s *driver.Session) (pending []string, unprompted bool) {
-	if s.Welcome == nil {
-		return nil, false // there was no session yet
+// methods are those of the requests without an answer.
+func (e end) methods() (methods []string) {
+	for _, request := range e.pending {
+		methods = append(methods, request.Method)
 	}
-	open := map[string]string{}
+	return methods
+}
+
+// unpromptedEnd reports whether a server ended a session that nobody asked it to end, and the requests that it left
+// unanswered. Those that came in an array or with other lines do not count: their checks judge what becomes of them.
+func unpromptedEnd(s *driver.Session) (e end, unprompted bool) {
+	if s.Welcome == nil {
+		return end{}, false // there was no session yet
+	}
+	open := map[string]*driver.Frame{}
 	for _, f := range s.Record(0) {
 		switch {
 		case f.Hostile || f.AfterEOF:
-			return nil, false
+			return end{}, false
 		case f.Side == driver.Event && strings.HasPrefix(string(f.Raw), "the server exited"):
-			return slices.Sorted(maps.Values(open)), true
+			sent := func(a, b *driver.Frame) int { return cmp.Compare(a.At, b.At) }
+			return end{s.Name(), slices.SortedFunc(maps.Values(open), sent), f}, true
 		case f.Side == driver.FromClient && f.IsRequest():
-			open[driver.IDKey(f.ID)] = f.Method
+			open[driver.IDKey(f.ID)] = f
 		case f.Side == driver.FromServer && f.IsResponse():
 			delete(open, driver.IDKey(f.Answers()))
 		}
 	}
-	return nil, false
+	return end{}, false
 }
 
 // hasStackTrace recognises the stack traces of a few languages.

@@ -61,7 +61,11 @@ var Checks = Suite{
 		})
 	}),
 
-	"robust/repeatable-session": Watch(func(t *T, w Wire) {
+	"robust/repeatable-session": WatchAfter(func(t *T) {
+		if s := t.Own(); t.Server.Declares("tools") {
+			t.Try(s, "tools/list", nil)
+		}
+	}, func(t *T, w Wire) {
 		plain := func(m Message) bool { return isOrdinary(m.Session) }
 		ordinary := w.ResultsOf("initialize").Established(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {

@@ -34,10 +34,13 @@ type part struct {
 	member string // "_meta"
 	name   string // of what has the member, for people: `tool "add"`
 	value  any
+	in     Message // the first that has it
 }
 
 // Subject names what has the part, and shows the part.
-func (p part) Subject() Subject { return Subject{Name: p.name, Value: M{p.member: p.value}} }
+func (p part) Subject() Subject {
+	return Subject{Name: p.name, Value: M{p.member: p.value}, Behind: p.in.Subject().Frames}
+}
 
 // examined are messages of the server that the revision defines.
 type examined []exam
@@ -151,6 +154,7 @@ func (e examined) Parts(member string) (parts []part) {
 		seen[x.findings] = true
 		for _, p := range x.parts {
 			if p.member == member {
+				p.in = x.Message
 				parts = append(parts, p)
 			}
 		}
@@ -181,7 +185,7 @@ func (c *findings) dissect(kind, name, root, revision string, value any) {
 	}
 	for _, m := range shape.members {
 		if v, ok := object[m.name]; ok && revision >= m.since {
-			c.parts = append(c.parts, part{kind, m.name, name, v})
+			c.parts = append(c.parts, part{kind: kind, member: m.name, name: name, value: v})
 		}
 	}
 	for _, h := range shape.objects {

@@ -88,7 +88,7 @@ func iconsWith(t *T, w Wire, member string) (icons []part) {
 		list, _ := p.value.([]any)
 		for _, icon := range Objects(list) {
 			if Has(icon, member) {
-				icons = append(icons, part{p.kind, "icon", p.name, icon})
+				icons = append(icons, part{p.kind, "icon", p.name, icon, p.in})
 			}
 		}
 	}

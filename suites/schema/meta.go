@@ -48,7 +48,11 @@ type keyed struct {
 }
 
 // Subject names the key and shows the _meta.
-func (k keyed) Subject() Subject { return Subject{Name: k.key, Value: M{"_meta": k.in.value}} }
+func (k keyed) Subject() Subject {
+	s := k.in.Subject()
+	s.Name = k.key
+	return s
+}
 
 // eachMetaKey tries a check on every key of a _meta that passes the test, once for each key; where says what has it.
 func eachMetaKey(t *T, w Wire, what string, test func(string) bool, run func(t *T, key, where string)) {

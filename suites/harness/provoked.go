@@ -1,0 +1,54 @@
+package harness
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// users are who used the sessions in which a subject was seen, as far as they may have brought it about: who sent its
+// requests or, if there are none, who used the session when it came, and who did before, since effects may be late.
+func (s Subject) users() (users []string) {
+	frames := slices.Concat(s.Frames, s.Behind)
+	sent := func(f *driver.Frame) bool { return f != nil && f.Side == driver.FromClient }
+	asked := slices.ContainsFunc(frames, sent)
+	for _, f := range frames {
+		switch {
+		case sent(f):
+			users = append(users, f.User)
+		case f != nil && !asked:
+			users = append(users, f.User, f.Earlier)
+		}
+	}
+	return users
+}
+
+// provokers are the checks beside a watch that brought about one of its fails, the one that takes the fewest: of each
+// fail the users are given.
+func (e *Execution) provokers(watch string, fails [][]string) (fewest []string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for i, users := range fails {
+		ids := e.checks(watch, users)
+		if i == 0 || len(ids) < len(fewest) {
+			fewest = ids
+		}
+	}
+	return fewest
+}
+
+// checks are the checks beside a watch among the users of sessions. Of several that want the same stimulus one is
+// enough, and none where the watch wants it as well. The caller holds mu.
+func (e *Execution) checks(watch string, users []string) (ids []string) {
+	for _, user := range users {
+		wanting := []string{user}
+		if stimulus := e.shared[user]; stimulus != nil {
+			wanting = stimulus.users
+		}
+		if user != "" && !slices.Contains(wanting, watch) {
+			ids = append(ids, wanting[0])
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}

@@ -1,0 +1,53 @@
+package harness
+
+import (
+	"slices"
+	"testing"
+)
+
+// A watch that fails names the checks that brought it about, but for those that it would bring about itself.
+func TestProvokedBy(t *testing.T) {
+	script := script{
+		{method: "says", does: says(`{"method":"notifications/a"}`)},
+		{method: "refuses", does: refuses(-1)},
+	}
+	say := func(t *T) { t.Ask(t.Session(), "says", nil) }
+	shared := func(t *T) { Shared(t, "a stimulus", func(t *T) bool { say(t); return true }) }
+	judge := func(of func(Wire) Messages) func(*T, Wire) {
+		return func(t *T, w Wire) { t.Judge(of(w), func(t *T, _ Message) { t.Fail("none", "one") }) }
+	}
+	asks := role{id: "a/asks", check: Probe(func(t *T) { t.Ask(t.Session(), "refuses", nil) })}
+	for name, tt := range map[string]struct {
+		cast []role
+		want []string
+	}{
+		"a request of another check": {
+			[]role{asks, {id: "a/watch", check: Watch(judge(Wire.Errors))}}, []string{"a/asks"},
+		},
+		"a message that nobody asked for": {
+			[]role{{id: "a/says", check: Probe(say)}, {id: "a/watch", check: Watch(judge(Wire.Notifications))}},
+			[]string{"a/says"},
+		},
+		"its own": {[]role{{id: "a/watch", check: WatchAfter(say, judge(Wire.Notifications))}}, nil},
+		"a stimulus of several": {
+			[]role{
+				{id: "a/other", check: Probe(shared)},
+				{id: "a/watch", check: WatchAfter(shared, judge(Wire.Notifications))},
+			},
+			nil,
+		},
+		"a stimulus of others": {
+			[]role{{id: "a/one", check: Probe(shared)}, {id: "a/watch", check: Watch(judge(Wire.Notifications))}},
+			[]string{"a/one"},
+		},
+		"the handshake": {[]role{asks, {id: "a/watch", check: Watch(judge(Wire.Results))}}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out := scene{script: script, cast: tt.cast}.play(t)
+			out.want(t, "a/watch", Fail, "")
+			if got := out.results["a/watch"].ProvokedBy; !slices.Equal(got, tt.want) {
+				t.Errorf("provoked by %v, want %v", got, tt.want)
+			}
+		})
+	}
+}
