@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -151,20 +152,31 @@ func (h *HTTP) status(x *Exchange, err error) {
 	h.s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
 }
 
-// readBody reads an answer that is not an event stream: one message or, in a batch, several.
+// readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
+// than one document the first is taken for the answer: that there are others, a check says.
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	body, err := h.readAll(resp)
 	h.s.mu.Lock()
 	x.answer.Body = body
 	h.s.mu.Unlock()
 	defer h.end(x, err)
-	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
-	f.parse()
-	if err == nil && h.carries(x, f) {
-		h.s.take(f)
-		return
+	for _, text := range [][]byte{bytes.TrimSpace(body), firstDocument(body)} {
+		f := &Frame{Raw: text, Ended: true, HTTP: x, Apart: x.apart}
+		f.parse()
+		if err == nil && h.carries(x, f) {
+			h.s.take(f)
+			return
+		}
 	}
 	h.status(x, err)
+}
+
+// firstDocument is the JSON with which a body begins; nil when it begins with something else.
+func firstDocument(body []byte) (document json.RawMessage) {
+	if json.NewDecoder(bytes.NewReader(body)).Decode(&document) != nil {
+		return nil
+	}
+	return document
 }
 
 // carries reports whether a body is a message. That of an HTTP error may be some other JSON.
