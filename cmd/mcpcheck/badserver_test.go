@@ -88,6 +88,8 @@ func badServers() map[string]func(args []string) int {
 		"stop-reading": stopReading,
 		"slow":         slow,
 		"tardy":        tardy,
+		"mute-tool":    func(args []string) int { return serve(fixtures.Fault{Request: onValidCall(args, func() {})}) },
+		"block":        func([]string) int { return serve(fixtures.Fault{Receive: blockAtCall}) },
 
 		// that do not go
 		"deaf":          func([]string) int { return deaf() },
@@ -331,6 +333,30 @@ func slow(args []string) int {
 		}
 		return false
 	}})
+}
+
+// onValidCall does something instead of serving calls with arguments that are right, of the tools that are named or of
+// all.
+func onValidCall(tools []string, do func()) func(*fixtures.Conn, object) bool {
+	return func(_ *fixtures.Conn, req object) bool {
+		params, _ := req["params"].(object)
+		meta, _ := params["_meta"].(object)
+		token, _ := meta["progressToken"].(string)
+		asks := func(tool string) bool { return strings.HasPrefix(token, "mcpcheck-"+tool+"-") }
+		valid := len(tools) == 0 && strings.HasPrefix(token, "mcpcheck-") || slices.ContainsFunc(tools, asks)
+		if valid {
+			do()
+		}
+		return valid
+	}
+}
+
+// blockAtCall reads nothing any more once a tool was called with arguments that are right.
+func blockAtCall(_ *fixtures.Conn, line []byte) []byte {
+	if bytes.Contains(line, []byte(`"mcpcheck-now-`)) {
+		hang()
+	}
+	return line
 }
 
 // deaf hears neither the end of stdin nor SIGTERM.

@@ -182,6 +182,16 @@ func (j *judgement) conclude(ctx context.Context) {
 		r.ExitCode = harness.ExitUntestable
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
 		r.ExitCode = harness.ExitUntestable // the run did not come to its end
+	case r.ExitCode == harness.ExitConforms:
+		j.concludeLost()
+	}
+}
+
+// concludeLost says that a server was not tested of which many MUSTs could not be tried for one cause.
+func (j *judgement) concludeLost() {
+	if n, cause := harness.MostLost(j.report.Results); n > 0 {
+		j.report.Problem = fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause)
+		j.report.ExitCode = harness.ExitUntestable
 	}
 }
 

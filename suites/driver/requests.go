@@ -89,7 +89,7 @@ func (s *Session) Exchange(method string, params M) Reply {
 
 // Await waits for the answer to a request for the reply limit, as due counts it.
 func (s *Session) Await(p Pending) Reply {
-	r := s.await(p)
+	r := s.AwaitCall(p)
 	s.tell(p, r)
 	return r
 }
@@ -101,8 +101,8 @@ func (s *Session) tell(p Pending, r Reply) {
 	}
 }
 
-// await is Await for requests that tell nothing of the server as a whole.
-func (s *Session) await(p Pending) Reply {
+// AwaitCall is Await for requests that tell nothing of the server as a whole, such as calls of tools that run for long.
+func (s *Session) AwaitCall(p Pending) Reply {
 	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.sent) })
 }
 

@@ -23,6 +23,7 @@ type outcome struct {
 	lines    []Line
 	users    [][]string // of the sessions in which it was seen: of each fail, those that may have brought it about
 	again    bool       // an inconclusive that a session of its own may resolve
+	lost     bool       // one that rests on a silent or dead server
 }
 
 // confirmed reports whether the outcome needs no confirmation alone.

@@ -361,6 +361,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	if o.lines == nil {
 		o.lines = used.evidence()
 	}
+	o.lost = o.again && used.trouble()
 	return o, used
 }
 
@@ -402,6 +403,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
 		Verdict: o.verdict, Message: o.message, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
+		Lost: o.lost,
 	}
 	if o.verdict == Fail {
 		r.Level = o.level

@@ -30,6 +30,9 @@ type Result struct {
 	// Where are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do not
 	// show it.
 	Where []string `json:"-"`
+
+	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
+	Lost bool `json:"-"`
 }
 
 // Known is what the baseline says of a fail.
@@ -172,6 +175,25 @@ func Count(results []Result) (c Counts) {
 		}
 	}
 	return c
+}
+
+// MostLost is the cause for which most MUSTs have no verdict since the server was silent, or gone, and how many these
+// are. A few are the fault of a request, many that of the server: n is 0 when there are only a few.
+func MostLost(results []Result) (n int, cause string) {
+	const many = 5
+	by := map[string]int{}
+	for _, r := range results {
+		if !r.Lost || r.Entry != Must {
+			continue
+		}
+		if by[r.Message]++; by[r.Message] > n {
+			n, cause = by[r.Message], r.Message
+		}
+	}
+	if n < many {
+		return 0, ""
+	}
+	return n, cause
 }
 
 // Exit codes of the program.

@@ -260,10 +260,9 @@ func usesOfIDs(t *T, s *driver.Session) (uses []idUse) {
 
 // rivalled reports whether the server has closed a GET stream when a check opened another one, in whose favour it may.
 func rivalled(e *kit.EventStream) bool {
-	const moment = 100 * time.Millisecond
 	return slices.ContainsFunc(e.Session.HTTP().Exchanges(), func(x *driver.Exchange) bool {
 		a := x.Answer()
 		rival := x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last
-		return rival && (a.Status == 0 || e.Last <= a.HeadAt+moment)
+		return rival && (a.Status == 0 || e.Last < a.HeadAt+kit.Rivalry)
 	})
 }

@@ -66,15 +66,23 @@ var answers = Suite{
 		for _, d := range kit.Dialogues(w) {
 			all = append(all, d.Exchanges...)
 		}
+		hung := hungCalls(all)
 		Judge(t, "answer", all, (*kit.Exchange).Subject, func(t *T, x *kit.Exchange) {
 			if excess := x.Excess(); excess != nil {
 				t.Inconclusive("%v", excess)
+			}
+			if slices.Contains(hung.blocking, x) {
+				t.Fail("an answer to the call of "+toolOf(x), "%s, nor to ping meanwhile", x.Fate())
 			}
 			if why := excuse(t, w, x); why != "" {
 				t.Skip("%s", why)
 			}
 			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
 		})
+		if len(hung.slow) > 0 {
+			t.Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
+				strings.Join(hung.slow, ", "))
+		}
 	}),
 }
 

@@ -31,6 +31,7 @@ type ToolCall struct {
 	Session *driver.Session
 	pending driver.Pending
 	begin   time.Time
+	again   bool // it was made once more
 }
 
 // ToolCalls are calls of the run, and what they did to the lists.
@@ -49,6 +50,7 @@ type Uncalled struct {
 	Keyword string // of the schema that its arguments were to break; empty: none, or any
 	Why     string
 	Barred  bool // it may not be called, which the operator knows
+	Mute    bool // it was called, and neither this tool nor another one has answered
 }
 
 // String says which tool was not called, and why.
@@ -99,31 +101,75 @@ func ValidCalls(t *T) ToolCalls {
 	return Shared(t, "valid calls", func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Own())
 		limits := watchLimits(t, s)
-		allowance := NewAllowance()
-		for _, tool := range Choice(t) {
-			args, not := validArguments(t, tool)
-			if why := allowance.Spent(); not == nil && why != "" {
-				not = &Uncalled{Tool: tool, Why: why}
+		queue, allowance := calls.valid(t), NewAllowance()
+		for ; ; s, mark = calls.begin(t, t.Own()) {
+			f := &flight{session: s, allowance: allowance}
+			queue = calls.make(f, queue)
+			if f.sound() {
+				calls.end(t, s, mark)
+				calls.dropLimited(limits(s))
 			}
-			if not != nil {
-				calls.Uncalled = append(calls.Uncalled, *not)
-				continue
+			if f.end(); len(queue) == 0 {
+				calls.hear()
+				return calls
 			}
-			if !s.Alive() {
-				s, mark = calls.begin(t, t.Own())
-			}
-			call := callAndPing(s, tool, args)
-			allowance.Spend(call.Reply)
-			calls.List = append(calls.List, call)
 		}
-		if s.Alive() {
-			calls.end(t, s, mark)
+	})
+}
+
+// hear finds out whether any call was answered.
+func (c *ToolCalls) hear() {
+	if len(c.List) == 0 || len(Answered(c.List)) > 0 {
+		return
+	}
+	for i, u := range c.Uncalled {
+		c.Uncalled[i].Mute = slices.ContainsFunc(c.List, func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name })
+	}
+}
+
+// valid are calls to be made with arguments that schemas allow.
+func (c *ToolCalls) valid(t *T) (calls []*ToolCall) {
+	for _, tool := range Choice(t) {
+		if args, not := validArguments(t, tool); not != nil {
+			c.Uncalled = append(c.Uncalled, *not)
+		} else {
+			calls = append(calls, &ToolCall{Tool: tool, Arguments: args})
 		}
-		for i := range calls.List {
-			calls.List[i].collect()
+	}
+	return calls
+}
+
+// make makes calls side by side, and returns those that are to be made in another session.
+func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
+	for len(queue) > 0 && (f.calls == nil || f.sound()) {
+		call := queue[0]
+		queue = queue[1:]
+		switch why := f.allowance.Spent(); {
+		case why != "":
+			c.leave(*call, why)
+		case c.hangs(call):
+			c.leave(*call, "it has left another call unanswered")
+		default:
+			f.start(call)
 		}
-		calls.dropLimited(limits(s))
-		return calls
+	}
+	f.land()
+	again := f.unserved()
+	for _, call := range f.calls {
+		if slices.Contains(again, call) {
+			continue
+		}
+		if c.List = append(c.List, *call); call.running() {
+			c.leave(*call, Explain(call.Reply.Err))
+		}
+	}
+	return append(queue, again...)
+}
+
+// hangs reports whether the tool of a call has left another one unanswered.
+func (c *ToolCalls) hangs(call *ToolCall) bool {
+	return slices.ContainsFunc(c.List, func(made ToolCall) bool {
+		return made.Tool.Name == call.Tool.Name && made.running()
 	})
 }
 
@@ -131,6 +177,7 @@ func ValidCalls(t *T) ToolCalls {
 func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 	if t.Server.Transport == "http" {
 		Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
+		s.Idle(Rivalry)
 	}
 	mark := s.Mark()
 	c.Before = Sorted(ListNames(t, s, M{}))
@@ -150,48 +197,14 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	c.Notified, c.Unheard = err == nil, s.Unheard(mark)
 }
 
-// Params are those of the call in a session. As clients do, they ask for progress; each tool has a token of its own in
-// each session.
+// Params are those of the call in a session. As clients do, valid ones ask for progress; each tool has a token of its
+// own in each session.
 func (c ToolCall) Params(s *driver.Session) M {
-	token := fmt.Sprintf("mcpcheck-%s-%d", c.Tool.Name, s.Number())
-	return M{"name": c.Tool.Name, "arguments": c.Arguments, "_meta": M{"progressToken": token}}
-}
-
-// callAndPing calls a tool. If it runs for long, a ping is tried meanwhile; when that is answered, the call is left to
-// run and its result is collected later.
-func callAndPing(s *driver.Session, tool Subject, args M) ToolCall {
-	const patience = 300 * time.Millisecond
-	c := ToolCall{Tool: tool, Arguments: args, Session: s, begin: time.Now()}
-	c.pending = s.Request("tools/call", c.Params(s))
-	if c.Reply = s.AwaitFor(c.pending, patience); c.Reply.Answered() || !s.Alive() {
-		c.Took = time.Since(c.begin)
-		return c
+	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+	if c.Broken == nil {
+		params["_meta"] = M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d", c.Tool.Name, s.Number())}
 	}
-	pinged := time.Now()
-	pong := s.Exchange("ping", nil)
-	waited := time.Since(pinged)
-	c.Reply = s.AwaitFor(c.pending, 0)
-	c.Took = time.Since(c.begin)
-	c.PingFirst = pong.Answered() && (!c.Reply.Answered() || c.Reply.Frame.At > pong.Frame.At)
-	c.Long = c.PingFirst || pong.Answered() && waited > 2*time.Second
-	return c
-}
-
-// LongestCall is how long the result of a tool is waited for, so that one slow tool does not make the whole run slow.
-const LongestCall = time.Second
-
-// collect takes the result of a call that was left to run. One that does not end is cancelled, and its session is given
-// up.
-func (c *ToolCall) collect() {
-	if c.Reply.Answered() || !c.Session.Alive() {
-		return
-	}
-	c.Reply = c.Session.AwaitFor(c.pending, max(0, LongestCall-time.Since(c.begin)))
-	c.Took = time.Since(c.begin)
-	if !c.Reply.Answered() {
-		c.Session.Notify("notifications/cancelled", M{"requestId": c.pending.ID, "reason": "mcpcheck waits no longer"})
-		c.Session.Abandon()
-	}
+	return params
 }
 
 // InvalidCalls calls tools with arguments that their schemas forbid, as many as there is time for: of each keyword that
@@ -200,34 +213,23 @@ func InvalidCalls(t *T) ToolCalls {
 	return Shared(t, "invalid calls", func(t *T) (calls ToolCalls) {
 		s := t.Session()
 		limits := watchLimits(t, s)
-		allowance, silent := NewAllowance(), map[string]bool{}
-		for _, c := range calls.spoiled(t) {
-			why := allowance.Spent()
-			if silent[c.Tool.Name] {
-				why = "it has left another call unanswered"
+		queue, allowance := calls.spoiled(t), NewAllowance()
+		for ; ; s = t.Own() {
+			f := &flight{session: s, allowance: allowance}
+			queue = calls.make(f, queue)
+			if f.sound() {
+				calls.dropLimited(limits(s))
 			}
-			if why != "" {
-				calls.leave(c, why)
-				continue
+			if f.end(); len(queue) == 0 {
+				return calls
 			}
-			if !s.Alive() {
-				s = t.Own()
-			}
-			c.Session, c.begin = s, time.Now()
-			c.Reply = t.TryLimited(s, "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
-			c.Took = time.Since(c.begin)
-			silent[c.Tool.Name] = !c.Reply.Answered()
-			allowance.Spend(c.Reply)
-			calls.List = append(calls.List, c)
 		}
-		calls.dropLimited(limits(s))
-		return calls
 	})
 }
 
 // spoiled are calls to be made with arguments that schemas forbid: of each keyword the first, then the second of each.
-func (c *ToolCalls) spoiled(t *T) (calls []ToolCall) {
-	var rounds [][]ToolCall
+func (c *ToolCalls) spoiled(t *T) (calls []*ToolCall) {
+	var rounds [][]*ToolCall
 	times := map[string]int{} // that a keyword was broken
 	for _, tool := range Choice(t) {
 		broken, not := counterexamples(t, tool)
@@ -238,7 +240,7 @@ func (c *ToolCalls) spoiled(t *T) (calls []ToolCall) {
 			if n == len(rounds) {
 				rounds = append(rounds, nil)
 			}
-			rounds[n] = append(rounds[n], ToolCall{Tool: tool, Arguments: b.Arguments, Broken: &b})
+			rounds[n] = append(rounds[n], &ToolCall{Tool: tool, Arguments: b.Arguments, Broken: &b})
 		}
 	}
 	return slices.Concat(rounds...)
@@ -336,6 +338,9 @@ func Seen(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool
 // shown something. The reason is always worded alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
 	for _, u := range uncalled {
+		if u.Mute && might(u.Tool.Value) {
+			t.Again("no tool that was called has answered (%v)", u)
+		}
 		if might(u.Tool.Value) {
 			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", u)
 		}

@@ -20,6 +20,7 @@ type Exchange struct {
 	Batched   bool          // it was a member of an array
 	Ready     bool          // it was sent after the handshake
 	Cancelled bool
+	GivenUp   bool          // it was cancelled when there was no answer in time
 	Empty     bool          // over HTTP: it was answered with a success that holds no response
 	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
 
@@ -132,7 +133,7 @@ func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 		d.notes++
 		d.ready = d.ready || m.Method == "notifications/initialized"
 		if x := d.last[cancels(m)]; x != nil {
-			x.Cancelled = true
+			x.Cancelled, x.GivenUp = true, x.Answer == nil && m.At-x.Request.At >= s.Patience()/2
 		}
 	}
 }

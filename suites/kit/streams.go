@@ -154,6 +154,9 @@ func (e *EventStream) Responded() bool {
 	return answers(e) || slices.ContainsFunc(e.Rest, answers)
 }
 
+// Rivalry is for how long after a GET stream was opened the server may close others in its favour.
+const Rivalry = 100 * time.Millisecond
+
 // Closed reports whether the server has closed the connection, of its own accord and while there was something to come.
 func (e *EventStream) Closed() bool {
 	return e.Answer.IsStream && e.Answer.Ended && e.Answer.Err == nil &&

@@ -1,0 +1,124 @@
+package kit
+
+import (
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// flight is calls of tools that are made side by side in one session. Most tools are done in a moment, and have the
+// server for themselves; those that take longer cost the run what the slowest of them takes, and not the sum. Each has
+// the time of one answer, which begins anew with whatever the server answers in the session, so that one which serves
+// them one after the other has time for each.
+type flight struct {
+	session   *driver.Session
+	allowance *Allowance
+	calls     []*ToolCall // in the order in which they were made
+	silent    bool        // a ping had no answer while calls ran
+}
+
+const (
+	headStart   = 20 * time.Millisecond  // for which a call has the server for itself
+	long        = 300 * time.Millisecond // after which a ping is tried while it runs
+	mostRunning = 10                     // calls side by side
+)
+
+// sound reports whether more calls can be made in the session.
+func (f *flight) sound() bool { return f.session.Usable() && !f.silent }
+
+// start makes a call.
+func (f *flight) start(c *ToolCall) {
+	for running := f.running(); len(running) >= mostRunning; running = f.running() {
+		if f.finish(running[0]); running[0].running() {
+			break // others may hang as well
+		}
+	}
+	c.Session, c.begin = f.session, time.Now()
+	c.pending = f.session.Request("tools/call", c.Params(f.session))
+	f.calls = append(f.calls, c)
+	f.take(c, f.session.AwaitFor(c.pending, headStart))
+	if c.Reply.Answered() && c.Reply.Frame.HTTP.IsBusy() { // with those that run
+		f.land()
+		f.take(c, f.session.Exchange("tools/call", c.Params(f.session)))
+	}
+}
+
+// take notes what became of a call so far.
+func (f *flight) take(c *ToolCall, r driver.Reply) {
+	c.Reply, c.Took = r, time.Since(c.begin)
+	if r.Answered() {
+		c.Took = r.Frame.At - r.Request.At
+	}
+	f.allowance.Spend(r)
+}
+
+// running are the calls without an answer.
+func (f *flight) running() (calls []*ToolCall) {
+	for _, c := range f.calls {
+		if c.running() {
+			calls = append(calls, c)
+		}
+	}
+	return calls
+}
+
+// land waits for the calls that run.
+func (f *flight) land() {
+	for _, c := range f.running() {
+		f.finish(c)
+	}
+}
+
+// finish waits for the answer to a call, as long as one may take. Once it has run for long, a ping is tried meanwhile.
+func (f *flight) finish(c *ToolCall) {
+	f.take(c, f.session.AwaitFor(c.pending, max(0, long-time.Since(c.begin))))
+	if c.running() && f.sound() {
+		f.ping(c)
+	}
+	if c.running() {
+		f.take(c, f.session.AwaitCall(c.pending))
+	}
+}
+
+// ping finds out whether the session is served while a call runs.
+func (f *flight) ping(c *ToolCall) {
+	const while = 2 * time.Second
+	pong := f.session.Exchange(f.session.Harmless())
+	f.take(c, f.session.AwaitFor(c.pending, 0))
+	f.silent = !pong.Answered()
+	switch {
+	case f.silent:
+	case c.running() || c.Reply.Frame.At > pong.Frame.At:
+		c.Long, c.PingFirst = true, true
+	default: // other calls may have kept it waiting, too
+		c.Long = c.Reply.Frame.At-pong.Request.At > while
+	}
+}
+
+// end gives up the calls that have no answer, and the session with them.
+func (f *flight) end() {
+	for _, c := range f.running() {
+		f.session.Notify("notifications/cancelled", M{"requestId": c.pending.ID, "reason": "mcpcheck waits no longer"})
+		f.session.Abandon()
+	}
+}
+
+// unserved are the calls to be made in another session: where the server has died or serves nothing while a call runs,
+// those that were made after the one that it hangs in, and that one itself once more.
+func (f *flight) unserved() (calls []*ToolCall) {
+	running := f.running()
+	if len(running) == 0 || f.sound() {
+		return nil
+	}
+	first := running[0]
+	calls = running[1:]
+	if f.silent && !first.again {
+		first.again = true
+		calls = append(calls, first)
+	}
+	return calls
+}
+
+// running reports whether a call has no answer.
+func (c *ToolCall) running() bool { return !c.Reply.Answered() }
