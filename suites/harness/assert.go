@@ -90,3 +90,8 @@ func (t *T) Inconclusive(format string, a ...any) {
 func (t *T) Again(format string, a ...any) {
 	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
 }
+
+// Lost ends the check as inconclusive because the server was silent whatever was tried: once more would bring nothing.
+func (t *T) Lost(format string, a ...any) {
+	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), lost: true}})
+}

@@ -361,7 +361,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	if o.lines == nil {
 		o.lines = used.evidence()
 	}
-	o.lost = o.again && used.trouble()
+	o.lost = o.lost || o.again && used.trouble()
 	return o, used
 }
 

@@ -206,3 +206,32 @@ func TestClipKeepsCharacters(t *testing.T) {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}
 }
+
+// Many MUSTs without a verdict for one silence are told, a few are not.
+func TestMostLost(t *testing.T) {
+	lost := func(n int, cause string, of Result) (all []Result) {
+		of.Message, of.Verdict = cause, Inconclusive
+		for range n {
+			all = append(all, of)
+		}
+		return all
+	}
+	must := Result{Entry: Must, Lost: true}
+	for _, tt := range []struct {
+		name    string
+		results []Result
+		n       int
+		cause   string
+	}{
+		{"none", nil, 0, ""},
+		{"a few", lost(4, "silence", must), 0, ""},
+		{"several causes", append(lost(4, "silence", must), lost(4, "death", must)...), 0, ""},
+		{"many", append(lost(4, "silence", must), lost(5, "death", must)...), 5, "death"},
+		{"of other levels", lost(5, "silence", Result{Entry: Should, Lost: true}), 0, ""},
+		{"for other reasons", lost(5, "not called", Result{Entry: Must}), 0, ""},
+	} {
+		if n, cause := MostLost(tt.results); n != tt.n || cause != tt.cause {
+			t.Errorf("%s: got %d, %q", tt.name, n, cause)
+		}
+	}
+}

@@ -337,10 +337,10 @@ func Seen(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a tool that was not called might have
 // shown something. The reason is always worded alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
+	if i := slices.IndexFunc(uncalled, func(u Uncalled) bool { return u.Mute && might(u.Tool.Value) }); i >= 0 {
+		t.Lost("no tool that was called has answered (%v)", uncalled[i])
+	}
 	for _, u := range uncalled {
-		if u.Mute && might(u.Tool.Value) {
-			t.Again("no tool that was called has answered (%v)", u)
-		}
 		if might(u.Tool.Value) {
 			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", u)
 		}
