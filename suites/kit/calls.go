@@ -123,7 +123,8 @@ func (c *ToolCalls) hear() {
 		return
 	}
 	for i, u := range c.Uncalled {
-		c.Uncalled[i].Mute = slices.ContainsFunc(c.List, func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name })
+		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
+		c.Uncalled[i].Mute = slices.ContainsFunc(c.List, called)
 	}
 }
 
