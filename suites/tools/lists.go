@@ -1,9 +1,7 @@
 package tools
 
 import (
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -125,7 +123,7 @@ var lists = Suite{
 // place is where a tool was listed, and its definition.
 type place struct {
 	page int
-	tool [sha256.Size]byte
+	tool uint64
 }
 
 // listing is what the pages of a list say of the names of tools.
@@ -133,19 +131,18 @@ type listing struct {
 	first   map[string]place
 	again   []string // names of several tools
 	onPages []string // names of one tool that is on several pages
-	digest  string   // of all tools in their places
+	digest  uint64   // of all tools in their places
 }
 
 // walk goes through all pages.
 func walk(t *T, s *driver.Session) (l listing) {
 	page := 0
-	digest := sha256.New()
 	t.Pages(s, "tools/list", "tools", func(result M) {
 		page++
 		for _, tool := range kit.ObjectsIn(result["tools"]) {
 			name, named := tool["name"].(string)
-			here := place{page, sha256.Sum256(Compact(tool))}
-			fmt.Fprintln(digest, here)
+			here := place{page, Fingerprint(tool)}
+			l.digest = Fingerprint([]any{l.digest, here})
 			earlier, known := l.first[name]
 			switch {
 			case !named:
@@ -161,7 +158,6 @@ func walk(t *T, s *driver.Session) (l listing) {
 			}
 		}
 	})
-	l.digest = string(digest.Sum(nil))
 	return l
 }
 
