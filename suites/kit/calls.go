@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -64,10 +65,19 @@ type Allowance struct {
 // NewAllowance is for calls that begin now.
 func NewAllowance() *Allowance { return &Allowance{begin: time.Now()} }
 
+// What an allowance bounds.
+const (
+	mostTime  = 10 * time.Second
+	mostBytes = 8 << 20
+	readBytes = 2 << 10 // to keep the messages of a call as they were read
+	mostCalls = mostBytes / readBytes
+)
+
+const noRoom = "there was no room left for more answers"
+
 // Spend notes a call that was made, with what it takes to keep its messages as they were read.
 func (a *Allowance) Spend(r driver.Reply) {
-	const read = 2 << 10
-	a.bytes += read
+	a.bytes += readBytes
 	for _, f := range []*driver.Frame{r.Request, r.Frame} {
 		if f != nil {
 			a.bytes += len(f.Raw)
@@ -77,15 +87,11 @@ func (a *Allowance) Spend(r driver.Reply) {
 
 // Spent is why no more calls are made; empty when they are.
 func (a *Allowance) Spent() string {
-	const (
-		mostTime  = 10 * time.Second
-		mostBytes = 8 << 20
-	)
 	switch {
 	case time.Since(a.begin) > mostTime:
 		return "there was no time left for more calls"
 	case a.bytes > mostBytes:
-		return "there was no room left for more answers"
+		return noRoom
 	}
 	return ""
 }
@@ -226,11 +232,18 @@ func InvalidCalls(t *T) ToolCalls {
 }
 
 // spoiled are calls to be made with arguments that schemas forbid: of each keyword the first, then the second of each.
+// Once there are more of them than an allowance has room for, the tools that are left are not looked at.
 func (c *ToolCalls) spoiled(t *T) (calls []ToolCall) {
 	var rounds [][]ToolCall
 	times := map[string]int{} // that a keyword was broken
+	all := 0
 	for _, tool := range Choice(t) {
+		if all > mostCalls {
+			c.Uncalled = append(c.Uncalled, *cmp.Or(mayNotBreak(t, tool), &Uncalled{Tool: tool, Why: noRoom}))
+			continue
+		}
 		broken, not := counterexamples(t, tool)
+		all += len(broken)
 		c.Uncalled = append(c.Uncalled, not...)
 		for _, b := range broken {
 			n := times[b.Keyword]
