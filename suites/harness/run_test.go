@@ -98,7 +98,8 @@ func TestRunOfAnEndlessCheck(t *testing.T) {
 	})
 	pass := Probe(func(*T) {})
 	s := scene{cast: []role{
-		{id: "a/1", check: pass}, {id: "a/2", check: endless}, {id: "a/3", check: pass}, {id: "a/4", check: Watch(func(*T, Wire) {})},
+		{id: "a/1", check: pass}, {id: "a/2", check: endless}, {id: "a/3", check: pass},
+		{id: "a/4", check: Watch(func(*T, Wire) {})},
 	}}
 	server := s.described("stdio")
 	var told []string

@@ -59,11 +59,11 @@ func (u Uncalled) String() string { return u.Tool.Name + ": " + u.Why }
 // tried.
 type Allowance struct {
 	begin time.Time
-	bytes int
+	room  int // bytes
 }
 
 // NewAllowance is for calls that begin now.
-func NewAllowance() *Allowance { return &Allowance{begin: time.Now()} }
+func NewAllowance() *Allowance { return &Allowance{begin: time.Now(), room: mostBytes} }
 
 // What an allowance bounds.
 const (
@@ -75,14 +75,16 @@ const (
 
 const noRoom = "there was no room left for more answers"
 
-// Spend notes a call that was made, with what it takes to keep its messages as they were read.
-func (a *Allowance) Spend(r driver.Reply) {
-	a.bytes += readBytes
+// Spend notes a call that was made, with what it takes to keep its messages as they were read, and reports whether
+// there is room for that.
+func (a *Allowance) Spend(r driver.Reply) (kept bool) {
+	a.room -= readBytes
 	for _, f := range []*driver.Frame{r.Request, r.Frame} {
 		if f != nil {
-			a.bytes += len(f.Raw)
+			a.room -= len(f.Raw)
 		}
 	}
+	return a.room >= 0
 }
 
 // Spent is why no more calls are made; empty when they are.
@@ -90,7 +92,7 @@ func (a *Allowance) Spent() string {
 	switch {
 	case time.Since(a.begin) > mostTime:
 		return "there was no time left for more calls"
-	case a.bytes > mostBytes:
+	case a.room < 0:
 		return noRoom
 	}
 	return ""
@@ -223,7 +225,10 @@ func InvalidCalls(t *T) ToolCalls {
 			c.Reply = t.TryLimited(s, "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
 			c.Took = time.Since(c.begin)
 			silent[c.Tool.Name] = !c.Reply.Answered()
-			allowance.Spend(c.Reply)
+			if !allowance.Spend(c.Reply) { // that is kept of a valid call only
+				calls.leave(c, noRoom)
+				continue
+			}
 			calls.List = append(calls.List, c)
 		}
 		calls.dropLimited(limits(s))
