@@ -23,8 +23,7 @@ func main() {
 }
 
 func saveMemory() {
-	debug.SetGCPercent(50)          // most of what is read is looked at once and forgotten
-	debug.SetMemoryLimit(200 << 20) // a server with very long lists makes mcpcheck slower, not big
+	debug.SetMemoryLimit(150 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 
 // exit is an error that asks for a certain exit code. Without a cause there is nothing left to say.

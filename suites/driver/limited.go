@@ -25,13 +25,21 @@ func (r Reply) Refuses() bool { return r.M["error"] != nil || r.Result()["isErro
 func (r Reply) Text() string {
 	var texts []string
 	if message, ok := r.Error()["message"]; ok {
-		texts = append(texts, fmt.Sprint(message))
+		texts = append(texts, said(message))
 	}
 	content, _ := r.Result()["content"].([]any)
 	for _, block := range content {
 		if m, ok := block.(M); ok && m["text"] != nil {
-			texts = append(texts, fmt.Sprint(m["text"]))
+			texts = append(texts, said(m["text"]))
 		}
 	}
 	return strings.Join(texts, "\n")
+}
+
+// said is a text, or what stands in its place. A long text is not copied.
+func said(v any) string {
+	if text, ok := v.(string); ok {
+		return text
+	}
+	return fmt.Sprint(v)
 }

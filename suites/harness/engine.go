@@ -24,6 +24,7 @@ type Options struct {
 	Examples map[string]M // arguments by tool, known to be valid and harmless
 	Profile  Profile
 	First    *driver.Session // the session of discovery, to be lent; may be nil
+	Grace    time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
 
 	Credentials Credentials
 }
@@ -67,6 +68,7 @@ type Execution struct {
 	done    []chan struct{} // by case
 	results []Result
 	ended   chan struct{}
+	over    chan struct{} // closed when it has ended, or was given up
 
 	watching atomic.Bool // the record is complete
 
@@ -85,13 +87,16 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.Jobs <= 0 {
 		o.Jobs = 8
 	}
+	if o.Grace <= 0 {
+		o.Grace = 5 * time.Second
+	}
 	if server.OneClient {
 		o.Jobs, o.Isolate = 1, true
 	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
-		ended: make(chan struct{}), shared: map[string]*stimulus{},
+		ended: make(chan struct{}), over: make(chan struct{}), shared: map[string]*stimulus{},
 	}
 	for i := range plan {
 		e.done[i] = make(chan struct{})
@@ -109,6 +114,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		}
 	}
 	go e.work()
+	go e.watchdog()
 	return e
 }
 
@@ -185,8 +191,7 @@ func (e *Execution) decideAgain() {
 		o, used := e.attempt(e.plan[i], true)
 		used.release(e.pool, false)
 		e.pool.Wait()
-		e.results[i] = e.result(e.plan[i], o, begin)
-		close(e.done[i])
+		e.settle(i, e.result(e.plan[i], o, begin))
 	}
 }
 
@@ -267,8 +272,7 @@ func (e *Execution) try(i int) {
 		e.mu.Unlock()
 		return
 	}
-	e.results[i] = r
-	close(e.done[i])
+	e.settle(i, r)
 }
 
 func (e *Execution) parallel(cases []int) {
@@ -307,8 +311,9 @@ func (e *Execution) Result(i int) Result {
 	return e.results[i]
 }
 
-// Wait returns once every case has its result and every process has gone.
-func (e *Execution) Wait() { <-e.ended }
+// Wait returns once every case has its result and every process has gone. What has not come to its end when the context
+// and the grace after it have is left behind.
+func (e *Execution) Wait() { <-e.over }
 
 // Sessions are all sessions of the run, in the order in which they were opened.
 func (e *Execution) Sessions() []*driver.Session { return e.pool.Sessions() }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // matcher says in one line what it wanted and in one line what came, when that is asked for.
@@ -187,7 +189,40 @@ func Show(v any) string {
 			}
 		}
 	}
-	return driver.Brief(Compact(v))
+	return driver.Brief(Compact(abridged(v)))
+}
+
+// abridged is a value without the middle of long texts and lists, which Show leaves out.
+func abridged(v any) any {
+	const end = 200 // more than Show keeps of either
+	switch v := v.(type) {
+	case string:
+		return text.Shorten(v, text.Bytes, end, end, "…")
+	case []string:
+		return middleless(v, end, func(s string) string { return abridged(s).(string) })
+	case []any:
+		return middleless(v, end, abridged)
+	case M:
+		short := maps.Clone(v)
+		for name, member := range v {
+			short[name] = abridged(member)
+		}
+		return short
+	}
+	return v
+}
+
+// middleless is a list without all but that many items at both ends, each of them as short makes it.
+func middleless[V any](list []V, end int, short func(V) V) []V {
+	if len(list) > 2*end {
+		list = slices.Concat(list[:end], list[len(list)-end:])
+	} else {
+		list = slices.Clone(list)
+	}
+	for i := range list {
+		list[i] = short(list[i])
+	}
+	return list
 }
 
 // Compact writes a value as JSON on one line, as a server would.

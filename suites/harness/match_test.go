@@ -9,6 +9,8 @@ import (
 
 	"github.com/onsi/gomega/types"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
@@ -107,6 +109,29 @@ func TestBareErrors(t *testing.T) {
 			o.message != tt.message {
 			t.Errorf("%s: got %+v", tt.name, o)
 		}
+	}
+}
+
+// Show leaves the middle of long texts and lists out before it writes them, which does not show.
+func TestShowLongValues(t *testing.T) {
+	long, quoted := strings.Repeat("long ", 1000), strings.Repeat("\"\n", 1000)
+	var list []any
+	var names []string
+	for i := range 1000 {
+		list = append(list, i)
+		names = append(names, strings.Repeat("é", i))
+	}
+	values := []any{
+		long, quoted, strings.Repeat("é", 1000), list, names, []any(nil), []any{}, M(nil), M{}, []string(nil), nil,
+		M{"a": M{"b": []any{long, list, M{}}}, "z": []any{}}, []any{list, list, nil}, strings.Repeat("x", 399),
+	}
+	for i, v := range values {
+		if diff := cmp.Diff(driver.Brief(Compact(v)), Show(v)); diff != "" {
+			t.Errorf("value %d: %s", i, diff)
+		}
+	}
+	if n := len(Compact(abridged(M{"a": []any{strings.Repeat("x", 1<<20), list}}))); n > 4<<10 {
+		t.Errorf("%d bytes are written of a long value", n)
 	}
 }
 

@@ -1,8 +1,6 @@
 package harness
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
@@ -86,26 +84,34 @@ func itemsOf(r driver.Reply, method, member string) ([]any, error) {
 
 // pages are those that came, each with the cursors that it named as the next. Some servers list in any order: a page is
 // known by its items, whatever their order.
-type pages map[[sha256.Size]byte][]string
+type pages map[page][]string
+
+// page is how many items a page has, and the sum of what they are.
+type page struct {
+	items int
+	sum   uint64
+}
 
 // add also tells whether the same items came before, and whether the same cursor came with them.
 func (p pages) add(items []any, next string) (known, circle bool) {
-	var all [][]byte
+	key := page{items: len(items)}
 	for _, item := range items {
-		all = append(all, Compact(item))
+		key.sum += Fingerprint(item)
 	}
-	slices.SortFunc(all, bytes.Compare)
-	key := sha256.Sum256(bytes.Join(all, []byte{'\n'}))
 	nexts, known := p[key]
 	p[key] = append(nexts, next)
 	return known, slices.Contains(nexts, next)
 }
 
-// ListAll returns the items of all pages of a list.
+// ListAll returns the items of all pages of a list. Equal parts of them may be the same: they are not to be changed.
 func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
+	const levels = 8 // which is where most of a schema ends
+	shared := sharing{}
 	err = EachPage(s, method, member, params, func(result M) {
 		page, _ := result[member].([]any)
-		items = append(items, page...)
+		for _, item := range page {
+			items = append(items, shared.one(item, levels))
+		}
 	})
 	return items, err
 }

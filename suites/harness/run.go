@@ -20,7 +20,8 @@ import (
 
 // Run runs the plan and tells each result, once, as soon as those that come before it are known. Ginkgo has the plan as
 // its specs, and their outcomes. problem is why the run could not go on with this server; err is a fault of mcpcheck.
-// All results are told in either case. It is not safe for concurrent use: Ginkgo keeps its tree in package variables.
+// All results are told in either case, also when the context has ended and a check has not: it is left behind. It is
+// not safe for concurrent use: Ginkgo keeps its tree in package variables.
 func Run(
 	ctx context.Context, target driver.Target, server *Server, plan []Case, o Options, tell func(Result),
 ) (problem string, err error) {

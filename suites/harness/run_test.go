@@ -1,10 +1,14 @@
 package harness
 
 import (
+	"context"
+	"errors"
 	"flag"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -77,6 +81,42 @@ func TestRunOfADeadServer(t *testing.T) {
 	if problem != want || err != nil || len(told) != 3 {
 		t.Errorf("got %q, %v, %d results", problem, err, len(told))
 	}
+}
+
+// A check that computes without end, and hears of nothing, does not hold up the end of a run: what has no result then
+// is told as not run.
+func TestRunOfAnEndlessCheck(t *testing.T) {
+	needGinkgo(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var released atomic.Bool
+	ended := make(chan struct{})
+	endless := Probe(func(*T) {
+		defer close(ended)
+		cancel(errors.New("the budget is spent"))
+		for !released.Load() {
+		}
+	})
+	pass := Probe(func(*T) {})
+	s := scene{cast: []role{
+		{id: "a/1", check: pass}, {id: "a/2", check: endless}, {id: "a/3", check: pass},
+		{id: "a/4", check: Watch(func(*T, Wire) {})},
+	}}
+	server := s.described("stdio")
+	var told []string
+	problem, err := Run(
+		ctx, driver.Target{Serve: (&stage{}).serve}, server, s.plan(server),
+		Options{Jobs: 1, Grace: time.Millisecond},
+		func(r Result) { told = append(told, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message)) },
+	)
+	want := []string{
+		"a/1 pass", "a/2 inconclusive the budget is spent", "a/3 inconclusive the budget is spent",
+		"a/4 inconclusive the budget is spent",
+	}
+	if diff := cmp.Diff(want, told); diff != "" || problem != "" || err != nil {
+		t.Errorf("%s\nproblem %q, %v", diff, problem, err)
+	}
+	released.Store(true)
+	<-ended
 }
 
 // Ginkgo has every case as a spec, and what it makes of their outcomes harms nobody.

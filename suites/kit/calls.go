@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -28,10 +29,11 @@ type ToolCall struct {
 	Long      bool // it ran for so long that a ping could be tried meanwhile
 	PingFirst bool // that ping was answered before the call
 
-	Session *driver.Session
-	pending driver.Pending
-	begin   time.Time
-	again   bool // it was made once more
+	Session  *driver.Session
+	pending  driver.Pending
+	begin    time.Time
+	again    bool // it was made once more
+	roomless bool // there was no room left for its answer
 }
 
 // ToolCalls are calls of the run, and what they did to the lists.
@@ -60,34 +62,41 @@ func (u Uncalled) String() string { return u.Tool.Name + ": " + u.Why }
 // tried.
 type Allowance struct {
 	begin time.Time
-	bytes int
+	room  int // bytes
 }
 
 // NewAllowance is for calls that begin now.
-func NewAllowance() *Allowance { return &Allowance{begin: time.Now()} }
+func NewAllowance() *Allowance { return &Allowance{begin: time.Now(), room: mostBytes} }
 
-// Spend notes a call that was made, with what it takes to keep its messages as they were read.
-func (a *Allowance) Spend(r driver.Reply) {
-	const read = 2 << 10
-	a.bytes += read
+// What an allowance bounds.
+const (
+	mostTime  = 10 * time.Second
+	mostBytes = 8 << 20
+	readBytes = 2 << 10 // to keep the messages of a call as they were read
+	mostCalls = mostBytes / readBytes
+)
+
+const noRoom = "there was no room left for more answers"
+
+// Spend notes a call that was made, with what it takes to keep its messages as they were read, and reports whether
+// there is room for that.
+func (a *Allowance) Spend(r driver.Reply) (kept bool) {
+	a.room -= readBytes
 	for _, f := range []*driver.Frame{r.Request, r.Frame} {
 		if f != nil {
-			a.bytes += len(f.Raw)
+			a.room -= len(f.Raw)
 		}
 	}
+	return a.room >= 0
 }
 
 // Spent is why no more calls are made; empty when they are.
 func (a *Allowance) Spent() string {
-	const (
-		mostTime  = 10 * time.Second
-		mostBytes = 8 << 20
-	)
 	switch {
 	case time.Since(a.begin) > mostTime:
 		return "there was no time left for more calls"
-	case a.bytes > mostBytes:
-		return "there was no room left for more answers"
+	case a.room < 0:
+		return noRoom
 	}
 	return ""
 }
@@ -157,7 +166,11 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	f.land()
 	again := f.unserved()
 	for _, call := range f.calls {
-		if slices.Contains(again, call) {
+		switch {
+		case slices.Contains(again, call):
+			continue
+		case call.roomless && call.Broken != nil: // that is kept of a valid call only
+			c.leave(*call, noRoom)
 			continue
 		}
 		if c.List = append(c.List, *call); call.running() {
@@ -229,11 +242,18 @@ func InvalidCalls(t *T) ToolCalls {
 }
 
 // spoiled are calls to be made with arguments that schemas forbid: of each keyword the first, then the second of each.
+// Once there are more of them than an allowance has room for, the tools that are left are not looked at.
 func (c *ToolCalls) spoiled(t *T) (calls []*ToolCall) {
 	var rounds [][]*ToolCall
 	times := map[string]int{} // that a keyword was broken
+	all := 0
 	for _, tool := range Choice(t) {
+		if all > mostCalls {
+			c.Uncalled = append(c.Uncalled, *cmp.Or(mayNotBreak(t, tool), &Uncalled{Tool: tool, Why: noRoom}))
+			continue
+		}
 		broken, not := counterexamples(t, tool)
+		all += len(broken)
 		c.Uncalled = append(c.Uncalled, not...)
 		for _, b := range broken {
 			n := times[b.Keyword]

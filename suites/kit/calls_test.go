@@ -40,7 +40,9 @@ func TestAllowance(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAllowance()
 		for range 100 {
-			a.Spend(answerTo(`{}`, failure("no network")))
+			if !a.Spend(answerTo(`{}`, failure("no network"))) {
+				t.Error("there is no room for short answers")
+			}
 		}
 		if why := a.Spent(); why != "" {
 			t.Error(why)
@@ -50,7 +52,9 @@ func TestAllowance(t *testing.T) {
 			t.Errorf("after a minute: %q", why)
 		}
 		a = NewAllowance()
-		a.Spend(driver.Reply{Frame: &driver.Frame{Raw: make([]byte, 20<<20)}})
+		if a.Spend(driver.Reply{Frame: &driver.Frame{Raw: make([]byte, 20<<20)}}) {
+			t.Error("there is room for an answer of 20 MiB")
+		}
 		if why := a.Spent(); why != "there was no room left for more answers" {
 			t.Errorf("after 20 MiB: %q", why)
 		}

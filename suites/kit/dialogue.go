@@ -50,6 +50,7 @@ type Dialogue struct {
 	note  int                  // where a notification was sent whose effect may be to come
 	later int                  // how many requests that were sent after it have their answers
 	notes int                  // how many notifications were sent
+	ended int                  // how many exchanges have an end
 	ready bool
 	place int
 }
@@ -188,30 +189,29 @@ func (d *Dialogue) refused(s *driver.Session, f *driver.Frame) {
 }
 
 func (d *Dialogue) end(f *driver.Frame) {
-	for _, x := range d.Exchanges {
-		if x.End == nil {
-			x.End = f
-		}
+	for _, x := range d.Exchanges[d.ended:] {
+		x.End = f
 	}
+	d.ended = len(d.Exchanges)
 }
 
 // guess finds for each response that answers nothing the request whose HTTP answer it came with or, for want of that,
 // the oldest one without an answer.
 func (d *Dialogue) guess() {
-	taken := map[*Exchange]bool{}
+	free := d.Exchanges // from the oldest one on that has no answer and was not found yet
 	for _, r := range d.Responses {
 		if r.Of != nil || r.Again != nil || d.answersWith(r) {
 			continue
 		}
-		i := slices.IndexFunc(d.Exchanges, func(x *Exchange) bool {
-			return x.Answer == nil && x.place < r.place && !taken[x]
-		})
-		if i < 0 {
+		for len(free) > 0 && free[0].Answer != nil {
+			free = free[1:]
+		}
+		if len(free) == 0 || free[0].place >= r.place {
 			continue
 		}
-		r.Meant, r.Request = d.Exchanges[i], d.Exchanges[i].Request
-		taken[r.Meant] = true
+		r.Meant, r.Request = free[0], free[0].Request
 		r.Meant.Mistaken = r.HasError
+		free = free[1:]
 	}
 }
 
@@ -250,13 +250,26 @@ func JudgeResponses(t *T, what string, all []*Dialogue, keep func(*Response) boo
 
 // unasked is the first response since the mark that answers no request; nil when there is none.
 func unasked(s *driver.Session, mark int) *driver.Frame {
-	since := s.Since(mark)
-	for _, r := range pair(s, s.Record(0)).Responses {
-		if r.Of == nil && slices.Contains(since, r.Line) {
+	for _, r := range pair(s, s.Record(0)).among(s.Since(mark)) {
+		if r.Of == nil {
 			return r.Frame
 		}
 	}
 	return nil
+}
+
+// among are the responses that came in certain lines.
+func (d *Dialogue) among(lines []*driver.Frame) (responses []*Response) {
+	wanted := make(map[*driver.Frame]bool, len(lines))
+	for _, line := range lines {
+		wanted[line] = true
+	}
+	for _, r := range d.Responses {
+		if wanted[r.Line] {
+			responses = append(responses, r)
+		}
+	}
+	return responses
 }
 
 // repliesSince are the replies to the notification that was sent after the mark. A server that has sent more responses
@@ -270,9 +283,8 @@ func repliesSince(s *driver.Session, mark int) (replies []*driver.Frame, noisy b
 		}
 	}
 	noisy = nameless > d.notes
-	since := s.Since(mark)
-	for _, r := range d.Responses {
-		if slices.Contains(since, r.Line) && r.replies() && !(noisy && r.nameless()) {
+	for _, r := range d.among(s.Since(mark)) {
+		if r.replies() && !(noisy && r.nameless()) {
 			replies = append(replies, r.Frame)
 		}
 	}

@@ -50,7 +50,7 @@ func (f *flight) take(c *ToolCall, r driver.Reply) {
 	if r.Answered() {
 		c.Took = r.Frame.At - r.Request.At
 	}
-	f.allowance.Spend(r)
+	c.roomless = !f.allowance.Spend(r)
 }
 
 // running are the calls without an answer.

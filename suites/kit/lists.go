@@ -46,17 +46,26 @@ func ObjectsIn(v any) []M {
 
 // Difference says in a few words how two lists of names differ that are not equal.
 func Difference(before, after []string) string {
-	for _, name := range after {
-		if !slices.Contains(before, name) {
-			return name + " came"
-		}
+	if name, ok := firstNotIn(before, after); ok {
+		return name + " came"
 	}
-	for _, name := range before {
-		if !slices.Contains(after, name) {
-			return name + " went"
-		}
+	if name, ok := firstNotIn(after, before); ok {
+		return name + " went"
 	}
 	return "another number of items"
+}
+
+// firstNotIn is the first of some names that is not among those known.
+func firstNotIn(known, names []string) (name string, ok bool) {
+	all := make(map[string]bool, len(known))
+	for _, name := range known {
+		all[name] = true
+	}
+	i := slices.IndexFunc(names, func(name string) bool { return !all[name] })
+	if i < 0 {
+		return "", false
+	}
+	return names[i], true
 }
 
 // ListKeys is what identifies an item of a list.

@@ -62,9 +62,14 @@ func barred(t *T, tool Subject, allows func(Permission) bool) *Uncalled {
 	return nil
 }
 
+// mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
+func mayNotBreak(t *T, tool Subject) *Uncalled {
+	return barred(t, tool, func(p Permission) bool { return p.Invalid })
+}
+
 // counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
 func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not []Uncalled) {
-	if not := barred(t, tool, func(p Permission) bool { return p.Invalid }); not != nil {
+	if not := mayNotBreak(t, tool); not != nil {
 		return nil, []Uncalled{*not}
 	}
 	all, err := allCounterexamples(t, tool)

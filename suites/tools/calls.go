@@ -134,9 +134,6 @@ func callable(t *T) (name string) {
 	return ""
 }
 
-// wording is the kind and the text of a refusal.
-func wording(r driver.Reply) string { return kit.KindOf(r) + ": " + r.Text() }
-
 // needsNothing reports whether a tool has no required arguments.
 func needsNothing(tool M) bool {
 	schema, ok := tool["inputSchema"].(M)

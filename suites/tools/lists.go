@@ -1,9 +1,7 @@
 package tools
 
 import (
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -32,8 +30,7 @@ var lists = Suite{
 	}),
 
 	"tools/list-ends": Probe(func(t *T) {
-		pages := 0
-		err := EachPage(t.Session(), "tools/list", "tools", nil, func(M) { pages++ })
+		pages, err := allPages(t)
 		endless := (*Endless)(nil)
 		t.Expect(!errors.As(err, &endless)).To(Hold("a page without nextCursor in the end", "%v", err))
 		switch {
@@ -41,7 +38,7 @@ var lists = Suite{
 			t.Inconclusive("%v", err)
 		case err != nil:
 			t.Again("%v", Explain(err))
-		case pages < 2:
+		case pages.n < 2:
 			t.Skip("the list has one page")
 		}
 	}),
@@ -72,32 +69,22 @@ var lists = Suite{
 	}),
 
 	"tools/list-result-schema": Probe(func(t *T) {
-		var pages []judgedPage
-		items := 0
-		t.Pages(t.Session(), "tools/list", "tools", func(page M) {
-			items += len(page["tools"].([]any))
-			broken := kit.Broken(t, "tools/list-result-schema", "ListToolsResult", page)
-			if broken == nil {
-				page = nil // a long list is not kept for nothing
-			}
-			pages = append(pages, judgedPage{len(pages) + 1, page, broken})
-		})
-		if items == 0 {
+		pages := wholeList(t)
+		if pages.items == 0 {
 			t.Skip("the server lists no tool")
 		}
-		Each(t, pages, judgedPage.subject, func(t *T, p judgedPage) {
+		Each(t, pages.judged, judgedPage.subject, func(t *T, p judgedPage) {
 			t.Expect(p.broken).To(BeEmptyList[string]("a valid ListToolsResult"))
 		})
 	}),
 
 	"tools/name-unique": Probe(func(t *T) {
-		s := t.Session()
-		names := walk(t, s)
+		names := wholeList(t)
 		if names.first == nil {
 			t.Skip("the server lists no tool")
 		}
 		t.Expect(names.again).To(BeEmptyList[string]("each name once"))
-		if len(names.onPages) > 0 && walk(t, s).digest == names.digest {
+		if len(names.onPages) > 0 && readList(t).digest == names.digest {
 			t.Expect(names.onPages).To(BeEmptyList[string]("each tool on one page"))
 		}
 		t.Inform(names.onPages).To(BeEmptyList[string]("each tool on one page, also while the list changes"))
@@ -125,44 +112,69 @@ var lists = Suite{
 // place is where a tool was listed, and its definition.
 type place struct {
 	page int
-	tool [sha256.Size]byte
+	tool uint64
 }
 
-// listing is what the pages of a list say of the names of tools.
+// listing is what the pages of a list say.
 type listing struct {
+	n       int // of pages
+	items   int
+	judged  []judgedPage
 	first   map[string]place
 	again   []string // names of several tools
 	onPages []string // names of one tool that is on several pages
-	digest  string   // of all tools in their places
+	digest  uint64   // of all tools in their places
+	err     error    // why the list was not read to its end
 }
 
-// walk goes through all pages.
-func walk(t *T, s *driver.Session) (l listing) {
-	page := 0
-	digest := sha256.New()
-	t.Pages(s, "tools/list", "tools", func(result M) {
-		page++
-		for _, tool := range kit.ObjectsIn(result["tools"]) {
-			name, named := tool["name"].(string)
-			here := place{page, sha256.Sum256(Compact(tool))}
-			fmt.Fprintln(digest, here)
-			earlier, known := l.first[name]
-			switch {
-			case !named:
-			case known && earlier.page != page && earlier.tool == here.tool:
-				l.onPages = append(l.onPages, name)
-			case known:
-				l.again = append(l.again, name)
-			default:
-				if l.first == nil {
-					l.first = map[string]place{}
-				}
-				l.first[name] = here
-			}
-		}
-	})
-	l.digest = string(digest.Sum(nil))
+// allPages reads the list, once for all checks that judge it. The error is that its end was not reached.
+func allPages(t *T) (listing, error) {
+	l := Shared(t, "pages of tools/list", readList)
+	return l, l.err
+}
+
+// wholeList is allPages for checks that cannot do without the end.
+func wholeList(t *T) listing {
+	l, err := allPages(t)
+	if err != nil {
+		t.Again("%v", Explain(err))
+	}
 	return l
+}
+
+// readList goes through all pages.
+func readList(t *T) (l listing) {
+	l.err = EachPage(t.Session(), "tools/list", "tools", M{}, func(page M) { l.add(t, page) })
+	return l
+}
+
+// add notes what the next page says.
+func (l *listing) add(t *T, page M) {
+	l.n++
+	l.items += len(page["tools"].([]any))
+	judged := judgedPage{number: l.n, broken: kit.Broken(t, "tools/list-result-schema", "ListToolsResult", page)}
+	if judged.broken != nil {
+		judged.result = page // a long list is not kept for nothing
+	}
+	l.judged = append(l.judged, judged)
+	for _, tool := range kit.ObjectsIn(page["tools"]) {
+		name, named := tool["name"].(string)
+		here := place{l.n, Fingerprint(tool)}
+		l.digest = Fingerprint([]any{l.digest, here})
+		earlier, known := l.first[name]
+		switch {
+		case !named:
+		case known && earlier.page != here.page && earlier.tool == here.tool:
+			l.onPages = append(l.onPages, name)
+		case known:
+			l.again = append(l.again, name)
+		default:
+			if l.first == nil {
+				l.first = map[string]place{}
+			}
+			l.first[name] = here
+		}
+	}
 }
 
 // judgedPage is a page of a list and the rules of its schema that it breaks.

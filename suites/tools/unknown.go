@@ -122,7 +122,7 @@ func aboutStranger(t *T) stranger {
 
 // sameFor reports whether an answer says of the tool what the server says of unknown ones.
 func (s stranger) sameFor(r driver.Reply, tool string) bool {
-	return wording(r) == strings.ReplaceAll(wording(s.reply), s.name, tool)
+	return kit.SameKind(r, s.reply) && r.Text() == strings.ReplaceAll(s.reply.Text(), s.name, tool)
 }
 
 // missing reports whether a listed tool was answered as if it did not exist. A tool may hand on the -32601 with which
@@ -155,7 +155,7 @@ var unknownWords = regexp.MustCompile(
 
 // plain reports whether the answer says that the tool is unknown. Some servers hide all causes behind one text.
 func (s stranger) plain() bool {
-	text := wording(s.reply)
+	text := s.reply.Text()
 	about := strings.Contains(text, s.name) || strings.Contains(strings.ToLower(text), "tool")
 	return about && unknownWords.MatchString(text)
 }

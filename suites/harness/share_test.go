@@ -1,0 +1,60 @@
+package harness
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// Values have the same fingerprint if they are equal, whatever the order of members, and only then.
+func TestFingerprint(t *testing.T) {
+	texts := []string{
+		`null`, `true`, `false`, `1`, `1.0`, `"1"`, `""`, `[]`, `{}`, `[1]`, `[[1]]`, `[1,2]`, `[2,1]`, `[[1],2]`,
+		`[[],[]]`, `{"a":1}`, `{"b":1}`, `{"a":1,"b":2}`, `{"a":2,"b":1}`, `{"a":{"b":2}}`, `["a",1]`, `[{"a":1}]`,
+		`{"a":{"x":1},"b":{}}`, `{"a":{},"b":{"x":1}}`,
+	}
+	known := map[uint64]string{}
+	for _, text := range texts {
+		key := Fingerprint(driver.Decode([]byte(text)))
+		if other, ok := known[key]; ok {
+			t.Errorf("%s and %s have the same fingerprint", text, other)
+		}
+		known[key] = text
+	}
+	one, other := driver.Decode([]byte(`{"a":1,"b":[2,{"c":3}]}`)), driver.Decode([]byte(`{"b":[2,{"c":3}],"a":1}`))
+	if Fingerprint(one) != Fingerprint(other) {
+		t.Error("the order of members makes a difference")
+	}
+}
+
+// What is shared is equal to what it stands for, and its equal parts are one.
+func TestSharing(t *testing.T) {
+	shared := sharing{}
+	var all []any
+	for i := range 3 {
+		text := fmt.Sprintf(`{"name":"t%d","schema":{"required":["x"],"of":[{"type":"string"},{"type":"string"}]}}`, i)
+		v := driver.Decode([]byte(text))
+		one := shared.one(v, 4)
+		if diff := cmp.Diff(v, one); diff != "" {
+			t.Error(diff)
+		}
+		all = append(all, one)
+	}
+	same := func(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
+	schema := all[0].(M)["schema"]
+	if !same(schema, all[2].(M)["schema"]) {
+		t.Error("equal schemas are two")
+	}
+	if parts := schema.(M)["of"].([]any); !same(parts[0], parts[1]) {
+		t.Error("equal parts are two")
+	}
+	deep := driver.Decode([]byte(strings.Repeat("[", 5000) + strings.Repeat("]", 5000)))
+	if diff := cmp.Diff(Fingerprint(deep), Fingerprint(shared.one(deep, 4))); diff != "" {
+		t.Errorf("a deep value has changed: %s", diff)
+	}
+}

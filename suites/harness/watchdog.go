@@ -1,0 +1,36 @@
+package harness
+
+import "time"
+
+// watchdog sees to it that every case has its result, and Wait returns, soon after the context has ended: also when a
+// check computes without end, and with it a worker never comes back.
+func (e *Execution) watchdog() {
+	defer close(e.over)
+	select {
+	case <-e.ended:
+		return
+	case <-e.ctx.Done():
+	}
+	grace := time.NewTimer(e.options.Grace)
+	defer grace.Stop()
+	select {
+	case <-e.ended:
+		return
+	case <-grace.C:
+	}
+	for i, c := range e.plan {
+		e.settle(i, e.result(c, interrupted(e.ctx), time.Now()))
+	}
+}
+
+// settle gives a case its result, unless it was given up.
+func (e *Execution) settle(i int, r Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	select {
+	case <-e.done[i]:
+	default:
+		e.results[i] = r
+		close(e.done[i])
+	}
+}
