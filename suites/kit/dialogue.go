@@ -17,6 +17,7 @@ type Exchange struct {
 	Session   *driver.Session
 	Answer    *driver.Frame // nil: none came
 	Mistaken  bool          // an error came without its id that was probably meant for it
+	Instead   *driver.Frame // a response under an id that no request has, which was probably meant for it
 	Batched   bool          // it was a member of an array
 	Ready     bool          // it was sent after the handshake
 	Cancelled bool
@@ -210,7 +211,7 @@ func (d *Dialogue) guess() {
 			continue
 		}
 		r.Meant, r.Request = free[0], free[0].Request
-		r.Meant.Mistaken = r.HasError
+		r.Meant.Mistaken, r.Meant.Instead = r.HasError, r.Frame
 		free = free[1:]
 	}
 }
@@ -382,12 +383,17 @@ func (x *Exchange) Waited() time.Duration {
 	return time.Since(x.Session.Moment(x.Request))
 }
 
-// Subject shows the request and, if it came before the answer, the end of the session.
+// Subject shows the request, what seems to be the answer to it though it does not say so, and, if it came before the
+// answer, the end of the session.
 func (x *Exchange) Subject() Subject {
-	if x.Answer == nil && x.Dead() {
-		return Subject{Frames: []*driver.Frame{x.Request, x.End}}
+	frames := []*driver.Frame{x.Request}
+	if x.Answer == nil && x.Instead != nil {
+		frames = append(frames, x.Instead)
 	}
-	return Subject{Frames: []*driver.Frame{x.Request}}
+	if x.Answer == nil && x.Dead() {
+		frames = append(frames, x.End)
+	}
+	return Subject{Frames: frames}
 }
 
 // Fate is why a request has no answer.
@@ -395,5 +401,9 @@ func (x *Exchange) Fate() string {
 	if x.Dead() {
 		return string(x.End.Raw)
 	}
-	return fmt.Sprintf("none within %v", x.Session.Patience())
+	fate := fmt.Sprintf("none within %v", x.Session.Patience())
+	if x.Instead != nil {
+		fate += fmt.Sprintf(", but a response under the id %s, which no request has", Show(ID(x.Instead)))
+	}
+	return fate
 }
