@@ -25,6 +25,8 @@ var streams = Suite{
 				t.Skip("an earlier request had no answer in time either")
 			case e.Unwatched():
 				t.Skip("the client waited no longer")
+			case answerLost(e.Session):
+				t.Inconclusive("an answer of the client to a request of the server did not get through")
 			}
 			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it",
 				"%s", e.Fate()))
@@ -145,6 +147,15 @@ var streams = Suite{
 
 // afterResponse is how long the stream of a request may be open after the response.
 const afterResponse = 2 * time.Second
+
+// answerLost reports whether an answer of the client was turned away, by what is not the server or since that was busy:
+// a request of the client may have waited for it.
+func answerLost(s *driver.Session) bool {
+	return slices.ContainsFunc(s.Record(0), func(f *driver.Frame) bool {
+		return f.Side == driver.FromClient && f.IsResponse() && f.HTTP != nil &&
+			(f.HTTP.Answer().Foreign() || f.HTTP.IsBusy())
+	})
+}
 
 // postSeveral sees to it that there are event streams to judge, if the server sends any: requests at the same time,
 // each read to the end of its answer.
