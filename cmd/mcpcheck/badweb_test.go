@@ -203,6 +203,9 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"html-404": always(
 			document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found"),
 		),
+		"web-page": always(
+			document(http.StatusNotImplemented, "text/html", "<!doctype html><p>Unsupported method"),
+		),
 		"html-502": always(
 			document(http.StatusBadGateway, "text/html", "<!doctype html><title>502</title><p>Bad gateway"),
 		),

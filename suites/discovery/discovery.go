@@ -40,8 +40,8 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	case r.Err != nil && inBody(s):
 		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
 		return server, s, nil
-	case noEndpoint(r):
-		return server, s, fmt.Errorf("there is no MCP endpoint at %s: %s", t.Site.URL(), harness.Got(r))
+	case noEndpoint(t.Site, r) != "":
+		return server, s, errors.New(noEndpoint(t.Site, r))
 	case wantsTLS(t, r):
 		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?",
 			t.Site.URL())

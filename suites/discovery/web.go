@@ -120,7 +120,7 @@ func haveSameID(a, b *driver.Session) bool {
 // isServed reports whether a session gets an answer; that there is no such session is none.
 func isServed(s *driver.Session) bool {
 	r := s.Exchange(s.Harmless())
-	return r.Answered() && !noEndpoint(r)
+	return r.Answered() && !isNotFound(r)
 }
 
 // again opens a session once more, after the others were closed.
@@ -133,8 +133,24 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	return s, s.Establish(driver.Hello(server.Revision))
 }
 
-// noEndpoint reports whether the URL is the address of nothing, or the session is none any more.
-func noEndpoint(r driver.Reply) bool {
+// noEndpoint says that nothing of MCP is at the URL: there is nothing at all, or a web page; empty when there may be.
+func noEndpoint(site *driver.Site, r driver.Reply) string {
+	if !r.Bare() {
+		return ""
+	}
+	a := r.Frame.HTTP.Answer()
+	said := fmt.Sprintf("there is no MCP endpoint at %s: %s", site.URL(), harness.Got(r))
+	switch {
+	case isNotFound(r):
+		return said
+	case a.MediaType() == "text/html" && !a.Foreign():
+		return said + "; this looks like a web page: is it the URL of the endpoint, with its path?"
+	}
+	return ""
+}
+
+// isNotFound reports whether the URL is the address of nothing, or the session is none any more.
+func isNotFound(r driver.Reply) bool {
 	return r.Bare() && r.Frame.HTTP.Answer().Status == http.StatusNotFound
 }
 
