@@ -23,7 +23,7 @@ var answers = Suite{
 				t.Skip("it came on the GET stream as well: http/get-stream-no-responses")
 			}
 			if r.Again != nil && r.Session.AskedBeside(r.ID) {
-				t.Skip("another session has asked under that id, too: http/session-isolation")
+				t.Skip("another session has asked under that id, too: http/session-isolation, sse/multiple-clients")
 			}
 			t.Expect(r.Again == nil).To(Hold("one answer to "+r.Request.Method, "another one under the same id"))
 		})
@@ -40,7 +40,7 @@ var answers = Suite{
 			case early && r.Of == nil && kit.BeforeWelcome(r.Message):
 				t.Skip("the server does not wait for initialize: lifecycle/server-does-not-speak-first")
 			case r.Of == nil && r.Session.AskedBeside(r.ID):
-				t.Skip("it may be for another session: http/session-isolation")
+				t.Skip("it may be for another session: http/session-isolation, sse/multiple-clients")
 			case r.Meant != nil:
 				t.Skip("it may be meant for a request that has no answer")
 			case r.Of == nil && r.Noted:

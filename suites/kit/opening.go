@@ -87,7 +87,7 @@ func open(t *T, o Opening) (r Opened) {
 	}
 	mark := s.Mark()
 	s.ConfirmWith(o.params())
-	pong := HarmlessAs(s, 70051)
+	pong := HarmlessAs(s, 70052)
 	s.React(mark)
 	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
 		r.FirstPong = s.AwaitFor(ping, Shortly)

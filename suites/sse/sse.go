@@ -97,7 +97,7 @@ var Checks = Suite{
 		if !has {
 			t.Skip("the endpoint carries no session key")
 		}
-		x := kit.ByHand(a.session, kit.Request{ID: "unknown", URL: unknown.String()})
+		x := kit.ByHand(a.session, kit.Request{ID: unknownID, URL: unknown.String()})
 		t.Expect(answerOrSilence(t, x.Head())).To(kit.BeNoSuccess())
 	}),
 
@@ -236,13 +236,14 @@ func (c *oldClient) hello(t *T) oldWelcome {
 	return g
 }
 
-// The ids of requests by hand: of initialize, and of two harmless ones.
+// The ids of requests by hand: of initialize, and of harmless ones.
 const (
-	helloID = 70031
-	pingID  = 70032
-	lastID  = 70033
-	evilID  = 70034
-	lateID  = 70035 // and following
+	helloID   = 70101
+	pingID    = 70102
+	lastID    = 70103
+	evilID    = 70104
+	unknownID = 70105
+	lateID    = 70106 // and following
 )
 
 // greeted is a client that has shaken hands.
