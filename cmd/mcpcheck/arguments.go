@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
@@ -22,7 +24,10 @@ func (j *judgement) wrongArguments(server *harness.Server) error {
 	}
 	for _, name := range sortedKeys(j.Arguments) {
 		tool, listed := tools[name]
-		if !listed {
+		switch {
+		case !listed && !server.AllTools:
+			continue // it may be in what could not be read
+		case !listed:
 			return usage("%s: the server lists no tool %q%s", j.place("arguments", name), name,
 				orHave(name, sortedKeys(tools)))
 		}
@@ -37,8 +42,7 @@ func (j *judgement) wrongArguments(server *harness.Server) error {
 func (j *judgement) wrongArgument(name string, tool harness.M, revision string) error {
 	schema, _ := tool["inputSchema"].(harness.M)
 	properties, _ := schema["properties"].(harness.M)
-	open := schema["patternProperties"] != nil || len(properties) == 0 ||
-		schema["additionalProperties"] != nil && schema["additionalProperties"] != false
+	open := len(properties) == 0 || mayHaveMore(schema)
 	for _, property := range sortedKeys(j.Arguments[name]) {
 		if _, has := properties[property]; !has && !open {
 			return usage("%s: the tool %s has no property %q%s", j.place("arguments", name, property), name, property,
@@ -49,11 +53,20 @@ func (j *judgement) wrongArgument(name string, tool harness.M, revision string) 
 	if err != nil {
 		return nil // checks say so
 	}
-	if err := compiled.Validate(j.Arguments[name]); err != nil {
+	var limit *schemas.LimitError // there is no verdict
+	if err := compiled.Validate(j.Arguments[name]); err != nil && !errors.As(err, &limit) {
 		return usage("%s: the inputSchema of the tool %s does not allow these: %w",
 			j.place("arguments", name), name, err)
 	}
 	return nil
+}
+
+// mayHaveMore reports whether a schema speaks of properties elsewhere than in its own list of them.
+func mayHaveMore(schema harness.M) bool {
+	return slices.ContainsFunc([]string{
+		"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames",
+		"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies",
+	}, func(keyword string) bool { return schema[keyword] != nil && schema[keyword] != false })
 }
 
 // orHave names the nearest of the names that there are, or all of them.

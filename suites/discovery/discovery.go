@@ -190,16 +190,23 @@ func tooSlow(s *driver.Session, asked driver.Reply) error {
 
 // readLists fills in what the server lists.
 func readLists(s *driver.Session, server *harness.Server) {
-	server.Tools = listed(s, server, "tools", "tools/list", "tools")
-	server.Prompts = listed(s, server, "prompts", "prompts/list", "prompts")
-	server.Resources = listed(s, server, "resources", "resources/list", "resources")
-	server.Templates = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
+	server.Tools, server.AllTools = listed(s, server, "tools", "tools/list", "tools")
+	server.Prompts, _ = listed(s, server, "prompts", "prompts/list", "prompts")
+	server.Resources, _ = listed(s, server, "resources", "resources/list", "resources")
+	server.Templates, _ = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
 }
 
-func listed(s *driver.Session, server *harness.Server, capability, method, member string) []harness.M {
-	if !server.Declares(capability) || !s.Alive() {
-		return nil
+// listed are the objects in a list, as far as it can be read, and whether they are all that there are.
+func listed(
+	s *driver.Session, server *harness.Server, capability, method, member string,
+) (objects []harness.M, all bool) {
+	switch {
+	case !server.Declares(capability):
+		return nil, true
+	case !s.Alive():
+		return nil, false
 	}
-	items, _ := harness.ListAll(s, method, member, nil) // what is wrong with it, a check says
-	return harness.Objects(items)
+	items, err := harness.ListAll(s, method, member, nil) // what is wrong with it, a check says
+	objects = harness.Objects(items)
+	return objects, err == nil && len(objects) == len(items)
 }

@@ -23,6 +23,7 @@ type Server struct {
 	Era          driver.Era // how its sessions go
 
 	Tools     []M
+	AllTools  bool // the list of tools could be read, all of it
 	Prompts   []M
 	Resources []M
 	Templates []M

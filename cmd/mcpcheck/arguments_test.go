@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestWrongArguments: example arguments are refused only where the server has said all that there is to say of the tool.
+func TestWrongArguments(t *testing.T) {
+	const plain = `{"type": "object", "properties": {"kind": {"type": "string"}}}`
+	for name, c := range map[string]struct {
+		schema   string // of the tool do; empty: the server lists none
+		part     bool   // of the list could not be read
+		examples harness.M
+		want     string // in the error; empty: there is none
+	}{
+		"good":                    {schema: plain, examples: harness.M{"kind": "a"}},
+		"no such tool":            {want: `no tool "do"`},
+		"perhaps no such tool":    {part: true},
+		"no such property":        {schema: plain, examples: harness.M{"kin": "a"}, want: "did you mean kind?"},
+		"a value of another kind": {schema: plain, examples: harness.M{"kind": 1}, want: "want string"},
+		"any property":            {schema: `{"type": "object"}`, examples: harness.M{"path": "a"}},
+		"another property":        {schema: with(plain, `"additionalProperties": {}`), examples: harness.M{"path": "a"}},
+		"a closed schema": {schema: with(plain, `"additionalProperties": false`), examples: harness.M{"path": "a"},
+			want: `no property "path" (have kind)`},
+		"a property of one alternative": {examples: harness.M{"kind": "a", "path": "b"},
+			schema: with(plain, `"oneOf": [{"required": ["path"], "properties": {"path": {}}}, {"required": ["url"]}]`)},
+		"a property behind a reference": {examples: harness.M{"path": "a"},
+			schema: with(plain, `"$ref": "#/$defs/file", "$defs": {"file": {"properties": {"path": {}}}}`)},
+		"a schema that is wrong": {schema: with(plain, `"required": "kind"`), examples: harness.M{"kind": 1}},
+		"a pattern that is wrong": {examples: harness.M{"kind": "a"},
+			schema: `{"type": "object", "properties": {"kind": {"pattern": "("}}}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &harness.Server{Revision: harness.Newest, AllTools: !c.part}
+			if c.schema != "" {
+				var schema harness.M
+				if err := json.Unmarshal([]byte(c.schema), &schema); err != nil {
+					t.Fatal(err)
+				}
+				server.Tools = []harness.M{{"name": "do", "inputSchema": schema}}
+			}
+			j := &judgement{values: values{config: config{Arguments: map[string]harness.M{"do": c.examples}}}}
+			switch err := j.wrongArguments(server); {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error is %v, want %s in it", err, c.want)
+			}
+		})
+	}
+}
+
+// with is a schema with further members.
+func with(schema, members string) string {
+	return strings.TrimSuffix(schema, "}") + ", " + members + "}"
+}
