@@ -49,8 +49,8 @@ func (f *flight) take(c *ToolCall, r driver.Reply) {
 	c.Reply, c.Took = r, time.Since(c.begin)
 	if r.Answered() {
 		c.Took = r.Frame.At - r.Request.At
+		c.roomless = !f.allowance.Spend(r)
 	}
-	c.roomless = !f.allowance.Spend(r)
 }
 
 // running are the calls without an answer.
