@@ -32,6 +32,7 @@ type ToolCall struct {
 	Session  *driver.Session
 	pending  driver.Pending
 	begin    time.Time
+	overdue  bool // it had no answer in time
 	again    bool // it was made once more
 	roomless bool // there was no room left for its answer
 }

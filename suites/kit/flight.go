@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -29,12 +30,12 @@ func (f *flight) sound() bool { return f.session.Usable() && !f.silent }
 
 // start makes a call.
 func (f *flight) start(c *ToolCall) {
-	for running := f.running(); len(running) >= mostRunning; running = f.running() {
-		if f.finish(running[0]); running[0].running() {
-			break // others may hang as well
-		}
+	overdue := func(c *ToolCall) bool { return c.overdue }
+	if waiting := slices.DeleteFunc(f.running(), overdue); len(waiting) >= mostRunning {
+		f.finish(waiting[0])
 	}
 	c.Session, c.begin = f.session, time.Now()
+	c.Long, c.PingFirst, c.overdue = false, false, false // if it is made once more
 	c.pending = f.session.Request("tools/call", c.Params(f.session))
 	f.calls = append(f.calls, c)
 	f.take(c, f.session.AwaitFor(c.pending, headStart))
@@ -65,34 +66,40 @@ func (f *flight) running() (calls []*ToolCall) {
 
 // land waits for the calls that run.
 func (f *flight) land() {
-	for _, c := range f.running() {
-		f.finish(c)
+	for _, c := range f.calls {
+		if c.running() {
+			f.finish(c)
+		}
 	}
 }
 
 // finish waits for the answer to a call, as long as one may take. Once it has run for long, a ping is tried meanwhile.
 func (f *flight) finish(c *ToolCall) {
 	f.take(c, f.session.AwaitFor(c.pending, max(0, long-time.Since(c.begin))))
-	if c.running() && f.sound() {
+	if c.running() && !c.Long && f.sound() {
 		f.ping(c)
 	}
-	if c.running() {
+	if c.running() && !c.overdue {
 		f.take(c, f.session.AwaitCall(c.pending))
+		c.overdue = c.running()
 	}
 }
 
-// ping finds out whether the session is served while a call runs.
+// ping finds out whether the session is served while a call runs. It tells of all calls that are still running then:
+// each ping that is answered gives them more time.
 func (f *flight) ping(c *ToolCall) {
 	const while = 2 * time.Second
 	pong := f.session.Exchange(f.session.Harmless())
-	f.take(c, f.session.AwaitFor(c.pending, 0))
 	f.silent = !pong.Answered()
-	switch {
-	case f.silent:
-	case c.running() || c.Reply.Frame.At > pong.Frame.At:
-		c.Long, c.PingFirst = true, true
-	default: // other calls may have kept it waiting, too
-		c.Long = c.Reply.Frame.At-pong.Request.At > while
+	for _, other := range f.running() {
+		f.take(other, f.session.AwaitFor(other.pending, 0))
+		switch {
+		case f.silent:
+		case other.running() || other.Reply.Frame.At > pong.Frame.At:
+			other.Long, other.PingFirst = true, true
+		case other == c: // other calls may have kept it waiting, too
+			c.Long = c.Reply.Frame.At-pong.Request.At > while
+		}
 	}
 }
 
