@@ -25,6 +25,7 @@ type Exchange struct {
 	s         *Session
 	asked     json.RawMessage   // id of the one request in the body; nil when there is none
 	batch     []json.RawMessage // ids of the requests in the body, if that is an array
+	reply     bool              // the body answers a request of the server
 	apart     bool              // made by hand
 	foreign   bool              // made by hand, to another origin than the server's
 	standing  bool              // the stream on which the server may speak first, or its continuation

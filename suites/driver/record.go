@@ -29,7 +29,8 @@ type record struct {
 	holds    int       // how many readers wait by our own will
 	held     time.Time // when the last one did
 	partial  int       // bytes of a line that is not complete yet
-	answered time.Time // when the last answer came
+	owed     int       // messages of the client that may still be answered
+	answered time.Time // when the last answer to one of them came
 	hostile  bool
 	user     string  // who uses the session
 	earlier  string  // who did before
@@ -60,10 +61,8 @@ func (r *record) put(f *Frame) {
 	}
 	f.At = time.Since(r.opened)
 	f.Hostile, f.AfterEOF, f.User, f.Earlier = r.hostile, r.eof, r.user, r.earlier
-	switch {
-	case f.answers():
-		r.answered = time.Now()
-	case f.Side == FromClient && f.HTTP != nil:
+	r.owe(f)
+	if f.Side == FromClient && f.HTTP != nil {
 		f.HTTP.At = f.At
 	}
 	r.frames = append(r.frames, f)
@@ -82,6 +81,18 @@ func (r *record) put(f *Frame) {
 		r.lost = max(r.lost, r.first)
 	}
 	r.wake()
+}
+
+// owe notes when the server answers the client. More answers than there were messages do not count, for they could come
+// for ever, and neither does what is said to the client's own answers. The caller holds mu.
+func (r *record) owe(f *Frame) {
+	switch {
+	case f.Side == FromClient && !f.IsResponse():
+		r.owed += len(f.Members())
+	case f.answers() && r.owed > 0 && !(f.HTTP != nil && f.HTTP.reply):
+		r.owed--
+		r.answered = time.Now()
+	}
 }
 
 // drop notes that a frame is not kept for what the server sends. The caller holds mu.

@@ -107,8 +107,8 @@ func (s *Session) AwaitCall(p Pending) Reply {
 }
 
 // due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
-// since the last answer of the server in this session. So requests that were sent together are not waited for one after
-// the other, and a server that serves one at a time has time for each.
+// since the server last answered the client in this session. So requests that were sent together are not waited for one
+// after the other, and a server that serves one at a time has time for each.
 func (s *Session) due(sent time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,0 +1,104 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// isSilent fails the test unless a server that goes on and on has no more time for an answer than it is given.
+func isSilent(t *testing.T, s *Session, limit time.Duration) {
+	t.Helper()
+	begin := time.Now()
+	var silence *Silence
+	r := s.Exchange("tools/list", nil)
+	if took := time.Since(begin); !errors.As(r.Err, &silence) || took > 2*limit {
+		t.Errorf("got %v after %v", r.Err, took)
+	}
+}
+
+// A server that answers what nobody has asked, again and again, has no more time for an answer.
+func TestAnswersToNothingGiveNoTime(t *testing.T) {
+	const limit = 3 * time.Second
+	serve := func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+		go io.Copy(io.Discard, in)
+		for range 100 {
+			io.WriteString(out, `{"jsonrpc":"2.0","id":"nobody","result":{}}`+"\n")
+			time.Sleep(time.Second)
+		}
+		<-ctx.Done()
+		return 0
+	}
+	converse(t, Limits{Reply: limit}, serve, func(t *testing.T, s *Session) { isSilent(t, s, limit) })
+}
+
+// A server that asks the client, again and again, has no more time for an answer: it takes those of the client, and
+// still gives none.
+func TestRequestsOfTheServerGiveNoTime(t *testing.T) {
+	const limit = 3 * time.Second
+	e := &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+		switch {
+		case r.Method == http.MethodGet:
+			for n := 0; n < 100 && r.Context().Err() == nil; n++ {
+				stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":\"s%d\",\"method\":\"ping\"}\n\n", n))
+				select {
+				case <-time.After(time.Second):
+				case <-r.Context().Done():
+				}
+			}
+		case body["result"] != nil:
+			w.WriteHeader(http.StatusAccepted)
+		case body["method"] != nil:
+			<-r.Context().Done()
+		}
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		network := make(pipes)
+		server := &http.Server{Handler: e}
+		go server.Serve(network)
+		defer server.Close()
+		site, err := NewSite(SiteOptions{URL: "http://127.0.0.1/mcp", Dial: network.dial})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer site.Close(Limits{})
+		s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: limit}}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if err := s.Establish(Hello("2025-06-18")); err != nil {
+			t.Fatal(err)
+		}
+		isSilent(t, s, limit)
+	})
+}
+
+// pipes are a network with one server on it.
+type pipes chan net.Conn
+
+func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	p <- theirs
+	return ours, nil
+}
+
+func (p pipes) Accept() (net.Conn, error) {
+	if conn, open := <-p; open {
+		return conn, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error {
+	close(p)
+	return nil
+}
+
+func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
