@@ -36,10 +36,12 @@ func TestIDKey(t *testing.T) {
 		{"100000000000000000000", "1e20", true},
 		{"9007199254740993.0", "9007199254740992.0", false},
 		{"-0", "0", true},
+		{"1e" + strings.Repeat("9", 1<<20), "1e" + strings.Repeat("9", 1<<20), true},
+		{"1e" + strings.Repeat("9", 1<<20), "2e" + strings.Repeat("9", 1<<20), false},
 	}
 	for _, tt := range tests {
 		if got := SameID(json.RawMessage(tt.a), json.RawMessage(tt.b)); got != tt.same {
-			t.Errorf("%s and %s: same is %v", tt.a, tt.b, got)
+			t.Errorf("%.40s and %.40s: same is %v", tt.a, tt.b, got)
 		}
 	}
 	if SameID(nil, nil) {

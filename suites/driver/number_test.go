@@ -38,6 +38,8 @@ func TestNumbers(t *testing.T) {
 		{"Inf", "", false, 0},
 		{"1_0", "", false, 0},
 		{`"1"`, "", false, 0},
+		{"1e" + strings.Repeat("9", mostPower), "1e" + strings.Repeat("9", mostPower), true, 0},
+		{"1e" + strings.Repeat("9", 1<<20), "", false, 0}, // which would take seconds
 	}
 	for _, tt := range tests {
 		key := ""
@@ -45,13 +47,13 @@ func TestNumbers(t *testing.T) {
 			key = n.key()
 		}
 		if key != tt.key {
-			t.Errorf("%s: the key is %q, want %q", tt.text, key, tt.key)
+			t.Errorf("%.40s: the key is %.40q, want %.40q", tt.text, key, tt.key)
 		}
 		if got := IsInteger(json.Number(tt.text)); got != tt.integer {
-			t.Errorf("%s: integer is %v", tt.text, got)
+			t.Errorf("%.40s: integer is %v", tt.text, got)
 		}
 		if got, _ := Integer(json.Number(tt.text)); got != tt.value {
-			t.Errorf("%s: the value is %d, want %d", tt.text, got, tt.value)
+			t.Errorf("%.40s: the value is %d, want %d", tt.text, got, tt.value)
 		}
 	}
 }
