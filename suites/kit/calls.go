@@ -199,17 +199,21 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 	return s, mark
 }
 
-// end notes what the calls did to the list. A server may collect changes for a while before it announces them.
+// ToAnnounce is how long a server may take to announce that a list has changed: it may collect changes for a while.
+const ToAnnounce = 5 * time.Second
+
+// end notes what the calls did to the list.
 func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
-	const patience = 5 * time.Second
 	c.After = Sorted(ListNames(t, s, M{}))
 	if slices.Equal(c.Before, c.After) || t.Server.Sessionless { // which has no way to announce anything
 		return
 	}
-	_, err := s.Wait(mark, patience, func(f *driver.Frame) bool {
+	_, err := s.Wait(mark, ToAnnounce, func(f *driver.Frame) bool {
 		return f.Side == driver.FromServer && f.Method == "notifications/tools/list_changed"
 	})
-	c.Notified, c.Unheard = err == nil, s.Unheard(mark)
+	if c.Notified, c.Unheard = err == nil, s.Unheard(mark); !c.Notified {
+		c.After = Sorted(ListNames(t, s, M{})) // as it stays
+	}
 }
 
 // Params are those of the call in a session. As clients do, valid ones ask for progress; each tool has a token of its

@@ -1,8 +1,10 @@
 package lifecycle
 
 import (
+	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -168,32 +170,55 @@ func (c listChange) subject() Subject {
 	return Subject{Name: c.family + ": " + c.what, Behind: c.behind}
 }
 
-// listChanges compares the successive listings of a session, for the families that declare listChanged.
+// listChanges compares the successive listings of a session, for the families that declare listChanged. A list that is
+// another one only for so long that an announcement may be yet to come has not changed.
 func listChanges(s *driver.Session) (changes []listChange) {
 	for family, key := range kit.ListKeys {
 		capability, _ := s.Capabilities[family].(M)
 		if capability["listChanged"] != true {
 			continue
 		}
-		var before listing
-		announced := false
-		for _, l := range listings(s, family, key) {
-			announced = announced || l.announced
-			if before.names != nil && !slices.Equal(before.names, l.names) {
-				what, behind := kit.Difference(before.names, l.names), slices.Concat(before.frames, l.frames)
-				changes = append(changes, listChange{s, family, what, announced, behind})
-				announced = false
+		all := listings(s, family, key)
+		old := 0 // the last of those that show the list as it was
+		for first, last := range runs(all) {
+			if slices.Equal(all[old].names, all[first].names) {
+				old = last
+				continue
 			}
-			before = l
+			announced := slices.ContainsFunc(all[old:last+1], func(l listing) bool { return l.announced })
+			if !announced && all[last].at-all[first].at < kit.ToAnnounce {
+				continue
+			}
+			before, after := all[old], all[first]
+			what, behind := kit.Difference(before.names, after.names), slices.Concat(before.frames, after.frames)
+			changes = append(changes, listChange{s, family, what, announced, behind})
+			old = last
 		}
 	}
 	return changes
 }
 
+// runs are the first and the last of each of the longest rows of equal listings.
+func runs(all []listing) iter.Seq2[int, int] {
+	return func(yield func(first, last int) bool) {
+		for first := 0; first < len(all); {
+			last := first
+			for last+1 < len(all) && slices.Equal(all[last+1].names, all[first].names) {
+				last++
+			}
+			if !yield(first, last) {
+				return
+			}
+			first = last + 1
+		}
+	}
+}
+
 // listing is a complete list as it was returned, page by page.
 type listing struct {
 	names     []string // sorted; nil until the first page came
-	announced bool     // a list_changed notification came since the listing before
+	at        time.Duration
+	announced bool // a list_changed notification came after it, and not after the next listing
 	frames    []*driver.Frame
 }
 
@@ -201,7 +226,7 @@ type listing struct {
 // that a check opened by hand included.
 func listings(s *driver.Session, family, key string) (all []listing) {
 	method := family + "/list"
-	asked := map[string]bool{} // ids of requests for the list, and whether it is the first page
+	asked := map[string]bool{} // ids of requests for the list without an answer, and whether it is the first page
 	l := listing{}
 	for _, f := range s.Record(0) {
 		switch {
@@ -210,29 +235,32 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 		case f.Side == driver.FromClient && f.Method == method:
 			params, _ := f.JSON()["params"].(M)
 			asked[driver.IDKey(f.ID)] = params["cursor"] == nil
-		case f.Method == "notifications/"+family+"/list_changed":
-			l.announced = true
+		case f.Method == "notifications/"+family+"/list_changed" && len(all) > 0:
+			all[len(all)-1].announced = true
 		case f.Side == driver.FromServer && f.IsResponse():
-			first, ok := asked[driver.IDKey(f.Answers())]
+			id := driver.IDKey(f.Answers())
+			first, ok := asked[id]
 			if !ok {
 				continue
 			}
-			result, _ := f.JSON()["result"].(M)
+			delete(asked, id)
 			if first {
-				l.names = []string{}
+				l = listing{names: []string{}}
 			}
-			if l.names == nil {
-				continue // the beginning of the list is not on record any more
+			result, _ := f.JSON()["result"].(M)
+			items, isList := result[family].([]any)
+			if l.names == nil || !isList { // the beginning is not on record any more, or there is none
+				l = listing{}
+				continue
 			}
-			l.frames = append(l.frames, f)
-			for _, item := range kit.ObjectsIn(result[family]) {
+			l.at, l.frames = f.At, append(l.frames, f)
+			for _, item := range Objects(items) {
 				name, _ := item[key].(string)
 				l.names = append(l.names, name)
 			}
-			if cursor, _ := result["nextCursor"].(string); cursor == "" && result != nil {
+			if cursor, _ := result["nextCursor"].(string); cursor == "" {
 				slices.Sort(l.names)
-				all = append(all, l)
-				l = listing{}
+				all, l = append(all, l), listing{}
 			}
 		}
 	}
