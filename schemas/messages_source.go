@@ -3,6 +3,7 @@ package schemas
 import (
 	_ "embed"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,6 +48,25 @@ type side struct{ results, notifications, requests map[string]string }
 
 // messages is the source, read when it is first needed.
 var messages = sync.OnceValue(readMessages)
+
+// IsWord reports whether a text is a word that messages are made of: a method, a member, a value.
+func IsWord(text string) bool { return vocabulary()[text] }
+
+// vocabulary is all words in the source, but for its comments. To read it as YAML would take longer.
+var vocabulary = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for line := range strings.Lines(string(messagesYAML)) {
+		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+			continue
+		}
+		for _, word := range wordForm.FindAllString(line, -1) {
+			all[word] = true
+		}
+	}
+	return all
+})
+
+var wordForm = regexp.MustCompile(`[A-Za-z][A-Za-z/_]*`)
 
 func readMessages() *messageSource {
 	var s messageSource

@@ -352,6 +352,17 @@ func TestMethodSince(t *testing.T) {
 	}
 }
 
+func TestIsWord(t *testing.T) {
+	for text, want := range map[string]bool{
+		"tools/call": true, "inputSchema": true, "name": true, "list_changed": false, "s3cret": false, "": false,
+		"notation": false, // of a comment
+	} {
+		if got := IsWord(text); got != want {
+			t.Errorf("IsWord(%q) is %v", text, got)
+		}
+	}
+}
+
 func TestUnknownNamesPanic(t *testing.T) {
 	for name, call := range map[string]func(){
 		"unknown revision":               func() { ValidateMessage("2020-01-01", "Tool", nil) },

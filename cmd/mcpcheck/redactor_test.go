@@ -14,7 +14,8 @@ import (
 // shortened.
 func TestRedactor(t *testing.T) {
 	var s secrets
-	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}"} {
+	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}",
+		"name", "tools/call"} {
 		s.hide(secret)
 	}
 	s.hideURL("http://me:p%40ss-word@example.com:{port}/mcp?key=query-key&n=1")
@@ -22,6 +23,7 @@ func TestRedactor(t *testing.T) {
 	basic := base64.StdEncoding.EncodeToString([]byte("me:p@ss-word"))
 	for text, want := range map[string]string{
 		"no secret: true 80 abc localhost {port}": "no secret: true 80 abc localhost {port}",
+		`"method":"tools/call","params":{"name"`:  `"method":"tools/call","params":{"name"`,
 		`<open sesame&"x">`:                       "<[redacted]>",
 		"<open sesame&>":                          "<[redacted]>",
 		`{"a":"open sesame&\"x\""}`:               `{"a":"[redacted]"}`,
@@ -87,6 +89,7 @@ func TestNamedSecrets(t *testing.T) {
 		{env: "STRIPE_SECRET=abcdefgh", want: []string{"abcdefgh"}},
 		{env: "AWS_ACCESS_KEY_ID=abcdefgh", want: []string{"abcdefgh"}},
 		{env: "SORT_KEY=name"}, // short: a word
+		{env: "PRIMARY_KEY=description"},
 		{env: "PWD=/home/someone"},
 		{env: "KEYBOARD=some layout"},
 		{env: "DATABASE_URL=postgres://me:abcdef@db/x", want: []string{"abcdef"}},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -45,7 +46,7 @@ func (s *secrets) hideURL(text string) {
 }
 
 // harmless reports whether a value is plainly no secret: to redact it would only make the evidence wrong. It is a
-// number, a boolean, the name or address of this machine, or a word of the trade.
+// number, a boolean, the name or address of this machine, a word of the trade or of the protocol.
 func harmless(value string) bool {
 	words := []string{
 		"true", "false", "null", "none", "http", "https", "stdio", "streamable", "streamablehttp",
@@ -53,7 +54,7 @@ func harmless(value string) bool {
 	}
 	_, err := strconv.ParseFloat(value, 64)
 	return err == nil && len(value) < shortestNumber || slices.Contains(words, strings.ToLower(value)) ||
-		driver.IsLoopback(value) || value == "0.0.0.0" || value == portMark
+		schemas.IsWord(value) || driver.IsLoopback(value) || value == "0.0.0.0" || value == portMark
 }
 
 // shortestNumber is how long a number must be to be a secret.
