@@ -80,10 +80,12 @@ func (s *secrets) redactor() redactor {
 // redacted stands in the place of a secret.
 const redacted = "[redacted]"
 
-// written is a secret as it is given, as in JSON and as in a URL.
+// written are the forms of a secret: as it is given, as in JSON and as in a URL.
 func written(secret string) []string {
 	quoted := string(harness.Compact(secret))
-	return []string{secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), url.PathEscape(secret)}
+	forms := []string{secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), url.PathEscape(secret)}
+	slices.Sort(forms)
+	return slices.Compact(forms)
 }
 
 // remains are what is left of a secret where a text was shortened, each with what is shown in its place.
