@@ -74,7 +74,7 @@ var otherIDs = map[string]func(n int) []any{
 	"integer": func(n int) []any { return []any{70008 + n, -2 - n, 1<<53 - 2 - n} },
 	"string": func(n int) []any {
 		return []any{
-			fmt.Sprint(73 + n), fmt.Sprintf("007%d", 3+n), fmt.Sprintf("mcpcheck-c %d", n),
+			fmt.Sprint(70073 + n), fmt.Sprintf("00700%d", 75+n), fmt.Sprintf("mcpcheck-c %d", n),
 			strings.Repeat(fmt.Sprintf("mcpcheck-%d", n), 20),
 		}
 	},
