@@ -19,7 +19,8 @@ type breaker struct {
 	first    *driver.Session // that of discovery; nil when there is none
 	second   bool            // it was reset: one more time, a few failures are enough
 	why      string
-	gone     bool // that is why: no session can be had
+	gone     bool            // that is why: no session can be had
+	failed   *driver.Session // of a control; nil when there is none
 
 	silent int // requests without an answer, in all
 	bound  int // how many of them make the server suspect
@@ -38,17 +39,18 @@ const fewSilences = 3
 func (b *breaker) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.sessions, b.silences, b.why, b.gone, b.second = 0, 0, "", false, true
+	b.sessions, b.silences, b.why, b.gone, b.failed, b.second = 0, 0, "", false, nil, true
 }
 
-// trip opens the breaker, unless it is open; gone says that no session can be had.
-func (b *breaker) trip(why string, gone bool) {
+// trip is told of a control that has failed in a session, nil when none could be had: it opens the breaker.
+func (b *breaker) trip(failed *driver.Session, why string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.open(why, gone)
+	b.failed = failed
+	b.open(why, failed == nil)
 }
 
-// open is trip for who holds mu.
+// open opens the breaker, unless it is open; gone says that no session can be had. The caller holds mu.
 func (b *breaker) open(why string, gone bool) {
 	if b.why == "" {
 		b.why, b.gone = why, gone
@@ -141,6 +143,13 @@ func (b *breaker) lostServer() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.gone
+}
+
+// control is the session in which a control has failed; nil when there is none.
+func (b *breaker) control() *driver.Session {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.failed
 }
 
 func (b *breaker) reason() string {

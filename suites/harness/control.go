@@ -26,10 +26,7 @@ func (e *Execution) control() {
 			return
 		}
 	}
-	e.mu.Lock()
-	e.failed = failed
-	e.mu.Unlock()
-	e.breaker.trip(why, failed == nil)
+	e.breaker.trip(failed, why)
 }
 
 // endure makes n harmless requests in a session of its own. why is what went wrong, empty when nothing did; then the
@@ -88,8 +85,4 @@ func (t *T) Gone() bool { return t.run.breaker.lostServer() }
 
 // Control is a session in which nothing was asked but harmless requests, and which died or fell silent; nil when there
 // is none. Then that is the server's one fault.
-func (t *T) Control() *driver.Session {
-	t.run.mu.Lock()
-	defer t.run.mu.Unlock()
-	return t.run.failed
-}
+func (t *T) Control() *driver.Session { return t.run.breaker.control() }

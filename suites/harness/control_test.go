@@ -55,6 +55,37 @@ func TestControl(t *testing.T) {
 	}
 }
 
+// A control that has failed is forgotten once the server has another chance and stands it.
+func TestControlAgain(t *testing.T) {
+	var failed *driver.Session
+	out := scene{
+		script: script{
+			{method: "tools/list", process: 1, does: ignores},
+			{method: "ping", process: 2, from: 2, does: ignores},
+			{method: "ping", process: 3, from: 2, does: ignores},
+		},
+		cast: []role{
+			{id: "a/one", check: Probe(func(t *T) {
+				s := t.Own()
+				r := t.Try(s, "tools/list", nil)
+				for range fewSilences - 1 {
+					t.Try(s, "tools/list", nil)
+				}
+				t.Expect(r).To(BeAnswered())
+			})},
+			{id: "a/two", check: uses},
+			{id: "a/watch", check: Watch(func(t *T, _ Wire) { failed = t.Control() })},
+		},
+		options: Options{Jobs: 1},
+	}.play(t)
+	out.want(t, "a/one", Pass, "")
+	out.want(t, "a/two", Pass, "")
+	out.wantAttempts(t, "a/two", 1)
+	if failed != nil || out.problem != "" {
+		t.Errorf("the control was %v; problem %q", failed, out.problem)
+	}
+}
+
 // Silence costs a run a few waits, however many checks there are.
 func TestWaits(t *testing.T) {
 	tests := []struct {

@@ -75,7 +75,6 @@ type Execution struct {
 	mu       sync.Mutex
 	shared   map[string]*stimulus
 	doubtful []int             // cases to be decided again when nothing else runs
-	failed   *driver.Session   // of a control
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
 
