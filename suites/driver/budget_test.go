@@ -20,6 +20,9 @@ func TestWhatIsKeptCounts(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"padding":%q}}`, padding)
 		},
+		"a message before something else": func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`+padding)
+		},
 		"no message": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, padding) },
 		"a body that breaks off": func(w http.ResponseWriter, _ *http.Request) {
 			io.WriteString(w, padding)

@@ -155,28 +155,36 @@ func (h *HTTP) status(x *Exchange, err error) {
 // readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
 // than one document the first is taken for the answer: that there are others, a check says.
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
-	body, err := h.readAll(resp)
+	taken := h.s.intake(h.ctx.Done())
+	defer taken.finish()
+	body, err := h.readAll(resp, taken)
 	h.s.mu.Lock()
 	x.answer.Body = body
 	h.s.mu.Unlock()
 	defer h.end(x, err)
-	for _, text := range [][]byte{bytes.TrimSpace(body), firstDocument(body)} {
-		f := &Frame{Raw: text, Ended: true, HTTP: x, Apart: x.apart}
-		f.parse()
-		if err == nil && h.carries(x, f) {
-			h.s.take(f)
-			return
-		}
+	if err != nil || !h.receiveBody(x, body) && !h.receiveBody(x, firstDocument(body)) {
+		h.status(x, err)
 	}
-	h.status(x, err)
+}
+
+// receiveBody hands a body on, or the beginning of one; false when that is not a message.
+func (h *HTTP) receiveBody(x *Exchange, body []byte) bool {
+	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
+	f.parse()
+	if !h.carries(x, f) {
+		return false
+	}
+	h.s.take(f)
+	return true
 }
 
 // firstDocument is the JSON with which a body begins; nil when it begins with something else.
-func firstDocument(body []byte) (document json.RawMessage) {
-	if json.NewDecoder(bytes.NewReader(body)).Decode(&document) != nil {
+func firstDocument(body []byte) []byte {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if d.Decode(new(json.RawMessage)) != nil {
 		return nil
 	}
-	return document
+	return body[:d.InputOffset()]
 }
 
 // carries reports whether a body is a message. That of an HTTP error may be some other JSON.
@@ -193,13 +201,11 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 }
 
 // readAll reads a body up to the limit of a message.
-func (h *HTTP) readAll(resp *http.Response) (all []byte, err error) {
+func (h *HTTP) readAll(resp *http.Response, taken *intake) (all []byte, err error) {
 	tooLong := h.s.limits.tooLong("the body has")
 	if resp.ContentLength > int64(h.s.limits.Message) {
 		return nil, tooLong
 	}
-	taken := h.s.intake(h.ctx.Done())
-	defer taken.finish()
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(chunk)

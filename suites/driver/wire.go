@@ -76,11 +76,12 @@ const (
 	Scalar
 )
 
-// cost is about how many bytes the frame takes; with one that carries no message, the answer counts that it stands for.
+// cost is about how many bytes the frame takes. With one that stands for an HTTP answer, or is the message in it, the
+// body counts, which may be longer.
 func (f *Frame) cost() int {
 	cost := len(f.Raw) + frameCost
-	if f.Side == Status {
-		cost += len(f.HTTP.answer.Body)
+	if f.Side != FromClient && f.HTTP != nil {
+		cost = max(len(f.Raw), len(f.HTTP.answer.Body)) + frameCost
 	}
 	for _, line := range f.Stderr {
 		cost += len(line)
