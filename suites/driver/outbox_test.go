@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 )
 
 // recorded are the lines of the client that stand in the record of a session.
@@ -67,5 +68,25 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 		if events != 1 {
 			t.Errorf("%d events say that messages were not sent, want 1", events)
 		}
+	})
+}
+
+// A message that the process has left unread is given up when the process ends, whatever else may hold its stdin.
+func TestWriterEndsWithTheProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, stdin := io.Pipe()
+		proc := &process{stdin: stdin, exited: make(chan struct{})}
+		p := &Stdio{proc: proc, out: newOutbox(100), done: make(chan struct{})}
+		close(p.done)
+		p.out.put([][]byte{[]byte("unread\n")})
+		written := make(chan struct{})
+		go func() {
+			defer close(written)
+			p.write()
+		}()
+		synctest.Wait() // it writes
+		go p.outlive()
+		close(proc.exited)
+		<-written
 	})
 }

@@ -36,9 +36,11 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	return s, nil
 }
 
-// outlive stops listening soon after the process has gone, though something that it started may still hold its stdout.
+// outlive stops writing once the process has gone, and listening soon after, though something that it started may still
+// hold its streams.
 func (p *Stdio) outlive() {
 	<-p.proc.exited
+	p.proc.stdin.Close()
 	timer := time.NewTimer(500 * time.Millisecond)
 	defer timer.Stop()
 	select {
