@@ -30,13 +30,13 @@ func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, resu
 		}
 		c.Requirements++
 		_, built := suite[r.ID]
-		switch verdict, has := verdicts[r.ID]; {
+		switch verdict := verdicts[r.ID]; {
 		case verdict == Pass || verdict == Fail:
 			c.Tried++
 			tried[r.Capability] = true
 		case verdict == Skip || server.lacks(r):
 			c.NotApplicable++
-		case built && !has && !want(r):
+		case built && !want(r):
 			c.LeftOut++
 		case built:
 			c.NotTried++

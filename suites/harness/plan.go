@@ -25,7 +25,7 @@ func (c Case) Foreseen() (Verdict, string) { return c.verdict, c.reason }
 
 // Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
 // Cases whose verdict is known beforehand are in the plan with the reason.
-func Plan(catalogue Catalogue, suite Suite, server *Server, want func(*Requirement) bool) (plan []Case) {
+func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan []Case) {
 	for _, r := range catalogue {
 		check, built := suite[r.ID]
 		by, applies := r.Judges(server.Revision, server.Transport)

@@ -209,21 +209,15 @@ func (t *T) Doubt() { t.scope.lent = true }
 // Try sends a request and returns whatever comes, be it nothing. It ends the check as inconclusive when what comes is
 // no answer to this request, but to their number.
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
-	r := t.TryLimited(s, method, params)
-	if r.Limited() {
-		t.Again("%s was answered with %s, which says nothing of the request", method, Got(r))
-	}
-	return r
-}
-
-// TryLimited is Try for who makes so many requests that the server may limit them: see driver.Reply.Limited.
-func (t *T) TryLimited(s *driver.Session, method string, params M) driver.Reply {
 	r := s.Exchange(method, params)
 	if excess := driver.ExcessOf(r.Err); excess != nil {
 		t.Again("%v", excess)
 	}
 	if r.Bare() && r.Frame.HTTP.Answer().Foreign() {
 		t.Again("%s was answered with %s, which is not the server's own", method, Got(r))
+	}
+	if r.Limited() {
+		t.Again("%s was answered with %s, which says nothing of the request", method, Got(r))
 	}
 	return r
 }

@@ -107,7 +107,8 @@ const EnoughBits = 64
 func VaryingBits(ids []string) int {
 	rests := differing(ids)
 	long := slices.MinFunc(rests, func(a, b string) int { return len(a) - len(b) })
-	places, seen := 0, ""
+	places := 0
+	var seen strings.Builder
 	for i := range long {
 		differ := false
 		for _, rest := range rests {
@@ -118,10 +119,10 @@ func VaryingBits(ids []string) int {
 		}
 		places++
 		for _, rest := range rests {
-			seen += rest[i : i+1]
+			seen.WriteByte(rest[i])
 		}
 	}
-	return int(float64(places) * math.Log2(float64(alphabet(seen))))
+	return int(float64(places) * math.Log2(float64(alphabet(seen.String()))))
 }
 
 // alphabet is how many characters those come from that were seen.

@@ -168,7 +168,7 @@ func SpokeFirst(w Wire) bool {
 			switch {
 			case f.Side == driver.FromClient && len(f.Raw) > 0:
 				return false
-			case f.Side == driver.FromServer && Speaks(f):
+			case f.Side == driver.FromServer && speaks(f):
 				return true
 			}
 		}
@@ -176,8 +176,8 @@ func SpokeFirst(w Wire) bool {
 	})
 }
 
-// Speaks reports whether a frame of the server is more than may come before initialize.
-func Speaks(f *driver.Frame) bool { return f.IsResponse() || f.IsRequest() && f.Method != "ping" }
+// speaks reports whether a frame of the server is more than may come before initialize.
+func speaks(f *driver.Frame) bool { return f.IsResponse() || f.IsRequest() && f.Method != "ping" }
 
 // BeforeWelcome reports whether a message came before the answer to initialize.
 func BeforeWelcome(m Message) bool {
