@@ -8,7 +8,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestWrongArguments: example arguments are refused only where the server has said all that there is to say of the tool.
+// TestWrongArguments: example arguments are refused only where the server has said all that there is to say of the
+// tool.
 func TestWrongArguments(t *testing.T) {
 	const plain = `{"type": "object", "properties": {"kind": {"type": "string"}}}`
 	for name, c := range map[string]struct {
@@ -23,11 +24,13 @@ func TestWrongArguments(t *testing.T) {
 		"no such property":        {schema: plain, examples: harness.M{"kin": "a"}, want: "did you mean kind?"},
 		"a value of another kind": {schema: plain, examples: harness.M{"kind": 1}, want: "want string"},
 		"any property":            {schema: `{"type": "object"}`, examples: harness.M{"path": "a"}},
-		"another property":        {schema: with(plain, `"additionalProperties": {}`), examples: harness.M{"path": "a"}},
+		"another property": {
+			schema: with(plain, `"additionalProperties": {}`), examples: harness.M{"path": "a"},
+		},
 		"a closed schema": {schema: with(plain, `"additionalProperties": false`), examples: harness.M{"path": "a"},
 			want: `no property "path" (have kind)`},
 		"a property of one alternative": {examples: harness.M{"kind": "a", "path": "b"},
-			schema: with(plain, `"oneOf": [{"required": ["path"], "properties": {"path": {}}}, {"required": ["url"]}]`)},
+			schema: with(plain, `"oneOf": [{"required": ["path"], "properties": {"path": {}}}, {"required": ["a"]}]`)},
 		"a property behind a reference": {examples: harness.M{"path": "a"},
 			schema: with(plain, `"$ref": "#/$defs/file", "$defs": {"file": {"properties": {"path": {}}}}`)},
 		"a schema that is wrong": {schema: with(plain, `"required": "kind"`), examples: harness.M{"kind": 1}},
