@@ -111,12 +111,14 @@ func partlyPassed(id, title string) harness.Result {
 }
 
 func skipped(id, title, reason string) harness.Result {
-	return harness.Result{ID: id, Title: title, Level: harness.Must, Verdict: harness.Skip, Message: reason}
+	return harness.Result{
+		ID: id, Title: title, Level: harness.Must, Verdict: harness.Skip, Reason: harness.NotOffered, Message: reason,
+	}
 }
 
 func untried(id, title string) harness.Result {
 	return harness.Result{
-		ID: id, Title: title, Level: harness.Must, Verdict: harness.Inconclusive,
+		ID: id, Title: title, Level: harness.Must, Verdict: harness.Inconclusive, Reason: harness.CallsOff,
 		Message: "no tool is marked read-only, so none was called with valid arguments: " +
 			"give examples in mcpcheck.yaml, or --calls all",
 	}
@@ -125,7 +127,7 @@ func untried(id, title string) harness.Result {
 func died() harness.Result {
 	return harness.Result{
 		ID: "robust/huge-message", Title: "survives a message of 10 MiB",
-		Level: harness.Should, Verdict: harness.Inconclusive,
+		Level: harness.Should, Verdict: harness.Inconclusive, Reason: harness.Died,
 		Message: "the server was killed by signal 9; its last lines on stderr:\n" +
 			"  <--- Last few GCs --->\n  FATAL ERROR: Reached heap limit Allocation failed",
 		Wire: []harness.Line{{Seconds: 4.25, Arrow: "·", Text: "killed by signal 9"}},

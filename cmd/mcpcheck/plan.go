@@ -25,6 +25,7 @@ type plannedCheck struct {
 	ID      string          `json:"id"`
 	Level   harness.Level   `json:"level"`
 	Verdict harness.Verdict `json:"verdict,omitempty"`
+	Code    harness.Reason  `json:"reasonCode,omitempty"`
 	Reason  string          `json:"reason,omitempty"`
 }
 
@@ -73,7 +74,7 @@ func (j *judgement) planned(server *harness.Server) planInfo {
 	p := planInfo{Revision: server.Revision, LeftOut: j.omitted(server), Calls: j.calls}
 	for _, c := range planned(server, j.selector) {
 		check := plannedCheck{ID: c.ID, Level: c.Level.In(c.By)}
-		check.Verdict, check.Reason = c.Foreseen()
+		check.Verdict, check.Code, check.Reason = c.Foreseen()
 		p.Checks = append(p.Checks, check)
 	}
 	for _, tool := range server.Tools {

@@ -172,7 +172,9 @@ func isCommand(name string) bool {
 }
 
 // problem is why the target could not be talked to, with what to do about it.
-func (t *target) problem(err error) string { return t.redact.text(harness.ExplainAll(err) + hint(err)) }
+func (t *target) problem(err error) string {
+	return t.redact.text(harness.ExplainAll(err).Error() + hint(err))
+}
 
 // hint says what to do about an error of a connection.
 func hint(err error) string {

@@ -31,7 +31,7 @@ var challenges = Suite{
 	"auth/www-authenticate-syntax": WatchAfter(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
 		eachRefusal(t, w, func(t *T, a driver.Answer) {
 			if !hasChallenge(a) {
-				t.Skip("the 401 has no WWW-Authenticate header (auth/www-authenticate-present)")
+				t.Because(OtherCheck).Skip("the 401 has no WWW-Authenticate header (auth/www-authenticate-present)")
 			}
 			_, err := challengesOf(a.Header)
 			t.Expect(err == nil).To(Hold("a challenge as the grammar of HTTP has it",
@@ -44,7 +44,7 @@ var challenges = Suite{
 		_, has := c.Params["resource_metadata"]
 		switch {
 		case !has && t.Revision >= "2025-11-25":
-			t.Skip("the metadata may be found in another way: auth/metadata-discoverable")
+			t.Because(OtherCheck).Skip("the metadata may be found in another way: auth/metadata-discoverable")
 		case !has && withoutOAuth(t):
 			t.Warn(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
 		case !has && resourceMetadataOf(t).Found == nil:
@@ -57,7 +57,7 @@ var challenges = Suite{
 	"auth/challenge-scope": Probe(func(t *T) {
 		c := firstChallenge(t)
 		if scopes, _ := foundObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
-			t.Skip("the server uses no scopes, as far as its metadata tells")
+			t.Because(NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
 		}
 		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
 	}),
@@ -65,7 +65,7 @@ var challenges = Suite{
 	"auth/insufficient-scope-403": Probe(func(t *T) {
 		b := beyondScope(t)
 		if b.Answer.Status != http.StatusForbidden {
-			t.Skip("too little scope is not answered with 403 (auth/insufficient-permission-403)")
+			t.Because(OtherCheck).Skip("too little scope is not answered with 403 (auth/insufficient-permission-403)")
 		}
 		c := challengeOf(b.Answer)
 		t.Expect(c.Params["error"]).To(BeOneOf("insufficient_scope"))
@@ -80,7 +80,8 @@ var challenges = Suite{
 			return code == ""
 		}))
 		if r.Invalid.Status != http.StatusUnauthorized || !hasChallenge(r.Invalid) {
-			t.Skip("a bad token brings no 401 with a challenge (auth/invalid-token-401, auth/www-authenticate-present)")
+			t.Because(OtherCheck).Skip("a bad token brings no 401 with a challenge (auth/invalid-token-401, " +
+				"auth/www-authenticate-present)")
 		}
 		t.Expect(challengeOf(r.Invalid).Params["error"]).To(BeOneOf("invalid_token"))
 	}),
@@ -120,14 +121,14 @@ func challengeOf(a driver.Answer) challenge {
 func firstChallenge(t *T) challenge {
 	g := gateOf(t)
 	if g.Answer.Status != http.StatusUnauthorized {
-		t.Skip("a request without a token is not answered with 401 (auth/unauthenticated-401)")
+		t.Because(OtherCheck).Skip("a request without a token is not answered with 401 (auth/unauthenticated-401)")
 	}
 	if _, err := challengesOf(g.Answer.Header); err != nil {
-		t.Skip("the challenge cannot be read: auth/www-authenticate-syntax")
+		t.Because(OtherCheck).Skip("the challenge cannot be read: auth/www-authenticate-syntax")
 	}
 	c := challengeOf(g.Answer)
 	if c.Scheme == "" {
-		t.Skip("the 401 has no challenge for tokens (auth/www-authenticate-present)")
+		t.Because(OtherCheck).Skip("the 401 has no challenge for tokens (auth/www-authenticate-present)")
 	}
 	return c
 }
@@ -191,7 +192,7 @@ func eachRefusal(t *T, w Wire, judge func(*T, driver.Answer)) {
 		unlike = append(unlike, r)
 	}
 	if len(unlike) == 0 {
-		t.Skip("no request was answered with 401")
+		t.Because(NotObserved).Skip("no request was answered with 401")
 	}
 	Each(t, unlike, refusedRequest.subject, func(t *T, r refusedRequest) { judge(t, r.answer) })
 }

@@ -27,6 +27,9 @@ type document struct {
 
 func (d *document) String() string { return fmt.Sprintf("%s: %s", d.URL, d.Answer) }
 
+// Reason is what it is for a check that wants the document.
+func (d *document) Reason() Reason { return ReasonOf(d.Answer) }
+
 // locked reports whether the document may be there for those with a token only.
 func (d *document) locked() bool {
 	return d.Answer.Status == http.StatusUnauthorized || d.Answer.Status == http.StatusForbidden
@@ -112,7 +115,8 @@ func mayContact(t *T, u *url.URL) bool {
 
 // needConsent ends a check that would have to ask another host.
 func needConsent(t *T, host string) {
-	t.Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer only", host)
+	t.Because(NotGiven).Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer "+
+		"only", host)
 }
 
 // resourceMetadata is what a client finds out of the protected resource (RFC 9728).
@@ -210,7 +214,7 @@ func foundMetadata(t *T) *document {
 	case undecided(m.Tried) != nil:
 		t.Inconclusive("the metadata of the resource could not be had: %s", undecided(m.Tried))
 	}
-	t.Skip("there is no metadata of the resource (auth/metadata-discoverable)")
+	t.Because(OtherCheck).Skip("there is no metadata of the resource (auth/metadata-discoverable)")
 	return nil
 }
 
@@ -218,7 +222,7 @@ func foundMetadata(t *T) *document {
 func foundObject(t *T) M {
 	d := foundMetadata(t)
 	if d.Doc == nil {
-		t.Skip("the metadata of the resource is no JSON object (auth/metadata-json)")
+		t.Because(OtherCheck).Skip("the metadata of the resource is no JSON object (auth/metadata-json)")
 	}
 	return d.Doc
 }
@@ -234,7 +238,7 @@ func withoutOAuth(t *T) bool {
 // older one.
 func needRevision(t *T) {
 	if t.Server.Failure != "" {
-		t.Inconclusive(
+		t.Because(NotGiven).Inconclusive(
 			"the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a " +
 				"token that it takes (--bearer-env)",
 		)

@@ -117,15 +117,15 @@ func beTurnedAway() types.GomegaMatcher {
 func needToken(t *T) {
 	switch {
 	case t.Credentials.Bearer == "":
-		t.Skip("no token was given (--bearer-env)")
+		t.Because(NotGiven).Skip("no token was given (--bearer-env)")
 	case t.Server.Failure != "":
-		t.Inconclusive("%s", t.Server.Failure)
+		t.Because(HandshakeFailed).Inconclusive("%s", t.Server.Failure)
 	}
 }
 
 // needKind ends a check that wants a further token which was not given.
 func needKind(t *T, token, kind string) {
 	if token == "" {
-		t.Skip("no such token was given (--token-env %s=VARIABLE)", kind)
+		t.Because(NotGiven).Skip("no such token was given (--token-env %s=VARIABLE)", kind)
 	}
 }

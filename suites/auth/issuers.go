@@ -35,7 +35,7 @@ var issuers = Suite{
 		case !kit.IsOwn(l.Root.Answer):
 			t.Inconclusive("it could not be tried: %s", l.Root)
 		case l.Below == nil:
-			t.Skip("there is no metadata of an authorization server (auth/fallback-endpoints)")
+			t.Because(OtherCheck).Skip("there is no metadata of an authorization server (auth/fallback-endpoints)")
 		}
 		t.Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
 	}),
@@ -76,7 +76,7 @@ var issuers = Suite{
 		eachIssuerDoc(t, func(t *T, doc M) {
 			if grants, ok := doc["grant_types_supported"].([]any); ok &&
 				!slices.Contains(grants, any("authorization_code")) {
-				t.Skip("it has no authorization code grant")
+				t.Because(NotOffered).Skip("it has no authorization code grant")
 			}
 			methods := Member(doc, "code_challenge_methods_supported")
 			t.Expect(methods).To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
@@ -158,7 +158,8 @@ func issuersOf(t *T) []issuer {
 	}
 	ids := namedIssuers(foundObject(t))
 	if len(ids) == 0 {
-		t.Skip("the metadata of the resource names no authorization server (auth/metadata-authorization-servers)")
+		t.Because(OtherCheck).Skip("the metadata of the resource names no authorization server " +
+			"(auth/metadata-authorization-servers)")
 	}
 	return Shared(t, "issuers", func(t *T) (all []issuer) {
 		for _, id := range ids[:min(len(ids), mostIssuers)] {
@@ -212,7 +213,7 @@ func eachIssuer(t *T, judge func(*T, issuer)) {
 func eachIssuerDoc(t *T, judge func(*T, M)) {
 	eachIssuer(t, func(t *T, i issuer) {
 		if i.Found == nil {
-			t.Skip("it has no metadata (auth/as-metadata-reachable)")
+			t.Because(OtherCheck).Skip("it has no metadata (auth/as-metadata-reachable)")
 		}
 		judge(t, i.Found.Doc)
 	})

@@ -23,7 +23,7 @@ var metadata = Suite{
 		case m.Foreign != "":
 			needConsent(t, m.Foreign)
 		case m.Locked != nil:
-			t.Skip("there is metadata, but not for everybody (auth/metadata-public)")
+			t.Because(OtherCheck).Skip("there is metadata, but not for everybody (auth/metadata-public)")
 		case undecided(m.Tried) != nil:
 			t.Inconclusive("it could not be tried: %s", undecided(m.Tried))
 		case withoutOAuth(t):
@@ -66,7 +66,7 @@ var metadata = Suite{
 		d := foundMetadata(t)
 		text, _ := foundObject(t)["resource"].(string)
 		if text == "" {
-			t.Skip("the metadata has no resource (auth/metadata-json)")
+			t.Because(OtherCheck).Skip("the metadata has no resource (auth/metadata-json)")
 		}
 		resource, own := parsed(text), endpointURL(t)
 		here := strings.EqualFold(originOfURL(resource), originOfURL(own))

@@ -70,7 +70,8 @@ var tokens = Suite{
 		Each(t, unarmed(t), attempt.subject, func(t *T, try attempt) {
 			came := kit.Own(t, kit.CameOf(try.exchange))
 			if came.OK() && try.exchange.Reply().Result() == nil {
-				t.Skip("it is not served, though its status is %s: auth/error-is-http-level", kit.Status(came))
+				t.Because(OtherCheck).Skip("it is not served, though its status is %s: "+
+					"auth/error-is-http-level", kit.Status(came))
 			}
 			if method := methodOf(try.exchange); came.OK() && method != "tools/call" && isPublic(t, method) {
 				t.Skip("the server serves it to everybody")
@@ -108,7 +109,8 @@ var tokens = Suite{
 		g := gateOf(t)
 		needToken(t)
 		if g.Answer.OK() {
-			t.Skip("a request without a token is refused with a status of success (auth/unauthenticated-401)")
+			t.Because(OtherCheck).Skip("a request without a token is refused with a status of success " +
+				"(auth/unauthenticated-401)")
 		}
 		u := *parsed(t.Site().URL())
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&access_token="+url.QueryEscape(t.Credentials.Bearer), "&")
@@ -129,10 +131,10 @@ var tokens = Suite{
 		needKind(t, t.Credentials.Second, "second")
 		needToken(t)
 		if t.Server.Sessionless {
-			t.Skip("the server has no sessions")
+			t.Because(NotOffered).Skip("the server has no sessions")
 		}
 		if a := g.with(t, t.Credentials.Second); !a.OK() {
-			t.Inconclusive("the second token is no good token for this server: %s", a)
+			t.Because(NotGiven).Inconclusive("the second token is no good token for this server: %s", a)
 		}
 		s := t.Own()
 		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Header: bearing(t.Credentials.Second)})))
@@ -147,7 +149,7 @@ var tokens = Suite{
 			case came.OK() && !r.Answered() && (came.IsStream || !came.Ended):
 				t.Again("%v", Explain(r.Err))
 			case r.Result() != nil:
-				t.Skip("it is served without a token: auth/every-request-checked")
+				t.Because(OtherCheck).Skip("it is served without a token: auth/every-request-checked")
 			case came.OK() && again(t, try).Result() == nil:
 				t.Skip("it has an error with the token as well, which may be about anything")
 			}
@@ -294,7 +296,7 @@ func invalidTokens(t *T) refusedTokens {
 // skipAsInvalid ends a check of a token of some kind that is refused as a made-up one is, though not with 401.
 func skipAsInvalid(t *T, a driver.Answer) {
 	if a.Status != http.StatusUnauthorized && a.Status == invalidTokens(t).Invalid.Status {
-		t.Skip("any bad token is answered with %s: auth/invalid-token-401", kit.Status(a))
+		t.Because(OtherCheck).Skip("any bad token is answered with %s: auth/invalid-token-401", kit.Status(a))
 	}
 }
 
@@ -330,7 +332,7 @@ func beyondScope(t *T) beyond {
 		t.Inconclusive("nothing that was tried needs more scope than the narrow token has; " +
 			"tools count that may be called (--calls)")
 	case b.Answer.Status == http.StatusUnauthorized && challengeOf(b.Answer).Params["error"] == "invalid_token":
-		t.Inconclusive("the narrow token is no good token for this server: %s", b.Answer)
+		t.Because(NotGiven).Inconclusive("the narrow token is no good token for this server: %s", b.Answer)
 	}
 	return b
 }

@@ -103,7 +103,7 @@ var Checks = Suite{
 		servedBatch(t)
 		p := kit.Provoke(t, kit.Malformed[kit.EmptyArray])
 		if p.Fatal != nil {
-			t.Skip("the session did not survive it: robust/survives-malformed-json")
+			t.Because(OtherCheck).Skip("the session did not survive it: robust/survives-malformed-json")
 		}
 		for _, f := range p.Came {
 			t.Expect(f.Shape != driver.Array).To(Hold("an error alone", "%s", kit.Brief(f)))
@@ -132,7 +132,7 @@ var Checks = Suite{
 		usual := s.Greet(driver.Hello(t.Revision)) // whatever comes of it, the array was read before
 		r := s.AwaitFor(p, 250*time.Millisecond)
 		if !r.Answered() && usual.Err != nil {
-			t.Inconclusive("the session did not survive it: %v", usual.Err)
+			t.Because(Died).Inconclusive("the session did not survive it: %v", usual.Err)
 		}
 		t.Expect(r).NotTo(BeResult())
 	}),
@@ -206,7 +206,7 @@ func servedBatch(t *T) []kit.Echoed {
 	all := batched(t)
 	for _, e := range all {
 		if !e.Reply.Answered() {
-			t.Skip("a batch is not answered in full: batch/receive-requests")
+			t.Because(OtherCheck).Skip("a batch is not answered in full: batch/receive-requests")
 		}
 	}
 	return all

@@ -16,7 +16,8 @@ type stop struct{ outcome }
 // outcome is what an attempt came to.
 type outcome struct {
 	verdict  Verdict
-	level    Level // of a fail
+	level    Level  // of a fail
+	reason   Reason // of a skip or an inconclusive
 	message  string
 	where    []string
 	subjects []string
@@ -77,21 +78,25 @@ func (t *T) Partly(format string, a ...any) {
 
 // Skip ends the check: it does not apply to this server.
 func (t *T) Skip(format string, a ...any) {
-	panic(stop{outcome{verdict: Skip, message: fmt.Sprintf(format, a...)}})
+	panic(stop{t.open(Skip, NotApplicable, format, a)})
 }
 
 // Inconclusive ends the check: it applies and could not be tried.
 func (t *T) Inconclusive(format string, a ...any) {
-	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...)}})
+	panic(stop{t.open(Inconclusive, Undecided, format, a)})
 }
 
 // Again ends the check as inconclusive because of the state of a session, not of what the check is about: in a session
 // of its own it may end otherwise.
 func (t *T) Again(format string, a ...any) {
-	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), again: true}})
+	o := t.open(Inconclusive, Undecided, format, a)
+	o.again = true
+	panic(stop{o})
 }
 
 // Lost ends the check as inconclusive because the server was silent whatever was tried: once more would bring nothing.
 func (t *T) Lost(format string, a ...any) {
-	panic(stop{outcome{verdict: Inconclusive, message: fmt.Sprintf(format, a...), lost: true}})
+	o := t.open(Inconclusive, Silent, format, a)
+	o.lost = true
+	panic(stop{o})
 }

@@ -93,9 +93,10 @@ func (b *breaker) loss(err error) string {
 func (b *breaker) lost(err error) string {
 	var death *driver.Death
 	if b.first != nil && !b.had && errors.As(err, &death) {
-		return "no session could be had after the first one, as if the server could run only once: " + Explain(err)
+		return "no session could be had after the first one, as if the server could run only once: " +
+			Explain(err).Error()
 	}
-	return "the server can no longer be talked to: " + Explain(err)
+	return "the server can no longer be talked to: " + Explain(err).Error()
 }
 
 // heard is told what came of a request that was sent at a time. Silence counts when nothing else was answered

@@ -63,7 +63,7 @@ func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 // observed. what names the values in the reason.
 func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(*T, V)) {
 	if len(all) == 0 {
-		t.Skip("the server sent no %s", what)
+		t.Because(NotObserved).Skip("the server sent no %s", what)
 	}
 	Each(t, all, subject, run)
 }
@@ -115,7 +115,7 @@ func (c *collection) add(s Subject, o outcome) {
 		c.passed++
 	case Fail:
 		if excess := s.excess(); excess != nil {
-			c.add(s, outcome{verdict: Inconclusive, message: excess.Error()})
+			c.add(s, outcome{verdict: Inconclusive, reason: Limit, message: excess.Error()})
 			return
 		}
 		c.fail(s, o)
@@ -156,7 +156,7 @@ func (c *collection) finish(t *T) {
 	case c.skip != nil:
 		panic(stop{*c.skip})
 	default:
-		t.Skip("there is nothing to try it on")
+		t.Because(NotObserved).Skip("there is nothing to try it on")
 	}
 }
 

@@ -136,7 +136,7 @@ func (e *Execution) ahead() int {
 
 func (e *Execution) count(k kind) (n int) {
 	for _, c := range e.plan {
-		if c.check.kind == k && c.verdict == "" {
+		if c.check.kind == k && c.foreseen.verdict == "" {
 			n++
 		}
 	}
@@ -324,8 +324,8 @@ func (e *Execution) Problem() string { return e.breaker.reason() }
 // left behind is never held against the server. A verdict that rests on a silent or dead server is doubtful.
 func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 	begin := time.Now()
-	if c.verdict != "" {
-		return e.result(c, outcome{verdict: c.verdict, message: c.reason}, begin), false
+	if c.foreseen.verdict != "" {
+		return e.result(c, c.foreseen, begin), false
 	}
 	o, used := e.attempt(c, false)
 	if used.lent && !o.confirmed() {
@@ -349,7 +349,8 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		return interrupted(e.ctx), used
 	case e.breaker.reason() != "" && !e.watching.Load():
 		used.troubled = true
-		return outcome{verdict: Inconclusive, message: "not tried: " + e.breaker.reason(), again: true}, used
+		why := "not tried: " + e.breaker.reason()
+		return outcome{verdict: Inconclusive, reason: Stopped, message: why, again: true}, used
 	}
 	t := &T{
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
@@ -359,8 +360,10 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	switch strange := used.strangeness(); {
 	case e.ctx.Err() != nil && o.verdict != Pass:
 		o = interrupted(e.ctx)
-	case o.verdict == Fail && strange != "":
-		o = outcome{verdict: Inconclusive, message: strange, lines: o.lines, again: true}
+	case o.verdict == Fail && strange != nil:
+		lines := o.lines
+		o = *strange
+		o.lines = lines
 	}
 	if o.lines == nil {
 		o.lines = used.evidence()
@@ -394,18 +397,21 @@ func (c *scope) outcome(run func()) outcome {
 }
 
 func interrupted(ctx context.Context) outcome {
-	reason := "interrupted"
+	o := outcome{verdict: Inconclusive, reason: Interrupted, message: "interrupted"}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		reason = cause.Error()
+		o.message = cause.Error()
 	}
-	return outcome{verdict: Inconclusive, message: reason}
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		o.reason = Budget
+	}
+	return o
 }
 
 func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	entry := c.Level.In(c.By)
 	r := Result{
 		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
-		Verdict: o.verdict, Message: o.message, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
+		Verdict: o.verdict, Reason: o.reason, Message: o.message, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
 		Lost: o.lost,
 	}
@@ -466,19 +472,22 @@ func (c *scope) trouble() bool {
 }
 
 // strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own,
-// or mcpcheck did not take all that came. Empty when neither is so.
-func (c *scope) strangeness() string {
+// or mcpcheck did not take all that came. Nil when neither is so.
+func (c *scope) strangeness() *outcome {
+	strange := func(r Reason, why string) *outcome {
+		return &outcome{verdict: Inconclusive, reason: r, message: why, again: true}
+	}
 	for _, u := range c.uses {
 		if excess := u.session.Excess(u.mark); excess != nil {
-			return excess.Error()
+			return strange(Limit, excess.Error())
 		}
 		for _, x := range u.session.HTTP().Exchanges() {
 			a := x.Answer()
 			if a.Foreign() {
-				return "an answer was not the server's own: " + a.String()
+				return strange(ForeignAnswer, "an answer was not the server's own: "+a.String())
 			}
 			if excess := a.Excess(); excess != nil && x.ByHand() { // else its messages are in the record
-				return excess.Error()
+				return strange(Limit, excess.Error())
 			}
 		}
 	}
@@ -497,7 +506,7 @@ type stimulus struct {
 	o        outcome
 	lent     bool
 	troubled bool
-	strange  string
+	strange  *outcome
 	lines    []Line
 	users    []string // ids of the checks that it was tried for
 }
@@ -553,7 +562,7 @@ func Untried(plan []Case, reason string) (results []Result) {
 		level := c.Level.In(c.By)
 		results = append(results, Result{
 			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level,
-			Verdict: Inconclusive, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
+			Verdict: Inconclusive, Reason: HandshakeFailed, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
 		})
 	}
 	return results

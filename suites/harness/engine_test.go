@@ -440,7 +440,7 @@ func TestExplain(t *testing.T) {
 		},
 	}
 	for _, tt := range tests {
-		if got := Explain(tt.err); got != tt.want {
+		if got := Explain(tt.err).Error(); got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}

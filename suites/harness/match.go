@@ -75,7 +75,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 		code, ok := r.Code()
 		if !ok && r.Bare() {
 			message := "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"
-			panic(stop{outcome{verdict: Inconclusive, message: message}})
+			panic(stop{outcome{verdict: Inconclusive, reason: OtherCheck, message: message}})
 		}
 		return ok && slices.Contains(codes, code)
 	})

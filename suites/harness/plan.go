@@ -15,13 +15,14 @@ type Case struct {
 	Revision string // that was negotiated
 	By       string // the one whose text judges; another one only where the area says so
 
-	check   Check
-	verdict Verdict // decided without trying; empty otherwise
-	reason  string
+	check    Check
+	foreseen outcome // decided without trying; without a verdict otherwise
 }
 
-// Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and the reason.
-func (c Case) Foreseen() (Verdict, string) { return c.verdict, c.reason }
+// Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.
+func (c Case) Foreseen() (v Verdict, code Reason, why string) {
+	return c.foreseen.verdict, c.foreseen.reason, c.foreseen.message
+}
 
 // Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
 // Cases whose verdict is known beforehand are in the plan with the reason.
@@ -33,31 +34,31 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan
 			continue
 		}
 		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check}
-		c.verdict, c.reason = foreseen(r, check, server)
+		c.foreseen = foreseen(r, check, server)
 		plan = append(plan, c)
 	}
 	return plan
 }
 
-// foreseen is the verdict that the server's description alone decides; empty when the check has to be tried.
-func foreseen(r *Requirement, check Check, server *Server) (Verdict, string) {
+// foreseen is the outcome that the server's description alone decides; none when the check has to be tried.
+func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
 	switch {
 	case server.Failure != "" && server.Protected:
 		if check.whenProtected {
-			return "", ""
+			return none
 		}
-		return Inconclusive, server.Failure
+		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: server.Failure}
 	case server.Failure != "":
 		if check.whenRefused {
-			return "", ""
+			return none
 		}
-		return Inconclusive, "the handshake failed"
+		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: "the handshake failed"}
 	case server.lacks(r):
-		return Skip, "the server does not declare " + r.Capability
+		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " + r.Capability}
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
-		return Skip, "the server lists no tool"
+		return outcome{verdict: Skip, reason: NotOffered, message: "the server lists no tool"}
 	}
-	return "", ""
+	return none
 }
 
 // Selector decides which requirements a run tries.

@@ -11,7 +11,8 @@ import (
 // told is the plan in words: id, the revision that judges, and the verdict that is known beforehand, with its reason.
 func told(plan []Case) (lines []string) {
 	for _, c := range plan {
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.ID, c.By, c.verdict, c.reason)))
+		verdict, _, why := c.Foreseen()
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.ID, c.By, verdict, why)))
 	}
 	return lines
 }

@@ -13,13 +13,14 @@ type Result struct {
 	Level    Level    `json:"level"`      // of this finding; a lesser deviation carries a lesser level than its entry
 	Entry    Level    `json:"entryLevel"` // of the requirement
 	Verdict  Verdict  `json:"verdict"`
-	Gates    bool     `json:"gates"`              // counts against the exit code
-	GatedBy  Gate     `json:"gatedBy,omitempty"`  // why it gates
-	Message  string   `json:"message,omitempty"`  // wanted and got, why there is no verdict, what a pass leaves out
-	Subjects []string `json:"subjects,omitempty"` // the tools, resources … that failed
-	Spec     string   `json:"spec,omitempty"`     // URL of the sentence in this revision
-	Fix      string   `json:"fix,omitempty"`      // what a server author should change
-	Known    *Known   `json:"known,omitempty"`    // the baseline lists the fail, which therefore does not gate
+	Gates    bool     `json:"gates"`                // counts against the exit code
+	GatedBy  Gate     `json:"gatedBy,omitempty"`    // why it gates
+	Reason   Reason   `json:"reasonCode,omitempty"` // of a skip or an inconclusive
+	Message  string   `json:"message,omitempty"`    // wanted and got, why there is no verdict, what a pass leaves out
+	Subjects []string `json:"subjects,omitempty"`   // the tools, resources … that failed
+	Spec     string   `json:"spec,omitempty"`       // URL of the sentence in this revision
+	Fix      string   `json:"fix,omitempty"`        // what a server author should change
+	Known    *Known   `json:"known,omitempty"`      // the baseline lists the fail, which therefore does not gate
 	Seconds  float64  `json:"seconds"`
 
 	// ProvokedBy are other checks that brought about what a watch failed on: it fails again in a run of them all.

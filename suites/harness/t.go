@@ -28,16 +28,17 @@ type T struct {
 	alone bool   // a confirmation: every session is the check's own
 	scope *scope
 
+	reason   Reason // for what it ends with, as Because has it; empty: none was given
 	stimulus string // that is being tried for this check and others; empty: none
 }
 
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
 type scope struct {
 	outer    *scope
-	apart    bool   // the sessions of outer are in use elsewhere
-	alone    bool   // of a confirmation
-	troubled bool   // a session died or was silent, or could not be had
-	strange  string // why nothing in the sessions of a shared stimulus can be held against the server; empty: all can
+	apart    bool     // the sessions of outer are in use elsewhere
+	alone    bool     // of a confirmation
+	troubled bool     // a session died or was silent, or could not be had
+	strange  *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
 	uses     []use
 	lent     bool   // some verdict may rest on a session that others have used
 	extra    []Line // evidence of shared stimuli
@@ -214,10 +215,10 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 		t.Again("%v", excess)
 	}
 	if r.Bare() && r.Frame.HTTP.Answer().Foreign() {
-		t.Again("%s was answered with %s, which is not the server's own", method, Got(r))
+		t.Because(ForeignAnswer).Again("%s was answered with %s, which is not the server's own", method, Got(r))
 	}
 	if r.Limited() {
-		t.Again("%s was answered with %s, which says nothing of the request", method, Got(r))
+		t.Because(ForeignAnswer).Again("%s was answered with %s, which says nothing of the request", method, Got(r))
 	}
 	return r
 }
@@ -267,11 +268,21 @@ func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
 	return came
 }
 
-// Explain says why a server could not be talked to, with some of its last words.
-func Explain(err error) string { return explain(err, 10) }
+// Explain is an error that says why a server could not be talked to, with some of its last words.
+func Explain(err error) error { return explained{err, explain(err, 10)} }
 
 // ExplainAll is Explain with all of its last words that are kept.
-func ExplainAll(err error) string { return explain(err, math.MaxInt) }
+func ExplainAll(err error) error { return explained{err, explain(err, math.MaxInt)} }
+
+// explained is an error that says more.
+type explained struct {
+	error
+	text string
+}
+
+func (e explained) Error() string { return e.text }
+
+func (e explained) Unwrap() error { return e.error }
 
 func explain(err error, most int) string {
 	if err == nil {

@@ -52,7 +52,7 @@ var headers = Suite{
 			a := x.Answer()
 			kit.NotForeign(t, a)
 			if x.Method != http.MethodPost && refusesMethod(t, x.Method, a) {
-				t.Skip("the server takes no %s", x.Method)
+				t.Because(NotOffered).Skip("the server takes no %s", x.Method)
 			}
 			t.Expect(a).To(That("HTTP 400", func(a driver.Answer) bool { return a.Status == http.StatusBadRequest }))
 		})
@@ -85,7 +85,7 @@ var headers = Suite{
 			return version != t.Revision && supports(t, version)
 		})
 		if i < 0 {
-			t.Skip("the server supports no other version")
+			t.Because(NotOffered).Skip("the server supports no other version")
 		}
 		s := t.Session()
 		a := kit.ByHand(s, kit.Request{Header: kit.Header(kit.VersionHeader, Handshake[i])}).Head()
@@ -154,7 +154,7 @@ func compare(t *T, usual http.Header, forms []form) {
 	s := t.Session()
 	asUsual := kit.ByHand(s, kit.Request{Header: usual}).Reply()
 	if asUsual.Err != nil {
-		t.Again("the request has no answer in its usual form either: %v", asUsual.Err)
+		t.Because(Silent).Again("the request has no answer in its usual form either: %v", asUsual.Err)
 	}
 	var others []kit.Attempt
 	for _, f := range forms {

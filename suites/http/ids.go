@@ -15,7 +15,7 @@ var ids = Suite{
 	"http/session-id-visible-ascii": Probe(func(t *T) {
 		ids := firstIDs(t)
 		if len(ids) == 0 {
-			t.Skip("the server issues no session id")
+			t.Because(NotOffered).Skip("the server issues no session id")
 		}
 		if !t.Server.Sessionless {
 			ids = append(ids, tenIDs(t)...)
@@ -28,7 +28,7 @@ var ids = Suite{
 	"http/session-id-unique": Probe(func(t *T) {
 		ids := severalIDs(t)
 		if allSame(ids) && t.Credentials.Bearer == "" {
-			t.Skip("all sessions have the same id: http/session-id-unpredictable")
+			t.Because(OtherCheck).Skip("all sessions have the same id: http/session-id-unpredictable")
 		}
 		t.Expect(repeated(ids)).To(BeEmptyList[string]("no id that two sessions have"))
 	}),
@@ -36,7 +36,8 @@ var ids = Suite{
 	"http/session-id-unpredictable": Probe(func(t *T) {
 		ids := severalIDs(t)
 		if allSame(ids) && t.Credentials.Bearer != "" {
-			t.Inconclusive("all sessions have the same id, which may be one for each token: http/session-id-unique")
+			t.Because(OtherCheck).Inconclusive("all sessions have the same id, which may be one for each token: " +
+				"http/session-id-unique")
 		}
 		secrets := secretParts(t, append(firstIDs(t), ids...))
 		pattern := kit.Guessable(secrets, time.Now())

@@ -22,7 +22,7 @@ var resumptionChecks = Suite{
 		r := resumed(t)
 		switch {
 		case r.idOfResponse:
-			t.Skip("no event id comes before the response: http/sse-priming-event")
+			t.Because(OtherCheck).Skip("no event id comes before the response: http/sse-priming-event")
 		case !r.answer.IsStream:
 			t.Skip("streams cannot be resumed: %s", r.answer)
 		}
@@ -38,7 +38,7 @@ var resumptionChecks = Suite{
 		s.Settle(s.Mark())
 		a := kit.Within(x, time.Second, func(a driver.Answer) bool { return a.Status != 0 })
 		if a.Status == 0 && !a.Ended {
-			t.Inconclusive("GET was not answered in time")
+			t.Because(Silent).Inconclusive("GET was not answered in time")
 		}
 		t.Expect(a).To(That("an answer that is no server error", func(a driver.Answer) bool {
 			return a.Status != 0 && isNoServerError(a)
@@ -60,7 +60,7 @@ var resumptionChecks = Suite{
 		})
 		r := kit.ResponseAmong(a.Events, x.Asked())
 		if !r.Answered() && slices.ContainsFunc(a.Events, isResponse) {
-			t.Skip("the response has another id than the request: jsonrpc/response-id-echo-string")
+			t.Because(OtherCheck).Skip("the response has another id than the request: jsonrpc/response-id-echo-string")
 		}
 		if !r.Answered() && !resumed(t).works() {
 			t.Inconclusive("what became of %s cannot be seen: %s", call.Tool.Name, a)
@@ -93,7 +93,7 @@ type resumption struct {
 // resumed drops the connection of a request as soon as it has an event id, and resumes its stream.
 func resumed(t *T) resumption {
 	if t.Server.Sessionless {
-		t.Skip("the server has no sessions: there is nothing to come back to")
+		t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
 	return Shared(t, "resumption", func(t *T) (r resumption) {
 		s := t.Own()
@@ -101,7 +101,7 @@ func resumed(t *T) resumption {
 		x := kit.ByHand(s, kit.Request{Method: method, Params: params})
 		first := identifiedEvent(x)
 		if first.ID == "" {
-			t.Skip("event streams have no ids: they cannot be resumed")
+			t.Because(NotOffered).Skip("event streams have no ids: they cannot be resumed")
 		}
 		x.Abort()
 		r.early = kit.ResponseAmong(x.End().Events, x.Asked()).Answered()
@@ -177,7 +177,7 @@ func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
 func droppable(t *T) kit.ToolCall {
 	const while = 100 * time.Millisecond
 	if t.Server.Sessionless {
-		t.Skip("the server has no sessions: there is nothing to come back to")
+		t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
 	calls := kit.ValidCalls(t)
 	quickest := func(a, b kit.ToolCall) int { return cmp.Compare(a.Took, b.Took) }

@@ -27,7 +27,7 @@ var security = Suite{
 	"http/origin-invalid-403": Probe(func(t *T) {
 		k := foreignKnock(t)
 		if k.served() {
-			t.Skip("a foreign Origin is not refused at all: http/origin-invalid-rejected")
+			t.Because(OtherCheck).Skip("a foreign Origin is not refused at all: http/origin-invalid-rejected")
 		}
 		if k.Answer.Status != http.StatusForbidden {
 			localOnly(t, fmt.Sprintf("a foreign Origin is refused with %s", kit.Status(k.Answer)))
@@ -37,7 +37,7 @@ var security = Suite{
 
 	"http/origin-checked-on-get-and-delete": Probe(func(t *T) {
 		if foreignKnock(t).served() {
-			t.Skip("initialize with a foreign Origin is served: http/origin-invalid-rejected")
+			t.Because(OtherCheck).Skip("initialize with a foreign Origin is served: http/origin-invalid-rejected")
 		}
 		s := t.Start()
 		in := kit.ByHandSession(t, s)
@@ -77,7 +77,7 @@ var security = Suite{
 	"http/origin-null-rejected": Probe(func(t *T) {
 		loopbackOnly(t)
 		if foreignKnock(t).served() {
-			t.Skip("any Origin is served: http/origin-invalid-rejected")
+			t.Because(OtherCheck).Skip("any Origin is served: http/origin-invalid-rejected")
 		}
 		oneKnock(t, func(v visitors) knock { return v.Null }).expect(t, beRefused())
 	}),
@@ -96,7 +96,7 @@ var security = Suite{
 
 	"http/bind-localhost": Probe(func(t *T) {
 		if !t.Site().Started() {
-			t.Skip("mcpcheck did not start the server")
+			t.Because(NotGiven).Skip("mcpcheck did not start the server")
 		}
 		loopbackOnly(t)
 		addresses, why := t.Site().Exposed()

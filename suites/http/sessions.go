@@ -29,7 +29,7 @@ var sessions = Suite{
 		a := x.Head()
 		x.Abort()
 		if usual := kit.Standing(t, s); !kit.StreamOr405(usual) && a.Status == usual.Status {
-			t.Skip("GET is answered like that in a session, too: http/get-stream-or-405")
+			t.Because(OtherCheck).Skip("GET is answered like that in a session, too: http/get-stream-or-405")
 		}
 		t.Expect(a).To(That("HTTP 400, HTTP 405 or an event stream", func(a driver.Answer) bool {
 			return a.Status == http.StatusBadRequest || kit.StreamOr405(a)
@@ -47,7 +47,7 @@ var sessions = Suite{
 		x := kit.ByHand(s, kit.Request{Header: unknown})
 		r := x.Reply()
 		if r.Result() != nil && serves(withoutID(t)) {
-			t.Skip("the server needs no session id: it serves requests without one, too")
+			t.Because(NotOffered).Skip("the server needs no session id: it serves requests without one, too")
 		}
 		t.Expect(x.Answer()).To(That("HTTP 404", kit.IsNotFound))
 	}),
@@ -56,10 +56,10 @@ var sessions = Suite{
 		needsSessions(t)
 		e := endedSession(t)
 		if !e.Delete.OK() {
-			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
+			t.Because(OtherCheck).Skip("DELETE did not end the session: http/delete-supported-or-405")
 		}
 		if e.Reissued {
-			t.Skip("the next session has the same id: http/session-id-unpredictable")
+			t.Because(OtherCheck).Skip("the next session has the same id: http/session-id-unpredictable")
 		}
 		kit.EachAttempt(t, e.Uses, func(t *T, use kit.Attempt) {
 			a := kit.Own(t, use.Answer())
@@ -68,7 +68,7 @@ var sessions = Suite{
 				return
 			}
 			if a.Status == e.GetBefore.Status && !kit.StreamOr405(e.GetBefore) {
-				t.Skip("GET is not served at all: http/get-stream-or-405")
+				t.Because(OtherCheck).Skip("GET is not served at all: http/get-stream-or-405")
 			}
 			t.Expect(a).To(That("HTTP 404 or HTTP 405", func(a driver.Answer) bool {
 				return kit.IsNotFound(a) || a.Status == http.StatusMethodNotAllowed
@@ -87,7 +87,7 @@ var sessions = Suite{
 		needsSessions(t)
 		e := endedSession(t)
 		if !e.Delete.OK() {
-			t.Skip("DELETE did not end the session: http/delete-supported-or-405")
+			t.Because(OtherCheck).Skip("DELETE did not end the session: http/delete-supported-or-405")
 		}
 		t.Expect(e.Again).To(BeResult())
 	}),
@@ -101,19 +101,20 @@ var sessions = Suite{
 		a := plain.Answer()
 		kit.SkipUnauthorized(t, a)
 		if !a.OK() && !demandsSession(a) {
-			t.Inconclusive("initialize is not served: %s (lifecycle/initialize-succeeds)", a)
+			t.Because(OtherCheck).Inconclusive("initialize is not served: %s (lifecycle/initialize-succeeds)", a)
 		}
 		const want = "initialize served without further headers, as with them"
 		t.Expect(takenWith(t, s)).To(BeEmptyList[string](want), "it was answered with %s", a)
 		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
-			t.Inconclusive("initialize is not served in any way: %s (lifecycle/initialize-succeeds)", a)
+			t.Because(OtherCheck).Inconclusive("initialize is not served in any way: %s "+
+				"(lifecycle/initialize-succeeds)", a)
 		}
 	}).WhenRefused(),
 
 	"http/no-session-issued-no-session-required": Probe(func(t *T) {
 		switch {
 		case t.Server.Welcome == nil:
-			t.Inconclusive("the handshake failed")
+			t.Because(HandshakeFailed).Inconclusive("the handshake failed")
 		case !t.Server.Sessionless:
 			t.Skip("the server issues session ids")
 		}
@@ -153,7 +154,7 @@ var sessions = Suite{
 
 func needsSessions(t *T) {
 	if t.Server.Sessionless {
-		t.Skip("the server issues no session id")
+		t.Because(NotOffered).Skip("the server issues no session id")
 	}
 }
 

@@ -18,11 +18,12 @@ var streams = Suite{
 			switch {
 			case e.Responded() || e.Astray:
 			case e.Closed() && (t.Revision < "2025-11-25" || !e.Identified()):
-				t.Skip("the stream was closed early: http/sse-not-closed-early, http/sse-early-close-needs-event-id")
+				t.Because(OtherCheck).Skip("the stream was closed early: http/sse-not-closed-early, " +
+					"http/sse-early-close-needs-event-id")
 			case e.Closed() && len(e.Rest) >= 5:
-				t.Inconclusive("it was resumed %d times, and that is enough", len(e.Rest))
+				t.Because(Limit).Inconclusive("it was resumed %d times, and that is enough", len(e.Rest))
 			case kit.IsTried(e.Asked()):
-				t.Skip("another check judges the ids that it tries")
+				t.Because(OtherCheck).Skip("another check judges the ids that it tries")
 			case e.Blocked:
 				t.Skip("an earlier request had no answer in time either")
 			case e.Unwatched():
@@ -53,7 +54,7 @@ var streams = Suite{
 	"http/sse-retry-before-early-close": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
 			if !e.Identified() {
-				t.Skip("it cannot be resumed: http/sse-early-close-needs-event-id")
+				t.Because(OtherCheck).Skip("it cannot be resumed: http/sse-early-close-needs-event-id")
 			}
 			t.Expect(e.Has(retries)).To(Hold("a retry field before the connection is closed", "%s", e.Answer))
 		})
@@ -61,15 +62,15 @@ var streams = Suite{
 
 	"http/sse-priming-event": WatchAfter(postSeveral, func(t *T, w Wire) {
 		if t.Server.Sessionless {
-			t.Skip("the server has no sessions: there is nothing to come back to")
+			t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 		}
 		if len(kit.GetStreams(t, w)) == 0 {
-			t.Skip("the server opens no event stream for GET: there is no way to come back")
+			t.Because(NotOffered).Skip("the server opens no event stream for GET: there is no way to come back")
 		}
 		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
 			i := slices.IndexFunc(e.Answer.Events, func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
 			if i < 0 {
-				t.Skip("no event came")
+				t.Because(NotObserved).Skip("no event came")
 			}
 			first := e.Answer.Events[i]
 			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data",
@@ -81,7 +82,7 @@ var streams = Suite{
 		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
 			response := e.Response()
 			if response == nil {
-				t.Skip("no response came on it")
+				t.Because(NotObserved).Skip("no response came on it")
 			}
 			open := e.Last - response.At
 			if !e.Closed() && open < afterResponse {
@@ -109,7 +110,7 @@ var streams = Suite{
 			all = append(all, usesOfIDs(t, s)...)
 		}
 		if len(all) == 0 {
-			t.Skip("no session has event ids on several streams")
+			t.Because(NotObserved).Skip("no session has event ids on several streams")
 		}
 		Each(t, all, idUse.subject, func(t *T, u idUse) {
 			t.Expect(u.Second == nil).To(Hold("each event id once in a session", "%s", u))
@@ -133,7 +134,7 @@ var streams = Suite{
 			}
 		}
 		if len(closed) == 0 {
-			t.Skip("the server closed no connection of a GET stream")
+			t.Because(NotObserved).Skip("the server closed no connection of a GET stream")
 		}
 		kit.EachStream(t, closed, func(t *T, e *kit.EventStream) {
 			if !e.Identified() {
@@ -203,7 +204,7 @@ func contentOf(e driver.StreamEvent) string {
 func wantGet(t *T, w Wire) []*kit.EventStream {
 	streams := kit.GetStreams(t, w)
 	if len(streams) == 0 {
-		t.Skip("the server opens no event stream for GET")
+		t.Because(NotOffered).Skip("the server opens no event stream for GET")
 	}
 	return streams
 }
@@ -216,7 +217,7 @@ func closedEarly(t *T, w Wire) (streams []*kit.EventStream) {
 		}
 	}
 	if len(streams) == 0 {
-		t.Skip("the server closed no stream before its response")
+		t.Because(NotObserved).Skip("the server closed no stream before its response")
 	}
 	return streams
 }

@@ -18,12 +18,13 @@ var answers = Suite{
 			switch {
 			case r.Again == nil:
 			case r.Again.Cancelled && r.Noted:
-				t.Skip("it may be a reply to the cancellation: jsonrpc/notification-no-response")
+				t.Because(OtherCheck).Skip("it may be a reply to the cancellation: jsonrpc/notification-no-response")
 			case t.Server.Transport == "http" && (listening(r.Line) || listening(r.Again.Answer)):
-				t.Skip("it came on the GET stream as well: http/get-stream-no-responses")
+				t.Because(OtherCheck).Skip("it came on the GET stream as well: http/get-stream-no-responses")
 			}
 			if r.Again != nil && r.Session.AskedBeside(r.ID) {
-				t.Skip("another session has asked under that id, too: http/session-isolation, sse/multiple-clients")
+				t.Because(OtherCheck).Skip("another session has asked under that id, too: http/session-isolation, " +
+					"sse/multiple-clients")
 			}
 			t.Expect(r.Again == nil).To(Hold("one answer to "+r.Request.Method, "another one under the same id"))
 		})
@@ -35,18 +36,21 @@ var answers = Suite{
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), once, func(t *T, r *kit.Response) {
 			switch {
 			case r.Misnamed():
-				t.Skip("it answers %s: jsonrpc/response-id-echo-integer, jsonrpc/error-echoes-request-id",
+				t.Because(OtherCheck).Skip("it answers %s: jsonrpc/response-id-echo-integer, "+
+					"jsonrpc/error-echoes-request-id",
 					r.Request.Method)
 			case early && r.Of == nil && kit.BeforeWelcome(r.Message):
-				t.Skip("the server does not wait for initialize: lifecycle/server-does-not-speak-first")
+				t.Because(OtherCheck).Skip("the server does not wait for initialize: " +
+					"lifecycle/server-does-not-speak-first")
 			case r.Of == nil && r.Session.AskedBeside(r.ID):
-				t.Skip("it may be for another session: http/session-isolation, sse/multiple-clients")
+				t.Because(OtherCheck).Skip("it may be for another session: http/session-isolation, " +
+					"sse/multiple-clients")
 			case r.Meant != nil:
 				t.Skip("it may be meant for a request that has no answer")
 			case r.Of == nil && r.Noted:
-				t.Skip("it may be a reply to a notification: jsonrpc/notification-no-response")
+				t.Because(OtherCheck).Skip("it may be a reply to a notification: jsonrpc/notification-no-response")
 			case kit.IsBare(r.ID):
-				t.Skip("it has no id: jsonrpc/no-response-without-id")
+				t.Because(OtherCheck).Skip("it has no id: jsonrpc/no-response-without-id")
 			}
 			t.Expect(r.Of != nil).To(Hold("responses to requests only",
 				"a response with id %s, which no request has", Show(ID(r.Frame))))
@@ -80,7 +84,7 @@ var answers = Suite{
 			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
 		})
 		if len(hung.slow) > 0 {
-			t.Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
+			t.Because(Silent).Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
 				strings.Join(hung.slow, ", "))
 		}
 	}),

@@ -26,7 +26,8 @@ var errorChecks = Suite{
 				t.Skip("it answers no request, or one whose id another check judges")
 			}
 			if r.Misnamed() && !isServed(t, ID(r.Request)) {
-				t.Skip("results have other ids, too: jsonrpc/response-id-echo-integer, jsonrpc/response-id-echo-string")
+				t.Because(OtherCheck).Skip("results have other ids, too: jsonrpc/response-id-echo-integer, " +
+					"jsonrpc/response-id-echo-string")
 			}
 			t.Expect(r.Frame).To(kit.HaveID(r.Request.ID))
 		})
@@ -36,7 +37,7 @@ var errorChecks = Suite{
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			e := errorObject(t, m)
 			if codeBeside(m, e) {
-				t.Skip("the code is beside the error: jsonrpc/error-object-shape")
+				t.Because(OtherCheck).Skip("the code is beside the error: jsonrpc/error-object-shape")
 			}
 			t.Expect(Member(e, "code")).To(BeInteger())
 		})
@@ -62,7 +63,7 @@ var errorChecks = Suite{
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			message, ok := errorObject(t, m)["message"].(string)
 			if !ok {
-				t.Skip("the message is no string: jsonrpc/error-message-string")
+				t.Because(OtherCheck).Skip("the message is no string: jsonrpc/error-message-string")
 			}
 			if m.Request != nil && bytes.Contains(m.Request.Raw, []byte(`\n`)) {
 				t.Skip("it may repeat the line breaks that it was sent")
@@ -75,7 +76,7 @@ var errorChecks = Suite{
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			code, ok := errorObject(t, m)["code"].(json.Number)
 			if !ok {
-				t.Skip("the code is no number: jsonrpc/error-code-integer")
+				t.Because(OtherCheck).Skip("the code is no number: jsonrpc/error-code-integer")
 			}
 			t.Expect(code).To(That("a code that JSON-RPC defines or leaves free", isUsable))
 		})
@@ -108,7 +109,7 @@ func errorsIn(w Wire) Messages {
 func errorObject(t *T, m Message) M {
 	e, ok := m.JSON()["error"].(M)
 	if !ok {
-		t.Skip("the error is no object: jsonrpc/error-object-shape")
+		t.Because(OtherCheck).Skip("the error is no object: jsonrpc/error-object-shape")
 	}
 	return e
 }

@@ -40,7 +40,8 @@ var ids = Suite{
 			ids = append(ids, "")
 		}
 		if len(ids) == 0 {
-			t.Skip("ids are not repeated: jsonrpc/response-id-echo-integer, jsonrpc/response-id-echo-string")
+			t.Because(OtherCheck).Skip("ids are not repeated: jsonrpc/response-id-echo-integer, " +
+				"jsonrpc/response-id-echo-string")
 		}
 		s := t.Session()
 		usual := t.Harmless(s)
@@ -54,7 +55,7 @@ var ids = Suite{
 
 	"jsonrpc/response-id-unicode": Probe(func(t *T) {
 		if !kit.StringIDs(t).Served() {
-			t.Skip("no string is served as id: jsonrpc/response-id-echo-string")
+			t.Because(OtherCheck).Skip("no string is served as id: jsonrpc/response-id-echo-string")
 		}
 		s := t.Session()
 		usual := t.Harmless(s)
@@ -68,7 +69,7 @@ var ids = Suite{
 
 	"jsonrpc/pipelined-requests": Probe(func(t *T) {
 		if !kit.IntegerIDs(t).Served() {
-			t.Skip("integers are not served as ids: jsonrpc/response-id-echo-integer")
+			t.Because(OtherCheck).Skip("integers are not served as ids: jsonrpc/response-id-echo-integer")
 		}
 		named := kit.StringIDs(t).Served()
 		s := t.Session()

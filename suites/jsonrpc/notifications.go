@@ -31,7 +31,7 @@ var notifications = Suite{
 	"jsonrpc/request-method-without-id": Probe(func(t *T) {
 		p := kit.Provoke(t, kit.RequestWithoutID)
 		if p.Fatal != nil {
-			t.Skip("the session did not survive it: robust/survives-unknown-messages")
+			t.Because(OtherCheck).Skip("the session did not survive it: robust/survives-unknown-messages")
 		}
 		r := kit.Reaction(p, nil)
 		t.Expect(r).NotTo(BeResult())
@@ -45,7 +45,7 @@ var notifications = Suite{
 		r := kit.Reaction(kit.Provoke(t, kit.NotificationWithID), kit.IDIn(kit.NotificationWithID))
 		t.Expect(r).To(BeAnswered())
 		if !kit.IntegerIDs(t).Served() {
-			t.Skip("the ids of pings are not repeated either: jsonrpc/response-id-echo-integer")
+			t.Because(OtherCheck).Skip("the ids of pings are not repeated either: jsonrpc/response-id-echo-integer")
 		}
 		t.Expect(r.Frame).To(kit.HaveID(kit.IDIn(kit.NotificationWithID)))
 		t.Inform(r).To(BeError())

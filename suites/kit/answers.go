@@ -79,7 +79,7 @@ func IsOwn(a driver.Answer) bool { return a.Status != 0 && !a.Foreign() }
 // SkipUnauthorized ends a check whose request lacked authorization.
 func SkipUnauthorized(t *T, a driver.Answer) {
 	if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-		t.Skip("it wants authorization: %s", a)
+		t.Because(NotGiven).Skip("it wants authorization: %s", a)
 	}
 }
 

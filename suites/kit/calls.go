@@ -59,6 +59,17 @@ type Uncalled struct {
 // String says which tool was not called, and why.
 func (u Uncalled) String() string { return u.Tool.Name + ": " + u.Why }
 
+// Reason is what it is for a check that wants the call.
+func (u Uncalled) Reason() Reason {
+	switch {
+	case u.Barred:
+		return CallsOff
+	case u.Mute:
+		return Silent
+	}
+	return Undecided
+}
+
 // Allowance is what calls of one kind may take together: so much that tools that answer quickly, and briefly, are all
 // tried.
 type Allowance struct {
@@ -175,7 +186,7 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 			continue
 		}
 		if c.List = append(c.List, *call); call.running() {
-			c.leave(*call, Explain(call.Reply.Err))
+			c.leave(*call, Explain(call.Reply.Err).Error())
 		}
 	}
 	return append(queue, again...)
@@ -371,7 +382,7 @@ func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool
 			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", u)
 		}
 	}
-	t.Skip("no %s", what)
+	t.Because(NotObserved).Skip("no %s", what)
 }
 
 // AnyTool is for NothingSeen: whatever tool was not called might have shown it.

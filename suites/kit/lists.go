@@ -25,7 +25,7 @@ func ListMethod(t *T) (method string, served bool) {
 func WantListMethod(t *T) string {
 	method, _ := ListMethod(t)
 	if method == "" {
-		t.Skip("the server declares no list that could be asked for")
+		t.Because(NotOffered).Skip("the server declares no list that could be asked for")
 	}
 	return method
 }

@@ -61,7 +61,7 @@ func Rejections(t *T, names ...string) (all []Rejection) {
 		}
 	}
 	if len(all) == 0 {
-		t.Skip("the session did not survive it: robust/survives-malformed-json")
+		t.Because(OtherCheck).Skip("the session did not survive it: robust/survives-malformed-json")
 	}
 	return all
 }

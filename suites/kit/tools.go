@@ -24,7 +24,7 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 // WantCalls ends a check that calls no tool that exists, when not even such calls may be made.
 func WantCalls(t *T) {
 	if !t.MayCallUnknown() {
-		t.Inconclusive("tools are not called (--calls none)")
+		t.Because(CallsOff).Inconclusive("tools are not called (--calls none)")
 	}
 }
 

@@ -36,7 +36,8 @@ var early = Suite{
 		judgeWaits(t, w, untilInitialized, func(t *T, m *driver.Frame) {
 			switch {
 			case m.IsRequest() && early:
-				t.Skip("the server speaks before initialize, too: lifecycle/server-does-not-speak-first")
+				t.Because(OtherCheck).Skip("the server speaks before initialize, too: " +
+					"lifecycle/server-does-not-speak-first")
 			case m.IsRequest():
 				t.Expect(m.Method).To(BeOneOf("ping"), "a request before initialized")
 			case m.IsNotification():
@@ -69,7 +70,7 @@ func judgeWaits(t *T, w Wire, find func(*driver.Session) (wait, bool), run func(
 		return w.excess != nil || len(w.said) > 0 || w.took >= Late || t.Server.Transport == "http"
 	}
 	if !slices.ContainsFunc(waits, tells) {
-		t.Inconclusive("no session was left to itself for %v", Late)
+		t.Because(NotObserved).Inconclusive("no session was left to itself for %v", Late)
 	}
 	waits = slices.DeleteFunc(waits, func(w wait) bool { return !tells(w) })
 	Each(t, waits, wait.subject, func(t *T, w wait) {

@@ -10,7 +10,7 @@ var gates = Suite{
 	"lifecycle/ping-before-initialized": Fresh(func(t *T) {
 		o := kit.Begin(t, kit.Opening{Early: true})
 		if pingFails(o.EarlyPong, o.Pong) {
-			t.Skip("ping fails after the handshake as well: ping/empty-result")
+			t.Because(OtherCheck).Skip("ping fails after the handshake as well: ping/empty-result")
 		}
 		t.Expect(o.EarlyPong).To(BeResult())
 	}),
@@ -19,10 +19,11 @@ var gates = Suite{
 		o := kit.Begin(t, kit.Opening{Pinged: true})
 		t.Expect(o.Welcome).To(BeResult(), "initialize after an early ping")
 		if pingFails(o.FirstPong, o.Pong) {
-			t.Skip("ping fails after the handshake as well: ping/empty-result")
+			t.Because(OtherCheck).Skip("ping fails after the handshake as well: ping/empty-result")
 		}
 		if f := o.FirstPong.Frame; f != nil && f.HTTP != nil && f.HTTP.Refuses() {
-			t.Skip("over HTTP a request without a session id may be refused: http/session-missing-400")
+			t.Because(OtherCheck).Skip("over HTTP a request without a session id may be refused: " +
+				"http/session-missing-400")
 		}
 		t.Warn(o.FirstPong).To(BeResult())
 	}),
@@ -39,7 +40,8 @@ var gates = Suite{
 		skipSessionless(t)
 		g := beforeInitialized(t)
 		if !g.inTime {
-			t.Skip("no answer before initialized: lifecycle/request-before-initialized-notification")
+			t.Because(OtherCheck).Skip("no answer before initialized: " +
+				"lifecycle/request-before-initialized-notification")
 		}
 		g.judge(t)
 	}),
@@ -74,7 +76,7 @@ type gating struct {
 // skipSessionless ends a check of what a server remembers of a client.
 func skipSessionless(t *T) {
 	if t.Server.Sessionless {
-		t.Skip("the server has no sessions: it cannot know what a client has done before")
+		t.Because(NotOffered).Skip("the server has no sessions: it cannot know what a client has done before")
 	}
 }
 

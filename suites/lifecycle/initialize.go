@@ -10,15 +10,15 @@ var initialize = Suite{
 	"lifecycle/initialize-succeeds": Fresh(func(t *T) {
 		r := kit.WelcomeFor(t, t.Server.Requested)
 		if refusesVersion(r) {
-			t.Skip("the version was refused: lifecycle/version-fallback")
+			t.Because(OtherCheck).Skip("the version was refused: lifecycle/version-fallback")
 		}
 		switch {
 		case OnlyModern(r):
-			t.Skip("the server has no handshake: it speaks %s or later only", Modern)
+			t.Because(NotOffered).Skip("the server has no handshake: it speaks %s or later only", Modern)
 		case t.Server.Transport == "sse" && (r.Bare() || r.Err != nil):
-			t.Skip("the transport did not carry it: sse/post-accepted, sse/responses-on-stream")
+			t.Because(OtherCheck).Skip("the transport did not carry it: sse/post-accepted, sse/responses-on-stream")
 		case r.Bare():
-			t.Skip("the POST was not accepted: http/endpoint-accepts-post")
+			t.Because(OtherCheck).Skip("the POST was not accepted: http/endpoint-accepts-post")
 		}
 		t.Expect(r).To(BeResult())
 	}).WhenRefused(),
@@ -36,7 +36,7 @@ var initialize = Suite{
 		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
 			info, ok := resultOf(m)["serverInfo"].(M)
 			if !ok {
-				t.Skip("serverInfo is no object: lifecycle/initialize-result-fields")
+				t.Because(OtherCheck).Skip("serverInfo is no object: lifecycle/initialize-result-fields")
 			}
 			for _, name := range []string{"name", "version"} {
 				t.Expect(Member(info, name)).To(BeString(), "serverInfo.%s", name)
@@ -81,9 +81,10 @@ var initialize = Suite{
 			o.WantWelcome(t)
 			switch plain := kit.Begin(t, kit.Opening{Form: "none"}); {
 			case !plain.Pong.Answered(): // over HTTP the other forms may be the cause
-				t.Again("after the plain form ping is not answered either: lifecycle/initialized-accepted")
+				t.Because(OtherCheck).Again("after the plain form ping is not answered either: " +
+					"lifecycle/initialized-accepted")
 			case len(plain.Replies) > 0:
-				t.Skip("the plain form fails as well: lifecycle/initialized-accepted")
+				t.Because(OtherCheck).Skip("the plain form fails as well: lifecycle/initialized-accepted")
 			}
 			t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
 			t.Expect(o.Pong).To(BeAnswered(), "%s after initialized", o.Pong.Method)

@@ -25,7 +25,8 @@ var operation = Suite{
 					"%s, which is of %s", m.Method, since))
 			}
 			if m.IsRequest() && !isInvited(m) {
-				t.Skip("no such request is allowed in any form: lifecycle/no-undeclared-client-features")
+				t.Because(OtherCheck).Skip("no such request is allowed in any form: " +
+					"lifecycle/no-undeclared-client-features")
 			}
 			for tag, since := range unionTags(m) {
 				t.Expect(since <= t.Revision).To(Hold("a form of "+t.Revision, "%s, which is of %s", tag, since))
@@ -39,9 +40,11 @@ var operation = Suite{
 			since, _ := schemas.MethodSince(m.Method)
 			switch {
 			case early && kit.BeforeWelcome(m):
-				t.Skip("the server does not wait for initialize: lifecycle/server-does-not-speak-first")
+				t.Because(OtherCheck).Skip("the server does not wait for initialize: " +
+					"lifecycle/server-does-not-speak-first")
 			case since > t.Revision && m.Session.Revision == t.Revision:
-				t.Skip("a method of a later revision: lifecycle/operation-matches-negotiated-version")
+				t.Because(OtherCheck).Skip("a method of a later revision: " +
+					"lifecycle/operation-matches-negotiated-version")
 			}
 			t.Expect(isInvited(m)).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
 		})
@@ -60,14 +63,15 @@ var operation = Suite{
 
 	"lifecycle/list-changed-flag-honest": Watch(func(t *T, w Wire) {
 		if t.Server.Sessionless {
-			t.Skip("the server has no sessions: there is no stream on which it could announce a change")
+			t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a " +
+				"change")
 		}
 		var changes []listChange
 		for _, s := range w.Sessions {
 			changes = append(changes, listChanges(s)...)
 		}
 		if len(changes) == 0 {
-			t.Skip("no list of a family that declares listChanged has changed")
+			t.Because(NotObserved).Skip("no list of a family that declares listChanged has changed")
 		}
 		Each(t, changes, listChange.subject, func(t *T, c listChange) {
 			if excess := c.session.Unheard(0); excess != nil && !c.announced {

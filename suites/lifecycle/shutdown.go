@@ -27,7 +27,7 @@ var shutdown = Suite{
 	"lifecycle/stdio-clean-exit": Ending(func(t *T) {
 		e := kit.AtEOF(t)
 		if !e.ByItself {
-			t.Skip("the process did not exit by itself: stdio/exits-on-eof")
+			t.Because(OtherCheck).Skip("the process did not exit by itself: stdio/exits-on-eof")
 		}
 		t.Expect(e.Exit.Status).To(BeOneOf(0), "exit status")
 		t.Inform(!hasStackTrace(e.Stderr)).To(Hold("a quiet end", "a stack trace on stderr"))
@@ -57,7 +57,7 @@ var shutdown = Suite{
 			}
 		}
 		if len(ends) == 0 {
-			t.Skip("the server ended no session by itself")
+			t.Because(NotObserved).Skip("the server ended no session by itself")
 		}
 		Each(t, ends, end.subject, func(t *T, e end) {
 			t.Expect(e.methods()).To(BeEmptyList[string]("an exit between requests"), "requests without an answer")

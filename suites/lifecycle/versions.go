@@ -36,12 +36,12 @@ var versionChecks = Suite{
 		supported := slices.Sorted(maps.Keys(offeredVersions(t)))
 		supported = slices.DeleteFunc(supported, func(v string) bool { return v > Newest })
 		if len(supported) == 0 {
-			t.Skip("no supported version is known")
+			t.Because(NotOffered).Skip("no supported version is known")
 		}
 		Each(t, kit.Sorted(kit.MadeUp), Named, func(t *T, version string) {
 			offer, ok := versionOf(kit.WelcomeFor(t, version)).(string)
 			if !ok || offer == version || offer > Newest {
-				t.Skip("the unknown version was echoed or refused: lifecycle/version-fallback")
+				t.Because(OtherCheck).Skip("the unknown version was echoed or refused: lifecycle/version-fallback")
 			}
 			t.Expect(offer).To(BeOneOf(supported[len(supported)-1]))
 		})
@@ -52,11 +52,11 @@ var versionChecks = Suite{
 			version, ok := resultOf(m)["protocolVersion"].(string)
 			switch {
 			case !ok:
-				t.Skip("protocolVersion is no string: lifecycle/initialize-result-fields")
+				t.Because(OtherCheck).Skip("protocolVersion is no string: lifecycle/initialize-result-fields")
 			case slices.Contains(kit.MadeUp, version):
-				t.Skip("a made-up version was echoed: lifecycle/version-fallback")
+				t.Because(OtherCheck).Skip("a made-up version was echoed: lifecycle/version-fallback")
 			case isDate(version) && version >= Modern:
-				t.Inconclusive("%s is later than what mcpcheck knows", version)
+				t.Because(Limit).Inconclusive("%s is later than what mcpcheck knows", version)
 			}
 			if strings.HasPrefix(version, "DRAFT") {
 				t.Warn(version).To(BeOneOf(Handshake...))

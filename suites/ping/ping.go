@@ -47,7 +47,7 @@ var Checks = Suite{
 			}
 		}
 		if len(slow) == 0 {
-			t.Inconclusive("no tool that was called runs for long")
+			t.Because(NotObserved).Inconclusive("no tool that was called runs for long")
 		}
 		tool := func(c kit.ToolCall) Subject { return c.Tool }
 		Each(t, slow, tool, func(t *T, c kit.ToolCall) {
@@ -73,7 +73,7 @@ func plain(t *T) driver.Reply {
 // wantServed ends a check when ping is not served at all.
 func wantServed(t *T) {
 	if plain(t).Result() == nil {
-		t.Skip("ping is not served: ping/empty-result")
+		t.Because(OtherCheck).Skip("ping is not served: ping/empty-result")
 	}
 }
 

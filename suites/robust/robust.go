@@ -47,7 +47,7 @@ var Checks = Suite{
 	"robust/survives-client-errors-to-server-requests": Fresh(func(t *T) {
 		o := kit.Begin(t, kit.Opening{Client: true})
 		if len(o.Asked) == 0 {
-			t.Skip("the server asked the client for nothing")
+			t.Because(NotObserved).Skip("the server asked the client for nothing")
 		}
 		t.Expect(o.LastPong).To(BeAnswered(), "%s after the client refused a request of the server",
 			o.LastPong.Method)
@@ -69,7 +69,7 @@ var Checks = Suite{
 		plain := func(m Message) bool { return isOrdinary(m.Session) }
 		ordinary := w.ResultsOf("initialize").Established(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {
-			t.Skip("there was one session only")
+			t.Because(NotObserved).Skip("there was one session only")
 		}
 		one := ordinary.List[0].Session
 		t.Judge(ordinary, func(t *T, m Message) {

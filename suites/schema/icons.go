@@ -23,7 +23,7 @@ var icons = Suite{
 		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, ok := icon.value.(M)["src"].(string)
 			if !ok {
-				t.Skip("src is no string: schema/icon-shape")
+				t.Because(OtherCheck).Skip("src is no string: schema/icon-shape")
 			}
 			t.Expect(src).To(That("an https or data URI", func(src string) bool {
 				return slices.Contains([]string{"https", "data"}, schemeOf(src))
@@ -38,7 +38,7 @@ var icons = Suite{
 			u, err := url.Parse(src)
 			switch {
 			case err != nil || u.Hostname() == "" || !strings.HasPrefix(schemeOf(src), "http"):
-				t.Skip("no icon is at an http or https URL")
+				t.Because(NotOffered).Skip("no icon is at an http or https URL")
 			case own == "":
 				t.Skip("the server is tried at an address that is not its public one, and names no websiteUrl")
 			}
@@ -50,7 +50,7 @@ var icons = Suite{
 		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, _ := icon.value.(M)["src"].(string)
 			if schemeOf(src) != "data" {
-				t.Skip("no icon is a data URI")
+				t.Because(NotOffered).Skip("no icon is a data URI")
 			}
 			mimeType, image, problem := readDataURI(src)
 			if override, ok := icon.value.(M)["mimeType"].(string); ok && isGeneric(mimeType) {
@@ -66,7 +66,7 @@ var icons = Suite{
 		Judge(t, "icon with sizes", iconsWith(t, w, "sizes"), part.Subject, func(t *T, icon part) {
 			sizes, ok := icon.value.(M)["sizes"].([]any)
 			if !ok {
-				t.Skip("sizes is no array: schema/icon-shape")
+				t.Because(OtherCheck).Skip("sizes is no array: schema/icon-shape")
 			}
 			for _, size := range sizes {
 				if _, ok := size.(string); ok { // else schema/icon-shape

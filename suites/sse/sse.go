@@ -31,7 +31,7 @@ var Checks = Suite{
 	"sse/endpoint-event-uri": Probe(func(t *T) {
 		c := connected(t).streaming(t)
 		if !c.Told {
-			t.Skip("there was no endpoint event: sse/endpoint-event-first")
+			t.Because(OtherCheck).Skip("there was no endpoint event: sse/endpoint-event-first")
 		}
 		t.Expect(c.Wrong == nil).To(Hold("a URI in the endpoint event", "%q: %v", c.Data, c.Wrong))
 	}).WhenRefused(),
@@ -48,7 +48,7 @@ var Checks = Suite{
 	"sse/responses-on-stream": Probe(func(t *T) {
 		g := greeting(t)
 		if !g.Posted.OK() {
-			t.Skip("the message was not accepted: sse/post-accepted")
+			t.Because(OtherCheck).Skip("the message was not accepted: sse/post-accepted")
 		}
 		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream",
 			"none; the POST was answered by %s", g.Posted))
@@ -91,11 +91,11 @@ var Checks = Suite{
 		a := greeted(t)
 		b := connect(t)
 		if b.Endpoint == nil {
-			t.Skip("a second client cannot connect: sse/multiple-clients")
+			t.Because(OtherCheck).Skip("a second client cannot connect: sse/multiple-clients")
 		}
 		unknown, has := otherSession(a.Endpoint, b.Endpoint)
 		if !has {
-			t.Skip("the endpoint carries no session key")
+			t.Because(NotOffered).Skip("the endpoint carries no session key")
 		}
 		x := kit.ByHand(a.session, kit.Request{ID: unknownID, URL: unknown.String()})
 		t.Expect(answerOrSilence(t, x.Head())).To(kit.BeNoSuccess())
@@ -119,7 +119,7 @@ var Checks = Suite{
 
 	"sse/endpoints-kept": Probe(func(t *T) {
 		if t.Credentials.OldURL == "" {
-			t.Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
+			t.Because(NotGiven).Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
 		}
 		x := t.Start().HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.OldURL})
 		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
@@ -187,7 +187,7 @@ func connect(t *T) *oldClient {
 // streaming is a client with a stream.
 func (c *oldClient) streaming(t *T) *oldClient {
 	if !c.Opened.IsStream {
-		t.Skip("there is no event stream: sse/stream-endpoint")
+		t.Because(OtherCheck).Skip("there is no event stream: sse/stream-endpoint")
 	}
 	return c
 }
@@ -196,9 +196,9 @@ func (c *oldClient) streaming(t *T) *oldClient {
 func (c *oldClient) announced(t *T) *oldClient {
 	switch c.streaming(t); {
 	case !c.Told:
-		t.Skip("there was no endpoint event: sse/endpoint-event-first")
+		t.Because(OtherCheck).Skip("there was no endpoint event: sse/endpoint-event-first")
 	case c.Wrong != nil:
-		t.Skip("the endpoint is no URI: sse/endpoint-event-uri")
+		t.Because(OtherCheck).Skip("the endpoint is no URI: sse/endpoint-event-uri")
 	}
 	return c
 }
@@ -220,7 +220,8 @@ func greeting(t *T) oldWelcome { return Shared(t, "sse initialize", sayHello) }
 func sayHello(t *T) oldWelcome {
 	c := connect(t).announced(t)
 	if c.Endpoint == nil {
-		t.Inconclusive("messages go to another origin, where nothing is sent: sse/endpoint-same-origin")
+		t.Because(OtherCheck).Inconclusive("messages go to another origin, where nothing is sent: " +
+			"sse/endpoint-same-origin")
 	}
 	return c.hello(t)
 }

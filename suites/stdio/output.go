@@ -15,10 +15,10 @@ var output = Suite{
 		parts := spread(w)
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			if parts[m.Frame] {
-				t.Skip("a message that spans several lines: stdio/one-message-per-line")
+				t.Because(OtherCheck).Skip("a message that spans several lines: stdio/one-message-per-line")
 			}
 			if m.Deep && m.IsMeant() {
-				t.Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
+				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
 					driver.MaxDepth, driver.Brief(m.Raw))
 			}
 			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw)))
@@ -58,7 +58,7 @@ var output = Suite{
 			}
 		}
 		if len(all) == 0 {
-			t.Skip("the server wrote nothing to stderr")
+			t.Because(NotObserved).Skip("the server wrote nothing to stderr")
 		}
 		Each(t, all, logged.subject, func(t *T, l logged) {
 			t.Inform(utf8.Valid(l.Head)).To(Hold("UTF-8 text on stderr", "%q", aroundInvalid(l.Head)))

@@ -69,7 +69,7 @@ var calling = Suite{
 				t.Inconclusive("it fails with arguments {} too: %s", Got(c.Reply))
 			}
 			if why := allowance.Spent(); why != "" {
-				t.Inconclusive("%s", why)
+				t.Because(Limit).Inconclusive("%s", why)
 			}
 			usual := kit.Asking(t, s, "tools/call", M{"name": c.Tool.Name, "arguments": M{}})
 			bare := kit.Asking(t, s, "tools/call", M{"name": c.Tool.Name})
@@ -91,15 +91,16 @@ var calling = Suite{
 
 	"tools/list-changed-sent": Probe(func(t *T) {
 		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
-			t.Skip("the server does not declare tools.listChanged")
+			t.Because(NotDeclared).Skip("the server does not declare tools.listChanged")
 		}
 		if t.Server.Sessionless {
-			t.Skip("the server has no sessions: there is no stream on which it could announce a change")
+			t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a " +
+				"change")
 		}
 		calls := kit.ValidCalls(t)
 		switch {
 		case calls.After == nil:
-			t.Inconclusive("the session did not survive the calls of its tools")
+			t.Because(Died).Inconclusive("the session did not survive the calls of its tools")
 		case slices.Equal(calls.Before, calls.After):
 			kit.NothingSeen(t, "call has changed the list", calls.Uncalled, kit.AnyTool)
 		case !calls.Notified && calls.Unheard != nil:
@@ -123,7 +124,7 @@ func callable(t *T) (name string) {
 		p := t.MayCall(tool)
 		switch {
 		case !p.Invalid:
-			why = append(why, kit.Uncalled{Tool: tool, Why: p.Why})
+			why = append(why, kit.Uncalled{Tool: tool, Why: p.Why, Barred: true})
 		case kit.Uncallable(tool.Value) != "":
 			why = append(why, kit.Uncalled{Tool: tool, Why: kit.Uncallable(tool.Value)})
 		default:

@@ -50,7 +50,7 @@ var definitions = Suite{
 		eachInputSchema(t, func(t *T, schema M) {
 			properties, _ := schema["properties"].(M)
 			if len(properties) == 0 {
-				t.Skip("no tool has properties")
+				t.Because(NotOffered).Skip("no tool has properties")
 			}
 			for _, name := range slices.Sorted(maps.Keys(properties)) {
 				_, boolean := properties[name].(bool) // any other type is not a valid schema
@@ -62,7 +62,7 @@ var definitions = Suite{
 	"tools/input-schema-required-strings": Probe(func(t *T) {
 		eachInputSchema(t, func(t *T, schema M) {
 			if !Has(schema, "required") {
-				t.Skip("no tool has required arguments")
+				t.Because(NotOffered).Skip("no tool has required arguments")
 			}
 			t.Expect(schema["required"]).To(That("an array of strings", func(v any) bool { return isStrings(v) }))
 		})
@@ -75,7 +75,7 @@ var definitions = Suite{
 				refs = append(refs, schemas.Refs(schema)...)
 			}
 			if len(refs) == 0 {
-				t.Skip("no schema has a reference")
+				t.Because(NotOffered).Skip("no schema has a reference")
 			}
 			for _, ref := range refs {
 				t.Expect(ref.Resolves).To(Hold("references that resolve within the schema",
@@ -92,7 +92,7 @@ var definitions = Suite{
 		eachTool(t, func(t *T, tool M) {
 			published := published(t, tool)
 			if len(published) == 0 {
-				t.Skip("no schema is published")
+				t.Because(NotOffered).Skip("no schema is published")
 			}
 			for _, schema := range published {
 				t.Expect(schemas.DialectOf(schema)).To(BeOneOf(known...))
@@ -103,7 +103,7 @@ var definitions = Suite{
 	"tools/no-param-schema": Probe(func(t *T) {
 		eachInputSchema(t, func(t *T, schema M) {
 			if takesArguments(schema) {
-				t.Skip("every tool has parameters")
+				t.Because(NotOffered).Skip("every tool has parameters")
 			}
 			t.Expect(schema).To(That(`additionalProperties false, since there are no parameters`, closed))
 		})
@@ -112,7 +112,7 @@ var definitions = Suite{
 	"tools/output-schema-object": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
 			if !Has(tool, "outputSchema") {
-				t.Skip("no tool has an outputSchema")
+				t.Because(NotOffered).Skip("no tool has an outputSchema")
 			}
 			expectObjectSchema(t, tool, "outputSchema")
 		})
@@ -122,7 +122,7 @@ var definitions = Suite{
 		eachTool(t, func(t *T, tool M) {
 			schema, ok := tool["outputSchema"].(M)
 			if !ok {
-				t.Skip("no tool has an outputSchema that is an object")
+				t.Because(NotOffered).Skip("no tool has an outputSchema that is an object")
 			}
 			expectValidSchema(t, schema)
 		})
@@ -131,7 +131,7 @@ var definitions = Suite{
 	"tools/annotations-valid": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
 			if !Has(tool, "annotations") {
-				t.Skip("no tool has annotations")
+				t.Because(NotOffered).Skip("no tool has annotations")
 			}
 			t.Expect(tool["annotations"]).To(BeObject())
 			hints := tool["annotations"].(M)
@@ -148,7 +148,7 @@ var definitions = Suite{
 		eachTool(t, func(t *T, tool M) {
 			hints, ok := tool["annotations"].(M)
 			if !ok {
-				t.Skip("no tool has annotations")
+				t.Because(NotOffered).Skip("no tool has annotations")
 			}
 			both := hints["readOnlyHint"] == true && hints["destructiveHint"] == true
 			t.Expect(!both).To(Hold("a tool that is either read-only or destructive", "both hints true"))
@@ -159,7 +159,7 @@ var definitions = Suite{
 		eachTool(t, func(t *T, tool M) {
 			execution, _ := tool["execution"].(M)
 			if !Has(execution, "taskSupport") {
-				t.Skip("no tool has execution.taskSupport")
+				t.Because(NotOffered).Skip("no tool has execution.taskSupport")
 			}
 			t.Expect(execution["taskSupport"]).To(BeOneOf("forbidden", "optional", "required"))
 		})
@@ -174,7 +174,7 @@ var definitions = Suite{
 func eachTool(t *T, run func(*T, M)) {
 	list := kit.ListedTools(t)
 	if len(list) == 0 {
-		t.Skip("the server lists no tool")
+		t.Because(NotOffered).Skip("the server lists no tool")
 	}
 	t.Each(list, func(t *T, tool Subject) { run(t, tool.Value) })
 }
@@ -183,7 +183,7 @@ func eachName(t *T, run func(*T, string)) {
 	eachTool(t, func(t *T, tool M) {
 		name, ok := tool["name"].(string)
 		if !ok {
-			t.Skip("the name is no string: tools/name-is-string")
+			t.Because(OtherCheck).Skip("the name is no string: tools/name-is-string")
 		}
 		run(t, name)
 	})
@@ -195,7 +195,7 @@ func eachInputSchema(t *T, run func(*T, M)) {
 	eachTool(t, func(t *T, tool M) {
 		schema, ok := tool["inputSchema"].(M)
 		if !ok {
-			t.Skip("inputSchema is no object: tools/input-schema-object")
+			t.Because(OtherCheck).Skip("inputSchema is no object: tools/input-schema-object")
 		}
 		run(t, schema)
 	})
@@ -226,7 +226,7 @@ func expectValidSchema(t *T, schema M) {
 	var unknown *schemas.UnknownDialectError
 	var limit *schemas.LimitError
 	if errors.As(err, &unknown) || errors.As(err, &limit) {
-		t.Inconclusive("%v", err)
+		t.Because(Limit).Inconclusive("%v", err)
 	}
 	var invalid *schemas.InvalidSchemaError
 	dialect := cmp.Or(schemas.DialectOf(schema), "2020-12, which is meant without $schema")
@@ -236,7 +236,7 @@ func expectValidSchema(t *T, schema M) {
 func expectOptionalString(t *T, member string) {
 	eachTool(t, func(t *T, tool M) {
 		if !Has(tool, member) {
-			t.Skip("no tool has a %s", member)
+			t.Because(NotOffered).Skip("no tool has a %s", member)
 		}
 		t.Expect(tool[member]).To(BeString())
 	})

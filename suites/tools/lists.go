@@ -35,11 +35,11 @@ var lists = Suite{
 		t.Expect(!errors.As(err, &endless)).To(Hold("a page without nextCursor in the end", "%v", err))
 		switch {
 		case errors.Is(err, ErrManyPages):
-			t.Inconclusive("%v", err)
+			t.Because(Limit).Inconclusive("%v", err)
 		case err != nil:
 			t.Again("%v", Explain(err))
 		case pages.n < 2:
-			t.Skip("the list has one page")
+			t.Because(NotOffered).Skip("the list has one page")
 		}
 	}),
 
@@ -51,7 +51,7 @@ var lists = Suite{
 			replies[i] = t.Try(s, "tools/list", params)
 		}
 		if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
-			t.Skip("no form of tools/list is served: tools/list-works")
+			t.Because(OtherCheck).Skip("no form of tools/list is served: tools/list-works")
 		}
 		for _, r := range replies {
 			t.Expect(r).To(BeResult())
@@ -71,7 +71,7 @@ var lists = Suite{
 	"tools/list-result-schema": Probe(func(t *T) {
 		pages := wholeList(t)
 		if pages.items == 0 {
-			t.Skip("the server lists no tool")
+			t.Because(NotOffered).Skip("the server lists no tool")
 		}
 		Each(t, pages.judged, judgedPage.subject, func(t *T, p judgedPage) {
 			t.Expect(p.broken).To(BeEmptyList[string]("a valid ListToolsResult"))
@@ -81,7 +81,7 @@ var lists = Suite{
 	"tools/name-unique": Probe(func(t *T) {
 		names := wholeList(t)
 		if names.first == nil {
-			t.Skip("the server lists no tool")
+			t.Because(NotOffered).Skip("the server lists no tool")
 		}
 		t.Expect(names.again).To(BeEmptyList[string]("each name once"))
 		if len(names.onPages) > 0 && readList(t).digest == names.digest {
@@ -95,7 +95,7 @@ var lists = Suite{
 		order := func() []string { return kit.ListNames(t, s, M{}) }
 		first := order()
 		if len(first) < 2 {
-			t.Skip("the server lists fewer than two tools")
+			t.Because(NotOffered).Skip("the server lists fewer than two tools")
 		}
 		for range 2 {
 			next := order()

@@ -1,0 +1,181 @@
+package suites
+
+import (
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestReasonsAreOfTheList proves that no reason is given but those that harness.Reasons documents: reasons are given by
+// name, an outcome without a verdict has one, and every name is in the list.
+func TestReasonsAreOfTheList(t *testing.T) {
+	var names []string
+	for file, parsed := range suiteFiles(t) {
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.ValueSpec:
+				if called(n.Type) == "Reason" {
+					names = append(names, n.Names[0].Name)
+				}
+			case *ast.CallExpr:
+				if called(n.Fun) == "Because" && !slices.Contains(reasonNames(t), called(n.Args[0])) {
+					t.Errorf("%s: Because wants the name of a reason", file)
+				}
+			case *ast.CompositeLit:
+				members := membersOf(n)
+				open := members["verdict"] == "Skip" || members["verdict"] == "Inconclusive"
+				if called(n.Type) == "outcome" && open && members["reason"] == "" {
+					t.Errorf("%s: an outcome without a verdict wants a reason", file)
+				}
+			}
+			return true
+		})
+	}
+	if len(names) != len(harness.Reasons) {
+		t.Errorf("there are %d reasons and %d in the list: %v", len(names), len(harness.Reasons), names)
+	}
+}
+
+// TestOtherChecksAreNamed proves that a reason that names an entry is given as that of another check, and the reverse.
+func TestOtherChecksAreNamed(t *testing.T) {
+	for file, parsed := range suiteFiles(t) {
+		ast.Inspect(parsed, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || !skips(call) {
+				return true
+			}
+			names := slices.ContainsFunc(named.FindAllString(textsIn(call), -1), func(id string) bool {
+				_, known := Find(id)
+				return known
+			})
+			if by := reasonOf(call); names && by != "OtherCheck" {
+				t.Errorf("%s: %s names an entry: t.Because(OtherCheck)", file, textsIn(call))
+			}
+			return true
+		})
+	}
+}
+
+// TestReasonsAreDocumented compares the list with those of the README and of the schema of the JSON report.
+func TestReasonsAreDocumented(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| reason code | why there is no verdict |\n|---|---|\n")
+	for _, r := range harness.Reasons {
+		fmt.Fprintf(&table, "| %s | %s |\n", r.Code, r.Means)
+	}
+	if !strings.Contains(read(t, "README.md"), "\n\n"+table.String()+"\n") {
+		t.Errorf("README.md does not have this table:\n%s", table.String())
+	}
+	var schema struct {
+		Defs struct {
+			Result struct {
+				Properties struct {
+					ReasonCode struct {
+						OneOf []struct{ Const, Description string }
+					}
+				}
+			}
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal([]byte(read(t, "schemas/report.schema.json")), &schema); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range schema.Defs.Result.Properties.ReasonCode.OneOf {
+		got = append(got, r.Const+": "+r.Description)
+	}
+	var want []string
+	for _, r := range harness.Reasons {
+		want = append(want, string(r.Code)+": "+strings.ToUpper(r.Means[:1])+r.Means[1:]+".")
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the schema has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// reasonNames are the names of the reasons, by the convention that holds for them: not-offered is NotOffered.
+func reasonNames(t *testing.T) (names []string) {
+	t.Helper()
+	for _, r := range harness.Reasons {
+		var name strings.Builder
+		for word := range strings.SplitSeq(string(r.Code), "-") {
+			name.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+		names = append(names, name.String())
+	}
+	return names
+}
+
+// reasonOf is the name of the reason that a call is given: t.Because(NotOffered).Skip(…); empty when it is given none.
+func reasonOf(call *ast.CallExpr) string {
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return ""
+	}
+	because, ok := sel.X.(*ast.CallExpr)
+	if !ok || called(because.Fun) != "Because" {
+		return ""
+	}
+	return called(because.Args[0])
+}
+
+// called is the name that an expression ends with; empty when it has none.
+func called(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.Ident:
+		return x.Name
+	case *ast.SelectorExpr:
+		return x.Sel.Name
+	}
+	return ""
+}
+
+// membersOf are the members of a literal that have names for values.
+func membersOf(lit *ast.CompositeLit) map[string]string {
+	members := map[string]string{}
+	for _, x := range lit.Elts {
+		if pair, ok := x.(*ast.KeyValueExpr); ok {
+			members[called(pair.Key)] = called(pair.Value)
+		}
+	}
+	return members
+}
+
+// suiteFiles yields the files below suites without their tests, parsed.
+func suiteFiles(t *testing.T) iter.Seq2[string, *ast.File] {
+	t.Helper()
+	return func(yield func(string, *ast.File) bool) {
+		for _, file := range goFiles(t) {
+			if !strings.HasPrefix(file, "suites/") || strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			path := filepath.Join(root, file)
+			parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !yield(file, parsed) {
+				return
+			}
+		}
+	}
+}
