@@ -3,9 +3,7 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
-	"hash/fnv"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,13 +32,13 @@ var differences = []struct {
 			"ResourceLink/properties/size/type": "number",
 		},
 		definition: "Resource", witness: `{"name":"","uri":"","size":0.5}`,
-		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
+		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason:     "schema.ts types total as number, schema.json narrows it to integer",
 		patch:      map[string]any{"CompleteResult/properties/completion/properties/total/type": "number"},
-		definition: "CompleteResult", witness: `{"completion":{"values":[],"total":0.5}}`,
-		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
+		definition: "CompleteResult", witness: `{"resultType":"","completion":{"values":[],"total":0.5}}`,
+		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason: "schema.ts types maxTokens as number, schema.json narrows it to integer",
@@ -51,7 +49,7 @@ var differences = []struct {
 		definition: "CreateMessageRequest",
 		witness: `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage",
 			"params":{"messages":[],"maxTokens":0.5}}`,
-		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
+		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason: "schema.ts types minLength and maxLength as number, schema.json narrows them to integer",
@@ -60,7 +58,7 @@ var differences = []struct {
 			"StringSchema/properties/maxLength/type": "number",
 		},
 		definition: "StringSchema", witness: `{"type":"string","minLength":0.5}`,
-		revisions: "2025-06-18 2025-11-25",
+		revisions: "2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason: "schema.ts types minItems and maxItems as number, schema.json narrows them to integer",
@@ -72,7 +70,7 @@ var differences = []struct {
 		},
 		definition: "UntitledMultiSelectEnumSchema",
 		witness:    `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
-		revisions:  "2025-11-25",
+		revisions:  "2025-11-25 2026-07-28",
 	},
 	{
 		reason:     "schema.ts types the requested ttl of a task as number, schema.json narrows it to integer",
@@ -99,7 +97,7 @@ var differences = []struct {
 			},
 		},
 		definition: "ElicitResult", witness: `{"action":"accept","content":{"a":0.5}}`,
-		revisions: "2025-11-25",
+		revisions: "2025-11-25 2026-07-28",
 	},
 	{
 		reason: "schema.ts types ttl and pollInterval of a task as number, schema.json narrows them to integer",
@@ -125,9 +123,16 @@ var differences = []struct {
 			"JSONRPCError/properties/id":                map[string]any{"type": []any{"string", "integer", "null"}},
 			"JSONRPCErrorResponse/properties/id":        map[string]any{"type": []any{"string", "integer", "null"}},
 			"URLElicitationRequiredError/properties/id": map[string]any{"type": []any{"string", "integer", "null"}},
+			"HeaderMismatchError/properties/id":         map[string]any{"type": []any{"string", "integer", "null"}},
+			"MissingRequiredClientCapabilityError/properties/id": map[string]any{
+				"type": []any{"string", "integer", "null"},
+			},
+			"UnsupportedProtocolVersionError/properties/id": map[string]any{
+				"type": []any{"string", "integer", "null"},
+			},
 		},
 		definition: "Error", witness: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}`,
-		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
+		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason:     "an error about a message that could not be read may lack the id (schema.ts: from 2025-11-25 on)",
@@ -149,6 +154,47 @@ var differences = []struct {
 		definition: "GetTaskRequest",
 		witness:    `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
 		revisions:  "2025-11-25",
+	},
+	{
+		reason: "params of all messages are typed (basic/index#meta); schema.ts types them where a method is known",
+		patch: map[string]any{
+			"JSONRPCRequest/required":               []any{"jsonrpc", "id", "method", "params"},
+			"JSONRPCRequest/properties/params":      map[string]any{"$ref": "#/$defs/RequestParams"},
+			"JSONRPCNotification/properties/params": map[string]any{"$ref": "#/$defs/NotificationParams"},
+		},
+		definition: "Request", witness: `{"jsonrpc":"2.0","id":1,"method":""}`,
+		revisions: "2026-07-28",
+	},
+	{
+		reason:     "schema.ts has null and all numbers among JSON values, schema.json leaves out null and fractions",
+		patch:      map[string]any{"JSONObject/additionalProperties": true},
+		definition: "ServerCapabilities", witness: `{"logging":{"a":[null,0.5]}}`,
+		revisions: "2026-07-28",
+	},
+	{
+		reason: "a result that asks for input has inputRequests or requestState (basic/patterns/mrtr, schema.ts)",
+		patch: map[string]any{"InputRequiredResult/anyOf": []any{
+			map[string]any{"required": []any{"inputRequests"}}, map[string]any{"required": []any{"requestState"}},
+		}},
+		definition: "InputRequiredResult", witness: `{"resultType":"input_required"}`,
+		revisions: "2026-07-28",
+	},
+	{
+		reason: "an acknowledgment names its subscription (basic/patterns/subscriptions#acknowledgment)",
+		patch: map[string]any{
+			"SubscriptionsAcknowledgedNotificationParams/required": []any{"_meta", "notifications"},
+			"SubscriptionsAcknowledgedNotificationParams/properties/_meta": map[string]any{
+				"type":     "object",
+				"required": []any{"io.modelcontextprotocol/subscriptionId"},
+				"properties": map[string]any{
+					"io.modelcontextprotocol/subscriptionId": map[string]any{"$ref": "#/$defs/RequestId"},
+				},
+			},
+		},
+		definition: "SubscriptionsAcknowledgedNotification",
+		witness: `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
+			"params":{"notifications":{}}}`,
+		revisions: "2026-07-28",
 	},
 }
 
@@ -201,13 +247,14 @@ func TestAllMessagesCompared(t *testing.T) {
 		names := []string{
 			"Error", "Tool", "Resource", "ResourceTemplate", "Prompt", "Implementation", "ServerCapabilities",
 		}
-		for _, sent := range []side{set.server, set.client} {
-			for _, byMethod := range []map[string]string{sent.results, sent.notifications, sent.requests} {
-				names = slices.AppendSeq(names, maps.Values(byMethod))
-			}
+		for _, tables := range set.tables() {
+			names = slices.AppendSeq(names, maps.Values(tables))
+		}
+		for _, r := range set.codes {
+			names = append(names, ErrorDefinition(revision, r.From))
 		}
 		if revision == "2025-11-25" {
-			names = append(names, "CreateTaskResult", "URLElicitationRequiredError")
+			names = append(names, "CreateTaskResult")
 		}
 		for _, name := range names {
 			if counterpartOf(theirs, name) == "" {
@@ -248,6 +295,27 @@ func TestSameMethodsAsPublished(t *testing.T) {
 	}
 }
 
+// TestSameInputsAsPublished compares which requests results may hold, and which results may hold any.
+func TestSameInputsAsPublished(t *testing.T) {
+	for _, revision := range messages().Revisions {
+		set, theirs := messagesOf(revision), published(t, revision)
+		if diff := cmp.Diff(methodsOf(theirs, "InputRequest"), set.server.inputs); diff != "" {
+			t.Errorf("%s: requests inside results (-published +ours)\n%s", revision, diff)
+		}
+		asked, answered := slices.Sorted(maps.Keys(set.server.inputs)), slices.Sorted(maps.Keys(set.client.inputs))
+		if diff := cmp.Diff(asked, answered); diff != "" {
+			t.Errorf("%s: results inside requests (-requests +results)\n%s", revision, diff)
+		}
+		for method, result := range set.server.results {
+			response := membersOf(theirs, result+"Response/properties/result")
+			_, asks := ResultTypeDefinition(revision, method, "input_required")
+			if slices.Contains(response, "InputRequiredResult") != asks {
+				t.Errorf("%s: a result of %s asks for input: %v", revision, method, asks)
+			}
+		}
+	}
+}
+
 // compareMethods compares what one side sends: its requests and notifications, and a result for each request of the
 // other.
 func compareMethods(t *testing.T, revision string, theirs map[string]any, name string, sent, other side) {
@@ -269,18 +337,27 @@ func compareMethods(t *testing.T, revision string, theirs map[string]any, name s
 	}
 }
 
-// membersOf names the members of a published union.
+// membersOf names the members of a published union; none of one that is not published, or has one member.
 func membersOf(definitions map[string]any, union string) []string {
 	var members []string
-	for _, member := range definitions[union].(map[string]any)["anyOf"].([]any) {
+	branches, _ := at(definitions, union+"/anyOf").([]any)
+	for _, member := range branches {
 		members = append(members, strings.TrimPrefix(member.(map[string]any)["$ref"].(string), "#/$defs/"))
 	}
 	return members
 }
 
-// methodsOf maps the methods of a published union of messages to their names.
+// methodsOf maps the methods of a published union of messages to their names. A union of one message is published as
+// that message.
 func methodsOf(definitions map[string]any, union string) map[string]string {
 	methods := map[string]string{}
+	if method, ok := at(definitions, union+"/properties/method/const").(string); ok {
+		for name, definition := range definitions {
+			if name != union && at(definition, "properties/method/const") == method {
+				methods[method] = name
+			}
+		}
+	}
 	for _, name := range membersOf(definitions, union) {
 		method := at(definitions, name+"/properties/method").(map[string]any)["const"].(string)
 		methods[method] = name
@@ -310,7 +387,8 @@ func published(t *testing.T, revision string) map[string]any {
 }
 
 // counterpartOf names the published definition to compare one of ours with, "" if there is none. Up to 2025-06-18 the
-// published requests and notifications lack their envelope; the counterpart, added to the definitions, has it.
+// published requests and notifications lack their envelope; the counterpart, added to the definitions, has it. Later on
+// only those lack it that are sent inside other messages.
 func counterpartOf(definitions map[string]any, name string) string {
 	if name == "Error" {
 		name = "JSONRPCErrorResponse"
@@ -321,8 +399,10 @@ func counterpartOf(definitions map[string]any, name string) string {
 	if definitions[name] == nil {
 		return ""
 	}
+	hasEnvelope := func(name string) bool { return at(definitions, name+"/properties/jsonrpc") != nil }
 	for _, envelope := range []string{"Request", "Notification"} {
-		if strings.HasSuffix(name, envelope) {
+		isInside := name != envelope && hasEnvelope("CallToolRequest") && !hasEnvelope(name)
+		if strings.HasSuffix(name, envelope) && !isInside {
 			whole := "Whole" + name
 			definitions[whole] = map[string]any{"allOf": []any{
 				map[string]any{"$ref": "#/$defs/JSONRPC" + envelope},
@@ -359,189 +439,4 @@ func asJSON(value any) string {
 		return err.Error()
 	}
 	return string(text)
-}
-
-// generator makes values after a set of definitions, ours or published, always the same ones for a seed.
-type generator struct {
-	*rand.Rand
-	definitions map[string]any
-}
-
-func newGenerator(seed string, definitions map[string]any) *generator {
-	h := fnv.New64a()
-	h.Write([]byte(seed))
-	return &generator{rand.New(rand.NewPCG(h.Sum64(), 0)), definitions}
-}
-
-// values makes values for a definition, most of them valid, and for each some that differ from a valid one in one
-// place.
-func (g *generator) values(definition string) []any {
-	const values, mutants = 50, 7
-	schema := map[string]any{"$ref": "#/$defs/" + definition}
-	var made []any
-	for range values {
-		made = append(made, g.value(schema))
-		for range mutants {
-			made = append(made, g.mutant(g.value(schema)))
-		}
-	}
-	return made
-}
-
-// value makes a value for a schema.
-func (g *generator) value(schema any) any {
-	s, _ := schema.(map[string]any)
-	if enum, ok := s["enum"].([]any); ok {
-		return pick(g, enum)
-	}
-	if value, ok := s["const"]; ok {
-		return value
-	}
-	if members, ok := s["union"].([]any); ok {
-		return g.value(map[string]any{"$ref": "#/$defs/" + pick(g, members).(string)})
-	}
-	var value any
-	for _, part := range g.parts(s) {
-		value = merge(value, g.value(part))
-	}
-	if s["type"] != nil || s["properties"] != nil {
-		value = merge(value, g.ofType(s))
-	}
-	if value == nil && len(s) == 0 {
-		return g.anything()
-	}
-	return value
-}
-
-// parts lists the schemas that a schema is composed of, one branch where there are several.
-func (g *generator) parts(s map[string]any) []any {
-	var parts []any
-	if ref, ok := s["$ref"].(string); ok {
-		parts = append(parts, g.definitions[strings.TrimPrefix(ref, "#/$defs/")])
-	}
-	if all, ok := s["allOf"].([]any); ok {
-		parts = append(parts, all...)
-	}
-	if branches, ok := s["anyOf"].([]any); ok {
-		parts = append(parts, pick(g, branches))
-	}
-	if s["if"] != nil && g.IntN(2) == 0 {
-		parts = append(parts, s["if"], s["then"])
-	} else if s["else"] != nil {
-		parts = append(parts, s["else"])
-	}
-	return parts
-}
-
-// ofType makes a value by the keywords of the schema itself.
-func (g *generator) ofType(s map[string]any) any {
-	t := s["type"]
-	if list, ok := t.([]any); ok {
-		t = pick(g, list)
-	}
-	switch t {
-	case "string":
-		return pick(g, words)
-	case "integer":
-		return pick(g, []any{0.0, 1.0, -7.0, json.Number("3"), json.Number("9007199254740993")})
-	case "number":
-		return pick(g, []any{0.0, 1.0, 0.25, json.Number("0.5"), json.Number("1")})
-	case "boolean":
-		return g.IntN(2) == 0
-	case "null":
-		return nil
-	case "array":
-		list := []any{}
-		for range g.IntN(3) {
-			list = append(list, g.value(s["items"]))
-		}
-		return list
-	}
-	return g.object(s)
-}
-
-func (g *generator) object(s map[string]any) any {
-	object := map[string]any{}
-	properties, _ := s["properties"].(map[string]any)
-	required, _ := s["required"].([]any)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		if slices.Contains(required, any(name)) || g.IntN(3) == 0 {
-			object[name] = g.value(properties[name])
-		}
-	}
-	if others, ok := s["additionalProperties"].(map[string]any); ok {
-		for range g.IntN(3) {
-			object[pick(g, words).(string)] = g.value(others)
-		}
-	}
-	return object
-}
-
-// words are strings that mean something somewhere in the protocol.
-var words = []any{
-	"", "a", "name", "text", "image", "audio", "resource", "resource_link", "tool_use", "tool_result",
-	"string", "number", "integer", "boolean", "array", "object", "form", "url", "user", "info", "working", "2.0",
-}
-
-// anything makes some JSON.
-func (g *generator) anything() any {
-	return pick(g, []any{
-		nil, true, false, 0.0, -1.0, 1.5, 1e300, json.Number("2"), json.Number("2.5"), "", "a", "ä\n",
-		[]any{}, []any{nil}, []any{"a"}, map[string]any{}, map[string]any{"a": nil}, map[string]any{"type": "text"},
-	})
-}
-
-// mutant breaks the value in one place: a member taken away, null, of another type, another word, or one that no schema
-// knows.
-func (g *generator) mutant(value any) any {
-	object, isObject := value.(map[string]any)
-	list, isList := value.([]any)
-	switch {
-	case isObject && len(object) > 0 && g.IntN(4) > 0:
-		name := pick(g, slices.Sorted(maps.Keys(object)))
-		if g.IntN(3) == 0 {
-			delete(object, name)
-		} else {
-			object[name] = g.mutant(object[name])
-		}
-		return object
-	case isObject && g.IntN(3) == 0:
-		object[pick(g, memberNames)] = g.anything()
-		return object
-	case isList && len(list) > 0 && g.IntN(8) > 0:
-		i := g.IntN(len(list))
-		list[i] = g.mutant(list[i])
-		return list
-	case g.IntN(4) == 0:
-		return nil
-	case g.IntN(3) == 0:
-		return pick(g, words)
-	}
-	return g.anything()
-}
-
-// memberNames are optional members, most of them of some revisions only, and one of none.
-var memberNames = []string{
-	"_meta", "title", "icons", "annotations", "mode", "task", "execution", "outputSchema", "structuredContent",
-	"text", "blob", "enum", "oneOf", "items", "default", "id", "params", "lastModified", "description", "message",
-	"metadata", "tools", "toolChoice", "$schema", "tasks", "completions", "data", "context", "sampling",
-	"elicitation", "content", "x-unknown",
-}
-
-func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
-
-// merge lays one value over another: objects member by member, else the later.
-func merge(a, b any) any {
-	over, ok := b.(map[string]any)
-	under, isObject := a.(map[string]any)
-	if !ok || !isObject {
-		if b == nil {
-			return a
-		}
-		return b
-	}
-	for name, value := range over {
-		under[name] = merge(under[name], value)
-	}
-	return under
 }

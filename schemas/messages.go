@@ -2,6 +2,8 @@ package schemas
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -35,8 +37,9 @@ func (v Violation) String() string {
 // (the whole message; its id may be null or absent in every revision), and every type of schema.ts that messages.yaml
 // knows can be named too, for instance "Tool" or "CreateTaskResult".
 //
-// It returns nil for a valid value, else the broken rules ordered by path. It panics when the revision or the
-// definition in it does not exist.
+// It returns nil for a valid value, else the broken rules ordered by path. It panics when the revision has no such
+// definition. A revision that messages.yaml does not list is taken for the newest before it, here and in all functions
+// of this package.
 func ValidateMessage(revision, definition string, value any) []Violation {
 	set := messagesOf(revision)
 	compile, ok := set.compile[definition]
@@ -50,8 +53,9 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 // of the response. The second result is false when the revision has no such request, or messages.yaml does not cover
 // it.
 //
-// Two results depend on more than the method: a request augmented with a task (2025-11-25) is answered with
-// "CreateTaskResult", and the result of tasks/result has in addition the form of the request that became the task.
+// Some results depend on more than the method: a request augmented with a task (2025-11-25) is answered with
+// "CreateTaskResult", the result of tasks/result has in addition the form of the request that became the task, and from
+// 2026-07-28 on results have a type, see [ResultTypeDefinition].
 func ResultDefinition(revision, method string) (definition string, ok bool) {
 	definition, ok = messagesOf(revision).server.results[method]
 	return definition, ok
@@ -89,18 +93,73 @@ func ClientRequestDefinition(revision, method string) (definition string, ok boo
 	return definition, ok
 }
 
+// ResultTypeDefinition is [ResultDefinition] for a result of a type: "complete", which is what ResultDefinition speaks
+// of, or one that a result may have instead. The second result is false as well when no result of that type may answer
+// the request.
+func ResultTypeDefinition(revision, method, resultType string) (definition string, ok bool) {
+	if resultType == completeResult {
+		return ResultDefinition(revision, method)
+	}
+	definition, ok = messagesOf(revision).server.resultTypes[resultType][method]
+	return definition, ok
+}
+
+// completeResult is the type of results that need no table of their own.
+const completeResult = "complete"
+
+// ResultTypes lists the types that results of servers have in the revision, sorted; none where results have no type.
+func ResultTypes(revision string) []string {
+	types := slices.Sorted(maps.Keys(messagesOf(revision).server.resultTypes))
+	if types == nil {
+		return nil
+	}
+	return slices.Insert(types, 0, completeResult)
+}
+
+// InputRequestDefinition names the definition of a request that servers put into a result, where the revision has no
+// requests of servers; the value to judge is a member of "inputRequests". The second result is as in
+// [ResultDefinition].
+func InputRequestDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).server.inputs[method]
+	return definition, ok
+}
+
+// InputResponseDefinition is [InputRequestDefinition] for what clients answer, a member of "inputResponses".
+func InputResponseDefinition(revision, method string) (definition string, ok bool) {
+	definition, ok = messagesOf(revision).client.inputs[method]
+	return definition, ok
+}
+
 // MethodSince returns the first revision in which servers may send the request or notification, and false when no
 // revision knows it. It tells a method of a later revision from one that nobody defines.
 func MethodSince(method string) (revision string, ok bool) {
-	s := messages()
-	definition, ok := s.Server.Notifications[method]
-	if !ok {
-		definition, ok = s.Server.Requests[method]
-	}
-	for _, revision := range s.Revisions {
-		if ok && holds(definition, revision) {
+	for _, revision := range messages().Revisions {
+		if isSent(revision, method) {
 			return revision, true
 		}
 	}
 	return "", false
+}
+
+// MethodBefore returns the first revision in which servers may no longer send a request or notification that an earlier
+// one let them send, and false when they still may.
+func MethodBefore(method string) (revision string, ok bool) {
+	since, known := MethodSince(method)
+	for _, revision := range messages().Revisions {
+		if known && revision > since && !isSent(revision, method) {
+			return revision, true
+		}
+	}
+	return "", false
+}
+
+// isSent reports whether servers may send the request or notification in the revision.
+func isSent(revision, method string) bool {
+	s := messages().Server
+	for _, sent := range []tree{s.Notifications, s.Requests} {
+		if definition, ok := sent[method]; ok && holds(definition, revision) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,8 +2,6 @@ package schemas
 
 import (
 	"encoding/json"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 
@@ -147,6 +145,87 @@ func TestViolations(t *testing.T) {
 	}
 }
 
+// TestViolationsOfModernMessages holds what is said of what only the stateless revision has.
+func TestViolationsOfModernMessages(t *testing.T) {
+	tests := []struct {
+		name, definition, value string
+		want                    []string
+	}{
+		{"a result of an earlier revision", "ListToolsResult", `{"tools":[]}`,
+			[]string{
+				`missing required member "cacheScope"`, `missing required member "resultType"`,
+				`missing required member "ttlMs"`,
+			}},
+		{"a ttl with a fraction", "DiscoverResult",
+			`{"resultType":"complete","supportedVersions":[],"capabilities":{},"ttlMs":0.5,"cacheScope":"shared"}`,
+			[]string{
+				`/cacheScope: want one of "public", "private", got "shared"`,
+				"/ttlMs: want integer, got number with a fraction",
+			}},
+		{"numbers in other spellings", "CacheableResult", `{"resultType":"","ttlMs":1.0e3,"cacheScope":"public"}`, nil},
+		{"neither input requests nor state", "InputRequiredResult", `{"resultType":"input_required"}`,
+			[]string{`missing required member "inputRequests" or "requestState"`}},
+		{"bad input requests beside a state", "InputRequiredResult",
+			`{"resultType":"input_required","requestState":"a","inputRequests":[]}`,
+			[]string{"/inputRequests: want object, got array"}},
+		{"only the meant input request", "InputRequiredResult", `{"resultType":"input_required","inputRequests":{
+			"a":{"method":"sampling/createMessage","params":{"messages":[]}},
+			"b":{"method":"tools/call"},"c":{"params":{}},"d":{"jsonrpc":"2.0","id":1,"method":"roots/list"}}}`,
+			[]string{
+				`/inputRequests/a/params: missing required member "maxTokens"`,
+				`/inputRequests/b/method: want one of "elicitation/create", "sampling/createMessage", "roots/list", ` +
+					`got "tools/call"`,
+				`/inputRequests/c: missing required member "method"`,
+			}},
+		{"a URL elicitation without a URL", "InputRequiredResult", `{"resultType":"input_required","inputRequests":{
+			"a":{"method":"elicitation/create","params":{"mode":"url","message":"","elicitationId":1}}}}`,
+			[]string{`/inputRequests/a/params: missing required member "url"`}},
+		{"an acknowledgment of no subscription", "SubscriptionsAcknowledgedNotification",
+			`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
+				"params":{"_meta":{},"notifications":{"toolsListChanged":1}}}`,
+			[]string{
+				`/params/_meta: missing required member "io.modelcontextprotocol/subscriptionId"`,
+				"/params/notifications/toolsListChanged: want boolean, got number",
+			}},
+		{"null for a server's identity", "Result",
+			`{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":null}}`,
+			[]string{"/_meta/io.modelcontextprotocol~1serverInfo: want object, got null"}},
+		{"the capabilities that are missing", "MissingRequiredClientCapabilityError",
+			`{"jsonrpc":"2.0","error":{"code":-32021,"message":"","data":{"requiredCapabilities":["sampling"]}}}`,
+			[]string{"/error/data/requiredCapabilities: want object, got array"}},
+		{"the version that is not supported", "UnsupportedProtocolVersionError",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"","data":{"supported":"2026-07-28"}}}`,
+			[]string{
+				`/error/data: missing required member "requested"`,
+				"/error/data/supported: want array, got string",
+			}},
+		{"any structured content", "CallToolResult",
+			`{"resultType":"complete","content":[],"structuredContent":0.5}`, nil},
+		{"extra members", "DiscoverResult", `{"resultType":"complete","supportedVersions":[],"ttlMs":0,
+			"cacheScope":"public","serverInfo":1,"capabilities":{"x":1,"extensions":{"a/b":{"c":null}}},
+			"_meta":{"x":1,"io.modelcontextprotocol/serverInfo":{"name":"","version":"","x":1}}}`, nil},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := lines(ValidateMessage("2026-07-28", test.definition, decode(t, test.value)))
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNullOptionalOfPrefixedMember holds the same where the name of the member has a slash.
+func TestNullOptionalOfPrefixedMember(t *testing.T) {
+	value := decode(t, `{"io.modelcontextprotocol/subscriptionId":null}`)
+	for definition, want := range map[string]bool{"NotificationMeta": true, "SubscriptionMeta": false} {
+		got := ValidateMessage("2026-07-28", definition, value)
+		if len(got) != 1 || got[0].NullOptional != want {
+			t.Errorf("%s: got %+v, want one violation with NullOptional %v", definition, got, want)
+		}
+	}
+}
+
 // TestNullOptional holds where null counts as null at an optional member: not at required members, nor in lists, maps
 // and free JSON.
 func TestNullOptional(t *testing.T) {
@@ -189,138 +268,38 @@ func TestNullOptional(t *testing.T) {
 	}
 }
 
-// changes are values whose verdict changes between revisions: legal until a revision gave a member its type, or only
-// from a revision on.
-var changes = []struct {
-	definition, value string
-	legal             string // revisions in which the value is legal; "-" where the definition does not exist
-}{
-	// 2025-03-26
-	{"ServerCapabilities", `{"completions":true}`, "yes no no no"},
-	{"Tool", `{"name":"","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes"}}`, "yes no no no"},
-	{"ProgressNotification", `{"jsonrpc":"2.0","method":"notifications/progress",
-		"params":{"progressToken":1,"progress":1,"message":1}}`,
-		"yes no no no"},
-	{"ContentBlock", `{"type":"audio","data":"","mimeType":""}`, "no yes yes yes"},
-	{"CallToolResult", `{"content":[{"type":"audio","data":"","mimeType":""}]}`, "no yes yes yes"},
-	{"SamplingMessageContentBlock", `{"type":"audio","data":"","mimeType":""}`, "no yes yes yes"},
-
-	// 2025-06-18
-	{"BaseMetadata", `{"name":"","title":1}`, "yes yes no no"},
-	{"InitializeResult", `{"protocolVersion":"","capabilities":{},"serverInfo":{"name":"","version":"","title":null}}`,
-		"yes yes no no"},
-	{"Tool", `{"name":"","inputSchema":{"type":"object"},"outputSchema":{"type":"string"}}`, "yes yes no no"},
-	{"Tool", `{"name":"","inputSchema":{"type":"object"},"_meta":[]}`, "yes yes no no"},
-	{"CallToolResult", `{"content":[],"structuredContent":[]}`, "yes yes no no"},
-	{"Annotations", `{"lastModified":1735689600}`, "yes yes no no"},
-	{"ContentBlock", `{"type":"resource_link","name":"","uri":""}`, "no no yes yes"},
-	{"TextContent", `{"type":"text","text":"","_meta":null}`, "yes yes no no"},
-	{"ImageContent", `{"type":"image","data":"","mimeType":"","_meta":null}`, "yes yes no no"},
-	{"AudioContent", `{"type":"audio","data":"","mimeType":"","_meta":null}`, "- yes no no"},
-	{"EmbeddedResource", `{"type":"resource","resource":{"uri":"","text":""},"_meta":null}`, "yes yes no no"},
-	{"Resource", `{"name":"","uri":"","_meta":null}`, "yes yes no no"},
-	{"ResourceTemplate", `{"name":"","uriTemplate":"","_meta":null}`, "yes yes no no"},
-	{"ResourceContents", `{"uri":"","_meta":null}`, "yes yes no no"},
-	{"Prompt", `{"name":"","_meta":null}`, "yes yes no no"},
-	{"Root", `{"uri":"","_meta":null}`, "yes yes no no"},
-	{"ClientCapabilities", `{"elicitation":true}`, "yes yes no no"},
-	{"CompleteRequest", `{"jsonrpc":"2.0","id":1,"method":"completion/complete","params":{"context":1,
-		"ref":{"type":"ref/prompt","name":""},"argument":{"name":"","value":""}}}`, "yes yes no no"},
-
-	// 2025-11-25
-	{"Icons", `{"icons":[{}]}`, "yes yes yes no"},
-	{"ListToolsResult", `{"tools":[{"name":"","inputSchema":{"type":"object"},"icons":[{"src":"","sizes":"48x48"}]}]}`,
-		"yes yes yes no"},
-	{"Implementation", `{"name":"","version":"","description":1}`, "yes yes yes no"},
-	{"Implementation", `{"name":"","version":"","websiteUrl":1}`, "yes yes yes no"},
-	{"ServerCapabilities", `{"tasks":{"list":true}}`, "yes yes yes no"},
-	{"ClientCapabilities", `{"sampling":{"tools":true}}`, "yes yes yes no"},
-	{"ClientCapabilities", `{"tasks":{"requests":{"sampling":{"createMessage":true}}}}`, "yes yes yes no"},
-	{"Tool", `{"name":"","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}}`, "yes yes yes no"},
-	{"ToolSchema", `{"type":"object","$schema":1}`, "yes yes yes no"},
-	{"TaskAugmentedRequestParams", `{"task":{"ttl":"1m"}}`, "yes yes yes no"},
-	{"CancelledNotification", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}`, "no no no yes"},
-	{"CreateMessageRequestParams", `{"messages":[],"maxTokens":1,"tools":[{}]}`, "yes yes yes no"},
-	{"CreateMessageRequestParams", `{"messages":[],"maxTokens":1,"toolChoice":{"mode":"any"}}`, "yes yes yes no"},
-	{"SamplingMessage", `{"role":"user","content":[]}`, "no no no yes"},
-	{"SamplingMessage", `{"role":"user","content":{"type":"text","text":""},"_meta":null}`, "yes yes yes no"},
-	{"SamplingMessageContentBlock", `{"type":"tool_use","id":"","name":"","input":{}}`, "no no no yes"},
-	{"SamplingMessageContentBlock", `{"type":"tool_result","toolUseId":"","content":[]}`, "no no no yes"},
-	{"ElicitRequest", `{"jsonrpc":"2.0","id":1,"method":"elicitation/create",
-		"params":{"mode":"url","message":"","elicitationId":"","url":""}}`,
-		"- - no yes"},
-	{"ElicitRequestFormParams", `{"message":"","requestedSchema":{"type":"object","properties":{},"$schema":1}}`,
-		"- - yes no"},
-	{"PrimitiveSchemaDefinition", `{"type":"array","items":{"type":"string","enum":[]}}`, "- - no yes"},
-	{"PrimitiveSchemaDefinition", `{"type":"string","oneOf":[{"const":"","title":""}],"format":"none"}`, "- - no yes"},
-	{"PrimitiveSchemaDefinition", `{"type":"string","enum":["a"],"format":"none"}`, "- - yes yes"}, // by EnumSchema
-	{"StringSchema", `{"type":"string","default":1}`, "- - yes no"},
-	{"ElicitResult", `{"action":"accept","content":{"colours":["red"]}}`, "- - no yes"},
-	{"NumberSchema", `{"type":"number","default":""}`, "- - yes no"},
-}
-
-func TestChangesBetweenRevisions(t *testing.T) {
-	for _, change := range changes {
-		for i, legal := range strings.Fields(change.legal) {
-			revision := messages().Revisions[i]
-			if _, exists := messagesOf(revision).schemas[change.definition]; exists != (legal != "-") {
-				t.Errorf("%s: definition %s exists: %v", revision, change.definition, exists)
-				continue
-			} else if !exists {
-				continue
-			}
-			got := ValidateMessage(revision, change.definition, decode(t, change.value))
-			if (got == nil) != (legal == "yes") {
-				t.Errorf("%s: %s %s: got %v, want legal: %s", revision, change.definition, change.value, got, legal)
-			}
-		}
-	}
-}
-
-// TestChangesAreComplete wants a row in the table for every definition whose own text changed from one revision to the
-// next.
-func TestChangesAreComplete(t *testing.T) {
-	revisions := messages().Revisions
-	for i := 1; i < len(revisions); i++ {
-		before, after := messagesOf(revisions[i-1]).schemas, messagesOf(revisions[i]).schemas
-		for name := range before {
-			if after[name] == nil || cmp.Equal(before[name], after[name]) {
-				continue
-			}
-			shown := false
-			for _, change := range changes {
-				legal := strings.Fields(change.legal)
-				shown = shown || change.definition == name && legal[i-1] != legal[i]
-			}
-			if !shown {
-				t.Errorf("%s changed in %s: no row in changes shows it", name, revisions[i])
-			}
-		}
-	}
-}
-
 func TestMethods(t *testing.T) {
 	type lookup func(revision, method string) (string, bool)
 	tests := []struct {
-		lookup         lookup
-		method, since  string
-		wantDefinition string
+		lookup                lookup
+		method, since, before string
+		wantDefinition        string
 	}{
-		{ResultDefinition, "initialize", "2024-11-05", "InitializeResult"},
-		{ResultDefinition, "ping", "2024-11-05", "EmptyResult"},
-		{ResultDefinition, "tasks/result", "2025-11-25", "GetTaskPayloadResult"},
-		{NotificationDefinition, "notifications/message", "2024-11-05", "LoggingMessageNotification"},
-		{NotificationDefinition, "notifications/tasks/status", "2025-11-25", "TaskStatusNotification"},
-		{RequestDefinition, "elicitation/create", "2025-06-18", "ElicitRequest"},
-		{ClientResultDefinition, "elicitation/create", "2025-06-18", "ElicitResult"},
-		{ClientNotificationDefinition, "notifications/initialized", "2024-11-05", "InitializedNotification"},
-		{ClientRequestDefinition, "tools/call", "2024-11-05", "CallToolRequest"},
-		{ClientRequestDefinition, "tasks/get", "2025-11-25", "GetTaskRequest"},
+		{ResultDefinition, "initialize", "2024-11-05", "2026-07-28", "InitializeResult"},
+		{ResultDefinition, "ping", "2024-11-05", "2026-07-28", "EmptyResult"},
+		{ResultDefinition, "tasks/result", "2025-11-25", "2026-07-28", "GetTaskPayloadResult"},
+		{ResultDefinition, "server/discover", "2026-07-28", "", "DiscoverResult"},
+		{ResultDefinition, "subscriptions/listen", "2026-07-28", "", "SubscriptionsListenResult"},
+		{NotificationDefinition, "notifications/message", "2024-11-05", "", "LoggingMessageNotification"},
+		{NotificationDefinition, "notifications/tasks/status", "2025-11-25", "2026-07-28", "TaskStatusNotification"},
+		{NotificationDefinition, "notifications/subscriptions/acknowledged", "2026-07-28", "",
+			"SubscriptionsAcknowledgedNotification"},
+		{RequestDefinition, "ping", "2024-11-05", "2026-07-28", "PingRequest"},
+		{RequestDefinition, "elicitation/create", "2025-06-18", "2026-07-28", "ElicitRequest"},
+		{InputRequestDefinition, "elicitation/create", "2026-07-28", "", "ElicitRequest"},
+		{InputResponseDefinition, "roots/list", "2026-07-28", "", "ListRootsResult"},
+		{ClientResultDefinition, "elicitation/create", "2025-06-18", "2026-07-28", "ElicitResult"},
+		{ClientNotificationDefinition, "notifications/initialized", "2024-11-05", "2026-07-28",
+			"InitializedNotification"},
+		{ClientNotificationDefinition, "notifications/cancelled", "2024-11-05", "", "CancelledNotification"},
+		{ClientRequestDefinition, "tools/call", "2024-11-05", "", "CallToolRequest"},
+		{ClientRequestDefinition, "tasks/get", "2025-11-25", "2026-07-28", "GetTaskRequest"},
 	}
 	for _, test := range tests {
 		for _, revision := range messages().Revisions {
 			definition, ok := test.lookup(revision, test.method)
-			if want := revision >= test.since; ok != want || ok && definition != test.wantDefinition {
+			want := revision >= test.since && (test.before == "" || revision < test.before)
+			if ok != want || ok && definition != test.wantDefinition {
 				t.Errorf("%s in %s: got %q, %v, want %q, %v",
 					test.method, revision, definition, ok, test.wantDefinition, want)
 			}
@@ -328,7 +307,82 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-func TestMethodsOfUnknownRevision(t *testing.T) {
+// TestNoServerRequests holds that servers ask for nothing but inside results.
+func TestNoServerRequests(t *testing.T) {
+	if set := messagesOf("2026-07-28"); len(set.server.requests) > 0 || len(set.client.results) > 0 {
+		t.Errorf("requests of servers %v, results of clients %v", set.server.requests, set.client.results)
+	}
+}
+
+func TestResultTypes(t *testing.T) {
+	if got := ResultTypes("2025-11-25"); got != nil {
+		t.Errorf("2025-11-25: got %v, want none", got)
+	}
+	want := []string{"complete", "input_required"}
+	if diff := cmp.Diff(want, ResultTypes("2026-07-28")); diff != "" {
+		t.Errorf("2026-07-28 (-want +got)\n%s", diff)
+	}
+	tests := []struct{ method, resultType, want string }{
+		{"tools/call", "complete", "CallToolResult"},
+		{"tools/call", "input_required", "InputRequiredResult"},
+		{"prompts/get", "input_required", "InputRequiredResult"},
+		{"tools/list", "complete", "ListToolsResult"},
+		{"tools/list", "input_required", ""},
+		{"tools/call", "task", ""},
+		{"tools/call", "", ""},
+		{"no/such", "complete", ""},
+	}
+	for _, test := range tests {
+		got, ok := ResultTypeDefinition("2026-07-28", test.method, test.resultType)
+		if got != test.want || ok != (test.want != "") {
+			t.Errorf("%s of %s: got %q, %v, want %q", test.resultType, test.method, got, ok, test.want)
+		}
+	}
+}
+
+func TestErrorCodes(t *testing.T) {
+	tests := []struct {
+		code           int
+		before, modern CodeUse // in 2025-11-25, in 2026-07-28
+		definition     string  // in 2026-07-28
+	}{
+		{-32700, CodeDefined, CodeDefined, "Error"},
+		{-32602, CodeDefined, CodeDefined, "Error"},
+		{-32604, CodeReserved, CodeReserved, "Error"},
+		{-32768, CodeReserved, CodeReserved, "Error"},
+		{-32100, CodeReserved, CodeReserved, "Error"},
+		{-32099, CodeServer, CodeReserved, "Error"},
+		{-32042, CodeDefined, CodeRetired, "Error"},
+		{-32023, CodeServer, CodeReserved, "Error"},
+		{-32022, CodeServer, CodeDefined, "UnsupportedProtocolVersionError"},
+		{-32021, CodeServer, CodeDefined, "MissingRequiredClientCapabilityError"},
+		{-32020, CodeServer, CodeDefined, "HeaderMismatchError"},
+		{-32019, CodeServer, CodeLegacy, "Error"},
+		{-32002, CodeDefined, CodeRetired, "Error"},
+		{-32000, CodeServer, CodeLegacy, "Error"},
+		{-31999, CodeFree, CodeFree, "Error"},
+		{-32769, CodeFree, CodeFree, "Error"},
+		{0, CodeFree, CodeFree, "Error"},
+	}
+	for _, test := range tests {
+		before, modern := UseOfCode("2025-11-25", test.code), UseOfCode("2026-07-28", test.code)
+		if before != test.before || modern != test.modern {
+			t.Errorf("%d: got %q and %q, want %q and %q", test.code, before, modern, test.before, test.modern)
+		}
+		if got := ErrorDefinition("2026-07-28", test.code); got != test.definition {
+			t.Errorf("%d: got %q, want %q", test.code, got, test.definition)
+		}
+	}
+	for revision, want := range map[string]string{
+		"2025-06-18": "Error", "2025-11-25": "URLElicitationRequiredError", "2026-07-28": "Error",
+	} {
+		if got := ErrorDefinition(revision, -32042); got != want {
+			t.Errorf("%s: got %q, want %q", revision, got, want)
+		}
+	}
+}
+
+func TestMethodsOfEarlierRevision(t *testing.T) {
 	if definition, ok := ResultDefinition("2020-01-01", "ping"); ok {
 		t.Errorf("got %q, want none", definition)
 	}
@@ -336,17 +390,35 @@ func TestMethodsOfUnknownRevision(t *testing.T) {
 
 func TestMethodSince(t *testing.T) {
 	tests := map[string]string{
-		"ping":                               "2024-11-05",
-		"notifications/progress":             "2024-11-05",
-		"elicitation/create":                 "2025-06-18",
-		"notifications/elicitation/complete": "2025-11-25",
-		"tasks/list":                         "2025-11-25",
-		"tools/list":                         "", // servers do not send it
-		"notifications/initialized":          "",
-		"no/such":                            "",
+		"ping":                                     "2024-11-05",
+		"notifications/progress":                   "2024-11-05",
+		"elicitation/create":                       "2025-06-18",
+		"notifications/elicitation/complete":       "2025-11-25",
+		"notifications/subscriptions/acknowledged": "2026-07-28",
+		"tasks/list":                               "2025-11-25",
+		"tools/list":                               "", // servers do not send it
+		"notifications/initialized":                "",
+		"no/such":                                  "",
 	}
 	for method, want := range tests {
 		if got, ok := MethodSince(method); got != want || ok != (want != "") {
+			t.Errorf("%s: got %q, %v, want %q", method, got, ok, want)
+		}
+	}
+}
+
+func TestMethodBefore(t *testing.T) {
+	tests := map[string]string{
+		"ping":                                     "2026-07-28",
+		"sampling/createMessage":                   "2026-07-28",
+		"elicitation/create":                       "2026-07-28",
+		"notifications/tasks/status":               "2026-07-28",
+		"notifications/progress":                   "",
+		"notifications/subscriptions/acknowledged": "",
+		"no/such":                                  "",
+	}
+	for method, want := range tests {
+		if got, ok := MethodBefore(method); got != want || ok != (want != "") {
 			t.Errorf("%s: got %q, %v, want %q", method, got, ok, want)
 		}
 	}
@@ -365,7 +437,7 @@ func TestIsWord(t *testing.T) {
 
 func TestUnknownNamesPanic(t *testing.T) {
 	for name, call := range map[string]func(){
-		"unknown revision":               func() { ValidateMessage("2020-01-01", "Tool", nil) },
+		"revision before the first":      func() { ValidateMessage("2020-01-01", "Tool", nil) },
 		"unknown definition":             func() { ValidateMessage("2025-11-25", "NoSuch", nil) },
 		"definition of a later revision": func() { ValidateMessage("2024-11-05", "Task", nil) },
 	} {
@@ -377,64 +449,6 @@ func TestUnknownNamesPanic(t *testing.T) {
 			}()
 			call()
 		})
-	}
-}
-
-// otherMessages are the definitions that no method names and checks do.
-var otherMessages = []string{"Error", "CreateTaskResult", "URLElicitationRequiredError"}
-
-// TestSource holds the rules that the head of messages.yaml states: every definition compiles and serves some message
-// of its revision, what a method names exists, and who requires a member declares it.
-func TestSource(t *testing.T) {
-	for _, revision := range messages().Revisions {
-		set := messagesOf(revision)
-		roots := slices.Clone(otherMessages)
-		for _, sent := range []side{set.server, set.client} {
-			for _, names := range []map[string]string{sent.results, sent.notifications, sent.requests} {
-				for method, name := range names {
-					roots = append(roots, name)
-					if set.schemas[name] == nil {
-						t.Errorf("%s: %s: no definition %s", revision, method, name)
-					}
-				}
-			}
-		}
-		used := map[string]any{}
-		for _, root := range roots {
-			collectRefs(set.schemas, "#/$defs/"+root, used)
-		}
-		for name := range set.schemas {
-			if used[name] == nil {
-				t.Errorf("%s: no message uses the definition %s", revision, name)
-			}
-			set.compile[name]()
-		}
-		checkSource(t, revision, "", map[string]any(set.schemas))
-	}
-}
-
-// checkSource walks a resolved schema.
-func checkSource(t *testing.T, revision, path string, schema any) {
-	t.Helper()
-	switch schema := schema.(type) {
-	case map[string]any:
-		properties, _ := schema["properties"].(map[string]any)
-		required, _ := schema["required"].([]any)
-		for _, name := range required {
-			if properties[name.(string)] == nil {
-				t.Errorf("%s: %s requires %q and does not declare it", revision, path, name)
-			}
-		}
-		for _, key := range slices.Sorted(maps.Keys(schema)) {
-			if _, ok := schema[key].(string); ok && (key == "since" || key == "before" || key == "is") {
-				t.Errorf("%s: %s: %s was not resolved", revision, path, key)
-			}
-			checkSource(t, revision, path+"/"+key, schema[key])
-		}
-	case []any:
-		for _, entry := range schema {
-			checkSource(t, revision, path, entry)
-		}
 	}
 }
 
@@ -451,7 +465,7 @@ func benchmarkValue(b *testing.B) any {
 func BenchmarkFirstUse(b *testing.B) {
 	b.Run("read", func(b *testing.B) {
 		for b.Loop() {
-			readMessages()
+			readMessages(messagesYAML)
 		}
 	})
 	b.Run("resolve", func(b *testing.B) {

@@ -1,0 +1,114 @@
+package schemas
+
+import (
+	"bytes"
+	"maps"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// otherMessages are the definitions that no method and no error code names and checks do.
+var otherMessages = []string{"Error", "CreateTaskResult"}
+
+// tables are all that name definitions by method.
+func (set *messageSet) tables() []map[string]string {
+	var all []map[string]string
+	for _, sent := range []side{set.server, set.client} {
+		all = append(all, sent.results, sent.notifications, sent.requests, sent.inputs)
+		all = slices.AppendSeq(all, maps.Values(sent.resultTypes))
+	}
+	return all
+}
+
+// TestSource holds the rules that the head of messages.yaml states: every definition compiles and serves some message
+// of its revision, what a method names exists, and who requires a member declares it.
+func TestSource(t *testing.T) {
+	for _, revision := range messages().Revisions {
+		set := messagesOf(revision)
+		roots := slices.Clone(otherMessages)
+		for _, r := range set.codes {
+			roots = append(roots, ErrorDefinition(revision, r.From))
+		}
+		for _, names := range set.tables() {
+			for method, name := range names {
+				roots = append(roots, name)
+				if set.schemas[name] == nil {
+					t.Errorf("%s: %s: no definition %s", revision, method, name)
+				}
+			}
+		}
+		used := map[string]any{}
+		for _, root := range roots {
+			collectRefs(set.schemas, "#/$defs/"+root, used)
+		}
+		for name := range set.schemas {
+			if used[name] == nil {
+				t.Errorf("%s: no message uses the definition %s", revision, name)
+			}
+			set.compile[name]()
+		}
+		checkSource(t, revision, "", map[string]any(set.schemas))
+	}
+}
+
+// TestSourceNamesRevisions wants every revision that a row names to be listed, for only then the row has effect.
+func TestSourceNamesRevisions(t *testing.T) {
+	for _, m := range regexp.MustCompile(`(?:since|before): ([^,}\s]+)`).FindAllSubmatch(messagesYAML, -1) {
+		if !slices.Contains(messages().Revisions, string(m[1])) {
+			t.Errorf("%s is not a listed revision", m[0])
+		}
+	}
+}
+
+// checkSource walks a resolved schema.
+func checkSource(t *testing.T, revision, path string, schema any) {
+	t.Helper()
+	switch schema := schema.(type) {
+	case map[string]any:
+		properties, _ := schema["properties"].(map[string]any)
+		required, _ := schema["required"].([]any)
+		for _, name := range required {
+			if properties[name.(string)] == nil {
+				t.Errorf("%s: %s requires %q and does not declare it", revision, path, name)
+			}
+		}
+		for _, key := range slices.Sorted(maps.Keys(schema)) {
+			if _, ok := schema[key].(string); ok && (key == "since" || key == "before" || key == "is") {
+				t.Errorf("%s: %s: %s was not resolved", revision, path, key)
+			}
+			checkSource(t, revision, path+"/"+key, schema[key])
+		}
+	case []any:
+		for _, entry := range schema {
+			checkSource(t, revision, path, entry)
+		}
+	}
+}
+
+// TestRevisionsAreRows holds that a revision in which nothing changes needs no more than its name in messages.yaml, and
+// works without it.
+func TestRevisionsAreRows(t *testing.T) {
+	const revision = "2099-12-31"
+	newest := messages().Revisions[len(messages().Revisions)-1]
+	listed := readMessages(bytes.Replace(messagesYAML, []byte(newest+"]"), []byte(newest+", "+revision+"]"), 1))
+	if !slices.Contains(listed.Revisions, revision) {
+		t.Fatalf("the row was not added to %v", listed.Revisions)
+	}
+	want, got := messagesOf(newest), listed.set(revision)
+	for name, both := range map[string][2]any{
+		"definitions": {want.schemas, got.schemas},
+		"server":      {want.server, got.server},
+		"client":      {want.client, got.client},
+		"error codes": {want.codes, got.codes},
+	} {
+		if diff := cmp.Diff(both[0], both[1], cmp.AllowUnexported(side{})); diff != "" {
+			t.Errorf("%s (-%s +%s)\n%s", name, newest, revision, diff)
+		}
+	}
+	if messagesOf(revision) != want {
+		t.Errorf("%s does not fall to %s where it is not listed", revision, newest)
+	}
+}
