@@ -147,6 +147,40 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// A program that sends back what it is sent is not waited for as long as a server that is about to start; one that
+// answers beside that has a moment for it.
+func TestEcho(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer func(line string) string
+		want   bool
+	}{
+		"alone":         {func(line string) string { return line + "\n" }, false},
+		"and an answer": {func(line string) string { return line + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n" }, true},
+	} {
+		serve := answering(func(_ int, line string) string { return tt.answer(line) })
+		converse(t, Limits{Start: time.Minute}, serve, func(t *testing.T, s *Session) {
+			begin := time.Now()
+			r := s.Greet(Hello("2025-11-25"))
+			if took := time.Since(begin); r.Answered() != tt.want || took > time.Second {
+				t.Errorf("%s: got %v %v after %v", name, r.M, r.Err, took)
+			}
+		})
+	}
+}
+
+// A call may run for longer than an answer may take: that says nothing of the session.
+func TestLongCallIsNoTrouble(t *testing.T) {
+	serve := answering(func(int, string) string { return "" })
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		if r := s.AwaitCall(s.Request("tools/call", nil)); r.Answered() || s.Troubled() {
+			t.Errorf("got %v, troubled %v", r.Err, s.Troubled())
+		}
+		if s.Await(s.Request("ping", nil)); !s.Troubled() {
+			t.Error("a session whose ping is not answered is troubled")
+		}
+	})
+}
+
 func TestDeath(t *testing.T) {
 	serve := func(_ context.Context, in io.Reader, _, errs io.Writer, _ <-chan struct{}) int {
 		io.WriteString(errs, "no API key\n")

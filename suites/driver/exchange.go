@@ -218,7 +218,7 @@ func (x *Exchange) awaitUntil(end func() time.Time, enough func(*Answer) bool) {
 // Reply waits for the JSON-RPC answer to the request in the body for the reply limit, as the session counts it. It
 // comes with this exchange, or over a stream that resumes it.
 func (x *Exchange) Reply() Reply {
-	return x.s.AwaitCall(Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.sentAt()})
+	return x.s.awaitReply(Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.sentAt()})
 }
 
 // Abort drops the connection.

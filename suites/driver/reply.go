@@ -3,6 +3,7 @@ package driver
 import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -53,6 +54,11 @@ func (p Pending) answeredBy(f *Frame) bool {
 		}
 	}
 	return false
+}
+
+// repeatedBy reports whether a frame is the request itself, sent back.
+func (p Pending) repeatedBy(f *Frame) bool {
+	return f.Side == FromServer && p.frame != nil && bytes.Equal(f.Raw, p.frame.Raw)
 }
 
 // Reply is the answer to a request, or the reason why none came.

@@ -89,9 +89,14 @@ func (s *Session) Exchange(method string, params M) Reply {
 
 // Await waits for the answer to a request for the reply limit, as due counts it.
 func (s *Session) Await(p Pending) Reply {
-	r := s.AwaitCall(p)
+	r := s.awaitReply(p)
 	s.tell(p, r)
 	return r
+}
+
+// awaitReply is Await without telling anybody.
+func (s *Session) awaitReply(p Pending) Reply {
+	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.sent) })
 }
 
 // tell tells Target.Heard.
@@ -103,7 +108,9 @@ func (s *Session) tell(p Pending, r Reply) {
 
 // AwaitCall is Await for requests that tell nothing of the server as a whole, such as calls of tools that run for long.
 func (s *Session) AwaitCall(p Pending) Reply {
-	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.sent) })
+	b := s.replyBound()
+	b.free = true
+	return s.awaitUntil(p, b, func() time.Time { return s.due(p.sent) })
 }
 
 // due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
@@ -118,18 +125,26 @@ func (s *Session) due(sent time.Time) time.Time {
 	return sent.Add(s.limits.Reply)
 }
 
-// AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start.
+// AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start. One that
+// sends the request back has started: it has only a moment left.
 func (s *Session) AwaitFirst(p Pending) Reply {
-	return s.awaitFor(p, bound{s.limits.Start, "--start-timeout"})
+	const moment = time.Second
+	end := time.Now().Add(s.limits.Start)
+	came, err := s.Wait(p.from, s.limits.Start, func(f *Frame) bool { return p.answeredBy(f) || p.repeatedBy(f) })
+	if err == nil && p.repeatedBy(came) {
+		return s.AwaitFor(p, moment)
+	}
+	return s.awaitUntil(p, bound{d: s.limits.Start, flag: "--start-timeout"}, func() time.Time { return end })
 }
 
-// bound is how long an answer is waited for, and the flag that says so; empty: none does.
+// bound is how long an answer is waited for.
 type bound struct {
 	d    time.Duration
-	flag string
+	flag string // that says so; empty: none does
+	free bool   // that none comes says nothing of the session
 }
 
-func (s *Session) replyBound() bound { return bound{s.limits.Reply, "--timeout"} }
+func (s *Session) replyBound() bound { return bound{d: s.limits.Reply, flag: "--timeout"} }
 
 // Patience is how long Await waits.
 func (s *Session) Patience() time.Duration { return s.limits.Reply }
@@ -138,11 +153,9 @@ func (s *Session) Patience() time.Duration { return s.limits.Reply }
 func (s *Session) StartPatience() time.Duration { return s.limits.Start }
 
 // AwaitFor waits for the answer to a request, at most for d.
-func (s *Session) AwaitFor(p Pending, d time.Duration) Reply { return s.awaitFor(p, bound{d: d}) }
-
-func (s *Session) awaitFor(p Pending, b bound) Reply {
-	end := time.Now().Add(b.d)
-	return s.awaitUntil(p, b, func() time.Time { return end })
+func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
+	end := time.Now().Add(d)
+	return s.awaitUntil(p, bound{d: d}, func() time.Time { return end })
 }
 
 // awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; the
@@ -179,7 +192,7 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 // silence is the error of a request that had no answer within its bound since a moment.
 func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	s.mu.Lock()
-	s.silent = s.silent || b.d >= s.limits.Reply
+	s.silent = s.silent || b.d >= s.limits.Reply && !b.free
 	err := &Silence{Method: p.Method, After: b.d, Limit: b.flag, Partial: s.partial, Held: s.heldSince(begin)}
 	s.mu.Unlock()
 	s.exceed(ExcessOf(err))
