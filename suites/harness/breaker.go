@@ -127,8 +127,8 @@ func whySilent(silence *driver.Silence) string {
 	return "the server has stopped to answer: " + silence.Error()
 }
 
-// suspects reports whether so many requests had no answer that it is worth while to find out whether any would have
-// had one. Each time it takes twice as many.
+// suspects reports whether so many requests had no answer that it is worth while to find out whether any would have had
+// one. Each time it takes twice as many.
 func (b *breaker) suspects() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

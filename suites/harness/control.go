@@ -12,8 +12,8 @@ import (
 // so. A server that does not serve even that to its end has one fault, and not one in each check that is too long for
 // it.
 
-// mostControl is how many harmless requests a control makes at most. It makes no more of them once it has taken
-// twice the time of one answer.
+// mostControl is how many harmless requests a control makes at most. It makes no more of them once it has taken twice
+// the time of one answer.
 const mostControl = 100
 
 // control tries a control and, if it fails, another one. If both fail the run is stopped.

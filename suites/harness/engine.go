@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,18 +216,20 @@ func (e *Execution) linger() {
 // talking are the cases that talk to the server, in the order in which they begin: those that need processes early, and
 // most that call tools late, since they wait for one of them to have called them all.
 func (e *Execution) talking() []int {
-	var first, calls, others []int
+	var first, valid, invalid, others []int
 	for _, i := range slices.Concat(e.stimulated(), e.of(probe)) {
 		switch safety := e.plan[i].Safety; {
 		case safety == "calls-tool-valid" && first == nil:
 			first = []int{i}
-		case strings.HasPrefix(safety, "calls-tool"):
-			calls = append(calls, i)
+		case safety == "calls-tool-valid":
+			valid = append(valid, i)
+		case safety == "calls-tool-invalid":
+			invalid = append(invalid, i)
 		default:
 			others = append(others, i)
 		}
 	}
-	return append(interleave(e.of(fresh), slices.Concat(first, others)), calls...)
+	return slices.Concat(interleave(e.of(fresh), slices.Concat(first, others)), invalid, valid)
 }
 
 // stimulated are the watches that want something on the wire.
@@ -254,8 +255,9 @@ func interleave(a, b []int) (all []int) {
 }
 
 // try carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire.
-func (e *Execution) try(i int) {
+func (e *Execution) try(i int, yield func()) {
 	c := e.plan[i]
+	c.yield = yield
 	if c.check.kind == watch && !e.watching.Load() {
 		c.check.run = c.check.prepare
 		e.judge(c)
@@ -274,25 +276,24 @@ func (e *Execution) try(i int) {
 	e.settle(i, r)
 }
 
+// parallel tries cases in their order, as many at a time as there are jobs. Those that only wait for what others try do
+// not count.
 func (e *Execution) parallel(cases []int) {
-	queue := make(chan int)
-	var workers sync.WaitGroup
 	jobs := e.options.Jobs
 	if e.quiet.Load() {
 		jobs = 1
 	}
-	for range min(jobs, len(cases)) {
+	places := make(chan struct{}, jobs)
+	var workers sync.WaitGroup
+	for _, i := range cases {
+		places <- struct{}{}
+		leave := sync.OnceFunc(func() { <-places })
 		workers.Go(func() {
-			for i := range queue {
-				e.try(i)
-				e.clear()
-			}
+			defer leave()
+			e.try(i, leave)
+			e.clear()
 		})
 	}
-	for _, i := range cases {
-		queue <- i
-	}
-	close(queue)
 	workers.Wait()
 }
 
@@ -354,7 +355,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	}
 	t := &T{
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
-		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used,
+		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used, yield: c.yield,
 	}
 	o = used.outcome(func() { c.check.run(t) })
 	switch strange := used.strangeness(); {
@@ -497,59 +498,6 @@ func (c *scope) strangeness() *outcome {
 // borrowed reports whether a session of the attempt around this one was used.
 func (c *scope) borrowed() bool {
 	return slices.ContainsFunc(c.uses, func(u use) bool { return u.how == borrowed })
-}
-
-// stimulus is something that was tried once for several checks.
-type stimulus struct {
-	done     chan struct{}
-	value    any
-	o        outcome
-	lent     bool
-	troubled bool
-	strange  *outcome
-	lines    []Line
-	users    []string // ids of the checks that it was tried for
-}
-
-// Shared tries a stimulus once for all checks that judge what comes of it, and once more for those that confirm a
-// verdict alone.
-func Shared[V any](t *T, name string, try func(*T) V) V {
-	e := t.run
-	switch {
-	case e.quiet.Load():
-		name += " (quiet)"
-	case t.alone:
-		name += " (alone)"
-	}
-	e.mu.Lock()
-	s, known := e.shared[name]
-	if !known {
-		s = &stimulus{done: make(chan struct{})}
-		e.shared[name] = s
-	}
-	s.users = append(s.users, t.entry.ID)
-	e.mu.Unlock()
-	if !known {
-		inner := *t
-		inner.scope, inner.stimulus = &scope{outer: t.scope}, name
-		s.o = guard(func() { s.value = try(&inner) })
-		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
-		s.troubled, s.strange = inner.scope.trouble(), inner.scope.strangeness()
-		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
-		e.clear()
-		close(s.done)
-	}
-	<-s.done
-	t.scope.lent = t.scope.lent || s.lent
-	t.scope.troubled = t.scope.troubled || s.troubled
-	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
-	if !slices.Contains(t.scope.shared, s) {
-		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)
-	}
-	if s.o.verdict != Pass {
-		panic(stop{s.o})
-	}
-	return s.value.(V)
 }
 
 // wire is what was said so far.

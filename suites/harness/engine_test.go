@@ -255,6 +255,28 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// Checks that wait for a stimulus that another one tries do not keep others from being tried.
+func TestWaitingTakesNoPlace(t *testing.T) {
+	var tried, meanwhile atomic.Bool
+	waits := Probe(func(t *T) {
+		Shared(t, "stimulus", func(t *T) bool {
+			time.Sleep(time.Second)
+			tried.Store(true)
+			return true
+		})
+	})
+	scene{
+		cast: []role{
+			{id: "a/1", check: waits}, {id: "a/2", check: waits}, {id: "a/3", check: waits},
+			{id: "a/4", check: Probe(func(*T) { meanwhile.Store(!tried.Load()) })},
+		},
+		options: Options{Jobs: 2},
+	}.play(t)
+	if !meanwhile.Load() {
+		t.Error("the last check was not tried before the stimulus was")
+	}
+}
+
 // Checks that talk come first, then those that end sessions, then the watches, which see everything that was said.
 func TestPhases(t *testing.T) {
 	var mu sync.Mutex

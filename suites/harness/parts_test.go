@@ -182,6 +182,33 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// A stimulus that had sessions to itself, and no trouble with them, is not tried again to confirm a verdict.
+func TestSharedAlone(t *testing.T) {
+	tests := []struct {
+		name   string
+		script script
+		times  int // that it was tried
+	}{
+		{"sound", nil, 1},
+		{"in trouble", script{{method: "share", nth: 1, process: 2, does: ignores}}, 2},
+	}
+	for _, tt := range tests {
+		sharing := Probe(func(t *T) {
+			Shared(t, "stimulus", func(t *T) bool { return t.Try(t.Own(), "share", nil).Answered() })
+			t.Expect(list(t)).To(BeError(-1))
+		})
+		out := scene{
+			script:  tt.script,
+			cast:    []role{{id: "a/uses", check: uses}, {id: "a/shares", check: sharing}},
+			options: Options{Jobs: 1},
+		}.play(t)
+		out.want(t, "a/shares", Fail, "")
+		if got := out.times("share"); got != tt.times {
+			t.Errorf("%s: it was tried %d times, want %d", tt.name, got, tt.times)
+		}
+	}
+}
+
 // A stimulus that stops ends every check that wants it in the same way, and shows each the same evidence, once.
 func TestSharedStops(t *testing.T) {
 	for how, verdict := range map[string]Verdict{

@@ -17,6 +17,7 @@ type Case struct {
 
 	check    Check
 	foreseen outcome // decided without trying; without a verdict otherwise
+	yield    func()  // lets another case be tried at the same time, for this one only waits; nil: none waits for that
 }
 
 // Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.

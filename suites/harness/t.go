@@ -27,6 +27,7 @@ type T struct {
 	by    string // the revision whose text judges
 	alone bool   // a confirmation: every session is the check's own
 	scope *scope
+	yield func() // of the case; may be nil
 
 	reason   Reason // for what it ends with, as Because has it; empty: none was given
 	stimulus string // that is being tried for this check and others; empty: none

@@ -1,0 +1,93 @@
+package harness
+
+import (
+	"cmp"
+	"slices"
+)
+
+// stimulus is something that was tried once for several checks.
+type stimulus struct {
+	name     string
+	done     chan struct{}
+	value    any
+	o        outcome
+	lent     bool
+	troubled bool
+	strange  *outcome
+	lines    []Line
+	users    []string // ids of the checks that it was tried for
+}
+
+// sound reports whether the stimulus had sessions to itself and found nothing wrong with them: that it was tried alone
+// would make no difference.
+func (s *stimulus) sound() bool {
+	return !s.lent && !s.troubled && s.strange == nil && s.o.verdict == Pass
+}
+
+// await waits until the stimulus was tried. Meanwhile another case may be.
+func (s *stimulus) await(t *T) {
+	select {
+	case <-s.done:
+	default:
+		if t.yield != nil {
+			t.yield()
+		}
+		<-s.done
+	}
+}
+
+// Shared tries a stimulus once for all checks that judge what comes of it and, unless it was sound, once more for those
+// that confirm a verdict alone.
+func Shared[V any](t *T, name string, try func(*T) V) V {
+	e := t.run
+	s, known := e.stimulus(t, name)
+	if !known {
+		inner := *t
+		inner.scope, inner.stimulus = &scope{outer: t.scope}, s.name
+		s.o = guard(func() { s.value = try(&inner) })
+		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
+		s.troubled, s.strange = inner.scope.trouble(), inner.scope.strangeness()
+		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
+		e.clear()
+		close(s.done)
+	}
+	s.await(t)
+	t.scope.lent = t.scope.lent || s.lent
+	t.scope.troubled = t.scope.troubled || s.troubled
+	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
+	if !slices.Contains(t.scope.shared, s) {
+		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)
+	}
+	if s.o.verdict != Pass {
+		panic(stop{s.o})
+	}
+	return s.value.(V)
+}
+
+// stimulus is the one of a name that serves an attempt, and whether somebody else tries it or has done so.
+func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if first := e.shared[name]; first != nil && (t.alone || e.quiet.Load()) {
+		e.mu.Unlock()
+		first.await(t)
+		e.mu.Lock()
+		if first.sound() {
+			first.users = append(first.users, t.entry.ID)
+			return first, true
+		}
+	}
+	switch {
+	case e.quiet.Load():
+		name += " (quiet)"
+	case t.alone:
+		name += " (alone)"
+	}
+	s, known = e.shared[name]
+	if !known {
+		s = &stimulus{name: name, done: make(chan struct{})}
+		e.shared[name] = s
+	}
+	s.users = append(s.users, t.entry.ID)
+	return s, known
+}
