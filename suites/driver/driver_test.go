@@ -151,13 +151,13 @@ func TestSilence(t *testing.T) {
 // answers beside that has a moment for it.
 func TestEcho(t *testing.T) {
 	for name, tt := range map[string]struct {
-		answer func(line string) string
-		want   bool
+		adds string
+		want bool
 	}{
-		"alone":         {func(line string) string { return line + "\n" }, false},
-		"and an answer": {func(line string) string { return line + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n" }, true},
+		"alone":         {"", false},
+		"and an answer": {`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", true},
 	} {
-		serve := answering(func(_ int, line string) string { return tt.answer(line) })
+		serve := answering(func(_ int, line string) string { return line + "\n" + tt.adds })
 		converse(t, Limits{Start: time.Minute}, serve, func(t *testing.T, s *Session) {
 			begin := time.Now()
 			r := s.Greet(Hello("2025-11-25"))
