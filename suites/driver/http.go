@@ -53,9 +53,15 @@ func closedChannel() chan struct{} {
 func (h *HTTP) watch() {
 	select {
 	case <-h.host.exited:
-		h.lose("the server " + h.host.exit.String())
+		h.died()
 	case <-h.ctx.Done():
 	}
+}
+
+// died records that the process behind the site has ended.
+func (h *HTTP) died() {
+	h.s.stderr.hear()
+	h.lose("the server " + h.host.exit.String())
 }
 
 // lose records that the server is gone, and drops every connection to it.

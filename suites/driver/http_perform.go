@@ -104,7 +104,7 @@ func (h *HTTP) broken(x *Exchange, err error) {
 		return
 	}
 	if h.host != nil && h.site.mourns(h.ctx, h.host) {
-		h.lose("the server " + h.host.exit.String())
+		h.died()
 	}
 	if cause := context.Cause(h.ctx); cause != nil {
 		err = cause

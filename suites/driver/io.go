@@ -5,9 +5,6 @@ import (
 	"io"
 )
 
-// copyAll drains r into w.
-func copyAll(w io.Writer, r io.Reader) { io.Copy(w, r) }
-
 func closeReader(r io.Reader) {
 	if c, ok := r.(io.Closer); ok {
 		c.Close()

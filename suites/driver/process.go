@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 	"unicode/utf8"
 )
 
@@ -159,6 +160,30 @@ type stderrKeeper struct {
 	head  []byte
 	tail  []byte
 	total int
+	ended chan struct{} // closed once there will be no more
+}
+
+// keepStderr keeps what a process writes to stderr, which is nil when that goes nowhere, until its end.
+func keepStderr(stderr io.Reader, limit int) *stderrKeeper {
+	k := &stderrKeeper{limit: limit, ended: make(chan struct{})}
+	go func() {
+		defer close(k.ended)
+		if stderr != nil {
+			io.Copy(k, stderr)
+		}
+	}()
+	return k
+}
+
+// hear waits for the last words of a process that has ended: for a moment, since what it started may still hold its
+// stderr.
+func (k *stderrKeeper) hear() {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-k.ended:
+	case <-timer.C:
+	}
 }
 
 func (k *stderrKeeper) Write(p []byte) (int, error) {

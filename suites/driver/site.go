@@ -307,8 +307,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	if err != nil {
 		return err
 	}
-	errs := &stderrKeeper{limit: l.Stderr}
-	go copyAll(errs, host.stderr)
+	errs := keepStderr(host.stderr, l.Stderr)
 	go io.Copy(errs, host.stdout) // which says nothing of the protocol here
 	site.mu.Lock()
 	site.host, site.errs = host, errs
@@ -329,14 +328,15 @@ func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 		}
 		if host := site.process(); host != nil && host.gone() {
 			cause := "the server " + host.exit.String() + " before it listened on " + site.address()
-			return &Death{Cause: cause, Stderr: site.lastWords()}
+			site.stderr().hear()
+			return &Death{Cause: cause, Stderr: site.stderr().lines()}
 		}
 		if waited := time.Since(begin); waited >= patience || !mayPass(err) {
 			nobody := &Unreachable{URL: site.redacted(), Err: err, Waited: waited}
 			if site.process() == nil {
 				return nobody
 			}
-			return &Death{Cause: nobody.Error() + "; the command runs", Stderr: site.lastWords()}
+			return &Death{Cause: nobody.Error() + "; the command runs", Stderr: site.stderr().lines()}
 		}
 		select {
 		case <-tick.C:
@@ -344,12 +344,6 @@ func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// lastWords are the last lines that the host wrote, once it had time to.
-func (site *Site) lastWords() []string {
-	time.Sleep(50 * time.Millisecond)
-	return site.stderr().lines()
 }
 
 // mayPass reports whether an error of a connection may be gone in a moment: a server that is starting refuses

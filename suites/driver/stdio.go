@@ -25,13 +25,11 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(ctx, t, &stderrKeeper{limit: t.Limits.Stderr})
+	s := newSession(ctx, t, keepStderr(proc.stderr, t.Limits.Stderr))
 	p := &Stdio{s: s, proc: proc, out: newOutbox(s.limits.Message), done: make(chan struct{})}
 	s.link = p
-	errDone := make(chan struct{})
-	go p.drainStderr(errDone)
 	go p.write()
-	go p.read(errDone)
+	go p.read()
 	go p.outlive()
 	return s, nil
 }
@@ -49,13 +47,6 @@ func (p *Stdio) outlive() {
 		p.s.event("a process that the server started still holds its stdout")
 		p.proc.kill()
 		closeReader(p.proc.stdout)
-	}
-}
-
-func (p *Stdio) drainStderr(done chan<- struct{}) {
-	defer close(done)
-	if p.proc.stderr != nil {
-		copyAll(p.s.stderr, p.proc.stderr)
 	}
 }
 
@@ -101,10 +92,9 @@ func (p *Stdio) writePieces(pieces [][]byte) error {
 }
 
 // read splits stdout into lines until it ends, then finds out why it ended.
-func (p *Stdio) read(errDone <-chan struct{}) {
+func (p *Stdio) read() {
 	defer close(p.done)
-	excess := p.readLines()
-	p.finish(excess, errDone)
+	p.finish(p.readLines())
 }
 
 // readLines reads until stdout ends, or until a line gets too long, of which the beginning is kept.
@@ -143,7 +133,7 @@ func (p *Stdio) readLines() (excess *Excess) {
 }
 
 // finish records how the session ended.
-func (p *Stdio) finish(excess *Excess, errDone <-chan struct{}) {
+func (p *Stdio) finish(excess *Excess) {
 	var cause string
 	if excess != nil {
 		cause = excess.Error()
@@ -154,10 +144,7 @@ func (p *Stdio) finish(excess *Excess, errDone <-chan struct{}) {
 		select {
 		case <-p.proc.exited:
 			cause = "the server " + p.proc.exit.String()
-			select { // its last words
-			case <-errDone:
-			case <-grace.C:
-			}
+			p.s.stderr.hear()
 		case <-grace.C:
 			cause = "the server closed its stdout but is still running"
 		}
