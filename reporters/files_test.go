@@ -221,6 +221,11 @@ func TestSchemaRejects(t *testing.T) {
 		"a gate without a reason": func(_, x map[string]any) { x["gates"] = true },
 		"a reason without a gate": func(_, x map[string]any) { x["gatedBy"] = "MUST" },
 		"a skip without a reason": func(_, x map[string]any) { x["verdict"] = "skip" },
+		"an unknown reason": func(_, x map[string]any) {
+			x["verdict"], x["message"], x["reasonCode"] = "skip", "it is so", "because"
+		},
+		"a reason code of a pass": func(_, x map[string]any) { x["reasonCode"] = "limit" },
+		"findings of a pass":      func(_, x map[string]any) { x["findings"] = []any{map[string]any{"got": "x"}} },
 		"an id without an area":   func(_, x map[string]any) { x["id"] = "id-echoed" },
 		"a reason without a line": func(_, x map[string]any) { x["known"] = map[string]any{"reason": "because"} },
 		"a known one that gates": func(_, x map[string]any) {
@@ -253,6 +258,9 @@ func TestJSONRoundTrip(t *testing.T) {
 			}
 			r.Results = each(r.Results, func(x harness.Result) harness.Result {
 				x.Message = validUTF8(x.Message)
+				x.Findings = each(x.Findings, func(f harness.Finding) harness.Finding {
+					return harness.Finding{Subject: f.Subject, Want: f.Want, Got: validUTF8(f.Got)}
+				})
 				x.Wire = each(x.Wire, func(l harness.Line) harness.Line { l.Text = validUTF8(l.Text); return l })
 				return x
 			})

@@ -25,6 +25,9 @@ func JSON(w io.Writer, r harness.Report) error {
 	r.Server.Name, r.Server.Version = validUTF8(r.Server.Name), validUTF8(r.Server.Version)
 	r.Results = each(r.Results, func(x harness.Result) harness.Result {
 		x.Message = validUTF8(x.Message)
+		x.Findings = each(x.Findings, func(f harness.Finding) harness.Finding {
+			return harness.Finding{Subject: validUTF8(f.Subject), Want: validUTF8(f.Want), Got: validUTF8(f.Got)}
+		})
 		x.Subjects = each(x.Subjects, validUTF8)
 		x.Wire = each(x.Wire, func(l harness.Line) harness.Line {
 			l.HTTP, l.Text, l.Stderr = validUTF8(l.HTTP), validUTF8(l.Text), each(l.Stderr, validUTF8)

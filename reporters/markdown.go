@@ -100,7 +100,7 @@ func markdownFindings(r harness.Report, groups []group) string {
 	rows := make([]string, len(groups))
 	for i, g := range groups {
 		x := g.newest()
-		want, got := wantGot(x.Message)
+		want, got := wantGot(x)
 		id := linked(x.ID, x.Spec)
 		if names := subjects(x); len(names) > 0 {
 			id += " on " + code(some(names, 3))

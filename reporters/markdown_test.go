@@ -100,14 +100,18 @@ func TestCode(t *testing.T) {
 }
 
 func TestWantGot(t *testing.T) {
-	for in, want := range map[string][2]string{
-		"want a\ngot b":           {"a", "b"},
-		"x:\n  want a\n  got b\n": {"a", "b"},
-		"it died":                 {"", "it died"},
-		"want a":                  {"a", "want a"},
+	for _, tt := range []struct {
+		result harness.Result
+		want   [2]string
+	}{
+		{harness.Result{Findings: []harness.Finding{{Want: "a", Got: "b"}}}, [2]string{"a", "b"}},
+		{harness.Result{Findings: []harness.Finding{{Want: "a", Got: "b"}, {Got: "c"}}}, [2]string{"a", "b"}},
+		{harness.Result{Findings: []harness.Finding{{Want: "a", Got: "it died; its last lines:\nx"}}},
+			[2]string{"a", "it died"}},
+		{harness.Result{Message: "it panicked\nat x.go"}, [2]string{"", "it panicked"}},
 	} {
-		if w, g := wantGot(in); w != want[0] || g != want[1] {
-			t.Errorf("wantGot(%q): want %q, got %q", in, want, [2]string{w, g})
+		if w, g := wantGot(tt.result); w != tt.want[0] || g != tt.want[1] {
+			t.Errorf("%+v: want %q, got %q", tt.result, tt.want, [2]string{w, g})
 		}
 	}
 }

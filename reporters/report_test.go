@@ -53,6 +53,11 @@ func everything() harness.Report {
 					"  want inputSchema valid by draft 2020-12\n  got at /properties/a/type: \"int\" is no type\n" +
 					"echo:\n" +
 					"  want inputSchema valid by draft 2020-12\n  got at /required: want an array",
+				Findings: []harness.Finding{
+					{Subject: "add", Want: validSchema, Got: `at /properties/a/type: "int" is no type`},
+					{Subject: "echo", Want: validSchema, Got: "at /required: want an array"},
+				},
+				Truncated: true,
 			},
 			partlyPassed("tools/inputs-validated-type", "refuses arguments of a wrong type"),
 			untried("tools/call-result-schema", "returns schema-valid results of calls"),
@@ -87,11 +92,18 @@ func judged(r harness.Report) harness.Report {
 			x.GatedBy = harness.NoGate
 		}
 		x.Gates = x.GatedBy != harness.NoGate
+		for i, line := range x.Wire {
+			x.Wire[i].Direction = directions[line.Arrow]
+		}
 	}
 	r.Counts = harness.Count(r.Results)
 	r.Counts.Stale = len(stale(r))
 	return r
 }
+
+var directions = map[string]harness.Direction{"→": harness.Sent, "←": harness.Received, "·": harness.Happened}
+
+const validSchema = "inputSchema valid by draft 2020-12"
 
 func passed(id, title string) harness.Result {
 	return harness.Result{
@@ -130,7 +142,7 @@ func died() harness.Result {
 		Level: harness.Should, Verdict: harness.Inconclusive, Reason: harness.Died,
 		Message: "the server was killed by signal 9; its last lines on stderr:\n" +
 			"  <--- Last few GCs --->\n  FATAL ERROR: Reached heap limit Allocation failed",
-		Wire: []harness.Line{{Seconds: 4.25, Arrow: "·", Text: "killed by signal 9"}},
+		Wire: []harness.Line{{Seconds: 4.25, Arrow: "·", Text: "killed by signal 9", Truncated: true}},
 	}
 }
 
@@ -140,8 +152,9 @@ func gatingMust() harness.Result {
 	return harness.Result{
 		ID: "tools/unknown-tool-code", Title: "answers a call of an unknown tool with error -32602",
 		Level: harness.Must, Verdict: harness.Fail,
-		Message: "want error -32602\ngot result " + result,
-		Spec:    spec("server/tools#error-handling"),
+		Message:  "want error -32602\ngot result " + result,
+		Findings: []harness.Finding{{Want: "error -32602", Got: "result " + result}},
+		Spec:     spec("server/tools#error-handling"),
 		Fix: "Answer tools/call of a name that tools/list does not have with a JSON-RPC error of code -32602, " +
 			"not with a result. SDKs that do it for you have a switch for it or a newer version.",
 		Seconds: 0.0061,
@@ -157,10 +170,11 @@ func checklistOnly() harness.Result {
 	r := harness.Result{
 		ID: "lifecycle/requests-gated", Title: "refuses requests before initialize",
 		Level: harness.Should, Verdict: harness.Fail,
-		Message: "want an error\ngot result {\"tools\":[]}",
-		Spec:    spec("basic/lifecycle#initialization"),
-		Fix:     "Refuse requests other than ping until initialize was answered.",
-		Seconds: 0.225,
+		Message:  "want an error\ngot result {\"tools\":[]}",
+		Findings: []harness.Finding{{Want: "an error", Got: `result {"tools":[]}`}},
+		Spec:     spec("basic/lifecycle#initialization"),
+		Fix:      "Refuse requests other than ping until initialize was answered.",
+		Seconds:  0.225,
 	}
 	for i := range 9 { // more than is shown, over two sessions
 		session := []string{"1", "2"}[i/5]
@@ -182,6 +196,7 @@ func nonGatingShould() harness.Result {
 		ID: "tools/name-characters", Title: "names tools with letters, digits, _ - and . only",
 		Level: harness.Should, Verdict: harness.Fail,
 		Message:  "get weather:\n  want only A-Z a-z 0-9 _ - .\n  got a space at 3",
+		Findings: []harness.Finding{{Subject: "get weather", Want: "only A-Z a-z 0-9 _ - .", Got: "a space at 3"}},
 		Subjects: []string{"get weather"},
 		Spec:     spec("server/tools#tool-names"), Seconds: 0.0001,
 		Wire: []harness.Line{
@@ -195,16 +210,18 @@ func lesserDeviation() harness.Result {
 		ID: "jsonrpc/error-message", Title: "gives errors a message that says something",
 		Level: harness.Advice, Verdict: harness.Fail,
 		Message: "want a message that says what was wrong\ngot \"\"", Spec: spec("basic#responses"), Seconds: 0.003,
+		Findings: []harness.Finding{{Want: "a message that says what was wrong", Got: `""`}},
 	}
 }
 
 // hostile is a fail with what a server might send against terminals, parsers and readers.
 func hostile() harness.Result {
+	const said = "\x1b]0;pwned\a\x1b[2J ]]> <b>& \xff\xfe \u009b31m \u202egnp.exe\u2066 \x00\ufffe"
 	return harness.Result{
 		ID: "stdio/stdout-only-messages", Title: "writes nothing but messages to stdout",
 		Level: harness.Must, Verdict: harness.Fail,
-		Message: "want only JSON-RPC messages\n" +
-			"got \x1b]0;pwned\a\x1b[2J ]]> <b>& \xff\xfe \u009b31m \u202egnp.exe\u2066 \x00\ufffe",
+		Message:  "want only JSON-RPC messages\ngot " + said,
+		Findings: []harness.Finding{{Want: "only JSON-RPC messages", Got: said}},
 		Subjects: []string{"line 1\x1b[31m", "line 2"},
 		Spec:     spec("basic/transports#stdio"), Seconds: 0.01,
 		Fix: "Write logs to stderr.",
@@ -314,7 +331,8 @@ func overHTTP() harness.Report {
 	r.Results = append(r.Results[:1:1], harness.Result{
 		ID: "http/origin-refused", Title: "refuses a foreign Origin", Level: harness.Must, Verdict: harness.Fail,
 		Message: "want status 403\ngot status 200", Spec: spec("basic/transports#security-warning"), Seconds: 0.002,
-		Fix: "Refuse requests whose Origin is not one that you expect with status 403.",
+		Findings: []harness.Finding{{Want: "status 403", Got: "status 200"}},
+		Fix:      "Refuse requests whose Origin is not one that you expect with status 403.",
 		Wire: []harness.Line{
 			{Seconds: 0.01, Arrow: "→", HTTP: "POST /mcp; origin: https://evil.example",
 				Text: `{"jsonrpc":"2.0","id":1,"method":"ping"}`},
@@ -362,6 +380,7 @@ func malicious() harness.Report {
 			ID: "tools/" + evil, Title: evil, Revision: evil, Level: harness.Must, Entry: harness.Must, Verdict: v,
 			Gates: v == harness.Fail && known == nil, GatedBy: harness.GateMust, Known: known,
 			Message: evil + "\nwant " + evil + "\ngot " + evil, Subjects: []string{evil, "b"}, Spec: evil, Fix: evil,
+			Findings: []harness.Finding{{Subject: evil, Want: evil, Got: evil}},
 			Wire: []harness.Line{
 				{Session: evil, Arrow: evil, HTTP: evil, Text: evil},
 				{Arrow: "←", Text: evil + "\n" + evil},

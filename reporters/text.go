@@ -64,6 +64,11 @@ func printableResult(r harness.Result) harness.Result {
 	r.Message = printableText(r.Message)
 	r.Spec = printableLine(r.Spec)
 	r.Fix = printableText(r.Fix)
+	r.Findings = each(r.Findings, func(f harness.Finding) harness.Finding {
+		return harness.Finding{
+			Subject: printableLine(f.Subject), Want: printableText(f.Want), Got: printableText(f.Got),
+		}
+	})
 	r.Subjects = each(r.Subjects, printableLine)
 	if r.Known != nil {
 		known := *r.Known

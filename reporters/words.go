@@ -306,19 +306,15 @@ func revisionsText(r harness.Report, g group) string {
 	return strings.Join(g.revisions(), ", ")
 }
 
-// wantGot are what was wanted and what came, each on one line: of a message with several, of the first subject. A
-// message that has neither is what came.
-func wantGot(message string) (want, got string) {
-	for line := range strings.SplitSeq(message, "\n") {
-		line = strings.TrimSpace(line)
-		if text, ok := strings.CutPrefix(line, "want "); ok && want == "" {
-			want = text
-		}
-		if text, ok := strings.CutPrefix(line, "got "); ok {
-			return want, text
-		}
+// wantGot are what was wanted and what came, each on one line: of several findings, of the first. Where there is none,
+// the message is what came.
+func wantGot(r harness.Result) (want, got string) {
+	if len(r.Findings) == 0 {
+		return "", headline(r.Message)
 	}
-	return want, headline(message)
+	want, _ = split(r.Findings[0].Want)
+	got, _ = split(r.Findings[0].Got)
+	return want, got
 }
 
 // only are the results that the predicate picks.

@@ -124,6 +124,10 @@ func (r redactor) server(info harness.ServerInfo) harness.ServerInfo {
 func (r redactor) result(result harness.Result) harness.Result {
 	result.Message = r.text(result.Message)
 	result.Subjects = r.texts(result.Subjects)
+	result.Findings = slices.Clone(result.Findings)
+	for i, x := range result.Findings {
+		result.Findings[i] = harness.Finding{Subject: r.text(x.Subject), Want: r.text(x.Want), Got: r.text(x.Got)}
+	}
 	wire := make([]harness.Line, len(result.Wire))
 	for i, line := range result.Wire {
 		line.HTTP, line.Text, line.Stderr = r.text(line.HTTP), r.text(line.Text), r.texts(line.Stderr)

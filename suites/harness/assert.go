@@ -15,16 +15,18 @@ type stop struct{ outcome }
 
 // outcome is what an attempt came to.
 type outcome struct {
-	verdict  Verdict
-	level    Level  // of a fail
-	reason   Reason // of a skip or an inconclusive
-	message  string
-	where    []string
-	subjects []string
-	lines    []Line
-	users    [][]string // of the sessions in which it was seen: of each fail, those that may have brought it about
-	again    bool       // an inconclusive that a session of its own may resolve
-	lost     bool       // one that rests on a silent or dead server
+	verdict   Verdict
+	level     Level  // of a fail
+	reason    Reason // of a skip or an inconclusive
+	message   string
+	findings  []Finding // of a fail
+	truncated bool      // there are more findings
+	where     []string
+	subjects  []string
+	lines     []Line
+	users     [][]string // of the sessions in which it was seen: of each fail, those that may have brought it about
+	again     bool       // an inconclusive that a session of its own may resolve
+	lost      bool       // one that rests on a silent or dead server
 }
 
 // confirmed reports whether the outcome needs no confirmation alone.
@@ -67,7 +69,8 @@ func (t *T) failed(most Level, message string, depth int) stop {
 	_, file, line, _ := runtime.Caller(depth)
 	return stop{outcome{
 		verdict: Fail, level: min(most, t.entry.Level.In(t.by)), message: strings.TrimSpace(message),
-		where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
+		findings: []Finding{findingOf(message)},
+		where:    []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
 	}}
 }
 

@@ -24,11 +24,13 @@ func (s Subject) evidence() (lines []Line) {
 		}
 	}
 	if lines == nil && s.Value != nil {
-		from := driver.FromServer
+		way := Received
 		if s.Sent {
-			from = driver.FromClient
+			way = Sent
 		}
-		lines = []Line{{Arrow: arrows[from], Part: true, Text: clip(Compact(s.Value))}}
+		line := newLine(way, Compact(s.Value))
+		line.Part = true
+		lines = []Line{line}
 	}
 	return lines
 }
@@ -160,6 +162,20 @@ func (c *collection) finish(t *T) {
 	}
 }
 
+// findings are those of the subject, which may be a part of another one.
+func (f finding) findings() (named []Finding) {
+	for _, x := range f.outcome.findings {
+		switch {
+		case x.Subject == "":
+			x.Subject = f.subject.Name
+		case f.subject.Name != "":
+			x.Subject = f.subject.Name + ": " + x.Subject
+		}
+		named = append(named, x)
+	}
+	return named
+}
+
 // reasons are why subjects could not be tried: each reason once, with the first subject that it holds for.
 func (c *collection) reasons() string {
 	var told, texts []string
@@ -200,10 +216,13 @@ func (c *collection) failure() outcome {
 		all.subjects = append(all.subjects, f.subjects...)
 		all.where = append(all.where, f.where...)
 		all.users = append(all.users, f.subject.users())
-		if len(texts) < most {
-			texts = append(texts, text)
-			all.lines = append(all.lines, f.subject.evidence()...)
+		if len(texts) == most {
+			all.truncated = true
+			continue
 		}
+		texts = append(texts, text)
+		all.findings = append(all.findings, f.findings()...)
+		all.lines = append(all.lines, f.subject.evidence()...)
 	}
 	all.subjects = slices.Compact(all.subjects)
 	all.message = strings.Join(texts, "\n")

@@ -412,7 +412,8 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	entry := c.Level.In(c.By)
 	r := Result{
 		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
-		Verdict: o.verdict, Reason: o.reason, Message: o.message, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
+		Verdict: o.verdict, Reason: o.reason, Message: o.message,
+		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
 		Lost: o.lost,
 	}

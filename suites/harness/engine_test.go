@@ -424,8 +424,9 @@ func TestResult(t *testing.T) {
 	want := Result{
 		ID: "a/lesser", Title: "title of a/lesser", Revision: Newest, Level: Should, Entry: Must, Verdict: Fail,
 		Gates: true, GatedBy: GateStrict, Message: "want \"wanted\"\ngot \"got\"",
-		Spec: "https://modelcontextprotocol.io/specification/2025-11-25/page#anchor",
-		Fix:  "fix of a/lesser", Seconds: 4,
+		Findings: []Finding{{Want: `"wanted"`, Got: `"got"`}},
+		Spec:     "https://modelcontextprotocol.io/specification/2025-11-25/page#anchor",
+		Fix:      "fix of a/lesser", Seconds: 4,
 	}
 	wire, where := r.Wire, r.Where
 	r.Wire, r.Where = nil, nil

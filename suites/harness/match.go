@@ -27,11 +27,22 @@ func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), 
 func (m *matcher) FailureMessage(actual any) string { return wantGot(m.want, m.got(actual)) }
 
 func (m *matcher) NegatedFailureMessage(actual any) string {
-	return "want anything but " + m.want + "\ngot " + m.got(actual)
+	return wantGot("anything but "+m.want, m.got(actual))
 }
 
 // wantGot is the message of a fail.
 func wantGot(want, got string) string { return "want " + want + "\ngot " + got }
+
+// findingOf takes the message of a fail apart. One that does not say what was wanted is what came.
+func findingOf(message string) Finding {
+	message = strings.TrimSpace(message)
+	_, said, ok := strings.Cut("\n"+message, "\nwant ") // what is before it are the circumstances
+	if !ok {
+		return Finding{Got: message}
+	}
+	want, got, _ := strings.Cut(said, "\ngot ")
+	return Finding{Want: want, Got: got}
+}
 
 // That matches when ok does; want says what in a few words.
 func That[A any](want string, ok func(A) bool) types.GomegaMatcher {

@@ -7,21 +7,23 @@ import (
 // Result is what one check came to in one revision. There is one result per requirement and revision, whatever number
 // of tools it was tried on, so that test names on dashboards stay stable.
 type Result struct {
-	ID       string   `json:"id"`
-	Title    string   `json:"title"`
-	Revision string   `json:"revision"`
-	Level    Level    `json:"level"`      // of this finding; a lesser deviation carries a lesser level than its entry
-	Entry    Level    `json:"entryLevel"` // of the requirement
-	Verdict  Verdict  `json:"verdict"`
-	Gates    bool     `json:"gates"`                // counts against the exit code
-	GatedBy  Gate     `json:"gatedBy,omitempty"`    // why it gates
-	Reason   Reason   `json:"reasonCode,omitempty"` // of a skip or an inconclusive
-	Message  string   `json:"message,omitempty"`    // wanted and got, why there is no verdict, what a pass leaves out
-	Subjects []string `json:"subjects,omitempty"`   // the tools, resources … that failed
-	Spec     string   `json:"spec,omitempty"`       // URL of the sentence in this revision
-	Fix      string   `json:"fix,omitempty"`        // what a server author should change
-	Known    *Known   `json:"known,omitempty"`      // the baseline lists the fail, which therefore does not gate
-	Seconds  float64  `json:"seconds"`
+	ID        string    `json:"id"`
+	Title     string    `json:"title"`
+	Revision  string    `json:"revision"`
+	Level     Level     `json:"level"`      // of this finding; a lesser deviation carries a lesser level than its entry
+	Entry     Level     `json:"entryLevel"` // of the requirement
+	Verdict   Verdict   `json:"verdict"`
+	Gates     bool      `json:"gates"`                // counts against the exit code
+	GatedBy   Gate      `json:"gatedBy,omitempty"`    // why it gates
+	Reason    Reason    `json:"reasonCode,omitempty"` // of a skip or an inconclusive
+	Message   string    `json:"message,omitempty"`    // wanted and got, why there is no verdict, what a pass leaves out
+	Findings  []Finding `json:"findings,omitempty"`   // of a fail: its message taken apart
+	Truncated bool      `json:"truncated,omitempty"`  // there are more findings
+	Subjects  []string  `json:"subjects,omitempty"`   // the tools, resources … that failed
+	Spec      string    `json:"spec,omitempty"`       // URL of the sentence in this revision
+	Fix       string    `json:"fix,omitempty"`        // what a server author should change
+	Known     *Known    `json:"known,omitempty"`      // the baseline lists the fail, which therefore does not gate
+	Seconds   float64   `json:"seconds"`
 
 	// ProvokedBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
 	ProvokedBy []string `json:"provokedBy,omitempty"`
@@ -34,6 +36,13 @@ type Result struct {
 
 	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
 	Lost bool `json:"-"`
+}
+
+// Finding is what was wanted and what came.
+type Finding struct {
+	Subject string `json:"subject,omitempty"` // of several that were tried: the tool, the resource …
+	Want    string `json:"want,omitempty"`
+	Got     string `json:"got"`
 }
 
 // Known is what the baseline says of a fail.
@@ -62,15 +71,27 @@ func (r Result) Area() string { return AreaOf(r.ID) }
 
 // Line is one line of evidence: a message, or an event such as the end of the process.
 type Line struct {
-	Session string  `json:"session,omitempty"` // which connection, where a check used several: "1", "2"
-	Seconds float64 `json:"at"`                // since that connection opened
-	Arrow   string  `json:"dir"`               // "→" to the server, "←" from it, "·" an event
-	HTTP    string  `json:"http,omitempty"`    // what carried it: "POST /mcp", "202 Accepted", "event; id: 7"
-	Text    string  `json:"text"`              // as it was on the wire; long lines are shortened in the middle
+	Session   string    `json:"session,omitempty"` // which connection, where a check used several: "1", "2"
+	Seconds   float64   `json:"at"`                // since that connection opened
+	Arrow     string    `json:"dir"`               // "→" to the server, "←" from it, "·" an event
+	Direction Direction `json:"direction"`         // the same in a word
+	HTTP      string    `json:"http,omitempty"`    // what carried it: "POST /mcp", "202 Accepted", "event; id: 7"
+	Text      string    `json:"text"`              // as it was on the wire; long lines are shortened in the middle
 
-	Part   bool     `json:"part,omitempty"`   // the text is a part of a message: a tool, a member of a batch
-	Stderr []string `json:"stderr,omitempty"` // of an event that is the end of a process: its last lines there
+	Truncated bool     `json:"truncated,omitempty"` // the text is shortened, or lines are left out, here or of Stderr
+	Part      bool     `json:"part,omitempty"`      // the text is a part of a message: a tool, a member of a batch
+	Stderr    []string `json:"stderr,omitempty"`    // of an event that is the end of a process: its last lines there
 }
+
+// Direction is which way a line went.
+type Direction string
+
+// The directions. An event is what happened beside the messages, such as the end of the process.
+const (
+	Sent     Direction = "sent"
+	Received Direction = "received"
+	Happened Direction = "event"
+)
 
 // Report is a whole run.
 type Report struct {

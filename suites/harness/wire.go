@@ -187,29 +187,46 @@ func clip(line []byte) string {
 	return text.ShortenBytes(line, longest-tail, tail, gap)
 }
 
-// arrows show which way a frame went.
-var arrows = map[driver.Side]string{
-	driver.FromClient: "→", driver.FromServer: "←", driver.Event: "·", driver.Status: "←",
+// isLong reports whether clip leaves something out.
+func isLong(line []byte) bool { return len(line) > longest }
+
+// arrows show which way a line went.
+var arrows = map[Direction]string{Sent: "→", Received: "←", Happened: "·"}
+
+// directions are which way frames went.
+var directions = map[driver.Side]Direction{
+	driver.FromClient: Sent, driver.FromServer: Received, driver.Status: Received, driver.Event: Happened,
+}
+
+// newLine is a line of evidence with a text.
+func newLine(d Direction, said []byte) Line {
+	return Line{Arrow: arrows[d], Direction: d, Text: clip(said), Truncated: isLong(said)}
 }
 
 func lineOf(session string, f *driver.Frame) Line {
-	l := Line{Session: session, Seconds: round(f.At.Seconds()), Arrow: arrows[f.Side], Text: clip(f.Raw), Part: f.Part}
-	for _, said := range text.Excerpt(f.Stderr, mostLines) {
+	said := f.Raw
+	if f.HTTP != nil && f.Side == driver.Status {
+		said = f.HTTP.Answer().Body
+	}
+	l := newLine(directions[f.Side], said)
+	l.Session, l.Seconds, l.Part = session, round(f.At.Seconds()), f.Part
+	last := text.Excerpt(f.Stderr, mostLines)
+	l.Truncated = l.Truncated || len(last) < len(f.Stderr)
+	for _, said := range last {
 		l.Stderr = append(l.Stderr, clip([]byte(said)))
+		l.Truncated = l.Truncated || isLong([]byte(said))
 	}
 	switch {
 	case f.HTTP == nil:
 	case f.Side == driver.FromClient:
 		l.HTTP = f.HTTP.RequestLine()
-	case f.Side == driver.FromServer && f.Event == nil:
+	case f.Side == driver.Status, f.Side == driver.FromServer && f.Event == nil:
 		l.HTTP = f.HTTP.StatusLine()
 	case f.Side == driver.FromServer:
 		l.HTTP = "event"
 		if f.Event.HasID {
 			l.HTTP += "; id: " + f.Event.ID
 		}
-	case f.Side == driver.Status:
-		l.HTTP, l.Text = f.HTTP.StatusLine(), clip(f.HTTP.Answer().Body)
 	}
 	return l
 }
@@ -222,7 +239,8 @@ func bound(lines []Line) []Line {
 		return lines
 	}
 	head, tail := mostLines/4, mostLines*3/4
-	gap := Line{Arrow: "·", Text: fmt.Sprintf("%d lines left out", len(lines)-head-tail)}
+	gap := newLine(Happened, fmt.Appendf(nil, "%d lines left out", len(lines)-head-tail))
+	gap.Truncated = true
 	out := append([]Line{}, lines[:head]...)
 	out = append(out, gap)
 	return append(out, lines[len(lines)-tail:]...)

@@ -3,6 +3,8 @@ package harness
 import (
 	"strings"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 func TestClip(t *testing.T) {
@@ -17,6 +19,23 @@ func TestClip(t *testing.T) {
 	for name, tt := range tests {
 		if got := clip([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s:\nwant %q\n got %q", name, tt.want, got)
+		}
+		if l := newLine(Sent, []byte(tt.text)); l.Truncated != (l.Text != tt.text) {
+			t.Errorf("%s: truncated is %v", name, l.Truncated)
+		}
+	}
+}
+
+// Every line says in a word what the arrow shows.
+func TestDirections(t *testing.T) {
+	want := map[driver.Side][2]string{
+		driver.FromClient: {"→", "sent"}, driver.FromServer: {"←", "received"},
+		driver.Status: {"←", "received"}, driver.Event: {"·", "event"},
+	}
+	for side, way := range want {
+		l := newLine(directions[side], nil)
+		if got := [2]string{l.Arrow, string(l.Direction)}; got != way {
+			t.Errorf("side %d: got %v, want %v", side, got, way)
 		}
 	}
 }

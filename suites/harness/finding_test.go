@@ -1,0 +1,65 @@
+package harness
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/gomega"
+)
+
+// A fail tells what was wanted and what came apart, however it was found.
+func TestFindings(t *testing.T) {
+	inParts := func(t *T) {
+		Each(t, []string{"outer"}, Named, func(t *T, _ string) {
+			Each(t, []string{"a", "b"}, Named, func(t *T, name string) { t.Fail("nothing", "%s", name) })
+		})
+	}
+	for name, tt := range map[string]struct {
+		check func(*T)
+		want  []Finding
+	}{
+		"a sentence": {
+			func(t *T) { t.Fail("a list", "none of %d", 3) }, []Finding{{Want: "a list", Got: "none of 3"}},
+		},
+		"an assertion": {func(t *T) { t.Expect("x").To(BeOneOf("y")) }, []Finding{{Want: `"y"`, Got: `"x"`}}},
+		"one of the reverse": {
+			func(t *T) { t.Expect(1).NotTo(BeOneOf(1)) }, []Finding{{Want: "anything but 1", Got: "1"}},
+		},
+		"with circumstances": {
+			func(t *T) { t.Expect(1).To(BeOneOf(2), "after %s", "DELETE") }, []Finding{{Want: "2", Got: "1"}},
+		},
+		"more than a line": {
+			func(t *T) { t.Fail("it alive", "it died:\n  got no memory") },
+			[]Finding{{Want: "it alive", Got: "it died:\n  got no memory"}},
+		},
+		"another matcher": {
+			func(t *T) { t.Expect(true).To(gomega.BeFalse()) },
+			[]Finding{{Got: "Expected\n    <bool>: true\nto be false"}},
+		},
+		"of parts": {inParts, []Finding{
+			{Subject: "outer: a", Want: "nothing", Got: "a"}, {Subject: "outer: b", Want: "nothing", Got: "b"},
+		}},
+		"none": {func(t *T) { t.Skip("it is so") }, nil},
+	} {
+		if diff := cmp.Diff(tt.want, outcomeOf(tt.check).findings); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Of many findings the first few are told, and that there are more.
+func TestManyFindings(t *testing.T) {
+	for _, n := range []int{1, most, most + 1, 100} {
+		o := outcomeOf(func(t *T) {
+			var all []string
+			for i := range n {
+				all = append(all, fmt.Sprint(i))
+			}
+			Each(t, all, Named, func(t *T, name string) { t.Fail("nothing", "%s", name) })
+		})
+		if len(o.findings) != min(n, most) || o.truncated != (n > most) || len(o.subjects) != n {
+			t.Errorf("of %d there are %d, truncated %v, subjects %d", n, len(o.findings), o.truncated, len(o.subjects))
+		}
+	}
+}
