@@ -63,7 +63,7 @@ var Checks = Suite{
 
 	"robust/repeatable-session": WatchAfter(func(t *T) {
 		if s := t.Own(); t.Server.Declares("tools") {
-			t.Try(s, "tools/list", nil)
+			kit.ListNames(t, s, nil)
 		}
 	}, func(t *T, w Wire) {
 		plain := func(m Message) bool { return isOrdinary(m.Session) }
@@ -75,7 +75,7 @@ var Checks = Suite{
 		t.Judge(ordinary, func(t *T, m Message) {
 			capabilities := string(Compact(m.Session.Capabilities))
 			t.Expect(capabilities).To(BeOneOf(string(Compact(one.Capabilities))), "capabilities")
-			here, there := firstPage(m.Session), firstPage(one)
+			here, there := firstTools(m.Session), firstTools(one)
 			if here != nil && there != nil {
 				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session",
 					"%s", kit.Difference(there, here)))
@@ -104,17 +104,34 @@ func isOrdinary(s *driver.Session) bool {
 	return len(client) == 0
 }
 
-// firstPage are the names of the tools on the first page that a session was given; nil when it was given none.
-func firstPage(s *driver.Session) (names []string) {
-	lists := kit.DialogueIn(s).Of("tools/list")
-	if len(lists) == 0 || lists[0].Answer == nil {
-		return nil
+// firstTools are the names of the tools on all pages before any of them was called, which may change them.
+func firstTools(s *driver.Session) (names []string) {
+	asked := kit.DialogueIn(s).Exchanges
+	if at := slices.IndexFunc(asked, isOf("tools/call")); at >= 0 {
+		asked = asked[:at]
 	}
-	result, _ := lists[0].Answer.JSON()["result"].(M)
-	for _, tool := range kit.ObjectsIn(result["tools"]) {
-		name, _ := tool["name"].(string)
-		names = append(names, name)
+	for cursor := any(nil); ; {
+		at := slices.IndexFunc(asked, func(x *kit.Exchange) bool {
+			params, _ := x.Request.JSON()["params"].(M)
+			return isOf("tools/list")(x) && params["cursor"] == cursor && x.Answer != nil
+		})
+		if at < 0 {
+			return nil
+		}
+		page, _ := asked[at].Answer.JSON()["result"].(M)
+		for _, tool := range kit.ObjectsIn(page["tools"]) {
+			name, _ := tool["name"].(string)
+			names = append(names, name)
+		}
+		next, more := page["nextCursor"].(string)
+		if !more {
+			return kit.Sorted(names)
+		}
+		cursor, asked = next, asked[at+1:]
 	}
-	slices.Sort(names)
-	return names
+}
+
+// isOf picks exchanges by their method.
+func isOf(method string) func(*kit.Exchange) bool {
+	return func(x *kit.Exchange) bool { return x.Request.Method == method }
 }
