@@ -75,10 +75,10 @@ var Checks = Suite{
 		t.Judge(ordinary, func(t *T, m Message) {
 			capabilities := string(Compact(m.Session.Capabilities))
 			t.Expect(capabilities).To(BeOneOf(string(Compact(one.Capabilities))), "capabilities")
-			here, there := firstTools(m.Session), firstTools(one)
-			if here != nil && there != nil {
-				t.Expect(slices.Equal(here, there)).To(Hold("the same tools in every session",
-					"%s", kit.Difference(there, here)))
+			here, there := listings(m.Session), listings(one)
+			if len(here) > 0 && len(there) > 0 {
+				t.Expect(slices.ContainsFunc(here, amongst(there))).To(Hold("the same tools in every session",
+					"%s", kit.Difference(there[0], here[0])))
 			}
 		})
 	}),
@@ -104,19 +104,31 @@ func isOrdinary(s *driver.Session) bool {
 	return len(client) == 0
 }
 
-// firstTools are the names of the tools on all pages before any of them was called, which may change them.
-func firstTools(s *driver.Session) (names []string) {
+// listings are the names of the tools on all pages, each time that they were listed before any of them was called,
+// which may change them.
+func listings(s *driver.Session) (all [][]string) {
 	asked := kit.DialogueIn(s).Exchanges
-	if at := slices.IndexFunc(asked, isOf("tools/call")); at >= 0 {
+	if at := slices.IndexFunc(asked, func(x *kit.Exchange) bool { return x.Request.Method == "tools/call" }); at >= 0 {
 		asked = asked[:at]
 	}
-	for cursor := any(nil); ; {
-		at := slices.IndexFunc(asked, func(x *kit.Exchange) bool {
-			params, _ := x.Request.JSON()["params"].(M)
-			return isOf("tools/list")(x) && params["cursor"] == cursor && x.Answer != nil
-		})
+	for {
+		at := slices.IndexFunc(asked, asksTools(nil))
 		if at < 0 {
-			return nil
+			return all
+		}
+		if names, whole := listing(asked[at:]); whole {
+			all = append(all, names)
+		}
+		asked = asked[at+1:]
+	}
+}
+
+// listing are the names on all pages of the list that is asked for first.
+func listing(asked []*kit.Exchange) (names []string, whole bool) {
+	for cursor := any(nil); ; {
+		at := slices.IndexFunc(asked, asksTools(cursor))
+		if at < 0 || asked[at].Answer == nil {
+			return nil, false
 		}
 		page, _ := asked[at].Answer.JSON()["result"].(M)
 		for _, tool := range kit.ObjectsIn(page["tools"]) {
@@ -125,13 +137,23 @@ func firstTools(s *driver.Session) (names []string) {
 		}
 		next, more := page["nextCursor"].(string)
 		if !more {
-			return kit.Sorted(names)
+			return kit.Sorted(names), true
 		}
 		cursor, asked = next, asked[at+1:]
 	}
 }
 
-// isOf picks exchanges by their method.
-func isOf(method string) func(*kit.Exchange) bool {
-	return func(x *kit.Exchange) bool { return x.Request.Method == method }
+// asksTools picks requests for the page of the tools at a cursor.
+func asksTools(cursor any) func(*kit.Exchange) bool {
+	return func(x *kit.Exchange) bool {
+		params, _ := x.Request.JSON()["params"].(M)
+		return x.Request.Method == "tools/list" && params["cursor"] == cursor
+	}
+}
+
+// amongst reports whether a listing is one of some.
+func amongst(all [][]string) func(names []string) bool {
+	return func(names []string) bool {
+		return slices.ContainsFunc(all, func(other []string) bool { return slices.Equal(names, other) })
+	}
 }
