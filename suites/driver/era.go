@@ -29,6 +29,9 @@ type Era interface {
 	// below, it may be called by any goroutine.
 	answer(s *Session, request *Frame) M
 
+	// cancel takes back a request that the session has sent.
+	cancel(s *Session, p Pending, reason string)
+
 	// header sets the headers of the protocol on an HTTP request. message is what its body holds, without a method when
 	// that is not a message.
 	header(h *HTTP, header http.Header, message *Frame)
@@ -39,9 +42,8 @@ type Era interface {
 	// resumes reports whether an event stream that broke off is asked for again, with GET.
 	resumes() bool
 
-	// leave ends what the server keeps of a session over HTTP, and waits for it. Over stdio the end of stdin is enough
-	// in every era.
-	leave(h *HTTP)
+	// leave ends what the server keeps of a session, and waits for it over HTTP. Over stdio the end of stdin follows.
+	leave(s *Session)
 }
 
 // Era is how the session goes.

@@ -31,12 +31,7 @@ func (letters) greet(s *Session, hello M) Reply {
 	return r
 }
 
-func (letters) listen(s *Session, params M) {
-	raw := encode(s.Message("await", "letters/await", params))
-	f := &Frame{Side: FromClient, Raw: raw, Ended: true, standing: true}
-	f.parse()
-	s.link.send(f, [][]byte{append(raw, '\n')})
-}
+func (letters) listen(s *Session, params M) { s.Stand("letters/await", params) }
 
 func (letters) harmless() (method string, params M) { return "letters/weigh", M{"letter": "none"} }
 
@@ -47,6 +42,8 @@ func (letters) dress(s *Session, params M) M {
 }
 
 func (letters) answer(*Session, *Frame) M { return nil }
+
+func (letters) cancel(s *Session, p Pending, _ string) { s.Notify("letters/recall", M{"letter": p.ID}) }
 
 func (letters) header(_ *HTTP, header http.Header, message *Frame) {
 	header.Set("Letters-Subject", message.Method)
@@ -60,7 +57,11 @@ func (e letters) heard(_ *HTTP, x *Exchange) {
 
 func (letters) resumes() bool { return false }
 
-func (letters) leave(h *HTTP) { h.s.Exchange("letters/close", nil) }
+func (letters) leave(s *Session) {
+	if s.HTTP() != nil {
+		s.Exchange("letters/close", nil)
+	}
+}
 
 // post is a server of that era. It remembers what it was sent.
 type post struct {

@@ -42,6 +42,7 @@ type Exchange struct {
 	answer   Answer
 	stream   bool
 	replied  bool   // a response came on the stream
+	recalled bool   // the client has taken the request back
 	misnamed *Frame // a response on the stream with an id that no request has
 }
 
@@ -227,6 +228,14 @@ func (x *Exchange) Abort() {
 	stop := x.stop
 	x.s.mu.Unlock()
 	stop()
+}
+
+// recall drops the connection to take the request back, so that the server is not to blame for what does not come.
+func (x *Exchange) recall() {
+	x.s.mu.Lock()
+	x.recalled = true
+	x.s.mu.Unlock()
+	x.Abort()
 }
 
 // answers reports whether this exchange is the answer to the request of that id, or the proof that none will come, even

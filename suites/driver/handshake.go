@@ -70,6 +70,10 @@ func (Handshake) serve(s *Session, method string) M {
 	return nil
 }
 
+func (Handshake) cancel(s *Session, p Pending, reason string) {
+	s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": reason})
+}
+
 // header names the session and its revision. That is named in every revision, as SDKs do: without a session, nothing
 // else tells it.
 func (Handshake) header(h *HTTP, header http.Header, message *Frame) {
@@ -99,7 +103,11 @@ func (Handshake) heard(h *HTTP, x *Exchange) {
 func (Handshake) resumes() bool { return true }
 
 // leave ends every session that the server has issued an id for.
-func (e Handshake) leave(h *HTTP) {
+func (e Handshake) leave(s *Session) {
+	h := s.HTTP()
+	if h == nil {
+		return
+	}
 	var farewells sync.WaitGroup
 	for _, session := range h.issuedIDs() {
 		farewells.Go(func() { e.end(h, session) })

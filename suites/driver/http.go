@@ -262,7 +262,7 @@ func (h *HTTP) close() {
 	h.closing.Do(func() {
 		h.s.ending()
 		if h.s.Usable() {
-			h.s.Era().leave(h)
+			h.s.Era().leave(h.s)
 		}
 		h.kill()
 	})

@@ -13,8 +13,11 @@ func (s *Session) Send(raw []byte) *Frame { return s.Write(append(raw[:len(raw):
 
 // Write sends bytes as they are. Several pieces are written one by one, with a pause between them and nothing else in
 // it.
-func (s *Session) Write(pieces ...[]byte) *Frame {
-	f := &Frame{Side: FromClient, Raw: bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), Ended: true}
+func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, pieces) }
+
+// write is Write with a frame that says more of them.
+func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
+	f.Side, f.Raw, f.Ended = FromClient, bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), true
 	f.parse()
 	s.link.send(f, pieces)
 	return f
@@ -60,6 +63,19 @@ func (s *Session) RequestID(id any, method string, params M) Pending {
 	p.frame = s.SendJSON(s.Message(id, method, params))
 	return p
 }
+
+// Stand sends a request whose answer is that a stream stays open: it is not waited for, and the session takes the
+// request back in the end.
+func (s *Session) Stand(method string, params M) Pending {
+	id := s.NextID()
+	p := s.Expecting(id, method)
+	p.frame = s.write(&Frame{standing: true}, [][]byte{append(encode(s.Message(id, method, params)), '\n')})
+	s.stands = append(s.stands, p)
+	return p
+}
+
+// Cancel takes back a request that the session has sent, as its era and transport have it.
+func (s *Session) Cancel(p Pending, reason string) { s.Era().cancel(s, p, reason) }
 
 // Message is a request as the session sends it, for who sends it in another way.
 func (s *Session) Message(id any, method string, params M) M {

@@ -26,7 +26,8 @@ type Session struct {
 	heard    func(sent time.Time, r Reply) // Target.Heard
 	number   int
 	nextID   int
-	ordinary bool // established without client capabilities
+	stands   []Pending // sent with Stand
+	ordinary bool      // established without client capabilities
 
 	// Guarded by the lock of the record.
 	asked     map[string][]json.RawMessage // ids of the requests of the client, by their text

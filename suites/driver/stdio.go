@@ -156,11 +156,16 @@ func (p *Stdio) finish(excess *Excess) {
 // settle has nothing to wait for: a line is not acknowledged.
 func (p *Stdio) settle(int) {}
 
-func (p *Stdio) closeInput() { p.CloseInput() }
+// closeInput takes leave before.
+func (p *Stdio) closeInput() { p.part(func() { p.s.Era().leave(p.s) }) }
 
 // CloseInput closes the server's stdin, the way in which a client ends a session over stdio.
-func (p *Stdio) CloseInput() {
+func (p *Stdio) CloseInput() { p.part(func() {}) }
+
+// part closes stdin, once, after something else.
+func (p *Stdio) part(first func()) {
 	p.quit.Do(func() {
+		first()
 		p.s.event("stdin closed")
 		p.s.ending()
 		p.out.close()
@@ -172,7 +177,7 @@ func (p *Stdio) kill() { p.proc.kill() }
 // close closes stdin, then sends SIGTERM, then SIGKILL to the whole process group.
 func (p *Stdio) close() {
 	const moment = 20 * time.Millisecond
-	p.CloseInput()
+	p.closeInput()
 	if p.s.isAbandoned() {
 		p.proc.kill()
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // flight is calls of tools that are made side by side in one session. Most tools are done in a moment, and have the
@@ -106,7 +105,7 @@ func (f *flight) ping(c *ToolCall) {
 // end gives up the calls that have no answer, and the session with them.
 func (f *flight) end() {
 	for _, c := range f.running() {
-		f.session.Notify("notifications/cancelled", M{"requestId": c.pending.ID, "reason": "mcpcheck waits no longer"})
+		f.session.Cancel(c.pending, "mcpcheck waits no longer")
 		f.session.Abandon()
 	}
 }

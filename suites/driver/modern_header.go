@@ -1,0 +1,123 @@
+package driver
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// header says again what the message says, for those on the way that do not read it: its revision, its method, what it
+// is about, and the arguments that a tool wants there.
+func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
+	params, _ := message.JSON()["params"].(M)
+	meta, _ := params["_meta"].(M)
+	revision, named := meta[MetaRevision].(string)
+	if !named {
+		revision, _ = e.meta(h.s)[MetaRevision].(string)
+	}
+	setField(header, revisionHeader, revision)
+	if message.Method == "" {
+		return
+	}
+	setField(header, "Mcp-Method", message.Method)
+	if name, has := subjectOf(message.Method, params); has {
+		setField(header, "Mcp-Name", FieldValue(name))
+	}
+	if message.Method == "tools/call" {
+		e.mirror(header, params)
+	}
+}
+
+// setField sets a field of a header if there is a value that can be sent.
+func setField(header http.Header, name, value string) {
+	if value != "" && isPlain(value) {
+		header.Set(name, value)
+	}
+}
+
+// subjectOf is the name or the URI of what a request is about, where that stands in a header.
+func subjectOf(method string, params M) (name string, has bool) {
+	switch method {
+	case "tools/call", "prompts/get":
+		name, has = params["name"].(string)
+	case "resources/read":
+		name, has = params["uri"].(string)
+	}
+	return name, has
+}
+
+// mirror sets the headers that the schema of a tool wants for the arguments of a call.
+func (e Modern) mirror(header http.Header, params M) {
+	for _, tool := range e.Tools {
+		if tool["name"] != params["name"] {
+			continue
+		}
+		schema, _ := tool["inputSchema"].(M)
+		arguments, _ := params["arguments"].(M)
+		mirrorObject(header, schema, arguments)
+		return
+	}
+}
+
+// mirrorObject sets the headers for the properties of an object, and of the objects in it. Only what is reached by
+// properties alone has one.
+func mirrorObject(header http.Header, schema, object M) {
+	properties, _ := schema["properties"].(M)
+	for name, property := range properties {
+		schema, _ := property.(M)
+		value, given := object[name]
+		if !given {
+			continue
+		}
+		if inner, isObject := value.(M); isObject {
+			mirrorObject(header, schema, inner)
+		}
+		field, _ := schema["x-mcp-header"].(string)
+		if text, ok := fieldText(value); ok && httpguts.ValidHeaderFieldName(field) {
+			header.Set("Mcp-Param-"+field, FieldValue(text))
+		}
+	}
+}
+
+// fieldText is a value as the text of a header; ok is false for those that have none: null, objects, lists.
+func fieldText(value any) (text string, ok bool) {
+	switch v := value.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case json.Number:
+		if i, whole := Integer(v); whole {
+			return strconv.FormatInt(i, 10), true
+		}
+		return v.String(), true
+	}
+	return "", false
+}
+
+// The marks around a value in Base64.
+const (
+	encodedPrefix = "=?base64?"
+	encodedSuffix = "?="
+)
+
+// FieldValue is a text as the value of a header: itself or, where that could not be sent or would be read as something
+// else, in Base64.
+func FieldValue(text string) string {
+	marked := strings.HasPrefix(text, encodedPrefix) && strings.HasSuffix(text, encodedSuffix)
+	if isPlain(text) && !marked {
+		return text
+	}
+	return encodedPrefix + base64.StdEncoding.EncodeToString([]byte(text)) + encodedSuffix
+}
+
+// isPlain reports whether a text can be the value of a header as it is: visible ASCII, spaces and tabs, with no white
+// space at either end.
+func isPlain(text string) bool {
+	other := func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }
+	return text == strings.Trim(text, " \t") && !strings.ContainsFunc(text, other)
+}

@@ -1,0 +1,366 @@
+package driver
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// office is a server of the modern era, over both transports. It remembers what it was sent.
+type office struct {
+	silent bool        // about subscriptions
+	closed chan string // the methods of requests whose stream the client closed; nil tells nobody
+
+	mu   sync.Mutex
+	seen []seenRequest
+}
+
+// answers are the messages with which it answers one.
+func (o *office) answers(seen seenRequest) (messages []M) {
+	o.mu.Lock()
+	o.seen = append(o.seen, seen)
+	o.mu.Unlock()
+	id, result := seen.Body["id"], M{"resultType": "complete"}
+	switch seen.Body["method"] {
+	case "notifications/cancelled", "tools/call":
+		return nil
+	case "subscriptions/listen":
+		if o.silent {
+			return nil
+		}
+		meta := M{MetaSubscription: id}
+		return []M{message("notifications/subscriptions/acknowledged", M{"_meta": meta, "notifications": M{}})}
+	case "server/discover":
+		result["supportedVersions"] = []any{"2026-07-28"}
+		result["capabilities"] = M{"tools": M{"listChanged": true}, "prompts": M{}, "resources": M{"listChanged": true}}
+	}
+	return []M{{"jsonrpc": "2.0", "id": id, "result": result}}
+}
+
+// ServeHTTP answers with event streams, which stay open where there is no response.
+func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	body, _ := Decode(raw).(M)
+	w.Header().Set("Mcp-Session-Id", "of-another-era")
+	stream(w, ": welcome\n\n")
+	messages := o.answers(seenRequest{r.Method, r.Header, body})
+	for _, m := range messages {
+		stream(w, "data: "+string(encode(m))+"\n\n")
+	}
+	if len(messages) == 1 && messages[0]["result"] != nil {
+		return
+	}
+	<-r.Context().Done()
+	if o.closed != nil {
+		o.closed <- body["method"].(string)
+	}
+}
+
+// serve is the server over stdio.
+func (o *office) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	d, e := json.NewDecoder(in), json.NewEncoder(out)
+	d.UseNumber()
+	for {
+		var body M
+		if d.Decode(&body) != nil {
+			return 0
+		}
+		for _, m := range o.answers(seenRequest{Body: body}) {
+			e.Encode(m)
+		}
+	}
+}
+
+// methods are those of the messages that the server was sent, without the requests that prove order.
+func (o *office) methods() (all []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i, r := range o.seen {
+		if method, _ := r.Body["method"].(string); method != "server/discover" || i == 0 {
+			all = append(all, method)
+		}
+	}
+	return all
+}
+
+// visit opens a session with a server as a pool does, calls a tool that does not answer and takes that back, and ends
+// the session.
+func (o *office) visit(t *testing.T, target Target) {
+	t.Helper()
+	target.Era, target.Limits = Modern{Revision: "2026-07-28"}, Limits{}.withDefaults()
+	pool := NewPool(t.Context(), target, "2026-07-28", 1, 0)
+	s, err := pool.Fresh()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Ordinary() || s.Revision != "2026-07-28" || s.Capabilities["tools"] == nil {
+		t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
+	}
+	if r := s.Exchange("tools/list", M{"cursor": "c"}); r.Result() == nil {
+		t.Errorf("got %+v", r)
+	}
+	call := s.Request("tools/call", M{"name": "wait"})
+	if s.HTTP() == nil { // over HTTP the call would be waited for
+		if _, err := s.Settle(0); err != nil {
+			t.Error(err)
+		}
+	}
+	s.Cancel(call, "enough")
+	if r := s.Exchange(s.Harmless()); r.Result() == nil || s.Troubled() {
+		t.Errorf("after the cancellation: got %+v, troubled is %v", r, s.Troubled())
+	}
+	pool.Close(s)
+	pool.Wait()
+}
+
+// A session of the modern era: server/discover, a stream for what the server declares, and a request that is taken back
+// as the transport has it. Every request says what it is of, and nothing is left of the handshake.
+func TestModern(t *testing.T) {
+	const listen, list, call, cancel = "subscriptions/listen", "tools/list", "tools/call", "notifications/cancelled"
+	t.Run("stdio", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			o := &office{}
+			o.visit(t, Target{Serve: o.serve})
+			want := []string{"server/discover", listen, list, call, cancel, cancel}
+			if got := o.methods(); !slices.Equal(got, want) {
+				t.Errorf("the server was sent\n%q, want\n%q", got, want)
+			}
+			o.wantDressed(t)
+		})
+	})
+	t.Run("HTTP", func(t *testing.T) {
+		o := &office{}
+		o.visit(t, Target{Site: siteOf(t, o)})
+		if got := o.methods(); !slices.Equal(got, []string{"server/discover", listen, list, call}) {
+			t.Errorf("the server was sent %q", got)
+		}
+		o.wantDressed(t)
+	})
+}
+
+// wantDressed wants each request as the era says, and over HTTP POSTs with the headers of the era alone.
+func (o *office) wantDressed(t *testing.T) {
+	t.Helper()
+	const meta = `{"io.modelcontextprotocol/clientCapabilities":{},` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"mcpcheck","version":"1"},` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
+	for _, r := range o.seen {
+		method, _ := r.Body["method"].(string)
+		params, _ := r.Body["params"].(M)
+		if got := string(encode(params["_meta"])); r.Body["id"] != nil && got != meta {
+			t.Errorf("%s has the params %s", method, encode(params))
+		}
+		if method == "subscriptions/listen" {
+			const filter = `{"resourcesListChanged":true,"toolsListChanged":true}`
+			if got := string(encode(params["notifications"])); got != filter {
+				t.Errorf("%s is for %s, want %s", method, got, filter)
+			}
+		}
+		if r.Method == "" { // over stdio
+			continue
+		}
+		if got := r.Header.Get("Mcp-Method"); r.Method != http.MethodPost || got != method ||
+			r.Header.Get(revisionHeader) != "2026-07-28" || r.Header.Get(sessionHeader) != "" {
+			t.Errorf("%s %s has the headers %v", r.Method, method, r.Header)
+		}
+	}
+}
+
+// Over HTTP a request is taken back by the end of its stream.
+func TestModernCancelsOverHTTP(t *testing.T) {
+	o := &office{closed: make(chan string, 1)}
+	s, err := Start(t.Context(), Target{Site: siteOf(t, o), Era: Modern{Revision: "2026-07-28"}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	call := s.Request("tools/call", M{"name": "wait"})
+	call.frame.HTTP.Head()
+	s.Cancel(call, "enough")
+	if method := <-o.closed; method != "tools/call" {
+		t.Errorf("the server has seen the end of %s", method)
+	}
+	if r := s.AwaitCall(call); r.Answered() || s.Troubled() {
+		t.Errorf("got %+v, troubled is %v", r, s.Troubled())
+	}
+}
+
+// A server that says nothing to a subscription costs a moment, and the request counts for nothing that was not
+// answered.
+func TestModernListensInVain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &office{silent: true}
+		begin := time.Now()
+		o.visit(t, Target{Serve: o.serve})
+		if took := time.Since(begin); took > time.Second {
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
+func TestModernDress(t *testing.T) {
+	const revision = `"2026-07-28"`
+	const all = `"io.modelcontextprotocol/clientCapabilities":{},` +
+		`"io.modelcontextprotocol/clientInfo":{"name":"mcpcheck","version":"1"},` +
+		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`
+	tests := map[string]struct {
+		params M
+		want   string
+	}{
+		"nothing":     {nil, `{"_meta":{` + all + `}}`},
+		"own members": {M{"a": 1, "_meta": M{"b": 2}}, `{"_meta":{"b":2,` + all + `},"a":1}`},
+		"replaced": {
+			M{"_meta": M{MetaRevision: 7}}, `{"_meta":{` + strings.Replace(all, revision, "7", 1) + `}}`,
+		},
+		"one left out": {
+			M{"_meta": M{MetaRevision: Omitted}}, `{"_meta":{` + all[:strings.LastIndex(all, ",")] + `}}`,
+		},
+		"all left out":  {M{"_meta": Omitted, "a": 1}, `{"a":1}`},
+		"not an object": {M{"_meta": 7}, `{"_meta":7}`},
+	}
+	serve := answering(func(int, string) string { return "" })
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		for name, tt := range tests {
+			before := string(encode(tt.params))
+			if got := string(encode(Modern{Revision: "2026-07-28"}.dress(s, tt.params))); got != tt.want {
+				t.Errorf("%s: got\n%s, want\n%s", name, got, tt.want)
+			}
+			if string(encode(tt.params)) != before {
+				t.Errorf("%s: the params have changed", name)
+			}
+		}
+		s.SetEra(Modern{Revision: "2026-07-28"})
+		s.Greet(M{"protocolVersion": "2027-01-01", "capabilities": M{"roots": M{}}})
+		want := `{"io.modelcontextprotocol/clientCapabilities":{"roots":{}},` +
+			`"io.modelcontextprotocol/protocolVersion":"2027-01-01"}`
+		if got := string(encode(s.Era().dress(s, nil)["_meta"])); got != want {
+			t.Errorf("after another greeting: got %s, want %s", got, want)
+		}
+	})
+}
+
+// The examples are those of the page on Streamable HTTP.
+func TestFieldValue(t *testing.T) {
+	tests := []struct{ text, want string }{
+		{"us-west1", "us-west1"},
+		{"Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="},
+		{" padded ", "=?base64?IHBhZGRlZCA=?="},
+		{"line1\nline2", "=?base64?bGluZTEKbGluZTI=?="},
+		{"=?base64?literal?=", "=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?="},
+		{"=?base64?open", "=?base64?open"},
+		{"a\tb c~", "a\tb c~"},
+		{"tab\t", "=?base64?dGFiCQ==?="},
+		{"\x7f", "=?base64?fw==?="},
+		{"", ""},
+	}
+	for _, tt := range tests {
+		if got := FieldValue(tt.text); got != tt.want {
+			t.Errorf("%q: got %q, want %q", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestModernHeader(t *testing.T) {
+	sql := M{"name": "sql", "inputSchema": Decode([]byte(`{"type": "object", "properties": {
+		"region": {"type": "string", "x-mcp-header": "Region"},
+		"limit": {"type": "integer", "x-mcp-header": "Limit"},
+		"dry": {"type": "boolean", "x-mcp-header": "Dry"},
+		"none": {"type": "string", "x-mcp-header": "None"},
+		"wrong": {"type": "string", "x-mcp-header": "not a token"},
+		"inner": {"type": "object", "x-mcp-header": "Inner", "properties": {"tenant": {"x-mcp-header": "Tenant"}}},
+		"list": {"type": "array", "items": {"type": "object", "properties": {"in": {"x-mcp-header": "In"}}}}}}`))}
+	tests := map[string]struct {
+		message string
+		want    map[string]string // beside the revision
+		other   string            // revision than that of the session
+	}{
+		"list": {message: `{"id":1,"method":"tools/list"}`, want: map[string]string{"Mcp-Method": "tools/list"}},
+		"call": {
+			message: `{"id":1,"method":"tools/call","params":{"name":"sql","arguments":{"region":"us","limit":4.2e1,` +
+				`"dry":true,"none":null,"wrong":"w","inner":{"tenant":"é"},"list":[{"in":"i"}]}}}`,
+			want: map[string]string{
+				"Mcp-Method": "tools/call", "Mcp-Name": "sql", "Mcp-Param-Region": "us", "Mcp-Param-Limit": "42",
+				"Mcp-Param-Dry": "true", "Mcp-Param-Tenant": "=?base64?w6k=?=",
+			},
+		},
+		"call of another tool": {
+			message: `{"id":1,"method":"tools/call","params":{"name":"sq l ","arguments":{"region":"us"}}}`,
+			want:    map[string]string{"Mcp-Method": "tools/call", "Mcp-Name": "=?base64?c3EgbCA=?="},
+		},
+		"call without a name": {
+			message: `{"id":1,"method":"tools/call","params":{"arguments":{"region":"us"}}}`,
+			want:    map[string]string{"Mcp-Method": "tools/call"},
+		},
+		"read": {
+			message: `{"id":1,"method":"resources/read","params":{"uri":"file:///é","name":"n"}}`,
+			want:    map[string]string{"Mcp-Method": "resources/read", "Mcp-Name": "=?base64?ZmlsZTovLy/DqQ==?="},
+		},
+		"get": {
+			message: `{"id":1,"method":"prompts/get","params":{"name":"p","uri":"u"}}`,
+			want:    map[string]string{"Mcp-Method": "prompts/get", "Mcp-Name": "p"},
+		},
+		"another revision": {
+			message: `{"id":1,"method":"m",` +
+				`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}`,
+			want: map[string]string{"Mcp-Method": "m"}, other: "1900-01-01",
+		},
+		"a revision that is none": {
+			message: `{"id":1,"method":"m","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}}`,
+			want:    map[string]string{"Mcp-Method": "m"},
+		},
+		"a method that cannot be sent": {message: `{"id":1,"method":"m\n"}`},
+		"no message":                   {message: `[`},
+	}
+	e := Modern{Revision: "2026-07-28", Tools: []M{{"name": "other"}, sql}}
+	s, err := Start(t.Context(), Target{Site: siteOf(t, http.NotFoundHandler()), Era: e}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, tt := range tests {
+		f, header := &Frame{Raw: []byte(tt.message)}, http.Header{}
+		f.parse()
+		e.header(s.HTTP(), header, f)
+		if tt.want == nil {
+			tt.want = map[string]string{}
+		}
+		tt.want[revisionHeader] = "2026-07-28"
+		if tt.other != "" {
+			tt.want[revisionHeader] = tt.other
+		}
+		for field := range header {
+			if got := header[field]; !slices.Equal(got, []string{tt.want[field]}) {
+				t.Errorf("%s: %s is %q, want %q", name, field, got, tt.want[field])
+			}
+		}
+		if len(header) != len(tt.want) {
+			t.Errorf("%s: got %v, want %v", name, header, tt.want)
+		}
+	}
+}
+
+func TestSpeaks(t *testing.T) {
+	tests := []struct {
+		discovered string
+		want       bool
+	}{
+		{`{"supportedVersions":["2026-07-28","2025-11-25"]}`, true},
+		{`{"supportedVersions":["2025-11-25"]}`, false},
+		{`{"supportedVersions":[]}`, false},
+		{`{"supportedVersions":"2026-07-28"}`, true},
+		{`{}`, true},
+	}
+	for _, tt := range tests {
+		discovered, _ := Decode([]byte(tt.discovered)).(M)
+		if got := Speaks(discovered, "2026-07-28"); got != tt.want {
+			t.Errorf("%s: got %v", tt.discovered, got)
+		}
+	}
+}
