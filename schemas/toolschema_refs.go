@@ -84,29 +84,49 @@ func (x *refIndex) schema(t target, base *url.URL) {
 	}
 	x.seen[t.path] = true
 	base = x.name(object, t, base)
+	for _, keyword := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
+		if text, ok := object[keyword].(string); ok {
+			x.refs = append(x.refs, basedRef{Ref{Path: t.path + "/" + keyword, Target: text}, base})
+		}
+	}
+	for _, sub := range subschemas(object) {
+		x.schema(target{sub.value, t.path + sub.path}, base)
+	}
+}
+
+// subschema is a schema directly below another one.
+type subschema struct {
+	target         // its path begins at the schema above
+	keyword string // that it is the value of, or in the value of
+	name    string // of the member of that value, if the value is a map of schemas
+}
+
+// subschemas lists the schemas directly below one, in the order of the names of keywords and members. The value of a
+// keyword that no dialect knows is not a schema.
+func subschemas(object map[string]any) []subschema {
+	var list []subschema
 	for _, keyword := range slices.Sorted(maps.Keys(object)) {
-		value, path := object[keyword], t.path+"/"+escapeToken(keyword)
+		value, path := object[keyword], "/"+escapeToken(keyword)
 		switch keyword {
-		case "$ref", "$dynamicRef", "$recursiveRef":
-			if text, ok := value.(string); ok {
-				x.refs = append(x.refs, basedRef{Ref{Path: path, Target: text}, base})
-			}
 		case "not", "if", "then", "else", "additionalItems", "additionalProperties", "unevaluatedItems",
 			"unevaluatedProperties", "contains", "propertyNames", "contentSchema":
-			x.schema(target{value, path}, base)
+			list = append(list, subschema{target{value, path}, keyword, ""})
 		case "items", "allOf", "anyOf", "oneOf", "prefixItems":
-			x.schema(target{value, path}, base)
-			list, _ := value.([]any)
-			for i, item := range list {
-				x.schema(target{item, path + "/" + strconv.Itoa(i)}, base)
+			entries, ok := value.([]any)
+			if !ok {
+				list = append(list, subschema{target{value, path}, keyword, ""})
+			}
+			for i, entry := range entries {
+				list = append(list, subschema{target{entry, path + "/" + strconv.Itoa(i)}, keyword, ""})
 			}
 		case "properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies":
 			members, _ := value.(map[string]any)
 			for _, name := range slices.Sorted(maps.Keys(members)) {
-				x.schema(target{members[name], path + "/" + escapeToken(name)}, base)
+				list = append(list, subschema{target{members[name], path + "/" + escapeToken(name)}, keyword, name})
 			}
 		}
 	}
+	return list
 }
 
 // name notes the names that a schema gives itself, and returns the base URL inside it.
