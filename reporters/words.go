@@ -213,7 +213,7 @@ func negotiation(r harness.RevisionInfo) string {
 		return "negotiated; asked for " + r.Requested
 	case r.Revision == harness.Newest:
 		return "newest handshake revision, negotiated"
-	case r.Revision >= harness.Modern:
+	case harness.IsModern(r.Revision):
 		return "asked for"
 	}
 	return "asked for, negotiated"

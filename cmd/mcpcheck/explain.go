@@ -166,9 +166,9 @@ func byEra(text harness.ByEra) string {
 	case text.Modern == "":
 		return text.Legacy
 	case text.Legacy == "":
-		return harness.Modern + ": " + text.Modern
+		return harness.Modern[0] + ": " + text.Modern
 	}
-	return text.Legacy + "\n" + harness.Modern + ": " + text.Modern
+	return text.Legacy + "\n" + harness.Modern[0] + ": " + text.Modern
 }
 
 func section(w io.Writer, title, body string) {

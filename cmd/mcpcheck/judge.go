@@ -158,7 +158,7 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 // cover adds to the report how much of the server's revision the results judge, from the one of that index on.
 func (j *judgement) cover(server *harness.Server, from int) {
 	j.report.Coverage = append(j.report.Coverage,
-		harness.Cover(suites.All(), suites.Checks(), server, j.selector, j.report.Results[from:]))
+		harness.Cover(suites.All(), suites.For(server.Revision), server, j.selector, j.report.Results[from:]))
 }
 
 // conclude decides the exit code. The context is that of the visit.

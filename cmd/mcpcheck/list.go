@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -15,6 +16,7 @@ import (
 
 func newList() *cobra.Command {
 	var asJSON, planned, varied bool
+	var revision string
 	cmd := &cobra.Command{
 		Use:   "list [SELECTOR…]",
 		Short: "List what is checked",
@@ -25,14 +27,17 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 			if varied {
 				return writeVariations(cmd.OutOrStdout())
 			}
-			catalogue := suites.All()
+			catalogue, err := holding(revision)
+			if err != nil {
+				return err
+			}
 			selected, err := harness.Select(suites.All, selectors, nil)
 			if err != nil {
 				return usage("%w", err)
 			}
 			var shown []entry
 			for _, r := range catalogue {
-				if selected(r) && suites.HasCheck(r) != planned {
+				if selected(r) && isTried(r, revision) != planned {
 					shown = append(shown, entryOf(r))
 				}
 			}
@@ -48,10 +53,35 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&planned, "planned", false, "list the requirements that no check tries yet")
+	cmd.Flags().StringVar(&revision, "revision", "", "list what holds in this `REVISION` of the specification only")
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may blame")
 	cmd.MarkFlagsMutuallyExclusive("json", "variations")
 	cmd.MarkFlagsMutuallyExclusive("planned", "variations")
 	return cmd
+}
+
+// holding is the catalogue as far as it holds in a revision; empty: all of it.
+func holding(revision string) (catalogue harness.Catalogue, err error) {
+	if revision == "" {
+		return suites.All(), nil
+	}
+	if !slices.Contains(harness.Revisions, revision) {
+		return nil, usage("--revision: unknown revision %q (have %s)", revision, strings.Join(harness.Revisions, ", "))
+	}
+	for _, r := range suites.All() {
+		if r.Holds(revision) {
+			catalogue = append(catalogue, r)
+		}
+	}
+	return catalogue, nil
+}
+
+// isTried reports whether a check tries the requirement in a revision; empty: in any.
+func isTried(r *harness.Requirement, revision string) bool {
+	if revision == "" {
+		return suites.HasCheck(r)
+	}
+	return suites.IsTried(r, revision)
 }
 
 func writeTable(w io.Writer, entries []entry, noun string) error {

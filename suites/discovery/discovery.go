@@ -48,7 +48,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	case r.Err != nil:
 		return server, s, unheard(s, r.Err)
 	case harness.OnlyModern(r):
-		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern)
+		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern[0])
 	}
 	if server.Failure = handshakeFailure(r); server.Failure != "" {
 		checkAuthorized(server, s)

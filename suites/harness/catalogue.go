@@ -10,18 +10,6 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Handshake revisions, in order of publication: those that are negotiated with initialize.
-var Handshake = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
-
-// Modern is the first revision without a handshake.
-const Modern = "2026-07-28"
-
-// Newest is the newest handshake revision.
-const Newest = "2025-11-25"
-
-// Revisions are all published revisions, in order.
-var Revisions = append(slices.Clone(Handshake), Modern)
-
 // Requirement is one entry of the catalogue: one sentence that binds a server. Its id is public and never renamed. The
 // format is described in CONTRIBUTING.md.
 type Requirement struct {

@@ -26,12 +26,12 @@ func TestReadCatalogue(t *testing.T) {
 	}
 	one, two := got[0], got[1]
 	levels := []Level{
-		one.Level.In("2025-06-18"), two.Level.In("2025-06-18"), two.Level.In("2025-11-25"), two.Level.In(Modern),
+		one.Level.In("2025-06-18"), two.Level.In("2025-06-18"), two.Level.In("2025-11-25"), two.Level.In("2026-07-28"),
 	}
 	if diff := cmp.Diff([]Level{Must, Should, Advice, 0}, levels); diff != "" {
 		t.Error(diff)
 	}
-	revisions := [][]string{{"2025-06-18", "2025-11-25"}, {"2025-06-18", Modern}}
+	revisions := [][]string{{"2025-06-18", "2025-11-25"}, {"2025-06-18", "2026-07-28"}}
 	if diff := cmp.Diff(revisions, [][]string{one.In(), two.In()}); diff != "" {
 		t.Error(diff)
 	}

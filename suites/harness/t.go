@@ -65,6 +65,9 @@ const (
 	left                // to itself, until the run ends it
 )
 
+// Modern reports whether the server is judged by a revision without a handshake.
+func (t *T) Modern() bool { return IsModern(t.Revision) }
+
 // Session is an established session that other checks may have used before.
 func (t *T) Session() *driver.Session { return t.lend(false) }
 

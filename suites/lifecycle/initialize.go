@@ -14,7 +14,7 @@ var initialize = Suite{
 		}
 		switch {
 		case OnlyModern(r):
-			t.Because(NotOffered).Skip("the server has no handshake: it speaks %s or later only", Modern)
+			t.Because(NotOffered).Skip("the server has no handshake: it speaks %s or later only", Modern[0])
 		case t.Server.Transport == "sse" && (r.Bare() || r.Err != nil):
 			t.Because(OtherCheck).Skip("the transport did not carry it: sse/post-accepted, sse/responses-on-stream")
 		case r.Bare():

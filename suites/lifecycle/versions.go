@@ -55,7 +55,7 @@ var versionChecks = Suite{
 				t.Because(OtherCheck).Skip("protocolVersion is no string: lifecycle/initialize-result-fields")
 			case slices.Contains(kit.MadeUp, version):
 				t.Because(OtherCheck).Skip("a made-up version was echoed: lifecycle/version-fallback")
-			case isDate(version) && version >= Modern:
+			case isDate(version) && version >= Modern[0]:
 				t.Because(Limit).Inconclusive("%s is later than what mcpcheck knows", version)
 			}
 			if strings.HasPrefix(version, "DRAFT") {
@@ -74,7 +74,7 @@ func offeredVersions(t *T) map[string]string {
 	offered := map[string]string{}
 	for _, version := range all {
 		got, _ := versionOf(kit.WelcomeFor(t, version)).(string)
-		if slices.Contains(Handshake, got) || isDate(got) && got >= Modern {
+		if slices.Contains(Handshake, got) || isDate(got) && got >= Modern[0] {
 			offered[got] = version
 		}
 	}
@@ -93,5 +93,5 @@ func refusesVersion(r driver.Reply) bool {
 }
 
 func isDate(version string) bool {
-	return len(version) == len(Modern) && strings.Trim(version, "0123456789-") == ""
+	return len(version) == len(Newest) && strings.Trim(version, "0123456789-") == ""
 }
