@@ -159,7 +159,7 @@ func (c *Console) area(name, revision string) *areaRun {
 func (c *Console) Progress(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.o.Terminal || c.o.Verbosity < Normal {
+	if !c.o.Terminal || c.o.Verbosity == Quiet {
 		return
 	}
 	text = shorten(printableLine(text), c.o.Width-1)

@@ -15,6 +15,7 @@ type audience struct {
 	out, stderr io.Writer // out is the console's
 	live        bool      // out shows progress
 	quiet       bool
+	redact      redactor
 	console     *reporters.Console
 	reporters   []reporters.Reporter // the console is the first
 }
@@ -28,7 +29,7 @@ func atConsole(v values, t *target, out, stderr io.Writer) *audience {
 		Repeat: func(r harness.Result) string { return repeat(v, t, r) },
 	})
 	return &audience{
-		out: out, stderr: stderr, live: terminal, quiet: v.flags.quiet,
+		out: out, stderr: stderr, live: terminal, quiet: v.flags.quiet, redact: t.redact,
 		console: console, reporters: []reporters.Reporter{console},
 	}
 }
@@ -38,7 +39,6 @@ func (a *audience) result(r harness.Result) {
 	for _, reporter := range a.reporters {
 		reporter.Result(r)
 	}
-	a.console.Progress("checking … " + r.ID)
 }
 
 // done tells the whole report, and returns the exit code that it asks for.
@@ -56,29 +56,60 @@ func (a *audience) done(report harness.Report) error {
 	return nil
 }
 
+// How often it is said how far a run has come: on a terminal, where the line is rewritten, and elsewhere.
+const (
+	onTerminal = time.Second
+	inPipe     = 10 * time.Second
+)
+
 // waiting says that something is waited for, and for how long at most. The returned function ends it.
 func (a *audience) waiting(what string, most time.Duration) (arrived func()) {
-	begin := time.Now()
-	tick := time.NewTicker(time.Second)
-	end, ended := make(chan struct{}), make(chan struct{})
+	return a.accompany(time.Now(), func(passed string) string {
+		return fmt.Sprintf("%s · waiting for %s, up to %v", passed, what, most)
+	})
+}
+
+// running says how far a run of so many cases has come that began at a time, and what it waits for. Where it is one of
+// several, of says which. The returned function ends it.
+func (a *audience) running(begin time.Time, of string, cases int, p *harness.Progress) (ended func()) {
+	return a.accompany(begin, func(passed string) string {
+		line := fmt.Sprintf("%d/%d · %s", p.Settled(), cases, passed)
+		if of != "" {
+			line = of + " · " + line
+		}
+		if what := p.Waiting(); what != "" {
+			line += " · waiting for " + what
+		}
+		return line
+	})
+}
+
+// accompany shows a line again and again, made of the time that has passed since the beginning: on a terminal in place
+// of the one before, elsewhere on stderr. The returned function ends it, and leaves nothing on the terminal.
+func (a *audience) accompany(begin time.Time, line func(passed string) string) (end func()) {
+	if a.quiet {
+		return func() {}
+	}
+	every, show := inPipe, func(line string) { fmt.Fprintln(a.stderr, "mcpcheck:", reporters.Line(line)) }
+	if a.live {
+		every, show = onTerminal, a.console.Progress
+	}
+	tick := time.NewTicker(every)
+	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for n := 1; ; n++ {
+		for {
 			select {
 			case <-tick.C:
-				passed := int(time.Since(begin).Seconds())
-				a.console.Progress(fmt.Sprintf("waiting for %s … %ds of %v", what, passed, most))
-				if n == 3 && !a.live && !a.quiet {
-					fmt.Fprintf(a.stderr, "mcpcheck: waiting for %s, up to %v\n", what, most)
-				}
-			case <-end:
+				show(a.redact.text(line(fmt.Sprintf("%d s", int(time.Since(begin).Seconds())))))
+			case <-over:
 				return
 			}
 		}
 	}()
 	return func() {
 		tick.Stop()
-		close(end)
+		close(over)
 		<-ended
 		a.console.Progress("")
 	}

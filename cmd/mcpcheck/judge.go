@@ -22,6 +22,7 @@ type judgement struct {
 	known  baseline
 	told   *audience
 	report harness.Report
+	begin  time.Time
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
@@ -37,7 +38,7 @@ func (j *judgement) run() (harness.Report, error) {
 	ctx, listen, leave := j.target.visit(j.Budget)
 	defer leave()
 	go suites.Built() // while the server starts
-	begin := time.Now()
+	j.begin = time.Now()
 	for _, revision := range j.requested {
 		listen()
 		if err := j.judge(ctx, revision); err != nil {
@@ -47,7 +48,7 @@ func (j *judgement) run() (harness.Report, error) {
 			break
 		}
 	}
-	j.report.Seconds = time.Since(begin).Round(time.Millisecond).Seconds()
+	j.report.Seconds = time.Since(j.begin).Round(time.Millisecond).Seconds()
 	j.conclude(ctx)
 	return j.report, nil
 }
@@ -71,9 +72,15 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	plan := planned(server, j.selector)
 	j.announce(server, plan)
 	before := len(j.report.Results)
+	progress, of := &harness.Progress{}, ""
+	if len(j.requested) > 1 {
+		of = server.Revision
+	}
+	defer j.told.running(j.begin, of, len(plan), progress)()
 	problem, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.Jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
 		Profile: j.profile, First: session, Credentials: j.target.credentials,
+		Progress: progress,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
 	if err != nil {
 		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken

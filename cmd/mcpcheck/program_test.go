@@ -1,54 +1,12 @@
 package main
 
 import (
-	"bufio"
-	"context"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 )
-
-// TestLateServer judges a server that takes long to answer initialize: meanwhile mcpcheck says that it waits, and for
-// how long it will.
-func TestLateServer(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	file := filepath.Join(t.TempDir(), "answer")
-	cmd := exec.CommandContext(
-		ctx,
-		"mcpcheck",
-		"run",
-		"--only",
-		"ping",
-		"--start-timeout",
-		"50s",
-		"--",
-		"badserver",
-		"late",
-		file,
-	)
-	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	note, err := bufio.NewReader(stderr).ReadString('\n')
-	if want := "mcpcheck: waiting for the answer to initialize, up to 50s\n"; note != want || err != nil {
-		t.Errorf("stderr = %q, %v, want %q", note, err, want)
-	}
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Errorf("%v, want a pass", err)
-	}
-}
 
 // TestReportKeepsSchema validates JSON reports of runs that ended in every way against the schema that is published.
 func TestReportKeepsSchema(t *testing.T) {

@@ -181,6 +181,7 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	begin := time.Now()
+	defer s.waits.begin(p)()
 	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
 	if errors.Is(err, errTimeout) {
 		err = s.silence(p, b, begin)

@@ -24,6 +24,7 @@ type Session struct {
 	record
 	link     link
 	heard    func(sent time.Time, r Reply) // Target.Heard
+	waits    *Waits                        // Target.Waits
 	number   int
 	nextID   int
 	stands   []Pending // sent with Stand
@@ -71,7 +72,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
-	}, asked: map[string][]json.RawMessage{}}
+	}, asked: map[string][]json.RawMessage{}, waits: t.Waits}
 	if t.Heard != nil {
 		s.heard = func(sent time.Time, r Reply) { t.Heard(s, sent, r) }
 	}

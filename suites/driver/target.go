@@ -31,6 +31,8 @@ type Target struct {
 	// it was sent; nil tells nobody. The greeting, and what was sent by hand, are not among them. Any goroutine may
 	// call it.
 	Heard func(s *Session, sent time.Time, r Reply)
+
+	Waits *Waits // what is waited for in its sessions; nil: nobody wants to know
 }
 
 // Server is a server inside this process. It returns its exit status, at the latest when ctx ends, which stands for

@@ -26,6 +26,7 @@ type Options struct {
 	Grace    time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
 
 	Credentials Credentials
+	Progress    *Progress // to be kept up to date; may be nil
 }
 
 // Credentials are what the operator gives the checks of authorization; empty ones are not given.
@@ -88,6 +89,9 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
 	}
+	if o.Progress == nil {
+		o.Progress = &Progress{}
+	}
 	if server.OneClient {
 		o.Jobs, o.Isolate = 1, true
 	}
@@ -99,7 +103,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
-	e.target.Era, e.target.Heard = server.Era, e.breaker.heard
+	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
 	e.quiet.Store(server.OneClient)
 	e.breaker.first = o.First

@@ -31,6 +31,7 @@ func (e *Execution) settle(i int, r Result) {
 	case <-e.done[i]:
 	default:
 		e.results[i] = r
+		e.options.Progress.settled.Add(1)
 		close(e.done[i])
 	}
 }

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"bytes"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// colours are what changes the colours of a terminal.
+var colours = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// onScreen is what a terminal shows in the end of what was written to it: a carriage return goes back to the beginning
+// of the line.
+func onScreen(written string) string {
+	var lines []string
+	for line := range strings.SplitSeq(colours.ReplaceAllString(written, ""), "\n") {
+		var shown []rune
+		column := 0
+		for _, r := range line {
+			switch {
+			case r == '\r':
+				column = 0
+				continue
+			case column == len(shown):
+				shown = append(shown, r)
+			default:
+				shown[column] = r
+			}
+			column++
+		}
+		lines = append(lines, strings.TrimRight(string(shown), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
+// seconds, and with -q not at all. In the end nothing of it is left on the screen.
+func TestProgressOfRuns(t *testing.T) {
+	wait := func(a *audience) (end func()) { return a.waiting("the answer to initialize", time.Minute) }
+	run := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, &harness.Progress{}) }
+	second := func(a *audience) (end func()) { return a.running(time.Now(), "2025-06-18", 90, &harness.Progress{}) }
+	terminal, pipe := reporters.ConsoleOptions{Terminal: true}, reporters.ConsoleOptions{}
+	quiet, brief := reporters.ConsoleOptions{Verbosity: reporters.Quiet}, reporters.ConsoleOptions{Terminal: true}
+	brief.Verbosity = reporters.Brief
+	narrow, bright := reporters.ConsoleOptions{Terminal: true, Width: 40}, reporters.ConsoleOptions{Terminal: true}
+	bright.Color = true
+	for name, tt := range map[string]struct {
+		options reporters.ConsoleOptions
+		shows   func(*audience) (end func())
+		screen  string // after 14.5 seconds
+		stderr  string // in the end, after 25
+	}{
+		"a run on a terminal":     {terminal, run, "0/233 · 14 s", ""},
+		"one of several":          {terminal, second, "2025-06-18 · 0/90 · 14 s", ""},
+		"with colours":            {bright, run, "0/233 · 14 s", ""},
+		"with --brief":            {brief, run, "0/233 · 14 s", ""},
+		"with -q":                 {quiet, run, "", ""},
+		"a run in a pipe":         {pipe, run, "", "mcpcheck: 0/233 · 10 s\nmcpcheck: 0/233 · 20 s\n"},
+		"the start on a terminal": {terminal, wait, "14 s · waiting for the answer to initialize, up to 1m0s", ""},
+		"on a narrow one":         {narrow, wait, "14 s · waiting for the answer…p to 1m0s", ""},
+		"the start in a pipe": {pipe, wait, "",
+			"mcpcheck: 10 s · waiting for the answer to initialize, up to 1m0s\n" +
+				"mcpcheck: 20 s · waiting for the answer to initialize, up to 1m0s\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var screen, stderr bytes.Buffer
+				tt.options.Out = &screen
+				a := &audience{
+					stderr: &stderr, live: tt.options.Terminal, quiet: tt.options.Verbosity == reporters.Quiet,
+					console: reporters.NewConsole(tt.options), redact: (&secrets{}).redactor(),
+				}
+				end := tt.shows(a)
+				time.Sleep(14*time.Second + 500*time.Millisecond)
+				synctest.Wait()
+				if diff := cmp.Diff(tt.screen, onScreen(screen.String())); diff != "" {
+					t.Errorf("the screen differs (-want +got):\n%s", diff)
+				}
+				time.Sleep(10 * time.Second)
+				end()
+				if left := onScreen(screen.String()); left != "" {
+					t.Errorf("%q is left on the screen", left)
+				}
+				if diff := cmp.Diff(tt.stderr, stderr.String()); diff != "" {
+					t.Errorf("stderr differs (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
