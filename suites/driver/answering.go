@@ -9,7 +9,8 @@ import (
 
 // A response names its request by the id. Some servers change ids on the way, most often 7 into "7", and then it is
 // clear all the same what is answered: over stdio if the texts are the same, over HTTP whatever comes with the exchange
-// of the request. That an id was changed is for a check to say; the others go on.
+// of the request, and everywhere what can only be meant for the greeting. That an id was changed is for a check to say;
+// the others go on.
 
 // asks are the ids under which the sessions of one server have asked, and which of them.
 type asks struct {
@@ -51,16 +52,38 @@ func (s *Session) AskedBeside(id json.RawMessage) bool {
 	return h != nil && h.site.asks.beside(s, id)
 }
 
+// question is a request of a session.
+type question struct {
+	id       json.RawMessage
+	answered bool
+}
+
 // ask notes that the session asks under an id, which null is not.
 func (s *Session) ask(id json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if id == nil || string(id) == "null" || s.hasAsked(id) {
+	if id == nil || string(id) == "null" || s.questionOf(id) != nil {
 		return
 	}
-	s.asked[textKey(id)] = append(s.asked[textKey(id)], id)
+	s.asked[textKey(id)] = append(s.asked[textKey(id)], &question{id: id})
 	if h := s.HTTP(); h != nil {
 		h.site.asks.add(s, id)
+	}
+}
+
+// greets notes that the session greets the server under an id.
+func (s *Session) greets(id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.greeting, s.unsettled = id, false
+	for _, f := range slices.Backward(s.frames) {
+		switch {
+		case f.Side == FromClient && len(f.Raw) > 0:
+			s.unsettled = true
+			return
+		case f.Side == FromServer && f.IsResponse():
+			return
+		}
 	}
 }
 
@@ -73,13 +96,20 @@ func (s *Session) attribute(f *Frame) {
 		if !m.IsResponse() {
 			continue
 		}
-		switch id := s.meant(f, m); {
+		id := s.meant(f, m)
+		switch {
 		case id == nil:
 			n, _ := Integer(json.Number(m.ID))
 			m.Strayed = n > idRoom && s.AskedBeside(m.ID)
 			s.crossed = s.crossed || m.Strayed
 		case !SameID(id, m.ID):
 			f.rename(m.ID, id)
+		}
+		if q := s.questionOf(id); q != nil {
+			q.answered = true
+		}
+		if SameID(id, s.greeting) {
+			s.greeting = nil
 		}
 	}
 }
@@ -92,17 +122,42 @@ func (s *Session) meant(f, response *Frame) json.RawMessage {
 	switch {
 	case alone && !x.stream:
 		return x.asked
-	case s.hasAsked(response.ID):
+	case s.welcomes(response):
+		return s.greeting
+	case s.questionOf(response.ID) != nil:
 		return response.ID
 	case len(alike) > 0 && (response.HasResult || response.HasError):
-		return alike[0]
+		return alike[0].id
 	}
 	return nil
 }
 
-// hasAsked reports whether a request of the session has an id. The caller holds mu.
-func (s *Session) hasAsked(id json.RawMessage) bool {
-	return slices.ContainsFunc(s.asked[textKey(id)], func(asked json.RawMessage) bool { return SameID(asked, id) })
+// welcomes reports whether a response can only be meant for the greeting, which waits for its answer, although it is
+// under an id that no request waits under: it is a result that shows by its members that it is a welcome; or it is an
+// error, and all that was said before is settled. Anything else may be what a server says that does not wait for its
+// client; and where an object has a member twice, nobody can tell which counts. The caller holds mu.
+func (s *Session) welcomes(response *Frame) bool {
+	if s.greeting == nil || s.AskedBeside(response.ID) || repeated(response.Raw) != "" ||
+		slices.ContainsFunc(s.asked[textKey(response.ID)], func(q *question) bool { return !q.answered }) {
+		return false
+	}
+	result, _ := response.JSON()["result"].(M)
+	return response.HasError && !s.unsettled || slices.ContainsFunc(welcomeMembers, func(name string) bool {
+		_, has := result[name]
+		return has
+	})
+}
+
+// welcomeMembers are those by which the result of initialize is known.
+var welcomeMembers = []string{"protocolVersion", "capabilities", "serverInfo"}
+
+// questionOf is the request of the session that has an id; nil when there is none. The caller holds mu.
+func (s *Session) questionOf(id json.RawMessage) *question {
+	alike := s.asked[textKey(id)]
+	if i := slices.IndexFunc(alike, func(q *question) bool { return SameID(q.id, id) }); i >= 0 {
+		return alike[i]
+	}
+	return nil
 }
 
 // rename notes that the response with an id answers the request of another.

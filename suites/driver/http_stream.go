@@ -87,7 +87,7 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	x.replied = x.replied || answers
-	if f.IsResponse() && !f.Strayed && !h.s.hasAsked(f.Answers()) {
+	if f.IsResponse() && !f.Strayed && h.s.questionOf(f.Answers()) == nil {
 		x.misnamed = f // the right one may follow
 	}
 	return f

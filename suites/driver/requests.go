@@ -87,7 +87,9 @@ func (s *Session) Message(id any, method string, params M) M {
 // Expecting is a pending request whose bytes the caller sends by itself, at once.
 func (s *Session) Expecting(id any, method string) Pending {
 	p := Pending{ID: encode(id), Method: method, from: s.Mark(), sent: time.Now()}
-	s.ask(p.ID)
+	if s.ask(p.ID); method == "initialize" {
+		s.greets(p.ID)
+	}
 	return p
 }
 

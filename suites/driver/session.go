@@ -31,7 +31,9 @@ type Session struct {
 	ordinary bool      // established without client capabilities
 
 	// Guarded by the lock of the record.
-	asked     map[string][]json.RawMessage // ids of the requests of the client, by their text
+	asked     map[string][]*question // requests of the client, by the text of their ids
+	greeting  json.RawMessage        // id of the greeting while it has no answer; nil otherwise
+	unsettled bool                   // what was said before it may still be answered
 	era       Era
 	client    M // the capabilities that were declared
 	abandoned bool
@@ -72,7 +74,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
-	}, asked: map[string][]json.RawMessage{}, waits: t.Waits}
+	}, asked: map[string][]*question{}, waits: t.Waits}
 	if t.Heard != nil {
 		s.heard = func(sent time.Time, r Reply) { t.Heard(s, sent, r) }
 	}

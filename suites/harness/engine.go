@@ -236,10 +236,11 @@ func (e *Execution) talking() []int {
 	return slices.Concat(interleave(e.of(fresh), slices.Concat(first, others)), invalid, valid)
 }
 
-// stimulated are the watches that want something on the wire.
+// stimulated are the watches that want something on the wire. A server that refuses to shake hands is judged by what
+// it says then: more cannot be had.
 func (e *Execution) stimulated() (cases []int) {
 	for _, i := range e.of(watch) {
-		if e.plan[i].check.prepare != nil {
+		if e.plan[i].check.prepare != nil && e.server.Failure == "" {
 			cases = append(cases, i)
 		}
 	}

@@ -334,7 +334,8 @@ func TestTalking(t *testing.T) {
 		{id: "a/fresh-too", check: Fresh(nothing)},
 		{id: "a/two", check: Probe(nothing)},
 	}}
-	e := &Execution{plan: s.plan(s.described("stdio"))}
+	server := s.described("stdio")
+	e := &Execution{server: server, plan: s.plan(server)}
 	names := func(cases []int) (ids []string) {
 		for _, i := range cases {
 			ids = append(ids, strings.TrimPrefix(e.plan[i].ID, "a/"))

@@ -175,7 +175,11 @@ func Got(r driver.Reply) string {
 		return string(r.Frame.Raw)
 	case r.Error() != nil:
 		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
-		return fmt.Sprintf("error %v: %s", r.Error()["code"], driver.Brief([]byte(message)))
+		code := "without a code"
+		if Has(r.Error(), "code") {
+			code = fmt.Sprint(r.Error()["code"])
+		}
+		return fmt.Sprintf("error %s: %s", code, driver.Brief([]byte(message)))
 	case Has(r.M, "result"):
 		return "result " + Show(r.M["result"])
 	}

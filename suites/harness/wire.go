@@ -78,6 +78,15 @@ func (r requests) of(m *driver.Frame) *driver.Frame {
 	return r[driver.IDKey(m.Answers())]
 }
 
+// settled is the request that a message answers first: what comes under its id again does not.
+func (r requests) settled(m *driver.Frame) *driver.Frame {
+	request := r.of(m)
+	if request != nil {
+		delete(r, driver.IDKey(request.ID))
+	}
+	return request
+}
+
 // mean reports whether a JSON value is meant as a message: it says so, answers a request, or has a method that servers
 // use.
 func (r requests) mean(m *driver.Frame) bool {
@@ -112,7 +121,7 @@ func (w Wire) Messages() Messages {
 			}
 			for _, m := range f.Members() {
 				if asked.mean(m) {
-					out.List = append(out.List, Message{Frame: m, Session: s, Request: asked.of(m)})
+					out.List = append(out.List, Message{Frame: m, Session: s, Request: asked.settled(m)})
 				}
 			}
 		}

@@ -11,7 +11,7 @@ var envelopeChecks = Suite{
 		t.Judge(w.Messages(), func(t *T, m Message) {
 			t.Expect(Member(m.JSON(), "jsonrpc")).To(BeOneOf("2.0"))
 		})
-	}),
+	}).WhenRefused(),
 
 	"jsonrpc/one-of-result-or-error": WatchAfter(provokeError, func(t *T, w Wire) {
 		t.Judge(w.Responses(), func(t *T, m Message) {

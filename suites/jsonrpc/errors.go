@@ -41,7 +41,7 @@ var errorChecks = Suite{
 			}
 			t.Expect(Member(e, "code")).To(BeInteger())
 		})
-	}),
+	}).WhenRefused(),
 
 	"jsonrpc/error-message-string": WatchAfter(provokeError, func(t *T, w Wire) {
 		t.Judge(errorsIn(w), func(t *T, m Message) {
@@ -49,7 +49,7 @@ var errorChecks = Suite{
 			t.Expect(message).To(BeString())
 			t.Warn(message).To(That("some text", func(s string) bool { return s != "" }))
 		})
-	}),
+	}).WhenRefused(),
 
 	"jsonrpc/error-object-shape": WatchAfter(provokeError, func(t *T, w Wire) {
 		t.Judge(errorsIn(w), func(t *T, m Message) {
@@ -57,7 +57,7 @@ var errorChecks = Suite{
 			beside := codeBeside(m, errorObject(t, m))
 			t.Expect(!beside).To(Hold("the code inside error", "it beside error"))
 		})
-	}),
+	}).WhenRefused(),
 
 	"jsonrpc/error-message-concise": WatchAfter(provokeError, func(t *T, w Wire) {
 		t.Judge(errorsIn(w), func(t *T, m Message) {

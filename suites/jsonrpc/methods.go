@@ -26,6 +26,7 @@ var methods = Suite{
 	}),
 
 	"jsonrpc/undeclared-method-not-found": Probe(func(t *T) {
+		kit.WantCapabilities(t, t.Server.Welcome)
 		methods := undeclared(t)
 		if len(methods) == 0 {
 			t.Skip("the server declares every family")

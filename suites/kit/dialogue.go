@@ -104,8 +104,8 @@ func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
 			}
 		}
 	}
-	if len(d.Exchanges) == 0 || d.Exchanges[0].Request.Method != "initialize" {
-		d.Responses = nil // the record has lost its beginning: nothing can be said of these
+	if len(d.Exchanges) == 0 || !s.Whole() {
+		d.Responses = nil // what they answer, if anything, is not in the record
 	}
 	d.guess()
 	return d

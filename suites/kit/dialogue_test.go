@@ -41,7 +41,7 @@ func TestGuess(t *testing.T) {
 	d.gets(`"7"`)
 	d.gets("null")
 	var got []string
-	for _, r := range pair(nil, d).Responses {
+	for _, r := range pair(&driver.Session{}, d).Responses {
 		switch {
 		case r.Of != nil:
 			got = append(got, "of "+string(r.Of.Request.ID))
@@ -75,7 +75,7 @@ func TestFloodOfResponses(t *testing.T) {
 		d.gets("null")
 		d = append(d, &driver.Frame{Side: driver.Event, Raw: []byte("something happened")})
 	}
-	pairs := pair(nil, d)
+	pairs := pair(&driver.Session{}, d)
 	strays, meant := 0, 0
 	for _, r := range pairs.among(d[flood:]) {
 		switch {

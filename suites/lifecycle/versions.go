@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -58,7 +59,7 @@ var versionChecks = Suite{
 			case isDate(version) && version >= Modern[0]:
 				t.Because(Limit).Inconclusive("%s is later than what mcpcheck knows", version)
 			}
-			if strings.HasPrefix(version, "DRAFT") {
+			if isPreview(version) {
 				t.Warn(version).To(BeOneOf(Handshake...))
 			}
 			t.Expect(version).To(BeOneOf(Handshake...))
@@ -92,6 +93,12 @@ func refusesVersion(r driver.Reply) bool {
 	return (code == -32602 || code == later) && data["supported"] != nil
 }
 
+// isPreview reports whether a version was used before a revision was published.
+func isPreview(version string) bool {
+	return strings.HasPrefix(version, "DRAFT") || isDate(version) && version < Handshake[0]
+}
+
 func isDate(version string) bool {
-	return len(version) == len(Newest) && strings.Trim(version, "0123456789-") == ""
+	_, err := time.Parse(time.DateOnly, version)
+	return err == nil
 }

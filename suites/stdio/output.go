@@ -23,7 +23,7 @@ var output = Suite{
 			}
 			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw)))
 		})
-	}),
+	}).WhenRefused(),
 
 	"stdio/one-message-per-line": WatchAfter(func(t *T) {
 		// A server that repeats the name shows whether it escapes it.
@@ -35,7 +35,7 @@ var output = Suite{
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			t.Expect(!parts[m.Frame]).To(Hold("a whole message on one line", "a part of one: %q", driver.Brief(m.Raw)))
 		})
-	}),
+	}).WhenRefused(),
 
 	"stdio/message-terminated-by-newline": Probe(func(t *T) {
 		s := t.Session()

@@ -14,6 +14,7 @@ var lists = Suite{
 		if Has(t.Server.Capabilities, "tools") { // as what, schema/capability-shapes judges
 			return
 		}
+		kit.WantCapabilities(t, t.Server.Welcome)
 		r := t.Ask(t.Hostile(), "tools/list", M{})
 		items, _ := r.Result()["tools"].([]any)
 		t.Expect(items).To(BeEmptyList[any]("no tools, since the capability is not declared"))
