@@ -59,7 +59,7 @@ func TestRequestsOfTheServerGiveNoTime(t *testing.T) {
 		}
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		network := make(pipes)
+		network := newPipes(t.Context())
 		server := &http.Server{Handler: e}
 		go server.Serve(network)
 		defer server.Close()
@@ -80,24 +80,39 @@ func TestRequestsOfTheServerGiveNoTime(t *testing.T) {
 	})
 }
 
-// pipes are a network with one server on it.
-type pipes chan net.Conn
+// pipes are a network with one server on it, until that is closed: clients may dial later than that.
+type pipes struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	dialed chan net.Conn
+}
+
+func newPipes(ctx context.Context) pipes {
+	ctx, cancel := context.WithCancel(ctx)
+	return pipes{ctx, cancel, make(chan net.Conn)}
+}
 
 func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
-	p <- theirs
-	return ours, nil
+	select {
+	case p.dialed <- theirs:
+		return ours, nil
+	case <-p.ctx.Done():
+		return nil, net.ErrClosed
+	}
 }
 
 func (p pipes) Accept() (net.Conn, error) {
-	if conn, open := <-p; open {
+	select {
+	case conn := <-p.dialed:
 		return conn, nil
+	case <-p.ctx.Done():
+		return nil, net.ErrClosed
 	}
-	return nil, net.ErrClosed
 }
 
 func (p pipes) Close() error {
-	close(p)
+	p.cancel()
 	return nil
 }
 
