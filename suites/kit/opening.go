@@ -205,7 +205,7 @@ func (r Opened) WantWelcome(t *T) {
 // WantCapabilities ends a check of what a server has not declared when its welcome does not say what it declares.
 func WantCapabilities(t *T, welcome M) {
 	if _, ok := welcome["capabilities"].(M); !ok {
-		t.Skip("capabilities is not an object: lifecycle/initialize-result-fields")
+		t.Because(OtherCheck).Skip("capabilities is not an object: lifecycle/initialize-result-fields")
 	}
 }
 
