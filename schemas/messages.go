@@ -35,7 +35,7 @@ func (v Violation) String() string {
 // The value is what encoding/json decodes, with or without UseNumber. For the name of a definition see
 // [ResultDefinition], [NotificationDefinition] and [RequestDefinition]; "Error" is the definition of an error response
 // (the whole message; its id may be null or absent in every revision), and every type of schema.ts that messages.yaml
-// knows can be named too, for instance "Tool" or "CreateTaskResult".
+// knows can be named too, for instance "Tool" or "CreateTaskResult", as well as every type of an extension.
 //
 // It returns nil for a valid value, else the broken rules ordered by path. It panics when the revision has no such
 // definition. A revision that messages.yaml does not list is taken for the newest before it, here and in all functions
@@ -53,19 +53,22 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 // of the response. The second result is false when the revision has no such request, or messages.yaml does not cover
 // it.
 //
+// The extensions, here and below, are the identifiers of those that both sides declared, or the one that is judged:
+// what they define comes before what the protocol says of a method. Those that mcpcheck does not know define nothing.
+//
 // Some results depend on more than the method: a request augmented with a task (2025-11-25) is answered with
 // "CreateTaskResult", the result of tasks/result has in addition the form of the request that became the task, and from
 // 2026-07-28 on results have a type, see [ResultTypeDefinition].
-func ResultDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).server.results[method]
-	return definition, ok
+func ResultDefinition(revision, method string, extensions ...string) (definition string, ok bool) {
+	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string { return p.server.results })
 }
 
 // NotificationDefinition names the definition of a notification that servers send; the value to judge is the whole
 // message. The second result is false when the revision has no such notification, as in [ResultDefinition].
-func NotificationDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).server.notifications[method]
-	return definition, ok
+func NotificationDefinition(revision, method string, extensions ...string) (definition string, ok bool) {
+	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string {
+		return p.server.notifications
+	})
 }
 
 // RequestDefinition names the definition of a request that servers send; the value to judge is the whole message. The
@@ -88,32 +91,37 @@ func ClientNotificationDefinition(revision, method string) (definition string, o
 }
 
 // ClientRequestDefinition is [RequestDefinition] for the requests that clients send.
-func ClientRequestDefinition(revision, method string) (definition string, ok bool) {
-	definition, ok = messagesOf(revision).client.requests[method]
-	return definition, ok
+func ClientRequestDefinition(revision, method string, extensions ...string) (definition string, ok bool) {
+	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string { return p.client.requests })
 }
 
 // ResultTypeDefinition is [ResultDefinition] for a result of a type: "complete", which is what ResultDefinition speaks
 // of, or one that a result may have instead. The second result is false as well when no result of that type may answer
 // the request.
-func ResultTypeDefinition(revision, method, resultType string) (definition string, ok bool) {
-	if resultType == completeResult {
-		return ResultDefinition(revision, method)
-	}
-	definition, ok = messagesOf(revision).server.resultTypes[resultType][method]
-	return definition, ok
+func ResultTypeDefinition(revision, method, resultType string, extensions ...string) (definition string, ok bool) {
+	return messagesOf(revision).lookUp(method, extensions, func(p part) map[string]string {
+		if resultType == completeResult {
+			return p.server.results
+		}
+		return p.server.resultTypes[resultType]
+	})
 }
 
 // completeResult is the type of results that need no table of their own.
 const completeResult = "complete"
 
-// ResultTypes lists the types that results of servers have in the revision, sorted; none where results have no type.
-func ResultTypes(revision string) []string {
-	types := slices.Sorted(maps.Keys(messagesOf(revision).server.resultTypes))
-	if types == nil {
+// ResultTypes lists the types that results of servers have in the revision; none where results have no type.
+func ResultTypes(revision string, extensions ...string) []string {
+	set := messagesOf(revision)
+	if len(set.server.resultTypes) == 0 {
 		return nil
 	}
-	return slices.Insert(types, 0, completeResult)
+	types := slices.AppendSeq([]string{completeResult}, maps.Keys(set.server.resultTypes))
+	for _, identifier := range extensions {
+		types = slices.AppendSeq(types, maps.Keys(set.extensions[identifier].server.resultTypes))
+	}
+	slices.Sort(types)
+	return types
 }
 
 // InputRequestDefinition names the definition of a request that servers put into a result, where the revision has no

@@ -145,7 +145,7 @@ func TestChangesBetweenRevisions(t *testing.T) {
 func TestChangesAreComplete(t *testing.T) {
 	revisions := messages().Revisions
 	for i := 1; i < len(revisions); i++ {
-		before, after := messagesOf(revisions[i-1]).schemas, messagesOf(revisions[i]).schemas
+		before, after := messages().definitions(revisions[i-1]), messages().definitions(revisions[i])
 		for name := range before {
 			if after[name] == nil || cmp.Equal(before[name], after[name]) {
 				continue

@@ -2,8 +2,9 @@ package schemas
 
 import (
 	"bytes"
-	_ "embed"
+	"embed"
 	"fmt"
+	"io/fs"
 	"maps"
 	"regexp"
 	"slices"
@@ -20,14 +21,36 @@ import (
 //go:embed messages.yaml
 var messagesYAML []byte
 
-// messageSource is messages.yaml as it is read, before a revision is chosen.
-type messageSource struct {
-	Revisions      []string
-	Server, Client sideSource
-	ErrorCodes     []codeRange `yaml:"errorCodes"`
-	Definitions    tree
+// extensionFiles are the sources of what extensions of the protocol add, in the same notation.
+//
+//go:embed extensions/*.yaml
+var extensionFiles embed.FS
 
-	sets map[string]func() *messageSet // by revision
+// messageSource is messages.yaml as it is read, before a revision is chosen, with the sources of extensions.
+type messageSource struct {
+	Revisions  []string
+	ErrorCodes []codeRange `yaml:"errorCodes"`
+	partSource `yaml:",inline"`
+
+	extensions []extensionSource
+	sets       map[string]func() *messageSet // by revision
+}
+
+// partSource is what the protocol or an extension of it defines.
+type partSource struct {
+	Server, Client sideSource
+	Definitions    tree
+}
+
+func (p partSource) in(revision string) part {
+	return part{server: p.Server.in(revision), client: p.Client.in(revision)}
+}
+
+// extensionSource is a file of extensionFiles.
+type extensionSource struct {
+	Extension  string // its identifier
+	Since      string // first revision of the protocol that it extends, "" for all
+	partSource `yaml:",inline"`
 }
 
 // sideSource is what one side sends.
@@ -52,15 +75,20 @@ func (s sideSource) in(revision string) side {
 	}
 }
 
-// messageSet is what one revision makes of the source: what each side sends, and plain JSON Schemas by definition name.
+// messageSet is what one revision makes of the source: what each side sends, with each extension, and plain JSON
+// Schemas by definition name.
 type messageSet struct {
-	server, client side
-	codes          []codeRange
+	part
+	extensions map[string]part // by identifier
+	codes      []codeRange
 
 	schemas  map[string]any
 	optional map[string]bool // addresses of the schemas of optional members
 	compile  map[string]func() *jsonschema.Schema
 }
+
+// part is what each side sends by the protocol, or by an extension of it.
+type part struct{ server, client side }
 
 // side is what one side sends: definition names by method.
 type side struct {
@@ -74,13 +102,27 @@ type side struct {
 // messages is the source, read when it is first needed.
 var messages = sync.OnceValue(func() *messageSource { return readMessages(messagesYAML) })
 
+// sources are all texts that messages are read from.
+func sources() [][]byte {
+	all := [][]byte{messagesYAML}
+	files, _ := fs.Glob(extensionFiles, "extensions/*.yaml") // fails for a bad pattern alone
+	for _, file := range files {
+		text, err := extensionFiles.ReadFile(file)
+		if err != nil {
+			panic("schemas: " + err.Error())
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
 // IsWord reports whether a text is a word that messages are made of: a method, a member, a value.
 func IsWord(text string) bool { return vocabulary()[text] }
 
 // vocabulary is all words in the source, but for its comments. To read it as YAML would take longer.
 var vocabulary = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for line := range strings.Lines(string(messagesYAML)) {
+	for line := range strings.Lines(string(bytes.Join(sources(), []byte("\n")))) {
 		if strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
@@ -93,18 +135,28 @@ var vocabulary = sync.OnceValue(func() map[string]bool {
 
 var wordForm = regexp.MustCompile(`[A-Za-z][A-Za-z/_]*`)
 
-func readMessages(source []byte) *messageSource {
+// readMessages reads the text of the protocol with those of the extensions.
+func readMessages(protocol []byte) *messageSource {
 	var s messageSource
-	decoder := yaml.NewDecoder(bytes.NewReader(source))
-	decoder.KnownFields(true)
-	if err := decoder.Decode(&s); err != nil {
-		panic("schemas: messages.yaml: " + err.Error())
+	readSource(protocol, &s)
+	for _, text := range sources()[1:] {
+		var extension extensionSource
+		readSource(text, &extension)
+		s.extensions = append(s.extensions, extension)
 	}
 	s.sets = map[string]func() *messageSet{}
 	for _, revision := range s.Revisions {
 		s.sets[revision] = sync.OnceValue(func() *messageSet { return newMessageSet(&s, revision) })
 	}
 	return &s
+}
+
+func readSource(text []byte, source any) {
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(source); err != nil {
+		panic("schemas: " + err.Error())
+	}
 }
 
 // messagesOf returns what the source holds for a revision, an empty set if nothing.
@@ -125,12 +177,18 @@ func (s *messageSource) set(revision string) *messageSet {
 
 func newMessageSet(s *messageSource, revision string) *messageSet {
 	set := &messageSet{
-		server:   s.Server.in(revision),
-		client:   s.Client.in(revision),
-		codes:    slices.DeleteFunc(slices.Clone(s.ErrorCodes), func(r codeRange) bool { return !r.in(revision) }),
-		schemas:  resolve(map[string]any(s.Definitions), revision).(map[string]any),
-		optional: map[string]bool{},
-		compile:  map[string]func() *jsonschema.Schema{},
+		part:       s.in(revision),
+		extensions: map[string]part{},
+		codes:      slices.DeleteFunc(slices.Clone(s.ErrorCodes), func(r codeRange) bool { return !r.in(revision) }),
+		schemas:    s.definitions(revision),
+		optional:   map[string]bool{},
+		compile:    map[string]func() *jsonschema.Schema{},
+	}
+	for _, extension := range s.extensions {
+		if revision >= extension.Since {
+			set.extensions[extension.Extension] = extension.in(revision)
+			set.add(extension.definitions(revision))
+		}
 	}
 	expandUnions(set.schemas, set.schemas)
 	for name, schema := range set.schemas {
@@ -140,6 +198,34 @@ func newMessageSet(s *messageSource, revision string) *messageSet {
 		})
 	}
 	return set
+}
+
+// add adds the definitions of an extension, whose names are its own.
+func (set *messageSet) add(definitions map[string]any) {
+	for name, definition := range definitions {
+		if set.schemas[name] != nil {
+			panic("schemas: a second definition " + name)
+		}
+		set.schemas[name] = definition
+	}
+}
+
+// definitions resolves the definitions.
+func (p partSource) definitions(revision string) map[string]any {
+	return resolve(map[string]any(p.Definitions), revision).(map[string]any)
+}
+
+// lookUp finds a method in the tables of the extensions, in their order, or in that of the protocol.
+func (set *messageSet) lookUp(
+	method string, extensions []string, table func(part) map[string]string,
+) (definition string, ok bool) {
+	for _, identifier := range extensions {
+		if definition, ok = table(set.extensions[identifier])[method]; ok {
+			return definition, true
+		}
+	}
+	definition, ok = table(set.part)[method]
+	return definition, ok
 }
 
 // tree is a map of the source as JSON would have it, but that dates are text.

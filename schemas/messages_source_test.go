@@ -14,9 +14,9 @@ import (
 var otherMessages = []string{"Error", "CreateTaskResult"}
 
 // tables are all that name definitions by method.
-func (set *messageSet) tables() []map[string]string {
+func (p part) tables() []map[string]string {
 	var all []map[string]string
-	for _, sent := range []side{set.server, set.client} {
+	for _, sent := range []side{p.server, p.client} {
 		all = append(all, sent.results, sent.notifications, sent.requests, sent.inputs)
 		all = slices.AppendSeq(all, maps.Values(sent.resultTypes))
 	}
@@ -32,7 +32,11 @@ func TestSource(t *testing.T) {
 		for _, r := range set.codes {
 			roots = append(roots, ErrorDefinition(revision, r.From))
 		}
-		for _, names := range set.tables() {
+		tables := set.tables()
+		for _, extension := range set.extensions {
+			tables = append(tables, extension.tables()...)
+		}
+		for _, names := range tables {
 			for method, name := range names {
 				roots = append(roots, name)
 				if set.schemas[name] == nil {
@@ -56,9 +60,12 @@ func TestSource(t *testing.T) {
 
 // TestSourceNamesRevisions wants every revision that a row names to be listed, for only then the row has effect.
 func TestSourceNamesRevisions(t *testing.T) {
-	for _, m := range regexp.MustCompile(`(?:since|before): ([^,}\s]+)`).FindAllSubmatch(messagesYAML, -1) {
-		if !slices.Contains(messages().Revisions, string(m[1])) {
-			t.Errorf("%s is not a listed revision", m[0])
+	named := regexp.MustCompile(`(?:since|before): ([^,}\s]+)`)
+	for _, text := range sources() {
+		for _, m := range named.FindAllSubmatch(text, -1) {
+			if !slices.Contains(messages().Revisions, string(m[1])) {
+				t.Errorf("%s is not a listed revision", m[0])
+			}
 		}
 	}
 }
@@ -100,11 +107,11 @@ func TestRevisionsAreRows(t *testing.T) {
 	want, got := messagesOf(newest), listed.set(revision)
 	for name, both := range map[string][2]any{
 		"definitions": {want.schemas, got.schemas},
-		"server":      {want.server, got.server},
-		"client":      {want.client, got.client},
+		"protocol":    {want.part, got.part},
+		"extensions":  {want.extensions, got.extensions},
 		"error codes": {want.codes, got.codes},
 	} {
-		if diff := cmp.Diff(both[0], both[1], cmp.AllowUnexported(side{})); diff != "" {
+		if diff := cmp.Diff(both[0], both[1], cmp.AllowUnexported(part{}, side{})); diff != "" {
 			t.Errorf("%s (-%s +%s)\n%s", name, newest, revision, diff)
 		}
 	}

@@ -270,19 +270,23 @@ func TestNullOptional(t *testing.T) {
 
 func TestMethods(t *testing.T) {
 	type lookup func(revision, method string) (string, bool)
+	ofProtocol := func(lookup func(revision, method string, extensions ...string) (string, bool)) lookup {
+		return func(revision, method string) (string, bool) { return lookup(revision, method) }
+	}
 	tests := []struct {
 		lookup                lookup
 		method, since, before string
 		wantDefinition        string
 	}{
-		{ResultDefinition, "initialize", "2024-11-05", "2026-07-28", "InitializeResult"},
-		{ResultDefinition, "ping", "2024-11-05", "2026-07-28", "EmptyResult"},
-		{ResultDefinition, "tasks/result", "2025-11-25", "2026-07-28", "GetTaskPayloadResult"},
-		{ResultDefinition, "server/discover", "2026-07-28", "", "DiscoverResult"},
-		{ResultDefinition, "subscriptions/listen", "2026-07-28", "", "SubscriptionsListenResult"},
-		{NotificationDefinition, "notifications/message", "2024-11-05", "", "LoggingMessageNotification"},
-		{NotificationDefinition, "notifications/tasks/status", "2025-11-25", "2026-07-28", "TaskStatusNotification"},
-		{NotificationDefinition, "notifications/subscriptions/acknowledged", "2026-07-28", "",
+		{ofProtocol(ResultDefinition), "initialize", "2024-11-05", "2026-07-28", "InitializeResult"},
+		{ofProtocol(ResultDefinition), "ping", "2024-11-05", "2026-07-28", "EmptyResult"},
+		{ofProtocol(ResultDefinition), "tasks/result", "2025-11-25", "2026-07-28", "GetTaskPayloadResult"},
+		{ofProtocol(ResultDefinition), "server/discover", "2026-07-28", "", "DiscoverResult"},
+		{ofProtocol(ResultDefinition), "subscriptions/listen", "2026-07-28", "", "SubscriptionsListenResult"},
+		{ofProtocol(NotificationDefinition), "notifications/message", "2024-11-05", "", "LoggingMessageNotification"},
+		{ofProtocol(NotificationDefinition), "notifications/tasks/status", "2025-11-25", "2026-07-28",
+			"TaskStatusNotification"},
+		{ofProtocol(NotificationDefinition), "notifications/subscriptions/acknowledged", "2026-07-28", "",
 			"SubscriptionsAcknowledgedNotification"},
 		{RequestDefinition, "ping", "2024-11-05", "2026-07-28", "PingRequest"},
 		{RequestDefinition, "elicitation/create", "2025-06-18", "2026-07-28", "ElicitRequest"},
@@ -292,8 +296,8 @@ func TestMethods(t *testing.T) {
 		{ClientNotificationDefinition, "notifications/initialized", "2024-11-05", "2026-07-28",
 			"InitializedNotification"},
 		{ClientNotificationDefinition, "notifications/cancelled", "2024-11-05", "", "CancelledNotification"},
-		{ClientRequestDefinition, "tools/call", "2024-11-05", "", "CallToolRequest"},
-		{ClientRequestDefinition, "tasks/get", "2025-11-25", "2026-07-28", "GetTaskRequest"},
+		{ofProtocol(ClientRequestDefinition), "tools/call", "2024-11-05", "", "CallToolRequest"},
+		{ofProtocol(ClientRequestDefinition), "tasks/get", "2025-11-25", "2026-07-28", "GetTaskRequest"},
 	}
 	for _, test := range tests {
 		for _, revision := range messages().Revisions {
@@ -428,6 +432,7 @@ func TestIsWord(t *testing.T) {
 	for text, want := range map[string]bool{
 		"tools/call": true, "inputSchema": true, "name": true, "list_changed": false, "s3cret": false, "": false,
 		"notation": false, // of a comment
+		"taskId":   true,  // of an extension
 	} {
 		if got := IsWord(text); got != want {
 			t.Errorf("IsWord(%q) is %v", text, got)
