@@ -3,6 +3,7 @@ package driver
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,22 +42,52 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	if x.asked != nil || x.stream {
 		headed()
 	}
-	encoding := resp.Header.Get("Content-Encoding")
-	body := bufio.NewReader(resp.Body)
+	plain, err := decoded(resp)
+	if err != nil {
+		h.fail(x, err)
+		return
+	}
+	body := bufio.NewReader(plain)
 	if x.asked != nil && !x.elsewhere && isUnnamedStream(resp, body) {
 		h.s.mu.Lock()
 		x.stream = true
 		h.s.mu.Unlock()
 	}
 	resp.Body = io.NopCloser(body)
-	switch {
-	case encoding != "" && !strings.EqualFold(encoding, "identity"):
-		h.fail(x, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding))))
-	case x.stream:
+	if x.stream {
 		h.readStream(x, resp.Body)
-	default:
-		h.readBody(x, resp)
+		return
 	}
+	h.readBody(x, resp)
+}
+
+// decoded is the body of an answer without its coding. None is asked for, but any client can read gzip.
+func decoded(resp *http.Response) (io.Reader, error) {
+	switch encoding := resp.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+		return resp.Body, nil
+	case "gzip":
+		return &unzipped{from: resp.Body}, nil
+	default:
+		return nil, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding)))
+	}
+}
+
+// unzipped reads what gzip has made smaller. It waits for none of it before it is read.
+type unzipped struct {
+	from io.Reader
+	zip  *gzip.Reader
+}
+
+func (u *unzipped) Read(b []byte) (int, error) {
+	if u.zip == nil {
+		zip, err := gzip.NewReader(u.from)
+		if err != nil {
+			return 0, err
+		}
+		u.zip = zip
+	}
+	return u.zip.Read(b)
 }
 
 // isUnnamedStream reports whether the answer to a request is an event stream by another media type: that it is, a check

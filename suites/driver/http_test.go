@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -182,6 +183,18 @@ func TestHTTPAnswers(t *testing.T) {
 			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
 		{"a stream that is cut", func(w http.ResponseWriter, id any) { stream(w, "data: "+answer(id)+"\n") },
 			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+		{"gzip that was not asked for", func(w http.ResponseWriter, id any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "gzip")
+			zip := gzip.NewWriter(w)
+			io.WriteString(zip, answer(id))
+			zip.Close()
+		}, func(r Reply) bool { return r.Result()["ok"] == true }},
+		{"an unknown coding", func(w http.ResponseWriter, id any) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Encoding", "mcpcheck")
+			io.WriteString(w, answer(id))
+		}, func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
 		{"a closed connection", func(http.ResponseWriter, any) { panic(http.ErrAbortHandler) },
 			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
 	}
