@@ -131,10 +131,10 @@ func unwritable(format Format, path string, err error) error {
 	switch dir := filepath.Dir(path); {
 	case path == "":
 		return fmt.Errorf("%s report: no file named; name one, or - for standard output", format.Name)
-	case isDir(path):
+	case IsDir(path):
 		return fmt.Errorf("%s report %s: is a directory; name a file in it, such as %s", format.Name, path,
 			filepath.Join(path, "mcpcheck"+format.Ext))
-	case !isDir(dir):
+	case !IsDir(dir):
 		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
 	}
 	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, bare(err))
@@ -149,7 +149,8 @@ func bare(err error) error {
 	return err
 }
 
-func isDir(path string) bool {
+// IsDir reports whether there is a directory of that name.
+func IsDir(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
 }

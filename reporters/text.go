@@ -233,22 +233,7 @@ func serverText(s harness.ServerInfo) string { return strings.TrimSpace(s.Name +
 
 // targetText names the target as one would type it.
 func targetText(t harness.TargetInfo) string {
-	words := make([]string, 0, len(t.Command)+1)
-	if t.URL != "" {
-		words = append(words, t.URL)
-	}
-	for _, arg := range t.Command {
-		words = append(words, quote(arg))
-	}
-	return strings.Join(words, " ")
-}
-
-// quote quotes an argument for a POSIX shell if it needs that.
-func quote(arg string) string {
-	if arg != "" && !strings.ContainsAny(arg, " \t\n'\"\\$`!*?[](){}<>|&;#~") {
-		return arg
-	}
-	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+	return strings.Join(nonEmpty(t.URL, text.Shell(t.Command...)), " ")
 }
 
 // wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many

@@ -71,11 +71,8 @@ func mayHaveMore(schema harness.M) bool {
 
 // orHave names the nearest of the names that there are, or all of them.
 func orHave(word string, names []string) string {
-	switch near := text.Nearest(word, names); {
-	case near != "":
-		return "; did you mean " + near + "?"
-	case len(names) == 0:
+	if len(names) == 0 {
 		return " (there is none)"
 	}
-	return " (have " + strings.Join(names, ", ") + ")"
+	return text.Instead(word, names, " (have "+strings.Join(names, ", ")+")")
 }

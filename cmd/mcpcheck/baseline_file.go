@@ -19,6 +19,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -200,7 +201,7 @@ func (l yamlList) position(i int, key string) string {
 
 // creatable finds what keeps the file from being made, before a server is started.
 func (b baseline) creatable() error {
-	if dir := filepath.Dir(b.name); !isDir(dir) {
+	if dir := filepath.Dir(b.name); !reporters.IsDir(dir) {
 		return usage("cannot write %s: no directory %s; create it first", b.name, dir)
 	}
 	return nil

@@ -206,16 +206,8 @@ func (c config) wrongSelector() *flaw {
 }
 
 func (c config) wrongNumber() *flaw {
-	for _, n := range []struct {
-		key   string
-		value int64
-	}{
-		{"jobs", int64(c.Jobs)}, {"timeout", int64(c.Timeout)},
-		{"start-timeout", int64(c.StartTimeout)}, {"budget", int64(c.Budget)},
-	} {
-		if n.value < 0 || n.value == 0 && c.says(n.key) {
-			return &flaw{[]any{n.key}, errors.New(n.key + " must be greater than 0")}
-		}
+	if key := c.notPositive(func(key string) bool { return c.says(key) }); key != "" {
+		return &flaw{[]any{key}, errors.New(key + mustBePositive)}
 	}
 	for _, key := range []string{"jobs", "seed"} {
 		if fraction, ok := find(root(c.text), key).(*ast.FloatNode); ok {
@@ -223,6 +215,26 @@ func (c config) wrongNumber() *flaw {
 		}
 	}
 	return nil
+}
+
+// mustBePositive is what is wrong with a key that notPositive finds.
+const mustBePositive = " must be greater than 0"
+
+// notPositive is a key whose number has to be greater than 0 and is not; empty when there is none. A zero counts only
+// if it was said.
+func (c config) notPositive(said func(key string) bool) string {
+	for _, n := range []struct {
+		key   string
+		value int64
+	}{
+		{"jobs", int64(c.Jobs)}, {"timeout", int64(c.Timeout)},
+		{"start-timeout", int64(c.StartTimeout)}, {"budget", int64(c.Budget)},
+	} {
+		if n.value < 0 || n.value == 0 && said(n.key) {
+			return n.key
+		}
+	}
+	return ""
 }
 
 // wrongArguments finds a tool with nothing behind its name, which would allow calls with whatever can be made from its

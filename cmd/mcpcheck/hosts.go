@@ -12,8 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // hostFlags name a server that a host (an application that uses MCP servers) has in one of its files.
@@ -116,7 +114,7 @@ func (f *hostFlags) find(name string) (hostServer, error) {
 		names = append(names, server.name)
 	}
 	places := strings.Join(found, ", ")
-	switch near := text.Nearest(name, names); {
+	switch {
 	case err != nil:
 		return hostServer{}, err
 	case len(found) == 0:
@@ -124,10 +122,8 @@ func (f *hostFlags) find(name string) (hostServer, error) {
 			name, f.places())
 	case len(names) == 0:
 		return hostServer{}, usage("no server %q: there are no servers in %s", name, places)
-	case near != "":
-		return hostServer{}, usage("no server %q in %s; did you mean %s?", name, places, near)
 	}
-	return hostServer{}, usage("no server %q in %s (have %s)", name, places, strings.Join(names, ", "))
+	return hostServer{}, usage("no server %q in %s%s", name, places, orHave(name, names))
 }
 
 // chosen is the server that --server names.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // hostServer is an entry in the file of a host: the members that hosts agree on, as they are written.
@@ -90,7 +92,7 @@ func (e hostServer) shown() string {
 		}
 		words[i] = withoutSecrets(word)
 		if strings.ContainsAny(word, " \t\n") {
-			words[i] = shellJoin(words[i : i+1])
+			words[i] = text.Shell(word)
 		}
 	}
 	return s.redactor().text(oneLine(strings.Join(words, " ")))

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
@@ -146,7 +147,7 @@ func (x *expansion) directory() string {
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(x.file.project(), dir)
 	}
-	if dir != "" && !isDir(dir) {
+	if dir != "" && !reporters.IsDir(dir) {
 		x.fail("its working directory %s is not a directory", x.Cwd)
 	}
 	return dir

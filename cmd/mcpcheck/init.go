@@ -52,7 +52,7 @@ file says how to give them.`,
 
 // writable finds out beforehand whether a file can be written.
 func writable(name string, force bool) error {
-	if dir := filepath.Dir(name); !isDir(dir) {
+	if dir := filepath.Dir(name); !reporters.IsDir(dir) {
 		return usage("--config %s: no directory %s; create it first", name, dir)
 	}
 	_, err := os.Stat(name)
@@ -61,7 +61,7 @@ func writable(name string, force bool) error {
 		return nil
 	case err != nil:
 		return usage("--config: %w", err)
-	case isDir(name):
+	case reporters.IsDir(name):
 		return usage("--config %s is a directory; name a file in it", name)
 	case !force:
 		return usage("%s exists already; give --force to replace it, or --config FILE to write another", name)

@@ -14,6 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // draft is what a new configuration file is made of.
@@ -89,7 +90,7 @@ func (d draft) next(name string) string {
 	if variables := d.variables(); len(variables) > 0 {
 		steps = append(steps, "set "+strings.Join(variables, ", ")+" in the environment")
 	}
-	return strings.Join(steps, ", ") + ", then " + shellJoin(words)
+	return strings.Join(steps, ", ") + ", then " + text.Shell(words...)
 }
 
 // variables are those of the environment that have to be set before a run.

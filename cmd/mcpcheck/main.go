@@ -124,9 +124,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if cmd.HasParent() {
 		return usage("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
-	if near := text.Nearest(args[0], names); near != "" {
-		return usage("no command %q; did you mean %s?", args[0], near)
-	}
-	return usage("no command %q (have %s); to check a server: mcpcheck run -- %s",
-		args[0], strings.Join(names, ", "), strings.Join(args, " "))
+	otherwise := fmt.Sprintf(" (have %s); to check a server: mcpcheck run -- %s",
+		strings.Join(names, ", "), strings.Join(args, " "))
+	return usage("no command %q%s", args[0], text.Instead(args[0], names, otherwise))
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it.
@@ -17,7 +18,7 @@ func repeat(v values, t *target, r harness.Result) string {
 		words = append(words, "--protocol", r.Revision)
 	}
 	words = append(words, v.flags.repeated...)
-	return shellJoin(append(words, t.again(v)...))
+	return text.Shell(append(words, t.again(v)...)...)
 }
 
 // repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or

@@ -174,10 +174,8 @@ func findFault(id string) (fixtures.Fault, error) {
 	for _, f := range faults.All() {
 		ids = append(ids, f.ID())
 	}
-	if near := text.Nearest(id, ids); near != "" {
-		return fixtures.Fault{}, usage("no fault %q; did you mean %s?", id, near)
-	}
-	return fixtures.Fault{}, usage("no fault %q; mcpcheck serve --list-faults shows them all", id)
+	const list = "; mcpcheck serve --list-faults shows them all"
+	return fixtures.Fault{}, usage("no fault %q%s", id, text.Instead(id, ids, list))
 }
 
 // plain turns signals into the fixture's own kind of channel.

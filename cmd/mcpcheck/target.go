@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -32,7 +33,7 @@ func aim(v values, stderr io.Writer) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.dir != "" && !isDir(a.dir) {
+	if a.dir != "" && !reporters.IsDir(a.dir) {
 		return nil, usage("%s %s is not a directory", v.origin("cwd"), a.dir)
 	}
 	for _, pair := range a.env {

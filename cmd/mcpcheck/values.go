@@ -52,27 +52,11 @@ func settle(f runFlags, file config) (v values, err error) {
 	if v.maxMessage, err = parseSize(v.MaxMessage); err != nil {
 		return v, usage("%s: %w", v.origin("max-message"), err)
 	}
-	if err := v.positive(); err != nil {
-		return v, err
+	if key := v.notPositive(v.flags.given); key != "" {
+		return v, usage("%s%s", v.origin(key), mustBePositive)
 	}
 	v.selector, err = v.selection()
 	return v, err
-}
-
-// positive finds a number that must be greater than 0 and is not.
-func (v values) positive() error {
-	for _, n := range []struct {
-		key   string
-		value int64
-	}{
-		{"jobs", int64(v.Jobs)}, {"timeout", int64(v.Timeout)},
-		{"start-timeout", int64(v.StartTimeout)}, {"budget", int64(v.Budget)},
-	} {
-		if n.value <= 0 {
-			return usage("%s must be greater than 0", v.origin(n.key))
-		}
-	}
-	return nil
 }
 
 // selection makes the selector of what is to be tried.

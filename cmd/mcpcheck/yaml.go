@@ -284,11 +284,7 @@ func allowedKeys(key string, t reflect.Type) string {
 	}
 	keys := yamlKeys(t)
 	slices.Sort(keys)
-	allowed := " (allowed: " + strings.Join(keys, ", ") + ")"
-	if near := text.Nearest(key, keys); near != "" {
-		return "; did you mean " + near + "?" + allowed
-	}
-	return allowed
+	return text.Instead(key, keys, "") + " (allowed: " + strings.Join(keys, ", ") + ")"
 }
 
 func plainKind(t ast.NodeType) string {

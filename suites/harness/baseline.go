@@ -96,9 +96,9 @@ func (k KnownFail) isGlob() bool { return strings.ContainsAny(k.Check, `*?[\`) }
 
 // unknown says that there is nothing of that name.
 func (k KnownFail) unknown(catalogue Catalogue) string {
-	const list = "mcpcheck list shows them all"
+	const list = "; mcpcheck list shows them all"
 	if k.isGlob() {
-		return "it matches no check; " + list
+		return "it matches no check" + list
 	}
 	var names []string
 	for _, r := range catalogue {
@@ -107,10 +107,7 @@ func (k KnownFail) unknown(catalogue Catalogue) string {
 		}
 		names = append(names, r.ID)
 	}
-	if near := text.Nearest(k.Check, names); near != "" {
-		return "there is no such check; did you mean " + near + "?"
-	}
-	return "there is no such check; " + list
+	return "there is no such check" + text.Instead(k.Check, names, list)
 }
 
 // tried reports whether the run was to try some, and all, of what the entry is about in the revisions and over the

@@ -100,11 +100,8 @@ func known(catalogue Catalogue, pattern string) error {
 			return nil
 		}
 	}
-	hint := "mcpcheck list shows them all"
-	if near := text.Nearest(pattern, names(catalogue)); near != "" {
-		hint = fmt.Sprintf("did you mean %s?", near)
-	}
-	return fmt.Errorf("no check %q; %s", pattern, hint)
+	const list = "; mcpcheck list shows them all"
+	return fmt.Errorf("no check %q%s", pattern, text.Instead(pattern, names(catalogue), list))
 }
 
 // names are what selects something: the areas, then the ids.

@@ -98,6 +98,14 @@ func Nearest(word string, candidates []string) (nearest string) {
 	return nearest
 }
 
+// Instead goes on behind a word that is none of the candidates: with the one that was probably meant, or otherwise.
+func Instead(word string, candidates []string, otherwise string) string {
+	if near := Nearest(word, candidates); near != "" {
+		return "; did you mean " + near + "?"
+	}
+	return otherwise
+}
+
 // distance is the Levenshtein distance of two words.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -77,6 +77,28 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+func TestInstead(t *testing.T) {
+	names := []string{"tools", "schema"}
+	for word, want := range map[string]string{"tols": "; did you mean tools?", "something": " (have both)"} {
+		if got := Instead(word, names, " (have both)"); got != want {
+			t.Errorf("%q: want %q, got %q", word, want, got)
+		}
+	}
+}
+
+func TestShell(t *testing.T) {
+	for want, words := range map[string][]string{
+		"":                         {},
+		"node dist/index.js":       {"node", "dist/index.js"},
+		"say '' 'a b' '$HOME' x=1": {"say", "", "a b", "$HOME", "x=1"},
+		`'it'\''s' 'tools/*'`:      {"it's", "tools/*"},
+	} {
+		if got := Shell(words...); got != want {
+			t.Errorf("%q: want %s, got %s", words, want, got)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, tt := range []struct {
 		a, b string
