@@ -75,7 +75,7 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"reports", sortedKeys(reports), yamlKeys(reflect.TypeFor[reportFiles]())},
 		{"reports and formats", sortedKeys(reports), formats},
 		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[omission]())},
-		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Handshake...)},
+		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
 		{"profile", words(properties, "profile"), texts(harness.Release, harness.Spec, harness.Strict)},
 		{"calls", words(properties, "calls"), texts(harness.CallsSafe, harness.CallsNone, harness.CallsAll)},
 	} {

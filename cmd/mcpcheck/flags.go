@@ -106,7 +106,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags.StringVar(&f.keys.MaxMessage, "max-message", "16MiB",
 		"`SIZE` of the longest message that is read; what comes in a longer one is not judged")
 	for name, values := range map[string][]string{
-		"protocol": append([]string{"auto", "all"}, harness.Handshake...),
+		"protocol": append([]string{"auto", "all"}, harness.Revisions...),
 		"profile":  {"release", "spec", "strict"},
 		"calls":    {"safe", "none", "all"},
 	} {

@@ -151,11 +151,11 @@ func requested(protocol string) ([]string, error) {
 		return []string{harness.Newest}, nil
 	case protocol == "all":
 		return slices.Clone(harness.Handshake), nil
-	case slices.Contains(harness.Handshake, protocol):
+	case slices.Contains(harness.Revisions, protocol):
 		return []string{protocol}, nil
 	}
 	return nil, fmt.Errorf("unknown protocol revision %q (have auto, all, %s)",
-		protocol, strings.Join(harness.Handshake, ", "))
+		protocol, strings.Join(harness.Revisions, ", "))
 }
 
 // selectChecks makes a selector of checks that are built.

@@ -68,9 +68,13 @@ func ending() []os.Signal {
 func (t *target) meet(ctx context.Context, revision string, told *audience) (
 	*harness.Server, *driver.Session, error,
 ) {
-	what := "the answer to initialize"
+	greeting := "initialize"
+	if harness.IsModern(revision) {
+		greeting = "server/discover"
+	}
+	what := "the answer to " + greeting
 	if t.url != "" {
-		what = t.shown.URL + " to answer initialize"
+		what = t.shown.URL + " to answer " + greeting
 	}
 	arrived := told.waiting(what, t.reach.Limits.Start)
 	server, session, err := discovery.Server(ctx, t.reach, revision)

@@ -16,8 +16,9 @@ import (
 // Server learns what a plan depends on: the revision that the server grants when asked for one, its capabilities, and
 // what it lists. The session it used comes back for others to use.
 //
-// An error means that the server could not be talked to at all; without a server, that there is no such command. A
-// server that answers initialize with something else than a good result is described by Server.Failure.
+// An error means that the server could not be talked to at all, or not in such a revision, which is *NotSpoken; without
+// a server, that there is no such command. A server that answers the first request with something else than a good
+// result is described by Server.Failure.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
 	server := &harness.Server{
 		Transport: "stdio", Requested: requested, Revision: requested,
@@ -26,6 +27,21 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
 	}
+	if harness.IsModern(requested) {
+		return discover(ctx, t, server)
+	}
+	return shakeHands(ctx, t, server)
+}
+
+// NotSpoken says that a server does not speak a revision, whatever else it may speak.
+type NotSpoken struct{ Why string }
+
+func (e *NotSpoken) Error() string { return e.Why }
+
+// shakeHands asks a server for a revision with a handshake.
+func shakeHands(
+	ctx context.Context, t driver.Target, server *harness.Server,
+) (*harness.Server, *driver.Session, error) {
 	s, r, err := greet(ctx, t, server)
 	switch {
 	case s == nil && t.Site == nil:
@@ -40,15 +56,13 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	case r.Err != nil && inBody(s):
 		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
 		return server, s, nil
-	case noEndpoint(t.Site, r) != "":
-		return server, s, errors.New(noEndpoint(t.Site, r))
-	case wantsTLS(t, r):
-		return server, s, fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?",
-			t.Site.URL())
-	case r.Err != nil:
-		return server, s, unheard(s, r.Err)
-	case harness.OnlyModern(r):
-		return server, s, fmt.Errorf("the server speaks %s or later only, which is not judged yet", harness.Modern[0])
+	}
+	if err := unusable(t, s, r); err != nil {
+		return server, s, err
+	}
+	if harness.OnlyModern(r) {
+		why := fmt.Sprintf("the server speaks %s or later only: give --protocol %[1]s", harness.Modern[0])
+		return server, s, &NotSpoken{why}
 	}
 	if server.Failure = handshakeFailure(r); server.Failure != "" {
 		checkAuthorized(server, s)
@@ -74,6 +88,26 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 		}
 	}
 	s.SetEra(server.Era)
+	return survey(ctx, t, s, server)
+}
+
+// unusable is why nothing can be said of a server that has been greeted: it was silent, or is not one of MCP.
+func unusable(t driver.Target, s *driver.Session, r driver.Reply) error {
+	switch none := noEndpoint(t.Site, r); {
+	case none != "":
+		return errors.New(none)
+	case wantsTLS(t, r):
+		return fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
+	case r.Err != nil:
+		return unheard(s, r.Err)
+	}
+	return nil
+}
+
+// survey learns what a server lists that serves a session, and whether it serves two.
+func survey(
+	ctx context.Context, t driver.Target, s *driver.Session, server *harness.Server,
+) (*harness.Server, *driver.Session, error) {
 	serves := serveTwo(ctx, t, s)
 	readLists(s, server)
 	checkAuthorized(server, s)
@@ -82,7 +116,8 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	}
 	server.OneClient = true
 	s.Close()
-	if s, err = again(ctx, t, server); err != nil {
+	s, err := again(ctx, t, server)
+	if err != nil {
 		return server, s, fmt.Errorf("the server serves one session and no other: %w", err)
 	}
 	readLists(s, server) // the first session may have ended before they were there
@@ -102,7 +137,7 @@ func handshakeFailure(r driver.Reply) string {
 	return ""
 }
 
-// unheard says why there was no answer to initialize: what the server did, and what that looks like. It ends the
+// unheard says why there was no answer to the greeting: what the server did, and what that looks like. It ends the
 // session.
 func unheard(s *driver.Session, err error) error {
 	var silence *driver.Silence

@@ -21,34 +21,9 @@ func greet(
 	t driver.Target,
 	server *harness.Server,
 ) (s *driver.Session, r driver.Reply, err error) {
-	for range mostRedirects {
-		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
-			return nil, r, err
-		}
-		r = s.Greet(driver.Hello(server.Requested))
-		if t.Site == nil {
-			return s, r, nil
-		}
-		server.Transport = t.Site.Transport()
-		location, redirected := redirect(r)
-		if !redirected {
-			s, r, err = whenReady(ctx, t, server, s, r)
-			break
-		}
-		s.Close()
-		if err := t.Site.Follow(location); err != nil {
-			return nil, r, err
-		}
-	}
-	if err != nil {
-		return nil, r, err
-	}
-	if _, again := redirect(r); again {
-		s.Close()
-		return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), mostRedirects)
-	}
-	if !older(s, r) {
-		return s, r, nil
+	s, r, err = knock(ctx, t, server)
+	if err != nil || t.Site == nil || !older(s, r) {
+		return s, r, err
 	}
 	t.Site.SetTransport("sse")
 	old, err := driver.Start(ctx, t, driver.Options{})
@@ -66,7 +41,35 @@ func greet(
 	return s, r, nil
 }
 
-// whenReady sends initialize again while something in front of the server says that it is not there yet, at most as
+// knock opens the first session of a run and greets the server. It goes where a server at a URL redirects it, and waits
+// until that is there.
+func knock(
+	ctx context.Context,
+	t driver.Target,
+	server *harness.Server,
+) (s *driver.Session, r driver.Reply, err error) {
+	for range mostRedirects {
+		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return nil, r, err
+		}
+		r = s.Greet(driver.Hello(server.Requested))
+		if t.Site == nil {
+			return s, r, nil
+		}
+		server.Transport = t.Site.Transport()
+		location, redirected := redirect(r)
+		if !redirected {
+			return whenReady(ctx, t, server, s, r)
+		}
+		s.Close()
+		if err := t.Site.Follow(location); err != nil {
+			return nil, r, err
+		}
+	}
+	return nil, r, fmt.Errorf("%s redirects more than %d times", t.Site.URL(), mostRedirects)
+}
+
+// whenReady greets the server again while something in front of the server says that it is not there yet, at most as
 // long as a server may take to start.
 func whenReady(
 	ctx context.Context,

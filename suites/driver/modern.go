@@ -3,7 +3,6 @@ package driver
 import (
 	"cmp"
 	"maps"
-	"slices"
 	"time"
 )
 
@@ -32,23 +31,13 @@ var Omitted any = omitted{}
 
 type omitted struct{}
 
-// greet asks server/discover, which tells what the server is. The revision is agreed on when the server has answered in
-// it, unless it says that it speaks other ones.
+// greet asks server/discover, which tells what the server is. There is nothing to agree on: a revision in which the
+// server has answered is one that it speaks.
 func (Modern) greet(s *Session, hello M) Reply {
 	r := s.AwaitFirst(s.Request("server/discover", nil))
 	revision, _ := hello["protocolVersion"].(string)
-	if r.Result() == nil || !Speaks(r.Result(), revision) {
-		revision = ""
-	}
 	s.agree(r.Result(), revision)
 	return r
-}
-
-// Speaks reports whether a result of server/discover leaves open that the server speaks a revision: it is listed, or
-// there is no list of revisions.
-func Speaks(discovered M, revision string) bool {
-	supported, isList := discovered["supportedVersions"].([]any)
-	return !isList || slices.Contains(supported, any(revision))
 }
 
 // listen asks for all that the server declares that it announces. The stream is open when the server has said so, for

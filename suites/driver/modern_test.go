@@ -345,22 +345,3 @@ func TestModernHeader(t *testing.T) {
 		}
 	}
 }
-
-func TestSpeaks(t *testing.T) {
-	tests := []struct {
-		discovered string
-		want       bool
-	}{
-		{`{"supportedVersions":["2026-07-28","2025-11-25"]}`, true},
-		{`{"supportedVersions":["2025-11-25"]}`, false},
-		{`{"supportedVersions":[]}`, false},
-		{`{"supportedVersions":"2026-07-28"}`, true},
-		{`{}`, true},
-	}
-	for _, tt := range tests {
-		discovered, _ := Decode([]byte(tt.discovered)).(M)
-		if got := Speaks(discovered, "2026-07-28"); got != tt.want {
-			t.Errorf("%s: got %v", tt.discovered, got)
-		}
-	}
-}

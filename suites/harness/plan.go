@@ -53,7 +53,7 @@ func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
 		if check.whenRefused {
 			return none
 		}
-		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: "the handshake failed"}
+		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: server.greeting() + " failed"}
 	case server.lacks(r):
 		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " + r.Capability}
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:

@@ -153,6 +153,7 @@ type ServerInfo struct {
 	Name         string   `json:"name,omitempty"`
 	Version      string   `json:"version,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
+	Speaks       []string `json:"speaks,omitempty"` // revisions, as far as that is known
 	Tools        int      `json:"tools"`
 }
 

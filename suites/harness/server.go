@@ -13,11 +13,12 @@ type M = driver.M
 type Server struct {
 	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
 	OneClient    bool         // over HTTP: it serves one session at a time only, or mixes several up
-	Sessionless  bool         // over HTTP: initialize brought no session id
-	Protected    bool         // over HTTP: initialize or a list was answered with 401
+	Sessionless  bool         // over HTTP: there is no session id
+	Protected    bool         // over HTTP: the first request or a list was answered with 401
 	Requested    string       // revision that was asked for
 	Revision     string       // revision that was negotiated
-	First        driver.Reply // to initialize
+	Speaks       []string     // revisions that the server is known to speak, in order
+	First        driver.Reply // to initialize or server/discover
 	Welcome      M            // its result
 	Capabilities M
 	Era          driver.Era // how its sessions go
@@ -28,7 +29,7 @@ type Server struct {
 	Resources []M
 	Templates []M
 
-	// Failure is why the handshake failed, or no list could be had of a protected server; empty when neither is so.
+	// Failure is why the first request failed, or no list could be had of a protected server; empty when neither is so.
 	// Nothing else can be tried then, but what a protected server says to those without a good token.
 	Failure string
 }
@@ -49,11 +50,43 @@ func OnlyModern(r driver.Reply) bool {
 // Declares reports whether the server declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }
 
+// Extension are the settings with which the server declares an extension; nil when it does not.
+func (s *Server) Extension(id string) M {
+	extensions, _ := s.Capabilities["extensions"].(M)
+	settings, _ := extensions[id].(M)
+	return settings
+}
+
+// Instructions are those that the server gives for its use; empty when there are none.
+func (s *Server) Instructions() string {
+	text, _ := s.Welcome["instructions"].(string)
+	return text
+}
+
+// greeting names what a session begins with, in the revision of the server.
+func (s *Server) greeting() string {
+	if IsModern(s.Revision) {
+		return "server/discover"
+	}
+	return "the handshake"
+}
+
+// identity is how the server names itself: in the result of initialize or, without a handshake, in _meta.
+func (s *Server) identity() M {
+	if !IsModern(s.Revision) {
+		info, _ := s.Welcome["serverInfo"].(M)
+		return info
+	}
+	meta, _ := s.Welcome["_meta"].(M)
+	info, _ := meta[driver.MetaServer].(M)
+	return info
+}
+
 // Info is how the server names itself.
 func (s *Server) Info() ServerInfo {
-	info, _ := s.Welcome["serverInfo"].(M)
+	info := s.identity()
 	text := func(key string) string { v, _ := info[key].(string); return v }
-	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools)}
+	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools), Speaks: s.Speaks}
 	for name, v := range s.Capabilities {
 		if v != nil {
 			out.Capabilities = append(out.Capabilities, name)

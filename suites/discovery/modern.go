@@ -1,0 +1,104 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// discover asks a server in a revision without a handshake.
+func discover(
+	ctx context.Context, t driver.Target, server *harness.Server,
+) (*harness.Server, *driver.Session, error) {
+	era := driver.Modern{Revision: server.Requested}
+	server.Era, t.Era = era, era
+	if server.Transport == "sse" {
+		return server, nil, &NotSpoken{"the server speaks HTTP+SSE, which has no revision without a handshake"}
+	}
+	s, r, err := knock(ctx, t, server)
+	switch {
+	case s == nil && t.Site == nil:
+		return nil, nil, err
+	case s == nil:
+		return server, nil, err
+	}
+	server.First = r
+	if err := unusable(t, s, r); err != nil {
+		return server, s, err
+	}
+	server.Speaks = known(supported(r))
+	if checkAuthorized(server, s); server.Protected {
+		return server, s, nil
+	}
+	if !isSpoken(s, r, server.Requested) {
+		return server, s, &NotSpoken{fmt.Sprintf("the server does not speak %s: server/discover was answered with %s",
+			server.Requested, harness.Got(r))}
+	}
+	if r.Result() == nil {
+		server.Failure = "server/discover was answered with " + harness.Got(r)
+		return server, s, nil
+	}
+	server.Welcome, server.Capabilities, server.Sessionless = s.Welcome, s.Capabilities, t.Site != nil
+	server.Speaks = known(append(server.Speaks, server.Requested))
+	s.Confirm()
+	server, s, err = survey(ctx, t, s, server)
+	if err == nil {
+		era.Tools = server.Tools
+		server.Era = era
+		s.SetEra(era)
+	}
+	return server, s, err
+}
+
+// isSpoken reports whether a server speaks the revision in which it was asked server/discover. One that does not may
+// answer all the same, or refuse in any way; and one that does may be wrong in what it answers, and serve the revision
+// in what else it is asked.
+func isSpoken(s *driver.Session, r driver.Reply, revision string) bool {
+	lists := supported(r)
+	switch {
+	case r.Result() != nil && (lists == nil || slices.Contains(lists, revision)):
+		return true
+	case r.Result() == nil && lists != nil:
+		return false
+	}
+	return harness.OnlyModern(r) || servesLists(s)
+}
+
+// servesLists reports whether the server answers a list as only servers of a revision without a handshake do.
+func servesLists(s *driver.Session) bool {
+	var asked []driver.Pending // all at once: a silent server is not waited for several times
+	for _, list := range []string{"tools/list", "prompts/list", "resources/list"} {
+		asked = append(asked, s.Request(list, nil))
+	}
+	return slices.ContainsFunc(asked, func(p driver.Pending) bool {
+		return harness.Has(s.AwaitCall(p).Result(), "resultType")
+	})
+}
+
+// supported are the revisions that a server names in its answer to server/discover, in a result or in an error; nil
+// when it names none.
+func supported(r driver.Reply) (revisions []string) {
+	listed, _ := r.Result()["supportedVersions"].([]any)
+	if data, ok := r.Error()["data"].(harness.M); ok {
+		listed, _ = data["supported"].([]any)
+	}
+	for _, item := range listed {
+		if revision, ok := item.(string); ok {
+			revisions = append(revisions, revision)
+		}
+	}
+	return revisions
+}
+
+// known are those of revisions that were published, in their order and each once.
+func known(revisions []string) (all []string) {
+	for _, revision := range harness.Revisions {
+		if slices.Contains(revisions, revision) {
+			all = append(all, revision)
+		}
+	}
+	return all
+}

@@ -1,0 +1,218 @@
+package discovery
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// script is a server: what it answers to a method with, a result or an error as JSON. Methods that are not in it are
+// left unanswered; "-" ends the server.
+type script map[string]string
+
+// The answers of servers of both eras.
+const (
+	discovered = `"result":{"resultType":"complete","supportedVersions":["2025-11-25","2026-07-28","2099-01-01"],` +
+		`"capabilities":{"tools":{}},"instructions":"Do.",` +
+		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}}`
+	tooOld   = `"result":{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{"tools":{}}}`
+	unlisted = `"result":{"resultType":"complete","capabilities":{"tools":{}}}`
+	unknown  = `"error":{"code":-32601,"message":"Method not found"}`
+	refused  = `"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}`
+	mismatch = `"error":{"code":-32020,"message":"no"}`
+	welcome  = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"o","version":"1"}}`
+	tools    = `"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+	oldTools = `"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+)
+
+// reply is the answer to a message, as JSON; empty when there is none.
+func (s script) reply(msg driver.M) string {
+	method, _ := msg["method"].(string)
+	answer := s[method]
+	if answer == "" || msg["id"] == nil {
+		return ""
+	}
+	id, _ := json.Marshal(msg["id"])
+	return `{"jsonrpc":"2.0","id":` + string(id) + `,` + answer + "}\n"
+}
+
+// serve is the server over stdio.
+func (s script) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	d := json.NewDecoder(in)
+	d.UseNumber()
+	for {
+		var msg driver.M
+		if d.Decode(&msg) != nil {
+			return 0
+		}
+		if s[msg["method"].(string)] == "-" {
+			return 1
+		}
+		io.WriteString(out, s.reply(msg))
+	}
+}
+
+// ServeHTTP is the server over HTTP, where "401" is that status.
+func (s script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	raw, _ := io.ReadAll(r.Body)
+	msg, _ := driver.Decode(raw).(driver.M)
+	switch method, _ := msg["method"].(string); {
+	case s[method] == "401":
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.Contains(s[method], `"error"`):
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		io.WriteString(w, s.reply(msg))
+	case s[method] == "":
+		w.WriteHeader(http.StatusMethodNotAllowed)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, s.reply(msg))
+	}
+}
+
+// learnt is what a test wants of a server.
+type learnt struct {
+	name     string
+	serves   script
+	speaks   []string
+	failure  string // the beginning
+	err      string // a part
+	isSpoken bool   // the error does not say that the revision is not spoken
+}
+
+// askedModern are servers that are asked in the modern era.
+var askedModern = []learnt{
+	{"modern", script{"server/discover": discovered, "tools/list": tools},
+		[]string{"2025-11-25", "2026-07-28"}, "", "", true},
+	{"without a list of versions", script{"server/discover": unlisted, "tools/list": tools},
+		[]string{"2026-07-28"}, "", "", true},
+	{"without its own version", script{"server/discover": tooOld, "tools/list": tools},
+		[]string{"2025-11-25", "2026-07-28"}, "", "", true},
+	{"discover is missing", script{"server/discover": unknown, "tools/list": tools},
+		nil, "server/discover was answered with error -32601", "", true},
+	{"another error", script{"server/discover": mismatch},
+		nil, "server/discover was answered with error -32020", "", true},
+	{"lists older versions only", script{"server/discover": tooOld, "tools/list": oldTools},
+		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
+	{"refuses the version", script{"server/discover": refused, "tools/list": tools},
+		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
+	{"of the handshake", script{"server/discover": unknown, "tools/list": oldTools, "initialize": welcome},
+		nil, "", "the server does not speak 2026-07-28", false},
+}
+
+// wantLearnt wants what discovery has learnt of a server to be as the test says.
+func (l learnt) wantLearnt(t *testing.T, server *harness.Server, err error) {
+	t.Helper()
+	var none *NotSpoken
+	switch {
+	case server == nil:
+		t.Fatal(err)
+	case l.err == "" && err != nil, l.err != "" && (err == nil || !strings.Contains(err.Error(), l.err)):
+		t.Errorf("got the error %v, want %q", err, l.err)
+	case errors.As(err, &none) == l.isSpoken:
+		t.Errorf("got the error %T", err)
+	}
+	if !strings.HasPrefix(server.Failure, l.failure) || l.failure == "" && server.Failure != "" {
+		t.Errorf("got the failure %q, want %q", server.Failure, l.failure)
+	}
+	if !slices.Equal(server.Speaks, l.speaks) {
+		t.Errorf("the server speaks %q, want %q", server.Speaks, l.speaks)
+	}
+}
+
+func TestModernServer(t *testing.T) {
+	silent := learnt{"silent", script{}, nil, "", "no answer to server/discover within 15s (--start-timeout)", true}
+	for _, tt := range append(askedModern, silent) {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				server, s, err := Server(t.Context(), driver.Target{Serve: tt.serves.serve}, "2026-07-28")
+				if s != nil {
+					defer s.Close()
+				}
+				tt.wantLearnt(t, server, err)
+				if err == nil && server.Failure == "" {
+					wantServed(t, server, s)
+				}
+			})
+		})
+	}
+}
+
+// wantServed wants a server to be known, and its session to be of use.
+func wantServed(t *testing.T, server *harness.Server, s *driver.Session) {
+	t.Helper()
+	if !server.Declares("tools") || len(server.Tools) != 1 || server.Revision != "2026-07-28" {
+		t.Errorf("got %+v", server)
+	}
+	if era, ok := server.Era.(driver.Modern); !ok || len(era.Tools) != 1 {
+		t.Errorf("got the era %+v", server.Era)
+	}
+	if !s.Ordinary() || s.Revision != "2026-07-28" {
+		t.Errorf("the session is not ordinary: it has agreed to %q", s.Revision)
+	}
+}
+
+func TestModernServerOverHTTP(t *testing.T) {
+	missing := learnt{"nothing there", script{}, nil, "", "does not speak 2026-07-28", false}
+	for _, tt := range append(askedModern, missing) {
+		t.Run(tt.name, func(t *testing.T) {
+			server, s, err := Server(t.Context(), at(t, tt.serves), "2026-07-28")
+			if s != nil {
+				defer s.Close()
+			}
+			tt.wantLearnt(t, server, err)
+			if err == nil && server.Failure == "" {
+				wantServed(t, server, s)
+				if !server.Sessionless || server.OneClient {
+					t.Errorf("sessionless is %v, one client %v", server.Sessionless, server.OneClient)
+				}
+			}
+		})
+	}
+	t.Run("protected", func(t *testing.T) {
+		server, s, err := Server(t.Context(), at(t, script{"server/discover": "401"}), "2026-07-28")
+		if err != nil || !server.Protected || !strings.HasPrefix(server.Failure, "the server wants authorization") {
+			t.Errorf("got %+v, %v", server, err)
+		}
+		s.Close()
+	})
+}
+
+// at is a target at the URL of a server.
+func at(t *testing.T, serves http.Handler) driver.Target {
+	t.Helper()
+	host := httptest.NewServer(serves)
+	t.Cleanup(host.Close)
+	site, err := driver.NewSite(driver.SiteOptions{URL: host.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return driver.Target{Site: site, Limits: driver.Limits{Reply: time.Second}}
+}
+
+// What a server says of itself in the modern era is known.
+func TestModernIdentity(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		serves := script{"server/discover": discovered, "tools/list": tools}
+		server, s, err := Server(t.Context(), driver.Target{Serve: serves.serve}, "2026-07-28")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if info := server.Info(); info.Name != "n" || info.Version != "1" || server.Instructions() != "Do." {
+			t.Errorf("got %+v and %q", info, server.Instructions())
+		}
+	})
+}
