@@ -7,7 +7,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const tasks = "io.modelcontextprotocol/tasks"
+const (
+	tasks  = "io.modelcontextprotocol/tasks"
+	skills = "io.modelcontextprotocol/skills"
+)
 
 // TestMethodsOfExtensions holds that an extension defines its methods where it is named, and in the revisions that it
 // extends.
@@ -36,6 +39,13 @@ func TestMethodsOfExtensions(t *testing.T) {
 			"TaskSubscriptionsAcknowledgedNotification", "SubscriptionsAcknowledgedNotification", ""},
 		{ClientRequestDefinition, "tasks/get", tasks, "GetTaskRequest", "", "GetTaskRequest"},
 		{ResultDefinition, "tasks/get", "example.com/tasks", "", "", "GetTaskResult"},
+		{ResultDefinition, "tasks/get", skills, "", "", "GetTaskResult"},
+		{ResultDefinition, "skills/list", skills, "ListSkillsResult", "", ""},
+		{ResultDefinition, "skills/get", skills, "GetSkillResult", "", ""},
+		{ofType("input_required"), "skills/get", skills, "", "", ""},
+		{ResultDefinition, "resources/directory/read", skills, "ReadResourceDirectoryResult", "", ""},
+		{ClientRequestDefinition, "skills/get", skills, "GetSkillRequest", "", ""},
+		{ResultDefinition, "skills/list", tasks, "", "", ""},
 	}
 	for _, test := range tests {
 		with, _ := test.lookup("2026-07-28", test.method, "example.com/other", test.extension)
@@ -130,11 +140,133 @@ func TestMessagesOfTasks(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			value := decode(t, strings.ReplaceAll(test.value, "@", seed))
-			got := lines(ValidateMessage("2026-07-28", test.definition, value))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			expectViolations(t, test.definition, strings.ReplaceAll(test.value, "@", seed), test.want)
 		})
+	}
+}
+
+// expectViolations wants these violations of a definition of 2026-07-28.
+func expectViolations(t *testing.T, definition, value string, want []string) {
+	t.Helper()
+	got := lines(ValidateMessage("2026-07-28", definition, decode(t, value)))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestMessagesOfSkills goes through specification/stable/skills.mdx of ext-skills.
+func TestMessagesOfSkills(t *testing.T) {
+	digest := "sha256:" + strings.Repeat("0123456789abcdef", 4)
+	tests := []struct {
+		name, definition, value string // @ is a digest
+		want                    []string
+	}{
+		{"settings", "SkillsSettings", `{"directoryRead":true,"x":1}`, nil},
+		{"no settings", "SkillsSettings", `{}`, nil},
+		{"a word for a flag", "SkillsSettings", `{"directoryRead":"yes"}`,
+			[]string{"/directoryRead: want boolean, got string"}},
+		{"the listing of the page", "ListSkillsResult", `{"resultType":"complete","skills":[
+			{"uri":"skill://acme/billing/refunds/SKILL.md","frontmatter":{"name":"refunds","description":"a",
+				"license":"Apache-2.0","metadata":{"version":1}},
+				"resources":[{"uri":"skill://acme/billing/refunds/SKILL.md","digest":"@","size":3871}]},
+			{"uri":"skill://reports/daily/SKILL.md","frontmatter":{"name":"daily","description":""},
+				"resources":"dynamic"}],"nextCursor":"a","ttlMs":300000,"cacheScope":"public"}`, nil},
+		{"an empty listing", "ListSkillsResult",
+			`{"resultType":"complete","skills":[],"ttlMs":0,"cacheScope":"private"}`, nil},
+		{"a listing without cache hints", "ListSkillsResult", `{"resultType":"complete","skills":[]}`,
+			[]string{`missing required member "cacheScope"`, `missing required member "ttlMs"`}},
+		{"a listing that asks for input", "ListSkillsResult",
+			`{"resultType":"input_required","skills":[],"ttlMs":0,"cacheScope":"public"}`,
+			[]string{`/resultType: want "complete", got "input_required"`}},
+		{"an entry without anything", "Skill", `{}`, []string{
+			`missing required member "frontmatter"`, `missing required member "resources"`,
+			`missing required member "uri"`,
+		}},
+		{"frontmatter without name and description", "Skill", `{"uri":"","frontmatter":{"license":""},"resources":[]}`,
+			[]string{
+				`/frontmatter: missing required member "description"`, `/frontmatter: missing required member "name"`,
+			}},
+		{"frontmatter as text", "Skill", `{"uri":"","frontmatter":"name: a","resources":[]}`,
+			[]string{"/frontmatter: want object, got string"}},
+		{"neither a list nor dynamic", "Skill", `{"uri":"","frontmatter":{"name":"","description":""},
+			"resources":"static"}`, []string{`/resources: want "dynamic", got "static"`}},
+		{"null for the resources", "Skill", `{"uri":"","frontmatter":{"name":"","description":""},"resources":null}`,
+			[]string{"/resources: want string or array, got null"}},
+		{"bad resources", "Skill", `{"uri":"","frontmatter":{"name":"","description":""},"resources":[{},
+			{"uri":1,"digest":"@","size":-1},{"uri":"","digest":"@","size":0.5},{"uri":"","digest":null,"size":0}]}`,
+			[]string{
+				`/resources/0: missing required member "digest"`, `/resources/0: missing required member "size"`,
+				`/resources/0: missing required member "uri"`, "/resources/1/size: want at least 0, got -1",
+				"/resources/1/uri: want string, got number",
+				"/resources/2/size: want integer, got number with a fraction",
+				"/resources/3/digest: want string, got null",
+			}},
+		{"an entry", "GetSkillResult", `{"resultType":"complete","skill":{"uri":"","frontmatter":{"name":"",
+			"description":""},"resources":[]},"ttlMs":0,"cacheScope":"public"}`, nil},
+		{"the entry itself as result", "GetSkillResult", `{"resultType":"complete","uri":"","ttlMs":0,
+			"cacheScope":"public"}`, []string{`missing required member "skill"`}},
+		{"a directory, which has no cache hints", "ReadResourceDirectoryResult", `{"resultType":"complete","resources":[
+			{"uri":"skill://a/b","name":"b","mimeType":"inode/directory"}]}`, nil},
+		{"a directory of entries without name", "ReadResourceDirectoryResult", `{"resultType":"complete","resources":[
+			{"uri":"skill://a/b"}]}`, []string{`/resources/0: missing required member "name"`}},
+		{"a request without uri", "GetSkillRequest", `{"jsonrpc":"2.0","id":1,"method":"skills/get","params":{"_meta":{
+			"io.modelcontextprotocol/protocolVersion":"","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			[]string{`/params: missing required member "uri"`}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			expectViolations(t, test.definition, strings.ReplaceAll(test.value, "@", digest), test.want)
+		})
+	}
+}
+
+// TestDigestsOfSkills holds that a digest is "sha256:{hex}" of 64 lowercase hexadecimal characters.
+func TestDigestsOfSkills(t *testing.T) {
+	hex := strings.Repeat("0123456789abcdef", 4)
+	for digest, legal := range map[string]bool{
+		"sha256:" + hex: true, "sha256:" + strings.ToUpper(hex): false, "SHA256:" + hex: false, hex: false,
+		"sha256:" + hex[1:]: false, "sha256:" + hex + "0": false, "sha256:" + hex + "\\n": false, "": false,
+		"sha512:" + hex: false, "sha256-" + hex: false,
+	} {
+		value := decode(t, `{"uri":"","size":0,"digest":"`+digest+`"}`)
+		if got := ValidateMessage("2026-07-28", "SkillResource", value); (got == nil) != legal {
+			t.Errorf("%q: got %v, want legal: %v", digest, got, legal)
+		}
+	}
+}
+
+// TestMetadataOfApps goes through specification/2026-01-26/apps.mdx of ext-apps.
+func TestMetadataOfApps(t *testing.T) {
+	tests := []struct {
+		name, definition, value string
+		want                    []string
+	}{
+		{"what a client declares", "UISettings", `{"mimeTypes":["text/html;profile=mcp-app"],"features":["a"]}`, nil},
+		{"REQUIRED mimeTypes", "UISettings", `{}`, []string{`missing required member "mimeTypes"`}},
+		{"a tool with a view", "UITool", `{"name":"a","_meta":{"x":1,"ui":{"resourceUri":"ui://a","x":1,
+			"visibility":["model","app"]}}}`, nil},
+		{"a tool without one", "UITool", `{"name":"a","_meta":{}}`, nil},
+		{"a tool for apps alone", "UITool", `{"_meta":{"ui":{"visibility":["app"]}}}`, nil},
+		{"visibility is a list", "UITool", `{"_meta":{"ui":{"resourceUri":["ui://a"],"visibility":"app"}}}`, []string{
+			"/_meta/ui/resourceUri: want string, got array", "/_meta/ui/visibility: want array, got string",
+		}},
+		{"visibility of two words", "UITool", `{"_meta":{"ui":{"visibility":["both"]}}}`,
+			[]string{`/_meta/ui/visibility/0: want one of "model", "app", got "both"`}},
+		{"the flat key", "UITool", `{"_meta":{"ui/resourceUri":1}}`,
+			[]string{"/_meta/ui~1resourceUri: want string, got number"}},
+		{"all settings of a resource", "UIResource", `{"uri":"ui://a","_meta":{"ui":{"csp":{"connectDomains":["a"],
+			"resourceDomains":[],"frameDomains":["b"],"baseUriDomains":["c"]},"permissions":{"camera":{},
+			"microphone":{},"geolocation":{},"clipboardWrite":{},"x":1},"domain":"a","prefersBorder":false,"x":1}}}`,
+			nil},
+		{"settings of other types", "UIResource", `{"_meta":{"ui":{"csp":{"connectDomains":"a","resourceDomains":[1]},
+			"permissions":{"camera":true},"domain":1,"prefersBorder":"no"}}}`, []string{
+			"/_meta/ui/csp/connectDomains: want array, got string",
+			"/_meta/ui/csp/resourceDomains/0: want string, got number",
+			"/_meta/ui/domain: want string, got number", "/_meta/ui/permissions/camera: want object, got boolean",
+			"/_meta/ui/prefersBorder: want boolean, got string",
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) { expectViolations(t, test.definition, test.value, test.want) })
 	}
 }

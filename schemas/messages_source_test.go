@@ -11,7 +11,7 @@ import (
 )
 
 // otherMessages are the definitions that no method and no error code names and checks do.
-var otherMessages = []string{"Error", "CreateTaskResult"}
+var otherMessages = []string{"Error", "CreateTaskResult", "SkillsSettings", "UISettings", "UITool", "UIResource"}
 
 // tables are all that name definitions by method.
 func (p part) tables() []map[string]string {
