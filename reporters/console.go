@@ -300,6 +300,14 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 		b.hang(c.paint.open.Sprint("? "), 2, text.Wrap(declared, c.prose()-2))
 		blocks = append(blocks, b.String())
 	}
+	if head, notes := uncalledText(r.Coverage); head != "" {
+		var b lines
+		b.add(c.paint.open.Sprint("? ") + c.paint.bold.Sprint(head))
+		for _, note := range notes {
+			b.hang("    ", 8, text.Wrap(note, c.prose()-8))
+		}
+		blocks = append(blocks, b.String())
+	}
 	if open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...); len(open) > 0 {
 		blocks = append(blocks, c.reasons(c.paint.open.Sprint("? "), count(open).inconclusive(), open))
 	}

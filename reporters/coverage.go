@@ -63,6 +63,40 @@ func unexercisedText(coverage []harness.Coverage) string {
 	return "declared by the server, but nothing of it was tried: " + strings.Join(names, ", ")
 }
 
+// mostUncalled is how many tools are named that were not called: of all servers but those that list without measure.
+const mostUncalled = 200
+
+// uncalledText says which tools were not called with valid arguments in some revision: a line for each reason, and one
+// for what to do about it. It is empty when all were called.
+func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
+	var all []harness.UncalledTool
+	for _, c := range coverage {
+		for _, u := range c.Uncalled {
+			if !slices.Contains(all, u) {
+				all = append(all, u)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return "", nil
+	}
+	var reasons []string
+	names := map[string][]string{}
+	for _, u := range all[:min(len(all), mostUncalled)] {
+		if names[u.Why] == nil {
+			reasons = append(reasons, u.Why)
+		}
+		names[u.Why] = append(names[u.Why], u.Name)
+	}
+	for _, why := range reasons {
+		lines = append(lines, strings.Join(names[why], ", ")+": "+why)
+	}
+	if more := len(all) - mostUncalled; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return plural(len(all), "tool") + " not called", append(lines, harness.CallsRemedy)
+}
+
 // optionsText says what of the configuration a reader has to know: the file, and what was left out and why.
 func optionsText(o *harness.OptionsInfo) string {
 	if o == nil {

@@ -31,6 +31,11 @@ func everything() harness.Report {
 			Revision: "2025-11-25", Requirements: 60,
 			Tried: 9, NotApplicable: 20, NotTried: 3, LeftOut: 8, NotChecked: 20,
 			Unexercised: []string{"logging"},
+			Uncalled: []harness.UncalledTool{
+				{Name: "ask", Why: "it is not marked read-only and has no example arguments"},
+				{Name: "drop", Why: "it is marked destructive"},
+				{Name: "grow", Why: "it is not marked read-only and has no example arguments"},
+			},
 		}},
 		Started:  time.Date(2026, 9, 1, 12, 30, 0, 0, time.FixedZone("CEST", 2*60*60)),
 		Seconds:  1.2345,

@@ -96,6 +96,9 @@ func printableReport(r harness.Report) harness.Report {
 	r.Options = printableOptions(r.Options)
 	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
 		c.Unexercised = each(c.Unexercised, printableLine)
+		c.Uncalled = each(c.Uncalled, func(u harness.UncalledTool) harness.UncalledTool {
+			return harness.UncalledTool{Name: printableLine(u.Name), Why: sentence(u.Why)}
+		})
 		return c
 	})
 	if r.Baseline != nil {

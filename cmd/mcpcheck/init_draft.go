@@ -277,7 +277,8 @@ func (d draft) toolsText() string {
 		text += "arguments:\n" + called.String()
 	}
 	if others.Len() > 0 {
-		text += "  # Not called with valid arguments, and why; take the # away to have one called:\n" +
+		text += "  # Not called with valid arguments, and why; take the # away to have one called,\n" +
+			"  # or give --calls all to have all called:\n" +
 			others.String()
 	}
 	return text

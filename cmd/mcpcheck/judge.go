@@ -77,7 +77,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		of = server.Revision
 	}
 	defer j.told.running(j.begin, of, len(plan), progress)()
-	problem, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
+	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.Jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
 		Profile: j.profile, First: session, Credentials: j.target.credentials,
 		Progress: progress,
@@ -86,9 +86,9 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken
 	}
 	sortAs(plan, j.report.Results[before:])
-	j.cover(server, before)
+	j.cover(server, before, o.Uncalled)
 	if j.report.Problem == "" {
-		j.report.Problem = j.target.redact.text(cmp.Or(problem, server.Failure))
+		j.report.Problem = j.target.redact.text(cmp.Or(o.Problem, server.Failure))
 	}
 	return nil
 }
@@ -159,13 +159,18 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 	for _, r := range harness.Untried(planned(server, j.selector), "the server could not be tested") {
 		j.take(r)
 	}
-	j.cover(server, before)
+	j.cover(server, before, nil)
 }
 
-// cover adds to the report how much of the server's revision the results judge, from the one of that index on.
-func (j *judgement) cover(server *harness.Server, from int) {
-	j.report.Coverage = append(j.report.Coverage,
-		harness.Cover(suites.All(), suites.For(server.Revision), server, j.selector, j.report.Results[from:]))
+// cover adds to the report how much of the server's revision the results judge, from the one of that index on, and
+// which tools were not called.
+func (j *judgement) cover(server *harness.Server, from int, uncalled []harness.UncalledTool) {
+	c := harness.Cover(suites.All(), suites.For(server.Revision), server, j.selector, j.report.Results[from:])
+	for _, u := range uncalled {
+		u.Name, u.Why = j.target.redact.text(u.Name), j.target.redact.text(u.Why)
+		c.Uncalled = append(c.Uncalled, u)
+	}
+	j.report.Coverage = append(j.report.Coverage, c)
 }
 
 // conclude decides the exit code. The context is that of the visit.

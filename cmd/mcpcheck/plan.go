@@ -134,8 +134,13 @@ func (p planInfo) write(w io.Writer) {
 	if len(p.Tools) > 0 {
 		fmt.Fprintf(w, "\ntool calls (--calls %s):\n", p.Calls)
 	}
+	barred := false
 	for _, tool := range p.Tools {
 		fmt.Fprintf(w, "  %-32s %s\n", tool.Name, tool.permission())
+		barred = barred || !tool.Valid
+	}
+	if barred {
+		fmt.Fprintf(w, "\n%s\n", harness.CallsRemedy)
 	}
 }
 

@@ -49,6 +49,22 @@ func (c Calls) Permit(tool M, examples bool) Permission {
 	return Permission{Invalid: true, Why: "it is not marked read-only and has no example arguments"}
 }
 
+// UncalledTool is a tool that a run has not called with arguments that its schema allows, and why.
+type UncalledTool struct {
+	Name string `json:"name"`
+	Why  string `json:"why"`
+}
+
+// CallsRemedy is how tools come to be called that are not.
+const CallsRemedy = "to call them with valid arguments: --calls all, or arguments in mcpcheck.yaml (mcpcheck init)"
+
+// NotCalled tells the report which tools were not called with valid arguments, of all.
+func (t *T) NotCalled(tools []UncalledTool) {
+	t.run.mu.Lock()
+	defer t.run.mu.Unlock()
+	t.run.uncalled = tools
+}
+
 // MayCall is what the run's policy says of a tool.
 func (t *T) MayCall(tool Subject) Permission {
 	_, examples := t.run.options.Examples[tool.Name]

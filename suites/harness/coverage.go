@@ -13,6 +13,8 @@ type Coverage struct {
 	LeftOut       int      `json:"leftOut"`       // by the selection
 	NotChecked    int      `json:"notChecked"`    // there is no check yet
 	Unexercised   []string `json:"unexercised,omitempty"`
+
+	Uncalled []UncalledTool `json:"uncalled,omitempty"` // as Outcome has them
 }
 
 // Cover finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities that the

@@ -77,6 +77,7 @@ type Execution struct {
 	doubtful []int             // cases to be decided again when nothing else runs
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
+	uncalled []UncalledTool
 
 	quiet atomic.Bool // nothing else runs
 }
@@ -322,6 +323,13 @@ func (e *Execution) Wait() { <-e.over }
 
 // Sessions are all sessions of the run, in the order in which they were opened.
 func (e *Execution) Sessions() []*driver.Session { return e.pool.Sessions() }
+
+// Uncalled are the tools that were not called with valid arguments, when tools were to be called at all.
+func (e *Execution) Uncalled() []UncalledTool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.uncalled
+}
 
 // Problem is why the run could not go on; empty when it did.
 func (e *Execution) Problem() string { return e.breaker.reason() }

@@ -19,13 +19,13 @@ import (
 )
 
 // Run runs the plan and tells each result, once, as soon as those that come before it are known. Ginkgo has the plan as
-// its specs, and their outcomes. problem is why the run could not go on with this server; err is a fault of mcpcheck.
-// All results are told in either case, also when the context has ended and a check has not: it is left behind. It is
-// not safe for concurrent use: Ginkgo keeps its tree in package variables.
+// its specs, and their outcomes. An error is a fault of mcpcheck. All results are told in either case, also when the
+// context has ended and a check has not: it is left behind. It is not safe for concurrent use: Ginkgo keeps its tree in
+// package variables.
 func Run(
-	ctx context.Context, target driver.Target, server *Server, plan []Case, o Options, tell func(Result),
-) (problem string, err error) {
-	execution := Execute(ctx, target, server, plan, o)
+	ctx context.Context, target driver.Target, server *Server, plan []Case, options Options, tell func(Result),
+) (o Outcome, err error) {
+	execution := Execute(ctx, target, server, plan, options)
 	var specs sync.WaitGroup
 	specs.Go(func() { err = specify(plan, execution.Result) })
 	for _, i := range execution.order() {
@@ -33,7 +33,13 @@ func Run(
 	}
 	specs.Wait()
 	execution.Wait()
-	return execution.Problem(), err
+	return Outcome{execution.Problem(), execution.Uncalled()}, err
+}
+
+// Outcome is what a run came to beside its results.
+type Outcome struct {
+	Problem  string // why the run could not go on with this server; empty when it did
+	Uncalled []UncalledTool
 }
 
 // specify runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits

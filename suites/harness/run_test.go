@@ -45,7 +45,7 @@ func TestRun(t *testing.T) {
 	plan := Plan(catalogue, suite, server, func(*Requirement) bool { return true })
 	for range 2 { // as for --protocol all
 		var told []string
-		problem, err := Run(
+		o, err := Run(
 			t.Context(),
 			driver.Target{Serve: (&stage{}).serve},
 			server,
@@ -62,8 +62,8 @@ func TestRun(t *testing.T) {
 			"http/pass pass", "http/fail fail", "other/skip skip", "other/open inconclusive", "other/error error",
 			"http/ending pass", "http/watch pass",
 		}
-		if diff := cmp.Diff(want, told); diff != "" || problem != "" || err != nil {
-			t.Errorf("%s\nproblem %q, %v", diff, problem, err)
+		if diff := cmp.Diff(want, told); diff != "" || o.Problem != "" || err != nil {
+			t.Errorf("%s\nproblem %q, %v", diff, o.Problem, err)
 		}
 	}
 }
@@ -76,10 +76,10 @@ func TestRunOfADeadServer(t *testing.T) {
 	server := s.described("stdio")
 	var told []Result
 	target, options := driver.Target{Serve: stage.serve}, Options{Jobs: 1}
-	problem, err := Run(t.Context(), target, server, s.plan(server), options, func(r Result) { told = append(told, r) })
+	o, err := Run(t.Context(), target, server, s.plan(server), options, func(r Result) { told = append(told, r) })
 	const want = "the server can no longer be talked to: the server exited with status 1"
-	if problem != want || err != nil || len(told) != 3 {
-		t.Errorf("got %q, %v, %d results", problem, err, len(told))
+	if o.Problem != want || err != nil || len(told) != 3 {
+		t.Errorf("got %q, %v, %d results", o.Problem, err, len(told))
 	}
 }
 
@@ -103,7 +103,7 @@ func TestRunOfAnEndlessCheck(t *testing.T) {
 	}}
 	server := s.described("stdio")
 	var told []string
-	problem, err := Run(
+	o, err := Run(
 		ctx, driver.Target{Serve: (&stage{}).serve}, server, s.plan(server),
 		Options{Jobs: 1, Grace: time.Millisecond},
 		func(r Result) { told = append(told, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message)) },
@@ -112,8 +112,8 @@ func TestRunOfAnEndlessCheck(t *testing.T) {
 		"a/1 pass", "a/2 inconclusive the budget is spent", "a/3 inconclusive the budget is spent",
 		"a/4 inconclusive the budget is spent",
 	}
-	if diff := cmp.Diff(want, told); diff != "" || problem != "" || err != nil {
-		t.Errorf("%s\nproblem %q, %v", diff, problem, err)
+	if diff := cmp.Diff(want, told); diff != "" || o.Problem != "" || err != nil {
+		t.Errorf("%s\nproblem %q, %v", diff, o.Problem, err)
 	}
 	released.Store(true)
 	<-ended

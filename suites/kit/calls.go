@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
@@ -132,10 +133,23 @@ func ValidCalls(t *T) ToolCalls {
 			}
 			if f.end(); len(queue) == 0 {
 				calls.hear()
+				t.NotCalled(calls.untried())
 				return calls
 			}
 		}
 	})
+}
+
+// untried are the tools that were not called with valid arguments.
+func (c *ToolCalls) untried() (tools []UncalledTool) {
+	for _, u := range c.Uncalled {
+		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
+		if !slices.ContainsFunc(c.List, called) {
+			tools = append(tools, UncalledTool{Name: u.Tool.Name, Why: u.Why})
+		}
+	}
+	slices.SortStableFunc(tools, func(a, b UncalledTool) int { return strings.Compare(a.Name, b.Name) })
+	return slices.Compact(tools)
 }
 
 // hear finds out whether any call was answered.
