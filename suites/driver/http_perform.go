@@ -160,7 +160,7 @@ func (h *HTTP) head(x *Exchange, resp *http.Response) {
 // fail records why an exchange has ended without a whole answer.
 func (h *HTTP) fail(x *Exchange, err error) {
 	h.s.mu.Lock()
-	h.s.silent = h.s.silent || !x.apart && !x.recalled && !h.s.eof && ExcessOf(err) == nil
+	h.s.failed = h.s.failed || !x.apart && !x.recalled && !h.s.eof && ExcessOf(err) == nil
 	h.s.mu.Unlock()
 	h.status(x, err)
 	h.end(x, err)

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -124,11 +125,19 @@ func (s *Session) tell(p Pending, r Reply) {
 	}
 }
 
+// tellAnswer is tell for a request whose silence would tell nothing.
+func (s *Session) tellAnswer(p Pending, r Reply) Reply {
+	if r.Answered() {
+		s.tell(p, r)
+	}
+	return r
+}
+
 // AwaitCall is Await for requests that tell nothing of the server as a whole, such as calls of tools that run for long.
 func (s *Session) AwaitCall(p Pending) Reply {
 	b := s.replyBound()
 	b.free = true
-	return s.awaitUntil(p, b, func() time.Time { return s.due(p.sent) })
+	return s.tellAnswer(p, s.awaitUntil(p, b, func() time.Time { return s.due(p.sent) }))
 }
 
 // due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
@@ -150,7 +159,7 @@ func (s *Session) AwaitFirst(p Pending) Reply {
 	end := time.Now().Add(s.limits.Start)
 	came, err := s.Wait(p.from, s.limits.Start, func(f *Frame) bool { return p.answeredBy(f) || p.repeatedBy(f) })
 	if err == nil && p.repeatedBy(came) {
-		return s.AwaitFor(p, moment)
+		return s.awaitFor(p, moment)
 	}
 	return s.awaitUntil(p, bound{d: s.limits.Start, flag: "--start-timeout"}, func() time.Time { return end })
 }
@@ -172,6 +181,11 @@ func (s *Session) StartPatience() time.Duration { return s.limits.Start }
 
 // AwaitFor waits for the answer to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
+	return s.tellAnswer(p, s.awaitFor(p, d))
+}
+
+// awaitFor is AwaitFor without telling anybody.
+func (s *Session) awaitFor(p Pending, d time.Duration) Reply {
 	end := time.Now().Add(d)
 	return s.awaitUntil(p, bound{d: d}, func() time.Time { return end })
 }
@@ -211,11 +225,34 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 // silence is the error of a request that had no answer within its bound since a moment.
 func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	s.mu.Lock()
-	s.silent = s.silent || b.d >= s.limits.Reply && !b.free
+	if b.d >= s.limits.Reply && !b.free {
+		s.silent = append(s.silent, cmp.Or(s.longestOpen(), p.Method))
+	}
 	err := &Silence{Method: p.Method, After: b.d, Limit: b.flag, Partial: s.partial, Held: s.heldSince(begin)}
 	s.mu.Unlock()
 	s.exceed(ExcessOf(err))
 	return err
+}
+
+// longestOpen is the method of the request that has had no answer for the longest time: those after it may have had to
+// wait for it. Empty when there is none. The caller holds mu.
+func (s *Session) longestOpen() string {
+	var open []Pending
+	for _, f := range s.frames {
+		open = slices.DeleteFunc(open, func(p Pending) bool { return p.answeredBy(f) })
+		if f.Side != FromClient || f.Apart {
+			continue
+		}
+		for _, m := range f.Members() {
+			if m.IsRequest() {
+				open = append(open, Pending{ID: m.ID, Method: m.Method})
+			}
+		}
+	}
+	if len(open) == 0 {
+		return ""
+	}
+	return open[0].Method
 }
 
 // receive records a message of the server and answers it when it is a request.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -37,8 +38,9 @@ type Session struct {
 	era       Era
 	client    M // the capabilities that were declared
 	abandoned bool
-	silent    bool // a request had no answer in time
-	crossed   bool // a response came that was for another session
+	silent    []string // methods of requests that had no answer in time
+	failed    bool     // a connection did
+	crossed   bool     // a response came that was for another session
 }
 
 // link is the transport of a session. It carries what the session says, and hands what comes to receive.
@@ -126,7 +128,18 @@ func (s *Session) Usable() bool {
 func (s *Session) Troubled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.silent || s.crossed || s.closed && !s.eof && s.excess == nil
+	return len(s.silent) > 0 || s.upset()
+}
+
+// upset reports whether more went wrong than that requests had no answer. The caller holds mu.
+func (s *Session) upset() bool { return s.failed || s.crossed || s.closed && !s.eof && s.excess == nil }
+
+// Silences are the methods of the requests that had no answer in time; only reports whether that is all that went
+// wrong.
+func (s *Session) Silences() (methods []string, only bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.silent), !s.upset()
 }
 
 // Crossed reports whether a response came in the session that was for another one.

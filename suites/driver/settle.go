@@ -50,7 +50,7 @@ func (s *Session) prove() (sent []Pending, r Reply) {
 	first := s.Request(s.Harmless())
 	sent = []Pending{first}
 	var silence *Silence
-	if r = s.AwaitFor(first, s.limits.Reply/2); !errors.As(r.Err, &silence) {
+	if r = s.awaitFor(first, s.limits.Reply/2); !errors.As(r.Err, &silence) {
 		return sent, r
 	}
 	for _, capability := range []string{"tools", "prompts", "resources"} {

@@ -28,8 +28,8 @@ type Target struct {
 	Budget *Budget // of all sessions together; nil is unbounded
 
 	// Heard is told what came of each request that was awaited in a session whose client keeps the protocol, and when
-	// it was sent; nil tells nobody. The greeting, and what was sent by hand, are not among them. Any goroutine may
-	// call it.
+	// it was sent; nil tells nobody. Of requests that may take their time it is told the answers only. The greeting,
+	// and what was sent by hand, are not among them. Any goroutine may call it.
 	Heard func(s *Session, sent time.Time, r Reply)
 
 	Waits *Waits // what is waited for in its sessions; nil: nobody wants to know

@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -22,6 +23,9 @@ type breaker struct {
 	gone     bool            // that is why: no session can be had
 	failed   *driver.Session // of a control; nil when there is none
 
+	served map[string]bool // methods of which a request was answered
+	mute   map[string]mute // the others of which requests had no answer in time
+
 	silent int // requests without an answer, in all
 	bound  int // how many of them make the server suspect
 }
@@ -32,14 +36,35 @@ const (
 	mostSilences = 6
 )
 
+// mute is what is known of a method that was never answered.
+type mute struct {
+	times int // that it had no answer in time
+	err   error
+}
+
+// mostMute is how often a method is waited for in vain before it is not asked again where another check judges that.
+const mostMute = 2
+
 // fewSilences is how many requests without an answer make a server suspect.
 const fewSilences = 3
+
+// begin takes the session of discovery, nil when there is none. What it found silent was asked when nothing else ran.
+func (b *breaker) begin(first *driver.Session) {
+	if b.first = first; first == nil {
+		return
+	}
+	silences, _ := first.Silences()
+	for _, method := range silences {
+		b.note(method, mute{mostMute, fmt.Errorf("no answer to %s within %v (--timeout)", method, first.Patience())})
+	}
+}
 
 // reset gives a server another chance.
 func (b *breaker) reset() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.sessions, b.silences, b.why, b.gone, b.failed, b.second = 0, 0, "", false, nil, true
+	b.mute = nil
 }
 
 // trip is told of a control that has failed in a session, nil when none could be had: it opens the breaker.
@@ -100,8 +125,8 @@ func (b *breaker) lost(err error) string {
 }
 
 // heard is told what came of a request that was sent at a time. Silence counts when nothing else was answered
-// meanwhile: one request that hangs does not stop a run. Nor does it count that ping has no answer where discovery has
-// found that it has none, and another request is harmless.
+// meanwhile, and the method was served before: one request that hangs does not stop a run. Nor does it count that ping
+// has no answer where discovery has found that it has none, and another request is harmless.
 func (b *breaker) heard(s *driver.Session, sent time.Time, r driver.Reply) {
 	harmless, _ := s.Harmless()
 	var silence *driver.Silence
@@ -110,13 +135,55 @@ func (b *breaker) heard(s *driver.Session, sent time.Time, r driver.Reply) {
 	switch {
 	case r.Answered():
 		b.silences, b.answered = 0, time.Now()
+		b.serves(r.Method)
 	case r.Method == "ping" && harmless != "ping":
 	case errors.As(r.Err, &silence):
-		if b.silent++; !b.answered.After(sent) {
+		b.silent++
+		if method := b.blame(s, r); b.served[method] && !b.answered.After(sent) {
 			b.silences++
 			b.count(b.silences, mostSilences, whySilent(silence), false)
 		}
 	}
+}
+
+// serves notes that a method is answered. The caller holds mu.
+func (b *breaker) serves(method string) {
+	if b.served == nil {
+		b.served = map[string]bool{}
+	}
+	b.served[method] = true
+	delete(b.mute, method)
+}
+
+// blame notes the method that a session has fallen silent over, and returns it. The caller holds mu.
+func (b *breaker) blame(s *driver.Session, r driver.Reply) (method string) {
+	method = r.Method
+	if silences, _ := s.Silences(); len(silences) > 0 {
+		method = silences[len(silences)-1]
+	}
+	if !b.served[method] {
+		b.note(method, mute{b.mute[method].times + 1, r.Err})
+	}
+	return method
+}
+
+// note notes what is known of a method. The caller holds mu, or nobody else has the breaker yet.
+func (b *breaker) note(method string, m mute) {
+	if b.mute == nil {
+		b.mute = map[string]mute{}
+	}
+	b.mute[method] = m
+}
+
+// silenceOf is the error of a method that is as good as known to have no answer: it never had one, and was waited for
+// more than once or, when nothing else ran, once. Nil when that is not known.
+func (b *breaker) silenceOf(method string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if m := b.mute[method]; m.times >= mostMute || b.second && m.times > 0 {
+		return m.err
+	}
+	return nil
 }
 
 // whySilent is why a run is stopped by silence.

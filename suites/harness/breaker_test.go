@@ -17,6 +17,10 @@ func TestBreaker(t *testing.T) {
 		}
 		return s
 	}
+	var later script
+	for n := range 30 {
+		later = append(later, line{method: "tools/list", process: n + 2, does: ignores})
+	}
 	const gone, mute = "the server can no longer be talked to: the server exited with status 1",
 		"the server has stopped to answer: no answer to tools/list within 5s (--timeout)"
 	tests := []struct {
@@ -45,16 +49,25 @@ func TestBreaker(t *testing.T) {
 			script{{method: "tools/list", does: ignores}},
 			ask,
 			Inconclusive,
+			"",
+			"tools/list",
+			2 + 1,
+		},
+		{
+			"no list is answered any more",
+			later,
+			ask,
+			Inconclusive,
 			mute,
 			"tools/list",
-			6 + 2,
+			1 + 6 + 2,
 		},
 		{"ping is", script{{method: "tools/list", does: ignores}}, func(t *T) {
 			s := t.Own()
 			r := t.Try(s, "tools/list", nil)
 			t.Try(s, "ping", nil)
 			t.Expect(r).To(BeAnswered())
-		}, Fail, "", "tools/list", 8 + 8},
+		}, Fail, "", "tools/list", 8 + 1},
 		{"what provoked it is hostile", script{{method: "tools/list", does: ignores}}, func(t *T) {
 			t.Ask(t.Hostile(), "tools/list", nil)
 		}, Inconclusive, "", "tools/list", 8 + 8},

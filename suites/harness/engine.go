@@ -74,7 +74,7 @@ type Execution struct {
 
 	mu       sync.Mutex
 	shared   map[string]*stimulus
-	doubtful []int             // cases to be decided again when nothing else runs
+	doubts   []doubt           // cases to be decided again when nothing else runs
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
 	uncalled []UncalledTool
@@ -107,7 +107,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
 	e.quiet.Store(server.OneClient)
-	e.breaker.first = o.First
+	e.breaker.begin(o.First)
 	if o.First != nil {
 		e.pool.Adopt(o.First)
 		if server.Failure == "" && !server.OneClient {
@@ -175,27 +175,6 @@ func (e *Execution) of(k kind) (cases []int) {
 		}
 	}
 	return cases
-}
-
-// decideAgain tries cases once more that did not pass because a server died or was silent. They have the machine for
-// themselves: no other process of the server is left, and one at a time is started. A server that is slow to start, or
-// that can run only once, is not blamed for the haste of the harness.
-func (e *Execution) decideAgain() {
-	if len(e.doubtful) == 0 {
-		return
-	}
-	e.pool.Wait()
-	e.quiet.Store(true)
-	e.breaker.reset()
-	e.control()
-	slices.Sort(e.doubtful)
-	for _, i := range e.doubtful {
-		begin := time.Now()
-		o, used := e.attempt(e.plan[i], true)
-		used.release(e.pool, false)
-		e.pool.Wait()
-		e.settle(i, e.result(e.plan[i], o, begin))
-	}
 }
 
 // Late is for how long a run waits for what may come late. A server that takes longer for its answers is watched for
@@ -269,13 +248,13 @@ func (e *Execution) try(i int, yield func()) {
 		e.judge(c)
 		return
 	}
-	r, doubtful := e.judge(c)
+	r, trouble := e.judge(c)
 	if e.breaker.suspects() {
 		e.control()
 	}
-	if doubtful {
+	if trouble.any() {
 		e.mu.Lock()
-		e.doubtful = append(e.doubtful, i)
+		e.doubts = append(e.doubts, doubt{i, r, trouble})
 		e.mu.Unlock()
 		return
 	}
@@ -335,14 +314,14 @@ func (e *Execution) Uncalled() []UncalledTool {
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
-// left behind is never held against the server. A verdict that rests on a silent or dead server is doubtful.
-func (e *Execution) judge(c Case) (r Result, doubtful bool) {
+// left behind is never held against the server. A verdict is doubtful when it rests on trouble.
+func (e *Execution) judge(c Case) (r Result, rests trouble) {
 	begin := time.Now()
 	if c.foreseen.verdict != "" {
-		return e.result(c, c.foreseen, begin), false
+		return e.result(c, c.foreseen, begin), trouble{}
 	}
 	o, used := e.attempt(c, false)
-	if used.lent && !o.confirmed() {
+	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) {
 		again, second := e.attempt(c, true)
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
@@ -350,9 +329,11 @@ func (e *Execution) judge(c Case) (r Result, doubtful bool) {
 	shared := e.target.Site != nil // all sessions have the same server
 	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
 	again := c.check.kind == probe || c.check.kind == fresh
-	doubtful = again && unsure && used.trouble()
+	if again && unsure {
+		rests = used.trouble()
+	}
 	used.release(e.pool, o.confirmed() && !used.alone)
-	return e.result(c, o, begin), doubtful
+	return e.result(c, o, begin), rests
 }
 
 // attempt runs the check of a case once.
@@ -362,7 +343,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
 	case e.breaker.reason() != "" && !e.watching.Load():
-		used.troubled = true
+		used.adopt(trouble{upset: true})
 		why := "not tried: " + e.breaker.reason()
 		return outcome{verdict: Inconclusive, reason: Stopped, message: why, again: true}, used
 	}
@@ -382,7 +363,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	if o.lines == nil {
 		o.lines = used.evidence()
 	}
-	o.lost = o.lost || o.again && used.trouble()
+	o.lost = o.lost || o.again && used.trouble().any()
 	return o, used
 }
 
@@ -479,11 +460,6 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 		}
 	}
 	c.uses = nil
-}
-
-// trouble reports whether a session of the attempt died or was silent.
-func (c *scope) trouble() bool {
-	return c.troubled || slices.ContainsFunc(c.uses, func(u use) bool { return u.session.Troubled() })
 }
 
 // strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own,

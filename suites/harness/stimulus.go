@@ -7,21 +7,21 @@ import (
 
 // stimulus is something that was tried once for several checks.
 type stimulus struct {
-	name     string
-	done     chan struct{}
-	value    any
-	o        outcome
-	lent     bool
-	troubled bool
-	strange  *outcome
-	lines    []Line
-	users    []string // ids of the checks that it was tried for
+	name    string
+	done    chan struct{}
+	value   any
+	o       outcome
+	lent    bool
+	trouble trouble
+	strange *outcome
+	lines   []Line
+	users   []string // ids of the checks that it was tried for
 }
 
 // sound reports whether the stimulus had sessions to itself and found nothing wrong with them: that it was tried alone
 // would make no difference.
 func (s *stimulus) sound() bool {
-	return !s.lent && !s.troubled && s.strange == nil && s.o.verdict == Pass
+	return !s.lent && !s.trouble.any() && s.strange == nil && s.o.verdict == Pass
 }
 
 // await waits until the stimulus was tried. Meanwhile another case may be.
@@ -46,14 +46,14 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner.scope, inner.stimulus = &scope{outer: t.scope}, s.name
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
-		s.troubled, s.strange = inner.scope.trouble(), inner.scope.strangeness()
+		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
 		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
 		e.clear()
 		close(s.done)
 	}
 	s.await(t)
 	t.scope.lent = t.scope.lent || s.lent
-	t.scope.troubled = t.scope.troubled || s.troubled
+	t.scope.adopt(s.trouble)
 	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
 	if !slices.Contains(t.scope.shared, s) {
 		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)

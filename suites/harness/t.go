@@ -35,16 +35,16 @@ type T struct {
 
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
 type scope struct {
-	outer    *scope
-	apart    bool     // the sessions of outer are in use elsewhere
-	alone    bool     // of a confirmation
-	troubled bool     // a session died or was silent, or could not be had
-	strange  *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
-	uses     []use
-	lent     bool   // some verdict may rest on a session that others have used
-	extra    []Line // evidence of shared stimuli
-	shared   []*stimulus
-	partly   []string // what a pass does not cover, and why
+	outer   *scope
+	apart   bool     // the sessions of outer are in use elsewhere
+	alone   bool     // of a confirmation
+	amiss   trouble  // beside that of its sessions
+	strange *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
+	uses    []use
+	lent    bool   // some verdict may rest on a session that others have used
+	extra   []Line // evidence of shared stimuli
+	shared  []*stimulus
+	partly  []string // what a pass does not cover, and why
 }
 
 type use struct {
@@ -134,7 +134,7 @@ func (t *T) Last() *driver.Session {
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(s, err)
 	if err != nil {
-		t.scope.troubled = true
+		t.scope.adopt(trouble{upset: true})
 		t.Again("no session: %v", Explain(err))
 	}
 	before := s.UsedBy(cmp.Or(t.stimulus, t.entry.ID))
@@ -227,14 +227,28 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
-// Ask sends a request whose silence another check judges: it ends the check as inconclusive when no answer comes.
+// Ask sends a request whose silence another check judges: it ends the check as inconclusive when no answer comes, and
+// does not wait for one where that is known.
 func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
+	t.wantServed(method)
 	r := t.Try(s, method, params)
 	if r.Err != nil {
 		t.Again("%v", Explain(r.Err))
 	}
 	return r
 }
+
+// wantServed ends the check as inconclusive when a method has no answer, as far as is known.
+func (t *T) wantServed(method string) {
+	if err := t.Mute(method); err != nil {
+		t.scope.adopt(trouble{silences: []string{method}})
+		t.Because(Silent).Again("%s was not asked again: %v", method, err)
+	}
+}
+
+// Mute is the error of a method that was asked for more than once and never had an answer in time; nil when that is not
+// known.
+func (t *T) Mute(method string) error { return t.run.breaker.silenceOf(method) }
 
 // Harmless sends a request that every server answers and that changes nothing, where any would do. Like Ask, it ends
 // the check as inconclusive when no answer comes.
@@ -257,6 +271,7 @@ func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)
 
 // PagesWith is Pages with params beside the cursor.
 func (t *T) PagesWith(s *driver.Session, method, member string, params M, visit func(result M)) {
+	t.wantServed(method)
 	if err := EachPage(s, method, member, params, visit); err != nil {
 		t.Again("%v", Explain(err))
 	}
@@ -329,7 +344,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 	for _, c := range scopes {
 		t.scope.uses = append(t.scope.uses, c.uses...)
 		t.scope.lent = t.scope.lent || c.lent
-		t.scope.troubled = t.scope.troubled || c.trouble()
+		t.scope.adopt(c.trouble())
 		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 		t.scope.partly = append(t.scope.partly, c.partly...)

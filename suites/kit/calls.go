@@ -125,7 +125,7 @@ func ValidCalls(t *T) ToolCalls {
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {
-			f := &flight{session: s, allowance: allowance}
+			f := &flight{t: t, session: s, allowance: allowance}
 			queue = calls.make(f, queue)
 			if f.sound() {
 				calls.end(t, s, mark)
@@ -180,7 +180,7 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	for len(queue) > 0 && (f.calls == nil || f.sound()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch why := f.allowance.Spent(); {
+		switch why := f.spent(); {
 		case why != "":
 			c.leave(*call, why)
 		case c.hangs(call):
@@ -259,7 +259,7 @@ func InvalidCalls(t *T) ToolCalls {
 		limits := watchLimits(t, s)
 		queue, allowance := calls.spoiled(t), NewAllowance()
 		for ; ; s = t.Own() {
-			f := &flight{session: s, allowance: allowance}
+			f := &flight{t: t, session: s, allowance: allowance}
 			queue = calls.make(f, queue)
 			if f.sound() {
 				calls.dropLimited(limits(s))

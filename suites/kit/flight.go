@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // flight is calls of tools that are made side by side in one session. Most tools are done in a moment, and have the
@@ -12,6 +13,7 @@ import (
 // the time of one answer, which begins anew with whatever the server answers in the session, so that one which serves
 // them one after the other has time for each.
 type flight struct {
+	t         *T
 	session   *driver.Session
 	allowance *Allowance
 	calls     []*ToolCall // in the order in which they were made
@@ -26,6 +28,14 @@ const (
 
 // sound reports whether more calls can be made in the session.
 func (f *flight) sound() bool { return f.session.Usable() && !f.silent }
+
+// spent is why no more calls are made; empty when they are.
+func (f *flight) spent() string {
+	if err := f.t.Mute("tools/call"); err != nil {
+		return "no call was answered: " + err.Error()
+	}
+	return f.allowance.Spent()
+}
 
 // start makes a call.
 func (f *flight) start(c *ToolCall) {

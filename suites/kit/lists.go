@@ -8,14 +8,15 @@ import (
 )
 
 // ListMethod is the list method of a family that the server declared, and whether it served it; empty when the server
-// declares no list, and then none must be asked for.
+// declares no list, and then none must be asked for, or is known to answer none.
 func ListMethod(t *T) (method string, served bool) {
 	for _, family := range []struct {
 		name  string
 		items []M
 	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
-		if t.Server.Declares(family.name) {
-			return family.name + "/list", len(family.items) > 0
+		method := family.name + "/list"
+		if t.Server.Declares(family.name) && t.Mute(method) == nil {
+			return method, len(family.items) > 0
 		}
 	}
 	return "", false
@@ -24,6 +25,11 @@ func ListMethod(t *T) (method string, served bool) {
 // WantListMethod is ListMethod for a check that cannot do without one.
 func WantListMethod(t *T) string {
 	method, _ := ListMethod(t)
+	for _, declared := range ListsOf(t.Server.Capabilities) {
+		if method == "" {
+			t.Lost("no list is answered: %v", t.Mute(declared))
+		}
+	}
 	if method == "" {
 		t.Because(NotOffered).Skip("the server declares no list that could be asked for")
 	}
@@ -84,7 +90,9 @@ func ListsOf(capabilities M) (methods []string) {
 // AskLists asks for each list that the server declares, so that there are answers to judge.
 func AskLists(t *T) {
 	for _, method := range ListsOf(t.Server.Capabilities) {
-		t.Try(t.Session(), method, nil)
+		if t.Mute(method) == nil {
+			t.Try(t.Session(), method, nil)
+		}
 	}
 }
 

@@ -48,8 +48,9 @@ var lists = Suite{
 		s := t.Session()
 		forms := []M{{}, nil, {"_meta": M{"com.example/mcpcheck": true}}}
 		replies := make([]driver.Reply, len(forms))
-		for i, params := range forms {
-			replies[i] = t.Try(s, "tools/list", params)
+		replies[0] = t.Ask(s, "tools/list", forms[0])
+		for i, params := range forms[1:] {
+			replies[i+1] = t.Try(s, "tools/list", params)
 		}
 		if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
 			t.Because(OtherCheck).Skip("no form of tools/list is served: tools/list-works")
@@ -145,7 +146,9 @@ func wholeList(t *T) listing {
 
 // readList goes through all pages.
 func readList(t *T) (l listing) {
-	l.err = EachPage(t.Session(), "tools/list", "tools", M{}, func(page M) { l.add(t, page) })
+	if l.err = t.Mute("tools/list"); l.err == nil {
+		l.err = EachPage(t.Session(), "tools/list", "tools", M{}, func(page M) { l.add(t, page) })
+	}
 	return l
 }
 
