@@ -72,6 +72,7 @@ func shakeHands(
 	server.Sessionless = server.Transport == "http" && s.HTTP().SessionID() == ""
 	s.Confirm()
 	pong := s.Exchange("ping", nil)
+	server.Pace = pace(pong)
 	if server.Sessionless && wantsSession(server, s, pong) {
 		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " +
 			harness.Got(pong)
@@ -122,6 +123,14 @@ func survey(
 	}
 	readLists(s, server) // the first session may have ended before they were there
 	return server, s, nil
+}
+
+// pace is how long an answer took; 0 when there was none.
+func pace(r driver.Reply) time.Duration {
+	if !r.Answered() || r.Request == nil {
+		return 0
+	}
+	return r.Frame.At - r.Request.At
 }
 
 // handshakeFailure says what is wrong with the answer to initialize; empty when a session can be had.

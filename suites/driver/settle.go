@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -55,7 +56,7 @@ func (s *Session) prove() (sent []Pending, r Reply) {
 	}
 	for _, capability := range []string{"tools", "prompts", "resources"} {
 		if method := capability + "/list"; s.Capabilities[capability] != nil && method != first.Method {
-			sent = append(sent, s.Request(method, nil))
+			sent = append(sent, s.askAside(method))
 		}
 	}
 	r = s.awaitUntil(first, s.replyBound(), func() time.Time { return s.due(first.sent) }, sent[1:]...)
@@ -100,4 +101,21 @@ func anyAnswered(own []Pending, f *Frame) bool {
 		}
 	}
 	return false
+}
+
+// askAside sends a request whose answer nobody else is to take for something: it may come long after another one has
+// proved what there was to prove.
+func (s *Session) askAside(method string) Pending {
+	id := s.NextID()
+	s.mu.Lock()
+	s.asides = append(s.asides, encode(id))
+	s.mu.Unlock()
+	return s.RequestID(id, method, nil)
+}
+
+// isAside reports whether a frame answers such a request. The caller holds mu.
+func (s *Session) isAside(f *Frame) bool {
+	return f.IsResponse() && slices.ContainsFunc(s.asides, func(id json.RawMessage) bool {
+		return SameID(id, f.Answers())
+	})
 }

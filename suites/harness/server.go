@@ -2,6 +2,7 @@ package harness
 
 import (
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -21,7 +22,8 @@ type Server struct {
 	First        driver.Reply // to initialize or server/discover
 	Welcome      M            // its result
 	Capabilities M
-	Era          driver.Era // how its sessions go
+	Era          driver.Era    // how its sessions go
+	Pace         time.Duration // in which it answers a harmless request
 
 	Tools     []M
 	AllTools  bool // the list of tools could be read, all of it

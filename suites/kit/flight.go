@@ -97,7 +97,7 @@ func (f *flight) finish(c *ToolCall) {
 // ping finds out whether the session is served while a call runs. It tells of all calls that are still running then:
 // each ping that is answered gives them more time.
 func (f *flight) ping(c *ToolCall) {
-	const while = 2 * time.Second
+	while := max(2*time.Second, 2*f.t.Server.Pace)
 	pong := f.session.Exchange(f.session.Harmless())
 	f.silent = !pong.Answered()
 	for _, other := range f.running() {
