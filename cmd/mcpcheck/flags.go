@@ -69,7 +69,7 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.keys.Only, "only", nil,
 		"run only these `CHECKS`: ids, globs (tools/*), areas, levels (must)")
 	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
-	flags.IntVar(&f.keys.Jobs, "jobs", 8, "checks at a time")
+	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "checks at a time")
 	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
 	flags.DurationVar(&f.keys.Budget, "budget", 5*time.Minute, "stop the whole run after this time")
 	flags.Int64Var(&f.keys.Seed, "seed", 0, "vary the values that are made from schemas")

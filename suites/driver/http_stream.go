@@ -104,7 +104,7 @@ func (h *HTTP) keepEvent(x *Exchange, e StreamEvent) {
 	x.answer.Events = append(x.answer.Events, e)
 	h.s.keep(e.cost())
 	if n := len(x.answer.Events); n > most || n > 1 && h.s.full(ownShare) {
-		x.forget(max(1, n-most/2))
+		x.forget(max(1, n/2))
 	}
 	h.s.wake()
 }

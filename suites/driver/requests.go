@@ -156,12 +156,17 @@ func (s *Session) due(sent time.Time) time.Time {
 // sends the request back has started: it has only a moment left.
 func (s *Session) AwaitFirst(p Pending) Reply {
 	const moment = time.Second
-	end := time.Now().Add(s.limits.Start)
-	came, err := s.Wait(p.from, s.limits.Start, func(f *Frame) bool { return p.answeredBy(f) || p.repeatedBy(f) })
+	b := s.startBound()
+	end := time.Now().Add(b.d)
+	came, err := s.Wait(p.from, b.d, func(f *Frame) bool { return p.answeredBy(f) || p.repeatedBy(f) })
 	if err == nil && p.repeatedBy(came) {
 		return s.awaitFor(p, moment)
 	}
-	return s.awaitUntil(p, bound{d: s.limits.Start, flag: "--start-timeout"}, func() time.Time { return end })
+	r := s.awaitUntil(p, b, func() time.Time { return end })
+	if h := s.HTTP(); h != nil && r.Answered() && r.Request != nil {
+		h.site.greeted.Store(int64(r.Frame.At - r.Request.At))
+	}
+	return r
 }
 
 // bound is how long an answer is waited for.
@@ -169,6 +174,17 @@ type bound struct {
 	d    time.Duration
 	flag string // that says so; empty: none does
 	free bool   // that none comes says nothing of the session
+}
+
+// startBound is how long the answer to the first request may take. A server over HTTP that has answered one before has
+// started, unless it took long for that.
+func (s *Session) startBound() bound {
+	if h := s.HTTP(); h != nil {
+		if took := time.Duration(h.site.greeted.Load()); took > 0 && 2*took < s.limits.Reply {
+			return s.replyBound()
+		}
+	}
+	return bound{d: s.limits.Start, flag: "--start-timeout"}
 }
 
 func (s *Session) replyBound() bound { return bound{d: s.limits.Reply, flag: "--timeout"} }

@@ -31,6 +31,7 @@ type Site struct {
 	starts   int
 	reached  bool
 	sessions atomic.Int64 // that were opened
+	greeted  atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
 	asks     asks
 	parting  parting
 
@@ -312,6 +313,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	site.mu.Lock()
 	site.host, site.errs = host, errs
 	site.mu.Unlock()
+	site.greeted.Store(0)
 	return nil
 }
 

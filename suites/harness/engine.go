@@ -14,9 +14,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
+// How many checks are tried at a time unless somebody says so. Those of a server that takes its time for each answer
+// only wait most of it.
+const (
+	DefaultJobs = 8
+	slowJobs    = 4 * DefaultJobs
+	slow        = time.Second // for a harmless request
+)
+
 // Options are how a plan is run.
 type Options struct {
-	Jobs     int  // checks at a time; default 8
+	Jobs     int  // checks at a time; 0: as many as seem good for the server
 	Isolate  bool // a process of its own for every session
 	Seed     int64
 	Calls    Calls
@@ -85,7 +93,10 @@ type Execution struct {
 // Execute starts to run the plan. What it came to is had from Result and Wait.
 func Execute(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options) *Execution {
 	if o.Jobs <= 0 {
-		o.Jobs = 8
+		o.Jobs = DefaultJobs
+	}
+	if o.Jobs == DefaultJobs && server.Pace >= slow {
+		o.Jobs = slowJobs
 	}
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
