@@ -102,18 +102,18 @@ type side struct {
 // messages is the source, read when it is first needed.
 var messages = sync.OnceValue(func() *messageSource { return readMessages(messagesYAML) })
 
-// sources are all texts that messages are read from.
-func sources() [][]byte {
-	all := [][]byte{messagesYAML}
+// extensionTexts are the extensionFiles.
+func extensionTexts() [][]byte {
+	var texts [][]byte
 	files, _ := fs.Glob(extensionFiles, "extensions/*.yaml") // fails for a bad pattern alone
 	for _, file := range files {
 		text, err := extensionFiles.ReadFile(file)
 		if err != nil {
 			panic("schemas: " + err.Error())
 		}
-		all = append(all, text)
+		texts = append(texts, text)
 	}
-	return all
+	return texts
 }
 
 // IsWord reports whether a text is a word that messages are made of: a method, a member, a value.
@@ -122,11 +122,10 @@ func IsWord(text string) bool { return vocabulary()[text] }
 // vocabulary is all words in the source, but for its comments. To read it as YAML would take longer.
 var vocabulary = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
-	for line := range strings.Lines(string(bytes.Join(sources(), []byte("\n")))) {
-		if strings.HasPrefix(strings.TrimSpace(line), "#") {
-			continue
-		}
-		for _, word := range wordForm.FindAllString(line, -1) {
+	text := bytes.Join(append(extensionTexts(), messagesYAML), []byte("\n"))
+	for line := range strings.Lines(string(text)) {
+		written, _, _ := strings.Cut(" "+line, " #")
+		for _, word := range wordForm.FindAllString(written, -1) {
 			all[word] = true
 		}
 	}
@@ -139,7 +138,7 @@ var wordForm = regexp.MustCompile(`[A-Za-z][A-Za-z/_]*`)
 func readMessages(protocol []byte) *messageSource {
 	var s messageSource
 	readSource(protocol, &s)
-	for _, text := range sources()[1:] {
+	for _, text := range extensionTexts() {
 		var extension extensionSource
 		readSource(text, &extension)
 		s.extensions = append(s.extensions, extension)

@@ -61,7 +61,7 @@ func TestSource(t *testing.T) {
 // TestSourceNamesRevisions wants every revision that a row names to be listed, for only then the row has effect.
 func TestSourceNamesRevisions(t *testing.T) {
 	named := regexp.MustCompile(`(?:since|before): ([^,}\s]+)`)
-	for _, text := range sources() {
+	for _, text := range append(extensionTexts(), messagesYAML) {
 		for _, m := range named.FindAllSubmatch(text, -1) {
 			if !slices.Contains(messages().Revisions, string(m[1])) {
 				t.Errorf("%s is not a listed revision", m[0])

@@ -431,8 +431,9 @@ func TestMethodBefore(t *testing.T) {
 func TestIsWord(t *testing.T) {
 	for text, want := range map[string]bool{
 		"tools/call": true, "inputSchema": true, "name": true, "list_changed": false, "s3cret": false, "": false,
-		"notation": false, // of a comment
-		"taskId":   true,  // of an extension
+		"notation":   false, // of a comment
+		"deprecated": false, // of a comment at the end of a line
+		"taskId":     true,  // of an extension
 	} {
 		if got := IsWord(text); got != want {
 			t.Errorf("IsWord(%q) is %v", text, got)

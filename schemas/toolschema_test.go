@@ -50,6 +50,8 @@ func TestCompileErrors(t *testing.T) {
 		{`{"properties":{"a":{"items":[{}]}}}`, "2025-11-25",
 			`InvalidSchemaError /properties/a/items: want boolean or object, got array`},
 		{`{"properties":{"a":{"items":[{}]}}}`, "2025-06-18", ``},
+		{`{"properties":{"a":{"items":[{}]}}}`, "2099-12-31",
+			`InvalidSchemaError /properties/a/items: want boolean or object, got array`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"items":[{}]}}}`, "2025-11-25", ``},
 		{`{"$schema":"https://json-schema.org/draft/2020-12/schema","items":[{}]}`, "2024-11-05",
 			`InvalidSchemaError /items: want boolean or object, got array`},
