@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -25,6 +27,7 @@ type serveFlags struct {
 	variation string
 	list      bool
 	tools     int
+	protocol  string
 	address   string
 	sse       bool
 	stateless bool
@@ -41,6 +44,7 @@ The faults are named after the check that catches them. A variation is a legal
 change, which no check may blame; mcpcheck list --variations shows them.
 
   mcpcheck serve                                  over stdio
+  mcpcheck serve --protocol 2026-07-28            without a handshake
   mcpcheck serve --http 127.0.0.1:8765            Streamable HTTP at /mcp
   mcpcheck serve --http 127.0.0.1:8765 --sse      HTTP+SSE of 2024-11-05 at /sse
   mcpcheck serve --http 127.0.0.1:8765 --auth     protected; the tokens are on stderr`,
@@ -58,6 +62,7 @@ change, which no check may blame; mcpcheck list --variations shows them.
 		false,
 		"over HTTP: want a bearer token; which are good and which are not is said on stderr",
 	)
+	flags.StringVar(&f.protocol, "protocol", "", "speak this `REVISION` only, not all")
 	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
 	flags.StringVar(&f.variation, "variation", "", "serve with the variation of this `ID`")
 	cmd.MarkFlagsMutuallyExclusive("fault", "variation")
@@ -74,9 +79,12 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 		return nil
 	}
 	change, err := f.change()
+	all := slices.Concat(fixtures.Handshake, fixtures.Modern)
 	switch {
 	case err != nil:
 		return err
+	case f.protocol != "" && !slices.Contains(all, f.protocol):
+		return usage("no revision %q; have %s", f.protocol, strings.Join(all, ", "))
 	case f.address != "":
 		return f.serveHTTP(cmd, change)
 	case f.sse || f.stateless || f.auth:
@@ -86,7 +94,8 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	signal.Notify(term, syscall.SIGTERM)
 	defer signal.Stop(term)
 	return ended(fixtures.Serve(context.Background(), fixtures.Stdio{
-		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term), MoreTools: f.tools,
+		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term),
+		MoreTools: f.tools, Protocol: f.protocol,
 	}, change))
 }
 
@@ -102,6 +111,9 @@ func ended(code int) error {
 func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
 	if f.sse && f.stateless {
 		return usage("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
+	}
+	if f.sse && slices.Contains(fixtures.Modern, f.protocol) {
+		return usage("--sse has no %s: every stream of HTTP+SSE is a session", f.protocol)
 	}
 	l, err := net.Listen("tcp", f.address)
 	if err != nil {
@@ -135,7 +147,7 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
 // web is what the server over HTTP is like; it tells the tokens of a protected one.
 func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fixtures.Web {
 	w := fixtures.Web{
-		SSE: f.sse, Stateless: f.stateless, MoreTools: f.tools, Log: cmd.ErrOrStderr(),
+		SSE: f.sse, Stateless: f.stateless, MoreTools: f.tools, Protocol: f.protocol, Log: cmd.ErrOrStderr(),
 		Exit: func(code int) { exited <- code },
 	}
 	if f.auth {
