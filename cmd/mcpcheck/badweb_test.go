@@ -200,6 +200,9 @@ func badHandlers() map[string]func(args []string) http.Handler {
 			document(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xff\xfe\x80\"}"),
 		),
 		"html-200": always(document(http.StatusOK, "text/html", "<!doctype html><title>Welcome</title><p>It works!")),
+		"html-401": always(
+			document(http.StatusUnauthorized, "text/html", "<!doctype html><title>401</title><p>Who is it?"),
+		),
 		"html-404": always(
 			document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found"),
 		),

@@ -136,20 +136,37 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	return s, s.Establish(driver.Hello(server.Revision))
 }
 
-// noEndpoint says that nothing of MCP is at the URL: there is nothing at all, or a web page; empty when there may be.
+// noEndpoint says that nothing of MCP is at the URL, and what to do: there is nothing at all, or a web page; empty when
+// there may be.
 func noEndpoint(site *driver.Site, r driver.Reply) string {
-	if !r.Bare() {
+	a := answerTo(r)
+	var found string
+	switch page := a.MediaType() == "text/html" && !a.Foreign(); {
+	case a.Status == http.StatusUnauthorized: // whatever the page says, it may be one
+		return ""
+	case page && a.OK():
+		found = "but a web page"
+	case page:
+		found = "but a web server"
+	case isNotFound(r):
+		found = "there is nothing at all"
+	default:
 		return ""
 	}
-	a := r.Frame.HTTP.Answer()
-	said := fmt.Sprintf("there is no MCP endpoint at %s: %s", site.URL(), harness.Got(r))
+	const remedy = "give --url the endpoint with its path, which is often /mcp"
+	return fmt.Sprintf("there is no MCP endpoint at %s, %s: %s; %s", site.URL(), found, a, remedy)
+}
+
+// answerTo is the HTTP answer to a request; none over stdio, or where it carried a message.
+func answerTo(r driver.Reply) (none driver.Answer) {
+	var unanswered *driver.Unanswered
 	switch {
-	case isNotFound(r):
-		return said
-	case a.MediaType() == "text/html" && !a.Foreign():
-		return said + "; this looks like a web page: is it the URL of the endpoint, with its path?"
+	case r.Bare():
+		return r.Frame.HTTP.Answer()
+	case errors.As(r.Err, &unanswered) && unanswered.HTTP != nil:
+		return unanswered.HTTP.Answer()
 	}
-	return ""
+	return none
 }
 
 // isNotFound reports whether the URL is the address of nothing, or the session is none any more.
@@ -162,11 +179,7 @@ const mostRedirects = 5
 
 // redirect is where an HTTP redirect points that keeps the method.
 func redirect(r driver.Reply) (location string, redirected bool) {
-	var none *driver.Unanswered
-	if !errors.As(r.Err, &none) || none.HTTP == nil {
-		return "", false
-	}
-	a := none.HTTP.Answer()
+	a := answerTo(r)
 	redirected = a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
 	return a.Header.Get("Location"), redirected
 }
