@@ -308,7 +308,8 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 		}
 		blocks = append(blocks, b.String())
 	}
-	if open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...); len(open) > 0 {
+	open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...)
+	if len(open) > 0 && !unmet(r) {
 		blocks = append(blocks, c.reasons(c.paint.open.Sprint("? "), count(open).inconclusive(), open))
 	}
 	known := only(r.Results, isKnown)
@@ -333,6 +334,12 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 		blocks = append(blocks, c.problem(r.Problem))
 	}
 	return blocks
+}
+
+// unmet reports whether nothing was tried since the server could not be talked to, which the last line says.
+func unmet(r harness.Report) bool {
+	tried := func(x harness.Result) bool { return x.Reason != harness.HandshakeFailed }
+	return r.Problem != "" && !slices.ContainsFunc(r.Results, tried)
 }
 
 // reasons says why results are no more than they are: each reason once, with the ids that it holds for.

@@ -158,6 +158,21 @@ func TestConsoleWidth(t *testing.T) {
 	}
 }
 
+// Of a server that could not be talked to the last line says why, and nothing else does.
+func TestConsoleOfServersUnmet(t *testing.T) {
+	r := untestable()
+	r.Results = append(r.Results, harness.Result{
+		ID: "ping/answers", Verdict: harness.Inconclusive, Reason: harness.HandshakeFailed, Message: "it was not tried",
+	})
+	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, "it was not tried") {
+		t.Errorf("the reason is told for each check:\n%s", out)
+	}
+	r.Results[0].Reason = harness.Silent
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "it was not tried") {
+		t.Errorf("what was tried is not told:\n%s", out)
+	}
+}
+
 func TestConsoleLimitsMessages(t *testing.T) {
 	r := everything()
 	r.Results = r.Results[3:4]

@@ -47,6 +47,7 @@ func badServers() map[string]func(args []string) int {
 		"exit-3":        exitAtStart,
 		"never-answer":  func([]string) int { return swallow() },
 		"never-read":    func([]string) int { return hang() },
+		"late":          late,
 		"refuse":        func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", refuse)}) },
 		"kill-itself":   killItself,
 		"close-stdout":  closeStdout,
@@ -143,6 +144,14 @@ func exitAtStart([]string) int {
 	fmt.Fprintln(os.Stderr, "reading configuration")
 	fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set")
 	return 3
+}
+
+// late waits for a file to appear before it serves.
+func late(args []string) int {
+	for !exists(args[0]) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return serve(fixtures.Fault{})
 }
 
 func exists(name string) bool {

@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // target is the server that is looked at, found to be within reach as far as that can be told without starting it.
@@ -161,10 +162,18 @@ func cannotRun(command string, err error) error {
 	case missing && len(words) > 1 && isCommand(words[0]):
 		return usage("cannot run %q: no such command; give the command and its arguments as words of their own: -- %s",
 			command, command)
+	case (missing || errors.Is(err, fs.ErrPermission)) && isFile(command):
+		return usage("cannot run %s: the file is not executable; begin with what runs it, such as -- node %s",
+			command, text.Shell(command))
 	case missing:
 		return usage("cannot run %s: no such command; check the path, or build the server first", command)
 	}
 	return usage("cannot run %s: %w", command, err)
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 func isCommand(name string) bool {
