@@ -67,7 +67,11 @@ func (letters) leave(s *Session) {
 type post struct {
 	mu   sync.Mutex
 	seen []seenRequest
+
+	awaited chan struct{} // closed once a client listens
 }
+
+func newPost() *post { return &post{awaited: make(chan struct{})} }
 
 // answers are the messages with which it answers one: to a list, it asks something itself before.
 func (p *post) answers(seen seenRequest) (messages []M) {
@@ -76,7 +80,10 @@ func (p *post) answers(seen seenRequest) (messages []M) {
 	p.mu.Unlock()
 	result := M{}
 	switch seen.Body["method"] {
-	case "letters/await", "letters/lost":
+	case "letters/await":
+		close(p.awaited)
+		return nil
+	case "letters/lost":
 		return nil
 	case "letters/open":
 		result = M{"terms": "letters-1", "capabilities": M{"stamps": M{}}}
@@ -141,7 +148,7 @@ func TestEraIsASeam(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p, stamps := &post{}, &atomic.Int32{}
+			p, stamps := newPost(), &atomic.Int32{}
 			target := tt.open(t, p)
 			target.Era, target.Limits = letters{stamps}, Limits{}.withDefaults()
 			pool := NewPool(t.Context(), target, "letters-1", 1, 0)
@@ -152,6 +159,7 @@ func TestEraIsASeam(t *testing.T) {
 			if !s.Ordinary() || s.Revision != "letters-1" || s.Capabilities["stamps"] == nil {
 				t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
 			}
+			<-p.awaited // over HTTP, what is sent later may come sooner
 			if r := s.Exchange("letters/list", M{"page": 1}); r.Result() == nil {
 				t.Errorf("got %+v", r)
 			}
@@ -199,7 +207,7 @@ func (p *post) wantDressed(t *testing.T) {
 
 // A stream that breaks off is not asked for again in an era that does not do that.
 func TestEraWithoutResumption(t *testing.T) {
-	p := &post{}
+	p := newPost()
 	s, err := Start(t.Context(), Target{Site: siteOf(t, p), Era: letters{&atomic.Int32{}}}, Options{})
 	if err != nil {
 		t.Fatal(err)
