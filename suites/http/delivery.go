@@ -53,15 +53,15 @@ var delivery = Suite{
 	}),
 }
 
-// lone is the first response on a stream that is not one of a batch, which batch/sse-one-response-each judges; nil when
-// there is none.
+// lone is the first response on a stream that is neither one of a batch, which batch/sse-one-response-each judges, nor
+// for another session, which http/session-isolation does; nil when there is none.
 func lone(e *kit.EventStream) *driver.Frame {
 	batched := map[string]bool{}
 	for _, x := range kit.DialogueIn(e.Session).Exchanges {
 		batched[driver.IDKey(x.Request.ID)] = x.Batched
 	}
 	for _, m := range e.Messages {
-		if m.IsResponse() && !batched[driver.IDKey(m.ID)] {
+		if m.IsResponse() && !batched[driver.IDKey(m.ID)] && !e.Session.AskedBeside(m.ID) {
 			return m
 		}
 	}

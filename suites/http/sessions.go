@@ -100,11 +100,11 @@ var sessions = Suite{
 		}
 		a := plain.Answer()
 		kit.SkipUnauthorized(t, a)
-		if !a.OK() && !demandsSession(a) {
+		if !a.OK() && !kit.DemandsSession(a) {
 			t.Because(OtherCheck).Inconclusive("initialize is not served: %s (lifecycle/initialize-succeeds)", a)
 		}
 		const want = "initialize served without further headers, as with them"
-		t.Expect(takenWith(t, s)).To(BeEmptyList[string](want), "it was answered with %s", a)
+		t.Expect(kit.HelloTakenWith(t, s)).To(BeEmptyList[string](want), "it was answered with %s", a)
 		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
 			t.Because(OtherCheck).Inconclusive("initialize is not served in any way: %s "+
 				"(lifecycle/initialize-succeeds)", a)
@@ -120,7 +120,7 @@ var sessions = Suite{
 		}
 		answers := withoutSession(t)
 		served := slices.ContainsFunc(answers, driver.Answer.OK)
-		demanded := !served && slices.ContainsFunc(answers, demandsSession)
+		demanded := !served && slices.ContainsFunc(answers, kit.DemandsSession)
 		t.Expect(!demanded).To(Hold("requests served without a session id, since initialize brought none",
 			"%s (a proxy may have removed the header Mcp-Session-Id)", answers[0]))
 		if !served {
@@ -248,36 +248,6 @@ func graceOf(deleted driver.Answer, s *driver.Session) time.Duration {
 }
 
 // Servers without sessions, and with several.
-
-// takenWith are the headers with which the server takes an initialize request that it refuses without them.
-func takenWith(t *T, s *driver.Session) (with []string) {
-	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
-	both := kit.Header(kit.VersionHeader, t.Revision)
-	both.Set(kit.SessionIDHeader, made)
-	tries := []struct {
-		with   string
-		header http.Header
-	}{
-		{"with Mcp-Protocol-Version", http.Header{kit.VersionHeader: {t.Revision}, kit.SessionIDHeader: nil}},
-		{"with Mcp-Session-Id", kit.Header(kit.SessionIDHeader, made)},
-		{"with both", both},
-	}
-	var hellos []*driver.Exchange
-	for _, try := range tries {
-		hellos = append(hellos, kit.HelloByHand(t, s, try.header))
-	}
-	for i, x := range hellos {
-		if x.Reply().Result() != nil {
-			with = append(with, "served "+tries[i].with)
-		}
-	}
-	return with
-}
-
-// demandsSession reports whether an answer may say that a session id is lacking.
-func demandsSession(a driver.Answer) bool {
-	return a.Status == http.StatusBadRequest || kit.IsNotFound(a)
-}
 
 // withoutSession are the answers to what every server takes, in a session that has no id: the notification that ends
 // the handshake, and a request.

@@ -19,10 +19,9 @@ var answers = Suite{
 			case r.Again == nil:
 			case r.Again.Cancelled && r.Noted:
 				t.Because(OtherCheck).Skip("it may be a reply to the cancellation: jsonrpc/notification-no-response")
-			case t.Server.Transport == "http" && (listening(r.Line) || listening(r.Again.Answer)):
+			case listening(t, r.Line) || listening(t, r.Again.Answer):
 				t.Because(OtherCheck).Skip("it came on the GET stream as well: http/get-stream-no-responses")
-			}
-			if r.Again != nil && r.Session.AskedBeside(r.ID) {
+			case r.Session.AskedBeside(r.ID):
 				t.Because(OtherCheck).Skip("another session has asked under that id, too: http/session-isolation, " +
 					"sse/multiple-clients")
 			}
@@ -39,6 +38,8 @@ var answers = Suite{
 				t.Because(OtherCheck).Skip("it answers %s: jsonrpc/response-id-echo-integer, "+
 					"jsonrpc/error-echoes-request-id",
 					r.Request.Method)
+			case r.Of == nil && listening(t, r.Line):
+				t.Because(OtherCheck).Skip("it came on a GET stream: http/get-stream-no-responses")
 			case early && r.Of == nil && kit.BeforeWelcome(r.Message):
 				t.Because(OtherCheck).Skip("the server does not wait for initialize: " +
 					"lifecycle/server-does-not-speak-first")
@@ -60,6 +61,9 @@ var answers = Suite{
 	"jsonrpc/no-response-without-id": WatchAfter(notify, func(t *T, w Wire) {
 		all := func(*kit.Response) bool { return true }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), all, func(t *T, r *kit.Response) {
+			if r.Of == nil && listening(t, r.Line) {
+				t.Because(OtherCheck).Skip("it came on a GET stream: http/get-stream-no-responses")
+			}
 			t.Expect(!r.IsStray()).To(Hold("the id of a request in each response",
 				"one without, though everything that was sent could be read: %s", kit.Brief(r.Frame)))
 		})
@@ -90,22 +94,24 @@ var answers = Suite{
 	}),
 }
 
-// notify sends notifications that any client may send, and leaves time for replies that come late.
+// notify sends notifications that any client may send, and leaves time for replies that come late. Nothing is said in
+// the session meanwhile: whatever comes then could be meant for that.
 func notify(t *T) {
 	Shared(t, "notifications", func(t *T) bool {
-		s := t.Session()
+		s := t.Own()
 		mark := s.Mark()
 		s.SendJSON(kit.Cancellation(s))
 		s.Notify("notifications/mcpcheck/unknown", nil)
 		t.Settle(s, mark)
-		t.Linger()
+		t.Leave(s)
 		return true
 	})
 }
 
-// listening reports whether a response came on a GET stream by which the client only listens.
-func listening(f *driver.Frame) bool {
-	return f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
+// listening reports whether a response came on a GET stream by which the client only listens, which over HTTP+SSE is
+// the stream of all responses.
+func listening(t *T, f *driver.Frame) bool {
+	return t.Server.Transport == "http" && f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
 }
 
 // excuse is why it is not for jsonrpc/every-request-answered to report that a request has no answer; empty when it is.
@@ -124,6 +130,8 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually"
 	case x.Mistaken:
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
+	case x.Streamed():
+		return "its event stream is open without a response: http/sse-response-eventually"
 	case x.Dead() && x.Shared(w):
 		return "other sessions of the same server were in use when it ended"
 	case x.Left():

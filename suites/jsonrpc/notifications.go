@@ -34,6 +34,7 @@ var notifications = Suite{
 			t.Because(OtherCheck).Skip("the session did not survive it: robust/survives-unknown-messages")
 		}
 		r := kit.Reaction(p, nil)
+		kit.NotNoise(t, r)
 		t.Expect(r).NotTo(BeResult())
 		if refusedByHTTP(r) {
 			return // a notification that a server cannot accept gets an HTTP error status

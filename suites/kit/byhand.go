@@ -109,6 +109,36 @@ func HelloByHand(t *T, s *driver.Session, header http.Header) *driver.Exchange {
 	return ByHand(s, Request{Method: "initialize", Params: driver.Hello(t.Revision), Header: header})
 }
 
+// HelloTakenWith are the headers with which the server takes an initialize request that it refuses without them.
+func HelloTakenWith(t *T, s *driver.Session) (with []string) {
+	const made = "mcpcheck-0f8fad5b-d9cb-469f-a165-70867728950e"
+	both := Header(VersionHeader, t.Revision)
+	both.Set(SessionIDHeader, made)
+	tries := []struct {
+		with   string
+		header http.Header
+	}{
+		{"with Mcp-Protocol-Version", http.Header{VersionHeader: {t.Revision}, SessionIDHeader: nil}},
+		{"with Mcp-Session-Id", Header(SessionIDHeader, made)},
+		{"with both", both},
+	}
+	var hellos []*driver.Exchange
+	for _, try := range tries {
+		hellos = append(hellos, HelloByHand(t, s, try.header))
+	}
+	for i, x := range hellos {
+		if x.Reply().Result() != nil {
+			with = append(with, "served "+tries[i].with)
+		}
+	}
+	return with
+}
+
+// DemandsSession reports whether an answer may say that a session id is lacking.
+func DemandsSession(a driver.Answer) bool {
+	return a.Status == http.StatusBadRequest || IsNotFound(a)
+}
+
 // Get opens an event stream by hand, with other headers than usual. It stays open until the session ends or Abort is
 // called.
 func Get(s *driver.Session, header http.Header) *driver.Exchange {

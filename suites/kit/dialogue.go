@@ -327,6 +327,16 @@ func (x *Exchange) Excess() *driver.Excess {
 	return nil
 }
 
+// Streamed reports whether over HTTP the request was answered by an event stream that was still open when the wait for
+// the response ended.
+func (x *Exchange) Streamed() bool {
+	if x.Answer != nil || x.Request.HTTP == nil || x.Request.HTTP.Elsewhere() {
+		return false
+	}
+	a := x.Request.HTTP.Answer()
+	return a.IsStream && a.OK() && !x.Dead()
+}
+
 // Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the
 // request and the end may have crossed.
 func (x *Exchange) Left() bool {

@@ -145,6 +145,23 @@ func Provoke(t *T, line string) Provoked {
 	})
 }
 
+// NotNoise ends a check that would hold a response without id against the server for what was provoked, when the server
+// sends such responses to a client that keeps the protocol, too.
+func NotNoise(t *T, r driver.Reply) {
+	if !r.Answered() || r.Bare() || !IsBare(r.Frame.ID) {
+		return
+	}
+	noisy := Shared(t, "noise", func(t *T) bool {
+		s := t.Session()
+		mark := s.Mark()
+		t.Harmless(s)
+		return slices.ContainsFunc(t.Settle(s, mark), func(f *driver.Frame) bool { return f.IsResponse() && IsBare(f.ID) })
+	})
+	if noisy {
+		t.Skip("the server sends responses without id anyhow: jsonrpc/no-response-without-id")
+	}
+}
+
 func hostileOwn(t *T) *driver.Session {
 	s := t.Own()
 	s.Hostile()

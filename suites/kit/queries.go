@@ -58,7 +58,8 @@ func (q Query) Echo(s *driver.Session, id any) Echoed {
 // Mistaken says what shows that an answer is that to another request, one of others; empty when nothing does.
 func (q Query) Mistaken(r driver.Reply, others []Query) string {
 	family, verb, _ := strings.Cut(q.Method, "/")
-	if items, _ := r.Result()[family].([]any); verb == "list" && q.Usual.Result() != nil && items == nil {
+	isList := func(r driver.Reply) bool { _, is := r.Result()[family].([]any); return is }
+	if verb == "list" && isList(q.Usual) && !isList(r) {
 		return "no list: " + Got(r)
 	}
 	own, isCall := q.Params["name"].(string)
@@ -103,8 +104,15 @@ func OtherEchoes(t *T, s *driver.Session, kind string) (all []Echoes) {
 	return all
 }
 
-// IsTried reports whether OtherEchoes are what an id was used for: whether it is repeated, the checks of ids judge.
+// Pipelined is what the ids begin with that jsonrpc/pipelined-requests tries.
+const Pipelined = "mcpcheck-pipelined-"
+
+// IsTried reports whether an id was used for what comes of it, which the checks of ids judge: by OtherEchoes, or for
+// one of many requests at a time.
 func IsTried(id json.RawMessage) bool {
+	if text, _ := driver.Decode(id).(string); strings.HasPrefix(text, Pipelined) {
+		return true
+	}
 	for _, ids := range otherIDs {
 		for n := range 2 {
 			for _, tried := range ids(n) {

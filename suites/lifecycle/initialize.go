@@ -19,6 +19,9 @@ var initialize = Suite{
 			t.Because(OtherCheck).Skip("the transport did not carry it: sse/post-accepted, sse/responses-on-stream")
 		case r.Bare():
 			t.Because(OtherCheck).Skip("the POST was not accepted: http/endpoint-accepts-post")
+		case t.Server.Transport == "http" && r.Answered() && kit.DemandsSession(r.Frame.HTTP.Answer()) &&
+			len(kit.HelloTakenWith(t, t.Start())) > 0:
+			t.Because(OtherCheck).Skip("it is served with further headers: http/initialize-needs-no-session")
 		}
 		t.Expect(r).To(BeResult())
 	}).WhenRefused(),

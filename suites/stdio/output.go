@@ -17,6 +17,9 @@ var output = Suite{
 			if parts[m.Frame] {
 				t.Because(OtherCheck).Skip("a message that spans several lines: stdio/one-message-per-line")
 			}
+			if runOn(m.Frame) {
+				t.Skip("several messages on one line: stdio/message-terminated-by-newline")
+			}
 			if m.Deep && m.IsMeant() {
 				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
 					driver.MaxDepth, driver.Brief(m.Raw))
@@ -37,17 +40,11 @@ var output = Suite{
 		})
 	}).WhenRefused(),
 
-	"stdio/message-terminated-by-newline": Probe(func(t *T) {
-		s := t.Session()
-		r := s.Await(kit.HarmlessAs(s, 70066))
-		if r.Answered() {
-			return // its newline came with it
-		}
-		partial := s.Stdio().Partial()
-		if partial == 0 {
-			t.Inconclusive("%v", r.Err)
-		}
-		t.Expect(partial).To(BeOneOf(0), "bytes of an answer without a newline after it")
+	"stdio/message-terminated-by-newline": WatchAfter(func(t *T) { unterminated(t) }, func(t *T, w Wire) {
+		t.Expect(unterminated(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
+		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
+			t.Expect(!runOn(m.Frame)).To(Hold("a newline after each message", "%s", shown(m.Raw)))
+		})
 	}),
 
 	"stdio/stderr-utf8": Watch(func(t *T, w Wire) {
@@ -70,6 +67,22 @@ var output = Suite{
 		t.Expect(o.Welcome).To(BeResult(), "initialize, with stderr going nowhere")
 		t.Expect(o.List).To(BeAnswered(), "a list, with stderr going nowhere")
 	}),
+}
+
+// unterminated is how many bytes have come of an answer that no newline ends.
+func unterminated(t *T) int {
+	return Shared(t, "a newline", func(t *T) int {
+		s := t.Session()
+		r := s.Await(kit.HarmlessAs(s, 70066))
+		if r.Answered() {
+			return 0 // its newline came with it
+		}
+		partial := s.Stdio().Partial()
+		if partial == 0 {
+			t.Inconclusive("%v", r.Err)
+		}
+		return partial
+	})
 }
 
 // shown is a line that is no message, and what it looks like.

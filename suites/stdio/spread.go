@@ -51,6 +51,23 @@ func joined(lines []*driver.Frame) (n int, whole bool) {
 	return text.read, len(bytes.TrimSpace(rest)) == 0
 }
 
+// runOn reports whether a line is several messages, one right after the other.
+func runOn(f *driver.Frame) bool {
+	if !opens(f) {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(f.Raw))
+	for n := 0; ; n++ {
+		var message struct{ JSONRPC string }
+		switch err := d.Decode(&message); {
+		case err == io.EOF:
+			return n > 1
+		case err != nil || message.JSONRPC == "":
+			return false
+		}
+	}
+}
+
 // opens reports whether a line may be the first of a message that spans several.
 func opens(f *driver.Frame) bool {
 	return f.Shape == driver.NotJSON && bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
