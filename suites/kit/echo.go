@@ -56,7 +56,7 @@ func (all Echoes) Served() bool {
 // IntegerIDs are the echoes of integers.
 func IntegerIDs(t *T) Echoes { return echoAll(t, "integer ids", 70007, -1, 1<<53-1) }
 
-// StringIDs are the echoes of strings.
+// StringIDs are the echoes of strings. No other session asks under the numbers that they are.
 func StringIDs(t *T) Echoes {
 	return echoAll(t, "string ids", "70071", "0070072", "mcpcheck-a b", strings.Repeat("mcpcheck-x", 20))
 }

@@ -44,6 +44,9 @@ func Ordinary(t *T, s *driver.Session) (method string, params M) {
 	return s.Harmless()
 }
 
+// UnknownMeta is a _meta that any request may have, with a key that no server knows.
+var UnknownMeta = M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}
+
 // ObjectsIn are the members of a list that are objects; none when it is not a list.
 func ObjectsIn(v any) []M {
 	list, _ := v.([]any)
