@@ -198,9 +198,12 @@ func (r *record) Alive() bool {
 	return !r.closed
 }
 
+// CleanExit is the cause of the end of a session whose server ended by itself, without complaint.
+var CleanExit = "the server " + Exit{}.String()
+
 // Death says that the session is over.
 type Death struct {
-	Cause  string   // "the server exited with status 3"
+	Cause  string   // "the server exited with status 3", or CleanExit
 	Stdout []string // the first lines that it wrote there in place of messages
 	Stderr []string // the last lines there
 	Excess *Excess  // what mcpcheck cut off before; nil: nothing

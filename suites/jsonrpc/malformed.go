@@ -11,7 +11,7 @@ import (
 
 var malformedChecks = Suite{
 	"jsonrpc/parse-error-reported": Probe(func(t *T) {
-		r := kit.Rejections(t, "a line that is no JSON")[0].Reply
+		r := kit.Rejections(t, kit.NotJSON)[0].Reply
 		if codeless(r) {
 			t.Because(OtherCheck).Skip("over HTTP a status of an error is enough: http/malformed-json-status, " +
 				"sse/malformed-post")
@@ -20,7 +20,7 @@ var malformedChecks = Suite{
 	}),
 
 	"jsonrpc/parse-error-id": Probe(func(t *T) {
-		r := kit.Rejections(t, "a line that is no JSON")[0].Reply
+		r := kit.Rejections(t, kit.NotJSON)[0].Reply
 		if r.Error() == nil {
 			t.Because(NotObserved).Skip("no error was returned")
 		}

@@ -46,6 +46,8 @@ type ToolCalls struct {
 	After    []string
 	Notified bool           // notifications/tools/list_changed came meanwhile
 	Unheard  *driver.Excess // why it may have come and was not kept; nil: it was not
+
+	others map[string][]string // what else was listed before them whose changes the server announces, by family
 }
 
 // Uncalled is a call of a tool that was not made, or not served for a reason of its own.
@@ -114,13 +116,16 @@ func (a *Allowance) Spent() string {
 	return ""
 }
 
+// ValidCallsName is who uses the sessions of ValidCalls, as their records have it.
+const ValidCallsName = "valid calls"
+
 // ValidCalls calls the tools that may be called, each once with arguments that its schema allows. They have a session
 // of their own, so that nothing has to be confirmed alone: calling tools twice would do twice what they do.
 func ValidCalls(t *T) ToolCalls {
 	if !t.Server.Declares("tools") {
 		return ToolCalls{}
 	}
-	return Shared(t, "valid calls", func(t *T) (calls ToolCalls) {
+	return Shared(t, ValidCallsName, func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Own())
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t), NewAllowance()
@@ -221,24 +226,53 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 	}
 	mark := s.Mark()
 	c.Before = Sorted(ListNames(t, s, M{}))
+	c.others = map[string][]string{}
+	for _, family := range []string{"prompts", "resources"} {
+		capability, _ := s.Capabilities[family].(M)
+		if capability["listChanged"] == true && !t.Server.Sessionless {
+			c.others[family] = Sorted(listed(s, family))
+		}
+	}
 	return s, mark
+}
+
+// listed are the names of a family as a session lists it now, as far as it does.
+func listed(s *driver.Session, family string) (names []string) {
+	EachPage(s, family+"/list", family, M{}, func(page M) { // what fails with it, its own checks say
+		for _, item := range ObjectsIn(page[family]) {
+			name, _ := item[ListKeys[family]].(string)
+			names = append(names, name)
+		}
+	})
+	return names
 }
 
 // ToAnnounce is how long a server may take to announce that a list has changed: it may collect changes for a while.
 const ToAnnounce = 5 * time.Second
 
-// end notes what the calls did to the list.
+// end notes what the calls did to the list, and sees to it that what they did to others is on record, for
+// lifecycle/list-changed-flag-honest.
 func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
+	for family, before := range c.others {
+		if !slices.Equal(before, Sorted(listed(s, family))) && !announced(s, mark, family) {
+			listed(s, family) // as it stays
+		}
+	}
 	c.After = Sorted(ListNames(t, s, M{}))
 	if slices.Equal(c.Before, c.After) || t.Server.Sessionless { // which has no way to announce anything
 		return
 	}
-	_, err := s.Wait(mark, ToAnnounce, func(f *driver.Frame) bool {
-		return f.Side == driver.FromServer && f.Method == "notifications/tools/list_changed"
-	})
-	if c.Notified, c.Unheard = err == nil, s.Unheard(mark); !c.Notified {
+	if c.Notified, c.Unheard = announced(s, mark, "tools"), s.Unheard(mark); !c.Notified {
 		c.After = Sorted(ListNames(t, s, M{})) // as it stays
 	}
+}
+
+// announced reports whether the server says within ToAnnounce that the list of a family has changed since the mark.
+func announced(s *driver.Session, mark int, family string) bool {
+	_, err := s.Wait(mark, ToAnnounce, func(f *driver.Frame) bool {
+		return f.Side == driver.FromServer && f.Method == "notifications/"+family+"/list_changed"
+	})
+	return err == nil
 }
 
 // Params are those of the call in a session. As clients do, valid ones ask for progress; each tool has a token of its

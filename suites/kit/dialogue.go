@@ -340,7 +340,7 @@ func (x *Exchange) Streamed() bool {
 // Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the
 // request and the end may have crossed.
 func (x *Exchange) Left() bool {
-	return x.Dead() && x.Session.HTTP() == nil && string(x.End.Raw) == "the server exited with status 0"
+	return x.Dead() && x.Session.HTTP() == nil && string(x.End.Raw) == driver.CleanExit
 }
 
 // Crashed reports whether the process ended by itself before it answered, other than Left. One that was killed may have

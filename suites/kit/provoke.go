@@ -15,7 +15,7 @@ import (
 // Malformed are lines, to be filled by Fill, that are not a valid message, by what is wrong with them. They go to
 // hostile sessions; that those survive is robust/survives-malformed-json.
 var Malformed = map[string]string{
-	"a line that is no JSON":    `{"mcpcheck" !!}`,
+	NotJSON:                     `{"mcpcheck" !!}`,
 	"a request without jsonrpc": `{"id":70021,$harmless}`,
 	"a request of jsonrpc 1.0":  `{"jsonrpc":"1.0","id":70022,$harmless}`,
 	MethodNumber:                `{"jsonrpc":"2.0","id":70023,"method":5}`,
@@ -31,6 +31,7 @@ var Malformed = map[string]string{
 
 // Names in Malformed that are used by more than one line of code.
 const (
+	NotJSON       = "a line that is no JSON"
 	MethodNumber  = "a method that is a number"
 	EmptyArray    = "empty array"
 	MixedArray    = "an array with a number"
@@ -155,7 +156,8 @@ func NotNoise(t *T, r driver.Reply) {
 		s := t.Session()
 		mark := s.Mark()
 		t.Harmless(s)
-		return slices.ContainsFunc(t.Settle(s, mark), func(f *driver.Frame) bool { return f.IsResponse() && IsBare(f.ID) })
+		nameless := func(f *driver.Frame) bool { return f.IsResponse() && IsBare(f.ID) }
+		return slices.ContainsFunc(t.Settle(s, mark), nameless)
 	})
 	if noisy {
 		t.Skip("the server sends responses without id anyhow: jsonrpc/no-response-without-id")
