@@ -46,7 +46,7 @@ var challenges = Suite{
 		case !has && t.Revision >= "2025-11-25":
 			t.Because(OtherCheck).Skip("the metadata may be found in another way: auth/metadata-discoverable")
 		case !has && withoutOAuth(t):
-			t.Skip("there is no sign of OAuth: auth/metadata-discoverable")
+			t.Because(OtherCheck).Skip("there is no sign of OAuth: auth/metadata-discoverable")
 		case !has && resourceMetadataOf(t).Found == nil:
 			needRevision(t)
 		}

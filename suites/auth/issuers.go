@@ -19,7 +19,7 @@ var issuers = Suite{
 			case withoutOAuth(t):
 				t.Skip("there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
 			case localIssuer(t).Below != nil:
-				t.Skip("it is below the path of the endpoint only: auth/metadata-base-url")
+				t.Because(OtherCheck).Skip("it is below the path of the endpoint only: auth/metadata-base-url")
 			}
 			t.Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
 			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it",

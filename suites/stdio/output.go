@@ -18,7 +18,7 @@ var output = Suite{
 				t.Because(OtherCheck).Skip("a message that spans several lines: stdio/one-message-per-line")
 			}
 			if runOn(m.Frame) {
-				t.Skip("several messages on one line: stdio/message-terminated-by-newline")
+				t.Because(OtherCheck).Skip("several messages on one line: stdio/message-terminated-by-newline")
 			}
 			if m.Deep && m.IsMeant() {
 				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
