@@ -95,20 +95,20 @@ func open(t *T, o Opening) (r Opened) {
 	r.Replies, _ = repliesSince(s, mark)
 	method, params := Ordinary(t, s)
 	r.List = t.Try(s, method, params)
-	if o.Client {
+	if o.Client && !t.Server.Sessionless { // which could not ask for anything
 		r.refusals(s)
 	}
 	return r
 }
 
-// refusals is what came of the requests of a server whose client refuses them.
+// refusals is what came of the requests of a server whose client refuses them. It has Late to ask for something.
 func (r *Opened) refusals(s *driver.Session) {
-	s.Settle(s.Mark())
-	for _, f := range s.Since(0) {
-		if f.IsRequest() && f.Method != "ping" {
-			r.Asked = append(r.Asked, f)
-		}
+	asks := func(f *driver.Frame) bool {
+		return f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping"
 	}
+	s.Wait(0, Late, asks)
+	s.Settle(s.Mark())
+	r.Asked = slices.DeleteFunc(s.Since(0), func(f *driver.Frame) bool { return !asks(f) })
 	r.LastPong = s.Exchange(s.Harmless())
 }
 
