@@ -105,6 +105,7 @@ func oneWay(t *T) messages {
 		cancellation := kit.Cancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
+		kit.LetAsk(t, s)
 		t.Settle(s, mark)
 		s.Hostile()
 		response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)

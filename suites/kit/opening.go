@@ -95,18 +95,28 @@ func open(t *T, o Opening) (r Opened) {
 	r.Replies, _ = repliesSince(s, mark)
 	method, params := Ordinary(t, s)
 	r.List = t.Try(s, method, params)
-	if o.Client && !t.Server.Sessionless { // which could not ask for anything
-		r.refusals(s)
+	if o.Client {
+		r.refusals(t, s)
 	}
 	return r
 }
 
-// refusals is what came of the requests of a server whose client refuses them. It has Late to ask for something.
-func (r *Opened) refusals(s *driver.Session) {
-	asks := func(f *driver.Frame) bool {
-		return f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping"
+// LetAsk leaves time to a server that may ask the client for what it has declared: some wait a while after the handshake.
+// Over HTTP, one without sessions has no way to ask.
+func LetAsk(t *T, s *driver.Session) {
+	if !t.Server.Sessionless {
+		s.Wait(0, Late, asks)
 	}
-	s.Wait(0, Late, asks)
+}
+
+// asks reports whether a frame is a request of the server for a feature of the client.
+func asks(f *driver.Frame) bool {
+	return f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping"
+}
+
+// refusals is what came of the requests of a server whose client refuses them.
+func (r *Opened) refusals(t *T, s *driver.Session) {
+	LetAsk(t, s)
 	s.Settle(s.Mark())
 	r.Asked = slices.DeleteFunc(s.Since(0), func(f *driver.Frame) bool { return !asks(f) })
 	r.LastPong = s.Exchange(s.Harmless())
