@@ -101,8 +101,8 @@ func open(t *T, o Opening) (r Opened) {
 	return r
 }
 
-// LetAsk leaves time to a server that may ask the client for what it has declared: some wait a while after the handshake.
-// Over HTTP, one without sessions has no way to ask.
+// LetAsk leaves time to a server that may ask the client for what it has declared: some wait a while after the
+// handshake. Over HTTP, one without sessions has no way to ask.
 func LetAsk(t *T, s *driver.Session) {
 	if !t.Server.Sessionless {
 		s.Wait(0, Late, asks)
