@@ -151,6 +151,8 @@ const (
 	// headStart is how long a request is given to reach the server before the next message is sent, on another
 	// connection.
 	headStart = 20 * time.Millisecond
+	// toTake is how long a server has over HTTP+SSE to say that it has taken a message that wants no answer.
+	toTake = time.Second
 	// mostOpen is how many messages may wait for their answer.
 	mostOpen = 256
 )
@@ -182,8 +184,11 @@ func (h *HTTP) send(f *Frame, _ [][]byte) {
 
 // patience is how long the next message waits for an answer to this one.
 func (h *HTTP) patience(f *Frame) time.Duration {
-	if h.old || f.IsRequest() {
+	switch {
+	case f.IsRequest():
 		return headStart
+	case h.old:
+		return min(toTake, h.s.limits.Reply)
 	}
 	return h.s.limits.Reply
 }
