@@ -53,6 +53,7 @@ type Dialogue struct {
 	notes int                  // how many notifications were sent
 	ended int                  // how many exchanges have an end
 	ready bool
+	over  bool // the session has ended: what the client says after that reaches nobody
 	place int
 }
 
@@ -87,6 +88,8 @@ func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
 		switch {
 		case f.Hostile || f.Side == driver.Event:
 			d.end(f)
+			d.over = d.over || isDeath(s, f)
+		case f.Side == driver.FromClient && d.over:
 		case f.Side == driver.FromClient && len(f.Raw) > 0:
 			for _, m := range messagesOf(f) {
 				d.sent(s, m, f.Shape == driver.Array)
@@ -308,11 +311,16 @@ func (r *Response) nameless() bool { return r.Of == nil && IsBare(r.ID) }
 
 // Dead reports whether the server ended the session, without being asked to, before the request had its answer.
 func (x *Exchange) Dead() bool {
-	if x.End == nil || x.End.Side != driver.Event || x.End.AfterEOF {
+	return x.End != nil && !x.End.AfterEOF && isDeath(x.Session, x.End)
+}
+
+// isDeath reports whether a frame says how a session ended.
+func isDeath(s *driver.Session, f *driver.Frame) bool {
+	if f.Side != driver.Event {
 		return false
 	}
-	death := x.Session.Death()
-	return death != nil && death.Error() == string(x.End.Raw)
+	death := s.Death()
+	return death != nil && death.Error() == string(f.Raw)
 }
 
 // Excess is what mcpcheck itself cut off where the answer would be; nil when nothing was, or the answer is there.
