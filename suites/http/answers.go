@@ -206,13 +206,18 @@ func atOnce(t *T) (replies []driver.Reply) {
 	return replies
 }
 
-// wantOneByOne ends a check when so many requests are not answered one by one either.
+// wantOneByOne ends a check when so many requests are not answered one by one either, or take so long that all of them
+// at a time could not be waited for.
 func wantOneByOne(t *T, many int) {
 	s := t.Own()
+	begin := time.Now()
 	for range many {
 		if r := t.TryHarmless(s); r.Err != nil {
 			t.Skip("requests are not answered one by one either: %v", r.Err)
 		}
+	}
+	if took := time.Since(begin); took > s.Patience() {
+		t.Inconclusive("one by one, so many requests took %v", took.Round(time.Second))
 	}
 }
 
