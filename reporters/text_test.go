@@ -94,6 +94,28 @@ func TestJudgedBy(t *testing.T) {
 	}
 }
 
+func TestAlsoSpeaks(t *testing.T) {
+	both := []string{"2025-06-18", "2025-11-25", "2026-07-28"}
+	for _, c := range []struct {
+		speaks, judged []string
+		want           string
+	}{
+		{nil, []string{"2025-11-25"}, ""},
+		{both[:2], []string{"2025-11-25"}, ""},
+		{both, []string{"2025-06-18"}, "also speaks 2026-07-28"},
+		{both, []string{"2026-07-28"}, "also speaks 2025-11-25"},
+		{both, []string{"2025-06-18", "2026-07-28"}, ""},
+	} {
+		report := harness.Report{Server: harness.ServerInfo{Speaks: c.speaks}}
+		for _, revision := range c.judged {
+			report.Revisions = append(report.Revisions, harness.RevisionInfo{Revision: revision})
+		}
+		if got := alsoSpeaks(report); got != c.want {
+			t.Errorf("speaks %q, judged by %q: got %q, want %q", c.speaks, c.judged, got, c.want)
+		}
+	}
+}
+
 func TestGateText(t *testing.T) {
 	seen := map[string]harness.Gate{}
 	for _, g := range []harness.Gate{

@@ -207,6 +207,19 @@ func judgedBy(revisions []harness.RevisionInfo) string {
 	return "judged by " + strings.Join(revisionsOf(revisions), ", ")
 }
 
+// alsoSpeaks says that the server speaks the other era as well, by the newest revision of that; empty when it does not,
+// as far as that is known.
+func alsoSpeaks(r harness.Report) string {
+	for _, revision := range slices.Backward(r.Server.Speaks) {
+		if !slices.ContainsFunc(r.Revisions, func(judged harness.RevisionInfo) bool {
+			return harness.IsModern(judged.Revision) == harness.IsModern(revision)
+		}) {
+			return "also speaks " + revision
+		}
+	}
+	return ""
+}
+
 func negotiation(r harness.RevisionInfo) string {
 	switch {
 	case r.Requested != r.Revision:

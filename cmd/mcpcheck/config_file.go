@@ -175,7 +175,7 @@ func (c config) wrongWord() *flaw {
 	if _, err := harness.ParseCalls(c.Calls); err != nil && c.Calls != "" {
 		return &flaw{[]any{"calls"}, err}
 	}
-	if _, err := requested(c.Protocol); err != nil && c.Protocol != "" {
+	if err := knownProtocol(c.Protocol); err != nil && c.Protocol != "" {
 		return &flaw{[]any{"protocol"}, err}
 	}
 	if _, err := parseSize(c.MaxMessage); err != nil && c.MaxMessage != "" {

@@ -87,7 +87,7 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.keys.Protocol, "protocol", "auto",
+	flags.StringVar(&f.keys.Protocol, "protocol", auto,
 		"`REVISION` to ask for; auto asks for the newest and judges by what is negotiated, "+
 			"all repeats the run for each revision that the server accepts")
 	flags.StringVar(&f.keys.Profile, "profile", "release",
@@ -106,7 +106,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags.StringVar(&f.keys.MaxMessage, "max-message", "16MiB",
 		"`SIZE` of the longest message that is read; what comes in a longer one is not judged")
 	for name, values := range map[string][]string{
-		"protocol": append([]string{"auto", "all"}, harness.Revisions...),
+		"protocol": append([]string{auto, all}, harness.Revisions...),
 		"profile":  {"release", "spec", "strict"},
 		"calls":    {"safe", "none", "all"},
 	} {

@@ -101,9 +101,10 @@ func look(v values, t *target, told *audience) (*harness.Server, error) {
 	ctx, listen, leave := t.visit(v.Budget)
 	defer leave()
 	listen()
-	server, session, err := t.meet(ctx, v.requested[len(v.requested)-1], told)
+	found, err := t.meet(ctx, v.one(), told)
+	server := found.Server
 	if err == nil {
-		session.Close()
+		found.Close()
 	}
 	unseen := func(why string) error {
 		return &exit{harness.ExitUntestable, fmt.Errorf("nothing was written: %s", why)}

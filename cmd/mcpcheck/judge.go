@@ -10,7 +10,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
-	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -18,11 +18,12 @@ import (
 // and gathered in the report.
 type judgement struct {
 	values
-	target *target
-	known  baseline
-	told   *audience
-	report harness.Report
-	begin  time.Time
+	target    *target
+	known     baseline
+	told      *audience
+	report    harness.Report
+	begin     time.Time
+	requested []string // revisions, or auto
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
@@ -37,8 +38,13 @@ func newJudgement(v values, t *target, known baseline, told *audience) *judgemen
 func (j *judgement) run() (harness.Report, error) {
 	ctx, listen, leave := j.target.visit(j.Budget)
 	defer leave()
+	listen()
 	go suites.Built() // while the server starts
 	j.begin = time.Now()
+	var err error
+	if j.requested, err = j.revisions(ctx); err != nil {
+		return j.report, err
+	}
 	for _, revision := range j.requested {
 		listen()
 		if err := j.judge(ctx, revision); err != nil {
@@ -55,7 +61,8 @@ func (j *judgement) run() (harness.Report, error) {
 
 // judge runs the checks of one revision.
 func (j *judgement) judge(ctx context.Context, revision string) error {
-	server, session, err := j.meet(ctx, revision)
+	found, err := j.meet(ctx, revision)
+	server := found.Server
 	switch {
 	case server == nil:
 		return err
@@ -66,7 +73,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		return nil
 	}
 	if err := j.wrongArguments(server); err != nil {
-		session.Close()
+		found.Close()
 		return err
 	}
 	plan := planned(server, j.selector)
@@ -79,7 +86,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	defer j.told.running(j.begin, of, len(plan), progress)()
 	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.Jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
-		Profile: j.profile, First: session, Credentials: j.target.credentials,
+		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
 		Progress: progress,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
 	if err != nil {
@@ -97,21 +104,30 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 // failure.
 var errPassedOver = errors.New("the server does not accept the revision")
 
+// revisions are those that the server is asked for one after the other.
+func (j *judgement) revisions(ctx context.Context) ([]string, error) {
+	if j.Protocol == all {
+		return j.target.spoken(ctx, j.told)
+	}
+	return []string{j.Protocol}, nil
+}
+
 // meet learns what the server is when it is asked for a revision, as target.meet does.
-func (j *judgement) meet(ctx context.Context, revision string) (*harness.Server, *driver.Session, error) {
-	server, session, err := j.target.meet(ctx, revision, j.told)
+func (j *judgement) meet(ctx context.Context, revision string) (discovery.Found, error) {
+	found, err := j.target.meet(ctx, revision, j.told)
+	server := found.Server
 	if server == nil {
-		return nil, nil, err
+		return found, err
 	}
 	j.report.Target.Transport = server.Transport
-	if err != nil || server.Failure != "" || server.Revision == revision || j.Protocol == "auto" {
-		return server, session, err
+	if err != nil || server.Failure != "" || server.Revision == revision || revision == auto {
+		return found, err
 	}
-	session.Close()
-	if j.Protocol == "all" {
-		return server, nil, errPassedOver
+	found.Close()
+	if j.Protocol == all {
+		return found, errPassedOver
 	}
-	return server, nil, fmt.Errorf("the server does not accept %s; it offers %s", revision, server.Revision)
+	return found, fmt.Errorf("the server does not accept %s; it offers %s", revision, server.Revision)
 }
 
 // announce tells what will come.

@@ -48,7 +48,8 @@ func (j *judgement) plan(w io.Writer) error {
 	ctx, listen, leave := j.target.visit(j.Budget)
 	defer leave()
 	listen()
-	server, session, err := j.meet(ctx, j.requested[0])
+	found, err := j.meet(ctx, j.one())
+	server := found.Server
 	switch {
 	case errors.Is(err, errPassedOver):
 		return nil
@@ -57,7 +58,7 @@ func (j *judgement) plan(w io.Writer) error {
 	case err != nil:
 		return &exit{harness.ExitUntestable, errors.New(j.target.problem(err))}
 	}
-	session.Close()
+	found.Close()
 	if err := j.wrongArguments(server); err != nil {
 		return err
 	}

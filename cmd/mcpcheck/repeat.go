@@ -14,7 +14,7 @@ import (
 func repeat(v values, t *target, r harness.Result) string {
 	checks := append([]string{r.ID}, r.ProvokedBy...)
 	words := []string{"mcpcheck", "run", "--only", strings.Join(checks, ",")}
-	if v.Protocol != "auto" { // of all revisions, only this one
+	if v.Protocol != auto { // of all revisions, only this one
 		words = append(words, "--protocol", r.Revision)
 	}
 	words = append(words, v.flags.repeated...)

@@ -19,7 +19,6 @@ type values struct {
 
 	profile    harness.Profile
 	calls      harness.Calls
-	requested  []string // revisions to ask for
 	selector   harness.Selector
 	maxMessage int                 // bytes
 	reports    map[string][]string // files, by format
@@ -46,7 +45,7 @@ func settle(f runFlags, file config) (v values, err error) {
 	if v.calls, err = harness.ParseCalls(v.Calls); err != nil {
 		return v, usage("%s: %w", v.origin("calls"), err)
 	}
-	if v.requested, err = requested(v.Protocol); err != nil {
+	if err := knownProtocol(v.Protocol); err != nil {
 		return v, usage("%s: %w", v.origin("protocol"), err)
 	}
 	if v.maxMessage, err = parseSize(v.MaxMessage); err != nil {
@@ -144,18 +143,27 @@ func pick[T comparable](given bool, flag, file T) T {
 	return file
 }
 
-// requested are the revisions that are asked for one after the other.
-func requested(protocol string) ([]string, error) {
-	switch {
-	case protocol == "auto":
-		return []string{harness.Newest}, nil
-	case protocol == "all":
-		return slices.Clone(harness.Handshake), nil
-	case slices.Contains(harness.Revisions, protocol):
-		return []string{protocol}, nil
+// What may be asked for in place of a revision.
+const (
+	auto = "auto" // the newest one that the server speaks
+	all  = "all"  // each of those that it speaks
+)
+
+// knownProtocol finds out whether there is what is asked for.
+func knownProtocol(protocol string) error {
+	if protocol == auto || protocol == all || slices.Contains(harness.Revisions, protocol) {
+		return nil
 	}
-	return nil, fmt.Errorf("unknown protocol revision %q (have auto, all, %s)",
+	return fmt.Errorf("unknown protocol revision %q (have auto, all, %s)",
 		protocol, strings.Join(harness.Revisions, ", "))
+}
+
+// one is what is asked for when one answer is enough.
+func (v values) one() string {
+	if v.Protocol == all {
+		return auto
+	}
+	return v.Protocol
 }
 
 // selectChecks makes a selector of checks that are built.

@@ -63,11 +63,40 @@ func ending() []os.Signal {
 	return signals
 }
 
-// meet starts the server and learns what it is. Without a server, it could not be started; with a server and an error,
-// it could not be talked to. Only without an error there is a session, which is the caller's.
-func (t *target) meet(ctx context.Context, revision string, told *audience) (
-	*harness.Server, *driver.Session, error,
-) {
+// meet starts the server and learns what it is when it is asked for a revision, or for the newest one: auto. Without a
+// server, it could not be started; with a server and an error, it could not be talked to. Only without an error there
+// are sessions, which are the caller's.
+func (t *target) meet(ctx context.Context, revision string, told *audience) (found discovery.Found, err error) {
+	arrived := t.awaits(told, revision)
+	if revision == auto {
+		found, err = discovery.Auto(ctx, t.reach)
+	} else {
+		found.Server, found.First, err = discovery.Server(ctx, t.reach, revision)
+	}
+	arrived()
+	switch {
+	case found.Server == nil:
+		return found, cannotRun(t.command[0], err)
+	case err != nil && found.First != nil:
+		found.First.Kill()
+		found.First.Close()
+	}
+	return found, err
+}
+
+// spoken are the revisions that the server is asked for when all are wanted.
+func (t *target) spoken(ctx context.Context, told *audience) ([]string, error) {
+	arrived := t.awaits(told, auto)
+	defer arrived()
+	revisions, err := discovery.Revisions(ctx, t.reach)
+	if revisions == nil {
+		return nil, cannotRun(t.command[0], err)
+	}
+	return revisions, nil
+}
+
+// awaits tells that the server is asked for a revision; arrived ends that.
+func (t *target) awaits(told *audience, revision string) (arrived func()) {
 	greeting := "initialize"
 	if harness.IsModern(revision) {
 		greeting = "server/discover"
@@ -76,15 +105,5 @@ func (t *target) meet(ctx context.Context, revision string, told *audience) (
 	if t.url != "" {
 		what = t.shown.URL + " to answer " + greeting
 	}
-	arrived := told.waiting(what, t.reach.Limits.Start)
-	server, session, err := discovery.Server(ctx, t.reach, revision)
-	arrived()
-	if server == nil {
-		return nil, nil, cannotRun(t.command[0], err)
-	}
-	if err != nil && session != nil {
-		session.Kill()
-		session.Close()
-	}
-	return server, session, err
+	return told.waiting(what, t.reach.Limits.Start)
 }

@@ -20,6 +20,15 @@ import (
 // a server, that there is no such command. A server that answers the first request with something else than a good
 // result is described by Server.Failure.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
+	server := unknown(t, requested)
+	if harness.IsModern(requested) {
+		return discover(ctx, t, server)
+	}
+	return shakeHands(ctx, t, server)
+}
+
+// unknown is a server of which nothing was learnt yet.
+func unknown(t driver.Target, requested string) *harness.Server {
 	server := &harness.Server{
 		Transport: "stdio", Requested: requested, Revision: requested,
 		Era: driver.Handshake{}, Capabilities: harness.M{},
@@ -27,10 +36,7 @@ func Server(ctx context.Context, t driver.Target, requested string) (*harness.Se
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
 	}
-	if harness.IsModern(requested) {
-		return discover(ctx, t, server)
-	}
-	return shakeHands(ctx, t, server)
+	return server
 }
 
 // NotSpoken says that a server does not speak a revision, whatever else it may speak.

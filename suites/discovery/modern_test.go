@@ -28,7 +28,7 @@ const (
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}}`
 	tooOld   = `"result":{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{"tools":{}}}`
 	unlisted = `"result":{"resultType":"complete","capabilities":{"tools":{}}}`
-	unknown  = `"error":{"code":-32601,"message":"Method not found"}`
+	notFound = `"error":{"code":-32601,"message":"Method not found"}`
 	refused  = `"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}`
 	mismatch = `"error":{"code":-32020,"message":"no"}`
 	welcome  = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"o","version":"1"}}`
@@ -100,7 +100,7 @@ var askedModern = []learnt{
 		[]string{"2026-07-28"}, "", "", true},
 	{"without its own version", script{"server/discover": tooOld, "tools/list": tools},
 		[]string{"2025-11-25", "2026-07-28"}, "", "", true},
-	{"discover is missing", script{"server/discover": unknown, "tools/list": tools},
+	{"discover is missing", script{"server/discover": notFound, "tools/list": tools},
 		nil, "server/discover was answered with error -32601", "", true},
 	{"another error", script{"server/discover": mismatch},
 		nil, "server/discover was answered with error -32020", "", true},
@@ -108,7 +108,7 @@ var askedModern = []learnt{
 		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
 	{"refuses the version", script{"server/discover": refused, "tools/list": tools},
 		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
-	{"of the handshake", script{"server/discover": unknown, "tools/list": oldTools, "initialize": welcome},
+	{"of the handshake", script{"server/discover": notFound, "tools/list": oldTools, "initialize": welcome},
 		nil, "", "the server does not speak 2026-07-28", false},
 }
 

@@ -25,19 +25,19 @@ func greet(
 	if err != nil || t.Site == nil || !older(s, r) {
 		return s, r, err
 	}
-	t.Site.SetTransport("sse")
-	old, err := driver.Start(ctx, t, driver.Options{})
+	old, err := driver.Start(ctx, t, driver.Options{SSE: true})
 	var broken *driver.NoEndpoint
 	switch {
 	case err == nil:
 		s.Close()
-		server.Transport = "sse"
-		return old, old.Greet(driver.Hello(server.Requested)), nil
+		s, r = old, old.Greet(driver.Hello(server.Requested))
 	case errors.As(err, &broken) && broken.Speaks: // the checks of the area sse say what is wrong
-		server.Transport, server.Failure = "sse", err.Error()
+		server.Failure = err.Error()
+	default: // neither transport: what the first one said counts
 		return s, r, nil
 	}
-	t.Site.SetTransport("http") // neither transport: what the first one said counts
+	server.Transport = "sse"
+	t.Site.SetTransport("sse")
 	return s, r, nil
 }
 
@@ -62,7 +62,7 @@ func knock(
 			return whenReady(ctx, t, server, s, r)
 		}
 		s.Close()
-		if err := t.Site.Follow(location); err != nil {
+		if err := t.Site.Follow(s.HTTP().Endpoint(), location); err != nil {
 			return nil, r, err
 		}
 	}

@@ -168,7 +168,11 @@ func TestEraIsASeam(t *testing.T) {
 			}
 			pool.Close(s)
 			pool.Wait()
-			if got := p.methods(); !slices.Equal(got, tt.want) {
+			got := p.methods()
+			if s.HTTP() != nil && len(got) == len(tt.want) { // a busy machine may have one overtake the other
+				slices.Sort(got[1:3])
+			}
+			if !slices.Equal(got, tt.want) {
 				t.Errorf("the server was sent\n%q, want\n%q", got, tt.want)
 			}
 			p.wantDressed(t)

@@ -31,12 +31,12 @@ type HTTP struct {
 	closing  sync.Once
 }
 
-func newHTTP(ctx context.Context, site *Site, t Target) *HTTP {
+func newHTTP(ctx context.Context, site *Site, t Target, old bool) *HTTP {
 	s := newSession(ctx, t, site.stderr())
 	inner, stop := context.WithCancelCause(ctx)
 	s.nextID = site.idBase() // so that an answer that belongs to another session is seen to
 	h := &HTTP{
-		s: s, site: site, ctx: inner, stop: stop, old: site.Transport() == "sse",
+		s: s, site: site, ctx: inner, stop: stop, old: old,
 		endpoint: site.URL(), turn: closedChannel(),
 	}
 	s.link = h

@@ -372,9 +372,12 @@ func TestSiteFollows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = site.Follow(tt.to)
+		err = site.Follow(tt.from, tt.to)
 		if ok := err == nil; ok != (tt.want != "") || ok && site.URL() != tt.want {
 			t.Errorf("%s to %q: now %s, %v", tt.from, tt.to, site.URL(), err)
+		}
+		if err = site.Follow(tt.from, "/elsewhere"); tt.want != "" && (err != nil || site.URL() != tt.want) {
+			t.Errorf("%s, which was followed to %q before: now %s, %v", tt.from, tt.to, site.URL(), err)
 		}
 	}
 }

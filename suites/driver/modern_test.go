@@ -138,8 +138,9 @@ func TestModern(t *testing.T) {
 	t.Run("HTTP", func(t *testing.T) {
 		o := &office{}
 		o.visit(t, Target{Site: siteOf(t, o)})
-		if got := o.methods(); !slices.Equal(got, []string{"server/discover", listen, list, call}) {
-			t.Errorf("the server was sent %q", got)
+		got := slices.Sorted(slices.Values(o.methods())) // a busy machine may have them overtake each other
+		if want := []string{"server/discover", listen, call, list}; !slices.Equal(got, want) {
+			t.Errorf("the server was sent %q, want %q", got, want)
 		}
 		o.wantDressed(t)
 	})

@@ -153,6 +153,16 @@ func (r *record) Hostile() {
 	r.mu.Unlock()
 }
 
+// HostileThroughout marks the session from its beginning.
+func (r *record) HostileThroughout() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hostile = true
+	for _, f := range r.frames {
+		f.Hostile = true
+	}
+}
+
 // IsHostile reports whether the session was marked as hostile.
 func (r *record) IsHostile() bool {
 	r.mu.Lock()

@@ -62,6 +62,7 @@ type link interface {
 type Options struct {
 	MuteStderr bool // connect stderr to the null device instead of reading it
 	ByHand     bool // over HTTP+SSE: open no stream, all requests are made with HTTP.Do
+	SSE        bool // try HTTP+SSE, though it is not known that the URL speaks it
 }
 
 // Start opens a session and says nothing in it: over stdio it launches the target.

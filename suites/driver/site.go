@@ -27,7 +27,8 @@ type Site struct {
 	header http.Header
 	client *http.Client
 
-	starting chan struct{} // holds an entry while somebody starts the server
+	starting chan struct{}   // holds an entry while somebody starts the server
+	life     context.Context // of the server's process: that of who was the first to reach for it
 	starts   int
 	reached  bool
 	sessions atomic.Int64 // that were opened
@@ -153,11 +154,14 @@ func (site *Site) SetTransport(name string) {
 	site.mu.Unlock()
 }
 
-// Follow takes the target of a redirect for the URL. It fails when that is another origin: the operator's headers must
-// not go there.
-func (site *Site) Follow(location string) error {
+// Follow takes the target of a redirect from the URL for the URL, unless that is another one meanwhile. It fails when
+// the target is another origin: the operator's headers must not go there.
+func (site *Site) Follow(from, location string) error {
 	site.mu.Lock()
 	defer site.mu.Unlock()
+	if site.url.String() != from {
+		return nil
+	}
 	u, err := site.url.Parse(location)
 	switch {
 	case err != nil || location == "":
@@ -219,14 +223,14 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 	if err := site.ready(ctx, t.Limits); err != nil {
 		return nil, err
 	}
-	h := site.link(ctx, t)
+	h := site.link(ctx, t, o)
 	if !h.old || o.ByHand {
 		return h.s, nil
 	}
 	err := h.openStream()
 	if err != nil && site.Died() && site.ready(ctx, t.Limits) == nil { // another session has ended it
 		h.close()
-		h = site.link(ctx, t)
+		h = site.link(ctx, t, o)
 		err = h.openStream()
 	}
 	if err != nil {
@@ -237,8 +241,8 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 }
 
 // link makes a session that has said nothing yet.
-func (site *Site) link(ctx context.Context, t Target) *HTTP {
-	h := newHTTP(ctx, site, t)
+func (site *Site) link(ctx context.Context, t Target, o Options) *HTTP {
+	h := newHTTP(ctx, site, t, o.SSE || site.Transport() == "sse")
 	if h.host = site.process(); h.host != nil {
 		go h.watch()
 	}
@@ -265,13 +269,22 @@ func (e *Unreachable) Unwrap() error { return e.Err }
 // mostStarts is how often a server that dies is started; see parting.
 const mostStarts = 50
 
-// ready starts the server if it has to, and waits until its port takes connections. One caller does it for all.
+// Ready starts the server if it has to, and waits until its port takes connections. The context of the first call is
+// that of the server's process.
+func (site *Site) Ready(ctx context.Context, l Limits) error {
+	return site.ready(ctx, l.withDefaults())
+}
+
+// ready is Ready with limits that are set. One caller does it for all.
 func (site *Site) ready(ctx context.Context, l Limits) error {
 	select {
 	case site.starting <- struct{}{}:
 		defer func() { <-site.starting }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
+	}
+	if site.life == nil {
+		site.life = ctx
 	}
 	host := site.process()
 	if host != nil && !host.gone() || host == nil && site.reached {
@@ -301,7 +314,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 		return fmt.Errorf("the server has died %d times", mostStarts)
 	}
 	host, err := launch(
-		ctx,
+		site.life,
 		Target{Command: site.o.Command, Serve: site.o.Serve, Env: site.o.Env, Dir: site.o.Dir},
 		false,
 	)

@@ -31,6 +31,7 @@ type Options struct {
 	Examples map[string]M // arguments by tool, known to be valid and harmless
 	Profile  Profile
 	First    *driver.Session // the session of discovery, to be lent; may be nil
+	Spare    *driver.Session // another one, which is hostile; may be nil
 	Grace    time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
 
 	Credentials Credentials
@@ -119,17 +120,24 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
 	e.quiet.Store(server.OneClient)
 	e.breaker.begin(o.First)
-	if o.First != nil {
-		e.pool.Adopt(o.First)
-		if server.Failure == "" && !server.OneClient {
-			e.pool.Donate(o.First)
-		} else {
-			e.pool.Close(o.First)
-		}
-	}
+	e.adopt(o.First)
+	e.adopt(o.Spare)
 	go e.work()
 	go e.watchdog()
 	return e
+}
+
+// adopt takes over a session of discovery; nil is none.
+func (e *Execution) adopt(s *driver.Session) {
+	if s == nil {
+		return
+	}
+	e.pool.Adopt(s)
+	if e.server.Failure == "" && !e.server.OneClient {
+		e.pool.Donate(s)
+	} else {
+		e.pool.Close(s)
+	}
 }
 
 // sessions is how many sessions are lent at a time. Over stdio requests are fast and processes are slow to start, so
@@ -227,8 +235,8 @@ func (e *Execution) talking() []int {
 	return slices.Concat(interleave(e.of(fresh), slices.Concat(first, others)), invalid, valid)
 }
 
-// stimulated are the watches that want something on the wire. A server that refuses to shake hands is judged by what
-// it says then: more cannot be had.
+// stimulated are the watches that want something on the wire. A server that refuses to shake hands is judged by what it
+// says then: more cannot be had.
 func (e *Execution) stimulated() (cases []int) {
 	for _, i := range e.of(watch) {
 		if e.plan[i].check.prepare != nil && e.server.Failure == "" {

@@ -224,6 +224,29 @@ func TestSessionOfDiscovery(t *testing.T) {
 	}
 }
 
+// A spare session of discovery is lent to those whose input is hostile, and nothing in it counts for watches.
+func TestSpareSessionOfDiscovery(t *testing.T) {
+	out := scene{
+		cast: []role{
+			{id: "a/one", check: uses},
+			{id: "a/hostile", check: Probe(func(t *T) { t.Ask(t.Hostile(), "tools/list", nil) })},
+			{id: "a/watch", check: Watch(func(t *T, w Wire) {
+				greetings, lists := len(w.ResultsOf("initialize").List), len(w.ResultsOf("tools/list").List)
+				if greetings != 1 || lists != 1 {
+					t.Fail("those of one session", "%d greetings and %d lists", greetings, lists)
+				}
+			})},
+		},
+		options: Options{Jobs: 1}, first: true, spare: true,
+	}.play(t)
+	for id := range out.results {
+		out.want(t, id, Pass, "")
+	}
+	if out.started != 2 {
+		t.Errorf("%d processes were started, want those of discovery", out.started)
+	}
+}
+
 // Processes are started ahead of the checks that need them; with one job none is, and one check runs at a time.
 func TestJobs(t *testing.T) {
 	tests := []struct {

@@ -23,6 +23,7 @@ type scene struct {
 	options Options
 	server  Server // what discovery has learnt beside what is so in every scene
 	first   bool   // the session of discovery is handed over
+	spare   bool   // a spare one as well
 	lingers bool   // every process runs for a second after the end of its input
 
 	interrupt time.Duration // after which the run is interrupted; 0: never
@@ -60,6 +61,10 @@ func (s scene) play(t *testing.T) (out played) {
 		server := s.described("stdio")
 		if s.first {
 			s.options.First = greeted(t, ctx, target)
+		}
+		if s.spare {
+			s.options.Spare = greeted(t, ctx, target)
+			s.options.Spare.HostileThroughout()
 		}
 		out.run(ctx, target, server, s)
 	})

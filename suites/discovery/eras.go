@@ -1,0 +1,193 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// newestFirst has a server that speaks both eras judged by the modern one. As long as most areas are not written for
+// that, its newest handshake revision tells more.
+const newestFirst = false
+
+// Found is a server, and the sessions that were opened to learn what it is, for others to use.
+type Found struct {
+	Server *harness.Server
+	First  *driver.Session // in the revision that is judged; nil when there is none
+	Spare  *driver.Session // another one, which was sent what no client of the revision sends; nil: there is none
+}
+
+// Close ends the sessions.
+func (f Found) Close() {
+	for _, s := range []*driver.Session{f.First, f.Spare} {
+		if s != nil {
+			s.Close()
+		}
+	}
+}
+
+// Auto is Server for the newest revision that the server speaks, in the era that newestFirst says. What else it speaks
+// is in Server.Speaks. It is asked in both eras side by side, each over a connection of its own, so that neither waits
+// for the other.
+func Auto(ctx context.Context, t driver.Target) (Found, error) {
+	older, newer := askBoth(ctx, t)
+	judged, other := older, newer
+	if newer.good() && (newestFirst || !older.good()) {
+		judged, other = newer, older
+	}
+	found := Found{Server: judged.server, First: judged.session}
+	if judged.good() {
+		judged.server.Speaks = known(slices.Concat(older.spoken(), newer.spoken()))
+	}
+	if judged == older && older.good() && newer.reused && newer.session.Alive() {
+		newer.session.SetEra(judged.server.Era)
+		found.Spare = newer.session
+	} else {
+		other.close()
+	}
+	return found, judged.err
+}
+
+// Revisions are those that a server is to be asked for one after the other, when all are wanted: those of the eras that
+// it speaks.
+func Revisions(ctx context.Context, t driver.Target) (revisions []string, err error) {
+	older, newer := askBoth(ctx, t)
+	defer older.close()
+	defer newer.close()
+	if older.server == nil {
+		return nil, older.err
+	}
+	if older.good() || !newer.good() {
+		revisions = slices.Clone(harness.Handshake)
+	}
+	for _, revision := range newer.spoken() {
+		if harness.IsModern(revision) {
+			revisions = append(revisions, revision)
+		}
+	}
+	return revisions, nil
+}
+
+// askBoth asks a server in both eras. Two processes may be more than it allows: when one of them has died and the other
+// brought nothing, that era is asked again alone.
+func askBoth(ctx context.Context, t driver.Target) (older, newer *attempt) {
+	if t.Site != nil {
+		if err := t.Site.Ready(ctx, t.Limits); err != nil {
+			return failed(t, harness.Newest, err), failed(t, harness.Newest, err)
+		}
+	}
+	older = begin(ctx, t, harness.Newest)
+	newer = begin(ctx, t, harness.Modern[len(harness.Modern)-1])
+	select {
+	case <-older.done:
+		newer.follow(older)
+	case <-newer.done:
+		older.follow(newer)
+	}
+	died := older.died()
+	if older.good() || newer.good() || t.Site != nil || died == newer.died() {
+		return older, newer
+	}
+	older.close()
+	newer.close()
+	again := &newer
+	if died {
+		again = &older
+	}
+	*again = begin(ctx, t, (*again).revision)
+	<-(*again).done
+	return older, newer
+}
+
+// attempt is a server that is asked for a revision. What it came to is there once it is done.
+type attempt struct {
+	revision string
+	began    time.Time
+	cancel   context.CancelFunc
+	done     chan struct{}
+
+	server  *harness.Server
+	session *driver.Session
+	err     error
+	took    time.Duration
+	reused  bool // the session is one of the other era now
+}
+
+// failed is an attempt that was not made.
+func failed(t driver.Target, revision string, err error) *attempt {
+	return &attempt{revision: revision, cancel: func() {}, server: unknown(t, revision), err: err}
+}
+
+func begin(ctx context.Context, t driver.Target, revision string) *attempt {
+	ctx, cancel := context.WithCancel(ctx)
+	a := &attempt{revision: revision, began: time.Now(), cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(a.done)
+		a.server, a.session, a.err = Server(ctx, t, revision)
+		a.took = time.Since(a.began)
+		a.reuse()
+	}()
+	return a
+}
+
+// good reports whether there is a session in the era that was asked for.
+func (a *attempt) good() bool {
+	return a.err == nil && a.server.Failure == "" && a.session.Alive()
+}
+
+// died reports whether the process of the session has ended.
+func (a *attempt) died() bool { return a.session != nil && !a.session.Alive() }
+
+// spoken are the revisions that the attempt has shown to be spoken.
+func (a *attempt) spoken() []string {
+	if !a.good() {
+		return nil
+	}
+	return known(append(a.server.Speaks, a.server.Revision))
+}
+
+// follow waits for the attempt after the other one is done. When that brought a session, it has as long again; when it
+// did not, its process is in the way after that time.
+func (a *attempt) follow(first *attempt) {
+	const least = 250 * time.Millisecond
+	timer := time.NewTimer(max(first.took, least))
+	defer timer.Stop()
+	select {
+	case <-a.done:
+		return
+	case <-timer.C:
+	}
+	switch {
+	case first.good():
+		a.cancel()
+	case first.session != nil && first.session.Stdio() != nil:
+		first.close()
+	}
+	<-a.done
+}
+
+// reuse shakes hands in a session over stdio whose server has refused the other era, as clients of both do.
+func (a *attempt) reuse() {
+	var none *NotSpoken
+	if !errors.As(a.err, &none) || !harness.IsModern(a.revision) || a.session.Stdio() == nil {
+		return
+	}
+	a.session.HostileThroughout()
+	a.session.SetEra(driver.Handshake{})
+	if a.session.Greet(driver.Hello(harness.Newest)).Result() != nil {
+		a.session.Confirm()
+		a.reused = true
+	}
+}
+
+// close ends the session.
+func (a *attempt) close() {
+	if a.session != nil {
+		a.session.Close()
+	}
+	a.cancel()
+}

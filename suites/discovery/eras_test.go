@@ -1,0 +1,263 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// More answers of servers of both eras.
+const (
+	onlyNewer = `"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}`
+	pong      = `"result":{}`
+)
+
+// found is what a test wants Auto to find.
+type found struct {
+	name     string
+	serves   script
+	revision string   // by which the server is judged
+	speaks   []string // that is known
+	all      []string // that Revisions says
+	spare    bool
+	failure  string // the beginning
+	err      string // a part
+}
+
+var (
+	both     = []string{"2025-11-25", "2026-07-28"}
+	onlyOld  = []string{"2025-11-25"}
+	onlyNew  = []string{"2026-07-28"}
+	allOlder = []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"}
+	allBoth  = append(slices.Clone(allOlder), "2026-07-28")
+)
+
+// askedBothWays are servers of both eras, and of either.
+var askedBothWays = []found{
+	{
+		name:     "both eras",
+		serves:   script{"server/discover": discovered, "initialize": welcome, "ping": pong, "tools/list": tools},
+		revision: "2025-11-25", speaks: both, all: allBoth,
+	},
+	{
+		name: "handshake",
+		serves: script{
+			"server/discover": notFound, "initialize": welcome, "ping": pong,
+			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
+	},
+	{
+		name:     "modern, and says so",
+		serves:   script{"server/discover": discovered, "initialize": onlyNewer, "tools/list": tools},
+		revision: "2026-07-28", speaks: both, all: onlyNew,
+	},
+	{
+		name:     "modern, and knows no initialize",
+		serves:   script{"server/discover": unlisted, "initialize": notFound, "tools/list": tools},
+		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
+	},
+	{
+		name:     "neither",
+		serves:   script{"server/discover": notFound, "initialize": notFound},
+		revision: "2025-11-25", all: allOlder, failure: "initialize was answered with error -32601",
+	},
+}
+
+// askedOverStdio are those that leave something unanswered, or die of it.
+var askedOverStdio = []found{
+	{
+		name:     "handshake, silent before it",
+		serves:   script{"initialize": welcome, "ping": pong},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
+	},
+	{
+		name:     "handshake, dies before it",
+		serves:   script{"server/discover": "-", "initialize": welcome, "ping": pong},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
+	},
+	{
+		name:     "modern, silent about initialize",
+		serves:   script{"server/discover": unlisted, "tools/list": tools},
+		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
+	},
+	{
+		name:     "modern, dies of initialize",
+		serves:   script{"server/discover": unlisted, "initialize": "-", "tools/list": tools},
+		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
+	},
+	{
+		name:     "silent",
+		serves:   script{},
+		revision: "2025-11-25", all: allOlder, err: "no answer to initialize within 15s (--start-timeout)",
+	},
+	{
+		name:     "dies of anything",
+		serves:   script{"server/discover": "-", "initialize": "-"},
+		revision: "2025-11-25", all: allOlder, err: "the server exited with status 1",
+	},
+}
+
+// want wants what was found to be as the test says.
+func (w found) want(t *testing.T, f Found, err error) {
+	t.Helper()
+	switch {
+	case f.Server == nil:
+		t.Fatal(err)
+	case w.err == "" && err != nil, w.err != "" && (err == nil || !strings.Contains(err.Error(), w.err)):
+		t.Errorf("got the error %v, want %q", err, w.err)
+	}
+	if !strings.HasPrefix(f.Server.Failure, w.failure) || w.failure == "" && f.Server.Failure != "" {
+		t.Errorf("got the failure %q, want %q", f.Server.Failure, w.failure)
+	}
+	if f.Server.Revision != w.revision || !slices.Equal(f.Server.Speaks, w.speaks) {
+		t.Errorf("judged by %s of %q, want %s of %q", f.Server.Revision, f.Server.Speaks, w.revision, w.speaks)
+	}
+	usable := w.err == "" && w.failure == ""
+	if usable && (!f.First.Ordinary() || f.First.IsHostile() || f.First.Revision != w.revision) {
+		t.Errorf("the first session is not of use: it has agreed to %q", f.First.Revision)
+	}
+	if (f.Spare != nil) != w.spare {
+		t.Errorf("a spare session: %v, want %v", f.Spare != nil, w.spare)
+	}
+	if f.Spare != nil && (!f.Spare.Ordinary() || !f.Spare.Record(0)[0].Hostile || f.Spare.Revision != w.revision) {
+		t.Errorf("the spare session is not of use: it has agreed to %q", f.Spare.Revision)
+	}
+}
+
+// asked asks a server both ways.
+func (w found) asked(t *testing.T, target driver.Target) {
+	t.Helper()
+	f, err := Auto(t.Context(), target)
+	w.want(t, f, err)
+	f.Close()
+	if all, err := Revisions(t.Context(), target); err != nil || !slices.Equal(all, w.all) {
+		t.Errorf("got %q, %v, want %q", all, err, w.all)
+	}
+}
+
+func TestAuto(t *testing.T) {
+	for _, tt := range append(askedBothWays, askedOverStdio...) {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { tt.asked(t, driver.Target{Serve: tt.serves.serve}) })
+		})
+	}
+}
+
+func TestAutoOverHTTP(t *testing.T) {
+	for _, tt := range askedBothWays {
+		tt.spare = false // a session costs nothing
+		t.Run(tt.name, func(t *testing.T) { tt.asked(t, at(t, tt.serves)) })
+	}
+}
+
+// A process of one era that is silent in the other costs no more than a moment.
+func TestAutoWaitsForNobody(t *testing.T) {
+	for _, tt := range askedOverStdio[:3] {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				f, err := Auto(t.Context(), driver.Target{Serve: tt.serves.serve})
+				if took := time.Since(begin); err != nil || took > time.Second {
+					t.Errorf("it took %v: %v", took, err)
+				}
+				f.Close()
+			})
+		})
+	}
+}
+
+// A server that allows one process at a time is asked in line: whether the second one dies, waits or ends the first.
+func TestAutoWithOneProcess(t *testing.T) {
+	tests := []struct {
+		name   string
+		second func(ctx context.Context, hold chan struct{}) bool // has it, or dies
+	}{
+		{"dies", func(_ context.Context, hold chan struct{}) bool {
+			select {
+			case hold <- struct{}{}:
+				return true
+			default:
+				return false
+			}
+		}},
+		{"waits", func(ctx context.Context, hold chan struct{}) bool {
+			select {
+			case hold <- struct{}{}:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}},
+	}
+	for _, w := range askedBothWays[1:4] {
+		for _, tt := range tests {
+			t.Run(w.name+", the second "+tt.name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					hold := make(chan struct{}, 1)
+					serve := func(
+						ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
+					) int {
+						if !tt.second(ctx, hold) {
+							return 1
+						}
+						defer func() { <-hold }()
+						return w.serves.serve(ctx, in, out, errs, term)
+					}
+					f, err := Auto(t.Context(), driver.Target{Serve: serve})
+					if err != nil || f.Server.Revision != w.revision || !f.First.Alive() {
+						t.Errorf("got %+v, %v", f.Server, err)
+					}
+					f.Close()
+				})
+			})
+		}
+	}
+}
+
+// A server whose new process ends the old one is asked in line as well.
+func TestAutoWithTheNewestProcess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := askedBothWays[1]
+		var last atomic.Pointer[context.CancelFunc]
+		serve := func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+			ctx, end := context.WithCancel(ctx)
+			defer end()
+			if before := last.Swap(&end); before != nil {
+				(*before)()
+			}
+			done := make(chan int, 1)
+			go func() { done <- w.serves.serve(ctx, in, out, errs, term) }()
+			select {
+			case status := <-done:
+				return status
+			case <-ctx.Done():
+				return 1
+			}
+		}
+		f, err := Auto(t.Context(), driver.Target{Serve: serve})
+		if err != nil || f.Server.Revision != w.revision || !f.First.Alive() {
+			t.Errorf("got %+v, %v", f.Server, err)
+		}
+		f.Close()
+	})
+}
+
+// Without such a command there is no server.
+func TestAutoWithoutACommand(t *testing.T) {
+	target := driver.Target{Command: []string{"/there/is/no/such/command"}}
+	if f, err := Auto(t.Context(), target); f.Server != nil || err == nil {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	if all, err := Revisions(t.Context(), target); all != nil || err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("got %q, %v", all, err)
+	}
+}
