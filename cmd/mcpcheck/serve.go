@@ -79,12 +79,11 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 		return nil
 	}
 	change, err := f.change()
-	all := slices.Concat(fixtures.Handshake, fixtures.Modern)
 	switch {
 	case err != nil:
 		return err
-	case f.protocol != "" && !slices.Contains(all, f.protocol):
-		return usage("no revision %q; have %s", f.protocol, strings.Join(all, ", "))
+	case f.protocol != "" && !slices.Contains(fixtures.Revisions, f.protocol):
+		return usage("no revision %q; have %s", f.protocol, strings.Join(fixtures.Revisions, ", "))
 	case f.address != "":
 		return f.serveHTTP(cmd, change)
 	case f.sse || f.stateless || f.auth:
@@ -123,8 +122,10 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
 	defer stop()
 	exited := make(chan int, 1)
 	origin := "http://" + l.Addr().String()
+	web := f.web(cmd, origin, exited)
+	web.Closing = ctx.Done()
 	server := &http.Server{
-		Handler:           fixtures.Handler(ctx, f.web(cmd, origin, exited), change),
+		Handler:           fixtures.Handler(cmd.Context(), web, change),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "listening on %s%s\n", origin, map[bool]string{false: "/mcp", true: "/sse"}[f.sse])
@@ -135,6 +136,10 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
 	case code := <-exited:
 		return ended(code)
 	case <-ctx.Done():
+		const moment = 200 * time.Millisecond
+		ctx, cancel := context.WithTimeout(context.Background(), moment)
+		defer cancel()
+		server.Shutdown(ctx) // what takes longer is broken off
 		return nil
 	case err := <-failed:
 		if errors.Is(err, http.ErrServerClosed) {
