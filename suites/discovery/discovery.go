@@ -18,13 +18,22 @@ import (
 //
 // An error means that the server could not be talked to at all, or not in such a revision, which is *NotSpoken; without
 // a server, that there is no such command. A server that answers the first request with something else than a good
-// result is described by Server.Failure.
+// result is described by Server.Failure. One that refuses to shake hands in a revision and names another is asked for
+// that.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
-	server := unknown(t, requested)
 	if harness.IsModern(requested) {
-		return discover(ctx, t, server)
+		return discover(ctx, t, unknown(t, requested))
 	}
-	return shakeHands(ctx, t, server)
+	server, s, err := shakeHands(ctx, t, unknown(t, requested))
+	if err != nil || server.Failure == "" {
+		return server, s, err
+	}
+	offered := harness.Offered(server.First)
+	if offered == "" || offered == requested {
+		return server, s, nil
+	}
+	s.Close()
+	return shakeHands(ctx, t, unknown(t, offered))
 }
 
 // unknown is a server of which nothing was learnt yet.

@@ -41,12 +41,19 @@ type Server struct {
 func OnlyModern(r driver.Reply) bool {
 	const headerMismatch, unsupportedVersion = -32020, -32022
 	code, _ := r.Code()
+	return unsupportedVersion <= code && code <= headerMismatch && Offered(r) == ""
+}
+
+// Offered is the newest revision with a handshake that the refusal of another one names; empty when it names none.
+func Offered(r driver.Reply) (newest string) {
 	data, _ := r.Error()["data"].(M)
 	supported, _ := data["supported"].([]any)
-	return unsupportedVersion <= code && code <= headerMismatch && !slices.ContainsFunc(supported, func(v any) bool {
-		revision, _ := v.(string)
-		return slices.Contains(Handshake, revision)
-	})
+	for _, v := range supported {
+		if revision, _ := v.(string); slices.Contains(Handshake, revision) {
+			newest = max(newest, revision)
+		}
+	}
+	return newest
 }
 
 // Declares reports whether the server declared a capability.
