@@ -95,7 +95,7 @@ var ids = Suite{
 			if e.Stuck {
 				t.Inconclusive("%v", e.Reply.Err)
 			}
-			expectEcho(t, queries[i].Usual, e)
+			expectEcho(t, queries[i].UsualBeside(t, s, e), e)
 			mistaken := queries[i].Mistaken(e.Reply, queries)
 			t.Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
 		}

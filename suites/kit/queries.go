@@ -55,6 +55,18 @@ func (q Query) Echo(s *driver.Session, id any) Echoed {
 	return Await(s, mark, s.RequestID(id, q.Method, q.Params), s.Patience())
 }
 
+// UsualBeside is what is usual by the time that an echo came. When it is an error in place of a result, the request is
+// made once more under an ordinary id: a server that limits calls refuses that as well by now.
+func (q Query) UsualBeside(t *T, s *driver.Session, e Echoed) driver.Reply {
+	if q.Usual.Result() == nil || e.Reply.Error() == nil {
+		return q.Usual
+	}
+	if again := t.Try(s, q.Method, q.Params); again.Error() != nil {
+		return again
+	}
+	return q.Usual
+}
+
 // Mistaken says what shows that an answer is that to another request, one of others; empty when nothing does.
 func (q Query) Mistaken(r driver.Reply, others []Query) string {
 	family, verb, _ := strings.Cut(q.Method, "/")
@@ -91,14 +103,16 @@ var otherIDs = map[string]func(n int) []any{
 // OtherEchoes are the echoes of a list and of a call of an unknown tool, under ids of a kind.
 func OtherEchoes(t *T, s *driver.Session, kind string) (all []Echoes) {
 	for n, q := range Queries(t, s)[1:] {
-		echoes := Echoes{Usual: q.Usual}
+		var echoes Echoes
 		for _, id := range otherIDs[kind](n) {
 			e := q.Echo(s, id)
+			q.Usual = q.UsualBeside(t, s, e)
 			echoes.List = append(echoes.List, e)
 			if !e.Reply.Answered() {
 				break
 			}
 		}
+		echoes.Usual = q.Usual
 		all = append(all, echoes)
 	}
 	return all
