@@ -23,7 +23,7 @@ type object = map[string]any
 
 // badserver is a program of the scripts: a server that is bad in the way that its first argument names.
 func badserver() {
-	time.AfterFunc(2*time.Minute, func() { os.Exit(9) }) // whatever a broken test leaves behind
+	time.AfterFunc(patience, func() { os.Exit(9) }) // whatever a broken test leaves behind
 	if len(os.Args) < 2 {
 		os.Exit(9)
 	}

@@ -394,7 +394,7 @@ func TestNothingGoesOn(t *testing.T) {
 			defer server.Close()
 			defer server.CloseClientConnections()
 			judge(t, server.URL+"/mcp")
-			for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			for deadline := time.Now().Add(soonPatience); ; time.Sleep(5 * time.Millisecond) {
 				left := goroutines("mcpcheck/suites/", "net/http.(*persistConn)")
 				if left == "" {
 					return

@@ -52,7 +52,7 @@ func TestProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := strings.Join(processes(own), "\n")
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(soonPatience)
 	for !strings.Contains(found, "badserver hold") && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
 		found = strings.Join(processes(own), "\n")
