@@ -143,7 +143,9 @@ func (s *Session) welcomes(response *Frame) bool {
 		return false
 	}
 	result, _ := response.JSON()["result"].(M)
-	return response.HasError && !s.unsettled || slices.ContainsFunc(welcomeMembers, func(name string) bool {
+	_, shaped := response.JSON()["error"].(M)
+	refused := response.HasError && (shaped || response.JSON()["jsonrpc"] != nil) // else it may be a line of a log
+	return refused && !s.unsettled || slices.ContainsFunc(welcomeMembers, func(name string) bool {
 		_, has := result[name]
 		return has
 	})
