@@ -110,8 +110,18 @@ func badServers() map[string]func(args []string) int {
 // garbage is what a program writes that mistakes stdout for a log.
 var garbage = []byte("\x00\x01\xff\xfe\x1b[2J\x07\x80garbage\n\xde\xad\xbe\xef\n")
 
-// serve is the honest server with a fault.
-func serve(f fixtures.Fault) int { return serveOver(os.Stdin, &lines{w: os.Stdout}, f) }
+// serve is the honest server with a fault, for clients that shake hands.
+func serve(f fixtures.Fault) int {
+	inner := f.Request
+	f.Request = func(c *fixtures.Conn, req object) bool {
+		if req["method"] == "server/discover" {
+			c.Write(fixtures.Failure(req["id"], -32601, "Method not found"))
+			return true
+		}
+		return inner != nil && inner(c, req)
+	}
+	return serveOver(os.Stdin, &lines{w: os.Stdout}, f)
+}
 
 func serveOver(in io.Reader, out io.Writer, f fixtures.Fault) int {
 	return fixtures.Serve(context.Background(), fixtures.Stdio{In: in, Out: out, Err: os.Stderr}, f)
