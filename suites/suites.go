@@ -9,11 +9,13 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/auth"
 	"github.com/mcpcheck/mcpcheck/suites/batch"
+	"github.com/mcpcheck/mcpcheck/suites/discover"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/http"
 	"github.com/mcpcheck/mcpcheck/suites/jsonrpc"
 	"github.com/mcpcheck/mcpcheck/suites/lifecycle"
 	"github.com/mcpcheck/mcpcheck/suites/ping"
+	"github.com/mcpcheck/mcpcheck/suites/result"
 	"github.com/mcpcheck/mcpcheck/suites/robust"
 	"github.com/mcpcheck/mcpcheck/suites/schema"
 	"github.com/mcpcheck/mcpcheck/suites/sse"
@@ -43,9 +45,9 @@ var Areas = []Area{
 	},
 	{harness.Area{Name: "sse", JudgedBy: harness.NearestRevision}, "The transport HTTP+SSE of 2024-11-05", sse.Checks},
 	{harness.Area{Name: "jsonrpc"}, "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
-	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", nil},
+	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", result.Checks},
 	{harness.Area{Name: "batch"}, "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
-	{harness.Area{Name: "discover"}, "The request server/discover of 2026-07-28", nil},
+	{harness.Area{Name: "discover"}, "The request server/discover of 2026-07-28", discover.Checks},
 	{harness.Area{Name: "version"}, "Versions and eras of the protocol, request by request", nil},
 	{harness.Area{Name: "stateless"}, "Requests that depend on no session", nil},
 	{harness.Area{Name: "ping"}, "The request ping", ping.Checks},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -34,8 +35,12 @@ func discover(
 		return server, s, nil
 	}
 	if !isSpoken(s, r, server.Requested) {
-		return server, s, &NotSpoken{fmt.Sprintf("the server does not speak %s: server/discover was answered with %s",
-			server.Requested, harness.Got(r))}
+		said := "was answered with " + harness.Got(r)
+		if lists := supported(r); lists != nil {
+			said = "offers " + strings.Join(lists[:min(len(lists), mostOffered)], ", ")
+		}
+		return server, s, &NotSpoken{fmt.Sprintf("the server does not speak %s: server/discover %s",
+			server.Requested, said)}
 	}
 	if r.Result() == nil {
 		server.Failure = "server/discover was answered with " + harness.Got(r)
@@ -52,6 +57,9 @@ func discover(
 	}
 	return server, s, err
 }
+
+// mostOffered is how many revisions a message names.
+const mostOffered = 8
 
 // isSpoken reports whether a server speaks the revision in which it was asked server/discover. One that does not may
 // answer all the same, or refuse in any way; and one that does may be wrong in what it answers, and serve the revision

@@ -90,6 +90,13 @@ var Owners = slices.Concat([]Owned{
 
 	{"", "/**/_meta", "schema/meta-is-object"},
 	{"", "/**/icons/**", "schema/icon-shape"},
+	{"", "/_meta/io.modelcontextprotocol~1serverInfo/**", "result/server-info-shape"},
+	{"", "/resultType", "result/type-present"},
+	{"DiscoverResult", "/supportedVersions/**", "discover/required-members"},
+	{"DiscoverResult", "/capabilities", "discover/required-members"},
+	{"DiscoverResult", "/capabilities/extensions/**", "discover/extensions-shape"},
+	{"DiscoverResult", "/capabilities/**", "schema/capability-shapes"},
+	{"DiscoverResult", "/instructions", "schema/instructions-type"},
 	{"", "/**/annotations/audience/**", "schema/annotations-audience"},
 	{"", "/**/annotations/priority", "schema/annotations-priority"},
 	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},

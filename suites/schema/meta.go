@@ -2,11 +2,11 @@ package schema
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 var meta = Suite{
@@ -16,12 +16,12 @@ var meta = Suite{
 
 	"schema/meta-key-format": Watch(func(t *T, w Wire) {
 		eachMetaKey(t, w, "_meta key", anyKey, func(t *T, key, where string) {
-			t.Expect(metaKey.MatchString(key)).To(Hold("a _meta key of the form prefix/name", "%q in %s", key, where))
+			t.Expect(kit.IsMetaKey(key)).To(Hold("a _meta key of the form prefix/name", "%q in %s", key, where))
 		})
 	}),
 
 	"schema/meta-reserved-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", hasPrefix, func(t *T, key, where string) {
+		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedKey, func(t *T, key, where string) {
 			free := !isReserved(metaLabels(key), t.Revision) || slices.Contains(definedMetaKeys, key)
 			tolerated := free || slices.Contains(publishedMetaKeys, key)
 			t.Expect(tolerated).To(Hold("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
@@ -30,7 +30,7 @@ var meta = Suite{
 	}),
 
 	"schema/meta-reverse-dns-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", hasPrefix, func(t *T, key, where string) {
+		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedKey, func(t *T, key, where string) {
 			labels := metaLabels(key)
 			reversed := isTopLevel(labels[0])
 			forward := !reversed && slices.Contains(frequentDomains, labels[len(labels)-1])
@@ -71,15 +71,6 @@ func eachMetaKey(t *T, w Wire, what string, test func(string) bool, run func(t *
 }
 
 func anyKey(string) bool { return true }
-
-// hasPrefix passes well-formed keys with a prefix.
-func hasPrefix(key string) bool { return metaKey.MatchString(key) && strings.Contains(key, "/") }
-
-// metaKey is the grammar of keys: an optional prefix of dotted labels with a slash, and a name that may be empty.
-var metaKey = regexp.MustCompile(
-	`^(?:[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?(?:\.[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)*/)?` +
-		`(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?$`,
-)
 
 // metaLabels are the labels of the prefix of a key.
 func metaLabels(key string) []string {

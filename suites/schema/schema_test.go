@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 // The walk finds members of the protocol and leaves free JSON alone.
@@ -55,7 +56,7 @@ func TestMetaKeys(t *testing.T) {
 		"_fastmcp": false, "a b": false, "/x": false, "x.": false, "com.example/x/y": false,
 		"1com.example/x": false, "com..example/x": false, "com.example-/x": false,
 	} {
-		if metaKey.MatchString(key) != ok {
+		if kit.IsMetaKey(key) != ok {
 			t.Errorf("key %q: want %v", key, ok)
 		}
 	}
