@@ -36,7 +36,7 @@ func (f Found) Close() {
 func Auto(ctx context.Context, t driver.Target) (Found, error) {
 	older, newer := askBoth(ctx, t)
 	judged, other := older, newer
-	if newer.good() && (newestFirst || !older.good()) {
+	if newer.good() && (newestFirst || !older.granted()) {
 		judged, other = newer, older
 	}
 	found := Found{Server: judged.server, First: judged.session}
@@ -61,7 +61,7 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, err er
 	if older.server == nil {
 		return nil, older.err
 	}
-	if older.good() || !newer.good() {
+	if older.granted() || !newer.good() {
 		revisions = slices.Clone(harness.Handshake)
 	}
 	for _, revision := range newer.spoken() {
@@ -137,6 +137,11 @@ func begin(ctx context.Context, t driver.Target, revision string) *attempt {
 // good reports whether there is a session in the era that was asked for.
 func (a *attempt) good() bool {
 	return a.err == nil && a.server.Failure == "" && a.session.Alive()
+}
+
+// granted reports whether the server means to speak the era that was asked for, be it well or not.
+func (a *attempt) granted() bool {
+	return a.good() || a.server != nil && a.server.First.Result() != nil
 }
 
 // died reports whether the process of the session has ended.

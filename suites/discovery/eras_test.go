@@ -66,6 +66,13 @@ var askedBothWays = []found{
 		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
 	},
 	{
+		name: "both, one of them badly",
+		serves: script{
+			"server/discover": discovered, "initialize": `"result":{"protocolVersion":7}`, "tools/list": tools,
+		},
+		revision: "2025-11-25", all: allBoth, failure: "the server negotiated protocolVersion 7",
+	},
+	{
 		name:     "neither",
 		serves:   script{"server/discover": notFound, "initialize": notFound},
 		revision: "2025-11-25", all: allOlder, failure: "initialize was answered with error -32601",
