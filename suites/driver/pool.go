@@ -207,9 +207,12 @@ func (p *Pool) establish() (*Session, error) {
 	return s, nil
 }
 
+// ErrAllLent says that who was in a hurry did not wait for a session.
+var ErrAllLent = errors.New("all sessions are lent")
+
 // Lend returns an established session that others may have used, of the hostile ones or of the clean ones. It comes
-// back by Return or Discard.
-func (p *Pool) Lend(hostile bool) (*Session, error) {
+// back by Return or Discard. While all are lent it waits for one, until the hurry begins: then the error is ErrAllLent.
+func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
 	shelf := p.shelf(hostile)
 	select {
 	case s := <-shelf.idle:
@@ -222,6 +225,8 @@ func (p *Pool) Lend(hostile bool) (*Session, error) {
 			return s, nil
 		case <-shelf.empty: // donations will add to it
 			shelf.first()
+		case <-hurry:
+			return nil, ErrAllLent
 		case <-p.ctx.Done():
 			return nil, context.Cause(p.ctx)
 		}

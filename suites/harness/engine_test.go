@@ -300,6 +300,26 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 	}
 }
 
+// Who waits for a stimulus with the one session of the pool does not keep those waiting who try the stimulus.
+func TestWaitingWithASession(t *testing.T) {
+	try := func(t *T) {
+		Shared(t, "stimulus", func(t *T) bool {
+			time.Sleep(time.Second)
+			t.Ask(t.Session(), "tools/list", nil)
+			return true
+		})
+	}
+	out := scene{
+		cast: []role{
+			{id: "a/1", check: Probe(func(t *T) { t.Session(); time.Sleep(time.Millisecond); try(t) })},
+			{id: "a/2", check: Probe(try)},
+		},
+		options: Options{Jobs: 2},
+	}.play(t)
+	out.want(t, "a/1", Pass, "")
+	out.want(t, "a/2", Pass, "")
+}
+
 // Checks that talk come first, then those that end sessions, then the watches, which see everything that was said.
 func TestPhases(t *testing.T) {
 	var mu sync.Mutex

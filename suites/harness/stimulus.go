@@ -3,12 +3,15 @@ package harness
 import (
 	"cmp"
 	"slices"
+	"sync"
 )
 
 // stimulus is something that was tried once for several checks.
 type stimulus struct {
 	name    string
 	done    chan struct{}
+	hurry   chan struct{} // closed once it must not wait for a session that is lent
+	hurried sync.Once
 	value   any
 	o       outcome
 	lent    bool
@@ -24,17 +27,29 @@ func (s *stimulus) sound() bool {
 	return !s.lent && !s.trouble.any() && s.strange == nil && s.o.verdict == Pass
 }
 
-// await waits until the stimulus was tried. Meanwhile another case may be.
+// await waits until the stimulus was tried. Meanwhile another case may be. Who waits with a session of the pool, or is
+// waited for by someone who has one, has it tried without that session: otherwise each would wait for the other.
 func (s *stimulus) await(t *T) {
 	select {
 	case <-s.done:
+		return
 	default:
-		if t.yield != nil {
-			t.yield()
-		}
+	}
+	if t.yield != nil {
+		t.yield()
+	}
+	if t.scope.holds(false) {
+		s.hasten()
+	}
+	select {
+	case <-s.done:
+	case <-t.hurry:
+		s.hasten()
 		<-s.done
 	}
 }
+
+func (s *stimulus) hasten() { s.hurried.Do(func() { close(s.hurry) }) }
 
 // Shared tries a stimulus once for all checks that judge what comes of it and, unless it was sound, once more for those
 // that confirm a verdict alone.
@@ -43,7 +58,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 	s, known := e.stimulus(t, name)
 	if !known {
 		inner := *t
-		inner.scope, inner.stimulus = &scope{outer: t.scope}, s.name
+		inner.scope, inner.stimulus, inner.hurry = &scope{outer: t.scope}, s.name, s.hurry
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
@@ -85,7 +100,7 @@ func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
 	}
 	s, known = e.shared[name]
 	if !known {
-		s = &stimulus{name: name, done: make(chan struct{})}
+		s = &stimulus{name: name, done: make(chan struct{}), hurry: make(chan struct{})}
 		e.shared[name] = s
 	}
 	s.users = append(s.users, t.entry.ID)

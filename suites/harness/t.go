@@ -29,8 +29,9 @@ type T struct {
 	scope *scope
 	yield func() // of the case; may be nil
 
-	reason   Reason // for what it ends with, as Because has it; empty: none was given
-	stimulus string // that is being tried for this check and others; empty: none
+	reason   Reason          // for what it ends with, as Because has it; empty: none was given
+	stimulus string          // that is being tried for this check and others; empty: none
+	hurry    <-chan struct{} // closed once who waits for that stimulus has a session that others may wait for
 }
 
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
@@ -89,7 +90,10 @@ func (t *T) lend(hostile bool) *driver.Session {
 	if t.scope.holds(hostile) {
 		return t.Own()
 	}
-	s, err := t.run.pool.Lend(hostile)
+	s, err := t.run.pool.Lend(hostile, t.hurry)
+	if errors.Is(err, driver.ErrAllLent) {
+		return t.Own()
+	}
 	if s != nil {
 		t.scope.lent = t.scope.lent || s.Used > 0
 	}
