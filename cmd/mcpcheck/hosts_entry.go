@@ -92,7 +92,7 @@ func (e hostServer) shown() string {
 		}
 		words[i] = withoutSecrets(word)
 		if strings.ContainsAny(word, " \t\n") {
-			words[i] = text.Shell(word)
+			words[i] = text.Shell(words[i])
 		}
 	}
 	return s.redactor().text(oneLine(strings.Join(words, " ")))
