@@ -148,11 +148,12 @@ func listing(asked []*kit.Exchange) (names []string, whole bool) {
 	}
 }
 
-// asksTools picks requests for the page of the tools at a cursor.
+// asksTools picks requests for the page of the tools at a cursor, in the form in which discovery asks: what a server
+// makes of others, tools/list-params-optional and schema/request-meta-tolerated try.
 func asksTools(cursor any) func(*kit.Exchange) bool {
 	return func(x *kit.Exchange) bool {
-		params, _ := x.Request.JSON()["params"].(M)
-		return x.Request.Method == "tools/list" && params["cursor"] == cursor
+		params, given := x.Request.JSON()["params"].(M)
+		return x.Request.Method == "tools/list" && params["cursor"] == cursor && given == (cursor != nil)
 	}
 }
 
