@@ -136,6 +136,9 @@ func listing(asked []*kit.Exchange) (names []string, whole bool) {
 			return nil, false
 		}
 		page, _ := asked[at].Answer.JSON()["result"].(M)
+		if _, listed := page["tools"].([]any); !listed {
+			return nil, false
+		}
 		for _, tool := range kit.ObjectsIn(page["tools"]) {
 			name, _ := tool["name"].(string)
 			names = append(names, name)
