@@ -139,7 +139,7 @@ var Checks = Suite{
 
 	"batch/no-outgoing-array": Watch(func(t *T, w Wire) {
 		conforming := func(m Message) bool {
-			return !m.Hostile && m.IsMeant() && m.Session.Revision != "2025-03-26"
+			return !m.Hostile && m.IsMeant() && m.Session.Agreed() != "2025-03-26"
 		}
 		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
 			t.Expect(m.Shape != driver.Array).To(Hold("one message", "an array"))

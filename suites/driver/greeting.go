@@ -23,8 +23,8 @@ func (s *Session) Greet(hello M) Reply {
 // agree takes over what the server has answered to the greeting; welcome is nil when that was not a result.
 func (s *Session) agree(welcome M, revision string) {
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.Revision = revision
-	s.mu.Unlock()
 	s.Welcome = welcome
 	s.Capabilities, _ = welcome["capabilities"].(M)
 	if s.Capabilities == nil {
@@ -32,8 +32,9 @@ func (s *Session) agree(welcome M, revision string) {
 	}
 }
 
-// agreed is the revision that was agreed on; empty when there is none yet.
-func (s *Session) agreed() string {
+// Agreed is the revision that was agreed on, for who looks at a session of another check, which may be greeting; empty
+// when there is none yet.
+func (s *Session) Agreed() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.Revision

@@ -80,7 +80,7 @@ func (Handshake) header(h *HTTP, header http.Header, message *Frame) {
 	if id := h.SessionID(); id != "" {
 		header.Set(sessionHeader, id)
 	}
-	revision := h.s.agreed()
+	revision := h.s.Agreed()
 	if all := h.issuedIDs(); revision == "" && len(all) > 0 && message.Method != "initialize" {
 		revision = all[0].revision() // of a session that was begun by hand
 	}

@@ -184,7 +184,7 @@ func (w Wire) lines() (out Messages) {
 
 // Established keeps the messages of sessions that negotiated the revision.
 func (m Messages) Established(revision string) Messages {
-	return m.Filter(m.What, func(x Message) bool { return x.Session.Revision == revision })
+	return m.Filter(m.What, func(x Message) bool { return x.Session.Agreed() == revision })
 }
 
 // longest is how many bytes of a line evidence keeps.

@@ -42,7 +42,7 @@ var operation = Suite{
 			case early && kit.BeforeWelcome(m):
 				t.Because(OtherCheck).Skip("the server does not wait for initialize: " +
 					"lifecycle/server-does-not-speak-first")
-			case since > t.Revision && m.Session.Revision == t.Revision:
+			case since > t.Revision && m.Session.Agreed() == t.Revision:
 				t.Because(OtherCheck).Skip("a method of a later revision: " +
 					"lifecycle/operation-matches-negotiated-version")
 			}
@@ -52,7 +52,7 @@ var operation = Suite{
 
 	"lifecycle/no-undeclared-notifications": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
-			return notificationNeeds[m.Method] != declaration{} && m.Session.Welcome != nil
+			return notificationNeeds[m.Method] != declaration{} && m.Session.Agreed() != "" && m.Session.Welcome != nil
 		})
 		t.Judge(bound, func(t *T, m Message) {
 			kit.WantCapabilities(t, m.Session.Welcome)
