@@ -34,7 +34,8 @@ func (f Found) Close() {
 // is in Server.Speaks. It is asked in both eras side by side, each over a connection of its own, so that neither waits
 // for the other.
 func Auto(ctx context.Context, t driver.Target) (Found, error) {
-	older, newer := askBoth(ctx, t)
+	const moment = 250 * time.Millisecond // what else a server speaks is worth no more
+	older, newer := askBoth(ctx, t, moment)
 	judged, other := older, newer
 	if newer.good() && (newestFirst || !older.granted()) {
 		judged, other = newer, older
@@ -53,9 +54,10 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 }
 
 // Revisions are those that a server is to be asked for one after the other, when all are wanted: those of the eras that
-// it speaks.
+// it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
+// answer may take.
 func Revisions(ctx context.Context, t driver.Target) (revisions []string, err error) {
-	older, newer := askBoth(ctx, t)
+	older, newer := askBoth(ctx, t, t.Limits.ForReply())
 	defer older.close()
 	defer newer.close()
 	if older.server == nil {
@@ -72,9 +74,10 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, err er
 	return revisions, nil
 }
 
-// askBoth asks a server in both eras. Two processes may be more than it allows: when one of them has died and the other
-// brought nothing, that era is asked again alone.
-func askBoth(ctx context.Context, t driver.Target) (older, newer *attempt) {
+// askBoth asks a server in both eras. Once one has brought a session, the other has as long again, and so long at the
+// least. Two processes may be more than it allows: when one of them has died and the other brought nothing, that era is
+// asked again alone.
+func askBoth(ctx context.Context, t driver.Target, least time.Duration) (older, newer *attempt) {
 	if t.Site != nil {
 		if err := t.Site.Ready(ctx, t.Limits); err != nil {
 			return failed(t, harness.Newest, err), failed(t, harness.Newest, err)
@@ -84,9 +87,9 @@ func askBoth(ctx context.Context, t driver.Target) (older, newer *attempt) {
 	newer = begin(ctx, t, harness.Modern[len(harness.Modern)-1])
 	select {
 	case <-older.done:
-		newer.follow(older)
+		newer.follow(older, least)
 	case <-newer.done:
-		older.follow(newer)
+		older.follow(newer, least)
 	}
 	died := older.died()
 	if older.good() || newer.good() || t.Site != nil || died == newer.died() {
@@ -155,10 +158,9 @@ func (a *attempt) spoken() []string {
 	return known(append(a.server.Speaks, a.server.Revision))
 }
 
-// follow waits for the attempt after the other one is done. When that brought a session, it has as long again; when it
-// did not, its process is in the way after that time.
-func (a *attempt) follow(first *attempt) {
-	const least = 250 * time.Millisecond
+// follow waits for the attempt after the other one is done. When that brought a session, it has as long again, and so
+// long at the least; when it did not, its process is in the way after that time.
+func (a *attempt) follow(first *attempt, least time.Duration) {
 	timer := time.NewTimer(max(first.took, least))
 	defer timer.Stop()
 	select {

@@ -1,6 +1,8 @@
 package discovery
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -180,6 +182,29 @@ func TestAutoWaitsForNobody(t *testing.T) {
 			})
 		})
 	}
+}
+
+// When all revisions are wanted, an era in which a server is slow is not left out.
+func TestRevisionsOfSlowEra(t *testing.T) {
+	serve := func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		slow, lines := io.Pipe()
+		go func() {
+			for scanner := bufio.NewScanner(in); scanner.Scan(); {
+				if bytes.Contains(scanner.Bytes(), []byte("server/discover")) {
+					time.Sleep(3 * time.Second)
+				}
+				lines.Write(append(scanner.Bytes(), '\n'))
+			}
+			lines.Close()
+		}()
+		return askedBothWays[0].serves.serve(ctx, slow, out, errs, term)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		all, err := Revisions(t.Context(), driver.Target{Serve: serve})
+		if err != nil || !slices.Equal(all, allBoth) {
+			t.Errorf("got %q, %v", all, err)
+		}
+	})
 }
 
 // A server that allows one process at a time is asked in line: whether the second one dies, waits or ends the first.

@@ -50,6 +50,9 @@ type Limits struct {
 	Grace   time.Duration // at most, for what may still be on its way once a later request was answered; default 100 ms
 }
 
+// ForReply is how long one answer may take.
+func (l Limits) ForReply() time.Duration { return l.withDefaults().Reply }
+
 func (l Limits) withDefaults() Limits {
 	orInt := func(p *int, d int) {
 		if *p == 0 {
