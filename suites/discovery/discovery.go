@@ -58,11 +58,8 @@ func shakeHands(
 	ctx context.Context, t driver.Target, server *harness.Server,
 ) (*harness.Server, *driver.Session, error) {
 	s, r, err := greet(ctx, t, server)
-	switch {
-	case s == nil && t.Site == nil:
-		return nil, nil, err
-	case s == nil:
-		return server, nil, err
+	if s == nil {
+		return unmet(t, server), nil, err
 	}
 	server.First = r
 	switch {
@@ -107,6 +104,14 @@ func shakeHands(
 	}
 	s.SetEra(server.Era)
 	return survey(ctx, t, s, server)
+}
+
+// unmet is a server with which no session could be had: over stdio there is none, since its command does not start.
+func unmet(t driver.Target, server *harness.Server) *harness.Server {
+	if t.Site == nil {
+		return nil
+	}
+	return server
 }
 
 // unusable is why nothing can be said of a server that has been greeted: it was silent, or is not one of MCP.

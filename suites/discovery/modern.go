@@ -20,11 +20,8 @@ func discover(
 		return server, nil, &NotSpoken{"the server speaks HTTP+SSE, which has no revision without a handshake"}
 	}
 	s, r, err := knock(ctx, t, server)
-	switch {
-	case s == nil && t.Site == nil:
-		return nil, nil, err
-	case s == nil:
-		return server, nil, err
+	if s == nil {
+		return unmet(t, server), nil, err
 	}
 	server.First = r
 	if err := unusable(t, s, r); err != nil {

@@ -110,6 +110,11 @@ func (p *post) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve is the server over stdio.
 func (p *post) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	return answerAll(in, out, p.answers)
+}
+
+// answerAll answers all messages that come on stdin.
+func answerAll(in io.Reader, out io.Writer, answers func(seenRequest) []M) int {
 	d, e := json.NewDecoder(in), json.NewEncoder(out)
 	d.UseNumber()
 	for {
@@ -117,7 +122,7 @@ func (p *post) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan
 		if d.Decode(&body) != nil {
 			return 0
 		}
-		for _, m := range p.answers(seenRequest{Body: body}) {
+		for _, m := range answers(seenRequest{Body: body}) {
 			e.Encode(m)
 		}
 	}

@@ -2,7 +2,6 @@ package driver
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"slices"
@@ -65,17 +64,7 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serve is the server over stdio.
 func (o *office) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
-	d, e := json.NewDecoder(in), json.NewEncoder(out)
-	d.UseNumber()
-	for {
-		var body M
-		if d.Decode(&body) != nil {
-			return 0
-		}
-		for _, m := range o.answers(seenRequest{Body: body}) {
-			e.Encode(m)
-		}
-	}
+	return answerAll(in, out, o.answers)
 }
 
 // methods are those of the messages that the server was sent, without the requests that prove order.
