@@ -20,6 +20,7 @@ type values struct {
 	profile    harness.Profile
 	calls      harness.Calls
 	selector   harness.Selector
+	jobs       int                 // that were asked for; 0: none were
 	maxMessage int                 // bytes
 	reports    map[string][]string // files, by format
 	reportDir  string              // for a report of every format
@@ -53,6 +54,9 @@ func settle(f runFlags, file config) (v values, err error) {
 	}
 	if key := v.notPositive(v.flags.given); key != "" {
 		return v, usage("%s%s", v.origin(key), mustBePositive)
+	}
+	if f.given("jobs") || file.Jobs != 0 {
+		v.jobs = v.Jobs
 	}
 	v.selector, err = v.selection()
 	return v, err

@@ -115,6 +115,24 @@ func TestSettleReports(t *testing.T) {
 	}
 }
 
+// TestSettleJobs: that as many jobs were asked for as there are by default is not that none were.
+func TestSettleJobs(t *testing.T) {
+	for _, c := range []struct {
+		line, file string
+		want       int
+	}{
+		{"-- a", "", 0},
+		{"--jobs 8 -- a", "", 8},
+		{"-- a", "jobs: 8\n", 8},
+		{"--jobs 3 -- a", "jobs: 8\n", 3},
+	} {
+		v, err := settle(flagsOf(t, c.line), configOf(t, c.file))
+		if err != nil || v.jobs != c.want {
+			t.Errorf("%s, %q: %d, %v, want %d", c.line, c.file, v.jobs, err, c.want)
+		}
+	}
+}
+
 // TestSettleRefuses: what cannot be meant is found without looking at anything.
 func TestSettleRefuses(t *testing.T) {
 	for line, want := range map[string]string{

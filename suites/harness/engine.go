@@ -93,12 +93,7 @@ type Execution struct {
 
 // Execute starts to run the plan. What it came to is had from Result and Wait.
 func Execute(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options) *Execution {
-	if o.Jobs <= 0 {
-		o.Jobs = DefaultJobs
-	}
-	if o.Jobs == DefaultJobs && server.Pace >= slow {
-		o.Jobs = slowJobs
-	}
+	o.Jobs = jobsFor(server, o.Jobs)
 	if o.Grace <= 0 {
 		o.Grace = 5 * time.Second
 	}
@@ -125,6 +120,17 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	go e.work()
 	go e.watchdog()
 	return e
+}
+
+// jobsFor is how many checks are tried at a time: as many as were asked for or, if none were, as seem good.
+func jobsFor(server *Server, asked int) int {
+	switch {
+	case asked > 0:
+		return asked
+	case server.Pace >= slow:
+		return slowJobs
+	}
+	return DefaultJobs
 }
 
 // adopt takes over a session of discovery; nil is none.

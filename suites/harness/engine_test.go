@@ -300,6 +300,20 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 	}
 }
 
+func TestJobsFor(t *testing.T) {
+	quick, slow := &Server{Pace: time.Millisecond}, &Server{Pace: 3 * time.Second}
+	tests := []struct {
+		server *Server
+		asked  int
+		want   int
+	}{{quick, 0, 8}, {slow, 0, 32}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
+	for _, tt := range tests {
+		if got := jobsFor(tt.server, tt.asked); got != tt.want {
+			t.Errorf("%d for a server of %v, asked for %d, want %d", got, tt.server.Pace, tt.asked, tt.want)
+		}
+	}
+}
+
 // Who waits for a stimulus with the one session of the pool does not keep those waiting who try the stimulus.
 func TestWaitingWithASession(t *testing.T) {
 	try := func(t *T) {
