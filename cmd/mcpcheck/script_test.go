@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -236,7 +237,8 @@ func validXML(text []byte) error {
 	}
 }
 
-// same compares two JSON reports without what time has put into them.
+// same compares two JSON reports without what time has put into them. Calls are made side by side: what is sent and what
+// comes may be in any order.
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: same FILE FILE")
@@ -255,6 +257,7 @@ func timeless(ts *testscript.TestScript, name string) (messages []string) {
 			messages = append(messages, result.ID+" "+line.Arrow+" "+line.Text)
 		}
 	}
+	slices.Sort(messages)
 	return messages
 }
 

@@ -28,6 +28,8 @@ var streams = Suite{
 				t.Skip("an earlier request had no answer in time either")
 			case e.Unwatched():
 				t.Skip("the client waited no longer")
+			case e.Expelled:
+				t.Skip("the server has ended the session, and so what was to come in it")
 			case answerLost(e.Session):
 				t.Inconclusive("an answer of the client to a request of the server did not get through")
 			}

@@ -24,6 +24,7 @@ type EventStream struct {
 
 	cancelled, over time.Duration // when the request was, and when the session was, by whom ever
 	Blocked         bool          // an earlier request had no answer in time either
+	Expelled        bool          // the server has ended the session, as messages in it were told
 }
 
 // never is the time of what did not happen.
@@ -86,6 +87,7 @@ type circumstance struct {
 	astray    map[string]bool          // requests whose responses came on a GET stream
 	silent    time.Duration            // when the first request was sent that had no answer in time
 	over      time.Duration            // when the session was ended, by whom ever
+	expelled  bool                     // by the server: a message was answered with 404
 	last      time.Duration            // the last that is known of it
 }
 
@@ -112,6 +114,7 @@ func circumstances(s *driver.Session) circumstance {
 		case f.Event == nil:
 			if !f.Apart && f.HTTP.Answer().Status == http.StatusNotFound {
 				c.over = min(c.over, f.At)
+				c.expelled = c.expelled || f.HTTP.Method == http.MethodPost
 			}
 		case f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil:
 			for _, m := range f.Members() {
@@ -132,7 +135,7 @@ func (c circumstance) tell(streams map[*driver.Exchange]*EventStream) {
 		if at, ok := c.cancelled[id]; ok {
 			e.cancelled = at
 		}
-		e.Blocked = c.silent < e.Request.At
+		e.Blocked, e.Expelled = c.silent < e.Request.At, c.expelled
 		if e.Answer.Ended {
 			e.Last = e.Answer.EndAt
 		}
