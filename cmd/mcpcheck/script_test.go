@@ -237,8 +237,8 @@ func validXML(text []byte) error {
 	}
 }
 
-// same compares two JSON reports without what time has put into them. Calls are made side by side: what is sent and what
-// comes may be in any order.
+// same compares two JSON reports without what time has put into them. Calls are made side by side: what is sent and
+// what comes may be in any order.
 func same(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: same FILE FILE")
