@@ -10,7 +10,14 @@ import (
 // pending are the checks that are not written for the revisions without a handshake yet, by id or as area/*. Where an
 // entry of theirs holds in such a revision, it counts as not checked.
 var pending = []string{
-	"batch/*", "stdio/*", "http/*", "jsonrpc/*", "tools/*", "schema/*", "auth/*", "robust/*",
+	"batch/*",
+	"stdio/*",
+	"http/*",
+	"jsonrpc/*",
+	"tools/*",
+	"schema/*",
+	"auth/*",
+	"robust/*",
 }
 
 // For are the checks of servers that are judged by a revision.

@@ -7,20 +7,28 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpcheck/mcpcheck/suites/apps"
 	"github.com/mcpcheck/mcpcheck/suites/auth"
 	"github.com/mcpcheck/mcpcheck/suites/batch"
+	"github.com/mcpcheck/mcpcheck/suites/caching"
 	"github.com/mcpcheck/mcpcheck/suites/discover"
+	"github.com/mcpcheck/mcpcheck/suites/extensions"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/http"
 	"github.com/mcpcheck/mcpcheck/suites/jsonrpc"
 	"github.com/mcpcheck/mcpcheck/suites/lifecycle"
+	"github.com/mcpcheck/mcpcheck/suites/mrtr"
 	"github.com/mcpcheck/mcpcheck/suites/ping"
 	"github.com/mcpcheck/mcpcheck/suites/result"
 	"github.com/mcpcheck/mcpcheck/suites/robust"
 	"github.com/mcpcheck/mcpcheck/suites/schema"
 	"github.com/mcpcheck/mcpcheck/suites/sse"
+	"github.com/mcpcheck/mcpcheck/suites/stateless"
 	"github.com/mcpcheck/mcpcheck/suites/stdio"
+	"github.com/mcpcheck/mcpcheck/suites/subscriptions"
+	tasksext "github.com/mcpcheck/mcpcheck/suites/tasks-ext"
 	"github.com/mcpcheck/mcpcheck/suites/tools"
+	"github.com/mcpcheck/mcpcheck/suites/version"
 )
 
 // Area is a part of the specification: its name is the first half of the ids of its requirements.
@@ -48,8 +56,8 @@ var Areas = []Area{
 	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", result.Checks},
 	{harness.Area{Name: "batch"}, "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
 	{harness.Area{Name: "discover"}, "The request server/discover of 2026-07-28", discover.Checks},
-	{harness.Area{Name: "version"}, "Versions and eras of the protocol, request by request", nil},
-	{harness.Area{Name: "stateless"}, "Requests that depend on no session", nil},
+	{harness.Area{Name: "version"}, "Versions and eras of the protocol, request by request", version.Checks},
+	{harness.Area{Name: "stateless"}, "Requests that depend on no session", stateless.Checks},
 	{harness.Area{Name: "ping"}, "The request ping", ping.Checks},
 	{harness.Area{Name: "cancellation"}, "Requests that the client takes back", nil},
 	{harness.Area{Name: "progress"}, "Notifications of progress", nil},
@@ -62,18 +70,18 @@ var Areas = []Area{
 	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", nil},
 	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", nil},
 	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", nil},
-	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", nil},
-	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", nil},
-	{harness.Area{Name: "caching"}, "Hints for caches", nil},
+	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
+	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", subscriptions.Checks},
+	{harness.Area{Name: "caching"}, "Hints for caches", caching.Checks},
 	{
 		harness.Area{Name: "schema"},
 		"Messages by the schema, and what features share: _meta, icons, annotations",
 		schema.Checks,
 	},
 	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", nil},
-	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", nil},
-	{harness.Area{Name: "apps"}, "The extension of apps", nil},
-	{harness.Area{Name: "extensions"}, "Extensions, as they are negotiated", nil},
+	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", tasksext.Checks},
+	{harness.Area{Name: "apps"}, "The extension of apps", apps.Checks},
+	{harness.Area{Name: "extensions"}, "Extensions, as they are negotiated", extensions.Checks},
 	{harness.Area{Name: "auth"}, "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
 	{harness.Area{Name: "robust"}, "What a server survives, and what is the same each time", robust.Checks},
 	{harness.Area{Name: "advice"}, "Good practice that no sentence of the specification asks for", nil},

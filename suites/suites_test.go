@@ -86,7 +86,7 @@ func TestBuiltAreasAreComplete(t *testing.T) {
 	for _, a := range Areas {
 		for _, r := range a.Requirements() {
 			for _, revision := range harness.Handshake {
-				if a.Checks != nil && !HasCheck(r) && r.Holds(revision) {
+				if len(a.Checks) > 0 && !HasCheck(r) && r.Holds(revision) {
 					t.Errorf("%s holds in %s and has no check", r.ID, revision)
 				}
 			}

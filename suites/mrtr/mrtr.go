@@ -1,0 +1,7 @@
+// Package mrtr is the area of results that ask for input, and are asked for again (multi round-trip requests).
+package mrtr
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are those of the area.
+var Checks = Suite{}

@@ -1,0 +1,7 @@
+// Package subscriptions is the area of streams of notifications that the client listens to.
+package subscriptions
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are those of the area.
+var Checks = Suite{}
