@@ -39,13 +39,15 @@ func setField(header http.Header, name, value string) {
 	}
 }
 
-// subjectOf is the name or the URI of what a request is about, where that stands in a header.
+// subjectOf is the name, the URI or the id of what a request is about, where that stands in a header.
 func subjectOf(method string, params M) (name string, has bool) {
 	switch method {
 	case "tools/call", "prompts/get":
 		name, has = params["name"].(string)
 	case "resources/read":
 		name, has = params["uri"].(string)
+	case "tasks/get", "tasks/update", "tasks/cancel": // of an extension
+		name, has = params["taskId"].(string)
 	}
 	return name, has
 }

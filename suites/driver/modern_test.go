@@ -296,6 +296,10 @@ func TestModernHeader(t *testing.T) {
 			message: `{"id":1,"method":"prompts/get","params":{"name":"p","uri":"u"}}`,
 			want:    map[string]string{"Mcp-Method": "prompts/get", "Mcp-Name": "p"},
 		},
+		"task": {
+			message: `{"id":1,"method":"tasks/get","params":{"taskId":"t 1","name":"n"}}`,
+			want:    map[string]string{"Mcp-Method": "tasks/get", "Mcp-Name": "t 1"},
+		},
 		"another revision": {
 			message: `{"id":1,"method":"m",` +
 				`"params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"1900-01-01"}}}`,

@@ -129,12 +129,25 @@ func (r *Requirement) Over(transport string) bool {
 	return len(r.Transports) == 0 || slices.Contains(r.Transports, transport)
 }
 
+// extensionPages are the specifications of extensions, each in a repository of its own, by the name that entries give
+// them.
+var extensionPages = map[string]string{
+	"ext-apps":   "ext-apps/blob/main/specification/2026-01-26/apps.mdx",
+	"ext-skills": "ext-skills/blob/main/specification/stable/skills.mdx",
+	"ext-tasks":  "ext-tasks/blob/main/specification/draft/tasks.md",
+}
+
 // URL is where the sentence stands in a revision, or "" where there is none.
 func (r *Requirement) URL(revision string) string {
 	page, ok := r.Spec[revision]
+	name, anchor, _ := strings.Cut(page, "#")
 	switch {
 	case !ok:
 		return ""
+	case extensionPages[name] != "":
+		return "https://github.com/modelcontextprotocol/" + extensionPages[name] + "#" + anchor
+	case strings.HasPrefix(page, "seps/"):
+		return "https://modelcontextprotocol.io/" + page
 	case strings.HasPrefix(page, "schema#") && revision < "2025-06-18": // the schema has no page of its own yet
 		const schemas = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/"
 		return schemas + revision + "/schema.ts"

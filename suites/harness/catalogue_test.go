@@ -63,6 +63,10 @@ func TestURLOfOtherPages(t *testing.T) {
 		"no sentence": {"", "2025-06-18", ""},
 		"an early schema": {"schema#tool", "2025-03-26",
 			"https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/schema/2025-03-26/schema.ts"},
+		"an extension": {"ext-tasks#task-polling", "2026-07-28",
+			"https://github.com/modelcontextprotocol/ext-tasks/blob/main/specification/draft/tasks.md#task-polling"},
+		"a proposal": {"seps/2663-tasks-extension#x", "2025-11-25",
+			"https://modelcontextprotocol.io/seps/2663-tasks-extension#x"},
 		"security, a guide": {"basic/security_best_practices#x", "2025-11-25",
 			"https://modelcontextprotocol.io/docs/2025-11-25/tutorials/security/security_best_practices#x"},
 	}

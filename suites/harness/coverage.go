@@ -36,7 +36,7 @@ func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, resu
 		case verdict == Pass || verdict == Fail:
 			c.Tried++
 			tried[r.Capability] = true
-		case verdict == Skip || server.lacks(r):
+		case verdict == Skip || server.lacks(r) != "":
 			c.NotApplicable++
 		case built && !want(r):
 			c.LeftOut++
@@ -57,7 +57,17 @@ func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, resu
 	return c
 }
 
-// lacks reports whether a requirement is about a capability that the server does not declare.
-func (s *Server) lacks(r *Requirement) bool {
-	return s.Failure == "" && r.Capability != "" && !r.area.OfClient && !s.Declares(r.Capability)
+// lacks is the capability or the extension that a requirement is about and the server does not declare; empty when it
+// lacks nothing.
+func (s *Server) lacks(r *Requirement) string {
+	extensions, _ := s.Capabilities["extensions"].(M)
+	switch {
+	case s.Failure != "":
+		return ""
+	case r.Capability != "" && !r.area.OfClient && !s.Declares(r.Capability):
+		return r.Capability
+	case r.Extension != "" && extensions[r.Extension] == nil:
+		return r.Extension
+	}
+	return ""
 }

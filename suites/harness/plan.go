@@ -54,8 +54,8 @@ func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
 			return none
 		}
 		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: server.greeting() + " failed"}
-	case server.lacks(r):
-		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " + r.Capability}
+	case server.lacks(r) != "":
+		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " + server.lacks(r)}
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
 		return outcome{verdict: Skip, reason: NotOffered, message: "the server lists no tool"}
 	}

@@ -29,6 +29,7 @@ func TestPlan(t *testing.T) {
 		{ID: "a/web", Revisions: holds, Transports: []string{"http", "sse"}},
 		{ID: "a/logging", Revisions: holds, Capability: "logging"},
 		{ID: "a/tools", Revisions: holds, Capability: "tools"},
+		{ID: "a/tasks", Revisions: holds, Extension: "example.com/tasks"},
 		{ID: "a/tool", Revisions: holds, Needs: []string{"tool"}},
 		{ID: "a/refused", Revisions: holds},
 		{ID: "a/protected", Revisions: holds},
@@ -53,7 +54,8 @@ func TestPlan(t *testing.T) {
 		}
 		return by
 	}
-	everything := strings.Fields("a/plain a/logging a/tools a/tool a/refused a/protected b/protected roots/asked")
+	everything := strings.Fields(
+		"a/plain a/logging a/tools a/tasks a/tool a/refused a/protected b/protected roots/asked")
 	but := func(out ...string) (ids []string) {
 		for _, id := range everything {
 			if !strings.Contains(strings.Join(out, " "), id) {
@@ -62,7 +64,9 @@ func TestPlan(t *testing.T) {
 		}
 		return ids
 	}
-	sound := Server{Transport: "stdio", Revision: Newest, Capabilities: M{"tools": M{}, "logging": M{}}, Tools: []M{{}}}
+	extensions := M{"example.com/tasks": M{}}
+	sound := Server{Transport: "stdio", Revision: Newest, Tools: []M{{}},
+		Capabilities: M{"tools": M{}, "logging": M{}, "extensions": extensions}}
 	with := func(change func(*Server)) *Server {
 		server := sound
 		change(&server)
@@ -74,8 +78,10 @@ func TestPlan(t *testing.T) {
 		decided map[string]string // beforehand
 	}{
 		{"a server with everything", &sound, nil},
-		{"one without logging", with(func(s *Server) { s.Capabilities = M{"tools": M{}} }),
+		{"one without logging", with(func(s *Server) { s.Capabilities = M{"tools": M{}, "extensions": extensions} }),
 			in("skip", "the server does not declare logging", "a/logging")},
+		{"one without the extension", with(func(s *Server) { s.Capabilities = M{"tools": M{}, "logging": M{}} }),
+			in("skip", "the server does not declare example.com/tasks", "a/tasks")},
 		{
 			"one without a tool",
 			with(func(s *Server) { s.Tools = nil }),
