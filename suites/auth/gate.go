@@ -87,7 +87,7 @@ func later(t *T, authorization []string) http.Header {
 }
 
 // bearing is the Authorization header with a token.
-func bearing(token string) http.Header { return kit.Header("Authorization", "Bearer "+token) }
+var bearing = kit.Bearing
 
 // haveStatus matches an answer with one of the statuses.
 func haveStatus(statuses ...int) types.GomegaMatcher {

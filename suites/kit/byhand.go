@@ -147,3 +147,6 @@ func Get(s *driver.Session, header http.Header) *driver.Exchange {
 
 // Header is one header; without a value it says that the header is to be left out.
 func Header(name string, values ...string) http.Header { return http.Header{name: values} }
+
+// Bearing is the Authorization header with a token.
+func Bearing(token string) http.Header { return Header("Authorization", "Bearer "+token) }

@@ -92,6 +92,8 @@ var Owners = slices.Concat([]Owned{
 	{"", "/**/icons/**", "schema/icon-shape"},
 	{"", "/_meta/io.modelcontextprotocol~1serverInfo/**", "result/server-info-shape"},
 	{"", "/resultType", "result/type-present"},
+	{"", "/ttlMs", "caching/ttl-non-negative-integer"}, // or, where it is missing, the one of the method
+	{"", "/cacheScope/**", "caching/scope-enum"},       // likewise
 	{"DiscoverResult", "/supportedVersions/**", "discover/required-members"},
 	{"DiscoverResult", "/capabilities", "discover/required-members"},
 	{"DiscoverResult", "/capabilities/extensions/**", "discover/extensions-shape"},

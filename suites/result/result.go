@@ -15,13 +15,13 @@ const tasks = "io.modelcontextprotocol/tasks"
 // Checks are those of the area.
 var Checks = Suite{
 	"result/type-present": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(results(t, w), func(t *T, m Message) {
-			t.Expect(Member(resultOf(m), "resultType")).To(BeString(), "resultType")
+		t.Judge(kit.Results(t, w), func(t *T, m Message) {
+			t.Expect(Member(kit.ResultOf(m), "resultType")).To(BeString(), "resultType")
 		})
 	}),
 
 	"result/type-complete": WatchAfter(askAll, func(t *T, w Wire) {
-		final := results(t, w).Filter("result of server/discover or a list", isFinal)
+		final := kit.Results(t, w).Filter("result of server/discover or a list", isFinal)
 		t.Judge(final, func(t *T, m Message) {
 			kind := typeOf(t, m)
 			if !slices.Contains(knownTypes(t, m), kind) {
@@ -32,27 +32,27 @@ var Checks = Suite{
 	}),
 
 	"result/type-known": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(results(t, w), func(t *T, m Message) {
+		t.Judge(kit.Results(t, w), func(t *T, m Message) {
 			t.Expect(typeOf(t, m)).To(BeOneOf(knownTypes(t, m)...))
 		})
 	}),
 
 	"result/server-info-on-results": WatchAfter(askAll, func(t *T, w Wire) {
-		others := results(t, w).Filter("result beside that of server/discover", func(m Message) bool {
+		others := kit.Results(t, w).Filter("result beside that of server/discover", func(m Message) bool {
 			return m.Request.Method != "server/discover"
 		})
-		if !Has(metaOf(t.Server.Welcome), driver.MetaServer) {
+		if !Has(kit.MetaOf(t.Server.Welcome), driver.MetaServer) {
 			t.Because(OtherCheck).Skip("server/discover does not name the server either: discover/server-info-meta")
 		}
 		t.Judge(others, func(t *T, m Message) {
-			t.Expect(Has(metaOf(resultOf(m)), driver.MetaServer)).To(Hold(
+			t.Expect(Has(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)).To(Hold(
 				driver.MetaServer+" in _meta, as server/discover has it", "none in a result of %s", m.Request.Method))
 		})
 	}),
 
 	"result/server-info-shape": WatchAfter(askAll, func(t *T, w Wire) {
 		t.Judge(naming(t, w), func(t *T, m Message) {
-			meta := M{"_meta": metaOf(resultOf(m)), "resultType": "complete"}
+			meta := M{"_meta": kit.MetaOf(kit.ResultOf(m)), "resultType": "complete"}
 			broken := kit.Broken(t, "result/server-info-shape", "Result", meta)
 			t.Expect(broken).To(BeEmptyList[string]("serverInfo with a name and a version"))
 		})
@@ -63,7 +63,7 @@ var Checks = Suite{
 		if len(all.List) < 2 {
 			t.Because(NotObserved).Skip("no two results name the server")
 		}
-		info := func(m Message) string { return string(Compact(metaOf(resultOf(m))[driver.MetaServer])) }
+		info := func(m Message) string { return string(Compact(kit.MetaOf(kit.ResultOf(m))[driver.MetaServer])) }
 		t.Judge(all, func(t *T, m Message) { t.Expect(info(m)).To(BeOneOf(info(all.List[0]))) })
 	}),
 }
@@ -74,36 +74,11 @@ func askAll(t *T) {
 	kit.AskLists(t)
 }
 
-// results are the results of requests of the revision.
-func results(t *T, w Wire) Messages {
-	return w.Results().Established(t.Revision).Filter("result", func(m Message) bool {
-		return m.Request != nil && resultOf(m) != nil && requestMeta(m)[driver.MetaRevision] == t.Revision
-	})
-}
-
 // naming are those that name the server.
 func naming(t *T, w Wire) Messages {
-	return results(t, w).Filter("result that names the server", func(m Message) bool {
-		return Has(metaOf(resultOf(m)), driver.MetaServer)
+	return kit.Results(t, w).Filter("result that names the server", func(m Message) bool {
+		return Has(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)
 	})
-}
-
-// resultOf is the result object of a response; nil when it has none.
-func resultOf(m Message) M {
-	result, _ := m.JSON()["result"].(M)
-	return result
-}
-
-// metaOf is the _meta of an object; nil when it has none.
-func metaOf(object M) M {
-	meta, _ := object["_meta"].(M)
-	return meta
-}
-
-// requestMeta is the _meta of what a response answers.
-func requestMeta(m Message) M {
-	params, _ := m.Request.JSON()["params"].(M)
-	return metaOf(params)
 }
 
 // isFinal reports whether a response answers what is never answered but at once and for good.
@@ -115,7 +90,7 @@ func isFinal(m Message) bool {
 
 // typeOf is the type of a result, for a check that cannot do without.
 func typeOf(t *T, m Message) string {
-	kind, isString := resultOf(m)["resultType"].(string)
+	kind, isString := kit.ResultOf(m)["resultType"].(string)
 	if !isString {
 		t.Because(OtherCheck).Skip("there is no resultType: result/type-present")
 	}
@@ -126,7 +101,7 @@ func typeOf(t *T, m Message) string {
 // have declared, the client with the request.
 func knownTypes(t *T, m Message) []string {
 	known := []string{"complete", "input_required"}
-	client, _ := requestMeta(m)[driver.MetaCapabilities].(M)
+	client, _ := kit.RequestMeta(m)[driver.MetaCapabilities].(M)
 	if extensions, _ := client["extensions"].(M); extensions[tasks] != nil && t.Server.Extension(tasks) != nil {
 		known = append(known, "task")
 	}

@@ -1,0 +1,34 @@
+package kit
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Results are the results of requests of the revision without a handshake that is judged.
+func Results(t *T, w Wire) Messages {
+	return w.Results().Established(t.Revision).Filter("result", func(m Message) bool {
+		return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
+	})
+}
+
+// ResultOf is the result object of a response; nil when it has none.
+func ResultOf(m Message) M {
+	result, _ := m.JSON()["result"].(M)
+	return result
+}
+
+// RequestParams are the params of what a response answers; nil when it has none.
+func RequestParams(m Message) M {
+	params, _ := m.Request.JSON()["params"].(M)
+	return params
+}
+
+// MetaOf is the _meta of an object; nil when it has none.
+func MetaOf(object M) M {
+	meta, _ := object["_meta"].(M)
+	return meta
+}
+
+// RequestMeta is the _meta of what a response answers.
+func RequestMeta(m Message) M { return MetaOf(RequestParams(m)) }
