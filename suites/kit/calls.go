@@ -25,6 +25,7 @@ type ToolCall struct {
 	Tool      Subject
 	Arguments M
 	Broken    *schemas.Counterexample // what is wrong with the arguments; nil: nothing
+	Input     *Conversation           // what it was asked for before its reply, which is the final one
 	Reply     driver.Reply
 	Took      time.Duration
 	Long      bool // it ran for so long that a ping could be tried meanwhile
@@ -42,7 +43,8 @@ type ToolCall struct {
 type ToolCalls struct {
 	List     []ToolCall
 	Uncalled []Uncalled
-	Before   []string // names of the tools before the calls and after them, sorted
+	Endless  []ToolCall // that asked for input, and did not come to an end; they are among the uncalled ones
+	Before   []string   // names of the tools before the calls and after them, sorted
 	After    []string
 	Notified bool           // notifications/tools/list_changed came meanwhile
 	Unheard  *driver.Excess // why it may have come and was not kept; nil: it was not
@@ -203,6 +205,10 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 		case call.roomless && call.Broken != nil: // that is kept of a valid call only
 			c.leave(*call, noRoom)
 			continue
+		case call.Input.GivenUp != "":
+			c.Endless = append(c.Endless, *call)
+			c.leave(*call, call.Input.GivenUp)
+			continue
 		}
 		if c.List = append(c.List, *call); call.running() {
 			c.leave(*call, Explain(call.Reply.Err).Error())
@@ -276,13 +282,32 @@ func announced(s *driver.Session, mark int, family string) bool {
 }
 
 // Params are those of the call in a session. As clients do, valid ones ask for progress; each tool has a token of its
-// own in each session.
+// own in each session. Where servers ask for input by their results, they may.
 func (c ToolCall) Params(s *driver.Session) M {
 	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if c.Broken == nil {
 		params["_meta"] = M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d", c.Tool.Name, s.Number())}
 	}
+	if IsModern(s.Revision) {
+		return Declaring(params, Able)
+	}
 	return params
+}
+
+// hear takes the reply to a call, and says with which params it is to be made again. Nothing is made up for a call with
+// arguments that its schema forbids.
+func (c *ToolCall) hear(t *T, a *Allowance) (params M, again bool) {
+	switch why := a.Spent(); {
+	case !AsksForInput(t, c.Reply):
+	case c.Broken != nil:
+		c.Input.GivenUp = "it asks for input before it refuses anything"
+	case why != "":
+		c.Input.GivenUp = why
+	default:
+		return c.Input.hear(t, c.Reply)
+	}
+	c.Input.Last = c.Reply
+	return nil, false
 }
 
 // InvalidCalls calls tools with arguments that their schemas forbid, as many as there is time for: of each keyword that

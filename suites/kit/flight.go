@@ -45,22 +45,39 @@ func (f *flight) start(c *ToolCall) {
 	}
 	c.Session, c.begin = f.session, time.Now()
 	c.Long, c.PingFirst, c.overdue = false, false, false // if it is made once more
-	c.pending = f.session.Request("tools/call", c.Params(f.session))
+	params := c.Params(f.session)
+	c.Input = &Conversation{Method: "tools/call", Params: params}
+	c.pending = f.session.Request("tools/call", params)
 	f.calls = append(f.calls, c)
-	f.take(c, f.session.AwaitFor(c.pending, headStart))
+	f.await(c, func() driver.Reply { return f.session.AwaitFor(c.pending, headStart) })
 	if c.Reply.Answered() && c.Reply.Frame.HTTP.IsBusy() { // with those that run
 		f.land()
-		f.take(c, f.session.Exchange("tools/call", c.Params(f.session)))
+		if f.take(c, f.session.Exchange("tools/call", params)) {
+			f.finish(c)
+		}
 	}
 }
 
-// take notes what became of a call so far.
-func (f *flight) take(c *ToolCall, r driver.Reply) {
-	c.Reply, c.Took = r, time.Since(c.begin)
-	if r.Answered() {
-		c.Took = r.Frame.At - r.Request.At
-		c.roomless = !f.allowance.Spend(r)
+// await waits for what becomes of a call, and again as often as it asks for input.
+func (f *flight) await(c *ToolCall, wait func() driver.Reply) {
+	for again := true; again; {
+		again = f.take(c, wait())
 	}
+}
+
+// take notes what became of a call so far. When it asks for input, it is made again, and goes on to run.
+func (f *flight) take(c *ToolCall, r driver.Reply) (again bool) {
+	c.Reply, c.Took = r, time.Since(c.begin)
+	if !r.Answered() {
+		return false
+	}
+	c.Took = r.Frame.At - r.Request.At
+	c.roomless = !f.allowance.Spend(r)
+	params, again := c.hear(f.t, f.allowance)
+	if again {
+		c.Reply, c.pending = driver.Reply{}, f.session.Request("tools/call", params)
+	}
+	return again
 }
 
 // running are the calls without an answer.
@@ -84,12 +101,14 @@ func (f *flight) land() {
 
 // finish waits for the answer to a call, as long as one may take. Once it has run for long, a ping is tried meanwhile.
 func (f *flight) finish(c *ToolCall) {
-	f.take(c, f.session.AwaitFor(c.pending, max(0, long-time.Since(c.begin))))
+	f.await(c, func() driver.Reply {
+		return f.session.AwaitFor(c.pending, max(0, long-time.Since(c.begin)))
+	})
 	if c.running() && !c.Long && f.sound() {
 		f.ping(c)
 	}
 	if c.running() && !c.overdue {
-		f.take(c, f.session.AwaitCall(c.pending))
+		f.await(c, func() driver.Reply { return f.session.AwaitCall(c.pending) })
 		c.overdue = c.running()
 	}
 }
@@ -101,7 +120,7 @@ func (f *flight) ping(c *ToolCall) {
 	pong := f.session.Exchange(f.session.Harmless())
 	f.silent = !pong.Answered()
 	for _, other := range f.running() {
-		f.take(other, f.session.AwaitFor(other.pending, 0))
+		f.await(other, func() driver.Reply { return f.session.AwaitFor(other.pending, 0) })
 		switch {
 		case f.silent:
 		case other.running() || other.Reply.Frame.At > pong.Frame.At:

@@ -74,7 +74,7 @@ var umbrellas = map[string]string{
 // Owners are the entries with a built check that report violations of one member, in every definition when none is
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
-var Owners = slices.Concat([]Owned{
+var Owners = slices.Concat(inputOwners, []Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
@@ -113,6 +113,14 @@ var Owners = slices.Concat([]Owned{
 
 // negotiated is the entry for what only later revisions know.
 const negotiated = "lifecycle/operation-matches-negotiated-version"
+
+// inputOwners are the rows of the area mrtr.
+var inputOwners = []Owned{
+	{"InputRequiredResult", "", "mrtr/requests-or-state"},
+	{"InputRequiredResult", "/requestState", "mrtr/request-state-string"},
+	{"InputRequiredResult", "/inputRequests/*/params/requestedSchema/**", ""},
+	{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
+}
 
 // toolOwners are the rows of the area tools.
 var toolOwners = []Owned{
