@@ -156,7 +156,7 @@ func TestEraIsASeam(t *testing.T) {
 			p, stamps := newPost(), &atomic.Int32{}
 			target := tt.open(t, p)
 			target.Era, target.Limits = letters{stamps}, Limits{}.withDefaults()
-			pool := NewPool(t.Context(), target, "letters-1", 1, 0)
+			pool := NewPool(t.Context(), target, "letters-1", 1, 0, false)
 			s, err := pool.Fresh()
 			if err != nil {
 				t.Fatal(err)

@@ -40,6 +40,7 @@ type Exchange struct {
 
 	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
 	answer   Answer
+	left     time.Time // when it was sent; zero: it waits for its turn
 	stream   bool
 	replied  bool   // a response came on the stream
 	recalled bool   // the client has taken the request back
@@ -179,10 +180,17 @@ func (x *Exchange) End() Answer {
 }
 
 // due is until when Head, End and Reply wait.
-func (x *Exchange) due() time.Time { return x.s.due(x.sentAt()) }
+func (x *Exchange) due() time.Time { return x.s.due(x.leftAt()) }
 
-// sentAt is when it was sent, or was to be.
-func (x *Exchange) sentAt() time.Time { return x.s.opened.Add(x.At) }
+// leftAt is when it was sent: now, as long as it waits for its turn.
+func (x *Exchange) leftAt() time.Time {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	if x.left.IsZero() {
+		return time.Now()
+	}
+	return x.left
+}
 
 // EndFor waits for the end of the answer, at most for d.
 func (x *Exchange) EndFor(d time.Duration) Answer {
@@ -219,7 +227,7 @@ func (x *Exchange) awaitUntil(end func() time.Time, enough func(*Answer) bool) {
 // Reply waits for the JSON-RPC answer to the request in the body for the reply limit, as the session counts it. It
 // comes with this exchange, or over a stream that resumes it.
 func (x *Exchange) Reply() Reply {
-	return x.s.awaitReply(Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.sentAt()})
+	return x.s.awaitReply(Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.leftAt()})
 }
 
 // Abort drops the connection.

@@ -22,7 +22,7 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 	ctx, stop := context.WithCancel(h.ctx)
 	defer stop()
 	h.s.mu.Lock()
-	x.stop = stop
+	x.stop, x.left = stop, time.Now()
 	h.s.mu.Unlock()
 	req, err := x.request(ctx)
 	if err != nil {

@@ -236,9 +236,15 @@ func TestHTTPKeepsOrder(t *testing.T) {
 	if r := s.AwaitFor(ping, 100*time.Millisecond); r.Answered() {
 		t.Error("the ping overtook the notification")
 	}
+	if before := ping.leftAt(); !before.Before(ping.leftAt()) {
+		t.Error("the time of the ping has begun before it was sent")
+	}
 	close(released)
 	if r := s.Await(ping); r.Result() == nil {
 		t.Errorf("ping brought %+v", r)
+	}
+	if sent := ping.leftAt(); !sent.Equal(ping.leftAt()) {
+		t.Error("the ping is sent still")
 	}
 }
 

@@ -24,6 +24,7 @@ type Pool struct {
 	stop     sync.Once
 	starting chan struct{} // one entry for each process that is starting
 	closing  tasks
+	eager    bool // it opens as many sessions as are wanted at a time
 
 	mu  sync.Mutex
 	all []*Session
@@ -84,11 +85,11 @@ func (s *shelf) leave() {
 // ones. ahead processes are started in advance, one at a time, for Launch.
 //
 // Over stdio a pool opens one session of each kind when it is first asked for one. More come by Donate only: other
-// checks start processes anyway. Over HTTP, where a session costs a few requests, it opens as many as are wanted at a
-// time.
-func NewPool(ctx context.Context, t Target, revision string, size, ahead int) *Pool {
+// checks start processes anyway. Over HTTP, where a session costs a few requests, and where the server is slow, so that
+// a process costs less than the wait for another one, it opens as many as are wanted at a time.
+func NewPool(ctx context.Context, t Target, revision string, size, ahead int, slow bool) *Pool {
 	p := &Pool{
-		ctx: ctx, target: t, revision: revision,
+		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
 		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session), enough: make(chan struct{}),
 		starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
@@ -219,7 +220,7 @@ func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
 		return s, nil
 	default:
 	}
-	if p.target.Site == nil || !shelf.enter() {
+	if !p.eager || !shelf.enter() {
 		select {
 		case s := <-shelf.idle:
 			return s, nil

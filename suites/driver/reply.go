@@ -18,6 +18,15 @@ type Pending struct {
 	frame  *Frame    // nil when the caller has sent it
 }
 
+// leftAt is when it was sent or, where others were to be taken first, when its own turn had come: as long as that has
+// not, now.
+func (p Pending) leftAt() time.Time {
+	if p.frame == nil || p.frame.HTTP == nil {
+		return p.sent
+	}
+	return p.frame.HTTP.leftAt()
+}
+
 // reply reads the answer out of the frame that has it.
 func (p Pending) reply(f *Frame) Reply {
 	r := Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}

@@ -115,7 +115,7 @@ func (s *Session) Await(p Pending) Reply {
 
 // awaitReply is Await without telling anybody.
 func (s *Session) awaitReply(p Pending) Reply {
-	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.sent) })
+	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.leftAt()) })
 }
 
 // tell tells Target.Heard.
@@ -137,7 +137,7 @@ func (s *Session) tellAnswer(p Pending, r Reply) Reply {
 func (s *Session) AwaitCall(p Pending) Reply {
 	b := s.replyBound()
 	b.free = true
-	return s.tellAnswer(p, s.awaitUntil(p, b, func() time.Time { return s.due(p.sent) }))
+	return s.tellAnswer(p, s.awaitUntil(p, b, func() time.Time { return s.due(p.leftAt()) }))
 }
 
 // due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or

@@ -59,7 +59,7 @@ func (s *Session) prove() (sent []Pending, r Reply) {
 			sent = append(sent, s.askAside(method))
 		}
 	}
-	r = s.awaitUntil(first, s.replyBound(), func() time.Time { return s.due(first.sent) }, sent[1:]...)
+	r = s.awaitUntil(first, s.replyBound(), func() time.Time { return s.due(first.leftAt()) }, sent[1:]...)
 	return sent, r
 }
 

@@ -19,7 +19,6 @@ import (
 const (
 	DefaultJobs = 8
 	slowJobs    = 4 * DefaultJobs
-	slow        = time.Second // for a harmless request
 )
 
 // Options are how a plan is run.
@@ -112,7 +111,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
-	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead())
+	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead(), server.Slow())
 	e.quiet.Store(server.OneClient)
 	e.breaker.begin(o.First)
 	e.adopt(o.First)
@@ -127,7 +126,7 @@ func jobsFor(server *Server, asked int) int {
 	switch {
 	case asked > 0:
 		return asked
-	case server.Pace >= slow:
+	case server.Slow():
 		return slowJobs
 	}
 	return DefaultJobs

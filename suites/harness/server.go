@@ -56,6 +56,9 @@ func Offered(r driver.Reply) (newest string) {
 	return newest
 }
 
+// Slow reports whether the server takes its time for each answer, so that a run does little but wait for it.
+func (s *Server) Slow() bool { return s.Pace >= time.Second }
+
 // Declares reports whether the server declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }
 

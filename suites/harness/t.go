@@ -218,7 +218,22 @@ func (t *T) Doubt() { t.scope.lent = true }
 // Try sends a request and returns whatever comes, be it nothing. It ends the check as inconclusive when what comes is
 // no answer to this request, but to their number.
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
-	r := s.Exchange(method, params)
+	return t.Accept(s.Exchange(method, params))
+}
+
+// Hurry reports whether requests that need not come one after the other are sent together: the server takes its time
+// for each answer, and nothing is being confirmed. What is not a pass then, is confirmed one by one.
+func (t *T) Hurry() bool {
+	hurry := t.Server.Slow() && !t.Alone() && t.run.options.Jobs > 1
+	if hurry {
+		t.Doubt()
+	}
+	return hurry
+}
+
+// Accept is for who has sent the request in another way than Try.
+func (t *T) Accept(r driver.Reply) driver.Reply {
+	method := r.Method
 	if excess := driver.ExcessOf(r.Err); excess != nil {
 		t.Again("%v", excess)
 	}

@@ -48,8 +48,8 @@ var ids = Suite{
 		}
 		s := t.Session()
 		usual := t.Harmless(s)
-		for _, id := range ids {
-			expectEcho(t, usual, kit.Echo(s, id))
+		for _, e := range kit.EchoEach(t, s, ids) {
+			expectEcho(t, usual, e)
 		}
 		if len(ids) == 2 {
 			expectEchoes(t, kit.OtherEchoes(t, t.Own(), "falsy")...) // an id is used once in a session

@@ -65,15 +65,38 @@ func echoAll(t *T, name string, ids ...any) Echoes {
 	return Shared(t, name, func(t *T) (all Echoes) {
 		s := t.Session()
 		all.Usual = t.Harmless(s)
-		for _, id := range ids {
-			e := Echo(s, id)
-			all.List = append(all.List, e)
-			if !e.Reply.Answered() {
-				break
-			}
-		}
+		all.List = EchoEach(t, s, ids)
 		return all
 	})
+}
+
+// EchoEach is Echo with one id after the other up to the first without an answer, or in a hurry with all of them.
+func EchoEach(t *T, s *driver.Session, ids []any) []Echoed {
+	ask := func(id any) driver.Pending { return HarmlessAs(s, id) }
+	return echoes(t, s, ids, ask, Shortly)
+}
+
+// echoes asks under ids and waits for what comes of it.
+func echoes(
+	t *T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
+) (all []Echoed) {
+	mark, sent := s.Mark(), map[any]driver.Pending{}
+	hurry := t.Hurry()
+	if hurry {
+		for _, id := range ids {
+			sent[id] = ask(id)
+		}
+	}
+	for _, id := range ids {
+		if !hurry {
+			mark, sent[id] = s.Mark(), ask(id)
+		}
+		e := Await(s, mark, sent[id], patience)
+		if all = append(all, e); !e.Reply.Answered() {
+			break
+		}
+	}
+	return all
 }
 
 // TextID is a text as the id of a request or, where strings are not served as ids, nil: the default.

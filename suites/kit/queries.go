@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -21,22 +22,32 @@ type Query struct {
 // as the server declares what it is of, and answers it.
 func Queries(t *T, s *driver.Session) (all []Query) {
 	method, params := s.Harmless()
-	all = append(all, Query{method, params, t.Harmless(s)})
-	add := func(method string, params M) {
-		if t.Mute(method) != nil {
-			return
+	var others []Query
+	if list, _ := ListMethod(t); list != "" && list != method {
+		others = append(others, Query{Method: list})
+	}
+	if t.Server.Declares("tools") && t.MayCallUnknown() {
+		others = append(others, Query{Method: "tools/call", Params: M{"name": UnknownName(t), "arguments": M{}}})
+	}
+	others = slices.DeleteFunc(others, func(q Query) bool { return t.Mute(q.Method) != nil })
+	var sent []driver.Pending
+	if t.Hurry() {
+		for _, q := range others {
+			sent = append(sent, s.Request(q.Method, q.Params))
 		}
-		if usual := t.Try(s, method, params); usual.Answered() {
-			all = append(all, Query{method, params, usual})
+	}
+	all = append(all, Query{method, params, t.Harmless(s)})
+	for i, q := range others {
+		if sent != nil {
+			q.Usual = t.Accept(s.Await(sent[i]))
+		} else {
+			q.Usual = t.Try(s, q.Method, q.Params)
+		}
+		if q.Usual.Answered() {
+			all = append(all, q)
 		} else {
 			t.Harmless(s) // what follows wants a session that goes on
 		}
-	}
-	if list, _ := ListMethod(t); list != "" && list != method {
-		add(list, nil)
-	}
-	if t.Server.Declares("tools") && t.MayCallUnknown() {
-		add("tools/call", M{"name": UnknownName(t), "arguments": M{}})
 	}
 	return all
 }
@@ -47,12 +58,6 @@ func (q Query) Variant(nth int) Query {
 		q.Params = M{"name": fmt.Sprintf("%s_%02d", name, nth), "arguments": M{}}
 	}
 	return q
-}
-
-// Echo sends the request under an id.
-func (q Query) Echo(s *driver.Session, id any) Echoed {
-	mark := s.Mark()
-	return Await(s, mark, s.RequestID(id, q.Method, q.Params), s.Patience())
 }
 
 // UsualBeside is what is usual by the time that an echo came. When it is an error in place of a result, the request is
@@ -103,17 +108,12 @@ var otherIDs = map[string]func(n int) []any{
 // OtherEchoes are the echoes of a list and of a call of an unknown tool, under ids of a kind.
 func OtherEchoes(t *T, s *driver.Session, kind string) (all []Echoes) {
 	for n, q := range Queries(t, s)[1:] {
-		var echoes Echoes
-		for _, id := range otherIDs[kind](n) {
-			e := q.Echo(s, id)
+		ask := func(id any) driver.Pending { return s.RequestID(id, q.Method, q.Params) }
+		came := echoes(t, s, otherIDs[kind](n), ask, s.Patience())
+		for _, e := range came {
 			q.Usual = q.UsualBeside(t, s, e)
-			echoes.List = append(echoes.List, e)
-			if !e.Reply.Answered() {
-				break
-			}
 		}
-		echoes.Usual = q.Usual
-		all = append(all, echoes)
+		all = append(all, Echoes{Usual: q.Usual, List: came})
 	}
 	return all
 }

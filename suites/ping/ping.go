@@ -1,7 +1,6 @@
 package ping
 
 import (
-	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -16,16 +15,21 @@ var Checks = Suite{
 
 	"ping/prompt": Probe(func(t *T) {
 		wantServed(t) // the first one may load what the others need
-		s := t.Session()
-		var took []time.Duration
-		for range 10 {
+		const pings, prompt = 10, time.Second
+		lent := t.Session
+		if t.Server.Slow() {
+			lent = t.Own // what takes so long is not tried twice
+		}
+		s := lent()
+		var late []time.Duration
+		for n := 0; n < pings && len(late) <= pings/2; n++ {
 			begin := time.Now()
 			t.Expect(t.Try(s, "ping", nil)).To(BeAnswered())
-			took = append(took, time.Since(begin))
+			if took := time.Since(begin); took > prompt {
+				late = append(late, took.Round(time.Millisecond))
+			}
 		}
-		slices.Sort(took)
-		median := took[len(took)/2]
-		t.Warn(median <= time.Second).To(Hold("half of ten pings answered within 1s", "a median of %v", median))
+		t.Warn(len(late) <= pings/2).To(Hold("half of ten pings answered within 1s", "answers after %v", late))
 	}),
 
 	"ping/params-forms": Probe(func(t *T) {
