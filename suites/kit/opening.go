@@ -35,9 +35,9 @@ type Opened struct {
 	LastPong  driver.Reply    // to a harmless request after the client has refused them
 }
 
-// openings are the ways in which the sessions of a run are begun that begin with a handshake. A process is dear, so each tries several things that
-// do not meddle with each other; whatever does not pass here is tried once more alone, in a session that is ordinary in
-// everything else.
+// openings are the ways in which the sessions of a run are begun that begin with a handshake. A process is dear, so
+// each tries several things that do not meddle with each other; whatever does not pass here is tried once more alone,
+// in a session that is ordinary in everything else.
 var openings = []Opening{
 	{version: MadeUp[0], Form: "{}"},
 	{version: MadeUp[1], Form: "_meta"},

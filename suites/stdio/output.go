@@ -49,7 +49,7 @@ var output = Suite{
 
 	"stdio/no-unsolicited-output": WatchAfter(func(t *T) { idle(t) }, func(t *T, _ Wire) {
 		for _, f := range idle(t)() {
-			t.Expect(!f.IsNotification()).To(Hold("nothing said without a request or a subscription", "%s", kit.Brief(f)))
+			t.Expect(!f.IsNotification()).To(Hold("silence without a request or a subscription", "%s", kit.Brief(f)))
 		}
 	}),
 
