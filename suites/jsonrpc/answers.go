@@ -150,7 +150,7 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 	case !x.Dead() && x.Waited() < x.Session.Patience():
 		return "the session was over before an answer was due"
 	case method == "tools/call":
-		return excuseCall(t, x)
+		return excuseCall(t, w, x)
 	}
 	return ""
 }
@@ -168,17 +168,30 @@ func declared(x *kit.Exchange) bool {
 	return capability != nil
 }
 
-// excuseCall is why a call may have no answer: only what breaks the schema of a listed tool has to be answered soon.
-func excuseCall(t *T, x *kit.Exchange) string {
+// excuseCall is why a call may have no answer: only what breaks the schema of a listed tool has to be answered soon,
+// and where no tool ever answers, what names none.
+func excuseCall(t *T, w Wire, x *kit.Exchange) string {
 	params, _ := x.Request.JSON()["params"].(M)
 	i := slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == params["name"] })
 	switch {
+	case i < 0 && !anyToolAnswers(t, w):
+		return ""
 	case i < 0:
 		return "another check judges calls without a known tool"
 	case !x.Dead() && !breaksSchema(t, kit.ListedTools(t)[i], Member(params, "arguments")):
 		return "a tool may run for long"
 	}
 	return ""
+}
+
+// anyToolAnswers reports whether some call of a listed tool was answered.
+func anyToolAnswers(t *T, w Wire) bool {
+	return slices.ContainsFunc(kit.Dialogues(w), func(d *kit.Dialogue) bool {
+		return slices.ContainsFunc(d.Exchanges, func(x *kit.Exchange) bool {
+			named := func(tool Subject) bool { return tool.Name == toolOf(x) }
+			return x.Request.Method == "tools/call" && x.Answer != nil && slices.ContainsFunc(kit.ListedTools(t), named)
+		})
+	})
 }
 
 // breaksSchema reports whether arguments are invalid even without those that the tool does not know.

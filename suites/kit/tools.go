@@ -21,6 +21,14 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 	})
 }
 
+// WantAnyAnswer ends a check in which a call had no answer in time, when no call of a tool that exists has one either.
+func WantAnyAnswer(t *T, r driver.Reply) {
+	answered := func(c ToolCalls) bool { return len(Answered(c.List)) > 0 }
+	if errors.As(r.Err, new(*driver.Silence)) && !answered(ValidCalls(t)) && !answered(InvalidCalls(t)) {
+		t.Because(OtherCheck).Skip("no call of a tool has an answer: jsonrpc/every-request-answered")
+	}
+}
+
 // WantCalls ends a check that calls no tool that exists, when not even such calls may be made.
 func WantCalls(t *T) {
 	if !t.MayCallUnknown() {
