@@ -24,26 +24,27 @@ const configName = "mcpcheck.yaml"
 // config is mcpcheck.yaml: what holds for every run on one server. Flags win. Its paths are relative to the current
 // directory, wherever the file is. The schema is schemas/config.schema.json.
 type config struct {
-	Command      []string             `yaml:"command"`       // that starts the server
-	URL          string               `yaml:"url"`           // of a server over HTTP
-	Env          map[string]string    `yaml:"env"`           // added to the environment of the command
-	Cwd          string               `yaml:"cwd"`           // working directory of the command
-	Headers      map[string]string    `yaml:"headers"`       // by name, the variable that holds the value
-	BearerEnv    string               `yaml:"bearer-env"`    // variable that holds a bearer token
-	Protocol     string               `yaml:"protocol"`      // auto, all or a revision
-	Profile      string               `yaml:"profile"`       // release, spec or strict
-	Calls        string               `yaml:"calls"`         // safe, none or all
-	Arguments    map[string]harness.M `yaml:"arguments"`     // by tool: valid and harmless
-	Only         []string             `yaml:"only"`          // checks to run
-	Skip         []omission           `yaml:"skip"`          // checks to leave out
-	Timeout      time.Duration        `yaml:"timeout"`       // for one answer
-	StartTimeout time.Duration        `yaml:"start-timeout"` // until the server answers initialize
-	Budget       time.Duration        `yaml:"budget"`        // for the whole run
-	MaxMessage   string               `yaml:"max-message"`   // the longest that is read
-	Jobs         int                  `yaml:"jobs"`          // checks at a time
-	Seed         int64                `yaml:"seed"`          // for the values that are made
-	Reports      reportFiles          `yaml:"reports"`       // that every run writes
-	Baseline     string               `yaml:"baseline"`      // file of known fails
+	Command      []string             `yaml:"command"`         // that starts the server
+	URL          string               `yaml:"url"`             // of a server over HTTP
+	Env          map[string]string    `yaml:"env"`             // added to the environment of the command
+	Cwd          string               `yaml:"cwd"`             // working directory of the command
+	Headers      map[string]string    `yaml:"headers"`         // by name, the variable that holds the value
+	BearerEnv    string               `yaml:"bearer-env"`      // variable that holds a bearer token
+	Protocol     string               `yaml:"protocol"`        // auto, all or a revision
+	Profile      string               `yaml:"profile"`         // release, spec or strict
+	Calls        string               `yaml:"calls"`           // safe, none or all
+	Arguments    map[string]harness.M `yaml:"arguments"`       // by tool: valid and harmless
+	Guarded      []string             `yaml:"protected-state"` // tools whose requestState is to be protected
+	Only         []string             `yaml:"only"`            // checks to run
+	Skip         []omission           `yaml:"skip"`            // checks to leave out
+	Timeout      time.Duration        `yaml:"timeout"`         // for one answer
+	StartTimeout time.Duration        `yaml:"start-timeout"`   // until the server answers initialize
+	Budget       time.Duration        `yaml:"budget"`          // for the whole run
+	MaxMessage   string               `yaml:"max-message"`     // the longest that is read
+	Jobs         int                  `yaml:"jobs"`            // checks at a time
+	Seed         int64                `yaml:"seed"`            // for the values that are made
+	Reports      reportFiles          `yaml:"reports"`         // that every run writes
+	Baseline     string               `yaml:"baseline"`        // file of known fails
 
 	name string // of the file that was read; empty: none
 	text []byte // that was read

@@ -85,7 +85,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	}
 	defer j.told.running(j.begin, of, len(plan), progress)()
 	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
-		Jobs: j.jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
+		Jobs: j.jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
 		Progress: progress,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })

@@ -11,8 +11,7 @@ import (
 )
 
 // header says again what the message says, for those on the way that do not read it: its revision, its method, what it
-// is about, and the arguments that a tool wants there. What cannot be read as a message is said to be the harmless
-// request, so that nothing is wrong with its headers.
+// is about, and the arguments that a tool wants there.
 func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
 	params, _ := message.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
@@ -21,11 +20,10 @@ func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
 		revision, _ = e.meta(h.s)[MetaRevision].(string)
 	}
 	setField(header, revisionHeader, revision)
-	method := message.Method
-	if message.Shape == NotJSON && len(message.Raw) > 0 {
-		method, _ = e.harmless()
+	if message.Method == "" {
+		return
 	}
-	setField(header, "Mcp-Method", method)
+	setField(header, "Mcp-Method", message.Method)
 	if name, has := subjectOf(message.Method, params); has {
 		setField(header, "Mcp-Name", FieldValue(name))
 	}

@@ -1,6 +1,9 @@
 package harness
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Calls is which tools a run may call, and with what.
 type Calls string
@@ -73,6 +76,10 @@ func (t *T) MayCall(tool Subject) Permission {
 
 // MayCallUnknown reports whether a tool that does not exist may be called.
 func (t *T) MayCallUnknown() bool { return t.run.options.Calls != CallsNone }
+
+// ProtectsState reports whether the operator says that the state of requests for a tool, a prompt or a resource has to
+// be protected, so that one that was tampered with must not be taken.
+func (t *T) ProtectsState(name string) bool { return slices.Contains(t.run.options.Guarded, name) }
 
 // Example are the operator's arguments for a tool; nil when there are none.
 func (t *T) Example(tool string) M { return t.run.options.Examples[tool] }

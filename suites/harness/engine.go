@@ -28,6 +28,7 @@ type Options struct {
 	Seed     int64
 	Calls    Calls
 	Examples map[string]M // arguments by tool, known to be valid and harmless
+	Guarded  []string     // tools, prompts and resources whose requestState is to be protected
 	Profile  Profile
 	First    *driver.Session // the session of discovery, to be lent; may be nil
 	Spare    *driver.Session // another one, which is hostile; may be nil

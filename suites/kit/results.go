@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -16,6 +18,13 @@ func Results(t *T, w Wire) Messages {
 func ResultOf(m Message) M {
 	result, _ := m.JSON()["result"].(M)
 	return result
+}
+
+// IsFinal reports whether a method is one that is never answered but at once and for good.
+func IsFinal(method string) bool {
+	return slices.Contains([]string{
+		"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
+	}, method)
 }
 
 // RequestParams are the params of what a response answers; nil when it has none.

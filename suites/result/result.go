@@ -21,7 +21,9 @@ var Checks = Suite{
 	}),
 
 	"result/type-complete": WatchAfter(askAll, func(t *T, w Wire) {
-		final := kit.Results(t, w).Filter("result of server/discover or a list", isFinal)
+		final := kit.Results(t, w).Filter("result of server/discover or a list", func(m Message) bool {
+			return kit.IsFinal(m.Request.Method)
+		})
 		t.Judge(final, func(t *T, m Message) {
 			kind := typeOf(t, m)
 			if !slices.Contains(knownTypes(t, m), kind) {
@@ -79,13 +81,6 @@ func naming(t *T, w Wire) Messages {
 	return kit.Results(t, w).Filter("result that names the server", func(m Message) bool {
 		return Has(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)
 	})
-}
-
-// isFinal reports whether a response answers what is never answered but at once and for good.
-func isFinal(m Message) bool {
-	return slices.Contains([]string{
-		"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
-	}, m.Request.Method)
 }
 
 // typeOf is the type of a result, for a check that cannot do without.

@@ -1,0 +1,107 @@
+package mrtr
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// strange are responses to what no server has asked for.
+var strange = M{
+	"mcpcheck-unasked-1": M{"action": "decline"},
+	"mcpcheck-unasked-2": M{"roots": []any{}},
+}
+
+// responses are the checks of answers that lack something, have too much or are not valid.
+var responses = Suite{
+	"mrtr/missing-response": Probe(func(t *T) {
+		all := wantWilling(t, "request that asks for input was made", asker.requests)
+		each(t, all, func(t *T, a asker) {
+			s := t.Session()
+			for _, given := range []M{{}, strange} {
+				first, _ := a.begin(t, s)
+				came := a.outcome(t, t.Ask(s, a.Method, with(kit.Retry(a.params, first, nil), "inputResponses", given)))
+				if came == done {
+					t.Because(NotObserved).Skip("it does without what it asks for")
+				}
+				t.Expect(came).To(BeOneOf(asksAgain, asksOn), "with responses %s", Show(given))
+			}
+		})
+	}),
+
+	"mrtr/extra-response-ignored": Probe(func(t *T) {
+		all := wantWilling(t, "request that asks for input was made", asker.requests)
+		each(t, all, func(t *T, a asker) {
+			s := t.Session()
+			first, given := a.begin(t, s)
+			maps.Copy(given, strange)
+			t.Expect(a.outcome(t, a.retry(t, s, first, given))).To(BeOneOf(a.outcome(t, a.after(0))))
+		})
+	}),
+
+	"mrtr/invalid-response-rejected": Probe(func(t *T) {
+		all := wantWilling(t, "request that asks for input was made", asker.requests)
+		each(t, all, func(t *T, a asker) {
+			s := t.Hostile()
+			for _, spoil := range spoilers {
+				first, given := a.begin(t, s)
+				if !spoil(t, requestsIn(first), given) {
+					continue
+				}
+				came := a.outcome(t, a.retry(t, s, first, given))
+				t.Expect(came).To(BeOneOf(refused, toolError, asksAgain, asksOn), "with responses %s", Show(given))
+			}
+		})
+	}),
+}
+
+// spoilers make one of the answers to requests one that is not valid, and report whether they did.
+var spoilers = []func(t *T, requests, given M) bool{
+	func(_ *T, requests, given M) bool { // not an object
+		given[firstKey(requests)] = 12345
+		return true
+	},
+	func(_ *T, requests, given M) bool { // an action that there is not, or no role
+		given[firstKey(requests)] = M{"action": "maybe"}
+		return true
+	},
+	func(t *T, requests, given M) bool { // a form with what it does not allow
+		for _, key := range slices.Sorted(maps.Keys(requests)) {
+			if content := misfilled(t, requests[key]); content != nil {
+				given[key] = M{"action": "accept", "content": content}
+				return true
+			}
+		}
+		return false
+	},
+}
+
+// firstKey is the first key of an object that has some.
+func firstKey(object M) string { return slices.Sorted(maps.Keys(object))[0] }
+
+// misfilled is content that the form of a request does not allow; nil when it has no form, or it allows everything.
+func misfilled(t *T, v any) M {
+	request, _ := v.(M)
+	params, _ := request["params"].(M)
+	form, isObject := params["requestedSchema"].(M)
+	if !isObject {
+		return nil
+	}
+	schema, err := schemas.Compile(form, t.Revision)
+	if err != nil {
+		return nil
+	}
+	valid, err := schemas.Valid(schema, t.Seed)
+	if err != nil {
+		return nil
+	}
+	for _, broken := range schemas.Counterexamples(schema, valid, t.Seed) {
+		if broken.Keyword == "type" || broken.Keyword == "required" {
+			return broken.Arguments
+		}
+	}
+	return nil
+}

@@ -1,0 +1,141 @@
+package mrtr
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// state are the checks of requestState that is not the one that belongs to a request.
+var state = Suite{
+	"mrtr/tampered-state-rejected": Probe(func(t *T) {
+		each(t, wantStates(t), func(t *T, a asker) {
+			s := t.Hostile()
+			for _, quarter := range []int{1, 2, 3} {
+				first, given := a.begin(t, s)
+				params := kit.Retry(a.params, first, given)
+				r := t.Ask(s, a.Method, with(params, "requestState", tampered(kit.StateOf(first), quarter)))
+				expectRejected(t, a, r, "a state with another character in it")
+			}
+		})
+	}),
+
+	"mrtr/state-bound-to-request": Probe(func(t *T) {
+		all := wantStates(t)
+		each(t, all, func(t *T, a asker) {
+			b, found := another(t, a)
+			if !found {
+				t.Because(NotObserved).Skip("no other request asks for input, and it takes no other arguments")
+			}
+			s := t.Hostile()
+			first, _ := a.begin(t, s)
+			asked, given := b.begin(t, s)
+			params := with(kit.Retry(b.params, asked, given), "requestState", kit.StateOf(first))
+			expectRejected(t, b, t.Ask(s, b.Method, params), "the state of "+a.String())
+		})
+	}),
+
+	"mrtr/state-bound-to-principal": Probe(func(t *T) {
+		second := kit.Bearing(t.Credentials.Second)
+		if t.Credentials.Second == "" {
+			t.Because(NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
+		}
+		s := t.Session()
+		if r := kit.ByHand(s, kit.Request{Header: second}).Reply(); r.Result() == nil {
+			t.Because(NotGiven).Inconclusive("the second token is no good token for this server: %s", Got(r))
+		}
+		each(t, wantStates(t), func(t *T, a asker) {
+			first, given := a.begin(t, s)
+			params := kit.Retry(a.params, first, given)
+			r := kit.ByHand(s, kit.Request{Method: a.Method, Params: params, Header: second}).Reply()
+			expectRejected(t, a, r, "the state of another principal")
+		})
+	}),
+
+	"mrtr/unknown-state-tolerated": Probe(func(t *T) {
+		const internalError = -32603
+		calls := kit.Answered(kit.ValidCalls(t).List)
+		if len(calls) == 0 {
+			kit.NothingSeen(t, "tool was called", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		}
+		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
+		r := t.Try(t.Hostile(), "tools/call", kit.Declaring(params, kit.Able))
+		t.Expect(!died(r)).To(Hold("an error, or the state ignored", "%s", Got(r)))
+		if r.Err != nil {
+			t.Again("%v", Explain(r.Err))
+		}
+		if code, _ := r.Code(); code == internalError {
+			t.Fail("error -32602, or the state ignored", "%s", Got(r))
+		}
+	}),
+}
+
+// wantStates are askers that give a state, and are done when it comes back with answers.
+func wantStates(t *T) []asker {
+	return wantWilling(t, "request that gives a requestState and then is done was made", func(a asker) bool {
+		return stateText(kit.StateOf(a.Asked[0])) != "" && len(a.Asked) == 1
+	})
+}
+
+// stateText is the text of a state as it was written; empty when there is none.
+func stateText(state json.RawMessage) string {
+	text, _ := driver.Decode(state).(string)
+	return text
+}
+
+// tampered is a state with another character at so many quarters of it: a letter for a letter, a digit for a digit. The
+// last one, of which base64 does not use all bits, stays.
+func tampered(state json.RawMessage, quarter int) string {
+	const alphabet = "BADCFEHGJILKNMPORQTSVUXWZYbadcfehgjilknmporqtsvuxwzy1032547698"
+	const originals = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+	text := stateText(state)
+	for at := len(text) * quarter / 4; at < len(text); at++ {
+		if i := strings.IndexByte(originals, text[at]); i >= 0 {
+			return text[:at] + alphabet[i:i+1] + text[at+1:]
+		}
+	}
+	return text + text
+}
+
+// expectRejected wants a state not taken. Whether a state is to be protected, only who knows the server can say.
+func expectRejected(t *T, a asker, r driver.Reply, what string) {
+	if a.outcome(t, r) != done {
+		return
+	}
+	if !t.ProtectsState(a.name) {
+		t.Because(NotGiven).Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
+			"protected-state of mcpcheck.yaml", what, a.name)
+	}
+	t.Fail("an error for "+what, "%s", Got(r))
+}
+
+// another is another request that asks for input: of the same tool with other arguments, or of another tool.
+func another(t *T, a asker) (other asker, found bool) {
+	for _, b := range wantStates(t) {
+		if b.name != a.name || b.Method != a.Method {
+			return b, true
+		}
+	}
+	return a.varied(t)
+}
+
+// varied is the request with other arguments.
+func (a asker) varied(t *T) (other asker, found bool) {
+	for _, tool := range t.Server.Tools {
+		if !a.isCall() || tool["name"] != a.name || t.Example(a.name) != nil {
+			continue // what else than the example is harmless is not known
+		}
+		schema, err := schemas.Compile(tool["inputSchema"], t.Revision)
+		if err != nil {
+			return a, false
+		}
+		arguments, err := schemas.Valid(schema, t.Seed+1)
+		a.params = with(a.params, "arguments", arguments)
+		return a, err == nil && Fingerprint(arguments) != Fingerprint(a.Params["arguments"])
+	}
+	return a, false
+}
