@@ -86,7 +86,7 @@ func TestJudgedBy(t *testing.T) {
 		{"2025-11-25", "2025-11-25", "judged by 2025-11-25 (newest handshake revision, negotiated)"},
 		{"2025-11-25", "2024-11-05", "judged by 2024-11-05 (negotiated; asked for 2025-11-25)"},
 		{"2025-03-26", "2025-03-26", "judged by 2025-03-26 (asked for, negotiated)"},
-		{"2026-07-28", "2026-07-28", "judged by 2026-07-28 (asked for)"},
+		{"2026-07-28", "2026-07-28", "judged by 2026-07-28 (newest revision)"},
 	} {
 		if got := judgedBy([]harness.RevisionInfo{{Requested: c.requested, Revision: c.revision}}); got != c.want {
 			t.Errorf("want %s\n got %s", c.want, got)

@@ -226,6 +226,8 @@ func negotiation(r harness.RevisionInfo) string {
 		return "negotiated; asked for " + r.Requested
 	case r.Revision == harness.Newest:
 		return "newest handshake revision, negotiated"
+	case r.Revision == harness.Revisions[len(harness.Revisions)-1]:
+		return "newest revision"
 	case harness.IsModern(r.Revision):
 		return "asked for"
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,6 +42,24 @@ func onScreen(written string) string {
 	return strings.Join(lines, "\n")
 }
 
+// sheet is what was written, for who reads it while more comes.
+type sheet struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *sheet) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *sheet) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 // While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
 // seconds, and with -q not at all. In the end nothing of it is left on the screen.
 func TestProgressOfRuns(t *testing.T) {
@@ -72,7 +91,7 @@ func TestProgressOfRuns(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var screen, stderr bytes.Buffer
+				var screen, stderr sheet
 				tt.options.Out = &screen
 				a := &audience{
 					stderr: &stderr, live: tt.options.Terminal, quiet: tt.options.Verbosity == reporters.Quiet,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,7 +88,7 @@ const (
 )
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "misuse": misuse, "report": report, "same": same, "memory": memory,
+	"status": status, "misuse": misuse, "report": report, "same": same, "memory": memory, "silent": silent,
 	"taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
 	"killed": struck(os.Kill, -1),
 }
@@ -259,6 +260,19 @@ func timeless(ts *testscript.TestScript, name string) (messages []string) {
 	}
 	slices.Sort(messages)
 	return messages
+}
+
+// progress is what a run that takes its time says in a pipe, as one does where a machine is busy.
+var progress = regexp.MustCompile(`(?m)^mcpcheck: (\S+ · )?(\d+/\d+ · )?\d+ s( · .*)?\n`)
+
+// silent says that the command before has written nothing to stderr but progress.
+func silent(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 0 {
+		ts.Fatalf("usage: silent")
+	}
+	if said := progress.ReplaceAllString(ts.ReadFile("stderr"), ""); said != "" {
+		ts.Fatalf("on stderr:\n%s", said)
+	}
 }
 
 func memory(ts *testscript.TestScript, neg bool, args []string) {

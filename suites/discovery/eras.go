@@ -10,9 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// newestFirst has a server that speaks both eras judged by the modern one. As long as most areas are not written for
-// that, its newest handshake revision tells more.
-const newestFirst = false
+// firstChoice is the revision by which a server is judged that speaks both eras. As long as some areas are not written
+// for the modern one, the newest with a handshake tells more.
+var firstChoice = harness.Newest
 
 // Found is a server, and the sessions that were opened to learn what it is, for others to use.
 type Found struct {
@@ -30,14 +30,13 @@ func (f Found) Close() {
 	}
 }
 
-// Auto is Server for the newest revision that the server speaks, in the era that newestFirst says. What else it speaks
-// is in Server.Speaks. It is asked in both eras side by side, each over a connection of its own, so that neither waits
-// for the other.
+// Auto is Server for the newest revision that the server speaks, in the era of firstChoice. What else it speaks is in
+// Server.Speaks. It is asked in both eras side by side, each over a connection of its own, so that neither waits for
+// the other.
 func Auto(ctx context.Context, t driver.Target) (Found, error) {
-	const moment = 250 * time.Millisecond // what else a server speaks is worth no more
-	older, newer := askBoth(ctx, t, moment)
+	older, newer := askBoth(ctx, t, patience)
 	judged, other := older, newer
-	if newer.good() && (newestFirst || !older.granted()) {
+	if newer.good() && (newer.revision == firstChoice || !older.granted()) {
 		judged, other = newer, older
 	}
 	found := Found{Server: judged.server, First: judged.session}
@@ -57,7 +56,7 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 // it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
 // answer may take.
 func Revisions(ctx context.Context, t driver.Target) (revisions []string, err error) {
-	older, newer := askBoth(ctx, t, t.Limits.ForReply())
+	older, newer := askBoth(ctx, t, func(*attempt, time.Duration) time.Duration { return t.Limits.ForReply() })
 	defer older.close()
 	defer newer.close()
 	if older.server == nil {
@@ -74,10 +73,22 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, err er
 	return revisions, nil
 }
 
-// askBoth asks a server in both eras. Once one has brought a session, the other has as long again, and so long at the
-// least. Two processes may be more than it allows: when one of them has died and the other brought nothing, that era is
-// asked again alone.
-func askBoth(ctx context.Context, t driver.Target, least time.Duration) (older, newer *attempt) {
+// patience is how long an attempt is waited for once the other has brought a session, after the time that took. What
+// else a server speaks is worth a moment. The era by which it is judged if it speaks it must not depend on how busy the
+// machine is: a server that is silent in it costs more.
+func patience(a *attempt, first time.Duration) time.Duration {
+	if a.revision == firstChoice {
+		return max(10*first, 2*time.Second)
+	}
+	return max(first, 250*time.Millisecond)
+}
+
+// askBoth asks a server in both eras. Once one has brought a session, the other is waited for as patience says. Two
+// processes may be more than it allows: when one of them has died and the other brought nothing, that era is asked
+// again alone.
+func askBoth(
+	ctx context.Context, t driver.Target, patience func(a *attempt, first time.Duration) time.Duration,
+) (older, newer *attempt) {
 	if t.Site != nil {
 		if err := t.Site.Ready(ctx, t.Limits); err != nil {
 			return failed(t, harness.Newest, err), failed(t, harness.Newest, err)
@@ -87,9 +98,9 @@ func askBoth(ctx context.Context, t driver.Target, least time.Duration) (older, 
 	newer = begin(ctx, t, harness.Modern[len(harness.Modern)-1])
 	select {
 	case <-older.done:
-		newer.follow(older, least)
+		newer.follow(older, patience(newer, older.took))
 	case <-newer.done:
-		older.follow(newer, least)
+		older.follow(newer, patience(older, newer.took))
 	}
 	died := older.died()
 	if older.good() || newer.good() || t.Site != nil || died == newer.died() {
@@ -158,10 +169,10 @@ func (a *attempt) spoken() []string {
 	return known(append(a.server.Speaks, a.server.Revision))
 }
 
-// follow waits for the attempt after the other one is done. When that brought a session, it has as long again, and so
-// long at the least; when it did not, its process is in the way after that time.
-func (a *attempt) follow(first *attempt, least time.Duration) {
-	timer := time.NewTimer(max(first.took, least))
+// follow waits for the attempt after the other one is done. When that brought a session, it has so long; when it did
+// not, its process is in the way after that time.
+func (a *attempt) follow(first *attempt, patience time.Duration) {
+	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	select {
 	case <-a.done:

@@ -168,14 +168,14 @@ func TestAutoOverHTTP(t *testing.T) {
 	}
 }
 
-// A process of one era that is silent in the other costs no more than a moment.
+// A process of one era that is silent in the other costs no more than two seconds.
 func TestAutoWaitsForNobody(t *testing.T) {
 	for _, tt := range askedOverStdio[:3] {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				f, err := Auto(t.Context(), driver.Target{Serve: tt.serves.serve})
-				if took := time.Since(begin); err != nil || took > time.Second {
+				if took := time.Since(begin); err != nil || took > 3*time.Second {
 					t.Errorf("it took %v: %v", took, err)
 				}
 				f.Close()
@@ -184,14 +184,14 @@ func TestAutoWaitsForNobody(t *testing.T) {
 	}
 }
 
-// When all revisions are wanted, an era in which a server is slow is not left out.
-func TestRevisionsOfSlowEra(t *testing.T) {
-	serve := func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+// slowAt is a server of both eras that reads no message with that text before some time has passed.
+func slowAt(text string, after time.Duration) driver.Server {
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		slow, lines := io.Pipe()
 		go func() {
 			for scanner := bufio.NewScanner(in); scanner.Scan(); {
-				if bytes.Contains(scanner.Bytes(), []byte("server/discover")) {
-					time.Sleep(3 * time.Second)
+				if bytes.Contains(scanner.Bytes(), []byte(text)) {
+					time.Sleep(after)
 				}
 				lines.Write(append(scanner.Bytes(), '\n'))
 			}
@@ -199,12 +199,31 @@ func TestRevisionsOfSlowEra(t *testing.T) {
 		}()
 		return askedBothWays[0].serves.serve(ctx, slow, out, errs, term)
 	}
+}
+
+// When all revisions are wanted, an era in which a server is slow is not left out.
+func TestRevisionsOfSlowEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, err := Revisions(t.Context(), driver.Target{Serve: serve})
+		all, err := Revisions(t.Context(), driver.Target{Serve: slowAt("server/discover", 3*time.Second)})
 		if err != nil || !slices.Equal(all, allBoth) {
 			t.Errorf("got %q, %v", all, err)
 		}
 	})
+}
+
+// The era by which a server is judged is the same when it is slow in one of them.
+func TestAutoOfSlowEra(t *testing.T) {
+	for _, greeting := range []string{"initialize", "server/discover"} {
+		t.Run(greeting, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, err := Auto(t.Context(), driver.Target{Serve: slowAt(`"`+greeting+`"`, 1500*time.Millisecond)})
+				if err != nil || f.Server.Revision != firstChoice {
+					t.Errorf("judged by %s, %v", f.Server.Revision, err)
+				}
+				f.Close()
+			})
+		})
+	}
 }
 
 // A server that allows one process at a time is asked in line: whether the second one dies, waits or ends the first.
