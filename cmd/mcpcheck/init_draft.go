@@ -116,7 +116,7 @@ type toolDraft struct {
 // draftTool makes arguments for a tool.
 func (d draft) draftTool(name string, tool harness.M) toolDraft {
 	t := toolDraft{name: name, arguments: harness.M{}}
-	if why := kit.Uncallable(tool); why != "" {
+	if why := kit.Uncallable(tool, d.server.Revision); why != "" {
 		t.why = why
 		return t
 	}

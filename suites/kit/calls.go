@@ -25,6 +25,7 @@ type ToolCall struct {
 	Tool      Subject
 	Arguments M
 	Broken    *schemas.Counterexample // what is wrong with the arguments; nil: nothing
+	Client    M                       // what the client declares, where each request says so; nil: Able
 	Input     *Conversation           // what it was asked for before its reply, which is the final one
 	Reply     driver.Reply
 	Took      time.Duration
@@ -145,6 +146,22 @@ func ValidCalls(t *T) ToolCalls {
 			}
 		}
 	})
+}
+
+// CallsDeclaring calls the tools as ValidCalls does, but in a session that the caller has, and as a client with these
+// capabilities where each request says so.
+func CallsDeclaring(t *T, s *driver.Session, capabilities M) (calls ToolCalls) {
+	f := &flight{t: t, session: s, allowance: NewAllowance()}
+	queue := calls.valid(t)
+	for _, call := range queue {
+		call.Client = capabilities
+	}
+	for _, call := range calls.make(f, queue) {
+		calls.leave(*call, "the session did not last until it was called")
+	}
+	f.end()
+	calls.hear()
+	return calls
 }
 
 // untried are the tools that were not called with valid arguments.
@@ -288,10 +305,13 @@ func (c ToolCall) Params(s *driver.Session) M {
 	if c.Broken == nil {
 		params["_meta"] = M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d", c.Tool.Name, s.Number())}
 	}
-	if IsModern(s.Revision) {
-		return Declaring(params, Able)
+	switch {
+	case !IsModern(s.Revision):
+		return params
+	case c.Client != nil:
+		return Declaring(params, c.Client)
 	}
-	return params
+	return Declaring(params, Able)
 }
 
 // hear takes the reply to a call, and says with which params it is to be made again. Nothing is made up for a call with

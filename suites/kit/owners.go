@@ -88,6 +88,9 @@ var Owners = slices.Concat(inputOwners, []Owned{
 	{"InitializeResult", "/capabilities/tasks/*/**", ""}, // no flags but objects
 	{"InitializeResult", "/capabilities/**", "schema/capability-shapes"},
 
+	{"CreateTaskResult", "/ttlMs", "tasks-ext/create-shape"}, // which is not the one of caches
+	{"GetTaskResult", "/ttlMs", "tasks-ext/create-shape"},
+
 	{"", "/**/_meta", "schema/meta-is-object"},
 	{"", "/**/icons/**", "schema/icon-shape"},
 	{"", "/_meta/io.modelcontextprotocol~1serverInfo/**", "result/server-info-shape"},
@@ -109,7 +112,7 @@ var Owners = slices.Concat(inputOwners, []Owned{
 	{"CreateMessageRequest", "/params/messages/*/content/type/audio", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
-}, toolOwners)
+}, toolOwners, taskOwners)
 
 // negotiated is the entry for what only later revisions know.
 const negotiated = "lifecycle/operation-matches-negotiated-version"
@@ -152,6 +155,17 @@ var toolOwners = []Owned{
 	{"CallToolResult", "/content/*/resource/blob", "tools/embedded-resource-shape"},
 	{"CallToolResult", "/content/*/uri", "tools/resource-link-shape"},
 	{"CallToolResult", "/content/*/name", "tools/resource-link-shape"},
+}
+
+// taskOwners are the rows of the extension of tasks. The tasks of 2025-11-25, which nothing asks for yet, have
+// definitions of the same names.
+var taskOwners = []Owned{
+	{"GetTaskResult", "/status/**", "tasks-ext/get-working"},
+	{"GetTaskResult", "/inputRequests/**", "tasks-ext/get-input-required"},
+	{"GetTaskResult", "/result/**", "tasks-ext/get-completed"},
+	{"GetTaskResult", "/error/**", "tasks-ext/get-failed"},
+	{"GetTaskResult", "/**", "tasks-ext/create-shape"},
+	{"CreateTaskResult", "/**", "tasks-ext/create-shape"},
 }
 
 // Owned is what an entry owns: a definition and the path of a member in it.

@@ -61,7 +61,7 @@ func validArguments(t *T, tool Subject) (args M, not *Uncalled) {
 
 // barred says why a tool may not be called; nil when it may.
 func barred(t *T, tool Subject, allows func(Permission) bool) *Uncalled {
-	if why := Uncallable(tool.Value); why != "" {
+	if why := Uncallable(tool.Value, t.Revision); why != "" {
 		return &Uncalled{Tool: tool, Why: why}
 	}
 	if p := t.MayCall(tool); !allows(p) {
@@ -117,13 +117,14 @@ func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
 	return schemas.Counterexamples(schema, valid, t.Seed), nil
 }
 
-// Uncallable says why a tool cannot be called plainly; empty when it can.
-func Uncallable(tool M) string {
+// Uncallable says why a tool cannot be called plainly; empty when it can. Without a handshake the server says so when
+// it is called, and not in the definition.
+func Uncallable(tool M, revision string) string {
 	execution, _ := tool["execution"].(M)
 	switch _, named := tool["name"].(string); {
 	case !named:
 		return "it has no name"
-	case execution["taskSupport"] == "required":
+	case execution["taskSupport"] == "required" && !IsModern(revision):
 		return "it only runs as a task"
 	}
 	return ""

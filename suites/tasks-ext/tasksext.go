@@ -1,7 +1,8 @@
-// Package tasksext is the area of the extension of tasks.
+// Package tasksext is the area of the extension of tasks: calls of tools that are answered at once by a task, which is
+// asked after until it has the result.
 package tasksext
 
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are those of the area.
-var Checks = Suite{}
+var Checks = Merge(negotiation, creation, polling, input, cancelling)

@@ -136,8 +136,8 @@ func callable(t *T) (name string) {
 		switch {
 		case !p.Invalid:
 			why = append(why, kit.Uncalled{Tool: tool, Why: p.Why, Barred: true})
-		case kit.Uncallable(tool.Value) != "":
-			why = append(why, kit.Uncalled{Tool: tool, Why: kit.Uncallable(tool.Value)})
+		case kit.Uncallable(tool.Value, t.Revision) != "":
+			why = append(why, kit.Uncalled{Tool: tool, Why: kit.Uncallable(tool.Value, t.Revision)})
 		default:
 			return tool.Name
 		}

@@ -84,7 +84,7 @@ func otherCase(t *T) (name, swapped string) {
 		swapped := strings.Map(swapCase, tool.Name)
 		taken := slices.ContainsFunc(kit.ListedTools(t), func(x Subject) bool { return x.Name == swapped })
 		switch {
-		case kit.Uncallable(tool.Value) != "" || taken:
+		case kit.Uncallable(tool.Value, t.Revision) != "" || taken:
 		case !p.Valid:
 			refused = append(refused, kit.Uncalled{Tool: tool, Why: p.Why, Barred: true})
 		default:

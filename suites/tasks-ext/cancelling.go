@@ -1,0 +1,82 @@
+package tasksext
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// cancelling are the checks of tasks that the client takes back.
+var cancelling = Suite{
+	"tasks-ext/cancel-ack": Probe(func(t *T) {
+		r := cancelled(t).Ack
+		if wantAnswer(t, r); isGone(r) {
+			t.Because(OtherCheck).Skip("there is no such task: tasks-ext/durable-create")
+		}
+		t.Expect(r).To(BeResult())
+		expectEmpty(t, r.Result())
+	}),
+
+	"tasks-ext/get-cancelled": Probe(func(t *T) {
+		c := cancelled(t)
+		switch {
+		case c.First.Result() == nil:
+			t.Because(OtherCheck).Skip("tasks/get was answered with %s before: tasks-ext/durable-create", Got(c.First))
+		case c.Ack.Result() == nil:
+			t.Because(OtherCheck).Skip("tasks/cancel was answered with %s: tasks-ext/cancel-ack", Got(c.Ack))
+		case c.End == "completed" || c.End == "failed":
+			t.Because(NotObserved).Skip("the task was done before it could be cancelled: %s", c.End)
+		case c.last().Err != nil:
+			t.Again("%v", Explain(c.last().Err))
+		case isGone(c.last()) && c.expired(c.last(), c.First):
+			t.Skip("its time was over")
+		}
+		t.Expect(c.last()).To(BeResult(), "a task that was cancelled")
+		if status, _ := c.last().Result()["status"].(string); status == "working" || status == "input_required" {
+			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.s.Patience())
+		}
+		t.Expect(c.last().Result()["status"]).To(BeOneOf("cancelled"))
+	}),
+
+	"tasks-ext/cancel-terminal": Probe(func(t *T) {
+		judgeEnded(t, func(t *T, e ended) {
+			wantAnswer(t, e.Cancelled)
+			t.Expect(e.Cancelled).To(BeResult())
+		})
+	}),
+
+	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
+		s := t.Session()
+		c := begin(t, s, longest(t).Call)
+		mark := s.Mark()
+		s.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
+		t.Settle(s, mark)
+		follow(c)
+		if c.End == "" {
+			t.Inconclusive("%s", c.Why)
+		}
+		t.Expect(c.End).To(BeOneOf("completed", "failed"))
+	}),
+}
+
+// cancellation is a task that was asked after at once, and then cancelled.
+type cancellation struct {
+	*course
+	First driver.Reply // to tasks/get
+	Ack   driver.Reply // to tasks/cancel
+}
+
+// cancelled makes such a task, and follows it to its end. Over HTTP it is asked after from another connection.
+func cancelled(t *T) cancellation {
+	call := longest(t).Call
+	return Shared(t, "cancelled task", func(t *T) cancellation {
+		c := cancellation{course: begin(t, t.Session(), call)}
+		if t.Site() != nil {
+			c.s = t.Own()
+		}
+		c.get()
+		c.First, c.Ack = c.last(), c.ask("tasks/cancel", nil)
+		c.extend()
+		follow(c.course)
+		return c
+	})
+}

@@ -1,0 +1,207 @@
+package tasksext
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// creation are the checks of how calls are answered by tasks.
+var creation = Suite{
+	"tasks-ext/result-type-task": Probe(func(t *T) {
+		judgeAll(t, tasks(t), func(t *T, c *course) {
+			kind, isString := c.Made.Result()["resultType"].(string)
+			if !isString {
+				t.Because(OtherCheck).Skip("there is no resultType: result/type-present")
+			}
+			t.Expect(kind).To(BeOneOf("task"))
+		})
+	}),
+
+	"tasks-ext/create-shape": Probe(func(t *T) {
+		judgeAll(t, tasks(t), func(t *T, c *course) { expectShape(t, "CreateTaskResult", c.Made) })
+		judge(t, moments(tasks(t)), func(t *T, m moment) { expectShape(t, "GetTaskResult", m.Reply) })
+	}),
+
+	"tasks-ext/no-hint-needed": Probe(func(t *T) {
+		told := tell(t)
+		hint := M{"task": M{"ttl": 60_000}}
+		for _, call := range refused(told.List) {
+			hinted := callAgain(t, t.Session(), call, able, hint)
+			t.Expect(!isTask(hinted.Reply)).To(Hold("no other answer to a call with the parameter task",
+				"%s with it, and %s without", Got(hinted.Reply), Got(call.Reply)))
+		}
+		tasks(t)
+	}),
+
+	"tasks-ext/task-param-ignored": Probe(func(t *T) {
+		served := slices.DeleteFunc(slices.Clone(tell(t).List), func(c kit.ToolCall) bool { return !isFinal(c.Reply) })
+		if len(served) == 0 {
+			kit.NothingSeen(t, "tool was served at once", tell(t).Uncalled, kit.AnyTool)
+		}
+		plain, hint := served[0], M{"task": M{"ttl": 60_000}}
+		hinted := callAgain(t, t.Session(), plain, able, hint)
+		if !isFinal(hinted.Reply) && isFinal(callAgain(t, t.Session(), plain, able, nil).Reply) { // and so it stays
+			t.Expect(isFinal(callAgain(t, t.Session(), plain, able, hint).Reply)).To(Hold(
+				"a final result, as without the parameter task", "%s", Got(hinted.Reply)))
+		}
+	}),
+
+	"tasks-ext/durable-create": Probe(func(t *T) {
+		r := cancelled(t).First
+		if !isGone(r) && r.Result() == nil {
+			t.Inconclusive("tasks/get was answered with %s", Got(r))
+		}
+		t.Expect(r).To(BeResult())
+	}),
+
+	"tasks-ext/mrtr-before-create": Probe(func(t *T) {
+		all := those(t, "task whose call asked for input", func(c *course) bool { return len(c.Call.Input.Asked) > 0 })
+		judgeAll(t, all, func(t *T, c *course) {
+			for _, asked := range c.Call.Input.Asked {
+				t.Expect(Member(asked.Result(), "taskId")).To(BeOneOf(Absent{}), "taskId before the input was there")
+			}
+			t.Expect(Member(c.Made.Result(), "inputRequests")).To(BeOneOf(Absent{}), "inputRequests of the new task")
+		})
+	}),
+
+	"tasks-ext/only-tools-call": WatchAfter(askOthers, func(t *T, w Wire) {
+		others := knowingResults(t, w).Filter("result beside those of calls and tasks", func(m Message) bool {
+			return m.Request.Method != "tools/call" && !strings.HasPrefix(m.Request.Method, "tasks/")
+		})
+		t.Judge(others, func(t *T, m Message) {
+			t.Expect(kit.ResultOf(m)["resultType"] != "task").To(Hold(
+				"a task in answer to tools/call alone", "one in answer to %s", m.Request.Method))
+		})
+	}),
+
+	"tasks-ext/task-type-only-on-create": WatchAfter(follows, func(t *T, w Wire) {
+		about := knowingResults(t, w).Filter("result of a request about a task", func(m Message) bool {
+			return strings.HasPrefix(m.Request.Method, "tasks/")
+		})
+		t.Judge(about, func(t *T, m Message) {
+			t.Expect(kit.ResultOf(m)["resultType"] != "task").To(Hold(
+				`resultType "task" in answer to tools/call alone`, "it in answer to %s", m.Request.Method))
+		})
+	}),
+
+	"tasks-ext/id-entropy": WatchAfter(follows, func(t *T, w Wire) {
+		var ids []string
+		for _, m := range knowingResults(t, w).List {
+			id, isString := kit.ResultOf(m)["taskId"].(string)
+			if isString && m.Request.Method == "tools/call" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) < 2 {
+			t.Because(NotObserved).Skip("no two tasks were made")
+		}
+		t.Warn(difference(ids) > guessable).To(Hold("ids that nobody can guess", "%s", Show(ids)))
+	}),
+
+	"tasks-ext/no-request-state": Probe(func(t *T) {
+		told := moments(tasks(t))
+		for _, c := range tasks(t) {
+			told = append(told, moment{c, c.Made})
+		}
+		judge(t, told, func(t *T, m moment) { t.Expect(Member(m.state(), "requestState")).To(BeOneOf(Absent{})) })
+	}),
+}
+
+// follows sees to it that there are tasks.
+func follows(t *T) {
+	if t.Server.Extension(extension) != nil {
+		tell(t)
+	}
+}
+
+// expectShape wants a task to have all of its members.
+func expectShape(t *T, definition string, r driver.Reply) {
+	broken := kit.Broken(t, "tasks-ext/create-shape", definition, r.M["result"])
+	t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
+	for _, member := range []string{"createdAt", "lastUpdatedAt"} {
+		t.Expect(r.Result()[member]).To(That("a timestamp of ISO 8601", isTimestamp.MatchString), member)
+	}
+}
+
+// isTimestamp matches the forms that ISO 8601 has for a date with a time.
+var isTimestamp = regexp.MustCompile(
+	`^\d{4}(-?)\d{2}(-?)\d{2}T\d{2}(:?\d{2}){0,2}([.,]\d+)?(Z|[+-]\d{2}(:?\d{2})?)?$`,
+)
+
+// isFinal reports whether a call was served at once, and well.
+func isFinal(r driver.Reply) bool {
+	return r.Result() != nil && !isTask(r) && r.Result()["isError"] != true
+}
+
+// refused are the first calls that were answered with an error for another reason than that the client lacks something.
+func refused(calls []kit.ToolCall) (some []kit.ToolCall) {
+	const most = 3
+	for _, call := range calls {
+		if code, isError := call.Reply.Code(); isError && code != missingCapability && len(some) < most {
+			some = append(some, call)
+		}
+	}
+	return some
+}
+
+// askOthers asks for what is not a call as a client that knows tasks.
+func askOthers(t *T) {
+	if t.Server.Extension(extension) == nil {
+		return
+	}
+	s := t.Session()
+	for _, method := range append(kit.ListsOf(t.Server.Capabilities), "server/discover") {
+		if t.Mute(method) == nil {
+			t.Try(s, method, kit.Declaring(nil, able))
+		}
+	}
+	if len(t.Server.Resources) > 0 {
+		t.Try(s, "resources/read", kit.Declaring(M{"uri": t.Server.Resources[0]["uri"]}, able))
+	}
+	for _, prompt := range t.Server.Prompts {
+		if len(kit.ObjectsIn(prompt["arguments"])) == 0 {
+			t.Try(s, "prompts/get", kit.Declaring(M{"name": prompt["name"]}, able))
+			return
+		}
+	}
+}
+
+// knowingResults are the results of requests whose client knows tasks.
+func knowingResults(t *T, w Wire) Messages {
+	return kit.Results(t, w).Filter("result for a client that knows tasks", func(m Message) bool {
+		return knows(m.Request)
+	})
+}
+
+// knows reports whether the client of a request knows tasks.
+func knows(request *driver.Frame) bool {
+	params, _ := request.JSON()["params"].(M)
+	client, _ := kit.MetaOf(params)[driver.MetaCapabilities].(M)
+	extensions, _ := client["extensions"].(M)
+	return extensions[extension] != nil
+}
+
+// guessable is in how few characters ids may differ that somebody might guess one from the others.
+const guessable = 4
+
+// difference is in how many characters ids differ at the most, beside what all of them begin and end with.
+func difference(ids []string) (most int) {
+	begin, end := ids[0], ids[0]
+	for _, id := range ids[1:] {
+		for !strings.HasPrefix(id, begin) {
+			begin = begin[:len(begin)-1]
+		}
+		for !strings.HasSuffix(id, end) {
+			end = end[1:]
+		}
+	}
+	for _, id := range ids {
+		most = max(most, len(id)-len(begin)-len(end))
+	}
+	return most
+}

@@ -1,0 +1,216 @@
+package tasksext
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// relatedTask is the key by which results of 2025-11-25 say what task they are of.
+const relatedTask = "io.modelcontextprotocol/related-task"
+
+// polling are the checks of what is told of tasks.
+var polling = Suite{
+	"tasks-ext/get-result-type": Probe(func(t *T) {
+		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) { expectComplete(t, m.state()) })
+	}),
+
+	"tasks-ext/get-working": Probe(func(t *T) {
+		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) {
+			broken := kit.Broken(t, "tasks-ext/get-working", "GetTaskResult", m.state())
+			t.Expect(broken).To(BeEmptyList[string]("one of the five statuses"))
+			t.Expect(m.state()["taskId"]).To(BeOneOf[any](m.id), "taskId")
+		})
+	}),
+
+	"tasks-ext/get-input-required": Probe(func(t *T) {
+		judge(t, heard(t, "task that asks for input", "input_required"), func(t *T, m moment) {
+			broken := kit.Broken(t, "tasks-ext/get-input-required", "GetTaskResult", m.state())
+			t.Expect(broken).To(BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
+			requests, _ := m.state()["inputRequests"].(M)
+			t.Expect(len(requests) > 0).To(Hold("at least one request", "none: %s", Show(m.state())))
+		})
+	}),
+
+	"tasks-ext/get-completed": Probe(func(t *T) {
+		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
+			broken := kit.Broken(t, "tasks-ext/get-completed", "GetTaskResult", m.state())
+			t.Expect(broken).To(BeEmptyList[string]("a result"))
+			result := M{"resultType": "complete"} // whether it says so is open
+			for name, v := range resultIn(m) {
+				result[name] = v
+			}
+			var rules []string
+			for _, v := range schemas.ValidateMessage(t.Revision, "CallToolResult", result) {
+				rules = append(rules, v.String())
+			}
+			t.Expect(rules).To(BeEmptyList[string]("the result of a call"))
+		})
+	}),
+
+	"tasks-ext/get-failed": Probe(func(t *T) {
+		judge(t, heard(t, "failed task", "failed"), func(t *T, m moment) {
+			broken := kit.Broken(t, "tasks-ext/get-failed", "GetTaskResult", m.state())
+			t.Expect(broken).To(BeEmptyList[string]("an error with a code and a message"))
+		})
+	}),
+
+	"tasks-ext/failed-status-message": Probe(func(t *T) {
+		judge(t, heard(t, "failed task", "failed"), func(t *T, m moment) {
+			text, _ := m.state()["statusMessage"].(string)
+			t.Expect(text != "").To(Hold("a statusMessage", "%s", Show(m.state())))
+		})
+	}),
+
+	"tasks-ext/iserror-completed": Probe(func(t *T) {
+		unhappy := those(t, "task whose tool failed", func(c *course) bool {
+			return isToolError(resultIn(c.atLast())) || c.End == "failed" && isErrorAtOnce(t, c)
+		})
+		judgeAll(t, unhappy, func(t *T, c *course) { t.Expect(c.End).To(BeOneOf("completed")) })
+	}),
+
+	"tasks-ext/terminal-immutable": Probe(func(t *T) {
+		judgeEnded(t, func(t *T, e ended) {
+			end := payload(e.last().Result())
+			for _, later := range []moment{{e.course, e.Again}, {e.course, e.After}} {
+				if wantAnswer(t, later.Reply); isGone(later.Reply) {
+					t.Because(OtherCheck).Skip("there is no task any more: tasks-ext/ttl-honoured")
+				}
+				if later.state() == nil {
+					t.Inconclusive("tasks/get was answered with %s", Got(later.Reply))
+				}
+				t.Expect(string(Compact(payload(later.state())))).To(BeOneOf(string(Compact(end))))
+			}
+		})
+	}),
+
+	"tasks-ext/ttl-honoured": Probe(func(t *T) {
+		judgeAll(t, tasks(t), func(t *T, c *course) {
+			asked := c.Heard
+			for _, e := range tell(t).Ended {
+				if e.course == c {
+					asked = slices.Concat(asked, []driver.Reply{e.Again, e.After})
+				}
+			}
+			gone := slices.IndexFunc(asked, isGone)
+			switch {
+			case len(asked) == 0:
+				t.Because(OtherCheck).Skip("it has no id: tasks-ext/create-shape")
+			case gone == 0:
+				t.Because(OtherCheck).Skip("tasks/get was answered with %s: tasks-ext/durable-create", Got(asked[0]))
+			case gone > 0 && c.expired(asked[gone], asked[gone-1]):
+				t.Skip("its time was over")
+			case gone > 0:
+				t.Fail("the task, whose time is not over", "%s", Got(asked[gone]))
+			}
+		})
+	}),
+
+	"tasks-ext/no-related-task-meta": Probe(func(t *T) {
+		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
+			meta := kit.MetaOf(resultIn(m))
+			t.Expect(!Has(meta, relatedTask)).To(Hold("no "+relatedTask+" in _meta of the result", "%s", Show(meta)))
+		})
+	}),
+
+	"tasks-ext/get-unknown": Probe(func(t *T) {
+		r := t.Ask(t.Session(), "tasks/get", kit.Declaring(M{"taskId": strange}, able))
+		t.Expect(r).To(BeError(-32602))
+	}),
+
+	"tasks-ext/update-cancel-unknown": Probe(func(t *T) {
+		s := t.Session()
+		t.Each([]Subject{Named("tasks/update"), Named("tasks/cancel")}, func(t *T, method Subject) {
+			r := t.Ask(s, method.Name, kit.Declaring(M{"taskId": strange, "inputResponses": M{}}, able))
+			t.Expect(r).To(BeError(-32602))
+		})
+	}),
+
+	"tasks-ext/removed-result": Probe(func(t *T) {
+		r := t.Ask(t.Session(), "tasks/result", kit.Declaring(M{"taskId": strange}, able))
+		t.Expect(r).To(BeError(-32601))
+	}),
+
+	"tasks-ext/removed-list": Probe(func(t *T) {
+		t.Expect(t.Ask(t.Session(), "tasks/list", kit.Declaring(nil, able))).To(BeError(-32601))
+	}),
+}
+
+// expired reports whether the time of the task may have been over when something was told of it, by what was told
+// before. A little less than the server says is sure.
+func (c *course) expired(told, before driver.Reply) bool {
+	n, _ := before.Result()["ttlMs"].(json.Number)
+	ms, ok := driver.Integer(n)
+	return ok && (told.Frame.At-c.Made.Frame.At).Milliseconds() >= ms/10*9
+}
+
+// strange is the id of a task that no server has.
+const strange = "mcpcheck-unknown"
+
+// atLast is what was told of the task at last.
+func (c *course) atLast() moment { return moment{c, c.last()} }
+
+// resultIn is the result that a task has.
+func resultIn(m moment) M {
+	result, _ := m.state()["result"].(M)
+	return result
+}
+
+func isToolError(result M) bool { return result["isError"] == true }
+
+// isErrorAtOnce reports whether the tool of a task says of a call that is served at once that it went wrong.
+func isErrorAtOnce(t *T, c *course) bool {
+	return slices.ContainsFunc(kit.ValidCalls(t).List, func(call kit.ToolCall) bool {
+		return call.Tool.Name == c.Call.Tool.Name && isToolError(call.Reply.Result())
+	})
+}
+
+// expectComplete wants the type of a result that is no task.
+func expectComplete(t *T, result M) {
+	kind, isString := result["resultType"].(string)
+	switch {
+	case !isString:
+		t.Because(OtherCheck).Skip("there is no resultType: result/type-present")
+	case kind == "task":
+		t.Because(OtherCheck).Skip(`resultType is "task": tasks-ext/task-type-only-on-create`)
+	}
+	t.Expect(kind).To(BeOneOf("complete"))
+}
+
+// ofTasks are members that tasks have.
+var ofTasks = strings.Fields("taskId status createdAt lastUpdatedAt ttlMs inputRequests result error")
+
+// expectEmpty wants an answer that says no more than that a request was understood.
+func expectEmpty(t *T, result M) {
+	expectComplete(t, result)
+	var members []string
+	for name := range result {
+		if slices.Contains(ofTasks, name) {
+			members = append(members, name)
+		}
+	}
+	t.Expect(kit.Sorted(members)).To(BeEmptyList[string]("an empty result"))
+}
+
+// judgeEnded tries a check on tasks that have ended.
+func judgeEnded(t *T, run func(*T, ended)) {
+	all := tell(t).Ended
+	if len(all) == 0 {
+		those(t, "task that has ended", func(*course) bool { return false })
+	}
+	Each(t, all, func(e ended) Subject {
+		s := e.subject()
+		s.Frames = append(s.Frames, e.Cancelled.Request, e.Cancelled.Frame, e.After.Request, e.After.Frame)
+		return s
+	}, run)
+}
+
+// payload is what of a task does not change once it has ended.
+func payload(state M) M {
+	return M{"status": state["status"], "result": state["result"], "error": state["error"]}
+}

@@ -1,0 +1,140 @@
+package tasksext
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// extension is the one that is judged.
+const extension = "io.modelcontextprotocol/tasks"
+
+// able is what a client declares that knows tasks, and can answer all that they ask for.
+var able = knowing(kit.Able)
+
+// knowing are the capabilities of a client that knows tasks beside what else it can do.
+func knowing(others M) M {
+	all := kit.Extending(extension)
+	for name, capability := range others {
+		all[name] = capability
+	}
+	return all
+}
+
+// story is what came of calls of tools for a client that knows tasks.
+type story struct {
+	kit.ToolCalls
+	Courses []*course
+	Ended   []ended
+}
+
+// ended is a task that has ended, asked after once more, cancelled, and asked after at last.
+type ended struct {
+	*course
+	Again, Cancelled, After driver.Reply
+}
+
+// mostEnded is how many tasks are looked at after their end.
+const mostEnded = 3
+
+// tell calls the tools that may be called, each once, and follows the tasks that come of that to their end.
+func tell(t *T) *story {
+	return Shared(t, "tasks", func(t *T) *story {
+		s := t.Session()
+		story := &story{ToolCalls: kit.CallsDeclaring(t, s, able)}
+		for _, call := range story.List {
+			if isTask(call.Reply) {
+				story.Courses = append(story.Courses, courseOf(t, s, call))
+			}
+		}
+		follow(story.Courses...)
+		for _, c := range story.Courses {
+			if c.End != "" && len(story.Ended) < mostEnded {
+				e := ended{course: c, Again: c.look(), Cancelled: c.ask("tasks/cancel", nil)}
+				e.After = c.look()
+				story.Ended = append(story.Ended, e)
+			}
+		}
+		return story
+	})
+}
+
+// tasks are those of the story; without any the check ends.
+func tasks(t *T) []*course {
+	told := tell(t)
+	if len(told.Courses) == 0 {
+		kit.NothingSeen(t, "call was answered by a task", told.Uncalled, kit.AnyTool)
+	}
+	return told.Courses
+}
+
+// those are the tasks of a kind, and what the kind is. Without any the check ends: it could not be tried where a task
+// of the story was not followed to its end.
+func those(t *T, kind string, is func(*course) bool) (all []*course) {
+	everything := tasks(t)
+	for _, c := range everything {
+		if is(c) {
+			all = append(all, c)
+		}
+	}
+	if len(all) == 0 {
+		none(t, kind)
+	}
+	return all
+}
+
+// heard are the moments of a status; without any the check ends.
+func heard(t *T, kind string, status ...string) []moment {
+	all := moments(tasks(t), status...)
+	if len(all) == 0 {
+		none(t, kind)
+	}
+	return all
+}
+
+// none ends a check for which there was nothing of a kind.
+func none(t *T, kind string) {
+	told := tell(t)
+	unfinished := func(c *course) bool { return c.End == "" }
+	if i := slices.IndexFunc(told.Courses, unfinished); i >= 0 {
+		c := told.Courses[i]
+		t.Inconclusive("no %s was seen, and the task of %s has not ended: %s", kind, c.Call.Tool.Name, c.Why)
+	}
+	kit.NothingSeen(t, kind+" was seen", told.Uncalled, kit.AnyTool)
+}
+
+// callAgain calls a tool once more as a client with other capabilities, and with more params.
+func callAgain(t *T, s *driver.Session, call kit.ToolCall, capabilities, more M) kit.ToolCall {
+	params := call.Params(s)
+	for name, v := range more {
+		params[name] = v
+	}
+	again := kit.Converse(t, s, "tools/call", kit.Declaring(params, capabilities))
+	if again.Last.Err != nil {
+		t.Again("%v", Explain(again.Last.Err))
+	}
+	call.Input, call.Reply = again, again.Last
+	return call
+}
+
+// begin makes a task by a tool that has made one before.
+func begin(t *T, s *driver.Session, call kit.ToolCall) *course {
+	again := callAgain(t, s, call, able, nil)
+	if !isTask(again.Reply) {
+		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(again.Reply))
+	}
+	return courseOf(t, s, again)
+}
+
+// longest is the task of the story that was seen to run for the longest, and asked for nothing if there is such a one.
+func longest(t *T) *course {
+	working := func(c *course) int {
+		if len(c.Updates) > 0 {
+			return -1
+		}
+		return len(moments([]*course{c}, "working"))
+	}
+	return slices.MaxFunc(tasks(t), func(a, b *course) int { return working(a) - working(b) })
+}
