@@ -11,7 +11,8 @@ import (
 )
 
 // header says again what the message says, for those on the way that do not read it: its revision, its method, what it
-// is about, and the arguments that a tool wants there.
+// is about, and the arguments that a tool wants there. What cannot be read as a message is said to be the harmless
+// request, so that nothing is wrong with its headers.
 func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
 	params, _ := message.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
@@ -20,10 +21,11 @@ func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
 		revision, _ = e.meta(h.s)[MetaRevision].(string)
 	}
 	setField(header, revisionHeader, revision)
-	if message.Method == "" {
-		return
+	method := message.Method
+	if message.Shape == NotJSON && len(message.Raw) > 0 {
+		method, _ = e.harmless()
 	}
-	setField(header, "Mcp-Method", message.Method)
+	setField(header, "Mcp-Method", method)
 	if name, has := subjectOf(message.Method, params); has {
 		setField(header, "Mcp-Name", FieldValue(name))
 	}

@@ -310,7 +310,7 @@ func TestModernHeader(t *testing.T) {
 			want:    map[string]string{"Mcp-Method": "m"},
 		},
 		"a method that cannot be sent": {message: `{"id":1,"method":"m\n"}`},
-		"no message":                   {message: `[`},
+		"no message":                   {message: `[`, want: map[string]string{"Mcp-Method": "server/discover"}},
 	}
 	e := Modern{Revision: "2026-07-28", Tools: []M{{"name": "other"}, sql}}
 	s, err := Start(t.Context(), Target{Site: siteOf(t, http.NotFoundHandler()), Era: e}, Options{})

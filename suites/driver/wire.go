@@ -165,6 +165,9 @@ func (f *Frame) unasked() bool {
 // IsNotification reports whether the frame has a method and no id.
 func (f *Frame) IsNotification() bool { return f.Shape == Object && f.HasMethod && f.ID == nil }
 
+// IsStanding reports whether the frame was sent with Stand: its answer is that a stream stays open.
+func (f *Frame) IsStanding() bool { return f.standing }
+
 // JSON decodes the frame; nil when it is no JSON object. The value is the caller's own.
 func (f *Frame) JSON() M {
 	if f.Shape != Object {

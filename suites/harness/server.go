@@ -75,6 +75,14 @@ func (s *Server) Instructions() string {
 	return text
 }
 
+// Greeting is the method of the request that a session with the server begins with.
+func (s *Server) Greeting() string {
+	if IsModern(s.Revision) {
+		return "server/discover"
+	}
+	return "initialize"
+}
+
 // greeting names what a session begins with, in the revision of the server.
 func (s *Server) greeting() string {
 	if IsModern(s.Revision) {

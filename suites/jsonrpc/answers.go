@@ -117,6 +117,7 @@ func listening(t *T, f *driver.Frame) bool {
 // excuse is why it is not for jsonrpc/every-request-answered to report that a request has no answer; empty when it is.
 func excuse(t *T, w Wire, x *kit.Exchange) string {
 	harmless, _ := x.Session.Harmless()
+	judged := []string{harmless, t.Server.Greeting(), "ping", "tools/list", "tasks/result"}
 	switch method := x.Request.Method; {
 	case x.Answer != nil:
 		return ""
@@ -124,6 +125,8 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "the handshake was not complete"
 	case x.Batched:
 		return "it was in a batch"
+	case x.Standing:
+		return "its answer is that a stream stays open"
 	case x.Cancelled:
 		return "it was cancelled"
 	case x.Empty:
@@ -138,7 +141,7 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
 	case x.Crashed(), x.Session == t.Control():
 		return ""
-	case slices.Contains([]string{harmless, "initialize", "ping", "tools/list", "tasks/result"}, method):
+	case slices.Contains(judged, method):
 		return "another check judges the answers to " + method
 	case t.Gone() && x.Last():
 		return "the server has stopped to answer anything"

@@ -108,12 +108,30 @@ var ids = Suite{
 		})
 	}),
 
+	"jsonrpc/no-server-requests": WatchAfter(invite, func(t *T, w Wire) {
+		t.Judge(w.Messages(), func(t *T, m Message) {
+			t.Expect(!isServerRequest(m)).To(Hold("no request of the server", "%s", m.Method))
+		})
+	}),
+
 	"jsonrpc/server-request-id-unique": Watch(func(t *T, w Wire) {
 		Judge(t, "second request in a session", laterRequests(w), laterRequest.Subject, func(t *T, r laterRequest) {
 			t.Expect(!r.Again).To(Hold("an id of its own for each request",
 				"%s for %s and for an earlier request", r.ID, r.Method))
 		})
 	}),
+}
+
+// invite asks for lists as a client that can be asked for anything.
+func invite(t *T) {
+	s := t.Session()
+	meta := M{"_meta": M{driver.MetaCapabilities: kit.Inviting(t.Revision)["capabilities"]}}
+	harmless, _ := s.Harmless()
+	t.Try(s, harmless, meta)
+	if list, served := kit.ListMethod(t); served {
+		t.Try(s, list, meta)
+	}
+	t.Linger()
 }
 
 // integerEchoes are the echoes of integers.
@@ -167,11 +185,11 @@ func judgeResultIDs(t *T, w Wire, kind func(id any) bool) {
 }
 
 // serverRequests are messages of the server with the method of a request.
-func serverRequests(w Wire) Messages {
-	return w.Messages().Filter("request", func(m Message) bool {
-		notification := strings.HasPrefix(m.Method, "notifications/")
-		return m.HasMethod && !notification && (m.ID != nil || IsServerMethod(m.Method))
-	})
+func serverRequests(w Wire) Messages { return w.Messages().Filter("request", isServerRequest) }
+
+func isServerRequest(m Message) bool {
+	notification := strings.HasPrefix(m.Method, "notifications/")
+	return m.HasMethod && !notification && (m.ID != nil || IsServerMethod(m.Method))
 }
 
 // laterRequest is a request of the server with an id, and not the first in its session.

@@ -1,12 +1,17 @@
 package jsonrpc
 
 import (
+	"slices"
+
 	"github.com/onsi/gomega/types"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
+
+// methodNotFound is the code of the error for a method that is unknown.
+const methodNotFound = -32601
 
 var methods = Suite{
 	"jsonrpc/unknown-method-is-error": Probe(func(t *T) {
@@ -22,8 +27,13 @@ var methods = Suite{
 		if _, ok := r.Code(); !ok {
 			t.Because(OtherCheck).Skip("no error with a code came: jsonrpc/unknown-method-is-error")
 		}
-		t.Expect(r).To(BeError(-32601))
+		t.Expect(r).To(BeError(methodNotFound))
 	}),
+
+	"jsonrpc/removed-method-ping":                  removed("ping", nil),
+	"jsonrpc/removed-method-logging-setlevel":      removed("logging/setLevel", M{"level": "info"}),
+	"jsonrpc/removed-method-resources-subscribe":   removed("resources/subscribe", M{"uri": kit.UnknownURI}),
+	"jsonrpc/removed-method-resources-unsubscribe": removed("resources/unsubscribe", M{"uri": kit.UnknownURI}),
 
 	"jsonrpc/undeclared-method-not-found": Probe(func(t *T) {
 		kit.WantCapabilities(t, t.Server.Welcome)
@@ -39,10 +49,13 @@ var methods = Suite{
 		for _, method := range methods {
 			r := kit.Await(s, s.Mark(), s.Request(method, paramsOf[method]), kit.Shortly).Reply
 			t.Expect(r).To(beErrorFor(method))
+			if t.Modern() {
+				t.Expect(r).To(BeError(methodNotFound), method)
+			}
 			all = append(all, r)
 		}
 		for _, r := range all {
-			t.Inform(r).To(BeError(-32601))
+			t.Inform(r).To(BeError(methodNotFound))
 		}
 	}),
 
@@ -84,6 +97,18 @@ var methods = Suite{
 	}),
 }
 
+// removed wants a method that earlier revisions had to be as unknown as one that none has.
+func removed(method string, params M) Check {
+	return Probe(func(t *T) {
+		unknown, _ := unknownMethod(t).Reply.Code()
+		r := t.Try(t.Session(), method, params)
+		if code, isError := r.Code(); isError && code == unknown && code != methodNotFound {
+			t.Because(OtherCheck).Skip("any unknown method is answered with %d: jsonrpc/unknown-method-code", code)
+		}
+		t.Expect(r).To(BeError(methodNotFound))
+	})
+}
+
 func beErrorFor(what string) types.GomegaMatcher {
 	return That("an error for "+what, func(r driver.Reply) bool { return r.Answered() && r.M["error"] != nil })
 }
@@ -96,13 +121,16 @@ func unknownMethod(t *T) kit.Echoed {
 	})
 }
 
-// families are the features of a server: the capability that declares one, and a method of it. Tools without a
-// declaration are tools/capability-declared.
-var families = []struct{ capability, method, since string }{
-	{"resources", "resources/list", ""},
-	{"prompts", "prompts/list", ""},
-	{"logging", "logging/setLevel", ""},
-	{"tasks", "tasks/list", "2025-11-25"},
+// families are the features of a server: the capability that declares one, a method of it, and the revisions that have
+// the method. Tools without a declaration are tools/capability-declared.
+var families = []struct {
+	capability, method string
+	revisions          []string
+}{
+	{"resources", "resources/list", Revisions},
+	{"prompts", "prompts/list", Revisions},
+	{"logging", "logging/setLevel", Handshake},
+	{"tasks", "tasks/list", []string{"2025-11-25"}},
 }
 
 var paramsOf = map[string]M{"logging/setLevel": {"level": "info"}}
@@ -110,7 +138,7 @@ var paramsOf = map[string]M{"logging/setLevel": {"level": "info"}}
 // undeclared are methods of the families that the server does not declare.
 func undeclared(t *T) (methods []string) {
 	for _, f := range families {
-		if t.Revision >= f.since && !t.Server.Declares(f.capability) {
+		if slices.Contains(f.revisions, t.Revision) && !t.Server.Declares(f.capability) {
 			methods = append(methods, f.method)
 		}
 	}

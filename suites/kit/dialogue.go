@@ -19,7 +19,9 @@ type Exchange struct {
 	Mistaken  bool          // an error came without its id that was probably meant for it
 	Instead   *driver.Frame // a response under an id that no request has, which was probably meant for it
 	Batched   bool          // it was a member of an array
-	Ready     bool          // it was sent after the handshake
+	Ready     bool          // it was sent after the handshake, or needs none
+	Standing  bool          // its answer is that a stream stays open
+	Open      bool          // the server has said that it is
 	Cancelled bool
 	GivenUp   bool          // it was cancelled when there was no answer in time
 	Empty     bool          // over HTTP: it was answered with a success that holds no response
@@ -130,7 +132,10 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 	switch {
 	case m.IsRequest():
-		x := &Exchange{Request: m, Session: s, Batched: batched, Ready: d.ready, place: d.place, noted: d.note > 0}
+		x := &Exchange{
+			Request: m, Session: s, Batched: batched, Ready: d.ready || standsAlone(m), Standing: m.IsStanding(),
+			place: d.place, noted: d.note > 0,
+		}
 		d.Exchanges = append(d.Exchanges, x)
 		d.open[driver.IDKey(m.ID)], d.last[driver.IDKey(m.ID)] = x, x
 	case m.IsNotification():
@@ -143,6 +148,13 @@ func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 	}
 }
 
+// standsAlone reports whether a request says itself in which revision it is to be served.
+func standsAlone(request *driver.Frame) bool {
+	params, _ := request.JSON()["params"].(M)
+	meta, _ := params["_meta"].(M)
+	return Has(meta, driver.MetaRevision)
+}
+
 // cancels is the key of the id that a notification cancels; empty for any other message.
 func cancels(m *driver.Frame) string {
 	if m.Method != "notifications/cancelled" {
@@ -152,10 +164,23 @@ func cancels(m *driver.Frame) string {
 	return driver.IDKey(Compact(params["requestId"]))
 }
 
+// opens is the key of the id of the request whose stream a notification says to be open; empty for any other message.
+func opens(m *driver.Frame) string {
+	if m.Method != "notifications/subscriptions/acknowledged" {
+		return ""
+	}
+	params, _ := m.JSON()["params"].(M)
+	meta, _ := params["_meta"].(M)
+	return driver.IDKey(Compact(meta[driver.MetaSubscription]))
+}
+
 // fences is how many requests Settle sends to prove that what was sent before has had its effect.
 const fences = 2
 
 func (d *Dialogue) came(s *driver.Session, m, line *driver.Frame) {
+	if x := d.open[opens(m)]; x != nil {
+		x.Open = true
+	}
 	if !m.IsResponse() || m.Strayed {
 		return
 	}
@@ -207,7 +232,7 @@ func (d *Dialogue) guess() {
 		if r.Of != nil || r.Again != nil || d.answersWith(r) {
 			continue
 		}
-		for len(free) > 0 && free[0].Answer != nil {
+		for len(free) > 0 && (free[0].Answer != nil || free[0].Open) {
 			free = free[1:]
 		}
 		if len(free) == 0 || free[0].place >= r.place {
@@ -386,10 +411,10 @@ func (x *Exchange) followsRequest() bool {
 	return false
 }
 
-// Last reports whether nothing was answered any more in the session once the request was sent.
+// Last reports whether nothing was answered any more in the session once the request was sent, until it was ended.
 func (x *Exchange) Last() bool {
 	return !slices.ContainsFunc(x.Session.Since(0), func(f *driver.Frame) bool {
-		return f.At > x.Request.At && f.IsResponse()
+		return f.At > x.Request.At && f.IsResponse() && !f.AfterEOF
 	})
 }
 

@@ -148,6 +148,9 @@ func BeNamed(id json.RawMessage) types.GomegaMatcher {
 // NoMethod is a method that no server has.
 const NoMethod = "mcpcheck/no-such-method"
 
+// UnknownURI is a resource that no server has.
+const UnknownURI = "test://mcpcheck/no-such-resource"
+
 // Cancellation sends the session's harmless request and returns the notification that cancels it, for who sends it at
 // once: the one notification that any client may send at any time. Whether the request is answered all the same is for
 // the server to decide.

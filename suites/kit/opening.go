@@ -35,9 +35,9 @@ type Opened struct {
 	LastPong  driver.Reply    // to a harmless request after the client has refused them
 }
 
-// openings are the ways in which the sessions of a run are begun. A process is dear, so each tries several things that
-// do not meddle with each other; whatever does not pass here is tried once more alone, in a session that is ordinary in
-// everything else.
+// openings are the ways in which the sessions of a run are begun that begin with a handshake. A process is dear, so
+// each tries several things that do not meddle with each other; whatever does not pass here is tried once more alone,
+// in a session that is ordinary in everything else.
 var openings = []Opening{
 	{version: MadeUp[0], Form: "{}"},
 	{version: MadeUp[1], Form: "_meta"},
@@ -64,7 +64,8 @@ func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
 	}
-	if i := slices.IndexFunc(openings, func(c Opening) bool { return c.includes(o) }); i >= 0 && !t.Alone() {
+	bundled := func(c Opening) bool { return !t.Modern() && c.includes(o) }
+	if i := slices.IndexFunc(openings, bundled); i >= 0 && !t.Alone() {
 		o = openings[i]
 		t.Doubt()
 	}
@@ -214,9 +215,14 @@ func (r Opened) WantWelcome(t *T) {
 
 // WantCapabilities ends a check of what a server has not declared when its welcome does not say what it declares.
 func WantCapabilities(t *T, welcome M) {
-	if _, ok := welcome["capabilities"].(M); !ok {
-		t.Because(OtherCheck).Skip("capabilities is not an object: lifecycle/initialize-result-fields")
+	if _, ok := welcome["capabilities"].(M); ok {
+		return
 	}
+	judge := "lifecycle/initialize-result-fields"
+	if t.Modern() {
+		judge = "discover/required-members"
+	}
+	t.Because(OtherCheck).Skip("capabilities is not an object: %s", judge)
 }
 
 // WelcomeFor is the answer to initialize with a version.

@@ -59,9 +59,10 @@ var Checks = Suite{
 	}),
 
 	"robust/startup-time": Watch(func(t *T, w Wire) {
-		t.Judge(w.ResultsOf("initialize").Filter("first answer", first), func(t *T, m Message) {
+		greeting := t.Server.Greeting()
+		t.Judge(w.ResultsOf(greeting).Filter("first answer", first), func(t *T, m Message) {
 			took := m.At - m.Request.At
-			t.Expect(took <= 5*time.Second).To(Hold("an answer to initialize within 5s",
+			t.Expect(took <= 5*time.Second).To(Hold("an answer to "+greeting+" within 5s",
 				"%v", took.Round(100*time.Millisecond)))
 		})
 	}),
@@ -91,7 +92,7 @@ var Checks = Suite{
 
 // withMeta is a harmless request with a value in _meta, for kit.Provoke.
 func withMeta(id, value string) string {
-	const line = `{"jsonrpc":"2.0","id":"%s","method":$method,"params":{"_meta":{"com.example/mcpcheck":%s}}}`
+	const line = `{"jsonrpc":"2.0","id":"%s","method":$method,"params":{"_meta":{$meta"com.example/mcpcheck":%s}}}`
 	return fmt.Sprintf(line, id, value)
 }
 

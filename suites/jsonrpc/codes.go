@@ -1,0 +1,65 @@
+package jsonrpc
+
+import (
+	"encoding/json"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// codeChecks judge codes by how the specification divides those that JSON-RPC leaves to servers. What a code that it
+// defines has to come with, and when, the areas version and mrtr try.
+var codeChecks = Suite{
+	"jsonrpc/reserved-error-codes": WatchAfter(provokeErrors, func(t *T, w Wire) {
+		judgeCodes(t, w, func(t *T, code int) {
+			undefined := -32099 <= code && code <= -32023 && !isRetired(code)
+			t.Expect(!undefined).To(Hold("no code of MCP that the specification does not define", "%d", code))
+			misplaced := code == headerMismatch && t.Server.Transport == "stdio"
+			t.Expect(!misplaced).To(Hold("no error about headers over stdio, where there are none", "%d", code))
+		})
+	}),
+
+	"jsonrpc/retired-error-codes": WatchAfter(provokeErrors, func(t *T, w Wire) {
+		judgeCodes(t, w, func(t *T, code int) {
+			t.Expect(!isRetired(code)).To(Hold("no code of an earlier revision", "%d", code))
+		})
+	}),
+
+	"jsonrpc/error-code-old-range": WatchAfter(provokeErrors, func(t *T, w Wire) {
+		judgeCodes(t, w, func(t *T, code int) {
+			if isRetired(code) {
+				t.Because(OtherCheck).Skip("it has another meaning: jsonrpc/retired-error-codes")
+			}
+			old := -32019 <= code && code <= -32000
+			t.Expect(!old).To(Hold("no code from -32019 to -32000", "%d", code))
+		})
+	}),
+}
+
+// headerMismatch is the code of the error for headers that do not say what the message says.
+const headerMismatch = -32020
+
+// isRetired reports whether a code is one that earlier revisions defined, and later ones forbid: for unknown resources,
+// and for what has to be done at a URL first.
+func isRetired(code int) bool { return code == -32002 || code == -32042 }
+
+// provokeErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
+func provokeErrors(t *T) {
+	unknownMethod(t)
+	if s := t.Session(); t.Server.Declares("resources") {
+		t.Try(s, "resources/read", M{"uri": kit.UnknownURI})
+	}
+}
+
+// judgeCodes tries a check on the codes of errors.
+func judgeCodes(t *T, w Wire, judge func(t *T, code int)) {
+	t.Judge(errorsIn(w), func(t *T, m Message) {
+		n, ok := errorObject(t, m)["code"].(json.Number)
+		code, whole := driver.Integer(n)
+		if !ok || !whole {
+			t.Because(OtherCheck).Skip("the code is not an integer: jsonrpc/error-code-integer")
+		}
+		judge(t, int(code))
+	})
+}
