@@ -12,8 +12,6 @@ import (
 var pending = []string{
 	"batch/*",
 	"http/*",
-	"tools/*",
-	"schema/*",
 	"auth/*",
 }
 

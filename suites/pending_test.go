@@ -36,7 +36,7 @@ func TestIsTried(t *testing.T) {
 		want         bool
 	}{
 		{"tools/unknown-tool-code", "2025-11-25", true},
-		{"tools/unknown-tool-code", "2026-07-28", false},
+		{"tools/unknown-tool-code", "2026-07-28", true},
 		{"batch/response-is-array", "2025-11-25", false},
 		{"batch/response-is-array", "2025-03-26", true},
 		{"pagination/next-cursor-type", "2026-07-28", false},

@@ -7,6 +7,8 @@ type Check struct {
 	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
 
 	whenRefused, whenProtected bool
+
+	modern *Check // the script for revisions without a handshake; nil: it is this one
 }
 
 // kind says what a check needs, which decides when it runs.
@@ -49,6 +51,20 @@ func (c Check) WhenRefused() Check {
 // is about what such a server says then.
 func (c Check) WhenProtected() Check {
 	c.whenProtected = true
+	return c
+}
+
+// InModern has the requirement tried by another script in revisions without a handshake.
+func (c Check) InModern(other Check) Check {
+	c.modern = &other
+	return c
+}
+
+// in is the script for a revision.
+func (c Check) in(revision string) Check {
+	if c.modern != nil && IsModern(revision) {
+		return *c.modern
+	}
 	return c
 }
 

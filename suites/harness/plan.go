@@ -34,8 +34,8 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan
 		if !built || !applies || !want(r) {
 			continue
 		}
-		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check}
-		c.foreseen = foreseen(r, check, server)
+		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check.in(server.Revision)}
+		c.foreseen = foreseen(r, c.check, server)
 		plan = append(plan, c)
 	}
 	return plan

@@ -62,6 +62,10 @@ func (s *Server) Slow() bool { return s.Pace >= time.Second }
 // Declares reports whether the server declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }
 
+// CanAnnounce reports whether the server has a way to say something by itself: over HTTP it needs a session for that
+// or, without a handshake, a stream that the client asks for.
+func (s *Server) CanAnnounce() bool { return !s.Sessionless || IsModern(s.Revision) }
+
 // Extension are the settings with which the server declares an extension; nil when it does not.
 func (s *Server) Extension(id string) M {
 	extensions, _ := s.Capabilities["extensions"].(M)
@@ -91,8 +95,9 @@ func (s *Server) greeting() string {
 	return "the handshake"
 }
 
-// identity is how the server names itself: in the result of initialize or, without a handshake, in _meta.
-func (s *Server) identity() M {
+// Identity is how the server names itself: in the result of initialize or, without a handshake, in _meta; nil when it
+// does not.
+func (s *Server) Identity() M {
 	if !IsModern(s.Revision) {
 		info, _ := s.Welcome["serverInfo"].(M)
 		return info
@@ -104,7 +109,7 @@ func (s *Server) identity() M {
 
 // Info is how the server names itself.
 func (s *Server) Info() ServerInfo {
-	info := s.identity()
+	info := s.Identity()
 	text := func(key string) string { v, _ := info[key].(string); return v }
 	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools), Speaks: s.Speaks}
 	for name, v := range s.Capabilities {

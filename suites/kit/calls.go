@@ -243,7 +243,7 @@ func (c *ToolCalls) hangs(call *ToolCall) bool {
 
 // begin notes the list of a session in which calls are going to be made.
 func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
-	if t.Server.Transport == "http" {
+	if t.Server.Transport == "http" && !t.Modern() {
 		Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
 		s.Idle(Rivalry)
 	}
@@ -252,7 +252,7 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 	c.others = map[string][]string{}
 	for _, family := range []string{"prompts", "resources"} {
 		capability, _ := s.Capabilities[family].(M)
-		if capability["listChanged"] == true && !t.Server.Sessionless {
+		if capability["listChanged"] == true && t.Server.CanAnnounce() {
 			c.others[family] = Sorted(listed(s, family))
 		}
 	}
@@ -282,7 +282,7 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 		}
 	}
 	c.After = Sorted(ListNames(t, s, M{}))
-	if slices.Equal(c.Before, c.After) || t.Server.Sessionless { // which has no way to announce anything
+	if slices.Equal(c.Before, c.After) || !t.Server.CanAnnounce() {
 		return
 	}
 	if c.Notified, c.Unheard = announced(s, mark, "tools"), s.Unheard(mark); !c.Notified {
@@ -312,6 +312,14 @@ func (c ToolCall) Params(s *driver.Session) M {
 		return Declaring(params, c.Client)
 	}
 	return Declaring(params, Able)
+}
+
+// Enabling are params of a client that a server may ask for all there is: where there is a handshake, that says so.
+func Enabling(t *T, params M) M {
+	if t.Modern() {
+		return Declaring(params, Able)
+	}
+	return params
 }
 
 // hear takes the reply to a call, and says with which params it is to be made again. Nothing is made up for a call with

@@ -47,6 +47,9 @@ func Ordinary(t *T, s *driver.Session) (method string, params M) {
 // UnknownMeta is a _meta that any request may have, with a key that no server knows.
 var UnknownMeta = M{"com.example/mcpcheck": M{"a": 1}, "progressToken": "t"}
 
+// UnknownCapabilities are what a client may declare that no server knows.
+var UnknownCapabilities = M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}}
+
 // ObjectsIn are the members of a list that are objects; none when it is not a list.
 func ObjectsIn(v any) []M {
 	list, _ := v.([]any)

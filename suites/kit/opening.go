@@ -143,7 +143,7 @@ func (o Opening) hello(t *T) M {
 		maps.Copy(capabilities, clientFeatures)
 	}
 	if o.Unknown {
-		maps.Copy(capabilities, M{"experimental": M{"com.example/mcpcheck": M{}}, "mcpcheckFuture": M{"a": 1}})
+		maps.Copy(capabilities, UnknownCapabilities)
 	}
 	if o.Newer {
 		maps.Copy(capabilities, M{

@@ -10,15 +10,15 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// OwnerOf is the id of the one entry that reports a violation of a message's schema: the entry that is made for that
-// member or, for want of one, that for null at optional members, or the umbrella of the message.
-func OwnerOf(v schemas.Violation) string {
+// OwnerOf is the id of the one entry that reports a violation of a message's schema in a revision: the entry that is
+// made for that member or, for want of one, that for null at optional members, or the umbrella of the message.
+func OwnerOf(v schemas.Violation, revision string) string {
 	general := "schema/all-server-messages-valid"
 	if v.NullOptional {
 		general = "schema/optional-members-not-null"
 	}
 	path := strings.Split(memberPath(v), "/")
-	for _, o := range Owners {
+	for _, o := range ownersIn(revision) {
 		if (o.Definition == "" || o.Definition == v.Definition) && matchPath(strings.Split(o.Path, "/"), path) {
 			return cmp.Or(o.ID, general)
 		}
@@ -27,6 +27,14 @@ func OwnerOf(v schemas.Violation) string {
 		return umbrella
 	}
 	return general
+}
+
+// ownersIn are the rows that count in a revision, in their order.
+func ownersIn(revision string) []Owned {
+	if IsModern(revision) {
+		return slices.Concat(ModernOwners, Owners)
+	}
+	return Owners
 }
 
 // memberPath is where a violation is: a missing member counts at its own path, and a value that an enum does not list
@@ -114,6 +122,11 @@ var Owners = slices.Concat(inputOwners, []Owned{
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
 }, toolOwners, taskOwners)
 
+// ModernOwners come before Owners in revisions without a handshake, where other entries hold for the same members.
+var ModernOwners = []Owned{
+	{"ListToolsResult", "/tools/*/outputSchema", "tools/output-schema-valid"},
+}
+
 // negotiated is the entry for what only later revisions know.
 const negotiated = "lifecycle/operation-matches-negotiated-version"
 
@@ -175,7 +188,7 @@ type Owned struct{ Definition, Path, ID string }
 // owns.
 func Broken(t *T, umbrella, definition string, value any) (rules []string) {
 	for _, v := range schemas.ValidateMessage(t.Revision, definition, value) {
-		if OwnerOf(v) == umbrella {
+		if OwnerOf(v, t.Revision) == umbrella {
 			rules = append(rules, v.String())
 		}
 	}

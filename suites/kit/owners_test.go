@@ -52,7 +52,7 @@ func TestOwnerOf(t *testing.T) {
 			t.Errorf("%s %s: want one violation, got %v", c.definition, c.value, broken)
 		}
 		for _, v := range broken {
-			if got := OwnerOf(v); got != c.owner {
+			if got := OwnerOf(v, harness.Newest); got != c.owner {
 				t.Errorf("%v: want %s, got %s", v, c.owner, got)
 			}
 		}

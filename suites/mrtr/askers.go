@@ -122,7 +122,7 @@ func (a asker) asks(method string) bool {
 func (a asker) breaks(t *T) (checks []string) {
 	for _, r := range a.Asked {
 		for _, broken := range schemas.ValidateMessage(t.Revision, "InputRequiredResult", r.Result()) {
-			checks = append(checks, kit.OwnerOf(broken))
+			checks = append(checks, kit.OwnerOf(broken, t.Revision))
 		}
 	}
 	slices.Sort(checks)

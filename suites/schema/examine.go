@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ func definitionOf(m Message, revision string) (definition string) {
 	ok := false
 	switch {
 	case m.IsResponse() && m.HasResult && m.Request != nil:
-		definition, ok = schemas.ResultDefinition(revision, m.Request.Method)
+		definition, ok = resultDefinition(m, revision)
 		if revision >= "2025-11-25" && definition == "CallToolResult" && startsTask(m) {
 			definition = "CreateTaskResult"
 		}
@@ -92,6 +93,19 @@ func definitionOf(m Message, revision string) (definition string) {
 		return ""
 	}
 	return definition
+}
+
+// resultDefinition is what the schema calls a result, by its type where results have one. A type that the revision does
+// not know, or none, is left to the area result; an extension that defines one has an area of its own.
+func resultDefinition(m Message, revision string) (definition string, ok bool) {
+	if schemas.ResultTypes(revision) == nil {
+		return schemas.ResultDefinition(revision, m.Request.Method)
+	}
+	kind, typed := objectIn(m.JSON(), "result")["resultType"].(string)
+	if !typed {
+		kind = "complete"
+	}
+	return schemas.ResultTypeDefinition(revision, m.Request.Method, kind)
 }
 
 // startsTask reports whether a result is the task that the call asked for.
@@ -137,7 +151,7 @@ func (e examined) Of(test func(exam) bool) (kept examined) {
 // BrokenBy are the violations in the message that the entry owns.
 func (x exam) BrokenBy(id string) (broken []schemas.Violation) {
 	for _, v := range x.broken {
-		if kit.OwnerOf(v) == id {
+		if kit.OwnerOf(v, x.Session.Agreed()) == id {
 			broken = append(broken, v)
 		}
 	}
@@ -179,6 +193,10 @@ func (c *findings) dissect(kind, name, root, revision string, value any) {
 		blockType, _ := object["type"].(string)
 		kind = blockTypes[blockType]
 	}
+	if kind == "InputRequests" {
+		c.dissectAsked(name, root, revision, object)
+		return
+	}
 	shape := shapeOf(kind)
 	if shape.noun != "" {
 		name = nameOf(shape.noun, root, object)
@@ -190,6 +208,17 @@ func (c *findings) dissect(kind, name, root, revision string, value any) {
 	}
 	for _, h := range shape.objects {
 		c.dissect(h.kind, name, root, revision, object[h.member])
+	}
+}
+
+// dissectAsked finds the parts in what a result asks the client for.
+func (c *findings) dissectAsked(name, root, revision string, asked M) {
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		request, _ := asked[key].(M)
+		method, _ := request["method"].(string)
+		if definition, ok := schemas.InputRequestDefinition(revision, method); ok {
+			c.dissect(definition, name, root, revision, request)
+		}
 	}
 }
 
@@ -241,6 +270,12 @@ var shapes = map[string]shape{
 		members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}),
 		objects: []holder{{"serverInfo", "Implementation"}},
 	},
+	"DiscoverResult": {
+		members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}),
+		objects: []holder{{"_meta", "DiscoverMeta"}},
+	},
+	"DiscoverMeta":                {objects: []holder{{driver.MetaServer, "Implementation"}}},
+	"InputRequiredResult":         {members: metaMember, objects: []holder{{"inputRequests", "InputRequests"}}},
 	"ListToolsResult":             {members: metaMember, objects: []holder{{"tools", "Tool"}}},
 	"ListPromptsResult":           {members: metaMember, objects: []holder{{"prompts", "Prompt"}}},
 	"ListResourcesResult":         {members: metaMember, objects: []holder{{"resources", "Resource"}}},

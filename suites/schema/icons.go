@@ -101,8 +101,7 @@ func ownDomain(t *T) string {
 	if host := kit.SiteURL(t).Hostname(); isPublicName(host) {
 		return domainOf(host)
 	}
-	info, _ := t.Server.Welcome["serverInfo"].(M)
-	website, _ := info["websiteUrl"].(string)
+	website, _ := t.Server.Identity()["websiteUrl"].(string)
 	if u, err := url.Parse(website); err == nil && isPublicName(u.Hostname()) {
 		return domainOf(u.Hostname())
 	}

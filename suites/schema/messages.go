@@ -34,9 +34,12 @@ var messages = Suite{
 	}),
 
 	"schema/instructions-type": Watch(func(t *T, w Wire) {
-		welcomes := examine(t, w).Of(func(x exam) bool { return x.definition == "InitializeResult" })
-		expectNone(t, "schema/instructions-type", "instructions that are a string, or none",
-			"result of initialize", welcomes)
+		definition, what := "InitializeResult", "result of initialize"
+		if t.Modern() {
+			definition, what = "DiscoverResult", "result of server/discover"
+		}
+		welcomes := examine(t, w).Of(func(x exam) bool { return x.definition == definition })
+		expectNone(t, "schema/instructions-type", "instructions that are a string, or none", what, welcomes)
 	}),
 
 	"schema/implementation-website-url": Watch(func(t *T, w Wire) {
@@ -51,25 +54,17 @@ var messages = Suite{
 
 	"schema/unknown-client-capabilities-tolerated": Fresh(func(t *T) {
 		t.Expect(kit.Begin(t, kit.Opening{Unknown: true}).Welcome).To(BeResult())
-	}),
+	}).InModern(Probe(func(t *T) {
+		s := t.Session()
+		eachServed(t, s, M{"_meta": M{driver.MetaCapabilities: kit.UnknownCapabilities}}, func(r driver.Reply) {
+			t.Expect(r).To(BeResult())
+		})
+	})),
 
 	"schema/request-meta-tolerated": Probe(func(t *T) {
-		s := t.Session()
-		served := false
-		for _, method := range plainMethods(t, s) {
-			usual := kit.Asking(t, s, method, M{})
-			plain := usual()
-			if plain.Result() == nil {
-				continue // what is wrong with it, its own area says
-			}
-			served = true
-			dressed := kit.Asking(t, s, method, M{"_meta": kit.UnknownMeta})
-			r, _ := kit.Compare(t, kit.BothServed, plain, usual, dressed)
+		eachServed(t, t.Session(), M{"_meta": kit.UnknownMeta}, func(r driver.Reply) {
 			t.Expect(r).To(BeResult())
-		}
-		if !served {
-			t.Inconclusive("no request is served without _meta either")
-		}
+		})
 	}),
 }
 
@@ -157,6 +152,24 @@ func isExtended(capabilities M) bool {
 		}
 	}
 	return false
+}
+
+// eachServed makes requests with params that ought to make no difference, of each kind that the server serves without.
+func eachServed(t *T, s *driver.Session, params M, run func(r driver.Reply)) {
+	served := false
+	for _, method := range plainMethods(t, s) {
+		usual := kit.Asking(t, s, method, M{})
+		plain := usual()
+		if plain.Result() == nil {
+			continue // what is wrong with it, its own area says
+		}
+		served = true
+		r, _ := kit.Compare(t, kit.BothServed, plain, usual, kit.Asking(t, s, method, params))
+		run(r)
+	}
+	if !served {
+		t.Inconclusive("no request is served without %s either", Show(params))
+	}
 }
 
 // plainMethods are requests that the server serves without any params.

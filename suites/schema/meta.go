@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -22,8 +23,8 @@ var meta = Suite{
 
 	"schema/meta-reserved-prefix": Watch(func(t *T, w Wire) {
 		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedKey, func(t *T, key, where string) {
-			free := !isReserved(metaLabels(key), t.Revision) || slices.Contains(definedMetaKeys, key)
-			tolerated := free || slices.Contains(publishedMetaKeys, key)
+			free := !isReserved(metaLabels(key), t.Revision) || isDefined(t, key)
+			tolerated := free || isPublished(t, key)
 			t.Expect(tolerated).To(Hold("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
 			t.Inform(free).To(Hold("a _meta key that this revision defines", "%q in %s", key, where))
 		})
@@ -41,10 +42,11 @@ var meta = Suite{
 	}),
 }
 
-// keyed is a key of a _meta.
+// keyed is a member of a _meta.
 type keyed struct {
-	key string
-	in  part
+	key   string
+	value any
+	in    part
 }
 
 // Subject names the key and shows the _meta.
@@ -56,18 +58,26 @@ func (k keyed) Subject() Subject {
 
 // eachMetaKey tries a check on every key of a _meta that passes the test, once for each key; where says what has it.
 func eachMetaKey(t *T, w Wire, what string, test func(string) bool, run func(t *T, key, where string)) {
-	var keys []keyed
 	seen := map[string]bool{}
+	keys := slices.DeleteFunc(metaMembers(t, w, test), func(k keyed) bool {
+		again := seen[k.key]
+		seen[k.key] = true
+		return again
+	})
+	Judge(t, what, keys, keyed.Subject, func(t *T, k keyed) { run(t, k.key, k.in.name) })
+}
+
+// metaMembers are the members of every _meta whose key passes the test.
+func metaMembers(t *T, w Wire, test func(string) bool) (members []keyed) {
 	for _, p := range examine(t, w).Parts("_meta") {
 		meta, _ := p.value.(M)
 		for _, key := range slices.Sorted(maps.Keys(meta)) {
-			if !seen[key] && test(key) {
-				seen[key] = true
-				keys = append(keys, keyed{key, p})
+			if test(key) {
+				members = append(members, keyed{key, meta[key], p})
 			}
 		}
 	}
-	Judge(t, what, keys, keyed.Subject, func(t *T, k keyed) { run(t, k.key, k.in.name) })
+	return members
 }
 
 func anyKey(string) bool { return true }
@@ -88,22 +98,49 @@ func isReserved(labels []string, revision string) bool {
 	return len(labels) > 1 && ofMCP(labels[1])
 }
 
-// definedMetaKeys are the keys under a reserved prefix that servers may use in the revisions of the handshake.
-var definedMetaKeys = []string{
+// isDefined reports whether a key under a reserved prefix is one of the revision, or of an extension that the server
+// declares.
+func isDefined(t *T, key string) bool {
+	if !t.Modern() {
+		return slices.Contains(handshakeMetaKeys, key)
+	}
+	declared, _ := t.Server.Capabilities["extensions"].(M)
+	return slices.Contains(modernMetaKeys, key) || isOfExtension(key, slices.Collect(maps.Keys(declared)))
+}
+
+// isPublished reports whether a key under a reserved prefix is one of a later revision, or of a published extension.
+func isPublished(t *T, key string) bool {
+	if !t.Modern() {
+		return slices.Contains(modernMetaKeys, key) || slices.Contains([]string{tasks, apps}, key)
+	}
+	return isOfExtension(key, []string{tasks, apps, skills})
+}
+
+// isOfExtension reports whether a key belongs to one of some extensions: it is the identifier of the extension, or has
+// it for a prefix, as "com.example.search/rank" that of com.example/search.
+func isOfExtension(key string, identifiers []string) bool {
+	return slices.ContainsFunc(identifiers, func(id string) bool {
+		return key == id || strings.HasPrefix(key, strings.Replace(id, "/", ".", 1)+"/")
+	})
+}
+
+// The published extensions.
+const (
+	tasks  = "io.modelcontextprotocol/tasks"
+	apps   = "io.modelcontextprotocol/ui"
+	skills = "io.modelcontextprotocol/skills"
+)
+
+// handshakeMetaKeys are the keys under a reserved prefix that servers may use in the revisions of the handshake.
+var handshakeMetaKeys = []string{
 	"io.modelcontextprotocol/related-task",
 	"io.modelcontextprotocol/model-immediate-response",
 }
 
-// publishedMetaKeys are those of later revisions and of published extensions, by the names of the extensions.
-var publishedMetaKeys = []string{
-	"io.modelcontextprotocol/protocolVersion",
-	"io.modelcontextprotocol/clientInfo",
-	"io.modelcontextprotocol/clientCapabilities",
-	"io.modelcontextprotocol/logLevel",
-	"io.modelcontextprotocol/subscriptionId",
-	"io.modelcontextprotocol/serverInfo",
-	"io.modelcontextprotocol/tasks",
-	"io.modelcontextprotocol/ui",
+// modernMetaKeys are those of the revisions without one.
+var modernMetaKeys = []string{
+	driver.MetaRevision, driver.MetaClient, driver.MetaCapabilities, driver.MetaLogLevel,
+	driver.MetaSubscription, driver.MetaServer,
 }
 
 // isTopLevel reports whether a label is a top-level domain that a server's owner is likely to have.

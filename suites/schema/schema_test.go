@@ -2,6 +2,7 @@ package schema
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -35,6 +36,12 @@ func TestDissect(t *testing.T) {
 			[]string{"CreateMessageRequestParams._meta", "SamplingMessage._meta"}},
 		{"2024-11-05", "LoggingMessageNotification", `{"_meta":1,"params":{"_meta":{},"data":` + free + `}}`,
 			[]string{"Params._meta"}},
+		{"2026-07-28", "DiscoverResult", `{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"x","icons":[]}},` +
+			`"capabilities":{"extensions":` + free + `}}`,
+			[]string{"DiscoverResult._meta", "DiscoverResult.capabilities", "Implementation.icons"}},
+		{"2026-07-28", "InputRequiredResult", `{"inputRequests":{"a":{"method":"sampling/createMessage","params":` +
+			`{"_meta":{},"messages":[{"content":{"type":"text","annotations":{}}}]}},"b":` + free + `}}`,
+			[]string{"CreateMessageRequestParams._meta", "TextContent.annotations"}},
 		{"2024-11-05", "EmptyResult", `{"_meta":{"_meta":1}}`, []string{"EmptyResult._meta"}},
 	} {
 		var found findings
@@ -88,6 +95,38 @@ func TestTimestamps(t *testing.T) {
 	} {
 		if timestamp.MatchString(text) != ok {
 			t.Errorf("%q: want %v", text, ok)
+		}
+	}
+}
+
+func TestTraceFormats(t *testing.T) {
+	for _, c := range []struct {
+		key, text string
+		ok        bool
+	}{
+		{"traceparent", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", true},
+		{"traceparent", "01-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01-more", true},
+		{"traceparent", "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01-more", false},
+		{"traceparent", "00-0AF7651916CD43DD8448EB211C80319C-00f067aa0ba902b7-01", false},
+		{"traceparent", "00-00000000000000000000000000000000-00f067aa0ba902b7-01", false},
+		{"traceparent", "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01", false},
+		{"traceparent", "ff-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01", false},
+		{"traceparent", "0af7651916cd43dd8448eb211c80319c", false},
+		{"tracestate", "", true},
+		{"tracestate", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", true},
+		{"tracestate", "fw529a3039@dt=FfAz,\t1a-2f@foo=bar baz ,,", true},
+		{"tracestate", "Rojo=1", false},
+		{"tracestate", "rojo", false},
+		{"tracestate", "rojo=1=2", false},
+		{"tracestate", strings.Repeat("a=1,", 32) + "a=1", false},
+		{"baggage", "userId=alice,serverNode=DF%2028,isProduction=false", true},
+		{"baggage", "key1 = value1;property1;propertyKey = propertyValue , key2=", true},
+		{"baggage", "", false},
+		{"baggage", "userId=Amélie", false},
+		{"baggage", `{"userId":"alice"}`, false},
+	} {
+		if traceFormats[c.key](c.text) != c.ok {
+			t.Errorf("%s %q: want %v", c.key, c.text, c.ok)
 		}
 	}
 }

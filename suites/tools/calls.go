@@ -14,9 +14,15 @@ import (
 
 var calling = Suite{
 	"tools/call-missing-name": Probe(func(t *T) {
-		r := namelessCall(t)
-		t.Expect(r).To(BeRefused())
-		t.Warn(r).To(BeError(-32602))
+		replies, codes := []driver.Reply{namelessCall(t)}, []int{-32602}
+		if t.Modern() {
+			replies = append(replies, malformedCall(t, M{"name": 5, "arguments": M{}}))
+			codes = append(codes, codesOfHeaders(t)...)
+		}
+		for _, r := range replies {
+			t.Expect(r).To(BeRefused())
+			t.Warn(r).To(BeError(codes...))
+		}
 	}),
 
 	"tools/call-missing-params": Probe(func(t *T) {
@@ -75,8 +81,8 @@ var calling = Suite{
 			if why := allowance.Spent(); why != "" {
 				t.Because(Limit).Inconclusive("%s", why)
 			}
-			usual := kit.Asking(t, s, "tools/call", M{"name": c.Tool.Name, "arguments": M{}})
-			bare := kit.Asking(t, s, "tools/call", M{"name": c.Tool.Name})
+			usual := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name, "arguments": M{}}))
+			bare := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name}))
 			r, same := kit.Compare(t, kit.SameKind, c.Reply, usual, bare)
 			t.Expect(same).To(Hold("a result, as with arguments {}", "%s", Got(r)))
 		})
@@ -97,7 +103,7 @@ var calling = Suite{
 		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
 			t.Because(NotDeclared).Skip("the server does not declare tools.listChanged")
 		}
-		if t.Server.Sessionless {
+		if !t.Server.CanAnnounce() {
 			t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a " +
 				"change")
 		}
@@ -113,6 +119,15 @@ var calling = Suite{
 		t.Expect(calls.Notified).To(Hold("notifications/tools/list_changed",
 			"none, although the list changed from %s to %s", Show(calls.Before), Show(calls.After)))
 	}),
+}
+
+// codesOfHeaders are the codes of errors about the headers that repeat what a call says: a call without a name has no
+// name to repeat.
+func codesOfHeaders(t *T) []int {
+	if t.Server.Transport == "http" {
+		return []int{-32020}
+	}
+	return nil
 }
 
 // malformedCall is what comes of tools/call with params that name no tool.

@@ -38,8 +38,8 @@ var definitions = Suite{
 
 	"tools/input-schema-valid": Probe(func(t *T) {
 		eachInputSchema(t, func(t *T, schema M) {
-			schema = maps.Clone(schema)
-			if !isStrings(schema["required"]) { // tools/input-schema-required-strings
+			schema = untyped(schema)                           // tools/input-schema-object
+			if !t.Modern() && !isStrings(schema["required"]) { // tools/input-schema-required-strings
 				delete(schema, "required")
 			}
 			expectValidSchema(t, schema)
@@ -70,15 +70,24 @@ var definitions = Suite{
 
 	"tools/input-schema-refs-resolve": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
-			var refs []schemas.Ref
-			for _, schema := range published(t, tool) {
-				refs = append(refs, schemas.Refs(schema)...)
+			refs := refsOf(t, tool)
+			if t.Modern() { // tools/schema-no-external-refs
+				refs = slices.DeleteFunc(refs, isFetched)
 			}
 			if len(refs) == 0 {
 				t.Because(NotOffered).Skip("no schema has a reference")
 			}
 			for _, ref := range refs {
 				t.Expect(ref.Resolves).To(Hold("references that resolve within the schema",
+					"%s at %s", ref.Target, ref.Path))
+			}
+		})
+	}),
+
+	"tools/schema-no-external-refs": Probe(func(t *T) {
+		eachTool(t, func(t *T, tool M) {
+			for _, ref := range refsOf(t, tool) {
+				t.Expect(!isFetched(ref)).To(Hold("references that stay within the schema",
 					"%s at %s", ref.Target, ref.Path))
 			}
 		})
@@ -121,8 +130,13 @@ var definitions = Suite{
 	"tools/output-schema-valid": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
 			schema, ok := tool["outputSchema"].(M)
-			if !ok {
+			switch {
+			case t.Modern() && Has(tool, "outputSchema"):
+				t.Expect(tool["outputSchema"]).To(BeObject())
+			case !ok:
 				t.Because(NotOffered).Skip("no tool has an outputSchema that is an object")
+			default: // tools/output-schema-object
+				schema = untyped(schema)
 			}
 			expectValidSchema(t, schema)
 		})
@@ -216,12 +230,29 @@ func expectObjectSchema(t *T, tool M, member string) {
 	t.Expect(Member(schema.(M), "type")).To(That(`the type "object"`, func(v string) bool { return v == "object" }))
 }
 
-// expectValidSchema wants a schema to be valid. What its type and its references are worth, other entries judge.
-func expectValidSchema(t *T, schema M) {
+// refsOf are the references in the schemas of a tool.
+func refsOf(t *T, tool M) (refs []schemas.Ref) {
+	for _, schema := range published(t, tool) {
+		refs = append(refs, schemas.Refs(schema)...)
+	}
+	return refs
+}
+
+// isFetched reports whether a reference leads to what would have to be fetched. The metaschemas of known dialects need
+// not be.
+func isFetched(ref schemas.Ref) bool { return ref.External && !ref.Resolves }
+
+// untyped is a copy of a schema without a type that another entry reports.
+func untyped(schema M) M {
+	schema = maps.Clone(schema)
 	if schema["type"] != "object" {
-		schema = maps.Clone(schema)
 		delete(schema, "type")
 	}
+	return schema
+}
+
+// expectValidSchema wants a schema to be valid. What its references are worth, other entries judge.
+func expectValidSchema(t *T, schema M) {
 	_, err := schemas.Compile(schema, t.Revision)
 	var unknown *schemas.UnknownDialectError
 	var limit *schemas.LimitError

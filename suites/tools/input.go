@@ -35,8 +35,8 @@ func expectRefusal(t *T, keywords ...string) {
 		switch {
 		case !c.Reply.Answered():
 			t.Inconclusive("%v", c.Reply.Err)
-		case isTask(c.Reply.Result()):
-			t.Inconclusive("the call was answered with a task")
+		case isUnfinished(c.Reply.Result()):
+			t.Inconclusive("the call was answered with a task, or with what the tool wants to know first")
 		case c.Reply.Refuses() && failsAnyway(t, c):
 			t.Inconclusive("the tool fails with valid arguments, too: %s", Got(c.Reply))
 		}
@@ -84,7 +84,8 @@ func failsAnyway(t *T, c kit.ToolCall) bool {
 // secondReply is the answer to a call when it is made once more.
 func secondReply(t *T, c kit.ToolCall) driver.Reply {
 	return Shared(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
-		return t.Ask(t.Session(), "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
+		params := kit.Enabling(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
+		return t.Ask(t.Session(), "tools/call", params)
 	})
 }
 
@@ -96,8 +97,16 @@ func wrappable(c kit.ToolCall) bool {
 	return c.Broken.Keyword == "type" && property["type"] == "array"
 }
 
+// isOfClient reports whether a call was refused for something that the client has to do first: to let the user visit a
+// URL or, without a handshake, to repeat arguments in headers or to declare a capability.
+func isOfClient(t *T, r driver.Reply) bool {
+	const urlElicitation, headerMismatch, missingCapability = -32042, -32020, -32021
+	code, _ := r.Code()
+	return code == urlElicitation || t.Modern() && (code == headerMismatch || code == missingCapability)
+}
+
 // expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the
-// business of tools/listed-tool-callable, and -32042 asks the user for something.
+// business of tools/listed-tool-callable.
 func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 	unknown := aboutStranger(t)
 	var failed []kit.ToolCall
@@ -105,7 +114,7 @@ func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 		if c.Broken != nil && failsAnyway(t, c) {
 			continue
 		}
-		if code, _ := c.Reply.Code(); c.Reply.Refuses() && code != -32042 && !unknown.missing(c) {
+		if c.Reply.Refuses() && !isOfClient(t, c.Reply) && !unknown.missing(c) {
 			failed = append(failed, c)
 		}
 	}
@@ -120,7 +129,7 @@ func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 // wantAlone ends a check when a call is answered in another way where no other call was made before: what it came to
 // may be a limit for calls, of which the answer need not say so.
 func wantAlone(t *T, c kit.ToolCall) {
-	r := t.Try(t.Own(), "tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
+	r := t.Try(t.Own(), "tools/call", kit.Enabling(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
 	if !kit.SameKind(c.Reply, r) {
 		t.Inconclusive("the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name, Got(r))
 	}

@@ -4,4 +4,4 @@ package tools
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(lists, definitions, unknown, calling, input, content)
+var Checks = Merge(lists, definitions, headers, unknown, calling, input, content)

@@ -1,0 +1,81 @@
+package schema
+
+import (
+	"regexp"
+	"strings"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+var trace = Suite{
+	"schema/trace-context-format": WatchAfter(sendTrace, func(t *T, w Wire) {
+		isTrace := func(key string) bool { return traceFormats[key] != nil }
+		Judge(t, "trace context", metaMembers(t, w, isTrace), keyed.Subject, func(t *T, k keyed) {
+			text, isString := k.value.(string)
+			t.Expect(isString && traceFormats[k.key](text)).To(Hold("a "+k.key+" in the format of the W3C",
+				"%s in %s", Show(k.value), k.in.name))
+		})
+	}),
+}
+
+// sendTrace makes a request that is part of a trace, which servers may go on with.
+func sendTrace(t *T) {
+	t.Try(t.Session(), "server/discover", M{"_meta": M{
+		"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
+		"tracestate":  "mcpcheck=1",
+		"baggage":     "mcpcheck=1",
+	}})
+}
+
+// traceFormats are the formats of the members of _meta that carry trace context, of the W3C's Trace Context and
+// Baggage.
+var traceFormats = map[string]func(string) bool{
+	"traceparent": isTraceParent, "tracestate": isTraceState, "baggage": isBaggage,
+}
+
+var (
+	traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+	stateMember = regexp.MustCompile(`^[a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$`)
+	bagMember   = regexp.MustCompile(`^` + bagPair + `(` + bagGap + `;` + bagGap + bagMore + `)*$`)
+)
+
+const (
+	bagGap   = `[ \t]*`
+	bagKey   = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+	bagValue = `[!#-+\--:<-\[\]-~]*`
+	bagPair  = bagKey + bagGap + `=` + bagGap + bagValue
+	bagMore  = `(` + bagPair + `|` + bagKey + `)`
+)
+
+// isTraceParent reports whether a text is a traceparent. Later versions than 00 may have more at its end.
+func isTraceParent(text string) bool {
+	p := traceParent.FindStringSubmatch(text)
+	if p == nil {
+		return false
+	}
+	version, traceID, parentID, more := p[1], p[2], p[3], p[4]
+	isZero := func(id string) bool { return strings.Trim(id, "0") == "" }
+	return version != "ff" && !isZero(traceID) && !isZero(parentID) && (version != "00" || more == "")
+}
+
+// isTraceState reports whether a text is a tracestate. Members of its list may be empty.
+func isTraceState(text string) bool {
+	const most = 32
+	members := strings.Split(text, ",")
+	for _, member := range members {
+		if member = strings.Trim(member, " \t"); member != "" && !stateMember.MatchString(member) {
+			return false
+		}
+	}
+	return len(members) <= most
+}
+
+// isBaggage reports whether a text is a baggage-string.
+func isBaggage(text string) bool {
+	for member := range strings.SplitSeq(text, ",") {
+		if !bagMember.MatchString(strings.Trim(member, " \t")) {
+			return false
+		}
+	}
+	return true
+}
