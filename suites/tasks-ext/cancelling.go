@@ -46,7 +46,7 @@ var cancelling = Suite{
 
 	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
 		s := t.Session()
-		c := begin(t, s, longest(t).Call)
+		c := begin(t, s, longest(t).Call, nil)
 		mark := s.Mark()
 		s.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
 		t.Settle(s, mark)
@@ -69,7 +69,7 @@ type cancellation struct {
 func cancelled(t *T) cancellation {
 	call := longest(t).Call
 	return Shared(t, "cancelled task", func(t *T) cancellation {
-		c := cancellation{course: begin(t, t.Session(), call)}
+		c := cancellation{course: begin(t, t.Session(), call, nil)}
 		if t.Site() != nil {
 			c.s = t.Own()
 		}

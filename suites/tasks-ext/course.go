@@ -2,6 +2,7 @@ package tasksext
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -81,8 +82,13 @@ func (c *course) look() driver.Reply {
 	return r
 }
 
-// last is the last answer to tasks/get.
-func (c *course) last() driver.Reply { return c.Heard[len(c.Heard)-1] }
+// last is the last answer to tasks/get; none came when the task was never asked after.
+func (c *course) last() driver.Reply {
+	if len(c.Heard) == 0 {
+		return driver.Reply{Err: errors.New("the task was not asked after")}
+	}
+	return c.Heard[len(c.Heard)-1]
+}
 
 // pause is how long the server wants the client to wait, as far as there is time for that.
 func (c *course) pause(state M) time.Duration {

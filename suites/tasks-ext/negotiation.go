@@ -44,7 +44,7 @@ var negotiation = Suite{
 	"tasks-ext/not-by-prior-declaration": Probe(func(t *T) {
 		call := discreet(t)
 		s := t.Session()
-		follow(begin(t, s, call))
+		follow(begin(t, s, call, nil))
 		t.Expect(callAgain(t, s, call, kit.Able, nil).Reply).To(beNoTask())
 	}),
 
@@ -118,7 +118,7 @@ var negotiation = Suite{
 			t.Because(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
 		}
 		s := t.Session()
-		c := begin(t, s, longest(t).Call)
+		c := begin(t, s, longest(t).Call, nil)
 		defer func() { c.ask("tasks/cancel", nil) }()
 		request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": c.id}, able)}
 		request.Header = kit.Header("Authorization", "Bearer "+t.Credentials.Second)

@@ -69,7 +69,7 @@ var polling = Suite{
 
 	"tasks-ext/iserror-completed": Probe(func(t *T) {
 		unhappy := those(t, "task whose tool failed", func(c *course) bool {
-			return isToolError(resultIn(c.atLast())) || c.End == "failed" && isErrorAtOnce(t, c)
+			return c.End != "" && isToolError(resultIn(c.atLast())) || c.End == "failed" && isErrorAtOnce(t, c)
 		})
 		judgeAll(t, unhappy, func(t *T, c *course) { t.Expect(c.End).To(BeOneOf("completed")) })
 	}),

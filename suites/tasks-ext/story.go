@@ -119,9 +119,9 @@ func callAgain(t *T, s *driver.Session, call kit.ToolCall, capabilities, more M)
 	return call
 }
 
-// begin makes a task by a tool that has made one before.
-func begin(t *T, s *driver.Session, call kit.ToolCall) *course {
-	again := callAgain(t, s, call, able, nil)
+// begin makes a task by a tool that has made one before, with more params.
+func begin(t *T, s *driver.Session, call kit.ToolCall, more M) *course {
+	again := callAgain(t, s, call, able, more)
 	if !isTask(again.Reply) {
 		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(again.Reply))
 	}
