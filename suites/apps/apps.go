@@ -1,7 +1,59 @@
-// Package apps is the area of the extension of apps.
+// Package apps is the area of the extension of apps: tools that name a page, which a client may show beside their
+// results.
 package apps
 
-import . "github.com/mcpcheck/mcpcheck/suites/harness"
+import (
+	"strings"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
 
 // Checks are those of the area.
-var Checks = Suite{}
+var Checks = Merge(links, pages, calls)
+
+const (
+	extension = "io.modelcontextprotocol/ui"
+	pageType  = "text/html;profile=mcp-app"
+	scheme    = "ui://" // of the URIs of pages
+)
+
+// able is what a client declares that shows pages.
+var able = M{"extensions": M{extension: M{"mimeTypes": []any{pageType}}}}
+
+// uiTools are the tools with a page that the server lists to a client that shows pages, once for all checks. Without
+// any, a check does not apply.
+func uiTools(t *T) []Subject {
+	all := Shared(t, "tools with pages", func(t *T) (tools []Subject) {
+		t.PagesWith(t.Session(), "tools/list", "tools", kit.Declaring(nil, able), func(page M) {
+			for _, tool := range kit.ObjectsIn(page["tools"]) {
+				if name, named := tool["name"].(string); named && hasPage(t, tool) {
+					tools = append(tools, Subject{Name: name, Value: tool})
+				}
+			}
+		})
+		return tools
+	})
+	if len(all) == 0 {
+		t.Because(NotOffered).Skip("no tool has a page")
+	}
+	return all
+}
+
+// flatKey is what has named the page of a tool before uiOf did.
+const flatKey = "ui/resourceUri"
+
+// hasPage reports whether a tool names a page, in either way. Servers need not declare the extension: from one that
+// does not, only a URI of the kind that is kept for pages is taken for one.
+func hasPage(t *T, tool M) bool {
+	ui, meta := uiOf(tool), kit.MetaOf(tool)
+	isPage := func(v any) bool { uri, _ := v.(string); return strings.HasPrefix(uri, scheme) }
+	declared := t.Server.Extension(extension) != nil && (Has(ui, "resourceUri") || Has(meta, flatKey))
+	return declared || isPage(ui["resourceUri"]) || isPage(meta[flatKey])
+}
+
+// uiOf is what an object says of its page; nil when it does not.
+func uiOf(object M) M {
+	ui, _ := kit.MetaOf(object)["ui"].(M)
+	return ui
+}

@@ -131,7 +131,7 @@ func ValidCalls(t *T) ToolCalls {
 	return Shared(t, ValidCallsName, func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Own())
 		limits := watchLimits(t, s)
-		queue, allowance := calls.valid(t), NewAllowance()
+		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {
 			f := &flight{t: t, session: s, allowance: allowance}
 			queue = calls.make(f, queue)
@@ -148,11 +148,11 @@ func ValidCalls(t *T) ToolCalls {
 	})
 }
 
-// CallsDeclaring calls the tools as ValidCalls does, but in a session that the caller has, and as a client with these
+// CallsDeclaring calls tools as ValidCalls does, but in a session that the caller has, and as a client with these
 // capabilities where each request says so.
-func CallsDeclaring(t *T, s *driver.Session, capabilities M) (calls ToolCalls) {
+func CallsDeclaring(t *T, s *driver.Session, capabilities M, tools []Subject) (calls ToolCalls) {
 	f := &flight{t: t, session: s, allowance: NewAllowance()}
-	queue := calls.valid(t)
+	queue := calls.valid(t, tools)
 	for _, call := range queue {
 		call.Client = capabilities
 	}
@@ -187,9 +187,9 @@ func (c *ToolCalls) hear() {
 	}
 }
 
-// valid are calls to be made with arguments that schemas allow.
-func (c *ToolCalls) valid(t *T) (calls []*ToolCall) {
-	for _, tool := range Choice(t) {
+// valid are calls of tools to be made with arguments that their schemas allow.
+func (c *ToolCalls) valid(t *T, tools []Subject) (calls []*ToolCall) {
+	for _, tool := range tools {
 		if args, not := validArguments(t, tool); not != nil {
 			c.Uncalled = append(c.Uncalled, *not)
 		} else {

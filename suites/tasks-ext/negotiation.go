@@ -139,7 +139,7 @@ var negotiation = Suite{
 		if err := s.Establish(hello); err != nil {
 			t.Again("%v", Explain(err))
 		}
-		calls := kit.CallsDeclaring(t, s, nil)
+		calls := kit.CallsDeclaring(t, s, nil, kit.Choice(t))
 		answered := kit.Answered(calls.List)
 		if len(answered) == 0 {
 			kit.NothingSeen(t, "call was answered", calls.Uncalled, kit.AnyTool)

@@ -43,7 +43,7 @@ const mostEnded = 3
 func tell(t *T) *story {
 	return Shared(t, "tasks", func(t *T) *story {
 		s := t.Session()
-		story := &story{ToolCalls: kit.CallsDeclaring(t, s, able)}
+		story := &story{ToolCalls: kit.CallsDeclaring(t, s, able, kit.Choice(t))}
 		for _, call := range story.List {
 			if isTask(call.Reply) {
 				story.Courses = append(story.Courses, courseOf(t, s, call))
