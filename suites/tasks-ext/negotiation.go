@@ -44,7 +44,7 @@ var negotiation = Suite{
 	"tasks-ext/not-by-prior-declaration": Probe(func(t *T) {
 		call := discreet(t)
 		s := t.Session()
-		follow(begin(t, s, call, nil))
+		begin(t, s, call, nil).ask("tasks/cancel", nil)
 		t.Expect(callAgain(t, s, call, kit.Able, nil).Reply).To(beNoTask())
 	}),
 

@@ -82,6 +82,7 @@ func those(t *T, kind string, is func(*course) bool) (all []*course) {
 	if len(all) == 0 {
 		none(t, kind)
 	}
+	sayUnfinished(t)
 	return all
 }
 
@@ -91,7 +92,17 @@ func heard(t *T, kind string, status ...string) []moment {
 	if len(all) == 0 {
 		none(t, kind)
 	}
+	sayUnfinished(t)
 	return all
+}
+
+// sayUnfinished has the result of a check tell of tasks that were not followed to their end.
+func sayUnfinished(t *T) {
+	for _, c := range tell(t).Courses {
+		if c.End == "" {
+			t.Partly("the task of %s was not followed to its end: %s", c.Call.Tool.Name, c.Why)
+		}
+	}
 }
 
 // none ends a check for which there was nothing of a kind.
