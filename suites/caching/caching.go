@@ -58,7 +58,7 @@ var Checks = Suite{
 
 	"caching/input-required-no-hints": WatchAfter(askForInput, func(t *T, w Wire) {
 		asking := kit.Results(t, w).Filter("result that asks for input", func(m Message) bool {
-			return kit.ResultOf(m)["resultType"] == "input_required"
+			return kit.ResultOf(m)["resultType"] == "input_required" && !kit.IsOfTask(m)
 		})
 		t.Judge(asking, func(t *T, m Message) {
 			for _, hint := range []string{"ttlMs", "cacheScope"} {

@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"strings"
+
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -13,6 +15,9 @@ func Results(t *T, w Wire) Messages {
 		return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
 	})
 }
+
+// IsOfTask reports whether a response answers a request about a task, of which the extension says how it is.
+func IsOfTask(m Message) bool { return strings.HasPrefix(m.Request.Method, "tasks/") }
 
 // ResultOf is the result object of a response; nil when it has none.
 func ResultOf(m Message) M {

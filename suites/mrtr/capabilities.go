@@ -16,7 +16,9 @@ const missingCapability = -32021
 // capabilities are the checks of what servers ask of clients that cannot do everything, and of other requests.
 var capabilities = Suite{
 	"mrtr/only-supported-methods": WatchAfter(askOthers, func(t *T, w Wire) {
-		final := kit.Results(t, w).Filter("result of another method", func(m Message) bool { return !mayAsk(m) })
+		final := kit.Results(t, w).Filter("result of another method", func(m Message) bool {
+			return !mayAsk(m) && !kit.IsOfTask(m)
+		})
 		t.Judge(final, func(t *T, m Message) {
 			kind := kit.ResultOf(m)["resultType"]
 			if kind == "input_required" && kit.IsFinal(m.Request.Method) {

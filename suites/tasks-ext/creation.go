@@ -71,7 +71,7 @@ var creation = Suite{
 
 	"tasks-ext/only-tools-call": WatchAfter(askOthers, func(t *T, w Wire) {
 		others := knowingResults(t, w).Filter("result beside those of calls and tasks", func(m Message) bool {
-			return m.Request.Method != "tools/call" && !strings.HasPrefix(m.Request.Method, "tasks/")
+			return m.Request.Method != "tools/call" && !kit.IsOfTask(m)
 		})
 		t.Judge(others, func(t *T, m Message) {
 			t.Expect(kit.ResultOf(m)["resultType"] != "task").To(Hold(
@@ -80,9 +80,7 @@ var creation = Suite{
 	}),
 
 	"tasks-ext/task-type-only-on-create": WatchAfter(follows, func(t *T, w Wire) {
-		about := knowingResults(t, w).Filter("result of a request about a task", func(m Message) bool {
-			return strings.HasPrefix(m.Request.Method, "tasks/")
-		})
+		about := knowingResults(t, w).Filter("result of a request about a task", kit.IsOfTask)
 		t.Judge(about, func(t *T, m Message) {
 			t.Expect(kit.ResultOf(m)["resultType"] != "task").To(Hold(
 				`resultType "task" in answer to tools/call alone`, "it in answer to %s", m.Request.Method))
