@@ -52,11 +52,12 @@ func Named(name string) Subject { return Subject{Name: name} }
 
 // Each tries a check on every value and puts what it comes to together: any fail is a fail, and names the subjects that
 // failed; one pass is a pass, and tells how many values could not be tried. subject says what a value is to be called,
-// and shown by.
+// and shown by, once it was tried.
 func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 	var c collection
 	for _, v := range all {
-		c.add(subject(v), t.sub(func(t *T) { run(t, v) }))
+		o := t.sub(func(t *T) { run(t, v) })
+		c.add(subject(v), o)
 	}
 	c.finish(t)
 }

@@ -22,6 +22,7 @@ type asker struct {
 const (
 	mostItems = 20 // prompts that are got and resources that are read, to see whether they ask
 	mostTried = 3  // askers that are tried once more for a check
+	mostState = 1 << 20
 )
 
 // askers are those of the run: tools that may be called, prompts and resources.
@@ -83,18 +84,37 @@ func wantAskers(t *T, what string, keep func(asker) bool) []asker {
 func wantWilling(t *T, what string, keep func(asker) bool) []asker {
 	all := wantAskers(t, what, keep)
 	willing := slices.DeleteFunc(all, func(a asker) bool {
-		return !slices.Contains([]string{done, asksOn}, a.outcome(t, a.after(0)))
+		return !slices.Contains([]string{done, asksOn}, a.usual(t))
 	})
 	if len(willing) == 0 {
 		t.Because(OtherCheck).Skip("no %s goes on when it is answered: mrtr/loop-elicitation, mrtr/loop-sampling, "+
 			"mrtr/loop-roots, mrtr/multiple-requests", what)
 	}
-	return willing[:min(len(willing), mostTried)]
+	handy := slices.DeleteFunc(willing, func(a asker) bool { return len(kit.StateOf(a.Asked[0])) > mostState })
+	if len(handy) == 0 {
+		t.Because(Limit).Inconclusive("the requestState is longer than %s, too long for mcpcheck to try it many times",
+			driver.Size(mostState))
+	}
+	return handy[:min(len(handy), mostTried)]
 }
 
-// each tries a check on askers.
-func each(t *T, all []asker, run func(*T, asker)) {
-	Each(t, all, func(a asker) Subject { return Named(a.name) }, run)
+// trial is an asker that is tried once more, and the last that came of it.
+type trial struct {
+	asker
+	reply driver.Reply
+}
+
+func (x *trial) subject() Subject {
+	return Subject{Name: x.name, Frames: []*driver.Frame{x.reply.Request, x.reply.Frame}}
+}
+
+// each tries a check on askers. What fails is shown by the last that was asked.
+func each(t *T, all []asker, run func(*T, *trial)) {
+	var trials []*trial
+	for _, a := range all {
+		trials = append(trials, &trial{asker: a})
+	}
+	Each(t, trials, (*trial).subject, run)
 }
 
 // requestsIn are the input requests of a reply.
@@ -195,22 +215,36 @@ func (a asker) outcome(t *T, r driver.Reply) string {
 }
 
 // begin makes the request once more, up to where it asks, and returns the answers to that, too.
-func (a asker) begin(t *T, s *driver.Session) (first driver.Reply, responses M) {
-	first = t.Ask(s, a.Method, a.params)
-	if !kit.AsksForInput(t, first) {
-		t.Inconclusive("it asked for input before, and now there is %s", Got(first))
+func (x *trial) begin(t *T, s *driver.Session) (first driver.Reply, responses M) {
+	first = x.ask(t, s, x.params)
+	return first, x.responses(t, first)
+}
+
+// responses are the answers to a first reply, which is to ask for input.
+func (x *trial) responses(t *T, first driver.Reply) M {
+	if x.reply = first; !kit.AsksForInput(t, first) {
+		t.Again("it asked for input before, and now there is %s", Got(first))
 	}
 	responses, err := kit.Responses(t, first)
 	if err != nil {
-		t.Inconclusive("%v", err)
+		t.Again("%v", err)
 	}
-	return first, responses
+	return responses
 }
 
-// retry makes the request again with answers.
-func (a asker) retry(t *T, s *driver.Session, first driver.Reply, responses M) driver.Reply {
-	return t.Ask(s, a.Method, kit.Retry(a.params, first, responses))
+// ask makes the request with params.
+func (x *trial) ask(t *T, s *driver.Session, params M) driver.Reply {
+	x.reply = t.Ask(s, x.Method, params)
+	return x.reply
 }
+
+// retry makes the request again with answers, and says what that comes to.
+func (x *trial) retry(t *T, s *driver.Session, first driver.Reply, responses M) string {
+	return x.outcome(t, x.ask(t, s, kit.Retry(x.params, first, responses)))
+}
+
+// usual is what the request came to when the first round was answered.
+func (a asker) usual(t *T) string { return a.outcome(t, a.after(0)) }
 
 // with is an object with a member more, or another one.
 func with(object M, name string, value any) M {

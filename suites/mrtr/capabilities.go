@@ -34,7 +34,7 @@ var capabilities = Suite{
 	"mrtr/undeclared-roots":       undeclared("roots", "roots/list"),
 
 	"mrtr/missing-capability-error": Probe(func(t *T) {
-		Each(t, incapable(t), trial.subject, func(t *T, x trial) {
+		Each(t, incapable(t), (*trial).subject, func(t *T, x *trial) {
 			was := x.outcome(t, x.Last)
 			switch {
 			case kit.AsksForInput(t, x.reply):
@@ -51,7 +51,7 @@ var capabilities = Suite{
 	}),
 
 	"mrtr/missing-capability-data": Probe(func(t *T) {
-		eachMissing(t, func(t *T, x trial) {
+		eachMissing(t, func(t *T, x *trial) {
 			data, _ := x.reply.Error()["data"].(M)
 			t.Expect(Member(data, "requiredCapabilities")).To(BeObject(), "data.requiredCapabilities")
 			required := data["requiredCapabilities"].(M)
@@ -63,7 +63,7 @@ var capabilities = Suite{
 	}),
 
 	"mrtr/missing-capability-http-400": Probe(func(t *T) {
-		eachMissing(t, func(t *T, x trial) {
+		eachMissing(t, func(t *T, x *trial) {
 			status := x.reply.Frame.HTTP.Answer().Status
 			t.Expect(status == http.StatusBadRequest).To(Hold("HTTP 400 with error -32021", "HTTP %d", status))
 		})
@@ -106,9 +106,10 @@ func undeclared(capability, method string) Check {
 		all := wantAskers(t, "request that asks for "+method+" was made", asking)
 		others := maps.Clone(kit.Able)
 		delete(others, capability)
-		each(t, all, func(t *T, a asker) {
-			c := kit.Converse(t, t.Session(), a.Method, kit.Declaring(a.params, others))
+		each(t, all, func(t *T, x *trial) {
+			c := kit.Converse(t, t.Session(), x.Method, kit.Declaring(x.params, others))
 			for _, r := range c.Asked {
+				x.reply = r
 				t.Expect(!asksFor(r, method)).To(Hold("no "+method+" for a client without "+capability, "%s", Got(r)))
 			}
 			if c.Last.Err != nil {
@@ -118,32 +119,22 @@ func undeclared(capability, method string) Check {
 	})
 }
 
-// trial is an asker, and what its request comes to in another way.
-type trial struct {
-	asker
-	reply driver.Reply
-}
-
-func (x trial) subject() Subject {
-	return Subject{Name: x.name, Frames: []*driver.Frame{x.reply.Request, x.reply.Frame}}
-}
-
 // incapable is what the requests of some askers come to for a client that has no capability.
-func incapable(t *T) []trial {
+func incapable(t *T) []*trial {
 	all := wantAskers(t, "request that asks for input was made", asker.requests)
-	return Shared(t, "client without capabilities", func(t *T) (trials []trial) {
+	return Shared(t, "client without capabilities", func(t *T) (trials []*trial) {
 		for _, a := range all {
-			trials = append(trials, trial{a, t.Ask(t.Session(), a.Method, kit.Declaring(a.params, M{}))})
+			trials = append(trials, &trial{a, t.Ask(t.Session(), a.Method, kit.Declaring(a.params, M{}))})
 		}
 		return trials
 	})
 }
 
 // eachMissing tries a check on the errors among them that say that a capability is missing.
-func eachMissing(t *T, run func(*T, trial)) {
-	missing := slices.DeleteFunc(slices.Clone(incapable(t)), func(x trial) bool {
+func eachMissing(t *T, run func(*T, *trial)) {
+	missing := slices.DeleteFunc(slices.Clone(incapable(t)), func(x *trial) bool {
 		code, _ := x.reply.Code()
 		return code != missingCapability
 	})
-	Judge(t, "error -32021", missing, trial.subject, run)
+	Judge(t, "error -32021", missing, (*trial).subject, run)
 }

@@ -17,15 +17,15 @@ var loops = Suite{
 	"mrtr/multiple-requests": Probe(func(t *T) {
 		several := func(a asker) bool { return a.isCall() && len(requestsIn(a.Asked[0])) > 1 }
 		all := wantAskers(t, "tool that asks for several inputs at once was called", several)
-		each(t, all, func(t *T, a asker) { expectTaken(t, a, 0) })
+		each(t, all, func(t *T, x *trial) { x.expectTaken(t, 0) })
 	}),
 
 	"mrtr/multi-round": Probe(func(t *T) {
 		rounds := func(a asker) bool { return a.isCall() && len(a.Asked) > 1 && !a.stuck() }
 		all := wantAskers(t, "tool that asks in several rounds was called", rounds)
-		each(t, all, func(t *T, a asker) {
-			for round := range a.Asked[1:] {
-				expectTaken(t, a, round+1)
+		each(t, all, func(t *T, x *trial) {
+			for round := range x.Asked[1:] {
+				x.expectTaken(t, round+1)
 			}
 		})
 	}),
@@ -35,38 +35,31 @@ var loops = Suite{
 
 	"mrtr/retry-other-connection": Probe(func(t *T) {
 		all := wantWilling(t, "tool that asks for input was called", asker.isCall)
-		each(t, all, func(t *T, a asker) {
+		each(t, all, func(t *T, x *trial) {
 			s := t.Session()
 			first := kit.ByHand(s, kit.Request{
-				Method: a.Method, Params: a.params, Header: kit.Header("Connection", "close"),
+				Method: x.Method, Params: x.params, Header: kit.Header("Connection", "close"),
 			}).Reply()
-			if !kit.AsksForInput(t, first) {
-				t.Again("it asked for input before, and now there is %s", Got(first))
-			}
-			responses, err := kit.Responses(t, first)
-			if err != nil {
-				t.Inconclusive("%v", err)
-			}
-			t.Expect(a.outcome(t, a.retry(t, s, first, responses))).To(BeOneOf(a.outcome(t, a.after(0))))
+			t.Expect(x.retry(t, s, first, x.responses(t, first))).To(BeOneOf(x.usual(t)))
 		})
 	}),
 
 	"mrtr/abandon-safe": Probe(func(t *T) {
 		const times = 20
 		all := wantWilling(t, "tool that asks for input was called", asker.isCall)
-		each(t, all[:1], func(t *T, a asker) {
+		each(t, all[:1], func(t *T, x *trial) {
 			s := t.Own()
 			var abandoned []driver.Pending
 			for range times {
-				abandoned = append(abandoned, s.Request(a.Method, a.params))
+				abandoned = append(abandoned, s.Request(x.Method, x.params))
 			}
 			for _, p := range abandoned {
 				s.AwaitCall(p)
 			}
-			t.Expect(t.Try(s, a.Method, a.params)).To(BeResult(), "once more, after %d times without a retry", times)
-			first, given := a.begin(t, s)
-			came := a.outcome(t, a.retry(t, s, first, given))
-			t.Expect(came).To(BeOneOf(a.outcome(t, a.after(0))), "the retry after that")
+			first := x.ask(t, s, x.params)
+			t.Expect(first).To(BeResult(), "once more, after %d times without a retry", times)
+			came := x.retry(t, s, first, x.responses(t, first))
+			t.Expect(came).To(BeOneOf(x.usual(t)), "the retry after that")
 		})
 	}),
 }
@@ -78,11 +71,11 @@ func loop(method string) Check {
 			return a.isCall() && len(requestsIn(a.Asked[0])) == 1 && asksFor(a.Asked[0], method)
 		}
 		all := wantAskers(t, "tool that asks for "+method+" alone was called", one)
-		each(t, all, func(t *T, a asker) {
-			expectTaken(t, a, 0)
-			if a.stuck() {
+		each(t, all, func(t *T, x *trial) {
+			x.expectTaken(t, 0)
+			if x.stuck() {
 				t.FailAt(Should, "a final result, or another request, after valid answers",
-					"the same request, %d times", len(a.Asked))
+					"the same request, %d times", len(x.Asked))
 			}
 		})
 	})
@@ -92,23 +85,24 @@ func loop(method string) Check {
 func loopOf(method, what string) Check {
 	return Probe(func(t *T) {
 		all := wantAskers(t, what, func(a asker) bool { return a.Method == method })
-		each(t, all, func(t *T, a asker) {
-			for round := range a.Asked {
-				expectTaken(t, a, round)
+		each(t, all, func(t *T, x *trial) {
+			for round := range x.Asked {
+				x.expectTaken(t, round)
 			}
 		})
 	})
 }
 
 // expectTaken wants the answers to a round taken, whatever the server makes of them.
-func expectTaken(t *T, a asker, round int) {
+func (x *trial) expectTaken(t *T, round int) {
 	const invalidParams = -32602
-	r := a.after(round)
+	r := x.after(round)
+	x.reply = r
 	switch {
 	case r.Err != nil:
 		t.Again("%v", Explain(r.Err))
 	case !r.Answered():
-		t.Because(Limit).Inconclusive("%s", a.GivenUp)
+		t.Because(Limit).Inconclusive("%s", x.GivenUp)
 	}
 	if code, _ := r.Code(); code == invalidParams {
 		t.Fail("valid answers taken", "%s", Got(r))

@@ -13,29 +13,31 @@ import (
 // state are the checks of requestState that is not the one that belongs to a request.
 var state = Suite{
 	"mrtr/tampered-state-rejected": Probe(func(t *T) {
-		each(t, wantStates(t), func(t *T, a asker) {
+		each(t, wantStates(t), func(t *T, x *trial) {
 			s := t.Hostile()
 			for _, quarter := range []int{1, 2, 3} {
-				first, given := a.begin(t, s)
-				params := kit.Retry(a.params, first, given)
-				r := t.Ask(s, a.Method, with(params, "requestState", tampered(kit.StateOf(first), quarter)))
-				expectRejected(t, a, r, "a state with another character in it")
+				first, given := x.begin(t, s)
+				params := kit.Retry(x.params, first, given)
+				x.ask(t, s, with(params, "requestState", tampered(kit.StateOf(first), quarter)))
+				x.expectRejected(t, "a state with another character in it")
 			}
 		})
 	}),
 
 	"mrtr/state-bound-to-request": Probe(func(t *T) {
 		all := wantStates(t)
-		each(t, all, func(t *T, a asker) {
-			b, found := another(t, a)
+		each(t, all, func(t *T, x *trial) {
+			a := trial{asker: x.asker}
+			other, found := another(t, a.asker)
 			if !found {
 				t.Because(NotObserved).Skip("no other request asks for input, and it takes no other arguments")
 			}
 			s := t.Hostile()
 			first, _ := a.begin(t, s)
-			asked, given := b.begin(t, s)
-			params := with(kit.Retry(b.params, asked, given), "requestState", kit.StateOf(first))
-			expectRejected(t, b, t.Ask(s, b.Method, params), "the state of "+a.String())
+			x.asker = other
+			asked, given := x.begin(t, s)
+			x.ask(t, s, with(kit.Retry(x.params, asked, given), "requestState", kit.StateOf(first)))
+			x.expectRejected(t, "the state of "+a.String())
 		})
 	}),
 
@@ -48,11 +50,11 @@ var state = Suite{
 		if r := kit.ByHand(s, kit.Request{Header: second}).Reply(); r.Result() == nil {
 			t.Because(NotGiven).Inconclusive("the second token is no good token for this server: %s", Got(r))
 		}
-		each(t, wantStates(t), func(t *T, a asker) {
-			first, given := a.begin(t, s)
-			params := kit.Retry(a.params, first, given)
-			r := kit.ByHand(s, kit.Request{Method: a.Method, Params: params, Header: second}).Reply()
-			expectRejected(t, a, r, "the state of another principal")
+		each(t, wantStates(t), func(t *T, x *trial) {
+			first, given := x.begin(t, s)
+			params := kit.Retry(x.params, first, given)
+			x.reply = kit.ByHand(s, kit.Request{Method: x.Method, Params: params, Header: second}).Reply()
+			x.expectRejected(t, "the state of another principal")
 		})
 	}),
 
@@ -102,15 +104,15 @@ func tampered(state json.RawMessage, quarter int) string {
 }
 
 // expectRejected wants a state not taken. Whether a state is to be protected, only who knows the server can say.
-func expectRejected(t *T, a asker, r driver.Reply, what string) {
-	if a.outcome(t, r) != done {
+func (x *trial) expectRejected(t *T, what string) {
+	if x.outcome(t, x.reply) != done {
 		return
 	}
-	if !t.ProtectsState(a.name) {
+	if !t.ProtectsState(x.name) {
 		t.Because(NotGiven).Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
-			"protected-state of mcpcheck.yaml", what, a.name)
+			"protected-state of mcpcheck.yaml", what, x.name)
 	}
-	t.Fail("an error for "+what, "%s", Got(r))
+	t.Fail("an error for "+what, "%s", Got(x.reply))
 }
 
 // another is another request that asks for input: of the same tool with other arguments, or of another tool.
