@@ -129,25 +129,35 @@ func respond(t *T, request M) any {
 	return nil
 }
 
-// elicited is what a user answers: the fields of a form, if they can be made. A URL is not opened.
+// elicited is what a user answers: all fields of a form, if they can be made, and yes to what is to be confirmed: many
+// servers ask until they hear that. A URL is not opened.
 func elicited(t *T, params M) M {
 	form, isObject := params["requestedSchema"].(M)
 	if !isObject || params["mode"] == "url" {
 		return M{"action": "decline"}
 	}
-	properties, _ := form["properties"].(M)
-	var fields []any
-	for _, field := range slices.Sorted(maps.Keys(properties)) {
-		fields = append(fields, field)
-	}
-	filled := maps.Clone(form)
-	filled["required"] = fields
-	for _, schema := range []M{filled, form} {
+	for _, schema := range []M{filledIn(form), form} {
 		if content, err := instance(t, schema); err == nil {
 			return M{"action": "accept", "content": content}
 		}
 	}
 	return M{"action": "decline"}
+}
+
+// filledIn is the schema of a form that is filled in wholly, with yes wherever that is the question.
+func filledIn(form M) M {
+	properties, _ := form["properties"].(M)
+	answered, fields := M{}, []any{}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		fields = append(fields, name)
+		answered[name] = properties[name]
+		if property, _ := properties[name].(M); property["type"] == "boolean" {
+			answered[name] = M{"const": true}
+		}
+	}
+	filled := maps.Clone(form)
+	filled["properties"], filled["required"] = answered, fields
+	return filled
 }
 
 // sampled is what a model answers: a text, or the use of a tool where it has to use one.

@@ -74,7 +74,7 @@ func loop(method string) Check {
 		each(t, all, func(t *T, x *trial) {
 			x.expectTaken(t, 0)
 			if x.stuck() {
-				t.FailAt(Should, "a final result, or another request, after valid answers",
+				t.FailAt(Advice, "a final result, or another request, after valid answers",
 					"the same request, %d times", len(x.Asked))
 			}
 		})
