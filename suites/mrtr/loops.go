@@ -2,6 +2,7 @@ package mrtr
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -84,8 +85,11 @@ func loop(method string) Check {
 // loopOf is the check of prompts or resources that ask.
 func loopOf(method, what string) Check {
 	return Probe(func(t *T) {
-		all := wantAskers(t, what, func(a asker) bool { return a.Method == method })
-		each(t, all, func(t *T, x *trial) {
+		of := func(a asker) bool { return a.Method == method }
+		if !slices.ContainsFunc(askers(t), of) {
+			t.Because(NotObserved).Skip("no %s, of the first %d", what, mostItems)
+		}
+		each(t, wantAskers(t, what, of), func(t *T, x *trial) {
 			for round := range x.Asked {
 				x.expectTaken(t, round)
 			}
