@@ -122,13 +122,13 @@ func unknownMethod(t *T) kit.Echoed {
 }
 
 // families are the features of a server: the capability that declares one, a method of it, and the revisions that have
-// the method. Tools without a declaration are tools/capability-declared.
+// the method, nil for all. Tools without a declaration are tools/capability-declared.
 var families = []struct {
 	capability, method string
 	revisions          []string
 }{
-	{"resources", "resources/list", Revisions},
-	{"prompts", "prompts/list", Revisions},
+	{"resources", "resources/list", nil},
+	{"prompts", "prompts/list", nil},
 	{"logging", "logging/setLevel", Handshake},
 	{"tasks", "tasks/list", []string{"2025-11-25"}},
 }
@@ -138,7 +138,8 @@ var paramsOf = map[string]M{"logging/setLevel": {"level": "info"}}
 // undeclared are methods of the families that the server does not declare.
 func undeclared(t *T) (methods []string) {
 	for _, f := range families {
-		if slices.Contains(f.revisions, t.Revision) && !t.Server.Declares(f.capability) {
+		held := f.revisions == nil || slices.Contains(f.revisions, t.Revision)
+		if held && !t.Server.Declares(f.capability) {
 			methods = append(methods, f.method)
 		}
 	}
