@@ -179,6 +179,8 @@ var taskOwners = []Owned{
 	{"GetTaskResult", "/error/**", "tasks-ext/get-failed"},
 	{"GetTaskResult", "/**", "tasks-ext/create-shape"},
 	{"CreateTaskResult", "/**", "tasks-ext/create-shape"},
+	{"TaskStatusNotification", "/params/**", "tasks-ext/notification-shape"},
+	{"TaskSubscriptionsAcknowledgedNotification", "/params/notifications/taskIds/**", "tasks-ext/listen-ack-subset"},
 }
 
 // Owned is what an entry owns: a definition and the path of a member in it.
