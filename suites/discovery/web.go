@@ -120,10 +120,10 @@ func haveSameID(a, b *driver.Session) bool {
 	return id != "" && id == b.HTTP().SessionID()
 }
 
-// isServed reports whether a session gets an answer; that there is no such session is none.
+// isServed reports whether a session gets an answer; that there is no such session is none, whatever the words.
 func isServed(s *driver.Session) bool {
 	r := s.Exchange(s.Harmless())
-	return r.Answered() && !isNotFound(r)
+	return r.Answered() && (r.Frame.HTTP == nil || r.Frame.HTTP.Answer().Status != http.StatusNotFound)
 }
 
 // again opens a session once more, after the others were closed.
@@ -169,7 +169,7 @@ func answerTo(r driver.Reply) (none driver.Answer) {
 	return none
 }
 
-// isNotFound reports whether the URL is the address of nothing, or the session is none any more.
+// isNotFound reports whether the URL is the address of nothing.
 func isNotFound(r driver.Reply) bool {
 	return r.Bare() && r.Frame.HTTP.Answer().Status == http.StatusNotFound
 }

@@ -261,6 +261,13 @@ func (x *Exchange) batched(id json.RawMessage) bool {
 // nil Exchange, none does.
 func (x *Exchange) IsBusy() bool { return x != nil && x.Answer().Status == http.StatusConflict }
 
+// Expels reports whether the server knows the session no more: a request that it serves in any is answered with 404.
+func (x *Exchange) Expels() bool {
+	harmless, _ := x.s.Harmless()
+	return x.Answer().Status == http.StatusNotFound && !x.ByHand() && x.Header.Get(sessionHeader) != "" &&
+		methodOf(x.Body) == harmless
+}
+
 // Refuses reports whether the status is one of an error, for a message that was to be answered by this exchange.
 func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }
 

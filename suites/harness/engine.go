@@ -488,7 +488,7 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 }
 
 // strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own,
-// or mcpcheck did not take all that came. Nil when neither is so.
+// it has ended a session, or mcpcheck did not take all that came. Nil when none of that is so.
 func (c *scope) strangeness() *outcome {
 	strange := func(r Reason, why string) *outcome {
 		return &outcome{verdict: Inconclusive, reason: r, message: why, again: true}
@@ -501,6 +501,9 @@ func (c *scope) strangeness() *outcome {
 			a := x.Answer()
 			if a.Foreign() {
 				return strange(ForeignAnswer, "an answer was not the server's own: "+a.String())
+			}
+			if x.Expels() && !u.session.IsHostile() {
+				return strange(Died, "the server has ended the session: "+a.String())
 			}
 			if excess := a.Excess(); excess != nil && x.ByHand() { // else its messages are in the record
 				return strange(Limit, excess.Error())

@@ -89,6 +89,9 @@ var answers = Suite{
 	"http/concurrent-posts": Probe(func(t *T) {
 		replies := atOnce(t)
 		for _, r := range replies {
+			if r.Answered() && kit.IsNotFound(r.Frame.HTTP.Answer()) {
+				t.Because(Died).Inconclusive("the server has ended the session: %s", Got(r))
+			}
 			t.Expect(r).To(That("each of twenty requests at a time served", isServed))
 		}
 	}),

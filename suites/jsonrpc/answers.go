@@ -174,7 +174,7 @@ func excuseCall(t *T, w Wire, x *kit.Exchange) string {
 	params, _ := x.Request.JSON()["params"].(M)
 	i := slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == params["name"] })
 	switch {
-	case i < 0 && !anyToolAnswers(t, w):
+	case i < 0 && !x.Dead() && noToolAnswers(t, w):
 		return ""
 	case i < 0:
 		return "another check judges calls without a known tool"
@@ -184,14 +184,18 @@ func excuseCall(t *T, w Wire, x *kit.Exchange) string {
 	return ""
 }
 
-// anyToolAnswers reports whether some call of a listed tool was answered.
-func anyToolAnswers(t *T, w Wire) bool {
-	return slices.ContainsFunc(kit.Dialogues(w), func(d *kit.Dialogue) bool {
-		return slices.ContainsFunc(d.Exchanges, func(x *kit.Exchange) bool {
+// noToolAnswers reports whether listed tools were called and none has answered.
+func noToolAnswers(t *T, w Wire) bool {
+	called, answered := false, false
+	for _, d := range kit.Dialogues(w) {
+		for _, x := range d.Exchanges {
 			named := func(tool Subject) bool { return tool.Name == toolOf(x) }
-			return x.Request.Method == "tools/call" && x.Answer != nil && slices.ContainsFunc(kit.ListedTools(t), named)
-		})
-	})
+			if x.Request.Method == "tools/call" && slices.ContainsFunc(kit.ListedTools(t), named) {
+				called, answered = true, answered || x.Answer != nil
+			}
+		}
+	}
+	return called && !answered
 }
 
 // breaksSchema reports whether arguments are invalid even without those that the tool does not know.

@@ -92,8 +92,11 @@ var ids = Suite{
 		}
 		for i, p := range all {
 			e := kit.Await(s, mark, p, s.Patience())
-			if e.Stuck {
+			switch {
+			case e.Stuck:
 				t.Inconclusive("%v", e.Reply.Err)
+			case e.Reply.Answered() && e.Reply.Frame.HTTP.IsBusy():
+				t.Because(OtherCheck).Skip("the server is busy with another request: http/concurrent-posts")
 			}
 			expectEcho(t, queries[i].UsualBeside(t, s, e), e)
 			mistaken := queries[i].Mistaken(e.Reply, queries)

@@ -41,8 +41,11 @@ var methods = Suite{
 		if len(methods) == 0 {
 			t.Skip("the server declares every family")
 		}
-		if !unknownMethod(t).Reply.Answered() {
+		switch unknown := unknownMethod(t).Reply; {
+		case !unknown.Answered():
 			t.Because(OtherCheck).Skip("the server leaves unknown methods unanswered: jsonrpc/unknown-method-is-error")
+		case unknown.Result() != nil:
+			t.Because(OtherCheck).Skip("the server serves any method: jsonrpc/unknown-method-is-error")
 		}
 		s := t.Hostile()
 		var all []driver.Reply
