@@ -258,3 +258,31 @@ func TestInfo(t *testing.T) {
 		t.Error("it declares what it does not, or the other way round")
 	}
 }
+
+// Who confirms a verdict still has the session of the attempt before, for which others may wait.
+func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
+	held, wanted := make(chan struct{}), make(chan struct{})
+	scene{
+		cast: []role{
+			{id: "a/one", check: Probe(func(t *T) {
+				if !t.Alone() {
+					t.Session()
+					t.Doubt()
+					close(held)
+					<-wanted
+					t.Fail("nothing", "this")
+				}
+				Shared(t, "x", func(*T) bool { return true })
+			})},
+			{id: "a/two", check: Probe(func(t *T) {
+				Shared(t, "x", func(t *T) bool {
+					<-held
+					close(wanted)
+					t.Session()
+					return true
+				})
+			})},
+		},
+		options: Options{Jobs: 4},
+	}.play(t).want(t, "a/one", Pass, "")
+}

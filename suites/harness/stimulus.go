@@ -28,7 +28,8 @@ func (s *stimulus) sound() bool {
 }
 
 // await waits until the stimulus was tried. Meanwhile another case may be. Who waits with a session of the pool, or is
-// waited for by someone who has one, has it tried without that session: otherwise each would wait for the other.
+// waited for by someone who has one, has it tried without that session: otherwise each would wait for the other. The
+// sessions of an attempt are kept until it is confirmed.
 func (s *stimulus) await(t *T) {
 	select {
 	case <-s.done:
@@ -38,7 +39,7 @@ func (s *stimulus) await(t *T) {
 	if t.yield != nil {
 		t.yield()
 	}
-	if t.scope.holds(false) {
+	if t.alone || t.scope.holds(false) {
 		s.hasten()
 	}
 	select {
