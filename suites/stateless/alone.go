@@ -33,10 +33,10 @@ var alone = Suite{
 				continue
 			}
 			able, unable := kit.Declaring(params, kit.Able), kit.Declaring(params, M{})
-			if elicits(t.Ask(t.Own(), "tools/call", unable)) {
+			s := t.Own()
+			if elicits(t.Ask(s, "tools/call", unable)) {
 				t.Because(OtherCheck).Skip("it elicits from any client: mrtr/undeclared-elicitation")
 			}
-			s := t.Own()
 			if !elicits(t.Ask(s, "tools/call", able)) {
 				continue
 			}
@@ -46,16 +46,6 @@ var alone = Suite{
 			return
 		}
 		t.Because(NotOffered).Skip("no tool that was called has elicited anything")
-	}),
-
-	"stateless/first-request-any": Fresh(func(t *T) {
-		list := kit.WantListMethod(t)
-		s := t.Start()
-		r := s.AwaitFirst(s.Request(list, nil))
-		if usual := t.Ask(t.Session(), list, nil); usual.Result() == nil {
-			t.Because(OtherCheck).Skip("%s is not served later either: %s", list, Got(usual))
-		}
-		t.Expect(r).To(BeResult(), "%s as the first request", list)
 	}),
 
 	"stateless/version-per-request": Probe(func(t *T) {

@@ -11,25 +11,27 @@ import (
 
 // lists are the checks that lists are the same for everybody.
 var lists = Suite{
+	"stateless/first-request-any": Probe(func(t *T) {
+		c := twoConnections(t)
+		if usual := t.Ask(t.Session(), c.list, nil); usual.Result() == nil {
+			t.Because(OtherCheck).Skip("%s is not served later either: %s", c.list, Got(usual))
+		}
+		t.Expect(c.first).To(BeResult(), "%s as the first request", c.list)
+	}),
+
 	"stateless/list-same-across-connections": Probe(func(t *T) {
-		kit.WantListMethod(t)
-		here, there := t.Own(), t.Own()
-		first, other, again := listed(t, here), listed(t, there), listed(t, here)
-		expectSame(t, first, again, other, "on another connection")
+		c := twoConnections(t)
+		c.wantServed(t)
+		expectSame(t, c.here[0], c.here[1], c.there[0], "on another connection")
 	}),
 
 	"stateless/list-no-side-effects": Probe(func(t *T) {
-		kit.WantListMethod(t)
-		busy, idle := t.Own(), t.Own()
-		begin, before := listed(t, busy), listed(t, idle)
-		for _, r := range harmlessOf(t) {
-			t.Try(busy, r.Method, r.Params)
-		}
-		got, after := listed(t, busy), listed(t, idle)
-		if !maps.EqualFunc(begin, before, slices.Equal[[]string]) {
+		c := twoConnections(t)
+		c.wantServed(t)
+		if !maps.EqualFunc(c.here[1], c.there[0], slices.Equal[[]string]) {
 			t.Because(OtherCheck).Skip("lists differ at once: stateless/list-same-across-connections")
 		}
-		expectSame(t, before, after, got, "after other requests on the connection")
+		expectSame(t, c.here[1], c.here[2], c.there[1], "after other requests on the connection")
 	}),
 
 	"stateless/cursor-other-connection": Probe(func(t *T) {
@@ -53,9 +55,48 @@ var lists = Suite{
 	}),
 }
 
-// listed are the names, or URIs, of all that the server lists, by list, in ascending order.
-func listed(t *T, s *driver.Session) map[string][]string {
-	all := map[string][]string{}
+// connections are a session that others have used, and another one in which a list was the first request.
+type connections struct {
+	list  string
+	first driver.Reply // to that request
+	here  []listing    // of the one session: twice, and after the other requests
+	there []listing    // of the other one: before and after other requests in it
+}
+
+// listing are the names, or URIs, of all that a server lists, by list, in ascending order.
+type listing map[string][]string
+
+// wantServed ends a check of lists when there are none of the other session.
+func (c connections) wantServed(t *T) {
+	if len(c.there) == 0 {
+		t.Because(OtherCheck).Skip("%s is not served as the first request: stateless/first-request-any", c.list)
+	}
+}
+
+// twoConnections asks for lists on two connections by turns, and in between on one of them for what changes nothing.
+func twoConnections(t *T) connections {
+	list := kit.WantListMethod(t)
+	return Shared(t, "two connections", func(t *T) connections {
+		here, there := t.Session(), t.Start()
+		c := connections{list: list, first: there.AwaitFirst(there.Request(list, nil))}
+		if c.first.Result() == nil {
+			return c
+		}
+		c.here = append(c.here, listed(t, here))
+		c.there = append(c.there, listed(t, there))
+		c.here = append(c.here, listed(t, here))
+		for _, r := range harmlessOf(t) {
+			t.Try(there, r.Method, r.Params)
+		}
+		c.there = append(c.there, listed(t, there))
+		c.here = append(c.here, listed(t, here))
+		return c
+	})
+}
+
+// listed is what the server lists in a session.
+func listed(t *T, s *driver.Session) listing {
+	all := listing{}
 	for _, list := range kit.ListsOf(t.Server.Capabilities) {
 		key := map[bool]string{true: "uri", false: "name"}[list == "resources/list"]
 		names := []string{}
@@ -71,7 +112,7 @@ func listed(t *T, s *driver.Session) map[string][]string {
 }
 
 // expectSame wants lists to be as they were, unless they change by themselves: before and after say so.
-func expectSame(t *T, before, after, got map[string][]string, where string) {
+func expectSame(t *T, before, after, got listing, where string) {
 	for list, names := range before {
 		if !slices.Equal(names, after[list]) {
 			t.Because(Undecided).Inconclusive("%s changes meanwhile: %s", list, kit.Difference(names, after[list]))

@@ -87,6 +87,10 @@ var Checks = Suite{
 			code, _ := r.Code()
 			t.Expect(code != kit.UnsupportedVersion).To(Hold("no refusal of a listed version", "%s", Got(r)))
 		})
+		shaken := func(v any) bool { version, _ := v.(string); return slices.Contains(Handshake, version) }
+		if at := slices.IndexFunc(listed, shaken); at >= 0 {
+			t.Expect(kit.AskedToInitialize(t)).To(BeResult(), "initialize, since %s is listed", Show(listed[at]))
+		}
 	}),
 
 	"version/initialize-rejected": Probe(func(t *T) {
