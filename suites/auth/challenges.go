@@ -62,6 +62,20 @@ var challenges = Suite{
 		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
 	}),
 
+	"auth/no-offline-access": Probe(func(t *T) {
+		challenged := strings.Fields(challengeOf(gateOf(t).Answer).Params["scope"])
+		var supported []any
+		if found := resourceMetadataOf(t).Found; found != nil {
+			supported, _ = found.Doc["scopes_supported"].([]any)
+		}
+		if len(challenged) == 0 && len(supported) == 0 {
+			t.Because(NotOffered).Skip("the server names no scopes")
+		}
+		const scope, want = "offline_access", "no scope offline_access, which is nothing that the server needs"
+		t.Expect(!slices.Contains(challenged, scope)).To(Hold(want, "%s in the challenge", scope))
+		t.Expect(!slices.Contains(supported, any(scope))).To(Hold(want, "%s in scopes_supported", scope))
+	}),
+
 	"auth/insufficient-scope-403": Probe(func(t *T) {
 		b := beyondScope(t)
 		if b.Answer.Status != http.StatusForbidden {

@@ -16,7 +16,7 @@ import (
 // gate is the first thing that a protected server does not serve without a token. What is wrong with a token is tried
 // out there.
 type gate struct {
-	Method string        // initialize or, when everybody can have a session, a list; empty: there is no such thing
+	Method string        // the greeting or, when that is for everybody, a list; empty: there is no such thing
 	Answer driver.Answer // to the request without a token
 }
 
@@ -30,7 +30,8 @@ func gateOf(t *T) gate {
 	}
 	g := Shared(t, "without a token", findGate)
 	if g.Method == "" {
-		t.Skip("the server serves initialize and lists without a token")
+		greeting, _ := kit.Greeting(t)
+		t.Skip("the server serves %s and lists without a token", greeting)
 	}
 	return g
 }
@@ -39,7 +40,8 @@ func findGate(t *T) gate {
 	s := t.Start()
 	first, welcome := enter(t, s, nil)
 	if welcome == nil {
-		return gate{"initialize", kit.Own(t, first)}
+		greeting, _ := kit.Greeting(t)
+		return gate{greeting, kit.Own(t, first)}
 	}
 	capabilities, _ := welcome["capabilities"].(M)
 	for _, method := range kit.ListsOf(capabilities) {
@@ -54,13 +56,19 @@ func findGate(t *T) gate {
 // knock asks at the gate, with another request than an ordinary one. It has a session of its own.
 func (g gate) knock(t *T, r kit.Request) *driver.Exchange {
 	s := t.Start()
-	if r.Method = g.Method; g.Method == "initialize" {
-		r.Params = driver.Hello(t.Revision)
+	if g.greets(t) {
+		r.Method, r.Params = kit.Greeting(t)
 	} else {
 		enter(t, s, nil)
-		r.Header = later(t, r.Header["Authorization"])
+		r.Method, r.Header = g.Method, later(t, r.Header["Authorization"])
 	}
 	return kit.ByHand(s, r)
+}
+
+// greets reports whether the gate is the first request that a client makes.
+func (g gate) greets(t *T) bool {
+	greeting, _ := kit.Greeting(t)
+	return g.Method == greeting
 }
 
 // with asks at the gate with a token.
@@ -68,20 +76,20 @@ func (g gate) with(t *T, token string) driver.Answer {
 	return kit.Own(t, kit.CameOf(g.knock(t, kit.Request{Header: bearing(token)})))
 }
 
-// enter makes the handshake by hand, with values of the Authorization header or without it, and returns the result of
-// initialize; nil when it is refused.
+// enter greets the server by hand, with values of the Authorization header or without it, and returns the result of
+// the greeting; nil when it is refused.
 func enter(t *T, s *driver.Session, authorization []string) (a driver.Answer, welcome M) {
 	hello := kit.HelloByHand(t, s, http.Header{"Authorization": authorization})
 	if a = kit.CameOf(hello); !a.OK() {
 		return a, nil
 	}
-	if welcome = hello.Reply().Result(); welcome != nil {
+	if welcome = hello.Reply().Result(); welcome != nil && !t.Modern() {
 		kit.CameOf(kit.InitializedByHand(s, later(t, authorization)))
 	}
 	return a, welcome
 }
 
-// later is the headers of a request by hand after the handshake.
+// later is the headers of a request by hand after the greeting.
 func later(t *T, authorization []string) http.Header {
 	return http.Header{"Authorization": authorization, "Mcp-Protocol-Version": {t.Revision}}
 }

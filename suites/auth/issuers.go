@@ -25,7 +25,33 @@ var issuers = Suite{
 			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it",
 				"OpenID Connect only, at %s", i.Found.URL))
 			name, _ := i.Found.Doc["issuer"].(string)
+			if t.Modern() && name != i.ID {
+				t.Because(OtherCheck).Skip("it names another issuer: auth/as-issuer-identical")
+			}
 			t.Warn(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
+		})
+	}),
+
+	"auth/as-issuer-identical": Probe(func(t *T) {
+		eachIssuer(t, func(t *T, i issuer) {
+			if i.Found == nil {
+				t.Because(OtherCheck).Skip("it has no metadata (auth/as-metadata-reachable)")
+			}
+			t.Expect(Member(i.Found.Doc, "issuer")).To(BeOneOf(i.ID))
+		})
+	}),
+
+	"auth/as-iss-parameter": Probe(func(t *T) {
+		eachIssuerDoc(t, func(t *T, doc M) {
+			const member = "authorization_response_iss_parameter_supported"
+			t.Expect(doc[member] == true).To(Hold(member, "%s", Show(Member(doc, member))))
+		})
+	}),
+
+	"auth/as-cimd": Probe(func(t *T) {
+		eachIssuerDoc(t, func(t *T, doc M) {
+			const member = "client_id_metadata_document_supported"
+			t.Inform(doc[member] == true).To(Hold(member, "%s", Show(Member(doc, member))))
 		})
 	}),
 

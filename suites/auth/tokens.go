@@ -69,11 +69,12 @@ var tokens = Suite{
 	"auth/every-request-checked": Probe(func(t *T) {
 		Each(t, unarmed(t), attempt.subject, func(t *T, try attempt) {
 			came := kit.Own(t, kit.CameOf(try.exchange))
-			if came.OK() && try.exchange.Reply().Result() == nil {
+			if came.OK() && !t.Modern() && try.exchange.Reply().Result() == nil {
 				t.Because(OtherCheck).Skip("it is not served, though its status is %s: "+
 					"auth/error-is-http-level", kit.Status(came))
 			}
-			if method := methodOf(try.exchange); came.OK() && method != "tools/call" && isPublic(t, method) {
+			guarded := calls(try.exchange, "tools/call") || calls(try.exchange, "subscriptions/listen")
+			if came.OK() && !guarded && isPublic(t, try.exchange) {
 				t.Skip("the server serves it to everybody")
 			}
 			t.Expect(came).To(beTurnedAway())
@@ -81,7 +82,7 @@ var tokens = Suite{
 	}),
 
 	"auth/get-and-delete-checked": Probe(func(t *T) {
-		if gateOf(t).Method != "initialize" {
+		if !gateOf(t).greets(t) {
 			t.Skip("everybody can have a session")
 		}
 		s := t.Start() // it has no stream of its own, beside which a server may refuse another one
@@ -204,14 +205,18 @@ func unarmed(t *T) []attempt {
 			request := kit.Request{Method: method, Params: params, Header: kit.Header("Authorization")}
 			tries = append(tries, attempt{name, kit.ByHand(s, request)})
 		}
-		if g.Method == "initialize" {
-			try("ping", "ping", nil)
+		if g.greets(t) {
+			method, params := s.Harmless()
+			try(method, method, params)
 		}
 		for _, method := range kit.ListsOf(t.Server.Capabilities) {
 			try(method, method, nil)
 		}
+		if t.Modern() {
+			try("subscriptions/listen", "subscriptions/listen", M{"notifications": M{"toolsListChanged": true}})
+		}
 		if call, ok := goodCall(t); ok {
-			try("tools/call of "+call.Tool.Name, "tools/call", M{"name": call.Tool.Name, "arguments": call.Arguments})
+			try("tools/call of "+call.Tool.Name, "tools/call", paramsOf(t, call))
 		}
 		for _, a := range tries {
 			kit.CameOf(a.exchange)
@@ -220,20 +225,27 @@ func unarmed(t *T) []attempt {
 	})
 }
 
-// isPublic reports whether a method is served to a client that has no token at all.
-func isPublic(t *T, method string) bool {
+// isPublic reports whether a request is served to a client that has no token at all.
+func isPublic(t *T, x *driver.Exchange) bool {
 	s := t.Start()
-	if gateOf(t).Method != "initialize" {
+	if !gateOf(t).greets(t) {
 		enter(t, s, nil)
 	}
-	return kit.CameOf(kit.ByHand(s, kit.Request{Method: method, Header: later(t, nil)})).OK()
+	request := requestIn(x)
+	request.Header = later(t, nil)
+	return kit.CameOf(kit.ByHand(s, request)).OK()
+}
+
+// requestIn is the request that an exchange carries, to be made once more.
+func requestIn(x *driver.Exchange) kit.Request {
+	body, _ := driver.Decode(x.Body).(M)
+	params, _ := body["params"].(M)
+	return kit.Request{Method: methodOf(x), Params: params}
 }
 
 // again makes the request of an attempt with the token of the session.
 func again(t *T, a attempt) driver.Reply {
-	body, _ := driver.Decode(a.exchange.Body).(M)
-	params, _ := body["params"].(M)
-	return kit.ByHand(t.Session(), kit.Request{Method: methodOf(a.exchange), Params: params}).Reply()
+	return kit.ByHand(t.Session(), requestIn(a.exchange)).Reply()
 }
 
 // goodCall is a call of a tool that has succeeded with the ordinary token.
@@ -244,6 +256,15 @@ func goodCall(t *T) (call kit.ToolCall, ok bool) {
 		return call, false
 	}
 	return all[i], true
+}
+
+// paramsOf are those of a call that is made again.
+func paramsOf(t *T, c kit.ToolCall) M {
+	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+	if t.Modern() {
+		return kit.Declaring(params, kit.Able)
+	}
+	return params
 }
 
 // succeeded reports whether a tool was called well, and soon enough to call it again.
@@ -307,7 +328,7 @@ type beyond struct {
 	Reply  driver.Reply  // of a tool that is served otherwise: an error with status 200
 }
 
-// beyondScope tries out what the narrow token is not good for: a handshake, lists and then tools, which the ordinary
+// beyondScope tries out what the narrow token is not good for: the greeting, lists and then tools, which the ordinary
 // token is good for.
 func beyondScope(t *T) beyond {
 	gateOf(t)
@@ -317,7 +338,8 @@ func beyondScope(t *T) beyond {
 		s, token := t.Start(), []string{"Bearer " + t.Credentials.Narrow}
 		first, welcome := enter(t, s, token)
 		if welcome == nil {
-			return beyond{What: "initialize", Answer: kit.Own(t, first)}
+			greeting, _ := kit.Greeting(t)
+			return beyond{What: greeting, Answer: kit.Own(t, first)}
 		}
 		for _, method := range kit.ListsOf(t.Server.Capabilities) {
 			x := kit.ByHand(s, kit.Request{Method: method, Header: later(t, token)})
@@ -343,8 +365,7 @@ func callBeyond(t *T, s *driver.Session, token []string) (b beyond) {
 		if !succeeded(c) {
 			continue
 		}
-		params := M{"name": c.Tool.Name, "arguments": c.Arguments}
-		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: params, Header: later(t, token)})
+		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: paramsOf(t, c), Header: later(t, token)})
 		a := kit.CameOf(x)
 		switch {
 		case !kit.IsOwn(a):

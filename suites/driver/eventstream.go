@@ -31,8 +31,9 @@ func (e StreamEvent) Dispatched() bool { return e.Data != "" }
 // eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
 // middle of is not an event.
 type eventReader struct {
-	taken *intake // of one block after the other
-	each  func(StreamEvent)
+	taken   *intake // of one block after the other
+	each    func(StreamEvent)
+	comment func() // called for each comment, which may be part of no block yet
 
 	begun   bool // the byte order mark, if any, has been passed
 	afterCR bool // the last line ended with CR, which LF may follow
@@ -92,6 +93,7 @@ func (r *eventReader) field(name, value string) {
 	switch name {
 	case "":
 		b.Comments++
+		r.comment()
 	case "event":
 		b.Type = value
 	case "data":
@@ -123,9 +125,10 @@ func (r *eventReader) endBlock() {
 	r.taken.finish()
 }
 
-// readEvents visits the events of a stream until it ends; cut reports whether that was in the middle of one.
-func readEvents(stream io.Reader, taken *intake, each func(StreamEvent)) (cut bool, err error) {
-	r := &eventReader{taken: taken, each: each}
+// readEvents visits the events of a stream until it ends, and calls comment for each comment; cut reports whether it
+// ended in the middle of an event.
+func readEvents(stream io.Reader, taken *intake, each func(StreamEvent), comment func()) (cut bool, err error) {
+	r := &eventReader{taken: taken, each: each, comment: comment}
 	defer taken.finish()
 	_, err = io.Copy(r, stream)
 	return r.any || len(r.line) > 0, err

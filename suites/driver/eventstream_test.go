@@ -44,6 +44,7 @@ func TestReadEvents(t *testing.T) {
 				wrap(strings.NewReader(tt.stream)),
 				(&record{limits: Limits{Message: 1000}}).intake(nil),
 				func(e StreamEvent) { got = append(got, e) },
+				func() {},
 			)
 			if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
 				t.Errorf("%s, read %s: %v (-want +got)\n%s", tt.name, how, err, diff)
@@ -57,7 +58,7 @@ func TestReadEventsIsBounded(t *testing.T) {
 	for _, stream := range []string{longLine, manyLines} {
 		came := func(StreamEvent) { t.Error("an event came") }
 		taken := (&record{limits: Limits{Message: 100}}).intake(nil)
-		if _, err := readEvents(strings.NewReader(stream), taken, came); ExcessOf(err) == nil {
+		if _, err := readEvents(strings.NewReader(stream), taken, came, func() {}); ExcessOf(err) == nil {
 			t.Errorf("%.20s…: the error is %v", stream, err)
 		}
 	}

@@ -55,6 +55,7 @@ type Answer struct {
 	IsStream bool   // its media type is text/event-stream
 	Events   []StreamEvent
 	Lost     int           // events before them that are not kept any more
+	Comments int           // lines of the stream that are comments
 	Cut      bool          // the stream ended in the middle of an event
 	Ended    bool          // nothing more will come
 	Err      error         // why it ended, unless it simply did
@@ -244,6 +245,13 @@ func (x *Exchange) recall() {
 	x.recalled = true
 	x.s.mu.Unlock()
 	x.Abort()
+}
+
+// Recalled reports whether the client has taken the request back by closing the connection.
+func (x *Exchange) Recalled() bool {
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	return x.recalled
 }
 
 // answers reports whether this exchange is the answer to the request of that id, or the proof that none will come, even

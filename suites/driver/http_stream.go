@@ -54,7 +54,7 @@ func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 		if f := h.receiveEvent(x, e); f != nil {
 			came, answered = true, answered || Pending{ID: x.asked}.answeredBy(f)
 		}
-	})
+	}, x.keepComment)
 	if err != nil {
 		err = plainError(err)
 	}
@@ -70,6 +70,13 @@ func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	if goesOn {
 		h.resume(x)
 	}
+}
+
+// keepComment notes a comment on the stream.
+func (x *Exchange) keepComment() {
+	x.s.mu.Lock()
+	x.answer.Comments++
+	x.s.mu.Unlock()
 }
 
 // receiveEvent hands the message of an event on; nil when it has none.

@@ -86,6 +86,16 @@ var answers = Suite{
 		t.Inform(a).To(That("HTTP 4xx", kit.RefusesClient))
 	}),
 
+	"http/unknown-method-404": Probe(func(t *T) {
+		x := kit.ByHand(t.Session(), kit.Request{Method: kit.NoMethod})
+		r, a := x.Reply(), kit.Own(t, x.Answer())
+		if r.Result() != nil {
+			t.Because(OtherCheck).Skip("it is answered with a result: jsonrpc/unknown-method-is-error")
+		}
+		t.Expect(a).To(That("HTTP 404", kit.IsNotFound))
+		t.Expect(r).To(That("a JSON-RPC error with it", isServed))
+	}),
+
 	"http/concurrent-posts": Probe(func(t *T) {
 		replies := atOnce(t)
 		for _, r := range replies {

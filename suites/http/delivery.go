@@ -3,6 +3,7 @@ package http
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -32,6 +33,11 @@ var delivery = Suite{
 	}),
 
 	"http/post-stream-messages-related": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		if changes := changesOn(kit.PostStreams(t, w)); t.Modern() && len(changes) > 0 {
+			Each(t, changes, Message.Subject, func(t *T, m Message) {
+				t.Fail("a message that is about the request of the stream", "%s", kit.Brief(m.Frame))
+			})
+		}
 		posted := func(p progress) bool { return p.Stream.Method == http.MethodPost }
 		judgeProgress(t, w, posted, func(t *T, p progress) {
 			asked, of := p.Stream.Asked(), p.Of.Request.ID
@@ -51,6 +57,25 @@ var delivery = Suite{
 				"%s on a GET stream", kit.Brief(p.Frame)))
 		})
 	}),
+}
+
+// changesOn are the messages on streams that belong to a subscription, which has a stream of its own.
+func changesOn(streams []*kit.EventStream) (all []Message) {
+	for _, e := range streams {
+		for _, m := range e.Messages {
+			_, kind, _ := strings.Cut(m.Method, "/")
+			if slices.Contains(ofSubscriptions, kind) && !e.Listens() {
+				all = append(all, Message{Frame: m, Session: e.Session, Request: e.Request})
+			}
+		}
+	}
+	return all
+}
+
+// ofSubscriptions are the notifications that come with a subscription only.
+var ofSubscriptions = []string{
+	"tools/list_changed", "prompts/list_changed", "resources/list_changed", "resources/updated",
+	"subscriptions/acknowledged",
 }
 
 // lone is the first response on a stream that is neither one of a batch, which batch/sse-one-response-each judges, nor

@@ -148,18 +148,22 @@ type form struct {
 	Header http.Header
 }
 
-// compare makes the same request with the usual headers and in other forms, and wants all of these served if any is.
-// They go one after the other: a server may refuse a second request at a time.
-func compare(t *T, usual http.Header, forms []form) {
+// compare makes the session's harmless request with the usual headers and in other forms, and wants all of these served
+// if any is.
+func compare(t *T, usual http.Header, forms []form) { compareAs(t, kit.Request{Header: usual}, forms) }
+
+// compareAs is compare with a request. They go one after the other: a server may refuse a second request at a time.
+func compareAs(t *T, request kit.Request, forms []form) {
 	s := t.Session()
-	asUsual := kit.ByHand(s, kit.Request{Header: usual}).Reply()
+	asUsual := kit.ByHand(s, request).Reply()
 	if asUsual.Err != nil {
 		t.Because(Silent).Again("the request has no answer in its usual form either: %v", asUsual.Err)
 	}
 	var others []kit.Attempt
 	for _, f := range forms {
 		id := fmt.Sprintf("mcpcheck-%d-%s", s.Mark(), strings.ReplaceAll(f.Name, " ", "-"))
-		x := kit.ByHand(s, kit.Request{ID: kit.TextID(t, id), Header: f.Header})
+		request.ID, request.Header = kit.TextID(t, id), f.Header
+		x := kit.ByHand(s, request)
 		r := x.Reply()
 		others = append(others, kit.AttemptOf(s, f.Name, x))
 		if r.Err != nil {

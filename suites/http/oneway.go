@@ -110,10 +110,9 @@ func oneWay(t *T) messages {
 		s.SendJSON(cancellation)
 		kit.LetAsk(t, s)
 		t.Settle(s, mark)
-		s.Hostile()
-		response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
-		response.End()
-		t.Settle(s, s.Mark())
+		if !t.Modern() { // whose clients send no responses
+			sent.Unsolicited = []kit.Attempt{respond(t, s)}
+		}
 		for _, f := range s.Record(0) {
 			switch {
 			case f.Side != driver.FromClient || f.HTTP == nil || f.Apart:
@@ -125,7 +124,15 @@ func oneWay(t *T) messages {
 				sent.Genuine = append(sent.Genuine, kit.AttemptOf(s, "the answer to a request of the server", f.HTTP))
 			}
 		}
-		sent.Unsolicited = []kit.Attempt{kit.AttemptOf(s, "an unsolicited response", response)}
 		return sent
 	})
+}
+
+// respond sends a response to no request.
+func respond(t *T, s *driver.Session) kit.Attempt {
+	s.Hostile()
+	response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
+	response.End()
+	t.Settle(s, s.Mark())
+	return kit.AttemptOf(s, "an unsolicited response", response)
 }

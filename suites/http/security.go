@@ -63,9 +63,10 @@ var security = Suite{
 			return
 		}
 		byOrigin := k.Plain.Answer.Status == http.StatusForbidden && (k.Own.served() || t.Server.Welcome != nil)
-		t.Expect(!byOrigin).To(Hold("initialize served without Origin, as with it", "%s", k.Plain))
+		greeting, _ := kit.Greeting(t)
+		t.Expect(!byOrigin).To(Hold(greeting+" served without Origin, as with it", "%s", k.Plain))
 		settled(t, k.Plain)
-		t.Inconclusive("initialize is not served, with an Origin or without: %s", k.Plain)
+		t.Inconclusive("%s is not served, with an Origin or without: %s", greeting, k.Plain)
 	}).WhenRefused(),
 
 	"http/origin-own-accepted": Probe(func(t *T) {
@@ -154,7 +155,7 @@ func localOnly(t *T, found string) {
 	}
 }
 
-// knock is an initialize request from somewhere.
+// knock is a greeting from somewhere.
 type knock struct {
 	Request kit.Attempt
 	Answer  driver.Answer
@@ -209,8 +210,7 @@ func settled(t *T, k knock) knock {
 	return k
 }
 
-// visitors are initialize requests that are alike but for where they say that they come from, and a question of a
-// browser.
+// visitors are greetings that are alike but for where they say that they come from, and a question of a browser.
 type visitors struct {
 	Plain      knock // without Origin
 	Foreign    knock
@@ -229,10 +229,9 @@ func knocks(t *T) visitors {
 		visits := 0
 		visit := func(host string, origin ...string) *driver.Exchange {
 			visits++
-			return kit.ByHand(s, kit.Request{
-				Method: "initialize", Params: driver.Hello(t.Revision),
-				Header: http.Header{"Origin": origin, kit.SessionIDHeader: nil}, Host: host,
-			})
+			method, params := kit.Greeting(t)
+			header := http.Header{"Origin": origin, kit.SessionIDHeader: nil}
+			return kit.ByHand(s, kit.Request{Method: method, Params: params, Header: header, Host: host})
 		}
 		plain := visit("")
 		foreign := visit("", foreignOrigin)
@@ -243,7 +242,7 @@ func knocks(t *T) visitors {
 		for _, origin := range lookalikes {
 			alike = append(alike, visit("", origin))
 		}
-		preflight := askPreflight(s)
+		preflight := askPreflight(t, s)
 		v := visitors{
 			Plain:     await(s, "no Origin", plain),
 			Foreign:   await(s, "a foreign Origin", foreign),
@@ -263,7 +262,8 @@ func knocks(t *T) visitors {
 func knocksOf(t *T, pick func(visitors) []knock) (picked []knock) {
 	v := knocks(t)
 	if !settled(t, v.Plain).served() {
-		t.Inconclusive("initialize without Origin is not served either: %s", v.Plain)
+		greeting, _ := kit.Greeting(t)
+		t.Inconclusive("%s without Origin is not served either: %s", greeting, v.Plain)
 	}
 	for _, k := range pick(v) {
 		picked = append(picked, settled(t, k))
@@ -286,11 +286,15 @@ func rebound(own *url.URL) string {
 }
 
 // askPreflight asks as a browser does before it lets a page send messages.
-func askPreflight(s *driver.Session) *driver.Exchange {
+func askPreflight(t *T, s *driver.Session) *driver.Exchange {
+	headers := "content-type,mcp-protocol-version,mcp-session-id"
+	if t.Modern() {
+		headers = "content-type,mcp-method,mcp-name,mcp-protocol-version"
+	}
 	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodOptions, Header: http.Header{
 		"Origin":                         {foreignOrigin},
 		"Access-Control-Request-Method":  {http.MethodPost},
-		"Access-Control-Request-Headers": {"content-type,mcp-protocol-version,mcp-session-id"},
+		"Access-Control-Request-Headers": {headers},
 		"Authorization":                  nil, kit.SessionIDHeader: nil, kit.VersionHeader: nil,
 	}})
 }
@@ -315,7 +319,7 @@ func oldKnocks(t *T) oldVisitors {
 			s.HTTP().Do(driver.HTTPRequest{Host: host, Body: note}),
 			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: url, Header: page}),
 			s.HTTP().Do(driver.HTTPRequest{Header: page, Body: note}),
-			askPreflight(s),
+			askPreflight(t, s),
 		}
 		var answers []driver.Answer
 		for _, x := range sent {

@@ -17,7 +17,9 @@ var streams = Suite{
 		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
 			switch {
 			case e.Responded() || e.Astray:
-			case e.Closed() && (t.Revision < "2025-11-25" || !e.Identified()):
+			case e.Listens():
+				t.Skip("its response comes when the server ends the subscription")
+			case e.Closed() && !t.Modern() && (t.Revision < "2025-11-25" || !e.Identified()):
 				t.Because(OtherCheck).Skip("the stream was closed early: http/sse-not-closed-early, " +
 					"http/sse-early-close-needs-event-id")
 			case e.Closed() && len(e.Rest) >= 5:
@@ -128,6 +130,42 @@ var streams = Suite{
 		})
 	}),
 
+	"http/sse-x-accel-buffering": WatchAfter(postSeveral, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
+			t.Expect(strings.ToLower(e.Answer.Header.Get("X-Accel-Buffering"))).To(BeOneOf("no"))
+		})
+	}),
+
+	"http/listen-keepalive": Watch(func(t *T, w Wire) {
+		var idle []*kit.EventStream
+		for _, e := range kit.PostStreams(t, w) {
+			if e.Listens() && e.Last-e.Request.At >= mostIdle {
+				idle = append(idle, e)
+			}
+		}
+		if len(idle) == 0 {
+			t.Because(NotObserved).Skip("no stream of subscriptions/listen was open for %v", mostIdle)
+		}
+		kit.EachStream(t, idle, func(t *T, e *kit.EventStream) {
+			t.Expect(e.Answer.Comments > 0).To(Hold("a comment within "+mostIdle.String(), "none"))
+		})
+	}),
+
+	"http/disconnect-survival": Ending(func(t *T) {
+		s := t.Own()
+		usual := t.Harmless(s)
+		all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+		x := kit.ByHand(s, kit.Request{
+			ID: kit.TextID(t, "mcpcheck-dropped"), Method: "subscriptions/listen", Params: M{"notifications": all},
+		})
+		if a := kit.CameOf(x); !a.IsStream {
+			t.Because(NotOffered).Skip("subscriptions/listen is answered with %s", a)
+		}
+		x.Abort()
+		s.Idle(toNotice)
+		t.Expect(t.TryHarmless(s)).To(beAsUsual(usual), "the request after the dropped stream")
+	}),
+
 	"http/get-retry-before-close": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		var closed []*kit.EventStream
 		for _, e := range wantGet(t, w) {
@@ -149,6 +187,12 @@ var streams = Suite{
 		})
 	}),
 }
+
+// toNotice is how long a server has to notice that a client has dropped a stream.
+const toNotice = 100 * time.Millisecond
+
+// mostIdle is how long the stream of a subscription may be open without a comment.
+const mostIdle = 30 * time.Second
 
 // afterResponse is how long the stream of a request may be open after the response.
 const afterResponse = 2 * time.Second

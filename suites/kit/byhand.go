@@ -103,10 +103,19 @@ func ByHandSession(t *T, s *driver.Session) http.Header {
 	return h
 }
 
-// HelloByHand posts initialize, best in a session in which nothing was said. If the server takes it, the session that
+// Greeting is the request that a client begins with: initialize or, where there is no handshake, server/discover.
+func Greeting(t *T) (method string, params M) {
+	if t.Modern() {
+		return "server/discover", nil
+	}
+	return "initialize", driver.Hello(t.Revision)
+}
+
+// HelloByHand posts the greeting, best in a session in which nothing was said. If the server takes it, the session that
 // it issues ends with s.
 func HelloByHand(t *T, s *driver.Session, header http.Header) *driver.Exchange {
-	return ByHand(s, Request{Method: "initialize", Params: driver.Hello(t.Revision), Header: header})
+	method, params := Greeting(t)
+	return ByHand(s, Request{Method: method, Params: params, Header: header})
 }
 
 // HelloTakenWith are the headers with which the server takes an initialize request that it refuses without them.

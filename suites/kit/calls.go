@@ -190,7 +190,7 @@ func (c *ToolCalls) hear() {
 // valid are calls of tools to be made with arguments that their schemas allow.
 func (c *ToolCalls) valid(t *T, tools []Subject) (calls []*ToolCall) {
 	for _, tool := range tools {
-		if args, not := validArguments(t, tool); not != nil {
+		if args, not := ValidArguments(t, tool); not != nil {
 			c.Uncalled = append(c.Uncalled, *not)
 		} else {
 			calls = append(calls, &ToolCall{Tool: tool, Arguments: args})

@@ -112,7 +112,8 @@ func circumstances(s *driver.Session) circumstance {
 				c.over = min(c.over, f.At)
 			}
 		case f.Event == nil:
-			if !f.Apart && f.HTTP.Answer().Status == http.StatusNotFound {
+			inSession := !f.Apart && s.HTTP().SessionID() != "" // else it is of an unknown method, say
+			if inSession && f.HTTP.Answer().Status == http.StatusNotFound {
 				c.over = min(c.over, f.At)
 				c.expelled = c.expelled || f.HTTP.Method == http.MethodPost
 			}
@@ -138,6 +139,9 @@ func (c circumstance) tell(streams map[*driver.Exchange]*EventStream) {
 		e.Blocked, e.Expelled = c.silent < e.Request.At, c.expelled
 		if e.Answer.Ended {
 			e.Last = e.Answer.EndAt
+		}
+		if e.Recalled() {
+			e.cancelled = min(e.cancelled, e.Last)
 		}
 	}
 }
@@ -201,6 +205,9 @@ func (e *EventStream) Identified() bool { return e.Has(Identifies) }
 
 // Identifies reports whether an event has an id that a stream can be resumed after.
 func Identifies(e driver.StreamEvent) bool { return e.HasID && e.ID != "" }
+
+// Listens reports whether the stream is that of a subscription, whose response comes when the server ends it, if ever.
+func (e *EventStream) Listens() bool { return e.Request.Method == "subscriptions/listen" }
 
 // Frames are the request and the last that came on the stream.
 func (e *EventStream) Frames() []*driver.Frame {

@@ -44,8 +44,8 @@ func UnknownName(t *T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
 
-// validArguments are arguments for a tool that may be called with valid ones; not says why there are none.
-func validArguments(t *T, tool Subject) (args M, not *Uncalled) {
+// ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
+func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	if not := barred(t, tool, func(p Permission) bool { return p.Valid }); not != nil {
 		return nil, not
 	}
