@@ -29,7 +29,7 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 		h.fail(x, err)
 		return
 	}
-	resp, err := h.site.client.Do(req)
+	resp, err := h.site.do(req)
 	if err != nil {
 		h.broken(x, err)
 		return

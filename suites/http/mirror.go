@@ -50,6 +50,13 @@ var mirror = Suite{
 		})
 	}),
 
+	"http/header-ows-trimmed": Probe(func(t *T) {
+		method, params := kit.Ordinary(t, t.Session())
+		compareAs(t, kit.Request{Method: method, Params: params}, []form{
+			{"white space", http.Header{methodHeader: {" \t" + method + "\t "}, kit.VersionHeader: {t.Revision + " "}}},
+		})
+	}),
+
 	"http/name-header-missing-tools-call":      misfit(toolMisfits, noName),
 	"http/name-header-mismatch-tools-call":     misfit(toolMisfits, otherName),
 	"http/name-header-missing-resources-read":  misfit(resourceMisfits, noName),

@@ -74,6 +74,19 @@ func AsksForInput(t *T, r driver.Reply) bool {
 	return t.Modern() && r.Result()["resultType"] == "input_required"
 }
 
+// TypeOf is the type of a result. One that does not say it, which result/type-present judges, is of the type of which
+// its members are.
+func TypeOf(result M) string {
+	kind, typed := result["resultType"].(string)
+	switch {
+	case typed:
+		return kind
+	case Has(result, "inputRequests"), Has(result, "requestState"):
+		return "input_required"
+	}
+	return "complete"
+}
+
 // Retry are params of a request that comes again with responses to what its answer has asked for, and with the state
 // that this has given it.
 func Retry(params M, asked driver.Reply, responses M) M {

@@ -101,10 +101,7 @@ func resultDefinition(m Message, revision string) (definition string, ok bool) {
 	if schemas.ResultTypes(revision) == nil {
 		return schemas.ResultDefinition(revision, m.Request.Method)
 	}
-	kind, typed := objectIn(m.JSON(), "result")["resultType"].(string)
-	if !typed {
-		kind = "complete"
-	}
+	kind := kit.TypeOf(objectIn(m.JSON(), "result"))
 	return schemas.ResultTypeDefinition(revision, m.Request.Method, kind)
 }
 

@@ -159,8 +159,7 @@ func toolResults(t *T) (results []Subject) {
 // isUnfinished reports whether a result is not what the tool comes to, but a task, or asks for something first.
 func isUnfinished(result M) bool {
 	_, task := result["task"].(M)
-	kind, typed := result["resultType"].(string)
-	return (task || typed && kind != "complete") && !Has(result, "content")
+	return (task || kit.TypeOf(result) != "complete") && !Has(result, "content")
 }
 
 func anything(M) bool { return true }
