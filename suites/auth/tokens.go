@@ -73,7 +73,8 @@ var tokens = Suite{
 				t.Because(OtherCheck).Skip("it is not served, though its status is %s: "+
 					"auth/error-is-http-level", kit.Status(came))
 			}
-			guarded := calls(try.exchange, "tools/call") || calls(try.exchange, "subscriptions/listen")
+			listens := calls(try.exchange, "subscriptions/listen") && gateOf(t).greets(t)
+			guarded := listens || calls(try.exchange, "tools/call")
 			if came.OK() && !guarded && isPublic(t, try.exchange) {
 				t.Skip("the server serves it to everybody")
 			}

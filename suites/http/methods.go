@@ -50,7 +50,7 @@ var methods = Suite{
 		}))
 	}),
 
-	"http/405-allow-header": WatchAfter(func(t *T) { otherMethods(t) }, func(t *T, w Wire) {
+	"http/405-allow-header": WatchAfter(askOtherMethods, func(t *T, w Wire) {
 		refused := func(r kit.RoundTrip) bool {
 			return r.Answer.Status == http.StatusMethodNotAllowed && r.Sent.HTTP.URL == r.Session.HTTP().Endpoint()
 		}
@@ -84,6 +84,14 @@ func acceptsPOST(a driver.Answer) bool {
 
 // isRPC reports whether the body of an answer is a message.
 func isRPC(a driver.Answer) bool { return Has(kit.Object(a.Body), "jsonrpc") }
+
+// askOtherMethods makes requests with all methods that may be answered with 405.
+func askOtherMethods(t *T) {
+	otherMethods(t)
+	if t.Modern() {
+		oldMethods(t)
+	}
+}
 
 // otherMethods are requests with methods that the endpoint has no use for.
 func otherMethods(t *T) []kit.Attempt {
