@@ -90,7 +90,8 @@ func printableReport(r harness.Report) harness.Report {
 	r.Target.Dir, r.Target.URL = printableLine(r.Target.Dir), printableLine(r.Target.URL)
 	r.Server.Name, r.Server.Version = printableLine(r.Server.Name), printableLine(r.Server.Version)
 	r.Revisions = each(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
-		return harness.RevisionInfo{Requested: printableLine(i.Requested), Revision: printableLine(i.Revision)}
+		i.Requested, i.Revision = printableLine(i.Requested), printableLine(i.Revision)
+		return i
 	})
 	r.Problem = printableText(r.Problem)
 	r.Options = printableOptions(r.Options)

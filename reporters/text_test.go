@@ -82,13 +82,22 @@ func TestSome(t *testing.T) {
 }
 
 func TestJudgedBy(t *testing.T) {
-	for _, c := range []struct{ requested, revision, want string }{
-		{"2025-11-25", "2025-11-25", "judged by 2025-11-25 (newest handshake revision, negotiated)"},
-		{"2025-11-25", "2024-11-05", "judged by 2024-11-05 (negotiated; asked for 2025-11-25)"},
-		{"2025-03-26", "2025-03-26", "judged by 2025-03-26 (asked for, negotiated)"},
-		{"2026-07-28", "2026-07-28", "judged by 2026-07-28 (newest revision)"},
+	for _, c := range []struct {
+		judged harness.RevisionInfo
+		want   string
+	}{
+		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25"},
+			"judged by 2025-11-25 (newest handshake revision, negotiated)"},
+		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2024-11-05"},
+			"judged by 2024-11-05 (negotiated; asked for 2025-11-25)"},
+		{harness.RevisionInfo{Requested: "2025-03-26", Revision: "2025-03-26"},
+			"judged by 2025-03-26 (asked for, negotiated)"},
+		{harness.RevisionInfo{Requested: "2026-07-28", Revision: "2026-07-28"},
+			"judged by 2026-07-28 (newest revision)"},
+		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25", Assumed: true},
+			"judged by 2025-11-25 (asked for, not negotiated)"},
 	} {
-		if got := judgedBy([]harness.RevisionInfo{{Requested: c.requested, Revision: c.revision}}); got != c.want {
+		if got := judgedBy([]harness.RevisionInfo{c.judged}); got != c.want {
 			t.Errorf("want %s\n got %s", c.want, got)
 		}
 	}

@@ -222,6 +222,8 @@ func alsoSpeaks(r harness.Report) string {
 
 func negotiation(r harness.RevisionInfo) string {
 	switch {
+	case r.Assumed:
+		return "asked for, not negotiated"
 	case r.Requested != r.Revision:
 		return "negotiated; asked for " + r.Requested
 	case r.Revision == harness.Newest:

@@ -24,7 +24,7 @@ func newAction() *cobra.Command {
 		Use:    "action",
 		Short:  "Run as the second step of action.yml",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			a := action{input: input, log: cmd.OutOrStdout()}
 			args, err := a.prepare()

@@ -32,6 +32,10 @@ var writers = map[string]func(line []byte) []byte{
 			line...)
 	},
 	"no-newline": bytes.TrimSpace,
+	"half":       func(line []byte) []byte { return line[:len(line)/2] },
+	"event":      func(line []byte) []byte { return fmt.Appendf(nil, "event: message\ndata: %s\n", line) },
+	"prefixed":   func(line []byte) []byte { return append([]byte("[INFO] "), line...) },
+	"comma":      func(line []byte) []byte { return append(bytes.TrimSuffix(line, []byte("}\n")), ",}\n"...) },
 	"repeated": func(line []byte) []byte {
 		return append(bytes.TrimSuffix(line, []byte("}\n")), `,"id":null}`+"\n"...)
 	},

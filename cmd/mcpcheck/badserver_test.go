@@ -58,6 +58,7 @@ func badServers() map[string]func(args []string) int {
 			fmt.Println("Server is running on stdio")
 			return serve(fixtures.Fault{})
 		},
+		"asking":       func(args []string) int { fmt.Print(args[0]); return swallow() },
 		"banner-only":  func([]string) int { fmt.Println("Listening on http://localhost:3000"); return swallow() },
 		"garbage":      func([]string) int { os.Stdout.Write(garbage); return serve(fixtures.Fault{}) },
 		"garbage-only": func([]string) int { os.Stdout.Write(garbage); return swallow() },
@@ -438,5 +439,7 @@ func changeItself(args []string) int {
 	if exists(args[0]) {
 		return exitAtStart(nil)
 	}
-	return touch(args)
+	os.WriteFile(args[0], nil, 0o644)
+	streams := fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Protocol: "2025-11-25"}
+	return fixtures.Serve(context.Background(), streams, fixtures.Fault{})
 }

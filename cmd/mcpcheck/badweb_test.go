@@ -209,6 +209,7 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"web-page": always(
 			document(http.StatusNotImplemented, "text/html", "<!doctype html><p>Unsupported method"),
 		),
+		"json-200": always(document(http.StatusOK, "application/json", `{"status":"ok"}`)),
 		"html-502": always(
 			document(http.StatusBadGateway, "text/html", "<!doctype html><title>502</title><p>Bad gateway"),
 		),

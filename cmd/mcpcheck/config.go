@@ -33,7 +33,7 @@ many of them:
 
   mcpcheck config schema > mcpcheck.schema.json
   # yaml-language-server: $schema=mcpcheck.schema.json    as first line of mcpcheck.yaml`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := cmd.OutOrStdout().Write(schemas.Config)
 			return err

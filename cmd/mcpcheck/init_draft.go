@@ -64,17 +64,12 @@ func (d draft) called() string {
 	switch n := len(others); {
 	case len(d.tools) == 0:
 		return "tools: it lists none"
-	case n > mostNamed:
-		text += fmt.Sprintf(", %d are not; the file says why", n)
 	case n > 0:
 		names := d.target.redact.text(printable(strings.Join(others, ", ")))
 		text += fmt.Sprintf(", %d are not: %s; the file says why", n, names)
 	}
 	return text
 }
-
-// mostNamed is how many tools are named on one line.
-const mostNamed = 8
 
 // next says what to do with the file.
 func (d draft) next(name string) string {

@@ -133,8 +133,9 @@ func (j *judgement) meet(ctx context.Context, revision string) (discovery.Found,
 // announce tells what will come.
 func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 	j.report.Server = j.target.redact.server(server.Info())
-	j.report.Revisions = append(j.report.Revisions,
-		harness.RevisionInfo{Requested: server.Requested, Revision: server.Revision})
+	j.report.Revisions = append(j.report.Revisions, harness.RevisionInfo{
+		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" && server.Welcome == nil,
+	})
 	j.told.console.Begin(j.report)
 	var areas []reporters.Area
 	for _, c := range plan {

@@ -109,6 +109,14 @@ func refuseUnknownWords(root *cobra.Command) {
 	}
 }
 
+// noWords refuses words after a command that takes none.
+func noWords(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usage("%s takes flags only; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
+}
+
 // noSuchCommand refuses words that are no command below the given one.
 func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

@@ -48,7 +48,7 @@ change, which no check may blame; mcpcheck list --variations shows them.
   mcpcheck serve --http 127.0.0.1:8765            Streamable HTTP at /mcp
   mcpcheck serve --http 127.0.0.1:8765 --sse      HTTP+SSE of 2024-11-05 at /sse
   mcpcheck serve --http 127.0.0.1:8765 --auth     protected; the tokens are on stderr`,
-		Args: cobra.NoArgs,
+		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	flags := cmd.Flags()
@@ -65,7 +65,6 @@ change, which no check may blame; mcpcheck list --variations shows them.
 	flags.StringVar(&f.protocol, "protocol", "", "speak this `REVISION` only, not all")
 	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
 	flags.StringVar(&f.variation, "variation", "", "serve with the variation of this `ID`")
-	cmd.MarkFlagsMutuallyExclusive("fault", "variation")
 	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
 	flags.BoolVar(&f.list, "list-faults", false, "list the faults")
 	return cmd
@@ -80,6 +79,10 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	}
 	change, err := f.change()
 	switch {
+	case f.fault != "" && f.variation != "":
+		return usage("--fault and --variation exclude each other")
+	case f.tools < 0:
+		return usage("--tools must not be less than 0")
 	case err != nil:
 		return err
 	case f.protocol != "" && !slices.Contains(fixtures.Revisions, f.protocol):

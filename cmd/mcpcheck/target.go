@@ -155,6 +155,10 @@ func cannotRun(command string, err error) error {
 	words := strings.Fields(command)
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 	switch {
+	case command == "":
+		return usage("the command is empty; say mcpcheck run -- COMMAND [ARG…]")
+	case reporters.IsDir(command):
+		return usage("cannot run %s: it is a directory; name the program in it", command)
 	case errors.Is(err, syscall.ENOEXEC):
 		return usage("cannot run %s: %w; a script wants a first line such as #!/usr/bin/env node", command, err)
 	case missing && isCommand(command):

@@ -74,7 +74,8 @@ func (v values) selection() (harness.Selector, error) {
 	}
 	selector, err := selectChecks(v.Only, selectors(v.Skip))
 	if err == nil && len(v.Skip) > 0 && !slices.ContainsFunc(suites.Built(), selector) {
-		return nil, usage("nothing is left to check: --skip takes out all that --only selects")
+		return nil, usage("%s: nothing is left to check, since this takes out all that is selected; take out less",
+			v.origin("skip"))
 	}
 	return selector, err
 }

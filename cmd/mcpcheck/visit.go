@@ -44,7 +44,9 @@ func interruptible() (ctx context.Context, listen func()) {
 	go func() {
 		<-signals
 		cancel(errInterrupted)
-		time.Sleep(sameSignal)
+		for begin := time.Now(); time.Since(begin) < sameSignal; time.Sleep(sameSignal / 50) {
+			signal.Notify(signals, ending()...) // again, for Ginkgo may end meanwhile
+		}
 		signal.Stop(signals)
 	}()
 	return ctx, func() {

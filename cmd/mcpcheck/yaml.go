@@ -31,7 +31,7 @@ func readYAML(name string, text []byte, into any) (err error) {
 	}
 	defer func() {
 		if r := recover(); r != nil { // the library does, on odd tags
-			err = usage("%s: this cannot be read as YAML: %v", name, r)
+			err = usage("%s: this cannot be read as YAML; write texts, numbers, lists and maps, without tags", name)
 		}
 	}()
 	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
@@ -91,6 +91,9 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 	}
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
+		if strings.Contains(syntax.GetMessage(), "'\t'") {
+			return at(syntax.GetToken()) + ": this begins with a tab; YAML is indented with spaces"
+		}
 		return fmt.Sprintf("%s: %s", at(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
 	}
 	for _, key := range durationKeys(t) { // whose errors do not say where

@@ -2,6 +2,7 @@
 package discovery
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -181,16 +182,15 @@ func unheard(s *driver.Session, err error) error {
 		death.Cause += "; so far: " + unfinished(sent)
 	}
 	if came := s.Since(0); silent && len(came) > 0 {
-		text := driver.Brief(came[0].Raw)
-		if came[0].Shape == driver.NotJSON {
-			text = strconv.Quote(text)
-		}
-		death.Cause += "; instead the server wrote " + text
+		death.Cause += "; instead the server wrote " + shown(came[0])
 	}
 	if p := s.Stdio(); p != nil {
 		symptoms := p.Symptoms()
-		if said := symptoms.Diagnosis(); said != "" {
+		switch said := symptoms.Diagnosis(); {
+		case said != "":
 			death.Cause += "; " + said
+		case silent && silence.Partial > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
+			death.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
 		}
 		if !silent {
 			death.Stdout = symptoms.Text()
@@ -199,6 +199,16 @@ func unheard(s *driver.Session, err error) error {
 	death.Stderr = s.StderrTail()
 	return death
 }
+
+// shown is a line that is not the answer, for a message.
+func shown(line *driver.Frame) string {
+	if line.Shape == driver.NotJSON {
+		return quoted(line.Raw)
+	}
+	return driver.Brief(line.Raw)
+}
+
+func quoted(raw []byte) string { return driver.Brief([]byte(strconv.Quote(driver.Brief(raw)))) }
 
 // findFence finds a list that a server answers which leaves ping unanswered. If ping has ended the server, it is
 // started once more; if that ends it as well, it cannot be tested. answers reports whether the server answers anything

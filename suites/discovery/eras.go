@@ -114,7 +114,16 @@ func askBoth(
 	}
 	*again = begin(ctx, t, (*again).revision)
 	<-(*again).done
+	older.afterFirst(newer)
 	return older, newer
+}
+
+// afterFirst names the cause of an attempt whose process has ended, though the other one was served in the same era.
+func (a *attempt) afterFirst(other *attempt) {
+	var death *driver.Death
+	if other.reused && errors.As(a.err, &death) {
+		death.Cause = harness.RunsOnce + death.Cause
+	}
 }
 
 // attempt is a server that is asked for a revision. What it came to is there once it is done.
@@ -158,8 +167,11 @@ func (a *attempt) granted() bool {
 	return a.good() || a.server != nil && a.server.First.Result() != nil
 }
 
-// died reports whether the process of the session has ended.
-func (a *attempt) died() bool { return a.session != nil && !a.session.Alive() }
+// died reports whether the session has ended by itself. That of a silent server is ended to learn what it has to say.
+func (a *attempt) died() bool {
+	var silence *driver.Silence
+	return a.session != nil && !a.session.Alive() && !errors.As(a.server.First.Err, &silence)
+}
 
 // spoken are the revisions that the attempt has shown to be spoken.
 func (a *attempt) spoken() []string {

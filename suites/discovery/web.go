@@ -136,8 +136,8 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	return s, s.Establish(driver.Hello(server.Revision))
 }
 
-// noEndpoint says that nothing of MCP is at the URL, and what to do: there is nothing at all, or a web page; empty when
-// there may be.
+// noEndpoint says that nothing of MCP is at the URL, and what to do: there is nothing at all, a web page, or an API of
+// another kind; empty when there may be.
 func noEndpoint(site *driver.Site, r driver.Reply) string {
 	a := answerTo(r)
 	var found string
@@ -150,11 +150,20 @@ func noEndpoint(site *driver.Site, r driver.Reply) string {
 		found = "but a web server"
 	case isNotFound(r):
 		found = "there is nothing at all"
+	case r.Err != nil && a.IsOtherJSON() && !meantForClients(a.Body):
+		found = "but something that answers other JSON"
 	default:
 		return ""
 	}
 	const remedy = "give --url the endpoint with its path, which is often /mcp"
 	return fmt.Sprintf("there is no MCP endpoint at %s, %s: %s; %s", site.URL(), found, a, remedy)
+}
+
+// meantForClients reports whether a body may be meant as a message, if only the beginning of one.
+func meantForClients(body []byte) bool {
+	return slices.ContainsFunc([]string{`"jsonrpc"`, `"result"`, `"error"`}, func(member string) bool {
+		return bytes.Contains(body, []byte(member))
+	})
 }
 
 // answerTo is the HTTP answer to a request; none over stdio, or where it carried a message.

@@ -37,6 +37,8 @@ func (s Symptoms) Diagnosis() string {
 	case message && s.Late:
 		return "the answer came once stdin was closed: flush stdout after each message" +
 			" (in Python: flush=True, or python -u), and answer each line when it comes"
+	case message && !ended && !json.Valid(line):
+		return "its message breaks off in the middle"
 	case message && !ended:
 		return "there is no newline after its message: write one after each, and flush"
 	case !message && response.Match(s.Stderr):
@@ -50,11 +52,18 @@ func DiagnoseOutput(text []byte) string {
 	if said := looksLike(onStdout, text); said != "" {
 		return said
 	}
-	if line, _, _ := bytes.Cut(text, []byte("\n")); severalObjects(line) {
+	line, _, ended := bytes.Cut(text, []byte("\n"))
+	if severalObjects(line) {
 		return "there are several messages in one line: write a newline after each"
+	}
+	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil && ended && object.Match(line) {
+		return "it is not JSON: " + err.Error()
 	}
 	return ""
 }
+
+// object matches a line that is meant to be a message.
+var object = regexp.MustCompile(`^\s*\{.*["']jsonrpc["']`)
 
 // sign is a pattern in the output of a server, and what it looks like.
 type sign struct {
@@ -84,6 +93,11 @@ var onStdout = []sign{
 		"it has Content-Length headers, as the Language Server Protocol wants them:" +
 			" write each message on a line of its own, without headers"},
 	{regexp.MustCompile(`(?m)^\{\s*\n\s*"`), "its messages span several lines: write JSON without indentation"},
+	{regexp.MustCompile(`(?m)^data:\s*\{.*"jsonrpc"`),
+		"it is an event stream, as servers over HTTP write it:" +
+			" write each message on a line of its own, and nothing else"},
+	{regexp.MustCompile(`(?m)^[^{\n]*[^{\s][^{\n]*\{.*"(?:result|error)"\s*:.*\}$`),
+		"there is a text before its message on the same line: write that to stderr"},
 }
 
 // onEither are signs on stdout or stderr.
@@ -94,6 +108,8 @@ var onEither = []sign{
 		`(https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?:[^\s"',;)]*[^\s"',;).])?)`),
 		"it looks like a server over HTTP: use --url $1"},
 	{regexp.MustCompile(`(?i)\blistening (?:on|at) (?:port|:)\s*\d+`), "it looks like a server over HTTP: use --url"},
+	{regexp.MustCompile(`(?m)^(?:\S*/)?env: .*(?:\r|\\r).{0,4}: No such file`),
+		"its first line ends as lines of Windows do: save the script with LF, not CRLF"},
 	{regexp.MustCompile(`(?im)^\s*usage:`), "it explains its usage: does the command want arguments?"},
 }
 

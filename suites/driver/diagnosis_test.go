@@ -33,9 +33,17 @@ func TestDiagnosis(t *testing.T) {
 		"UTF-16 without mark": {stdout: "{\x00\"\x00i\x00", want: "UTF-16"},
 		"NUL at the end":      {stdout: answer + "\x00", want: "NUL"},
 		"headers":             {stdout: "Content-Length: 52\r\n\r\n" + answer, want: "Content-Length"},
+		"event stream":        {stdout: "event: message\ndata: " + answer + "\n\n", want: "event stream"},
+		"a text before it":    {stdout: "ready> " + answer + "\n", want: "text before its message"},
+		"a log line before":   {stdout: "[INFO] " + answer + "\n", want: "text before its message"},
+		"single quotes":       {stdout: "{'jsonrpc': '2.0', 'id': 1}\n", want: "not JSON: invalid character '\\''"},
+		"a comma too many":    {stdout: strings.TrimSuffix(answer, "}") + ",}\n", want: "not JSON"},
+		"NaN":                 {stdout: strings.Replace(answer, "1", "NaN", 1) + "\n", want: "not JSON"},
 		"two in one line":     {stdout: answer + answer + "\n", want: "several messages"},
 		"two with a space":    {stdout: answer + " " + answer, want: "several messages"},
 		"no newline":          {stdout: answer, want: "no newline"},
+		"cut off":             {stdout: answer[:40], want: "breaks off"},
+		"cut off, later":      {stdout: answer + "\n" + answer[:40]},
 		"not flushed":         {stdout: answer + "\n", late: true, want: "flush"},
 		"on stderr":           {stderr: "ready\n" + answer + "\n", want: "on stderr"},
 		"a member twice":      {stdout: strings.Replace(answer, "{", `{"id":2,`, 1) + "\n", want: "the member id"},
@@ -51,7 +59,10 @@ func TestDiagnosis(t *testing.T) {
 			stdout: "Server listening at http://[::1]:3001/mcp.\n", want: "--url http://[::1]:3001/mcp$",
 		},
 		"a port": {stdout: "MCP server listening on port 3000\n", want: "use --url"},
-		"usage":  {stdout: "Usage: server [--stdio]\n", want: "arguments?"},
+		"lines of Windows": {
+			stderr: "/usr/bin/env: \u2018python3\\r\u2019: No such file or directory\n", want: "not CRLF",
+		},
+		"usage": {stdout: "Usage: server [--stdio]\n", want: "arguments?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Symptoms{Stdout: []byte(c.stdout), Stderr: []byte(c.stderr), Late: c.late}

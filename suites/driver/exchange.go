@@ -78,6 +78,12 @@ func (a Answer) Foreign() bool {
 	return a.Status >= 520 && a.Status <= 530
 }
 
+// IsOtherJSON reports whether the answer is a success with JSON. Where a request had no answer by it, that is not a
+// message of JSON-RPC.
+func (a Answer) IsOtherJSON() bool {
+	return a.OK() && a.Err == nil && len(a.Body) > 0 && a.MediaType() == "application/json"
+}
+
 // MediaType is the media type in lower case, without parameters.
 func (a Answer) MediaType() string { return mediaType(a.Header) }
 

@@ -184,7 +184,8 @@ func (h *HTTP) status(x *Exchange, err error) {
 }
 
 // readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
-// than one document the first is taken for the answer: that there are others, a check says.
+// than one document the first is taken for the answer: that there are others, a check says. A message that leaves the
+// request without its answer leaves it so for good.
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	taken := h.s.intake(h.ctx.Done())
 	defer taken.finish()
@@ -193,20 +194,27 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	x.answer.Body = body
 	h.s.mu.Unlock()
 	defer h.end(x, err)
-	if err != nil || !h.receiveBody(x, body) && !h.receiveBody(x, firstDocument(body)) {
+	var f *Frame
+	if err == nil {
+		f = h.receiveBody(x, body)
+	}
+	if err == nil && f == nil {
+		f = h.receiveBody(x, firstDocument(body))
+	}
+	if f == nil || x.asked != nil && !(Pending{ID: x.asked}).answeredBy(f) {
 		h.status(x, err)
 	}
 }
 
-// receiveBody hands a body on, or the beginning of one; false when that is not a message.
-func (h *HTTP) receiveBody(x *Exchange, body []byte) bool {
+// receiveBody hands a body on, or the beginning of one; nil when that is not a message.
+func (h *HTTP) receiveBody(x *Exchange, body []byte) *Frame {
 	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
 	f.parse()
 	if !h.carries(x, f) {
-		return false
+		return nil
 	}
 	h.s.take(f)
-	return true
+	return f
 }
 
 // firstDocument is the JSON with which a body begins; nil when it begins with something else.
@@ -218,7 +226,8 @@ func firstDocument(body []byte) []byte {
 	return body[:d.InputOffset()]
 }
 
-// carries reports whether a body is a message. That of an HTTP error may be some other JSON.
+// carries reports whether a body is a message. That of an HTTP error may be some other JSON, and so may the answer to a
+// request.
 func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 	switch {
 	case h.old:
@@ -228,7 +237,8 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 	case x.failed():
 		return f.Shape == Object && (f.HasError || f.HasResult) && bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
 	}
-	return f.Shape == Object || f.Shape == Array
+	return x.asked == nil && (f.Shape == Object || f.Shape == Array) ||
+		slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })
 }
 
 // readAll reads a body up to the limit of a message.

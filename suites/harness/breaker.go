@@ -114,12 +114,14 @@ func (b *breaker) loss(err error) string {
 	return b.lost(err)
 }
 
+// RunsOnce begins what is said of a server whose processes end at once since there was another one.
+const RunsOnce = "no session could be had after the first one, as if the server could run only once: "
+
 // lost is loss for who holds mu.
 func (b *breaker) lost(err error) string {
 	var death *driver.Death
 	if b.first != nil && !b.had && errors.As(err, &death) {
-		return "no session could be had after the first one, as if the server could run only once: " +
-			Explain(err).Error()
+		return RunsOnce + Explain(err).Error()
 	}
 	return "the server can no longer be talked to: " + Explain(err).Error()
 }

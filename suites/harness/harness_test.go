@@ -78,6 +78,9 @@ func TestSelect(t *testing.T) {
 		{want: []string{"ping/must-answer", "ping/pace", "tools/must-list", "tools/names"}},
 		{only: []string{"ping"}, want: []string{"ping/must-answer", "ping/pace"}},
 		{only: []string{"tools/*"}, want: []string{"tools/must-list", "tools/names"}},
+		{only: []string{"t*"}, want: []string{"tools/must-list", "tools/names"}},
+		{only: []string{"*"}, skip: []string{"p*g"}, want: []string{"tools/must-list", "tools/names"}},
+		{skip: []string{"*"}},
 		{only: []string{"must"}, want: []string{"ping/must-answer", "tools/must-list"}},
 		{only: []string{"ping/pace"}, want: []string{"ping/pace"}},
 		{only: []string{"tools"}, skip: []string{"MUST"}, want: []string{"tools/names"}},
@@ -228,6 +231,8 @@ func TestMostLost(t *testing.T) {
 		{"several causes", append(lost(4, "silence", must), lost(4, "death", must)...), 0, ""},
 		{"many", append(lost(4, "silence", must), lost(5, "death", must)...), 5, "death"},
 		{"of other levels", lost(5, "silence", Result{Entry: Should, Lost: true}), 0, ""},
+		{"of a list", lost(5, "error -32603", Result{Entry: Must, Reason: NotListed}), 5, "error -32603"},
+		{"over a limit", lost(5, "too long", Result{Entry: Must, Reason: Limit}), 5, "too long"},
 		{"for other reasons", lost(5, "not called", Result{Entry: Must}), 0, ""},
 	} {
 		if n, cause := MostLost(tt.results); n != tt.n || cause != tt.cause {

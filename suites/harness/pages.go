@@ -41,6 +41,9 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 			return nil
 		}
 		items, err := itemsOf(r, method, member)
+		if unlisted := (*Unlisted)(nil); n > 1 && errors.As(err, &unlisted) {
+			unlisted.Why += " (of page 2 or later)"
+		}
 		if err != nil {
 			return err
 		}
@@ -68,15 +71,20 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 	}
 }
 
+// Unlisted says that what was answered to a list is not one.
+type Unlisted struct{ Why string }
+
+func (e *Unlisted) Error() string { return e.Why }
+
 // itemsOf is the list in a page.
 func itemsOf(r driver.Reply, method, member string) ([]any, error) {
 	switch items, isList := r.Result()[member].([]any); {
 	case r.Err != nil:
 		return nil, r.Err
 	case r.Result() == nil:
-		return nil, fmt.Errorf("%s was answered with %s", method, Got(r))
+		return nil, &Unlisted{fmt.Sprintf("%s was answered with %s", method, Got(r))}
 	case !isList:
-		return nil, fmt.Errorf("the result of %s has no array %q", method, member)
+		return nil, &Unlisted{fmt.Sprintf("the result of %s has no array %q", method, member)}
 	default:
 		return items, nil
 	}

@@ -65,8 +65,8 @@ func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
 // Selector decides which requirements a run tries.
 type Selector func(r *Requirement) bool
 
-// Select makes a selector from ids, globs (tools/*) and levels (must), in any letter case. An empty only means all. It
-// fails on what selects nothing, and names the nearest id.
+// Select makes a selector from ids, areas, globs of either (tools/*, *) and levels (must), in any letter case. An empty
+// only means all. It fails on what selects nothing, and names the nearest id.
 func Select(catalogue func() Catalogue, only, skip []string) (Selector, error) {
 	for _, pattern := range slices.Concat(only, skip) {
 		if err := known(catalogue(), pattern); err != nil {
@@ -87,8 +87,10 @@ func matches(pattern string, r *Requirement) bool {
 	if level.UnmarshalText([]byte(strings.ToUpper(pattern))) == nil {
 		return slices.ContainsFunc(r.In(), func(revision string) bool { return r.Level.In(revision) == level })
 	}
-	ok, _ := path.Match(pattern, r.ID)
-	return ok || pattern == r.Area()
+	return slices.ContainsFunc([]string{r.ID, r.Area()}, func(name string) bool {
+		ok, _ := path.Match(pattern, name)
+		return ok
+	})
 }
 
 func known(catalogue Catalogue, pattern string) error {

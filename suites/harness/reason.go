@@ -25,6 +25,7 @@ const (
 	Died            Reason = "died"
 	ForeignAnswer   Reason = "foreign-answer"
 	Limit           Reason = "limit"
+	NotListed       Reason = "not-listed"
 	HandshakeFailed Reason = "handshake-failed"
 	Stopped         Reason = "stopped"
 	Budget          Reason = "budget"
@@ -49,6 +50,7 @@ var Reasons = []struct {
 	{Died, "the process or the connection ended, or none could be had"},
 	{ForeignAnswer, "a gateway or a limit of the server answered, which says nothing of the request"},
 	{Limit, "one of mcpcheck's own limits was reached"},
+	{NotListed, "the list that it needs could not be had: something else was answered"},
 	{HandshakeFailed, "the server could not be talked to, or not without a token"},
 	{Stopped, "the run was stopped, since the server had stopped to serve"},
 	{Budget, "the time of the run was spent"},
@@ -91,9 +93,12 @@ func reasonOfError(err error) Reason {
 	var silence *driver.Silence
 	var death *driver.Death
 	var unanswered *driver.Unanswered
+	var unlisted *Unlisted
 	switch {
 	case driver.ExcessOf(err) != nil:
 		return Limit
+	case errors.As(err, &unlisted):
+		return NotListed
 	case errors.As(err, &silence):
 		return Silent
 	case errors.As(err, &death):

@@ -159,8 +159,9 @@ type ServerInfo struct {
 
 // RevisionInfo is one revision that was judged.
 type RevisionInfo struct {
-	Requested string `json:"requested"` // what the harness asked for
-	Revision  string `json:"revision"`  // what was negotiated, and judged
+	Requested string `json:"requested"`         // what the harness asked for
+	Revision  string `json:"revision"`          // what was negotiated, and judged
+	Assumed   bool   `json:"assumed,omitempty"` // nothing was negotiated: what was asked for is judged
 }
 
 // Counts is how many results came to each verdict, and how many gate.
@@ -200,13 +201,15 @@ func Count(results []Result) (c Counts) {
 	return c
 }
 
-// MostLost is the cause for which most MUSTs have no verdict since the server was silent, or gone, and how many these
-// are. A few are the fault of a request, many that of the server: n is 0 when there are only a few.
+// MostLost is the cause for which most MUSTs have no verdict since the server was silent, or gone, or a list could not
+// be had or read, and how many these are. A few are the fault of a request, many that of the server: n is 0 when there
+// are only a few.
 func MostLost(results []Result) (n int, cause string) {
 	const many = 5
 	by := map[string]int{}
 	for _, r := range results {
-		if !r.Lost || r.Entry != Must {
+		unread := r.Verdict == Inconclusive && (r.Reason == Limit || r.Reason == NotListed)
+		if r.Entry != Must || !r.Lost && !unread {
 			continue
 		}
 		if by[r.Message]++; by[r.Message] > n {

@@ -172,7 +172,7 @@ func TestListAll(t *testing.T) {
 			method: "list", does: act{result: `{"items":[1],"nextCursor":7}`},
 		}}, "", "[1]", ""},
 		{"a page that is not a list", script{page(1, "[1]", "x"), page(2, "{}")}, " x", "[1]",
-			`the result of list has no array "items"`},
+			`the result of list has no array "items" (of page 2 or later)`},
 		{"an error", script{{method: "list", does: refuses(-7)}}, "", "null", "list was answered with error -7: no"},
 		{"silence", script{{method: "list", does: ignores}}, "", "null", "no answer to list within 5s (--timeout)"},
 	}

@@ -82,7 +82,7 @@ var answers = Suite{
 			if slices.Contains(hung.blocking, x) {
 				t.Fail("an answer to the call of "+toolOf(x), "%s, nor to ping meanwhile", x.Fate())
 			}
-			if why := excuse(t, w, x); why != "" {
+			if why := excuse(t, w, x, all); why != "" {
 				t.Skip("%s", why)
 			}
 			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
@@ -114,10 +114,10 @@ func listening(t *T, f *driver.Frame) bool {
 	return t.Server.Transport == "http" && f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
 }
 
-// excuse is why it is not for jsonrpc/every-request-answered to report that a request has no answer; empty when it is.
-func excuse(t *T, w Wire, x *kit.Exchange) string {
-	harmless, _ := x.Session.Harmless()
-	judged := []string{harmless, t.Server.Greeting(), "ping", "tools/list", "tasks/result"}
+// excuse is why it is not for jsonrpc/every-request-answered to report that a request, one of all, has no answer; empty
+// when it is.
+func excuse(t *T, w Wire, x *kit.Exchange, all []*kit.Exchange) string {
+	other := judgedElsewhere(t, x, all)
 	switch method := x.Request.Method; {
 	case x.Answer != nil:
 		return ""
@@ -130,7 +130,8 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 	case x.Cancelled:
 		return "it was cancelled"
 	case x.Empty:
-		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually"
+		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually, " +
+			"http/json-reply-single-object"
 	case x.Mistaken:
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
 	case x.Streamed():
@@ -139,20 +140,46 @@ func excuse(t *T, w Wire, x *kit.Exchange) string {
 		return "other sessions of the same server were in use when it ended"
 	case x.Left():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
-	case x.Crashed(), x.Session == t.Control():
+	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
-	case slices.Contains(judged, method):
-		return "another check judges the answers to " + method
+	case other != "":
+		return other
 	case t.Gone() && x.Last():
 		return "the server has stopped to answer anything"
 	case !declared(x):
 		return "the server does not declare the method"
 	case !x.Dead() && x.Waited() < x.Session.Patience():
 		return "the session was over before an answer was due"
-	case method == "tools/call":
-		return excuseCall(t, w, x)
+	case method == "tools/call" && listedTool(t, x) >= 0 && !x.Dead() && !breaksSchema(t, x):
+		return "a tool may run for long"
 	}
 	return ""
+}
+
+// judgedElsewhere says which answers another check judges, that to a request, one of all, among them; empty when none
+// does.
+func judgedElsewhere(t *T, x *kit.Exchange, all []*kit.Exchange) string {
+	harmless, _ := x.Session.Harmless()
+	judged := []string{harmless, t.Server.Greeting(), "ping", "tools/list", "tasks/result", kit.NoMethod}
+	switch method := x.Request.Method; {
+	case slices.Contains(judged, method):
+		return "another check judges the answers to " + method
+	case method == "tools/call" && listedTool(t, x) < 0 && (x.Dead() || !noToolAnswers(t, all)):
+		return "another check judges calls without a known tool"
+	}
+	return ""
+}
+
+// servesAny reports whether any of the requests was answered that are judged elsewhere for the same reason.
+func servesAny(t *T, judged string, all []*kit.Exchange) bool {
+	return slices.ContainsFunc(all, func(x *kit.Exchange) bool {
+		return x.Answer != nil && judgedElsewhere(t, x, all) == judged
+	})
+}
+
+// listedTool is the index of the tool that a request calls; negative when it is not listed.
+func listedTool(t *T, x *kit.Exchange) int {
+	return slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == toolOf(x) })
 }
 
 // declared reports whether the session's capabilities cover the method.
@@ -168,38 +195,23 @@ func declared(x *kit.Exchange) bool {
 	return capability != nil
 }
 
-// excuseCall is why a call may have no answer: only what breaks the schema of a listed tool has to be answered soon,
-// and where no tool ever answers, what names none.
-func excuseCall(t *T, w Wire, x *kit.Exchange) string {
-	params, _ := x.Request.JSON()["params"].(M)
-	i := slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == params["name"] })
-	switch {
-	case i < 0 && !x.Dead() && noToolAnswers(t, w):
-		return ""
-	case i < 0:
-		return "another check judges calls without a known tool"
-	case !x.Dead() && !breaksSchema(t, kit.ListedTools(t)[i], Member(params, "arguments")):
-		return "a tool may run for long"
-	}
-	return ""
-}
-
 // noToolAnswers reports whether listed tools were called and none has answered.
-func noToolAnswers(t *T, w Wire) bool {
+func noToolAnswers(t *T, all []*kit.Exchange) bool {
 	called, answered := false, false
-	for _, d := range kit.Dialogues(w) {
-		for _, x := range d.Exchanges {
-			named := func(tool Subject) bool { return tool.Name == toolOf(x) }
-			if x.Request.Method == "tools/call" && slices.ContainsFunc(kit.ListedTools(t), named) {
-				called, answered = true, answered || x.Answer != nil
-			}
+	for _, x := range all {
+		if x.Request.Method == "tools/call" && listedTool(t, x) >= 0 {
+			called, answered = true, answered || x.Answer != nil
 		}
 	}
 	return called && !answered
 }
 
-// breaksSchema reports whether arguments are invalid even without those that the tool does not know.
-func breaksSchema(t *T, tool Subject, arguments any) bool {
+// breaksSchema reports whether a call of a listed tool has to be answered soon: its arguments are invalid even without
+// those that the tool does not know.
+func breaksSchema(t *T, x *kit.Exchange) bool {
+	tool := kit.ListedTools(t)[listedTool(t, x)]
+	params, _ := x.Request.JSON()["params"].(M)
+	arguments := Member(params, "arguments")
 	args, ok := arguments.(M)
 	if !ok {
 		return arguments != Absent{}

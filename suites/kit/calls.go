@@ -164,7 +164,7 @@ func CallsDeclaring(t *T, s *driver.Session, capabilities M, tools []Subject) (c
 	return calls
 }
 
-// untried are the tools that were not called with valid arguments.
+// untried are the tools that were not called with valid arguments, each with the first reason for that.
 func (c *ToolCalls) untried() (tools []UncalledTool) {
 	for _, u := range c.Uncalled {
 		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
@@ -173,7 +173,7 @@ func (c *ToolCalls) untried() (tools []UncalledTool) {
 		}
 	}
 	slices.SortStableFunc(tools, func(a, b UncalledTool) int { return strings.Compare(a.Name, b.Name) })
-	return slices.Compact(tools)
+	return slices.CompactFunc(tools, func(a, b UncalledTool) bool { return a.Name == b.Name })
 }
 
 // hear finds out whether any call was answered.

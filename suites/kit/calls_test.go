@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,4 +60,24 @@ func TestAllowance(t *testing.T) {
 			t.Errorf("after 20 MiB: %q", why)
 		}
 	})
+}
+
+// A tool that was left out for several reasons is named once, with the first; one that was called all the same is not.
+func TestUntried(t *testing.T) {
+	tool := func(name string) Subject { return Subject{Name: name} }
+	calls := ToolCalls{
+		List: []ToolCall{{Tool: tool("called")}},
+		Uncalled: []Uncalled{
+			{Tool: tool("twice"), Why: "it is not marked read-only"},
+			{Tool: tool("called"), Why: "there was no time left for more calls"},
+			{Tool: tool("once"), Why: "its schema cannot be read"},
+			{Tool: tool("twice"), Why: "there was no time left for more calls"},
+		},
+	}
+	want := []UncalledTool{
+		{Name: "once", Why: "its schema cannot be read"}, {Name: "twice", Why: "it is not marked read-only"},
+	}
+	if got := calls.untried(); !slices.Equal(got, want) {
+		t.Errorf("want %v, got %v", want, got)
+	}
 }

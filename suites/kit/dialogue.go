@@ -302,18 +302,20 @@ func (d *Dialogue) among(lines []*driver.Frame) (responses []*Response) {
 }
 
 // repliesSince are the replies to the notification that was sent after the mark. A server that has sent more responses
-// without id than it was sent notifications is noisy: then such a response says nothing of the notification.
+// without id than it was sent notifications is noisy: then such a response says nothing of the notification. Nor does a
+// second answer where others are doubled as well.
 func repliesSince(s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
 	d := pair(s, s.Record(0))
-	nameless := 0
+	nameless, doubles := 0, false
 	for _, r := range d.Responses {
 		if r.nameless() {
 			nameless++
 		}
+		doubles = doubles || r.Again != nil && !r.Again.Cancelled
 	}
 	noisy = nameless > d.notes
 	for _, r := range d.among(s.Since(mark)) {
-		if r.replies() && !(noisy && r.nameless()) {
+		if r.replies() && !(noisy && r.nameless()) && !(doubles && r.Again != nil) {
 			replies = append(replies, r.Frame)
 		}
 	}

@@ -175,6 +175,29 @@ func ExpectNoReply(t *T, s *driver.Session, mark int) {
 	}
 }
 
+// ExpectIgnored is ExpectNoReply for one kind of notification: that all of them are replied to, another check reports.
+func ExpectIgnored(t *T, s *driver.Session, mark int) {
+	if replies, _ := repliesSince(s, mark); len(replies) > 0 {
+		SkipReplier(t)
+	}
+	ExpectNoReply(t, s, mark)
+}
+
+// SkipReplier ends a check that has seen a reply to a notification if the server replies to a cancellation as well.
+func SkipReplier(t *T) {
+	if Shared(t, "replies to a cancellation", func(t *T) bool {
+		s := t.Own()
+		cancellation := Cancellation(s)
+		mark := s.Mark()
+		s.SendJSON(cancellation)
+		s.Settle(mark)
+		replies, _ := repliesSince(s, mark)
+		return len(replies) > 0
+	}) {
+		t.Because(OtherCheck).Skip("the server replies to other notifications, too: jsonrpc/notification-no-response")
+	}
+}
+
 // Brief is the beginning of a frame, for messages; empty when there is none.
 func Brief(f *driver.Frame) string {
 	if f == nil {
