@@ -3,6 +3,7 @@ package driver
 import (
 	"cmp"
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -123,7 +124,7 @@ func (Modern) resumes() bool { return false }
 
 // leave takes back what was asked for that is never done.
 func (e Modern) leave(s *Session) {
-	for _, p := range s.stands {
+	for _, p := range slices.Clone(s.stands) {
 		s.Cancel(p, "the client is done")
 	}
 }

@@ -68,7 +68,11 @@ func (s *Session) RequestID(id any, method string, params M) Pending {
 // Stand sends a request whose answer is that a stream stays open: it is not waited for, and the session takes the
 // request back in the end.
 func (s *Session) Stand(method string, params M) Pending {
-	id := s.NextID()
+	return s.StandID(s.NextID(), method, params)
+}
+
+// StandID is Stand under the given id.
+func (s *Session) StandID(id any, method string, params M) Pending {
 	p := s.Expecting(id, method)
 	p.frame = s.write(&Frame{standing: true}, [][]byte{append(encode(s.Message(id, method, params)), '\n')})
 	s.stands = append(s.stands, p)
@@ -76,7 +80,10 @@ func (s *Session) Stand(method string, params M) Pending {
 }
 
 // Cancel takes back a request that the session has sent, as its era and transport have it.
-func (s *Session) Cancel(p Pending, reason string) { s.Era().cancel(s, p, reason) }
+func (s *Session) Cancel(p Pending, reason string) {
+	s.stands = slices.DeleteFunc(s.stands, func(other Pending) bool { return bytes.Equal(other.ID, p.ID) })
+	s.Era().cancel(s, p, reason)
+}
 
 // Message is a request as the session sends it, for who sends it in another way.
 func (s *Session) Message(id any, method string, params M) M {

@@ -247,6 +247,7 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 		Get(s, nil) // a second stream, so that http/no-broadcast sees what comes on both
 		s.Idle(Rivalry)
 	}
+	listenBeside(t, s)
 	mark := s.Mark()
 	c.Before = Sorted(ListNames(t, s, M{}))
 	c.others = map[string][]string{}

@@ -82,7 +82,7 @@ var umbrellas = map[string]string{
 // Owners are the entries with a built check that report violations of one member, in every definition when none is
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
-var Owners = slices.Concat(inputOwners, []Owned{
+var Owners = slices.Concat(inputOwners, subscriptionOwners, []Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
@@ -137,6 +137,18 @@ var inputOwners = []Owned{
 	{"InputRequiredResult", "/inputRequests/*/params/requestedSchema/**", ""},
 	{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
 }
+
+// subscriptionOwners are the rows of the area subscriptions.
+var subscriptionOwners = []Owned{
+	{"SubscriptionsAcknowledgedNotification", "/params/notifications/**", "subscriptions/ack-shape"},
+	{"SubscriptionsAcknowledgedNotification", "/params/_meta", "subscriptions/ack-id"},
+	{"SubscriptionsAcknowledgedNotification", metaSubscription, "subscriptions/ack-id"},
+	{"SubscriptionsListenResult", "/_meta", "subscriptions/close-result-shape"},
+	{"SubscriptionsListenResult", strings.TrimPrefix(metaSubscription, "/params"), "subscriptions/close-result-shape"},
+}
+
+// metaSubscription is where a notification says which subscription it is for.
+const metaSubscription = "/params/_meta/io.modelcontextprotocol~1subscriptionId"
 
 // toolOwners are the rows of the area tools.
 var toolOwners = []Owned{

@@ -1,0 +1,368 @@
+package kit
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Listen is the method of the request for a subscription.
+const Listen = "subscriptions/listen"
+
+// Acknowledged is the method of the notification that a subscription begins with.
+const Acknowledged = "notifications/subscriptions/acknowledged"
+
+// Announced are the methods of the notifications that a subscription may bring, and the members of its filter that ask
+// for them.
+var Announced = map[string]string{
+	"notifications/tools/list_changed":     "toolsListChanged",
+	"notifications/prompts/list_changed":   "promptsListChanged",
+	"notifications/resources/list_changed": "resourcesListChanged",
+	"notifications/resources/updated":      "resourceSubscriptions",
+}
+
+// Subscription is a request of a session for announcements, and what came of it: over HTTP all that is on its stream,
+// over stdio what says that it belongs to it.
+type Subscription struct {
+	Session *driver.Session
+	Request *driver.Frame
+	Filter  M       // what is asked for
+	Beside  int     // how many subscriptions of the session were open when it was asked for
+	Came    []Heard // messages or, of an HTTP answer without one, its status
+	Over    bool    // over HTTP: its stream had ended when it was last read
+
+	pending   driver.Pending
+	cancelled int             // the place where the client took it back over stdio; 0: it did not
+	fences    map[string]bool // ids of the requests that were sent after that
+	deaf      int             // the place where the first of them was answered; 0: none was
+}
+
+// Heard is a message that came, and its place in what was said in the session.
+type Heard struct {
+	*driver.Frame
+	place int
+}
+
+// Subscribe asks for a subscription under an id and waits until it has begun, or was refused.
+func Subscribe(t *T, s *driver.Session, id any, params M) *Subscription {
+	raw, mark := Compact(id), s.Mark()
+	p := s.StandID(id, Listen, params)
+	s.Wait(mark, s.Patience(), func(f *driver.Frame) bool {
+		return f.HTTP != nil && f.Side == driver.Status && driver.SameID(f.HTTP.Asked(), raw) ||
+			f.Side == driver.FromServer && slices.ContainsFunc(f.Members(), func(m *driver.Frame) bool {
+				return m.Method == Acknowledged || m.IsResponse() && driver.SameID(m.Answers(), raw)
+			})
+	})
+	all := readSubscriptions(s.Record(0), s)
+	u := all.under(raw)
+	if u == nil {
+		t.Again("the record of the session has lost its request for a subscription")
+	}
+	u.pending = p
+	return u
+}
+
+// Reread adds what has come since.
+func (u *Subscription) Reread() {
+	u.Over = u.Request.HTTP != nil && u.Request.HTTP.Answer().Ended
+	all := readSubscriptions(u.Session.Record(0), u.Session)
+	if now := all.under(u.Request.ID); now != nil {
+		u.Came = now.Came
+	}
+}
+
+// Cancel takes the subscription back.
+func (u *Subscription) Cancel() { u.Session.Cancel(u.pending, "mcpcheck has heard enough") }
+
+// Subscriptions are those of a session, and the announcements in it that belong to none.
+type Subscriptions struct {
+	List   []*Subscription
+	Strays []Heard
+
+	place int
+}
+
+// SubscriptionsIn are those of a session, as long as the client kept the protocol.
+func SubscriptionsIn(s *driver.Session) Subscriptions {
+	frames := s.Record(0)
+	if i := slices.IndexFunc(frames, func(f *driver.Frame) bool { return f.Hostile }); i >= 0 {
+		frames = frames[:i]
+	}
+	return readSubscriptions(frames, s)
+}
+
+// readSubscriptions are those in a record.
+func readSubscriptions(frames []*driver.Frame, s *driver.Session) (all Subscriptions) {
+	for _, f := range frames {
+		all.place++
+		switch {
+		case f.Apart || f.Strayed:
+		case f.Side == driver.FromClient:
+			all.sent(s, f)
+		case f.Side == driver.Status:
+			if u := all.over(f); u != nil {
+				u.Came = append(u.Came, Heard{f, all.place})
+			}
+		case f.Side == driver.FromServer:
+			for _, m := range f.Members() {
+				all.came(f, Heard{m, all.place})
+			}
+		}
+	}
+	return all
+}
+
+// sent notes what the client has sent.
+func (all *Subscriptions) sent(s *driver.Session, f *driver.Frame) {
+	params, _ := f.JSON()["params"].(M)
+	if f.Method == "notifications/cancelled" {
+		if u := all.under(Compact(params["requestId"])); u != nil {
+			u.cancelled, u.fences = all.place, map[string]bool{}
+		}
+	}
+	if !f.IsRequest() {
+		return
+	}
+	beside := 0
+	for _, u := range all.List {
+		switch {
+		case u.cancelled > 0:
+			u.fences[driver.IDKey(f.ID)] = true
+		case u.Ack() != nil && u.End() == nil && !u.closedBy(f):
+			beside++
+		}
+	}
+	if f.Method == Listen {
+		filter, _ := params["notifications"].(M)
+		all.List = append(all.List, &Subscription{Session: s, Request: f, Filter: filter, Beside: beside})
+	}
+}
+
+// closedBy reports whether over HTTP the stream had ended, by whom ever, when a frame was sent.
+func (u *Subscription) closedBy(f *driver.Frame) bool {
+	if u.Request.HTTP == nil {
+		return false
+	}
+	a := u.Request.HTTP.Answer()
+	return a.Ended && a.EndAt <= f.At
+}
+
+// came notes a message of the server, which came in a frame.
+func (all *Subscriptions) came(f *driver.Frame, m Heard) {
+	for _, u := range all.List {
+		if m.IsResponse() && u.deaf == 0 && u.fences[driver.IDKey(m.Answers())] {
+			u.deaf = m.place
+		}
+	}
+	u := all.of(f, m.Frame)
+	switch {
+	case u != nil:
+		u.Came = append(u.Came, m)
+	case Announced[m.Method] != "":
+		all.Strays = append(all.Strays, m)
+	}
+}
+
+// of is the subscription that a message belongs to; nil when there is none. Over stdio an acknowledgment of none is
+// that of the latest one which has none.
+func (all *Subscriptions) of(f, m *driver.Frame) *Subscription {
+	if f.HTTP != nil {
+		return all.over(f)
+	}
+	params, _ := m.JSON()["params"].(M)
+	switch {
+	case m.IsResponse():
+		return all.under(m.Answers())
+	case m.Method == "notifications/cancelled":
+		return all.under(Compact(params["requestId"]))
+	}
+	u := all.under(Compact(Tag(m)))
+	if u == nil && m.Method == Acknowledged && len(all.List) > 0 {
+		if last := all.List[len(all.List)-1]; last.Ack() == nil {
+			return last
+		}
+	}
+	return u
+}
+
+// over is the subscription whose stream a frame came on.
+func (all *Subscriptions) over(f *driver.Frame) *Subscription {
+	return all.first(func(u *Subscription) bool { return u.Request.HTTP == f.HTTP })
+}
+
+// under is the subscription of an id.
+func (all *Subscriptions) under(id []byte) *Subscription {
+	return all.first(func(u *Subscription) bool { return driver.SameID(u.Request.ID, id) })
+}
+
+func (all *Subscriptions) first(fits func(*Subscription) bool) *Subscription {
+	if i := slices.IndexFunc(all.List, fits); i >= 0 {
+		return all.List[i]
+	}
+	return nil
+}
+
+// Tag is what a message says of the subscription that it belongs to.
+func Tag(m *driver.Frame) any {
+	object, _ := m.JSON()["params"].(M)
+	if m.IsResponse() {
+		object, _ = m.JSON()["result"].(M)
+	}
+	return Member(MetaOf(object), driver.MetaSubscription)
+}
+
+// Tagged reports whether a message says that it belongs to the subscription.
+func (u *Subscription) Tagged(m *driver.Frame) bool {
+	return driver.SameID(u.Request.ID, Compact(Tag(m)))
+}
+
+// Ack is the acknowledgment; nil when none came.
+func (u *Subscription) Ack() *Heard {
+	return u.first(func(m Heard) bool { return m.Method == Acknowledged })
+}
+
+// Honoured is the filter that was acknowledged; nil when none was.
+func (u *Subscription) Honoured() M {
+	ack := u.Ack()
+	if ack == nil {
+		return nil
+	}
+	params, _ := ack.JSON()["params"].(M)
+	filter, _ := params["notifications"].(M)
+	return filter
+}
+
+// End is what ended the subscription of the server's own accord: a response, what stands for one over HTTP, or over
+// stdio a cancellation; nil when nothing did.
+func (u *Subscription) End() *Heard {
+	return u.first(func(m Heard) bool { return m.ends() || m.Method == "notifications/cancelled" })
+}
+
+// ends reports whether it is a response, or what stands for one.
+func (m Heard) ends() bool { return m.Side == driver.Status || m.IsResponse() }
+
+// IsBody reports whether over HTTP the answer is a body with a result instead of a stream.
+func (u *Subscription) IsBody() bool {
+	return u.Request.HTTP != nil && !u.Request.HTTP.Answer().IsStream && u.Reply().Result() != nil
+}
+
+func (u *Subscription) first(fits func(Heard) bool) *Heard {
+	if i := slices.IndexFunc(u.Came, fits); i >= 0 {
+		return &u.Came[i]
+	}
+	return nil
+}
+
+// Reply is the response; not answered when there is none.
+func (u *Subscription) Reply() driver.Reply {
+	r := driver.Reply{Method: Listen, Request: u.Request}
+	switch m := u.first(Heard.ends); {
+	case m == nil:
+		r.Err = &driver.Silence{Method: Listen, After: u.Session.Patience()}
+	case m.Side == driver.Status:
+		r = driver.Refused(m.Frame)
+	default:
+		r.Frame, r.M = m.Frame, m.JSON()
+	}
+	return r
+}
+
+// Changes are the announcements that came.
+func (u *Subscription) Changes() (changes []Heard) {
+	for _, m := range u.Came {
+		if Announced[m.Method] != "" {
+			changes = append(changes, m)
+		}
+	}
+	return changes
+}
+
+// Hears reports whether the subscription was open when an announcement came that it is for, as both sides have it.
+func (u *Subscription) Hears(m Heard) bool {
+	ack, end := u.Ack(), u.End()
+	return ack != nil && ack.place < m.place && (end == nil || m.place < end.place) &&
+		(u.cancelled == 0 || m.place < u.cancelled) && Covers(u.Filter, m) && Covers(u.Honoured(), m)
+}
+
+// Missed reports whether an announcement was for the subscription, had that not been taken back.
+func (u *Subscription) Missed(m Heard) bool {
+	return u.deaf > 0 && m.place > u.deaf && Covers(u.Honoured(), m)
+}
+
+// IsLate reports whether a message came that the server has sent though it knew that the subscription was taken back.
+func (u *Subscription) IsLate(m Heard) bool { return u.deaf > 0 && m.place > u.deaf }
+
+// Covers reports whether a filter asks for an announcement. A resource may be announced by one below it.
+func Covers(filter M, m Heard) bool {
+	switch wanted := filter[Announced[m.Method]].(type) {
+	case bool:
+		return wanted
+	case []any:
+		params, _ := m.JSON()["params"].(M)
+		uri, _ := params["uri"].(string)
+		return slices.ContainsFunc(wanted, func(v any) bool {
+			subscribed, _ := v.(string)
+			return strings.HasPrefix(uri, subscribed)
+		})
+	}
+	return false
+}
+
+// Subject shows the request and the first that came.
+func (u *Subscription) Subject() Subject {
+	const most = 2
+	frames := []*driver.Frame{u.Request}
+	for _, m := range u.Came[:min(most, len(u.Came))] {
+		frames = append(frames, m.Frame)
+	}
+	return Subject{Name: string(Compact(u.Filter)), Frames: frames}
+}
+
+// listenBeside asks for further subscriptions than the one that the session has, so that watches see what each of them
+// brings: a second one for changes of tools; one for all but that, with what only other requests may ask for; and over
+// stdio one that is taken back at once.
+func listenBeside(t *T, s *driver.Session) {
+	if !t.Modern() || len(SubscriptionsIn(s).List) == 0 {
+		return
+	}
+	id := func(name string) string { return fmt.Sprintf("mcpcheck-%s-%d", name, s.Number()) }
+	tools := M{"notifications": M{"toolsListChanged": true}}
+	if t.Server.Transport == "stdio" {
+		u := Subscribe(t, s, id("taken-back"), tools)
+		u.Cancel()
+		t.Settle(s, s.Mark())
+	}
+	Subscribe(t, s, id("tools"), tools)
+	Subscribe(t, s, id("others"), M{
+		"notifications": Without(AllChanges(t), "toolsListChanged"),
+		"_meta":         M{driver.MetaLogLevel: "debug", "progressToken": OnSubscription},
+	})
+}
+
+// OnSubscription is the token of a subscription that asks for progress, which it never gets.
+const OnSubscription = "mcpcheck-subscription"
+
+// AllChanges is the filter for all that a server may announce: of resources, the first ones that it lists.
+func AllChanges(t *T) M {
+	const most = 3
+	all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	var uris []any
+	for _, resource := range t.Server.Resources[:min(most, len(t.Server.Resources))] {
+		uris = append(uris, resource["uri"])
+	}
+	if len(uris) > 0 {
+		all["resourceSubscriptions"] = uris
+	}
+	return all
+}
+
+// Without is a filter without a member, which it says not to want.
+func Without(filter M, member string) M {
+	filter = maps.Clone(filter)
+	filter[member] = false
+	return filter
+}

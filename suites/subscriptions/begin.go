@@ -1,0 +1,264 @@
+package subscriptions
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// begin are the checks of how subscriptions begin.
+var begin = Suite{
+	"subscriptions/listen-implemented": Probe(func(t *T) {
+		u := try(t)[everything]
+		code, _ := u.Reply().Code()
+		switch {
+		case u.Ack() != nil:
+			return
+		case code == -32601 && len(advertised(t)) == 0:
+			t.Inconclusive("the server announces nothing, and %s", Got(u.Reply()))
+		case u.Beside > 0:
+			t.Because(OtherCheck).Skip("another one of the session has begun: subscriptions/concurrent")
+		case u.IsBody():
+			t.Because(OtherCheck).Skip("it is answered without a stream: subscriptions/http-sse")
+		}
+		t.Fail("an acknowledgment", "%s", Got(u.Reply()))
+	}),
+
+	"subscriptions/ack-first": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(u.Came[0].Method).To(BeOneOf(kit.Acknowledged), "the first message")
+		})
+	}),
+
+	"subscriptions/ack-id": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(string(Compact(kit.Tag(u.Ack().Frame)))).To(BeOneOf(string(u.Request.ID)), "%s in _meta",
+				driver.MetaSubscription)
+		})
+	}),
+
+	"subscriptions/ack-shape": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(misshapen(t, u)).To(BeEmptyList[string]("notifications, as a filter"))
+		})
+	}),
+
+	"subscriptions/ack-subset": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(beyond(honoured(t, u), u.Filter)).To(BeEmptyList[string]("nothing but what was asked for"))
+		})
+	}),
+
+	"subscriptions/ack-omits-unsupported": Probe(func(t *T) {
+		able := advertised(t)
+		u := acknowledged(t)[everything]
+		if len(able) == len(kit.Announced) {
+			t.Because(NotObserved).Skip("the server announces all there is")
+		}
+		var claimed []string
+		for _, member := range members {
+			if wants(honoured(t, u), member) && !slices.Contains(able, member) {
+				claimed = append(claimed, member)
+			}
+		}
+		t.Expect(claimed).To(BeEmptyList[string]("what the server declares that it announces"))
+	}),
+
+	"subscriptions/ack-supported-honoured": Probe(func(t *T) {
+		u := acknowledged(t)[everything]
+		var dropped []string
+		for _, member := range advertised(t) {
+			if wants(u.Filter, member) && !wants(honoured(t, u), member) {
+				dropped = append(dropped, member)
+			}
+		}
+		t.Expect(dropped).To(BeEmptyList[string]("all that the server declares that it announces"))
+	}),
+
+	"subscriptions/unknown-filter-member": Probe(func(t *T) {
+		acknowledged(t)
+		u := try(t)[unknown]
+		wantRoom(t, u)
+		t.Expect(u.Ack() != nil).To(Hold("an acknowledgment", "%s", Got(u.Reply())))
+		t.Expect(Member(u.Honoured(), "mcpcheckX")).To(BeOneOf[any](Absent{}, false))
+	}),
+
+	"subscriptions/http-sse": Probe(func(t *T) {
+		u := try(t)[everything]
+		if u.Reply().Error() != nil {
+			t.Because(OtherCheck).Skip("it is refused: subscriptions/listen-implemented")
+		}
+		answer := kit.Own(t, u.Request.HTTP.Answer())
+		t.Expect(answer.IsStream).To(Hold("an event stream", "%s", answer))
+	}),
+
+	"subscriptions/missing-filter": Probe(func(t *T) {
+		acknowledged(t)
+		s := t.Hostile()
+		u := kit.Subscribe(t, s, s.NextID(), nil)
+		u.Cancel()
+		t.Expect(u.Ack() == nil).To(Hold("error -32602", "an acknowledgment"))
+		t.Expect(u.Reply()).To(BeError(-32602))
+	}),
+
+	"subscriptions/concurrent": WatchAfter(listenTwice, func(t *T, w Wire) {
+		Judge(t, "subscription beside another one", beside(t, w), (*kit.Subscription).Subject, sideBySide)
+	}),
+}
+
+// The subscriptions that are tried, one after the other.
+const (
+	everything = iota // what the server does not declare as well
+	tools
+	resources
+	unknown // has a member that no server knows
+	nothing
+)
+
+// attempts are what they ask for.
+func attempts(t *T) []M {
+	all := kit.AllChanges(t)
+	uris, _ := all["resourceSubscriptions"].([]any)
+	return []M{
+		everything: all,
+		tools:      {"toolsListChanged": true},
+		resources:  {"resourceSubscriptions": append([]any{}, uris...)},
+		unknown:    {"toolsListChanged": true, "mcpcheckX": true},
+		nothing:    {},
+	}
+}
+
+// try asks for subscriptions in a session, one after the other, and takes each back before the next. The first one is
+// left for a moment, until later requests are answered; when it has no acknowledgment, there is no other.
+func try(t *T) []*kit.Subscription {
+	return Shared(t, "subscriptions", func(t *T) (all []*kit.Subscription) {
+		s := t.Session()
+		for n, filter := range attempts(t) {
+			id := any(s.NextID())
+			if n%2 == 0 {
+				id = fmt.Sprintf("mcpcheck-%d", id)
+			}
+			u := kit.Subscribe(t, s, id, M{"notifications": filter})
+			if n == everything {
+				t.Settle(s, s.Mark())
+				u.Reread()
+			}
+			u.Cancel()
+			if all = append(all, u); u.Ack() == nil && n == everything {
+				break
+			}
+		}
+		return all
+	})
+}
+
+// acknowledged are the subscriptions of try that have begun, the first of them for sure.
+func acknowledged(t *T) []*kit.Subscription {
+	all := try(t)
+	if all[everything].Ack() == nil {
+		t.Because(OtherCheck).Skip("no subscription begins: subscriptions/listen-implemented or concurrent")
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(u *kit.Subscription) bool { return u.Ack() == nil })
+}
+
+// eachAcknowledged tries a check on them.
+func eachAcknowledged(t *T, run func(*T, *kit.Subscription)) {
+	Each(t, acknowledged(t), (*kit.Subscription).Subject, run)
+}
+
+// misshapen are the rules that the filter in an acknowledgment breaks.
+func misshapen(t *T, u *kit.Subscription) []string {
+	return kit.Broken(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
+}
+
+// honoured is the filter in an acknowledgment, for a check that cannot do without.
+func honoured(t *T, u *kit.Subscription) M {
+	if len(misshapen(t, u)) > 0 {
+		t.Because(OtherCheck).Skip("its notifications are not a filter: subscriptions/ack-shape")
+	}
+	return u.Honoured()
+}
+
+// wantRoom ends a check whose subscription was refused beside two others, and not for what it asks for.
+func wantRoom(t *T, u *kit.Subscription) {
+	if code, _ := u.Reply().Code(); u.Beside > 1 && u.Reply().Error() != nil && code != -32602 {
+		t.Because(Limit).Inconclusive("the server may have no room for a third one: %s", Got(u.Reply()))
+	}
+}
+
+// members are those of a filter.
+var members = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
+
+// advertised are the members of a filter for what the server declares that it announces.
+func advertised(t *T) (able []string) {
+	for _, announced := range []struct{ family, flag, member string }{
+		{"tools", "listChanged", "toolsListChanged"},
+		{"prompts", "listChanged", "promptsListChanged"},
+		{"resources", "listChanged", "resourcesListChanged"},
+		{"resources", "subscribe", "resourceSubscriptions"},
+	} {
+		if declared, _ := t.Server.Capabilities[announced.family].(M); declared[announced.flag] == true {
+			able = append(able, announced.member)
+		}
+	}
+	return able
+}
+
+// wants reports whether a filter asks for something.
+func wants(filter M, member string) bool {
+	uris, _ := filter[member].([]any)
+	return filter[member] == true || len(uris) > 0
+}
+
+// beyond are the members of a filter, and the resources in it, that another one does not ask for.
+func beyond(filter, asked M) (more []string) {
+	for _, member := range members {
+		if filter[member] == true && asked[member] != true {
+			more = append(more, member)
+		}
+	}
+	uris, _ := filter["resourceSubscriptions"].([]any)
+	known, _ := asked["resourceSubscriptions"].([]any)
+	for _, uri := range uris {
+		if !slices.Contains(known, uri) {
+			more = append(more, Show(uri))
+		}
+	}
+	return more
+}
+
+// listenTwice asks for a subscription beside another one, and calls tools in a session that has several.
+func listenTwice(t *T) {
+	acknowledged(t)
+	kit.CallTools(t)
+}
+
+// beside are the subscriptions of the run that were asked for while others were open.
+func beside(t *T, w Wire) (all []*kit.Subscription) {
+	for _, s := range kit.Established(t, w) {
+		for _, u := range kit.SubscriptionsIn(s).List {
+			if u.Beside > 0 {
+				all = append(all, u)
+			}
+		}
+	}
+	return all
+}
+
+// sideBySide wants a subscription to begin though there are others, and to be told what they are told.
+func sideBySide(t *T, u *kit.Subscription) {
+	wantRoom(t, u)
+	if code, _ := u.Reply().Code(); code == -32602 {
+		t.Because(OtherCheck).Skip("it is refused for what it asks for, not for being another one")
+	}
+	t.Expect(u.Ack() != nil).To(Hold("an acknowledgment beside another subscription", "%s", Got(u.Reply())))
+	for _, other := range kit.SubscriptionsIn(u.Session).List {
+		for _, m := range other.Changes() {
+			told := slices.ContainsFunc(u.Changes(), func(own kit.Heard) bool { return own.Method == m.Method })
+			t.Expect(told || !u.Hears(m)).To(Hold(m.Method+", as another subscription was told", "none"))
+		}
+	}
+}

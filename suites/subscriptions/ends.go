@@ -1,0 +1,60 @@
+package subscriptions
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// ends are the checks of how subscriptions end.
+var ends = Suite{
+	"subscriptions/stays-open": Probe(func(t *T) {
+		u := acknowledged(t)[everything]
+		if !wantsAny(honoured(t, u)) {
+			t.Because(NotObserved).Skip("nothing was granted, and then the server may end it")
+		}
+		t.Expect(u.End() == nil && !u.Over).To(Hold("a subscription that lasts", "its end at once"))
+	}),
+
+	"subscriptions/close-result-shape": WatchAfter(func(t *T) { try(t) }, func(t *T, w Wire) {
+		closing := kit.Results(t, w).Filter("result of "+kit.Listen, func(m Message) bool {
+			return m.Request.Method == kit.Listen
+		})
+		t.Judge(closing, func(t *T, m Message) {
+			t.Expect(string(Compact(kit.Tag(m.Frame)))).To(BeOneOf(string(m.Request.ID)), "%s in _meta",
+				driver.MetaSubscription)
+		})
+	}),
+
+	"subscriptions/graceful-close": Ending(func(t *T) {
+		if !driver.HasSIGTERM {
+			t.Skip("this system has no SIGTERM")
+		}
+		acknowledged(t)
+		s := t.Last()
+		u := kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.AllChanges(t)})
+		if u.Ack() == nil || u.End() != nil {
+			t.Because(OtherCheck).Skip("no subscription is open: subscriptions/stays-open")
+		}
+		s.Stdio().Terminate()
+		exit, gone := s.Stdio().AwaitExit(kit.ExitLimit)
+		switch {
+		case !gone:
+			t.Because(OtherCheck).Skip("the process still runs: lifecycle/stdio-exit-on-sigterm")
+		case exit.Signal != "":
+			t.Because(NotObserved).Skip("SIGTERM has ended the process, not the server itself")
+		}
+		u.Reread()
+		t.Expect(u.End() != nil).To(Hold("the result of "+kit.Listen, "none before the process ended"))
+	}),
+}
+
+// wantsAny reports whether a filter asks for anything.
+func wantsAny(filter M) bool {
+	for _, member := range members {
+		if wants(filter, member) {
+			return true
+		}
+	}
+	return false
+}
