@@ -22,6 +22,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/result"
 	"github.com/mcpcheck/mcpcheck/suites/robust"
 	"github.com/mcpcheck/mcpcheck/suites/schema"
+	"github.com/mcpcheck/mcpcheck/suites/skills"
 	"github.com/mcpcheck/mcpcheck/suites/sse"
 	"github.com/mcpcheck/mcpcheck/suites/stateless"
 	"github.com/mcpcheck/mcpcheck/suites/stdio"
@@ -81,6 +82,7 @@ var Areas = []Area{
 	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", nil},
 	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", tasksext.Checks},
 	{harness.Area{Name: "apps"}, "The extension of apps", apps.Checks},
+	{harness.Area{Name: "skills"}, "The extension of skills", skills.Checks},
 	{harness.Area{Name: "extensions"}, "Extensions, as they are negotiated", extensions.Checks},
 	{harness.Area{Name: "auth"}, "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
 	{harness.Area{Name: "robust"}, "What a server survives, and what is the same each time", robust.Checks},

@@ -120,7 +120,7 @@ var Owners = slices.Concat(inputOwners, subscriptionOwners, []Owned{
 	{"CreateMessageRequest", "/params/messages/*/content/type/audio", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
-}, toolOwners, taskOwners)
+}, toolOwners, taskOwners, skillOwners)
 
 // ModernOwners come before Owners in revisions without a handshake, where other entries hold for the same members.
 var ModernOwners = []Owned{
@@ -145,6 +145,16 @@ var subscriptionOwners = []Owned{
 	{"SubscriptionsAcknowledgedNotification", metaSubscription, "subscriptions/ack-id"},
 	{"SubscriptionsListenResult", "/_meta", "subscriptions/close-result-shape"},
 	{"SubscriptionsListenResult", strings.TrimPrefix(metaSubscription, "/params"), "subscriptions/close-result-shape"},
+}
+
+// skillOwners are the rows of the area skills, after those of all results.
+var skillOwners = []Owned{
+	{"ListSkillsResult", "/skills/*/frontmatter/**", "skills/frontmatter-present"},
+	{"ListSkillsResult", "/skills/*/resources/**", "skills/resource-entries"}, // and its siblings
+	{"ListSkillsResult", "/skills/*/uri", "skills/entry-uri"},
+	{"ListSkillsResult", "/skills/**", "skills/list-implemented"},
+	{"GetSkillResult", "/skill/**", "skills/get-implemented"},
+	{"ReadResourceDirectoryResult", "/resources/**", "skills/directory-read-implemented"},
 }
 
 // metaSubscription is where a notification says which subscription it is for.

@@ -1,0 +1,307 @@
+package skills
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// The limits of a skill that every client takes.
+const (
+	mostFiles = 512
+	mostBytes = 16 << 20
+)
+
+// entries are the checks of what entries of skills say.
+var entries = Suite{
+	"skills/list-ends": Probe(func(t *T) {
+		c := Shared(t, list, readList)
+		if c.refused {
+			t.Because(OtherCheck).Skip("it is not served: skills/list-implemented")
+		}
+		endless := (*Endless)(nil)
+		t.Expect(errors.As(c.err, &endless)).To(BeOneOf(false), "%v", c.err)
+		if len(c.pages) < 2 {
+			t.Because(NotOffered).Skip("the list has one page")
+		}
+	}),
+
+	"skills/entry-atomic": Probe(func(t *T) {
+		var again []string
+		known := map[string]bool{}
+		for _, s := range allSkills(t) {
+			uri, _ := s.entry["uri"].(string)
+			if known[uri] {
+				again = append(again, uri)
+			}
+			known[uri] = true
+		}
+		t.Expect(again).To(BeEmptyList[string]("one entry for each skill"))
+	}),
+
+	"skills/names-unique": Probe(func(t *T) {
+		var again []string
+		known := map[string]any{} // the uri of the skill of that name
+		for _, s := range allSkills(t) {
+			name, _ := s.frontmatter()["name"].(string)
+			if uri, has := known[name]; has && uri != s.entry["uri"] {
+				again = append(again, name)
+			}
+			known[name] = s.entry["uri"]
+		}
+		t.Expect(again).To(BeEmptyList[string]("each name once"))
+	}),
+
+	"skills/entry-uri": eachEntry(func(t *T, s skill) {
+		t.Expect(Member(s.entry, "uri")).To(BeString(), "uri")
+		uri := s.entry["uri"].(string)
+		t.Expect(absolute.MatchString(uri) && strings.HasSuffix(uri, skillFile)).To(
+			Hold("the URI of a SKILL.md", "%s", Show(uri)))
+	}),
+
+	"skills/frontmatter-present": eachEntry(func(t *T, s skill) {
+		t.Expect(Member(s.entry, "frontmatter")).To(BeObject(), "frontmatter")
+		for _, field := range []string{"name", "description"} {
+			t.Expect(Member(s.frontmatter(), field)).To(BeString(), "%s in frontmatter", field)
+		}
+	}),
+
+	"skills/path-matches-name": eachEntry(func(t *T, s skill) {
+		root := s.root(t)
+		last, err := url.PathUnescape(root[strings.LastIndex(root, "/")+1:])
+		t.Expect(err == nil && last == s.wantName(t)).To(
+			Hold("the name "+Show(s.wantName(t))+" before /SKILL.md", "%s", Show(last)))
+	}),
+
+	"skills/name-valid": eachEntry(func(t *T, s skill) {
+		const longest = 64
+		name := s.wantName(t)
+		n := utf8.RuneCountInString(name)
+		t.Expect(0 < n && n <= longest).To(Hold("1 to 64 characters", "%d", n))
+		odd := strings.ContainsFunc(name, func(r rune) bool {
+			return r != '-' && !unicode.IsDigit(r) && (!unicode.IsLetter(r) || unicode.IsUpper(r))
+		})
+		hyphens := strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")
+		t.Expect(!odd && !hyphens).To(
+			Hold("lower-case letters, digits and single hyphens between them", "%s", Show(name)))
+	}),
+
+	"skills/description-valid": eachEntry(func(t *T, s skill) {
+		const longest = 1024
+		text, isString := s.frontmatter()["description"].(string)
+		if !isString {
+			t.Because(OtherCheck).Skip("there is no description: skills/frontmatter-present")
+		}
+		n := utf8.RuneCountInString(strings.TrimSpace(text))
+		t.Expect(0 < n && n <= longest).To(Hold("1 to 1024 characters", "%d", n))
+	}),
+
+	"skills/resources-present": eachEntry(func(t *T, s skill) {
+		_, isList := s.entry["resources"].([]any)
+		t.Expect(isList || s.entry["resources"] == "dynamic").To(
+			Hold(`a list, or "dynamic"`, "%s", Show(Member(s.entry, "resources"))))
+	}),
+
+	"skills/resource-entries": eachManifest(func(t *T, s skill) {
+		for _, item := range s.entry["resources"].([]any) {
+			t.Expect(item).To(BeObject(), "an item of resources")
+			file := item.(M)
+			t.Expect(Member(file, "uri")).To(BeString(), "uri")
+			t.Expect(Member(file, "digest")).To(BeString(), "digest")
+			t.Expect(Member(file, "size")).To(BeInteger(), "size")
+		}
+	}),
+
+	"skills/digest-format": eachManifest(func(t *T, s skill) {
+		for _, f := range s.manifest() {
+			if text, isString := f["digest"].(string); isString {
+				t.Expect(digestForm.MatchString(text)).To(
+					Hold("sha256: and 64 lower-case hexadecimal digits", "%s", Show(text)))
+			}
+		}
+	}),
+
+	"skills/resources-include-skill-md": eachManifest(func(t *T, s skill) {
+		t.Expect(slices.Contains(s.uris(), s.wantURI(t))).To(Hold("the SKILL.md itself", "%s", Show(s.uris())))
+	}),
+
+	"skills/resources-once": eachManifest(func(t *T, s skill) {
+		uris := slices.Sorted(slices.Values(s.uris()))
+		t.Expect(len(slices.Compact(slices.Clone(uris)))).To(BeOneOf(len(uris)), "different files")
+	}),
+
+	"skills/resources-below-root": eachManifest(func(t *T, s skill) {
+		root := s.root(t)
+		outside := slices.DeleteFunc(s.uris(), func(uri string) bool { return isBelow(root, uri) })
+		t.Expect(outside).To(BeEmptyList[string]("files in the directory of the skill"))
+	}),
+
+	"skills/nested-complete": eachManifest(func(t *T, s skill) {
+		var missing []string
+		nested := false
+		for _, inner := range allSkills(t) {
+			uri, _ := inner.entry["uri"].(string)
+			if inner.entry["uri"] == s.entry["uri"] || !isBelow(s.root(t), uri) {
+				continue
+			}
+			nested = true
+			for _, file := range append(inner.uris(), uri) {
+				if !slices.Contains(s.uris(), file) {
+					missing = append(missing, file)
+				}
+			}
+		}
+		t.Expect(missing).To(BeEmptyList[string]("the files of skills in it as well"))
+		if !nested {
+			t.Because(NotObserved).Skip("no listed skill is within another one")
+		}
+	}),
+
+	"skills/limit-files": eachManifest(func(t *T, s skill) {
+		t.Expect(len(s.manifest()) <= mostFiles).To(Hold("512 files at most", "%d", len(s.manifest())))
+	}),
+
+	"skills/limit-size": eachManifest(func(t *T, s skill) {
+		sum := 0.0
+		for _, f := range s.manifest() {
+			sum += number(f["size"])
+		}
+		t.Expect(sum <= mostBytes).To(Hold("16 MiB at most", "%.0f bytes", sum))
+	}),
+
+	"skills/scheme": eachEntry(func(t *T, s skill) {
+		t.Expect(strings.HasPrefix(s.wantURI(t), "skill://")).To(Hold("a URI of skill://", "%s", Show(s.entry["uri"])))
+	}),
+
+	"skills/path-segments": eachEntry(func(t *T, s skill) {
+		_, path, _ := strings.Cut(s.root(t), "://")
+		t.Expect(segments.MatchString(path)).To(Hold("segments of a URI", "%s", Show(path)))
+	}),
+}
+
+// absolute is how a URI begins that is not relative to another one.
+var absolute = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+
+// digestForm is that of digests.
+var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+
+// segments are a reg-name and path segments of RFC 3986.
+var segments = regexp.MustCompile(
+	`^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*$`,
+)
+
+// skill is an entry of the list.
+type skill struct{ entry M }
+
+// skills are the entries.
+func (c catalogue) skills() (all []skill) {
+	for _, e := range c.entries {
+		all = append(all, skill{e})
+	}
+	return all
+}
+
+// allSkills are the skills of the list, for a check that cannot do without.
+func allSkills(t *T) []skill {
+	all := listed(t).skills()
+	if len(all) == 0 {
+		t.Because(NotOffered).Skip("the server lists no skill")
+	}
+	return all
+}
+
+// eachSkill tries a check on the skills of the list.
+func eachSkill(t *T, run func(*T, skill)) { Each(t, allSkills(t), skill.subject, run) }
+
+// eachEntry is the check that tries something on them.
+func eachEntry(run func(*T, skill)) Check {
+	return Probe(func(t *T) { eachSkill(t, run) })
+}
+
+// eachManifest is the check that tries something on those with a list of their files.
+func eachManifest(run func(*T, skill)) Check {
+	return eachEntry(func(t *T, s skill) {
+		if _, isList := s.entry["resources"].([]any); !isList {
+			t.Because(NotOffered).Skip("no skill lists its files")
+		}
+		run(t, s)
+	})
+}
+
+// subject is the skill as one of several.
+func (s skill) subject() Subject {
+	uri, _ := s.entry["uri"].(string)
+	return Subject{Name: uri, Value: s.entry}
+}
+
+// frontmatter is that of the entry; nil when it has none.
+func (s skill) frontmatter() M {
+	frontmatter, _ := s.entry["frontmatter"].(M)
+	return frontmatter
+}
+
+// manifest are the files that the entry lists.
+func (s skill) manifest() []M {
+	items, _ := s.entry["resources"].([]any)
+	return Objects(items)
+}
+
+// uris are those of the files that the entry lists.
+func (s skill) uris() (uris []string) {
+	for _, f := range s.manifest() {
+		if uri, ok := f["uri"].(string); ok {
+			uris = append(uris, uri)
+		}
+	}
+	return uris
+}
+
+// file is what the entry says of a file; nil when it does not list it.
+func (s skill) file(uri string) M {
+	all := s.manifest()
+	if i := slices.IndexFunc(all, func(f M) bool { return f["uri"] == uri }); i >= 0 {
+		return all[i]
+	}
+	return nil
+}
+
+// wantURI is the URI of the SKILL.md, for a check that cannot do without.
+func (s skill) wantURI(t *T) string {
+	uri, ok := s.entry["uri"].(string)
+	if !ok || !strings.HasSuffix(uri, skillFile) {
+		t.Because(OtherCheck).Skip("uri is not that of a SKILL.md: skills/entry-uri")
+	}
+	return uri
+}
+
+// root is the URI of the directory of the skill, likewise.
+func (s skill) root(t *T) string { return strings.TrimSuffix(s.wantURI(t), skillFile) }
+
+// wantName is the name of the skill, likewise.
+func (s skill) wantName(t *T) string {
+	name, ok := s.frontmatter()["name"].(string)
+	if !ok {
+		t.Because(OtherCheck).Skip("there is no name: skills/frontmatter-present")
+	}
+	return name
+}
+
+// isBelow reports whether a URI is that of a file in a directory or below it.
+func isBelow(directory, uri string) bool {
+	path, inside := strings.CutPrefix(uri, directory+"/")
+	return inside && path != "" && !slices.Contains(strings.Split(path, "/"), "..")
+}
+
+// number is a JSON number; 0 when it is not one.
+func number(v any) float64 {
+	n, _ := v.(json.Number)
+	f, _ := n.Float64()
+	return f
+}

@@ -1,0 +1,124 @@
+package skills
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+var (
+	errNoFrontmatter = errors.New("it does not begin with a line --- and has no second one")
+	errNoMapping     = errors.New("its frontmatter is not a mapping")
+)
+
+// frontmatterIn is the YAML that a SKILL.md begins with.
+func frontmatterIn(text string) (*yaml.Node, error) {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	if strings.TrimRight(lines[0], " \t") != "---" {
+		return nil, errNoFrontmatter
+	}
+	for i, line := range lines[1:] {
+		if strings.TrimRight(line, " \t") != "---" {
+			continue
+		}
+		var document yaml.Node
+		if err := yaml.Unmarshal([]byte(strings.Join(lines[1:i+1], "\n")+"\n"), &document); err != nil {
+			return nil, err
+		}
+		if len(document.Content) != 1 || document.Content[0].Kind != yaml.MappingNode {
+			return nil, errNoMapping
+		}
+		return document.Content[0], nil
+	}
+	return nil, errNoFrontmatter
+}
+
+// field is a member of a mapping; nil when it has none of that name.
+func field(mapping *yaml.Node, name string) *yaml.Node {
+	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		if mapping.Content[i].Value == name {
+			return mapping.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// differs says where a JSON value is not what YAML says, in any of the ways in which its scalars can be read; empty
+// when it is the same.
+func differs(node *yaml.Node, value any, path string) string {
+	switch node.Kind {
+	case yaml.AliasNode:
+		return differs(node.Alias, value, path)
+	case yaml.MappingNode:
+		return objectDiffers(node, value, path)
+	case yaml.SequenceNode:
+		list, isList := value.([]any)
+		if !isList || len(list) != len(node.Content) {
+			return path
+		}
+		for i, item := range node.Content {
+			if at := differs(item, list[i], path+"[]"); at != "" {
+				return at
+			}
+		}
+		return ""
+	}
+	if isScalar(node, value) {
+		return ""
+	}
+	return path
+}
+
+func objectDiffers(node *yaml.Node, value any, path string) string {
+	object, isObject := value.(M)
+	if !isObject {
+		return path
+	}
+	for name := range object {
+		if field(node, name) == nil && field(node, "<<") == nil {
+			return path + "." + name
+		}
+	}
+	for i := 0; i+1 < len(node.Content); i += 2 {
+		name := node.Content[i].Value
+		member, has := object[name]
+		if name == "<<" {
+			continue // what is merged in, the names above are of
+		}
+		if at := differs(node.Content[i+1], member, path+"."+name); !has || at != "" {
+			return path + "." + name
+		}
+	}
+	return ""
+}
+
+// isScalar reports whether a JSON value is what a scalar says: its text, or what it stands for.
+func isScalar(node *yaml.Node, value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return node.Tag == "!!null"
+	case string:
+		return v == node.Value || isMoment(node, v)
+	case bool:
+		truths := map[string]bool{"true": true, "yes": true, "on": true, "false": false, "no": false, "off": false}
+		truth, isTruth := truths[strings.ToLower(node.Value)]
+		return isTruth && truth == v
+	case json.Number:
+		var want float64
+		got, err := v.Float64()
+		return err == nil && node.Decode(&want) == nil && got == want
+	}
+	return false
+}
+
+// isMoment reports whether a text is another form of a date.
+func isMoment(node *yaml.Node, text string) bool {
+	var want time.Time
+	got, err := time.Parse(time.RFC3339Nano, text)
+	return err == nil && node.Tag == "!!timestamp" && node.Decode(&want) == nil && got.Equal(want)
+}
