@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -78,6 +79,7 @@ func badServers() map[string]func(args []string) int {
 		// that speak too much
 		"flood-stderr":  floodStderr,
 		"flood-stdout":  floodStdout,
+		"flood-listen":  floodListen,
 		"ask-forbidden": func([]string) int { return serve(fixtures.Fault{Notified: askForbidden}) },
 		"reply-twice":   func([]string) int { return serve(fixtures.Fault{Send: twice}) },
 		"wrong-ids":     func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },
@@ -245,15 +247,41 @@ func floodStdout([]string) int {
 	out := &lines{w: os.Stdout}
 	var once sync.Once
 	return serveOver(os.Stdin, out, fixtures.Fault{Notified: func(*fixtures.Conn, string) {
-		once.Do(func() { go flood(out) })
+		once.Do(func() {
+			go flood(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`)
+		})
 	}})
 }
 
-func flood(out io.Writer) {
-	text := bytes.Repeat(
-		[]byte(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n"),
-		100,
-	)
+// floodListen announces without end that the tools have changed, to the first who listens for that.
+func floodListen([]string) int {
+	return serveOver(os.Stdin, &announcing{lines: lines{w: os.Stdout}}, fixtures.Fault{})
+}
+
+// announcing floods the subscription that is acknowledged first.
+type announcing struct {
+	lines
+	once sync.Once
+}
+
+func (a *announcing) Write(p []byte) (int, error) {
+	n, err := a.lines.Write(p)
+	v, _ := fixtures.Decode(bytes.TrimSpace(p))
+	msg, _ := v.(object)
+	params, _ := msg["params"].(object)
+	if msg["method"] == "notifications/subscriptions/acknowledged" {
+		change := object{
+			"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": object{"_meta": params["_meta"]},
+		}
+		text, _ := json.Marshal(change)
+		a.once.Do(func() { go flood(&a.lines, string(text)) })
+	}
+	return n, err
+}
+
+// flood writes a line without end.
+func flood(out io.Writer, line string) {
+	text := bytes.Repeat([]byte(line+"\n"), 100)
 	for {
 		if _, err := out.Write(text); err != nil {
 			return

@@ -47,8 +47,22 @@ type Heard struct {
 	place int
 }
 
-// Subscribe asks for a subscription under an id and waits until it has begun, or was refused.
+// Subscribe asks for a subscription under an id and waits until it has begun, or was refused. It ends the check when
+// the server sends so much that what came of it is not kept.
 func Subscribe(t *T, s *driver.Session, id any, params M) *Subscription {
+	mark := s.Mark()
+	p := subscribe(s, id, params)
+	all := readSubscriptions(s.Record(0), s)
+	u := all.under(p.ID)
+	if excess := s.Unheard(mark); excess != nil && (u == nil || u.Ack() == nil) {
+		t.Because(Limit).Inconclusive("%v", excess)
+	}
+	u.pending = p
+	return u
+}
+
+// subscribe is Subscribe for who does not look at what came.
+func subscribe(s *driver.Session, id any, params M) driver.Pending {
 	raw, mark := Compact(id), s.Mark()
 	p := s.StandID(id, Listen, params)
 	s.Wait(mark, s.Patience(), func(f *driver.Frame) bool {
@@ -57,13 +71,7 @@ func Subscribe(t *T, s *driver.Session, id any, params M) *Subscription {
 				return m.Method == Acknowledged || m.IsResponse() && driver.SameID(m.Answers(), raw)
 			})
 	})
-	all := readSubscriptions(s.Record(0), s)
-	u := all.under(raw)
-	if u == nil {
-		t.Again("the record of the session has lost its request for a subscription")
-	}
-	u.pending = p
-	return u
+	return p
 }
 
 // Reread adds what has come since.
@@ -76,7 +84,10 @@ func (u *Subscription) Reread() {
 }
 
 // Cancel takes the subscription back.
-func (u *Subscription) Cancel() { u.Session.Cancel(u.pending, "mcpcheck has heard enough") }
+func (u *Subscription) Cancel() { u.Session.Cancel(u.pending, enough) }
+
+// enough is why subscriptions are taken back.
+const enough = "mcpcheck has heard enough"
 
 // Subscriptions are those of a session, and the announcements in it that belong to none.
 type Subscriptions struct {
@@ -322,6 +333,22 @@ func (u *Subscription) Subject() Subject {
 	return Subject{Name: string(Compact(u.Filter)), Frames: frames}
 }
 
+// Heeded are the sessions of the run whose announcements were all kept. It ends a check when there is none.
+func Heeded(t *T, w Wire) (sessions []*driver.Session) {
+	var excess *driver.Excess
+	for _, s := range Established(t, w) {
+		if unheard := s.Unheard(0); unheard != nil {
+			excess = unheard
+		} else {
+			sessions = append(sessions, s)
+		}
+	}
+	if sessions == nil && excess != nil {
+		t.Because(Limit).Inconclusive("%v", excess)
+	}
+	return sessions
+}
+
 // listenBeside asks for further subscriptions than the one that the session has, so that watches see what each of them
 // brings: a second one for changes of tools; one for all but that, with what only other requests may ask for; and over
 // stdio one that is taken back at once.
@@ -332,12 +359,11 @@ func listenBeside(t *T, s *driver.Session) {
 	id := func(name string) string { return fmt.Sprintf("mcpcheck-%s-%d", name, s.Number()) }
 	tools := M{"notifications": M{"toolsListChanged": true}}
 	if t.Server.Transport == "stdio" {
-		u := Subscribe(t, s, id("taken-back"), tools)
-		u.Cancel()
-		t.Settle(s, s.Mark())
+		s.Cancel(subscribe(s, id("taken-back"), tools), enough)
+		s.Settle(s.Mark())
 	}
-	Subscribe(t, s, id("tools"), tools)
-	Subscribe(t, s, id("others"), M{
+	subscribe(s, id("tools"), tools)
+	subscribe(s, id("others"), M{
 		"notifications": Without(AllChanges(t), "toolsListChanged"),
 		"_meta":         M{driver.MetaLogLevel: "debug", "progressToken": OnSubscription},
 	})

@@ -238,7 +238,7 @@ func listenTwice(t *T) {
 
 // beside are the subscriptions of the run that were asked for while others were open.
 func beside(t *T, w Wire) (all []*kit.Subscription) {
-	for _, s := range kit.Established(t, w) {
+	for _, s := range kit.Heeded(t, w) {
 		for _, u := range kit.SubscriptionsIn(s).List {
 			if u.Beside > 0 {
 				all = append(all, u)

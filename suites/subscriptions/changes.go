@@ -86,7 +86,7 @@ func (c change) isWanted(t *T) bool {
 // eachChange tries a check on the announcements of the run.
 func eachChange(t *T, w Wire, run func(*T, change)) {
 	var all []change
-	for _, s := range kit.Established(t, w) {
+	for _, s := range kit.Heeded(t, w) {
 		subscriptions := kit.SubscriptionsIn(s)
 		for _, m := range subscriptions.Strays {
 			all = append(all, change{message: m})
@@ -122,7 +122,7 @@ func onSubscription(m Message) bool {
 // takenBack are the subscriptions that were taken back before something was announced to another one of the session
 // that they were for.
 func takenBack(t *T, w Wire) (all []*kit.Subscription) {
-	for _, s := range kit.Established(t, w) {
+	for _, s := range kit.Heeded(t, w) {
 		list := kit.SubscriptionsIn(s).List
 		for _, u := range list {
 			if slices.ContainsFunc(list, func(other *kit.Subscription) bool {
