@@ -49,6 +49,7 @@ type ToolCalls struct {
 	After    []string
 	Notified bool           // notifications/tools/list_changed came meanwhile
 	Unheard  *driver.Excess // why it may have come and was not kept; nil: it was not
+	Deaf     bool           // there was no stream on which it could come
 
 	others map[string][]string // what else was listed before them whose changes the server announces, by family
 }
@@ -286,6 +287,7 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	if slices.Equal(c.Before, c.After) || !t.Server.CanAnnounce() {
 		return
 	}
+	c.Deaf = t.Modern() && !hearsOfTools(s)
 	if c.Notified, c.Unheard = announced(s, mark, "tools"), s.Unheard(mark); !c.Notified {
 		c.After = Sorted(ListNames(t, s, M{})) // as it stays
 	}

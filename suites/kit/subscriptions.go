@@ -369,6 +369,14 @@ func listenBeside(t *T, s *driver.Session) {
 	})
 }
 
+// hearsOfTools reports whether a subscription of a session is open that is for changes of its tools.
+func hearsOfTools(s *driver.Session) bool {
+	return slices.ContainsFunc(SubscriptionsIn(s).List, func(u *Subscription) bool {
+		ended := u.Request.HTTP != nil && u.Request.HTTP.Answer().Ended
+		return u.Honoured()["toolsListChanged"] == true && u.End() == nil && u.cancelled == 0 && !ended
+	})
+}
+
 // OnSubscription is the token of a subscription that asks for progress, which it never gets.
 const OnSubscription = "mcpcheck-subscription"
 
