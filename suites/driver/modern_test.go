@@ -16,6 +16,7 @@ import (
 type office struct {
 	silent bool        // about subscriptions
 	closed chan string // the methods of requests whose stream the client closed; nil tells nobody
+	called chan bool   // has an element for each call of a tool that came; nil tells nobody
 
 	mu   sync.Mutex
 	seen []seenRequest
@@ -28,7 +29,12 @@ func (o *office) answers(seen seenRequest) (messages []M) {
 	o.mu.Unlock()
 	id, result := seen.Body["id"], M{"resultType": "complete"}
 	switch seen.Body["method"] {
-	case "notifications/cancelled", "tools/call":
+	case "tools/call":
+		if o.called != nil {
+			o.called <- true
+		}
+		return nil
+	case "notifications/cancelled":
 		return nil
 	case "subscriptions/listen":
 		if o.silent {
@@ -96,10 +102,10 @@ func (o *office) visit(t *testing.T, target Target) {
 		t.Errorf("got %+v", r)
 	}
 	call := s.Request("tools/call", M{"name": "wait"})
-	if s.HTTP() == nil { // over HTTP the call would be waited for
-		if _, err := s.Settle(0); err != nil {
-			t.Error(err)
-		}
+	if s.HTTP() != nil { // where the call would be waited for
+		<-o.called
+	} else if _, err := s.Settle(0); err != nil {
+		t.Error(err)
 	}
 	s.Cancel(call, "enough")
 	if r := s.Exchange(s.Harmless()); r.Result() == nil || s.Troubled() {
@@ -125,7 +131,7 @@ func TestModern(t *testing.T) {
 		})
 	})
 	t.Run("HTTP", func(t *testing.T) {
-		o := &office{}
+		o := &office{called: make(chan bool, 1)}
 		o.visit(t, Target{Site: siteOf(t, o)})
 		got := slices.Sorted(slices.Values(o.methods())) // a busy machine may have them overtake each other
 		if want := []string{"server/discover", listen, call, list}; !slices.Equal(got, want) {
