@@ -16,7 +16,10 @@ var calling = Suite{
 	"tools/call-missing-name": Probe(func(t *T) {
 		replies, codes := []driver.Reply{namelessCall(t)}, []int{-32602}
 		if t.Modern() {
-			replies = append(replies, malformedCall(t, M{"name": 5, "arguments": M{}}))
+			usual := func() driver.Reply { return malformedCall(t, M{"arguments": M{}}) }
+			other := func() driver.Reply { return malformedCall(t, M{"name": 5, "arguments": M{}}) }
+			misnamed, _ := kit.Compare(t, kit.SameKind, replies[0], usual, other)
+			replies = append(replies, misnamed)
 			codes = append(codes, codesOfHeaders(t)...)
 		}
 		for _, r := range replies {
