@@ -216,11 +216,13 @@ func (j *judgement) conclude(ctx context.Context) {
 	}
 }
 
-// concludeLost says that a server was not tested of which many MUSTs could not be tried for one cause.
+// concludeLost says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.
 func (j *judgement) concludeLost() {
-	if n, cause := harness.MostLost(j.report.Results); n > 0 {
-		j.report.Problem = fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause)
-		j.report.ExitCode = harness.ExitUntestable
+	r := &j.report
+	if cause := harness.NothingTried(r.Results); cause != "" {
+		r.Problem, r.ExitCode = "nothing could be tried: "+cause, harness.ExitUntestable
+	} else if n, cause := harness.MostLost(r.Results); n > 0 {
+		r.Problem, r.ExitCode = fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause), harness.ExitUntestable
 	}
 }
 

@@ -211,6 +211,28 @@ func TestClipKeepsCharacters(t *testing.T) {
 }
 
 // Many MUSTs without a verdict for one silence are told, a few are not.
+func TestNothingTried(t *testing.T) {
+	pass, skip := Result{Verdict: Pass}, Result{Verdict: Skip, Message: "not declared"}
+	silent, dead := Result{Verdict: Inconclusive, Message: "silence"}, Result{Verdict: Inconclusive, Message: "death"}
+	for _, tt := range []struct {
+		name    string
+		results []Result
+		cause   string
+	}{
+		{"no results", nil, ""},
+		{"nothing applies", []Result{skip, skip}, ""},
+		{"one passes", []Result{silent, pass, silent}, ""},
+		{"one fails", []Result{silent, {Verdict: Fail}}, ""},
+		{"one is our error", []Result{silent, {Verdict: Error}}, ""},
+		{"one is inconclusive", []Result{skip, silent, skip}, "silence"},
+		{"several causes", []Result{silent, dead, skip, dead}, "death"},
+	} {
+		if cause := NothingTried(tt.results); cause != tt.cause {
+			t.Errorf("%s: got %q", tt.name, cause)
+		}
+	}
+}
+
 func TestMostLost(t *testing.T) {
 	lost := func(n int, cause string, of Result) (all []Result) {
 		of.Message, of.Verdict = cause, Inconclusive

@@ -222,6 +222,24 @@ func MostLost(results []Result) (n int, cause string) {
 	return n, cause
 }
 
+// NothingTried is why a run has come to no verdict at all: what most of its results say that are inconclusive. It is
+// empty where one passes or fails, or where nothing applies.
+func NothingTried(results []Result) (cause string) {
+	by := map[string]int{}
+	for _, r := range results {
+		switch r.Verdict {
+		case Skip:
+		case Inconclusive:
+			if by[r.Message]++; by[r.Message] > by[cause] {
+				cause = r.Message
+			}
+		default:
+			return ""
+		}
+	}
+	return cause
+}
+
 // Exit codes of the program.
 const (
 	ExitConforms    = 0
