@@ -136,7 +136,7 @@ var streams = Suite{
 		})
 	}),
 
-	"http/listen-keepalive": Watch(func(t *T, w Wire) {
+	"http/listen-keepalive": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		var idle []*kit.EventStream
 		for _, e := range kit.PostStreams(t, w) {
 			if e.Listens() && e.Last-e.Request.At >= mostIdle {

@@ -75,7 +75,8 @@ var answers = Suite{
 			all = append(all, d.Exchanges...)
 		}
 		hung := hungCalls(all)
-		Judge(t, "answer", all, (*kit.Exchange).Subject, func(t *T, x *kit.Exchange) {
+		subject := func(x *kit.Exchange) Subject { return besideCalls(t, x, all) }
+		Judge(t, "answer", all, subject, func(t *T, x *kit.Exchange) {
 			if excess := x.Excess(); excess != nil {
 				t.Inconclusive("%v", excess)
 			}
@@ -193,6 +194,20 @@ func declared(x *kit.Exchange) bool {
 		return capability["subscribe"] == true
 	}
 	return capability != nil
+}
+
+// besideCalls is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
+// another check would judge the answer.
+func besideCalls(t *T, x *kit.Exchange, all []*kit.Exchange) Subject {
+	subject := x.Subject()
+	isListed := func(x *kit.Exchange) bool { return x.Request.Method == "tools/call" && listedTool(t, x) >= 0 }
+	if x.Request.Method != "tools/call" || isListed(x) {
+		return subject
+	}
+	if at := slices.IndexFunc(all, isListed); at >= 0 {
+		subject.Behind = append(subject.Behind, all[at].Request)
+	}
+	return subject
 }
 
 // noToolAnswers reports whether listed tools were called and none has answered.
