@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -70,13 +71,9 @@ var answers = Suite{
 	}),
 
 	"jsonrpc/every-request-answered": WatchAfter(kit.AskLists, func(t *T, w Wire) {
-		var all []*kit.Exchange
-		for _, d := range kit.Dialogues(w) {
-			all = append(all, d.Exchanges...)
-		}
-		hung := hungCalls(all)
-		subject := func(x *kit.Exchange) Subject { return besideCalls(t, x, all) }
-		Judge(t, "answer", all, subject, func(t *T, x *kit.Exchange) {
+		all := requestsIn(t, w)
+		hung := hungCalls(all.exchanges)
+		Judge(t, "answer", all.exchanges, all.subject, func(t *T, x *kit.Exchange) {
 			if excess := x.Excess(); excess != nil {
 				t.Inconclusive("%v", excess)
 			}
@@ -115,11 +112,59 @@ func listening(t *T, f *driver.Frame) bool {
 	return t.Server.Transport == "http" && f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
 }
 
+// requests are those of a run, and which of them call tools that are listed.
+type requests struct {
+	exchanges []*kit.Exchange
+	tools     map[*kit.Exchange]Subject // by the requests that call them
+	first     *kit.Exchange             // of these; nil when there is none
+	mute      bool                      // there are some, and none was answered
+}
+
+func requestsIn(t *T, w Wire) *requests {
+	all := &requests{tools: map[*kit.Exchange]Subject{}}
+	for _, d := range kit.Dialogues(w) {
+		all.exchanges = append(all.exchanges, d.Exchanges...)
+	}
+	listed := map[string]Subject{}
+	for _, tool := range slices.Backward(kit.ListedTools(t)) { // the first of a name
+		listed[tool.Name] = tool
+	}
+	answered := false
+	for _, x := range all.exchanges {
+		if x.Request.Method != "tools/call" {
+			continue
+		}
+		if tool, isListed := listed[toolOf(x)]; isListed {
+			all.tools[x] = tool
+			all.first = cmp.Or(all.first, x)
+			answered = answered || x.Answer != nil
+		}
+	}
+	all.mute = all.first != nil && !answered
+	return all
+}
+
+// isListed reports whether a request calls a tool that is listed.
+func (all *requests) isListed(x *kit.Exchange) bool {
+	_, has := all.tools[x]
+	return has
+}
+
+// subject is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
+// another check would judge the answer.
+func (all *requests) subject(x *kit.Exchange) Subject {
+	subject := x.Subject()
+	if x.Request.Method == "tools/call" && !all.isListed(x) && all.first != nil {
+		subject.Behind = append(subject.Behind, all.first.Request)
+	}
+	return subject
+}
+
 // excuse is why it is not for jsonrpc/every-request-answered to report that a request, one of all, has no answer; empty
 // when it is.
-func excuse(t *T, w Wire, x *kit.Exchange, all []*kit.Exchange) string {
+func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	other := judgedElsewhere(t, x, all)
-	switch method := x.Request.Method; {
+	switch {
 	case x.Answer != nil:
 		return ""
 	case !x.Ready:
@@ -151,7 +196,7 @@ func excuse(t *T, w Wire, x *kit.Exchange, all []*kit.Exchange) string {
 		return "the server does not declare the method"
 	case !x.Dead() && x.Waited() < x.Session.Patience():
 		return "the session was over before an answer was due"
-	case method == "tools/call" && listedTool(t, x) >= 0 && !x.Dead() && !breaksSchema(t, x):
+	case all.isListed(x) && !x.Dead() && !breaksSchema(t, x, all.tools[x]):
 		return "a tool may run for long"
 	}
 	return ""
@@ -159,28 +204,23 @@ func excuse(t *T, w Wire, x *kit.Exchange, all []*kit.Exchange) string {
 
 // judgedElsewhere says which answers another check judges, that to a request, one of all, among them; empty when none
 // does.
-func judgedElsewhere(t *T, x *kit.Exchange, all []*kit.Exchange) string {
+func judgedElsewhere(t *T, x *kit.Exchange, all *requests) string {
 	harmless, _ := x.Session.Harmless()
 	judged := []string{harmless, t.Server.Greeting(), "ping", "tools/list", "tasks/result", kit.NoMethod}
 	switch method := x.Request.Method; {
 	case slices.Contains(judged, method):
 		return "another check judges the answers to " + method
-	case method == "tools/call" && listedTool(t, x) < 0 && (x.Dead() || !noToolAnswers(t, all)):
+	case method == "tools/call" && !all.isListed(x) && (x.Dead() || !all.mute):
 		return "another check judges calls without a known tool"
 	}
 	return ""
 }
 
 // servesAny reports whether any of the requests was answered that are judged elsewhere for the same reason.
-func servesAny(t *T, judged string, all []*kit.Exchange) bool {
-	return slices.ContainsFunc(all, func(x *kit.Exchange) bool {
+func servesAny(t *T, judged string, all *requests) bool {
+	return slices.ContainsFunc(all.exchanges, func(x *kit.Exchange) bool {
 		return x.Answer != nil && judgedElsewhere(t, x, all) == judged
 	})
-}
-
-// listedTool is the index of the tool that a request calls; negative when it is not listed.
-func listedTool(t *T, x *kit.Exchange) int {
-	return slices.IndexFunc(kit.ListedTools(t), func(tool Subject) bool { return tool.Name == toolOf(x) })
 }
 
 // declared reports whether the session's capabilities cover the method.
@@ -196,35 +236,9 @@ func declared(x *kit.Exchange) bool {
 	return capability != nil
 }
 
-// besideCalls is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
-// another check would judge the answer.
-func besideCalls(t *T, x *kit.Exchange, all []*kit.Exchange) Subject {
-	subject := x.Subject()
-	isListed := func(x *kit.Exchange) bool { return x.Request.Method == "tools/call" && listedTool(t, x) >= 0 }
-	if x.Request.Method != "tools/call" || isListed(x) {
-		return subject
-	}
-	if at := slices.IndexFunc(all, isListed); at >= 0 {
-		subject.Behind = append(subject.Behind, all[at].Request)
-	}
-	return subject
-}
-
-// noToolAnswers reports whether listed tools were called and none has answered.
-func noToolAnswers(t *T, all []*kit.Exchange) bool {
-	called, answered := false, false
-	for _, x := range all {
-		if x.Request.Method == "tools/call" && listedTool(t, x) >= 0 {
-			called, answered = true, answered || x.Answer != nil
-		}
-	}
-	return called && !answered
-}
-
 // breaksSchema reports whether a call of a listed tool has to be answered soon: its arguments are invalid even without
 // those that the tool does not know.
-func breaksSchema(t *T, x *kit.Exchange) bool {
-	tool := kit.ListedTools(t)[listedTool(t, x)]
+func breaksSchema(t *T, x *kit.Exchange, tool Subject) bool {
 	params, _ := x.Request.JSON()["params"].(M)
 	arguments := Member(params, "arguments")
 	args, ok := arguments.(M)
