@@ -210,7 +210,7 @@ func TestClipKeepsCharacters(t *testing.T) {
 	}
 }
 
-// Many MUSTs without a verdict for one silence are told, a few are not.
+// A run whose every result is inconclusive says why; one in which nothing applies is another thing.
 func TestNothingTried(t *testing.T) {
 	pass, skip := Result{Verdict: Pass}, Result{Verdict: Skip, Message: "not declared"}
 	silent, dead := Result{Verdict: Inconclusive, Message: "silence"}, Result{Verdict: Inconclusive, Message: "death"}
@@ -233,6 +233,7 @@ func TestNothingTried(t *testing.T) {
 	}
 }
 
+// Many MUSTs without a verdict for one silence are told, a few are not.
 func TestMostLost(t *testing.T) {
 	lost := func(n int, cause string, of Result) (all []Result) {
 		of.Message, of.Verdict = cause, Inconclusive
