@@ -46,7 +46,6 @@ func (j *judgement) run() (harness.Report, error) {
 		return j.report, err
 	}
 	for _, revision := range j.requested {
-		listen()
 		if err := j.judge(ctx, revision); err != nil {
 			return j.report, err
 		}

@@ -36,24 +36,18 @@ var errInterrupted = errors.New("interrupted")
 // passes it on.
 const sameSignal = 500 * time.Millisecond
 
-// interruptible is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP; the second ends mcpcheck at once.
-// listen is called before each revision: Ginkgo takes the signals away when it has run.
+// interruptible is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP from listen on; the second ends mcpcheck
+// at once.
 func interruptible() (ctx context.Context, listen func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
 	go func() {
 		<-signals
 		cancel(errInterrupted)
-		for begin := time.Now(); time.Since(begin) < sameSignal; time.Sleep(sameSignal / 50) {
-			signal.Notify(signals, ending()...) // again, for Ginkgo may end meanwhile
-		}
-		signal.Stop(signals)
+		time.Sleep(sameSignal)
+		signal.Reset(ending()...) // not to this channel alone: Ginkgo listens as well, and for good
 	}()
-	return ctx, func() {
-		if ctx.Err() == nil {
-			signal.Notify(signals, ending()...)
-		}
-	}
+	return ctx, func() { signal.Notify(signals, ending()...) }
 }
 
 // ending are the signals that end a run. A run under nohup outlives its terminal.

@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"os/signal"
 	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -43,9 +40,9 @@ type Outcome struct {
 }
 
 // specify runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
-// for its result. The error is that Ginkgo panicked.
+// for its result. The error is that Ginkgo panicked. Ginkgo listens to SIGINT and SIGTERM from here on, and never stops:
+// who wants them to end the program resets them.
 func specify(plan []Case, result func(i int) Result) error {
-	defer signal.Reset(os.Interrupt, syscall.SIGTERM) // which Ginkgo listens to for good
 	o := guard(func() {
 		globals.Reset()
 		formatter.ColorableStdOut = io.Discard
