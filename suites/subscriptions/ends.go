@@ -1,6 +1,10 @@
 package subscriptions
 
 import (
+	"encoding/json"
+
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
@@ -21,8 +25,7 @@ var ends = Suite{
 			return m.Request.Method == kit.Listen
 		})
 		t.Judge(closing, func(t *T, m Message) {
-			t.Expect(string(Compact(kit.Tag(m.Frame)))).To(BeOneOf(string(m.Request.ID)), "%s in _meta",
-				driver.MetaSubscription)
+			t.Expect(kit.Tag(m.Frame)).To(beID(m.Request.ID), "%s in _meta", driver.MetaSubscription)
 		})
 	}),
 
@@ -64,4 +67,9 @@ func leaveOpen(t *T) {
 	try(t)
 	s := t.Own()
 	kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.AllChanges(t)})
+}
+
+// beID matches the id of a request, however it is written.
+func beID(id json.RawMessage) types.GomegaMatcher {
+	return That(string(id), func(tag any) bool { return driver.SameID(id, Compact(tag)) })
 }
