@@ -36,8 +36,8 @@ var errInterrupted = errors.New("interrupted")
 // passes it on.
 const sameSignal = 500 * time.Millisecond
 
-// interruptible is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP from listen on; the second ends mcpcheck
-// at once.
+// interruptible is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP from listen on; the second ends
+// mcpcheck at once.
 func interruptible() (ctx context.Context, listen func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)

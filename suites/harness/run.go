@@ -40,8 +40,8 @@ type Outcome struct {
 }
 
 // specify runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
-// for its result. The error is that Ginkgo panicked. Ginkgo listens to SIGINT and SIGTERM from here on, and never stops:
-// who wants them to end the program resets them.
+// for its result. The error is that Ginkgo panicked. Ginkgo listens to SIGINT and SIGTERM from here on, and never
+// stops: who wants them to end the program resets them.
 func specify(plan []Case, result func(i int) Result) error {
 	o := guard(func() {
 		globals.Reset()
