@@ -250,10 +250,11 @@ func (p *Pool) shelf(hostile bool) *shelf {
 	return p.clean
 }
 
-// Return takes a lent session back for others to use.
+// Return takes a lent session back for others to use, unless something went wrong in it: a request that has no answer
+// may keep all others waiting that come after it.
 func (p *Pool) Return(s *Session) {
 	s.Used++
-	if !s.Usable() {
+	if !s.Usable() || s.Troubled() {
 		p.Discard(s)
 		return
 	}

@@ -99,6 +99,22 @@ func TestBreaker(t *testing.T) {
 	}
 }
 
+// That a method hangs the server says nothing of what others ask for, who never ask for that.
+func TestBreakerOfAServerThatHangs(t *testing.T) {
+	out := scene{
+		script: script{{method: "tools/list", does: hangs}},
+		cast: []role{
+			{id: "a/list", check: Probe(func(t *T) { list(t) })},
+			{id: "a/tried", check: Probe(func(t *T) { t.Try(t.Session(), "tools/list", nil) })},
+			{id: "a/ping", check: Probe(func(t *T) { t.Expect(t.Try(t.Session(), "ping", nil)).To(BeResult()) })},
+		},
+		options: Options{Jobs: 1},
+	}.play(t)
+	out.want(t, "a/list", Fail, "")
+	out.want(t, "a/tried", Pass, "")
+	out.want(t, "a/ping", Pass, "")
+}
+
 // That a run is over is no failure of the server.
 func TestBreakerOfAnInterruptedRun(t *testing.T) {
 	var b breaker

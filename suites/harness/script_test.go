@@ -166,6 +166,7 @@ type line struct {
 type act struct {
 	silent bool          // nothing
 	dies   bool          // it exits with status 1
+	hangs  bool          // it reads nothing more
 	code   int           // an error
 	result string        // of the answer, as JSON
 	says   string        // lines of its own, before the answer
@@ -175,6 +176,7 @@ type act struct {
 var (
 	ignores = act{silent: true}
 	dies    = act{dies: true}
+	hangs   = act{hangs: true}
 )
 
 func refuses(code int) act      { return act{code: code} }
@@ -219,7 +221,10 @@ func (s *stage) serve(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-c
 		case <-time.After(does.after):
 		case <-ctx.Done():
 		}
-		if does.dies {
+		if does.hangs {
+			<-ctx.Done()
+		}
+		if does.dies || does.hangs {
 			return 1
 		}
 		io.WriteString(out, does.says)
