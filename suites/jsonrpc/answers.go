@@ -196,6 +196,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 		return "the server does not declare the method"
 	case !x.Dead() && x.Waited() < x.Session.Patience():
 		return "the session was over before an answer was due"
+	case heldUp(t, x, all):
+		return "it came after a request that is never answered, which another check judges, and nothing was any more"
 	case all.isListed(x) && !x.Dead() && !breaksSchema(t, x, all.tools[x]):
 		return "a tool may run for long"
 	}
@@ -220,6 +222,18 @@ func judgedElsewhere(t *T, x *kit.Exchange, all *requests) string {
 func servesAny(t *T, judged string, all *requests) bool {
 	return slices.ContainsFunc(all.exchanges, func(x *kit.Exchange) bool {
 		return x.Answer != nil && judgedElsewhere(t, x, all) == judged
+	})
+}
+
+// heldUp reports whether a request, one of all, came in its session after one that is judged elsewhere, of a kind that
+// is never answered, and nothing was answered there any more: it may have had to wait for that.
+func heldUp(t *T, x *kit.Exchange, all *requests) bool {
+	return x.Last() && slices.ContainsFunc(all.exchanges, func(y *kit.Exchange) bool {
+		if y.Session != x.Session || y.Answer != nil || y.Request.At >= x.Request.At {
+			return false
+		}
+		other := judgedElsewhere(t, y, all)
+		return other != "" && !servesAny(t, other, all)
 	})
 }
 
