@@ -396,37 +396,6 @@ func (c *ToolCalls) leave(call ToolCall, why string) {
 	c.Uncalled = append(c.Uncalled, not)
 }
 
-// watchLimits calls an unknown tool before other calls, and again after them. When the server has come to answer that
-// in another way, its limit for calls is likely to be reached; limits then returns the second answer.
-func watchLimits(t *T, s *driver.Session) (limits func(s *driver.Session) driver.Reply) {
-	if !t.MayCallUnknown() {
-		return func(*driver.Session) (none driver.Reply) { return none }
-	}
-	params := M{"name": UnknownName(t), "arguments": M{}}
-	before := s.Exchange("tools/call", params)
-	return func(s *driver.Session) driver.Reply {
-		after := s.Exchange("tools/call", params)
-		if !before.Answered() || SayAlike(before, after) {
-			return driver.Reply{}
-		}
-		return after
-	}
-}
-
-// dropLimited takes out calls that the server would not serve, since there were too many: those that it says so of, and
-// those that were refused in the words of reached, the answer to any call by then.
-func (c *ToolCalls) dropLimited(reached driver.Reply) {
-	served := c.List[:0]
-	for _, call := range c.List {
-		if call.Reply.Limited() || call.Reply.Refuses() && SayAlike(call.Reply, reached) {
-			c.leave(call, "the server limits calls: "+Got(call.Reply))
-			continue
-		}
-		served = append(served, call)
-	}
-	c.List = served
-}
-
 // KindOf says how a call was answered: "error -32602", "isError", "success".
 func KindOf(r driver.Reply) string {
 	switch {

@@ -45,6 +45,7 @@ var capabilities = Suite{
 			case was == refused || was == nothing:
 				t.Because(OtherCheck).Skip("it fails with the capabilities as well: %s", Got(x.Last))
 			}
+			kit.NotLimited(t, t.Session(), x.reply, missingCapability)
 			t.Warn(x.reply.Result() == nil).To(Hold("error -32021", "%s", Got(x.reply)))
 			t.Expect(x.reply).To(BeError(missingCapability))
 		})

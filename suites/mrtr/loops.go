@@ -58,8 +58,12 @@ var loops = Suite{
 				s.AwaitCall(p)
 			}
 			first := x.ask(t, s, x.params)
+			kit.NotLimited(t, s, first)
 			t.Expect(first).To(BeResult(), "once more, after %d times without a retry", times)
 			came := x.retry(t, s, first, x.responses(t, first))
+			if came != x.usual(t) {
+				kit.NotLimited(t, s, x.reply)
+			}
 			t.Expect(came).To(BeOneOf(x.usual(t)), "the retry after that")
 		})
 	}),

@@ -23,6 +23,7 @@ var calling = Suite{
 			codes = append(codes, codesOfHeaders(t)...)
 		}
 		for _, r := range replies {
+			kit.NotLimited(t, t.Hostile(), r, codes...)
 			t.Expect(r).To(BeRefused())
 			t.Warn(r).To(BeError(codes...))
 		}

@@ -1,0 +1,72 @@
+package kit
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// watchLimits calls an unknown tool before other calls, and again after them. When the server has come to answer that
+// in another way, its limit for calls is likely to be reached; limits then returns the second answer.
+func watchLimits(t *T, s *driver.Session) (limits func(s *driver.Session) driver.Reply) {
+	if !t.MayCallUnknown() {
+		return func(*driver.Session) (none driver.Reply) { return none }
+	}
+	params := M{"name": UnknownName(t), "arguments": M{}}
+	before := s.Exchange("tools/call", params)
+	return func(s *driver.Session) driver.Reply {
+		after := s.Exchange("tools/call", params)
+		if !before.Answered() || SayAlike(before, after) {
+			return driver.Reply{}
+		}
+		return after
+	}
+}
+
+// dropLimited takes out calls that the server would not serve, since there were too many: those that it says so of, and
+// those that were refused in the words of reached, the answer to any call by then.
+func (c *ToolCalls) dropLimited(reached driver.Reply) {
+	served := c.List[:0]
+	for _, call := range c.List {
+		if call.Reply.Limited() || call.Reply.Refuses() && SayAlike(call.Reply, reached) {
+			c.leave(call, "the server limits calls: "+Got(call.Reply))
+			continue
+		}
+		served = append(served, call)
+	}
+	c.List = served
+}
+
+// NotLimited ends a check whose call was refused as the server refuses any call by now, whatever it is of: there were
+// too many. To find that out, a tool is called in the session that is served otherwise. It is not where the call was
+// refused with one of the codes that the check wants.
+func NotLimited(t *T, s *driver.Session, r driver.Reply, wanted ...int) {
+	if code, isError := r.Code(); !r.Refuses() || isError && slices.Contains(wanted, code) {
+		return
+	}
+	tool, params := ordinaryCall(t)
+	if params == nil {
+		return
+	}
+	if control := t.Try(s, "tools/call", params); control.Refuses() && SayAlike(r, control) {
+		t.Because(ForeignAnswer).Again("%s is answered with %s as well, as if the server limits calls", tool, Got(control))
+	}
+}
+
+// ordinaryCall is a call of a tool that was served at once or, when none was, of any that may be called; nil without
+// one.
+func ordinaryCall(t *T) (tool string, params M) {
+	calls := ValidCalls(t).List
+	served := func(c ToolCall) bool { return c.Reply.Answered() && !c.Reply.Refuses() && len(c.Input.Asked) == 0 }
+	if at := slices.IndexFunc(calls, served); at >= 0 {
+		tool, arguments := calls[at].Tool.Name, calls[at].Arguments
+		return tool, Enabling(t, M{"name": tool, "arguments": arguments})
+	}
+	for _, tool := range Choice(t) {
+		if arguments, not := ValidArguments(t, tool); not == nil {
+			return tool.Name, Enabling(t, M{"name": tool.Name, "arguments": arguments})
+		}
+	}
+	return "", nil
+}
