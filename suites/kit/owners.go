@@ -50,8 +50,11 @@ func memberPath(v schemas.Violation) string {
 	if name == "" {
 		return v.Path
 	}
-	return v.Path + "/" + name
+	return v.Path + "/" + pointerStep.Replace(name)
 }
+
+// pointerStep writes a name as a step of a JSON pointer.
+var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")
 
 // firstQuoted is the string in quotes that a text begins with; empty when it does not.
 func firstQuoted(text string) string {
@@ -134,7 +137,7 @@ const negotiated = "lifecycle/operation-matches-negotiated-version"
 var inputOwners = []Owned{
 	{"InputRequiredResult", "", "mrtr/requests-or-state"},
 	{"InputRequiredResult", "/requestState", "mrtr/request-state-string"},
-	{"InputRequiredResult", "/inputRequests/*/params/requestedSchema/**", ""},
+	{"InputRequiredResult", "/inputRequests/*/params/requestedSchema/*/**", ""},
 	{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
 }
 

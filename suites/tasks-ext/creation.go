@@ -3,7 +3,7 @@ package tasksext
 import (
 	"regexp"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -98,7 +98,8 @@ var creation = Suite{
 		if len(ids) < 2 {
 			t.Because(NotObserved).Skip("no two tasks were made")
 		}
-		t.Warn(difference(ids) > guessable).To(Hold("ids that nobody can guess", "%s", Show(ids)))
+		guessable := kit.Guessable(ids, time.Now()) != "" || kit.VaryingBits(ids) < fewBits
+		t.Warn(!guessable).To(Hold("ids that nobody can guess", "%s", Show(ids)))
 	}),
 
 	"tasks-ext/no-request-state": Probe(func(t *T) {
@@ -109,6 +110,9 @@ var creation = Suite{
 		judge(t, told, func(t *T, m moment) { t.Expect(Member(m.state(), "requestState")).To(BeOneOf(Absent{})) })
 	}),
 }
+
+// fewBits is how much of an id somebody might try all of.
+const fewBits = 32
 
 // follows sees to it that there are tasks.
 func follows(t *T) {
@@ -182,24 +186,4 @@ func knows(request *driver.Frame) bool {
 	client, _ := kit.MetaOf(params)[driver.MetaCapabilities].(M)
 	extensions, _ := client["extensions"].(M)
 	return extensions[extension] != nil
-}
-
-// guessable is in how few characters ids may differ that somebody might guess one from the others.
-const guessable = 4
-
-// difference is in how many characters ids differ at the most, beside what all of them begin and end with.
-func difference(ids []string) (most int) {
-	begin, end := ids[0], ids[0]
-	for _, id := range ids[1:] {
-		for !strings.HasPrefix(id, begin) {
-			begin = begin[:len(begin)-1]
-		}
-		for !strings.HasSuffix(id, end) {
-			end = end[1:]
-		}
-	}
-	for _, id := range ids {
-		most = max(most, len(id)-len(begin)-len(end))
-	}
-	return most
 }
