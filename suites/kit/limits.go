@@ -50,7 +50,8 @@ func NotLimited(t *T, s *driver.Session, r driver.Reply, wanted ...int) {
 		return
 	}
 	if control := t.Try(s, "tools/call", params); control.Refuses() && SayAlike(r, control) {
-		t.Because(ForeignAnswer).Again("%s is answered with %s as well, as if the server limits calls", tool, Got(control))
+		t.Because(ForeignAnswer).Again("%s is answered with %s as well, as if the server limits calls", tool,
+			Got(control))
 	}
 }
 
