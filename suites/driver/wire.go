@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
+	"weak"
 )
 
 // Side is where a frame came from.
@@ -64,6 +66,13 @@ type Frame struct {
 	// AfterEOF reports whether the frame came after the server was asked to end: its stdin was closed, or it was sent
 	// SIGTERM.
 	AfterEOF bool
+
+	// decoded is what JSON returned last, as long as memory is not wanted for something else: the many checks that
+	// read all messages of a run would decode each of them again.
+	decoded struct {
+		sync.Mutex
+		object weak.Pointer[M]
+	}
 }
 
 // Shape is what a line is as JSON.
@@ -168,13 +177,19 @@ func (f *Frame) IsNotification() bool { return f.Shape == Object && f.HasMethod 
 // IsStanding reports whether the frame was sent with Stand: its answer is that a stream stays open.
 func (f *Frame) IsStanding() bool { return f.standing }
 
-// JSON decodes the frame; nil when it is no JSON object. The value is the caller's own.
+// JSON decodes the frame; nil when it is no JSON object. The value is for reading: others have the same one.
 func (f *Frame) JSON() M {
 	if f.Shape != Object {
 		return nil
 	}
-	m, _ := Decode(f.Raw).(M)
-	return m
+	f.decoded.Lock()
+	defer f.decoded.Unlock()
+	if object := f.decoded.object.Value(); object != nil {
+		return *object
+	}
+	object, _ := Decode(f.Raw).(M)
+	f.decoded.object = weak.Make(&object)
+	return object
 }
 
 // Members are the messages of a frame: itself, or the members of an array.
@@ -217,11 +232,20 @@ func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a)
 // IDKey is a text that two ids share if and only if they are the same value.
 func IDKey(id json.RawMessage) string {
 	var text string
-	if len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil {
+	switch {
+	case isCount(id): // as nearly all are
+		digits := bytes.TrimRight(id, "0")
+		return string(digits) + "e" + strconv.Itoa(len(id)-len(digits))
+	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
 		return strconv.Quote(text)
 	}
 	if n, ok := parseNumber(string(id)); ok {
 		return n.key()
 	}
 	return string(id)
+}
+
+// isCount reports whether an id is written in digits alone, and not zero.
+func isCount(id json.RawMessage) bool {
+	return len(id) > 0 && id[0] != '0' && len(bytes.Trim(id, "0123456789")) == 0
 }

@@ -105,8 +105,10 @@ func unterminated(t *T) int {
 	})
 }
 
-// shown is a line that is no message, and what it looks like.
-func shown(line []byte) string {
+// shown is a line that is no message. As a text, it says what it looks like.
+type shown []byte
+
+func (line shown) String() string {
 	text := strconv.Quote(driver.Brief(line))
 	if said := driver.DiagnoseOutput(line); said != "" {
 		text += "\n" + said
