@@ -21,6 +21,7 @@ type Session struct {
 	Refuse       bool   // answer every request of the server but ping with -32601
 	Used         int    // how often it was lent and came back
 	Provoked     bool   // it was given a line that breaks the protocol
+	Muted        bool   // nobody reads its stderr
 
 	record
 	link     link

@@ -26,6 +26,7 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 		return nil, err
 	}
 	s := newSession(ctx, t, keepStderr(proc.stderr, t.Limits.Stderr))
+	s.Muted = o.MuteStderr
 	p := &Stdio{s: s, proc: proc, out: newOutbox(s.limits.Message), done: make(chan struct{})}
 	s.link = p
 	go p.write()

@@ -46,6 +46,9 @@ func refusedMethod(method string) Check {
 		if shakesHands(t) {
 			t.Because(NotOffered).Skip("the server speaks older revisions, too, which have %s", method)
 		}
+		if none := handshakeOf(t).none; none != nil {
+			t.Because(Silent).Again("it may speak older revisions, which have %s: %v", method, Explain(none))
+		}
 		a := kit.Own(t, oldMethods(t)[method])
 		kit.SkipUnauthorized(t, a)
 		t.Expect(a).To(That("HTTP 405", func(a driver.Answer) bool { return a.Status == http.StatusMethodNotAllowed }))
@@ -97,6 +100,7 @@ func text(v any) string {
 type handshake struct {
 	shaken bool
 	id     string // of the session; empty: there is none
+	none   error  // why there was no answer; nil: there was one
 }
 
 // handshakeOf asks the server for the handshake that older revisions begin with.
@@ -107,6 +111,7 @@ func handshakeOf(t *T) handshake {
 		x := kit.ByHand(t.Start(), kit.Request{
 			Method: "initialize", Params: params, Header: http.Header{kit.VersionHeader: nil, methodHeader: nil},
 		})
+		h.none = x.Reply().Err
 		granted := text(x.Reply().Result()["protocolVersion"])
 		if h.shaken = slices.Contains(Handshake, granted); h.shaken {
 			h.id = x.Answer().Header.Get(kit.SessionIDHeader)

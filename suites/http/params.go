@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
@@ -109,6 +111,11 @@ type argument struct {
 
 func (argument) isAny() bool { return true }
 
+// isUnnamed reports whether no header can have the name.
+func (p argument) isUnnamed() bool {
+	return !httpguts.ValidHeaderFieldName(p.header) || p.header == paramHeader
+}
+
 func (p argument) isText() bool { return p.schema["type"] == "string" }
 
 // isFree reports whether any text will do.
@@ -144,7 +151,12 @@ func findArgument(t *T, is func(argument) bool) (p argument, none *kit.Uncalled)
 	none = &kit.Uncalled{Why: "no tool has such an argument with x-mcp-header"}
 	for _, tool := range kit.Choice(t) {
 		schema, _ := tool.Value["inputSchema"].(M)
-		for _, p := range argumentsIn(schema) {
+		arguments := argumentsIn(schema)
+		if slices.ContainsFunc(arguments, argument.isUnnamed) {
+			none = &kit.Uncalled{Tool: tool, Why: "clients do not call it: tools/x-mcp-header-name"}
+			continue
+		}
+		for _, p := range arguments {
 			if p.tool = tool; !is(p) {
 				continue
 			}

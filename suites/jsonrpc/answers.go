@@ -184,6 +184,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 		return "its event stream is open without a response: http/sse-response-eventually"
 	case x.Dead() && x.Shared(w):
 		return "other sessions of the same server were in use when it ended"
+	case x.Session.Muted && (x.Dead() || x.Last()):
+		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
 	case x.Left():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
 	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):

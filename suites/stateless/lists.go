@@ -42,13 +42,16 @@ var lists = Suite{
 				continue
 			}
 			next := func() driver.Reply { return t.Ask(t.Own(), list, M{"cursor": cursor}) }
-			if usual := t.Ask(t.Session(), list, M{"cursor": cursor}); usual.Result() == nil {
+			page := func(r driver.Reply) string { return string(Compact(r.Result()[memberOf(list)])) }
+			switch usual := t.Ask(t.Session(), list, M{"cursor": cursor}); {
+			case usual.Result() == nil:
 				t.Because(NotObserved).Skip("the cursor is not taken on its own connection either: %s", Got(usual))
+			case page(usual) == page(first):
+				t.Because(NotObserved).Skip("the cursor brings the first page again on its own connection, too")
 			}
 			r := next()
 			t.Expect(r).To(BeResult(), "%s with a cursor of another connection", list)
-			page, begin := Compact(r.Result()[memberOf(list)]), Compact(first.Result()[memberOf(list)])
-			t.Expect(string(page) != string(begin)).To(Hold("the next page of "+list, "the first one again"))
+			t.Expect(page(r) != page(first)).To(Hold("the next page of "+list, "the first one again"))
 			return
 		}
 		t.Because(NotOffered).Skip("no list has a second page")

@@ -90,8 +90,9 @@ var creation = Suite{
 	"tasks-ext/id-entropy": WatchAfter(follows, func(t *T, w Wire) {
 		var ids []string
 		for _, m := range knowingResults(t, w).List {
-			id, isString := kit.ResultOf(m)["taskId"].(string)
-			if isString && m.Request.Method == "tools/call" && !slices.Contains(ids, id) {
+			result := kit.ResultOf(m)
+			id, isString := result["taskId"].(string)
+			if isString && result["resultType"] == "task" && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
