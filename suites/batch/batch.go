@@ -41,6 +41,7 @@ var Checks = Suite{
 		p, request := kit.Harmless(s, 70083)
 		s.SendJSON([]M{request, cancellation})
 		e := kit.Await(s, mark, p, kit.Shortly)
+		e.NotStuck(t)
 		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
 		t.Settle(s, mark)
 		kit.ExpectIgnored(t, s, mark)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -52,13 +53,25 @@ func (site *Site) doPadded(req *http.Request) (*http.Response, error) {
 		body.Close()
 		return nil, err
 	}
-	resp, err := http.ReadResponse(bufio.NewReader(conn), req)
+	resp, err := readFinal(bufio.NewReader(conn), req)
 	if err != nil {
 		body.Close()
 		return nil, err
 	}
 	body.Reader, resp.Body = resp.Body, body
 	return resp, nil
+}
+
+// readFinal reads a response after those that only inform, such as 103 Early Hints: RFC 9110, section 15.2.
+func readFinal(r *bufio.Reader, req *http.Request) (*http.Response, error) {
+	const most = 5 // as many as net/http takes
+	for range most {
+		resp, err := http.ReadResponse(r, req)
+		if err != nil || resp.StatusCode >= http.StatusOK {
+			return resp, err
+		}
+	}
+	return nil, errors.New("more than five responses came that only inform")
 }
 
 // pad puts the white space back into the head of a request.

@@ -235,7 +235,7 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 	case x.failed() && x.Method != http.MethodPost:
 		return false // what is refused is the stream, not a request
 	case x.failed():
-		return f.Shape == Object && (f.HasError || f.HasResult) && bytes.Contains(f.Raw, []byte(`"jsonrpc"`))
+		return f.Shape == Object && (f.HasError || f.HasResult) && f.HasVersion
 	}
 	return x.asked == nil && (f.Shape == Object || f.Shape == Array) ||
 		slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })

@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"net/http"
@@ -83,7 +82,7 @@ func (x *Exchange) keepComment() {
 func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
 	f.parse()
-	if !e.Dispatched() || !e.isMessage() && !bytes.Contains(f.Raw, []byte(`"jsonrpc"`)) {
+	if !e.Dispatched() || !e.isMessage() && !f.HasVersion {
 		return nil
 	}
 	h.s.take(f)

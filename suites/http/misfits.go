@@ -43,6 +43,9 @@ func askRightly(t *T, s *driver.Session, request kit.Request) driver.Reply {
 	if isMismatch(r) {
 		t.Again("the request is refused with the right headers, too: %s", Got(r))
 	}
+	if request.Method == "tools/call" {
+		kit.NotLimited(t, s, r)
+	}
 	return r
 }
 

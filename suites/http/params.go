@@ -254,7 +254,13 @@ func with(object M, path []string, value any) M {
 
 // misfits are the call with a value, and headers that do not fit.
 func (p argument) misfits(t *T, value any, forms []form) []misfitted {
-	return misfits(t, p.call(value), forms)
+	all := misfits(t, p.call(value), forms)
+	for _, x := range all {
+		if code, isError := x.usual.Code(); isError && !x.isRefused() {
+			t.Inconclusive("%s is answered with error %d whatever its headers say", p.tool.Name, code)
+		}
+	}
+	return all
 }
 
 // try makes the call with a value of the argument, and with other headers than it should have.

@@ -92,12 +92,7 @@ var ids = Suite{
 		}
 		for i, p := range all {
 			e := kit.Await(s, mark, p, s.Patience())
-			switch {
-			case e.Stuck:
-				t.Inconclusive("%v", e.Reply.Err)
-			case e.Reply.Answered() && e.Reply.Frame.HTTP.IsBusy():
-				t.Because(OtherCheck).Skip("the server is busy with another request: http/concurrent-posts")
-			}
+			e.NotStuck(t)
 			expectEcho(t, queries[i].UsualBeside(t, s, e), e)
 			mistaken := queries[i].Mistaken(e.Reply, queries)
 			t.Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -127,6 +128,17 @@ func Await(s *driver.Session, mark int, p driver.Pending, patience time.Duration
 	}
 	e.Reply = s.AwaitFor(p, patience)
 	return e
+}
+
+// NotStuck ends a check whose request was not taken, since the server serves one at a time, or serves nothing any more.
+func (e Echoed) NotStuck(t *T) {
+	var none *driver.Unanswered
+	switch {
+	case e.Stuck:
+		t.Inconclusive("%v", e.Reply.Err)
+	case e.Reply.Answered() && e.Reply.Frame.HTTP.IsBusy(), errors.As(e.Reply.Err, &none) && none.HTTP.IsBusy():
+		t.Because(OtherCheck).Skip("the server is busy with another request: http/concurrent-posts")
+	}
 }
 
 // Named reports whether the answer has the id of the request, which that of HTTP need not have when it is an error.

@@ -49,9 +49,11 @@ func NotLimited(t *T, s *driver.Session, r driver.Reply, wanted ...int) {
 	if params == nil {
 		return
 	}
-	if control := t.Try(s, "tools/call", params); control.Refuses() && SayAlike(r, control) {
-		t.Because(ForeignAnswer).Again("%s is answered with %s as well, as if the server limits calls", tool,
-			Got(control))
+	for range 2 { // the first may be the one that is served by now
+		if control := t.Try(s, "tools/call", params); control.Refuses() && SayAlike(r, control) {
+			t.Because(ForeignAnswer).Again("%s is answered with %s as well, as if the server limits calls", tool,
+				Got(control))
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -58,6 +59,9 @@ func Subscribe(t *T, s *driver.Session, id any, params M) *Subscription {
 		t.Because(Limit).Inconclusive("%v", excess)
 	}
 	u.pending = p
+	if errors.As(u.Reply().Err, new(*driver.Silence)) {
+		t.TryHarmless(s) // shows whether anything is answered any more
+	}
 	return u
 }
 

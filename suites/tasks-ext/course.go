@@ -26,6 +26,7 @@ type course struct {
 	s        *driver.Session
 	client   M // what requests about it declare
 	id       string
+	told     int             // how many answers to tasks/get were heard when it was last given something
 	answered map[string]bool // the keys of what it has asked for and got
 	due      time.Time       // when it may be asked after again
 	until    time.Time       // how long it has
@@ -148,7 +149,7 @@ func (c *course) answer() {
 // update gives the task responses.
 func (c *course) update(responses M) driver.Reply {
 	r := c.ask("tasks/update", M{"inputResponses": responses})
-	c.Updates = append(c.Updates, r)
+	c.Updates, c.told = append(c.Updates, r), len(c.Heard)
 	if r.Result() != nil {
 		for key := range responses {
 			c.answered[key] = true

@@ -32,6 +32,9 @@ var input = Suite{
 			if key := c.reused(); key != "" {
 				t.Because(OtherCheck).Skip("the key %q was used again: tasks-ext/input-keys-unique", key)
 			}
+			if c.End == "" && c.told == len(c.Heard) {
+				t.Inconclusive("it was not asked after once it had its input: %s", c.Why)
+			}
 			if c.End == "" {
 				t.Expect(left).To(BeEmptyList[string]("no request that was answered; " + c.Why))
 				t.Inconclusive("%s", c.Why)

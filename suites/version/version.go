@@ -133,10 +133,10 @@ func modernOf(versions []any) (modern []string) {
 	return slices.Compact(modern)
 }
 
-// saidOf is what an error says: itself and, over HTTP, all of the body.
+// saidOf is what an error says: itself or, of an HTTP answer that is no message, all of the body.
 func saidOf(r driver.Reply) []byte {
-	if x := r.Frame.HTTP; x != nil {
-		return x.Answer().Body
+	if r.Bare() {
+		return r.Frame.HTTP.Answer().Body
 	}
 	return Compact(r.M)
 }
