@@ -288,6 +288,12 @@ func (x *Exchange) Refuses() bool { return x.failed() && !x.elsewhere }
 // Elsewhere reports whether the answer to the message comes with another exchange: the stream of HTTP+SSE.
 func (x *Exchange) Elsewhere() bool { return x.elsewhere && x.asked != nil }
 
+// brokeOff reports whether the connection was lost before the answer, or in the middle of it.
+func (x *Exchange) brokeOff() bool {
+	a := x.Answer()
+	return a.Status == 0 || a.Err != nil
+}
+
 // failed reports whether the status is one of an error.
 func (x *Exchange) failed() bool { return x.answer.Status >= 400 }
 

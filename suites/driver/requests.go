@@ -237,7 +237,7 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 	if h := s.HTTP(); h != nil {
 		h.finish(f.HTTP)
 	}
-	if none := (*Unanswered)(nil); errors.As(r.Err, &none) && none.HTTP.Answer().Status == 0 {
+	if none := (*Unanswered)(nil); errors.As(r.Err, &none) && none.HTTP.brokeOff() {
 		if death := s.Death(); death != nil {
 			r.Err = death // which is why
 		}
