@@ -274,6 +274,10 @@ func askTwo(t *T) []*driver.Exchange {
 	return Shared(t, "two sessions at once", func(t *T) (sent []*driver.Exchange) {
 		const most, same = 4, 70041
 		a, b := t.Own(), t.Own()
+		both := []*driver.Session{a, b}
+		for _, s := range both {
+			kit.Standing(t, s) // on which the answers of the other session may come
+		}
 		begin := time.Now()
 		t.Harmless(a)
 		rounds := int(a.Patience() / max(most*time.Since(begin), 1))
@@ -286,6 +290,9 @@ func askTwo(t *T) []*driver.Exchange {
 		}
 		for _, x := range sent {
 			x.End()
+		}
+		for _, s := range both {
+			t.Leave(s)
 		}
 		kit.CallTools(t)
 		return sent
