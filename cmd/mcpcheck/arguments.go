@@ -10,6 +10,42 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
+// wrongNames finds what mcpcheck.yaml says of something that is not on this server.
+func (j *judgement) wrongNames(server *harness.Server) error {
+	if err := j.wrongArguments(server); err != nil {
+		return err
+	}
+	return j.wrongGuarded(server)
+}
+
+// wrongGuarded finds a name under protected-state that nothing has of what the server lists, and no template may have.
+func (j *judgement) wrongGuarded(server *harness.Server) error {
+	if server.Failure != "" || !server.AllTools {
+		return nil // what it lists is not known
+	}
+	have := slices.Concat(
+		namesIn(server.Tools, "name"), namesIn(server.Prompts, "name"), namesIn(server.Resources, "uri"),
+	)
+	for i, name := range j.Guarded {
+		if isURI := strings.Contains(name, ":"); isURI && len(server.Templates) > 0 || slices.Contains(have, name) {
+			continue
+		}
+		return usage("%s: the server lists no tool, prompt or resource %q%s", j.place("protected-state", i), name,
+			orHave(name, have))
+	}
+	return nil
+}
+
+// namesIn are the names that objects have in a member.
+func namesIn(objects []harness.M, member string) (names []string) {
+	for _, object := range objects {
+		if name, isText := object[member].(string); isText {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // wrongArguments finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
 // list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
 // be held against the server.

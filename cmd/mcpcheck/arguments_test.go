@@ -57,6 +57,37 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
+// TestWrongGuarded: a name whose state is to be protected is refused where the server has said all that there is.
+func TestWrongGuarded(t *testing.T) {
+	for name, c := range map[string]struct {
+		server harness.Server
+		want   string // in the error; empty: there is none
+	}{
+		"a tool":     {server: harness.Server{AllTools: true, Tools: []harness.M{{"name": "a:do"}}}},
+		"a prompt":   {server: harness.Server{AllTools: true, Prompts: []harness.M{{"name": "a:do"}}}},
+		"a resource": {server: harness.Server{AllTools: true, Resources: []harness.M{{"uri": "a:do"}}}},
+		"perhaps of a template": {
+			server: harness.Server{AllTools: true, Templates: []harness.M{{"uriTemplate": "a:{x}"}}},
+		},
+		"perhaps a tool":         {server: harness.Server{}},
+		"of a server that fails": {server: harness.Server{AllTools: true, Failure: "it said no"}},
+		"none":                   {server: harness.Server{AllTools: true}, want: "(there is none)"},
+		"another": {
+			server: harness.Server{AllTools: true, Tools: []harness.M{{"name": "a:di"}}}, want: "did you mean a:di?",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := &judgement{values: values{config: config{Guarded: []string{"a:do"}}}}
+			switch err := j.wrongNames(&c.server); {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("error is %v, want %s in it", err, c.want)
+			}
+		})
+	}
+}
+
 // with is a schema with further members.
 func with(schema, members string) string {
 	return strings.TrimSuffix(schema, "}") + ", " + members + "}"

@@ -59,7 +59,7 @@ func (j *judgement) plan(w io.Writer) error {
 		return &exit{harness.ExitUntestable, errors.New(j.target.problem(err))}
 	}
 	found.Close()
-	if err := j.wrongArguments(server); err != nil {
+	if err := j.wrongNames(server); err != nil {
 		return err
 	}
 	p := j.planned(server)
