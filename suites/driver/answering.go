@@ -9,8 +9,9 @@ import (
 
 // A response names its request by the id. Some servers change ids on the way, most often 7 into "7", and then it is
 // clear all the same what is answered: over stdio if the texts are the same, over HTTP whatever comes with the exchange
-// of the request, and everywhere what can only be meant for the greeting. That an id was changed is for a check to say;
-// the others go on.
+// of the request, and everywhere what can only be meant for the greeting. Others count the ids for themselves: then
+// what is answered is as far off as it was with the greeting. That an id was changed is for a check to say; the others
+// go on.
 
 // asks are the ids under which the sessions of one server have asked, and which of them.
 type asks struct {
@@ -111,6 +112,7 @@ func (s *Session) attribute(f *Frame) {
 		}
 		if SameID(id, s.greeting) {
 			s.greeting = nil
+			s.shift = distance(id, m.ID)
 		}
 	}
 }
@@ -125,6 +127,8 @@ func (s *Session) meant(f, response *Frame) json.RawMessage {
 		return x.asked
 	case s.welcomes(response):
 		return s.greeting
+	case s.shiftedTo(response.ID) != nil:
+		return s.shiftedTo(response.ID)
 	case s.questionOf(response.ID) != nil:
 		return response.ID
 	case len(alike) > 0 && (response.HasResult || response.HasError):
@@ -153,6 +157,43 @@ func (s *Session) welcomes(response *Frame) bool {
 
 // welcomeMembers are those by which the result of initialize is known.
 var welcomeMembers = []string{"protocolVersion", "capabilities", "serverInfo"}
+
+// Shift is what the server adds to the ids that it repeats, as far as is known; 0 when it adds nothing.
+func (s *Session) Shift() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.shifts {
+		return 0
+	}
+	return s.shift
+}
+
+// shiftedTo is the id of the request that waits for its answer if ids are as far off as that of the greeting was; nil
+// when there is none. Once a response came so under an id that no request waited under, the server is known to do that
+// with all. The caller holds mu.
+func (s *Session) shiftedTo(id json.RawMessage) json.RawMessage {
+	n, ok := Integer(json.Number(id))
+	if s.shift == 0 || !ok {
+		return nil
+	}
+	waits := func(q *question) bool { return q != nil && !q.answered }
+	q := s.questionOf(encode(n - s.shift))
+	if !waits(q) || waits(s.questionOf(id)) && !s.shifts {
+		return nil
+	}
+	s.shifts = true
+	return q.id
+}
+
+// distance is how much greater an id is than another; 0 unless both are integers.
+func distance(from, to json.RawMessage) int64 {
+	a, isNumber := Integer(json.Number(from))
+	b, areNumbers := Integer(json.Number(to))
+	if !isNumber || !areNumbers {
+		return 0
+	}
+	return b - a
+}
 
 // questionOf is the request of the session that has an id; nil when there is none. The caller holds mu.
 func (s *Session) questionOf(id json.RawMessage) *question {

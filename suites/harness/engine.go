@@ -112,6 +112,9 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
+	if o.First != nil {
+		e.target.Shift = o.First.Shift()
+	}
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead(), server.Slow())
 	e.quiet.Store(server.OneClient)
 	e.breaker.begin(o.First)

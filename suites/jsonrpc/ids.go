@@ -158,6 +158,15 @@ func nameless(all kit.Echoes) bool {
 	return r.Answered() && !r.Bare() && kit.IsBare(r.Frame.ID)
 }
 
+// skipRenumbered ends a check of the id under which a strange request was answered, where those of harmless ones are
+// not repeated either.
+func skipRenumbered(t *T) {
+	if !kit.IntegerIDs(t).Served() {
+		t.Because(OtherCheck).Skip("the ids of harmless requests are not repeated either: " +
+			"jsonrpc/response-id-echo-integer")
+	}
+}
+
 // expectEcho wants an answer under the id, of the kind that is usual.
 func expectEcho(t *T, usual driver.Reply, e kit.Echoed) {
 	if e.Reply.Err != nil && (t.Control() != nil || t.Gone()) { // no other request would have had an answer

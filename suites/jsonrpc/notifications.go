@@ -48,9 +48,7 @@ var notifications = Suite{
 	"jsonrpc/notification-method-with-id": Probe(func(t *T) {
 		r := kit.Reaction(kit.Provoke(t, kit.NotificationWithID), kit.IDIn(kit.NotificationWithID))
 		t.Expect(r).To(BeAnswered())
-		if !kit.IntegerIDs(t).Served() {
-			t.Because(OtherCheck).Skip("the ids of pings are not repeated either: jsonrpc/response-id-echo-integer")
-		}
+		skipRenumbered(t)
 		t.Expect(r.Frame).To(kit.HaveID(kit.IDIn(kit.NotificationWithID)))
 		t.Inform(r).To(BeError())
 	}),
