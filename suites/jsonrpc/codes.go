@@ -46,7 +46,7 @@ func isRetired(code int) bool { return code == -32002 || code == -32042 }
 
 // provokeErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
 func provokeErrors(t *T) {
-	unknownMethod(t)
+	kit.UnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
 		t.Try(s, "resources/read", M{"uri": kit.UnknownURI})
 	}

@@ -13,7 +13,7 @@ import (
 
 var errorChecks = Suite{
 	"jsonrpc/error-echoes-request-id": WatchAfter(func(t *T) {
-		unknownMethod(t)
+		kit.UnknownMethod(t)
 		if kit.IntegerIDs(t); kit.StringIDs(t).Served() {
 			s := t.Session()
 			kit.Await(s, s.Mark(), s.RequestID("mcpcheck-error", kit.NoMethod, nil), kit.Shortly)
@@ -98,7 +98,7 @@ func isHarmless(s *driver.Session, request *driver.Frame) bool {
 }
 
 // provokeError sees to it that there is an error to judge.
-func provokeError(t *T) { unknownMethod(t) }
+func provokeError(t *T) { kit.UnknownMethod(t) }
 
 // errorsIn are the responses that have an error and no result.
 func errorsIn(w Wire) Messages {

@@ -16,6 +16,7 @@ var malformedChecks = Suite{
 			t.Because(OtherCheck).Skip("over HTTP a status of an error is enough: http/malformed-json-status, " +
 				"sse/malformed-post")
 		}
+		kit.WantRefuser(t, r)
 		t.Expect(r).To(BeError(-32700))
 	}),
 
@@ -30,6 +31,7 @@ var malformedChecks = Suite{
 	"jsonrpc/invalid-envelope-is-error": Probe(func(t *T) {
 		all := kit.Rejections(t, envelopes...)
 		for _, r := range all {
+			kit.WantRefuser(t, r.Reply)
 			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
 			if r.Name == kit.MethodNumber { // the others may be read leniently
 				t.Expect(r.Reply).To(beErrorFor(r.Name))
@@ -57,6 +59,7 @@ var malformedChecks = Suite{
 	"jsonrpc/params-must-be-object": Probe(func(t *T) {
 		all := kit.Rejections(t, "params that are a string", "params that are an array")
 		for _, r := range all {
+			kit.WantRefuser(t, r.Reply)
 			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
 			skipRenumbered(t)
 			t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))

@@ -15,7 +15,7 @@ const methodNotFound = -32601
 
 var methods = Suite{
 	"jsonrpc/unknown-method-is-error": Probe(func(t *T) {
-		e := unknownMethod(t)
+		e := kit.UnknownMethod(t)
 		if e.Stray != nil {
 			t.Because(OtherCheck).Skip("it was answered under another id: jsonrpc/error-echoes-request-id")
 		}
@@ -23,7 +23,7 @@ var methods = Suite{
 	}),
 
 	"jsonrpc/unknown-method-code": Probe(func(t *T) {
-		r := unknownMethod(t).Reply
+		r := kit.UnknownMethod(t).Reply
 		if _, ok := r.Code(); !ok {
 			t.Because(OtherCheck).Skip("no error with a code came: jsonrpc/unknown-method-is-error")
 		}
@@ -41,7 +41,7 @@ var methods = Suite{
 		if len(methods) == 0 {
 			t.Skip("the server declares every family")
 		}
-		switch unknown := unknownMethod(t).Reply; {
+		switch unknown := kit.UnknownMethod(t).Reply; {
 		case !unknown.Answered():
 			t.Because(OtherCheck).Skip("the server leaves unknown methods unanswered: jsonrpc/unknown-method-is-error")
 		case unknown.Result() != nil:
@@ -103,7 +103,7 @@ var methods = Suite{
 // removed wants a method that earlier revisions had to be as unknown as one that none has.
 func removed(method string, params M) Check {
 	return Probe(func(t *T) {
-		unknown, _ := unknownMethod(t).Reply.Code()
+		unknown, _ := kit.UnknownMethod(t).Reply.Code()
 		r := t.Try(t.Session(), method, params)
 		if code, isError := r.Code(); isError && code == unknown && code != methodNotFound {
 			t.Because(OtherCheck).Skip("any unknown method is answered with %d: jsonrpc/unknown-method-code", code)
@@ -114,14 +114,6 @@ func removed(method string, params M) Check {
 
 func beErrorFor(what string) types.GomegaMatcher {
 	return That("an error for "+what, func(r driver.Reply) bool { return r.Answered() && r.M["error"] != nil })
-}
-
-func unknownMethod(t *T) kit.Echoed {
-	return Shared(t, "unknown method", func(t *T) kit.Echoed {
-		s := t.Session()
-		mark := s.Mark()
-		return kit.Await(s, mark, s.Request(kit.NoMethod, nil), s.Patience())
-	})
 }
 
 // families are the features of a server: the capability that declares one, a method of it, and the revisions that have

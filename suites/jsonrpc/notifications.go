@@ -47,6 +47,7 @@ var notifications = Suite{
 
 	"jsonrpc/notification-method-with-id": Probe(func(t *T) {
 		r := kit.Reaction(kit.Provoke(t, kit.NotificationWithID), kit.IDIn(kit.NotificationWithID))
+		kit.WantRefuser(t, r)
 		t.Expect(r).To(BeAnswered())
 		skipRenumbered(t)
 		t.Expect(r.Frame).To(kit.HaveID(kit.IDIn(kit.NotificationWithID)))

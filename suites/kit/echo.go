@@ -157,9 +157,6 @@ func BeNamed(id json.RawMessage) types.GomegaMatcher {
 	return That("an answer with id "+driver.Brief(id), Echoed.Named)
 }
 
-// NoMethod is a method that no server has.
-const NoMethod = "mcpcheck/no-such-method"
-
 // UnknownURI is a resource that no server has.
 const UnknownURI = "test://mcpcheck/no-such-resource"
 

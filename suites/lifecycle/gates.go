@@ -48,6 +48,7 @@ var gates = Suite{
 
 	"lifecycle/request-before-initialized-notification": Fresh(func(t *T) {
 		g := beforeInitialized(t)
+		kit.WantRefuser(t, g.earlyList)
 		t.Expect(g.earlyList).To(BeAnswered(), "%s before initialized", g.method)
 		t.Expect(g.lateList).To(BeAnswered(), "%s after initialized", g.method)
 		if _, served := kit.ListMethod(t); served {
@@ -86,9 +87,11 @@ func (g gating) judge(t *T) {
 	listProves := !sameError(g.earlyList, g.lateList)
 	callProves := g.called && (g.earlyCall.Answered() || g.lateCall.Answered()) && !sameError(g.earlyCall, g.lateCall)
 	if listProves {
+		kit.WantRefuser(t, g.earlyList)
 		t.Expect(g.earlyList).To(BeError(), "%s, too early", g.method)
 	}
 	if callProves {
+		kit.WantRefuser(t, g.earlyCall)
 		t.Expect(g.earlyCall).To(BeError(), "tools/call, too early")
 	}
 	if !listProves && !callProves {

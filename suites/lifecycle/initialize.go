@@ -58,11 +58,14 @@ var initialize = Suite{
 
 	"lifecycle/initialize-missing-fields": Fresh(func(t *T) {
 		s := hostileStart(t)
+		var r driver.Reply // to the last one
 		t.Each(incompleteHellos(t.Revision), func(t *T, form Subject) {
+			kit.WantRefuser(t, r) // before the next one is waited for
 			if !s.Alive() || s.Revision != "" {
 				s = hostileStart(t) // it took the last one for a good one
 			}
-			r := s.Greet(form.Value)
+			r = s.Greet(form.Value)
+			kit.WantRefuser(t, r)
 			t.Expect(r).To(BeAnswered())
 			t.Inform(r).To(BeError())
 		})
@@ -70,7 +73,9 @@ var initialize = Suite{
 
 	"lifecycle/second-initialize": Probe(func(t *T) {
 		s := t.Hostile()
-		t.Expect(t.Try(s, "initialize", driver.Hello(t.Revision))).To(BeAnswered())
+		again := t.Try(s, "initialize", driver.Hello(t.Revision))
+		kit.WantRefuser(t, again)
+		t.Expect(again).To(BeAnswered())
 		later := t.TryHarmless(s)
 		t.Expect(later).To(BeAnswered(), "%s after a second initialize", later.Method)
 	}),

@@ -46,6 +46,7 @@ var calling = Suite{
 			replies = append(replies, t.Ask(s, "tools/call", M{"name": tool, "arguments": arguments}))
 		}
 		for _, r := range replies {
+			kit.WantRefuser(t, r)
 			t.Expect(r).To(BeRefused())
 		}
 		for _, r := range replies {
@@ -141,6 +142,7 @@ func malformedCall(t *T, params M) driver.Reply {
 	kit.WantCalls(t)
 	r := t.Try(t.Hostile(), "tools/call", params)
 	kit.WantAnyAnswer(t, r)
+	kit.WantRefuser(t, r)
 	return r
 }
 

@@ -147,7 +147,9 @@ var content = Suite{
 func toolResults(t *T) (results []Subject) {
 	name, unknown := kit.UnknownTool(t)
 	calls := slices.Concat(kit.ValidCalls(t).List, kit.InvalidCalls(t).List)
-	calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
+	if !kit.RefusesNothing(t, unknown) {
+		calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
+	}
 	for _, c := range calls {
 		if result := c.Reply.Result(); result != nil && !isUnfinished(result) {
 			results = append(results, Subject{Name: c.Tool.Name, Value: result})

@@ -15,6 +15,7 @@ var unknown = Suite{
 	"tools/unknown-tool-not-success": Probe(func(t *T) {
 		_, r := kit.UnknownTool(t)
 		kit.WantAnyAnswer(t, r)
+		kit.WantRefuser(t, r)
 		t.Expect(r).To(BeRefused())
 	}),
 
