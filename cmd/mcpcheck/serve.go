@@ -18,6 +18,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
@@ -41,7 +43,8 @@ func newServe() *cobra.Command {
 		Short: "Run the built-in reference server, over stdio or HTTP",
 		Long: `Run the built-in reference server: honest in every revision, or with one fault.
 The faults are named after the check that catches them. A variation is a legal
-change, which no check may blame; mcpcheck list --variations shows them.
+change, which no check may blame; mcpcheck list --variations shows them. With
+either, the newest revision that the server speaks is one that shows it.
 
   mcpcheck serve                                  over stdio
   mcpcheck serve --protocol 2026-07-28            without a handshake
@@ -77,7 +80,7 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 		}
 		return nil
 	}
-	change, err := f.change()
+	change, until, err := f.change()
 	switch {
 	case f.fault != "" && f.variation != "":
 		return usage("--fault and --variation exclude each other")
@@ -88,7 +91,7 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	case f.protocol != "" && !slices.Contains(fixtures.Revisions, f.protocol):
 		return usage("no revision %q; have %s", f.protocol, strings.Join(fixtures.Revisions, ", "))
 	case f.address != "":
-		return f.serveHTTP(cmd, change)
+		return f.serveHTTP(cmd, change, until)
 	case f.sse || f.stateless || f.auth:
 		return usage("--sse, --stateless and --auth want --http ADDRESS")
 	}
@@ -97,7 +100,7 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	defer signal.Stop(term)
 	return ended(fixtures.Serve(context.Background(), fixtures.Stdio{
 		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term),
-		MoreTools: f.tools, Protocol: f.protocol,
+		MoreTools: f.tools, Protocol: f.protocol, Until: until,
 	}, change))
 }
 
@@ -110,7 +113,7 @@ func ended(code int) error {
 }
 
 // serveHTTP serves over HTTP until a signal comes.
-func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
+func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until string) error {
 	if f.sse && f.stateless {
 		return usage("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
 	}
@@ -126,7 +129,7 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault) error {
 	exited := make(chan int, 1)
 	origin := "http://" + l.Addr().String()
 	web := f.web(cmd, origin, exited)
-	web.Closing = ctx.Done()
+	web.Until, web.Closing = until, ctx.Done()
 	server := &http.Server{
 		Handler:           fixtures.Handler(cmd.Context(), web, change),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -171,16 +174,41 @@ func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fi
 	return w
 }
 
-// change is what is to be changed about the honest server.
-func (f serveFlags) change() (fixtures.Fault, error) {
+// change is what is to be changed about the honest server, and the newest revision for it to speak: unless one was
+// asked for, that which shows the change. Empty is the newest of all.
+func (f serveFlags) change() (change fixtures.Fault, until string, err error) {
 	if f.variation == "" {
-		return findFault(f.fault)
+		change, err = findFault(f.fault)
+		until = shownIn(change)
+	} else {
+		v, ok := variations.Find(f.variation)
+		if !ok {
+			return change, "", usage("no variation %q; mcpcheck list --variations shows them all", f.variation)
+		}
+		change, until = v.Change, v.Until
 	}
-	v, ok := variations.Find(f.variation)
-	if !ok {
-		return fixtures.Fault{}, usage("no variation %q; mcpcheck list --variations shows them all", f.variation)
+	if f.protocol != "" {
+		until = ""
 	}
-	return v.Change, nil
+	return change, until, err
+}
+
+// shownIn is the newest revision in which the check of a fault is tried, or the one that the fault names; empty when
+// there is no fault. Of the catalogue it reads no more than it needs, since a run starts the server twenty times.
+func shownIn(f fixtures.Fault) string {
+	name, _, _ := strings.Cut(f.Check, "/")
+	at := slices.IndexFunc(suites.Areas, func(a suites.Area) bool { return a.Name == name })
+	if at < 0 || f.Revision != "" {
+		return f.Revision
+	}
+	entries := suites.Areas[at].Requirements()
+	entry := slices.IndexFunc(entries, func(r *harness.Requirement) bool { return r.ID == f.Check })
+	for _, revision := range slices.Backward(harness.Revisions) {
+		if suites.IsTried(entries[entry], revision) {
+			return revision
+		}
+	}
+	return ""
 }
 
 func findFault(id string) (fixtures.Fault, error) {
