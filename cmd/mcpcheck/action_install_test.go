@@ -75,7 +75,7 @@ func TestActionInstall(t *testing.T) {
 				r.env["RUNNER_ARCH"] = test.arch
 			}
 			status, _ := r.act(t, map[string]string{
-				"command": "mcpcheck serve", "args": "--only lifecycle", "summary": "false", "version": test.version,
+				"command": "mcpcheck serve", "args": "--only discover", "summary": "false", "version": test.version,
 			})
 			if (status != 0) != test.failed || !strings.Contains(r.log.String(), test.log) {
 				t.Errorf("status %d, want %q in the log:\n%s", status, test.log, r.log.String())

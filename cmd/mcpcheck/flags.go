@@ -88,7 +88,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.keys.Protocol, "protocol", auto,
-		"`REVISION` to ask for; auto asks for the newest and judges by what is negotiated, "+
+		"`REVISION` to ask for; auto is the newest that the server speaks, "+
 			"all repeats the run for each revision that the server accepts")
 	flags.StringVar(&f.keys.Profile, "profile", "release",
 		"what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), "+
@@ -102,7 +102,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags.StringVar(&f.keys.Cwd, "cwd", "", "working `DIR`ectory of the server")
 	flags.DurationVar(&f.keys.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
 	flags.DurationVar(&f.keys.StartTimeout, "start-timeout", 15*time.Second,
-		"wait so long for the answer to initialize")
+		"wait so long for the first answer")
 	flags.StringVar(&f.keys.MaxMessage, "max-message", "16MiB",
 		"`SIZE` of the longest message that is read; what comes in a longer one is not judged")
 	for name, values := range map[string][]string{

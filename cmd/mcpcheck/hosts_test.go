@@ -354,7 +354,7 @@ func TestServerOverHTTP(t *testing.T) {
 		0,
 		[]string{"API_TOKEN=" + token},
 		"--only",
-		"ping,auth",
+		"discover,auth",
 		"--server",
 		"api",
 		"-v",
@@ -372,8 +372,8 @@ func TestServerOverHTTP(t *testing.T) {
 		) {
 		t.Error(output)
 	}
-	runIn(t, dir, 0, []string{"OTHER=" + token}, "--only", "ping", "--server", "api", "--bearer-env", "OTHER")
-	runIn(t, dir, 0, nil, "--only", "ping", "--server", "api", "--header", "authorization: Bearer "+token)
+	runIn(t, dir, 0, []string{"OTHER=" + token}, "--only", "discover", "--server", "api", "--bearer-env", "OTHER")
+	runIn(t, dir, 0, nil, "--only", "discover", "--server", "api", "--header", "authorization: Bearer "+token)
 }
 
 // TestSecretsOfServersStayHidden has servers repeat the secrets of their entries wherever they can, and searches all

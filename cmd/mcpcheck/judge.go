@@ -24,6 +24,7 @@ type judgement struct {
 	report    harness.Report
 	begin     time.Time
 	requested []string // revisions, or auto
+	elsewhere string   // the revision in which selected checks apply, when there are none in that which is judged
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
@@ -76,6 +77,9 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		return err
 	}
 	plan := planned(server, j.selector)
+	if len(plan) == 0 {
+		j.elsewhere = j.otherRevision(server)
+	}
 	j.announce(server, plan)
 	before := len(j.report.Results)
 	progress, of := &harness.Progress{}, ""
@@ -97,6 +101,17 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		j.report.Problem = j.target.redact.text(cmp.Or(o.Problem, server.Failure))
 	}
 	return nil
+}
+
+// otherRevision is the newest revision that the server speaks in which selected checks apply; empty when there is none.
+func (j *judgement) otherRevision(server *harness.Server) string {
+	for _, revision := range slices.Backward(server.Speaks) {
+		other := &harness.Server{Transport: server.Transport, Revision: revision}
+		if len(planned(other, j.selector)) > 0 {
+			return revision
+		}
+	}
+	return ""
 }
 
 // errPassedOver is that of a revision that the server does not accept, when all are asked for: to speak fewer is not a
@@ -207,6 +222,10 @@ func (j *judgement) conclude(ctx context.Context) {
 		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
 	case r.Problem == "" && len(r.Results) == 0:
 		r.Problem = "there is nothing to check: no selected check applies to this revision"
+		if j.elsewhere != "" {
+			const remedy = "; in %s, which the server speaks as well, some do: give --protocol %[1]s"
+			r.Problem += fmt.Sprintf(remedy, j.elsewhere)
+		}
 		r.ExitCode = harness.ExitUntestable
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
 		r.ExitCode = harness.ExitUntestable // the run did not come to its end

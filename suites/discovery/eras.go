@@ -10,15 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// firstChoice is the revision by which a server is judged that speaks both eras. As long as some areas are not written
-// for the modern one, the newest with a handshake tells more.
-var firstChoice = harness.Newest
+// firstChoice is the revision by which a server is judged that speaks it, whatever else it speaks.
+var firstChoice = harness.Modern[len(harness.Modern)-1]
 
 // Found is a server, and the sessions that were opened to learn what it is, for others to use.
 type Found struct {
 	Server *harness.Server
 	First  *driver.Session // in the revision that is judged; nil when there is none
-	Spare  *driver.Session // another one, which was sent what no client of the revision sends; nil: there is none
+	Spare  *driver.Session // another one, which may have been sent what no client sends; nil: there is none
 }
 
 // Close ends the sessions.
@@ -30,22 +29,20 @@ func (f Found) Close() {
 	}
 }
 
-// Auto is Server for the newest revision that the server speaks, in the era of firstChoice. What else it speaks is in
-// Server.Speaks. It is asked in both eras side by side, each over a connection of its own, so that neither waits for
-// the other.
+// Auto is Server for the newest revision that the server speaks: firstChoice or, when it does not serve that, what it
+// negotiates. What else it speaks is in Server.Speaks. It is asked in both eras side by side, each over a connection of
+// its own, so that neither waits for the other.
 func Auto(ctx context.Context, t driver.Target) (Found, error) {
-	older, newer := askBoth(ctx, t, patience)
-	judged, other := older, newer
-	if newer.good() && (newer.revision == firstChoice || !older.granted()) {
-		judged, other = newer, older
-	}
-	found := Found{Server: judged.server, First: judged.session}
+	p := askBoth(ctx, t, patience)
+	judged, other := p.judged()
+	found := Found{Server: judged.server, First: judged.session, Spare: p.spare}
 	if judged.good() {
-		judged.server.Speaks = known(slices.Concat(older.spoken(), newer.spoken()))
+		judged.server.Speaks = known(slices.Concat(p.older.speaks, p.newer.speaks))
+		judged.server.OneClient = judged.server.OneClient || p.inLine
 	}
-	if judged == older && older.good() && newer.reused && newer.session.Alive() {
-		newer.session.SetEra(judged.server.Era)
-		found.Spare = newer.session
+	if judged == p.older && judged.good() && other.reused && other.session.Alive() {
+		other.session.SetEra(judged.server.Era)
+		found.Spare = other.session
 	} else {
 		other.close()
 	}
@@ -56,16 +53,15 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 // it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
 // answer may take.
 func Revisions(ctx context.Context, t driver.Target) (revisions []string, err error) {
-	older, newer := askBoth(ctx, t, func(*attempt, time.Duration) time.Duration { return t.Limits.ForReply() })
-	defer older.close()
-	defer newer.close()
-	if older.server == nil {
-		return nil, older.err
+	p := askBoth(ctx, t, func(*attempt, time.Duration) time.Duration { return t.Limits.ForReply() })
+	defer p.close()
+	if p.older.server == nil {
+		return nil, p.older.err
 	}
-	if older.granted() || !newer.good() {
+	if p.older.granted() || !p.newer.served {
 		revisions = slices.Clone(harness.Handshake)
 	}
-	for _, revision := range newer.spoken() {
+	for _, revision := range p.newer.speaks {
 		if harness.IsModern(revision) {
 			revisions = append(revisions, revision)
 		}
@@ -74,8 +70,8 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, err er
 }
 
 // patience is how long an attempt is waited for once the other has brought a session, after the time that took. What
-// else a server speaks is worth a moment. The era by which it is judged if it speaks it must not depend on how busy the
-// machine is: a server that is silent in it costs more.
+// else a server speaks is worth a moment. The revision by which it is judged if it speaks it must not depend on how
+// busy the machine is: a server of the handshake that leaves server/discover unanswered costs more.
 func patience(a *attempt, first time.Duration) time.Duration {
 	if a.revision == firstChoice {
 		return max(10*first, 2*time.Second)
@@ -83,39 +79,110 @@ func patience(a *attempt, first time.Duration) time.Duration {
 	return max(first, 250*time.Millisecond)
 }
 
+// pair is a server that is asked in both eras.
+type pair struct {
+	ctx      context.Context
+	target   driver.Target
+	patience func(a *attempt, first time.Duration) time.Duration
+
+	older, newer *attempt
+	spare        *driver.Session // a further one in the era of the one that was served; nil: there is none
+	inLine       bool            // the server runs one process at a time
+}
+
 // askBoth asks a server in both eras. Once one has brought a session, the other is waited for as patience says. Two
-// processes may be more than it allows: when one of them has died and the other brought nothing, that era is asked
-// again alone.
+// processes may be more than the server allows: see besides and again.
 func askBoth(
 	ctx context.Context, t driver.Target, patience func(a *attempt, first time.Duration) time.Duration,
-) (older, newer *attempt) {
+) *pair {
+	p := &pair{ctx: ctx, target: t, patience: patience}
 	if t.Site != nil {
 		if err := t.Site.Ready(ctx, t.Limits); err != nil {
-			return failed(t, harness.Newest, err), failed(t, harness.Newest, err)
+			p.older, p.newer = failed(t, harness.Newest, err), failed(t, harness.Newest, err)
+			return p
 		}
 	}
-	older = begin(ctx, t, harness.Newest)
-	newer = begin(ctx, t, harness.Modern[len(harness.Modern)-1])
+	p.older, p.newer = begin(ctx, t, harness.Newest), begin(ctx, t, firstChoice)
 	select {
-	case <-older.done:
-		newer.follow(older, patience(newer, older.took))
-	case <-newer.done:
-		older.follow(newer, patience(older, newer.took))
+	case <-p.older.done:
+		p.newer.follow(p.older, patience(p.newer, p.older.took))
+	case <-p.newer.done:
+		p.older.follow(p.newer, patience(p.older, p.newer.took))
 	}
-	died := older.died()
-	if older.good() || newer.good() || t.Site != nil || died == newer.died() {
-		return older, newer
+	switch older, newer := p.older.good(), p.newer.good(); {
+	case t.Site != nil, older && newer, ctx.Err() != nil:
+	case older && p.newer.lost():
+		p.besides(p.older)
+	case newer && p.older.lost():
+		p.besides(p.newer)
+	case !older && !newer:
+		p.again(p.older.died(), p.newer.died())
 	}
-	older.close()
-	newer.close()
-	again := &newer
-	if died {
-		again = &older
+	return p
+}
+
+// besides finds out why one attempt was served and the other one was not: a further process in the era of the first
+// one is served beside it, or the server runs one at a time. Which era was served then is chance, and the other is
+// asked again.
+func (p *pair) besides(one *attempt) {
+	further := begin(p.ctx, p.target, one.revision)
+	further.within(p.patience(one, one.took))
+	if further.good() && isServed(one.session) {
+		p.spare = further.session
+		return
 	}
-	*again = begin(ctx, t, (*again).revision)
-	<-(*again).done
-	older.afterFirst(newer)
-	return older, newer
+	further.close()
+	p.inLine = true
+	p.again(one != p.older, one != p.newer)
+}
+
+// again asks for what was lost once more, one process at a time. In the end there is the session by which the server is
+// judged.
+func (p *pair) again(older, newer bool) {
+	if older {
+		p.older = p.alone(p.older, p.newer)
+		p.older.afterFirst(p.newer)
+	}
+	if newer {
+		p.newer = p.alone(p.newer, p.older)
+	}
+	p.inLine = p.inLine || older && p.older.served || newer && p.newer.served
+	switch {
+	case p.newer.good():
+	case p.newer.served:
+		p.newer = p.alone(p.newer, p.older)
+	case p.older.served && !p.older.good():
+		p.older = p.alone(p.older, p.newer)
+	}
+}
+
+// alone makes an attempt once more, when nothing else runs. When the other one was served, it is not waited for longer
+// than beside it.
+func (p *pair) alone(a, other *attempt) *attempt {
+	p.close()
+	again := begin(p.ctx, p.target, a.revision)
+	if other.served {
+		again.within(p.patience(a, other.took))
+	}
+	<-again.done
+	return again
+}
+
+// judged is the attempt by which the server is judged, and the other one.
+func (p *pair) judged() (judged, other *attempt) {
+	if p.newer.good() {
+		return p.newer, p.older
+	}
+	return p.older, p.newer
+}
+
+// close ends the sessions.
+func (p *pair) close() {
+	p.older.close()
+	p.newer.close()
+	if p.spare != nil {
+		p.spare.Close()
+	}
 }
 
 // afterFirst names the cause of an attempt whose process has ended, though the other one was served in the same era.
@@ -137,7 +204,9 @@ type attempt struct {
 	session *driver.Session
 	err     error
 	took    time.Duration
-	reused  bool // the session is one of the other era now
+	served  bool     // there was a session in the era that was asked for
+	speaks  []string // revisions that have been shown to be spoken
+	reused  bool     // the session is one of the other era now
 }
 
 // failed is an attempt that was not made.
@@ -152,58 +221,75 @@ func begin(ctx context.Context, t driver.Target, revision string) *attempt {
 		defer close(a.done)
 		a.server, a.session, a.err = Server(ctx, t, revision)
 		a.took = time.Since(a.began)
+		if a.served = a.err == nil && a.server.Failure == "" && a.session.Alive(); a.served {
+			a.speaks = known(append(a.server.Speaks, a.server.Revision))
+		}
 		a.reuse()
 	}()
 	return a
 }
 
 // good reports whether there is a session in the era that was asked for.
-func (a *attempt) good() bool {
-	return a.err == nil && a.server.Failure == "" && a.session.Alive()
-}
+func (a *attempt) good() bool { return a.served && a.session.Alive() }
 
 // granted reports whether the server means to speak the era that was asked for, be it well or not.
 func (a *attempt) granted() bool {
-	return a.good() || a.server != nil && a.server.First.Result() != nil
+	return a.served || a.server != nil && a.server.First.Result() != nil
 }
 
 // died reports whether the session has ended by itself. That of a silent server is ended to learn what it has to say.
 func (a *attempt) died() bool {
 	var silence *driver.Silence
-	return a.session != nil && !a.session.Alive() && !errors.As(a.server.First.Err, &silence)
+	return a.session != nil && !a.session.Alive() && !a.refused() && !errors.As(a.server.First.Err, &silence)
 }
 
-// spoken are the revisions that the attempt has shown to be spoken.
-func (a *attempt) spoken() []string {
-	if !a.good() {
-		return nil
-	}
-	return known(append(a.server.Speaks, a.server.Revision))
+// lost reports whether nothing is known of the era, since the process has ended or has said nothing.
+func (a *attempt) lost() bool {
+	return a.died() || a.server != nil && !a.refused() && !a.server.First.Answered()
+}
+
+// refused reports whether the server has said that it does not speak the revision.
+func (a *attempt) refused() bool {
+	var none *NotSpoken
+	return errors.As(a.err, &none)
 }
 
 // follow waits for the attempt after the other one is done. When that brought a session, it has so long; when it did
 // not, its process is in the way after that time.
 func (a *attempt) follow(first *attempt, patience time.Duration) {
-	timer := time.NewTimer(patience)
-	defer timer.Stop()
-	select {
-	case <-a.done:
-		return
-	case <-timer.C:
-	}
 	switch {
 	case first.good():
-		a.cancel()
+		a.within(patience)
+	case a.isDone(patience):
 	case first.session != nil && first.session.Stdio() != nil:
 		first.close()
 	}
 	<-a.done
 }
 
+// within waits for the attempt, and gives it up after that time.
+func (a *attempt) within(patience time.Duration) {
+	if !a.isDone(patience) {
+		a.cancel()
+	}
+	<-a.done
+}
+
+// isDone waits for the attempt as long as that, and reports whether it is done.
+func (a *attempt) isDone(patience time.Duration) bool {
+	timer := time.NewTimer(patience)
+	defer timer.Stop()
+	select {
+	case <-a.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
 // reuse shakes hands in a session over stdio whose server has refused the other era, as clients of both do.
 func (a *attempt) reuse() {
-	var none *NotSpoken
-	if !errors.As(a.err, &none) || !harness.IsModern(a.revision) || a.session.Stdio() == nil {
+	if !a.refused() || !harness.IsModern(a.revision) || a.session.Stdio() == nil {
 		return
 	}
 	a.session.HostileThroughout()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,7 @@ type found struct {
 	speaks   []string // that is known
 	all      []string // that Revisions says
 	spare    bool
+	hostile  bool   // the spare session was sent what no client of the revision sends
 	failure  string // the beginning
 	err      string // a part
 }
@@ -46,8 +48,8 @@ var (
 var askedBothWays = []found{
 	{
 		name:     "both eras",
-		serves:   script{"server/discover": discovered, "initialize": welcome, "ping": pong, "tools/list": tools},
-		revision: "2025-11-25", speaks: both, all: allBoth,
+		serves:   script{"server/discover": unlisted, "initialize": welcome, "ping": pong, "tools/list": tools},
+		revision: "2026-07-28", speaks: both, all: allBoth,
 	},
 	{
 		name: "handshake",
@@ -55,7 +57,7 @@ var askedBothWays = []found{
 			"server/discover": notFound, "initialize": welcome, "ping": pong,
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
 	},
 	{
 		name:     "modern, and says so",
@@ -68,11 +70,18 @@ var askedBothWays = []found{
 		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
 	},
 	{
-		name: "both, one of them badly",
+		name: "both, the handshake badly",
 		serves: script{
 			"server/discover": discovered, "initialize": `"result":{"protocolVersion":7}`, "tools/list": tools,
 		},
-		revision: "2025-11-25", all: allBoth, failure: "the server negotiated protocolVersion 7",
+		revision: "2026-07-28", speaks: both, all: allBoth,
+	},
+	{
+		name: "both, server/discover badly",
+		serves: script{
+			"server/discover": mismatch, "initialize": welcome, "ping": pong, "tools/list": tools,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
 	},
 	{
 		name:     "neither",
@@ -86,22 +95,22 @@ var askedOverStdio = []found{
 	{
 		name:     "handshake, silent before it",
 		serves:   script{"initialize": welcome, "ping": pong},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 	},
 	{
 		name:     "handshake, dies before it",
 		serves:   script{"server/discover": "-", "initialize": welcome, "ping": pong},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 	},
 	{
 		name:     "modern, silent about initialize",
 		serves:   script{"server/discover": unlisted, "tools/list": tools},
-		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
+		revision: "2026-07-28", speaks: onlyNew, all: onlyNew, spare: true,
 	},
 	{
 		name:     "modern, dies of initialize",
 		serves:   script{"server/discover": unlisted, "initialize": "-", "tools/list": tools},
-		revision: "2026-07-28", speaks: onlyNew, all: onlyNew,
+		revision: "2026-07-28", speaks: onlyNew, all: onlyNew, spare: true,
 	},
 	{
 		name:     "silent",
@@ -137,7 +146,8 @@ func (w found) want(t *testing.T, f Found, err error) {
 	if (f.Spare != nil) != w.spare {
 		t.Errorf("a spare session: %v, want %v", f.Spare != nil, w.spare)
 	}
-	if f.Spare != nil && (!f.Spare.Ordinary() || !f.Spare.Record(0)[0].Hostile || f.Spare.Revision != w.revision) {
+	if f.Spare != nil && (!f.Spare.Ordinary() || f.Spare.Revision != w.revision ||
+		f.Spare.Record(0)[0].Hostile != w.hostile) {
 		t.Errorf("the spare session is not of use: it has agreed to %q", f.Spare.Revision)
 	}
 }
@@ -168,15 +178,23 @@ func TestAutoOverHTTP(t *testing.T) {
 	}
 }
 
-// A process of one era that is silent in the other costs no more than two seconds.
+// A process of one era that is silent in the other costs no more than two seconds; one that dies of it costs a further
+// process, which others use.
 func TestAutoWaitsForNobody(t *testing.T) {
-	for _, tt := range askedOverStdio[:3] {
+	for _, tt := range askedOverStdio[:4] {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var started atomic.Int32
+				target := driver.Target{Serve: func(
+					ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
+				) int {
+					started.Add(1)
+					return tt.serves.serve(ctx, in, out, errs, term)
+				}}
 				begin := time.Now()
-				f, err := Auto(t.Context(), driver.Target{Serve: tt.serves.serve})
-				if took := time.Since(begin); err != nil || took > 3*time.Second {
-					t.Errorf("it took %v: %v", took, err)
+				f, err := Auto(t.Context(), target)
+				if took := time.Since(begin); err != nil || took > 3*time.Second || started.Load() > 3 {
+					t.Errorf("it took %v and %d processes: %v", took, started.Load(), err)
 				}
 				f.Close()
 			})
@@ -226,52 +244,64 @@ func TestAutoOfSlowEra(t *testing.T) {
 	}
 }
 
-// A server that allows one process at a time is asked in line: whether the second one dies, waits or ends the first.
-func TestAutoWithOneProcess(t *testing.T) {
-	tests := []struct {
-		name   string
-		second func(ctx context.Context, hold chan struct{}) bool // has it, or dies
-	}{
-		{"dies", func(_ context.Context, hold chan struct{}) bool {
-			select {
-			case hold <- struct{}{}:
-				return true
-			default:
-				return false
+// oneAtATime is a server that allows one process at a time, and gives the first turn to the one that is greeted so. The
+// others wait for their turn, or die.
+func oneAtATime(serves script, first string, wait bool) driver.Server {
+	turn, began := make(chan struct{}, 1), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) })
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		lines := bufio.NewReader(in)
+		greeting, _ := lines.ReadBytes('\n')
+		if !bytes.Contains(greeting, []byte(first)) {
+			<-began
+		}
+		select {
+		case turn <- struct{}{}:
+			begin()
+		default:
+			if !wait {
+				return 1
 			}
-		}},
-		{"waits", func(ctx context.Context, hold chan struct{}) bool {
 			select {
-			case hold <- struct{}{}:
-				return true
+			case turn <- struct{}{}:
 			case <-ctx.Done():
-				return false
+				return 1
 			}
-		}},
+		}
+		defer func() { <-turn }()
+		return serves.serve(ctx, io.MultiReader(bytes.NewReader(greeting), lines), out, errs, term)
 	}
-	for _, w := range askedBothWays[1:4] {
-		for _, tt := range tests {
-			t.Run(w.name+", the second "+tt.name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					hold := make(chan struct{}, 1)
-					serve := func(
-						ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
-					) int {
-						if !tt.second(ctx, hold) {
-							return 1
-						}
-						defer func() { <-hold }()
-						return w.serves.serve(ctx, in, out, errs, term)
-					}
-					f, err := Auto(t.Context(), driver.Target{Serve: serve})
-					if err != nil || f.Server.Revision != w.revision || !f.First.Alive() {
-						t.Errorf("got %+v, %v", f.Server, err)
-					}
-					f.Close()
-				})
+}
+
+// What is said of a server that allows one process at a time does not depend on which of them has the first turn.
+func TestAutoWithOneProcess(t *testing.T) {
+	for _, first := range []string{"initialize", "server/discover"} {
+		for _, tt := range append(askedBothWays[:4:4], askedOverStdio[:4]...) {
+			t.Run(tt.name+", the others die, first "+first, func(t *testing.T) {
+				tt.askedInLine(t, first, false)
+			})
+		}
+		for _, tt := range askedBothWays[:4] {
+			t.Run(tt.name+", the others wait, first "+first, func(t *testing.T) {
+				tt.askedInLine(t, first, true)
 			})
 		}
 	}
+}
+
+// askedInLine asks a server both ways that allows one process at a time.
+func (w found) askedInLine(t *testing.T, first string, wait bool) {
+	w.spare = false
+	synctest.Test(t, func(t *testing.T) {
+		w.asked(t, driver.Target{Serve: oneAtATime(w.serves, first, wait)})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		f, _ := Auto(t.Context(), driver.Target{Serve: oneAtATime(w.serves, first, wait)})
+		if !wait && !f.Server.OneClient || !f.First.Alive() {
+			t.Errorf("it is not known that there is one at a time: %+v", f.Server)
+		}
+		f.Close()
+	})
 }
 
 // A server whose new process ends the old one is asked in line as well.
