@@ -13,7 +13,7 @@ type M = driver.M
 // Server is what discovery learnt of the server: all that a plan may depend on.
 type Server struct {
 	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
-	OneClient    bool         // over HTTP: it serves one session at a time only, or mixes several up
+	OneClient    bool         // it serves one session at a time only or, over HTTP, mixes several up
 	Sessionless  bool         // over HTTP: there is no session id
 	Protected    bool         // over HTTP: the first request or a list was answered with 401
 	Requested    string       // revision that was asked for

@@ -102,6 +102,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 
 // sole is the one session of its kind that a confirmation uses, for everything that it tries.
 func (t *T) sole() *driver.Session {
+	t.wantTurn()
 	s, err := t.run.pool.Fresh()
 	root := t.scope.root()
 	if s != nil && root != t.scope {
@@ -113,6 +114,7 @@ func (t *T) sole() *driver.Session {
 
 // Own is an established session that only this check uses.
 func (t *T) Own() *driver.Session {
+	t.wantTurn()
 	s, err := t.run.pool.Fresh()
 	return t.keep(s, err, own)
 }
@@ -122,6 +124,7 @@ func (t *T) Start() *driver.Session { return t.Launch(driver.Options{}) }
 
 // Launch is like Start with options.
 func (t *T) Launch(o driver.Options) *driver.Session {
+	t.wantTurn()
 	s, err := t.run.pool.Launch(o)
 	return t.keep(s, err, own)
 }
@@ -133,6 +136,13 @@ func (t *T) Last() *driver.Session {
 		return t.keep(s, nil, own)
 	}
 	return t.Own()
+}
+
+// wantTurn ends the check where it would start a process of a server that runs one at a time, while there is another.
+func (t *T) wantTurn() {
+	if t.Server.OneClient && t.Site() == nil && slices.ContainsFunc(t.run.Sessions(), (*driver.Session).Alive) {
+		t.Because(Died).Inconclusive("it takes two processes at a time, and the server runs one")
+	}
 }
 
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
