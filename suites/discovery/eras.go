@@ -53,7 +53,7 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 // it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
 // answer may take.
 func Revisions(ctx context.Context, t driver.Target) (revisions []string, err error) {
-	p := askBoth(ctx, t, func(*attempt, time.Duration) time.Duration { return t.Limits.ForReply() })
+	p := askBoth(ctx, t, func(string, time.Duration) time.Duration { return t.Limits.ForReply() })
 	defer p.close()
 	if p.older.server == nil {
 		return nil, p.older.err
@@ -69,12 +69,13 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, err er
 	return revisions, nil
 }
 
-// patience is how long an attempt is waited for once the other has brought a session, after the time that took. What
-// else a server speaks is worth a moment. The revision by which it is judged if it speaks it must not depend on how
-// busy the machine is: a server of the handshake that leaves server/discover unanswered costs more.
-func patience(a *attempt, first time.Duration) time.Duration {
-	if a.revision == firstChoice {
-		return max(10*first, 2*time.Second)
+// patience is how long an attempt at a revision is waited for once the other has brought a session, after the time that
+// took. What else a server speaks is worth a moment. The revision by which it is judged if it speaks it must not depend
+// on how busy the machine is: a server of the handshake that leaves server/discover unanswered costs two seconds, and
+// more when it is slow to start.
+func patience(revision string, first time.Duration) time.Duration {
+	if revision == firstChoice {
+		return max(3*first, 2*time.Second)
 	}
 	return max(first, 250*time.Millisecond)
 }
@@ -83,7 +84,7 @@ func patience(a *attempt, first time.Duration) time.Duration {
 type pair struct {
 	ctx      context.Context
 	target   driver.Target
-	patience func(a *attempt, first time.Duration) time.Duration
+	patience func(revision string, first time.Duration) time.Duration
 
 	older, newer *attempt
 	spare        *driver.Session // a further one in the era of the one that was served; nil: there is none
@@ -93,7 +94,7 @@ type pair struct {
 // askBoth asks a server in both eras. Once one has brought a session, the other is waited for as patience says. Two
 // processes may be more than the server allows: see besides and again.
 func askBoth(
-	ctx context.Context, t driver.Target, patience func(a *attempt, first time.Duration) time.Duration,
+	ctx context.Context, t driver.Target, patience func(revision string, first time.Duration) time.Duration,
 ) *pair {
 	p := &pair{ctx: ctx, target: t, patience: patience}
 	if t.Site != nil {
@@ -105,9 +106,9 @@ func askBoth(
 	p.older, p.newer = begin(ctx, t, harness.Newest), begin(ctx, t, firstChoice)
 	select {
 	case <-p.older.done:
-		p.newer.follow(p.older, patience(p.newer, p.older.took))
+		p.newer.follow(p.older, patience(firstChoice, p.older.took))
 	case <-p.newer.done:
-		p.older.follow(p.newer, patience(p.older, p.newer.took))
+		p.older.follow(p.newer, patience(harness.Newest, p.newer.took))
 	}
 	switch older, newer := p.older.good(), p.newer.good(); {
 	case t.Site != nil, older && newer, ctx.Err() != nil:
@@ -115,7 +116,7 @@ func askBoth(
 		p.besides(p.older)
 	case newer && p.older.lost():
 		p.besides(p.newer)
-	case !older && !newer:
+	case !older && !newer && !p.diedAlike():
 		p.again(p.older.died(), p.newer.died())
 	}
 	return p
@@ -126,7 +127,7 @@ func askBoth(
 // asked again.
 func (p *pair) besides(one *attempt) {
 	further := begin(p.ctx, p.target, one.revision)
-	further.within(p.patience(one, one.took))
+	further.within(p.patience(firstChoice, one.took))
 	if further.good() && isServed(one.session) {
 		p.spare = further.session
 		return
@@ -134,6 +135,12 @@ func (p *pair) besides(one *attempt) {
 	further.close()
 	p.inLine = true
 	p.again(one != p.older, one != p.newer)
+}
+
+// diedAlike reports whether both processes have died with the same last words: neither was in the way of the other.
+func (p *pair) diedAlike() bool {
+	return p.older.died() && p.newer.died() && p.older.err != nil && p.newer.err != nil &&
+		harness.Explain(p.older.err).Error() == harness.Explain(p.newer.err).Error()
 }
 
 // again asks for what was lost once more, one process at a time. In the end there is the session by which the server is
@@ -156,13 +163,13 @@ func (p *pair) again(older, newer bool) {
 	}
 }
 
-// alone makes an attempt once more, when nothing else runs. When the other one was served, it is not waited for longer
-// than beside it.
+// alone makes an attempt once more, when nothing else runs. When the other one was served, it is not waited for as long
+// as a server may take to start.
 func (p *pair) alone(a, other *attempt) *attempt {
 	p.close()
 	again := begin(p.ctx, p.target, a.revision)
 	if other.served {
-		again.within(p.patience(a, other.took))
+		again.within(p.patience(firstChoice, other.took))
 	}
 	<-again.done
 	return again
