@@ -97,7 +97,7 @@ func shakeHands(
 		var answers bool
 		asked := s
 		if s, answers, err = findFence(ctx, t, s, server); err == nil && !answers && s == asked {
-			err = tooSlow(s, pong)
+			_, err = pong.Late(s.StartPatience())
 		}
 		if err != nil || !answers {
 			return server, s, err
@@ -247,21 +247,6 @@ func findFence(
 		return s, false, death
 	}
 	return s, false, nil
-}
-
-// tooSlow is the error of a server whose answer comes after all, as long as it might take to start; nil when none does.
-func tooSlow(s *driver.Session, asked driver.Reply) error {
-	if silence := (*driver.Silence)(nil); !errors.As(asked.Err, &silence) || asked.Request == nil {
-		return nil
-	}
-	late, err := s.Wait(0, s.StartPatience(), func(f *driver.Frame) bool {
-		return f.Side == driver.FromServer && f.IsResponse() && driver.SameID(f.Answers(), asked.Request.ID)
-	})
-	if err != nil {
-		return nil
-	}
-	return fmt.Errorf("the server is slow, not silent: it answered %s after %v, and %v are given (--timeout)",
-		asked.Method, (late.At - asked.Request.At).Round(100*time.Millisecond), s.Patience())
 }
 
 // readLists fills in what the server lists.

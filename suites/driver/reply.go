@@ -5,6 +5,7 @@ import (
 
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -77,6 +78,37 @@ type Reply struct {
 	Frame   *Frame // nil: none came
 	Err     error  // why none came
 	M       M      // the message
+
+	late func(within time.Duration) (waited bool, slow error) // see Late; nil: it had less than --timeout says
+}
+
+// Late waits for the answer to a request that had none within the time of --timeout, until so long after it. slow is
+// nil when none came; waited is false when it could not be waited for.
+func (r Reply) Late(within time.Duration) (waited bool, slow error) {
+	if r.late == nil {
+		return false, nil
+	}
+	return r.late(within)
+}
+
+// late is Reply.Late for a request of the session.
+func (s *Session) late(p Pending, within time.Duration) (waited bool, slow error) {
+	f, err := s.Wait(p.from, time.Until(p.leftAt().Add(within)), p.answeredBy)
+	if err != nil {
+		return errors.Is(err, errTimeout), nil
+	}
+	return true, &Slowness{Method: p.Method, Took: s.Moment(f).Sub(p.leftAt()), Given: s.limits.Reply}
+}
+
+// Slowness says that an answer came, but not in time.
+type Slowness struct {
+	Method      string
+	Took, Given time.Duration
+}
+
+func (e *Slowness) Error() string {
+	return fmt.Sprintf("the server is slow, not silent: it answered %s after %v, and %v are given (--timeout)",
+		e.Method, e.Took.Round(100*time.Millisecond), e.Given)
 }
 
 // Answered reports whether an answer came.

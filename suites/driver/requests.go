@@ -222,11 +222,16 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 	begin := time.Now()
 	defer s.waits.begin(p)()
 	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
-	if errors.Is(err, errTimeout) {
+	silent := errors.Is(err, errTimeout)
+	if silent {
 		err = s.silence(p, b, begin)
 	}
 	if err != nil {
-		return Reply{Method: p.Method, Request: p.frame, Err: err}
+		r := Reply{Method: p.Method, Request: p.frame, Err: err}
+		if silent && b.d >= s.limits.Reply {
+			r.late = func(within time.Duration) (bool, error) { return s.late(p, within) }
+		}
+		return r
 	}
 	for _, other := range others {
 		if other.answeredBy(f) {

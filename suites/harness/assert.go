@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 // stop ends a check from inside.
@@ -49,8 +52,24 @@ func (t *T) assert(most Level, actual any) types.Assertion {
 		if len(skip) > 0 {
 			depth += skip[0]
 		}
+		if r, ok := actual.(driver.Reply); ok {
+			t.NotLate(r)
+		}
 		panic(t.failed(most, message, depth+1))
 	}).Expect(actual)
+}
+
+// NotLate ends a check that would blame the server for a request without an answer which has one after all, in twice
+// the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who goes on in the session
+// first.
+func (t *T) NotLate(r driver.Reply) {
+	if silence := (*driver.Silence)(nil); !errors.As(r.Err, &silence) {
+		return
+	}
+	if given := t.run.target.Limits.ForReply(); t.run.breaker.isLate(r, 2*given) {
+		t.Because(Silent).Again("the server is slow, not silent: %s was answered, but not within %v (--timeout)",
+			r.Method, given)
+	}
 }
 
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:

@@ -26,6 +26,8 @@ type breaker struct {
 	served map[string]bool // methods of which a request was answered
 	mute   map[string]mute // the others of which requests had no answer in time
 
+	never map[string]bool // methods of which an answer was waited for longer than for others, in vain
+
 	silent int // requests without an answer, in all
 	bound  int // how many of them make the server suspect
 }
@@ -186,6 +188,27 @@ func (b *breaker) silenceOf(method string) error {
 		return m.err
 	}
 	return nil
+}
+
+// isLate reports whether a request without an answer has one after all, so long after it. A method is waited for in
+// vain once.
+func (b *breaker) isLate(r driver.Reply, within time.Duration) bool {
+	b.mu.Lock()
+	never := b.never[r.Method]
+	b.mu.Unlock()
+	if never {
+		return false
+	}
+	waited, slow := r.Late(within)
+	if waited && slow == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.never == nil {
+			b.never = map[string]bool{}
+		}
+		b.never[r.Method] = true
+	}
+	return slow != nil
 }
 
 // whySilent is why a run is stopped by silence.
