@@ -199,6 +199,8 @@ func older(s *driver.Session, r driver.Reply) bool {
 	var none *driver.Unanswered
 	var silent *driver.Silence
 	switch {
+	case driver.ExcessOf(r.Err) != nil: // nobody knows what the rest of it is
+		return false
 	case r.Bare():
 		status := r.Frame.HTTP.Answer().Status
 		return status != http.StatusUnauthorized && status != http.StatusForbidden
