@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"sync"
 	"testing"
 	"time"
 )
@@ -12,6 +13,7 @@ func TestProgress(t *testing.T) {
 		settled int
 		waiting string
 	}
+	var mu sync.Mutex // each look has a goroutine of its own
 	var seen []look
 	scene{
 		script: script{{method: "tools/call", does: takes(3 * time.Second)}},
@@ -20,7 +22,11 @@ func TestProgress(t *testing.T) {
 			{id: "a/slow", check: Probe(func(t *T) {
 				s := t.Own()
 				for _, moment := range []time.Duration{500 * time.Millisecond, 2 * time.Second} {
-					time.AfterFunc(moment, func() { seen = append(seen, look{p.Settled(), p.Waiting()}) })
+					time.AfterFunc(moment, func() {
+						mu.Lock()
+						defer mu.Unlock()
+						seen = append(seen, look{p.Settled(), p.Waiting()})
+					})
 				}
 				t.Ask(s, "tools/call", M{"name": "slow_tool"})
 			})},
