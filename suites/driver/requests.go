@@ -20,6 +20,7 @@ func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, piec
 func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
 	f.Side, f.Raw, f.Ended = FromClient, bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")), true
 	f.parse()
+	s.expectEchoes(f)
 	s.link.send(f, pieces)
 	return f
 }
@@ -283,37 +284,24 @@ func (s *Session) longestOpen() string {
 	return open[0].Method
 }
 
-// receive records a message of the server and answers it when it is a request.
+// receive records a line of the server and answers it when it is a request.
 func (s *Session) receive(f *Frame) {
-	f.parse()
+	if f.parse(); s.isEcho(f) {
+		f = &Frame{Raw: f.Raw, Ended: f.Ended, Shape: Echo}
+	}
 	s.take(f)
 }
 
-// take is receive for a frame that was parsed.
+// take records a message of the server and answers it when it is a request.
 func (s *Session) take(f *Frame) {
 	f.Side = FromServer
 	s.attribute(f)
 	s.put(f)
 	for _, m := range f.Members() {
-		if m.IsRequest() && !s.echoes(m) {
+		if m.IsRequest() {
 			s.answer(m)
 		}
 	}
-}
-
-// echoes reports whether a request is the greeting of the client itself, which came back: to answer it would have that
-// come back as well, and be taken for an answer of the server.
-func (s *Session) echoes(request *Frame) bool {
-	const early = 10
-	if request.Method != "initialize" {
-		return false
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	first := s.frames[:min(early, len(s.frames))]
-	return slices.ContainsFunc(first, func(f *Frame) bool {
-		return f.Side == FromClient && bytes.Equal(f.Raw, request.Raw)
-	})
 }
 
 // answer does what the client owes.

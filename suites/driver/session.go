@@ -38,6 +38,8 @@ type Session struct {
 	unsettled bool                   // what was said before it may still be answered
 	shift     int64                  // how far off the id was under which the greeting was answered
 	shifts    bool                   // so are those of other answers
+	echoing   bool                   // the server prints what it reads
+	unechoed  [][]byte               // lines of the client that it may print
 	asides    []json.RawMessage      // ids of those of its requests that are for nobody but itself
 	era       Era
 	client    M // the capabilities that were declared
@@ -81,7 +83,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
-	}, asked: map[string][]*question{}, waits: t.Waits, shift: t.Shift, shifts: t.Shift != 0}
+	}, asked: map[string][]*question{}, waits: t.Waits, shift: t.Shift, shifts: t.Shift != 0, echoing: t.Echoes}
 	if t.Heard != nil {
 		s.heard = func(sent time.Time, r Reply) { t.Heard(s, sent, r) }
 	}

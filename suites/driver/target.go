@@ -21,6 +21,8 @@ type Target struct {
 	Era   Era   // how its sessions go; nil is the handshake
 	Shift int64 // how far off the ids of its answers are known to be; see Session.Shift
 
+	Echoes bool // it is known to print what it reads; see Session.Echoes
+
 	// Serve is a server inside this process, in place of Command. Tests use it to run many servers under a virtual
 	// clock.
 	Serve Server

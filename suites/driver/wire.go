@@ -67,8 +67,8 @@ type Frame struct {
 	// SIGTERM.
 	AfterEOF bool
 
-	// decoded is what JSON returned last, as long as memory is not wanted for something else: the many checks that
-	// read all messages of a run would decode each of them again.
+	// decoded is what JSON returned last, as long as memory is not wanted for something else: the many checks that read
+	// all messages of a run would decode each of them again.
 	decoded struct {
 		sync.Mutex
 		object weak.Pointer[M]
@@ -84,6 +84,7 @@ const (
 	Object
 	Array
 	Scalar
+	Echo // a line of the client, which the server prints
 )
 
 // cost is about how many bytes the frame takes. With one that stands for an HTTP answer, or is the message in it, the

@@ -113,7 +113,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	}
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
 	if o.First != nil {
-		e.target.Shift = o.First.Shift()
+		e.target.Shift, e.target.Echoes = o.First.Shift(), o.First.Echoes()
 	}
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead(), server.Slow())
 	e.quiet.Store(server.OneClient)

@@ -24,6 +24,8 @@ var output = Suite{
 				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
 					driver.MaxDepth, driver.Brief(m.Raw))
 			}
+			t.Expect(m.Shape != driver.Echo).To(Hold("nothing but MCP messages on stdout",
+				"what the client had sent: %s", driver.Brief(m.Raw)))
 			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw)))
 		})
 	}).WhenRefused(),
