@@ -70,10 +70,11 @@ const mostUncalled = 200
 // for what to do about it. It is empty when all were called.
 func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
 	var all []harness.UncalledTool
+	said := map[harness.UncalledTool]bool{} // a server may list 100,000
 	for _, c := range coverage {
 		for _, u := range c.Uncalled {
-			if !slices.Contains(all, u) {
-				all = append(all, u)
+			if !said[u] {
+				said[u], all = true, append(all, u)
 			}
 		}
 	}
