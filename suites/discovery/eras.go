@@ -148,7 +148,6 @@ func (p *pair) diedAlike() bool {
 func (p *pair) again(older, newer bool) {
 	if older {
 		p.older = p.alone(p.older, p.newer)
-		p.older.afterFirst(p.newer)
 	}
 	if newer {
 		p.newer = p.alone(p.newer, p.older)
@@ -172,6 +171,9 @@ func (p *pair) alone(a, other *attempt) *attempt {
 		again.within(p.patience(firstChoice, other.took))
 	}
 	<-again.done
+	if a.served || other.served || other.reused {
+		again.afterFirst()
+	}
 	return again
 }
 
@@ -192,10 +194,10 @@ func (p *pair) close() {
 	}
 }
 
-// afterFirst names the cause of an attempt whose process has ended, though the other one was served in the same era.
-func (a *attempt) afterFirst(other *attempt) {
+// afterFirst names the cause of an attempt whose process has ended, though one before it was served.
+func (a *attempt) afterFirst() {
 	var death *driver.Death
-	if other.reused && errors.As(a.err, &death) {
+	if errors.As(a.err, &death) {
 		death.Cause = harness.RunsOnce + death.Cause
 	}
 }
