@@ -2,38 +2,25 @@ package suites
 
 import (
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // TestNothingIsLeftToNobody proves that what a check does not judge in favour of another entry is judged there: an
-// entry that is named where one skips has a check.
+// entry that is named by the rules of one that has a check, or by any text of a check, has one itself.
 func TestNothingIsLeftToNobody(t *testing.T) {
-	for _, r := range All() {
-		if HasCheck(r) {
-			wantBuilt(t, r.ID, r.Skip.Legacy)
+	for _, r := range Built() {
+		for _, rule := range []harness.ByEra{r.Stimulus, r.Pass, r.Fail, r.Skip} {
+			wantBuilt(t, r.ID, rule.Legacy+" "+rule.Modern)
 		}
 	}
-	for _, file := range goFiles(t) {
-		if path.Dir(path.Dir(file)) != "suites" || strings.HasSuffix(file, "_test.go") {
-			continue
-		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(parsed, func(n ast.Node) bool {
-			if skips(n) {
-				wantBuilt(t, file, textsIn(n))
-			}
-			return true
-		})
+	for file, parsed := range suiteFiles(t) {
+		wantBuilt(t, file, textsIn(parsed))
 	}
 }
 
@@ -43,11 +30,19 @@ var named = regexp.MustCompile(`[a-z-]+/[a-z0-9-]*[a-z0-9]`)
 // wantBuilt wants a check for each entry that a text names.
 func wantBuilt(t *testing.T, where, text string) {
 	t.Helper()
+	for _, id := range unbuilt(text) {
+		t.Errorf("%s leaves something to %s, which has no check", where, id)
+	}
+}
+
+// unbuilt are the entries that a text names and that have no check.
+func unbuilt(text string) (ids []string) {
 	for _, id := range named.FindAllString(text, -1) {
 		if r, ok := Find(id); ok && !HasCheck(r) {
-			t.Errorf("%s skips in favour of %s, which has no check", where, id)
+			ids = append(ids, id)
 		}
 	}
+	return ids
 }
 
 // skips reports whether a node is t.Skip(…), t.Inconclusive(…), or a string that a function returns as such a reason.
@@ -74,11 +69,14 @@ func textsIn(n ast.Node) string {
 	return b.String()
 }
 
-// TestReferencesAreSeen proves that the ids in the reasons of both kinds are found.
+// TestReferencesAreSeen proves that the ids in the texts of both kinds are found, and those without a check among them.
 func TestReferencesAreSeen(t *testing.T) {
-	const text = "some words: ping/empty-result, (tools/list-works) and lifecycle/version-fallback."
-	want := []string{"ping/empty-result", "tools/list-works", "lifecycle/version-fallback"}
+	const text = "some words: ping/empty-result, (tools/list-works) and pagination/no-duplicates-or-gaps."
+	want := []string{"ping/empty-result", "tools/list-works", "pagination/no-duplicates-or-gaps"}
 	if got := named.FindAllString(text, -1); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
+	}
+	if got := unbuilt(text); !slices.Equal(got, want[2:]) {
+		t.Errorf("found %v without a check, want %v", got, want[2:])
 	}
 }

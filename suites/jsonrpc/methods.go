@@ -125,10 +125,17 @@ var families = []struct {
 	{"resources", "resources/list", nil},
 	{"prompts", "prompts/list", nil},
 	{"logging", "logging/setLevel", Handshake},
+	{"completions", "completion/complete", Revisions[1:]},
 	{"tasks", "tasks/list", []string{"2025-11-25"}},
 }
 
-var paramsOf = map[string]M{"logging/setLevel": {"level": "info"}}
+var paramsOf = map[string]M{
+	"logging/setLevel": {"level": "info"},
+	"completion/complete": {
+		"ref":      M{"type": "ref/prompt", "name": "mcpcheck"},
+		"argument": M{"name": "mcpcheck", "value": ""},
+	},
+}
 
 // undeclared are methods of the families that the server does not declare.
 func undeclared(t *T) (methods []string) {
