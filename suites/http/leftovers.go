@@ -106,9 +106,11 @@ type handshake struct {
 // handshakeOf asks the server for the handshake that older revisions begin with.
 func handshakeOf(t *T) handshake {
 	return Shared(t, "a handshake", func(t *T) (h handshake) {
+		s := t.Start()
+		s.HostileThroughout()
 		params := driver.Hello(Newest)
 		params["_meta"] = driver.Omitted
-		x := kit.ByHand(t.Start(), kit.Request{
+		x := kit.ByHand(s, kit.Request{
 			Method: "initialize", Params: params, Header: http.Header{kit.VersionHeader: nil, methodHeader: nil},
 		})
 		h.none = x.Reply().Err

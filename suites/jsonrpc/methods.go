@@ -104,7 +104,7 @@ var methods = Suite{
 func removed(method string, params M) Check {
 	return Probe(func(t *T) {
 		unknown, _ := kit.UnknownMethod(t).Reply.Code()
-		r := t.Try(t.Session(), method, params)
+		r := t.Try(t.Hostile(), method, params)
 		if code, isError := r.Code(); isError && code == unknown && code != methodNotFound {
 			t.Because(OtherCheck).Skip("any unknown method is answered with %d: jsonrpc/unknown-method-code", code)
 		}

@@ -89,7 +89,7 @@ var negotiation = Suite{
 	}),
 
 	"tasks-ext/methods-non-declaring": Probe(func(t *T) {
-		s := t.Session()
+		s := t.Hostile()
 		methods := []Subject{Named("tasks/get"), Named("tasks/update"), Named("tasks/cancel")}
 		t.Each(methods, func(t *T, method Subject) {
 			r := t.Ask(s, method.Name, kit.Declaring(M{"taskId": strange, "inputResponses": M{}}, M{}))

@@ -132,12 +132,12 @@ var polling = Suite{
 	}),
 
 	"tasks-ext/removed-result": Probe(func(t *T) {
-		r := t.Ask(t.Session(), "tasks/result", kit.Declaring(M{"taskId": strange}, able))
+		r := t.Ask(t.Hostile(), "tasks/result", kit.Declaring(M{"taskId": strange}, able))
 		t.Expect(r).To(BeError(-32601))
 	}),
 
 	"tasks-ext/removed-list": Probe(func(t *T) {
-		t.Expect(t.Ask(t.Session(), "tasks/list", kit.Declaring(nil, able))).To(BeError(-32601))
+		t.Expect(t.Ask(t.Hostile(), "tasks/list", kit.Declaring(nil, able))).To(BeError(-32601))
 	}),
 }
 
