@@ -72,6 +72,14 @@ func (s *Session) ask(id json.RawMessage) {
 	}
 }
 
+// isAnswered reports whether what the session has asked under an id has been answered.
+func (s *Session) isAnswered(id json.RawMessage) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q := s.questionOf(id)
+	return q != nil && q.answered
+}
+
 // greets notes that the session greets the server under an id.
 func (s *Session) greets(id json.RawMessage) {
 	s.mu.Lock()

@@ -42,9 +42,20 @@ type Exchange struct {
 	answer   Answer
 	left     time.Time // when it was sent; zero: it waits for its turn
 	stream   bool
-	replied  bool   // a response came on the stream
-	recalled bool   // the client has taken the request back
-	misnamed *Frame // a response on the stream with an id that no request has
+	replied  bool      // a response came on the stream
+	goesOn   bool      // it broke off, and its rest is to be asked for
+	recalled bool      // the client has taken the request back
+	misnamed *Frame    // a response on the stream with an id that no request has
+	rest     *Exchange // that continues it; nil: there is none yet
+}
+
+// isOpen reports whether more may come, on the stream or on what continues it, and no response has. The caller holds
+// the lock of the session.
+func (x *Exchange) isOpen() bool {
+	for x.rest != nil {
+		x = x.rest
+	}
+	return !x.replied && (x.goesOn || !x.answer.Ended)
 }
 
 // Answer is what has come back of an exchange so far.

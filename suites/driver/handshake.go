@@ -71,7 +71,7 @@ func (Handshake) serve(s *Session, method string) M {
 }
 
 func (Handshake) cancel(s *Session, p Pending, reason string) {
-	s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": reason})
+	s.withdraw(p, reason)
 }
 
 // header names the session and its revision. That is named in every revision, as SDKs do: without a session, nothing

@@ -251,7 +251,7 @@ func (h *HTTP) settle(mark int) {
 		return
 	}
 	h.s.until(sent[len(sent)-1].due, func() bool {
-		return !slices.ContainsFunc(sent, func(x *Exchange) bool { return !x.answer.Ended && !x.replied })
+		return !slices.ContainsFunc(sent, (*Exchange).isOpen)
 	})
 }
 

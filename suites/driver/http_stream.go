@@ -57,11 +57,11 @@ func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	if err != nil {
 		err = plainError(err)
 	}
-	h.s.mu.Lock()
-	x.answer.Cut = cut
-	h.s.mu.Unlock()
 	unanswered := x.asked != nil && !answered
 	goesOn := (unanswered && x.misnamed == nil || x.standing) && h.resumable(x)
+	h.s.mu.Lock()
+	x.answer.Cut, x.goesOn = cut, goesOn
+	h.s.mu.Unlock()
 	if unanswered && !goesOn || !unanswered && !came {
 		h.status(x, err)
 	}
@@ -152,19 +152,26 @@ func (h *HTTP) resumable(x *Exchange) bool {
 	return id != "" || x.standing || again
 }
 
-// resume asks for the rest of a stream.
+// resume asks for the rest of a stream, after the time that the server wants, unless the session ends before.
 func (h *HTTP) resume(x *Exchange) {
 	id, wait := resumption(x.Answer().Events)
+	if !h.sleep(wait) {
+		h.s.mu.Lock()
+		x.goesOn = false
+		h.s.mu.Unlock()
+		return
+	}
 	f := &Frame{Side: FromClient, Ended: true, standing: x.standing}
 	next := h.exchange(http.MethodGet, x.URL, f)
 	next.asked, next.resumed, next.emptied = x.asked, x.resumed+1, id == ""
 	if id = cmp.Or(id, x.Header.Get("Last-Event-ID")); id != "" {
 		next.Header.Set("Last-Event-ID", id)
 	}
+	h.s.mu.Lock()
+	x.rest = next
+	h.s.mu.Unlock()
 	h.s.put(f)
-	if h.sleep(wait) {
-		h.perform(next, func() {})
-	}
+	h.perform(next, func() {})
 }
 
 // resumption is the id of the last event that has one, and the time to wait before a stream is resumed.

@@ -112,7 +112,7 @@ func (Modern) answer(*Session, *Frame) M { return nil }
 // cancel tells a server over stdio so; over HTTP the end of the stream says it.
 func (Modern) cancel(s *Session, p Pending, reason string) {
 	if s.HTTP() == nil {
-		s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": reason})
+		s.withdraw(p, reason)
 	} else if x := p.frame.HTTP; x != nil {
 		x.recall()
 	}

@@ -86,6 +86,14 @@ func (s *Session) Cancel(p Pending, reason string) {
 	s.Era().cancel(s, p, reason)
 }
 
+// withdraw tells the server that a request is not wanted any more, unless it has answered it: only what is in flight
+// may be cancelled.
+func (s *Session) withdraw(p Pending, reason string) {
+	if !s.isAnswered(p.ID) {
+		s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": reason})
+	}
+}
+
 // Message is a request as the session sends it, for who sends it in another way.
 func (s *Session) Message(id any, method string, params M) M {
 	m := message(method, s.Era().dress(s, params))

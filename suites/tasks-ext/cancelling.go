@@ -45,7 +45,7 @@ var cancelling = Suite{
 	}),
 
 	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
-		s := t.Session()
+		s := t.Hostile()
 		c := begin(t, s, longest(t).Call, nil)
 		mark := s.Mark()
 		s.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
