@@ -85,7 +85,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 	})
 	root.AddCommand(
 		newRun(), newBaseline(), newList(), newExplain(), newServe(), newInit(), newConfig(), newMan(), newVersion(),
-		newAction(),
+		newAction(), newGuard(),
 	)
 	refuseUnknownWords(root)
 	return root

@@ -20,12 +20,17 @@ import (
 func (t *target) visit(budget time.Duration) (ctx context.Context, listen, leave func()) {
 	ctx, listen = interruptible()
 	ctx, cancel := context.WithTimeoutCause(ctx, budget, fmt.Errorf("the run took longer than %v (--budget)", budget))
+	dismiss := func() {}
+	if len(t.command) > 0 {
+		dismiss = driver.Guard(guardCommand)
+	}
 	return ctx, listen, func() {
 		if site := t.reach.Site; site != nil {
 			site.Close(t.reach.Limits) // before cancel, which kills
 		}
 		cancel()
 		driver.Sweep()
+		dismiss()
 	}
 }
 

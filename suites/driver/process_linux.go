@@ -3,5 +3,5 @@ package driver
 import "syscall"
 
 // endWithParent has the kernel kill the process when mcpcheck is killed and can end nothing itself. What the process
-// has started meanwhile sees its standard input end.
+// has started meanwhile is left to the guard.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
