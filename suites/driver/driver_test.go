@@ -58,6 +58,8 @@ func TestFrameShapes(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"result":{}}`, Object, true, false, false},
 		{`{"jsonrpc":"2.0","id":null,"error":{}}`, Object, true, false, false},
 		{`{"jsonrpc":"2.0","error":{}}`, Object, true, false, false},
+		{`{"error":{"code":-32700,"message":"Parse error"}}`, Object, true, false, false},
+		{`{"error":{"code":429,"message":"Too many requests"}}`, Object, false, false, false},
 		{`{"jsonrpc":"2.0","id":1,"method":"ping"}`, Object, false, true, false},
 		{`{"jsonrpc":"2.0","id":null,"method":"ping"}`, Object, false, true, false},
 		{`{"jsonrpc":"2.0","method":"ping"}`, Object, false, false, true},

@@ -57,6 +57,7 @@ type Frame struct {
 	HasResult  bool
 	HasError   bool
 	HasVersion bool // it has jsonrpc, whatever that says
+	marked     bool // it is JSON-RPC: it has jsonrpc, or an error with one of the codes of JSON-RPC
 
 	// Hostile frames were sent to a server that had been given input which a conforming client never sends, or came
 	// from one.
@@ -138,22 +139,38 @@ func (f *Frame) members(text []byte) {
 	_, f.HasResult = members["result"]
 	_, f.HasError = members["error"]
 	_, f.HasVersion = members["jsonrpc"]
+	f.marked = f.HasVersion || f.HasError && isReserved(members["error"])
 }
 
-// IsResponse reports whether the frame looks like an answer: it has no method, but an id or, with jsonrpc, a result or
-// an error.
+// isReserved reports whether an error has a code that JSON-RPC keeps for itself.
+func isReserved(err json.RawMessage) bool {
+	e, _ := Decode(err).(M)
+	code, _ := e["code"].(json.Number)
+	n, ok := Integer(code)
+	return ok && -32768 <= n && n <= -32000
+}
+
+// IsResponse reports whether the frame looks like an answer: it has no method, but an id or, marked as JSON-RPC, a
+// result or an error.
 func (f *Frame) IsResponse() bool {
-	return f.Shape == Object && !f.HasMethod && (f.ID != nil || f.HasVersion && (f.HasResult || f.HasError))
+	return f.Shape == Object && !f.HasMethod && (f.ID != nil || f.marked && (f.HasResult || f.HasError))
 }
 
 // MayAnswer reports whether the frame looks like an answer to what has that id or, with nil, none that could be read:
-// without jsonrpc, an id of its own makes it some other JSON.
+// where nothing marks it as JSON-RPC, an id of its own makes it some other JSON.
 func (f *Frame) MayAnswer(id json.RawMessage) bool {
-	return f.IsResponse() && (f.HasVersion || string(f.ID) == "null" || SameID(f.Answers(), id))
+	return f.IsResponse() && (f.marked || string(f.ID) == "null" || SameID(f.Answers(), id))
 }
 
 // IsRequest reports whether the frame has a method and an id, which may be null.
 func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.ID != nil }
+
+// IsGarbled reports whether the server wrote a line that begins like a message and is no JSON: a part of a message, or
+// one that cannot be read.
+func (f *Frame) IsGarbled() bool {
+	return f.Side == FromServer && f.HTTP == nil && f.Ended && f.Shape == NotJSON &&
+		bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
+}
 
 // refusesFor reports whether the frame is the HTTP error that answers the request of that id: such an answer need not
 // be JSON-RPC, nor repeat the id.

@@ -490,8 +490,8 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 	c.uses = nil
 }
 
-// strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own,
-// it has ended a session, or mcpcheck did not take all that came. Nil when none of that is so.
+// strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own
+// or cannot be read, it has ended a session, or mcpcheck did not take all that came. Nil when none of that is so.
 func (c *scope) strangeness() *outcome {
 	strange := func(r Reason, why string) *outcome {
 		return &outcome{verdict: Inconclusive, reason: r, message: why, again: true}
@@ -499,6 +499,10 @@ func (c *scope) strangeness() *outcome {
 	for _, u := range c.uses {
 		if excess := u.session.Excess(u.mark); excess != nil {
 			return strange(Limit, excess.Error())
+		}
+		if slices.ContainsFunc(u.session.Record(u.mark), (*driver.Frame).IsGarbled) {
+			return strange(OtherCheck, "the server wrote what cannot be read: stdio/stdout-only-messages, "+
+				"stdio/one-message-per-line")
 		}
 		for _, x := range u.session.HTTP().Exchanges() {
 			a := x.Answer()

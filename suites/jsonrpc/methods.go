@@ -90,7 +90,8 @@ var methods = Suite{
 		if served[0] == harmless {
 			const line = `{"jsonrpc":"2.0","id":70051,$harmless,"mcpcheck":true}`
 			const want = "a result although there is a member beside params"
-			r := kit.Reaction(kit.Provoke(t, line), kit.IDIn(line))
+			p := kit.Provoke(t, line)
+			r := kit.Reaction(p, kit.IDIn(p.Line))
 			t.Inform(r).To(That(want, func(r driver.Reply) bool { return r.Result() != nil }))
 		}
 	}),

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -12,13 +13,16 @@ import (
 
 var output = Suite{
 	"stdio/stdout-only-messages": WatchAfter(kit.Ignore, func(t *T, w Wire) {
-		parts := spread(w)
+		parts, unversioned := spread(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			if parts[m.Frame] {
 				t.Because(OtherCheck).Skip("a message that spans several lines: stdio/one-message-per-line")
 			}
 			if runOn(m.Frame) {
 				t.Because(OtherCheck).Skip("several messages on one line: stdio/message-terminated-by-newline")
+			}
+			if unversioned && areAnswers(m) {
+				t.Because(OtherCheck).Skip("an answer without jsonrpc, as others are: jsonrpc/version-field")
 			}
 			if m.Deep && m.IsMeant() {
 				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
@@ -104,6 +108,15 @@ func unterminated(t *T) int {
 			t.Inconclusive("%v", r.Err)
 		}
 		return partial
+	})
+}
+
+func lacksVersion(m Message) bool { return !m.HasVersion }
+
+// areAnswers reports whether a line has what answers have and nothing else has, jsonrpc apart, or is a batch of such.
+func areAnswers(m Message) bool {
+	return !slices.ContainsFunc(m.Members(), func(f *driver.Frame) bool {
+		return f.Shape != driver.Object || f.HasMethod || f.HasResult == f.HasError
 	})
 }
 

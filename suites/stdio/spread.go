@@ -36,7 +36,7 @@ const mostJoined = 2000
 // joined reports whether the first of the lines begins a message that spans several, and how many it spans. If it does
 // not, n is how many lines need not be looked at again: work over a record grows with its length only.
 func joined(lines []*driver.Frame) (n int, whole bool) {
-	if !opens(lines[0]) {
+	if !lines[0].IsGarbled() {
 		return 1, false
 	}
 	text := &joiner{lines: lines[:min(len(lines), mostJoined)]}
@@ -53,7 +53,7 @@ func joined(lines []*driver.Frame) (n int, whole bool) {
 
 // runOn reports whether a line is several messages, one right after the other.
 func runOn(f *driver.Frame) bool {
-	if !opens(f) {
+	if !f.IsGarbled() {
 		return false
 	}
 	d := json.NewDecoder(bytes.NewReader(f.Raw))
@@ -66,11 +66,6 @@ func runOn(f *driver.Frame) bool {
 			return false
 		}
 	}
-}
-
-// opens reports whether a line may be the first of a message that spans several.
-func opens(f *driver.Frame) bool {
-	return f.Shape == driver.NotJSON && bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
 }
 
 // joiner reads lines as one text, line by line. A newline inside of a string, which was not escaped, is.

@@ -57,7 +57,7 @@ func TestSpreadIsLinear(t *testing.T) {
 
 func frames(lines []string) (all []*driver.Frame) {
 	for _, line := range lines {
-		f := &driver.Frame{Side: driver.FromServer, Raw: []byte(line)}
+		f := &driver.Frame{Side: driver.FromServer, Raw: []byte(line), Ended: true}
 		if json.Valid(f.Raw) {
 			f.Shape = driver.Object
 		}
