@@ -274,8 +274,16 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 // longestOpen is the method of the request that has had no answer for the longest time: those after it may have had to
 // wait for it. Empty when there is none. The caller holds mu.
 func (s *Session) longestOpen() string {
-	var open []Pending
-	for _, f := range s.frames {
+	open := unanswered(s.frames)
+	if len(open) == 0 {
+		return ""
+	}
+	return open[0].Method
+}
+
+// unanswered are the requests of the client among frames that have no answer there, the oldest first.
+func unanswered(frames []*Frame) (open []Pending) {
+	for _, f := range frames {
 		open = slices.DeleteFunc(open, func(p Pending) bool { return p.answeredBy(f) })
 		if f.Side != FromClient || f.Apart {
 			continue
@@ -286,10 +294,14 @@ func (s *Session) longestOpen() string {
 			}
 		}
 	}
-	if len(open) == 0 {
-		return ""
-	}
-	return open[0].Method
+	return open
+}
+
+// IsIllegible reports whether a request of the client since a mark may have an answer that cannot be read: it has none,
+// and a line of the server begins like a message and is no JSON.
+func (s *Session) IsIllegible(mark int) bool {
+	frames := s.Record(mark)
+	return slices.ContainsFunc(frames, (*Frame).IsGarbled) && len(unanswered(frames)) > 0
 }
 
 // receive records a line of the server and answers it when it is a request.

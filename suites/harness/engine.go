@@ -500,9 +500,9 @@ func (c *scope) strangeness() *outcome {
 		if excess := u.session.Excess(u.mark); excess != nil {
 			return strange(Limit, excess.Error())
 		}
-		if slices.ContainsFunc(u.session.Record(u.mark), (*driver.Frame).IsGarbled) {
-			return strange(OtherCheck, "the server wrote what cannot be read: stdio/stdout-only-messages, "+
-				"stdio/one-message-per-line")
+		if u.session.IsIllegible(u.mark) {
+			return strange(OtherCheck, "in place of an answer came what cannot be read: "+
+				"stdio/stdout-only-messages, stdio/one-message-per-line")
 		}
 		for _, x := range u.session.HTTP().Exchanges() {
 			a := x.Answer()
