@@ -72,7 +72,7 @@ func (t *target) meet(ctx context.Context, revision string, told *audience) (fou
 	if revision == auto {
 		found, err = discovery.Auto(ctx, t.reach)
 	} else {
-		found.Server, found.First, err = discovery.Server(ctx, t.reach, revision)
+		found, err = discovery.In(ctx, t.reach, revision)
 	}
 	arrived()
 	switch {

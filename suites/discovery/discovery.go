@@ -138,14 +138,26 @@ func survey(
 	if serves() {
 		return server, s, nil
 	}
-	server.OneClient = true
 	s.Close()
-	s, err := again(ctx, t, server)
-	if err != nil {
-		return server, s, fmt.Errorf("the server serves one session and no other: %w", err)
+	s, err := onceMore(ctx, t, server)
+	if err == nil {
+		readLists(s, server) // the first session may have ended before they were there
 	}
-	readLists(s, server) // the first session may have ended before they were there
-	return server, s, nil
+	return server, s, err
+}
+
+// onceMore opens a session of a server that serves one at a time, after the others were closed.
+func onceMore(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
+	server.OneClient = true
+	s, err := again(ctx, t, server)
+	var death *driver.Death
+	switch {
+	case errors.As(err, &death):
+		death.Cause = harness.RunsOnce + death.Cause
+	case err != nil:
+		err = fmt.Errorf("the server serves one session and no other: %w", err)
+	}
+	return s, err
 }
 
 // pace is how long an answer took; 0 when there was none.

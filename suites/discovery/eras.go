@@ -49,6 +49,40 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 	return found, judged.err
 }
 
+// In is Server for the revision that is asked for. Over stdio a further process is asked for it as well, which others
+// use: a server that does not serve both runs one at a time.
+func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
+	began := time.Now()
+	server, first, err := Server(ctx, t, revision)
+	found := Found{Server: server, First: first}
+	if t.Site != nil || err != nil || server.Failure != "" || server.Revision != revision || !first.Alive() {
+		return found, err
+	}
+	found.Spare = beside(ctx, t, found, patience(firstChoice, time.Since(began)))
+	if found.Spare != nil || ctx.Err() != nil {
+		return found, nil
+	}
+	first.Close()
+	found.First, err = onceMore(ctx, t, server)
+	return found, err
+}
+
+// beside opens a further session of a server beside its first one; nil when the server does not serve both within that
+// time.
+func beside(ctx context.Context, t driver.Target, found Found, patience time.Duration) *driver.Session {
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(patience, cancel)
+	further, err := again(ctx, t, found.Server)
+	if err == nil && isServed(further) && isServed(found.First) && late.Stop() {
+		return further
+	}
+	cancel()
+	if further != nil {
+		further.Close()
+	}
+	return nil
+}
+
 // Revisions are those that a server is to be asked for one after the other, when all are wanted: those of the eras that
 // it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
 // answer may take.
@@ -112,9 +146,9 @@ func askBoth(
 	}
 	switch older, newer := p.older.good(), p.newer.good(); {
 	case t.Site != nil, older && newer, ctx.Err() != nil:
-	case older && p.newer.lost():
+	case older && (p.newer.lost() || p.newer.inWay):
 		p.besides(p.older)
-	case newer && p.older.lost():
+	case newer && (p.older.lost() || p.older.inWay):
 		p.besides(p.newer)
 	case !older && !newer && !p.diedAlike():
 		p.again(p.older.died(), p.newer.died())
@@ -122,9 +156,9 @@ func askBoth(
 	return p
 }
 
-// besides finds out why one attempt was served and the other one was not: a further process in the era of the first
-// one is served beside it, or the server runs one at a time. Which era was served then is chance, and the other is
-// asked again.
+// besides finds out why one attempt was served and the other one was not: a further process in the era of the first one
+// is served beside it, or the server runs one at a time. Which era was served then is chance, and the other is asked
+// again.
 func (p *pair) besides(one *attempt) {
 	further := begin(p.ctx, p.target, one.revision)
 	further.within(p.patience(firstChoice, one.took))
@@ -216,6 +250,7 @@ type attempt struct {
 	served  bool     // there was a session in the era that was asked for
 	speaks  []string // revisions that have been shown to be spoken
 	reused  bool     // the session is one of the other era now
+	inWay   bool     // it was ended before the other attempt was done
 }
 
 // failed is an attempt that was not made.
@@ -271,6 +306,7 @@ func (a *attempt) follow(first *attempt, patience time.Duration) {
 		a.within(patience)
 	case a.isDone(patience):
 	case first.session != nil && first.session.Stdio() != nil:
+		first.inWay = true
 		first.close()
 	}
 	<-a.done

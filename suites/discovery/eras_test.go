@@ -299,11 +299,48 @@ func (w found) askedInLine(t *testing.T, first string, wait bool) {
 	})
 	synctest.Test(t, func(t *testing.T) {
 		f, _ := Auto(t.Context(), driver.Target{Serve: oneAtATime(w.serves, first, wait)})
-		if !wait && !f.Server.OneClient || !f.First.Alive() {
-			t.Errorf("it is not known that there is one at a time: %+v", f.Server)
-		}
-		f.Close()
+		wantInLine(t, f)
 	})
+}
+
+// wantInLine wants it to be known that there is one process at a time.
+func wantInLine(t *testing.T, f Found) {
+	t.Helper()
+	if !f.Server.OneClient || !f.First.Alive() || f.Spare != nil {
+		t.Errorf("it is not known that there is one at a time: %+v", f.Server)
+	}
+	f.Close()
+}
+
+// It is known as well when one revision is asked for.
+func TestInWithOneProcess(t *testing.T) {
+	for name, wait := range map[string]bool{"the others wait": true, "the others die": false} {
+		for _, revision := range both {
+			t.Run(revision+", "+name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					begin := time.Now()
+					f, err := In(t.Context(), driver.Target{Serve: oneAtATime(askedBothWays[0].serves, "", wait)}, revision)
+					if took := time.Since(begin); err != nil || f.Server.Revision != revision || took > 3*time.Second {
+						t.Errorf("got %+v, %v after %v", f.Server, err, took)
+					}
+					wantInLine(t, f)
+				})
+			})
+		}
+	}
+}
+
+// A server that runs any number has a further session for others to use.
+func TestInWithManyProcesses(t *testing.T) {
+	for _, revision := range both {
+		synctest.Test(t, func(t *testing.T) {
+			f, err := In(t.Context(), driver.Target{Serve: askedBothWays[0].serves.serve}, revision)
+			if err != nil || f.Server.OneClient || !f.First.Ordinary() || f.Spare == nil || !f.Spare.Ordinary() {
+				t.Errorf("got %+v, %v", f.Server, err)
+			}
+			f.Close()
+		})
+	}
 }
 
 // onlyOnce is a server that starts once only, by the process that is greeted so.

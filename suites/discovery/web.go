@@ -126,7 +126,7 @@ func isServed(s *driver.Session) bool {
 	return r.Answered() && (r.Frame.HTTP == nil || r.Frame.HTTP.Answer().Status != http.StatusNotFound)
 }
 
-// again opens a session once more, after the others were closed.
+// again opens a session once more, as the one before.
 func again(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
 	s, err := driver.Start(ctx, t, driver.Options{})
 	if err != nil {
