@@ -221,17 +221,22 @@ func (j *judgement) conclude(ctx context.Context) {
 	case r.Problem == "" && len(r.Revisions) == 0:
 		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
 	case r.Problem == "" && len(r.Results) == 0:
-		r.Problem = "there is nothing to check: no selected check applies to this revision"
-		if j.elsewhere != "" {
-			const remedy = "; in %s, which the server speaks as well, some do: give --protocol %[1]s"
-			r.Problem += fmt.Sprintf(remedy, j.elsewhere)
-		}
-		r.ExitCode = harness.ExitUntestable
+		r.Problem, r.ExitCode = nothingApplies(j.elsewhere), harness.ExitUntestable
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
 		r.ExitCode = harness.ExitUntestable // the run did not come to its end
 	case r.ExitCode == harness.ExitConforms:
 		j.concludeLost()
 	}
+}
+
+// nothingApplies says that there is nothing to check, and in which revision there would be; empty: in none.
+func nothingApplies(elsewhere string) string {
+	said := "there is nothing to check: no selected check applies to this revision"
+	if elsewhere != "" {
+		const remedy = "; in %s, which the server speaks as well, some do: give --protocol %[1]s"
+		said += fmt.Sprintf(remedy, elsewhere)
+	}
+	return said
 }
 
 // concludeLost says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.

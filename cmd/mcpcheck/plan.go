@@ -15,6 +15,7 @@ import (
 type planInfo struct {
 	Revision string         `json:"revision"`
 	Checks   []plannedCheck `json:"checks"`
+	Problem  string         `json:"problem,omitempty"` // why there are none
 	LeftOut  []plannedGap   `json:"leftOut,omitempty"` // by the configuration or --skip
 	Calls    harness.Calls  `json:"calls"`             // the policy
 	Tools    []plannedTool  `json:"tools,omitempty"`
@@ -78,6 +79,9 @@ func (j *judgement) planned(server *harness.Server) planInfo {
 		check.Verdict, check.Code, check.Reason = c.Foreseen()
 		p.Checks = append(p.Checks, check)
 	}
+	if len(p.Checks) == 0 {
+		p.Problem = nothingApplies(j.otherRevision(server))
+	}
 	for _, tool := range server.Tools {
 		name, _ := tool["name"].(string)
 		_, example := j.Arguments[name]
@@ -125,6 +129,9 @@ func (p planInfo) writeTo(files []string, stdout io.Writer) error {
 // write writes the plan for people.
 func (p planInfo) write(w io.Writer) {
 	fmt.Fprintf(w, "%d checks for revision %s\n", len(p.Checks), p.Revision)
+	if p.Problem != "" {
+		fmt.Fprintln(w, p.Problem)
+	}
 	for _, gap := range p.LeftOut {
 		fmt.Fprintf(w, "left out: %s (%d checks)", gap.Check, gap.Checks)
 		if gap.Reason != "" {

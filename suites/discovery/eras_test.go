@@ -318,8 +318,9 @@ func TestInWithOneProcess(t *testing.T) {
 		for _, revision := range both {
 			t.Run(revision+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
+					target := driver.Target{Serve: oneAtATime(askedBothWays[0].serves, "", wait)}
 					begin := time.Now()
-					f, err := In(t.Context(), driver.Target{Serve: oneAtATime(askedBothWays[0].serves, "", wait)}, revision)
+					f, err := In(t.Context(), target, revision)
 					if took := time.Since(begin); err != nil || f.Server.Revision != revision || took > 3*time.Second {
 						t.Errorf("got %+v, %v after %v", f.Server, err, took)
 					}
