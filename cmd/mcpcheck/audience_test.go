@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -63,7 +64,11 @@ func (s *sheet) String() string {
 // While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
 // seconds, and with -q not at all. In the end nothing of it is left on the screen.
 func TestProgressOfRuns(t *testing.T) {
-	wait := func(a *audience) (end func()) { return a.waiting("the answer to initialize", time.Minute) }
+	asked := func(revision string) func(a *audience) (end func()) {
+		awaited := target{reach: driver.Target{Limits: driver.Limits{Start: time.Minute}}}
+		return func(a *audience) (end func()) { return awaited.awaits(a, revision) }
+	}
+	old := asked("2025-11-25")
 	run := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, &harness.Progress{}) }
 	second := func(a *audience) (end func()) { return a.running(time.Now(), "2025-06-18", 90, &harness.Progress{}) }
 	terminal, pipe := reporters.ConsoleOptions{Terminal: true}, reporters.ConsoleOptions{}
@@ -83,9 +88,15 @@ func TestProgressOfRuns(t *testing.T) {
 		"with --brief":            {brief, run, "0/233 · 14 s", ""},
 		"with -q":                 {quiet, run, "", ""},
 		"a run in a pipe":         {pipe, run, "", "mcpcheck: 0/233 · 10 s\nmcpcheck: 0/233 · 20 s\n"},
-		"the start on a terminal": {terminal, wait, "14 s · waiting for the answer to initialize, up to 1m0s", ""},
-		"on a narrow one":         {narrow, wait, "14 s · waiting for the answer…p to 1m0s", ""},
-		"the start in a pipe": {pipe, wait, "",
+		"the start on a terminal": {terminal, old, "14 s · waiting for the answer to initialize, up to 1m0s", ""},
+		"without a handshake": {
+			terminal, asked("2026-07-28"), "14 s · waiting for the answer to server/discover, up to 1m0s", "",
+		},
+		"asked both ways": {
+			terminal, asked(auto), "14 s · waiting for the answer to server/discover or initialize, up to 1m0s", "",
+		},
+		"on a narrow one": {narrow, old, "14 s · waiting for the answer…p to 1m0s", ""},
+		"the start in a pipe": {pipe, old, "",
 			"mcpcheck: 10 s · waiting for the answer to initialize, up to 1m0s\n" +
 				"mcpcheck: 20 s · waiting for the answer to initialize, up to 1m0s\n"},
 	} {

@@ -38,7 +38,7 @@ type config struct {
 	Only         []string             `yaml:"only"`            // checks to run
 	Skip         []omission           `yaml:"skip"`            // checks to leave out
 	Timeout      time.Duration        `yaml:"timeout"`         // for one answer
-	StartTimeout time.Duration        `yaml:"start-timeout"`   // until the server answers initialize
+	StartTimeout time.Duration        `yaml:"start-timeout"`   // until the server answers the first request
 	Budget       time.Duration        `yaml:"budget"`          // for the whole run
 	MaxMessage   string               `yaml:"max-message"`     // the longest that is read
 	Jobs         int                  `yaml:"jobs"`            // checks at a time

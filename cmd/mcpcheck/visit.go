@@ -96,15 +96,22 @@ func (t *target) spoken(ctx context.Context, told *audience) ([]string, error) {
 	return revisions, nil
 }
 
-// awaits tells that the server is asked for a revision; arrived ends that.
+// awaits tells that the server is asked for a revision, or in both eras: auto; arrived ends that.
 func (t *target) awaits(told *audience, revision string) (arrived func()) {
-	greeting := "initialize"
-	if harness.IsModern(revision) {
-		greeting = "server/discover"
-	}
-	what := "the answer to " + greeting
+	what := "the answer to " + greeting(revision)
 	if t.url != "" {
-		what = t.shown.URL + " to answer " + greeting
+		what = t.shown.URL + " to answer " + greeting(revision)
 	}
 	return told.waiting(what, t.reach.Limits.Start)
+}
+
+// greeting is what a server is asked first for a revision, or for auto.
+func greeting(revision string) string {
+	switch {
+	case revision == auto:
+		return "server/discover or initialize"
+	case harness.IsModern(revision):
+		return "server/discover"
+	}
+	return "initialize"
 }

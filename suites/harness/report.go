@@ -120,7 +120,7 @@ type OptionsInfo struct {
 	Only          []string   `json:"only,omitempty"`
 	Skip          []Omission `json:"skip,omitempty"`
 	Timeout       float64    `json:"timeout"`      // for one answer, in seconds
-	StartTimeout  float64    `json:"startTimeout"` // until initialize is answered, in seconds
+	StartTimeout  float64    `json:"startTimeout"` // until the first request is answered, in seconds
 	Budget        float64    `json:"budget"`       // for the whole run, in seconds
 	MaxMessage    int        `json:"maxMessage"`   // the longest that was read, in bytes
 	Jobs          int        `json:"jobs"`         // checks at a time
