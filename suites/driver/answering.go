@@ -57,6 +57,7 @@ func (s *Session) AskedBeside(id json.RawMessage) bool {
 type question struct {
 	id       json.RawMessage
 	answered bool
+	stands   bool // it is answered in the end only, see Session.Stand
 }
 
 // ask notes that the session asks under an id, which null is not.
@@ -78,6 +79,15 @@ func (s *Session) isAnswered(id json.RawMessage) bool {
 	defer s.mu.Unlock()
 	q := s.questionOf(id)
 	return q != nil && q.answered
+}
+
+// stand notes that what the session has asked under an id is answered in the end only.
+func (s *Session) stand(id json.RawMessage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.questionOf(id); q != nil {
+		q.stands = true
+	}
 }
 
 // greets notes that the session greets the server under an id.
@@ -114,6 +124,7 @@ func (s *Session) attribute(f *Frame) {
 			s.crossed = s.crossed || m.Strayed
 		case !SameID(id, m.ID):
 			f.rename(m.ID, id)
+			s.shifts = s.shifts || s.shift != 0 && distance(id, m.ID) == s.shift
 		}
 		if q := s.questionOf(id); q != nil {
 			q.answered = true
@@ -176,17 +187,26 @@ func (s *Session) Shift() int64 {
 	return s.shift
 }
 
+// AnsweredAs is the id under which the server answers a request: its own, or one as far off as ids are known to be.
+func (s *Session) AnsweredAs(id json.RawMessage) json.RawMessage {
+	n, ok := Integer(json.Number(id))
+	if by := s.Shift(); ok && by != 0 {
+		return encode(n + by)
+	}
+	return id
+}
+
 // shiftedTo is the id of the request that waits for its answer if ids are as far off as that of the greeting was; nil
-// when there is none. Once a response came so under an id that no request waited under, the server is known to do that
-// with all. The caller holds mu.
+// when there is none. Once a response came so under an id that no request waited under, or with the exchange of its
+// request, the server is known to do that with all. The caller holds mu.
 func (s *Session) shiftedTo(id json.RawMessage) json.RawMessage {
 	n, ok := Integer(json.Number(id))
 	if s.shift == 0 || !ok {
 		return nil
 	}
 	waits := func(q *question) bool { return q != nil && !q.answered }
-	q := s.questionOf(encode(n - s.shift))
-	if !waits(q) || waits(s.questionOf(id)) && !s.shifts {
+	q, under := s.questionOf(encode(n-s.shift)), s.questionOf(id)
+	if !waits(q) || waits(under) && !under.stands && !s.shifts {
 		return nil
 	}
 	s.shifts = true

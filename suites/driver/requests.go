@@ -75,6 +75,7 @@ func (s *Session) Stand(method string, params M) Pending {
 // StandID is Stand under the given id.
 func (s *Session) StandID(id any, method string, params M) Pending {
 	p := s.Expecting(id, method)
+	s.stand(p.ID)
 	p.frame = s.write(&Frame{standing: true}, [][]byte{append(encode(s.Message(id, method, params)), '\n')})
 	s.stands = append(s.stands, p)
 	return p
@@ -104,7 +105,7 @@ func (s *Session) Message(id any, method string, params M) M {
 // Expecting is a pending request whose bytes the caller sends by itself, at once.
 func (s *Session) Expecting(id any, method string) Pending {
 	p := Pending{ID: encode(id), Method: method, from: s.Mark(), sent: time.Now()}
-	if s.ask(p.ID); method == "initialize" {
+	if s.ask(p.ID); method == "initialize" || method == "server/discover" && s.Agreed() == "" {
 		s.greets(p.ID)
 	}
 	return p

@@ -49,16 +49,16 @@ var resumptionChecks = Suite{
 		call := droppable(t)
 		s := t.Own()
 		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params(s)})
-		first := identifiedEvent(x)
-		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, x.Asked()).Answered() || first.ID == "" {
+		first, id := identifiedEvent(x), s.AnsweredAs(x.Asked())
+		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, id).Answered() || first.ID == "" {
 			t.Inconclusive("%s cannot be interrupted: %s", call.Tool.Name, a)
 		}
 		x.Abort()
 		again := resumeAfter(s, first.ID)
 		a := kit.Within(again, 5*call.Took+time.Second, func(a driver.Answer) bool {
-			return kit.ResponseAmong(a.Events, x.Asked()).Answered()
+			return kit.ResponseAmong(a.Events, id).Answered()
 		})
-		r := kit.ResponseAmong(a.Events, x.Asked())
+		r := kit.ResponseAmong(a.Events, id)
 		if !r.Answered() && slices.ContainsFunc(a.Events, isResponse) {
 			t.Because(OtherCheck).Skip("the response has another id than the request: jsonrpc/response-id-echo-string")
 		}
@@ -82,10 +82,9 @@ func describe(e driver.StreamEvent) string {
 
 // resumption is what came of resuming the stream of one request after another request had been served.
 type resumption struct {
-	asked        []byte               // id of the request
 	idOfResponse bool                 // the first event with an id was the response
 	early        bool                 // the response came before the connection was dropped: nothing was lost
-	other        []byte               // id of the other request
+	other        []byte               // id under which the other request is answered
 	others       []driver.StreamEvent // with which it was answered
 	answer       driver.Answer        // to the GET
 }
@@ -104,10 +103,11 @@ func resumed(t *T) resumption {
 			t.Because(NotOffered).Skip("event streams have no ids: they cannot be resumed")
 		}
 		x.Abort()
-		r.early = kit.ResponseAmong(x.End().Events, x.Asked()).Answered()
-		r.asked, r.idOfResponse = x.Asked(), kit.ResponseAmong([]driver.StreamEvent{first}, x.Asked()).Answered()
+		id := s.AnsweredAs(x.Asked())
+		r.early = kit.ResponseAmong(x.End().Events, id).Answered()
+		r.idOfResponse = kit.ResponseAmong([]driver.StreamEvent{first}, id).Answered()
 		other := t.Ask(s, method, params)
-		r.other, r.others = other.Request.ID, other.Request.HTTP.Answer().Events
+		r.other, r.others = s.AnsweredAs(other.Request.ID), other.Request.HTTP.Answer().Events
 		again := resumeAfter(s, first.ID)
 		t.Settle(s, s.Mark())
 		r.answer = kit.Within(again, time.Second, func(a driver.Answer) bool {

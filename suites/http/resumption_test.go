@@ -14,7 +14,7 @@ func TestStrangeEvents(t *testing.T) {
 	const mine, theirs = `{"id":7,"result":{}}`, `{"id":8,"result":{}}`
 	const note, other = `{"method":"notifications/a"}`, `{"method":"notifications/b"}`
 	r := resumption{
-		asked: []byte("7"), other: []byte("8"),
+		other:  []byte("8"),
 		others: []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
 	}
 	tests := []struct {

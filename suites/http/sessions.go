@@ -317,7 +317,7 @@ func strayResponses(w Wire) (strays []stray) {
 				break
 			}
 			for _, m := range f.Members() {
-				switch id := ownID(m); {
+				switch id := ownID(s, m); {
 				case f.Side == driver.FromClient && m.IsRequest():
 					open[driver.IDKey(id)]++
 				case f.Side == driver.FromServer && m.IsResponse():
@@ -332,9 +332,9 @@ func strayResponses(w Wire) (strays []stray) {
 	return strays
 }
 
-// ownID is the id of a message, as it was before it became a text.
-func ownID(m *driver.Frame) json.RawMessage {
-	if driver.AlikeID(m.ID, m.Answers()) {
+// ownID is the id of a message, as it was before it became a text, or one as far off as all are.
+func ownID(s *driver.Session, m *driver.Frame) json.RawMessage {
+	if driver.AlikeID(m.ID, s.AnsweredAs(m.Answers())) {
 		return m.Answers()
 	}
 	return m.ID

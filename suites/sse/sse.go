@@ -2,12 +2,10 @@ package sse
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -52,7 +50,7 @@ var Checks = Suite{
 		}
 		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream",
 			"none; the POST was answered by %s", g.Posted))
-		t.Warn(!isAnswer(g.Posted.Body, helloID)).To(Hold("the response on the event stream alone",
+		t.Warn(!g.Client.answering(helloID)(g.Posted.Body)).To(Hold("the response on the event stream alone",
 			"it in the body of the POST as well: %s", g.Posted))
 	}).WhenRefused(),
 
@@ -276,12 +274,9 @@ func (c *oldClient) ask(method string, params M, id int, header http.Header) *dr
 
 // await waits for the response to a request.
 func (c *oldClient) await(id int) bool {
-	_, came := c.Stream.AwaitEvent(answering(id))
+	isAnswer := c.answering(id)
+	_, came := c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return isAnswer([]byte(e.Data)) })
 	return came
-}
-
-func answering(id int) func(driver.StreamEvent) bool {
-	return func(e driver.StreamEvent) bool { return isAnswer([]byte(e.Data), id) }
 }
 
 // isResponse reports whether an event is a response, which after the first request of a client can only be the one to
@@ -291,12 +286,14 @@ func isResponse(e driver.StreamEvent) bool {
 	return m != nil && !Has(m, "method")
 }
 
-// isAnswer reports whether a text is the response to a request. Whether its id is a number is for another check.
-func isAnswer(text []byte, id int) bool {
-	m, _ := driver.Decode(text).(M)
-	asked := strconv.Itoa(id)
-	same := m["id"] == asked || driver.SameID(Compact(m["id"]), json.RawMessage(asked))
-	return same && (Has(m, "result") || Has(m, "error"))
+// answering tells whether a text is the response to a request. Whether its id is a number, and the right one, is for
+// another check.
+func (c *oldClient) answering(id int) (isAnswer func(text []byte) bool) {
+	known := c.session.AnsweredAs(Compact(id))
+	return func(text []byte) bool {
+		m, _ := driver.Decode(text).(M)
+		return driver.AlikeID(Compact(m["id"]), known) && (Has(m, "result") || Has(m, "error"))
+	}
 }
 
 // first says what the stream began with.
@@ -343,8 +340,9 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 
 // answers is how many responses to a request have come.
 func (c *oldClient) answers(id int) (n int) {
+	isAnswer := c.answering(id)
 	for _, e := range c.Stream.Answer().Events {
-		if isAnswer([]byte(e.Data), id) {
+		if isAnswer([]byte(e.Data)) {
 			n++
 		}
 	}
