@@ -68,11 +68,17 @@ func (s *shelf) enter() bool {
 	return true
 }
 
-// leave counts a session out. Once there is none, the next one to lend opens one.
+// leave counts a session out.
 func (s *shelf) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open--; s.open > 0 {
+	s.open--
+	s.allowFirst()
+}
+
+// allowFirst has the next one to lend open a session when there is none. The caller holds mu.
+func (s *shelf) allowFirst() {
+	if s.open > 0 {
 		return
 	}
 	select {
@@ -241,6 +247,21 @@ func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
 		s.Hostile()
 	}
 	return s, nil
+}
+
+// Promise says that a hostile session is going to be donated. While there is none, who wants one waits for it, where a
+// pool would open one. withdraw ends that, be the promise kept or not.
+func (p *Pool) Promise() (withdraw func()) {
+	shelf := p.hostile
+	select {
+	case <-shelf.empty:
+	default: // there is one
+	}
+	return func() {
+		shelf.mu.Lock()
+		defer shelf.mu.Unlock()
+		shelf.allowFirst()
+	}
 }
 
 func (p *Pool) shelf(hostile bool) *shelf {

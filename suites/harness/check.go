@@ -7,6 +7,7 @@ type Check struct {
 	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
 
 	whenRefused, whenProtected bool
+	promised                   bool // its process is going to be lent to others, who wait for it
 
 	modern *Check // the script for revisions without a handshake; nil: it is this one
 }
@@ -27,6 +28,13 @@ func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 // Fresh is a check that needs a process to which nothing was said, T.Start. Its sessions may be lent to others
 // afterwards.
 func Fresh(run func(*T)) Check { return Check{kind: fresh, run: run} }
+
+// ThenHostile is for a check whose process is a good one to lend as a hostile session, since what it began with was of
+// that kind. Over stdio, others that want such a session wait for it.
+func (c Check) ThenHostile() Check {
+	c.promised = true
+	return c
+}
 
 // Ending is a check of how a session ends, T.Last. It runs after the probes.
 func Ending(run func(*T)) Check { return Check{kind: ending, run: run} }

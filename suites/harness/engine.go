@@ -80,6 +80,7 @@ type Execution struct {
 	over    chan struct{} // closed when it has ended, or was given up
 
 	watching atomic.Bool // the record is complete
+	withdraw func()      // ends what cases have promised
 
 	mu       sync.Mutex
 	shared   map[string]*stimulus
@@ -120,6 +121,9 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.breaker.begin(o.First)
 	e.adopt(o.First)
 	e.adopt(o.Spare)
+	if slices.ContainsFunc(plan, Case.promises) {
+		e.withdraw = e.pool.Promise()
+	}
 	go e.work()
 	go e.watchdog()
 	return e
@@ -225,9 +229,14 @@ func (e *Execution) linger() {
 	}
 }
 
-// talking are the cases that talk to the server, in the order in which they begin: those that need processes early, and
-// most that call tools late, since they wait for one of them to have called them all.
+// talking are the cases that talk to the server, in the order in which they begin: those that need processes early,
+// before them the one whose process others wait for, and most that call tools late, since they wait for one of them to
+// have called them all.
 func (e *Execution) talking() []int {
+	early := e.of(fresh)
+	if i := slices.IndexFunc(early, func(i int) bool { return e.plan[i].promises() }); i > 0 {
+		early = slices.Concat(early[i:i+1], early[:i], early[i+1:])
+	}
 	var first, valid, invalid, others []int
 	for _, i := range slices.Concat(e.stimulated(), e.of(probe)) {
 		switch safety := e.plan[i].Safety; {
@@ -241,7 +250,7 @@ func (e *Execution) talking() []int {
 			others = append(others, i)
 		}
 	}
-	return slices.Concat(interleave(e.of(fresh), slices.Concat(first, others)), invalid, valid)
+	return slices.Concat(interleave(early, slices.Concat(first, others)), invalid, valid)
 }
 
 // stimulated are the watches that want something on the wire. A server that refuses to shake hands is judged by what it
@@ -277,6 +286,9 @@ func (e *Execution) try(i int, yield func()) {
 		return
 	}
 	r, trouble := e.judge(c)
+	if c.promises() {
+		e.withdraw()
+	}
 	if e.breaker.suspects() {
 		e.control()
 	}

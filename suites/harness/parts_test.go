@@ -241,3 +241,22 @@ func TestSharedStops(t *testing.T) {
 		}
 	}
 }
+
+// A part of a stimulus ends the checks that want it, and no others.
+func TestPart(t *testing.T) {
+	for how, verdict := range map[string]Verdict{
+		"skip": Skip, "open": Inconclusive, "fail": Fail, "panic": Error, "pass": Pass,
+	} {
+		stimulus := func(t *T) (part func()) {
+			return Shared(t, "stimulus", func(t *T) func() {
+				return t.Part(func() { end(t, how, "part") })
+			})
+		}
+		out := scene{cast: []role{
+			{id: "a/wants", check: Probe(func(t *T) { stimulus(t)() })},
+			{id: "a/other", check: Probe(func(t *T) { stimulus(t) })},
+		}}.play(t)
+		out.want(t, "a/wants", verdict, "")
+		out.want(t, "a/other", Pass, "")
+	}
+}

@@ -20,6 +20,9 @@ type Case struct {
 	yield    func()  // lets another case be tried at the same time, for this one only waits; nil: none waits for that
 }
 
+// promises reports whether others wait for the process of the case.
+func (c Case) promises() bool { return c.check.promised && c.foreseen.verdict == "" }
+
 // Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.
 func (c Case) Foreseen() (v Verdict, code Reason, why string) {
 	return c.foreseen.verdict, c.foreseen.reason, c.foreseen.message

@@ -286,3 +286,31 @@ func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
 		options: Options{Jobs: 4},
 	}.play(t).want(t, "a/one", Pass, "")
 }
+
+// Who wants a hostile session waits for the process of a check that has promised it; when that is no good, one is
+// opened.
+func TestPromisedSession(t *testing.T) {
+	for _, jobs := range []int{1, 4} {
+		for good, want := range map[bool]int32{true: 1, false: 2} {
+			promised := Fresh(func(t *T) {
+				s := t.Start()
+				s.HostileThroughout()
+				time.Sleep(time.Second) // in which others would open one
+				if good {
+					s.Establish(driver.Hello(t.Revision))
+				}
+			}).ThenHostile()
+			hostile := Probe(func(t *T) { t.Ask(t.Hostile(), "list", nil) })
+			out := scene{
+				cast:    []role{{id: "a/one", check: hostile}, {id: "a/promised", check: promised}},
+				options: Options{Jobs: jobs},
+			}.play(t)
+			for id := range out.results {
+				out.want(t, id, Pass, "")
+			}
+			if got := int32(len(out.sessions)); got != want {
+				t.Errorf("%d jobs, a good process is %v: %d sessions, want %d", jobs, good, got, want)
+			}
+		}
+	}
+}

@@ -119,6 +119,19 @@ func (t *T) Own() *driver.Session {
 	return t.keep(s, err, own)
 }
 
+// Other is an established session on another connection than Session. Without a handshake nothing that was said on a
+// connection before matters to what is said on it now: over stdio, where a connection is a process, it is Hostile.
+func (t *T) Other() *driver.Session {
+	if !t.Bundles() {
+		return t.Own()
+	}
+	return t.Hostile()
+}
+
+// Bundles reports whether one process shows several things at a time: where there is no handshake, over stdio. What
+// does not pass there is confirmed alone.
+func (t *T) Bundles() bool { return t.Modern() && t.Site() == nil && !t.Alone() }
+
 // Start is a process to which nothing was said yet.
 func (t *T) Start() *driver.Session { return t.Launch(driver.Options{}) }
 
@@ -224,6 +237,16 @@ func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 // Doubt says that a verdict of this attempt may rest on more than what the check is about. If it is not a pass, the
 // check is tried once more alone.
 func (t *T) Doubt() { t.scope.lent = true }
+
+// Part runs a part of a stimulus that not all of the checks want that share it. end ends these as the part has ended.
+func (t *T) Part(run func()) (end func()) {
+	o := guard(run)
+	return func() {
+		if o.verdict != Pass {
+			panic(stop{o})
+		}
+	}
+}
 
 // Try sends a request and returns whatever comes, be it nothing. It ends the check as inconclusive when what comes is
 // no answer to this request, but to their number.

@@ -187,6 +187,17 @@ func provokeIn(t *T, s *driver.Session, line string) (p Provoked) {
 	return p
 }
 
+// Regain establishes a session that began with what no conforming client says, for others to use, if it serves as one
+// that did not: where one process shows several things at a time.
+func Regain(t *T, s *driver.Session) {
+	if !t.Bundles() || s.Troubled() {
+		return
+	}
+	if s.Greet(driver.Hello(t.Revision)).Result() != nil && stillServes(t, s) == nil {
+		s.Confirm()
+	}
+}
+
 // stillServes asks for more than what proves that the session lives: a list that the server has served otherwise. A
 // session that does not serve it any more is given up.
 func stillServes(t *T, s *driver.Session) error {

@@ -11,7 +11,7 @@ import (
 
 // incomplete are the checks of requests that do not say all that a request has to say.
 var incomplete = Suite{
-	"stateless/missing-params": Probe(func(t *T) { expectMalformed(t, undressed(t)[:1]) }),
+	"stateless/missing-params": Fresh(func(t *T) { expectMalformed(t, undressed(t)[:1]) }).ThenHostile(),
 
 	"stateless/missing-meta": Probe(func(t *T) { expectMalformed(t, undressed(t)[2:]) }),
 
@@ -91,7 +91,8 @@ func (r request) subject() Subject { return Named(r.Method + " " + r.What) }
 var withoutCapabilities = M{"_meta": M{driver.MetaCapabilities: driver.Omitted}}
 
 // undressed are requests that do not name their version: the first has no params, the second no protocolVersion, the
-// others no _meta. Over stdio they have a process of their own, in which nothing was said before.
+// others no _meta. Over stdio they have a process of their own, in which nothing was said before; others that want a
+// hostile session have it afterwards, when it serves as if nothing had been.
 func undressed(t *T) []request {
 	return Shared(t, "requests without _meta", func(t *T) []request {
 		const discover = "server/discover"
@@ -110,6 +111,7 @@ func undressed(t *T) []request {
 		if list, _ := kit.ListMethod(t); list != "" {
 			ask("without _meta", list, driver.Omitted)
 		}
+		kit.Regain(t, s)
 		return all
 	})
 }
