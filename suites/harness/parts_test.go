@@ -260,3 +260,25 @@ func TestPart(t *testing.T) {
 		out.want(t, "a/other", Pass, "")
 	}
 }
+
+// What was tried well in a session that others had used is not tried again for a watch, though some cases had to be
+// decided again when nothing else ran.
+func TestWatchAfterQuiet(t *testing.T) {
+	stimulus := func(t *T) {
+		Shared(t, "stimulus", func(t *T) bool {
+			t.Doubt()
+			return t.Try(t.Session(), "share", nil).Answered()
+		})
+	}
+	out := scene{
+		script: script{{method: "hang", does: ignores}},
+		cast: []role{
+			{id: "a/doubtful", check: Probe(func(t *T) { t.Ask(t.Own(), "hang", nil) })},
+			{id: "a/watch", check: WatchAfter(stimulus, func(t *T, _ Wire) { stimulus(t) })},
+		},
+	}.play(t)
+	out.want(t, "a/watch", Pass, "")
+	if out.attempts["a/doubtful"] < 2 || out.times("share") != 1 {
+		t.Errorf("it was tried %d times, want once", out.times("share"))
+	}
+}

@@ -23,9 +23,10 @@ type stimulus struct {
 
 // sound reports whether the stimulus had sessions to itself and found nothing wrong with them: that it was tried alone
 // would make no difference.
-func (s *stimulus) sound() bool {
-	return !s.lent && !s.trouble.any() && s.strange == nil && s.o.verdict == Pass
-}
+func (s *stimulus) sound() bool { return !s.lent && s.smooth() }
+
+// smooth reports whether nothing was wrong with the sessions of the stimulus, others' or not.
+func (s *stimulus) smooth() bool { return !s.trouble.any() && s.strange == nil && s.o.verdict == Pass }
 
 // await waits until the stimulus was tried. Meanwhile another case may be. Who waits with a session of the pool, or is
 // waited for by someone who has one, has it tried without that session: otherwise each would wait for the other. The
@@ -88,7 +89,7 @@ func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
 		e.mu.Unlock()
 		first.await(t)
 		e.mu.Lock()
-		if first.sound() {
+		if first.sound() || !t.alone && e.watching.Load() && first.smooth() {
 			first.users = append(first.users, t.entry.ID)
 			return first, true
 		}
