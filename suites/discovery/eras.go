@@ -40,6 +40,9 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 		judged.server.Speaks = known(slices.Concat(p.older.speaks, p.newer.speaks))
 		judged.server.OneClient = judged.server.OneClient || p.inLine
 	}
+	if judged == p.newer && t.Site == nil && other.server != nil {
+		judged.server.Shaken = other.server.First
+	}
 	if judged == p.older && judged.good() && other.reused && other.session.Alive() {
 		other.session.SetEra(judged.server.Era)
 		found.Spare = other.session

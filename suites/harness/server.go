@@ -21,6 +21,7 @@ type Server struct {
 	Speaks       []string     // revisions that the server is known to speak, in order
 	First        driver.Reply // to initialize or server/discover
 	Welcome      M            // its result
+	Shaken       driver.Reply // to initialize in a process of its own, of a server that is judged without; may be none
 	Capabilities M
 	Era          driver.Era    // how its sessions go
 	Pace         time.Duration // in which it answers a harmless request

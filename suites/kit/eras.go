@@ -15,6 +15,10 @@ const (
 // AskedToInitialize is the answer to initialize of a server that is judged without a handshake: in a process, or in
 // requests over HTTP, that nothing else was said in.
 func AskedToInitialize(t *T) driver.Reply {
+	if asked := t.Server.Shaken; asked.Answered() && !t.Alone() {
+		t.Doubt()
+		return asked // by discovery
+	}
 	return Shared(t, "initialize", func(t *T) driver.Reply {
 		s := t.Start()
 		s.HostileThroughout()
