@@ -21,9 +21,14 @@ demo: build ## judge the built-in server
 	./mcpcheck run --demo
 
 NODE_SERVER = .bench/node_modules/@modelcontextprotocol/server-everything/dist/index.js
+NODE_MODERN = .bench/modern.mjs
 
-bench: ## ratios of a full run to a bare session, memory, and what a check costs
+bench: ## ratios of a full run to a bare session, processes, memory, and what a check costs
 	@if command -v npm >/dev/null && ! test -e $(NODE_SERVER); then \
 		npm install --silent --no-audit --no-fund --prefix .bench @modelcontextprotocol/server-everything@2026.8.31; fi
+	@if command -v npm >/dev/null && ! test -e $(NODE_MODERN); then \
+		npm install --silent --no-audit --no-fund --prefix .bench @modelcontextprotocol/server@2.4.0 zod@4.6.7 && \
+		cp cmd/mcpcheck/testdata/modern.mjs $(NODE_MODERN); fi
 	MCPCHECK_BENCH_NODE="$$(test -e $(NODE_SERVER) && echo node $(CURDIR)/$(NODE_SERVER) stdio)" \
+	MCPCHECK_BENCH_NODE_MODERN="$$(test -e $(NODE_MODERN) && echo node $(CURDIR)/$(NODE_MODERN))" \
 		go test -run '^$$' -bench . -benchtime 1x ./cmd/mcpcheck

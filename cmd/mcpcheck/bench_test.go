@@ -28,29 +28,36 @@ import (
 // rounds is how often each side of a ratio is measured.
 const rounds = 7
 
-// BenchmarkRun compares a full run with a bare session of the same server: start, initialize, tools/list, close. Both
-// are measured in turn, so that a noisy machine is noisy for both. A Node server is named by MCPCHECK_BENCH_NODE.
+// BenchmarkRun compares a full run with a bare session of the same server: start, initialize or server/discover,
+// tools/list, close. Both are measured in turn, so that a noisy machine is noisy for both. Node servers are named by
+// MCPCHECK_BENCH_NODE and MCPCHECK_BENCH_NODE_MODERN.
 func BenchmarkRun(b *testing.B) {
 	self := build(b)
-	b.Run("go", func(b *testing.B) { compare(b, self, self, "serve") })
-	b.Run("node", func(b *testing.B) {
-		command := strings.Fields(os.Getenv("MCPCHECK_BENCH_NODE"))
-		if len(command) == 0 {
-			b.Skip("MCPCHECK_BENCH_NODE names no server")
-		}
-		compare(b, self, command...)
-	})
+	for _, era := range []struct{ revision, node string }{
+		{harness.Newest, "MCPCHECK_BENCH_NODE"},
+		{harness.Modern[len(harness.Modern)-1], "MCPCHECK_BENCH_NODE_MODERN"},
+	} {
+		b.Run(era.revision+"/go", func(b *testing.B) { compare(b, self, era.revision, self, "serve") })
+		b.Run(era.revision+"/node", func(b *testing.B) {
+			command := strings.Fields(os.Getenv(era.node))
+			if len(command) == 0 {
+				b.Skip(era.node + " names no server")
+			}
+			compare(b, self, era.revision, command...)
+		})
+	}
 }
 
-func compare(b *testing.B, self string, server ...string) {
+func compare(b *testing.B, self, revision string, server ...string) {
 	for b.Loop() {
 		var bares, fulls []time.Duration
 		var last cost
 		for range rounds {
-			bares = append(bares, bare(b, server))
-			last = full(b, self, server)
+			bares = append(bares, bare(b, revision, server))
+			last = fullRun(b, self, slices.Concat([]string{"--protocol", revision, "--"}, server)...)
 			fulls = append(fulls, last.wall)
 		}
+		b.ReportMetric(float64(started(b, self, revision, server)), "processes")
 		slices.Sort(bares)
 		slices.Sort(fulls)
 		one, all := bares[rounds/2], fulls[rounds/2]
@@ -87,13 +94,17 @@ func build(b *testing.B) string {
 }
 
 // bare is how long one session takes, the server's exit included.
-func bare(b *testing.B, server []string) time.Duration {
+func bare(b *testing.B, revision string, server []string) time.Duration {
+	target := driver.Target{Command: server}
+	if harness.IsModern(revision) {
+		target.Era = driver.Modern{Revision: revision}
+	}
 	begin := time.Now()
-	s, err := driver.Start(b.Context(), driver.Target{Command: server}, driver.Options{})
+	s, err := driver.Start(b.Context(), target, driver.Options{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.Establish(driver.Hello(harness.Newest)); err != nil {
+	if err := s.Establish(driver.Hello(revision)); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := harness.ListAll(s, "tools/list", "tools", nil); err != nil {
@@ -104,6 +115,18 @@ func bare(b *testing.B, server []string) time.Duration {
 	took := time.Since(begin)
 	s.Close()
 	return took
+}
+
+// started counts the processes of a server that a full run starts.
+func started(b *testing.B, self, revision string, server []string) int {
+	const count = `echo >>"$0"; exec "$@"`
+	log := filepath.Join(b.TempDir(), "started")
+	fullRun(b, self, slices.Concat([]string{"--protocol", revision, "--", "sh", "-c", count, log}, server)...)
+	lines, err := os.ReadFile(log)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return len(lines)
 }
 
 // cost is what a full run cost.
