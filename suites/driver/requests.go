@@ -81,6 +81,9 @@ func (s *Session) StandID(id any, method string, params M) Pending {
 	return p
 }
 
+// Listens reports whether a request of Stand was not taken back yet.
+func (s *Session) Listens() bool { return len(s.stands) > 0 }
+
 // Cancel takes back a request that the session has sent, as its era and transport have it.
 func (s *Session) Cancel(p Pending, reason string) {
 	s.stands = slices.DeleteFunc(s.stands, func(other Pending) bool { return bytes.Equal(other.ID, p.ID) })

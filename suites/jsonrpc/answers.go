@@ -13,7 +13,7 @@ import (
 )
 
 var answers = Suite{
-	"jsonrpc/single-response-per-request": WatchAfter(notify, func(t *T, w Wire) {
+	"jsonrpc/single-response-per-request": WatchAfter(kit.Notify, func(t *T, w Wire) {
 		answers := func(r *kit.Response) bool { return r.Of != nil || r.Again != nil }
 		kit.JudgeResponses(t, "response to a request", kit.Dialogues(w), answers, func(t *T, r *kit.Response) {
 			switch {
@@ -30,7 +30,7 @@ var answers = Suite{
 		})
 	}),
 
-	"jsonrpc/no-unsolicited-response": WatchAfter(notify, func(t *T, w Wire) {
+	"jsonrpc/no-unsolicited-response": WatchAfter(kit.Notify, func(t *T, w Wire) {
 		early := kit.SpokeFirst(w)
 		once := func(r *kit.Response) bool { return r.Again == nil }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), once, func(t *T, r *kit.Response) {
@@ -59,7 +59,7 @@ var answers = Suite{
 		})
 	}),
 
-	"jsonrpc/no-response-without-id": WatchAfter(notify, func(t *T, w Wire) {
+	"jsonrpc/no-response-without-id": WatchAfter(kit.Notify, func(t *T, w Wire) {
 		all := func(*kit.Response) bool { return true }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), all, func(t *T, r *kit.Response) {
 			if r.Of == nil && listening(t, r.Line) {
@@ -90,20 +90,6 @@ var answers = Suite{
 				strings.Join(hung.slow, ", "))
 		}
 	}),
-}
-
-// notify sends notifications that any client may send, and leaves time for replies that come late. Nothing is said in
-// the session meanwhile: whatever comes then could be meant for that.
-func notify(t *T) {
-	Shared(t, "notifications", func(t *T) bool {
-		s := t.Own()
-		mark := s.Mark()
-		s.SendJSON(kit.Cancellation(s))
-		s.Notify("notifications/mcpcheck/unknown", nil)
-		t.Settle(s, mark)
-		t.Leave(s)
-		return true
-	})
 }
 
 // listening reports whether a response came on a GET stream by which the client only listens, which over HTTP+SSE is

@@ -10,14 +10,18 @@ import (
 const mostCrossed = 10
 
 // expectOwnResults calls read-only tools once more, all at a time, and wants none to return what another one did. A
-// tool whose results change from call to call proves nothing. The calls have a session of their own: what else they do
-// to it is not held against the server.
+// tool whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of
+// their own: what else they do to it is not held against the server.
 func expectOwnResults(t *T) {
 	calls, toolOf := distinctCalls(t)
 	if len(calls) < 2 {
 		return
 	}
-	s := t.Own()
+	own := t.Own
+	if t.Modern() {
+		own = t.Session
+	}
+	s := own()
 	var all []driver.Pending
 	for _, c := range calls {
 		all = append(all, sendAgain(s, c))

@@ -52,7 +52,7 @@ var ids = Suite{
 			expectEcho(t, usual, e)
 		}
 		if len(ids) == 2 {
-			expectEchoes(t, kit.OtherEchoes(t, t.Own(), "falsy")...) // an id is used once in a session
+			expectEchoes(t, kit.OtherEchoes(t, t.Other(), "falsy")...) // an id is used once in a session
 		}
 	}),
 

@@ -238,11 +238,3 @@ func WelcomeFor(t *T, version string) driver.Reply {
 func AskAll(t *T, versions []string) {
 	t.Together(len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
 }
-
-// Ignore starts a server to which nothing is said, for watches to judge what it says all the same.
-func Ignore(t *T) {
-	Shared(t, "nothing", func(t *T) bool {
-		t.Leave(t.Start())
-		return true
-	})
-}

@@ -49,7 +49,7 @@ var loops = Suite{
 		const times = 20
 		all := wantWilling(t, "tool that asks for input was called", asker.isCall)
 		each(t, all[:1], func(t *T, x *trial) {
-			s := t.Own()
+			s := t.Session()
 			var abandoned []driver.Pending
 			for range times {
 				abandoned = append(abandoned, s.Request(x.Method, x.params))

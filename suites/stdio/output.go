@@ -53,8 +53,8 @@ var output = Suite{
 		})
 	}),
 
-	"stdio/no-unsolicited-output": WatchAfter(func(t *T) { idle(t) }, func(t *T, _ Wire) {
-		for _, f := range idle(t)() {
+	"stdio/no-unsolicited-output": WatchAfter(func(t *T) { kit.Idle(t) }, func(t *T, _ Wire) {
+		for _, f := range kit.Idle(t) {
 			t.Expect(!f.IsNotification()).To(Hold("silence without a request or a subscription", "%s", kit.Brief(f)))
 		}
 	}),
@@ -75,24 +75,10 @@ var output = Suite{
 	}),
 
 	"stdio/responsive-without-stderr-reader": Fresh(func(t *T) {
-		o := kit.Begin(t, kit.Opening{Muted: true})
+		o := kit.Muted(t)
 		t.Expect(o.Welcome).To(BeResult(), t.Server.Greeting()+", with stderr going nowhere")
 		t.Expect(o.List).To(BeAnswered(), "a list, with stderr going nowhere")
 	}),
-}
-
-// idle has a server answer server/discover, and asks for nothing more. What it says after that comes back when it is
-// asked for.
-func idle(t *T) (said func() []*driver.Frame) {
-	return Shared(t, "idle after server/discover", func(t *T) func() []*driver.Frame {
-		s := t.Start()
-		if r := s.Greet(driver.Hello(t.Revision)); r.Result() == nil {
-			t.Again("server/discover brought %s", Got(r))
-		}
-		mark := s.Mark()
-		t.Leave(s)
-		return func() []*driver.Frame { return s.Since(mark) }
-	})
 }
 
 // unterminated is how many bytes have come of an answer that no newline ends.
