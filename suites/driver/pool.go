@@ -20,6 +20,7 @@ type Pool struct {
 	clean    *shelf
 	hostile  *shelf
 	ahead    chan *Session
+	unused   chan *Session // for Fresh
 	enough   chan struct{} // closed when nothing more is to be started ahead
 	stop     sync.Once
 	starting chan struct{} // one entry for each process that is starting
@@ -96,8 +97,8 @@ func (s *shelf) allowFirst() {
 func NewPool(ctx context.Context, t Target, revision string, size, ahead int, slow bool) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
-		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session), enough: make(chan struct{}),
-		starting: make(chan struct{}, runtime.NumCPU()+1),
+		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session), unused: make(chan *Session, 1),
+		enough: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 	p.closing.Go(func() { p.startAhead(ahead) })
 	return p
@@ -186,6 +187,14 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 // Fresh returns an established session that nobody has used, and that has answered a harmless request: whatever the
 // server makes of the greeting is not taken for something else.
 func (p *Pool) Fresh() (*Session, error) {
+	select {
+	case s := <-p.unused:
+		if s.Alive() {
+			return s, nil
+		}
+		p.Close(s)
+	default:
+	}
 	s, err := p.establish()
 	if err != nil && p.target.Site != nil && p.target.Site.Died() {
 		s, err = p.establish() // what ended the server came from another session
@@ -305,6 +314,19 @@ func (p *Pool) Donate(s *Session) {
 	}
 }
 
+// Offer gives the pool a session that nobody has used, which the next Fresh returns unless it is hostile.
+func (p *Pool) Offer(s *Session) {
+	if s.IsHostile() || !s.Ordinary() || s.Revision != p.revision {
+		p.Donate(s)
+		return
+	}
+	select {
+	case p.unused <- s:
+	default:
+		p.Donate(s)
+	}
+}
+
 // Take removes an idle clean session from the pool for good; nil when none is idle.
 func (p *Pool) Take() *Session {
 	select {
@@ -324,6 +346,11 @@ func (p *Pool) Close(s *Session) {
 
 // Retire ends every session that is idle, behind the run.
 func (p *Pool) Retire() {
+	select {
+	case s := <-p.unused:
+		p.Close(s)
+	default:
+	}
 	for _, shelf := range []*shelf{p.clean, p.hostile} {
 		for drained := false; !drained; {
 			select {

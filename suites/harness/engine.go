@@ -119,8 +119,8 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead(), server.Slow())
 	e.quiet.Store(server.OneClient)
 	e.breaker.begin(o.First)
-	e.adopt(o.First)
-	e.adopt(o.Spare)
+	e.adopt(o.First, e.pool.Donate)
+	e.adopt(o.Spare, e.pool.Offer)
 	if slices.ContainsFunc(plan, Case.promises) {
 		e.withdraw = e.pool.Promise()
 	}
@@ -140,14 +140,14 @@ func jobsFor(server *Server, asked int) int {
 	return DefaultJobs
 }
 
-// adopt takes over a session of discovery; nil is none.
-func (e *Execution) adopt(s *driver.Session) {
+// adopt takes over a session of discovery and gives it to the pool; nil is none.
+func (e *Execution) adopt(s *driver.Session, give func(*driver.Session)) {
 	if s == nil {
 		return
 	}
 	e.pool.Adopt(s)
 	if e.server.Failure == "" && !e.server.OneClient {
-		e.pool.Donate(s)
+		give(s)
 	} else {
 		e.pool.Close(s)
 	}

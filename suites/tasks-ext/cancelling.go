@@ -45,8 +45,8 @@ var cancelling = Suite{
 	}),
 
 	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
-		s := t.Hostile()
-		c := begin(t, s, longest(t).Call, nil)
+		call, s := longest(t).Call, t.Hostile()
+		c := begin(t, s, call, nil)
 		mark := s.Mark()
 		s.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
 		t.Settle(s, mark)

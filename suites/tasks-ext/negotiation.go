@@ -55,7 +55,8 @@ var negotiation = Suite{
 				client[name] = v
 			}
 		}
-		t.Expect(callAgain(t, t.Session(), discreet(t), client, nil).Reply).To(beNoTask())
+		call := discreet(t)
+		t.Expect(callAgain(t, t.Session(), call, client, nil).Reply).To(beNoTask())
 	}),
 
 	"tasks-ext/required-error": Probe(func(t *T) {
@@ -118,8 +119,8 @@ var negotiation = Suite{
 		if t.Credentials.Second == "" {
 			t.Because(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
 		}
-		s := t.Session()
-		c := begin(t, s, longest(t).Call, nil)
+		call, s := longest(t).Call, t.Session()
+		c := begin(t, s, call, nil)
 		defer func() { c.ask("tasks/cancel", nil) }()
 		request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": c.id}, able)}
 		request.Header = kit.Header("Authorization", "Bearer "+t.Credentials.Second)
