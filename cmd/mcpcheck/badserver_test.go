@@ -453,21 +453,20 @@ func touch(args []string) int {
 }
 
 // old speaks the first revision only.
-func old([]string) int {
-	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
-		if params, ok := req["params"].(object); ok && req["method"] == "initialize" {
-			params["protocolVersion"] = fixtures.Revisions[0]
-		}
-		return false
-	}})
+func old([]string) int { return serveOnly(fixtures.Revisions[0]) }
+
+// serveOnly is the honest server of one revision.
+func serveOnly(revision string) int {
+	streams := fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Protocol: revision}
+	return fixtures.Serve(context.Background(), streams, fixtures.Fault{})
 }
 
-// changeItself is started well once, and not again.
+// changeItself is started well once, and not again, nor a second time at that moment.
 func changeItself(args []string) int {
-	if exists(args[0]) {
+	mark, err := os.OpenFile(args[0], os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
 		return exitAtStart(nil)
 	}
-	os.WriteFile(args[0], nil, 0o644)
-	streams := fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Protocol: "2025-11-25"}
-	return fixtures.Serve(context.Background(), streams, fixtures.Fault{})
+	mark.Close()
+	return serveOnly("2025-11-25")
 }

@@ -312,6 +312,37 @@ func wantInLine(t *testing.T, f Found) {
 	f.Close()
 }
 
+// A server that starts once only is named so, whichever process was the first, and whichever era is asked for.
+func TestServerThatStartsOnce(t *testing.T) {
+	const want = "no session could be had after the first one, as if the server could run only once: the server exited"
+	once := func(first string) driver.Target {
+		var started atomic.Int32
+		return driver.Target{Serve: func(
+			ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
+		) int {
+			lines := bufio.NewReader(in)
+			greeting, _ := lines.ReadBytes('\n')
+			if !bytes.Contains(greeting, []byte(first)) || !started.CompareAndSwap(0, 1) {
+				return 2
+			}
+			in = io.MultiReader(bytes.NewReader(greeting), lines)
+			return askedBothWays[1].serves.serve(ctx, in, out, errs, term)
+		}}
+	}
+	for _, first := range []string{"initialize", "server/discover"} {
+		synctest.Test(t, func(t *testing.T) {
+			if _, err := Auto(t.Context(), once(first)); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("first %s: got %v", first, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := In(t.Context(), once(""), "2025-11-25"); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
 // It is known as well when one revision is asked for.
 func TestInWithOneProcess(t *testing.T) {
 	for name, wait := range map[string]bool{"the others wait": true, "the others die": false} {
