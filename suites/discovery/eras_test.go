@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // More answers of servers of both eras.
@@ -372,43 +371,6 @@ func TestInWithManyProcesses(t *testing.T) {
 			}
 			f.Close()
 		})
-	}
-}
-
-// onlyOnce is a server that starts once only, by the process that is greeted so.
-func onlyOnce(serves script, first string) driver.Server {
-	began := make(chan struct{})
-	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
-		lines := bufio.NewReader(in)
-		greeting, _ := lines.ReadBytes('\n')
-		select {
-		case <-began:
-			return 3
-		default:
-		}
-		if !bytes.Contains(greeting, []byte(first)) {
-			<-began
-			return 3
-		}
-		close(began)
-		return serves.serve(ctx, io.MultiReader(bytes.NewReader(greeting), lines), out, errs, term)
-	}
-}
-
-// A server that starts once only is named so, whichever process was the first.
-func TestAutoOfAServerThatStartsOnce(t *testing.T) {
-	for _, first := range []string{"initialize", "server/discover"} {
-		for _, tt := range askedBothWays[:2] {
-			t.Run(tt.name+", first "+first, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					f, err := Auto(t.Context(), driver.Target{Serve: onlyOnce(tt.serves, first)})
-					if err == nil || !strings.Contains(harness.Explain(err).Error(), harness.RunsOnce) {
-						t.Errorf("got %v", err)
-					}
-					f.Close()
-				})
-			})
-		}
 	}
 }
 
