@@ -127,7 +127,9 @@ func (c *Console) begin(r harness.Report) {
 		server = targetText(r.Target)
 	}
 	tool := c.paint.bold.Sprint(r.Tool.Name + " " + r.Tool.Version)
-	c.write(c.folded("", dotted(tool, server, r.Target.Transport, judgedBy(r.Revisions), alsoSpeaks(r))))
+	c.write(c.folded("", dotted(
+		tool, server, r.Target.Transport, judgedBy(r.Revisions), alsoSpeaks(r), notDiscovered(r.Server),
+	)))
 	if options := optionsText(r.Options); first && options != "" {
 		c.write(c.folded("", options))
 	}

@@ -395,7 +395,7 @@ func malicious() harness.Report {
 	r := harness.Report{
 		Tool:      harness.Tool{Name: "mcpcheck", Version: evil},
 		Target:    harness.TargetInfo{Transport: "http", URL: evil, Command: []string{evil}},
-		Server:    harness.ServerInfo{Name: evil, Version: evil},
+		Server:    harness.ServerInfo{Name: evil, Version: evil, Undiscovered: evil},
 		Revisions: []harness.RevisionInfo{{Requested: evil, Revision: evil}, {Requested: "x", Revision: "x"}},
 		Profile:   harness.Release,
 		Problem:   evil + "\n" + evil,

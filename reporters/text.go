@@ -89,6 +89,7 @@ func printableReport(r harness.Report) harness.Report {
 	r.Target.Command = each(r.Target.Command, printableLine)
 	r.Target.Dir, r.Target.URL = printableLine(r.Target.Dir), printableLine(r.Target.URL)
 	r.Server.Name, r.Server.Version = printableLine(r.Server.Name), printableLine(r.Server.Version)
+	r.Server.Undiscovered = printableLine(r.Server.Undiscovered)
 	r.Revisions = each(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
 		i.Requested, i.Revision = printableLine(i.Requested), printableLine(i.Revision)
 		return i

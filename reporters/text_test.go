@@ -125,6 +125,17 @@ func TestAlsoSpeaks(t *testing.T) {
 	}
 }
 
+func TestNotDiscovered(t *testing.T) {
+	for said, want := range map[string]string{
+		"":               "",
+		"error -32603: ": "not judged without a handshake: server/discover was answered with error -32603: ",
+	} {
+		if got := notDiscovered(harness.ServerInfo{Undiscovered: said}); got != want {
+			t.Errorf("%q: got %q, want %q", said, got, want)
+		}
+	}
+}
+
 func TestGateText(t *testing.T) {
 	seen := map[string]harness.Gate{}
 	for _, g := range []harness.Gate{

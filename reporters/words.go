@@ -220,6 +220,15 @@ func alsoSpeaks(r harness.Report) string {
 	return ""
 }
 
+// notDiscovered says why the server is judged by a handshake alone though it may mean to do without; empty when there
+// is nothing to say.
+func notDiscovered(s harness.ServerInfo) string {
+	if s.Undiscovered == "" {
+		return ""
+	}
+	return "not judged without a handshake: server/discover was answered with " + s.Undiscovered
+}
+
 func negotiation(r harness.RevisionInfo) string {
 	switch {
 	case r.Assumed:

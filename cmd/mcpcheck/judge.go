@@ -18,13 +18,14 @@ import (
 // and gathered in the report.
 type judgement struct {
 	values
-	target    *target
-	known     baseline
-	told      *audience
-	report    harness.Report
-	begin     time.Time
-	requested []string // revisions, or auto
-	elsewhere string   // the revision in which selected checks apply, when there are none in that which is judged
+	target       *target
+	known        baseline
+	told         *audience
+	report       harness.Report
+	begin        time.Time
+	requested    []string // revisions, or auto
+	undiscovered string   // when all revisions are wanted, what Server.Undiscovered says
+	elsewhere    string   // the revision in which selected checks apply, when there are none in that which is judged
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
@@ -43,7 +44,7 @@ func (j *judgement) run() (harness.Report, error) {
 	go suites.Built() // while the server starts
 	j.begin = time.Now()
 	var err error
-	if j.requested, err = j.revisions(ctx); err != nil {
+	if err = j.request(ctx); err != nil {
 		return j.report, err
 	}
 	for _, revision := range j.requested {
@@ -118,12 +119,13 @@ func (j *judgement) otherRevision(server *harness.Server) string {
 // failure.
 var errPassedOver = errors.New("the server does not accept the revision")
 
-// revisions are those that the server is asked for one after the other.
-func (j *judgement) revisions(ctx context.Context) ([]string, error) {
+// request settles which revisions the server is asked for one after the other.
+func (j *judgement) request(ctx context.Context) (err error) {
+	j.requested = []string{j.Protocol}
 	if j.Protocol == all {
-		return j.target.spoken(ctx, j.told)
+		j.requested, j.undiscovered, err = j.target.spoken(ctx, j.told)
 	}
-	return []string{j.Protocol}, nil
+	return err
 }
 
 // meet learns what the server is when it is asked for a revision, as target.meet does.
@@ -146,6 +148,7 @@ func (j *judgement) meet(ctx context.Context, revision string) (discovery.Found,
 
 // announce tells what will come.
 func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
+	server.Undiscovered = cmp.Or(server.Undiscovered, j.undiscovered)
 	j.report.Server = j.target.redact.server(server.Info())
 	j.report.Revisions = append(j.report.Revisions, harness.RevisionInfo{
 		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" && server.Welcome == nil,

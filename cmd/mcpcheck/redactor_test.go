@@ -59,9 +59,11 @@ func TestRedactorOfResults(t *testing.T) {
 	}
 	info := s.redactor().server(harness.ServerInfo{
 		Name: "s3cr3t server", Version: "1-s3cr3t", Capabilities: []string{"s3cr3t", "tools"}, Tools: 2,
+		Undiscovered: "error 1: s3cr3t",
 	})
 	want := harness.ServerInfo{
 		Name: "[redacted] server", Version: "1-[redacted]", Capabilities: []string{"[redacted]", "tools"}, Tools: 2,
+		Undiscovered: "error 1: [redacted]",
 	}
 	if diff := cmp.Diff(want, info); diff != "" {
 		t.Errorf("server, - wanted, + got:\n%s", diff)

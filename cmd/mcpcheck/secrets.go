@@ -116,7 +116,7 @@ func (r redactor) texts(texts []string) (out []string) {
 // server redacts how the server names itself.
 func (r redactor) server(info harness.ServerInfo) harness.ServerInfo {
 	info.Name, info.Version = r.text(info.Name), r.text(info.Version)
-	info.Capabilities = r.texts(info.Capabilities)
+	info.Capabilities, info.Undiscovered = r.texts(info.Capabilities), r.text(info.Undiscovered)
 	return info
 }
 

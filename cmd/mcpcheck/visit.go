@@ -85,15 +85,16 @@ func (t *target) meet(ctx context.Context, revision string, told *audience) (fou
 	return found, err
 }
 
-// spoken are the revisions that the server is asked for when all are wanted.
-func (t *target) spoken(ctx context.Context, told *audience) ([]string, error) {
+// spoken are the revisions that the server is asked for when all are wanted. undiscovered is as discovery.Revisions has
+// it.
+func (t *target) spoken(ctx context.Context, told *audience) (revisions []string, undiscovered string, err error) {
 	arrived := t.awaits(told, auto)
 	defer arrived()
-	revisions, err := discovery.Revisions(ctx, t.reach)
+	revisions, undiscovered, err = discovery.Revisions(ctx, t.reach)
 	if revisions == nil {
-		return nil, cannotRun(t.command[0], err)
+		return nil, "", cannotRun(t.command[0], err)
 	}
-	return revisions, nil
+	return revisions, undiscovered, nil
 }
 
 // awaits tells that the server is asked for a revision, or in both eras: auto; arrived ends that.

@@ -39,6 +39,7 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 	if judged.good() {
 		judged.server.Speaks = known(slices.Concat(p.older.speaks, p.newer.speaks))
 		judged.server.OneClient = judged.server.OneClient || p.inLine
+		judged.server.Undiscovered = p.newer.undiscovered()
 	}
 	if judged == p.newer && t.Site == nil && other.server != nil {
 		judged.server.Shaken = other.server.First
@@ -88,12 +89,12 @@ func beside(ctx context.Context, t driver.Target, found Found, patience time.Dur
 
 // Revisions are those that a server is to be asked for one after the other, when all are wanted: those of the eras that
 // it speaks. An era that a server is slow in would be left out, and nobody would hear of it: it has as long as an
-// answer may take.
-func Revisions(ctx context.Context, t driver.Target) (revisions []string, err error) {
+// answer may take. undiscovered is what Server.Undiscovered says.
+func Revisions(ctx context.Context, t driver.Target) (revisions []string, undiscovered string, err error) {
 	p := askBoth(ctx, t, func(string, time.Duration) time.Duration { return t.Limits.ForReply() })
 	defer p.close()
 	if p.older.server == nil {
-		return nil, p.older.err
+		return nil, "", p.older.err
 	}
 	if p.older.granted() || !p.newer.served {
 		revisions = slices.Clone(harness.Handshake)
@@ -103,7 +104,7 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, err er
 			revisions = append(revisions, revision)
 		}
 	}
-	return revisions, nil
+	return revisions, p.newer.undiscovered(), nil
 }
 
 // patience is how long an attempt at a revision is waited for once the other has brought a session, after the time that
@@ -293,6 +294,22 @@ func (a *attempt) died() bool {
 // lost reports whether nothing is known of the era, since the process has ended or has said nothing.
 func (a *attempt) lost() bool {
 	return a.died() || a.server != nil && !a.refused() && !a.server.First.Answered()
+}
+
+// undiscovered is how server/discover was answered, if neither with a result nor with an error that servers of the
+// handshake have for what they do not know: any but that of a request which they tried to serve, and failed to.
+func (a *attempt) undiscovered() string {
+	const internal = -32603
+	if a.served || a.server == nil || a.server.Protected || !a.server.First.Answered() {
+		return ""
+	}
+	r := a.server.First
+	code, coded := r.Code()
+	refused := r.Bare() || coded && code != internal
+	if r.Result() != nil || refused && a.server.Failure == "" {
+		return ""
+	}
+	return harness.Got(r)
 }
 
 // refused reports whether the server has said that it does not speak the revision.

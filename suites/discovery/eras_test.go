@@ -34,6 +34,8 @@ type found struct {
 	hostile  bool   // the spare session was sent what no client of the revision sends
 	failure  string // the beginning
 	err      string // a part
+
+	undiscovered string
 }
 
 var (
@@ -81,7 +83,43 @@ var askedBothWays = []found{
 		serves: script{
 			"server/discover": mismatch, "initialize": welcome, "ping": pong, "tools/list": tools,
 		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, undiscovered: "error -32020: no",
+	},
+	{
+		name: "both, server/discover not at all",
+		serves: script{
+			"server/discover": notFound, "initialize": welcome, "ping": pong,
+			"tools/list": `"result":{"resultType":"complete","tools":[]}`,
+		},
 		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
+		undiscovered: "error -32601: Method not found",
+	},
+	{
+		name: "handshake, and fails at server/discover",
+		serves: script{
+			"server/discover": `"error":{"code":-32603,"message":"Internal error"}`,
+			"initialize":      welcome, "ping": pong,
+			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		undiscovered: "error -32603: Internal error",
+	},
+	{
+		name: "handshake, with a result for server/discover that is none",
+		serves: script{
+			"server/discover": `"result":["2026-07-28"]`, "initialize": welcome, "ping": pong,
+			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		undiscovered: `result ["2026-07-28"]`,
+	},
+	{
+		name: "handshake, with another refusal of server/discover",
+		serves: script{
+			"server/discover": `"error":{"code":-32602,"message":"no"}`, "initialize": welcome, "ping": pong,
+			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
 	},
 	{
 		name:     "neither",
@@ -139,6 +177,9 @@ func (w found) want(t *testing.T, f Found, err error) {
 	if f.Server.Revision != w.revision || !slices.Equal(f.Server.Speaks, w.speaks) {
 		t.Errorf("judged by %s of %q, want %s of %q", f.Server.Revision, f.Server.Speaks, w.revision, w.speaks)
 	}
+	if f.Server.Undiscovered != w.undiscovered {
+		t.Errorf("not discovered for %q, want %q", f.Server.Undiscovered, w.undiscovered)
+	}
 	usable := w.err == "" && w.failure == ""
 	if usable && (!f.First.Ordinary() || f.First.IsHostile() || f.First.Revision != w.revision) {
 		t.Errorf("the first session is not of use: it has agreed to %q", f.First.Revision)
@@ -158,8 +199,9 @@ func (w found) asked(t *testing.T, target driver.Target) {
 	f, err := Auto(t.Context(), target)
 	w.want(t, f, err)
 	f.Close()
-	if all, err := Revisions(t.Context(), target); err != nil || !slices.Equal(all, w.all) {
-		t.Errorf("got %q, %v, want %q", all, err, w.all)
+	all, undiscovered, err := Revisions(t.Context(), target)
+	if err != nil || !slices.Equal(all, w.all) || undiscovered != w.undiscovered {
+		t.Errorf("got %q, %q, %v, want %q, %q", all, undiscovered, err, w.all, w.undiscovered)
 	}
 }
 
@@ -223,7 +265,7 @@ func slowAt(text string, after time.Duration) driver.Server {
 // When all revisions are wanted, an era in which a server is slow is not left out.
 func TestRevisionsOfSlowEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, err := Revisions(t.Context(), driver.Target{Serve: slowAt("server/discover", 3*time.Second)})
+		all, _, err := Revisions(t.Context(), driver.Target{Serve: slowAt("server/discover", 3*time.Second)})
 		if err != nil || !slices.Equal(all, allBoth) {
 			t.Errorf("got %q, %v", all, err)
 		}
@@ -408,7 +450,7 @@ func TestAutoWithoutACommand(t *testing.T) {
 	if f, err := Auto(t.Context(), target); f.Server != nil || err == nil {
 		t.Errorf("got %+v, %v", f, err)
 	}
-	if all, err := Revisions(t.Context(), target); all != nil || err == nil || errors.Is(err, context.Canceled) {
+	if all, _, err := Revisions(t.Context(), target); all != nil || err == nil || errors.Is(err, context.Canceled) {
 		t.Errorf("got %q, %v", all, err)
 	}
 }

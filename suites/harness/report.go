@@ -154,6 +154,7 @@ type ServerInfo struct {
 	Version      string   `json:"version,omitempty"`
 	Capabilities []string `json:"capabilities,omitempty"`
 	Speaks       []string `json:"speaks,omitempty"` // revisions, as far as that is known
+	Undiscovered string   `json:"undiscovered,omitempty"`
 	Tools        int      `json:"tools"`
 }
 

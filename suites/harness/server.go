@@ -19,6 +19,7 @@ type Server struct {
 	Requested    string       // revision that was asked for
 	Revision     string       // revision that was negotiated
 	Speaks       []string     // revisions that the server is known to speak, in order
+	Undiscovered string       // how server/discover was answered, if neither with a result nor as what is unknown
 	First        driver.Reply // to initialize or server/discover
 	Welcome      M            // its result
 	Shaken       driver.Reply // to initialize in a process of its own, of a server that is judged without; may be none
@@ -113,6 +114,7 @@ func (s *Server) Info() ServerInfo {
 	info := s.Identity()
 	text := func(key string) string { v, _ := info[key].(string); return v }
 	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools), Speaks: s.Speaks}
+	out.Undiscovered = s.Undiscovered
 	for name, v := range s.Capabilities {
 		if v != nil {
 			out.Capabilities = append(out.Capabilities, name)
