@@ -60,7 +60,7 @@ type Uncalled struct {
 	Keyword string // of the schema that its arguments were to break; empty: none, or any
 	Why     string
 	Barred  bool // it may not be called, which the operator knows
-	Mute    bool // it was called, and neither this tool nor another one has answered
+	Mute    bool // it was called, or was not since others were in vain, and no tool has answered
 }
 
 // String says which tool was not called, and why.
@@ -179,12 +179,10 @@ func (c *ToolCalls) untried() (tools []UncalledTool) {
 
 // hear finds out whether any call was answered.
 func (c *ToolCalls) hear() {
-	if len(c.List) == 0 || len(Answered(c.List)) > 0 {
-		return
-	}
+	heard := len(Answered(c.List)) > 0
 	for i, u := range c.Uncalled {
 		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
-		c.Uncalled[i].Mute = slices.ContainsFunc(c.List, called)
+		c.Uncalled[i].Mute = !heard && (u.Mute || slices.ContainsFunc(c.List, called))
 	}
 }
 
@@ -205,9 +203,12 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	for len(queue) > 0 && (f.calls == nil || f.sound()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch why := f.spent(); {
-		case why != "":
-			c.leave(*call, why)
+		switch mute, spent := f.t.Mute("tools/call"), f.allowance.Spent(); {
+		case mute != nil:
+			c.leave(*call, "no call was answered: "+mute.Error())
+			c.Uncalled[len(c.Uncalled)-1].Mute = true
+		case spent != "":
+			c.leave(*call, spent)
 		case c.hangs(call):
 			c.leave(*call, "it has left another call unanswered")
 		default:

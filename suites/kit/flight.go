@@ -29,14 +29,6 @@ const (
 // sound reports whether more calls can be made in the session.
 func (f *flight) sound() bool { return f.session.Usable() && !f.silent }
 
-// spent is why no more calls are made; empty when they are.
-func (f *flight) spent() string {
-	if err := f.t.Mute("tools/call"); err != nil {
-		return "no call was answered: " + err.Error()
-	}
-	return f.allowance.Spent()
-}
-
 // start makes a call.
 func (f *flight) start(c *ToolCall) {
 	overdue := func(c *ToolCall) bool { return c.overdue }
