@@ -62,13 +62,15 @@ func wantsAny(filter M) bool {
 	return false
 }
 
-// leaveOpen has a session end with a subscription, which many servers close then: that of its opening or, when the
-// server announces nothing that the client asks for by itself, one more.
+// leaveOpen has a session end with a subscription, which many servers close then: any session or, when none asks for
+// one by itself since the server announces nothing, one of its own.
 func leaveOpen(t *T) {
 	try(t)
-	if s := t.Session(); !s.Listens() {
-		kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.AllChanges(t)})
+	if t.Bundles() && t.Session().Listens() {
+		return
 	}
+	s := t.Own()
+	kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.AllChanges(t)})
 }
 
 // beID matches the id of a request, however it is written.
