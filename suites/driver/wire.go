@@ -205,7 +205,7 @@ func (f *Frame) JSON() M {
 	if object := f.decoded.object.Value(); object != nil {
 		return *object
 	}
-	object, _ := Decode(f.Raw).(M)
+	object, _ := thrifty(f.Raw).(M)
 	f.decoded.object = weak.Make(&object)
 	return object
 }

@@ -104,7 +104,7 @@ type page struct {
 func (p pages) add(items []any, next string) (known, circle bool) {
 	key := page{items: len(items)}
 	for _, item := range items {
-		key.sum += Fingerprint(item)
+		key.sum += driver.Fingerprint(item)
 	}
 	nexts, known := p[key]
 	p[key] = append(nexts, next)
@@ -113,12 +113,11 @@ func (p pages) add(items []any, next string) (known, circle bool) {
 
 // ListAll returns the items of all pages of a list. Equal parts of them may be the same: they are not to be changed.
 func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
-	const levels = 8 // which is where most of a schema ends
-	shared := sharing{}
+	shared := driver.Sharing{}
 	err = EachPage(s, method, member, params, func(result M) {
 		page, _ := result[member].([]any)
 		for _, item := range page {
-			items = append(items, shared.one(item, levels))
+			items = append(items, shared.One(item))
 		}
 	})
 	return items, err

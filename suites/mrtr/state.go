@@ -141,7 +141,7 @@ func (a asker) varied(t *T) (other asker, found bool) {
 		}
 		arguments, err := schemas.Valid(schema, t.Seed+1)
 		a.params = with(a.params, "arguments", arguments)
-		return a, err == nil && Fingerprint(arguments) != Fingerprint(a.Params["arguments"])
+		return a, err == nil && driver.Fingerprint(arguments) != driver.Fingerprint(a.Params["arguments"])
 	}
 	return a, false
 }

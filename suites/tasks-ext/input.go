@@ -115,7 +115,7 @@ func (c *course) reused() string {
 		requests, _ := m.state()["inputRequests"].(M)
 		for key, request := range requests {
 			before, known := first[key]
-			if first[key] = Fingerprint(request); gone[key] || known && before != first[key] {
+			if first[key] = driver.Fingerprint(request); gone[key] || known && before != first[key] {
 				return key
 			}
 		}

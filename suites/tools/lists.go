@@ -172,8 +172,8 @@ func (l *listing) add(t *T, page M) {
 	l.judged = append(l.judged, judged)
 	for _, tool := range kit.ObjectsIn(page["tools"]) {
 		name, named := tool["name"].(string)
-		here := place{l.n, Fingerprint(tool)}
-		l.digest = Fingerprint([]any{l.digest, here})
+		here := place{l.n, driver.Fingerprint(tool)}
+		l.digest = driver.Fingerprint([]any{l.digest, here})
 		earlier, known := l.first[name]
 		switch {
 		case !named:

@@ -1,4 +1,4 @@
-package harness
+package driver
 
 import (
 	"fmt"
@@ -7,8 +7,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 // Values have the same fingerprint if they are equal, whatever the order of members, and only then.
@@ -20,13 +18,13 @@ func TestFingerprint(t *testing.T) {
 	}
 	known := map[uint64]string{}
 	for _, text := range texts {
-		key := Fingerprint(driver.Decode([]byte(text)))
+		key := Fingerprint(Decode([]byte(text)))
 		if other, ok := known[key]; ok {
 			t.Errorf("%s and %s have the same fingerprint", text, other)
 		}
 		known[key] = text
 	}
-	one, other := driver.Decode([]byte(`{"a":1,"b":[2,{"c":3}]}`)), driver.Decode([]byte(`{"b":[2,{"c":3}],"a":1}`))
+	one, other := Decode([]byte(`{"a":1,"b":[2,{"c":3}]}`)), Decode([]byte(`{"b":[2,{"c":3}],"a":1}`))
 	if Fingerprint(one) != Fingerprint(other) {
 		t.Error("the order of members makes a difference")
 	}
@@ -34,12 +32,12 @@ func TestFingerprint(t *testing.T) {
 
 // What is shared is equal to what it stands for, and its equal parts are one.
 func TestSharing(t *testing.T) {
-	shared := sharing{}
+	shared := Sharing{}
 	var all []any
 	for i := range 3 {
 		text := fmt.Sprintf(`{"name":"t%d","schema":{"required":["x"],"of":[{"type":"string"},{"type":"string"}]}}`, i)
-		v := driver.Decode([]byte(text))
-		one := shared.one(v, 4)
+		v := Decode([]byte(text))
+		one := shared.One(v)
 		if diff := cmp.Diff(v, one); diff != "" {
 			t.Error(diff)
 		}
@@ -53,8 +51,39 @@ func TestSharing(t *testing.T) {
 	if parts := schema.(M)["of"].([]any); !same(parts[0], parts[1]) {
 		t.Error("equal parts are two")
 	}
-	deep := driver.Decode([]byte(strings.Repeat("[", 5000) + strings.Repeat("]", 5000)))
-	if diff := cmp.Diff(Fingerprint(deep), Fingerprint(shared.one(deep, 4))); diff != "" {
+	deep := Decode([]byte(strings.Repeat("[", 5000) + strings.Repeat("]", 5000)))
+	if diff := cmp.Diff(Fingerprint(deep), Fingerprint(shared.One(deep))); diff != "" {
 		t.Errorf("a deep value has changed: %s", diff)
+	}
+}
+
+// A long text is decoded as any other, and what two long ones have in common is one value.
+func TestLongTextsShare(t *testing.T) {
+	items := strings.Repeat(`{"name":"a","of":["x",{"y":1}]},`, shortText/16) + `null`
+	texts := []string{
+		`{"id":1,"result":{"tools":[` + items + `]}}`,
+		`{"id":2,"result":{"tools":[` + items + `]}}`,
+		`[` + items + `]`,
+		`{"text":"` + strings.Repeat("long ", shortText) + `"}`,
+		`[[` + items + `],[` + items + `]]`,
+	}
+	var all []any
+	for _, text := range texts {
+		v := thrifty([]byte(text))
+		if !reflect.DeepEqual(v, Decode([]byte(text))) {
+			t.Errorf("%s is decoded otherwise", Brief([]byte(text)))
+		}
+		all = append(all, v)
+	}
+	same := func(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
+	first, second := all[0].(M)["result"], all[1].(M)["result"]
+	if !same(first, second) {
+		t.Error("equal results are two")
+	}
+	if tools := first.(M)["tools"].([]any); !same(tools[0], tools[1]) {
+		t.Error("equal items are two")
+	}
+	if len(lately.values) > 4 {
+		t.Errorf("%d values are kept", len(lately.values))
 	}
 }
