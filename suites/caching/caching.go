@@ -61,6 +61,9 @@ var Checks = Suite{
 			return kit.ResultOf(m)["resultType"] == "input_required" && !kit.IsOfTask(m)
 		})
 		t.Judge(asking, func(t *T, m Message) {
+			if !kit.MayAsk(m) {
+				t.Because(OtherCheck).Skip("it may not ask: result/type-complete, mrtr/only-supported-methods")
+			}
 			for _, hint := range []string{"ttlMs", "cacheScope"} {
 				t.Expect(Member(kit.ResultOf(m), hint)).To(BeOneOf[any](Absent{}), hint)
 			}

@@ -13,7 +13,7 @@ import (
 var codeChecks = Suite{
 	"jsonrpc/reserved-error-codes": WatchAfter(provokeErrors, func(t *T, w Wire) {
 		judgeCodes(t, w, func(t *T, code int) {
-			undefined := -32099 <= code && code <= -32023 && !isRetired(code)
+			undefined := -32099 <= code && code <= -32023 && !kit.IsRetired(code)
 			t.Expect(!undefined).To(Hold("no code of MCP that the specification does not define", "%d", code))
 			misplaced := code == headerMismatch && t.Server.Transport == "stdio"
 			t.Expect(!misplaced).To(Hold("no error about headers over stdio, where there are none", "%d", code))
@@ -22,13 +22,13 @@ var codeChecks = Suite{
 
 	"jsonrpc/retired-error-codes": WatchAfter(provokeErrors, func(t *T, w Wire) {
 		judgeCodes(t, w, func(t *T, code int) {
-			t.Expect(!isRetired(code)).To(Hold("no code of an earlier revision", "%d", code))
+			t.Expect(!kit.IsRetired(code)).To(Hold("no code of an earlier revision", "%d", code))
 		})
 	}),
 
 	"jsonrpc/error-code-old-range": WatchAfter(provokeErrors, func(t *T, w Wire) {
 		judgeCodes(t, w, func(t *T, code int) {
-			if isRetired(code) {
+			if kit.IsRetired(code) {
 				t.Because(OtherCheck).Skip("it has another meaning: jsonrpc/retired-error-codes")
 			}
 			old := -32019 <= code && code <= -32000
@@ -39,10 +39,6 @@ var codeChecks = Suite{
 
 // headerMismatch is the code of the error for headers that do not say what the message says.
 const headerMismatch = -32020
-
-// isRetired reports whether a code is one that earlier revisions defined, and later ones forbid: for unknown resources,
-// and for what has to be done at a URL first.
-func isRetired(code int) bool { return code == -32002 || code == -32042 }
 
 // provokeErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
 func provokeErrors(t *T) {

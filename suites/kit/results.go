@@ -32,6 +32,16 @@ func IsFinal(method string) bool {
 	}, method)
 }
 
+// MayAsk reports whether a response answers what may be answered by asking for input.
+func MayAsk(m Message) bool {
+	askers := []string{"tools/call", "resources/read", "prompts/get"}
+	return m.Request != nil && slices.Contains(askers, m.Request.Method)
+}
+
+// IsRetired reports whether an error code is one that earlier revisions defined, and later ones forbid: for unknown
+// resources, and for what has to be done at a URL first.
+func IsRetired(code int) bool { return code == -32002 || code == -32042 }
+
 // RequestParams are the params of what a response answers; nil when it has none.
 func RequestParams(m Message) M {
 	params, _ := m.Request.JSON()["params"].(M)

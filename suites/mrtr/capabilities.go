@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -17,12 +18,15 @@ const missingCapability = -32021
 var capabilities = Suite{
 	"mrtr/only-supported-methods": WatchAfter(askOthers, func(t *T, w Wire) {
 		final := kit.Results(t, w).Filter("result of another method", func(m Message) bool {
-			return !mayAsk(m) && !kit.IsOfTask(m)
+			return !kit.MayAsk(m) && !kit.IsOfTask(m)
 		})
 		t.Judge(final, func(t *T, m Message) {
 			kind := kit.ResultOf(m)["resultType"]
 			if kind == "input_required" && kit.IsFinal(m.Request.Method) {
 				t.Because(OtherCheck).Skip("%s asks for input: result/type-complete", m.Request.Method)
+			}
+			if strings.HasPrefix(m.Request.Method, "skills/") {
+				t.Because(OtherCheck).Skip("%s has a rule of its own: skills/result-complete", m.Request.Method)
 			}
 			t.Expect(kind != "input_required").To(
 				Hold("a final result of "+m.Request.Method, "one that asks for input"))

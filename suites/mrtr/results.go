@@ -54,18 +54,12 @@ var results = Suite{
 // asking are the results that ask for input in answer to what may be answered so.
 func asking(t *T, w Wire) Messages {
 	return kit.Results(t, w).Filter("result that asks for input", func(m Message) bool {
-		return mayAsk(m) && kit.ResultOf(m)["resultType"] == "input_required"
+		return kit.MayAsk(m) && kit.ResultOf(m)["resultType"] == "input_required"
 	})
 }
-
-// mayAsk reports whether a response answers what may be answered by asking for input.
-func mayAsk(m Message) bool { return m.Request != nil && slices.Contains(mayAskFor, m.Request.Method) }
-
-// mayAskFor are the methods that may be answered so.
-var mayAskFor = []string{"tools/call", "resources/read", "prompts/get"}
 
 // hasRequests reports whether a result asks for input, whatever it says to be. A task may do so, too.
 func hasRequests(m Message) bool {
 	requests, _ := kit.ResultOf(m)["inputRequests"].(M)
-	return mayAsk(m) && len(requests) > 0 && kit.ResultOf(m)["resultType"] != "task"
+	return kit.MayAsk(m) && len(requests) > 0 && kit.ResultOf(m)["resultType"] != "task"
 }

@@ -29,6 +29,9 @@ var Checks = Suite{
 			if !slices.Contains(knownTypes(t, m), kind) {
 				t.Because(OtherCheck).Skip("%q is not a known type: result/type-known", kind)
 			}
+			if kind == "task" {
+				t.Because(OtherCheck).Skip("only tools/call may begin a task: tasks-ext/only-tools-call")
+			}
 			t.Expect(kind).To(BeOneOf("complete"))
 		})
 	}),

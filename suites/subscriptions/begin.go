@@ -51,6 +51,7 @@ var begin = Suite{
 	}),
 
 	"subscriptions/ack-omits-unsupported": Probe(func(t *T) {
+		kit.WantCapabilities(t, t.Server.Welcome)
 		able := advertised(t)
 		u := acknowledged(t)[everything]
 		if len(able) == len(kit.Announced) {
