@@ -59,8 +59,12 @@ var begin = Suite{
 		}
 		var claimed []string
 		for _, a := range announcements {
+			declared, _ := t.Server.Capabilities[a.family].(M)
+			_, isFlag := declared[a.flag].(bool)
 			switch {
 			case !wants(honoured(t, u), a.member) || slices.Contains(able, a.member):
+			case Has(declared, a.flag) && !isFlag:
+				t.Because(OtherCheck).Skip("%s of %s is not a boolean: schema/capability-shapes", a.flag, a.family)
 			case servesUndeclared(t, a.family):
 				t.Because(OtherCheck).Skip("%s are served undeclared: "+
 					"tools/capability-declared, jsonrpc/undeclared-method-not-found", a.family)
