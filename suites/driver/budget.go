@@ -50,13 +50,16 @@ func (b *Budget) scarce() bool { return b != nil && b.kept.Load() > 2*b.limit }
 // intake accounts for one message after the other while it is read.
 type intake struct {
 	r    *record
+	part *partial
 	gone <-chan struct{} // closed when there is no use in reading on
 
 	held int
 	end  func() // of the turn of a long message; nil: there is none
 }
 
-func (r *record) intake(gone <-chan struct{}) *intake { return &intake{r: r, gone: gone} }
+func (r *record) intake(part *partial, gone <-chan struct{}) *intake {
+	return &intake{r: r, part: part, gone: gone}
+}
 
 // grow takes n more bytes of a message in; false when it gets too long. Of long ones only one is read at a time.
 func (t *intake) grow(n int) bool {

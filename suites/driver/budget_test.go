@@ -74,7 +74,7 @@ func TestLongMessagesTakeTurns(t *testing.T) {
 	r := &record{limits: Limits{Message: 4 << 20}, budget: NewBudget(1 << 20)}
 	for _, n := range []int{2 << 20, 8 << 20} {
 		for range 3 { // each would wait for ever if the one before had not ended its turn
-			m := r.intake(nil)
+			m := r.intake(new(partial), nil)
 			if m.grow(n) != (n <= r.limits.Message) {
 				t.Errorf("%d bytes: too long or not", n)
 			}

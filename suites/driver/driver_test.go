@@ -149,6 +149,40 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// What comes of an answer in the last part of its time shows that the server is slow. A beginning that was long ago
+// does not, nor a whole message.
+func TestStillComing(t *testing.T) {
+	const reply = 4 * time.Second
+	tests := map[string]struct {
+		pieces []string // 700 ms apart
+		want   bool
+	}{
+		"in drips":               {[]string{"{", `"id"`, ":", "1", ",", "}"}, true},
+		"half, and no more":      {[]string{`{"id":1,`}, false},
+		"half, and another line": {[]string{`{"id":1,`, "", "", "}\n"}, false},
+		"nothing":                {nil, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+				for _, piece := range tt.pieces {
+					io.WriteString(out, piece)
+					time.Sleep(700 * time.Millisecond)
+				}
+				io.Copy(io.Discard, in)
+				return 0
+			}
+			converse(t, Limits{Reply: reply}, serve, func(t *testing.T, s *Session) {
+				var silence *Silence
+				r := s.Exchange("ping", nil)
+				if !errors.As(r.Err, &silence) || silence.Coming != tt.want || s.StillComing(r.Request) != tt.want {
+					t.Errorf("got %v, and later %v", r.Err, s.StillComing(r.Request))
+				}
+			})
+		})
+	}
+}
+
 // A program that sends back what it is sent is not waited for as long as a server that is about to start; one that
 // answers beside that has a moment for it.
 func TestEcho(t *testing.T) {

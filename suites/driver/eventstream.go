@@ -69,7 +69,16 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		p = p[i+1:]
 		r.endLine()
 	}
+	r.taken.unended(r.unended())
 	return n, nil
+}
+
+// unended is how many bytes have come of the data of an event that has not ended.
+func (r *eventReader) unended() (n int) {
+	if data, isData := bytes.CutPrefix(r.line, []byte("data:")); isData {
+		n = len(data)
+	}
+	return n + len(r.data)
 }
 
 func (r *eventReader) endLine() {

@@ -42,7 +42,7 @@ func TestReadEvents(t *testing.T) {
 			var got []StreamEvent
 			_, err := readEvents(
 				wrap(strings.NewReader(tt.stream)),
-				(&record{limits: Limits{Message: 1000}}).intake(nil),
+				(&record{limits: Limits{Message: 1000}}).intake(new(partial), nil),
 				func(e StreamEvent) { got = append(got, e) },
 				func() {},
 			)
@@ -57,7 +57,7 @@ func TestReadEventsIsBounded(t *testing.T) {
 	longLine, manyLines := "data: "+strings.Repeat("x", 200)+"\n\n", strings.Repeat("data: x\n", 50)+"\n"
 	for _, stream := range []string{longLine, manyLines} {
 		came := func(StreamEvent) { t.Error("an event came") }
-		taken := (&record{limits: Limits{Message: 100}}).intake(nil)
+		taken := (&record{limits: Limits{Message: 100}}).intake(new(partial), nil)
 		if _, err := readEvents(strings.NewReader(stream), taken, came, func() {}); ExcessOf(err) == nil {
 			t.Errorf("%.20s…: the error is %v", stream, err)
 		}

@@ -40,6 +40,7 @@ type Exchange struct {
 
 	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
 	answer   Answer
+	partial  partial   // what of it has not ended yet: the body, an event
 	left     time.Time // when it was sent; zero: it waits for its turn
 	stream   bool
 	replied  bool      // a response came on the stream

@@ -187,7 +187,7 @@ func (h *HTTP) status(x *Exchange, err error) {
 // than one document the first is taken for the answer: that there are others, a check says. A message that leaves the
 // request without its answer leaves it so for good.
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
-	taken := h.s.intake(h.ctx.Done())
+	taken := h.s.intake(&x.partial, h.ctx.Done())
 	defer taken.finish()
 	body, err := h.readAll(resp, taken)
 	h.s.mu.Lock()
@@ -253,8 +253,11 @@ func (h *HTTP) readAll(resp *http.Response, taken *intake) (all []byte, err erro
 		if !taken.grow(n) {
 			return nil, tooLong
 		}
-		switch all = append(all, chunk[:n]...); {
+		all = append(all, chunk[:n]...)
+		taken.unended(len(all))
+		switch {
 		case err == io.EOF:
+			taken.unended(0)
 			return exact(all), nil
 		case err != nil:
 			return exact(all), fmt.Errorf("the body ended early: %w", plainError(err))

@@ -47,7 +47,7 @@ const (
 // is.
 func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	answered, came := false, false
-	taken := h.s.intake(h.ctx.Done())
+	taken := h.s.intake(&x.partial, h.ctx.Done())
 	cut, err := readEvents(throttled{h, body}, taken, func(e StreamEvent) {
 		h.keepEvent(x, e)
 		if f := h.receiveEvent(x, e); f != nil {

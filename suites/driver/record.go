@@ -28,7 +28,7 @@ type record struct {
 	unkept   int       // bytes of frames that were dropped since the last answer
 	holds    int       // how many readers wait by our own will
 	held     time.Time // when the last one did
-	partial  int       // bytes of a line that is not complete yet
+	partial  partial   // over stdio: the line that is not complete yet
 	owed     int       // messages of the client that may still be answered
 	answered time.Time // when the last answer to one of them came
 	hostile  bool
@@ -128,12 +128,6 @@ func (r *record) flooded() bool {
 	dropped := r.dropped
 	r.dropped = false
 	return dropped && r.unkept > unthrottled
-}
-
-func (r *record) setPartial(n int) {
-	r.mu.Lock()
-	r.partial = n
-	r.mu.Unlock()
 }
 
 // UsedBy says who uses the session from now on, which its frames tell. It returns who did before.

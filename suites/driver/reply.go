@@ -154,6 +154,7 @@ type Silence struct {
 	After   time.Duration
 	Limit   string // the flag that says how long; empty: none does
 	Partial int    // bytes that came without a newline
+	Coming  bool   // it was on its way when --timeout was over, as StillComing has it
 	Held    bool   // mcpcheck itself did not listen for some of the time
 }
 
@@ -164,6 +165,9 @@ func (e *Silence) Error() string {
 	}
 	if e.Partial > 0 {
 		text += fmt.Sprintf(" (%s came without a newline)", count(e.Partial, "byte"))
+	}
+	if e.Coming {
+		text += ", though it was still coming"
 	}
 	if e.Held {
 		text += ", while mcpcheck held back what the server sends: it is more than mcpcheck takes at a time"

@@ -269,8 +269,11 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	if b.d >= s.limits.Reply && !b.free {
 		s.silent = append(s.silent, cmp.Or(s.longestOpen(), p.Method))
 	}
-	err := &Silence{Method: p.Method, After: b.d, Limit: b.flag, Partial: s.partial, Held: s.heldSince(begin)}
+	err := &Silence{
+		Method: p.Method, After: b.d, Limit: b.flag, Partial: s.partial.bytes, Held: s.heldSince(begin),
+	}
 	s.mu.Unlock()
+	err.Coming = s.isComing(p)
 	s.exceed(ExcessOf(err))
 	return err
 }

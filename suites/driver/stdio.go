@@ -102,7 +102,7 @@ func (p *Stdio) read() {
 func (p *Stdio) readLines() (excess *Excess) {
 	const beginning = 4 << 10
 	s := p.s
-	taken := s.intake(p.proc.exited)
+	taken := s.intake(&s.partial, p.proc.exited)
 	defer taken.finish()
 	chunk := make([]byte, 64<<10)
 	var line []byte
@@ -121,7 +121,7 @@ func (p *Stdio) readLines() (excess *Excess) {
 				line = nil
 			}
 		}
-		if s.setPartial(len(line)); s.flooded() {
+		if taken.unended(len(line)); s.flooded() {
 			s.hold(func() { time.Sleep(throttle) })
 		}
 		if err != nil {
@@ -237,5 +237,5 @@ func (p *Stdio) Stderr() (head []byte, total int) { return p.s.stderr.beginning(
 func (p *Stdio) Partial() int {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
-	return p.s.partial
+	return p.s.partial.bytes
 }

@@ -59,14 +59,19 @@ func (t *T) assert(most Level, actual any) types.Assertion {
 	}).Expect(actual)
 }
 
-// NotLate ends a check that would blame the server for a request without an answer which has one after all, in twice
-// the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who goes on in the session
-// first.
+// NotLate ends a check that would blame the server for a request without an answer which was on its way, or has one
+// after all, in twice the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who goes on
+// in the session first.
 func (t *T) NotLate(r driver.Reply) {
-	if silence := (*driver.Silence)(nil); !errors.As(r.Err, &silence) {
+	silence := (*driver.Silence)(nil)
+	if !errors.As(r.Err, &silence) {
 		return
 	}
-	if given := t.run.target.Limits.ForReply(); t.run.breaker.isLate(r, 2*given) {
+	switch given := t.run.target.Limits.ForReply(); {
+	case silence.Coming:
+		t.Because(Silent).Again("the server is slow, not silent: the answer to %s was still coming "+
+			"after %v (--timeout)", r.Method, given)
+	case t.run.breaker.isLate(r, 2*given):
 		t.Because(Silent).Again("the server is slow, not silent: %s was answered, but not within %v (--timeout)",
 			r.Method, given)
 	}

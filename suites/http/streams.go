@@ -32,6 +32,8 @@ var streams = Suite{
 				t.Skip("the client waited no longer")
 			case e.Expelled:
 				t.Skip("the server has ended the session, and so what was to come in it")
+			case e.Session.StillComing(e.Request):
+				t.Because(Silent).Inconclusive("an event was still coming when the response was due (--timeout)")
 			case answerLost(e.Session):
 				t.Inconclusive("an answer of the client to a request of the server did not get through")
 			}

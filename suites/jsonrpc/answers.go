@@ -85,6 +85,10 @@ var answers = Suite{
 			}
 			t.Expect(x.Answer != nil).To(Hold("an answer to "+x.Request.Method, "%s", x.Fate()))
 		})
+		if len(all.coming) > 0 {
+			t.Because(Silent).Inconclusive("the server is slow, not silent: answers were still coming when they "+
+				"were due (--timeout): %s", strings.Join(all.coming, ", "))
+		}
 		if len(hung.slow) > 0 {
 			t.Because(Silent).Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
 				strings.Join(hung.slow, ", "))
@@ -104,6 +108,7 @@ type requests struct {
 	tools     map[*kit.Exchange]Subject // by the requests that call them
 	first     *kit.Exchange             // of these; nil when there is none
 	mute      bool                      // there are some, and none was answered
+	coming    []string                  // methods of those whose answers were still on their way when they were due
 }
 
 func requestsIn(t *T, w Wire) *requests {
@@ -117,6 +122,9 @@ func requestsIn(t *T, w Wire) *requests {
 	}
 	answered := false
 	for _, x := range all.exchanges {
+		if method := x.Request.Method; x.StillComing() && !slices.Contains(all.coming, method) {
+			all.coming = append(all.coming, method)
+		}
 		if x.Request.Method != "tools/call" {
 			continue
 		}
@@ -153,6 +161,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	switch {
 	case x.Answer != nil:
 		return ""
+	case x.StillComing():
+		return "it was still coming"
 	case !x.Ready:
 		return "the handshake was not complete"
 	case x.Batched:

@@ -18,7 +18,7 @@ func hungCalls(all []*kit.Exchange) (h hung) {
 	held := map[*driver.Session]bool{} // what was asked in it later may have had to wait
 	for _, x := range all {
 		switch {
-		case !x.GivenUp || x.Standing || held[x.Session]:
+		case !x.GivenUp || x.Standing || held[x.Session], x.StillComing():
 			continue
 		case x.Last():
 			held[x.Session] = true

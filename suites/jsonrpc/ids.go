@@ -172,6 +172,7 @@ func expectEcho(t *T, usual driver.Reply, e kit.Echoed) {
 	if e.Reply.Err != nil && (t.Control() != nil || t.Gone()) { // no other request would have had an answer
 		t.Inconclusive("%v", Explain(e.Reply.Err))
 	}
+	t.NotLate(e.Reply)
 	t.Expect(e).To(kit.BeNamed(e.ID))
 	t.Expect(e.Reply).To(beLike(usual))
 }

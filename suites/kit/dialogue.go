@@ -101,7 +101,7 @@ func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
 			d.refused(s, f)
 		case f.Side == driver.Status:
 			if x := d.open[driver.IDKey(f.HTTP.Asked())]; x != nil && !f.HTTP.Elsewhere() {
-				x.Empty = f.HTTP.Answer().OK()
+				x.Empty = f.HTTP.Answer().OK() && !f.AfterEOF && !f.HTTP.Recalled()
 			}
 		default:
 			for _, m := range f.Members() {
@@ -370,6 +370,11 @@ func (x *Exchange) Streamed() bool {
 	}
 	a := x.Request.HTTP.Answer()
 	return a.IsStream && a.OK() && !x.Dead()
+}
+
+// StillComing reports whether the answer was on its way when it was due: the server is slow, and not silent.
+func (x *Exchange) StillComing() bool {
+	return x.Answer == nil && !x.Dead() && x.Session.StillComing(x.Request)
 }
 
 // Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the

@@ -89,6 +89,7 @@ func unterminated(t *T) int {
 		if r.Answered() {
 			return 0 // its newline came with it
 		}
+		t.NotLate(r)
 		partial := s.Stdio().Partial()
 		if partial == 0 {
 			t.Inconclusive("%v", r.Err)
