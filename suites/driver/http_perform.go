@@ -241,6 +241,17 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 		slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })
 }
 
+// sheared is a body without most of the white space around it, of which a server may send any amount.
+func sheared(body []byte) []byte {
+	const space, most = " \t\r\n", 1 << 10
+	first := len(body) - len(bytes.TrimLeft(body, space))
+	last := max(first, len(bytes.TrimRight(body, space)))
+	if left := max(0, first-most); left > 0 {
+		return bytes.Clone(body[left:min(len(body), last+most)])
+	}
+	return exact(body[:min(len(body), last+most)])
+}
+
 // readAll reads a body up to the limit of a message.
 func (h *HTTP) readAll(resp *http.Response, taken *intake) (all []byte, err error) {
 	tooLong := h.s.limits.tooLong("the body has")
@@ -258,7 +269,7 @@ func (h *HTTP) readAll(resp *http.Response, taken *intake) (all []byte, err erro
 		switch {
 		case err == io.EOF:
 			taken.unended(0)
-			return exact(all), nil
+			return sheared(all), nil
 		case err != nil:
 			return exact(all), fmt.Errorf("the body ended early: %w", plainError(err))
 		}
