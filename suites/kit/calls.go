@@ -3,6 +3,7 @@ package kit
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -279,7 +280,8 @@ const ToAnnounce = 5 * time.Second
 // end notes what the calls did to the list, and sees to it that what they did to others is on record, for
 // lifecycle/list-changed-flag-honest.
 func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
-	for family, before := range c.others {
+	for _, family := range slices.Sorted(maps.Keys(c.others)) {
+		before := c.others[family]
 		if !slices.Equal(before, Sorted(listed(s, family))) && !announced(s, mark, family) {
 			listed(s, family) // as it stays
 		}
