@@ -99,7 +99,7 @@ func shakeHands(
 		if s, answers, err = findFence(ctx, t, s, server); err == nil && !answers && s == asked {
 			_, err = pong.Late(s.StartPatience())
 		}
-		if err != nil || !answers {
+		if server.Silent = err == nil && !answers; err != nil || !answers {
 			return server, s, err
 		}
 	}

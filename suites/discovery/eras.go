@@ -59,7 +59,8 @@ func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 	began := time.Now()
 	server, first, err := Server(ctx, t, revision)
 	found := Found{Server: server, First: first}
-	if t.Site != nil || err != nil || server.Failure != "" || server.Revision != revision || !first.Alive() {
+	if t.Site != nil || err != nil || server.Failure != "" || server.Revision != revision || !first.Alive() ||
+		server.Silent {
 		return found, err
 	}
 	found.Spare = beside(ctx, t, found, patience(firstChoice, time.Since(began)))
@@ -162,8 +163,11 @@ func askBoth(
 
 // besides finds out why one attempt was served and the other one was not: a further process in the era of the first one
 // is served beside it, or the server runs one at a time. Which era was served then is chance, and the other is asked
-// again.
+// again. Where the first one is silent, that another one is not served tells nothing.
 func (p *pair) besides(one *attempt) {
+	if one.server.Silent {
+		return
+	}
 	further := begin(p.ctx, p.target, one.revision)
 	further.within(p.patience(firstChoice, one.took))
 	if further.good() && isServed(one.session) {

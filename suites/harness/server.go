@@ -14,6 +14,7 @@ type M = driver.M
 type Server struct {
 	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
 	OneClient    bool         // it serves one session at a time only or, over HTTP, mixes several up
+	Silent       bool         // it has answered the greeting, and nothing after it
 	Sessionless  bool         // over HTTP: there is no session id
 	Protected    bool         // over HTTP: the first request or a list was answered with 401
 	Requested    string       // revision that was asked for
