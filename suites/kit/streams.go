@@ -253,7 +253,7 @@ func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventSt
 // either.
 func Established(t *T, w Wire) (sessions []*driver.Session) {
 	for _, s := range w.Sessions {
-		if s.Revision == t.Revision && s.Hello["protocolVersion"] == t.Revision {
+		if s.Agreed() == t.Revision && s.Hello["protocolVersion"] == t.Revision {
 			sessions = append(sessions, s)
 		}
 	}
