@@ -150,11 +150,7 @@ func survey(
 func onceMore(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
 	server.OneClient = true
 	s, err := again(ctx, t, server)
-	var death *driver.Death
-	switch {
-	case errors.As(err, &death):
-		death.Cause = harness.RunsOnce + death.Cause
-	case err != nil:
+	if err != nil && !afterFirst(err) {
 		err = fmt.Errorf("the server serves one session and no other: %w", err)
 	}
 	return s, err

@@ -168,13 +168,10 @@ func (p *pair) besides(one *attempt) {
 	if one.server.Silent {
 		return
 	}
-	further := begin(p.ctx, p.target, one.revision)
-	further.within(p.patience(firstChoice, one.took))
-	if further.good() && isServed(one.session) {
-		p.spare = further.session
+	found := Found{Server: one.server, First: one.session}
+	if p.spare = beside(p.ctx, p.target, found, p.patience(firstChoice, one.took)); p.spare != nil {
 		return
 	}
-	further.close()
 	p.inLine = true
 	p.again(one != p.older, one != p.newer)
 }
@@ -214,7 +211,7 @@ func (p *pair) alone(a, other *attempt) *attempt {
 	}
 	<-again.done
 	if a.served || other.served || other.reused {
-		again.afterFirst()
+		afterFirst(again.err)
 	}
 	return again
 }
@@ -236,12 +233,14 @@ func (p *pair) close() {
 	}
 }
 
-// afterFirst names the cause of an attempt whose process has ended, though one before it was served.
-func (a *attempt) afterFirst() {
+// afterFirst names the cause where a process has ended though one before it was served, and reports whether it has.
+func afterFirst(err error) bool {
 	var death *driver.Death
-	if errors.As(a.err, &death) {
-		death.Cause = harness.RunsOnce + death.Cause
+	if !errors.As(err, &death) {
+		return false
 	}
+	death.Cause = harness.RunsOnce + death.Cause
+	return true
 }
 
 // attempt is a server that is asked for a revision. What it came to is there once it is done.
