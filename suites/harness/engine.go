@@ -79,8 +79,9 @@ type Execution struct {
 	ended   chan struct{}
 	over    chan struct{} // closed when it has ended, or was given up
 
-	watching atomic.Bool // the record is complete
-	withdraw func()      // ends what cases have promised
+	watching atomic.Bool       // the record is complete
+	said     []*driver.Session // the record; set before watching is
+	withdraw func()            // ends what cases have promised
 
 	mu       sync.Mutex
 	shared   map[string]*stimulus
@@ -190,6 +191,7 @@ func (e *Execution) work() {
 	e.parallel(e.of(ending))
 	e.decideAgain()
 	e.pool.Retire()
+	e.said = e.pool.Sessions()
 	e.watching.Store(true)
 	e.parallel(e.of(watch))
 	e.pool.Wait()
@@ -537,8 +539,9 @@ func (c *scope) borrowed() bool {
 	return slices.ContainsFunc(c.uses, func(u use) bool { return u.how == borrowed })
 }
 
-// wire is what was said so far.
-func (t *T) wire() Wire { return Wire{Sessions: t.run.Sessions()} }
+// wire is what was said before the watches. Sessions that these open to confirm something are not judged: they may be
+// greeting still.
+func (t *T) wire() Wire { return Wire{Sessions: t.run.said} }
 
 // Untried are the results of a plan whose server could not be talked to: one root cause, and what depends on it
 // inconclusive.
