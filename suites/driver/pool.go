@@ -170,8 +170,13 @@ func (p *Pool) Adopt(s *Session) {
 	p.mu.Unlock()
 }
 
-// Launch returns a session whose server was told nothing yet.
+// Launch returns a session whose server was told nothing yet. The error is that of Target.Stopped once there is one.
 func (p *Pool) Launch(o Options) (*Session, error) {
+	if stopped := p.target.Stopped; stopped != nil {
+		if err := stopped(); err != nil {
+			return nil, err
+		}
+	}
 	if o == (Options{}) {
 		select {
 		case s, ok := <-p.ahead:

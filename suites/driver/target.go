@@ -35,6 +35,10 @@ type Target struct {
 	// and what was sent by hand, are not among them. Any goroutine may call it.
 	Heard func(s *Session, sent time.Time, r Reply)
 
+	// Stopped is why a pool opens no more sessions; nil while it does, and a nil func is never asked. Any goroutine may
+	// call it.
+	Stopped func() error
+
 	Waits *Waits // what is waited for in its sessions; nil: nobody wants to know
 }
 

@@ -250,3 +250,20 @@ func (b *breaker) reason() string {
 	defer b.mu.Unlock()
 	return b.why
 }
+
+// noSession is why no session can be had.
+type noSession struct{ why string }
+
+func (n *noSession) Error() string { return "not tried: " + n.why }
+
+func (*noSession) Reason() Reason { return Stopped }
+
+// stopped is a *noSession while the breaker is open because no session can be had: who waits for one need not try.
+func (b *breaker) stopped() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.gone {
+		return nil
+	}
+	return &noSession{b.why}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 // A server that has stopped to serve is not waited for a hundred times; once it is given another chance, a few failures
@@ -123,5 +125,16 @@ func TestBreakerOfAnInterruptedRun(t *testing.T) {
 	}
 	if b.reason() != "" {
 		t.Errorf("it is open: %s", b.reason())
+	}
+}
+
+// Sessions are opened as long as they can be had, also where none is served to its end.
+func TestBreakerStopsSessions(t *testing.T) {
+	for _, failed := range []*driver.Session{nil, {}} {
+		var b breaker
+		b.trip(failed, "of a control")
+		if stopped := b.stopped() != nil; stopped != (failed == nil) {
+			t.Errorf("stopped is %v after a control in %v", stopped, failed)
+		}
 	}
 }

@@ -162,6 +162,9 @@ func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	t.run.breaker.session(s, err)
 	if err != nil {
 		t.scope.adopt(trouble{upset: true})
+		if errors.As(err, new(*noSession)) {
+			t.Again("%v", err)
+		}
 		t.Again("no session: %v", Explain(err))
 	}
 	before := s.UsedBy(cmp.Or(t.stimulus, t.entry.ID))

@@ -117,8 +117,9 @@ func asks(f *driver.Frame) bool {
 
 // refusals is what came of the requests of a server whose client refuses them.
 func (r *Opened) refusals(t *T, s *driver.Session) {
-	LetAsk(t, s)
-	s.Settle(s.Mark())
+	if LetAsk(t, s); r.Pong.Answered() {
+		s.Settle(s.Mark())
+	}
 	r.Asked = slices.DeleteFunc(s.Since(0), func(f *driver.Frame) bool { return !asks(f) })
 	r.LastPong = s.Exchange(s.Harmless())
 }

@@ -103,19 +103,35 @@ func sameError(a, b driver.Reply) bool {
 	return a.Error() != nil && b.Error() != nil && string(Compact(a.Error())) == string(Compact(b.Error()))
 }
 
-// send sends the list request and a call of an unknown tool. It returns the requests, whose answers may be late.
-func (g *gating) send(t *T, s *driver.Session, list, call *driver.Reply) (sent []driver.Pending) {
-	sent = append(sent, s.Request(g.method, nil))
+// sendEarly sends the requests too early. It returns the list request, whose answer may be late.
+func (g *gating) sendEarly(t *T, s *driver.Session) (list driver.Pending) {
+	list = g.sendList(s, &g.earlyList)
+	g.sendCall(t, s, &g.earlyCall)
+	return list
+}
+
+// sendLate sends the requests after the handshake.
+func (g *gating) sendLate(t *T, s *driver.Session) {
+	g.sendList(s, &g.lateList)
+	g.control(t)
+	g.sendCall(t, s, &g.lateCall)
+}
+
+func (g *gating) sendList(s *driver.Session, list *driver.Reply) driver.Pending {
+	sent := s.Request(g.method, nil)
 	if s.Hello == nil {
-		*list = s.AwaitFirst(sent[0])
+		*list = s.AwaitFirst(sent)
 	} else {
-		*list = s.Await(sent[0])
-	}
-	if g.called = t.MayCallUnknown() && t.Server.Declares("tools"); g.called {
-		sent = append(sent, s.Request("tools/call", M{"name": kit.UnknownName(t), "arguments": M{}}))
-		*call = s.Await(sent[1])
+		*list = s.Await(sent)
 	}
 	return sent
+}
+
+// sendCall sends a call of an unknown tool, if there are tools.
+func (g *gating) sendCall(t *T, s *driver.Session, call *driver.Reply) {
+	if g.called = t.MayCallUnknown() && t.Server.Declares("tools"); g.called {
+		*call = s.Await(s.Request("tools/call", M{"name": kit.UnknownName(t), "arguments": M{}}))
+	}
 }
 
 // control ends a check whose late requests have no answer when they have none in an ordinary session either.
@@ -129,12 +145,13 @@ func beforeInitialize(t *T) gating {
 	return Shared(t, "before initialize", func(t *T) (g gating) {
 		g.method = kit.WantListMethod(t)
 		s := hostileStart(t)
-		g.send(t, s, &g.earlyList, &g.earlyCall)
-		if g.again = s.Greet(driver.Hello(t.Revision)); g.again.Result() != nil {
-			s.Confirm()
-			g.send(t, s, &g.lateList, &g.lateCall)
+		g.sendEarly(t, s)
+		if g.again = s.Greet(driver.Hello(t.Revision)); g.again.Result() == nil {
+			g.control(t)
+			return g
 		}
-		g.control(t)
+		s.Confirm()
+		g.sendLate(t, s)
 		return g
 	})
 }
@@ -145,14 +162,13 @@ func beforeInitialized(t *T) gating {
 		s := t.Start()
 		welcome(t, s, driver.Hello(t.Revision))
 		s.Hostile()
-		early := g.send(t, s, &g.earlyList, &g.earlyCall)
+		early := g.sendEarly(t, s)
 		g.inTime = g.earlyList.Answered() && (!g.called || g.earlyCall.Answered())
 		s.Confirm()
-		g.send(t, s, &g.lateList, &g.lateCall)
+		g.sendLate(t, s)
 		if !g.earlyList.Answered() {
-			g.earlyList = s.Await(early[0]) // it may have waited for initialized
+			g.earlyList = s.Await(early) // it may have waited for initialized
 		}
-		g.control(t)
 		return g
 	})
 }

@@ -44,7 +44,9 @@ var shutdown = Suite{
 		if r := s.AwaitFirst(hello); errors.As(r.Err, &silence) {
 			t.Inconclusive("%v", r.Err) // it is slow, and still at it
 		}
-		s.Await(later)
+		if r := s.Await(later); !r.Answered() {
+			t.Harmless(t.Own()) // it may leave that unanswered at any time
+		}
 		t.Expect(s.AwaitFor(hello, 0)).To(BeAnswered(), "initialize, sent before stdin was closed")
 		t.Expect(s.AwaitFor(later, 0)).To(BeAnswered(), "%s, sent before stdin was closed", later.Method)
 	}),
