@@ -285,7 +285,17 @@ func (x *Exchange) batched(id json.RawMessage) bool {
 
 // IsBusy reports whether the server refuses the request because of another one that it still serves. Over stdio, of a
 // nil Exchange, none does.
-func (x *Exchange) IsBusy() bool { return x != nil && x.Answer().Status == http.StatusConflict }
+func (x *Exchange) IsBusy() bool {
+	if x == nil {
+		return false
+	}
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	return x.isBusy()
+}
+
+// isBusy is IsBusy for who holds the lock of the session.
+func (x *Exchange) isBusy() bool { return x.answer.Status == http.StatusConflict }
 
 // Expels reports whether the server knows the session no more: a request that it serves in any is answered with 404.
 func (x *Exchange) Expels() bool {

@@ -154,6 +154,9 @@ func (h *HTTP) head(x *Exchange, resp *http.Response) {
 	a := &x.answer
 	a.Status, a.Header, a.HeadAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
 	x.stream = mediaType(resp.Header) == "text/event-stream" && a.OK()
+	if x.isBusy() && !x.apart {
+		h.site.serial.Store(true)
+	}
 	h.s.wake()
 }
 

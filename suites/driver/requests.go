@@ -114,16 +114,23 @@ func (s *Session) Expecting(id any, method string) Pending {
 	return p
 }
 
-// Exchange sends a request and waits for its answer. A server that serves one request at a time may still be busy with
-// the one before: then it is asked again.
-func (s *Session) Exchange(method string, params M) Reply {
-	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
-	r := s.Await(s.Request(method, params))
-	for pause := first; pause <= most && r.Answered() && r.Frame.HTTP.IsBusy(); pause *= 2 {
-		s.pass(pause)
+// Exchange sends a request and waits for its answer. It is made in its turn.
+func (s *Session) Exchange(method string, params M) (r Reply) {
+	s.InTurn(func() (busy bool) {
 		r = s.Await(s.Request(method, params))
-	}
+		return r.Answered() && r.Frame.HTTP.IsBusy()
+	})
 	return r
+}
+
+// InTurn tries something, and again a few times while the server is busy: one that serves a single request at a time
+// refuses the next, which may be taken once what was sent before has its answers.
+func (s *Session) InTurn(try func() (busy bool)) {
+	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
+	for pause := first; try() && pause <= most; pause *= 2 {
+		s.link.settle(0)
+		s.pass(pause)
+	}
 }
 
 // Await waits for the answer to a request for the reply limit, as due counts it.

@@ -46,10 +46,13 @@ func (s *Session) fence() (sent []Pending, r Reply) {
 }
 
 // prove sends the harmless request, and waits for the answer. When half of the time has passed without one, the lists
-// that the server declares are asked for as well: any answer proves that it lives.
+// that the server declares are asked for as well, unless it is serial: any answer proves that it lives.
 func (s *Session) prove() (sent []Pending, r Reply) {
 	first := s.Request(s.Harmless())
 	sent = []Pending{first}
+	if s.HTTP().isSerial() {
+		return sent, s.awaitReply(first)
+	}
 	var silence *Silence
 	if r = s.awaitFor(first, s.limits.Reply/2); !errors.As(r.Err, &silence) {
 		return sent, r

@@ -31,6 +31,7 @@ type Site struct {
 	life     context.Context // of the server's process: that of who was the first to reach for it
 	starts   int
 	reached  bool
+	serial   atomic.Bool  // it has refused a message because of another one
 	sessions atomic.Int64 // that were opened
 	greeted  atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
 	asks     asks
@@ -179,6 +180,10 @@ const idRoom = 1_000_000
 
 // idBase is where the request ids of the next session begin.
 func (site *Site) idBase() int { return int(site.sessions.Add(1)) * idRoom }
+
+// Serial reports whether the server has refused a message because of another one: it is asked one thing at a time then.
+// Over stdio, of a nil Site, none has.
+func (site *Site) Serial() bool { return site != nil && site.serial.Load() }
 
 // Started reports whether the server's process was started by this run.
 func (site *Site) Started() bool { return len(site.o.Command) > 0 || site.o.Serve != nil }

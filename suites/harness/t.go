@@ -258,9 +258,10 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 }
 
 // Hurry reports whether requests that need not come one after the other are sent together: the server takes its time
-// for each answer, and nothing is being confirmed. What is not a pass then, is confirmed one by one.
+// for each answer, has refused none because of another, and nothing is being confirmed. What is not a pass then, is
+// confirmed one by one.
 func (t *T) Hurry() bool {
-	hurry := t.Server.Slow() && !t.Alone() && t.run.options.Jobs > 1
+	hurry := t.Server.Slow() && !t.Alone() && t.run.options.Jobs > 1 && !t.Site().Serial()
 	if hurry {
 		t.Doubt()
 	}

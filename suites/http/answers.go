@@ -172,7 +172,8 @@ func brokenJSON(t *T) driver.Answer {
 // failing are requests that cannot be served, sent one after the other: a server may refuse a second one at a time.
 func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 	ask := func(name, method string, params M) {
-		x := kit.InTurn(func() *driver.Exchange { return kit.ByHand(s, kit.Request{Method: method, Params: params}) })
+		request := kit.Request{Method: method, Params: params}
+		x := kit.InTurn(s, func() *driver.Exchange { return kit.ByHand(s, request) })
 		x.End()
 		all = append(all, kit.AttemptOf(s, name, x))
 	}

@@ -100,13 +100,13 @@ func withWrongVersions(t *T) (all []kit.Attempt) {
 	s := t.Start()
 	in := kit.ByHandSession(t, s)
 	ask := func() *driver.Exchange { return kit.ByHand(s, kit.Request{Header: in}) }
-	if usual := kit.InTurn(ask); !usual.Answer().OK() {
+	if usual := kit.InTurn(s, ask); !usual.Answer().OK() {
 		t.Again("the request is not served with the negotiated version either: %s", usual.Answer())
 	}
 	try := func(name, version string, make func(http.Header) *driver.Exchange) {
 		wrong := in.Clone()
 		wrong.Set(kit.VersionHeader, version)
-		x := kit.InTurn(func() *driver.Exchange { return make(wrong) })
+		x := kit.InTurn(s, func() *driver.Exchange { return make(wrong) })
 		kit.HeadOf(x)
 		all = append(all, kit.AttemptOf(s, name+" with version "+version, x))
 	}

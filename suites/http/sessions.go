@@ -218,7 +218,7 @@ func useAll(t *T, s *driver.Session, in http.Header) (uses []kit.Attempt) {
 	harmless, _ := s.Harmless()
 	lists := slices.DeleteFunc(kit.ListsOf(t.Server.Capabilities), func(list string) bool { return list == harmless })
 	use := func(name string, make func() *driver.Exchange) {
-		x := kit.InTurn(make)
+		x := kit.InTurn(s, make)
 		kit.HeadOf(x)
 		uses = append(uses, kit.AttemptOf(s, name, x))
 	}

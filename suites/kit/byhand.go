@@ -2,7 +2,6 @@ package kit
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -43,15 +42,13 @@ func ByHand(s *driver.Session, r Request) *driver.Exchange {
 	return s.HTTP().Do(driver.HTTPRequest{URL: r.URL, Host: r.Host, Header: r.Header, Body: body})
 }
 
-// InTurn makes a request by hand and waits for the answer as CameOf does; again while the server is busy with another
-// one.
-func InTurn(make func() *driver.Exchange) (x *driver.Exchange) {
-	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
-	x = make()
-	for pause := first; CameOf(x).Status == http.StatusConflict && pause <= most; pause *= 2 {
-		time.Sleep(pause)
+// InTurn makes a request of a session by hand and waits for the answer as CameOf does. It is made in its turn.
+func InTurn(s *driver.Session, make func() *driver.Exchange) (x *driver.Exchange) {
+	s.InTurn(func() (busy bool) {
 		x = make()
-	}
+		CameOf(x)
+		return x.IsBusy()
+	})
 	return x
 }
 
