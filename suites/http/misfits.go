@@ -26,15 +26,27 @@ func misfits(t *T, request kit.Request, forms []form) (all []misfitted) {
 	if !slices.ContainsFunc(all, func(x misfitted) bool { return !isMismatch(x.Reply()) }) {
 		return all
 	}
-	if now := askRightly(t, s, request); !kit.SameKind(usual, now) || usual.Refuses() && !kit.SayAlike(usual, now) {
-		t.Again("the request with the right headers is answered in two ways: %s, then %s", Got(usual), Got(now))
+	twice := []*driver.Exchange{kit.ByHand(s, request), kit.ByHand(s, request)} // a limit may take one by now
+	for _, x := range twice {
+		x.Reply()
+		if x.IsBusy() {
+			continue
+		}
+		now := answerRightly(t, s, request, x)
+		if !kit.SameKind(usual, now) || usual.Refuses() && !kit.SayAlike(usual, now) {
+			t.Again("the request with the right headers is answered in two ways: %s, then %s", Got(usual), Got(now))
+		}
 	}
 	return all
 }
 
 // askRightly makes a request with the right headers. It ends a check that can learn nothing from what it brings.
 func askRightly(t *T, s *driver.Session, request kit.Request) driver.Reply {
-	x := kit.ByHand(s, request)
+	return answerRightly(t, s, request, kit.ByHand(s, request))
+}
+
+// answerRightly is the answer to a request that was made with the right headers, as askRightly wants it.
+func answerRightly(t *T, s *driver.Session, request kit.Request, x *driver.Exchange) driver.Reply {
 	r := t.Accept(x.Reply())
 	kit.NotForeign(t, x.Answer())
 	if r.Err != nil {

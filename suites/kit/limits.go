@@ -38,6 +38,20 @@ func (c *ToolCalls) dropLimited(reached driver.Reply) {
 	c.List = served
 }
 
+// Together makes a request so many times at once, and waits for the answers. It is the control of a call that may have
+// been refused for a limit: one that counts what comes in a while may take a single call again by now, however long the
+// tool takes.
+func Together(t *T, s *driver.Session, times int, method string, params M) (all []driver.Reply) {
+	var sent []driver.Pending
+	for range times {
+		sent = append(sent, s.Request(method, params))
+	}
+	for _, p := range sent {
+		all = append(all, t.Accept(s.Await(p)))
+	}
+	return all
+}
+
 // NotLimited ends a check whose call was refused as the server refuses any call by now, whatever it is of: there were
 // too many. To find that out, a tool is called in the session that is served otherwise. It is not where the call was
 // refused with one of the codes that the check wants.
@@ -49,8 +63,8 @@ func NotLimited(t *T, s *driver.Session, r driver.Reply, wanted ...int) {
 	if params == nil {
 		return
 	}
-	for range 2 { // the first may be the one that is served by now
-		if control := t.Try(s, "tools/call", params); control.Refuses() && SayAlike(r, control) {
+	for _, control := range Together(t, s, 2, "tools/call", params) {
+		if control.Refuses() && SayAlike(r, control) {
 			t.Because(ForeignAnswer).Again("%s is answered with %s as well, as if the server limits calls", tool,
 				Got(control))
 		}

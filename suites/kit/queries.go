@@ -61,13 +61,20 @@ func (q Query) Variant(nth int) Query {
 }
 
 // UsualBeside is what is usual by the time that an echo came. When it is an error in place of a result, the request is
-// made once more under an ordinary id: a server that limits calls refuses that as well by now.
+// made once more under an ordinary id and, since a server MUST limit calls of tools, these as many at a time as echoes
+// are asked for.
 func (q Query) UsualBeside(t *T, s *driver.Session, e Echoed) driver.Reply {
 	if q.Usual.Result() == nil || e.Reply.Error() == nil {
 		return q.Usual
 	}
-	if again := t.Try(s, q.Method, q.Params); again.Error() != nil {
-		return again
+	times := 1
+	if q.Method == "tools/call" {
+		times = 4
+	}
+	for _, again := range Together(t, s, times, q.Method, q.Params) {
+		if again.Error() != nil {
+			return again
+		}
 	}
 	return q.Usual
 }
