@@ -30,9 +30,10 @@ var ErrManyPages = errors.New("more pages than mcpcheck follows")
 // any state; it fails on the first page that is not a list, and with Endless when pages come again.
 //
 // Whatever nextCursor is there is followed: an empty one, and also one that came before, as long as it brings something
-// new. Some servers mean the end by an empty one; where that leads to an error or to what came before, it is the end.
+// new. Some servers mean the end by an empty one; where that leads to an error, or to nothing but items that came
+// before, it is the end.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
-	came := pages{}
+	came := pages{as: map[page][]string{}, items: map[uint64]bool{}}
 	for n := 1; ; n++ {
 		r := s.Exchange(method, params)
 		cursor, _ := params["cursor"].(string)
@@ -48,8 +49,12 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 			return err
 		}
 		next, more := r.Result()["nextCursor"].(string)
+		key, stale := came.add(items)
+		if mayEnd && stale {
+			return nil
+		}
 		if more {
-			known, circle := came.add(items, next)
+			known, circle := came.name(key, next)
 			switch {
 			case known && mayEnd:
 				return nil
@@ -92,7 +97,10 @@ func itemsOf(r driver.Reply, method, member string) ([]any, error) {
 
 // pages are those that came, each with the cursors that it named as the next. Some servers list in any order: a page is
 // known by its items, whatever their order.
-type pages map[page][]string
+type pages struct {
+	as    map[page][]string
+	items map[uint64]bool // that were on any
+}
 
 // page is how many items a page has, and the sum of what they are.
 type page struct {
@@ -100,14 +108,23 @@ type page struct {
 	sum   uint64
 }
 
-// add also tells whether the same items came before, and whether the same cursor came with them.
-func (p pages) add(items []any, next string) (known, circle bool) {
-	key := page{items: len(items)}
+// add also tells whether the page has items, and all of them came before.
+func (p pages) add(items []any) (key page, stale bool) {
+	key.items, stale = len(items), len(items) > 0
 	for _, item := range items {
-		key.sum += driver.Fingerprint(item)
+		print := driver.Fingerprint(item)
+		stale = stale && p.items[print]
+		p.items[print] = true
+		key.sum += print
 	}
-	nexts, known := p[key]
-	p[key] = append(nexts, next)
+	return key, stale
+}
+
+// name notes the next cursor of a page. It tells whether a page with the same items came before, and whether that
+// named the same one.
+func (p pages) name(key page, next string) (known, circle bool) {
+	nexts, known := p.as[key]
+	p.as[key] = append(nexts, next)
 	return known, slices.Contains(nexts, next)
 }
 
