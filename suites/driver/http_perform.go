@@ -162,11 +162,18 @@ func (h *HTTP) head(x *Exchange, resp *http.Response) {
 
 // fail records why an exchange has ended without a whole answer.
 func (h *HTTP) fail(x *Exchange, err error) {
-	h.s.mu.Lock()
-	h.s.failed = h.s.failed || !x.apart && !x.recalled && !h.s.eof && ExcessOf(err) == nil
-	h.s.mu.Unlock()
+	h.broke(x, err)
 	h.status(x, err)
 	h.end(x, err)
+}
+
+// broke notes that a request of the session, or a stream that was opened by hand, has no whole answer because the
+// connection broke, when it did: what another session has done to the server may be the cause.
+func (h *HTTP) broke(x *Exchange, err error) {
+	ours := x.apart && (x.Method != http.MethodGet || errors.Is(err, context.Canceled))
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	h.s.failed = h.s.failed || err != nil && !ours && !x.recalled && !h.s.eof && ExcessOf(err) == nil
 }
 
 // end records that nothing more will come. Whatever stands for the answer is in the record before, for those who wait
@@ -196,6 +203,7 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	h.s.mu.Lock()
 	x.answer.Body = body
 	h.s.mu.Unlock()
+	h.broke(x, err)
 	defer h.end(x, err)
 	var f *Frame
 	if err == nil {

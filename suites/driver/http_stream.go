@@ -62,6 +62,9 @@ func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	h.s.mu.Lock()
 	x.answer.Cut, x.goesOn = cut, goesOn
 	h.s.mu.Unlock()
+	if unanswered && !goesOn || x.apart && x.Method == http.MethodGet {
+		h.broke(x, err)
+	}
 	if unanswered && !goesOn || !unanswered && !came {
 		h.status(x, err)
 	}
