@@ -1,0 +1,70 @@
+package driver
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// What breaks in the middle of an answer is trouble of the session, since another one may have brought the server down.
+// What ends in order, what the client has dropped itself, and what was posted by hand tell nothing of the kind.
+func TestBrokenAnswersAreTrouble(t *testing.T) {
+	const begins = `{"jsonrpc":"2.0","id":1,`
+	ask := func(s *Session) { s.Exchange("ping", nil) }
+	get := func(s *Session) { s.HTTP().Do(HTTPRequest{Method: http.MethodGet}).End() }
+	tests := map[string]struct {
+		media, body string
+		breaks      bool
+		try         func(s *Session)
+		trouble     bool
+	}{
+		"a body":               {"application/json", begins, true, ask, true},
+		"a stream":             {"text/event-stream", "data: " + begins, true, ask, true},
+		"a stream by hand":     {"text/event-stream", ": comment\n\n", true, get, true},
+		"a stream in order":    {"text/event-stream", ": comment\n\n", false, get, false},
+		"a request by hand":    {"application/json", begins, true, postByHand, false},
+		"dropped by ourselves": {"text/event-stream", ": comment\n\n", false, dropped, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", tt.media)
+				io.WriteString(w, tt.body)
+				w.(http.Flusher).Flush()
+				switch {
+				case tt.breaks:
+					panic(http.ErrAbortHandler)
+				case name == "dropped by ourselves":
+					<-r.Context().Done()
+				}
+			}))
+			defer server.Close()
+			site, err := NewSite(SiteOptions{URL: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: time.Minute}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if tt.try(s); s.Troubled() != tt.trouble {
+				t.Errorf("troubled is %v", s.Troubled())
+			}
+		})
+	}
+}
+
+func postByHand(s *Session) {
+	s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).End()
+}
+
+// dropped opens a stream and drops the connection.
+func dropped(s *Session) {
+	x := s.HTTP().Do(HTTPRequest{Method: http.MethodGet})
+	x.Head()
+	x.Abort()
+	x.End()
+}
