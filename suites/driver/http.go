@@ -129,9 +129,6 @@ func (h *HTTP) Exchanges() (all []*Exchange) {
 	return all
 }
 
-// isSerial is Site.Serial; over stdio, of a nil HTTP, too.
-func (h *HTTP) isSerial() bool { return h != nil && h.site.Serial() }
-
 // headers are those of an ordinary request in the session, which carries a frame.
 func (h *HTTP) headers(method string, f *Frame) http.Header {
 	header := h.site.header.Clone()

@@ -50,7 +50,7 @@ func (s *Session) fence() (sent []Pending, r Reply) {
 func (s *Session) prove() (sent []Pending, r Reply) {
 	first := s.Request(s.Harmless())
 	sent = []Pending{first}
-	if s.HTTP().isSerial() {
+	if h := s.HTTP(); h != nil && h.site.Serial() {
 		return sent, s.awaitReply(first)
 	}
 	var silence *Silence

@@ -56,8 +56,6 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 		if more {
 			known, circle := came.name(key, next)
 			switch {
-			case known && mayEnd:
-				return nil
 			case circle, known && n == mostPages:
 				return &Endless{method, cursor}
 			case n == mostPages:
@@ -108,14 +106,18 @@ type page struct {
 	sum   uint64
 }
 
-// add also tells whether the page has items, and all of them came before.
+// add also tells whether all of the page came before: each item or, of one without items, such a page.
 func (p pages) add(items []any) (key page, stale bool) {
-	key.items, stale = len(items), len(items) > 0
+	if len(items) == 0 {
+		_, stale = p.as[page{}]
+		return page{}, stale
+	}
+	key.items, stale = len(items), true
 	for _, item := range items {
-		print := driver.Fingerprint(item)
-		stale = stale && p.items[print]
-		p.items[print] = true
-		key.sum += print
+		fingerprint := driver.Fingerprint(item)
+		stale = stale && p.items[fingerprint]
+		p.items[fingerprint] = true
+		key.sum += fingerprint
 	}
 	return key, stale
 }
