@@ -18,6 +18,9 @@ func (r Reply) Limited() bool {
 	return r.Refuses() && tooMany.MatchString(r.Text()) && (r.Request == nil || !tooMany.Match(r.Request.Raw))
 }
 
+// Busy reports whether the server has refused a request because of another one that it still serves.
+func (r Reply) Busy() bool { return r.Answered() && r.Frame.HTTP.IsBusy() }
+
 // Refuses reports whether an answer is an error, or the result of a tool that has failed.
 func (r Reply) Refuses() bool { return r.M["error"] != nil || r.Result()["isError"] == true }
 

@@ -118,7 +118,7 @@ func (s *Session) Expecting(id any, method string) Pending {
 func (s *Session) Exchange(method string, params M) (r Reply) {
 	s.InTurn(func() (busy bool) {
 		r = s.Await(s.Request(method, params))
-		return r.Answered() && r.Frame.HTTP.IsBusy()
+		return r.Busy()
 	})
 	return r
 }

@@ -26,11 +26,11 @@ func misfits(t *T, request kit.Request, forms []form) (all []misfitted) {
 	if !slices.ContainsFunc(all, func(x misfitted) bool { return !isMismatch(x.Reply()) }) {
 		return all
 	}
-	twice := []*driver.Exchange{kit.ByHand(s, request), kit.ByHand(s, request)} // a limit may take one by now
+	again := func() *driver.Exchange { return kit.ByHand(s, request) }
+	twice := []*driver.Exchange{again(), again()} // a limit may take one by now
 	for _, x := range twice {
-		x.Reply()
-		if x.IsBusy() {
-			continue
+		if x.Reply(); x.IsBusy() {
+			x = kit.InTurn(s, again)
 		}
 		now := answerRightly(t, s, request, x)
 		if !kit.SameKind(usual, now) || usual.Refuses() && !kit.SayAlike(usual, now) {

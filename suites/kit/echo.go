@@ -136,7 +136,7 @@ func (e Echoed) NotStuck(t *T) {
 	switch {
 	case e.Stuck:
 		t.Inconclusive("%v", e.Reply.Err)
-	case e.Reply.Answered() && e.Reply.Frame.HTTP.IsBusy(), errors.As(e.Reply.Err, &none) && none.HTTP.IsBusy():
+	case e.Reply.Busy(), errors.As(e.Reply.Err, &none) && none.HTTP.IsBusy():
 		t.Because(OtherCheck).Skip("the server is busy with another request: http/concurrent-posts")
 	}
 }

@@ -42,7 +42,7 @@ func (f *flight) start(c *ToolCall) {
 	c.pending = f.session.Request("tools/call", params)
 	f.calls = append(f.calls, c)
 	f.await(c, func() driver.Reply { return f.session.AwaitFor(c.pending, headStart) })
-	if c.Reply.Answered() && c.Reply.Frame.HTTP.IsBusy() { // with those that run
+	if c.Reply.Busy() { // with those that run
 		f.land()
 		if f.take(c, f.session.Exchange("tools/call", params)) {
 			f.finish(c)

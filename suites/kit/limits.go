@@ -40,14 +40,18 @@ func (c *ToolCalls) dropLimited(reached driver.Reply) {
 
 // Together makes a request so many times at once, and waits for the answers. It is the control of a call that may have
 // been refused for a limit: one that counts what comes in a while may take a single call again by now, however long the
-// tool takes.
+// tool takes. What is refused because of the others is made once more, in its turn.
 func Together(t *T, s *driver.Session, times int, method string, params M) (all []driver.Reply) {
 	var sent []driver.Pending
 	for range times {
 		sent = append(sent, s.Request(method, params))
 	}
 	for _, p := range sent {
-		all = append(all, t.Accept(s.Await(p)))
+		r := s.Await(p)
+		if r.Busy() {
+			r = s.Exchange(method, params)
+		}
+		all = append(all, t.Accept(r))
 	}
 	return all
 }

@@ -60,6 +60,9 @@ func (q Query) Variant(nth int) Query {
 	return q
 }
 
+// mostAtOnce is how many calls jsonrpc/pipelined-requests and OtherEchoes have under way at a time.
+const mostAtOnce = 4
+
 // UsualBeside is what is usual by the time that an echo came. When it is an error in place of a result, the request is
 // made once more under an ordinary id and, since a server MUST limit calls of tools, these as many at a time as echoes
 // are asked for.
@@ -69,7 +72,7 @@ func (q Query) UsualBeside(t *T, s *driver.Session, e Echoed) driver.Reply {
 	}
 	times := 1
 	if q.Method == "tools/call" {
-		times = 4
+		times = mostAtOnce
 	}
 	for _, again := range Together(t, s, times, q.Method, q.Params) {
 		if again.Error() != nil {
