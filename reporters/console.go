@@ -20,7 +20,7 @@ import (
 //  2. Each area is one line, written when its last result is known.
 //  3. Details only of what is not a pass in full, when the run is over, what
 //     matters most last: passes in part, capabilities of which nothing was
-//     tried, inconclusive, known fails, fails that
+//     tried, inconclusive, known fails, advice where it is wanted, fails that
 //     do not gate, faults of mcpcheck, fails that gate, stale entries of the
 //     baseline, what kept the run from its end. Of known fails only why they
 //     are accepted.
@@ -80,6 +80,7 @@ type Console struct {
 	tabled    bool                   // the table of areas has begun
 	progress  int                    // columns of the progress line that is on the screen
 	revisions []harness.RevisionInfo // those begun
+	advising  bool                   // advice is shown
 	areas     []*areaRun
 }
 
@@ -113,6 +114,7 @@ func (c *Console) Begin(r harness.Report) {
 
 func (c *Console) begin(r harness.Report) {
 	r = printableReport(r)
+	c.advising = wantsAdvice(r)
 	first := !c.begun
 	c.revisions = r.Revisions
 	if c.o.Verbosity < Normal {
@@ -140,6 +142,9 @@ func (c *Console) Areas(revision string, areas []Area) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range areas {
+		if a.Name == "advice" && !c.advising {
+			continue
+		}
 		c.area(printableLine(a.Name), printableLine(revision)).cases = a.Cases
 	}
 }
@@ -174,7 +179,9 @@ func (c *Console) Progress(text string) {
 func (c *Console) Result(r harness.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r = printableResult(r)
+	if r = printableResult(r); isAdvice(r) && !c.advising {
+		return
+	}
 	if c.o.Verbosity == Verbose {
 		c.table(c.resultLine(r))
 	}
@@ -194,6 +201,8 @@ func (c *Console) Done(r harness.Report) error {
 	if !c.begun {
 		c.begin(r)
 	}
+	hint := adviceHint(r)
+	r = spared(r)
 	for _, a := range c.areas {
 		if !a.written && len(a.results) > 0 {
 			c.areaDone(a)
@@ -204,6 +213,9 @@ func (c *Console) Done(r harness.Report) error {
 	} else {
 		for _, block := range c.details(r) {
 			c.write("\n" + block)
+		}
+		if hint != "" {
+			c.write("\n" + c.folded(c.paint.faint.Sprint("i "), hint))
 		}
 		c.write("\n")
 	}
@@ -318,7 +330,10 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	if len(known) > 0 {
 		blocks = append(blocks, c.known(r.Baseline, known))
 	}
-	news := only(verdict(harness.Fail, false), func(x harness.Result) bool { return !isKnown(x) })
+	if advice := only(r.Results, isAdvice); len(advice) > 0 {
+		blocks = append(blocks, c.advice(advice))
+	}
+	news := only(r.Results, isMinor)
 	if c.o.Verbosity != Verbose { // the blocks say enough
 		if len(news) > 0 {
 			blocks = append(blocks, c.minor(news))
@@ -403,6 +418,9 @@ func (c *Console) finding(g group) string {
 	c.wire(&b, "  ", r.Wire)
 	c.label(&b, "on", some(subjects(r), c.limit(8)))
 	c.label(&b, "spec", r.Spec)
+	for _, ask := range r.Asked {
+		c.label(&b, "asked", "by "+ask.By+": "+ask.Rule+" "+ask.Source)
+	}
 	c.label(&b, "fix", r.Fix)
 	if c.o.Repeat != nil {
 		c.label(&b, "rerun", printableLine(c.o.Repeat(r)))

@@ -32,7 +32,7 @@ func Markdown(w io.Writer, r harness.Report) error {
 	gating := grouped(only(r.Results, isFailure), sameFinding)
 	minor := grouped(only(r.Results, isMinor), sameFinding)
 	head := "<!-- mcpcheck -->\n" + markdownHead(r) + markdownFindings(r, gating)
-	more := markdownStale(r) + markdownKnown(r)
+	more := markdownStale(r) + markdownKnown(r) + markdownAdvice(r)
 	last := markdownFindings(r, minor)
 
 	left := markdownLimit - len(head) - len(more) - len(last) - 1000 // for the words between
@@ -45,8 +45,10 @@ func Markdown(w io.Writer, r harness.Report) error {
 	return err
 }
 
-// isMinor reports whether a result is a fail that neither gates nor is known.
-func isMinor(r harness.Result) bool { return r.Verdict == harness.Fail && !r.Gates && !isKnown(r) }
+// isMinor reports whether a result is a fail that neither gates nor is known, and more than advice.
+func isMinor(r harness.Result) bool {
+	return r.Verdict == harness.Fail && !r.Gates && !isKnown(r) && !isAdvice(r)
+}
 
 // markdownHead is the verdict, the counts and what kept the run from its end.
 func markdownHead(r harness.Report) string {

@@ -92,7 +92,7 @@ func judged(r harness.Report) harness.Report {
 			entry = harness.Must
 		}
 		x.Entry = entry
-		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated")
+		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated", false)
 		if x.Known != nil {
 			x.GatedBy = harness.NoGate
 		}

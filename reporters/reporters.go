@@ -43,9 +43,9 @@ func NewFormats(o SARIFOptions) []Format {
 	sarif := func(w io.Writer, r harness.Report) error { return SARIF(w, r, o) }
 	return []Format{
 		{Name: "json", Ext: ".json", Write: JSON},
-		{Name: "junit", Ext: ".xml", Write: JUnit},
-		{Name: "markdown", Ext: ".md", Write: Markdown},
-		{Name: "sarif", Ext: ".sarif", Write: sarif},
+		{Name: "junit", Ext: ".xml", Write: sparing(JUnit)},
+		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
+		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
 		{Name: "badge", Ext: ".svg", Write: BadgeSVG, Also: []Format{{Name: "badge", Ext: ".json", Write: BadgeJSON}}},
 	}
 }

@@ -162,6 +162,9 @@ func resultGate(r harness.Result) string {
 	if isKnown(r) {
 		return "known, does not gate"
 	}
+	if r.GatedBy == harness.GateDirectory {
+		return gateText(r.GatedBy) + ": " + askers(r)
+	}
 	return gateText(r.GatedBy)
 }
 
@@ -176,6 +179,8 @@ func gateText(g harness.Gate) string {
 		return "gates by --profile strict"
 	case harness.GateInconclusive:
 		return "gates by --profile strict, which wants every MUST tried"
+	case harness.GateDirectory:
+		return "gates by --profile directory"
 	}
 	return "gates"
 }
@@ -185,7 +190,16 @@ func gateNote(r harness.Result) string {
 	if r.GatedBy == harness.NoGate || r.GatedBy == harness.GateMust {
 		return ""
 	}
-	return gateText(r.GatedBy)
+	return resultGate(r)
+}
+
+// askers are the directories that ask for what a server lacks.
+func askers(r harness.Result) string {
+	var names []string
+	for _, ask := range r.Asked {
+		names = append(names, ask.By)
+	}
+	return strings.Join(names, ", ")
 }
 
 // shortGate is in one word why a result kept a run from success.
@@ -193,7 +207,7 @@ func shortGate(r harness.Result) string {
 	if r.Verdict == harness.Error {
 		return "error of mcpcheck"
 	}
-	return string(r.GatedBy)
+	return strings.Join(nonEmpty(string(r.GatedBy), askers(r)), ": ")
 }
 
 // judgedBy says which revision a server was judged by and how that came about.

@@ -39,7 +39,7 @@ func TestIsTried(t *testing.T) {
 		{"tools/unknown-tool-code", "2026-07-28", true},
 		{"batch/response-is-array", "2025-11-25", false},
 		{"batch/response-is-array", "2025-03-26", true},
-		{"pagination/next-cursor-type", "2026-07-28", false},
+		{"pagination/no-cursor-first-page", "2025-11-25", false},
 	}
 	for _, tt := range tests {
 		r, found := Find(tt.id)

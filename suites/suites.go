@@ -7,18 +7,26 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/mcpcheck/mcpcheck/suites/advice"
 	"github.com/mcpcheck/mcpcheck/suites/apps"
 	"github.com/mcpcheck/mcpcheck/suites/auth"
 	"github.com/mcpcheck/mcpcheck/suites/batch"
 	"github.com/mcpcheck/mcpcheck/suites/caching"
+	"github.com/mcpcheck/mcpcheck/suites/cancellation"
+	"github.com/mcpcheck/mcpcheck/suites/completion"
 	"github.com/mcpcheck/mcpcheck/suites/discover"
 	"github.com/mcpcheck/mcpcheck/suites/extensions"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/http"
 	"github.com/mcpcheck/mcpcheck/suites/jsonrpc"
 	"github.com/mcpcheck/mcpcheck/suites/lifecycle"
+	"github.com/mcpcheck/mcpcheck/suites/logging"
 	"github.com/mcpcheck/mcpcheck/suites/mrtr"
+	"github.com/mcpcheck/mcpcheck/suites/pagination"
 	"github.com/mcpcheck/mcpcheck/suites/ping"
+	"github.com/mcpcheck/mcpcheck/suites/progress"
+	"github.com/mcpcheck/mcpcheck/suites/prompts"
+	"github.com/mcpcheck/mcpcheck/suites/resources"
 	"github.com/mcpcheck/mcpcheck/suites/result"
 	"github.com/mcpcheck/mcpcheck/suites/robust"
 	"github.com/mcpcheck/mcpcheck/suites/schema"
@@ -60,14 +68,14 @@ var Areas = []Area{
 	{harness.Area{Name: "version"}, "Versions and eras of the protocol, request by request", version.Checks},
 	{harness.Area{Name: "stateless"}, "Requests that depend on no session", stateless.Checks},
 	{harness.Area{Name: "ping"}, "The request ping", ping.Checks},
-	{harness.Area{Name: "cancellation"}, "Requests that the client takes back", nil},
-	{harness.Area{Name: "progress"}, "Notifications of progress", nil},
-	{harness.Area{Name: "pagination"}, "Lists in pages", nil},
-	{harness.Area{Name: "logging"}, "Log messages to the client", nil},
-	{harness.Area{Name: "completion"}, "Completion of arguments", nil},
+	{harness.Area{Name: "cancellation"}, "Requests that the client takes back", cancellation.Checks},
+	{harness.Area{Name: "progress"}, "Notifications of progress", progress.Checks},
+	{harness.Area{Name: "pagination"}, "Lists in pages", pagination.Checks},
+	{harness.Area{Name: "logging"}, "Log messages to the client", logging.Checks},
+	{harness.Area{Name: "completion"}, "Completion of arguments", completion.Checks},
 	{harness.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
-	{harness.Area{Name: "resources"}, "Resources and templates of resources", nil},
-	{harness.Area{Name: "prompts"}, "Prompts", nil},
+	{harness.Area{Name: "resources"}, "Resources and templates of resources", resources.Checks},
+	{harness.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
 	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", nil},
 	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", nil},
 	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", nil},
@@ -86,7 +94,7 @@ var Areas = []Area{
 	{harness.Area{Name: "extensions"}, "Extensions, as they are negotiated", extensions.Checks},
 	{harness.Area{Name: "auth"}, "Authorization over HTTP: tokens, challenges, metadata", auth.Checks},
 	{harness.Area{Name: "robust"}, "What a server survives, and what is the same each time", robust.Checks},
-	{harness.Area{Name: "advice"}, "Good practice that no sentence of the specification asks for", nil},
+	{harness.Area{Name: "advice"}, "Good practice that no sentence of the specification asks for", advice.Checks},
 }
 
 //go:generate go test -run ^TestPagesAreCurrent$ ../cmd/mcpcheck -update

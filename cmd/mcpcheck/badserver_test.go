@@ -80,6 +80,7 @@ func badServers() map[string]func(args []string) int {
 		"flood-stderr":  floodStderr,
 		"flood-stdout":  floodStdout,
 		"flood-listen":  floodListen,
+		"long":          long,
 		"ask-forbidden": func([]string) int { return serve(fixtures.Fault{Notified: askForbidden}) },
 		"reply-twice":   func([]string) int { return serve(fixtures.Fault{Send: twice}) },
 		"wrong-ids":     func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },

@@ -91,7 +91,10 @@ func isHandshake(r *http.Request) bool {
 // badHosts are servers that are bad before they answer anything.
 func badHosts() map[string]func(port string, args []string) int {
 	return map[string]func(port string, args []string) int{
-		"honest":        func(port string, _ []string) int { return listen(port, honestWeb(fixtures.Web{})) },
+		"honest": func(port string, _ []string) int { return listen(port, honestWeb(fixtures.Web{})) },
+		"long": func(port string, args []string) int {
+			return listen(port, fixtures.Handler(context.Background(), fixtures.Web{}, longResults[args[0]]()))
+		},
 		"old":           func(port string, _ []string) int { return listen(port, honestWeb(fixtures.Web{SSE: true})) },
 		"dies":          func(string, []string) int { return exitAtStart(nil) },
 		"never-listens": func(string, []string) int { fmt.Fprintln(os.Stderr, "loading the model"); return hang() },

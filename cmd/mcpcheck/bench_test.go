@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/fixtures"
-	"github.com/mcpcheck/mcpcheck/fixtures/hooks"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -85,31 +84,34 @@ func BenchmarkManyTools(b *testing.B) {
 	}
 }
 
-// BenchmarkLongLists judges servers whose list of tools is one long page, of 1.2 MB and of five times that: it is asked
-// for many times, and must not take room each time.
-func BenchmarkLongLists(b *testing.B) {
+// BenchmarkLongResults judges servers with long results, over both transports and in both eras. They are asked for many
+// times, and must not take room each time.
+func BenchmarkLongResults(b *testing.B) {
 	self := build(b)
-	for _, n := range []int{4000, 20000} {
-		long := hooks.OnResult("tools/list", func(result map[string]any) {
-			for i := range n {
-				result["tools"] = append(result["tools"].([]any), map[string]any{
-					"name": fmt.Sprintf("no_tool_%d", i), "description": strings.Repeat("what it would do; ", 12),
-					"inputSchema": map[string]any{"type": "object"},
-				})
-			}
-		})
-		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			for b.Loop() {
-				site := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{Reply: long}))
-				u := fullRun(b, self, "--url", site.URL+"/mcp", "--protocol", "2025-11-25")
-				site.CloseClientConnections()
-				site.Close()
-				b.ReportMetric(u.wall.Seconds(), "s-full")
-				b.ReportMetric(u.megabytes, "MB-peak")
-				b.ReportMetric(0, "ns/op")
-			}
-		})
+	for kind := range longResults {
+		for _, revision := range []string{harness.Newest, harness.Modern[len(harness.Modern)-1]} {
+			b.Run(kind+"/"+revision+"/stdio", func(b *testing.B) {
+				for b.Loop() {
+					reportCost(b, fullRun(b, self, "--protocol", revision, "--", "badserver", "long", kind))
+				}
+			})
+			b.Run(kind+"/"+revision+"/http", func(b *testing.B) {
+				for b.Loop() {
+					site := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.Web{}, longResults[kind]()))
+					reportCost(b, fullRun(b, self, "--url", site.URL+"/mcp", "--protocol", revision))
+					site.CloseClientConnections()
+					site.Close()
+				}
+			})
+		}
 	}
+}
+
+// reportCost prints what a full run cost.
+func reportCost(b *testing.B, c cost) {
+	b.ReportMetric(c.wall.Seconds(), "s-full")
+	b.ReportMetric(c.megabytes, "MB-peak")
+	b.ReportMetric(0, "ns/op")
 }
 
 // build makes the program.

@@ -31,7 +31,7 @@ type config struct {
 	Headers      map[string]string    `yaml:"headers"`         // by name, the variable that holds the value
 	BearerEnv    string               `yaml:"bearer-env"`      // variable that holds a bearer token
 	Protocol     string               `yaml:"protocol"`        // auto, all or a revision
-	Profile      string               `yaml:"profile"`         // release, spec or strict
+	Profile      string               `yaml:"profile"`         // release, spec, strict or directory
 	Calls        string               `yaml:"calls"`           // safe, none or all
 	Arguments    map[string]harness.M `yaml:"arguments"`       // by tool: valid and harmless
 	Guarded      []string             `yaml:"protected-state"` // tools whose requestState is to be protected

@@ -76,7 +76,7 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"reports and formats", sortedKeys(reports), formats},
 		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[omission]())},
 		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
-		{"profile", words(properties, "profile"), texts(harness.Release, harness.Spec, harness.Strict)},
+		{"profile", words(properties, "profile"), texts(harness.Profiles...)},
 		{"calls", words(properties, "calls"), texts(harness.CallsSafe, harness.CallsNone, harness.CallsAll)},
 	} {
 		slices.Sort(test.want)

@@ -134,6 +134,9 @@ func explain(w io.Writer, r *harness.Requirement) {
 	section(w, "else", byEra(r.Skip))
 	section(w, "fix", r.Fix)
 	section(w, "notes", r.Notes)
+	for _, ask := range r.Asked {
+		section(w, "asked by", ask.By+": "+ask.Rule+" "+ask.Source)
+	}
 	fmt.Fprintf(w, "\n%-10s %s", "basis", r.Basis)
 	if r.Checklist {
 		fmt.Fprint(w, "; on the release checklist: a fail gates in the profiles release and strict")

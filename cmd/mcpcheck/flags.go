@@ -36,6 +36,7 @@ type runFlags struct {
 	verbose bool
 	quiet   bool
 	brief   bool
+	advice  bool
 }
 
 // read takes over what the command line says beside the values of flags.
@@ -59,6 +60,8 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR; FORCE_COLOR wants them in pipes, too)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")
+	flags.BoolVar(&f.advice, "advice", false,
+		"show advice as well: good practice for servers whose user is a model, which does not gate")
 	flags.BoolVar(&f.brief, "brief", false, "show every fail on one line, and the verdict")
 }
 
@@ -92,7 +95,8 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 			"all repeats the run for each revision that the server accepts")
 	flags.StringVar(&f.keys.Profile, "profile", "release",
 		"what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), "+
-			"strict (SHOULDs and what could not be tried, too)")
+			"strict (SHOULDs and what could not be tried, too), "+
+			"directory (what public directories of servers ask before they list one, alone)")
 	flags.StringVar(&f.keys.Calls, "calls", "safe", "which tools may be called: safe, none, all")
 	flags.StringVar(&f.keys.URL, "url", "", "reach the server at this `URL`, over Streamable HTTP or HTTP+SSE")
 	f.remote.add(flags, &f.keys)
@@ -107,7 +111,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 		"`SIZE` of the longest message that is read; what comes in a longer one is not judged")
 	for name, values := range map[string][]string{
 		"protocol": append([]string{auto, all}, harness.Revisions...),
-		"profile":  {"release", "spec", "strict"},
+		"profile":  {"release", "spec", "strict", "directory"},
 		"calls":    {"safe", "none", "all"},
 	} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))

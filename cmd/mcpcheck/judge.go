@@ -77,6 +77,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		found.Close()
 		return err
 	}
+	server.File = serverFile(j.target.dir)
 	plan := planned(server, j.selector)
 	if len(plan) == 0 {
 		j.elsewhere = j.otherRevision(server)

@@ -50,7 +50,7 @@ func TestEveryFlagIsRepeated(t *testing.T) {
 		"demo server servers-file")
 	chosen := strings.Fields("only protocol")
 	telling := strings.Fields("plan json junit markdown sarif badge report-dir annotations " +
-		"no-color verbose quiet brief")
+		"no-color verbose quiet brief advice")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)
 	cmd := &cobra.Command{}
 	new(runFlags).add(cmd)

@@ -29,6 +29,7 @@ type serveFlags struct {
 	variation string
 	list      bool
 	tools     int
+	all       bool
 	protocol  string
 	address   string
 	sse       bool
@@ -50,7 +51,10 @@ either, the newest revision that the server speaks is one that shows it.
   mcpcheck serve --protocol 2026-07-28            without a handshake
   mcpcheck serve --http 127.0.0.1:8765            Streamable HTTP at /mcp
   mcpcheck serve --http 127.0.0.1:8765 --sse      HTTP+SSE of 2024-11-05 at /sse
-  mcpcheck serve --http 127.0.0.1:8765 --auth     protected; the tokens are on stderr`,
+  mcpcheck serve --http 127.0.0.1:8765 --auth     protected; the tokens are on stderr
+  mcpcheck serve --http 127.0.0.1:8765 --everything
+                                                  with all that the official suite
+                                                  @modelcontextprotocol/conformance wants`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
@@ -69,6 +73,7 @@ either, the newest revision that the server speaks is one that shows it.
 	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
 	flags.StringVar(&f.variation, "variation", "", "serve with the variation of this `ID`")
 	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
+	flags.BoolVar(&f.all, "everything", false, "offer what the official conformance suite asks for, too; no pages")
 	flags.BoolVar(&f.list, "list-faults", false, "list the faults")
 	return cmd
 }
@@ -100,7 +105,7 @@ func (f serveFlags) serve(cmd *cobra.Command) error {
 	defer signal.Stop(term)
 	return ended(fixtures.Serve(context.Background(), fixtures.Stdio{
 		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term),
-		MoreTools: f.tools, Protocol: f.protocol, Until: until,
+		MoreTools: f.tools, Everything: f.all, Protocol: f.protocol, Until: until,
 	}, change))
 }
 
@@ -158,8 +163,8 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until s
 // web is what the server over HTTP is like; it tells the tokens of a protected one.
 func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fixtures.Web {
 	w := fixtures.Web{
-		SSE: f.sse, Stateless: f.stateless, MoreTools: f.tools, Protocol: f.protocol, Log: cmd.ErrOrStderr(),
-		Exit: func(code int) { exited <- code },
+		SSE: f.sse, Stateless: f.stateless, MoreTools: f.tools, Everything: f.all, Protocol: f.protocol,
+		Log: cmd.ErrOrStderr(), Exit: func(code int) { exited <- code },
 	}
 	if f.auth {
 		var tokens fixtures.Tokens

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -69,10 +70,17 @@ func (t *target) overStdio(v values, s *secrets) error {
 	if v.flags.needURL() {
 		return usage("--header, --bearer-env, --insecure and the like want --url")
 	}
-	t.reach.Command, t.reach.Env, t.reach.Dir = t.command, t.env, t.dir
+	t.reach.Command, t.reach.Env, t.reach.Dir = t.command, plant(t.env), t.dir
+	t.credentials.Planted = planted
 	t.shown = harness.TargetInfo{Transport: "stdio", Command: t.redact.texts(t.command), Dir: t.dir}
 	return lookUp(t.command[0], t.dir)
 }
+
+// planted is the value of a variable in the environment of the server that is named like a secret: none may log it.
+const planted = "mcpcheck-planted-8f2c41d97b"
+
+// plant adds it to the environment.
+func plant(env []string) []string { return append(slices.Clone(env), "MCPCHECK_API_KEY="+planted) }
 
 // overHTTP makes the target of a URL, and of the command that serves it if there is one.
 func (t *target) overHTTP(v values, s *secrets) error {
@@ -97,7 +105,7 @@ func (t *target) overHTTP(v values, s *secrets) error {
 	t.credentials.OldURL = filled.sseURL
 	t.reach.Site, err = driver.NewSite(driver.SiteOptions{
 		URL: filled.url, Header: access.header, Insecure: v.flags.remote.insecure, Roots: roots,
-		Command: filled.command, Env: filled.env, Dir: t.dir,
+		Command: filled.command, Env: plant(filled.env), Dir: t.dir,
 	})
 	if err != nil {
 		return usage("%s: %s", v.origin("url"), t.redact.text(err.Error()))
@@ -108,6 +116,7 @@ func (t *target) overHTTP(v values, s *secrets) error {
 	if len(t.command) == 0 {
 		return nil
 	}
+	t.credentials.Planted = planted
 	return lookUp(t.command[0], t.dir)
 }
 

@@ -187,12 +187,16 @@ func (v values) info(redact redactor) *harness.OptionsInfo {
 		Configuration: v.config.name, Protocol: v.Protocol, Calls: v.calls, Only: v.Only,
 		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
 		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Seed: v.Seed,
+		Advice: v.flags.advice || slices.ContainsFunc(v.Only, isAdvice),
 	}
 	for _, left := range v.Skip {
 		o.Skip = append(o.Skip, harness.Omission{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})
 	}
 	return o
 }
+
+// isAdvice reports whether a pattern asks for advice by name.
+func isAdvice(only string) bool { return strings.HasPrefix(strings.ToLower(only), "advice") }
 
 // size is how a number of bytes is written.
 var size = regexp.MustCompile(`^([1-9][0-9]{0,2})(KiB|MiB)$`)

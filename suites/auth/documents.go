@@ -74,7 +74,7 @@ func follow(t *T, s *driver.Session, u string, x *driver.Exchange) *document {
 func readDocument(u string, a driver.Answer) *document {
 	d := &document{URL: u, Answer: a}
 	if a.Status == http.StatusOK {
-		d.Doc, _ = driver.Decode(a.Body).(M)
+		d.Doc, _ = driver.Decode(a.Body.Bytes()).(M)
 	}
 	return d
 }

@@ -406,9 +406,9 @@ func saidIn(a driver.Answer) (text string) {
 	for name, values := range a.Header {
 		text += name + ": " + strings.Join(values, "\n") + "\n"
 	}
-	text += string(a.Body)
+	text += a.Body.String()
 	for _, e := range a.Events {
-		text += "\n" + e.Data
+		text += "\n" + e.Data.String()
 	}
 	return text
 }

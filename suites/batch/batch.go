@@ -135,6 +135,9 @@ var Checks = Suite{
 		if !r.Answered() && usual.Err != nil {
 			t.Because(Died).Inconclusive("the session did not survive it: %v", usual.Err)
 		}
+		if r.Result() != nil {
+			kit.WantRefuser(t, r)
+		}
 		t.Expect(r).NotTo(BeResult())
 	}),
 
@@ -219,7 +222,7 @@ func expectTaken(t *T, a driver.Answer) {
 		return
 	}
 	t.Expect(a).To(That("HTTP 202 with no body, or an error status", func(a driver.Answer) bool {
-		return a.Status == http.StatusAccepted && !a.IsStream && len(a.Body) == 0
+		return a.Status == http.StatusAccepted && !a.IsStream && a.Body.Len() == 0
 	}))
 }
 

@@ -85,7 +85,7 @@ func shakeHands(
 	server.Sessionless = server.Transport == "http" && s.HTTP().SessionID() == ""
 	s.Confirm()
 	pong := s.Exchange("ping", nil)
-	if server.Pace = pace(pong); server.Pace >= time.Second { // what it sends after the handshake may have kept it
+	if server.Pace = pace(pong); server.Pace >= harness.SlowPace { // what it sends after the handshake may have kept it
 		server.Pace = min(server.Pace, pace(s.Exchange("ping", nil)))
 	}
 	if server.Sessionless && wantsSession(server, s, pong) {
@@ -161,7 +161,7 @@ func pace(r driver.Reply) time.Duration {
 	if !r.Answered() || r.Request == nil {
 		return 0
 	}
-	return r.Frame.At - r.Request.At
+	return r.Frame.At - r.Request.SentAt()
 }
 
 // handshakeFailure says what is wrong with the answer to initialize; empty when a session can be had.
@@ -211,9 +211,9 @@ func unheard(s *driver.Session, err error) error {
 // shown is a line that is not the answer, for a message.
 func shown(line *driver.Frame) string {
 	if line.Shape == driver.NotJSON {
-		return quoted(line.Raw)
+		return quoted(line.Raw.Bytes())
 	}
-	return driver.Brief(line.Raw)
+	return line.Raw.Brief()
 }
 
 func quoted(raw []byte) string { return driver.Brief([]byte(strconv.Quote(driver.Brief(raw)))) }

@@ -54,16 +54,26 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 }
 
 // In is Server for the revision that is asked for. Over stdio a further process is asked for it as well, which others
-// use: a server that does not serve both runs one at a time.
+// use: a server that does not serve both runs one at a time. It starts beside the first one, and is asked after it.
 func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 	began := time.Now()
+	further := ahead(ctx, t)
 	server, first, err := Server(ctx, t, revision)
+	if further.blamed(server, err) {
+		serves := further.greeted(revision)
+		further.end()
+		further, began = process{}, time.Now()
+		if server, first, err = Server(ctx, t, revision); serves {
+			afterFirst(err)
+		}
+	}
 	found := Found{Server: server, First: first}
 	if t.Site != nil || err != nil || server.Failure != "" || server.Revision != revision || !first.Alive() ||
 		server.Silent {
+		further.end()
 		return found, err
 	}
-	found.Spare = beside(ctx, t, found, patience(firstChoice, time.Since(began)))
+	found.Spare = beside(ctx, t, found, further.take(), patience(firstChoice, time.Since(began)))
 	if found.Spare != nil || ctx.Err() != nil {
 		return found, nil
 	}
@@ -72,19 +82,24 @@ func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 	return found, err
 }
 
-// beside opens a further session of a server beside its first one; nil when the server does not serve both within that
-// time.
-func beside(ctx context.Context, t driver.Target, found Found, patience time.Duration) *driver.Session {
-	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(patience, cancel)
-	further, err := again(ctx, t, found.Server)
+// beside opens a further session of a server beside its first one, in a process that was started for it or, without
+// one, in a new one; nil when the server does not serve both within that time.
+func beside(
+	ctx context.Context, t driver.Target, found Found, further *driver.Session, patience time.Duration,
+) *driver.Session {
+	if further == nil {
+		var err error
+		if further, err = driver.Start(ctx, t, driver.Options{}); err != nil {
+			return nil
+		}
+	}
+	late := time.AfterFunc(patience, further.Kill)
+	err := asBefore(further, found.Server)
 	if err == nil && isServed(further) && isServed(found.First) && late.Stop() {
 		return further
 	}
-	cancel()
-	if further != nil {
-		further.Close()
-	}
+	further.Kill()
+	further.Close()
 	return nil
 }
 
@@ -169,7 +184,7 @@ func (p *pair) besides(one *attempt) {
 		return
 	}
 	found := Found{Server: one.server, First: one.session}
-	if p.spare = beside(p.ctx, p.target, found, p.patience(firstChoice, one.took)); p.spare != nil {
+	if p.spare = beside(p.ctx, p.target, found, nil, p.patience(firstChoice, one.took)); p.spare != nil {
 		return
 	}
 	p.inLine = true

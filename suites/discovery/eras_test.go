@@ -382,6 +382,25 @@ func TestServerThatStartsOnce(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	for _, revision := range both { // the process that was started ahead is the one
+		synctest.Test(t, func(t *testing.T) {
+			target := driver.Target{Serve: onlyAhead()}
+			if _, err := In(t.Context(), target, revision); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s: got %v", revision, err)
+			}
+		})
+	}
+}
+
+// onlyAhead is a server of which the first process serves, and no other: the one that is started ahead.
+func onlyAhead() driver.Server {
+	var started atomic.Int32
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		if started.Add(1) > 1 {
+			return 2
+		}
+		return askedBothWays[1].serves.serve(ctx, in, out, errs, term)
+	}
 }
 
 // It is known as well when one revision is asked for.
@@ -438,32 +457,128 @@ func TestInWithManyProcesses(t *testing.T) {
 	}
 }
 
+// newestOnly is a server whose new process ends the old one.
+func newestOnly(serves script) driver.Server {
+	var last atomic.Pointer[context.CancelFunc]
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		if before := last.Swap(&end); before != nil {
+			(*before)()
+		}
+		done := make(chan int, 1)
+		go func() { done <- serves.serve(ctx, in, untilEnd{ctx, out}, errs, term) }()
+		select {
+		case status := <-done:
+			return status
+		case <-ctx.Done():
+			return 1
+		}
+	}
+}
+
+// untilEnd is what a process writes before its end.
+type untilEnd struct {
+	context.Context
+	io.Writer
+}
+
+func (w untilEnd) Write(p []byte) (int, error) {
+	if err := w.Err(); err != nil {
+		return 0, err
+	}
+	return w.Writer.Write(p)
+}
+
 // A server whose new process ends the old one is asked in line as well.
 func TestAutoWithTheNewestProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := askedBothWays[1]
-		var last atomic.Pointer[context.CancelFunc]
-		serve := func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
-			ctx, end := context.WithCancel(ctx)
-			defer end()
-			if before := last.Swap(&end); before != nil {
-				(*before)()
-			}
-			done := make(chan int, 1)
-			go func() { done <- w.serves.serve(ctx, in, out, errs, term) }()
-			select {
-			case status := <-done:
-				return status
-			case <-ctx.Done():
-				return 1
-			}
-		}
-		f, err := Auto(t.Context(), driver.Target{Serve: serve})
+		f, err := Auto(t.Context(), driver.Target{Serve: newestOnly(w.serves)})
 		if err != nil || f.Server.Revision != w.revision || !f.First.Alive() {
 			t.Errorf("got %+v, %v", f.Server, err)
 		}
 		f.Close()
 	})
+}
+
+// The process that starts beside the one that is asked first may be in its way: then that one is asked once more.
+func TestInBesideAnother(t *testing.T) {
+	serves := askedBothWays[0].serves
+	for name, serve := range map[string]func() driver.Server{
+		"the new process ends the old one":        func() driver.Server { return newestOnly(serves) },
+		"the first to start, the others die":      func() driver.Server { return firstToStart(serves, false) },
+		"the first to start, the others wait":     func() driver.Server { return firstToStart(serves, true) },
+		"the second to start, the first one dies": func() driver.Server { return butFirst(serves) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, err := In(t.Context(), driver.Target{Serve: serve()}, "2025-11-25")
+				if err != nil || f.Server.Failure != "" || !f.First.Alive() {
+					t.Fatalf("got %+v, %v", f.Server, err)
+				}
+				if name != "the second to start, the first one dies" {
+					wantInLine(t, f)
+				}
+				f.Close()
+			})
+		})
+	}
+}
+
+// firstToStart is a server that allows one process at a time, whatever is said to it: the others wait or die.
+func firstToStart(serves script, wait bool) driver.Server {
+	turn := make(chan struct{}, 1)
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		select {
+		case turn <- struct{}{}:
+		default:
+			if !wait {
+				return 2
+			}
+			select {
+			case turn <- struct{}{}:
+			case <-ctx.Done():
+				return 1
+			}
+		}
+		defer func() { <-turn }()
+		return serves.serve(ctx, in, out, errs, term)
+	}
+}
+
+// butFirst is a server whose first process dies.
+func butFirst(serves script) driver.Server {
+	var started atomic.Int32
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		lines := bufio.NewReader(in)
+		greeting, _ := lines.ReadBytes('\n')
+		if len(greeting) > 0 && started.Add(1) == 1 {
+			return 2
+		}
+		return serves.serve(ctx, io.MultiReader(bytes.NewReader(greeting), lines), out, errs, term)
+	}
+}
+
+// A server that takes its time to start takes it once: its two processes start side by side.
+func TestInStartsBothAtOnce(t *testing.T) {
+	for _, revision := range both {
+		synctest.Test(t, func(t *testing.T) {
+			const start = time.Second
+			target := driver.Target{Serve: func(
+				ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
+			) int {
+				time.Sleep(start)
+				return askedBothWays[0].serves.serve(ctx, in, out, errs, term)
+			}}
+			begin := time.Now()
+			f, err := In(t.Context(), target, revision)
+			if took := time.Since(begin); err != nil || f.Spare == nil || took >= 2*start {
+				t.Errorf("got %+v, %v after %v", f, err, took)
+			}
+			f.Close()
+		})
+	}
 }
 
 // Without such a command there is no server.

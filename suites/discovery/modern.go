@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -46,6 +47,9 @@ func discover(
 	server.Welcome, server.Capabilities, server.Sessionless = s.Welcome, s.Capabilities, t.Site != nil
 	server.Speaks = known(append(server.Speaks, server.Requested))
 	s.Confirm()
+	if server.Pace, err = unhurried(s, r); err != nil {
+		return server, s, err
+	}
 	server, s, err = survey(ctx, t, s, server)
 	if err == nil {
 		era.Tools = server.Tools
@@ -53,6 +57,20 @@ func discover(
 		s.SetEra(era)
 	}
 	return server, s, err
+}
+
+// unhurried is the pace of a server that was greeted. One that has taken long for the greeting may have had to start:
+// it is asked once more. The error says that it is slower than --timeout allows.
+func unhurried(s *driver.Session, greeted driver.Reply) (time.Duration, error) {
+	if took := pace(greeted); took < harness.SlowPace {
+		return took, nil
+	}
+	again := s.Exchange(s.Harmless())
+	if again.Answered() {
+		return pace(again), nil
+	}
+	_, slow := again.Late(s.StartPatience())
+	return 0, slow
 }
 
 // mostOffered is how many revisions a message names.

@@ -132,8 +132,13 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	if err != nil {
 		return nil, err
 	}
+	return s, asBefore(s, server)
+}
+
+// asBefore establishes a session as the one by which the server was learnt to know.
+func asBefore(s *driver.Session, server *harness.Server) error {
 	s.SetEra(server.Era)
-	return s, s.Establish(driver.Hello(server.Revision))
+	return s.Establish(driver.Hello(server.Revision))
 }
 
 // noEndpoint says that nothing of MCP is at the URL, and what to do: there is nothing at all, a web page, or an API of
@@ -150,7 +155,7 @@ func noEndpoint(site *driver.Site, r driver.Reply) string {
 		found = "but a web server"
 	case isNotFound(r):
 		found = "there is nothing at all"
-	case r.Err != nil && a.IsOtherJSON() && !meantForClients(a.Body):
+	case r.Err != nil && a.IsOtherJSON() && !meantForClients(a.Body.Bytes()):
 		found = "but something that answers other JSON"
 	default:
 		return ""
@@ -222,7 +227,7 @@ func wantsTLS(t driver.Target, r driver.Reply) bool {
 	if r.Bare() {
 		a := r.Frame.HTTP.Answer()
 		return a.Status == http.StatusBadRequest &&
-			(bytes.Contains(a.Body, []byte("HTTPS")) || bytes.Contains(a.Body, []byte("SSL-enabled")))
+			(bytes.Contains(a.Body.Bytes(), []byte("HTTPS")) || bytes.Contains(a.Body.Bytes(), []byte("SSL-enabled")))
 	}
 	const alert = `malformed HTTP response "\x15\x03`
 	return r.Err != nil && strings.Contains(r.Err.Error(), alert)
@@ -231,7 +236,7 @@ func wantsTLS(t driver.Target, r driver.Reply) bool {
 // inBody reports whether a server of HTTP+SSE has put a message where no client looks for it: into the body of a POST.
 func inBody(s *driver.Session) bool {
 	return slices.ContainsFunc(s.HTTP().Exchanges(), func(x *driver.Exchange) bool {
-		m, _ := driver.Decode(x.Answer().Body).(harness.M)
+		m, _ := driver.Decode(x.Answer().Body.Bytes()).(harness.M)
 		return x.Elsewhere() && (harness.Has(m, "result") || harness.Has(m, "error"))
 	})
 }

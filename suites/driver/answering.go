@@ -97,7 +97,7 @@ func (s *Session) greets(id json.RawMessage) {
 	s.greeting, s.unsettled = id, false
 	for _, f := range slices.Backward(s.frames) {
 		switch {
-		case f.Side == FromClient && len(f.Raw) > 0:
+		case f.Side == FromClient && f.Raw.Len() > 0:
 			s.unsettled = true
 			return
 		case f.Side == FromServer && f.IsResponse():
@@ -161,7 +161,7 @@ func (s *Session) meant(f, response *Frame) json.RawMessage {
 // error, and all that was said before is settled. Anything else may be what a server says that does not wait for its
 // client; and where an object has a member twice, nobody can tell which counts. The caller holds mu.
 func (s *Session) welcomes(response *Frame) bool {
-	if s.greeting == nil || s.AskedBeside(response.ID) || repeated(response.Raw) != "" ||
+	if s.greeting == nil || s.AskedBeside(response.ID) || repeated(response.Raw.Bytes()) != "" ||
 		slices.ContainsFunc(s.asked[textKey(response.ID)], func(q *question) bool { return !q.answered }) {
 		return false
 	}

@@ -33,7 +33,7 @@ func TestDeepMessages(t *testing.T) {
 		{"deep, and no JSON", `{"result":` + nested(12_000, "") + `,nonsense}`, NotJSON, true, ""},
 	}
 	for _, tt := range tests {
-		f := &Frame{Raw: []byte(tt.raw)}
+		f := &Frame{Raw: Plain([]byte(tt.raw))}
 		f.parse()
 		if f.Shape != tt.shape || f.Deep != tt.deep || string(f.ID) != tt.answers {
 			t.Errorf("%s: got shape %v, deep %v, id %s", tt.name, f.Shape, f.Deep, f.ID)
@@ -41,7 +41,7 @@ func TestDeepMessages(t *testing.T) {
 		if got, want := f.JSON() != nil, tt.shape == Object; got != want {
 			t.Errorf("%s: it is decoded: %v", tt.name, got)
 		}
-		if got, want := IsJSON(f.Raw), tt.shape != NotJSON; got != want {
+		if got, want := IsJSON(f.Raw.Bytes()), tt.shape != NotJSON; got != want {
 			t.Errorf("%s: it is JSON: %v", tt.name, got)
 		}
 		if tt.shape == Array && len(f.Members()) != 1 {

@@ -115,17 +115,11 @@ var onEither = []sign{
 
 // repeated is the first member that a JSON object has more than once; empty when there is none.
 func repeated(line []byte) string {
-	d := json.NewDecoder(bytes.NewReader(line))
-	if token, err := d.Token(); err != nil || token != json.Delim('{') {
+	if !json.Valid(line) || !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
 		return ""
 	}
 	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		name, _ := token.(string)
-		if err != nil || d.Decode(new(json.RawMessage)) != nil {
-			return ""
-		}
+	for name := range Parts(line) {
 		if seen[name] {
 			return name
 		}
@@ -163,9 +157,9 @@ func (p *Stdio) Symptoms() Symptoms {
 	for _, f := range p.s.Record(0) {
 		switch {
 		case f.Side == FromClient && len(s.Sent) < 2:
-			s.Sent = append(s.Sent, f.Raw)
+			s.Sent = append(s.Sent, f.Raw.Bytes())
 		case f.Side == FromServer && len(s.Stdout) < most:
-			s.Stdout = append(s.Stdout, f.Raw...)
+			s.Stdout = append(s.Stdout, f.Raw.Bytes()...)
 			if f.Ended {
 				s.Stdout = append(s.Stdout, '\n')
 			}

@@ -72,7 +72,7 @@ func TestFrameShapes(t *testing.T) {
 		{`Server is running`, NotJSON, false, false, false},
 	}
 	for _, tt := range tests {
-		f := &Frame{Raw: []byte(tt.raw)}
+		f := &Frame{Raw: Plain([]byte(tt.raw))}
 		f.parse()
 		got := []any{f.Shape, f.IsResponse(), f.IsRequest(), f.IsNotification()}
 		if want := []any{tt.shape, tt.response, tt.request, tt.notification}; !slices.Equal(got, want) {
@@ -198,7 +198,7 @@ func TestEcho(t *testing.T) {
 			begin := time.Now()
 			r := s.Greet(Hello("2025-11-25"))
 			if took := time.Since(begin); r.Answered() != tt.want || took > time.Second {
-				t.Errorf("%s: got %v %v after %v", name, r.M, r.Err, took)
+				t.Errorf("%s: got %v %v after %v", name, r.M(), r.Err, took)
 			}
 		})
 	}
@@ -260,7 +260,7 @@ func TestWireIsBounded(t *testing.T) {
 		}
 		bytes := 0
 		for _, f := range s.Record(0) {
-			bytes += len(f.Raw)
+			bytes += f.Raw.Len()
 		}
 		if bytes > 4096 {
 			t.Errorf("%d bytes are kept", bytes)

@@ -21,7 +21,7 @@ func (s *Session) expectEchoes(f *Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.echoing || f.Method == "initialize" || f.Method == "server/discover" {
-		s.unechoed = append(s.unechoed, bytes.Split(f.Raw, []byte("\n"))...)
+		s.unechoed = append(s.unechoed, bytes.Split(f.Raw.Bytes(), []byte("\n"))...)
 	}
 }
 
@@ -29,7 +29,7 @@ func (s *Session) expectEchoes(f *Frame) {
 func (s *Session) isEcho(f *Frame) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := slices.IndexFunc(s.unechoed, func(line []byte) bool { return bytes.Equal(line, f.Raw) })
+	i := slices.IndexFunc(s.unechoed, func(line []byte) bool { return bytes.Equal(line, f.Raw.Bytes()) })
 	if i < 0 {
 		return false
 	}

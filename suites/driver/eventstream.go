@@ -3,7 +3,6 @@ package driver
 import (
 	"bytes"
 	"io"
-	"strings"
 )
 
 // StreamEvent is one block of an event stream, up to its blank line, as the HTML standard defines it (section 9.2,
@@ -11,7 +10,7 @@ import (
 // kept.
 type StreamEvent struct {
 	Type     string // of the field event; empty means message
-	Data     string // lines of data fields, joined by newlines
+	Data     Text   // lines of data fields, joined by newlines
 	HasData  bool   // there was a data field, be it empty
 	ID       string
 	HasID    bool
@@ -23,10 +22,10 @@ type StreamEvent struct {
 func (e StreamEvent) isMessage() bool { return e.Type == "" || e.Type == "message" }
 
 // cost is about how many bytes the event takes.
-func (e StreamEvent) cost() int { return len(e.Type) + len(e.Data) + len(e.ID) + frameCost }
+func (e StreamEvent) cost() int { return len(e.Type) + e.Data.Len() + len(e.ID) + frameCost }
 
 // Dispatched reports whether a client sees the event.
-func (e StreamEvent) Dispatched() bool { return e.Data != "" }
+func (e StreamEvent) Dispatched() bool { return e.Data.Len() > 0 }
 
 // eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
 // middle of is not an event.
@@ -37,9 +36,9 @@ type eventReader struct {
 
 	begun   bool // the byte order mark, if any, has been passed
 	afterCR bool // the last line ended with CR, which LF may follow
-	line    []byte
+	line    pieces
 	block   StreamEvent
-	data    []byte // of the block
+	data    pieces // of the block
 	any     bool   // the block has a field
 }
 
@@ -61,7 +60,7 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		if !r.taken.grow(i) {
 			return n, r.taken.r.limits.tooLong("an event has")
 		}
-		r.line = append(r.line, p[:i]...)
+		r.line.write(p[:i])
 		if i == len(p) {
 			break
 		}
@@ -75,15 +74,14 @@ func (r *eventReader) Write(p []byte) (int, error) {
 
 // unended is how many bytes have come of the data of an event that has not ended.
 func (r *eventReader) unended() (n int) {
-	if data, isData := bytes.CutPrefix(r.line, []byte("data:")); isData {
-		n = len(data)
+	if r.line.beginsWith("data:") {
+		n = r.line.size - len("data:")
 	}
-	return n + len(r.data)
+	return n + r.data.size
 }
 
 func (r *eventReader) endLine() {
-	line := r.line
-	r.line = r.line[:0]
+	line := r.line.take()
 	if !r.begun {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
@@ -93,10 +91,10 @@ func (r *eventReader) endLine() {
 		return
 	}
 	name, value, _ := bytes.Cut(line, []byte(":"))
-	r.field(string(name), string(bytes.TrimPrefix(value, []byte(" "))))
+	r.field(string(name), bytes.TrimPrefix(value, []byte(" ")))
 }
 
-func (r *eventReader) field(name, value string) {
+func (r *eventReader) field(name string, value []byte) {
 	r.any = true
 	b := &r.block
 	switch name {
@@ -104,33 +102,30 @@ func (r *eventReader) field(name, value string) {
 		b.Comments++
 		r.comment()
 	case "event":
-		b.Type = value
+		b.Type = string(value)
 	case "data":
 		if b.HasData {
-			r.data = append(r.data, '\n')
+			r.data.write([]byte{'\n'})
 		}
 		b.HasData = true
-		r.data = append(r.data, value...)
+		r.data.hand(value)
 	case "id":
-		if !strings.Contains(value, "\x00") {
-			b.ID, b.HasID = value, true
+		if !bytes.Contains(value, []byte{0}) {
+			b.ID, b.HasID = string(value), true
 		}
 	case "retry":
-		if value != "" && strings.Trim(value, "0123456789") == "" {
-			b.Retry = value
+		if len(value) > 0 && len(bytes.Trim(value, "0123456789")) == 0 {
+			b.Retry = string(value)
 		}
 	}
 }
 
 func (r *eventReader) endBlock() {
 	if r.any {
-		r.block.Data = string(r.data)
+		r.block.Data = Plain(r.data.take())
 		r.each(r.block)
 	}
-	if r.taken.held > longMessage {
-		r.line, r.data = nil, nil // the space that it took
-	}
-	r.block, r.data, r.any = StreamEvent{}, r.data[:0], false
+	r.block, r.any = StreamEvent{}, false
 	r.taken.finish()
 }
 
@@ -140,5 +135,5 @@ func readEvents(stream io.Reader, taken *intake, each func(StreamEvent), comment
 	r := &eventReader{taken: taken, each: each, comment: comment}
 	defer taken.finish()
 	_, err = io.Copy(r, stream)
-	return r.any || len(r.line) > 0, err
+	return r.any || r.line.size > 0, err
 }

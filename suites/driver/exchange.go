@@ -63,8 +63,8 @@ func (x *Exchange) isOpen() bool {
 type Answer struct {
 	Status   int // 0: no HTTP answer
 	Header   http.Header
-	Body     []byte // of an answer that is not an event stream
-	IsStream bool   // its media type is text/event-stream
+	Body     Text // of an answer that is not an event stream
+	IsStream bool // its media type is text/event-stream
 	Events   []StreamEvent
 	Lost     int           // events before them that are not kept any more
 	Comments int           // lines of the stream that are comments
@@ -93,7 +93,7 @@ func (a Answer) Foreign() bool {
 // IsOtherJSON reports whether the answer is a success with JSON. Where a request had no answer by it, that is not a
 // message of JSON-RPC.
 func (a Answer) IsOtherJSON() bool {
-	return a.OK() && a.Err == nil && len(a.Body) > 0 && a.MediaType() == "application/json"
+	return a.OK() && a.Err == nil && a.Body.Len() > 0 && a.MediaType() == "application/json"
 }
 
 // MediaType is the media type in lower case, without parameters.
@@ -123,7 +123,7 @@ func (a Answer) String() string {
 	if location := a.Header.Get("Location"); location != "" {
 		text += " to " + Brief([]byte(location))
 	}
-	body := strings.Join(strings.Fields(string(a.Body)), " ")
+	body := strings.Join(strings.Fields(a.Body.String()), " ")
 	switch {
 	case a.IsStream && a.Ended:
 		text += fmt.Sprintf(": the stream ended after %s", count(len(a.Events), "event"))
@@ -245,8 +245,11 @@ func (x *Exchange) awaitUntil(end func() time.Time, enough func(*Answer) bool) {
 
 // Reply waits for the JSON-RPC answer to the request in the body for the reply limit, as the session counts it. It
 // comes with this exchange, or over a stream that resumes it.
-func (x *Exchange) Reply() Reply {
-	return x.s.awaitReply(Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.leftAt()})
+func (x *Exchange) Reply() Reply { return x.s.awaitReply(x.Pending()) }
+
+// Pending is the request that was made.
+func (x *Exchange) Pending() Pending {
+	return Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.leftAt()}
 }
 
 // Abort drops the connection.
@@ -318,6 +321,15 @@ func (x *Exchange) brokeOff() bool {
 
 // failed reports whether the status is one of an error.
 func (x *Exchange) failed() bool { return x.answer.Status >= 400 }
+
+// SentAt is when a message of the client was sent, since the session opened. Over HTTP messages wait for their turn: as
+// long as one does, that is now.
+func (f *Frame) SentAt() time.Duration {
+	if f.HTTP == nil {
+		return f.At
+	}
+	return f.HTTP.leftAt().Sub(f.HTTP.s.opened)
+}
 
 // RequestLine is the request without its body: method and path, and of a request that was made by hand the headers in
 // which it is not like the others.
@@ -406,7 +418,7 @@ func batchIn(f *Frame) (ids []json.RawMessage) {
 }
 
 func methodOf(body []byte) string {
-	f := &Frame{Raw: body}
+	f := &Frame{Raw: Plain(body)}
 	f.parse()
 	return f.Method
 }

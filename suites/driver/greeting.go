@@ -25,11 +25,29 @@ func (s *Session) agree(welcome M, revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Revision = revision
-	s.Welcome = welcome
+	s.Welcome = essential(welcome)
 	s.Capabilities, _ = welcome["capabilities"].(M)
 	if s.Capabilities == nil {
 		s.Capabilities = M{}
 	}
+}
+
+// essential is what a session keeps of the result of its greeting: the members that a revision defines. Any others may
+// be long.
+func essential(welcome M) M {
+	if welcome == nil {
+		return nil
+	}
+	kept := M{}
+	for _, name := range []string{
+		"protocolVersion", "supportedVersions", "capabilities", "serverInfo", "instructions", "_meta", "resultType",
+		"ttlMs", "cacheScope",
+	} {
+		if member, has := welcome[name]; has {
+			kept[name] = member
+		}
+	}
+	return kept
 }
 
 // Agreed is the revision that was agreed on, for who looks at a session of another check, which may be greeting; empty
@@ -48,7 +66,7 @@ func (s *Session) Establish(hello M) error {
 	case r.Err != nil:
 		return r.Err
 	case r.Result() == nil:
-		return fmt.Errorf("%s was not answered with a result: %s", r.Method, Brief(r.Frame.Raw))
+		return fmt.Errorf("%s was not answered with a result: %s", r.Method, r.Frame.Raw.Brief())
 	}
 	if want, _ := hello["protocolVersion"].(string); s.Revision != want {
 		return fmt.Errorf("the server granted revision %q when asked for %q", s.Revision, want)
@@ -63,9 +81,9 @@ func (s *Session) Confirm() { s.ConfirmWith(nil) }
 // ConfirmWith is Confirm with params for the message that says that the client is ready.
 func (s *Session) ConfirmWith(params M) {
 	s.Era().listen(s, params)
-	s.ordinary = len(s.client) == 0
+	s.ordinary = len(s.client) == 0 && s.Hello["protocolVersion"] == s.Revision
 }
 
 // Ordinary reports whether the session is one like any other: its greeting was completed with no client capability
-// declared, and it is usable.
+// declared, by which the revision was granted that was asked for, and it is usable. A server may go by either.
 func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }

@@ -22,7 +22,11 @@ const (
 )
 
 func (Handshake) greet(s *Session, hello M) Reply {
-	r := s.AwaitFirst(s.Request("initialize", hello))
+	p := s.Request("initialize", hello)
+	if s.Greeted != nil {
+		p = s.Greeted(p)
+	}
+	r := s.AwaitFirst(p)
 	revision, _ := r.Result()["protocolVersion"].(string)
 	s.agree(r.Result(), revision)
 	return r

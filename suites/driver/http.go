@@ -160,7 +160,7 @@ const (
 // exchange prepares the HTTP request that carries a frame of the client, and has the frame know it.
 func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 	f.HTTP = &Exchange{
-		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw,
+		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw.Bytes(),
 		s: h.s, asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), standing: f.standing, elsewhere: h.old,
 		stop: func() {}, settled: func() {},
 	}

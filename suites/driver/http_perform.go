@@ -190,7 +190,7 @@ func (h *HTTP) end(x *Exchange, err error) {
 func (h *HTTP) status(x *Exchange, err error) {
 	a := x.Answer()
 	a.Ended, a.Err = true, err
-	h.s.put(&Frame{Side: Status, Raw: []byte(a.String()), Ended: true, HTTP: x, Apart: x.apart})
+	h.s.put(&Frame{Side: Status, Raw: Plain([]byte(a.String())), Ended: true, HTTP: x, Apart: x.apart})
 }
 
 // readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
@@ -199,7 +199,8 @@ func (h *HTTP) status(x *Exchange, err error) {
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	taken := h.s.intake(&x.partial, h.ctx.Done())
 	defer taken.finish()
-	body, err := h.readAll(resp, taken)
+	all, err := h.readAll(resp, taken)
+	body := Plain(all)
 	h.s.mu.Lock()
 	x.answer.Body = body
 	h.s.mu.Unlock()
@@ -210,16 +211,17 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 		f = h.receiveBody(x, body)
 	}
 	if err == nil && f == nil {
-		f = h.receiveBody(x, firstDocument(body))
+		f = h.receiveBody(x, Plain(firstDocument(body.Bytes())))
 	}
+	body.pack()
 	if f == nil || x.asked != nil && !(Pending{ID: x.asked}).answeredBy(f) {
 		h.status(x, err)
 	}
 }
 
 // receiveBody hands a body on, or the beginning of one; nil when that is not a message.
-func (h *HTTP) receiveBody(x *Exchange, body []byte) *Frame {
-	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
+func (h *HTTP) receiveBody(x *Exchange, body Text) *Frame {
+	f := &Frame{Raw: body.trimmed(), Ended: true, HTTP: x, Apart: x.apart}
 	f.parse()
 	if !h.carries(x, f) {
 		return nil
@@ -264,25 +266,26 @@ func sheared(body []byte) []byte {
 }
 
 // readAll reads a body up to the limit of a message.
-func (h *HTTP) readAll(resp *http.Response, taken *intake) (all []byte, err error) {
+func (h *HTTP) readAll(resp *http.Response, taken *intake) ([]byte, error) {
 	tooLong := h.s.limits.tooLong("the body has")
 	if resp.ContentLength > int64(h.s.limits.Message) {
 		return nil, tooLong
 	}
+	var all pieces
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(chunk)
 		if !taken.grow(n) {
 			return nil, tooLong
 		}
-		all = append(all, chunk[:n]...)
-		taken.unended(len(all))
+		all.write(chunk[:n])
+		taken.unended(all.size)
 		switch {
 		case err == io.EOF:
 			taken.unended(0)
-			return sheared(all), nil
+			return sheared(all.take()), nil
 		case err != nil:
-			return exact(all), fmt.Errorf("the body ended early: %w", plainError(err))
+			return all.take(), fmt.Errorf("the body ended early: %w", plainError(err))
 		}
 	}
 }

@@ -30,7 +30,7 @@ func (h *HTTP) openStream() error {
 		why := fmt.Sprintf("GET %s brought no endpoint event: %s", h.site.redacted(), a)
 		return &NoEndpoint{why, slices.ContainsFunc(a.Events, StreamEvent.Dispatched)}
 	}
-	if err := h.postTo(e.Data); err != nil {
+	if err := h.postTo(e.Data.String()); err != nil {
 		return &NoEndpoint{err.Error(), true}
 	}
 	return nil

@@ -83,7 +83,7 @@ func (x *Exchange) keepComment() {
 
 // receiveEvent hands the message of an event on; nil when it has none.
 func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
-	f := &Frame{Raw: []byte(e.Data), Ended: true, HTTP: x, Event: &e, Apart: x.apart}
+	f := &Frame{Raw: e.Data, Ended: true, HTTP: x, Event: &e, Apart: x.apart}
 	f.parse()
 	if !e.Dispatched() || !e.isMessage() && !f.HasVersion {
 		return nil

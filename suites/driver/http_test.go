@@ -354,7 +354,7 @@ func TestHTTPByHand(t *testing.T) {
 	}
 	for _, f := range s.Record(0) {
 		if f.HTTP == x && !f.Apart {
-			t.Errorf("a frame that counts: %s", f.Raw)
+			t.Errorf("a frame that counts: %s", f.Raw.Bytes())
 		}
 	}
 	const line = "POST /mcp; without Accept; Origin: http://example.com; mcp-SESSION-id: other; Host: example.com"
@@ -468,7 +468,7 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 			answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
 		}}, SiteOptions{})
 		if r := s.Exchange("ping", nil); asked != tt.asked || (r.Result() != nil) != tt.answered {
-			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.M, r.Err)
+			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.M(), r.Err)
 		}
 	}
 }

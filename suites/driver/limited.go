@@ -15,14 +15,14 @@ var tooMany = regexp.MustCompile(
 // Limited reports whether an answer refuses a request because there were too many of them, as far as its text tells:
 // that says nothing of the request itself. Where the request has such words, they may come from there.
 func (r Reply) Limited() bool {
-	return r.Refuses() && tooMany.MatchString(r.Text()) && (r.Request == nil || !tooMany.Match(r.Request.Raw))
+	return r.Refuses() && tooMany.MatchString(r.Text()) && (r.Request == nil || !tooMany.Match(r.Request.Raw.Bytes()))
 }
 
 // Busy reports whether the server has refused a request because of another one that it still serves.
 func (r Reply) Busy() bool { return r.Answered() && r.Frame.HTTP.IsBusy() }
 
 // Refuses reports whether an answer is an error, or the result of a tool that has failed.
-func (r Reply) Refuses() bool { return r.M["error"] != nil || r.Result()["isError"] == true }
+func (r Reply) Refuses() bool { return r.Member("error") != nil || r.Result()["isError"] == true }
 
 // Text is what an answer says to people: the message of an error, the texts of a tool's result.
 func (r Reply) Text() string {

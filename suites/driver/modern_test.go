@@ -325,7 +325,7 @@ func TestModernHeader(t *testing.T) {
 	}
 	defer s.Close()
 	for name, tt := range tests {
-		f, header := &Frame{Raw: []byte(tt.message)}, http.Header{}
+		f, header := &Frame{Raw: Plain([]byte(tt.message))}, http.Header{}
 		f.parse()
 		e.header(s.HTTP(), header, f)
 		if tt.want == nil {

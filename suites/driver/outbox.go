@@ -1,6 +1,11 @@
 package driver
 
-import "sync"
+import (
+	"errors"
+	"sync"
+)
+
+var errStdinClosed = errors.New("stdin is closed")
 
 // outbox is what a session has to write, in its order. Messages are taken at once, so that a server that does not read
 // cannot block the harness, until too much of them waits.
@@ -16,17 +21,18 @@ type outbox struct {
 
 func newOutbox(limit int) *outbox { return &outbox{limit: limit, changed: make(chan struct{}, 1)} }
 
-// refuses is why nothing more is taken; empty when it is.
-func (o *outbox) refuses() string {
+// refuses is why nothing more is taken; nil when it is. That too much waits is an Excess: what mcpcheck did not send,
+// no server can answer.
+func (o *outbox) refuses() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.closed:
-		return "stdin is closed"
+		return errStdinClosed
 	case o.size > o.limit:
-		return "the server leaves more than " + Size(o.limit) + " unread"
+		return &Excess{"the server leaves more than " + Size(o.limit) + " unread"}
 	}
-	return ""
+	return nil
 }
 
 // put takes a message.

@@ -14,7 +14,7 @@ import (
 func recorded(s *Session) (lines []string) {
 	for _, f := range s.Record(0) {
 		if f.Side == FromClient {
-			lines = append(lines, string(f.Raw))
+			lines = append(lines, f.Raw.String())
 		}
 	}
 	return lines
@@ -59,9 +59,12 @@ func TestUnreadMessagesAreBounded(t *testing.T) {
 		if sent := recorded(s); len(sent) == 0 || len(sent) > limit/frameCost+2 {
 			t.Errorf("%d messages are recorded as sent", len(sent))
 		}
+		if s.Excess(0) == nil {
+			t.Error("that mcpcheck sent no more is not noted")
+		}
 		events := 0
 		for _, f := range s.Record(0) {
-			if f.Side == Event && strings.Contains(string(f.Raw), "leaves more than 10000 bytes unread") {
+			if f.Side == Event && strings.Contains(f.Raw.String(), "leaves more than 10000 bytes unread") {
 				events++
 			}
 		}

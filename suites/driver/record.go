@@ -32,12 +32,13 @@ type record struct {
 	owed     int       // messages of the client that may still be answered
 	answered time.Time // when the last answer to one of them came
 	hostile  bool
-	user     string  // who uses the session
-	earlier  string  // who did before
-	eof      bool    // the server was asked to end
-	closed   bool    // it can say no more
-	cause    string  // why the session is over
-	excess   *Excess // what mcpcheck itself cut off first; nil: nothing
+	user     string        // who uses the session
+	earlier  string        // who did before
+	eof      bool          // the server was asked to end
+	left     time.Duration // when it was
+	closed   bool          // it can say no more
+	cause    string        // why the session is over
+	excess   *Excess       // what mcpcheck itself cut off first; nil: nothing
 }
 
 // wake tells all waiters that the record has changed. The caller holds mu.
@@ -49,6 +50,7 @@ func (r *record) wake() {
 // put keeps a frame. Once the record is too big, what the server sends unasked is not kept any more, and for anything
 // else the oldest frames are dropped.
 func (r *record) put(f *Frame) {
+	f.Raw.pack()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f.unasked() && r.full(unaskedShare) {
@@ -104,7 +106,7 @@ func (r *record) drop(f *Frame) {
 // event keeps something that happened beside the messages.
 func (r *record) event(text string) { r.put(newEvent(text)) }
 
-func newEvent(text string) *Frame { return &Frame{Side: Event, Raw: []byte(text), Ended: true} }
+func newEvent(text string) *Frame { return &Frame{Side: Event, Raw: Plain([]byte(text)), Ended: true} }
 
 // keep accounts for bytes of the record. The caller holds mu.
 func (r *record) keep(bytes int) {
@@ -167,8 +169,21 @@ func (r *record) IsHostile() bool {
 // ending notes that what comes now belongs to the shutdown, unless the session is over already.
 func (r *record) ending() {
 	r.mu.Lock()
-	r.eof = r.eof || !r.closed
+	if !r.eof && !r.closed {
+		r.eof, r.left = true, time.Since(r.opened)
+	}
 	r.mu.Unlock()
+}
+
+// LeftAt is when the client has left the session, since that opened: what did not come until then need not come. As
+// long as the client has not, that is now.
+func (r *record) LeftAt() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.eof {
+		return r.left
+	}
+	return time.Since(r.opened)
 }
 
 // crashed is over for a server that has ended the session: its last words stand beside the cause, unless it was asked
@@ -190,7 +205,7 @@ func (r *record) over(cause string) { r.end(newEvent(cause)) }
 func (r *record) end(f *Frame) {
 	r.put(f)
 	r.mu.Lock()
-	r.closed, r.cause = true, string(f.Raw)
+	r.closed, r.cause = true, f.Raw.String()
 	r.wake()
 	r.mu.Unlock()
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,21 +31,22 @@ func (p Pending) leftAt() time.Time {
 
 // reply reads the answer out of the frame that has it.
 func (p Pending) reply(f *Frame) Reply {
-	r := Reply{Method: p.Method, Request: p.frame, Frame: f, M: f.JSON()}
+	r := Reply{Method: p.Method, Request: p.frame, Frame: f, said: f, Made: f.briefly()}
 	ownID := f.IsResponse() && SameID(f.Answers(), p.ID)
 	switch {
 	case f.HTTP != nil && f.HTTP.failed() && f.HTTP.batched(p.ID) && !ownID: // the batch was refused
-		r.Frame, r.M, r.Err = nil, nil, &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
+		none := &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
+		r.Frame, r.said, r.Made, r.Err = nil, nil, nil, none
 	case f.Side == Status && f.HTTP.failed() && f.HTTP.resumed == 0:
-		r.M = refusal(f)
+		r.Made = refusal(f)
 	case f.Side == Status && f.HTTP.misnamed != nil: // and there was no other one
-		r.Frame, r.M = f.HTTP.misnamed, f.HTTP.misnamed.JSON()
+		r.Frame, r.said, r.Made = f.HTTP.misnamed, f.HTTP.misnamed, nil
 	case f.Side == Status:
-		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: string(f.Raw), HTTP: f.HTTP}
+		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: f.Raw.String(), HTTP: f.HTTP}
 	default:
 		for _, m := range f.Members() {
 			if p.answeredBy(m) {
-				r.M = m.JSON()
+				r.said, r.Made = m, m.briefly()
 			}
 		}
 	}
@@ -68,7 +70,7 @@ func (p Pending) answeredBy(f *Frame) bool {
 
 // repeatedBy reports whether a frame is the request itself, sent back.
 func (p Pending) repeatedBy(f *Frame) bool {
-	return f.Side == FromServer && p.frame != nil && bytes.Equal(f.Raw, p.frame.Raw)
+	return f.Side == FromServer && p.frame != nil && bytes.Equal(f.Raw.Bytes(), p.frame.Raw.Bytes())
 }
 
 // Reply is the answer to a request, or the reason why none came.
@@ -77,7 +79,9 @@ type Reply struct {
 	Request *Frame // nil when the caller has sent it
 	Frame   *Frame // nil: none came
 	Err     error  // why none came
-	M       M      // the message
+	Made    M      // the message, where it is not to be read in the frame
+
+	said *Frame // that has the message: a member of Frame; nil: Frame itself
 
 	late func(within time.Duration) (waited bool, slow error) // see Late; nil: it had less than --timeout says
 }
@@ -91,11 +95,15 @@ func (r Reply) Late(within time.Duration) (waited bool, slow error) {
 	return r.late(within)
 }
 
-// late is Reply.Late for a request of the session.
+// late is Reply.Late for a request of the session. What ends the wait over HTTP without a message for the request is no
+// answer: it may be that the session was ended.
 func (s *Session) late(p Pending, within time.Duration) (waited bool, slow error) {
 	f, err := s.Wait(p.from, time.Until(p.leftAt().Add(within)), p.answeredBy)
 	if err != nil {
 		return errors.Is(err, errTimeout), nil
+	}
+	if r := p.reply(f); !r.Answered() || r.Bare() {
+		return true, nil
 	}
 	return true, &Slowness{Method: p.Method, Took: s.Moment(f).Sub(p.leftAt()), Given: s.limits.Reply}
 }
@@ -114,18 +122,42 @@ func (e *Slowness) Error() string {
 // Answered reports whether an answer came.
 func (r Reply) Answered() bool { return r.Frame != nil }
 
+// M is the message; nil when none came. A long one is not kept, but decoded whenever it is asked for.
+func (r Reply) M() M {
+	switch {
+	case r.Made != nil:
+		return r.Made
+	case r.said != nil:
+		return r.said.JSON()
+	case r.Frame != nil:
+		return r.Frame.JSON()
+	}
+	return nil
+}
+
+// Member is a member of the message; nil where it has none of that name. A long message is not decoded to learn that it
+// has no result, or no error.
+func (r Reply) Member(name string) any {
+	if f := cmp.Or(r.said, r.Frame); r.Made == nil && f != nil && f.Shape == Object {
+		if name == "result" && !f.HasResult || name == "error" && !f.HasError {
+			return nil
+		}
+	}
+	return r.M()[name]
+}
+
 // Bare reports whether the answer is an HTTP error without a JSON-RPC one. It counts as an error without a code.
 func (r Reply) Bare() bool { return r.Frame != nil && r.Frame.Side == Status }
 
 // Result is the result object; nil when the answer has none.
 func (r Reply) Result() M {
-	m, _ := r.M["result"].(M)
+	m, _ := r.Member("result").(M)
 	return m
 }
 
 // Error is the error object; nil when the answer has none.
 func (r Reply) Error() M {
-	m, _ := r.M["error"].(M)
+	m, _ := r.Member("error").(M)
 	return m
 }
 
@@ -137,15 +169,15 @@ func (r Reply) Code() (code int, ok bool) {
 }
 
 // Refused is the reply that an HTTP error is when it carries no JSON-RPC error.
-func Refused(f *Frame) Reply { return Reply{Frame: f, M: refusal(f)} }
+func Refused(f *Frame) Reply { return Reply{Frame: f, Made: refusal(f)} }
 
 // refusal is the error that an HTTP error stands for: the one in its body, if that is one, or one without a code.
 func refusal(f *Frame) M {
-	body, _ := Decode(f.HTTP.Answer().Body).(M)
+	body, _ := Decode(f.HTTP.Answer().Body.Bytes()).(M)
 	if _, ok := body["error"].(M); ok {
 		return body
 	}
-	return M{"error": M{"message": string(f.Raw)}}
+	return M{"error": M{"message": f.Raw.String()}}
 }
 
 // Silence says that an answer did not come although the session is alive.

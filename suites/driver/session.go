@@ -23,6 +23,9 @@ type Session struct {
 	Provoked     bool   // it was given a line that breaks the protocol
 	Muted        bool   // nobody reads its stderr
 
+	// Greeted is called when initialize was sent, and returns the request whose answer is to be waited for; may be nil.
+	Greeted func(p Pending) Pending
+
 	record
 	link     link
 	heard    func(sent time.Time, r Reply) // Target.Heard
@@ -30,7 +33,7 @@ type Session struct {
 	number   int
 	nextID   int
 	stands   []Pending // sent with Stand
-	ordinary bool      // established without client capabilities
+	ordinary bool      // established without client capabilities, in the revision that was asked for
 
 	// Guarded by the lock of the record.
 	asked     map[string][]*question // requests of the client, by the text of their ids

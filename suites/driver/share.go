@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"encoding/json"
 	"hash/maphash"
 	"reflect"
@@ -48,11 +49,15 @@ func printOf(kind string, v any) uint64 {
 // and together take little room then. Nobody may change them.
 type Sharing map[uint64]any
 
+// mostShared is how many values are held at a time: what is alike stands close together, and where all differ, to hold
+// them would take more room than it spares.
+const mostShared = 1 << 15
+
+// sharedLevels is how many levels of parts are shared, which is where most of a schema ends.
+const sharedLevels = 8
+
 // One is the value that stands for v and its equals. Its parts are shared, too.
-func (s Sharing) One(v any) any {
-	const levels = 8 // which is where most of a schema ends
-	return s.one(v, levels)
-}
+func (s Sharing) One(v any) any { return s.one(v, sharedLevels) }
 
 // one is One with so many levels of parts.
 func (s Sharing) one(v any, levels int) any {
@@ -63,6 +68,9 @@ func (s Sharing) one(v any, levels int) any {
 	if levels > 0 {
 		v = s.parts(v, levels-1)
 	}
+	if len(s) >= mostShared {
+		clear(s)
+	}
 	s[key] = v
 	return v
 }
@@ -70,38 +78,36 @@ func (s Sharing) one(v any, levels int) any {
 // shortText is how many bytes of JSON take little room, however they are decoded.
 const shortText = 64 << 10
 
-// thrifty is Decode for what may be long: equal parts are shared, in a text and with the last long ones.
-func thrifty(raw []byte) any {
-	if text, _ := shallow(raw); len(text) > shortText {
-		return Sharing{}.decode(text)
-	}
-	return Decode(raw)
-}
-
-// decode is the value of a text, with its parts shared.
-func (s Sharing) decode(text json.RawMessage) any {
+// decode is the value of a JSON text: equal parts are shared, in the text and with the last long ones. What is long is
+// taken apart down to so many levels, and never copied as a whole.
+func (s Sharing) decode(text json.RawMessage, levels int) any {
 	if len(text) <= shortText {
-		return s.One(Decode(text))
+		return s.One(decode(text))
 	}
-	return lately.decode(text, func() any {
-		var members map[string]json.RawMessage
-		if json.Unmarshal(text, &members) == nil {
-			object := make(M, len(members))
-			for name, member := range members {
-				object[name] = s.decode(member)
+	text = bytes.TrimSpace(text)
+	switch {
+	case text[0] == '"':
+		return lately.decode(text, func() any { return unquote(text) })
+	case levels > 0 && text[0] == '{':
+		return lately.decode(text, func() any {
+			lately.makeRoom(text)
+			object := M{}
+			for name, member := range Parts(text) {
+				object[name] = s.decode(member, levels-1)
 			}
 			return object
-		}
-		var items []json.RawMessage
-		if json.Unmarshal(text, &items) == nil {
-			list := make([]any, len(items))
-			for i, item := range items {
-				list[i] = s.decode(item)
+		})
+	case levels > 0 && text[0] == '[':
+		return lately.decode(text, func() any {
+			lately.makeRoom(text)
+			var list []any
+			for _, item := range Parts(text) {
+				list = append(list, s.decode(item, levels-1))
 			}
 			return list
-		}
-		return Decode(text)
-	})
+		})
+	}
+	return decode(text)
 }
 
 // recent are the values of the long texts that were decoded last. A server repeats them: a list that is asked for many
@@ -141,9 +147,24 @@ func (r *recent) find(text uint64) (value any, known bool) {
 	return nil, false
 }
 
+// makeRoom forgets all values where a text is to be decoded in which nothing is long, so that nothing is known of it.
+func (r *recent) makeRoom(text []byte) {
+	if len(text) <= longMessage {
+		return
+	}
+	for _, part := range Parts(text) {
+		if len(part) > shortText {
+			return
+		}
+	}
+	r.mu.Lock()
+	r.values = nil
+	r.mu.Unlock()
+}
+
 // keep puts a value last, and drops the first one of too many.
 func (r *recent) keep(last keyed) {
-	const most = 4 // messages, and what is long in them
+	const most = 3 // a message, its result, and the list in that
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	others := slices.DeleteFunc(r.values, func(k keyed) bool { return k.text == last.text })

@@ -53,8 +53,9 @@ func (p *Stdio) outlive() {
 
 // send queues a message. What is not going to be written does not stand in the record as said.
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
-	if why := p.out.refuses(); why != "" {
-		p.unsent.Do(func() { p.s.event("messages of the client were not sent: " + why) })
+	if why := p.out.refuses(); why != nil {
+		p.unsent.Do(func() { p.s.event("messages of the client were not sent: " + why.Error()) })
+		p.s.exceed(ExcessOf(why))
 		return
 	}
 	for _, m := range f.Members() {
@@ -105,28 +106,29 @@ func (p *Stdio) readLines() (excess *Excess) {
 	taken := s.intake(&s.partial, p.proc.exited)
 	defer taken.finish()
 	chunk := make([]byte, 64<<10)
-	var line []byte
+	var line pieces
 	for {
 		n, err := p.proc.stdout.Read(chunk)
 		for rest := chunk[:n]; len(rest) > 0; {
 			head, tail, found := bytes.Cut(rest, []byte{'\n'})
 			if !taken.grow(len(head)) {
-				s.put(&Frame{Side: FromServer, Raw: bytes.Clone(line[:min(len(line), beginning)])})
+				begun := line.take()
+				s.put(&Frame{Side: FromServer, Raw: Plain(bytes.Clone(begun[:min(len(begun), beginning)]))})
 				return s.limits.tooLong("the server wrote a line of")
 			}
-			line, rest = append(line, head...), tail
+			line.write(head)
+			rest = tail
 			if found {
-				s.receive(&Frame{Raw: exact(line), Ended: true})
+				s.receive(&Frame{Raw: Plain(line.take()), Ended: true})
 				taken.finish()
-				line = nil
 			}
 		}
-		if taken.unended(len(line)); s.flooded() {
+		if taken.unended(line.size); s.flooded() {
 			s.hold(func() { time.Sleep(throttle) })
 		}
 		if err != nil {
-			if len(line) > 0 {
-				s.receive(&Frame{Raw: exact(line)})
+			if line.size > 0 {
+				s.receive(&Frame{Raw: Plain(line.take())})
 			}
 			return nil
 		}

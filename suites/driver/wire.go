@@ -26,7 +26,7 @@ const (
 type Frame struct {
 	At    time.Duration // since the session opened
 	Side  Side
-	Raw   []byte // without the newline
+	Raw   Text // without the newline
 	Shape Shape
 	Deep  bool // it is nested more than MaxDepth deep: nothing is known of what is below, which JSON leaves out
 
@@ -91,9 +91,9 @@ const (
 // cost is about how many bytes the frame takes. With one that stands for an HTTP answer, or is the message in it, the
 // body counts, which may be longer.
 func (f *Frame) cost() int {
-	cost := len(f.Raw) + frameCost
+	cost := f.Raw.Len() + frameCost
 	if f.Side != FromClient && f.HTTP != nil {
-		cost = max(len(f.Raw), len(f.HTTP.answer.Body)) + frameCost
+		cost = max(f.Raw.Len(), f.HTTP.answer.Body.Len()) + frameCost
 	}
 	for _, line := range f.Stderr {
 		cost += len(line)
@@ -103,13 +103,13 @@ func (f *Frame) cost() int {
 
 // Text is what mcpcheck reads of the frame: all of it, unless it is Deep.
 func (f *Frame) Text() []byte {
-	text, _ := shallow(f.Raw)
+	text, _ := shallow(f.Raw.Bytes())
 	return text
 }
 
 // parse fills in what the line is. Member names are matched exactly.
 func (f *Frame) parse() {
-	text, deep := shallow(f.Raw)
+	text, deep := shallow(f.Raw.Bytes())
 	f.Deep = deep
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	switch {
@@ -125,21 +125,26 @@ func (f *Frame) parse() {
 }
 
 func (f *Frame) members(text []byte) {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(text, &members) != nil {
+	if !json.Valid(text) {
 		return
 	}
 	f.Shape = Object
-	f.ID = bytes.Clone(members["id"])
-	method, ok := members["method"]
-	f.HasMethod = ok
-	if ok {
-		json.Unmarshal(method, &f.Method)
+	var err json.RawMessage
+	for name, value := range Parts(text) {
+		switch name {
+		case "id":
+			f.ID = bytes.Clone(value)
+		case "method":
+			f.HasMethod, f.Method = true, unquote(value)
+		case "result":
+			f.HasResult = true
+		case "error":
+			f.HasError, err = true, value
+		case "jsonrpc":
+			f.HasVersion = true
+		}
 	}
-	_, f.HasResult = members["result"]
-	_, f.HasError = members["error"]
-	_, f.HasVersion = members["jsonrpc"]
-	f.marked = f.HasVersion || f.HasError && isReserved(members["error"])
+	f.marked = f.HasVersion || f.HasError && isReserved(err)
 }
 
 // isReserved reports whether an error has a code that JSON-RPC keeps for itself.
@@ -169,7 +174,7 @@ func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.
 // one that cannot be read.
 func (f *Frame) IsGarbled() bool {
 	return f.Side == FromServer && f.HTTP == nil && f.Ended && f.Shape == NotJSON &&
-		bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
+		bytes.HasPrefix(bytes.TrimLeft(f.Raw.Bytes(), " \t\r"), []byte("{"))
 }
 
 // refusesFor reports whether the frame is the HTTP error that answers the request of that id: such an answer need not
@@ -205,36 +210,68 @@ func (f *Frame) JSON() M {
 	if object := f.decoded.object.Value(); object != nil {
 		return *object
 	}
-	object, _ := thrifty(f.Raw).(M)
+	defer alone(f.Raw.Len())()
+	object, _ := thrifty(f.Raw.Bytes()).(M)
 	f.decoded.object = weak.Make(&object)
 	return object
 }
 
+// briefly is JSON of what is short, and nil of what is long.
+func (f *Frame) briefly() M {
+	if f.Raw.Len() > shortText {
+		return nil
+	}
+	return f.JSON()
+}
+
 // Members are the messages of a frame: itself, or the members of an array.
-func (f *Frame) Members() []*Frame {
+func (f *Frame) Members() (members []*Frame) {
 	if f.Shape != Array {
 		return []*Frame{f}
 	}
-	var raws []json.RawMessage
-	if json.Unmarshal(f.Text(), &raws) != nil {
-		return nil
-	}
-	members := make([]*Frame, len(raws))
-	for i, raw := range raws {
-		members[i] = &Frame{At: f.At, Side: f.Side, Raw: raw, Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
-		members[i].User, members[i].Earlier = f.User, f.Earlier
-		members[i].parse()
-		members[i].Deep, members[i].renamed, members[i].Part = f.Deep, f.renamed, true
+	for _, raw := range Parts(f.Text()) {
+		m := &Frame{At: f.At, Side: f.Side, Raw: Plain(raw), Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
+		m.User, m.Earlier = f.User, f.Earlier
+		m.parse()
+		m.Deep, m.renamed, m.Part = f.Deep, f.renamed, true
+		members = append(members, m)
 	}
 	return members
 }
 
 // ValidUTF8 reports whether the line is UTF-8 text.
-func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
+func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw.Bytes()) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none.
-func Decode(raw []byte) (v any) {
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none. The value of a long
+// text is for reading: others have the same one.
+func Decode(raw []byte) any {
+	defer alone(len(raw))()
+	return thrifty(raw)
+}
+
+// long is held by who decodes a long text: several at a time would fill the memory.
+var long sync.Mutex
+
+// alone waits until no other long text is decoded, if so many bytes are long.
+func alone(bytes int) (done func()) {
+	if bytes <= longMessage {
+		return func() {}
+	}
+	long.Lock()
+	return long.Unlock
+}
+
+// thrifty is Decode for who is alone.
+func thrifty(raw []byte) any {
 	text, _ := shallow(raw)
+	if len(text) > shortText && json.Valid(text) {
+		return Sharing{}.decode(text, sharedLevels)
+	}
+	return decode(text)
+}
+
+// decode is Decode of a text that is shallow, without any sharing.
+func decode(text []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&v) != nil {

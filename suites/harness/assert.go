@@ -22,6 +22,7 @@ type outcome struct {
 	level     Level  // of a fail
 	reason    Reason // of a skip or an inconclusive
 	message   string
+	note      string
 	findings  []Finding // of a fail
 	truncated bool      // there are more findings
 	where     []string
@@ -101,6 +102,11 @@ func (t *T) failed(most Level, message string, depth int) stop {
 // Partly says what a pass of the check does not cover, and why: its result tells. It does not end the check.
 func (t *T) Partly(format string, a ...any) {
 	t.scope.partly = append(t.scope.partly, fmt.Sprintf(format, a...))
+}
+
+// Note says what the check has measured, whatever it comes to: its result tells. It does not end the check.
+func (t *T) Note(format string, a ...any) {
+	t.scope.notes = append(t.scope.notes, fmt.Sprintf(format, a...))
 }
 
 // Skip ends the check: it does not apply to this server.

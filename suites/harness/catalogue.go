@@ -34,9 +34,17 @@ type Requirement struct {
 	Skip       ByEra             `yaml:"skip"`
 	Official   []string          `yaml:"official"`
 	Notes      string            `yaml:"notes"`
-	Fix        string            `yaml:"fix"` // what a server author should change
+	Fix        string            `yaml:"fix"`   // what a server author should change
+	Asked      []Ask             `yaml:"asked"` // by directories of servers, before they list one
 
 	area Area // that has claimed it
+}
+
+// Ask is a rule of a public directory of servers.
+type Ask struct {
+	By     string `yaml:"by" json:"by"`         // the directory
+	Rule   string `yaml:"rule" json:"rule"`     // in our words
+	Source string `yaml:"source" json:"source"` // URL of its own
 }
 
 // ByRevision is a value that may differ by revision.

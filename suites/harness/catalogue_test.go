@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	if _, err := ParseProfile("lax"); err == nil ||
-		err.Error() != `unknown profile "lax" (have release, spec, strict)` {
+		err.Error() != `unknown profile "lax" (have release, spec, strict, directory)` {
 		t.Errorf("got %v", err)
 	}
 	if _, err := ParseCalls("some"); err == nil || err.Error() != `unknown call policy "some" (have safe, none, all)` {

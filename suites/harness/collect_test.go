@@ -129,8 +129,8 @@ func TestEachPanics(t *testing.T) {
 
 // What the server sent is judged only if it sent some.
 func TestJudge(t *testing.T) {
-	request := &driver.Frame{Side: driver.FromClient, Raw: []byte("asked")}
-	answer := &driver.Frame{Side: driver.FromServer, Raw: []byte("said")}
+	request := &driver.Frame{Side: driver.FromClient, Raw: driver.Plain([]byte("asked"))}
+	answer := &driver.Frame{Side: driver.FromServer, Raw: driver.Plain([]byte("said"))}
 	tests := []struct {
 		name     string
 		list     []Message
@@ -143,7 +143,7 @@ func TestJudge(t *testing.T) {
 		{"one that nobody asked for", []Message{{Frame: answer}}, Fail, "want nothing\ngot said", "← said"},
 	}
 	for _, tt := range tests {
-		judge := func(t *T, m Message) { t.Fail("nothing", "%s", m.Raw) }
+		judge := func(t *T, m Message) { t.Fail("nothing", "%s", m.Raw.Bytes()) }
 		for _, run := range []func(*T){
 			func(t *T) { t.Judge(Messages{What: "word", List: tt.list}, judge) },
 			func(t *T) { Judge(t, "word", tt.list, Message.Subject, judge) },

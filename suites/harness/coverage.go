@@ -64,6 +64,8 @@ func (s *Server) lacks(r *Requirement) string {
 	switch {
 	case s.Failure != "":
 		return ""
+	case r.Capability == "completions" && s.Revision < "2025-03-26": // which has no capability for it
+		return ""
 	case r.Capability != "" && !r.area.OfClient && !s.Declares(r.Capability):
 		return r.Capability
 	case r.Extension != "" && extensions[r.Extension] == nil:

@@ -45,6 +45,7 @@ type Credentials struct {
 	Expired       string
 	Narrow        string // with less scope than some operation needs
 	OtherAudience string // issued for another resource
+	Planted       string // value of a variable in the environment of the process that is named like a secret
 
 	ContactIssuer bool   // the authorization server may be asked for its metadata though it is not on this machine
 	OldURL        string // of an HTTP+SSE endpoint beside the Streamable HTTP one
@@ -428,6 +429,7 @@ func guard(run func()) (o outcome) {
 // outcome is how a check ended that has the scope.
 func (c *scope) outcome(run func()) outcome {
 	o := guard(run)
+	o.note = strings.Join(c.notes, "\n")
 	if o.verdict == Pass {
 		o.message = strings.Join(c.partly, "\n")
 	}
@@ -449,7 +451,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	entry := c.Level.In(c.By)
 	r := Result{
 		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
-		Verdict: o.verdict, Reason: o.reason, Message: o.message,
+		Verdict: o.verdict, Reason: o.reason, Message: o.message, Note: o.note,
 		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
 		Lost: o.lost,
@@ -460,8 +462,10 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	if c.check.kind == watch {
 		r.ProvokedBy = e.provokers(c.ID, o.users)
 	}
-	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, entry, c.Checklist)
-	r.Gates = r.GatedBy != NoGate
+	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, entry, c.Checklist, len(c.Asked) > 0)
+	if r.Gates = r.GatedBy != NoGate; r.GatedBy == GateDirectory {
+		r.Asked = c.Asked
+	}
 	return r
 }
 

@@ -18,24 +18,29 @@ func TestGate(t *testing.T) {
 		verdict      Verdict
 		level, entry Level
 		checklist    bool
+		asked        bool
 		want         Gate
 	}{
-		{"a MUST gates by default", Release, Fail, Must, Must, false, GateMust},
-		{"a MUST gates by the specification", Spec, Fail, Must, Must, true, GateMust},
-		{"a SHOULD does not", Release, Fail, Should, Should, false, NoGate},
-		{"unless it is on the checklist", Release, Fail, Should, Should, true, GateChecklist},
-		{"which the specification alone does not know", Spec, Fail, Should, Should, true, NoGate},
-		{"a lesser deviation does not gate by the checklist", Release, Fail, Should, Must, true, NoGate},
-		{"advice on the checklist gates", Release, Fail, Advice, Advice, true, GateChecklist},
-		{"strict takes SHOULDs", Strict, Fail, Should, Must, false, GateStrict},
-		{"strict takes what could not be tried", Strict, Inconclusive, Must, Must, false, GateInconclusive},
-		{"but not of a SHOULD", Strict, Inconclusive, Should, Should, false, NoGate},
-		{"strict takes no advice", Strict, Fail, Advice, Advice, false, NoGate},
-		{"a pass never gates", Strict, Pass, Must, Must, true, NoGate},
-		{"a skip never gates", Strict, Skip, Must, Must, true, NoGate},
+		{"a MUST gates by default", Release, Fail, Must, Must, false, false, GateMust},
+		{"a MUST gates by the specification", Spec, Fail, Must, Must, true, false, GateMust},
+		{"a SHOULD does not", Release, Fail, Should, Should, false, false, NoGate},
+		{"unless it is on the checklist", Release, Fail, Should, Should, true, false, GateChecklist},
+		{"which the specification alone does not know", Spec, Fail, Should, Should, true, false, NoGate},
+		{"a lesser deviation does not gate by the checklist", Release, Fail, Should, Must, true, false, NoGate},
+		{"advice on the checklist gates", Release, Fail, Advice, Advice, true, false, GateChecklist},
+		{"strict takes SHOULDs", Strict, Fail, Should, Must, false, false, GateStrict},
+		{"strict takes what could not be tried", Strict, Inconclusive, Must, Must, false, false, GateInconclusive},
+		{"but not of a SHOULD", Strict, Inconclusive, Should, Should, false, false, NoGate},
+		{"strict takes no advice", Strict, Fail, Advice, Advice, false, false, NoGate},
+		{"a pass never gates", Strict, Pass, Must, Must, true, false, NoGate},
+		{"a skip never gates", Strict, Skip, Must, Must, true, false, NoGate},
+		{"a directory takes what it asks for", Directory, Fail, Advice, Advice, false, true, GateDirectory},
+		{"and nothing else", Directory, Fail, Must, Must, true, false, NoGate},
+		{"be it inconclusive", Directory, Inconclusive, Must, Must, false, true, NoGate},
+		{"what directories ask for gates nowhere else", Strict, Fail, Advice, Advice, false, true, NoGate},
 	}
 	for _, tt := range tests {
-		if got := tt.profile.Gate(tt.verdict, tt.level, tt.entry, tt.checklist); got != tt.want {
+		if got := tt.profile.Gate(tt.verdict, tt.level, tt.entry, tt.checklist, tt.asked); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -142,7 +147,7 @@ func TestPermit(t *testing.T) {
 
 func reply(text string) driver.Reply {
 	m, _ := driver.Decode([]byte(text)).(M)
-	return driver.Reply{M: m, Frame: &driver.Frame{Raw: []byte(text)}}
+	return driver.Reply{Made: m, Frame: &driver.Frame{Raw: driver.Plain([]byte(text))}}
 }
 
 func TestMatchers(t *testing.T) {

@@ -89,7 +89,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 		want = "error " + strings.Join(names, " or ")
 	}
 	return onReply(want, func(r driver.Reply) bool {
-		if r.Answered() && r.M["error"] != nil && len(codes) == 0 {
+		if r.Answered() && r.Member("error") != nil && len(codes) == 0 {
 			return true
 		}
 		code, ok := r.Code()
@@ -181,7 +181,7 @@ func Got(r driver.Reply) string {
 	case r.Err != nil:
 		return r.Err.Error()
 	case r.Bare():
-		return string(r.Frame.Raw)
+		return r.Frame.Raw.String()
 	case r.Error() != nil:
 		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
 		code := "without a code"
@@ -189,10 +189,10 @@ func Got(r driver.Reply) string {
 			code = fmt.Sprint(r.Error()["code"])
 		}
 		return fmt.Sprintf("error %s: %s", code, driver.Brief([]byte(message)))
-	case Has(r.M, "result"):
-		return "result " + Show(r.M["result"])
+	case Has(r.M(), "result"):
+		return "result " + Show(r.Member("result"))
 	}
-	return driver.Brief(r.Frame.Raw)
+	return r.Frame.Raw.Brief()
 }
 
 // Show writes a value in one short line.
@@ -203,7 +203,7 @@ func Show(v any) string {
 	case Absent:
 		return "nothing: the member is missing"
 	case *driver.Frame:
-		return driver.Brief(v.Raw)
+		return v.Raw.Brief()
 	case error:
 		return v.Error()
 	case fmt.Stringer:

@@ -91,7 +91,7 @@ func TestIsMeant(t *testing.T) {
 		`7`:                                false,
 	}
 	for raw, want := range tests {
-		line := &driver.Frame{Shape: driver.Array, Raw: []byte("[" + raw + "]")}
+		line := &driver.Frame{Shape: driver.Array, Raw: driver.Plain([]byte("[" + raw + "]"))}
 		if got := (Message{Frame: line.Members()[0], asked: asked}).IsMeant(); got != want {
 			t.Errorf("%s: got %v", raw, got)
 		}
@@ -114,7 +114,7 @@ func TestLinesEnd(t *testing.T) {
 		s.Idle(time.Second)
 		s.Close()
 		lines := Wire{Sessions: []*driver.Session{s}}.Lines().List
-		if len(lines) != 1 || string(lines[0].Raw) != "first words" || len(s.Since(0)) != 2 {
+		if len(lines) != 1 || lines[0].Raw.String() != "first words" || len(s.Since(0)) != 2 {
 			t.Errorf("got %v of %v", lines, s.Since(0))
 		}
 	})

@@ -41,14 +41,15 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 		if mayEnd && r.Error() != nil {
 			return nil
 		}
-		items, err := itemsOf(r, method, member)
+		result := r.Result() // once: it may be long
+		items, err := itemsOf(r, result, method, member)
 		if unlisted := (*Unlisted)(nil); n > 1 && errors.As(err, &unlisted) {
 			unlisted.Why += " (of page 2 or later)"
 		}
 		if err != nil {
 			return err
 		}
-		next, more := r.Result()["nextCursor"].(string)
+		next, more := result["nextCursor"].(string)
 		key, stale := came.add(items)
 		if mayEnd && stale {
 			return nil
@@ -62,7 +63,7 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 				return fmt.Errorf("%s has %w (%d)", method, ErrManyPages, mostPages)
 			}
 		}
-		visit(r.Result())
+		visit(result)
 		if !more {
 			return nil
 		}
@@ -75,19 +76,22 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 }
 
 // Unlisted says that what was answered to a list is not one.
-type Unlisted struct{ Why string }
+type Unlisted struct {
+	Why   string
+	Reply driver.Reply
+}
 
 func (e *Unlisted) Error() string { return e.Why }
 
-// itemsOf is the list in a page.
-func itemsOf(r driver.Reply, method, member string) ([]any, error) {
-	switch items, isList := r.Result()[member].([]any); {
+// itemsOf is the list in a page, the result of a reply.
+func itemsOf(r driver.Reply, result M, method, member string) ([]any, error) {
+	switch items, isList := result[member].([]any); {
 	case r.Err != nil:
 		return nil, r.Err
-	case r.Result() == nil:
-		return nil, &Unlisted{fmt.Sprintf("%s was answered with %s", method, Got(r))}
+	case result == nil:
+		return nil, &Unlisted{fmt.Sprintf("%s was answered with %s", method, Got(r)), r}
 	case !isList:
-		return nil, &Unlisted{fmt.Sprintf("the result of %s has no array %q", method, member)}
+		return nil, &Unlisted{fmt.Sprintf("the result of %s has no array %q", method, member), r}
 	default:
 		return items, nil
 	}

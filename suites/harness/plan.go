@@ -61,6 +61,8 @@ func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
 		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " + server.lacks(r)}
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
 		return outcome{verdict: Skip, reason: NotOffered, message: "the server lists no tool"}
+	case slices.Contains(r.Needs, "prompt") && len(server.Prompts) == 0:
+		return outcome{verdict: Skip, reason: NotOffered, message: "the server lists no prompt"}
 	}
 	return none
 }

@@ -17,11 +17,13 @@ type Result struct {
 	GatedBy   Gate      `json:"gatedBy,omitempty"`    // why it gates
 	Reason    Reason    `json:"reasonCode,omitempty"` // of a skip or an inconclusive
 	Message   string    `json:"message,omitempty"`    // wanted and got, why there is no verdict, what a pass leaves out
+	Note      string    `json:"note,omitempty"`       // what was measured
 	Findings  []Finding `json:"findings,omitempty"`   // of a fail: its message taken apart
 	Truncated bool      `json:"truncated,omitempty"`  // there are more findings
 	Subjects  []string  `json:"subjects,omitempty"`   // the tools, resources … that failed
 	Spec      string    `json:"spec,omitempty"`       // URL of the sentence in this revision
 	Fix       string    `json:"fix,omitempty"`        // what a server author should change
+	Asked     []Ask     `json:"asked,omitempty"`      // by directories, where it gates by that
 	Known     *Known    `json:"known,omitempty"`      // the baseline lists the fail, which therefore does not gate
 	Seconds   float64   `json:"seconds"`
 
@@ -126,6 +128,7 @@ type OptionsInfo struct {
 	Jobs          int        `json:"jobs"`         // checks at a time
 	Isolate       bool       `json:"isolate,omitempty"`
 	Seed          int64      `json:"seed"`
+	Advice        bool       `json:"advice,omitempty"` // is shown
 }
 
 // Omission is checks that are left out.

@@ -28,6 +28,8 @@ type Server struct {
 	Era          driver.Era    // how its sessions go
 	Pace         time.Duration // in which it answers a harmless request
 
+	File []byte // server.json, with which it is published; nil when there is none
+
 	Tools     []M
 	AllTools  bool // the list of tools could be read, all of it
 	Prompts   []M
@@ -59,8 +61,11 @@ func Offered(r driver.Reply) (newest string) {
 	return newest
 }
 
-// Slow reports whether the server takes its time for each answer, so that a run does little but wait for it.
-func (s *Server) Slow() bool { return s.Pace >= time.Second }
+// SlowPace is that of a server of which a run does little but wait for its answers.
+const SlowPace = 500 * time.Millisecond
+
+// Slow reports whether the server takes its time for each answer.
+func (s *Server) Slow() bool { return s.Pace >= SlowPace }
 
 // Declares reports whether the server declared a capability.
 func (s *Server) Declares(capability string) bool { return s.Capabilities[capability] != nil }

@@ -102,7 +102,7 @@ func TestRequestsOfOtherChecks(t *testing.T) {
 		mark := s.Mark()
 		s.Notify("list", nil)
 		for _, f := range t.Settle(s, mark) {
-			t.Fail("nothing", "%s", f.Raw)
+			t.Fail("nothing", "%s", f.Raw.Bytes())
 		}
 	}
 	tests := []struct {
@@ -222,7 +222,7 @@ func listAll(t *testing.T, script script) (items []any, asked string, err error)
 			params, _ := f.JSON()["params"].(M)
 			cursors = append(cursors, params["cursor"].(string))
 			if params["beside"] != true {
-				t.Errorf("the other params were lost: %s", f.Raw)
+				t.Errorf("the other params were lost: %s", f.Raw.Bytes())
 			}
 		}
 		asked = strings.Join(cursors, " ")

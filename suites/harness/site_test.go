@@ -184,7 +184,7 @@ func TestEvidenceAtASite(t *testing.T) {
 	w := Wire{Sessions: out.sessions}
 	for _, m := range append(w.Messages().List, w.Lines().List...) {
 		if m.Apart {
-			t.Errorf("%s was sent by hand, and is judged", m.Raw)
+			t.Errorf("%s was sent by hand, and is judged", m.Raw.Bytes())
 		}
 	}
 }

@@ -46,6 +46,7 @@ type scope struct {
 	extra   []Line // evidence of shared stimuli
 	shared  []*stimulus
 	partly  []string // what a pass does not cover, and why
+	notes   []string // what was measured
 }
 
 type use struct {
@@ -404,6 +405,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 		t.scope.partly = append(t.scope.partly, c.partly...)
+		t.scope.notes = append(t.scope.notes, c.notes...)
 	}
 	for _, o := range outcomes {
 		if o.verdict != Pass {

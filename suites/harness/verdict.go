@@ -67,10 +67,12 @@ const (
 	Release Profile = "release" // MUSTs of the specification and the release checklist
 	Spec    Profile = "spec"    // MUSTs of the specification only
 	Strict  Profile = "strict"  // MUSTs, SHOULDs, the checklist, and MUSTs that could not be tried
+
+	Directory Profile = "directory" // what directories of servers ask, and nothing else
 )
 
 // Profiles in the order in which help texts name them.
-var Profiles = []Profile{Release, Spec, Strict}
+var Profiles = []Profile{Release, Spec, Strict, Directory}
 
 // ParseProfile reads a profile's name.
 func ParseProfile(name string) (Profile, error) {
@@ -94,12 +96,18 @@ const (
 	GateChecklist    Gate = "checklist"
 	GateStrict       Gate = "strict"
 	GateInconclusive Gate = "inconclusive"
+	GateDirectory    Gate = "directory"
 )
 
 // Gate decides whether a result of this level and verdict gates under the profile. A lesser deviation of a checklist
-// entry, one whose level is below that of its entry, does not gate by the checklist.
-func (p Profile) Gate(v Verdict, level, entry Level, checklist bool) Gate {
+// entry, one whose level is below that of its entry, does not gate by the checklist. asked says whether a directory of
+// servers asks for what the entry is about.
+func (p Profile) Gate(v Verdict, level, entry Level, checklist, asked bool) Gate {
 	switch {
+	case p == Directory && v == Fail && asked:
+		return GateDirectory
+	case p == Directory:
+		return NoGate
 	case v == Inconclusive && p == Strict && level == Must:
 		return GateInconclusive
 	case v != Fail:

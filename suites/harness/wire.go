@@ -213,9 +213,9 @@ func newLine(d Direction, said []byte) Line {
 }
 
 func lineOf(session string, f *driver.Frame) Line {
-	said := f.Raw
+	said := f.Raw.Bytes()
 	if f.HTTP != nil && f.Side == driver.Status {
-		said = f.HTTP.Answer().Body
+		said = f.HTTP.Answer().Body.Bytes()
 	}
 	l := newLine(directions[f.Side], said)
 	l.Session, l.Seconds, l.Part = session, round(f.At.Seconds()), f.Part

@@ -35,6 +35,7 @@ var answers = Suite{
 		if r := t.Harmless(s); r.Bare() {
 			t.Again("%s, too, is answered with %s", r.Method, Got(r))
 		}
+		kit.WantErrors(t)
 		kit.EachAttempt(t, failing(t, s), func(t *T, x kit.Attempt) {
 			r := x.Reply()
 			switch {
@@ -52,7 +53,7 @@ var answers = Suite{
 	"http/json-reply-single-object": Watch(func(t *T, w Wire) {
 		inJSON := func(r kit.RoundTrip) bool { return !kit.IsEmpty(r.Answer) && r.Answer.MediaType() == kit.JSONType }
 		kit.JudgeTrips(t, "answer in JSON", kit.Requests(w), inJSON, func(t *T, r kit.RoundTrip) {
-			t.Expect(string(r.Answer.Body)).To(That("one JSON-RPC response and nothing else", isOneResponse))
+			t.Expect(r.Answer.Body.String()).To(That("one JSON-RPC response and nothing else", isOneResponse))
 		})
 	}),
 
@@ -68,7 +69,7 @@ var answers = Suite{
 	"http/error-body-shape": WatchAfter(func(t *T) { otherMethods(t); brokenJSON(t) }, func(t *T, w Wire) {
 		// What was sent in ordinary sessions is judged in the area jsonrpc.
 		looksLike := func(r kit.RoundTrip) bool {
-			return r.Sent.Apart && kit.RefusesClient(r.Answer) && Has(kit.Object(r.Answer.Body), "jsonrpc")
+			return r.Sent.Apart && kit.RefusesClient(r.Answer) && Has(kit.Object(r.Answer.Body.Bytes()), "jsonrpc")
 		}
 		const what = "JSON-RPC message in the body of an HTTP error"
 		kit.JudgeTrips(t, what, kit.Trips(w), looksLike, func(t *T, r kit.RoundTrip) {
@@ -87,7 +88,9 @@ var answers = Suite{
 	}),
 
 	"http/unknown-method-404": Probe(func(t *T) {
-		x := kit.ByHand(t.Session(), kit.Request{Method: kit.NoMethod})
+		s := t.Session()
+		x := kit.ByHand(s, kit.Request{Method: kit.NoMethod})
+		wantRefuser(t, s, x)
 		r, a := x.Reply(), kit.Own(t, x.Answer())
 		if r.Result() != nil {
 			t.Because(OtherCheck).Skip("it is answered with a result: jsonrpc/unknown-method-is-error")
@@ -136,7 +139,7 @@ func isOneResponse(body string) bool {
 
 // mistake is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
 func mistake(r kit.RoundTrip) string {
-	m := kit.Object(r.Answer.Body)
+	m := kit.Object(r.Answer.Body.Bytes())
 	e, _ := m["error"].(M)
 	code, _ := e["code"].(json.Number)
 	_, text := e["message"].(string)
@@ -170,6 +173,7 @@ func brokenJSON(t *T) driver.Answer {
 }
 
 // failing are requests that cannot be served, sent one after the other: a server may refuse a second one at a time.
+// What comes of an unknown method without a handshake, http/unknown-method-404 judges.
 func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 	ask := func(name, method string, params M) {
 		request := kit.Request{Method: method, Params: params}
@@ -177,12 +181,36 @@ func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 		x.End()
 		all = append(all, kit.AttemptOf(s, name, x))
 	}
-	ask("an unknown method", kit.NoMethod, nil)
+	if t.Modern() {
+		ask("server/discover without clientCapabilities", "server/discover", kit.WithoutCapabilities)
+		all = append(all, strange(t)...)
+	} else {
+		ask("an unknown method", kit.NoMethod, nil)
+	}
 	if t.Server.Declares("tools") {
 		ask("tools/list with a cursor that is a number", "tools/list", M{"cursor": 5})
 		if t.MayCallUnknown() {
 			ask("tools/call without params", "tools/call", nil)
 		}
+	}
+	return all
+}
+
+// strange are requests in versions that no server has, and with headers that do not fit. Elsewhere than on this machine
+// there are none: a gateway before the server, which goes by headers, need not know JSON-RPC.
+func strange(t *T) (all []kit.Attempt) {
+	if !t.Site().Loopback() {
+		return nil
+	}
+	for _, version := range []string{kit.NewerVersion, kit.OlderVersion, kit.NoDate} {
+		for _, c := range kit.Claims(t, version) {
+			if f := c.Reply.Frame; f != nil {
+				all = append(all, kit.Attempt{Exchange: f.HTTP, Subject: c.Subject()})
+			}
+		}
+	}
+	for _, x := range headerMisfits(t) {
+		all = append(all, x.Attempt)
 	}
 	return all
 }

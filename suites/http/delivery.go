@@ -38,7 +38,7 @@ var delivery = Suite{
 				t.Fail("a message that is about the request of the stream", "%s", kit.Brief(m.Frame))
 			})
 		}
-		posted := func(p progress) bool { return p.Stream.Method == http.MethodPost }
+		posted := func(p progress) bool { return p.Stream.Method == http.MethodPost && !p.Stream.Listens() }
 		judgeProgress(t, w, posted, func(t *T, p progress) {
 			asked, of := p.Stream.Asked(), p.Of.Request.ID
 			t.Expect(driver.SameID(of, asked)).To(Hold("progress of the request "+string(asked),

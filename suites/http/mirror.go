@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/onsi/gomega/types"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
@@ -31,7 +33,8 @@ var mirror = Suite{
 
 	"http/version-header-mismatch": Probe(func(t *T) {
 		eachMisfit(t, withOtherVersions(t), func(t *T, x misfitted) {
-			x.expectRefused(t)
+			kit.WantRefuser(t, x.Reply())
+			t.Expect(x).To(beMismatch())
 			t.Warn(x.Reply()).To(That("error -32020, since the versions differ", func(r driver.Reply) bool {
 				return !isUnsupported(r)
 			}))
@@ -161,9 +164,15 @@ func (x misfitted) isRefused() bool {
 // expectRefused wants a refusal with status 400. The code, http/header-error-code judges.
 func (x misfitted) expectRefused(t *T) {
 	eachMisfit(t, []misfitted{x}, func(t *T, x misfitted) {
-		t.Expect(x).To(That("HTTP 400, since its headers do not fit", func(x misfitted) bool {
-			return x.isRefused() && x.Answer().Status == http.StatusBadRequest
-		}))
+		kit.WantRefuser(t, x.Reply())
+		t.Expect(x).To(beMismatch())
+	})
+}
+
+// beMismatch matches requests that were refused with status 400, as their headers want it.
+func beMismatch() types.GomegaMatcher {
+	return That("HTTP 400, since its headers do not fit", func(x misfitted) bool {
+		return x.isRefused() && x.Answer().Status == http.StatusBadRequest
 	})
 }
 

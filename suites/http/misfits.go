@@ -19,9 +19,7 @@ func misfits(t *T, request kit.Request, forms []form) (all []misfitted) {
 	for _, f := range forms {
 		odd := request
 		odd.Header = f.Header
-		x := kit.ByHand(s, odd)
-		x.Reply()
-		all = append(all, misfitted{kit.AttemptOf(s, f.Name, x), usual})
+		all = append(all, misfitted{kit.AttemptOf(s, f.Name, askOddly(t, s, odd)), usual})
 	}
 	if !slices.ContainsFunc(all, func(x misfitted) bool { return !isMismatch(x.Reply()) }) {
 		return all
@@ -40,6 +38,25 @@ func misfits(t *T, request kit.Request, forms []form) (all []misfitted) {
 	return all
 }
 
+// askOddly makes a request that is to be refused for its headers; where it is refused because of another request, then
+// in its turn.
+func askOddly(t *T, s *driver.Session, odd kit.Request) *driver.Exchange {
+	x := kit.ByHand(s, odd)
+	if wantRefuser(t, s, x); x.IsBusy() {
+		x = kit.InTurn(s, func() *driver.Exchange { return kit.ByHand(s, odd) })
+	}
+	return x
+}
+
+// wantRefuser is the answer to a request that may be refused. It ends a check where the server leaves that unanswered.
+func wantRefuser(t *T, s *driver.Session, x *driver.Exchange) driver.Reply {
+	r := kit.ReplyAmiss(t, s, x)
+	if !r.Answered() {
+		kit.WantRefuser(t, r)
+	}
+	return r
+}
+
 // askRightly makes a request with the right headers. It ends a check that can learn nothing from what it brings.
 func askRightly(t *T, s *driver.Session, request kit.Request) driver.Reply {
 	return answerRightly(t, s, request, kit.ByHand(s, request))
@@ -47,7 +64,7 @@ func askRightly(t *T, s *driver.Session, request kit.Request) driver.Reply {
 
 // answerRightly is the answer to a request that was made with the right headers, as askRightly wants it.
 func answerRightly(t *T, s *driver.Session, request kit.Request, x *driver.Exchange) driver.Reply {
-	r := t.Accept(x.Reply())
+	r := t.Accept(wantRefuser(t, s, x))
 	kit.NotForeign(t, x.Answer())
 	if r.Err != nil {
 		t.Because(Silent).Again("the request has no answer with the right headers either: %v", r.Err)
@@ -161,7 +178,16 @@ func inBase64(value string) string {
 }
 
 // allMisfits are all that can be tried, but for what may be a request of an older revision.
-func allMisfits(t *T) (all []misfitted) {
+func allMisfits(t *T) []misfitted {
+	all := headerMisfits(t)
+	if _, none := findArgument(t, argument.isAny); none == nil {
+		all = append(all, slices.DeleteFunc(argumentMisfits(t), misfitted.isUnknown)...)
+	}
+	return all
+}
+
+// headerMisfits are those of the headers that every server knows.
+func headerMisfits(t *T) (all []misfitted) {
 	all = slices.Concat(listMisfits(t), withOtherVersions(t))
 	if t.Server.Declares("tools") && t.MayCallUnknown() {
 		all = append(all, nameMisfits(t, toolRequest(t))...)
@@ -171,9 +197,6 @@ func allMisfits(t *T) (all []misfitted) {
 	}
 	if t.Server.Declares("prompts") {
 		all = append(all, nameMisfits(t, promptRequest(t))...)
-	}
-	if _, none := findArgument(t, argument.isAny); none == nil {
-		all = append(all, argumentMisfits(t)...)
 	}
 	return slices.DeleteFunc(all, func(x misfitted) bool {
 		return x.isUnknown() || x.Subject.Name == noVersion && shakesHands(t)
@@ -192,11 +215,10 @@ func askWithOtherVersions(t *T) (all []misfitted) {
 	for _, v := range []struct{ header, body string }{
 		{t.Revision, unknown}, {unknown, t.Revision}, {Newest, t.Revision},
 	} {
-		x := kit.ByHand(s, kit.Request{
+		x := askOddly(t, s, kit.Request{
 			Params: M{"_meta": M{driver.MetaRevision: v.body}}, Method: "server/discover",
 			Header: kit.Header(kit.VersionHeader, v.header),
 		})
-		x.Reply()
 		what := "version " + v.header + " in the header and " + v.body + " in the body"
 		all = append(all, misfitted{kit.AttemptOf(s, what, x), usual})
 	}

@@ -73,13 +73,13 @@ var oneWayChecks = Suite{
 }
 
 // hasNoBody reports whether not even white space has come after the headers.
-func hasNoBody(a driver.Answer) bool { return len(a.Body) == 0 && len(a.Events) == 0 }
+func hasNoBody(a driver.Answer) bool { return a.Body.Len() == 0 && len(a.Events) == 0 }
 
 // skipReply ends a check of the status with which a notification is answered when that has brought a message: then the
 // message is what is wrong.
 func skipReply(t *T, a driver.Answer) {
 	isReply := func(m M) bool { return Has(m, "jsonrpc") && !Has(m, "method") }
-	_, array := driver.Decode(a.Body).([]any)
+	_, array := driver.Decode(a.Body.Bytes()).([]any)
 	switch {
 	case a.OK() && slices.ContainsFunc(kit.Bodies(a), func(body []byte) bool { return isReply(kit.Object(body)) }):
 		t.Because(OtherCheck).Skip("it was replied to: jsonrpc/notification-no-response")

@@ -77,7 +77,7 @@ func describe(e driver.StreamEvent) string {
 	if kit.Identifies(e) {
 		id = "id " + e.ID
 	}
-	return id + ", data " + driver.Brief([]byte(e.Data))
+	return id + ", data " + e.Data.Brief()
 }
 
 // resumption is what came of resuming the stream of one request after another request had been served.
@@ -141,13 +141,13 @@ func (r resumption) stranger() string {
 func (r resumption) isStrange(e driver.StreamEvent) bool {
 	return kit.ResponseAmong([]driver.StreamEvent{e}, r.other).Answered() ||
 		kit.Identifies(e) && e.Dispatched() && slices.ContainsFunc(r.others, func(other driver.StreamEvent) bool {
-			return e.ID == other.ID && e.Data == other.Data
+			return e.ID == other.ID && e.Data.Equal(other.Data)
 		})
 }
 
 // isResponse reports whether an event holds a response.
 func isResponse(e driver.StreamEvent) bool {
-	m := kit.Object([]byte(e.Data))
+	m := kit.Object(e.Data.Bytes())
 	return m != nil && !Has(m, "method") && (Has(m, "result") || Has(m, "error"))
 }
 

@@ -221,38 +221,40 @@ type visitors struct {
 	Preflight  driver.Answer
 }
 
-// knocks makes the requests at once.
+// knocks makes the requests at once; what is refused as busy is made once more, in its turn.
 func knocks(t *T) visitors {
-	return Shared(t, "visitors", func(t *T) visitors {
+	return Shared(t, "visitors", func(t *T) (v visitors) {
 		s := t.Start()
 		own := kit.SiteURL(t)
-		visits := 0
-		visit := func(host string, origin ...string) *driver.Exchange {
-			visits++
-			method, params := kit.Greeting(t)
-			header := http.Header{"Origin": origin, kit.SessionIDHeader: nil}
-			return kit.ByHand(s, kit.Request{Method: method, Params: params, Header: header, Host: host})
+		visit := func(name, host string, origin ...string) (answered func() knock) {
+			ask := func() *driver.Exchange {
+				method, params := kit.Greeting(t)
+				header := http.Header{"Origin": origin, kit.SessionIDHeader: nil}
+				return kit.ByHand(s, kit.Request{Method: method, Params: params, Header: header, Host: host})
+			}
+			x := ask()
+			return func() knock {
+				k := await(s, name, x)
+				if x.IsBusy() {
+					k = await(s, name, kit.InTurn(s, ask))
+				}
+				return k
+			}
 		}
-		plain := visit("")
-		foreign := visit("", foreignOrigin)
-		same := visit("", own.Scheme+"://"+own.Host)
-		null := visit("", "null")
-		elsewhere := visit(rebound(own))
-		var alike []*driver.Exchange
+		plain := visit("no Origin", "")
+		foreign := visit("a foreign Origin", "", foreignOrigin)
+		same := visit("the server's own Origin", "", own.Scheme+"://"+own.Host)
+		null := visit("the Origin null", "", "null")
+		elsewhere := visit("a foreign Host", rebound(own))
+		var alike []func() knock
 		for _, origin := range lookalikes {
-			alike = append(alike, visit("", origin))
+			alike = append(alike, visit("the foreign Origin "+origin, "", origin))
 		}
 		preflight := askPreflight(t, s)
-		v := visitors{
-			Plain:     await(s, "no Origin", plain),
-			Foreign:   await(s, "a foreign Origin", foreign),
-			Own:       await(s, "the server's own Origin", same),
-			Null:      await(s, "the Origin null", null),
-			Rebound:   await(s, "a foreign Host", elsewhere),
-			Preflight: preflight.End(),
-		}
-		for i, origin := range lookalikes {
-			v.Lookalikes = append(v.Lookalikes, await(s, "the foreign Origin "+origin, alike[i]))
+		v = visitors{Plain: plain(), Foreign: foreign(), Own: same(), Null: null(), Rebound: elsewhere()}
+		v.Preflight = preflight.End()
+		for _, answered := range alike {
+			v.Lookalikes = append(v.Lookalikes, answered())
 		}
 		return v
 	})

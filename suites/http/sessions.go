@@ -3,7 +3,6 @@ package http
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"net/http"
 	"slices"
 	"time"
@@ -342,34 +341,15 @@ func ownID(s *driver.Session, m *driver.Frame) json.RawMessage {
 
 // strayProgress is the progress that came in a session of what another one has asked for.
 func strayProgress(w Wire) (strays []stray) {
-	all := map[string]bool{}
-	for _, s := range w.Sessions {
-		maps.Copy(all, progressTokens(s))
-	}
+	isStray := kit.StrayProgress(w)
 	for _, s := range w.Whole() {
-		own := progressTokens(s)
 		for _, f := range s.Since(0) {
 			for _, m := range f.Members() {
-				params, _ := m.JSON()["params"].(M)
-				token := string(Compact(params["progressToken"]))
-				if kit.IsProgress(m) && all[token] && !own[token] {
-					strays = append(strays, stray{m, "the progress of " + token})
+				if isStray(s, m) {
+					strays = append(strays, stray{m, "the progress of " + string(kit.TokenOf(m))})
 				}
 			}
 		}
 	}
 	return strays
-}
-
-// progressTokens are those under which a session has asked for progress.
-func progressTokens(s *driver.Session) map[string]bool {
-	tokens := map[string]bool{}
-	for _, f := range s.Record(0) {
-		params, _ := f.JSON()["params"].(M)
-		meta, _ := params["_meta"].(M)
-		if f.Side == driver.FromClient && Has(meta, "progressToken") {
-			tokens[string(Compact(meta["progressToken"]))] = true
-		}
-	}
-	return tokens
 }

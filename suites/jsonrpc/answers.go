@@ -108,12 +108,14 @@ type requests struct {
 	tools     map[*kit.Exchange]Subject // by the requests that call them
 	first     *kit.Exchange             // of these; nil when there is none
 	mute      bool                      // there are some, and none was answered
+	sullen    bool                      // what is to be refused has no answer
 	coming    []string                  // methods of those whose answers were still on their way when they were due
 }
 
 func requestsIn(t *T, w Wire) *requests {
-	all := &requests{tools: map[*kit.Exchange]Subject{}}
-	for _, d := range kit.Dialogues(w) {
+	dialogues := kit.Dialogues(w)
+	all := &requests{tools: map[*kit.Exchange]Subject{}, sullen: kit.LeavesErrors(dialogues)}
+	for _, d := range dialogues {
 		all.exchanges = append(all.exchanges, d.Exchanges...)
 	}
 	listed := map[string]Subject{}
@@ -196,6 +198,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 		return "the session was over before an answer was due"
 	case heldUp(t, x, all):
 		return "it came after a request that is never answered, which another check judges, and nothing was any more"
+	case all.sullen && !x.Dead() && all.serves(x.Request.Method):
+		return "it may be what is to be refused, and that has no answer: jsonrpc/unknown-method-is-error"
 	case all.isListed(x) && !x.Dead() && !breaksSchema(t, x, all.tools[x]):
 		return "a tool may run for long"
 	}
@@ -220,6 +224,13 @@ func judgedElsewhere(t *T, x *kit.Exchange, all *requests) string {
 func servesAny(t *T, judged string, all *requests) bool {
 	return slices.ContainsFunc(all.exchanges, func(x *kit.Exchange) bool {
 		return x.Answer != nil && judgedElsewhere(t, x, all) == judged
+	})
+}
+
+// serves reports whether any request of a method was answered.
+func (all *requests) serves(method string) bool {
+	return slices.ContainsFunc(all.exchanges, func(x *kit.Exchange) bool {
+		return x.Answer != nil && x.Request.Method == method
 	})
 }
 

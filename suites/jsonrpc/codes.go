@@ -44,7 +44,7 @@ const headerMismatch = -32020
 func provokeErrors(t *T) {
 	kit.UnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
-		t.Try(s, "resources/read", M{"uri": kit.UnknownURI})
+		kit.TryAmiss(t, s, "resources/read", M{"uri": kit.UnknownURI})
 	}
 }
 

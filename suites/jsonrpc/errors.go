@@ -65,7 +65,7 @@ var errorChecks = Suite{
 			if !ok {
 				t.Because(OtherCheck).Skip("the message is no string: jsonrpc/error-message-string")
 			}
-			if m.Request != nil && bytes.Contains(m.Request.Raw, []byte(`\n`)) {
+			if m.Request != nil && bytes.Contains(m.Request.Raw.Bytes(), []byte(`\n`)) {
 				t.Skip("it may repeat the line breaks that it was sent")
 			}
 			t.Expect(strings.TrimSpace(message)).To(That("one line of at most about 200 characters", isConcise))

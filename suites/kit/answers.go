@@ -34,7 +34,7 @@ func RefusesClient(a driver.Answer) bool { return a.Status >= 400 && a.Status < 
 func AcceptsOrRefuses(a driver.Answer) bool { return IsAccepted(a) || a.Status >= 400 }
 
 // IsEmpty reports whether an answer has no body, and is not an event stream.
-func IsEmpty(a driver.Answer) bool { return !a.IsStream && len(bytes.TrimSpace(a.Body)) == 0 }
+func IsEmpty(a driver.Answer) bool { return !a.IsStream && len(bytes.TrimSpace(a.Body.Bytes())) == 0 }
 
 // StreamOr405 reports whether an answer to GET is one of the two that there are.
 func StreamOr405(a driver.Answer) bool {
@@ -43,9 +43,9 @@ func StreamOr405(a driver.Answer) bool {
 
 // Bodies are where messages may be in an answer: its body, its events.
 func Bodies(a driver.Answer) [][]byte {
-	all := [][]byte{a.Body}
+	all := [][]byte{a.Body.Bytes()}
 	for _, e := range a.Events {
-		all = append(all, []byte(e.Data))
+		all = append(all, e.Data.Bytes())
 	}
 	return all
 }
@@ -122,13 +122,13 @@ func Within(x *driver.Exchange, d time.Duration, enough func(driver.Answer) bool
 // none.
 func ResponseAmong(events []driver.StreamEvent, id []byte) driver.Reply {
 	for _, e := range events {
-		members, isArray := driver.Decode([]byte(e.Data)).([]any)
+		members, isArray := driver.Decode(e.Data.Bytes()).([]any)
 		if !isArray {
-			members = []any{driver.Decode([]byte(e.Data))}
+			members = []any{driver.Decode(e.Data.Bytes())}
 		}
 		for _, m := range Objects(members) {
 			if !Has(m, "method") && driver.AlikeID(Compact(m["id"]), id) {
-				return driver.Reply{Frame: &driver.Frame{Side: driver.FromServer, Raw: []byte(e.Data)}, M: m}
+				return driver.Reply{Frame: &driver.Frame{Side: driver.FromServer, Raw: e.Data}, Made: m}
 			}
 		}
 	}

@@ -52,7 +52,11 @@ type ToolCalls struct {
 	Unheard  *driver.Excess // why it may have come and was not kept; nil: it was not
 	Deaf     bool           // there was no stream on which it could come
 
-	others map[string][]string // what else was listed before them whose changes the server announces, by family
+	Changes []ListChange // of the other lists
+	Watched []Watched    // resources whose updates were asked for
+
+	watched []Watched           // in the session of now
+	others  map[string][]string // what else was listed before them whose changes the server announces, by family
 }
 
 // Uncalled is a call of a tool that was not made, or not served for a reason of its own.
@@ -104,7 +108,7 @@ func (a *Allowance) Spend(r driver.Reply) (kept bool) {
 	a.room -= readBytes
 	for _, f := range []*driver.Frame{r.Request, r.Frame} {
 		if f != nil {
-			a.room -= len(f.Raw)
+			a.room -= f.Raw.Len()
 		}
 	}
 	return a.room >= 0
@@ -251,7 +255,10 @@ func (c *ToolCalls) begin(t *T, s *driver.Session) (*driver.Session, int) {
 		s.Idle(Rivalry)
 	}
 	listenBeside(t, s)
+	wantLogs(t, s)
+	watched := watch(t, s)
 	mark := s.Mark()
+	c.watched = watched
 	c.Before = Sorted(ListNames(t, s, M{}))
 	c.others = map[string][]string{}
 	for _, family := range []string{"prompts", "resources"} {
@@ -277,20 +284,38 @@ func listed(s *driver.Session, family string) (names []string) {
 // ToAnnounce is how long a server may take to announce that a list has changed: it may collect changes for a while.
 const ToAnnounce = 5 * time.Second
 
-// end notes what the calls did to the list, and sees to it that what they did to others is on record, for
-// lifecycle/list-changed-flag-honest.
+// ListChange is a change of a list that calls have brought about.
+type ListChange struct {
+	Family        string
+	Before, After []string
+	Notified      bool
+	Unheard       *driver.Excess // why the notification may have come and was not kept; nil: it was not
+	Deaf          bool           // there was no stream on which it could come
+}
+
+// end notes what the calls did to the lists, and to resources.
 func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	for _, family := range slices.Sorted(maps.Keys(c.others)) {
-		before := c.others[family]
-		if !slices.Equal(before, Sorted(listed(s, family))) && !announced(s, mark, family) {
-			listed(s, family) // as it stays
+		change := ListChange{Family: family, Before: c.others[family], After: Sorted(listed(s, family))}
+		if slices.Equal(change.Before, change.After) {
+			continue
 		}
+		change.Deaf = t.Modern() && !hearsOf(s, family+"ListChanged")
+		if change.Notified, change.Unheard = announced(s, mark, family), s.Unheard(mark); !change.Notified {
+			change.After = Sorted(listed(s, family)) // as it stays
+		}
+		if change.Notified || !slices.Equal(change.Before, change.After) {
+			c.Changes = append(c.Changes, change)
+		}
+	}
+	for _, x := range c.watched {
+		c.Watched = append(c.Watched, x.seen(s, mark))
 	}
 	c.After = Sorted(ListNames(t, s, M{}))
 	if slices.Equal(c.Before, c.After) || !t.Server.CanAnnounce() {
 		return
 	}
-	c.Deaf = t.Modern() && !hearsOfTools(s)
+	c.Deaf = t.Modern() && !hearsOf(s, "toolsListChanged")
 	if c.Notified, c.Unheard = announced(s, mark, "tools"), s.Unheard(mark); !c.Notified {
 		c.After = Sorted(ListNames(t, s, M{})) // as it stays
 	}
@@ -304,12 +329,16 @@ func announced(s *driver.Session, mark int, family string) bool {
 	return err == nil
 }
 
-// Params are those of the call in a session. As clients do, valid ones ask for progress; each tool has a token of its
-// own in each session. Where servers ask for input by their results, they may.
+// Params are those of the call in a session. As clients do, valid ones ask for progress, and for what is logged; each
+// tool has a token of its own in each session. Where servers ask for input by their results, they may.
 func (c ToolCall) Params(s *driver.Session) M {
 	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
 	if c.Broken == nil {
-		params["_meta"] = M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d", c.Tool.Name, s.Number())}
+		meta := M{"progressToken": fmt.Sprintf("mcpcheck-%s-%d-%d", c.Tool.Name, s.Number(), s.Mark())}
+		if IsModern(s.Revision) && s.Capabilities["logging"] != nil {
+			meta[driver.MetaLogLevel] = "debug"
+		}
+		params["_meta"] = meta
 	}
 	switch {
 	case !IsModern(s.Revision):
@@ -402,7 +431,7 @@ func (c *ToolCalls) leave(call ToolCall, why string) {
 // KindOf says how a call was answered: "error -32602", "isError", "success".
 func KindOf(r driver.Reply) string {
 	switch {
-	case r.M["error"] != nil:
+	case r.Member("error") != nil:
 		return "error " + Show(Member(r.Error(), "code"))
 	case r.Refuses():
 		return "isError"

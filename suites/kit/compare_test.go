@@ -12,9 +12,9 @@ func answerTo(arguments, answer string) driver.Reply {
 	request := []byte(`{"method":"tools/call","params":{"name":"add","arguments":` + arguments + `}}`)
 	m, _ := driver.Decode([]byte(answer)).(M)
 	return driver.Reply{
-		Request: &driver.Frame{Raw: request, Shape: driver.Object},
-		Frame:   &driver.Frame{Raw: []byte(answer), Shape: driver.Object},
-		M:       m,
+		Request: &driver.Frame{Raw: driver.Plain(request), Shape: driver.Object},
+		Frame:   &driver.Frame{Raw: driver.Plain([]byte(answer)), Shape: driver.Object},
+		Made:    m,
 	}
 }
 

@@ -27,6 +27,7 @@ type Exchange struct {
 	Empty     bool          // over HTTP: it was answered with a success that holds no response
 	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
 
+	of    *Dialogue
 	place int  // in the order of what was said
 	noted bool // a notification came before it whose effect was to come
 }
@@ -92,7 +93,7 @@ func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
 			d.end(f)
 			d.over = d.over || isDeath(s, f)
 		case f.Side == driver.FromClient && d.over:
-		case f.Side == driver.FromClient && len(f.Raw) > 0:
+		case f.Side == driver.FromClient && f.Raw.Len() > 0:
 			for _, m := range messagesOf(f) {
 				d.sent(s, m, f.Shape == driver.Array)
 			}
@@ -121,9 +122,9 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 	if f.Shape != driver.NotJSON {
 		return f.Members()
 	}
-	for line := range bytes.SplitSeq(f.Raw, []byte("\n")) {
+	for line := range bytes.SplitSeq(f.Raw.Bytes(), []byte("\n")) {
 		array := slices.Concat([]byte("["), line, []byte("]"))
-		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: array, User: f.User}
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: driver.Plain(array), User: f.User}
 		messages = append(messages, one.Members()...)
 	}
 	return messages
@@ -134,7 +135,7 @@ func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 	case m.IsRequest():
 		x := &Exchange{
 			Request: m, Session: s, Batched: batched, Ready: d.ready || standsAlone(m), Standing: m.IsStanding(),
-			place: d.place, noted: d.note > 0,
+			of: d, place: d.place, noted: d.note > 0,
 		}
 		d.Exchanges = append(d.Exchanges, x)
 		d.open[driver.IDKey(m.ID)], d.last[driver.IDKey(m.ID)] = x, x
@@ -142,8 +143,8 @@ func (d *Dialogue) sent(s *driver.Session, m *driver.Frame, batched bool) {
 		d.note, d.later = d.place, 0
 		d.notes++
 		d.ready = d.ready || m.Method == "notifications/initialized"
-		if x := d.last[cancels(m)]; x != nil {
-			x.Cancelled, x.GivenUp = true, x.Answer == nil && m.At-x.Request.At >= s.Patience()/2
+		if x := d.last[Cancels(m)]; x != nil {
+			x.Cancelled, x.GivenUp = true, x.Answer == nil && m.At-x.Request.SentAt() >= s.Patience()/2
 		}
 	}
 }
@@ -155,8 +156,8 @@ func standsAlone(request *driver.Frame) bool {
 	return Has(meta, driver.MetaRevision)
 }
 
-// cancels is the key of the id that a notification cancels; empty for any other message.
-func cancels(m *driver.Frame) string {
+// Cancels is the key of the id that a notification cancels; empty for any other message.
+func Cancels(m *driver.Frame) string {
 	if m.Method != "notifications/cancelled" {
 		return ""
 	}
@@ -347,7 +348,7 @@ func isDeath(s *driver.Session, f *driver.Frame) bool {
 		return false
 	}
 	death := s.Death()
-	return death != nil && death.Error() == string(f.Raw)
+	return death != nil && death.Error() == f.Raw.String()
 }
 
 // Excess is what mcpcheck itself cut off where the answer would be; nil when nothing was, or the answer is there.
@@ -380,7 +381,7 @@ func (x *Exchange) StillComing() bool {
 // Left reports whether the server ended the session with status 0 before it answered, which it may over stdio: the
 // request and the end may have crossed.
 func (x *Exchange) Left() bool {
-	return x.Dead() && x.Session.HTTP() == nil && string(x.End.Raw) == driver.CleanExit
+	return x.Dead() && x.Session.HTTP() == nil && x.End.Raw.String() == driver.CleanExit
 }
 
 // Crashed reports whether the process ended by itself before it answered, other than Left. One that was killed may have
@@ -389,7 +390,7 @@ func (x *Exchange) Crashed() bool {
 	if !x.Dead() || x.Left() || x.noted || !x.followsRequest() {
 		return false
 	}
-	end := string(x.End.Raw)
+	end := x.End.Raw.String()
 	return strings.HasPrefix(end, "the server exited") || strings.Contains(end, "by a signal") &&
 		!strings.Contains(end, "(killed)") && !strings.Contains(end, "(terminated)")
 }
@@ -425,12 +426,22 @@ func (x *Exchange) Last() bool {
 	})
 }
 
-// Waited is how long an answer could have come: until the wait for it was ended, or until now.
+// Waited is how long an answer could have come: until the wait for it was ended, or until now. A server that answers
+// one request after the other has the time for it once those are answered that were sent before.
 func (x *Exchange) Waited() time.Duration {
+	begin, end := x.Request.SentAt(), x.Session.LeftAt()
 	if x.End != nil {
-		return x.End.At - x.Request.At
+		end = min(end, x.End.At)
 	}
-	return time.Since(x.Session.Moment(x.Request))
+	for _, y := range x.of.Exchanges {
+		if y == x {
+			break
+		}
+		if y.Answer != nil {
+			begin = max(begin, y.Answer.At)
+		}
+	}
+	return end - begin
 }
 
 // Subject shows the request, what seems to be the answer to it though it does not say so, and, if it came before the
@@ -449,7 +460,7 @@ func (x *Exchange) Subject() Subject {
 // Fate is why a request has no answer.
 func (x *Exchange) Fate() string {
 	if x.Dead() {
-		return string(x.End.Raw)
+		return x.End.Raw.String()
 	}
 	fate := fmt.Sprintf("none within %v", x.Session.Patience())
 	if x.Instead != nil {

@@ -25,9 +25,9 @@ type Echoed struct {
 func (e Echoed) String() string {
 	switch {
 	case !e.Reply.Answered() && e.Stray != nil:
-		return driver.Brief(e.Stray.Raw)
+		return e.Stray.Raw.Brief()
 	case e.Reply.Answered() && !e.Named():
-		return driver.Brief(e.Reply.Frame.Raw)
+		return e.Reply.Frame.Raw.Brief()
 	}
 	return Got(e.Reply)
 }
@@ -144,7 +144,7 @@ func (e Echoed) NotStuck(t *T) {
 // Named reports whether the answer has the id of the request, which that of HTTP need not have when it is an error.
 func (e Echoed) Named() bool {
 	return e.Reply.Bare() || e.Reply.Answered() &&
-		(driver.SameID(Compact(e.Reply.M["id"]), e.ID) || NeedsNoID(e.Reply.Frame))
+		(driver.SameID(Compact(e.Reply.M()["id"]), e.ID) || NeedsNoID(e.Reply.Frame))
 }
 
 // BeAnsweredUnder matches what was answered; id, under which it was asked, is named in the message.
@@ -212,5 +212,5 @@ func Brief(f *driver.Frame) string {
 	if f == nil {
 		return ""
 	}
-	return driver.Brief(f.Raw)
+	return f.Raw.Brief()
 }

@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"slices"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -30,45 +32,81 @@ func AskedToInitialize(t *T) driver.Reply {
 // IsDual reports whether a server that is judged without a handshake serves clients with one as well.
 func IsDual(t *T) bool { return AskedToInitialize(t).Result() != nil }
 
-// Versions that no server has: by their dates a newer one, and an older one than any other.
+// Versions that no server has: by their dates a newer one, and an older one than any other, and one that is no date.
 const (
 	NewerVersion = "2099-01-01"
 	OlderVersion = "1900-01-01"
+	NoDate       = "mcpcheck-bogus"
 )
 
 // Claim is a request that is made as one of another version.
 type Claim struct {
 	Method, Version string
+	When            string // in its process, where that may matter: " after tools/list"
 	Reply           driver.Reply
 }
 
-// Subject is the request.
-func (c Claim) Subject() Subject { return Named(c.Method + " in " + Show(c.Version)) }
+// Subject is the request, and its answer.
+func (c Claim) Subject() Subject {
+	return Subject{
+		Name: c.Method + " in " + Show(c.Version) + c.When, Frames: []*driver.Frame{c.Reply.Request, c.Reply.Frame},
+	}
+}
+
+// IsRefused reports whether the request was refused for its version.
+func (c Claim) IsRefused() bool {
+	code, _ := c.Reply.Code()
+	return code == UnsupportedVersion
+}
+
+// IsLike reports whether another version has brought the same at the same place.
+func (c Claim) IsLike(other Claim) bool {
+	return c.Method == other.Method && c.When == other.When && SameKind(c.Reply, other.Reply)
+}
 
 // Claims asks server/discover, and a list that the server declares, in another version. The session is a hostile one:
-// what the server makes of that is nothing to judge the version by that it is judged by.
+// what the server makes of that is nothing to judge the version by that it is judged by. Over stdio the same list comes
+// before in that version: a server may take a connection for one of the version in which it was first asked.
 func Claims(t *T, version string) []Claim {
 	return Shared(t, "version "+version, func(t *T) (all []Claim) {
-		s := t.Hostile()
-		methods := []string{"server/discover"}
+		s, methods, when := t.Hostile(), []string{"server/discover"}, ""
 		if list, _ := ListMethod(t); list != "" {
 			methods = append(methods, list)
 		}
+		if t.Site() == nil {
+			ordinary := methods[len(methods)-1]
+			t.Ask(s, ordinary, nil)
+			when = " after " + ordinary
+		}
 		for _, method := range methods {
-			r := t.Try(s, method, M{"_meta": M{driver.MetaRevision: version}})
-			all = append(all, Claim{method, version, r})
+			all = append(all, Claim{method, version, when, TryAmiss(t, s, method, claiming(version))})
 		}
 		return all
 	})
 }
 
-// Refusal is the error with which server/discover is refused in a version that no server has. It ends the check when
-// that was answered otherwise.
-func Refusal(t *T) (data M, reply driver.Reply) {
-	reply = Claims(t, NewerVersion)[0].Reply
-	if code, _ := reply.Code(); code != UnsupportedVersion {
-		t.Because(OtherCheck).Skip("an unknown version is answered with %s: version/unsupported-newer", Got(reply))
+// claiming are the params of a request in another version.
+func claiming(version string) M { return M{"_meta": M{driver.MetaRevision: version}} }
+
+// AllClaims are the requests in a version that no server has, be it as the first ones of a process or later.
+func AllClaims(t *T, version string) (all []Claim) {
+	for _, c := range FirstClaims(t) {
+		if c.Version == version {
+			all = append(all, c)
+		}
 	}
+	return append(all, Claims(t, version)...)
+}
+
+// Refusal is the error with which a request is refused in a version that no server has. It ends the check when none is.
+func Refusal(t *T) (data M, reply driver.Reply) {
+	all := AllClaims(t, NewerVersion)
+	i := slices.IndexFunc(all, Claim.IsRefused)
+	if i < 0 {
+		t.Because(OtherCheck).Skip("an unknown version is answered with %s: version/unsupported-newer",
+			Got(all[0].Reply))
+	}
+	reply = all[i].Reply
 	data, _ = reply.Error()["data"].(M)
 	return data, reply
 }

@@ -31,9 +31,8 @@ func (f *flight) sound() bool { return f.session.Usable() && !f.silent }
 
 // start makes a call.
 func (f *flight) start(c *ToolCall) {
-	overdue := func(c *ToolCall) bool { return c.overdue }
-	if waiting := slices.DeleteFunc(f.running(), overdue); len(waiting) >= mostRunning {
-		f.finish(waiting[0])
+	for f.full() {
+		f.makeRoom()
 	}
 	c.Session, c.begin = f.session, time.Now()
 	c.Long, c.PingFirst, c.overdue = false, false, false // if it is made once more
@@ -82,23 +81,69 @@ func (f *flight) running() (calls []*ToolCall) {
 	return calls
 }
 
-// land waits for the calls that run.
-func (f *flight) land() {
-	for _, c := range f.calls {
+// waiting are the calls that run and may be answered yet, the oldest first.
+func (f *flight) waiting() []*ToolCall {
+	return slices.DeleteFunc(f.running(), func(c *ToolCall) bool { return c.overdue })
+}
+
+// full reports whether no more calls may run.
+func (f *flight) full() bool { return len(f.waiting()) >= mostRunning }
+
+// makeRoom waits until one of the calls is answered, whichever that is, or else for the oldest as long as an answer may
+// take.
+func (f *flight) makeRoom() {
+	waiting := f.waiting()
+	f.watch(waiting[0])
+	mark := f.session.Mark()
+	f.look(waiting)
+	if !f.full() {
+		return
+	}
+	f.session.Wait(mark, f.session.Patience(), func(came *driver.Frame) bool {
+		return slices.ContainsFunc(waiting, func(c *ToolCall) bool {
+			return came.Side == driver.FromServer && came.IsResponse() && driver.SameID(came.Answers(), c.pending.ID)
+		})
+	})
+	if f.look(waiting); f.full() {
+		f.finish(waiting[0])
+	}
+}
+
+// look takes the answers that have come to some calls.
+func (f *flight) look(calls []*ToolCall) {
+	for _, c := range calls {
 		if c.running() {
-			f.finish(c)
+			f.await(c, func() driver.Reply { return f.session.AwaitFor(c.pending, 0) })
 		}
 	}
 }
 
-// finish waits for the answer to a call, as long as one may take. Once it has run for long, a ping is tried meanwhile.
-func (f *flight) finish(c *ToolCall) {
+// land waits for the calls that run.
+func (f *flight) land() {
+	for _, c := range f.running() {
+		f.watch(c) // before any is waited for longer: what is answered meanwhile gives all of them more time
+	}
+	for _, c := range f.running() {
+		f.finish(c)
+	}
+}
+
+// watch waits for the answer to a call. Once it has run for long, a ping is tried meanwhile.
+func (f *flight) watch(c *ToolCall) {
+	if !c.running() {
+		return
+	}
 	f.await(c, func() driver.Reply {
 		return f.session.AwaitFor(c.pending, max(0, long-time.Since(c.begin)))
 	})
 	if c.running() && !c.Long && f.sound() {
 		f.ping(c)
 	}
+}
+
+// finish waits for the answer to a call, as long as one may take.
+func (f *flight) finish(c *ToolCall) {
+	f.watch(c)
 	if c.running() && !c.overdue {
 		f.await(c, func() driver.Reply { return f.session.AwaitCall(c.pending) })
 		c.overdue = c.running()

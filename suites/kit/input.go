@@ -37,6 +37,15 @@ func Converse(t *T, s *driver.Session, method string, params M) *Conversation {
 	return c
 }
 
+// ConverseAmiss is Converse with a request that may be refused, as TryAmiss makes it.
+func ConverseAmiss(t *T, s *driver.Session, method string, params M) *Conversation {
+	c := &Conversation{Method: method, Params: params}
+	for again := true; again; {
+		params, again = c.hear(t, TryAmiss(t, s, method, params))
+	}
+	return c
+}
+
 // Continue is Converse from a further request on.
 func (c *Conversation) Continue(t *T, s *driver.Session, params M) {
 	for again := true; again; {
@@ -105,10 +114,7 @@ func StateOf(r driver.Reply) json.RawMessage {
 	if r.Frame == nil {
 		return nil
 	}
-	var message, result map[string]json.RawMessage
-	json.Unmarshal(r.Frame.Raw, &message)
-	json.Unmarshal(message["result"], &result)
-	return result["requestState"]
+	return driver.Part(driver.Part(r.Frame.Raw.Bytes(), "result"), "requestState")
 }
 
 // Responses are what a real client answers to all that a reply asks for; err says why there are none.

@@ -14,13 +14,15 @@ func watchLimits(t *T, s *driver.Session) (limits func(s *driver.Session) driver
 		return func(*driver.Session) (none driver.Reply) { return none }
 	}
 	params := M{"name": UnknownName(t), "arguments": M{}}
-	before := s.Exchange("tools/call", params)
-	return func(s *driver.Session) driver.Reply {
-		after := s.Exchange("tools/call", params)
-		if !before.Answered() || SayAlike(before, after) {
-			return driver.Reply{}
+	before := ExchangeAmiss(t, s, "tools/call", params)
+	return func(s *driver.Session) (none driver.Reply) {
+		if !before.Answered() {
+			return none
 		}
-		return after
+		if after := s.Exchange("tools/call", params); !SayAlike(before, after) {
+			return after
+		}
+		return none
 	}
 }
 

@@ -7,6 +7,81 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
+// List is a list that comes in pages.
+type List struct {
+	Capability, Method string
+	Member             string // of its results, that holds the items
+	Key                string // of an item, that tells it from the others
+}
+
+// Lists are those that every revision has.
+var Lists = []List{
+	{"tools", "tools/list", "tools", "name"},
+	{"prompts", "prompts/list", "prompts", "name"},
+	{"resources", "resources/list", "resources", "uri"},
+	{"resources", "resources/templates/list", "resourceTemplates", "uriTemplate"},
+}
+
+// DeclaredLists are those of the capabilities that the server declares.
+func DeclaredLists(t *T) []List {
+	return slices.DeleteFunc(slices.Clone(Lists), func(l List) bool { return !t.Server.Declares(l.Capability) })
+}
+
+// Subject names the list by its method.
+func (l List) Subject() Subject { return Named(l.Method) }
+
+// Changed is the method of the notification that the list has changed.
+func (l List) Changed() string { return "notifications/" + l.Capability + "/list_changed" }
+
+// Keys are what identifies the items of a page, in their order; of one without a key, all that it is.
+func (l List) Keys(page M) (keys []string) {
+	items, _ := page[l.Member].([]any)
+	for _, item := range items {
+		object, _ := item.(M)
+		key, isString := object[l.Key].(string)
+		if !isString {
+			key = string(Compact(item))
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// names are what the list has on all pages, when it is asked for with params.
+func (l List) names(t *T, s *driver.Session, params M) (names []string) {
+	t.PagesWith(s, l.Method, l.Member, params, func(page M) { names = append(names, l.Keys(page)...) })
+	return slices.Compact(Sorted(names))
+}
+
+// WantParamsOptional wants the list to be the same in whatever of the forms without a cursor it is asked for. works is
+// the entry that judges whether it is served at all.
+func WantParamsOptional(t *T, l List, works string) {
+	s := t.Session()
+	forms := []M{{}, nil, {"_meta": UnknownMeta}}
+	replies := make([]driver.Reply, len(forms))
+	replies[0] = t.Ask(s, l.Method, forms[0])
+	for i, params := range forms[1:] {
+		replies[i+1] = t.Try(s, l.Method, params)
+	}
+	if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
+		t.Because(OtherCheck).Skip("no form of %s is served: %s", l.Method, works)
+	}
+	for _, r := range replies[:2] {
+		t.Expect(r).To(BeResult())
+	}
+	if replies[2].Result() == nil {
+		t.Because(OtherCheck).Skip("it is not served with _meta: schema/request-meta-tolerated")
+	}
+	list := func(params M) func() []string { return func() []string { return l.names(t, s, params) } }
+	usual := list(forms[0])
+	want := usual()
+	for _, params := range forms[1:] {
+		got, same := Compare(t, slices.Equal, want, usual, list(params))
+		t.Expect(same).To(Hold("the "+l.Capability+" that come with params {}",
+			"other ones with params %s: %s", Show(params), Difference(want, got)))
+	}
+}
+
 // ListMethod is the list method of a family that the server declared, and whether it served it; empty when the server
 // declares no list, and then none must be asked for, or is known to answer none.
 func ListMethod(t *T) (method string, served bool) {
@@ -102,15 +177,8 @@ func AskLists(t *T) {
 	}
 }
 
-// ListNames are the names of the tools of all pages, in their order, when they are asked for with params.
-func ListNames(t *T, s *driver.Session, params M) (names []string) {
-	t.PagesWith(s, "tools/list", "tools", params, func(page M) {
-		for _, tool := range toolSubjects(ObjectsIn(page["tools"])) {
-			names = append(names, tool.Name)
-		}
-	})
-	return names
-}
+// ListNames are the names of the tools.
+func ListNames(t *T, s *driver.Session, params M) []string { return NamesIn(t, s, "tools", params) }
 
 // Sorted are the names in ascending order.
 func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -20,7 +20,9 @@ type Opening struct {
 	Client  bool   // it declares roots, sampling and elicitation, and refuses what comes
 	Early   bool   // ping comes between initialize and initialized
 	Unknown bool   // it declares capabilities that no revision knows
-	Form    string // params of initialized: "none", "{}" or "_meta"; empty is none, too
+
+	Cancelled bool   // initialize is cancelled at once, which no client may do
+	Form      string // params of initialized: "none", "{}" or "_meta"; empty is none, too
 }
 
 // Opened is what came of it.
@@ -45,7 +47,7 @@ var openings = []Opening{
 	{version: "2024-11-05", Pinged: true},
 	{version: "2025-03-26", Muted: true},
 	{version: "2025-06-18", Newer: true, Unknown: true},
-	{version: "2025-11-25"},
+	{version: "2025-11-25", Cancelled: true},
 	{Client: true, Early: true},
 }
 
@@ -54,7 +56,7 @@ func (o Opening) includes(other Opening) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
 	return is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
 		is(o.Newer, other.Newer) && is(o.Client, other.Client) &&
-		is(o.Early, other.Early) && is(o.Unknown, other.Unknown) &&
+		is(o.Early, other.Early) && is(o.Unknown, other.Unknown) && is(o.Cancelled, other.Cancelled) &&
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
@@ -69,7 +71,7 @@ func Begin(t *T, o Opening) Opened {
 		o = openings[i]
 		t.Doubt()
 	}
-	key := Compact([]any{o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Form})
+	key := Compact([]any{o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Cancelled, o.Form})
 	return Shared(t, "opening "+string(key), func(t *T) Opened { return open(t, o) })
 }
 
@@ -80,6 +82,10 @@ func open(t *T, o Opening) (r Opened) {
 		ping = s.Request("ping", nil)
 	}
 	s.Refuse = o.Client
+	if o.Cancelled {
+		s.HostileThroughout()
+		s.Greeted = func(p driver.Pending) driver.Pending { return cancelGreeting(s, p, o.hello(t)) }
+	}
 	if r.Welcome = s.Greet(o.hello(t)); r.Welcome.Result() == nil {
 		return r
 	}
@@ -100,6 +106,21 @@ func open(t *T, o Opening) (r Opened) {
 		r.refusals(t, s)
 	}
 	return r
+}
+
+// cancelGreeting cancels initialize. Where that is heeded, and a later request is answered before it, initialize comes
+// once more: it returns the one that is to be answered.
+func cancelGreeting(s *driver.Session, p driver.Pending, hello M) driver.Pending {
+	mark := s.Mark()
+	s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": "mcpcheck"})
+	ping := s.Request("ping", nil)
+	s.Wait(mark, s.StartPatience(), func(f *driver.Frame) bool {
+		return f.IsResponse() && (driver.SameID(f.Answers(), p.ID) || driver.SameID(f.Answers(), ping.ID))
+	})
+	if s.AwaitFor(p, Shortly).Answered() {
+		return p
+	}
+	return s.Request("initialize", hello)
 }
 
 // LetAsk leaves time to a server that may ask the client for what it has declared: some wait a while after the
@@ -178,7 +199,7 @@ func SpokeFirst(w Wire) bool {
 	return slices.ContainsFunc(w.Whole(), func(s *driver.Session) bool {
 		for _, f := range s.Record(0) {
 			switch {
-			case f.Side == driver.FromClient && len(f.Raw) > 0:
+			case f.Side == driver.FromClient && f.Raw.Len() > 0:
 				return false
 			case f.Side == driver.FromServer && speaks(f):
 				return true

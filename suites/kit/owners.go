@@ -80,12 +80,20 @@ func matchPath(pattern, path []string) bool {
 var umbrellas = map[string]string{
 	"ListToolsResult": "tools/list-result-schema",
 	"CallToolResult":  "tools/call-result-schema",
+
+	"ListResourcesResult":         "resources/list-result-schema",
+	"ListResourceTemplatesResult": "resources/templates-result-schema",
+	"ReadResourceResult":          "resources/read-result-schema",
+
+	"ListPromptsResult": "prompts/list-result-schema",
+	"GetPromptResult":   "prompts/get-result-schema",
+	"CompleteResult":    "completion/result-schema",
 }
 
 // Owners are the entries with a built check that report violations of one member, in every definition when none is
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
-var Owners = slices.Concat(inputOwners, subscriptionOwners, []Owned{
+var Owners = slices.Concat(inputOwners, subscriptionOwners, utilityOwners, []Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
@@ -118,12 +126,10 @@ var Owners = slices.Concat(inputOwners, subscriptionOwners, []Owned{
 	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},
 
 	// Content of later revisions.
-	{"GetPromptResult", "/messages/*/content/type/audio", negotiated},
-	{"GetPromptResult", "/messages/*/content/type/resource_link", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/audio", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", negotiated},
 	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
-}, toolOwners, taskOwners, skillOwners)
+}, listOwners, resourceOwners, toolOwners, promptOwners, taskOwners, skillOwners)
 
 // ModernOwners come before Owners in revisions without a handshake, where other entries hold for the same members.
 var ModernOwners = []Owned{
@@ -150,6 +156,20 @@ var subscriptionOwners = []Owned{
 	{"SubscriptionsListenResult", strings.TrimPrefix(metaSubscription, "/params"), "subscriptions/close-result-shape"},
 }
 
+// utilityOwners are the rows of the notifications that requests bring: of their progress, and of what is logged.
+var utilityOwners = []Owned{
+	{"ProgressNotification", "/params", "progress/params-valid"},
+	{"ProgressNotification", "/params/progress", "progress/params-valid"},
+	{"ProgressNotification", "/params/total", "progress/params-valid"},
+	{"ProgressNotification", "/params/message", "progress/params-valid"},
+	{"ProgressNotification", "/params/progressToken", "progress/known-token"},
+	{"", "/params/_meta/progressToken", "progress/server-token-valid"},
+	{"LoggingMessageNotification", "/params", "logging/message-schema"},
+	{"LoggingMessageNotification", "/params/level/**", "logging/message-schema"},
+	{"LoggingMessageNotification", "/params/logger", "logging/message-schema"},
+	{"LoggingMessageNotification", "/params/data", "logging/message-schema"},
+}
+
 // skillOwners are the rows of the area skills, after those of all results.
 var skillOwners = []Owned{
 	{"ListSkillsResult", "/skills/*/frontmatter/**", "skills/frontmatter-present"},
@@ -163,10 +183,31 @@ var skillOwners = []Owned{
 // metaSubscription is where a notification says which subscription it is for.
 const metaSubscription = "/params/_meta/io.modelcontextprotocol~1subscriptionId"
 
+// listOwners are the rows of the area pagination.
+var listOwners = []Owned{
+	{"ListToolsResult", "/nextCursor", nextCursor},
+	{"ListPromptsResult", "/nextCursor", nextCursor},
+	{"ListResourcesResult", "/nextCursor", nextCursor},
+	{"ListResourceTemplatesResult", "/nextCursor", nextCursor},
+	{"ListTasksResult", "/nextCursor", nextCursor},
+}
+
+const nextCursor = "pagination/next-cursor-type"
+
+// resourceOwners are the rows of the area resources.
+var resourceOwners = []Owned{
+	{"ListResourcesResult", "/resources", "resources/list-works"},
+	{"ListResourcesResult", "/resources/*/size", "resources/size-type"},
+	{"ListResourcesResult", "/resources/*/title", "resources/title-type"},
+	{"ListResourceTemplatesResult", "/resourceTemplates", ""},
+	{"ListResourceTemplatesResult", "/resourceTemplates/*/title", "resources/title-type"},
+	{"ResourceUpdatedNotification", "/params", "resources/updated-schema"},
+	{"ResourceUpdatedNotification", "/params/uri", "resources/updated-schema"},
+}
+
 // toolOwners are the rows of the area tools.
 var toolOwners = []Owned{
 	{"ListToolsResult", "/tools", "tools/list-works"},
-	{"ListToolsResult", "/nextCursor", ""},
 	{"ListToolsResult", "/tools/*/name", "tools/name-is-string"},
 	{"ListToolsResult", "/tools/*/title", "tools/title-type"},
 	{"ListToolsResult", "/tools/*/description", "tools/description-type"},
@@ -193,6 +234,27 @@ var toolOwners = []Owned{
 	{"CallToolResult", "/content/*/resource/blob", "tools/embedded-resource-shape"},
 	{"CallToolResult", "/content/*/uri", "tools/resource-link-shape"},
 	{"CallToolResult", "/content/*/name", "tools/resource-link-shape"},
+}
+
+// promptOwners are the rows of the areas prompts and completion.
+var promptOwners = []Owned{
+	{"ListPromptsResult", "/prompts", "prompts/list-works"},
+	{"ListPromptsResult", "/nextCursor", ""},
+	{"ListPromptsResult", "/prompts/*/title", "prompts/title-type"},
+	{"ListPromptsResult", "/prompts/*/arguments/*/title", "prompts/title-type"},
+	{"ListPromptsResult", "/prompts/**", "prompts/list-result-schema"},
+
+	{"GetPromptResult", "/messages/*/role/*", "prompts/message-role"},
+	{"GetPromptResult", "/messages/*/content/type/**", "prompts/content-types"},
+	{"GetPromptResult", "/messages/*/content/data", "prompts/image-content"},     // or prompts/audio-content
+	{"GetPromptResult", "/messages/*/content/mimeType", "prompts/image-content"}, // or prompts/audio-content
+	{"GetPromptResult", "/messages/*/content/resource", "prompts/embedded-resource"},
+	{"GetPromptResult", "/messages/*/content/resource/uri", "prompts/embedded-resource"},
+	{"GetPromptResult", "/messages/*/content/resource/text", "prompts/embedded-resource"},
+	{"GetPromptResult", "/messages/*/content/resource/blob", "prompts/embedded-resource"},
+	{"GetPromptResult", "/**", "prompts/get-result-schema"},
+
+	{"CompleteResult", "/completion/**", "completion/result-schema"},
 }
 
 // taskOwners are the rows of the extension of tasks. The tasks of 2025-11-25, which nothing asks for yet, have

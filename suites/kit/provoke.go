@@ -83,7 +83,7 @@ func Reaction(p Provoked, id json.RawMessage) driver.Reply {
 	switch {
 	case len(responses) > 0:
 		f := responses[max(i, 0)]
-		return driver.Reply{Frame: f, M: f.JSON()}
+		return driver.Reply{Frame: f}
 	case p.Refused != nil:
 		return driver.Refused(p.Refused)
 	case p.Fatal != nil:

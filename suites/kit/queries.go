@@ -41,7 +41,7 @@ func Queries(t *T, s *driver.Session) (all []Query) {
 		if sent != nil {
 			q.Usual = t.Accept(s.Await(sent[i]))
 		} else {
-			q.Usual = t.Try(s, q.Method, q.Params)
+			q.Usual = TryAmiss(t, s, q.Method, q.Params)
 		}
 		if q.Usual.Answered() {
 			all = append(all, q)
@@ -90,7 +90,7 @@ func (q Query) Mistaken(r driver.Reply, others []Query) string {
 		return "no list: " + Got(r)
 	}
 	own, isCall := q.Params["name"].(string)
-	text := Compact(r.M)
+	text := Compact(r.M())
 	if !isCall || bytes.Contains(text, []byte(own)) {
 		return ""
 	}

@@ -1,9 +1,8 @@
 package kit
 
 import (
-	"strings"
-
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -56,3 +55,12 @@ func MetaOf(object M) M {
 
 // RequestMeta is the _meta of what a response answers.
 func RequestMeta(m Message) M { return MetaOf(RequestParams(m)) }
+
+// CodesOfHeaders are the codes of errors about the headers that repeat what a request says: one without a name, or a
+// URI, has none to repeat.
+func CodesOfHeaders(t *T) []int {
+	if t.Server.Transport == "http" {
+		return []int{HeaderMismatch}
+	}
+	return nil
+}

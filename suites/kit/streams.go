@@ -94,7 +94,7 @@ type circumstance struct {
 func circumstances(s *driver.Session) circumstance {
 	c := circumstance{cancelled: map[string]time.Duration{}, astray: map[string]bool{}, silent: never, over: never}
 	for _, x := range pair(s, s.Record(0)).Exchanges {
-		due := x.Request.At + s.Patience()
+		due := x.Request.At + s.Patience() // waits for a turn count: the client's own answers may have had to, too
 		if !x.Cancelled && (x.Answer == nil || x.Answer.At > due) {
 			c.silent = min(c.silent, x.Request.At)
 		}
@@ -103,7 +103,7 @@ func circumstances(s *driver.Session) circumstance {
 		c.last = f.At
 		switch {
 		case f.Side == driver.FromClient && f.Method == "notifications/cancelled":
-			c.cancelled[cancels(f)] = f.At
+			c.cancelled[Cancels(f)] = f.At
 		case f.Side == driver.Event:
 			c.over = min(c.over, f.At)
 		case f.HTTP == nil:
@@ -184,7 +184,7 @@ func (e *EventStream) Unwatched() bool {
 	if last.Closed() || last.Answer.Status >= 400 {
 		return e.cancelled < last.Last
 	}
-	return e.cancelled < never || last.Last-e.Request.At < e.Session.Patience()
+	return e.cancelled < never || last.Last-e.Request.SentAt() < e.Session.Patience()
 }
 
 // Fate is what became of a stream without a response.
@@ -270,6 +270,18 @@ func EachStream(t *T, streams []*EventStream, run func(*T, *EventStream)) {
 
 // IsProgress reports whether a message says how far a request is.
 func IsProgress(f *driver.Frame) bool { return f.Method == "notifications/progress" }
+
+// Within2s is how many of some things, in their order, came within two seconds of each other at most.
+func Within2s[V any](all []V, at func(V) time.Duration) (most int) {
+	first := 0
+	for i, v := range all {
+		for at(v)-at(all[first]) > 2*time.Second {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
 
 // Distinct reports whether there cannot be two messages like this in a session: requests have an id of their own, and
 // progress rises. Two equal notifications of another kind may be about two events.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -37,6 +38,7 @@ type Subscription struct {
 	Over    bool    // over HTTP: its stream had ended when it was last read
 
 	pending   driver.Pending
+	mark      int             // where it was asked for
 	cancelled int             // the place where the client took it back over stdio; 0: it did not
 	fences    map[string]bool // ids of the requests that were sent after that
 	deaf      int             // the place where the first of them was answered; 0: none was
@@ -48,34 +50,81 @@ type Heard struct {
 	place int
 }
 
+// Wish is a subscription to ask for.
+type Wish struct {
+	ID     any
+	Params M
+}
+
 // Subscribe asks for a subscription under an id and waits until it has begun, or was refused. It ends the check when
 // the server sends so much that what came of it is not kept.
 func Subscribe(t *T, s *driver.Session, id any, params M) *Subscription {
+	return SubscribeAll(t, s, Wish{id, params})[0]
+}
+
+// SubscribeAll is Subscribe for several at a time, over HTTP, where each has its own stream.
+func SubscribeAll(t *T, s *driver.Session, wishes ...Wish) (all []*Subscription) {
 	mark := s.Mark()
-	p := subscribe(s, id, params)
-	all := readSubscriptions(s.Record(0), s)
-	u := all.under(p.ID)
-	if excess := s.Unheard(mark); excess != nil && (u == nil || u.Ack() == nil) {
-		t.Because(Limit).Inconclusive("%v", excess)
+	var sent []driver.Pending
+	for _, w := range wishes {
+		sent = append(sent, s.StandID(w.ID, Listen, w.Params))
 	}
-	u.pending = p
-	if errors.As(u.Reply().Err, new(*driver.Silence)) {
-		t.TryHarmless(s) // shows whether anything is answered any more
+	for _, p := range sent {
+		awaitBegin(s, mark, p)
+		came := readSubscriptions(s.Record(0), s)
+		u := came.under(p.ID)
+		if excess := s.Unheard(mark); excess != nil && (u == nil || u.Ack() == nil) {
+			t.Because(Limit).Inconclusive("%v", excess)
+		}
+		u.pending, u.mark = p, mark
+		if errors.As(u.Reply().Err, new(*driver.Silence)) {
+			t.TryHarmless(s) // shows whether anything is answered any more
+			u.notLate(t)
+		}
+		all = append(all, u)
 	}
-	return u
+	return all
+}
+
+// notLate ends a check whose subscription begins, but only in twice the time: the server is slow, and not wrong.
+func (u *Subscription) notLate(t *T) {
+	if u.Reread(); u.Ack() == nil {
+		left := u.Request.SentAt() + 2*u.Session.Patience() - u.Session.LeftAt()
+		u.Session.Wait(u.mark, left, func(f *driver.Frame) bool {
+			own := u.Tagged(f)
+			if f.HTTP != nil {
+				own = f.HTTP == u.Request.HTTP
+			}
+			return own && f.Method == Acknowledged
+		})
+	} else if u.Ack().At <= u.Request.SentAt()+u.Session.Patience() {
+		return
+	}
+	if u.Reread(); u.Ack() != nil {
+		t.Because(Silent).Again("the server is slow, not silent: %s was acknowledged, but not within %v (--timeout)",
+			Listen, u.Session.Patience())
+	}
 }
 
 // subscribe is Subscribe for who does not look at what came.
 func subscribe(s *driver.Session, id any, params M) driver.Pending {
-	raw, mark := Compact(id), s.Mark()
+	mark := s.Mark()
 	p := s.StandID(id, Listen, params)
+	awaitBegin(s, mark, p)
+	return p
+}
+
+// awaitBegin waits until a subscription has begun, or was refused. Over stdio any acknowledgment may be its own.
+func awaitBegin(s *driver.Session, mark int, p driver.Pending) {
 	s.Wait(mark, s.Patience(), func(f *driver.Frame) bool {
-		return f.HTTP != nil && f.Side == driver.Status && driver.SameID(f.HTTP.Asked(), raw) ||
+		if f.HTTP != nil && !driver.SameID(f.HTTP.Asked(), p.ID) {
+			return false
+		}
+		return f.HTTP != nil && f.Side == driver.Status ||
 			f.Side == driver.FromServer && slices.ContainsFunc(f.Members(), func(m *driver.Frame) bool {
-				return m.Method == Acknowledged || m.IsResponse() && driver.SameID(m.Answers(), raw)
+				return m.Method == Acknowledged || m.IsResponse() && driver.SameID(m.Answers(), p.ID)
 			})
 	})
-	return p
 }
 
 // Reread adds what has come since.
@@ -133,8 +182,8 @@ func readSubscriptions(frames []*driver.Frame, s *driver.Session) (all Subscript
 
 // sent notes what the client has sent.
 func (all *Subscriptions) sent(s *driver.Session, f *driver.Frame) {
-	params, _ := f.JSON()["params"].(M)
 	if f.Method == "notifications/cancelled" {
+		params, _ := f.JSON()["params"].(M)
 		if u := all.under(Compact(params["requestId"])); u != nil {
 			u.cancelled, u.fences = all.place, map[string]bool{}
 		}
@@ -152,6 +201,7 @@ func (all *Subscriptions) sent(s *driver.Session, f *driver.Frame) {
 		}
 	}
 	if f.Method == Listen {
+		params, _ := f.JSON()["params"].(M)
 		filter, _ := params["notifications"].(M)
 		all.List = append(all.List, &Subscription{Session: s, Request: f, Filter: filter, Beside: beside})
 	}
@@ -240,6 +290,15 @@ func (u *Subscription) Ack() *Heard {
 	return u.first(func(m Heard) bool { return m.Method == Acknowledged })
 }
 
+// Took is how long its acknowledgment took; 0 when none came.
+func (u *Subscription) Took() time.Duration {
+	ack := u.Ack()
+	if ack == nil {
+		return 0
+	}
+	return ack.At - u.Request.At
+}
+
 // Honoured is the filter that was acknowledged; nil when none was.
 func (u *Subscription) Honoured() M {
 	ack := u.Ack()
@@ -281,7 +340,7 @@ func (u *Subscription) Reply() driver.Reply {
 	case m.Side == driver.Status:
 		r = driver.Refused(m.Frame)
 	default:
-		r.Frame, r.M = m.Frame, m.JSON()
+		r.Frame = m.Frame
 	}
 	return r
 }
@@ -373,11 +432,11 @@ func listenBeside(t *T, s *driver.Session) {
 	})
 }
 
-// hearsOfTools reports whether a subscription of a session is open that is for changes of its tools.
-func hearsOfTools(s *driver.Session) bool {
+// hearsOf reports whether a subscription of a session is open that is for changes of a list.
+func hearsOf(s *driver.Session, member string) bool {
 	return slices.ContainsFunc(SubscriptionsIn(s).List, func(u *Subscription) bool {
 		ended := u.Request.HTTP != nil && u.Request.HTTP.Answer().Ended
-		return u.Honoured()["toolsListChanged"] == true && u.End() == nil && u.cancelled == 0 && !ended
+		return u.Honoured()[member] == true && u.End() == nil && u.cancelled == 0 && !ended
 	})
 }
 

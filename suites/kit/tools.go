@@ -17,7 +17,7 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 	WantCalls(t)
 	name = UnknownName(t)
 	return name, Shared(t, "unknown tool", func(t *T) driver.Reply {
-		return t.Try(t.Session(), "tools/call", M{"name": name, "arguments": M{}})
+		return TryAmiss(t, t.Session(), "tools/call", M{"name": name, "arguments": M{}})
 	})
 }
 
@@ -135,16 +135,16 @@ func Uncallable(tool M, revision string) string {
 }
 
 // ListedTools are the tools that discovery found.
-func ListedTools(t *T) []Subject { return toolSubjects(t.Server.Tools) }
+func ListedTools(t *T) []Subject { return namedSubjects(t.Server.Tools) }
 
-// toolSubjects names tools; one without a name is known by its place.
-func toolSubjects(tools []M) (subjects []Subject) {
-	for i, tool := range tools {
-		name, ok := tool["name"].(string)
+// namedSubjects names the items of a list; one without a name is known by its place.
+func namedSubjects(items []M) (subjects []Subject) {
+	for i, item := range items {
+		name, ok := item["name"].(string)
 		if !ok {
 			name = fmt.Sprintf("#%d", i+1)
 		}
-		subjects = append(subjects, Subject{Name: name, Value: tool})
+		subjects = append(subjects, Subject{Name: name, Value: item})
 	}
 	return subjects
 }

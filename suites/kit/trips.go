@@ -21,7 +21,7 @@ func (r RoundTrip) Ordinary() bool { return !r.Sent.Apart && !r.Sent.Hostile }
 // Brought reports whether a result came, be it with the status of an error.
 func (r RoundTrip) Brought() bool {
 	result := func(f *driver.Frame) bool { return f.HasResult }
-	return slices.ContainsFunc(r.Came, result) || Has(Object(r.Answer.Body), "result")
+	return slices.ContainsFunc(r.Came, result) || Has(Object(r.Answer.Body.Bytes()), "result")
 }
 
 // Subject shows the request, and the first that came back.

@@ -100,7 +100,7 @@ func untilInitialized(s *driver.Session) (wait, bool) {
 }
 
 // isSaid reports whether the client has said something; by a GET it only listens.
-func isSaid(f *driver.Frame) bool { return f.Side == driver.FromClient && len(f.Raw) > 0 }
+func isSaid(f *driver.Frame) bool { return f.Side == driver.FromClient && f.Raw.Len() > 0 }
 
 // waitIn is the time with which frames of a session begin, until one is the end of it or the session ends.
 func waitIn(s *driver.Session, frames []*driver.Frame, begin time.Duration, ends func(*driver.Frame) bool) (w wait) {

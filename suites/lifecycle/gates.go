@@ -105,32 +105,32 @@ func sameError(a, b driver.Reply) bool {
 
 // sendEarly sends the requests too early. It returns the list request, whose answer may be late.
 func (g *gating) sendEarly(t *T, s *driver.Session) (list driver.Pending) {
-	list = g.sendList(s, &g.earlyList)
+	list = g.sendList(t, s, &g.earlyList)
 	g.sendCall(t, s, &g.earlyCall)
 	return list
 }
 
 // sendLate sends the requests after the handshake.
 func (g *gating) sendLate(t *T, s *driver.Session) {
-	g.sendList(s, &g.lateList)
+	g.sendList(t, s, &g.lateList)
 	g.control(t)
 	g.sendCall(t, s, &g.lateCall)
 }
 
-func (g *gating) sendList(s *driver.Session, list *driver.Reply) driver.Pending {
-	sent := s.Request(g.method, nil)
+func (g *gating) sendList(t *T, s *driver.Session, list *driver.Reply) driver.Pending {
+	sent, wait := s.Request(g.method, nil), s.Await
 	if s.Hello == nil {
-		*list = s.AwaitFirst(sent)
-	} else {
-		*list = s.Await(sent)
+		wait = s.AwaitFirst
 	}
+	*list = kit.AwaitAmiss(t, s, sent, func() driver.Reply { return wait(sent) })
 	return sent
 }
 
 // sendCall sends a call of an unknown tool, if there are tools.
 func (g *gating) sendCall(t *T, s *driver.Session, call *driver.Reply) {
 	if g.called = t.MayCallUnknown() && t.Server.Declares("tools"); g.called {
-		*call = s.Await(s.Request("tools/call", M{"name": kit.UnknownName(t), "arguments": M{}}))
+		sent := s.Request("tools/call", M{"name": kit.UnknownName(t), "arguments": M{}})
+		*call = kit.AwaitAmiss(t, s, sent, func() driver.Reply { return s.Await(sent) })
 	}
 }
 
@@ -167,7 +167,8 @@ func beforeInitialized(t *T) gating {
 		s.Confirm()
 		g.sendLate(t, s)
 		if !g.earlyList.Answered() {
-			g.earlyList = s.Await(early) // it may have waited for initialized
+			wait := func() driver.Reply { return s.Await(early) } // it may have waited for initialized
+			g.earlyList = kit.AwaitAmiss(t, s, early, wait)
 		}
 		return g
 	})

@@ -57,14 +57,13 @@ var initialize = Suite{
 	}),
 
 	"lifecycle/initialize-missing-fields": Fresh(func(t *T) {
+		kit.WantErrors(t)
 		s := hostileStart(t)
-		var r driver.Reply // to the last one
 		t.Each(incompleteHellos(t.Revision), func(t *T, form Subject) {
-			kit.WantRefuser(t, r) // before the next one is waited for
 			if !s.Alive() || s.Revision != "" {
 				s = hostileStart(t) // it took the last one for a good one
 			}
-			r = s.Greet(form.Value)
+			r := s.Greet(form.Value)
 			kit.WantRefuser(t, r)
 			t.Expect(r).To(BeAnswered())
 			t.Inform(r).To(BeError())
@@ -73,7 +72,7 @@ var initialize = Suite{
 
 	"lifecycle/second-initialize": Probe(func(t *T) {
 		s := t.Hostile()
-		again := t.Try(s, "initialize", driver.Hello(t.Revision))
+		again := kit.TryAmiss(t, s, "initialize", driver.Hello(t.Revision))
 		kit.WantRefuser(t, again)
 		t.Expect(again).To(BeAnswered())
 		later := t.TryHarmless(s)

@@ -78,10 +78,13 @@ var operation = Suite{
 		if len(changes) == 0 {
 			t.Because(NotObserved).Skip("no list of a family that declares listChanged has changed")
 		}
-		told := slices.ContainsFunc(changes, listChange.isTold)
+		told := map[string]bool{}
+		for _, c := range changes {
+			told[c.family] = told[c.family] || c.isTold()
+		}
 		Each(t, changes, listChange.subject, func(t *T, c listChange) {
-			if told && c.family == "tools" && !c.announced {
-				t.Because(OtherCheck).Skip("calls of tools have changed it: tools/list-changed-sent")
+			if told[c.family] && !c.announced {
+				t.Because(OtherCheck).Skip("calls of tools have changed it: %s/list-changed-sent", c.family)
 			}
 			if excess := c.session.Unheard(0); excess != nil && !c.announced {
 				t.Inconclusive("%v", excess)
@@ -103,13 +106,13 @@ func isInvited(m Message) bool {
 	return feature == "" || declared[feature] != nil
 }
 
-// notificationNeeds are what a server has to declare for a notification.
+// notificationNeeds are what a server has to declare for a notification. Of log messages, logging/capability-declared
+// judges it.
 var notificationNeeds = map[string]declaration{
 	"notifications/tools/list_changed":     {"tools", "listChanged"},
 	"notifications/prompts/list_changed":   {"prompts", "listChanged"},
 	"notifications/resources/list_changed": {"resources", "listChanged"},
 	"notifications/resources/updated":      {"resources", "subscribe"},
-	"notifications/message":                {"logging", ""},
 }
 
 // declaration is a capability of a server, and a flag of it unless the capability alone will do.
@@ -133,9 +136,9 @@ func (d declaration) misshapen(capabilities M) bool {
 	return Has(capabilities, d.capability) && !isObject || Has(capability, d.flag) && !isFlag
 }
 
-// level is how much a revision wants it: every page on logging has a MUST, that on the lifecycle since 2025-06-18.
+// level is how much a revision wants it: the page on the lifecycle has a MUST since 2025-06-18.
 func (d declaration) level(revision string) Level {
-	if d.flag != "" && revision < "2025-06-18" {
+	if revision < "2025-06-18" {
 		return Should
 	}
 	return Must
@@ -150,7 +153,7 @@ var contentSince = map[string]string{
 }
 
 // unionTags are the tags of closed unions in a message that not every revision has, with the revision in which they
-// came up. Those of tool results are judged by tools/call-content-types.
+// came up. Those of results are judged by tools/call-content-types and prompts/content-types.
 func unionTags(m Message) map[string]string {
 	tags := map[string]string{}
 	add := func(content any) {
@@ -160,10 +163,6 @@ func unionTags(m Message) map[string]string {
 		}
 	}
 	switch {
-	case m.Request != nil && m.Request.Method == "prompts/get":
-		for _, message := range kit.ObjectsIn(resultOf(m)["messages"]) {
-			add(message["content"])
-		}
 	case m.Method == "sampling/createMessage":
 		params, _ := m.JSON()["params"].(M)
 		for _, message := range kit.ObjectsIn(params["messages"]) {
@@ -186,12 +185,11 @@ type listChange struct {
 	behind       []*driver.Frame // that brought both lists
 }
 
-// isTold reports whether tools/list-changed-sent reports it: a list of tools that valid calls have changed, without an
-// announcement.
+// isTold reports whether a check of the family reports it, as tools/list-changed-sent does: a list that valid calls
+// have changed, without an announcement.
 func (c listChange) isTold() bool {
-	return c.family == "tools" && !c.announced && !slices.ContainsFunc(c.behind, func(f *driver.Frame) bool {
-		return f.User != kit.ValidCallsName
-	})
+	others := func(f *driver.Frame) bool { return f.User != kit.ValidCallsName }
+	return !c.announced && !slices.ContainsFunc(c.behind, others)
 }
 
 func (c listChange) subject() Subject {

@@ -85,8 +85,8 @@ func (e end) methods() (methods []string) {
 }
 
 // unpromptedEnd reports whether a server ended a session that nobody asked it to end, and the requests that it left
-// unanswered. Those that came in an array or with other lines do not count: their checks judge what becomes of them.
-// With another status than 0 the end is a crash, which is for the checks of what came before it.
+// unanswered. Those that were cancelled, or came in an array or with other lines, do not count: other checks judge what
+// becomes of these. With another status than 0 the end is a crash, which is for the checks of what came before it.
 func unpromptedEnd(s *driver.Session) (e end, unprompted bool) {
 	if s.Welcome == nil {
 		return end{}, false // there was no session yet
@@ -96,11 +96,13 @@ func unpromptedEnd(s *driver.Session) (e end, unprompted bool) {
 		switch {
 		case f.Hostile || f.AfterEOF:
 			return end{}, false
-		case f.Side == driver.Event && string(f.Raw) == driver.CleanExit:
+		case f.Side == driver.Event && f.Raw.String() == driver.CleanExit:
 			sent := func(a, b *driver.Frame) int { return cmp.Compare(a.At, b.At) }
 			return end{s.Name(), slices.SortedFunc(maps.Values(open), sent), f}, true
 		case f.Side == driver.FromClient && f.IsRequest():
 			open[driver.IDKey(f.ID)] = f
+		case f.Side == driver.FromClient:
+			delete(open, kit.Cancels(f))
 		case f.Side == driver.FromServer && f.IsResponse():
 			delete(open, driver.IDKey(f.Answers()))
 		}

@@ -238,6 +238,12 @@ func (x *trial) ask(t *T, s *driver.Session, params M) driver.Reply {
 	return x.reply
 }
 
+// askAmiss makes the request with params that are to be refused.
+func (x *trial) askAmiss(t *T, s *driver.Session, params M) driver.Reply {
+	x.reply = kit.AskAmiss(t, s, x.Method, params)
+	return x.reply
+}
+
 // retry makes the request again with answers, and says what that comes to.
 func (x *trial) retry(t *T, s *driver.Session, first driver.Reply, responses M) string {
 	return x.outcome(t, x.ask(t, s, kit.Retry(x.params, first, responses)))

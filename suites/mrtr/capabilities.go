@@ -112,7 +112,7 @@ func undeclared(capability, method string) Check {
 		others := maps.Clone(kit.Able)
 		delete(others, capability)
 		each(t, all, func(t *T, x *trial) {
-			c := kit.Converse(t, t.Session(), x.Method, kit.Declaring(x.params, others))
+			c := kit.ConverseAmiss(t, t.Session(), x.Method, kit.Declaring(x.params, others))
 			for _, r := range c.Asked {
 				x.reply = r
 				t.Expect(!asksFor(r, method)).To(Hold("no "+method+" for a client without "+capability, "%s", Got(r)))
@@ -129,7 +129,7 @@ func incapable(t *T) []*trial {
 	all := wantAskers(t, "request that asks for input was made", asker.requests)
 	return Shared(t, "client without capabilities", func(t *T) (trials []*trial) {
 		for _, a := range all {
-			trials = append(trials, &trial{a, t.Ask(t.Session(), a.Method, kit.Declaring(a.params, M{}))})
+			trials = append(trials, &trial{a, kit.AskAmiss(t, t.Session(), a.Method, kit.Declaring(a.params, M{}))})
 		}
 		return trials
 	})

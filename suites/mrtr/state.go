@@ -19,7 +19,7 @@ var state = Suite{
 			for _, quarter := range []int{1, 2, 3} {
 				first, given := x.begin(t, s)
 				params := kit.Retry(x.params, first, given)
-				x.ask(t, s, with(params, "requestState", tampered(kit.StateOf(first), quarter)))
+				x.askAmiss(t, s, with(params, "requestState", tampered(kit.StateOf(first), quarter)))
 				x.expectRejected(t, "a state with another character in it")
 			}
 		})
@@ -37,7 +37,7 @@ var state = Suite{
 			first, _ := a.begin(t, s)
 			x.asker = other
 			asked, given := x.begin(t, s)
-			x.ask(t, s, with(kit.Retry(x.params, asked, given), "requestState", kit.StateOf(first)))
+			x.askAmiss(t, s, with(kit.Retry(x.params, asked, given), "requestState", kit.StateOf(first)))
 			x.expectRejected(t, "the state of "+a.String())
 		})
 	}),
@@ -69,9 +69,10 @@ var state = Suite{
 			kit.NothingSeen(t, "tool was called that has no internal error", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 		}
 		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
-		r := t.Try(t.Hostile(), "tools/call", kit.Declaring(params, kit.Able))
+		r := kit.TryAmiss(t, t.Hostile(), "tools/call", kit.Declaring(params, kit.Able))
 		t.Expect(!died(r)).To(Hold("an error, or the state ignored", "%s", Got(r)))
 		if r.Err != nil {
+			kit.WantRefuser(t, r)
 			t.Again("%v", Explain(r.Err))
 		}
 		if code, _ := r.Code(); code == internalError {
@@ -112,6 +113,7 @@ func (x *trial) expectRejected(t *T, what string) {
 	if x.outcome(t, x.reply) != done {
 		return
 	}
+	kit.WantRefuser(t, x.reply)
 	if !t.ProtectsState(x.name) {
 		t.Because(NotGiven).Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
 			"protected-state of mcpcheck.yaml", what, x.name)

@@ -15,13 +15,13 @@ const tasks = "io.modelcontextprotocol/tasks"
 // Checks are those of the area.
 var Checks = Suite{
 	"result/type-present": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(kit.Results(t, w), func(t *T, m Message) {
+		t.Judge(results(t, w), func(t *T, m Message) {
 			t.Expect(Member(kit.ResultOf(m), "resultType")).To(BeString(), "resultType")
 		})
 	}),
 
 	"result/type-complete": WatchAfter(askAll, func(t *T, w Wire) {
-		final := kit.Results(t, w).Filter("result of server/discover or a list", func(m Message) bool {
+		final := results(t, w).Filter("result of server/discover or a list", func(m Message) bool {
 			return kit.IsFinal(m.Request.Method)
 		})
 		t.Judge(final, func(t *T, m Message) {
@@ -37,7 +37,7 @@ var Checks = Suite{
 	}),
 
 	"result/type-known": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(kit.Results(t, w), func(t *T, m Message) {
+		t.Judge(results(t, w), func(t *T, m Message) {
 			kind := typeOf(t, m)
 			if kind == "task" && m.Request.Method == "tools/call" && !slices.Contains(knownTypes(t, m), kind) {
 				t.Because(OtherCheck).Skip("it is a task that nobody asked for: " +
@@ -48,7 +48,7 @@ var Checks = Suite{
 	}),
 
 	"result/server-info-on-results": WatchAfter(askAll, func(t *T, w Wire) {
-		others := kit.Results(t, w).Filter("result beside that of server/discover", func(m Message) bool {
+		others := results(t, w).Filter("result beside that of server/discover", func(m Message) bool {
 			return m.Request.Method != "server/discover"
 		})
 		if !Has(kit.MetaOf(t.Server.Welcome), driver.MetaServer) {
@@ -84,9 +84,15 @@ func askAll(t *T) {
 	kit.AskLists(t)
 }
 
+// results are those of the run that mean something.
+func results(t *T, w Wire) Messages {
+	meaningless := kit.Meaningless(w)
+	return kit.Results(t, w).Filter("result", func(m Message) bool { return !meaningless(kit.ResultOf(m)) })
+}
+
 // naming are those that name the server.
 func naming(t *T, w Wire) Messages {
-	return kit.Results(t, w).Filter("result that names the server", func(m Message) bool {
+	return results(t, w).Filter("result that names the server", func(m Message) bool {
 		return Has(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)
 	})
 }

@@ -3,7 +3,6 @@ package schema
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strconv"
@@ -46,17 +45,23 @@ func (p part) Subject() Subject {
 // examined are messages of the server that the revision defines.
 type examined []exam
 
+// exact is what findings depend on.
+type exact struct {
+	definition, title string
+	text              [sha256.Size]byte
+}
+
 // examine looks at each message of the run once, for all watches. Of lists that came several times it keeps one.
 func examine(t *T, w Wire) examined {
 	return Shared(t, "all messages, examined", func(t *T) (all examined) {
-		known := map[[sha256.Size]byte]*findings{}
+		known := map[exact]*findings{}
 		for _, m := range w.Messages().Established(t.Revision).List {
 			definition := definitionOf(m, t.Revision)
 			if definition == "" {
 				continue
 			}
 			raw := judgedPart(m)
-			key := sha256.Sum256(append([]byte(definition+"\x00"+titleOf(m)+"\x00"), raw...))
+			key := exact{definition, titleOf(m), sha256.Sum256(raw)}
 			c, ok := known[key]
 			if !ok {
 				value := driver.Decode(raw)
@@ -107,7 +112,7 @@ func resultDefinition(m Message, revision string) (definition string, ok bool) {
 
 // startsTask reports whether a result is the task that the call asked for.
 func startsTask(m Message) bool {
-	return bytes.Contains(m.Request.Raw, []byte(`"task"`)) && // spares the decoding
+	return bytes.Contains(m.Request.Raw.Bytes(), []byte(`"task"`)) && // spares the decoding
 		objectIn(m.Request.JSON(), "params")["task"] != nil && objectIn(m.JSON(), "result")["task"] != nil
 }
 
@@ -122,9 +127,7 @@ func judgedPart(m Message) []byte {
 	if !m.IsResponse() {
 		return m.Text()
 	}
-	var members map[string]json.RawMessage // unlike a struct, it tells result from Result
-	json.Unmarshal(m.Text(), &members)
-	return members["result"]
+	return driver.Part(m.Text(), "result")
 }
 
 // titleOf names a message for people.

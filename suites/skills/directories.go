@@ -48,8 +48,8 @@ var directories = Suite{
 
 	"skills/directory-refuses-others": Probe(func(t *T) {
 		all := listings(t, false)
-		t.Expect(ask(t, directory, all[0].uri+"/mcpcheck-no-such-directory")).To(BeError(-32602))
-		t.Expect(ask(t, directory, all[0].skill.wantURI(t))).To(BeError(-32602), "of a file")
+		t.Expect(askAmiss(t, directory, all[0].uri+"/mcpcheck-no-such-directory")).To(BeError(-32602))
+		t.Expect(askAmiss(t, directory, all[0].skill.wantURI(t))).To(BeError(-32602), "of a file")
 	}),
 
 	"skills/manifest-complete": eachListing(func(t *T, l listing) {

@@ -115,7 +115,7 @@ var files = Suite{
 
 	"skills/unserved-file-refused": Probe(func(t *T) {
 		s := allSkills(t)[0]
-		r := t.Ask(t.Session(), "resources/read", M{"uri": s.root(t) + "/mcpcheck-no-such-file.md"})
+		r := kit.AskAmiss(t, t.Session(), "resources/read", M{"uri": s.root(t) + "/mcpcheck-no-such-file.md"})
 		if code, _ := r.Code(); kit.IsRetired(code) {
 			t.Because(OtherCheck).Skip("%d is of earlier revisions: jsonrpc/retired-error-codes", code)
 		}

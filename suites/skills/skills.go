@@ -113,7 +113,7 @@ var declaration = Suite{
 	}),
 
 	"skills/get-unknown-refused": Probe(func(t *T) {
-		r := ask(t, get, "skill://mcpcheck-no-such-skill"+skillFile)
+		r := askAmiss(t, get, "skill://mcpcheck-no-such-skill"+skillFile)
 		if code, _ := r.Code(); code == -32601 {
 			t.Because(OtherCheck).Skip("it is not served: skills/get-implemented")
 		}
@@ -133,6 +133,11 @@ func asking(params M) M { return kit.Declaring(params, kit.Extending(extension))
 // ask asks for what is under a URI.
 func ask(t *T, method, uri string) driver.Reply {
 	return t.Ask(t.Session(), method, asking(M{"uri": uri}))
+}
+
+// askAmiss asks for what is not under a URI.
+func askAmiss(t *T, method, uri string) driver.Reply {
+	return kit.AskAmiss(t, t.Session(), method, asking(M{"uri": uri}))
 }
 
 // catalogue is what skills/list says.

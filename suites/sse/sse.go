@@ -50,7 +50,7 @@ var Checks = Suite{
 		}
 		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream",
 			"none; the POST was answered by %s", g.Posted))
-		t.Warn(!g.Client.answering(helloID)(g.Posted.Body)).To(Hold("the response on the event stream alone",
+		t.Warn(!g.Client.answering(helloID)(g.Posted.Body.Bytes())).To(Hold("the response on the event stream alone",
 			"it in the body of the POST as well: %s", g.Posted))
 	}).WhenRefused(),
 
@@ -175,9 +175,9 @@ func connect(t *T) *oldClient {
 	}
 	var e driver.StreamEvent
 	if e, c.Told = c.Stream.AwaitEvent(driver.StreamEvent.IsEndpoint); c.Told {
-		c.Data = e.Data
-		c.Announced, c.Wrong = driver.ParseEndpoint(kit.SiteURL(t), e.Data)
-		c.Endpoint, _ = t.Site().Endpoint(e.Data)
+		c.Data = e.Data.String()
+		c.Announced, c.Wrong = driver.ParseEndpoint(kit.SiteURL(t), e.Data.String())
+		c.Endpoint, _ = t.Site().Endpoint(e.Data.String())
 	}
 	return c
 }
@@ -275,14 +275,14 @@ func (c *oldClient) ask(method string, params M, id int, header http.Header) *dr
 // await waits for the response to a request.
 func (c *oldClient) await(id int) bool {
 	isAnswer := c.answering(id)
-	_, came := c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return isAnswer([]byte(e.Data)) })
+	_, came := c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return isAnswer(e.Data.Bytes()) })
 	return came
 }
 
 // isResponse reports whether an event is a response, which after the first request of a client can only be the one to
 // that: whether it has the id, and a result, other checks say.
 func isResponse(e driver.StreamEvent) bool {
-	m, _ := driver.Decode([]byte(e.Data)).(M)
+	m, _ := driver.Decode(e.Data.Bytes()).(M)
 	return m != nil && !Has(m, "method")
 }
 
@@ -301,7 +301,7 @@ func (c *oldClient) first() string {
 	if !c.Came {
 		return "no event: " + c.Stream.Answer().String()
 	}
-	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.First.Type, "message"), driver.Brief([]byte(c.First.Data)))
+	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.First.Type, "message"), c.First.Data.Brief())
 }
 
 // converse lets two clients make requests under the same ids, the first one last. It says what went wrong.
@@ -342,7 +342,7 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 func (c *oldClient) answers(id int) (n int) {
 	isAnswer := c.answering(id)
 	for _, e := range c.Stream.Answer().Events {
-		if isAnswer([]byte(e.Data)) {
+		if isAnswer(e.Data.Bytes()) {
 			n++
 		}
 	}

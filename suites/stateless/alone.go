@@ -14,11 +14,11 @@ import (
 var alone = Suite{
 	"stateless/no-inherited-meta": Probe(func(t *T) {
 		list := kit.WantListMethod(t)
-		all := undressed(t)
+		all := kit.Undressed(t)
 		fresh := all[len(all)-1].Reply // of the list
 		s := t.Hostile()
 		t.Ask(s, list, nil)
-		r := t.Try(s, list, M{"_meta": driver.Omitted})
+		r := kit.TryAmiss(t, s, list, M{"_meta": driver.Omitted})
 		if fresh.Result() != nil && Has(fresh.Result(), "resultType") == Has(r.Result(), "resultType") {
 			t.Because(OtherCheck).Skip("it is served as the first request, too: stateless/missing-meta")
 		}
@@ -33,7 +33,7 @@ var alone = Suite{
 			}
 			able, unable := kit.Declaring(params, kit.Able), kit.Declaring(params, M{})
 			s := t.Session()
-			if elicits(t.Ask(s, "tools/call", unable)) { // maybe since another check has declared it
+			if elicits(kit.AskAmiss(t, s, "tools/call", unable)) { // maybe since another check has declared it
 				if s = t.Own(); elicits(t.Ask(s, "tools/call", unable)) {
 					t.Because(OtherCheck).Skip("it elicits from any client: mrtr/undeclared-elicitation")
 				}

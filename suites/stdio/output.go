@@ -26,30 +26,30 @@ var output = Suite{
 			}
 			if m.Deep && m.IsMeant() {
 				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
-					driver.MaxDepth, driver.Brief(m.Raw))
+					driver.MaxDepth, m.Raw.Brief())
 			}
 			t.Expect(m.Shape != driver.Echo).To(Hold("nothing but MCP messages on stdout",
-				"what the client had sent: %s", driver.Brief(m.Raw)))
-			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw)))
+				"what the client had sent: %s", m.Raw.Brief()))
+			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw.Bytes())))
 		})
 	}).WhenRefused(),
 
 	"stdio/one-message-per-line": WatchAfter(func(t *T) {
 		// A server that repeats the name shows whether it escapes it.
 		if t.Server.Declares("tools") && t.MayCallUnknown() {
-			t.Try(t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
+			kit.TryAmiss(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
 		parts := spread(w)
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
-			t.Expect(!parts[m.Frame]).To(Hold("a whole message on one line", "a part of one: %q", driver.Brief(m.Raw)))
+			t.Expect(!parts[m.Frame]).To(Hold("a whole message on one line", "a part of one: %q", m.Raw.Brief()))
 		})
 	}).WhenRefused(),
 
 	"stdio/message-terminated-by-newline": WatchAfter(func(t *T) { unterminated(t) }, func(t *T, w Wire) {
 		t.Expect(unterminated(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
-			t.Expect(!runOn(m.Frame)).To(Hold("a newline after each message", "%s", shown(m.Raw)))
+			t.Expect(!runOn(m.Frame)).To(Hold("a newline after each message", "%s", shown(m.Raw.Bytes())))
 		})
 	}),
 
@@ -141,7 +141,7 @@ func aroundInvalid(text []byte) []byte {
 
 // isDone leaves out the message that a server may have been writing when it ended, and keeps any other text without a
 // newline.
-func isDone(m Message) bool { return m.Ended || !messageBegins.Match(m.Raw) }
+func isDone(m Message) bool { return m.Ended || !messageBegins.Match(m.Raw.Bytes()) }
 
 // messageBegins matches the beginning of a message, or of an array of them.
 var messageBegins = regexp.MustCompile(`^\s*(\[\s*)?(\{|$)`)

@@ -56,7 +56,7 @@ func runOn(f *driver.Frame) bool {
 	if !f.IsGarbled() {
 		return false
 	}
-	d := json.NewDecoder(bytes.NewReader(f.Raw))
+	d := json.NewDecoder(bytes.NewReader(f.Raw.Bytes()))
 	for n := 0; ; n++ {
 		var message struct{ JSONRPC string }
 		switch err := d.Decode(&message); {
@@ -81,7 +81,7 @@ func (j *joiner) Read(p []byte) (n int, err error) {
 		if j.read == len(j.lines) {
 			return 0, io.EOF
 		}
-		line := j.lines[j.read].Raw
+		line := j.lines[j.read].Raw.Bytes()
 		j.read++
 		j.rest = append(line[:len(line):len(line)], j.newline(line)...)
 	}

@@ -57,8 +57,8 @@ func TestSpreadIsLinear(t *testing.T) {
 
 func frames(lines []string) (all []*driver.Frame) {
 	for _, line := range lines {
-		f := &driver.Frame{Side: driver.FromServer, Raw: []byte(line), Ended: true}
-		if json.Valid(f.Raw) {
+		f := &driver.Frame{Side: driver.FromServer, Raw: driver.Plain([]byte(line)), Ended: true}
+		if json.Valid(f.Raw.Bytes()) {
 			f.Shape = driver.Object
 		}
 		all = append(all, f)

@@ -25,6 +25,9 @@ var changes = Suite{
 			if c.of == nil {
 				t.Because(OtherCheck).Skip("it is of no subscription: subscriptions/all-tagged")
 			}
+			if c.isNameless() {
+				t.Because(OtherCheck).Skip("it names no resource: resources/updated-schema")
+			}
 			t.Expect(c.isWanted(t)).To(Hold("what was asked for", "%s", c.message.Method))
 		})
 	}),
@@ -45,6 +48,9 @@ var changes = Suite{
 			kit.NothingSeen(t, "log message and no progress was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 		}
 		t.Judge(sent, func(t *T, m Message) {
+			if isOfOther(t, m) {
+				t.Because(OtherCheck).Skip("it is about another request: progress/on-request-stream")
+			}
 			t.Expect(onSubscription(m)).To(BeOneOf(false), "on the stream of a subscription")
 		})
 	}),
@@ -83,6 +89,13 @@ func (c change) isWanted(t *T) bool {
 	return params["uri"] != nil && wants(c.of.Filter, "resourceSubscriptions") && !isListed
 }
 
+// isNameless reports whether it is of a resource, and does not say of which.
+func (c change) isNameless() bool {
+	params, _ := c.message.JSON()["params"].(M)
+	_, isText := params["uri"].(string)
+	return c.message.Method == "notifications/resources/updated" && !isText
+}
+
 // eachChange tries a check on the announcements of the run.
 func eachChange(t *T, w Wire, run func(*T, change)) {
 	var all []change
@@ -116,6 +129,14 @@ func onSubscription(m Message) bool {
 	}
 	return m.HTTP != nil && slices.ContainsFunc(kit.SubscriptionsIn(m.Session).List, func(u *kit.Subscription) bool {
 		return u.Request.HTTP == m.HTTP
+	})
+}
+
+// isOfOther reports whether over HTTP a notification is about the progress of a request whose answer has a stream of
+// its own.
+func isOfOther(t *T, m Message) bool {
+	return m.HTTP != nil && slices.ContainsFunc(kit.ReportsOf(t, m.Session), func(r *kit.Step) bool {
+		return r.Frame == m.Frame && r.Of != nil && r.Of.Request.HTTP != m.HTTP
 	})
 }
 

@@ -27,9 +27,8 @@ var cancelling = Suite{
 			t.Because(NotObserved).Skip("the task was done before it could be cancelled: %s", c.End)
 		case c.last().Err != nil:
 			t.Again("%v", Explain(c.last().Err))
-		case isGone(c.last()) && c.expired(c.last(), c.First):
-			t.Skip("its time was over")
 		}
+		c.wantTime(t, c.last())
 		t.Expect(c.last()).To(BeResult(), "a task that was cancelled")
 		if status, _ := c.last().Result()["status"].(string); status == "working" || status == "input_required" {
 			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.s.Patience())
@@ -40,6 +39,7 @@ var cancelling = Suite{
 	"tasks-ext/cancel-terminal": Probe(func(t *T) {
 		judgeEnded(t, func(t *T, e ended) {
 			wantAnswer(t, e.Cancelled)
+			e.wantTime(t, e.Cancelled)
 			t.Expect(e.Cancelled).To(BeResult())
 		})
 	}),

@@ -16,7 +16,7 @@ import (
 // course is a task that a call was answered by, and what was heard of it until its end.
 type course struct {
 	Call    kit.ToolCall
-	Made    driver.Reply   // to the call
+	Made    driver.Reply   // to the call, which was made at begun
 	Heard   []driver.Reply // to tasks/get
 	Updates []driver.Reply // to tasks/update
 	End     string         // the status in which it ended; empty: it has not
@@ -26,6 +26,7 @@ type course struct {
 	s        *driver.Session
 	client   M // what requests about it declare
 	id       string
+	begun    time.Time
 	told     int             // how many answers to tasks/get were heard when it was last given something
 	answered map[string]bool // the keys of what it has asked for and got
 	due      time.Time       // when it may be asked after again
@@ -53,6 +54,7 @@ func isTask(r driver.Reply) bool {
 func courseOf(t *T, s *driver.Session, call kit.ToolCall) *course {
 	id, _ := call.Reply.Result()["taskId"].(string)
 	c := &course{Call: call, Made: call.Reply, t: t, s: s, client: able, id: id, answered: map[string]bool{}}
+	c.begun = s.Moment(c.Made.Request)
 	c.extend()
 	return c
 }

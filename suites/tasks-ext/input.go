@@ -55,11 +55,14 @@ var input = Suite{
 	"tasks-ext/update-unknown-keys": Probe(func(t *T) {
 		tried := provoked(t)
 		wantAnswer(t, tried.Unknown)
+		tried.wantTime(t, tried.Unknown)
 		t.Expect(tried.Unknown).To(BeResult(), "a response to what was never asked for")
 		wantAnswer(t, tried.AfterUnknown)
+		tried.wantTime(t, tried.AfterUnknown)
 		t.Expect(tried.AfterUnknown.Result()["status"]).To(BeOneOf("input_required"), "the status after that")
 		if tried.Partial.Result() != nil {
 			wantAnswer(t, tried.Answered)
+			tried.wantTime(t, tried.Answered)
 			t.Expect(tried.Answered).To(BeResult(), "a response to what was answered before")
 		}
 	}),

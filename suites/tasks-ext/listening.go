@@ -19,6 +19,7 @@ var listening = Suite{
 		if ack != nil {
 			t.Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s", Show(paramsOf(ack)))
 		}
+		kit.WantRefuser(t, r)
 		if wantAnswer(t, r); isUnknown(r) {
 			t.Because(NotOffered).Skip("there are no subscriptions: %s", Got(r))
 		}

@@ -96,7 +96,7 @@ var negotiation = Suite{
 		s := t.Hostile()
 		methods := []Subject{Named("tasks/get"), Named("tasks/update"), Named("tasks/cancel")}
 		t.Each(methods, func(t *T, method Subject) {
-			r := t.Ask(s, method.Name, kit.Declaring(M{"taskId": strange, "inputResponses": M{}}, M{}))
+			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": strange, "inputResponses": M{}}, M{}))
 			t.Expect(r).To(BeError(missingCapability))
 		})
 	}),
@@ -110,10 +110,12 @@ var negotiation = Suite{
 			kit.Own(t, kit.CameOf(x))
 			return x
 		}
+		kit.WantErrors(t)
 		if code, _ := ask(strange).Reply().Code(); code == headerMismatch {
 			t.Fail("an answer about the task where Mcp-Name is its id", "error %d", code)
 		}
 		other := ask(strange + "-too")
+		kit.WantRefuser(t, other.Reply())
 		t.Expect(other.Answer().Status).To(BeOneOf(http.StatusBadRequest), "the status with another Mcp-Name")
 		t.Expect(other.Reply()).To(BeError(headerMismatch))
 	}),
@@ -130,6 +132,7 @@ var negotiation = Suite{
 		request.Header.Set("Mcp-Name", driver.FieldValue(c.id))
 		x := kit.ByHand(s, request)
 		kit.Own(t, kit.CameOf(x))
+		kit.WantRefuser(t, x.Reply())
 		t.Expect(x.Reply().Result() == nil).To(Hold("no word of a task to another principal", "%s", Got(x.Reply())))
 	}),
 

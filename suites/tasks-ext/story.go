@@ -122,8 +122,9 @@ func callAgain(t *T, s *driver.Session, call kit.ToolCall, capabilities, more M)
 	for name, v := range more {
 		params[name] = v
 	}
-	again := kit.Converse(t, s, "tools/call", kit.Declaring(params, capabilities))
+	again := kit.ConverseAmiss(t, s, "tools/call", kit.Declaring(params, capabilities))
 	if again.Last.Err != nil {
+		kit.WantRefuser(t, again.Last)
 		t.Again("%v", Explain(again.Last.Err))
 	}
 	call.Input, call.Reply = again, again.Last

@@ -20,7 +20,7 @@ var calling = Suite{
 			other := func() driver.Reply { return malformedCall(t, M{"name": 5, "arguments": M{}}) }
 			misnamed, _ := kit.Compare(t, kit.SameKind, replies[0], usual, other)
 			replies = append(replies, misnamed)
-			codes = append(codes, codesOfHeaders(t)...)
+			codes = append(codes, kit.CodesOfHeaders(t)...)
 		}
 		for _, r := range replies {
 			kit.NotLimited(t, t.Hostile(), r, codes...)
@@ -43,10 +43,9 @@ var calling = Suite{
 		s := t.Hostile()
 		var replies []driver.Reply
 		for _, arguments := range []any{"x", []any{1}} {
-			replies = append(replies, t.Ask(s, "tools/call", M{"name": tool, "arguments": arguments}))
+			replies = append(replies, kit.AskAmiss(t, s, "tools/call", M{"name": tool, "arguments": arguments}))
 		}
 		for _, r := range replies {
-			kit.WantRefuser(t, r)
 			t.Expect(r).To(BeRefused())
 		}
 		for _, r := range replies {
@@ -60,8 +59,8 @@ var calling = Suite{
 		plain := M{"name": kit.UnknownName(t), "arguments": M{"mcpcheck": "quoted"}}
 		dressed := maps.Clone(plain)
 		dressed["_meta"] = M{"progressToken": 1, "com.example/x": true}
+		want := kit.AskAmiss(t, s, "tools/call", plain)
 		usual := kit.Asking(t, s, "tools/call", plain)
-		want := usual()
 		r, same := kit.Compare(t, kit.SameKind, want, usual, kit.Asking(t, s, "tools/call", dressed))
 		t.Expect(same).To(Hold(kit.KindOf(want)+", as without _meta", "%s", Got(r)))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
@@ -128,21 +127,12 @@ var calling = Suite{
 	}),
 }
 
-// codesOfHeaders are the codes of errors about the headers that repeat what a call says: a call without a name has no
-// name to repeat.
-func codesOfHeaders(t *T) []int {
-	if t.Server.Transport == "http" {
-		return []int{-32020}
-	}
-	return nil
-}
-
 // malformedCall is what comes of tools/call with params that name no tool.
 func malformedCall(t *T, params M) driver.Reply {
 	kit.WantCalls(t)
-	r := t.Try(t.Hostile(), "tools/call", params)
-	kit.WantAnyAnswer(t, r)
+	r := kit.TryAmiss(t, t.Hostile(), "tools/call", params)
 	kit.WantRefuser(t, r)
+	kit.WantAnyAnswer(t, r)
 	return r
 }
 

@@ -1,11 +1,9 @@
 package tools
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,14 +28,9 @@ var content = Suite{
 	}),
 
 	"tools/call-content-types": Probe(func(t *T) {
-		types := []string{"text", "image", "resource"}
-		if t.Revision >= "2025-03-26" {
-			types = append(types, "audio")
-		}
-		if t.Revision >= "2025-06-18" {
-			types = append(types, "resource_link")
-		}
-		eachBlock(t, "", func(t *T, block M) { t.Expect(Member(block, "type")).To(BeOneOf(types...)) })
+		eachBlock(t, "", func(t *T, block M) {
+			t.Expect(Member(block, "type")).To(BeOneOf(kit.ContentTypes(t.Revision)...))
+		})
 	}),
 
 	"tools/text-content-shape": Probe(func(t *T) {
@@ -45,25 +38,15 @@ var content = Suite{
 	}),
 
 	"tools/image-content-shape": Probe(func(t *T) {
-		eachBlock(t, "image", func(t *T, block M) { expectMedia(t, block, "image/") })
+		eachBlock(t, "image", func(t *T, block M) { kit.ExpectMedia(t, block, "image/") })
 	}),
 
 	"tools/audio-content-shape": Probe(func(t *T) {
-		eachBlock(t, "audio", func(t *T, block M) { expectMedia(t, block, "audio/") })
+		eachBlock(t, "audio", func(t *T, block M) { kit.ExpectMedia(t, block, "audio/") })
 	}),
 
 	"tools/embedded-resource-shape": Probe(func(t *T) {
-		eachBlock(t, "resource", func(t *T, block M) {
-			t.Expect(Member(block, "resource")).To(BeObject())
-			resource := block["resource"].(M)
-			t.Expect(Member(resource, "uri")).To(BeString())
-			_, text := resource["text"].(string)
-			_, blob := resource["blob"].(string)
-			t.Expect(text || blob).To(Hold("a resource with a string text or blob", "%s", Show(resource)))
-			if blob && !text {
-				expectBase64(t, resource["blob"])
-			}
-		})
+		eachBlock(t, "resource", func(t *T, block M) { kit.ExpectEmbedded(t, block) })
 	}),
 
 	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
@@ -74,11 +57,10 @@ var content = Suite{
 	}),
 
 	"tools/resource-link-shape": Probe(func(t *T) {
-		absolute := regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 		eachBlock(t, "resource_link", func(t *T, block M) {
 			t.Expect(Member(block, "uri")).To(BeString())
 			t.Expect(Member(block, "name")).To(BeString())
-			t.Warn(block["uri"]).To(That("an absolute URI", absolute.MatchString))
+			t.Warn(block["uri"]).To(That("an absolute URI", kit.IsAbsolute))
 		})
 	}),
 
@@ -147,11 +129,9 @@ var content = Suite{
 func toolResults(t *T) (results []Subject) {
 	name, unknown := kit.UnknownTool(t)
 	calls := slices.Concat(kit.ValidCalls(t).List, kit.InvalidCalls(t).List)
-	if !kit.RefusesNothing(t, unknown) {
-		calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
-	}
+	calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
 	for _, c := range calls {
-		if result := c.Reply.Result(); result != nil && !isUnfinished(result) {
+		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !kit.RefusesNothing(t, c.Reply) {
 			results = append(results, Subject{Name: c.Tool.Name, Value: result})
 		}
 	}
@@ -214,29 +194,6 @@ func eachStructured(t *T, run func(t *T, schema, result M)) {
 	declares := func(tool M) bool { return schemaOf(tool) != nil }
 	kit.Seen(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
 	kit.EachCall(t, seen, func(t *T, c kit.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
-}
-
-// expectMedia wants base64 data of a type that begins so.
-func expectMedia(t *T, block M, prefix string) {
-	t.Expect(Member(block, "data")).To(BeString())
-	t.Expect(Member(block, "mimeType")).To(BeString())
-	expectBase64(t, block["data"])
-	t.Warn(block["mimeType"]).To(That("a type "+prefix+"*", func(mime string) bool {
-		return strings.HasPrefix(strings.ToLower(mime), prefix)
-	}))
-}
-
-// expectBase64 wants base64. The URL-safe alphabet and missing padding are lesser deviations.
-func expectBase64(t *T, data any) {
-	standard := strings.NewReplacer("-", "+", "_", "/")
-	t.Expect(data).To(That("base64", func(data string) bool {
-		_, err := base64.RawStdEncoding.DecodeString(standard.Replace(strings.TrimRight(data, "=\r\n")))
-		return err == nil
-	}))
-	t.Warn(data).To(That("base64 with padding and no - or _", func(data string) bool {
-		_, err := base64.StdEncoding.DecodeString(data)
-		return err == nil
-	}))
 }
 
 // conforms says in what way a value does not satisfy an outputSchema.

@@ -119,7 +119,7 @@ func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
 		}
 	}
 	kit.Seen(t, len(failed), what, calls.Uncalled, kit.AnyTool)
-	isError := func(c kit.ToolCall) bool { return c.Reply.M["error"] != nil }
+	isError := func(c kit.ToolCall) bool { return c.Reply.Member("error") != nil }
 	if i := slices.IndexFunc(failed, isError); i >= 0 {
 		wantAlone(t, failed[i])
 	}

@@ -10,25 +10,9 @@ import (
 )
 
 var lists = Suite{
-	"tools/capability-declared": Probe(func(t *T) {
-		if Has(t.Server.Capabilities, "tools") { // as what, schema/capability-shapes judges
-			return
-		}
-		kit.WantCapabilities(t, t.Server.Welcome)
-		r := t.Ask(t.Hostile(), "tools/list", M{})
-		items, _ := r.Result()["tools"].([]any)
-		t.Expect(items).To(BeEmptyList[any]("no tools, since the capability is not declared"))
-		t.Warn(r).To(BeError())
-	}),
+	"tools/capability-declared": Probe(func(t *T) { kit.ExpectDeclared(t, "tools") }),
 
-	"tools/list-works": Probe(func(t *T) {
-		r := t.Try(t.Session(), "tools/list", M{})
-		if code, _ := r.Code(); code == -32603 {
-			t.FailAt(Should, "a result", "%s", Got(r))
-		}
-		t.Expect(r).To(BeResult())
-		t.Expect(Member(r.Result(), "tools")).To(BeArray())
-	}),
+	"tools/list-works": Probe(func(t *T) { kit.ExpectList(t, "tools") }),
 
 	"tools/list-ends": Probe(func(t *T) {
 		pages, err := allPages(t)
@@ -45,32 +29,7 @@ var lists = Suite{
 	}),
 
 	"tools/list-params-optional": Probe(func(t *T) {
-		s := t.Session()
-		forms := []M{{}, nil, {"_meta": kit.UnknownMeta}}
-		replies := make([]driver.Reply, len(forms))
-		replies[0] = t.Ask(s, "tools/list", forms[0])
-		for i, params := range forms[1:] {
-			replies[i+1] = t.Try(s, "tools/list", params)
-		}
-		if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
-			t.Because(OtherCheck).Skip("no form of tools/list is served: tools/list-works")
-		}
-		for _, r := range replies[:2] {
-			t.Expect(r).To(BeResult())
-		}
-		if replies[2].Result() == nil {
-			t.Because(OtherCheck).Skip("it is not served with _meta: schema/request-meta-tolerated")
-		}
-		list := func(params M) func() []string {
-			return func() []string { return slices.Compact(kit.Sorted(kit.ListNames(t, s, params))) }
-		}
-		usual := list(forms[0])
-		want := usual()
-		for _, params := range forms[1:] {
-			got, same := kit.Compare(t, slices.Equal, want, usual, list(params))
-			t.Expect(same).To(Hold("the tools that come with params {}",
-				"other ones with params %s: %s", Show(params), kit.Difference(want, got)))
-		}
+		kit.WantParamsOptional(t, kit.Lists[0], "tools/list-works")
 	}),
 
 	"tools/list-result-schema": Probe(func(t *T) {

@@ -14,14 +14,14 @@ import (
 var unknown = Suite{
 	"tools/unknown-tool-not-success": Probe(func(t *T) {
 		_, r := kit.UnknownTool(t)
-		kit.WantAnyAnswer(t, r)
 		kit.WantRefuser(t, r)
+		kit.WantAnyAnswer(t, r)
 		t.Expect(r).To(BeRefused())
 	}),
 
 	"tools/unknown-tool-protocol-error": Probe(func(t *T) {
 		r := aboutStranger(t).reply
-		if r.M["error"] == nil {
+		if r.Member("error") == nil {
 			kit.NotLimited(t, t.Session(), r)
 		}
 		t.Expect(r).To(BeError())
@@ -29,7 +29,7 @@ var unknown = Suite{
 
 	"tools/unknown-tool-code": Probe(func(t *T) {
 		r := aboutStranger(t).reply
-		if r.M["error"] == nil {
+		if r.Member("error") == nil {
 			t.Because(OtherCheck).Skip("the unknown tool was not answered with a JSON-RPC error: " +
 				"tools/unknown-tool-protocol-error")
 		}

@@ -1,0 +1,68 @@
+// Package advice judges good practice that no sentence of the specification asks for: what a server says to models. It
+// looks at what discovery has read, and at the answers that other checks were given.
+package advice
+
+import (
+	"strings"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// Checks are the checks of the area.
+var Checks = Merge(server, serverFile, texts, tools, parameters, failures, results)
+
+// byPattern ends what a check says that has judged a text by how it looks.
+const byPattern = " (judged by pattern)"
+
+// eachTool is a look at the definition of every tool.
+func eachTool(look func(t *T, tool M)) Check { return lookAt(kit.ListedTools, look) }
+
+// eachShownTool is a look at the definition of every tool that models are shown.
+func eachShownTool(look func(t *T, tool M)) Check { return lookAt(shownTools, look) }
+
+func lookAt(list func(*T) []Subject, look func(t *T, tool M)) Check {
+	return Probe(func(t *T) {
+		t.Each(wantTools(t, list(t)), func(t *T, tool Subject) { look(t, tool.Value) })
+	})
+}
+
+// wantTools ends a check that has no tool to look at.
+func wantTools(t *T, list []Subject) []Subject {
+	if len(list) == 0 {
+		t.Because(NotOffered).Skip("the server lists no tool")
+	}
+	return list
+}
+
+// shownTools are the tools that models are shown: by the extension apps, some are for pages alone.
+func shownTools(t *T) (shown []Subject) {
+	for _, tool := range kit.ListedTools(t) {
+		if !isForPages(tool.Value) {
+			shown = append(shown, tool)
+		}
+	}
+	return shown
+}
+
+func isForPages(tool M) bool {
+	meta, _ := tool["_meta"].(M)
+	ui, _ := meta["ui"].(M)
+	visible, isList := ui["visibility"].([]any)
+	return isList && len(visible) == 1 && visible[0] == "app"
+}
+
+// textIn is a member that is a text, without the space around it; empty when it is none.
+func textIn(object M, member string) string {
+	text, _ := object[member].(string)
+	return strings.TrimSpace(text)
+}
+
+// schemaOf is the inputSchema of a tool; without one that is an object, the look at that tool ends.
+func schemaOf(t *T, tool M) M {
+	schema, ok := tool["inputSchema"].(M)
+	if !ok {
+		t.Because(OtherCheck).Skip("inputSchema is no object: tools/input-schema-object")
+	}
+	return schema
+}

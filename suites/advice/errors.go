@@ -1,0 +1,168 @@
+package advice
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// failures are what a server says when something went wrong.
+var failures = Suite{
+	"advice/error-text-actionable": Probe(func(t *T) {
+		calls := kit.InvalidCalls(t)
+		refused := slices.DeleteFunc(kit.Answered(calls.List), func(c kit.ToolCall) bool {
+			return !isAboutArguments(c.Reply)
+		})
+		kit.Seen(t, len(refused), "call with invalid arguments was refused", calls.Uncalled, kit.AnyTool)
+		kit.EachCall(t, refused, func(t *T, c kit.ToolCall) {
+			said := c.Reply.Text()
+			if data, has := c.Reply.Error()["data"]; has {
+				said += " " + string(Compact(data))
+			}
+			if !names(said, c.Broken) && !succeeds(t, c.Tool.Name) {
+				t.Inconclusive("the tool may have failed for another reason: no call of it has succeeded")
+			}
+			t.Expect(names(said, c.Broken)).To(Hold("the parameter or what is expected of it, since "+c.Broken.Why,
+				"%s"+byPattern, Show(said)))
+		})
+	}),
+
+	"advice/error-without-stack-trace": WatchAfter(provokeErrors, func(t *T, w Wire) {
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			trace := trace.FindString(saidIn(m))
+			if bytes.Contains(m.Request.Raw.Bytes(), []byte(trace)) {
+				return // it quotes what it was asked
+			}
+			t.Expect(trace).To(That("no stack trace, no line of a source file"+byPattern, func(found string) bool {
+				return found == ""
+			}))
+		})
+	}),
+
+	"advice/error-without-secrets": WatchAfter(provokeErrors, func(t *T, w Wire) {
+		secrets := kit.Secrets(t)
+		if len(secrets) == 0 {
+			t.Because(NotGiven).Skip("the server was given no secret that it could tell")
+		}
+		t.Judge(errorsIn(w), func(t *T, m Message) {
+			text := m.Raw.Bytes()
+			for _, secret := range secrets {
+				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
+				tells := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
+				t.Expect(!tells).To(Hold("no credentials", "one that the server was given"))
+			}
+		})
+	}),
+
+	"advice/error-without-structured-content": Probe(func(t *T) {
+		valid, invalid := kit.ValidCalls(t), kit.InvalidCalls(t)
+		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c kit.ToolCall) bool {
+			return c.Reply.Result()["isError"] != true
+		})
+		kit.Seen(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled), kit.AnyTool)
+		kit.EachCall(t, failed, func(t *T, c kit.ToolCall) {
+			result := c.Reply.Result()
+			if !Has(result, "structuredContent") {
+				return
+			}
+			schema, err := schemas.Compile(c.Tool.Value["outputSchema"], t.Revision)
+			if err != nil {
+				return // there is none to conform to, or tools/output-schema-valid
+			}
+			err = schema.Validate(result["structuredContent"])
+			if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
+				t.Because(Limit).Inconclusive("%v", err)
+			}
+			t.Expect(err == nil).To(Hold("no structuredContent beside isError, or one by outputSchema", "%v", err))
+		})
+	}),
+}
+
+// provokeErrors sees to it that the server has said what is wrong with something.
+func provokeErrors(t *T) {
+	if t.Server.Declares("tools") && t.MayCallUnknown() {
+		kit.InvalidCalls(t)
+		kit.CallTools(t)
+	}
+}
+
+// errorsIn are the answers that say that something went wrong.
+func errorsIn(w Wire) Messages {
+	return w.Responses().Filter("error", func(m Message) bool {
+		return m.Request != nil && (m.HasError || kit.ResultOf(m)["isError"] == true)
+	})
+}
+
+// saidIn is the text of an error, or of the result of a tool that has failed.
+func saidIn(m Message) string {
+	e, _ := m.JSON()["error"].(M)
+	text := textIn(e, "message") + "\n"
+	if data, isString := e["data"].(string); isString {
+		text += data
+	} else if Has(e, "data") {
+		text += string(Compact(e["data"]))
+	}
+	for _, block := range kit.ObjectsIn(kit.ResultOf(m)["content"]) {
+		text += "\n" + textIn(block, "text")
+	}
+	return strings.ReplaceAll(text, `\n`, "\n") // of a text in the data
+}
+
+// trace matches a line of a stack trace as runtimes write them, or a place in a source file.
+var trace = regexp.MustCompile(`Traceback \(most recent call last\)` +
+	`|(?m:^\s*at .{1,200}:\d+(?::\d+)?\)?$)` + // JavaScript, Java, Kotlin
+	`|(?m:^\s*at .{1,200} in .{1,200}:line \d+$)` + // C#
+	`|(?m:^goroutine \d+ \[)` +
+	`|thread '[^']{1,80}' panicked at` + // Rust
+	`|(?:[A-Za-z]:\\|/)(?:[\w.@+ -]+[\\/])+[\w.-]+\.(?:py|js|mjs|cjs|ts|go|rs|java|kt|cs|rb|php|c|cc|cpp)` +
+	`(?::\d+|", line \d+|\(\d+[,)])`)
+
+// isAboutArguments reports whether a call was refused in one of the ways in which arguments are. Another error may say
+// that there were too many calls.
+func isAboutArguments(r driver.Reply) bool {
+	const invalidParams = -32602
+	code, _ := r.Code()
+	return r.Result()["isError"] == true || code == invalidParams
+}
+
+// names reports whether a text says which parameter is meant, or what is expected of it.
+func names(said string, broken *schemas.Counterexample) bool {
+	said = strings.ToLower(said)
+	for _, name := range strings.Split(broken.Path, "/") {
+		word := `(?:^|[^\pL\d])` + regexp.QuoteMeta(strings.ToLower(name)) + `(?:[^\pL\d]|$)`
+		if name != "" && regexp.MustCompile(word).MatchString(said) {
+			return true
+		}
+	}
+	if slices.ContainsFunc(expectations, func(word string) bool { return strings.Contains(said, word) }) {
+		return true
+	}
+	_, expected, _ := strings.Cut(broken.Why, " not ") // one of "a", "b"
+	return slices.ContainsFunc(quotedValue.FindAllStringSubmatch(expected, -1), func(value []string) bool {
+		return strings.Contains(said, strings.ToLower(value[1]))
+	})
+}
+
+var quotedValue = regexp.MustCompile(`"([^"]+)"`)
+
+// expectations are words of who says what is expected.
+var expectations = []string{
+	"expected", "required", "must be", "must have", "must match", "missing", "should be", "one of",
+	"minimum", "maximum", "at least", "at most", "additional", "unexpected", "unrecognized", "unknown arg",
+	"unknown param", "unknown field", "unknown prop", "unknown key", "too long", "too short", "too small", "too large",
+}
+
+// succeeds reports whether a call of a tool with valid arguments has succeeded.
+func succeeds(t *T, tool string) bool {
+	return slices.ContainsFunc(kit.ValidCalls(t).List, func(c kit.ToolCall) bool {
+		return c.Tool.Name == tool && c.Reply.Result() != nil && !c.Reply.Refuses()
+	})
+}

@@ -1,0 +1,105 @@
+package advice
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// texts is what may stand in the texts that people and models are shown.
+var texts = Suite{
+	"advice/text-without-control-characters": Probe(func(t *T) {
+		shown := shownTexts(t)
+		if len(shown) == 0 {
+			t.Because(NotOffered).Skip("the server names and describes nothing")
+		}
+		t.Each(shown, func(t *T, s Subject) {
+			for member, v := range s.Value {
+				found := hidden(v.(string), isLong[member])
+				t.Expect(found == "").To(Hold("no control, directing or invisible characters", "%s in the %s",
+					found, member))
+			}
+		})
+	}),
+}
+
+// isLong says of which texts may have several lines.
+var isLong = map[string]bool{"description": true, "instructions": true}
+
+// shownTexts are the names, titles and descriptions of all that is listed, of its parameters, and the instructions.
+func shownTexts(t *T) (shown []Subject) {
+	add := func(name string, object M) {
+		texts := M{}
+		for _, member := range []string{"name", "title", "description", "instructions"} {
+			if text, isString := object[member].(string); isString {
+				texts[member] = text
+			}
+		}
+		if len(texts) > 0 {
+			shown = append(shown, Subject{Name: name, Value: texts})
+		}
+	}
+	add("the server", t.Server.Welcome)
+	add("serverInfo", t.Server.Identity())
+	for _, list := range [][]M{t.Server.Tools, t.Server.Prompts, t.Server.Resources, t.Server.Templates} {
+		for _, item := range list {
+			name := strings.Trim(Show(item["name"]), `"`)
+			add(name, item)
+			add(name, hintsOf(item))
+			for _, p := range parametersOf(item) {
+				add(name+": "+p.name, p.object())
+			}
+			arguments, _ := item["arguments"].([]any)
+			for _, argument := range Objects(arguments) {
+				add(name+": "+strings.Trim(Show(argument["name"]), `"`), argument)
+			}
+		}
+	}
+	return shown
+}
+
+// hidden names the first character of a text that is not what it seems to be; empty when there is none.
+func hidden(text string, long bool) string {
+	runes := []rune(text)
+	for i, r := range runes {
+		before, after := rune(0), rune(0)
+		if i > 0 {
+			before = runes[i-1]
+		}
+		if i+1 < len(runes) {
+			after = runes[i+1]
+		}
+		if isHidden(r, before, after, long) {
+			return fmt.Sprintf("U+%04X", r)
+		}
+	}
+	return ""
+}
+
+// isHidden reports whether a character between two others is one that is not seen. Some have a meaning in scripts other
+// than the Latin one, and within emoji.
+func isHidden(r, before, after rune, long bool) bool {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r':
+		return !long
+	case unicode.IsControl(r):
+		return true
+	case r == '\u200c' || r == '\u200d': // joiners
+		return before < unicode.MaxLatin1 || after < unicode.MaxLatin1
+	case r == '\u200e' || r == '\u200f': // marks of direction
+		return !isRightToLeft(before) && !isRightToLeft(after)
+	case r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069':
+		return true
+	case r == '\u200b' || r == '\u2060' || r == '\ufeff':
+		return true
+	case r >= '\U000e0000' && r <= '\U000e007f': // tags, of which flags are made
+		return before != '\U0001f3f4' && (before < '\U000e0020' || before > '\U000e007e')
+	}
+	return false
+}
+
+func isRightToLeft(r rune) bool {
+	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko)
+}

@@ -1,0 +1,148 @@
+package advice
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// tools is how tools present themselves, one by one and all together.
+var tools = Suite{
+	"advice/tool-description-present": eachTool(func(t *T, tool M) {
+		description := textIn(tool, "description")
+		t.Expect(description != "" && description != tool["name"]).To(Hold(
+			"a description that says more than the name", "%s", Show(Member(tool, "description"))))
+	}),
+
+	"advice/tool-description-useful": eachShownTool(func(t *T, tool M) {
+		description := textIn(tool, "description")
+		if description == "" {
+			t.Because(OtherCheck).Skip("there is no description: advice/tool-description-present")
+		}
+		n := length(description)
+		t.Expect(40 <= n && n <= 2000).To(Hold("a description of 40 to 2,000 characters", "%d", n))
+		t.Expect(clauses.MatchString(description)).To(Hold("when to use the tool and what it returns",
+			"a single clause: %s"+byPattern, Show(description)))
+	}),
+
+	"advice/tool-title-present": eachTool(func(t *T, tool M) {
+		t.Expect(textIn(tool, "title") != "" || textIn(hintsOf(tool), "title") != "").To(Hold("a title", "none"))
+	}),
+
+	"advice/tool-annotations-present": eachTool(func(t *T, tool M) {
+		hints := hintsOf(tool)
+		readOnly, says := hints["readOnlyHint"].(bool)
+		destructive, judges := hints["destructiveHint"].(bool)
+		t.Expect(says || destructive).To(Hold("readOnlyHint", "none: clients take it for one that changes things"))
+		t.Expect(readOnly || judges).To(Hold("destructiveHint, since the tool is not read-only",
+			"none: clients take the tool for destructive"))
+	}),
+
+	"advice/tool-hints-explicit": eachTool(func(t *T, tool M) {
+		for _, hint := range []string{"readOnlyHint", "destructiveHint", "openWorldHint"} {
+			_, says := hintsOf(tool)[hint].(bool)
+			t.Expect(says).To(Hold("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
+		}
+	}),
+
+	"advice/tool-name-short": eachTool(func(t *T, tool M) {
+		name, ok := tool["name"].(string)
+		if !ok {
+			t.Because(OtherCheck).Skip("the name is no string: tools/name-is-string")
+		}
+		n := utf8.RuneCountInString(name)
+		t.Expect(n <= 64).To(Hold("a name of at most 64 characters", "%d", n))
+	}),
+
+	"advice/tool-count": Probe(func(t *T) {
+		n := len(wantTools(t, shownTools(t)))
+		t.Note("%d tools", n)
+		t.Expect(n <= 40).To(Hold("up to 40 tools, better up to 15", "%d", n))
+		wantAll(t)
+	}),
+
+	"advice/tool-definitions-size": Probe(func(t *T) {
+		size := sizeOf(wantTools(t, shownTools(t)))
+		t.Note("%s", size)
+		t.Expect(size.tokens <= mostTokens).To(Hold(
+			fmt.Sprintf("definitions of up to %d tokens, better up to 10000", mostTokens), "%s", size))
+		wantAll(t)
+	}),
+
+	"advice/tool-name-prefix": Probe(func(t *T) {
+		styles := map[string][]string{}
+		for _, tool := range wantTools(t, shownTools(t)) {
+			if style := styleOf(tool.Name); style != "" {
+				styles[style] = append(styles[style], tool.Name)
+			}
+		}
+		var found []string
+		for _, style := range []string{"snake_case", "kebab-case", "camelCase"} {
+			if names := styles[style]; len(names) > 0 {
+				found = append(found, style+" ("+few(names)+")")
+			}
+		}
+		t.Expect(len(found) <= 1).To(Hold("names in one style", "%s", strings.Join(found, ", ")))
+	}),
+}
+
+// hintsOf are the annotations of a tool.
+func hintsOf(tool M) M {
+	hints, _ := tool["annotations"].(M)
+	return hints
+}
+
+// length is how many characters a text has, of which those count twice that stand for a syllable or a word.
+func length(text string) (n int) {
+	for _, r := range text {
+		if n++; unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
+			n++
+		}
+	}
+	return n
+}
+
+// clauses matches a text with more than one sentence or clause.
+var clauses = regexp.MustCompile(`(?s)\S(?:[.,:;!?)…]\s|\s[–—(-]|\n|[。，、；：]|` +
+	`\s(?:when|if|and|or|that|which|to|for|by|from|with)\s)\s*\S`)
+
+// wantAll ends a check that has not seen all tools.
+func wantAll(t *T) {
+	if !t.Server.AllTools {
+		t.Because(Limit).Inconclusive("the list of tools could not be read to its end")
+	}
+}
+
+// styleOf is how words are put together in a name; empty when it does not tell. What comes before a dot or a slash is a
+// namespace.
+func styleOf(name string) string {
+	snake, kebab := strings.Contains(name, "_"), strings.Contains(name, "-")
+	switch {
+	case snake && kebab:
+		return ""
+	case snake:
+		return "snake_case"
+	case kebab:
+		return "kebab-case"
+	case camel.MatchString(name):
+		return "camelCase"
+	}
+	return ""
+}
+
+var camel = regexp.MustCompile(`[a-z][A-Z][a-z]`)
+
+// few are the first of some names.
+func few(names []string) string {
+	const most = 5
+	names = slices.Clone(names)
+	if more := len(names) - most; more > 0 {
+		names = append(names[:most], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}

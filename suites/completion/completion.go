@@ -1,0 +1,115 @@
+// Package completion judges how a server completes the arguments of prompts and the variables of templates.
+package completion
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// Checks are the checks of the area.
+var Checks = Merge(declaring, results, references, malformed)
+
+const method = "completion/complete"
+
+var declaring = Suite{
+	"completion/capability-declared": Probe(func(t *T) {
+		if Has(t.Server.Capabilities, "completions") { // as what, schema/capability-shapes judges
+			return
+		}
+		r := undeclared(t)
+		t.Expect(kit.Completion{Reply: r}.Values()).To(
+			BeEmptyList[string]("no values, since the capability is not declared"))
+		t.Warn(r).To(BeError())
+	}),
+
+	"completion/undeclared-code": Probe(func(t *T) {
+		if Has(t.Server.Capabilities, "completions") {
+			t.Skip("the server declares completions")
+		}
+		r := undeclared(t)
+		if r.M()["error"] == nil {
+			t.Because(OtherCheck).Skip("it was answered without an error: completion/capability-declared")
+		}
+		unknown, _ := kit.UnknownMethod(t).Reply.Code()
+		if code, _ := r.Code(); code == unknown && code != -32601 {
+			t.Because(OtherCheck).Skip("any unknown method is answered with %d: jsonrpc/unknown-method-code", code)
+		}
+		t.Expect(r).To(BeError(-32601))
+	}),
+
+	"completion/works-when-declared": Probe(func(t *T) {
+		all := kit.CompleteAll(t).Want(t).List
+		if slices.ContainsFunc(all, func(c kit.Completion) bool { return c.Reply.Result() != nil }) {
+			return
+		}
+		for _, c := range all {
+			if code, _ := t.Accept(c.Reply).Code(); code != -32601 {
+				t.Again("nothing was completed: %s", Got(c.Reply))
+			}
+		}
+		t.Expect(all[0].Reply).To(BeResult())
+	}),
+}
+
+// undeclared is the answer to a request for what the server does not declare: to complete the first that it lists.
+func undeclared(t *T) driver.Reply {
+	kit.WantCapabilities(t, t.Server.Welcome)
+	return Shared(t, "undeclared completion", func(t *T) driver.Reply {
+		blank := kit.Blank{Ref: kit.PromptRef("mcpcheck"), Name: "a"}
+		if listed := kit.Blanks(t); len(listed) > 0 {
+			blank = listed[0]
+		}
+		return t.Ask(t.Hostile(), method, blank.Params(""))
+	})
+}
+
+var results = Suite{
+	"completion/result-schema": Probe(func(t *T) {
+		eachResult(t, func(t *T, c kit.Completion) {
+			rules := kit.Broken(t, "completion/result-schema", "CompleteResult", c.Reply.Result())
+			t.Expect(rules).To(BeEmptyList[string]("a valid CompleteResult"))
+		})
+	}),
+
+	"completion/max-100-values": Probe(func(t *T) {
+		const most = 100
+		eachResult(t, func(t *T, c kit.Completion) {
+			n := len(c.Values())
+			t.Expect(n <= most).To(Hold("at most 100 values", "%d", n))
+		})
+	}),
+
+	"completion/total-coherent": Probe(func(t *T) {
+		eachResult(t, func(t *T, c kit.Completion) {
+			completion, _ := c.Reply.Result()["completion"].(M)
+			values, _ := completion["values"].([]any)
+			number, _ := completion["total"].(json.Number)
+			total, counted := driver.Integer(number)
+			more, said := completion["hasMore"].(bool)
+			n := int64(len(values))
+			if !counted {
+				t.Because(NotObserved).Skip("no total was seen")
+			}
+			t.Expect(total >= n).To(Hold("a total of at least the "+Show(n)+" values", "%d", total))
+			want := "hasMore as total has it, for " + Show(n) + " values of " + Show(total)
+			t.Expect(!said || more == (total > n)).To(Hold(want, "hasMore %t", more))
+		})
+	}),
+}
+
+// eachResult tries a check on what was completed.
+func eachResult(t *T, run func(*T, kit.Completion)) {
+	Each(t, kit.CompleteAll(t).Want(t).List, kit.Completion.Subject, func(t *T, c kit.Completion) {
+		if r := t.Accept(c.Reply); r.Err != nil {
+			t.Again("%v", Explain(r.Err))
+		}
+		if c.Reply.Result() == nil {
+			t.Because(OtherCheck).Skip("nothing was completed: completion/works-when-declared")
+		}
+		run(t, c)
+	})
+}

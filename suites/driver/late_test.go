@@ -1,0 +1,64 @@
+package driver
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+)
+
+// An answer that comes after the client gave up is late. What comes in its place over HTTP is none, unless it is a
+// message for the request, with whatever status.
+func TestLateAnswers(t *testing.T) {
+	const result, failure = `{"jsonrpc":"2.0","id":%d,"result":{}}`, `{"jsonrpc":"2.0","id":%d,"error":{"code":-32600}}`
+	tests := map[string]struct {
+		status int
+		body   string
+		late   bool
+	}{
+		"a result":                        {http.StatusOK, result, true},
+		"an error with status 400":        {http.StatusBadRequest, failure, true},
+		"nothing, which is accepted":      {http.StatusAccepted, "", false},
+		"the end of the session":          {http.StatusNotFound, "the session has ended", false},
+		"a connection that is broken off": {0, "", false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			const id = 1
+			gaveUp := make(chan struct{})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.Copy(io.Discard, r.Body)
+				<-gaveUp
+				if tt.status == 0 {
+					panic(http.ErrAbortHandler)
+				}
+				if tt.body != "" && tt.status != http.StatusNotFound {
+					w.Header().Set("Content-Type", "application/json")
+					tt.body = fmt.Sprintf(tt.body, id)
+				}
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			}))
+			defer server.Close()
+			site, err := NewSite(SiteOptions{URL: server.URL})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: time.Millisecond}}, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			r := s.Await(s.RequestID(id, "ping", nil))
+			close(gaveUp)
+			if r.Answered() {
+				t.Fatalf("answered: %s", r.Frame.Raw)
+			}
+			if waited, slow := r.Late(time.Minute); !waited || (slow != nil) != tt.late {
+				t.Errorf("waited is %v, and it was %v", waited, slow)
+			}
+		})
+	}
+}

@@ -1,0 +1,15 @@
+package kit
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Secrets are the credentials that the server was given, but for short ones, which any text may have in it.
+func Secrets(t *T) (secrets []string) {
+	const short = 8
+	c := t.Credentials
+	for _, secret := range []string{c.Bearer, c.Second, c.Expired, c.Narrow, c.OtherAudience, c.Planted} {
+		if len(secret) >= short {
+			secrets = append(secrets, secret)
+		}
+	}
+	return secrets
+}

@@ -1,0 +1,84 @@
+// Package logging holds the checks of what servers log to the client.
+package logging
+
+import (
+	"bytes"
+	"encoding/base64"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// Checks are those of the area.
+var Checks = Merge(levels, perRequest, Suite{
+	"logging/capability-declared": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		sent := logs(t, w).Filter("log message", func(m Message) bool { return m.Session.Welcome != nil })
+		t.Judge(sent, func(t *T, m Message) {
+			kit.WantCapabilities(t, m.Session.Welcome)
+			t.Expect(Has(m.Session.Capabilities, "logging")).To(Hold("the capability logging",
+				"a log message without it"))
+		})
+	}),
+
+	"logging/message-schema": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		t.Judge(logs(t, w), func(t *T, m Message) {
+			broken := kit.Broken(t, "logging/message-schema", "LoggingMessageNotification", m.JSON())
+			t.Expect(broken).To(BeEmptyList[string]("one of the eight levels, data, and a string as logger, or none"))
+		})
+	}),
+
+	"logging/no-secrets": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		secrets := kit.Secrets(t)
+		if len(secrets) == 0 {
+			t.Because(NotGiven).Skip("the server was given no secret that it could log")
+		}
+		t.Judge(logs(t, w), func(t *T, m Message) {
+			for _, secret := range secrets {
+				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
+				text := m.Raw.Bytes()
+				leaks := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
+				t.Expect(!leaks).To(Hold("no credentials", "one that the server was given"))
+			}
+		})
+	}),
+
+	"logging/rate-limited": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		by := map[*driver.Session][]Message{}
+		all := logs(t, w)
+		for _, m := range all.List {
+			by[m.Session] = append(by[m.Session], m)
+		}
+		first := all.Filter(all.What, func(m Message) bool { return by[m.Session][0].Frame == m.Frame })
+		t.Judge(first, func(t *T, m Message) {
+			n := kit.Within2s(by[m.Session], func(m Message) time.Duration { return m.At })
+			t.Warn(n <= mostLogs(m.Session)).To(Hold("about 100 log messages a second at most",
+				"%d within two seconds", n))
+		})
+	}),
+})
+
+// logs are the log messages of the run. Without any, a check does not apply.
+func logs(t *T, w Wire) Messages {
+	all := w.Notifications().Established(t.Revision).Filter("log message", func(m Message) bool {
+		return kit.IsLog(m.Frame)
+	})
+	if len(all.List) == 0 {
+		kit.NothingSeen(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+	}
+	return all
+}
+
+// mostLogs is how many log messages within two seconds are no flood in a session: a few for each message of the client,
+// who may be in haste, and 100 a second beside them.
+func mostLogs(s *driver.Session) (most int) {
+	const aSecond, each = 100, 10
+	most = 2 * aSecond
+	for _, f := range s.Record(0) {
+		if f.Side == driver.FromClient {
+			most += each
+		}
+	}
+	return most
+}

@@ -1,0 +1,189 @@
+// Package progress holds the checks of what servers report of the progress of requests.
+package progress
+
+import (
+	"encoding/json"
+	"math/big"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// Checks are those of the area.
+var Checks = Merge(tokens, Suite{
+	"progress/strictly-increasing": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		var pairs []pair
+		for _, r := range reports(t, w) {
+			if p, ok := before(r); ok {
+				pairs = append(pairs, p)
+			}
+		}
+		if len(pairs) == 0 {
+			t.Because(NotObserved).Skip("no request was reported on twice")
+		}
+		Each(t, pairs, pair.subject, func(t *T, p pair) {
+			earlier, is := valueOf(p.earlier)
+			later, are := valueOf(p.later)
+			if !is || !are {
+				t.Because(OtherCheck).Skip("progress is not a number: progress/params-valid")
+			}
+			t.Expect(later.Cmp(earlier) > 0).To(Hold("more than "+earlier.String(), "%s", later))
+		})
+	}),
+
+	"progress/stops-after-response": WatchAfter(lateReports, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+			const astray = time.Second // in which what came over another stream may have crossed the answer
+			switch {
+			case r.Of == nil:
+				t.Because(OtherCheck).Skip("it is of no request: progress/known-token")
+			case r.Done == nil:
+				return
+			case r.Of.AsTask():
+				t.Skip("the request goes on as a task")
+			case r.HTTP == r.Done.HTTP:
+				t.Fail("none after the answer", "progress %s", Show(r.Params()["progress"]))
+			case r.At-r.Done.At <= astray:
+				t.Skip("it came over another stream than the answer: there is no order between them")
+			}
+			t.FailAt(Should, "none after the answer", "progress %s over another stream, %v later",
+				Show(r.Params()["progress"]), (r.At - r.Done.At).Round(time.Millisecond))
+		})
+	}),
+
+	"progress/params-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+			broken := kit.Broken(t, "progress/params-valid", "ProgressNotification", r.JSON())
+			t.Expect(broken).To(BeEmptyList[string]("progress, a number, and members of the right types"))
+		})
+	}),
+
+	"progress/rate-limited": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+			if r.Of == nil {
+				t.Because(OtherCheck).Skip("it is of no request: progress/known-token")
+			}
+			n := kit.Within2s(r.Of.Reports, func(r *kit.Step) time.Duration { return r.At })
+			t.Warn(n <= mostReports).To(Hold("about 50 reports a second at most", "%d within two seconds", n))
+		})
+	}),
+
+	"progress/server-token-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		asking := w.Requests().Established(t.Revision).Filter("request that asks for progress", func(m Message) bool {
+			return Has(metaOf(m.Frame), "progressToken")
+		})
+		t.Judge(asking, func(t *T, m Message) {
+			token := metaOf(m.Frame)["progressToken"]
+			_, isText := token.(string)
+			t.Expect(isText || driver.IsInteger(number(token))).To(Hold("a token that is a string or an integer",
+				"%s", Show(token)))
+			t.Expect(isTaken(m)).To(BeOneOf(false), "a token that another request has which is under way")
+		})
+	}),
+
+	"progress/on-request-stream": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+			switch {
+			case r.Of == nil:
+				t.Because(OtherCheck).Skip("it is of no request: progress/known-token")
+			case r.HTTP != r.Of.Request.HTTP && !r.Listens:
+				t.Because(OtherCheck).Skip("it is on no subscription: http/post-stream-messages-related")
+			}
+			t.Expect(r.HTTP == r.Of.Request.HTTP).To(Hold("progress on the stream that answers the request",
+				"%s on that of a subscription", Show(r.Params()["progress"])))
+		})
+	}),
+})
+
+// mostReports is how many reports of one request within two seconds are no flood.
+const mostReports = 100
+
+// reports are those of the run. Without any, a check does not apply.
+func reports(t *T, w Wire) []*kit.Step {
+	all := kit.Reports(t, w)
+	if len(all) == 0 {
+		kit.NothingSeen(t, "progress was reported", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+	}
+	return all
+}
+
+// lateReports calls tools and, when any of them reports its progress, has the run wait for reports that come late.
+func lateReports(t *T) {
+	for _, c := range kit.ValidCalls(t).List {
+		if len(kit.ReportsIn(c.Session, c.Session.Record(0))) > 0 {
+			t.Linger()
+			return
+		}
+	}
+}
+
+// pair is two reports of one request, one right after the other on one channel.
+type pair struct{ earlier, later *kit.Step }
+
+func (p pair) subject() Subject {
+	return Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
+}
+
+// before pairs a report with the last one before it on its channel.
+func before(r *kit.Step) (p pair, ok bool) {
+	if r.Of == nil {
+		return pair{}, false
+	}
+	for _, other := range r.Of.Reports {
+		if other == r {
+			break
+		}
+		if other.HTTP == r.HTTP {
+			p, ok = pair{other, r}, true
+		}
+	}
+	return p, ok
+}
+
+// valueOf is how far a request is, as a report has it.
+func valueOf(r *kit.Step) (value *big.Float, ok bool) {
+	const bits = 256
+	value, _, err := big.ParseFloat(string(number(r.Params()["progress"])), 10, bits, big.ToNearestEven)
+	return value, err == nil
+}
+
+// number is a JSON number; empty when it is none.
+func number(v any) json.Number {
+	n, _ := v.(json.Number)
+	return n
+}
+
+// metaOf is the _meta of the params of a message.
+func metaOf(f *driver.Frame) M {
+	params, _ := f.JSON()["params"].(M)
+	return kit.MetaOf(params)
+}
+
+// isTaken reports whether an earlier request of the server in the session has the same token, and no answer yet when a
+// request came.
+func isTaken(m Message) bool {
+	open := map[string]json.RawMessage{} // tokens by ids of requests
+	for _, f := range m.Session.Record(0) {
+		for _, x := range f.Members() {
+			switch {
+			case f == m.Frame || f.At == m.At && x.Raw.Equal(m.Raw):
+				for _, token := range open {
+					if driver.SameID(token, Compact(metaOf(m.Frame)["progressToken"])) {
+						return true
+					}
+				}
+				return false
+			case f.Side == driver.FromServer && x.IsRequest() && Has(metaOf(x), "progressToken"):
+				open[driver.IDKey(x.ID)] = Compact(metaOf(x)["progressToken"])
+			case f.Side == driver.FromClient && x.IsResponse():
+				delete(open, driver.IDKey(x.ID))
+			case x.Method == "notifications/cancelled":
+				params, _ := x.JSON()["params"].(M)
+				delete(open, driver.IDKey(Compact(params["requestId"])))
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,99 @@
+package progress
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// tokens are the checks of the tokens by which reports say what they are about.
+var tokens = Suite{
+	"progress/known-token": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+			switch {
+			case r.Of != nil && r.Done != nil:
+				t.Because(OtherCheck).Skip("the request was answered before: progress/stops-after-response")
+			case r.Like != nil:
+				t.Because(OtherCheck).Skip("its token is of another type: progress/token-type-preserved")
+			case r.Plain:
+				t.Because(OtherCheck).Skip("it is about a request without a token: progress/not-without-token")
+			}
+			t.Expect(r.Of != nil).To(Hold("a token that the client has given", "%s", Show(r.Token())))
+		})
+	}),
+
+	"progress/token-type-preserved": WatchAfter(callWithTokens, func(t *T, w Wire) {
+		given := slices.DeleteFunc(reports(t, w), func(r *kit.Step) bool { return r.Of == nil && r.Like == nil })
+		Judge(t, "progress for a token that was given", given, (*kit.Step).Subject, func(t *T, r *kit.Step) {
+			t.Expect(r.Of != nil).To(Hold("the token as it was given", "%s", Show(r.Token())))
+		})
+		if !typed(t) {
+			t.Inconclusive("no progress was reported for tokens of both types")
+		}
+	}),
+
+	"progress/not-without-token": WatchAfter(callWithoutToken, func(t *T, w Wire) {
+		for _, r := range kit.Reports(t, w) {
+			if r.Plain {
+				Each(t, []*kit.Step{r}, (*kit.Step).Subject, func(t *T, r *kit.Step) {
+					t.Fail("no progress of a request without a token", "some for %s", Show(r.Token()))
+				})
+			}
+		}
+		callWithoutToken(t) // there was one, of what reports its progress
+	}),
+
+	"progress/token-types-accepted": Probe(func(t *T) {
+		s := t.Session()
+		method, params := s.Harmless()
+		if t.Ask(s, method, params).Result() == nil {
+			t.Because(OtherCheck).Skip("it is not served without a token either: discover/implemented")
+		}
+		for _, token := range []any{"mcpcheck-a", 70101} {
+			r := t.Ask(s, method, M{"_meta": M{"progressToken": token}})
+			t.Expect(r).To(BeResult(), "%s with the token %v", method, token)
+		}
+	}),
+}
+
+// typed calls a tool that reports its progress with tokens of both types, side by side, and tells whether it did so
+// for each type, be the token of another one.
+func typed(t *T) bool {
+	return Shared(t, "calls with tokens of both types", func(t *T) bool {
+		call, s := kit.Reporter(t), t.Session()
+		mark := s.Mark()
+		var sent []driver.Pending
+		for _, token := range []any{0, 70102, "70103"} {
+			sent = append(sent, call.Again(s, M{"progressToken": token}))
+		}
+		for _, p := range sent {
+			t.Accept(s.AwaitCall(p))
+		}
+		var number, text bool
+		for _, r := range kit.ReportsIn(s, s.Record(mark)) {
+			switch Show(r.Token()) {
+			case "0", "70102", `"0"`, `"70102"`:
+				number = true
+			case "70103", `"70103"`:
+				text = true
+			}
+		}
+		return number && text
+	})
+}
+
+func callWithTokens(t *T) { typed(t) }
+
+// callWithoutToken calls a tool that reports its progress without a token.
+func callWithoutToken(t *T) {
+	Shared(t, "a call without a token", func(t *T) driver.Reply {
+		call, s := kit.Reporter(t), t.Session()
+		r := t.Accept(s.AwaitCall(call.Again(s, nil)))
+		if !r.Answered() {
+			t.Again("%v", Explain(r.Err))
+		}
+		return r
+	})
+}

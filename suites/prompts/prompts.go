@@ -1,0 +1,7 @@
+// Package prompts judges prompts: lists, definitions, what comes of getting one, and errors.
+package prompts
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are the checks of the area.
+var Checks = Merge(lists, getting, contents, refusals)

@@ -1,0 +1,110 @@
+package resources
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var lists = Suite{
+	"resources/capability-declared": Probe(func(t *T) {
+		if Has(t.Server.Capabilities, "resources") { // as what, schema/capability-shapes judges
+			return
+		}
+		kit.WantCapabilities(t, t.Server.Welcome)
+		for _, l := range []kit.List{resourceList, templateList} {
+			r := kit.AskAmiss(t, t.Hostile(), l.Method, M{})
+			t.Expect(l.Keys(r.Result())).To(BeEmptyList[string](
+				"nothing in the answer to " + l.Method + ", since the capability is not declared"))
+			t.Warn(r).To(BeError(), l.Method)
+		}
+	}),
+
+	"resources/list-works": Probe(func(t *T) {
+		r := t.Try(t.Session(), listMethod, M{})
+		if code, _ := r.Code(); code == -32603 {
+			t.FailAt(Should, "a result", "%s", Got(r))
+		}
+		t.Expect(r).To(BeResult())
+		t.Expect(Member(r.Result(), "resources")).To(BeArray())
+	}),
+
+	"resources/templates-list-works": Probe(func(t *T) {
+		r := t.Try(t.Session(), templatesMethod, M{})
+		t.Expect(r).To(BeResult())
+		t.Expect(Member(r.Result(), "resourceTemplates")).To(BeArray())
+	}),
+
+	"resources/list-params-optional": Probe(func(t *T) {
+		kit.WantParamsOptional(t, resourceList, "resources/list-works")
+	}),
+
+	"resources/list-result-schema": Probe(func(t *T) {
+		judgePages(t, resourceList, "resources/list-result-schema", "ListResourcesResult")
+	}),
+
+	"resources/templates-result-schema": Probe(func(t *T) {
+		judgePages(t, templateList, "resources/templates-result-schema", "ListResourceTemplatesResult")
+	}),
+
+	"resources/uri-unique": Probe(func(t *T) {
+		s := t.Session()
+		if len(urisNow(t, s)) == 0 {
+			t.Because(NotOffered).Skip("the server lists no resource")
+		}
+		if len(twice(urisNow(t, s))) == 0 { // where the list changes meanwhile, one may come twice
+			return
+		}
+		t.Expect(twice(urisNow(t, s))).To(BeEmptyList[string]("each URI once"))
+	}),
+}
+
+// page is a page of a list, and the rules of its schema that it breaks.
+type page struct {
+	number int
+	result M
+	broken []string
+}
+
+func (p page) subject() Subject { return Subject{Name: "page " + Show(p.number), Value: p.result} }
+
+// judgePages wants the pages of a list to be as the schema has them, as far as no other entry says so.
+func judgePages(t *T, l kit.List, id, definition string) {
+	pages := Shared(t, "pages of "+l.Method, func(t *T) (pages []page) {
+		t.Pages(t.Session(), l.Method, l.Member, func(result M) {
+			p := page{number: len(pages) + 1, broken: kit.Broken(t, id, definition, result)}
+			if p.broken != nil {
+				p.result = result // a long list is not kept for nothing
+			}
+			pages = append(pages, p)
+		})
+		return pages
+	})
+	Each(t, pages, page.subject, func(t *T, p page) {
+		t.Expect(p.broken).To(BeEmptyList[string]("a valid " + definition))
+	})
+}
+
+// urisNow are the URIs of the resources as they are listed now.
+func urisNow(t *T, s *driver.Session) (uris []string) {
+	t.Pages(s, listMethod, "resources", func(result M) {
+		for _, resource := range kit.ObjectsIn(result["resources"]) {
+			if uri, isString := resource["uri"].(string); isString {
+				uris = append(uris, uri)
+			}
+		}
+	})
+	return uris
+}
+
+// twice are the names that came before.
+func twice(names []string) (again []string) {
+	known := map[string]bool{}
+	for _, name := range names {
+		if known[name] {
+			again = append(again, name)
+		}
+		known[name] = true
+	}
+	return again
+}

@@ -1,0 +1,55 @@
+// Package resources judges resources: lists, templates, readings, subscriptions and updates.
+package resources
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// Checks are the checks of the area.
+var Checks = Merge(lists, definitions, templates, contents, refusals, traversal, subscribing, updates)
+
+const (
+	listMethod      = "resources/list"
+	templatesMethod = "resources/templates/list"
+	readMethod      = "resources/read"
+)
+
+// The lists of the area.
+var (
+	resourceList = kit.Lists[2]
+	templateList = kit.Lists[3]
+)
+
+// unknownURI is the URI of a resource that no server has, the same one for the same seed. No template is likely to have
+// its scheme.
+func unknownURI(t *T) string {
+	return fmt.Sprintf("mcpcheck-nonexistent://%06x", rand.New(rand.NewPCG(uint64(t.Seed), 3)).IntN(1<<24))
+}
+
+// eachResource tries a check on each resource that is listed.
+func eachResource(t *T, run func(t *T, resource M)) {
+	eachItem(t, "the server lists no resource", subjects(t.Server.Resources, "uri"), run)
+}
+
+func eachItem(t *T, none string, items []Subject, run func(t *T, item M)) {
+	if len(items) == 0 {
+		t.Because(NotOffered).Skip("%s", none)
+	}
+	t.Each(items, func(t *T, item Subject) { run(t, item.Value) })
+}
+
+// subjects names items by a member; one without it is known by its place.
+func subjects(items []M, key string) (all []Subject) {
+	for i, item := range items {
+		name, isString := item[key].(string)
+		if !isString {
+			name = fmt.Sprintf("#%d", i+1)
+		}
+		all = append(all, Subject{Name: name, Value: item})
+	}
+	return all
+}

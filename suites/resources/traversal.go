@@ -1,0 +1,93 @@
+package resources
+
+import (
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yosida95/uritemplate/v3"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// traversal is the check of what lies beside what a server serves.
+var traversal = Suite{
+	"resources/path-traversal-refused": Probe(func(t *T) {
+		ways := escapes(t)
+		if len(ways) == 0 {
+			t.Because(NotOffered).Skip("the server has no file:// resource and no template")
+		}
+		s := t.Session()
+		if matched(t, outside) && isOutside(kit.TryAmiss(t, s, readMethod, M{"uri": outside})) {
+			t.Skip("the server serves the whole file system by a template")
+		}
+		t.Each(ways, func(t *T, way Subject) {
+			r := kit.AskAmiss(t, s, readMethod, M{"uri": way.Name})
+			t.Expect(!isOutside(r)).To(Hold("nothing of a file outside of what the server serves",
+				"what looks like the %s of the machine", outsidePath))
+		})
+	}),
+}
+
+// A file that lies outside of anything a server means to serve, and that every Unix has.
+const (
+	outsidePath = "etc/passwd"
+	outside     = "file:///" + outsidePath
+)
+
+// lookOfOutside is a line of that file.
+var lookOfOutside = regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)
+
+// escapes are URIs that lead there from what is listed: out of the directory of a file, and out of the place that a
+// variable of a template has, with dots as they are and percent-encoded once and twice. What the server lists is not
+// among them. None is kept with what came of it: reports show no foreign file.
+func escapes(t *T) (all []Subject) {
+	const most = 2 // resources and templates from which it is tried
+	up := strings.Repeat("../", 12) + outsidePath
+	forms := []string{up, strings.ReplaceAll(up, "../", "%2e%2e%2f"), strings.ReplaceAll(up, "../", "%252e%252e%252f")}
+	var uris []string
+	n := 0
+	for _, resource := range t.Server.Resources {
+		uri, _ := resource["uri"].(string)
+		if !isFile(uri) || n == most {
+			continue
+		}
+		n++
+		for _, form := range forms {
+			uris = append(uris, uri[:strings.LastIndex(uri, "/")+1]+form)
+		}
+	}
+	if n > 0 {
+		uris = append(uris, outside)
+	}
+	parsed := parsedTemplates(t)
+	for _, x := range parsed[:min(len(parsed), most)] {
+		name := x.Varnames()[0]
+		if uri, err := x.Expand(uritemplate.Values{name: uritemplate.String(up)}); err == nil {
+			uris = append(uris, uri)
+		}
+		for _, form := range forms {
+			uris = append(uris, regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllLiteralString(x.Raw(), form))
+		}
+	}
+	for _, uri := range uris {
+		isListed := slices.ContainsFunc(t.Server.Resources, func(r M) bool { return r["uri"] == uri })
+		if !isListed {
+			all = append(all, Subject{Name: uri, Value: M{"uri": uri}, Sent: true})
+		}
+	}
+	return all
+}
+
+// isOutside reports whether a result has the file that lies outside.
+func isOutside(r driver.Reply) bool {
+	return slices.ContainsFunc(kit.ObjectsIn(r.Result()["contents"]), func(content M) bool {
+		text, _ := content["text"].(string)
+		blob, _ := content["blob"].(string)
+		raw, _ := base64.StdEncoding.DecodeString(blob)
+		return lookOfOutside.MatchString(text) || lookOfOutside.Match(raw)
+	})
+}
