@@ -4,19 +4,23 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// longestServerFile is how much of server.json is read, in bytes.
-const longestServerFile = 1 << 20
-
-// serverFile is the content of server.json in a directory, with which a server is published; nil when there is none.
+// serverFile is the content of server.json in a directory, with which a server is published, up to a byte beyond
+// harness.LongestFile; nil when there is no such file. Anything else of that name, which may block, is left alone.
 func serverFile(dir string) []byte {
-	f, err := os.Open(filepath.Join(dir, "server.json"))
+	name := filepath.Join(dir, "server.json")
+	if !isFile(name) {
+		return nil
+	}
+	f, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, longestServerFile))
+	text, err := io.ReadAll(io.LimitReader(f, harness.LongestFile+1))
 	if err != nil {
 		return nil
 	}

@@ -19,6 +19,9 @@ var serverFile = Suite{
 		if len(file) == 0 {
 			t.Because(NotGiven).Skip("there is no server.json in the working directory of the server")
 		}
+		if len(file) > LongestFile {
+			t.Because(Limit).Inconclusive("server.json is longer than %d bytes", LongestFile)
+		}
 		v := driver.Decode(file)
 		content, _ := v.(M)
 		names, _ := content["$schema"].(string)

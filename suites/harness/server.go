@@ -10,6 +10,9 @@ import (
 // M is a JSON object.
 type M = driver.M
 
+// LongestFile is how much of server.json is read, in bytes.
+const LongestFile = 1 << 20
+
 // Server is what discovery learnt of the server: all that a plan may depend on.
 type Server struct {
 	Transport    string       // "stdio", "http" (Streamable HTTP) or "sse" (HTTP+SSE)
@@ -28,7 +31,8 @@ type Server struct {
 	Era          driver.Era    // how its sessions go
 	Pace         time.Duration // in which it answers a harmless request
 
-	File []byte // server.json, with which it is published; nil when there is none
+	// File is server.json, with which the server is published, up to a byte beyond LongestFile; nil when there is none.
+	File []byte
 
 	Tools     []M
 	AllTools  bool // the list of tools could be read, all of it
