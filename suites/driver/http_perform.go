@@ -167,10 +167,10 @@ func (h *HTTP) fail(x *Exchange, err error) {
 	h.end(x, err)
 }
 
-// broke notes that a request of the session, or a stream that was opened by hand, has no whole answer because the
-// connection broke, when it did: what another session has done to the server may be the cause.
+// broke notes that a request has no whole answer because the connection broke, when it did: what another session has
+// done to the server may be the cause.
 func (h *HTTP) broke(x *Exchange, err error) {
-	ours := x.apart && (x.Method != http.MethodGet || errors.Is(err, context.Canceled))
+	ours := x.foreign || x.apart && errors.Is(err, context.Canceled)
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	h.s.failed = h.s.failed || err != nil && !ours && !x.recalled && !h.s.eof && ExcessOf(err) == nil
