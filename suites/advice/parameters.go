@@ -205,8 +205,8 @@ func (p parameter) forms() []M {
 
 // has reports whether one of some keywords stands in the schema of the parameter.
 func (p parameter) has(keywords ...string) bool {
-	return slices.ContainsFunc(keywords, func(k string) bool {
-		return slices.ContainsFunc(p.forms(), func(form M) bool { return Has(form, k) })
+	return slices.ContainsFunc(p.forms(), func(form M) bool {
+		return slices.ContainsFunc(keywords, func(k string) bool { return Has(form, k) })
 	})
 }
 
