@@ -306,11 +306,11 @@ type stray struct {
 
 func (s stray) subject() Subject { return Subject{Frames: []*driver.Frame{s.Frame}} }
 
-// strayResponses are those that came in a session more often than it has asked, and for which another session has
-// asked. What a server takes for the id of a malformed message is its own business.
+// strayResponses are those that came in a session which has not asked under their id, while another one has. A second
+// answer to what the session did ask is its own matter, and what a server takes for the id of a malformed message too.
 func strayResponses(w Wire) (strays []stray) {
 	for _, s := range w.Whole() {
-		open := map[string]int{}
+		asked := map[string]bool{}
 		for _, f := range s.Record(0) {
 			if f.Hostile {
 				break
@@ -318,10 +318,9 @@ func strayResponses(w Wire) (strays []stray) {
 			for _, m := range f.Members() {
 				switch id := ownID(s, m); {
 				case f.Side == driver.FromClient && m.IsRequest():
-					open[driver.IDKey(id)]++
+					asked[driver.IDKey(id)] = true
 				case f.Side == driver.FromServer && m.IsResponse():
-					open[driver.IDKey(id)]--
-					if open[driver.IDKey(id)] < 0 && s.AskedBeside(id) {
+					if !asked[driver.IDKey(id)] && s.AskedBeside(id) {
 						strays = append(strays, stray{m, "a response with id " + Show(ID(m))})
 					}
 				}
