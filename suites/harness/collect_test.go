@@ -31,6 +31,18 @@ func finds(t *T, value string) {
 	}
 }
 
+// A flood of messages is judged in part, which the result says.
+func TestJudgeOfAFlood(t *testing.T) {
+	judged := 0
+	o := outcomeOf(func(t *T) {
+		flood := Messages{What: "message", List: make([]Message, mostJudged+7)}
+		t.Judge(flood, func(*T, Message) { judged++ })
+	})
+	if judged != mostJudged || o.verdict != Pass || o.message != "7 of 5007 were not judged: it is a flood" {
+		t.Errorf("%d were judged: %v: %s", judged, o.verdict, o.message)
+	}
+}
+
 // shownAs is a subject with a name and a value.
 func shownAs(value string) Subject { return Subject{Name: "<" + value + ">", Value: M{"is": value}} }
 

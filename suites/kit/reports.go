@@ -49,7 +49,7 @@ func Reports(t *T, w Wire) (all []*Step) {
 func StrayProgress(w Wire) func(*driver.Session, *driver.Frame) bool {
 	all, own := map[string]bool{}, map[*driver.Session]map[string]bool{}
 	for _, s := range w.Sessions {
-		own[s] = tokensGiven(s)
+		own[s] = TokensGiven(s)
 		maps.Copy(all, own[s])
 	}
 	return func(s *driver.Session, m *driver.Frame) bool {
@@ -61,8 +61,8 @@ func StrayProgress(w Wire) func(*driver.Session, *driver.Frame) bool {
 	}
 }
 
-// tokensGiven are those under which a session has asked for progress.
-func tokensGiven(s *driver.Session) map[string]bool {
+// TokensGiven are those under which a session has asked for progress.
+func TokensGiven(s *driver.Session) map[string]bool {
 	tokens := map[string]bool{}
 	for _, f := range s.Record(0) {
 		if f.Side == driver.FromClient {

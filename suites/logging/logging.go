@@ -51,13 +51,16 @@ var Checks = Merge(levels, perRequest, Suite{
 			by[m.Session] = append(by[m.Session], m)
 		}
 		first := all.Filter(all.What, func(m Message) bool { return by[m.Session][0].Frame == m.Frame })
-		t.Judge(first, func(t *T, m Message) {
+		Judge(t, first.What, first.List, ofFlood, func(t *T, m Message) {
 			n := kit.Within2s(by[m.Session], func(m Message) time.Duration { return m.At })
 			t.Warn(n <= mostLogs(m.Session)).To(Hold("about 100 log messages a second at most",
 				"%d within two seconds", n))
 		})
 	}),
 })
+
+// ofFlood shows the first message of a flood by its JSON: that mcpcheck has not kept all of its stream is no excuse.
+func ofFlood(m Message) Subject { return Subject{Value: m.JSON()} }
 
 // logs are the log messages of the run. Without any, a check does not apply.
 func logs(t *T, w Wire) Messages {

@@ -2,8 +2,10 @@
 package progress
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -14,12 +16,7 @@ import (
 // Checks are those of the area.
 var Checks = Merge(tokens, Suite{
 	"progress/strictly-increasing": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		var pairs []pair
-		for _, r := range reports(t, w) {
-			if p, ok := before(r); ok {
-				pairs = append(pairs, p)
-			}
-		}
+		pairs := pairsOf(reports(t, w))
 		if len(pairs) == 0 {
 			t.Because(NotObserved).Skip("no request was reported on twice")
 		}
@@ -61,11 +58,12 @@ var Checks = Merge(tokens, Suite{
 	}),
 
 	"progress/rate-limited": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
-			if r.Of == nil {
-				t.Because(OtherCheck).Skip("it is of no request: progress/known-token")
-			}
-			n := kit.Within2s(r.Of.Reports, func(r *kit.Step) time.Duration { return r.At })
+		all := flows(t, w)
+		if len(all) == 0 {
+			reports(t, w)
+		}
+		Each(t, all, flow.subject, func(t *T, f flow) {
+			n := kit.Within2s(f.reports, func(m *driver.Frame) time.Duration { return m.At })
 			t.Warn(n <= mostReports).To(Hold("about 50 reports a second at most", "%d within two seconds", n))
 		})
 	}),
@@ -104,6 +102,9 @@ const mostReports = 100
 func reports(t *T, w Wire) []*kit.Step {
 	all := kit.Reports(t, w)
 	if len(all) == 0 {
+		if len(flows(t, w)) > 0 {
+			t.Because(Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
+		}
 		kit.NothingSeen(t, "progress was reported", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	}
 	return all
@@ -126,20 +127,57 @@ func (p pair) subject() Subject {
 	return Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
 }
 
-// before pairs a report with the last one before it on its channel.
-func before(r *kit.Step) (p pair, ok bool) {
-	if r.Of == nil {
-		return pair{}, false
+// pairsOf pairs each report with the last one before it on its channel.
+func pairsOf(reports []*kit.Step) (pairs []pair) {
+	type channel struct {
+		of *kit.Asked
+		on *driver.Exchange
 	}
-	for _, other := range r.Of.Reports {
-		if other == r {
-			break
+	last := map[channel]*kit.Step{}
+	for _, r := range reports {
+		if r.Of == nil {
+			continue
 		}
-		if other.HTTP == r.HTTP {
-			p, ok = pair{other, r}, true
+		c := channel{r.Of, r.HTTP}
+		if earlier := last[c]; earlier != nil {
+			pairs = append(pairs, pair{earlier, r})
+		}
+		last[c] = r
+	}
+	return pairs
+}
+
+// flow is the reports under one token in a session.
+type flow struct{ reports []*driver.Frame }
+
+// subject shows the first of them. That mcpcheck has not kept others is no excuse for a flood, so it is shown by its
+// JSON, and not as part of a stream.
+func (f flow) subject() Subject { return Subject{Value: f.reports[0].JSON()} }
+
+// flows are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What is under
+// a token that nobody has given is left to progress/known-token.
+func flows(t *T, w Wire) (all []flow) {
+	for _, s := range kit.Established(t, w) {
+		given, under := kit.TokensGiven(s), map[string][]*driver.Frame{}
+		for _, f := range s.Record(0) {
+			if f.Hostile {
+				break
+			}
+			for _, m := range f.Members() {
+				if f.Side == driver.FromServer && !f.Apart && kit.IsProgress(m) {
+					token := string(kit.TokenOf(m))
+					under[token] = append(under[token], m)
+				}
+			}
+		}
+		for token, reports := range under {
+			if given[token] || !s.Whole() {
+				all = append(all, flow{reports})
+			}
 		}
 	}
-	return p, ok
+	slices.SortFunc(all, func(a, b flow) int { return cmp.Compare(a.reports[0].At, b.reports[0].At) })
+	return all
 }
 
 // valueOf is how far a request is, as a report has it.

@@ -47,11 +47,12 @@ var changes = Suite{
 		if len(sent.List) == 0 {
 			kit.NothingSeen(t, "log message and no progress was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 		}
+		streams, others := listening(t, w)
 		t.Judge(sent, func(t *T, m Message) {
-			if isOfOther(t, m) {
+			if others[m.Frame] {
 				t.Because(OtherCheck).Skip("it is about another request: progress/on-request-stream")
 			}
-			t.Expect(onSubscription(m)).To(BeOneOf(false), "on the stream of a subscription")
+			t.Expect(streams[m.HTTP] || isTagged(m)).To(BeOneOf(false), "on the stream of a subscription")
 		})
 	}),
 
@@ -121,23 +122,25 @@ func isOfRequest(m Message) bool {
 	return m.Method == "notifications/message" || kit.IsProgress(m.Frame)
 }
 
-// onSubscription reports whether a notification came for a subscription: on its stream, or with its id or token.
-func onSubscription(m Message) bool {
+// isTagged reports whether a notification has the id or the token of a subscription.
+func isTagged(m Message) bool {
 	params, _ := m.JSON()["params"].(M)
-	if params["progressToken"] == kit.OnSubscription || kit.Tag(m.Frame) != (Absent{}) {
-		return true
-	}
-	return m.HTTP != nil && slices.ContainsFunc(kit.SubscriptionsIn(m.Session).List, func(u *kit.Subscription) bool {
-		return u.Request.HTTP == m.HTTP
-	})
+	return params["progressToken"] == kit.OnSubscription || kit.Tag(m.Frame) != (Absent{})
 }
 
-// isOfOther reports whether over HTTP a notification is about the progress of a request whose answer has a stream of
-// its own.
-func isOfOther(t *T, m Message) bool {
-	return m.HTTP != nil && slices.ContainsFunc(kit.ReportsOf(t, m.Session), func(r *kit.Step) bool {
-		return r.Frame == m.Frame && r.Of != nil && r.Of.Request.HTTP != m.HTTP
-	})
+// listening are the streams of subscriptions over HTTP, and there the reports of progress of requests whose answers
+// have streams of their own.
+func listening(t *T, w Wire) (streams map[*driver.Exchange]bool, others map[*driver.Frame]bool) {
+	streams, others = map[*driver.Exchange]bool{}, map[*driver.Frame]bool{}
+	for _, s := range kit.Established(t, w) {
+		for _, u := range kit.SubscriptionsIn(s).List {
+			streams[u.Request.HTTP] = u.Request.HTTP != nil
+		}
+		for _, r := range kit.ReportsOf(t, s) {
+			others[r.Frame] = r.HTTP != nil && r.Of != nil && r.Of.Request.HTTP != r.HTTP
+		}
+	}
+	return streams, others
 }
 
 // takenBack are the subscriptions that were taken back before something was announced to another one of the session
