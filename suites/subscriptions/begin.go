@@ -171,7 +171,8 @@ func try(t *T) []*kit.Subscription {
 }
 
 // inTurns asks for subscriptions one after the other or, where each takes long and has a stream of its own, all at a
-// time. What is not a pass then is tried once more, one by one.
+// time. What is not a pass then is tried once more, one by one. One that asks for nothing is left for a moment: a
+// server may end it by itself.
 func inTurns(t *T, s *driver.Session, took time.Duration, wishes []kit.Wish) (all []*kit.Subscription) {
 	const long = time.Second
 	size := 1
@@ -181,12 +182,20 @@ func inTurns(t *T, s *driver.Session, took time.Duration, wishes []kit.Wish) (al
 	}
 	for some := range slices.Chunk(wishes, size) {
 		begun := kit.SubscribeAll(t, s, some...)
+		if slices.ContainsFunc(some, asksNothing) {
+			t.Settle(s, s.Mark())
+		}
 		for _, u := range begun {
 			u.Cancel()
 		}
 		all = append(all, begun...)
 	}
 	return all
+}
+
+func asksNothing(w kit.Wish) bool {
+	filter, _ := w.Params["notifications"].(M)
+	return !wantsAny(filter)
 }
 
 // acknowledged are the subscriptions of try that have begun, the first of them for sure.
