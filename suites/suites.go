@@ -164,6 +164,9 @@ func HasCheck(r *harness.Requirement) bool {
 	return has
 }
 
+// IsTried reports whether a check tries the requirement in a revision in which it holds.
+func IsTried(r *harness.Requirement, revision string) bool { return HasCheck(r) && r.Holds(revision) }
+
 // Find returns the requirement of that id, built or planned.
 func Find(id string) (*harness.Requirement, bool) {
 	i := slices.IndexFunc(All(), func(r *harness.Requirement) bool { return r.ID == id })

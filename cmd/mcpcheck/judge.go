@@ -200,7 +200,7 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 // cover adds to the report how much of the server's revision the results judge, from the one of that index on, and
 // which tools were not called.
 func (j *judgement) cover(server *harness.Server, from int, uncalled []harness.UncalledTool) {
-	c := harness.Cover(suites.All(), suites.For(server.Revision), server, j.selector, j.report.Results[from:])
+	c := harness.Cover(suites.All(), suites.Checks(), server, j.selector, j.report.Results[from:])
 	for _, u := range uncalled {
 		u.Name, u.Why = j.target.redact.text(u.Name), j.target.redact.text(u.Why)
 		c.Uncalled = append(c.Uncalled, u)

@@ -105,7 +105,7 @@ func (j *judgement) omitted(server *harness.Server) (gaps []plannedGap) {
 
 // planned are the cases of the checks that are built and selected, for a server.
 func planned(server *harness.Server, selected harness.Selector) []harness.Case {
-	return harness.Plan(suites.Built(), suites.For(server.Revision), server, selected)
+	return harness.Plan(suites.Built(), suites.Checks(), server, selected)
 }
 
 // writeTo writes the plan as JSON; the file - is stdout.

@@ -156,7 +156,16 @@ var Checks = Suite{
 		if kit.Reaction(p, []byte("70088")).Result() != nil {
 			t.Skip("the server answers batches although the revision has none, which is leniency")
 		}
-	}),
+	}).InModern(Probe(func(t *T) {
+		p := kit.Provoke(t, `[{"jsonrpc":"2.0","id":70088,$harmless}]`)
+		kit.ExpectAlive(t, p.Fatal)
+		for _, f := range p.Came {
+			t.Expect(f.Shape != driver.Array).To(Hold("no array as answer", "%s", kit.Brief(f)))
+		}
+		if kit.Reaction(p, []byte("70088")).Result() != nil {
+			t.Skip("the server serves the request in an array, which is leniency")
+		}
+	})),
 }
 
 // batched is what came of two requests in an array, up to the first without an answer.

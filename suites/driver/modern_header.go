@@ -22,7 +22,7 @@ func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
 	}
 	setField(header, revisionHeader, revision)
 	method := message.Method
-	if message.Shape == NotJSON && message.Raw.Len() > 0 {
+	if message.Shape != Object && message.Raw.Len() > 0 {
 		method, _ = e.harmless()
 	}
 	setField(header, "Mcp-Method", method)
