@@ -56,22 +56,23 @@ func StrayProgress(w Wire) func(*driver.Session, *driver.Frame) bool {
 		if !IsProgress(m) {
 			return false
 		}
-		token := TokenOf(m)
-		return all[string(token)] && !own[s][string(token)]
+		token := driver.IDKey(TokenOf(m))
+		return all[token] && !own[s][token]
 	}
 }
 
-// TokensGiven are those under which a session has asked for progress.
+// TokensGiven are those under which a session has asked for progress, by the key of their value: 7 and 7.0 are one.
 func TokensGiven(s *driver.Session) map[string]bool {
 	tokens := map[string]bool{}
 	for _, f := range s.Record(0) {
 		if f.Side == driver.FromClient {
 			for _, m := range f.Members() {
-				tokens[string(tokenIn(m))] = true
+				if token := tokenIn(m); token != nil {
+					tokens[driver.IDKey(token)] = true
+				}
 			}
 		}
 	}
-	delete(tokens, "")
 	return tokens
 }
 

@@ -152,24 +152,19 @@ type flow struct{ reports []*driver.Frame }
 
 // subject shows the first of them. That mcpcheck has not kept others is no excuse for a flood, so it is shown by its
 // JSON, and not as part of a stream.
-func (f flow) subject() Subject { return Subject{Value: f.reports[0].JSON()} }
+func (f flow) subject() Subject { return Subject{Value: f.reports[0].JSON(), Behind: f.reports[:1]} }
 
 // flows are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What is under
 // a token that nobody has given is left to progress/known-token.
 func flows(t *T, w Wire) (all []flow) {
 	for _, s := range kit.Established(t, w) {
 		given, under := kit.TokensGiven(s), map[string][]*driver.Frame{}
-		for _, f := range s.Record(0) {
-			if f.Hostile {
-				break
+		kit.EachSaid(s.Record(0), func(m *driver.Frame, _ []*kit.Asked) {
+			if kit.IsProgress(m) {
+				token := driver.IDKey(kit.TokenOf(m))
+				under[token] = append(under[token], m)
 			}
-			for _, m := range f.Members() {
-				if f.Side == driver.FromServer && !f.Apart && kit.IsProgress(m) {
-					token := string(kit.TokenOf(m))
-					under[token] = append(under[token], m)
-				}
-			}
-		}
+		})
 		for token, reports := range under {
 			if given[token] || !s.Whole() {
 				all = append(all, flow{reports})
