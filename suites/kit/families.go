@@ -29,16 +29,20 @@ func ExpectList(t *T, family string) {
 	t.Expect(Member(r.Result(), family)).To(BeArray())
 }
 
+// WantAnnouncer ends a check of announcements when the server has no way to make any.
+func WantAnnouncer(t *T) {
+	if !t.Server.CanAnnounce() {
+		t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a change")
+	}
+}
+
 // ExpectAnnounced is the check that changes of a list of prompts or resources are announced which calls of tools have
 // made.
 func ExpectAnnounced(t *T, family string) {
 	if capability, _ := t.Server.Capabilities[family].(M); capability["listChanged"] != true {
 		t.Because(NotDeclared).Skip("the server does not declare %s.listChanged", family)
 	}
-	if !t.Server.CanAnnounce() {
-		t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a " +
-			"change")
-	}
+	WantAnnouncer(t)
 	calls := ValidCalls(t)
 	changes := slices.DeleteFunc(slices.Clone(calls.Changes), func(c ListChange) bool { return c.Family != family })
 	if len(changes) == 0 {
@@ -65,4 +69,16 @@ func NamesIn(t *T, s *driver.Session, family string, params M) (names []string) 
 		}
 	})
 	return names
+}
+
+// Repeated are the names that come after the same one.
+func Repeated(names []string) (again []string) {
+	known := map[string]bool{}
+	for _, name := range names {
+		if known[name] {
+			again = append(again, name)
+		}
+		known[name] = true
+	}
+	return again
 }

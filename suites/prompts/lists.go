@@ -39,7 +39,7 @@ var lists = Suite{
 
 	"prompts/argument-names-unique": Probe(func(t *T) {
 		eachWithArguments(t, func(t *T, prompt Subject) {
-			t.Expect(repeated(namesOf(kit.ObjectsIn(prompt.Value["arguments"])))).To(
+			t.Expect(kit.Repeated(namesOf(kit.ObjectsIn(prompt.Value["arguments"])))).To(
 				BeEmptyList[string]("each name of an argument once"))
 		})
 	}),
@@ -80,7 +80,7 @@ func namesAgain(pages []Subject) []string {
 	for _, page := range pages {
 		names = append(names, namesOf(kit.ObjectsIn(page.Value["prompts"]))...)
 	}
-	return repeated(names)
+	return kit.Repeated(names)
 }
 
 // namesOf are the names of things, as far as they have one.
@@ -91,18 +91,6 @@ func namesOf(things []M) (names []string) {
 		}
 	}
 	return names
-}
-
-// repeated are the names that come after the same one.
-func repeated(names []string) (again []string) {
-	known := map[string]bool{}
-	for _, name := range names {
-		if known[name] {
-			again = append(again, name)
-		}
-		known[name] = true
-	}
-	return again
 }
 
 // eachWithArguments tries a check on the prompts that have arguments.

@@ -42,7 +42,7 @@ var updates = Suite{
 
 	"resources/updated-sent": Probe(func(t *T) {
 		wantSubscribe(t)
-		wantAnnouncer(t)
+		kit.WantAnnouncer(t)
 		calls := kit.ValidCalls(t)
 		touched := slices.DeleteFunc(slices.Clone(calls.Watched), func(x kit.Watched) bool {
 			return !x.Changed && !x.Updated
@@ -59,13 +59,6 @@ var updates = Suite{
 	}),
 
 	"resources/list-changed-sent": Probe(func(t *T) { kit.ExpectAnnounced(t, "resources") }),
-}
-
-// wantAnnouncer ends a check of announcements when the server has no way to make any.
-func wantAnnouncer(t *T) {
-	if !t.Server.CanAnnounce() {
-		t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a change")
-	}
 }
 
 // updatesIn are the updates of the run.

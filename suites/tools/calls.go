@@ -107,10 +107,7 @@ var calling = Suite{
 		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
 			t.Because(NotDeclared).Skip("the server does not declare tools.listChanged")
 		}
-		if !t.Server.CanAnnounce() {
-			t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a " +
-				"change")
-		}
+		kit.WantAnnouncer(t)
 		calls := kit.ValidCalls(t)
 		switch {
 		case calls.After == nil:
