@@ -3,6 +3,7 @@ package kit
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -46,14 +47,31 @@ func Willingly(t *T) Answering {
 	}
 }
 
-// Always gives one answer to the questions of a method, and is willing otherwise.
+// Always gives one answer to the questions of a method, and is willing otherwise. A server that asks on and on has no
+// answer in the end, after MostRounds.
 func Always(t *T, method string, answer Answer) Answering {
+	var asked atomic.Int32
 	others := Willingly(t)
 	return func(q Question) Answer {
-		if q.Method == method {
-			return answer
+		switch {
+		case q.Method != method:
+			return others(q)
+		case asked.Add(1) > MostRounds:
+			return Answer{}
 		}
-		return others(q)
+		return answer
+	}
+}
+
+// Once gives an answer to the first question of a method, and is willing otherwise.
+func Once(t *T, method string, answer Answer) Answering {
+	var asked atomic.Bool
+	others := Willingly(t)
+	return func(q Question) Answer {
+		if q.Method != method || asked.Swap(true) {
+			return others(q)
+		}
+		return answer
 	}
 }
 

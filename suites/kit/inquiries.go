@@ -54,10 +54,7 @@ type round struct {
 // call calls tools side by side, those first that may ask, and returns what they asked.
 func (r *round) call(tools []Subject) (all []*Inquiry) {
 	for queue := r.calls.valid(r.t, tools); len(queue) > 0; {
-		if !r.client.Session.Usable() {
-			r.client = NewClient(r.t, r.client.Declared)
-			r.mark = r.client.Session.Mark()
-		}
+		r.renew()
 		f := &flight{t: r.t, session: r.client.Session, allowance: r.allowance}
 		begin := f.session.Mark()
 		queue = r.calls.make(f, queue)
@@ -65,6 +62,14 @@ func (r *round) call(tools []Subject) (all []*Inquiry) {
 		all = append(all, r.inquiriesOf(f, questionsIn(f.session, f.session.Record(begin)))...)
 	}
 	return all
+}
+
+// renew has another session begin when the last one has not survived a call.
+func (r *round) renew() {
+	if !r.client.Session.Usable() {
+		r.client = NewClient(r.t, r.client.Declared)
+		r.mark = r.client.Session.Mark()
+	}
 }
 
 // grew reports whether the server has said that it has other tools than before the calls.
@@ -113,10 +118,11 @@ func (r *round) inquiriesOf(f *flight, questions []Question) (all []*Inquiry) {
 	for _, q := range questions {
 		for _, request := range slices.Backward(q.among) {
 			call := f.callOf(request)
-			if call == nil || asked[call] != nil || again[call] || !r.client.Session.Usable() {
+			if call == nil || asked[call] != nil || again[call] {
 				continue
 			}
 			again[call] = true
+			r.renew()
 			if i := r.client.Call(r.t, call.Tool, call.Arguments, Willingly(r.t)); len(i.Questions) > 0 {
 				all = append(all, i)
 				break
@@ -153,16 +159,22 @@ func askedByResults(calls ToolCalls) (a Inquired) {
 	return a
 }
 
-// likely are names and descriptions of tools that may ask.
-var likely = regexp.MustCompile(`(?i)elicit|sampl|\broots?\b|ask|confirm|prompt|client|user`)
+// What tools may be called, and how described, that ask.
+var (
+	likelyName        = regexp.MustCompile(`(?i)elicit|sampl|roots|ask|confirm|prompt|client`)
+	likelyDescription = regexp.MustCompile(
+		`(?i)\belicit|\bsampling|\broots\b|\bconfirm|\basks? (for|the (user|client))`)
+)
 
 // promise is how likely a tool asks: one that other clients do not see may need what they lack.
 func promise(known []Subject, tool Subject) int {
 	description, _ := tool.Value["description"].(string)
 	switch {
 	case !slices.ContainsFunc(known, func(k Subject) bool { return k.Name == tool.Name }):
+		return 3
+	case likelyName.MatchString(tool.Name):
 		return 2
-	case likely.MatchString(tool.Name), likely.MatchString(description):
+	case likelyDescription.MatchString(description):
 		return 1
 	}
 	return 0

@@ -79,7 +79,7 @@ func (q Question) tool() string {
 
 // Client is what the client had declared that was asked.
 func (q Question) Client() M {
-	if q.Key == "" {
+	if !IsModern(q.Session.Agreed()) {
 		declared, _ := q.Session.Hello["capabilities"].(M)
 		return declared
 	}
