@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/cancellation"
 	"github.com/mcpcheck/mcpcheck/suites/completion"
 	"github.com/mcpcheck/mcpcheck/suites/discover"
+	"github.com/mcpcheck/mcpcheck/suites/elicitation"
 	"github.com/mcpcheck/mcpcheck/suites/extensions"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/http"
@@ -78,7 +79,7 @@ var Areas = []Area{
 	{harness.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
 	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", nil},
 	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", nil},
-	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", nil},
+	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", elicitation.Checks},
 	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
 	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", subscriptions.Checks},
 	{harness.Area{Name: "caching"}, "Hints for caches", caching.Checks},

@@ -93,7 +93,7 @@ var umbrellas = map[string]string{
 // Owners are the entries with a built check that report violations of one member, in every definition when none is
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
-var Owners = slices.Concat(inputOwners, subscriptionOwners, utilityOwners, []Owned{
+var Owners = slices.Concat(elicitationOwners, inputOwners, subscriptionOwners, utilityOwners, []Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
@@ -139,11 +139,38 @@ var ModernOwners = []Owned{
 // negotiated is the entry for what only later revisions know.
 const negotiated = "lifecycle/operation-matches-negotiated-version"
 
+// elicitationOwners are the rows of the area elicitation. What both modes have counts for forms; the area itself tells
+// them apart.
+var elicitationOwners = slices.Concat(
+	elicitedIn("ElicitRequest", "/params"),
+	elicitedIn("InputRequiredResult", inputParams), elicitedIn("GetTaskResult", inputParams),
+	[]Owned{
+		{"ElicitRequest", "/params", "elicitation/form-request-schema"},
+		{"ElicitationCompleteNotification", "/params", "elicitation/complete-known-id"},
+		{"ElicitationCompleteNotification", "/params/elicitationId", "elicitation/complete-known-id"},
+	},
+)
+
+// inputParams is where results have the params of what they ask for.
+const inputParams = "/inputRequests/*/params"
+
+// elicitedIn are the rows of the params of an elicitation, which stand at a path of a definition.
+func elicitedIn(definition, params string) []Owned {
+	return []Owned{
+		{definition, params + "/requestedSchema/properties/*/format/**", "elicitation/string-format"},
+		{definition, params + "/requestedSchema/properties/*/**", "elicitation/flat-primitive-schema"},
+		{definition, params + "/requestedSchema/**", "elicitation/form-request-schema"},
+		{definition, params + "/mode/**", "elicitation/mode-supported-by-client"},
+		{definition, params + "/message", "elicitation/form-request-schema"},
+		{definition, params + "/url", "elicitation/url-request-schema"},
+		{definition, params + "/elicitationId", "elicitation/url-request-schema"},
+	}
+}
+
 // inputOwners are the rows of the area mrtr.
 var inputOwners = []Owned{
 	{"InputRequiredResult", "", "mrtr/requests-or-state"},
 	{"InputRequiredResult", "/requestState", "mrtr/request-state-string"},
-	{"InputRequiredResult", "/inputRequests/*/params/requestedSchema/*/**", ""},
 	{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
 }
 
