@@ -151,8 +151,11 @@ func namedSubjects(items []M) (subjects []Subject) {
 
 // Choice is the tools in the order in which they are tried: those that say that they change nothing come first, and
 // beyond that the seed decides. The order in which the server lists them does not matter.
-func Choice(t *T) []Subject {
-	tools := ListedTools(t)
+func Choice(t *T) []Subject { return inOrder(t, ListedTools(t)) }
+
+// inOrder is Choice of tools that may be others than discovery has found.
+func inOrder(t *T, tools []Subject) []Subject {
+	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b Subject) int { return strings.Compare(a.Name, b.Name) })
 	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
 	random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })

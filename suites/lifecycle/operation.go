@@ -94,14 +94,9 @@ var operation = Suite{
 	}),
 }
 
-// clientFeatures are the requests that a client has to declare a capability for.
-var clientFeatures = map[string]string{
-	"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation",
-}
-
 // isInvited reports whether the client has declared what a request of the server needs.
 func isInvited(m Message) bool {
-	feature := clientFeatures[m.Method]
+	feature := kit.ClientFeatures[m.Method]
 	declared, _ := m.Session.Hello["capabilities"].(M)
 	return feature == "" || declared[feature] != nil
 }
