@@ -30,6 +30,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/resources"
 	"github.com/mcpcheck/mcpcheck/suites/result"
 	"github.com/mcpcheck/mcpcheck/suites/robust"
+	"github.com/mcpcheck/mcpcheck/suites/roots"
+	"github.com/mcpcheck/mcpcheck/suites/sampling"
 	"github.com/mcpcheck/mcpcheck/suites/schema"
 	"github.com/mcpcheck/mcpcheck/suites/skills"
 	"github.com/mcpcheck/mcpcheck/suites/sse"
@@ -77,8 +79,8 @@ var Areas = []Area{
 	{harness.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
 	{harness.Area{Name: "resources"}, "Resources and templates of resources", resources.Checks},
 	{harness.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
-	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", nil},
-	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", nil},
+	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", roots.Checks},
+	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", sampling.Checks},
 	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", elicitation.Checks},
 	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
 	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", subscriptions.Checks},

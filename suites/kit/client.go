@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
 	"sync"
 	"sync/atomic"
@@ -82,14 +83,20 @@ const methodNotFound = -32601
 type Client struct {
 	Session  *driver.Session
 	Declared M
+	Rounds   int // in which it answers what one call asks for by its results; 0: MostRounds
 
 	mu        sync.Mutex
 	answering Answering
 }
 
-// NewClient is a client with these capabilities. Until a call has it otherwise, it is willing.
+// NewClient is a willing client with these capabilities.
 func NewClient(t *T, capabilities M) *Client {
-	c := &Client{Declared: capabilities, answering: Willingly(t)}
+	return NewClientAnswering(t, capabilities, Willingly(t))
+}
+
+// NewClientAnswering is a client with these capabilities that answers so, but for calls that have it otherwise.
+func NewClientAnswering(t *T, capabilities M, answering Answering) *Client {
+	c := &Client{Declared: capabilities, answering: answering}
 	if t.Modern() {
 		c.Session = t.Session()
 		return c
@@ -198,11 +205,10 @@ func (c *Client) Call(t *T, tool Subject, arguments M, answering Answering) *Inq
 	i := &Inquiry{Tool: tool, Arguments: arguments, Client: c.Declared}
 	params := M{"name": tool.Name, "arguments": arguments}
 	if t.Modern() {
-		i.inRounds(t, c.Session, Declaring(params, c.Declared), answering)
+		i.inRounds(t, c, Declaring(params, c.Declared), answering)
 		return i
 	}
-	c.answerBy(answering)
-	defer c.answerBy(Willingly(t))
+	defer c.answerBy(c.answerBy(answering))
 	mark := c.Session.Mark()
 	p := c.Session.Request("tools/call", params)
 	if i.Reply = t.Accept(c.Session.AwaitCall(p)); !i.Reply.Answered() {
@@ -213,16 +219,18 @@ func (c *Client) Call(t *T, tool Subject, arguments M, answering Answering) *Inq
 	return i
 }
 
-func (c *Client) answerBy(answering Answering) {
+// answerBy has the client answer otherwise from now on, and returns how it did.
+func (c *Client) answerBy(answering Answering) (before Answering) {
 	c.mu.Lock()
-	c.answering = answering
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	before, c.answering = c.answering, answering
+	return before
 }
 
 // inRounds makes the call as often as it asks by its results, with the answers.
-func (i *Inquiry) inRounds(t *T, s *driver.Session, first M, answering Answering) {
-	params := first
-	for range MostRounds {
+func (i *Inquiry) inRounds(t *T, c *Client, first M, answering Answering) {
+	s, params, rounds := c.Session, first, cmp.Or(c.Rounds, MostRounds)
+	for range rounds {
 		i.Reply = t.Try(s, "tools/call", params)
 		if !AsksForInput(t, i.Reply) {
 			return
@@ -240,5 +248,5 @@ func (i *Inquiry) inRounds(t *T, s *driver.Session, first M, answering Answering
 		}
 		params = Retry(first, i.Reply, responses)
 	}
-	i.GivenUp = fmt.Sprintf("it still asks for input after %d rounds, mcpcheck's own limit", MostRounds)
+	i.GivenUp = fmt.Sprintf("it still asks for input after %d rounds, mcpcheck's own limit", rounds)
 }

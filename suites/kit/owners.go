@@ -88,12 +88,14 @@ var umbrellas = map[string]string{
 	"ListPromptsResult": "prompts/list-result-schema",
 	"GetPromptResult":   "prompts/get-result-schema",
 	"CompleteResult":    "completion/result-schema",
+
+	"CreateMessageRequest": samplingRequest,
 }
 
 // Owners are the entries with a built check that report violations of one member, in every definition when none is
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
-var Owners = slices.Concat(elicitationOwners, inputOwners, subscriptionOwners, utilityOwners, []Owned{
+var Owners = slices.Concat(elicitedOwners, inputOwners, subscriptionOwners, utilityOwners, []Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
@@ -124,55 +126,82 @@ var Owners = slices.Concat(elicitationOwners, inputOwners, subscriptionOwners, u
 	{"", "/**/annotations/audience/**", "schema/annotations-audience"},
 	{"", "/**/annotations/priority", "schema/annotations-priority"},
 	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},
-
-	// Content of later revisions.
-	{"CreateMessageRequest", "/params/messages/*/content/type/audio", negotiated},
-	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", negotiated},
-	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
-}, listOwners, resourceOwners, toolOwners, promptOwners, taskOwners, skillOwners)
+}, clientOwners, listOwners, resourceOwners, toolOwners, promptOwners, taskOwners, skillOwners)
 
 // ModernOwners come before Owners in revisions without a handshake, where other entries hold for the same members.
 var ModernOwners = []Owned{
 	{"ListToolsResult", "/tools/*/outputSchema", "tools/output-schema-valid"},
 }
 
-// negotiated is the entry for what only later revisions know.
-const negotiated = "lifecycle/operation-matches-negotiated-version"
-
-// elicitationOwners are the rows of the area elicitation. What both modes have counts for forms; the area itself tells
-// them apart.
-var elicitationOwners = slices.Concat(
-	elicitedIn("ElicitRequest", "/params"),
-	elicitedIn("InputRequiredResult", inputParams), elicitedIn("GetTaskResult", inputParams),
-	[]Owned{
-		{"ElicitRequest", "/params", "elicitation/form-request-schema"},
-		{"ElicitationCompleteNotification", "/params", "elicitation/complete-known-id"},
-		{"ElicitationCompleteNotification", "/params/elicitationId", "elicitation/complete-known-id"},
-	},
-)
-
-// inputParams is where results have the params of what they ask for.
-const inputParams = "/inputRequests/*/params"
-
-// elicitedIn are the rows of the params of an elicitation, which stand at a path of a definition.
-func elicitedIn(definition, params string) []Owned {
-	return []Owned{
-		{definition, params + "/requestedSchema/properties/*/format/**", "elicitation/string-format"},
-		{definition, params + "/requestedSchema/properties/*/**", "elicitation/flat-primitive-schema"},
-		{definition, params + "/requestedSchema/**", "elicitation/form-request-schema"},
-		{definition, params + "/mode/**", "elicitation/mode-supported-by-client"},
-		{definition, params + "/message", "elicitation/form-request-schema"},
-		{definition, params + "/url", "elicitation/url-request-schema"},
-		{definition, params + "/elicitationId", "elicitation/url-request-schema"},
-	}
-}
-
 // inputOwners are the rows of the area mrtr.
 var inputOwners = []Owned{
 	{"InputRequiredResult", "", "mrtr/requests-or-state"},
 	{"InputRequiredResult", "/requestState", "mrtr/request-state-string"},
-	{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
 }
+
+// clientOwners are the rows of what servers ask of their clients, by requests of their own, in results and in tasks.
+// What no area has of the requests in results, the area mrtr has.
+var clientOwners = slices.Concat(
+	anywhere("CreateMessageRequest", samplingOwners),
+	[]Owned{
+		{"ElicitRequest", "/params", "elicitation/form-request-schema"},
+		{"ElicitationCompleteNotification", "/params", "elicitation/complete-known-id"},
+		{"ElicitationCompleteNotification", "/params/elicitationId", "elicitation/complete-known-id"},
+		{"ListRootsRequest", "/params/**", "roots/request-schema"},
+		{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
+	},
+)
+
+// anywhere are rows of a request, wherever it is asked: those of different requests have no member in common.
+func anywhere(definition string, rows []Owned) (all []Owned) {
+	for _, row := range rows {
+		all = append(all, Owned{definition, row.Path, row.ID},
+			Owned{"InputRequiredResult", "/inputRequests/*" + row.Path, row.ID},
+			Owned{"GetTaskResult", "/inputRequests/*" + row.Path, row.ID})
+	}
+	return all
+}
+
+// elicitedOwners are the rows of the area elicitation. What both modes have counts for forms; the area itself tells
+// them apart.
+var elicitedOwners = anywhere("ElicitRequest", []Owned{
+	{Path: "/params/requestedSchema/properties/*/format/**", ID: "elicitation/string-format"},
+	{Path: "/params/requestedSchema/properties/*/**", ID: "elicitation/flat-primitive-schema"},
+	{Path: "/params/requestedSchema/**", ID: "elicitation/form-request-schema"},
+	{Path: "/params/mode/**", ID: "elicitation/mode-supported-by-client"},
+	{Path: "/params/message", ID: "elicitation/form-request-schema"},
+	{Path: "/params/url", ID: "elicitation/url-request-schema"},
+	{Path: "/params/elicitationId", ID: "elicitation/url-request-schema"},
+})
+
+// samplingOwners are the rows of the area sampling.
+var samplingOwners = []Owned{
+	{Path: "/params/messages/*/content/type/**", ID: "sampling/content-types"},
+	{Path: "/params/messages/*/content/*/type/**", ID: "sampling/content-types"},
+	{Path: "/params/messages/*/content/data", ID: samplingMedia},
+	{Path: "/params/messages/*/content/*/data", ID: samplingMedia},
+	{Path: "/params/messages/*/content/mimeType", ID: samplingMedia},
+	{Path: "/params/messages/*/content/*/mimeType", ID: samplingMedia},
+	{Path: "/params/messages/**", ID: samplingRequest},
+	{Path: "/params/maxTokens", ID: samplingRequest},
+	{Path: "/params/systemPrompt", ID: samplingRequest},
+	{Path: "/params/temperature", ID: samplingRequest},
+	{Path: "/params/stopSequences/**", ID: samplingRequest},
+	{Path: "/params/metadata", ID: samplingRequest},
+	{Path: "/params/includeContext/**", ID: "sampling/include-context-values"},
+	{Path: "/params/modelPreferences/costPriority", ID: samplingPriorities},
+	{Path: "/params/modelPreferences/speedPriority", ID: samplingPriorities},
+	{Path: "/params/modelPreferences/intelligencePriority", ID: samplingPriorities},
+	{Path: "/params/modelPreferences/**", ID: samplingRequest},
+	{Path: "/params/toolChoice/**", ID: "sampling/tool-choice-mode"},
+	{Path: "/params/tools/**", ID: "sampling/tool-definitions-valid"},
+}
+
+const (
+	samplingRequest    = "sampling/request-schema"
+	samplingMedia      = "sampling/binary-base64"
+	samplingPriorities = "sampling/priorities-in-range"
+)
 
 // subscriptionOwners are the rows of the area subscriptions.
 var subscriptionOwners = []Owned{

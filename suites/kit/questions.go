@@ -88,6 +88,16 @@ func (q Question) Client() M {
 	return declared
 }
 
+// Value is the request as it was written, to be held against its schema; nil where it is no object.
+func (q Question) Value() any {
+	if q.Key == "" {
+		return q.Frame.JSON()
+	}
+	result, _ := q.Frame.JSON()["result"].(M)
+	requests, _ := result["inputRequests"].(M)
+	return requests[q.Key]
+}
+
 // questionsIn are the requests of the server in a part of what was said in a session of the handshake.
 func questionsIn(s *driver.Session, frames []*driver.Frame) (all []Question) {
 	EachSaid(frames, func(m *driver.Frame, asked []*Asked) {
