@@ -14,6 +14,7 @@ type course struct {
 	*kit.Course
 	Token  any          // of its progress
 	Result driver.Reply // to tasks/result; Err says why there is none
+	Again  driver.Reply // to another, where that was an error
 	Took   time.Duration
 
 	t       *T
@@ -89,9 +90,9 @@ func (c *course) wait() {
 	}
 }
 
-// get is the result of a task that has ended.
+// result is the result of a task that has ended.
 func (c *course) result() driver.Reply {
-	if c.waiting.ID == nil {
+	if c.waiting.ID == nil || c.Result.Answered() {
 		return c.Session.Exchange("tasks/result", M{"taskId": c.ID})
 	}
 	return c.Session.Await(c.waiting)

@@ -54,9 +54,8 @@ var results = Suite{
 			kit.WantAnswer(t, c.Result)
 			c.WantTime(t, c.Result)
 			t.Expect(c.Result).To(BeError())
-			again := c.Session.Exchange("tasks/result", M{"taskId": c.ID})
-			if again.Err == nil && !kit.IsGone(again) {
-				t.Expect(string(Compact(again.Error()))).To(BeOneOf(string(Compact(c.Result.Error()))), "asked for again")
+			if c.Again.Answered() && !kit.IsGone(c.Again) {
+				t.Expect(string(Compact(c.Again.Error()))).To(BeOneOf(string(Compact(c.Result.Error()))), "once more")
 			}
 		})
 	}),

@@ -17,7 +17,8 @@ type story struct {
 	Ended    []ended
 	Asked    *desk
 	Session  *driver.Session
-	Mark     int // in the session, from which on all belongs to these calls
+	Mark     int          // in the session, from which on all belongs to these calls
+	Listed   driver.Reply // to tasks/list in the end, where the server declares it
 }
 
 // ended is a task that has ended, asked after some more, and cancelled meanwhile.
@@ -49,10 +50,15 @@ func tell(t *T) *story {
 			if c.End == "" {
 				continue
 			}
-			c.Result = c.result()
+			if c.Result = c.result(); c.Result.Error() != nil {
+				c.Again = c.result()
+			}
 			if len(story.Ended) < mostEnded {
 				story.Ended = append(story.Ended, afterwards(t, c))
 			}
+		}
+		if declaresList(t) {
+			story.Listed = s.Exchange("tasks/list", nil)
 		}
 		return story
 	})
