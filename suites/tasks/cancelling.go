@@ -32,6 +32,7 @@ var cancelling = Suite{
 			kit.WantAnswer(t, r)
 			if !kit.IsGone(r) {
 				t.Expect(r).To(BeResult())
+				wantFlat(t, r)
 				t.Expect(r.Result()["status"]).To(BeOneOf[any]("cancelled"), "the status after tasks/cancel")
 			}
 		}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"errors"
 	"maps"
 	"time"
 
@@ -17,9 +18,12 @@ type course struct {
 	Again  driver.Reply // to another, where that was an error
 	Took   time.Duration
 
+	Listening bool // until mcpcheck gave up, the server had a way to ask, or it has told the result
+
 	t       *T
 	asked   *desk          // what the server asks meanwhile; nil: it is answered at once
 	waiting driver.Pending // tasks/result, which was sent before the end; without an id it was not
+	waits   int            // how often
 	looks   int
 }
 
@@ -83,12 +87,18 @@ func (c *course) ask(method string, more M) driver.Reply {
 	return r
 }
 
-// wait asks for the result, which comes when the task has ended. On the way to it the server asks for input.
+// wait asks for the result, which comes when the task has ended, and again when that was answered before. On the way to
+// it the server asks for input.
 func (c *course) wait() {
-	if c.waiting.ID == nil {
-		c.waiting = c.Session.Request("tasks/result", M{"taskId": c.ID})
+	if c.waiting.ID != nil && isSilent(c.Session.AwaitFor(c.waiting, 0)) || c.waits == kit.MostRounds {
+		return
 	}
+	c.waits++
+	c.waiting = c.Session.Request("tasks/result", M{"taskId": c.ID})
 }
+
+// isSilent reports whether an answer may come yet.
+func isSilent(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Silence)) }
 
 // result is the result of a task that has ended.
 func (c *course) result() driver.Reply {
@@ -110,6 +120,8 @@ func follow(courses ...*course) {
 		case c.End != "":
 			c.Took = c.Session.Moment(c.Last().Frame).Sub(c.Begun)
 		case c.waiting.ID != nil && c.Session.Usable():
+			r := c.Session.AwaitFor(c.waiting, 0)
+			c.Listening = isSilent(r) || r.Result() != nil
 			c.Session.Cancel(c.waiting, "mcpcheck waits no longer")
 		}
 	}

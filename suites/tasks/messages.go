@@ -58,11 +58,8 @@ var messages = Suite{
 		}
 		Each(t, asked, (*question).Subject, func(t *T, q *question) {
 			t.Warn(q.Told[q.task()].Result()["status"]).To(BeOneOf[any]("input_required"), "the status meanwhile")
-			for _, c := range tell(t).Courses {
-				if c.ID == q.task() && c.End == "" {
-					status := c.Last().Result()["status"]
-					t.Expect(status).NotTo(BeOneOf[any]("input_required"), "the status once it has its answer")
-				}
+			if c := stuckWith(t, q, asked); c != nil {
+				t.Expect(c.Last().Result()["status"]).NotTo(BeOneOf[any]("input_required"), "the status at last")
 			}
 		})
 	}),
@@ -102,6 +99,26 @@ func questions(t *T) []*question {
 		nothing(t, "task asked for input")
 	}
 	return asked
+}
+
+// stuckWith is the task that has not ended although a question, the last of those that it has asked, was answered; nil
+// when there is none, or the server had no way to ask for more.
+func stuckWith(t *T, q *question, asked []*question) *course {
+	for _, other := range slices.Backward(asked) {
+		if other.task() != q.task() {
+			continue
+		}
+		if other != q {
+			return nil
+		}
+		break
+	}
+	for _, c := range tell(t).Courses {
+		if c.ID == q.task() && c.End == "" && c.Listening && q.answered {
+			return c
+		}
+	}
+	return nil
 }
 
 // report is a notification of the progress of a task.

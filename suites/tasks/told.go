@@ -63,6 +63,9 @@ func toldIn(m Message) (all []told) {
 			return []told{{m, task, method}}
 		}
 	case "tasks/get", "tasks/cancel":
+		if task := taskIn(result); task != nil && !Has(result, "taskId") {
+			return []told{{m, task, method}} // tasks/get-result-schema, tasks/cancel-result
+		}
 		return []told{{m, result, method}}
 	case "tasks/list":
 		for _, task := range kit.ObjectsIn(result["tasks"]) {
