@@ -72,7 +72,6 @@ type receiver struct {
 type chore struct {
 	id        string
 	request   *driver.Frame
-	made      time.Duration // when the server was told of it
 	polls     []*driver.Frame
 	cancelled bool
 }
@@ -84,7 +83,7 @@ func (c *chore) subject() Subject {
 // note is the notification by which the server has cancelled the request that the task answered; nil when it has not.
 func (c *chore) note(s *driver.Session) *driver.Frame {
 	for _, f := range s.Record(0) {
-		if f.Side == driver.FromServer && f.At > c.made && kit.Cancels(f) == driver.IDKey(c.request.ID) {
+		if f.Side == driver.FromServer && kit.Cancels(f) == driver.IDKey(c.request.ID) {
 			return f
 		}
 	}
@@ -128,7 +127,7 @@ func (r *receiver) take(request *driver.Frame) (taken bool) {
 			r.s.Reply(request, r.willing(request))
 			return true
 		}
-		c := &chore{id: fmt.Sprintf("mcpcheck-%d-%d", r.s.Number(), len(r.chores)+1), request: request, made: request.At}
+		c := &chore{id: fmt.Sprintf("mcpcheck-%d-%d", r.s.Number(), len(r.chores)+1), request: request}
 		r.chores = append(r.chores, c)
 		r.s.Reply(request, M{"result": M{"task": c.state()}})
 		return true
