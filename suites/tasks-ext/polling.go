@@ -109,7 +109,8 @@ var polling = Suite{
 	"tasks-ext/no-related-task-meta": Probe(func(t *T) {
 		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
 			meta := kit.MetaOf(resultIn(m))
-			t.Expect(!Has(meta, kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta of the result", "%s", Show(meta)))
+			t.Expect(!Has(meta, kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta of the result", "%s",
+				Show(meta)))
 		})
 	}),
 

@@ -92,7 +92,10 @@ var negotiation = Suite{
 		t.Each(required, func(t *T, tool Subject) {
 			args, not := kit.TaskArguments(t, tool)
 			if not != nil {
-				t.Because(not.Reason()).Inconclusive("it may not be called: %s", not.Why)
+				if not.Barred {
+					t.Because(CallsOff).Inconclusive("it may not be called: %s", not.Why)
+				}
+				t.Inconclusive("it cannot be called: %s", not.Why)
 			}
 			r := kit.AskAmiss(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
 			t.Expect(r).To(BeError(-32601, -32600))

@@ -37,7 +37,7 @@ var requesting = Suite{
 			last := c.polls[0].At
 			for _, f := range c.polls[1:] {
 				const early = interval / 10
-				t.Warn(f.At-last >= interval-early).To(Hold(fmt.Sprintf("a pause of %v, which is pollInterval", interval),
+				t.Warn(f.At-last >= interval-early).To(Hold("a pause of pollInterval, "+interval.String(),
 					"one of %v", (f.At - last).Round(time.Millisecond)))
 				last = f.At
 			}

@@ -61,7 +61,9 @@ var results = Suite{
 	}),
 
 	"tasks/iserror-means-failed": Probe(func(t *T) {
-		unhappy := those(t, "task whose tool failed", func(c *course) bool { return c.Result.Result()["isError"] == true })
+		unhappy := those(t, "task whose tool failed", func(c *course) bool {
+			return c.Result.Result()["isError"] == true
+		})
 		judgeAll(t, unhappy, func(t *T, c *course) {
 			if c.End == "cancelled" {
 				t.Because(NotObserved).Skip("it was cancelled")
