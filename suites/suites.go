@@ -38,6 +38,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/stateless"
 	"github.com/mcpcheck/mcpcheck/suites/stdio"
 	"github.com/mcpcheck/mcpcheck/suites/subscriptions"
+	"github.com/mcpcheck/mcpcheck/suites/tasks"
 	tasksext "github.com/mcpcheck/mcpcheck/suites/tasks-ext"
 	"github.com/mcpcheck/mcpcheck/suites/tools"
 	"github.com/mcpcheck/mcpcheck/suites/version"
@@ -90,7 +91,7 @@ var Areas = []Area{
 		"Messages by the schema, and what features share: _meta, icons, annotations",
 		schema.Checks,
 	},
-	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", nil},
+	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", tasks.Checks},
 	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", tasksext.Checks},
 	{harness.Area{Name: "apps"}, "The extension of apps", apps.Checks},
 	{harness.Area{Name: "skills"}, "The extension of skills", skills.Checks},

@@ -32,9 +32,9 @@ func OwnerOf(v schemas.Violation, revision string) string {
 // ownersIn are the rows that count in a revision, in their order.
 func ownersIn(revision string) []Owned {
 	if IsModern(revision) {
-		return slices.Concat(ModernOwners, Owners)
+		return slices.Concat(ModernOwners, Owners, modernTaskOwners)
 	}
-	return Owners
+	return slices.Concat(Owners, taskOwners)
 }
 
 // memberPath is where a violation is: a missing member counts at its own path, and a value that an enum does not list
@@ -106,7 +106,7 @@ var Owners = slices.Concat(elicitedOwners, inputOwners, subscriptionOwners, util
 	{"InitializeResult", "/serverInfo/name", "lifecycle/server-info-fields"},
 	{"InitializeResult", "/serverInfo/version", "lifecycle/server-info-fields"},
 	{"InitializeResult", "/instructions", "schema/instructions-type"},
-	{"InitializeResult", "/capabilities/tasks/*/**", ""}, // no flags but objects
+	{"InitializeResult", "/capabilities/tasks/**", "tasks/capability-shape"},
 	{"InitializeResult", "/capabilities/**", "schema/capability-shapes"},
 
 	{"CreateTaskResult", "/ttlMs", "tasks-ext/create-shape"}, // which is not the one of caches
@@ -126,7 +126,7 @@ var Owners = slices.Concat(elicitedOwners, inputOwners, subscriptionOwners, util
 	{"", "/**/annotations/audience/**", "schema/annotations-audience"},
 	{"", "/**/annotations/priority", "schema/annotations-priority"},
 	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},
-}, clientOwners, listOwners, resourceOwners, toolOwners, promptOwners, taskOwners, skillOwners)
+}, clientOwners, listOwners, resourceOwners, toolOwners, promptOwners, skillOwners)
 
 // ModernOwners come before Owners in revisions without a handshake, where other entries hold for the same members.
 var ModernOwners = []Owned{
@@ -313,9 +313,34 @@ var promptOwners = []Owned{
 	{"CompleteResult", "/completion/**", "completion/result-schema"},
 }
 
-// taskOwners are the rows of the extension of tasks. The tasks of 2025-11-25, which nothing asks for yet, have
-// definitions of the same names.
+// taskOwners are the rows of the tasks of 2025-11-25.
 var taskOwners = []Owned{
+	{"CreateTaskResult", "/task/taskId", "tasks/id-string"},
+	{"CreateTaskResult", "/task/status/**", "tasks/status-values"},
+	{"CreateTaskResult", "/task/createdAt", "tasks/timestamps"},
+	{"CreateTaskResult", "/task/lastUpdatedAt", "tasks/timestamps"},
+	{"CreateTaskResult", "/**", "tasks/create-result"},
+	{"GetTaskResult", "/taskId", "tasks/id-string"},
+	{"GetTaskResult", "/status/**", "tasks/status-values"},
+	{"GetTaskResult", "/createdAt", "tasks/timestamps"},
+	{"GetTaskResult", "/lastUpdatedAt", "tasks/timestamps"},
+	{"GetTaskResult", "/ttl", "tasks/ttl-reported"},
+	{"GetTaskResult", "/**", "tasks/get-result-schema"},
+	{"CancelTaskResult", "/taskId", "tasks/id-string"},
+	{"CancelTaskResult", "/status/**", "tasks/status-values"},
+	{"CancelTaskResult", "/createdAt", "tasks/timestamps"},
+	{"CancelTaskResult", "/lastUpdatedAt", "tasks/timestamps"},
+	{"CancelTaskResult", "/**", "tasks/cancel-result"},
+	{"ListTasksResult", "/tasks/*/taskId", "tasks/id-string"},
+	{"ListTasksResult", "/tasks/*/status/**", "tasks/status-values"},
+	{"ListTasksResult", "/tasks/*/createdAt", "tasks/timestamps"},
+	{"ListTasksResult", "/tasks/*/lastUpdatedAt", "tasks/timestamps"},
+	{"ListTasksResult", "/tasks/**", "tasks/list-schema"},
+	{"TaskStatusNotification", "/params/**", "tasks/status-notification"},
+}
+
+// modernTaskOwners are the rows of the extension of tasks, which has definitions of the same names.
+var modernTaskOwners = []Owned{
 	{"GetTaskResult", "/status/**", "tasks-ext/get-working"},
 	{"GetTaskResult", "/inputRequests/**", "tasks-ext/get-input-required"},
 	{"GetTaskResult", "/result/**", "tasks-ext/get-completed"},

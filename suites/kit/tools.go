@@ -47,8 +47,16 @@ func UnknownName(t *T) string {
 
 // ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
 func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
-	if not := barred(t, tool, func(p Permission) bool { return p.Valid }); not != nil {
-		return nil, not
+	if why := Uncallable(tool.Value, t.Revision); why != "" {
+		return nil, &Uncalled{Tool: tool, Why: why}
+	}
+	return TaskArguments(t, tool)
+}
+
+// TaskArguments are ValidArguments for a call that is to run as a task.
+func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
+	if p := t.MayCall(tool); !p.Valid {
+		return nil, &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
 	if example := t.Example(tool.Name); example != nil {
 		return example, nil
@@ -63,20 +71,15 @@ func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	return args, nil
 }
 
-// barred says why a tool may not be called; nil when it may.
-func barred(t *T, tool Subject, allows func(Permission) bool) *Uncalled {
+// mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
+func mayNotBreak(t *T, tool Subject) *Uncalled {
 	if why := Uncallable(tool.Value, t.Revision); why != "" {
 		return &Uncalled{Tool: tool, Why: why}
 	}
-	if p := t.MayCall(tool); !allows(p) {
+	if p := t.MayCall(tool); !p.Invalid {
 		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
 	return nil
-}
-
-// mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
-func mayNotBreak(t *T, tool Subject) *Uncalled {
-	return barred(t, tool, func(p Permission) bool { return p.Invalid })
 }
 
 // counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
