@@ -114,6 +114,14 @@ var askedBothWays = []found{
 		undiscovered: `result ["2026-07-28"]`,
 	},
 	{
+		name: "handshake, with an empty result for what it does not know",
+		serves: script{
+			"server/discover": `"result":{}`, "initialize": welcome, "ping": pong,
+			"tools/list": `"result":{}`, "prompts/list": `"result":{}`, "resources/list": `"result":{}`,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+	},
+	{
 		name: "handshake, with another refusal of server/discover",
 		serves: script{
 			"server/discover": `"error":{"code":-32602,"message":"no"}`, "initialize": welcome, "ping": pong,
