@@ -115,10 +115,8 @@ var askedBothWays = []found{
 	},
 	{
 		name: "handshake, with an empty result for what it does not know",
-		serves: script{
-			"server/discover": `"result":{}`, "initialize": welcome, "ping": pong,
-			"tools/list": `"result":{}`, "prompts/list": `"result":{}`, "resources/list": `"result":{}`,
-		},
+		serves: script{"server/discover": pong, "initialize": welcome, "ping": pong,
+			"tools/list": pong, "prompts/list": pong, "resources/list": pong},
 		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
 	},
 	{
