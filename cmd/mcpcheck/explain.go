@@ -29,7 +29,9 @@ how it is tried, when it passes and fails, and what to change.
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(checkIDs(), areaNames()...), cobra.ShellCompDirectiveNoFileComp
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.explain(cmd.OutOrStdout(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return flushed(cmd.OutOrStdout(), func(w io.Writer) error { return f.explain(w, args) })
+		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown")

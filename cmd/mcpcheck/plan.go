@@ -67,8 +67,10 @@ func (j *judgement) plan(w io.Writer) error {
 	if files := j.reports["json"]; len(files) > 0 {
 		return p.writeTo(files, w)
 	}
-	p.write(w)
-	return nil
+	return flushed(w, func(w io.Writer) error {
+		p.write(w)
+		return nil
+	})
 }
 
 // planned is the plan for a server.

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bufio"
+	"errors"
+	"io"
 	"slices"
 	"strings"
 )
@@ -22,4 +25,10 @@ func each[T any](list []T, text func(T) string) (texts []string) {
 		texts = append(texts, text(item))
 	}
 	return texts
+}
+
+// flushed has something written, and says what went wrong with any of it.
+func flushed(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriter(w)
+	return errors.Join(write(b), b.Flush())
 }

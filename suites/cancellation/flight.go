@@ -20,11 +20,13 @@ var inFlight = Suite{
 		wantBusy(t, r)
 		t.Expect(r).To(BeAnswered(), "the request after those that were cancelled")
 		came, _ := s.Settle(mark)
+		if answersTo(r.Request.ID, came) > 1 {
+			t.Because(OtherCheck).Skip("a request that was not cancelled has several answers, too: " +
+				"jsonrpc/single-response-per-request")
+		}
 		for _, id := range ids {
-			answers := slices.DeleteFunc(slices.Clone(came), func(f *driver.Frame) bool {
-				return !f.IsResponse() || !driver.SameID(f.Answers(), id)
-			})
-			t.Expect(len(answers) <= 1).To(Hold("one answer at most to each of them", "%d", len(answers)))
+			n := answersTo(id, came)
+			t.Expect(n <= 1).To(Hold("one answer at most to each of them", "%d", n))
 		}
 	}),
 
@@ -45,6 +47,16 @@ var inFlight = Suite{
 		x.wantEffect(t)
 		t.Expect(x.later).To(BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
 	}),
+}
+
+// answersTo counts the answers to a request.
+func answersTo(id []byte, came []*driver.Frame) (n int) {
+	for _, f := range came {
+		if f.IsResponse() && driver.SameID(f.Answers(), id) {
+			n++
+		}
+	}
+	return n
 }
 
 // racers is how many requests are cancelled at once.

@@ -23,6 +23,7 @@ var declaring = Suite{
 		r := undeclared(t)
 		t.Expect(kit.Completion{Reply: r}.Values()).To(
 			BeEmptyList[string]("no values, since the capability is not declared"))
+		kit.WantRefuser(t, r)
 		t.Warn(r).To(BeError())
 	}),
 

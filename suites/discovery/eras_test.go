@@ -114,6 +114,12 @@ var askedBothWays = []found{
 		undiscovered: `result ["2026-07-28"]`,
 	},
 	{
+		name: "handshake, with an empty result for what it does not know",
+		serves: script{"server/discover": pong, "initialize": welcome, "ping": pong,
+			"tools/list": pong, "prompts/list": pong, "resources/list": pong},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+	},
+	{
 		name: "handshake, with another refusal of server/discover",
 		serves: script{
 			"server/discover": `"error":{"code":-32602,"message":"no"}`, "initialize": welcome, "ping": pong,

@@ -80,14 +80,21 @@ const mostOffered = 8
 // answer all the same, or refuse in any way; and one that does may be wrong in what it answers, and serve the revision
 // in what else it is asked.
 func isSpoken(s *driver.Session, r driver.Reply, revision string) bool {
-	lists := supported(r)
+	lists, result := supported(r), r.Result()
 	switch {
-	case r.Result() != nil && (lists == nil || slices.Contains(lists, revision)):
+	case slices.Contains(lists, revision) && result != nil, lists == nil && discovers(result):
 		return true
-	case r.Result() == nil && lists != nil:
+	case result == nil && lists != nil:
 		return false
 	}
 	return harness.OnlyModern(r) || servesLists(s)
+}
+
+// discovers reports whether a result has anything of one of server/discover. Some servers have the same for whatever
+// they do not know.
+func discovers(result harness.M) bool {
+	return slices.ContainsFunc([]string{"supportedVersions", "capabilities", "resultType"},
+		func(member string) bool { return harness.Has(result, member) })
 }
 
 // servesLists reports whether the server answers a list as only servers of a revision without a handshake do.

@@ -36,7 +36,8 @@ func (s Symptoms) Diagnosis() string {
 		return "its message has the member " + name + " more than once"
 	case message && s.Late:
 		return "the answer came once stdin was closed: flush stdout after each message" +
-			" (in Python: flush=True, or python -u), and answer each line when it comes"
+			" (in Python: flush=True, or python -u), and answer each line when it comes; " +
+			"a server that only starts slowly wants a longer --start-timeout"
 	case message && !ended && !json.Valid(line):
 		return "its message breaks off in the middle"
 	case message && !ended:

@@ -50,7 +50,7 @@ var Reasons = []struct {
 	{Died, "the process or the connection ended, or none could be had"},
 	{ForeignAnswer, "a gateway or a limit of the server answered, which says nothing of the request"},
 	{Limit, "one of mcpcheck's own limits was reached"},
-	{NotListed, "the list that it needs could not be had: something else was answered"},
+	{NotListed, "the list that it needs could not be had: something else was answered, or its pages do not end"},
 	{HandshakeFailed, "the server could not be talked to, or not without a token"},
 	{Stopped, "the run was stopped, since the server had stopped to serve"},
 	{Budget, "the time of the run was spent"},
@@ -94,10 +94,11 @@ func reasonOfError(err error) Reason {
 	var death *driver.Death
 	var unanswered *driver.Unanswered
 	var unlisted *Unlisted
+	var endless *Endless
 	switch {
-	case driver.ExcessOf(err) != nil:
+	case driver.ExcessOf(err) != nil, errors.Is(err, ErrManyPages):
 		return Limit
-	case errors.As(err, &unlisted):
+	case errors.As(err, &unlisted), errors.As(err, &endless):
 		return NotListed
 	case errors.As(err, &silence):
 		return Silent

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -26,6 +27,8 @@ func TestReasonOf(t *testing.T) {
 		"an end":                 {&driver.Death{Cause: "it exited"}, Died},
 		"an end that is told":    {Explain(&driver.Death{Cause: "it exited"}), Died},
 		"an end after an excess": {&driver.Death{Excess: &driver.Excess{What: "too long"}}, Limit},
+		"more pages than that":   {Explain(fmt.Errorf("tools/list has %w", ErrManyPages)), Limit},
+		"pages without an end":   {Explain(&Endless{Method: "tools/list"}), NotListed},
 		"a POST without answer":  {&driver.Unanswered{Method: "ping", HTTP: nil}, Silent},
 		"an HTTP answer":         {driver.Answer{Status: 400}, ""},
 		"one of a gateway":       {driver.Answer{Status: 502}, ForeignAnswer},

@@ -109,6 +109,7 @@ type requests struct {
 	first     *kit.Exchange             // of these; nil when there is none
 	mute      bool                      // there are some, and none was answered
 	sullen    bool                      // what is to be refused has no answer
+	nameless  bool                      // results have come that name no request
 	coming    []string                  // methods of those whose answers were still on their way when they were due
 }
 
@@ -127,6 +128,7 @@ func requestsIn(t *T, w Wire) *requests {
 		if method := x.Request.Method; x.StillComing() && !slices.Contains(all.coming, method) {
 			all.coming = append(all.coming, method)
 		}
+		all.nameless = all.nameless || x.Answer != nil && x.Answer.HasResult && kit.IsBare(x.Answer.ID)
 		if x.Request.Method != "tools/call" {
 			continue
 		}
@@ -176,6 +178,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	case x.Empty:
 		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually, " +
 			"http/json-reply-single-object"
+	case x.Instead != nil && all.nameless && kit.IsBare(x.Instead.ID):
+		return "results have no id: jsonrpc/response-id-echo-integer"
 	case x.Mistaken:
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
 	case x.Streamed():

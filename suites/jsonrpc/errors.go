@@ -66,6 +66,10 @@ var errorChecks = Suite{
 			if !ok {
 				t.Because(OtherCheck).Skip("the message is no string: jsonrpc/error-message-string")
 			}
+			if m.Request == nil && !kit.IsBare(m.ID) {
+				t.Because(OtherCheck).Skip("nothing waits for it: jsonrpc/single-response-per-request, " +
+					"jsonrpc/no-unsolicited-response")
+			}
 			if m.Request != nil && bytes.Contains(m.Request.Raw.Bytes(), []byte(`\n`)) {
 				t.Skip("it may repeat the line breaks that it was sent")
 			}

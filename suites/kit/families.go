@@ -16,6 +16,7 @@ func ExpectDeclared(t *T, family string) {
 	r := t.Ask(t.Hostile(), family+"/list", M{})
 	items, _ := r.Result()[family].([]any)
 	t.Expect(items).To(BeEmptyList[any]("no " + family + ", since the capability is not declared"))
+	WantRefuser(t, r)
 	t.Warn(r).To(BeError())
 }
 
@@ -25,6 +26,7 @@ func ExpectList(t *T, family string) {
 	if code, _ := r.Code(); code == -32603 {
 		t.FailAt(Should, "a result", "%s", Got(r))
 	}
+	WantObject(t, r)
 	t.Expect(r).To(BeResult())
 	t.Expect(Member(r.Result(), family)).To(BeArray())
 }

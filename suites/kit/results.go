@@ -64,3 +64,10 @@ func CodesOfHeaders(t *T) []int {
 	}
 	return nil
 }
+
+// WantObject ends a check of a result that is not an object.
+func WantObject(t *T, r driver.Reply) {
+	if Has(r.M(), "result") && r.Result() == nil {
+		t.Because(OtherCheck).Skip("the result is not an object: jsonrpc/result-is-object")
+	}
+}

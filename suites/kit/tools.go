@@ -21,10 +21,10 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 	})
 }
 
-// WantAnyAnswer ends a check in which a call had no answer in time, when tools that exist were called and gave none
-// either.
+// WantAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist were
+// called and gave none either.
 func WantAnyAnswer(t *T, r driver.Reply) {
-	if !errors.As(r.Err, new(*driver.Silence)) {
+	if !errors.As(r.Err, new(*driver.Silence)) && !IsFatal(r) {
 		return
 	}
 	t.NotLate(r)
@@ -32,6 +32,9 @@ func WantAnyAnswer(t *T, r driver.Reply) {
 		t.Because(OtherCheck).Skip("no call of a tool has an answer: jsonrpc/every-request-answered")
 	}
 }
+
+// IsFatal reports whether a server has ended where it was to answer.
+func IsFatal(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Death)) }
 
 // WantCalls ends a check that calls no tool that exists, when not even such calls may be made.
 func WantCalls(t *T) {

@@ -31,6 +31,7 @@ var gates = Suite{
 	"lifecycle/gates-before-initialize": Fresh(func(t *T) {
 		skipSessionless(t)
 		g := beforeInitialize(t)
+		g.wantSurvivor(t)
 		t.Expect(g.again).To(BeResult(), "initialize after the early requests")
 		g.judge(t)
 		t.Expect(g.lateList.Answered()).To(Hold("an answer to "+g.method+" after the handshake", "%s", Got(g.lateList)))
@@ -49,6 +50,7 @@ var gates = Suite{
 	"lifecycle/request-before-initialized-notification": Fresh(func(t *T) {
 		g := beforeInitialized(t)
 		kit.WantRefuser(t, g.earlyList)
+		g.wantSurvivor(t)
 		t.Expect(g.earlyList).To(BeAnswered(), "%s before initialized", g.method)
 		t.Expect(g.lateList).To(BeAnswered(), "%s after initialized", g.method)
 		if _, served := kit.ListMethod(t); served {
@@ -96,6 +98,17 @@ func (g gating) judge(t *T) {
 	}
 	if !listProves && !callProves {
 		t.Inconclusive("the same requests are refused after the handshake as well")
+	}
+}
+
+// wantSurvivor ends a check when the early call has ended the server, as it does at any time.
+func (g gating) wantSurvivor(t *T) {
+	if !g.called || !kit.IsFatal(g.earlyCall) {
+		return
+	}
+	if _, unknown := kit.UnknownTool(t); kit.IsFatal(unknown) {
+		t.Because(OtherCheck).Skip("a call of an unknown tool ends the server at any time: " +
+			"tools/unknown-tool-not-success, jsonrpc/every-request-answered")
 	}
 }
 

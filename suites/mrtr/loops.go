@@ -1,7 +1,6 @@
 package mrtr
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -117,6 +116,3 @@ func (x *trial) expectTaken(t *T, round int) {
 	}
 	t.Warn(r).To(BeResult())
 }
-
-// died reports whether the server died over a request.
-func died(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Death)) }

@@ -70,7 +70,7 @@ var state = Suite{
 		}
 		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
 		r := kit.TryAmiss(t, t.Hostile(), "tools/call", kit.Declaring(params, kit.Able))
-		t.Expect(!died(r)).To(Hold("an error, or the state ignored", "%s", Got(r)))
+		t.Expect(!kit.IsFatal(r)).To(Hold("an error, or the state ignored", "%s", Got(r)))
 		if r.Err != nil {
 			kit.WantRefuser(t, r)
 			t.Again("%v", Explain(r.Err))

@@ -26,7 +26,7 @@ var Checks = Merge(tokens, Suite{
 			if !is || !are {
 				t.Because(OtherCheck).Skip("progress is not a number: progress/params-valid")
 			}
-			t.Expect(later.Cmp(earlier) > 0).To(Hold("more than "+earlier.String(), "%s", later))
+			t.Expect(later.Cmp(earlier) > 0).To(Hold("more than "+earlier.String(), "%s", later.String()))
 		})
 	}),
 
