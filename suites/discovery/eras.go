@@ -112,8 +112,11 @@ func Revisions(ctx context.Context, t driver.Target) (revisions []string, undisc
 	if p.older.server == nil {
 		return nil, "", p.older.err
 	}
-	if p.older.granted() || !p.newer.served {
+	switch judged, _ := p.judged(); {
+	case p.older.granted(), !p.newer.served && judged == p.older:
 		revisions = slices.Clone(harness.Handshake)
+	case !p.newer.served:
+		revisions = []string{firstChoice} // what came of that is said
 	}
 	for _, revision := range p.newer.speaks {
 		if harness.IsModern(revision) {
@@ -231,9 +234,10 @@ func (p *pair) alone(a, other *attempt) *attempt {
 	return again
 }
 
-// judged is the attempt by which the server is judged, and the other one.
+// judged is the attempt by which the server is judged, and the other one. Where the server says that it has no
+// handshake, that is the one without, whatever came of it.
 func (p *pair) judged() (judged, other *attempt) {
-	if p.newer.good() {
+	if p.newer.good() || p.older.refused() && p.newer.server != nil && !p.newer.refused() {
 		return p.newer, p.older
 	}
 	return p.older, p.newer

@@ -79,14 +79,18 @@ func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
 // mostJudged is how many messages a check looks at: more than any run has of a server that does not flood it.
 const mostJudged = 5000
 
-// Judge tries a check on every message; of a flood, on the first ones, and says so.
-func (t *T) Judge(messages Messages, run func(*T, Message)) {
-	all := messages.List
+// Bounded are those of what the server sent that a check looks at: of a flood the first ones, and it says so.
+func Bounded[V any](t *T, all []V) []V {
 	if left := len(all) - mostJudged; left > 0 {
 		t.Partly("%d of %d were not judged: it is a flood", left, len(all))
 		all = all[:mostJudged]
 	}
-	Judge(t, messages.What, all, Message.Subject, run)
+	return all
+}
+
+// Judge tries a check on every message; of a flood, on the first ones, and says so.
+func (t *T) Judge(messages Messages, run func(*T, Message)) {
+	Judge(t, messages.What, Bounded(t, messages.List), Message.Subject, run)
 }
 
 // sub runs a part of a check and returns what it came to.

@@ -32,10 +32,11 @@ var Announced = map[string]string{
 type Subscription struct {
 	Session *driver.Session
 	Request *driver.Frame
-	Filter  M       // what is asked for
-	Beside  int     // how many subscriptions of the session were open when it was asked for
-	Came    []Heard // messages or, of an HTTP answer without one, its status
-	Over    bool    // over HTTP: its stream had ended when it was last read
+	Filter  M    // what is asked for
+	Beside  int  // how many subscriptions of the session were open when it was asked for
+	Over    bool // over HTTP: its stream had ended when it was last read
+
+	heard
 
 	pending   driver.Pending
 	mark      int             // where it was asked for
@@ -48,6 +49,30 @@ type Subscription struct {
 type Heard struct {
 	*driver.Frame
 	place int
+}
+
+// heard is what a subscription has brought. Servers may announce more than anybody could look through for each message.
+type heard struct {
+	Came []Heard // messages or, of an HTTP answer without one, its status
+
+	ack, reply, end *Heard
+	honoured        M
+}
+
+// hear notes a message.
+func (h *heard) hear(m Heard) {
+	h.Came = append(h.Came, m)
+	switch {
+	case m.Method == Acknowledged && h.ack == nil:
+		params, _ := m.JSON()["params"].(M)
+		h.honoured, _ = params["notifications"].(M)
+		h.ack = &m
+	case m.ends() && h.reply == nil:
+		h.reply = &m
+	}
+	if h.end == nil && (m.ends() || m.Method == "notifications/cancelled") {
+		h.end = &m
+	}
 }
 
 // Wish is a subscription to ask for.
@@ -132,7 +157,7 @@ func (u *Subscription) Reread() {
 	u.Over = u.Request.HTTP != nil && u.Request.HTTP.Answer().Ended
 	all := readSubscriptions(u.Session.Record(0), u.Session)
 	if now := all.under(u.Request.ID); now != nil {
-		u.Came = now.Came
+		u.heard = now.heard
 	}
 }
 
@@ -169,7 +194,7 @@ func readSubscriptions(frames []*driver.Frame, s *driver.Session) (all Subscript
 			all.sent(s, f)
 		case f.Side == driver.Status:
 			if u := all.over(f); u != nil {
-				u.Came = append(u.Came, Heard{f, all.place})
+				u.hear(Heard{f, all.place})
 			}
 		case f.Side == driver.FromServer:
 			for _, m := range f.Members() {
@@ -226,7 +251,7 @@ func (all *Subscriptions) came(f *driver.Frame, m Heard) {
 	u := all.of(f, m.Frame)
 	switch {
 	case u != nil:
-		u.Came = append(u.Came, m)
+		u.hear(m)
 	case Announced[m.Method] != "":
 		all.Strays = append(all.Strays, m)
 	}
@@ -286,9 +311,7 @@ func (u *Subscription) Tagged(m *driver.Frame) bool {
 }
 
 // Ack is the acknowledgment; nil when none came.
-func (u *Subscription) Ack() *Heard {
-	return u.first(func(m Heard) bool { return m.Method == Acknowledged })
-}
+func (h *heard) Ack() *Heard { return h.ack }
 
 // Took is how long its acknowledgment took; 0 when none came.
 func (u *Subscription) Took() time.Duration {
@@ -300,21 +323,11 @@ func (u *Subscription) Took() time.Duration {
 }
 
 // Honoured is the filter that was acknowledged; nil when none was.
-func (u *Subscription) Honoured() M {
-	ack := u.Ack()
-	if ack == nil {
-		return nil
-	}
-	params, _ := ack.JSON()["params"].(M)
-	filter, _ := params["notifications"].(M)
-	return filter
-}
+func (h *heard) Honoured() M { return h.honoured }
 
 // End is what ended the subscription of the server's own accord: a response, what stands for one over HTTP, or over
 // stdio a cancellation; nil when nothing did.
-func (u *Subscription) End() *Heard {
-	return u.first(func(m Heard) bool { return m.ends() || m.Method == "notifications/cancelled" })
-}
+func (h *heard) End() *Heard { return h.end }
 
 // ends reports whether it is a response, or what stands for one.
 func (m Heard) ends() bool { return m.Side == driver.Status || m.IsResponse() }
@@ -324,17 +337,10 @@ func (u *Subscription) IsBody() bool {
 	return u.Request.HTTP != nil && !u.Request.HTTP.Answer().IsStream && u.Reply().Result() != nil
 }
 
-func (u *Subscription) first(fits func(Heard) bool) *Heard {
-	if i := slices.IndexFunc(u.Came, fits); i >= 0 {
-		return &u.Came[i]
-	}
-	return nil
-}
-
 // Reply is the response; not answered when there is none.
 func (u *Subscription) Reply() driver.Reply {
 	r := driver.Reply{Method: Listen, Request: u.Request}
-	switch m := u.first(Heard.ends); {
+	switch m := u.reply; {
 	case m == nil:
 		r.Err = &driver.Silence{Method: Listen, After: u.Session.Patience()}
 	case m.Side == driver.Status:
@@ -346,8 +352,8 @@ func (u *Subscription) Reply() driver.Reply {
 }
 
 // Changes are the announcements that came.
-func (u *Subscription) Changes() (changes []Heard) {
-	for _, m := range u.Came {
+func (h *heard) Changes() (changes []Heard) {
+	for _, m := range h.Came {
 		if Announced[m.Method] != "" {
 			changes = append(changes, m)
 		}

@@ -119,7 +119,7 @@ var begin = Suite{
 	}),
 
 	"subscriptions/concurrent": WatchAfter(listenTwice, func(t *T, w Wire) {
-		Judge(t, "subscription beside another one", beside(t, w), (*kit.Subscription).Subject, sideBySide)
+		Judge(t, "subscription beside another one", beside(t, w), neighbour.Subject, sideBySide)
 	}),
 }
 
@@ -291,16 +291,32 @@ func listenTwice(t *T) {
 	kit.CallTools(t)
 }
 
+// neighbour is a subscription beside others of its session.
+type neighbour struct {
+	*kit.Subscription
+	all []*kit.Subscription // of the session
+}
+
 // beside are the subscriptions of the run that were asked for while others were open.
-func beside(t *T, w Wire) (all []*kit.Subscription) {
+func beside(t *T, w Wire) (all []neighbour) {
 	for _, s := range kit.Heeded(t, w) {
-		for _, u := range kit.SubscriptionsIn(s).List {
+		list := kit.SubscriptionsIn(s).List
+		for _, u := range list {
 			if u.Beside > 0 {
-				all = append(all, u)
+				all = append(all, neighbour{u, list})
 			}
 		}
 	}
 	return all
+}
+
+// told are the methods of what was announced to a subscription.
+func told(u *kit.Subscription) map[string]bool {
+	methods := map[string]bool{}
+	for _, m := range u.Came {
+		methods[m.Method] = true
+	}
+	return methods
 }
 
 // isMuteSince reports whether more was asked for in a session after a subscription, and nothing of that was answered.
@@ -318,22 +334,22 @@ func isMuteSince(u *kit.Subscription) bool {
 }
 
 // sideBySide wants a subscription to begin though there are others, and to be told what they are told.
-func sideBySide(t *T, u *kit.Subscription) {
-	wantRoom(t, u)
+func sideBySide(t *T, u neighbour) {
+	wantRoom(t, u.Subscription)
 	if code, _ := u.Reply().Code(); code == -32602 {
 		t.Because(OtherCheck).Skip("it is refused for what it asks for, not for being another one")
 	}
-	if isOverAtOnce(u) && slices.ContainsFunc(try(t), isOverAtOnce) {
+	if isOverAtOnce(u.Subscription) && slices.ContainsFunc(try(t), isOverAtOnce) {
 		t.Because(OtherCheck).Skip("its result comes without an acknowledgment: subscriptions/ack-first")
 	}
-	if u.Reply().Err != nil && isMuteSince(u) {
+	if u.Reply().Err != nil && isMuteSince(u.Subscription) {
 		t.Because(OtherCheck).Skip("nothing is answered any more: jsonrpc/every-request-answered")
 	}
 	t.Expect(u.Ack() != nil).To(Hold("an acknowledgment beside another subscription", "%s", Got(u.Reply())))
-	for _, other := range kit.SubscriptionsIn(u.Session).List {
+	own := told(u.Subscription)
+	for _, other := range u.all {
 		for _, m := range other.Changes() {
-			told := slices.ContainsFunc(u.Changes(), func(own kit.Heard) bool { return own.Method == m.Method })
-			t.Expect(told || !u.Hears(m)).To(Hold(m.Method+", as another subscription was told", "none"))
+			t.Expect(own[m.Method] || !u.Hears(m)).To(Hold(m.Method+", as another subscription was told", "none"))
 		}
 	}
 }

@@ -114,7 +114,7 @@ func eachChange(t *T, w Wire, run func(*T, change)) {
 	if len(all) == 0 {
 		kit.NothingSeen(t, "change was announced", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	}
-	Each(t, all, change.subject, run)
+	Each(t, Bounded(t, all), change.subject, run)
 }
 
 // isOfRequest reports whether a notification is about a request that is served.
