@@ -20,8 +20,7 @@ var answers = Suite{
 					"lifecycle/no-undeclared-client-features, mrtr/undeclared-elicitation")
 			}
 			mode := kit.ModeOf(q.Params)
-			t.Expect(kit.HasMode(q.Client(), mode)).To(Hold("a mode of "+modesOf(q.Client()),
-				"one of mode %s", Show(Member(q.Params, "mode"))))
+			t.Expect(kit.HasMode(q.Client(), mode)).To(Hold("a mode of "+modesOf(q.Client()), "%s", modeOf(q)))
 		})
 	}),
 
@@ -208,7 +207,8 @@ func expectNoticed(t *T, x misfit) {
 	case usual != saidIn(x.again):
 		t.Because(NotObserved).Inconclusive("what the tool returns is something else each time")
 	}
-	t.Expect(x.isTaken(usual, got)).To(BeOneOf(false))
+	t.Expect(!x.isTaken(usual, got)).To(Hold("an error, or the question again",
+		"the result to valid content, but for the value: %s", Show(x.Reply.Result())))
 	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", Got(x.Reply))
 }
 

@@ -147,6 +147,14 @@ func inEveryWay(t *T) (all []asker) {
 	return all
 }
 
+// modeOf says which mode a question is of.
+func modeOf(q kit.Question) string {
+	if !Has(q.Params, "mode") {
+		return "a question without a mode, which is a form"
+	}
+	return "a question of mode " + Show(q.Params["mode"])
+}
+
 // modesOf names the modes that a client has declared.
 func modesOf(client M) string {
 	return fmt.Sprintf("a client with elicitation %s", Show(client["elicitation"]))
