@@ -13,6 +13,7 @@ import (
 // answers are the checks of what servers ask clients that do not have every mode, and of what they make of the answers.
 var answers = Suite{
 	"elicitation/mode-supported-by-client": WatchAfter(askInModes, func(t *T, w Wire) {
+		tellLeft(t)
 		all := kit.Questions(t, w, create)
 		kit.JudgeQuestions(t, "question to the user was sent", all, func(t *T, q kit.Question) {
 			if q.Client()["elicitation"] == nil {
