@@ -13,6 +13,7 @@ import (
 // answers are the checks of what servers ask clients that do not have every mode, and of what they make of the answers.
 var answers = Suite{
 	"elicitation/mode-supported-by-client": WatchAfter(askInModes, func(t *T, w Wire) {
+		tellLeft(t)
 		all := kit.Questions(t, w, create)
 		kit.JudgeQuestions(t, "question to the user was sent", all, func(t *T, q kit.Question) {
 			if q.Client()["elicitation"] == nil {
@@ -20,8 +21,7 @@ var answers = Suite{
 					"lifecycle/no-undeclared-client-features, mrtr/undeclared-elicitation")
 			}
 			mode := kit.ModeOf(q.Params)
-			t.Expect(kit.HasMode(q.Client(), mode)).To(Hold("a mode of "+modesOf(q.Client()),
-				"one of mode %s", Show(Member(q.Params, "mode"))))
+			t.Expect(kit.HasMode(q.Client(), mode)).To(Hold("a mode of "+modesOf(q.Client()), "%s", modeOf(q)))
 		})
 	}),
 
@@ -208,7 +208,8 @@ func expectNoticed(t *T, x misfit) {
 	case usual != saidIn(x.again):
 		t.Because(NotObserved).Inconclusive("what the tool returns is something else each time")
 	}
-	t.Expect(x.isTaken(usual, got)).To(BeOneOf(false))
+	t.Expect(!x.isTaken(usual, got)).To(Hold("an error, or the question again",
+		"the result to valid content, but for the value: %s", Show(x.Reply.Result())))
 	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", Got(x.Reply))
 }
 

@@ -115,18 +115,28 @@ func sensitive(q kit.Question) string {
 		free = true
 		title, _ := f.schema["title"].(string)
 		description, _ := f.schema["description"].(string)
-		for _, text := range []string{f.name, title, description} {
+		for _, text := range []string{f.name, title, unlessWarning(description)} {
 			if word := secretWord(text, f.schema["type"] == "string"); word != "" {
 				return "the field " + f.name + ", with " + Show(word) + " in " + Show(text)
 			}
 		}
 	}
 	message, _ := q.Params["message"].(string)
-	if word := secretWord(message, true); free && word != "" {
+	if word := secretWord(unlessWarning(message), true); free && word != "" {
 		return "the message, with " + Show(word) + " in " + Show(message)
 	}
 	return ""
 }
+
+// unlessWarning is a text, unless it denies something: it may ask not to be given secrets.
+func unlessWarning(text string) string {
+	if denial.MatchString(text) {
+		return ""
+	}
+	return text
+}
+
+var denial = regexp.MustCompile(`(?i)\b(not|never|no|without|don['’]t)\b`)
 
 // secretWord is the first word in a text that tells a secret; empty when there is none.
 func secretWord(text string, isText bool) string {

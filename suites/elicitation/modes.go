@@ -10,7 +10,7 @@ import (
 )
 
 // mostAskers is how many tools that ask are called again, in each way.
-const mostAskers = 3
+const mostAskers = 5
 
 // asker is a tool that asks users, and what came of it with a client that declares certain modes.
 type asker struct {
@@ -50,11 +50,23 @@ func askInModes(t *T) {
 	}
 }
 
-// askers are the first tools that ask users, or have them go to a URL first.
+// allAskers are the tools that ask users, and askers the first of them.
+func allAskers(t *T) []*kit.Inquiry {
+	mute := func(i *kit.Inquiry) bool { return !i.Asks(create) }
+	return slices.DeleteFunc(slices.Clone(kit.Inquiries(t).Inquiries), mute)
+}
+
 func askers(t *T) []*kit.Inquiry {
-	all := slices.Clone(kit.Inquiries(t).Inquiries)
-	all = slices.DeleteFunc(all, func(i *kit.Inquiry) bool { return !i.Asks(create) })
+	all := allAskers(t)
 	return all[:min(len(all), mostAskers)]
+}
+
+// tellLeft says how many tools a verdict does not cover.
+func tellLeft(t *T) {
+	all := len(allAskers(t))
+	if left := all - mostAskers; left > 0 {
+		t.Partly("%d of %d tools that ask the user were called in one way only", left, all)
+	}
 }
 
 // inMode calls them as a client that declares these modes and all else. One with a single mode is asked in it in every
@@ -136,6 +148,7 @@ func (c *caller) vary(a *asker) {
 // inEveryWay are the tools that ask forms or URLs, and what came of every answer.
 func inEveryWay(t *T) (all []asker) {
 	kit.WantInquiries(t, create)
+	tellLeft(t)
 	all = slices.Clone(inMode(t, noMode))
 	if t.Revision >= "2025-11-25" {
 		all = append(all, inMode(t, onlyURL)...)
@@ -145,6 +158,14 @@ func inEveryWay(t *T) (all []asker) {
 		t.Because(NotObserved).Inconclusive("no tool that has asked the user did so again")
 	}
 	return all
+}
+
+// modeOf says which mode a question is of.
+func modeOf(q kit.Question) string {
+	if !Has(q.Params, "mode") {
+		return "a question without a mode, which is a form"
+	}
+	return "a question of mode " + Show(q.Params["mode"])
 }
 
 // modesOf names the modes that a client has declared.

@@ -190,6 +190,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
 	case x.Left():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
+	case x.Dead() && x.Declined():
+		return "the user did not agree to what was asked: elicitation/decline-handled, elicitation/error-reply-handled"
 	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
 	case other != "":

@@ -151,3 +151,25 @@ func inputsIn(s *driver.Session, request, f *driver.Frame) (all []Question) {
 	}
 	return all
 }
+
+// Declined reports whether the last that the client said, before the session ended with the request unanswered, was
+// that its user does not agree to something, or cannot be asked.
+func (x *Exchange) Declined() bool {
+	var last *driver.Frame
+	asked := map[string]bool{} // ids of questions to the user
+	for _, f := range x.Session.Record(0) {
+		switch {
+		case f == x.End:
+			if last == nil || !last.IsResponse() || !asked[driver.IDKey(last.ID)] {
+				return false
+			}
+			result, _ := last.JSON()["result"].(M)
+			return result["action"] != "accept"
+		case f.Side == driver.FromClient:
+			last = f
+		case f.Side == driver.FromServer && f.IsRequest() && f.Method == "elicitation/create":
+			asked[driver.IDKey(f.ID)] = true
+		}
+	}
+	return false
+}
