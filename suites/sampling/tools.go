@@ -40,14 +40,14 @@ var tools = Suite{
 			messages := kit.ObjectsIn(q.Params["messages"])
 			var used []any // in the message before
 			for _, message := range append(messages, nil) {
-				results := idsIn(message, "tool_result", "toolUseId")
+				results := idsIn("user", message, "tool_result", "toolUseId")
 				late := func(id any) bool { return !slices.Contains(results, id) }
 				t.Expect(slices.ContainsFunc(used, late)).To(BeOneOf(false),
-					"a tool use without a result in the message after it, of %s", Show(q.Params["messages"]))
+					"a tool use without a result in a message of the user right after it, of %s", Show(q.Params["messages"]))
 				strange := func(id any) bool { return !slices.Contains(used, id) }
 				t.Expect(slices.ContainsFunc(results, strange)).To(BeOneOf(false),
-					"a tool result without a use in the message before it, of %s", Show(q.Params["messages"]))
-				used = idsIn(message, "tool_use", "id")
+					"a tool result without a use in a message of the assistant right before it, of %s", Show(q.Params["messages"]))
+				used = idsIn("assistant", message, "tool_use", "id")
 			}
 		})
 	}),
@@ -66,8 +66,11 @@ func hasBlocks(kinds ...string) func(kit.Question) bool {
 	}
 }
 
-// idsIn are what the blocks of a type in a message have as their id.
-func idsIn(message M, kind, member string) (ids []any) {
+// idsIn are what the blocks of a type in a message of a role have as their id.
+func idsIn(role string, message M, kind, member string) (ids []any) {
+	if message["role"] != role {
+		return nil
+	}
 	for _, block := range ofType(blocks(message["content"]), kind) {
 		if id, isString := block[member].(string); isString {
 			ids = append(ids, id)
