@@ -37,8 +37,8 @@ var tools = Suite{
 	"sampling/tool-results-balanced": WatchAfter(answerOtherwise, func(t *T, w Wire) {
 		judge(t, w, followUp, hasBlocks("tool_use", "tool_result"), func(t *T, q kit.Question) {
 			unanswered, strange := unbalanced(kit.ObjectsIn(q.Params["messages"]))
-			t.Expect(unanswered).To(BeEmptyList[any]("for each tool use a result, in a message of the user right after it"))
-			t.Expect(strange).To(BeEmptyList[any]("for each tool result a use, in the message right before it"))
+			t.Expect(unanswered).To(BeEmptyList[any]("a result for each use of a tool, in the user's next message"))
+			t.Expect(strange).To(BeEmptyList[any]("a use of a tool for each result, in the message before it"))
 		})
 	}),
 }
