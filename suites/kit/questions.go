@@ -90,7 +90,7 @@ func (q Question) Client() M {
 
 // Value is the request as it was written, to be held against its schema; nil where it is no object.
 func (q Question) Value() any {
-	if q.Key == "" {
+	if !IsModern(q.Session.Agreed()) {
 		return q.Frame.JSON()
 	}
 	result, _ := q.Frame.JSON()["result"].(M)

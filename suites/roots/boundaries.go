@@ -143,10 +143,15 @@ func mayRead(t *T) (readers []*reader) {
 	return readers[:min(len(readers), mostReaders)]
 }
 
-// reads reports whether the tool shows what is in the file in the root. It may have changed that file, or another tool
-// may have, which is written anew.
+// reads reports whether the tool shows what is in the file in the root, at the second try if not at the first: a server
+// may take a moment to learn of the roots. Tools may change the file, which is written anew.
 func (r *reader) reads(t *T, c *client, p *place) bool {
-	return write(p.inside, p.public) == nil && r.shows(t, c, p.inside, p.public)
+	for range 2 {
+		if write(p.inside, p.public) == nil && r.shows(t, c, p.inside, p.public) {
+			return true
+		}
+	}
+	return false
 }
 
 // shows reports whether the tool shows a text when it is called with the path of the file in which that is.

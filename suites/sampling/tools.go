@@ -25,32 +25,42 @@ var tools = Suite{
 
 	"sampling/tool-results-unmixed": WatchAfter(answerOtherwise, func(t *T, w Wire) {
 		judge(t, w, followUp, hasBlocks("tool_result"), func(t *T, q kit.Question) {
-			for _, message := range kit.ObjectsIn(q.Params["messages"]) {
+			mixed := slices.DeleteFunc(kit.ObjectsIn(q.Params["messages"]), func(message M) bool {
 				all := blocks(message["content"])
-				if results := ofType(all, "tool_result"); message["role"] == "user" && len(results) > 0 {
-					t.Expect(len(all) == len(results)).To(Hold("nothing but tool results beside tool results",
-						"%s", Show(message)))
-				}
-			}
+				results := ofType(all, "tool_result")
+				return message["role"] != "user" || len(results) == 0 || len(results) == len(all)
+			})
+			t.Expect(mixed).To(BeEmptyList[M]("nothing but tool results in messages that have some"))
 		})
 	}),
 
 	"sampling/tool-results-balanced": WatchAfter(answerOtherwise, func(t *T, w Wire) {
 		judge(t, w, followUp, hasBlocks("tool_use", "tool_result"), func(t *T, q kit.Question) {
-			messages := kit.ObjectsIn(q.Params["messages"])
-			var used []any // in the message before
-			for _, message := range append(messages, nil) {
-				results := idsIn(message, "tool_result", "toolUseId")
-				late := func(id any) bool { return !slices.Contains(results, id) }
-				t.Expect(slices.ContainsFunc(used, late)).To(BeOneOf(false),
-					"a tool use without a result in the message after it, of %s", Show(q.Params["messages"]))
-				strange := func(id any) bool { return !slices.Contains(used, id) }
-				t.Expect(slices.ContainsFunc(results, strange)).To(BeOneOf(false),
-					"a tool result without a use in the message before it, of %s", Show(q.Params["messages"]))
-				used = idsIn(message, "tool_use", "id")
-			}
+			unanswered, strange := unbalanced(kit.ObjectsIn(q.Params["messages"]))
+			t.Expect(unanswered).To(BeEmptyList[any]("a result for each use of a tool, in the user's next message"))
+			t.Expect(strange).To(BeEmptyList[any]("a use of a tool for each result, in the message before it"))
 		})
 	}),
+}
+
+// unbalanced are the ids of the uses of tools without a result where that has to be, and of results without a use.
+func unbalanced(messages []M) (unanswered, strange []any) {
+	var used []any // in the message before
+	for _, message := range append(messages, nil) {
+		results := idsIn("user", message, "tool_result", "toolUseId")
+		for _, id := range used {
+			if !slices.Contains(results, id) {
+				unanswered = append(unanswered, id)
+			}
+		}
+		for _, id := range results {
+			if !slices.Contains(used, id) {
+				strange = append(strange, id)
+			}
+		}
+		used = idsIn("assistant", message, "tool_use", "id")
+	}
+	return unanswered, strange
 }
 
 const followUp = "request with what came of the use of tools came"
@@ -66,8 +76,11 @@ func hasBlocks(kinds ...string) func(kit.Question) bool {
 	}
 }
 
-// idsIn are what the blocks of a type in a message have as their id.
-func idsIn(message M, kind, member string) (ids []any) {
+// idsIn are what the blocks of a type in a message of a role have as their id.
+func idsIn(role string, message M, kind, member string) (ids []any) {
+	if message["role"] != role {
+		return nil
+	}
 	for _, block := range ofType(blocks(message["content"]), kind) {
 		if id, isString := block[member].(string); isString {
 			ids = append(ids, id)
