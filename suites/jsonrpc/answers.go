@@ -2,12 +2,10 @@ package jsonrpc
 
 import (
 	"cmp"
-	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
-	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -20,7 +18,7 @@ var answers = Suite{
 			case r.Again == nil:
 			case r.Again.Cancelled && r.Noted:
 				t.Because(OtherCheck).Skip("it may be a reply to the cancellation: jsonrpc/notification-no-response")
-			case listening(t, r.Line) || listening(t, r.Again.Answer):
+			case kit.Listening(t, r.Line) || kit.Listening(t, r.Again.Answer):
 				t.Because(OtherCheck).Skip("it came on the GET stream as well: http/get-stream-no-responses")
 			case r.Session.AskedBeside(r.ID):
 				t.Because(OtherCheck).Skip("another session has asked under that id, too: http/session-isolation, " +
@@ -39,7 +37,7 @@ var answers = Suite{
 				t.Because(OtherCheck).Skip("it answers %s: jsonrpc/response-id-echo-integer, "+
 					"jsonrpc/error-echoes-request-id",
 					r.Request.Method)
-			case r.Of == nil && listening(t, r.Line):
+			case r.Of == nil && kit.Listening(t, r.Line):
 				t.Because(OtherCheck).Skip("it came on a GET stream: http/get-stream-no-responses")
 			case early && r.Of == nil && kit.BeforeWelcome(r.Message):
 				t.Because(OtherCheck).Skip("the server does not wait for initialize: " +
@@ -62,7 +60,7 @@ var answers = Suite{
 	"jsonrpc/no-response-without-id": WatchAfter(kit.Notify, func(t *T, w Wire) {
 		all := func(*kit.Response) bool { return true }
 		kit.JudgeResponses(t, "response", kit.Dialogues(w), all, func(t *T, r *kit.Response) {
-			if r.Of == nil && listening(t, r.Line) {
+			if r.Of == nil && kit.Listening(t, r.Line) {
 				t.Because(OtherCheck).Skip("it came on a GET stream: http/get-stream-no-responses")
 			}
 			t.Expect(!r.IsStray()).To(Hold("the id of a request in each response",
@@ -94,12 +92,6 @@ var answers = Suite{
 				strings.Join(hung.slow, ", "))
 		}
 	}),
-}
-
-// listening reports whether a response came on a GET stream by which the client only listens, which over HTTP+SSE is
-// the stream of all responses.
-func listening(t *T, f *driver.Frame) bool {
-	return t.Server.Transport == "http" && f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
 }
 
 // requests are those of a run, and which of them call tools that are listed.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 
 	"github.com/onsi/gomega/types"
@@ -176,6 +177,7 @@ func provokeIn(t *T, s *driver.Session, line string) (p Provoked) {
 	mark := s.Mark()
 	sent := s.Send([]byte(p.Line))
 	p.Came, p.Fatal = s.React(mark)
+	p.Came = WithoutCopies(t, p.Came, sent)
 	for _, f := range s.Record(mark) {
 		if f.Side == driver.Status && f.HTTP == sent.HTTP && f.HTTP.Answer().Status >= 400 {
 			p.Refused = f
@@ -185,6 +187,23 @@ func provokeIn(t *T, s *driver.Session, line string) (p Provoked) {
 		p.Fatal = stillServes(t, s)
 	}
 	return p
+}
+
+// WithoutCopies leaves out what came over Streamable HTTP under an id of its own, and not as the answer to the POST of a
+// message: an answer belongs to its own POST, and http/get-stream-no-responses reports the copies on GET streams.
+func WithoutCopies(t *T, came []*driver.Frame, sent *driver.Frame) (rest []*driver.Frame) {
+	for _, f := range came {
+		apart := t.Server.Transport == "http" && f.HTTP != nil && f.HTTP != sent.HTTP
+		if !apart || !f.IsResponse() || IsBare(f.ID) || driver.SameID(f.Answers(), sent.ID) {
+			rest = append(rest, f)
+		}
+	}
+	return rest
+}
+
+// Listening reports whether a frame came on a GET stream of Streamable HTTP that resumes no answer.
+func Listening(t *T, f *driver.Frame) bool {
+	return t.Server.Transport == "http" && f.HTTP != nil && f.HTTP.Method == http.MethodGet && f.HTTP.Asked() == nil
 }
 
 // Regain establishes a session that began with what no conforming client says, for others to use, if it serves as one
