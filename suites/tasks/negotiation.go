@@ -113,7 +113,7 @@ var negotiation = Suite{
 		kit.Seen(t, len(optional), "tool with optional task support was called", calls.Uncalled, isOptional)
 		kit.EachCall(t, optional, func(t *T, call kit.ToolCall) {
 			t.Expect(!isTask(call.Reply)).To(Hold("the result of the tool", "%s", Got(call.Reply)))
-			t.Expect(call.Reply).NotTo(BeError(-32601, -32600))
+			t.Warn(call.Reply).NotTo(BeError(-32601, -32600)) // which a receiver MAY answer by another sentence
 		})
 	}),
 
