@@ -208,7 +208,8 @@ func (c *Client) Call(t *T, tool Subject, arguments M, answering Answering) *Inq
 		i.inRounds(t, c, Declaring(params, c.Declared), answering)
 		return i
 	}
-	defer c.answerBy(c.answerBy(answering))
+	before := c.answerBy(answering)
+	defer func() { c.answerBy(before) }()
 	mark := c.Session.Mark()
 	p := c.Session.Request("tools/call", params)
 	if i.Reply = t.Accept(c.Session.AwaitCall(p)); !i.Reply.Answered() {

@@ -36,7 +36,8 @@ var boundaries = Suite{
 		}
 		Each(t, readers[:min(len(readers), mostTried)], (*reader).subject, func(t *T, r *reader) {
 			for _, path := range p.outside() {
-				isShown := r.shows(t, c, path, p.secret) && r.shows(t, c, path, p.secret)
+				isShown := r.shows(t, c, path, p.secret)
+				isShown = isShown && r.shows(t, c, path, p.secret) // the roots may have come meanwhile
 				t.Expect(!isShown).To(Hold("a refusal of "+path+", outside of the root "+p.root, "what is in it"))
 			}
 		})
