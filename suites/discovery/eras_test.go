@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -589,16 +588,5 @@ func TestInStartsBothAtOnce(t *testing.T) {
 			}
 			f.Close()
 		})
-	}
-}
-
-// Without such a command there is no server.
-func TestAutoWithoutACommand(t *testing.T) {
-	target := driver.Target{Command: []string{"/there/is/no/such/command"}}
-	if f, err := Auto(t.Context(), target); f.Server != nil || err == nil {
-		t.Errorf("got %+v, %v", f, err)
-	}
-	if all, _, err := Revisions(t.Context(), target); all != nil || err == nil || errors.Is(err, context.Canceled) {
-		t.Errorf("got %q, %v", all, err)
 	}
 }

@@ -189,8 +189,8 @@ func provokeIn(t *T, s *driver.Session, line string) (p Provoked) {
 	return p
 }
 
-// WithoutCopies leaves out what came over Streamable HTTP under an id of its own, and not as the answer to the POST of a
-// message: an answer belongs to its own POST, and http/get-stream-no-responses reports the copies on GET streams.
+// WithoutCopies leaves out what came over Streamable HTTP under an id of its own, and not as the answer to the POST of
+// a message: an answer belongs to its own POST, and http/get-stream-no-responses reports the copies on GET streams.
 func WithoutCopies(t *T, came []*driver.Frame, sent *driver.Frame) (rest []*driver.Frame) {
 	for _, f := range came {
 		apart := t.Server.Transport == "http" && f.HTTP != nil && f.HTTP != sent.HTTP

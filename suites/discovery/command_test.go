@@ -1,0 +1,20 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// Without such a command there is no server.
+func TestAutoWithoutACommand(t *testing.T) {
+	target := driver.Target{Command: []string{"/there/is/no/such/command"}}
+	if f, err := Auto(t.Context(), target); f.Server != nil || err == nil {
+		t.Errorf("got %+v, %v", f, err)
+	}
+	if all, _, err := Revisions(t.Context(), target); all != nil || err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("got %q, %v", all, err)
+	}
+}
