@@ -46,6 +46,7 @@ func NewFormats(o SARIFOptions) []Format {
 		{Name: "junit", Ext: ".xml", Write: sparing(JUnit)},
 		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
 		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
+		{Name: "tap", Ext: ".tap", Write: sparing(TAP)},
 		{Name: "badge", Ext: ".svg", Write: BadgeSVG, Also: []Format{{Name: "badge", Ext: ".json", Write: BadgeJSON}}},
 	}
 }

@@ -139,6 +139,18 @@ func staleAt(r harness.Report, s harness.Stale) string {
 	return fmt.Sprintf("%s:%d", r.Baseline.File, s.Line)
 }
 
+// staleName is the name of a stale entry as a test. An entry may be stale twice.
+func staleName(s harness.Stale) string { return fmt.Sprintf("baseline: %s (line %d)", s.Entry, s.Line) }
+
+// testName is the name of a result where tests have one name each. It never varies with what a server does, and names
+// the revision only where there are several, for a server that moves to a newer one to keep its history.
+func testName(r harness.Result, several bool) string {
+	if several {
+		return r.ID + " (" + r.Revision + ")"
+	}
+	return r.ID
+}
+
 // knownText is why a fail is accepted, and until when.
 func knownText(k harness.Known) string {
 	parts := []string{k.Reason}
@@ -166,6 +178,14 @@ func resultGate(r harness.Result) string {
 		return gateText(r.GatedBy) + ": " + askers(r)
 	}
 	return gateText(r.GatedBy)
+}
+
+// countsText is resultGate, or that the result is an error of mcpcheck, which is one reason more for a run to fail.
+func countsText(r harness.Result) string {
+	if r.Verdict == harness.Error {
+		return shortGate(r)
+	}
+	return resultGate(r)
 }
 
 // gateText is resultGate of a result that is not known.

@@ -87,6 +87,7 @@ type reportFiles struct {
 	JUnit    string `yaml:"junit"`
 	Markdown string `yaml:"markdown"`
 	SARIF    string `yaml:"sarif"`
+	TAP      string `yaml:"tap"`
 	Badge    string `yaml:"badge"`
 	Dir      string `yaml:"dir"` // for a report of every format
 }
@@ -94,7 +95,7 @@ type reportFiles struct {
 // files are the files by the name of their format.
 func (r reportFiles) files() map[string]string {
 	return map[string]string{
-		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "badge": r.Badge,
+		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "tap": r.TAP, "badge": r.Badge,
 	}
 }
 

@@ -27,6 +27,7 @@ var helpOfFormat = map[string]string{
 	"junit":    "a JUnit XML report",
 	"markdown": "a Markdown report, for a pull request comment or a step summary,",
 	"sarif":    "a SARIF 2.1.0 report, for code scanning,",
+	"tap":      "a TAP 14 report",
 	"badge":    "a badge, .svg or .json (a shields endpoint),",
 }
 
