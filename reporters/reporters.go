@@ -7,6 +7,7 @@
 package reporters
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type Reporter interface {
 type Format struct {
 	Name  string // as in the flag: "junit"
 	Ext   string // of its files, with the dot: ".xml"
+	File  string // in a report directory, without Ext; report if empty, whose .json is another format's
 	Write func(io.Writer, harness.Report) error
 
 	// Also are formats of the same name, for files with another extension. A format that has some takes no file with an
@@ -47,7 +49,9 @@ func NewFormats(o SARIFOptions) []Format {
 		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
 		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
 		{Name: "tap", Ext: ".tap", Write: sparing(TAP)},
-		{Name: "badge", Ext: ".svg", Write: BadgeSVG, Also: []Format{{Name: "badge", Ext: ".json", Write: BadgeJSON}}},
+		{Name: "ctrf", Ext: ".json", File: "ctrf", Write: sparing(CTRF)},
+		{Name: "badge", Ext: ".svg", File: "badge", Write: BadgeSVG,
+			Also: []Format{{Name: "badge", Ext: ".json", File: "badge", Write: BadgeJSON}}},
 	}
 }
 
@@ -55,7 +59,7 @@ func NewFormats(o SARIFOptions) []Format {
 var Formats = NewFormats(SARIFOptions{})
 
 // Dir returns reporters that write every format to the directory, which is made if there is none: report.json,
-// report.xml and so on, badge.svg and badge.json.
+// report.xml and so on, ctrf.json, badge.svg and badge.json.
 func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, bare(err))
@@ -84,12 +88,8 @@ func ClearDir(dir string, formats []Format) error {
 func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
 	return func(yield func(string, Format) bool) {
 		for _, format := range formats {
-			name := "report"
-			if len(format.Also) > 0 {
-				name = format.Name // report.json is another format's
-			}
 			for _, f := range format.all() {
-				if !yield(filepath.Join(dir, name+f.Ext), f) {
+				if !yield(filepath.Join(dir, cmp.Or(f.File, "report")+f.Ext), f) {
 					return
 				}
 			}
@@ -99,7 +99,7 @@ func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
 
 // all are the format and those of the same name.
 func (f Format) all() []Format {
-	return append([]Format{{Name: f.Name, Ext: f.Ext, Write: f.Write}}, f.Also...)
+	return append([]Format{{Name: f.Name, Ext: f.Ext, File: f.File, Write: f.Write}}, f.Also...)
 }
 
 // of is the format for a file.

@@ -10,8 +10,8 @@ import (
 )
 
 // tapLine is what a line outside of a diagnosis looks like.
-var tapLine = regexp.MustCompile(
-	`^(TAP version 14|1\.\.[0-9]+( # SKIP .+)?|(not )?ok [0-9]+ - ([^\\#]|\\[\\#])+( # (SKIP|TODO) .*)?|#.*|Bail out! .*)$`)
+var tapLine = regexp.MustCompile(`^(TAP version 14|1\.\.[0-9]+( # SKIP .+)?|` +
+	`(not )?ok [0-9]+ - ([^\\#]|\\[\\#])+( # (SKIP|TODO) .*)?|#.*|Bail out! .*)$`)
 
 // tapPoints are the test points of a TAP file, each on its line; what stands between does not break the grammar.
 func tapPoints(t *testing.T, r harness.Report) (points []string, bail bool) {

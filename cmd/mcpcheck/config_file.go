@@ -88,6 +88,7 @@ type reportFiles struct {
 	Markdown string `yaml:"markdown"`
 	SARIF    string `yaml:"sarif"`
 	TAP      string `yaml:"tap"`
+	CTRF     string `yaml:"ctrf"`
 	Badge    string `yaml:"badge"`
 	Dir      string `yaml:"dir"` // for a report of every format
 }
@@ -95,7 +96,8 @@ type reportFiles struct {
 // files are the files by the name of their format.
 func (r reportFiles) files() map[string]string {
 	return map[string]string{
-		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "tap": r.TAP, "badge": r.Badge,
+		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "tap": r.TAP, "ctrf": r.CTRF,
+		"badge": r.Badge,
 	}
 }
 

@@ -28,6 +28,7 @@ var helpOfFormat = map[string]string{
 	"markdown": "a Markdown report, for a pull request comment or a step summary,",
 	"sarif":    "a SARIF 2.1.0 report, for code scanning,",
 	"tap":      "a TAP 14 report",
+	"ctrf":     "a CTRF report, the Common Test Report Format,",
 	"badge":    "a badge, .svg or .json (a shields endpoint),",
 }
 
