@@ -64,7 +64,7 @@ func TestFormatsGolden(t *testing.T) {
 			if format.File != "" {
 				file = name + "-" + format.File + format.Ext
 			}
-			t.Run(file, func(t *testing.T) { golden(t, file, render(t, format.Write, all[name])) })
+			t.Run(file, func(t *testing.T) { golden(t, file, withoutAssets(render(t, format.Write, all[name]))) })
 		}
 	}
 }

@@ -40,14 +40,24 @@ type Format struct {
 	Also []Format
 }
 
+// Options are what some formats want to know besides the report.
+type Options struct {
+	Place
+
+	// Rules finds a requirement of the catalogue, for its statement and what other profiles ask. It may be nil.
+	Rules func(id string) (*harness.Requirement, bool)
+}
+
 // NewFormats returns all formats of files.
-func NewFormats(o SARIFOptions) []Format {
+func NewFormats(o Options) []Format {
 	sarif := func(w io.Writer, r harness.Report) error { return SARIF(w, r, o) }
+	html := func(w io.Writer, r harness.Report) error { return HTML(w, r, o) }
 	return []Format{
 		{Name: "json", Ext: ".json", Write: JSON},
 		{Name: "junit", Ext: ".xml", Write: sparing(JUnit)},
 		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
 		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
+		{Name: "html", Ext: ".html", Write: sparing(html)},
 		{Name: "tap", Ext: ".tap", Write: sparing(TAP)},
 		{Name: "ctrf", Ext: ".json", File: "ctrf", Write: sparing(CTRF)},
 		{Name: "badge", Ext: ".svg", File: "badge", Write: BadgeSVG,
@@ -55,8 +65,8 @@ func NewFormats(o SARIFOptions) []Format {
 	}
 }
 
-// Formats are all formats of files, without a catalogue for SARIF to quote.
-var Formats = NewFormats(SARIFOptions{})
+// Formats are all formats of files, without a catalogue to quote.
+var Formats = NewFormats(Options{})
 
 // Dir returns reporters that write every format to the directory, which is made if there is none: report.json,
 // report.xml and so on, ctrf.json, badge.svg and badge.json.

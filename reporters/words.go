@@ -111,6 +111,43 @@ func verdict(r harness.Report) (word string, parts []string) {
 	return word, nonEmpty(parts...)
 }
 
+// conclusion is a run in one sentence, without its subject.
+func conclusion(r harness.Report) string {
+	mcp := strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", "))
+	t := count(r.Results)
+	switch {
+	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
+		return "conforms to " + mcp + " but for " + t.known()
+	case r.ExitCode == harness.ExitConforms:
+		return "conforms to " + mcp
+	case r.ExitCode == harness.ExitFails && t.Gating == 0:
+		return "the baseline is stale"
+	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, violates):
+		return "does not pass profile " + string(r.Profile) + " for " + mcp
+	case r.ExitCode == harness.ExitFails:
+		return "does not conform to " + mcp
+	case r.ExitCode == harness.ExitUntestable:
+		return "the server could not be tested"
+	case r.ExitCode == harness.ExitInterrupted:
+		return "the run was interrupted"
+	}
+	return "mcpcheck itself failed"
+}
+
+// violates reports whether a result gates by the specification itself.
+func violates(r harness.Result) bool { return r.GatedBy == harness.GateMust }
+
+// verdictSign is what a reader sees first.
+func verdictSign(r harness.Report) string {
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		return "✅"
+	case harness.ExitFails:
+		return "❌"
+	}
+	return "⚠️"
+}
+
 // staleText is "2 stale entries", or "" if there are none.
 func staleText(r harness.Report) string {
 	switch n := len(stale(r)); n {

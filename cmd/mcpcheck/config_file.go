@@ -87,6 +87,7 @@ type reportFiles struct {
 	JUnit    string `yaml:"junit"`
 	Markdown string `yaml:"markdown"`
 	SARIF    string `yaml:"sarif"`
+	HTML     string `yaml:"html"`
 	TAP      string `yaml:"tap"`
 	CTRF     string `yaml:"ctrf"`
 	Badge    string `yaml:"badge"`
@@ -97,7 +98,7 @@ type reportFiles struct {
 func (r reportFiles) files() map[string]string {
 	return map[string]string{
 		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "tap": r.TAP, "ctrf": r.CTRF,
-		"badge": r.Badge,
+		"html": r.HTML, "badge": r.Badge,
 	}
 }
 
