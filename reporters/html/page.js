@@ -347,7 +347,7 @@ function start() {
   choose(trouble);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("controls").addEventListener("input", filter);
-  byId("reset").addEventListener("click", (event) => { event.preventDefault(); showEverything(); });
+  byId("everything").addEventListener("click", showEverything);
   byId("open").addEventListener("click", () => shownRows().forEach((entry) => open(entry.row)));
   byId("close").addEventListener("click", () => entries.forEach((entry) => (entry.row.open = false)));
   byId("theme").addEventListener("click", toggleTheme);
