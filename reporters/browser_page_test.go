@@ -39,7 +39,7 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("filters", func(t *testing.T) {
 		b.t = t
 		b.open(pageFile(t, paged(everything())), "")
-		b.want(`document.querySelector("h1").textContent`, "Mcpcheck itself failed")
+		b.want(`document.querySelector("h1").textContent`, "mcpcheck itself failed")
 		b.want(shownRows, 7) // what is in trouble
 		b.eval(`document.getElementById("everything").click()`, nil)
 		b.want(shownRows, 16)
@@ -119,6 +119,7 @@ func TestPageInABrowser(t *testing.T) {
 	t.Run("looks", func(t *testing.T) {
 		b.t = t
 		looks(t, b)
+		printed(t, b)
 	})
 }
 
@@ -152,6 +153,21 @@ func looks(t *testing.T, b *browser) {
 			}
 		}
 	}
+}
+
+// printed keeps a picture of a page as it is printed, and sees that what gates is printed in full.
+func printed(t *testing.T, b *browser) {
+	b.do("Emulation.setDeviceMetricsOverride",
+		m{"width": 794, "height": 1600, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.open(pageFile(t, paged(everything())), "")
+	b.do("Emulation.setEmulatedMedia", m{"media": "print"}, nil)
+	b.eval(`dispatchEvent(new Event("beforeprint"))`, nil)
+	b.screenshot("print")
+	b.want(`document.querySelectorAll(".req[open] .wire").length`, 3)
+	b.want(`document.getElementById("controls").checkVisibility()`, false)
+	b.eval(`dispatchEvent(new Event("afterprint"))`, nil)
+	b.want(`document.querySelectorAll(".req[open]").length`, 0)
+	b.do("Emulation.setEmulatedMedia", m{"media": ""}, nil)
 }
 
 // accessible lets axe-core judge the page as it stands.
@@ -188,8 +204,8 @@ func planted() harness.Report {
 	return r
 }
 
-// A run of 725 requirements in five revisions opens at once. The bound is wide, for machines that do other things as
-// well; the time is in the log.
+// A run of 725 requirements in five revisions opens in under a second: of the time that the thread of the page works,
+// which does not depend on what else the machine does.
 func TestLargePageOpensAtOnce(t *testing.T) {
 	b := startBrowser(t)
 	b.attach()
@@ -207,20 +223,17 @@ func TestLargePageOpensAtOnce(t *testing.T) {
 	}
 	path := pageFile(t, paged(judged(r)))
 	b.open(path, "")
-	b.eval(`showEverything()`, nil)
-	b.want(shownRows, 725)
-	b.open(path, "")
-	var milliseconds float64 // until scripts have run, all is laid out and painted
-	b.eval(`new Promise(r => requestAnimationFrame(() => setTimeout(() =>
-		r(Math.max(performance.getEntriesByType("navigation")[0].loadEventEnd,
-			...performance.getEntriesByType("paint").map(p => p.startTime))))))`, &milliseconds)
+	b.eval(`new Promise(r => requestAnimationFrame(() => setTimeout(r)))`, nil) // until it is painted
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d results, %d KiB: open after %.0f ms", len(r.Results), info.Size()>>10, milliseconds)
-	if milliseconds > 5000 {
-		t.Errorf("it takes %.0f ms to open", milliseconds)
+	seconds := b.spent()
+	t.Logf("%d results, %d KiB: opened in %.3f s of the page's thread", len(r.Results), info.Size()>>10, seconds)
+	if seconds > 1 {
+		t.Errorf("it takes %.3f s to open", seconds)
 	}
+	b.eval(`showEverything()`, nil)
+	b.want(shownRows, 725)
 	b.quiet()
 }

@@ -142,6 +142,7 @@ func (b *browser) attach() {
 	var session struct{ SessionID string }
 	b.do("Target.attachToTarget", m{"targetId": target.TargetID, "flatten": true}, &session)
 	b.session = session.SessionID
+	b.do("Performance.enable", m{"timeDomain": "threadTicks"}, nil)
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
 		b.do(domain+".enable", nil, nil)
 	}
@@ -220,6 +221,25 @@ func (b *browser) quiet() {
 			}
 		}
 	}
+}
+
+// spent is how many seconds the thread of the page has worked.
+func (b *browser) spent() float64 {
+	b.t.Helper()
+	var reply struct {
+		Metrics []struct {
+			Name  string
+			Value float64
+		}
+	}
+	b.do("Performance.getMetrics", nil, &reply)
+	for _, metric := range reply.Metrics {
+		if metric.Name == "TaskDuration" {
+			return metric.Value
+		}
+	}
+	b.t.Fatal("chromium does not measure it")
+	return 0
 }
 
 // screenshot keeps a picture of the page where MCPCHECK_SCREENSHOTS names a directory.

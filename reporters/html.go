@@ -156,8 +156,13 @@ func pageOutcome(r harness.Report) string {
 	return "odd"
 }
 
-// sentenceCase is a sentence with a capital.
-func sentenceCase(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// sentenceCase is a sentence with a capital, unless it begins with the name of the program, which has none.
+func sentenceCase(s string) string {
+	if strings.HasPrefix(s, "mcpcheck") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
 
 // pageProfiles are the profiles, each with what it says of the results.
 func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
