@@ -75,6 +75,7 @@ type page struct {
 type pageHead struct {
 	Outcome    string // good, bad or odd
 	Conclusion string
+	Counts     string
 	Server     string
 	Target     string
 	Facts      []pageFact
@@ -110,7 +111,7 @@ type pageFailure struct {
 func newPageHead(r harness.Report, o Options) pageHead {
 	h := pageHead{
 		Outcome: pageOutcome(r), Conclusion: inert(sentenceCase(conclusion(r))),
-		Server: inert(serverText(r.Server)), Target: inert(targetText(r.Target)), Problem: inert(r.Problem),
+		Counts: pageCounts(r), Server: inert(serverText(r.Server)), Target: inert(targetText(r.Target)), Problem: inert(r.Problem),
 		Remedy: staleRemedy, Profiles: pageProfiles(r, o),
 		Facts: []pageFact{
 			{"transport", r.Target.Transport},
@@ -136,6 +137,13 @@ func newPageHead(r harness.Report, o Options) pageHead {
 	uncalled, why := uncalledText(r.Coverage)
 	h.note(uncalled, why...)
 	return h
+}
+
+// pageCounts is how many results came to what.
+func pageCounts(r harness.Report) string {
+	t := count(r.Results)
+	parts := append([]string{t.failures(), staleText(r), fmt.Sprintf("%d passed", t.Pass)}, t.others()...)
+	return dotted(append(parts, uncovered(r.Coverage)...)...)
 }
 
 // note adds a note that says something.
