@@ -17,7 +17,8 @@ func paged(r harness.Report) writer {
 	return func(w io.Writer, _ harness.Report) error {
 		return HTML(w, r, Options{Rules: func(id string) (*harness.Requirement, bool) {
 			entry := &harness.Requirement{
-				ID: id, Statement: "Servers MUST do what this sentence says.", Checklist: id == "lifecycle/requests-gated",
+				ID: id, Statement: "Servers MUST do what this sentence says.",
+				Checklist: id == "lifecycle/requests-gated",
 			}
 			return entry, true
 		}})
@@ -30,7 +31,8 @@ const shownRows = `[...document.querySelectorAll(".req")].filter(r => r.checkVis
 const press = `document.querySelector('.outcome.%s').click()`
 
 // change gives a field a value, as a reader would.
-const change = `(f => { f.value = %q; f.dispatchEvent(new Event("input", {bubbles: true})) })(document.getElementById(%q))`
+const change = `(f => { f.value = %q; f.dispatchEvent(new Event("input", {bubbles: true})) })` +
+	`(document.getElementById(%q))`
 
 func TestPageInABrowser(t *testing.T) {
 	b := startBrowser(t)
@@ -50,7 +52,10 @@ func TestPageInABrowser(t *testing.T) {
 		for _, c := range []struct {
 			field, value string
 			shown        int
-		}{{"area", "tools", 7}, {"level", "SHOULD", 3}, {"search", "boolean nowhere", 0}, {"search", "UNKNOWN tool", 1}} {
+		}{
+			{"area", "tools", 7}, {"level", "SHOULD", 3},
+			{"search", "boolean nowhere", 0}, {"search", "UNKNOWN tool", 1},
+		} {
 			b.eval(fmt.Sprintf(change, c.value, c.field), nil)
 			b.want(shownRows, c.shown)
 			b.want(`document.getElementById("shown").textContent`, fmt.Sprintf("%d of 16 requirements", c.shown))
@@ -100,6 +105,11 @@ func TestPageInABrowser(t *testing.T) {
 		b.want(`document.activeElement.parentNode.id`, "robust/deep-nesting")
 		b.press("Escape", "")
 		b.want(shownRows, 16)
+		b.eval(`document.getElementById("theme").focus()`, nil)
+		for _, scheme := range []string{"dark", "light"} {
+			b.press("Enter", "\r")
+			b.want(`getComputedStyle(document.documentElement).colorScheme`, scheme)
+		}
 		b.quiet()
 	})
 
@@ -140,7 +150,8 @@ func looks(t *testing.T, b *browser) {
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int{1200, 360} {
 				look := fmt.Sprintf("%s-%s-%d", name, scheme, width)
-				b.do("Emulation.setEmulatedMedia", m{"features": []m{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+				b.do("Emulation.setEmulatedMedia",
+					m{"features": []m{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 				b.do("Emulation.setDeviceMetricsOverride",
 					m{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": false}, nil)
 				b.open(path, "tools/unknown-tool-code")
@@ -192,9 +203,11 @@ func planted() harness.Report {
 	for i := range r.Results {
 		x := &r.Results[i]
 		x.ID, x.Message, x.Note, x.Spec, x.Fix = fmt.Sprintf("tools/x-%d", i), markup, markup, address, markup
-		x.Subjects, x.ProvokedBy, x.Asked = []string{markup}, []string{markup}, []harness.Ask{{By: markup, Source: address}}
+		x.Subjects, x.ProvokedBy = []string{markup}, []string{markup}
+		x.Asked = []harness.Ask{{By: markup, Source: address}}
 		x.Findings = []harness.Finding{{Subject: markup, Want: markup, Got: markup}}
-		text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%[1]q,"params":{%[1]q:[%[1]q,{"__proto__":%[1]q}]}}`, markup)
+		text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%q,"method":%[1]q,"params":{%[1]q:[%[1]q,{"__proto__":%[1]q}]}}`,
+			markup)
 		x.Wire = []harness.Line{
 			{Direction: harness.Sent, Text: text, HTTP: markup}, {Direction: harness.Received, Text: markup},
 			{Direction: harness.Received, Text: `{"id":1,"error":{"code":{"a":1},"message":["` + "<img>" + `"]}}`},

@@ -45,8 +45,8 @@ func startBrowser(t *testing.T) *browser {
 	}
 	theirIn, out := pipe(t)
 	in, theirOut := pipe(t)
-	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-		"--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
+	cmd := exec.Command(path, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
 		"--remote-debugging-pipe", "--user-data-dir="+t.TempDir())
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
 	if err := cmd.Start(); err != nil {

@@ -111,8 +111,9 @@ type pageFailure struct {
 func newPageHead(r harness.Report, o Options) pageHead {
 	h := pageHead{
 		Outcome: pageOutcome(r), Conclusion: inert(sentenceCase(conclusion(r))),
-		Counts: pageCounts(r), Server: inert(serverText(r.Server)), Target: inert(targetText(r.Target)), Problem: inert(r.Problem),
-		Remedy: staleRemedy, Profiles: pageProfiles(r, o),
+		Counts: pageCounts(r), Server: inert(serverText(r.Server)), Target: inert(targetText(r.Target)),
+		Problem: inert(r.Problem),
+		Remedy:  staleRemedy, Profiles: pageProfiles(r, o),
 		Facts: []pageFact{
 			{"transport", r.Target.Transport},
 			{"revisions", strings.Join(revisionsOf(r.Revisions), ", ")},

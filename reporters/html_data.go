@@ -93,7 +93,8 @@ func newPageResult(r harness.Result, at int) pageResult {
 		said = titleOf(r)
 	}
 	return pageResult{
-		Revision: r.Revision, Outcome: outcome(r), Verdict: string(r.Verdict), Level: r.Level.String(), Said: said, At: at,
+		Revision: r.Revision, Outcome: outcome(r), Verdict: string(r.Verdict), Level: r.Level.String(),
+		Said: said, At: at,
 	}
 }
 
@@ -112,7 +113,8 @@ func outcome(r harness.Result) string {
 
 func newPageDetail(r harness.Result, report harness.Report, o Options) pageDetail {
 	d := pageDetail{
-		Level: levelText(r), Gate: countsText(r), Profiles: []string{}, Reason: r.Reason, Message: r.Message, Note: r.Note,
+		Level: levelText(r), Gate: countsText(r), Profiles: []string{}, Reason: r.Reason,
+		Message: r.Message, Note: r.Note,
 		Findings: r.Findings, More: r.Truncated, Subjects: subjects(r), Spec: r.Spec, Fix: r.Fix, Asked: r.Asked,
 		Provoked: r.ProvokedBy, Seconds: r.Seconds, Wire: r.Wire,
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// withoutAssets is a page without its style, its scripts and their hashes, so that golden files have what differs. Other
-// formats stay as they are.
+// withoutAssets is a page without its style, its scripts and their hashes, so that golden files have what differs.
+// Other formats stay as they are.
 func withoutAssets(page []byte) []byte {
 	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
 		page = bytes.ReplaceAll(page, []byte(text), nil)
@@ -23,7 +23,9 @@ func withoutAssets(page []byte) []byte {
 }
 
 // pageOf is a page as a browser takes it apart: its elements by name, and its two blocks.
-func pageOf(t *testing.T, r harness.Report) (elements map[string][]*html.Node, index []json.RawMessage, details []string) {
+func pageOf(t *testing.T, r harness.Report) (
+	elements map[string][]*html.Node, index []json.RawMessage, details []string,
+) {
 	t.Helper()
 	doc, err := html.Parse(bytes.NewReader(render(t, Formats[formatAt("html")].Write, r)))
 	if err != nil {
@@ -119,8 +121,8 @@ func TestHTMLIsSelfContained(t *testing.T) {
 		t.Errorf("the policy is %s", policy)
 	}
 	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
-		for _, bad := range []string{"url(", "@import", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write",
-			"fetch(", "XMLHttpRequest", "eval(", "</"} {
+		for _, bad := range []string{"url(", "@import", "innerHTML", "outerHTML", "insertAdjacentHTML",
+			"document.write", "fetch(", "XMLHttpRequest", "eval(", "</"} {
 			if strings.Contains(text, bad) {
 				t.Errorf("the page has %s", bad)
 			}

@@ -15,8 +15,8 @@ import (
 // tests with stable names (see testName), and with YAML diagnostics where there is something to say.
 //
 // Only what gates, an error of mcpcheck and a stale entry of the baseline are failures. A fail that does not gate is
-// marked TODO, which fails nothing; what does not apply or could not be tried is marked SKIP. What kept the run from its
-// end is a Bail out at the end.
+// marked TODO, which fails nothing; what does not apply or could not be tried is marked SKIP. What kept the run from
+// its end is a Bail out at the end.
 func TAP(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
 	var b lines

@@ -87,9 +87,9 @@ function makeRow(requirement) {
   const summary = [
     sign,
     el("span", { class: "what" },
-      el("code", { class: "id" }, requirement.id), " ", el("span", { class: "title" }, requirement.title), said),
+      el("code", { class: "id" }, requirement.id), " ", el("span", { class: "title" }, requirement.title),
+      requirement.checklist ? el("span", { class: "badge list" }, "release checklist") : "", said),
     several ? marksOf(requirement) : "",
-    requirement.checklist ? el("span", { class: "badge list", title: "on the release checklist" }, "checklist") : "",
     level,
   ];
   const row = fold({ class: "req", id: requirement.id }, summary, () => rowBody(requirement));
