@@ -19,7 +19,7 @@ func withoutAssets(page []byte) []byte {
 	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
 		page = bytes.ReplaceAll(page, []byte(text), nil)
 	}
-	return regexp.MustCompile(`&#39;sha256-[^ ;]+&#39;`).ReplaceAll(page, []byte("HASH"))
+	return regexp.MustCompile(`&#39;sha256-.+?&#39;`).ReplaceAll(page, []byte("HASH"))
 }
 
 // pageOf is a page as a browser takes it apart: its elements by name, and its two blocks.
