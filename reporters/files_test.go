@@ -61,10 +61,10 @@ func TestFormatsGolden(t *testing.T) {
 	for _, format := range every() {
 		for _, name := range []string{"report", "problem", "revisions", "baseline", "accepted", "http"} {
 			file := name + format.Ext
-			if format.Name == "badge" {
-				file = name + "-badge" + format.Ext
+			if format.File != "" {
+				file = name + "-" + format.File + format.Ext
 			}
-			t.Run(file, func(t *testing.T) { golden(t, file, render(t, format.Write, all[name])) })
+			t.Run(file, func(t *testing.T) { golden(t, file, withoutAssets(render(t, format.Write, all[name]))) })
 		}
 	}
 }

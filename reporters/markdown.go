@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -55,7 +54,7 @@ func markdownHead(r harness.Report) string {
 	problem := r.Problem
 	r.Problem = "" // not among the counts
 	_, counts := verdict(r)
-	head := "### " + markdownVerdict(r) + "\n\n" + brief(dotted(counts...)) + "\n\n"
+	head := "### " + verdictSign(r) + " mcpcheck: " + brief(conclusion(r)) + "\n\n" + brief(dotted(counts...)) + "\n\n"
 	if server := serverText(r.Server); server != "" {
 		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
 	}
@@ -73,32 +72,6 @@ func markdownHead(r harness.Report) string {
 	}
 	return head
 }
-
-// markdownVerdict is the verdict as a heading.
-func markdownVerdict(r harness.Report) string {
-	mcp := brief(strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", ")))
-	t := count(r.Results)
-	switch {
-	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
-		return "✅ mcpcheck: conforms to " + mcp + " but for " + t.known()
-	case r.ExitCode == harness.ExitConforms:
-		return "✅ mcpcheck: conforms to " + mcp
-	case r.ExitCode == harness.ExitFails && t.Gating == 0:
-		return "❌ mcpcheck: the baseline is stale"
-	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, violates):
-		return "❌ mcpcheck: does not pass profile " + brief(string(r.Profile)) + " for " + mcp
-	case r.ExitCode == harness.ExitFails:
-		return "❌ mcpcheck: does not conform to " + mcp
-	case r.ExitCode == harness.ExitUntestable:
-		return "⚠️ mcpcheck: the server could not be tested"
-	case r.ExitCode == harness.ExitInterrupted:
-		return "⚠️ mcpcheck: the run was interrupted"
-	}
-	return "⚠️ mcpcheck: mcpcheck itself failed"
-}
-
-// violates reports whether a result gates by the specification itself.
-func violates(r harness.Result) bool { return r.GatedBy == harness.GateMust }
 
 // markdownFindings is a table of findings: which, how strong, wanted, came.
 func markdownFindings(r harness.Report, groups []group) string {

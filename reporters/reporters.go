@@ -7,6 +7,7 @@
 package reporters
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +32,7 @@ type Reporter interface {
 type Format struct {
 	Name  string // as in the flag: "junit"
 	Ext   string // of its files, with the dot: ".xml"
+	File  string // in a report directory, without Ext; report if empty, whose .json is another format's
 	Write func(io.Writer, harness.Report) error
 
 	// Also are formats of the same name, for files with another extension. A format that has some takes no file with an
@@ -38,23 +40,36 @@ type Format struct {
 	Also []Format
 }
 
+// Options are what some formats want to know besides the report.
+type Options struct {
+	Place
+
+	// Rules finds a requirement of the catalogue, for its statement and what other profiles ask. It may be nil.
+	Rules func(id string) (*harness.Requirement, bool)
+}
+
 // NewFormats returns all formats of files.
-func NewFormats(o SARIFOptions) []Format {
+func NewFormats(o Options) []Format {
 	sarif := func(w io.Writer, r harness.Report) error { return SARIF(w, r, o) }
+	html := func(w io.Writer, r harness.Report) error { return HTML(w, r, o) }
 	return []Format{
 		{Name: "json", Ext: ".json", Write: JSON},
 		{Name: "junit", Ext: ".xml", Write: sparing(JUnit)},
 		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
 		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
-		{Name: "badge", Ext: ".svg", Write: BadgeSVG, Also: []Format{{Name: "badge", Ext: ".json", Write: BadgeJSON}}},
+		{Name: "html", Ext: ".html", Write: sparing(html)},
+		{Name: "tap", Ext: ".tap", Write: sparing(TAP)},
+		{Name: "ctrf", Ext: ".json", File: "ctrf", Write: sparing(CTRF)},
+		{Name: "badge", Ext: ".svg", File: "badge", Write: BadgeSVG,
+			Also: []Format{{Name: "badge", Ext: ".json", File: "badge", Write: BadgeJSON}}},
 	}
 }
 
-// Formats are all formats of files, without a catalogue for SARIF to quote.
-var Formats = NewFormats(SARIFOptions{})
+// Formats are all formats of files, without a catalogue to quote.
+var Formats = NewFormats(Options{})
 
 // Dir returns reporters that write every format to the directory, which is made if there is none: report.json,
-// report.xml and so on, badge.svg and badge.json.
+// report.xml and so on, ctrf.json, badge.svg and badge.json.
 func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, bare(err))
@@ -83,12 +98,8 @@ func ClearDir(dir string, formats []Format) error {
 func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
 	return func(yield func(string, Format) bool) {
 		for _, format := range formats {
-			name := "report"
-			if len(format.Also) > 0 {
-				name = format.Name // report.json is another format's
-			}
 			for _, f := range format.all() {
-				if !yield(filepath.Join(dir, name+f.Ext), f) {
+				if !yield(filepath.Join(dir, cmp.Or(f.File, "report")+f.Ext), f) {
 					return
 				}
 			}
@@ -98,7 +109,7 @@ func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
 
 // all are the format and those of the same name.
 func (f Format) all() []Format {
-	return append([]Format{{Name: f.Name, Ext: f.Ext, Write: f.Write}}, f.Also...)
+	return append([]Format{{Name: f.Name, Ext: f.Ext, File: f.File, Write: f.Write}}, f.Also...)
 }
 
 // of is the format for a file.

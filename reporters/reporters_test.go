@@ -56,7 +56,10 @@ func TestDir(t *testing.T) {
 		}
 		names = append(names, e.Name())
 	}
-	want := []string{"badge.json", "badge.svg", "report.json", "report.md", "report.sarif", "report.xml"}
+	want := []string{
+		"badge.json", "badge.svg", "ctrf.json", "report.html", "report.json", "report.md", "report.sarif", "report.tap",
+		"report.xml",
+	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}

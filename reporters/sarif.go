@@ -12,14 +12,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// SARIFOptions are what SARIF wants to know besides the report.
-type SARIFOptions struct {
-	Place
-
-	// Rules finds a requirement of the catalogue, for its statement. It may be nil.
-	Rules func(id string) (*harness.Requirement, bool)
-}
-
 // SARIF writes the report in the Static Analysis Results Interchange Format 2.1.0 of OASIS, with what GitHub code
 // scanning wants of it (GitHub Docs, "SARIF support for code scanning"). Section numbers are those of the standard.
 //
@@ -27,7 +19,7 @@ type SARIFOptions struct {
 // code scanning shows although they are suppressed, or no more than advice. A MUST that gates because it could not be
 // tried is a result of kind open. Faults of mcpcheck and what kept the run from its end are notifications (3.20.21),
 // stale entries of the baseline are notifications about the configuration (3.20.22).
-func SARIF(w io.Writer, r harness.Report, o SARIFOptions) error {
+func SARIF(w io.Writer, r harness.Report, o Options) error {
 	r = printableReport(r)
 	s := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
@@ -183,7 +175,7 @@ func sarifPlace(path string, line int) sarifLocation {
 }
 
 // newSarifRule is a requirement as a rule.
-func newSarifRule(r harness.Result, o SARIFOptions) sarifRule {
+func newSarifRule(r harness.Result, o Options) sarifRule {
 	rule := sarifRule{
 		ID:               r.ID,
 		ShortDescription: sarifMessage{Text: sarifText(r.Title, 1000)},
@@ -227,7 +219,7 @@ func sarifHelp(r harness.Result) sarifMessage {
 }
 
 // newSarifResult is a finding, in whatever revisions it was made.
-func newSarifResult(report harness.Report, g group, rule int, o SARIFOptions) sarifResult {
+func newSarifResult(report harness.Report, g group, rule int, o Options) sarifResult {
 	r := g.newest()
 	result := sarifResult{
 		RuleID: r.ID, RuleIndex: rule,
@@ -299,7 +291,7 @@ func sarifFingerprints(id string) map[string]string {
 }
 
 // newSarifInvocation says how the run went.
-func newSarifInvocation(r harness.Report, o SARIFOptions) sarifInvocation {
+func newSarifInvocation(r harness.Report, o Options) sarifInvocation {
 	i := sarifInvocation{
 		Successful: slices.Contains([]int{harness.ExitConforms, harness.ExitFails}, r.ExitCode),
 		ExitCode:   r.ExitCode,

@@ -18,7 +18,7 @@ func catalogued(w io.Writer, r harness.Report) error {
 		entry := &harness.Requirement{ID: id, Statement: "Servers MUST\n do [it](http://x).", Checklist: true}
 		return entry, id == "tools/unknown-tool-code"
 	}
-	return SARIF(w, r, SARIFOptions{Place: Place{Location: "mcpcheck.yaml"}, Rules: rules})
+	return SARIF(w, r, Options{Place: Place{Location: "mcpcheck.yaml"}, Rules: rules})
 }
 
 // The schema is that of the OASIS standard with errata 01, as github.com/owenrumney/go-sarif/v3 carries it.

@@ -111,6 +111,43 @@ func verdict(r harness.Report) (word string, parts []string) {
 	return word, nonEmpty(parts...)
 }
 
+// conclusion is a run in one sentence, without its subject.
+func conclusion(r harness.Report) string {
+	mcp := strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", "))
+	t := count(r.Results)
+	switch {
+	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
+		return "conforms to " + mcp + " but for " + t.known()
+	case r.ExitCode == harness.ExitConforms:
+		return "conforms to " + mcp
+	case r.ExitCode == harness.ExitFails && t.Gating == 0:
+		return "the baseline is stale"
+	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, violates):
+		return "does not pass profile " + string(r.Profile) + " for " + mcp
+	case r.ExitCode == harness.ExitFails:
+		return "does not conform to " + mcp
+	case r.ExitCode == harness.ExitUntestable:
+		return "the server could not be tested"
+	case r.ExitCode == harness.ExitInterrupted:
+		return "the run was interrupted"
+	}
+	return "mcpcheck itself failed"
+}
+
+// violates reports whether a result gates by the specification itself.
+func violates(r harness.Result) bool { return r.GatedBy == harness.GateMust }
+
+// verdictSign is what a reader sees first.
+func verdictSign(r harness.Report) string {
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		return "✅"
+	case harness.ExitFails:
+		return "❌"
+	}
+	return "⚠️"
+}
+
 // staleText is "2 stale entries", or "" if there are none.
 func staleText(r harness.Report) string {
 	switch n := len(stale(r)); n {
@@ -137,6 +174,18 @@ func stale(r harness.Report) []harness.Stale {
 // staleAt is where an entry of the baseline stands: "mcpcheck-baseline.yaml:7".
 func staleAt(r harness.Report, s harness.Stale) string {
 	return fmt.Sprintf("%s:%d", r.Baseline.File, s.Line)
+}
+
+// staleName is the name of a stale entry as a test. An entry may be stale twice.
+func staleName(s harness.Stale) string { return fmt.Sprintf("baseline: %s (line %d)", s.Entry, s.Line) }
+
+// testName is the name of a result where tests have one name each. It never varies with what a server does, and names
+// the revision only where there are several, for a server that moves to a newer one to keep its history.
+func testName(r harness.Result, several bool) string {
+	if several {
+		return r.ID + " (" + r.Revision + ")"
+	}
+	return r.ID
 }
 
 // knownText is why a fail is accepted, and until when.
@@ -166,6 +215,14 @@ func resultGate(r harness.Result) string {
 		return gateText(r.GatedBy) + ": " + askers(r)
 	}
 	return gateText(r.GatedBy)
+}
+
+// countsText is resultGate, or that the result is an error of mcpcheck, which is one reason more for a run to fail.
+func countsText(r harness.Result) string {
+	if r.Verdict == harness.Error {
+		return shortGate(r)
+	}
+	return resultGate(r)
 }
 
 // gateText is resultGate of a result that is not known.

@@ -200,7 +200,8 @@ func (test actionTest) expectReports(t *testing.T, r *runner, outputs map[string
 			want[name] = test.reports + "/" + file
 		}
 		for _, name := range []string{
-			"report.json", "report.xml", "report.md", "report.sarif", "badge.svg", "badge.json",
+			"report.json", "report.xml", "report.md", "report.sarif", "report.html", "report.tap", "ctrf.json",
+			"badge.svg", "badge.json",
 		} {
 			if file, err := os.Stat(filepath.Join(r.workspace, test.reports, name)); err != nil || file.Size() == 0 {
 				t.Errorf("there is no %s in %s", name, test.reports)

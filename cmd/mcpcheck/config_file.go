@@ -87,6 +87,9 @@ type reportFiles struct {
 	JUnit    string `yaml:"junit"`
 	Markdown string `yaml:"markdown"`
 	SARIF    string `yaml:"sarif"`
+	HTML     string `yaml:"html"`
+	TAP      string `yaml:"tap"`
+	CTRF     string `yaml:"ctrf"`
 	Badge    string `yaml:"badge"`
 	Dir      string `yaml:"dir"` // for a report of every format
 }
@@ -94,7 +97,8 @@ type reportFiles struct {
 // files are the files by the name of their format.
 func (r reportFiles) files() map[string]string {
 	return map[string]string{
-		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "badge": r.Badge,
+		"json": r.JSON, "junit": r.JUnit, "markdown": r.Markdown, "sarif": r.SARIF, "tap": r.TAP, "ctrf": r.CTRF,
+		"html": r.HTML, "badge": r.Badge,
 	}
 }
 

@@ -91,7 +91,8 @@ func TestReadmeScripts(t *testing.T) {
 }
 
 // reportName is where a report is written or read: --junit FILE, junit: FILE, junit 'FILE'.
-var reportName = regexp.MustCompile(`(?:--(?:json|junit|markdown|sarif|badge) |\bjunit:? '?)([\w.-]+\.\w+)`)
+var reportName = regexp.MustCompile(
+	`(?:--(?:json|junit|markdown|sarif|html|tap|ctrf|badge) |\bjunit:? '?)([\w.-]+\.\w+)`)
 
 // standIns are programs that mcpcheck needs not, but those who use it have.
 func standIns(t *testing.T) (dir string) {

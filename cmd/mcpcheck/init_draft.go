@@ -148,7 +148,8 @@ const hints = `# Checks to leave out, by id, glob, area or level, and why.
 # skip:
 #   - {check: robust, reason: TODO}
 
-# Reports of every run; for one run: --junit, --json, --markdown, --sarif, --badge, --report-dir.
+# Reports of every run; for one run: --junit, --json, --markdown, --sarif, --html, --tap, --ctrf, --badge,
+# --report-dir.
 # reports:
 #   junit: mcpcheck.xml
 #   sarif: mcpcheck.sarif

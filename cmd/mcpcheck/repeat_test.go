@@ -49,7 +49,7 @@ func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header bearer-env token-env contact-issuer sse-url insecure cacert " +
 		"demo server servers-file")
 	chosen := strings.Fields("only protocol")
-	telling := strings.Fields("plan json junit markdown sarif badge report-dir annotations " +
+	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge report-dir annotations " +
 		"no-color verbose quiet brief advice")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)
 	cmd := &cobra.Command{}

@@ -27,6 +27,9 @@ var helpOfFormat = map[string]string{
 	"junit":    "a JUnit XML report",
 	"markdown": "a Markdown report, for a pull request comment or a step summary,",
 	"sarif":    "a SARIF 2.1.0 report, for code scanning,",
+	"html":     "an HTML report, a page that is complete in itself,",
+	"tap":      "a TAP 14 report",
+	"ctrf":     "a CTRF report, the Common Test Report Format,",
 	"badge":    "a badge, .svg or .json (a shields endpoint),",
 }
 
@@ -100,7 +103,7 @@ func openReports(v values, place reporters.Place, stdout io.Writer) (
 	if err := onceEach(v.reports); err != nil {
 		return nil, false, err
 	}
-	formats := reporters.NewFormats(reporters.SARIFOptions{Place: place, Rules: suites.Find})
+	formats := reporters.NewFormats(reporters.Options{Place: place, Rules: suites.Find})
 	for _, format := range formats {
 		for _, path := range v.reports[format.Name] {
 			report, err := reporters.ToFile(format, path, stdout)

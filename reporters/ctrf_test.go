@@ -1,0 +1,58 @@
+package reporters
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func ctrfOf(t *testing.T, r harness.Report) (doc ctrfReport) {
+	t.Helper()
+	if err := json.Unmarshal(render(t, CTRF, r), &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// A test fails exactly when the run does, the counts are those of the tests, and no test is there twice.
+func TestCTRFIsRedWhenTheRunFails(t *testing.T) {
+	for name, r := range samples() {
+		t.Run(name, func(t *testing.T) {
+			doc := ctrfOf(t, r)
+			s := doc.Results.Summary
+			if red, want := s.Failed > 0, r.ExitCode != harness.ExitConforms; red != want {
+				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
+			}
+			sum, listed := s.Passed+s.Failed+s.Skipped+s.Pending+s.Other, len(doc.Results.Tests)
+			if sum != s.Tests || listed != s.Tests {
+				t.Errorf("%d tests, and %d by status, in a list of %d", s.Tests, sum, listed)
+			}
+			seen := map[string]bool{}
+			for _, test := range doc.Results.Tests {
+				if seen[test.Name] {
+					t.Errorf("%s is there twice", test.Name)
+				}
+				seen[test.Name] = true
+			}
+		})
+	}
+}
+
+func TestCTRFStatus(t *testing.T) {
+	for status, r := range map[string]harness.Result{
+		"passed":  {Verdict: harness.Pass},
+		"skipped": {Verdict: harness.Skip},
+		"failed":  {Verdict: harness.Fail, Gates: true},
+		"other":   {Verdict: harness.Fail, Known: &harness.Known{}},
+	} {
+		if got := ctrfStatus(r); got != status {
+			t.Errorf("%+v: want %s, got %s", r, status, got)
+		}
+	}
+	for _, lost := range []harness.Result{{Verdict: harness.Error}, {Verdict: harness.Inconclusive, Gates: true}} {
+		if got := ctrfStatus(lost); got != "failed" {
+			t.Errorf("%+v: want failed, got %s", lost, got)
+		}
+	}
+}

@@ -1,0 +1,242 @@
+package reporters
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// HTML writes the report as one page that is complete in itself: nothing on it leads to a request, which its own
+// Content Security Policy enforces. The template writes the head; the script of the page makes the rest from two blocks
+// of JSON, an index of all requirements and the details of a result, which it reads only when somebody opens it.
+//
+// What a server said is hostile. The template escapes it, the blocks hold no "<", and the script puts text only where
+// text is: the policy forbids it, by Trusted Types, to make markup of text.
+func HTML(w io.Writer, r harness.Report, o Options) error {
+	r = printableReport(r)
+	index, details, err := pageBlocks(r, o)
+	if err != nil {
+		return err
+	}
+	return pageTemplate.Execute(w, page{
+		Policy: pagePolicy, Style: template.CSS(pageStyle), Scripts: pageScripts,
+		Index: template.JS(index), Details: template.JS(details),
+		Head: newPageHead(r, o), Failures: pageFailures(r),
+	})
+}
+
+//go:embed html/page.html
+var pageText string
+
+//go:embed html/page.css
+var pageStyle string
+
+//go:embed html/page.js
+var pageScript string
+
+//go:embed html/evidence.js
+var pageEvidence string
+
+var (
+	pageTemplate = template.Must(template.New("page").Parse(pageText))
+	pageScripts  = []template.JS{template.JS(pageEvidence), template.JS(pageScript)}
+	pagePolicy   = strings.Join([]string{
+		"default-src 'none'", "img-src data:", "style-src " + sourceHash(pageStyle),
+		"script-src " + sourceHash(pageEvidence) + " " + sourceHash(pageScript),
+		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+	}, "; ")
+)
+
+// sourceHash is what allows a script or a style in the page, and no other, by a policy. (Content Security Policy Level
+// 3, section 2.3.1)
+func sourceHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// page is what the template shows.
+type page struct {
+	Policy         string
+	Style          template.CSS
+	Scripts        []template.JS
+	Index, Details template.JS
+	Head           pageHead
+	Failures       []pageFailure
+}
+
+// pageHead is what the run came to.
+type pageHead struct {
+	Outcome    string // good, bad or odd
+	Conclusion string
+	Counts     string
+	Server     string
+	Target     string
+	Facts      []pageFact
+	Problem    string
+	Stale      []string
+	Remedy     string // of stale entries
+	Profiles   []pageProfile
+	Notes      []pageNote
+}
+
+// pageFact is a word or two, and what they stand for.
+type pageFact struct{ Name, Value string }
+
+// pageNote is what a reader has to know of a run beside its results.
+type pageNote struct {
+	Head  string
+	Lines []string
+}
+
+// pageProfile is what a profile says of the run.
+type pageProfile struct {
+	Name   string
+	Gates  bool // it is that of the run
+	Passes bool
+	Says   string
+}
+
+// pageFailure is a line for readers without scripts.
+type pageFailure struct {
+	ID, Spec, Level, Revision, Said string
+}
+
+func newPageHead(r harness.Report, o Options) pageHead {
+	h := pageHead{
+		Outcome: pageOutcome(r), Conclusion: inert(sentenceCase(conclusion(r))),
+		Counts: pageCounts(r), Server: inert(serverText(r.Server)), Target: inert(targetText(r.Target)),
+		Problem: inert(r.Problem),
+		Remedy:  staleRemedy, Profiles: pageProfiles(r, o),
+		Facts: []pageFact{
+			{"transport", r.Target.Transport},
+			{"revisions", strings.Join(revisionsOf(r.Revisions), ", ")},
+			{"also", alsoSpeaks(r)},
+			{"took", duration(r.Seconds)},
+			{"mcpcheck", r.Tool.Version},
+		},
+	}
+	if !r.Started.IsZero() {
+		h.Facts = append(h.Facts, pageFact{"started", r.Started.Format("2006-01-02 15:04:05 -07:00")})
+	}
+	h.Facts = each(h.Facts, func(f pageFact) pageFact { return pageFact{f.Name, inert(f.Value)} })
+	for _, s := range stale(r) {
+		h.Stale = append(h.Stale, inert(staleAt(r, s)+": "+s.Entry+": "+s.Why))
+	}
+	for _, c := range r.Coverage {
+		h.note("Requirements", coverageText(c))
+	}
+	h.note("Not exercised", nonEmpty(unexercisedText(r.Coverage))...)
+	h.note("Not judged", nonEmpty(notDiscovered(r.Server))...)
+	h.note("Options", nonEmpty(optionsText(r.Options))...)
+	uncalled, why := uncalledText(r.Coverage)
+	h.note(uncalled, why...)
+	return h
+}
+
+// pageCounts is how many results came to what.
+func pageCounts(r harness.Report) string {
+	t := count(r.Results)
+	parts := append([]string{t.failures(), staleText(r), fmt.Sprintf("%d passed", t.Pass)}, t.others()...)
+	return dotted(append(parts, uncovered(r.Coverage)...)...)
+}
+
+// note adds a note that says something.
+func (h *pageHead) note(head string, lines ...string) {
+	if len(lines) > 0 {
+		h.Notes = append(h.Notes, pageNote{head, each(lines, inert)})
+	}
+}
+
+// pageOutcome is the class of the run.
+func pageOutcome(r harness.Report) string {
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		return "good"
+	case harness.ExitFails:
+		return "bad"
+	}
+	return "odd"
+}
+
+// sentenceCase is a sentence with a capital, unless it begins with the name of the program, which has none.
+func sentenceCase(s string) string {
+	if strings.HasPrefix(s, "mcpcheck") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// pageProfiles are the profiles, each with what it says of the results.
+func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
+	for _, p := range harness.Profiles {
+		n := 0
+		for _, x := range r.Results {
+			if gatesUnder(p, r, x, o) {
+				n++
+			}
+		}
+		said := pageProfile{Name: string(p), Gates: p == r.Profile, Passes: n == 0 && len(stale(r)) == 0}
+		switch {
+		case len(r.Results) == 0:
+			said.Says, said.Passes = "nothing was tried", false
+		case n > 0:
+			said.Says = plural(n, "result") + " gating"
+		case len(stale(r)) > 0:
+			said.Says = staleText(r)
+		default:
+			said.Says = "nothing gates"
+		}
+		profiles = append(profiles, said)
+	}
+	return profiles
+}
+
+// gatesUnder reports whether a result gates, or would under another profile than that of the run.
+func gatesUnder(p harness.Profile, r harness.Report, x harness.Result, o Options) bool {
+	if p == r.Profile || x.Known != nil {
+		return x.Gates
+	}
+	checklist, asked := x.GatedBy == harness.GateChecklist, len(x.Asked) > 0
+	if o.Rules != nil {
+		if q, ok := o.Rules(x.ID); ok {
+			checklist, asked = q.Checklist, len(q.Asked) > 0
+		}
+	}
+	return p.Gate(x.Verdict, x.Level, x.Entry, checklist, asked) != harness.NoGate
+}
+
+// pageFailures are what kept the run from success, for readers without scripts.
+func pageFailures(r harness.Report) (failures []pageFailure) {
+	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
+		x := g.newest()
+		failures = append(failures, pageFailure{
+			ID: inert(x.ID), Spec: webAddress.FindString(x.Spec), Level: markdownLevel(x),
+			Revision: inert(revisionsText(r, g)), Said: inert(titleOf(x)),
+		})
+	}
+	return failures
+}
+
+// jsonLines are values as JSON, each on a line, that can stand in a script of a page: nothing of it ends the script,
+// and no line is a command to GitHub's runner. They are a JSON array too, if between is a comma.
+func jsonLines[T any](values []T, between string) (string, error) {
+	var b strings.Builder
+	for i, v := range values {
+		var line bytes.Buffer
+		if err := encodeLine(&line, v); err != nil {
+			return "", fmt.Errorf("value %d: %w", i, err)
+		}
+		if i > 0 {
+			b.WriteString(between)
+		}
+		b.WriteString("\n" + strings.TrimSuffix(line.String(), "\n"))
+	}
+	return b.String() + "\n", nil
+}

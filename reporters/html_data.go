@@ -1,0 +1,140 @@
+package reporters
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// pageRequirement is a requirement in the index of a page, with a result for each revision that was judged.
+type pageRequirement struct {
+	ID        string       `json:"id"`
+	Area      string       `json:"area"`
+	Title     string       `json:"title"`
+	Statement string       `json:"statement,omitempty"` // the sentence
+	Checklist bool         `json:"checklist,omitempty"`
+	Results   []pageResult `json:"results"`
+}
+
+// pageResult is what the index tells of a result.
+type pageResult struct {
+	Revision string `json:"revision"`
+	Outcome  string `json:"outcome"` // gating, fail, known, inconclusive, skip, pass or error
+	Verdict  string `json:"verdict"`
+	Level    string `json:"level"`
+	Said     string `json:"said,omitempty"`
+	At       int    `json:"at"` // its line among the details
+}
+
+// pageDetail is the rest of a result.
+type pageDetail struct {
+	Level    string            `json:"level"`
+	Gate     string            `json:"gate"`
+	Profiles []string          `json:"profiles"` // under which it gates
+	Reason   harness.Reason    `json:"reason,omitempty"`
+	Message  string            `json:"message,omitempty"`
+	Note     string            `json:"note,omitempty"`
+	Findings []harness.Finding `json:"findings,omitempty"`
+	More     bool              `json:"more,omitempty"` // findings than these
+	Subjects []string          `json:"subjects,omitempty"`
+	Spec     string            `json:"spec,omitempty"`
+	Fix      string            `json:"fix,omitempty"`
+	Known    string            `json:"known,omitempty"`
+	Asked    []harness.Ask     `json:"asked,omitempty"`
+	Provoked []string          `json:"provokedBy,omitempty"`
+	Seconds  float64           `json:"seconds"`
+	Wire     []harness.Line    `json:"wire,omitempty"`
+}
+
+// pageIndex is the first block of a page but for its requirements.
+type pageIndex struct {
+	Revisions []string          `json:"revisions"`
+	Profile   harness.Profile   `json:"profile"`
+	Profiles  []harness.Profile `json:"profiles"`
+}
+
+// pageBlocks are the blocks of JSON in a page: the index, a JSON array of a pageIndex and the requirements; and the
+// details, a JSON value on each line.
+func pageBlocks(r harness.Report, o Options) (index, details string, err error) {
+	about := pageIndex{revisionsOf(r.Revisions), r.Profile, harness.Profiles}
+	var requirements []any
+	var all []pageDetail
+	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.ID }) {
+		q := newPageRequirement(g.newest(), o)
+		for _, x := range g {
+			q.Results = append(q.Results, newPageResult(x, len(all)))
+			all = append(all, newPageDetail(x, r, o))
+		}
+		requirements = append(requirements, q)
+	}
+	index, err = jsonLines(append([]any{about}, requirements...), ",")
+	if err != nil {
+		return "", "", err
+	}
+	details, err = jsonLines(all, "")
+	return "[" + index + "]", details, err
+}
+
+func newPageRequirement(r harness.Result, o Options) pageRequirement {
+	q := pageRequirement{ID: r.ID, Area: r.Area(), Title: r.Title}
+	if o.Rules != nil {
+		if entry, ok := o.Rules(r.ID); ok {
+			q.Statement, q.Checklist = sentence(entry.Statement), entry.Checklist
+		}
+	}
+	return q
+}
+
+func newPageResult(r harness.Result, at int) pageResult {
+	said := ""
+	if r.Verdict != harness.Pass {
+		said = titleOf(r)
+	}
+	return pageResult{
+		Revision: r.Revision, Outcome: outcome(r), Verdict: string(r.Verdict), Level: r.Level.String(),
+		Said: said, At: at,
+	}
+}
+
+// outcome is a verdict, with fails told apart by whether they gate.
+func outcome(r harness.Result) string {
+	switch {
+	case r.Verdict == harness.Error:
+		return "error"
+	case r.Gates:
+		return "gating"
+	case isKnown(r):
+		return "known"
+	}
+	return string(r.Verdict)
+}
+
+func newPageDetail(r harness.Result, report harness.Report, o Options) pageDetail {
+	d := pageDetail{
+		Level: levelText(r), Gate: countsText(r), Profiles: []string{}, Reason: r.Reason,
+		Message: r.Message, Note: r.Note,
+		Findings: r.Findings, More: r.Truncated, Subjects: subjects(r), Spec: r.Spec, Fix: r.Fix, Asked: r.Asked,
+		Provoked: r.ProvokedBy, Seconds: r.Seconds, Wire: r.Wire,
+	}
+	if isKnown(r) {
+		d.Known = knownText(*r.Known)
+	}
+	for _, p := range harness.Profiles {
+		if gatesUnder(p, report, r, o) {
+			d.Profiles = append(d.Profiles, string(p))
+		}
+	}
+	return d
+}
+
+// encodeLine writes a value as JSON on one line, with "<", ">", "&" and all that is invisible escaped.
+func encodeLine(w io.Writer, v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, strings.ReplaceAll(visible(string(text)), "##[", `##\u005b`))
+	return err
+}

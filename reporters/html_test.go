@@ -1,0 +1,155 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// withoutAssets is a page without its style, its scripts and their hashes, so that golden files have what differs.
+// Other formats stay as they are.
+func withoutAssets(page []byte) []byte {
+	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
+		page = bytes.ReplaceAll(page, []byte(text), nil)
+	}
+	return regexp.MustCompile(`&#39;sha256-.+?&#39;`).ReplaceAll(page, []byte("HASH"))
+}
+
+// pageOf is a page as a browser takes it apart: its elements by name, and its two blocks.
+func pageOf(t *testing.T, r harness.Report) (
+	elements map[string][]*html.Node, index []json.RawMessage, details []string,
+) {
+	t.Helper()
+	doc, err := html.Parse(bytes.NewReader(render(t, Formats[formatAt("html")].Write, r)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	elements = map[string][]*html.Node{}
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode {
+			elements[n.Data] = append(elements[n.Data], n)
+		}
+	}
+	scripts := elements["script"]
+	if len(scripts) != 4 {
+		t.Fatalf("want two blocks and two scripts, got %d", len(scripts))
+	}
+	if err := json.Unmarshal([]byte(scripts[0].FirstChild.Data), &index); err != nil {
+		t.Fatal(err)
+	}
+	return elements, index, strings.Split(strings.TrimSpace(scripts[1].FirstChild.Data), "\n")
+}
+
+func formatAt(name string) int {
+	for i, f := range Formats {
+		if f.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// Whatever a server says, the page has no element and no attribute that the template has not, every result is in the
+// index, and its details are on the line that the index says.
+func TestHTMLIsWhatTheTemplateSays(t *testing.T) {
+	known := regexp.MustCompile(`<([a-z0-9]+)`).FindAllStringSubmatch(pageText, -1)
+	allowed := map[string]bool{"noscript": true}
+	for _, name := range known {
+		allowed[name[1]] = true
+	}
+	for name, r := range evilSamples() {
+		t.Run(name, func(t *testing.T) {
+			elements, index, details := pageOf(t, r)
+			for element, nodes := range elements {
+				if !allowed[element] {
+					t.Errorf("the template has no %s", element)
+				}
+				for _, n := range nodes {
+					for _, a := range n.Attr {
+						if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "style" {
+							t.Errorf("%s has the attribute %s", element, a.Key)
+						}
+					}
+				}
+			}
+			n := 0
+			for _, text := range index[1:] {
+				var q pageRequirement
+				if err := json.Unmarshal(text, &q); err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range q.Results {
+					var d pageDetail
+					if err := json.Unmarshal([]byte(details[x.At]), &d); err != nil || d.Level == "" {
+						t.Errorf("%s: details %q, %v", q.ID, details[x.At], err)
+					}
+					n++
+				}
+			}
+			if want := len(spared(r).Results); n != want {
+				t.Errorf("%d results in the index, want %d", n, want)
+			}
+		})
+	}
+}
+
+// A page leads to no request: it names no file, and its policy allows its own scripts and style only.
+func TestHTMLIsSelfContained(t *testing.T) {
+	elements, _, _ := pageOf(t, everything())
+	var policy string
+	for _, meta := range elements["meta"] {
+		if meta.Attr[0].Val == "Content-Security-Policy" {
+			policy = meta.Attr[1].Val
+		}
+	}
+	for _, script := range elements["script"][2:] {
+		if want := sourceHash(script.FirstChild.Data); !strings.Contains(policy, want) {
+			t.Errorf("the policy lacks %s", want)
+		}
+	}
+	if want := sourceHash(elements["style"][0].FirstChild.Data); !strings.Contains(policy, want) {
+		t.Errorf("the policy lacks %s", want)
+	}
+	if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") {
+		t.Errorf("the policy is %s", policy)
+	}
+	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
+		for _, bad := range []string{"url(", "@import", "innerHTML", "outerHTML", "insertAdjacentHTML",
+			"document.write", "fetch(", "XMLHttpRequest", "eval(", "</"} {
+			if strings.Contains(text, bad) {
+				t.Errorf("the page has %s", bad)
+			}
+		}
+	}
+}
+
+// What other profiles say is what they say when they are asked.
+func TestHTMLTellsWhatOtherProfilesSay(t *testing.T) {
+	rules := func(id string) (*harness.Requirement, bool) {
+		q := &harness.Requirement{ID: id, Checklist: id == "lifecycle/requests-gated"}
+		if id == "tools/name-characters" {
+			q.Asked = []harness.Ask{{By: "a directory"}}
+		}
+		return q, true
+	}
+	got := map[string]string{}
+	for _, p := range pageProfiles(everything(), Options{Rules: rules}) {
+		got[p.Name] = fmt.Sprint(p.Says, p.Gates, p.Passes)
+	}
+	want := map[string]string{
+		"release": "4 results gatingtrue false", "spec": "3 results gatingfalse false",
+		"strict": "7 results gatingfalse false", "directory": "1 result gatingfalse false",
+	}
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s: want %s, got %s", name, want[name], got[name])
+		}
+	}
+}

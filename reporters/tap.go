@@ -1,0 +1,144 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TAP writes the report as Test Anything Protocol 14, which readers of 12 and 13 understand as well: one flat list of
+// tests with stable names (see testName), and with YAML diagnostics where there is something to say.
+//
+// Only what gates, an error of mcpcheck and a stale entry of the baseline are failures. A fail that does not gate is
+// marked TODO, which fails nothing; what does not apply or could not be tried is marked SKIP. What kept the run from
+// its end is a Bail out at the end.
+func TAP(w io.Writer, r harness.Report) error {
+	r = printableReport(r)
+	var b lines
+	b.add("TAP version 14")
+	b.add("# " + tapText(dotted(strings.TrimSpace(r.Tool.Name+" "+r.Tool.Version), targetText(r.Target),
+		serverText(r.Server), optionsText(r.Options))))
+	tests := tapTests(r)
+	switch {
+	case len(tests) > 0:
+		b.add(fmt.Sprintf("1..%d", len(tests)))
+	case r.Problem == "":
+		b.add("1..0 # SKIP nothing was tried")
+	}
+	for i, test := range tests {
+		if err := test.add(&b, i+1); err != nil {
+			return err
+		}
+	}
+	word, counts := verdict(r)
+	b.add("# " + tapText(word+"  "+dotted(counts...)))
+	if r.Problem != "" {
+		b.add("Bail out! " + tapText(headline(r.Problem)))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// tapTest is a test point.
+type tapTest struct {
+	failed    bool
+	name      string
+	directive string // SKIP or TODO, and why
+	diagnosis tapDiagnosis
+}
+
+// tapDiagnosis is what stands below a test point. The first two keys are those of TAP 14's own examples.
+type tapDiagnosis struct {
+	Message  string   `yaml:"message,omitempty"`
+	Severity string   `yaml:"severity,omitempty"` // fail, todo or skip
+	Title    string   `yaml:"title,omitempty"`
+	Level    string   `yaml:"level,omitempty"`
+	Gate     string   `yaml:"gate,omitempty"`
+	Subjects []string `yaml:"subjects,omitempty"`
+	Spec     string   `yaml:"spec,omitempty"`
+	Fix      string   `yaml:"fix,omitempty"`
+	Wire     []string `yaml:"wire,omitempty"`
+	Duration float64  `yaml:"duration_ms,omitempty"`
+}
+
+// add writes the test point with its number.
+func (p tapTest) add(b *lines, number int) error {
+	line := fmt.Sprintf("ok %d - %s", number, tapText(p.name))
+	if p.failed {
+		line = "not " + line
+	}
+	if p.directive != "" {
+		line += " # " + tapText(p.directive)
+	}
+	if strings.HasSuffix(line, "{") { // which some readers take for the beginning of a subtest
+		line += "…"
+	}
+	b.add(line)
+	if p.diagnosis.Message == "" {
+		return nil
+	}
+	var text strings.Builder
+	encoder := yaml.NewEncoder(&text)
+	encoder.SetIndent(2)
+	if err := encoder.Encode(p.diagnosis); err != nil {
+		return err
+	}
+	b.hang("  ", 2, strings.Split("---\n"+text.String()+"...", "\n"))
+	return nil
+}
+
+// tapTests are the results, and then the entries of the baseline that are stale.
+func tapTests(r harness.Report) (tests []tapTest) {
+	several := len(revisionsOf(r.Revisions)) > 1
+	for _, x := range r.Results {
+		tests = append(tests, newTapTest(testName(x, several), x))
+	}
+	for _, s := range stale(r) {
+		tests = append(tests, tapTest{failed: true, name: staleName(s), diagnosis: tapDiagnosis{
+			Message: inert(staleAt(r, s) + ": " + s.Entry + ": " + s.Why), Severity: "fail", Fix: staleRemedy,
+		}})
+	}
+	return tests
+}
+
+func newTapTest(name string, r harness.Result) tapTest {
+	p := tapTest{name: name}
+	severity := "skip"
+	switch {
+	case r.Verdict == harness.Pass:
+		if r.Message != "" {
+			p.diagnosis = tapDiagnosis{Message: inert("passed in part: " + r.Message)}
+		}
+		return p
+	case isFailure(r):
+		p.failed, severity = true, "fail"
+	case isKnown(r):
+		p.failed, severity, p.directive = true, "todo", "TODO known: "+knownText(*r.Known)
+	case r.Verdict == harness.Fail:
+		p.failed, severity, p.directive = true, "todo", fmt.Sprintf("TODO warning (%s): %s", r.Level, titleOf(r))
+	case r.Verdict == harness.Inconclusive:
+		p.directive = "SKIP inconclusive: " + titleOf(r)
+	default:
+		p.directive = "SKIP " + titleOf(r)
+		return p
+	}
+	p.diagnosis = tapDiagnosis{
+		Message: inert(r.Message), Severity: severity, Title: inert(r.Title), Level: levelText(r), Gate: countsText(r),
+		Subjects: each(subjects(r), inert), Spec: inert(r.Spec), Fix: inert(r.Fix), Duration: milliseconds(r.Seconds),
+		Wire: each(wireLines(r.Wire, fileWireLines, fileWireWidth), inert),
+	}
+	return p
+}
+
+// milliseconds are seconds to the microsecond.
+func milliseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e3 }
+
+// tapText is a text as a part of a line, with what begins a directive escaped.
+func tapText(s string) string { return tapEscapes.Replace(inert(printableLine(s))) }
+
+var tapEscapes = strings.NewReplacer(`\`, `\\`, "#", `\#`)
