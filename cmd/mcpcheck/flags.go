@@ -57,6 +57,11 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
 		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
 	f.report.add(flags)
+	f.addConsole(flags)
+}
+
+// addConsole defines the flags that say what people are shown.
+func (f *runFlags) addConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR; FORCE_COLOR wants them in pipes, too)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")

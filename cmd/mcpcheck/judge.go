@@ -155,14 +155,18 @@ func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" && server.Welcome == nil,
 	})
 	j.told.console.Begin(j.report)
-	var areas []reporters.Area
-	for _, c := range plan {
-		if n := len(areas); n == 0 || areas[n-1].Name != c.Area() {
-			areas = append(areas, reporters.Area{Name: c.Area()})
+	j.told.console.Areas(server.Revision, areasOf(plan, func(c harness.Case) string { return c.Area() }))
+}
+
+// areasOf are the areas of what stands in the order of the catalogue.
+func areasOf[V any](all []V, area func(V) string) (areas []reporters.Area) {
+	for _, x := range all {
+		if n := len(areas); n == 0 || areas[n-1].Name != area(x) {
+			areas = append(areas, reporters.Area{Name: area(x)})
 		}
 		areas[len(areas)-1].Cases++
 	}
-	j.told.console.Areas(server.Revision, areas)
+	return areas
 }
 
 // take is where every result passes, once: its secrets are redacted, it is compared with the baseline, and it goes into
@@ -229,7 +233,7 @@ func (j *judgement) conclude(ctx context.Context) {
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
 		r.ExitCode = harness.ExitUntestable // the run did not come to its end
 	case r.ExitCode == harness.ExitConforms:
-		j.concludeLost()
+		concludeLost(r)
 	}
 }
 
@@ -244,13 +248,20 @@ func nothingApplies(elsewhere string) string {
 }
 
 // concludeLost says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.
-func (j *judgement) concludeLost() {
-	r := &j.report
-	if cause := harness.NothingTried(r.Results); cause != "" {
-		r.Problem, r.ExitCode = "nothing could be tried: "+cause, harness.ExitUntestable
-	} else if n, cause := harness.MostLost(r.Results); n > 0 {
-		r.Problem, r.ExitCode = fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause), harness.ExitUntestable
+func concludeLost(r *harness.Report) {
+	if r.Problem = lost(r.Results); r.Problem != "" {
+		r.ExitCode = harness.ExitUntestable
 	}
+}
+
+// lost is why results do not tell of a server; empty when they do.
+func lost(results []harness.Result) string {
+	if cause := harness.NothingTried(results); cause != "" {
+		return "nothing could be tried: " + cause
+	} else if n, cause := harness.MostLost(results); n > 0 {
+		return fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause)
+	}
+	return ""
 }
 
 // isGatingFail reports whether a result stands and gates, however the run ended.
