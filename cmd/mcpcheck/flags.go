@@ -30,6 +30,7 @@ type runFlags struct {
 	remote  remoteFlags
 	hosts   hostFlags
 	isolate bool
+	shard   string
 	plan    bool
 	report  reportFlags
 	noColor bool
@@ -56,6 +57,9 @@ func (f *runFlags) add(cmd *cobra.Command) {
 		"say what would be run and which tools would be called (as JSON with --json), then stop")
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
 		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
+	flags.StringVar(&f.shard, "shard", "",
+		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
+			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
 	f.report.add(flags)
 	f.addConsole(flags)
 }

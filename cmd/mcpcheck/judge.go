@@ -78,7 +78,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		return err
 	}
 	server.File = serverFile(j.target.dir)
-	plan := planned(server, j.selector)
+	plan := j.cases(server)
 	if len(plan) == 0 {
 		j.elsewhere = j.otherRevision(server)
 	}
@@ -195,7 +195,7 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 	j.report.Problem, j.report.ExitCode = j.target.problem(err), harness.ExitUntestable
 	server.Failure = err.Error()
 	before := len(j.report.Results)
-	for _, r := range harness.Untried(planned(server, j.selector), "the server could not be tested") {
+	for _, r := range harness.Untried(j.cases(server), "the server could not be tested") {
 		j.take(r)
 	}
 	j.cover(server, before, nil)
@@ -204,7 +204,7 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 // cover adds to the report how much of the server's revision the results judge, from the one of that index on, and
 // which tools were not called.
 func (j *judgement) cover(server *harness.Server, from int, uncalled []harness.UncalledTool) {
-	c := harness.Cover(suites.All(), suites.Checks(), server, j.selector, j.report.Results[from:])
+	c := harness.Cover(j.covered(), suites.Checks(), server, j.selector, j.report.Results[from:])
 	for _, u := range uncalled {
 		u.Name, u.Why = j.target.redact.text(u.Name), j.target.redact.text(u.Why)
 		c.Uncalled = append(c.Uncalled, u)
@@ -228,6 +228,7 @@ func (j *judgement) conclude(ctx context.Context) {
 		}
 	case r.Problem == "" && len(r.Revisions) == 0:
 		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
+	case r.Problem == "" && len(r.Results) == 0 && j.shard != nil: // the others have some
 	case r.Problem == "" && len(r.Results) == 0:
 		r.Problem, r.ExitCode = nothingApplies(j.elsewhere), harness.ExitUntestable
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
@@ -268,14 +269,14 @@ func lost(results []harness.Result) string {
 func isGatingFail(r harness.Result) bool { return r.Verdict == harness.Fail && r.Gates }
 
 // findStale adds to the report which entries of the baseline do not hold any more. A run that did not come to its end
-// does not tell.
+// does not tell, and neither does a part of one.
 func (j *judgement) findStale(ctx context.Context) {
 	r := &j.report
 	if j.known.name == "" {
 		return
 	}
 	r.Baseline = &harness.Baseline{File: j.known.name}
-	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 {
+	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 || j.shard != nil {
 		return
 	}
 	for _, stale := range j.known.entries.Stale(r, j.known.today, suites.All(), j.selector) {

@@ -26,6 +26,11 @@ With --url and a command, mcpcheck starts the command, waits until the URL takes
 connections, and stops it in the end; {port} in both, and in --env, stands for a
 free port.
 
+With --shard I/N only the Ith of N parts of the checks is run, always the same one,
+so that machines share the work; mcpcheck merge puts their JSON reports together.
+
+  mcpcheck run --shard 2/4 --json shard2.json -- node dist/index.js
+
 Only tools that say they are read-only are called with valid arguments, unless
 mcpcheck.yaml has example arguments for a tool or --calls all is given. --plan
 says which tools would be called.`,

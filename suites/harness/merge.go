@@ -16,14 +16,6 @@ type NamedReport struct {
 	Report
 }
 
-// ShardInfo says which part of a run a report is of.
-type ShardInfo struct {
-	Index int `json:"index"` // from 1
-	Of    int `json:"of"`
-}
-
-func (s ShardInfo) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
-
 // MergeReports puts reports together: the shards of one run, or runs of one server in several revisions. The exit code, the
 // counts and what Problem says of the results are for who concludes the report. duplicates names the results that
 // several reports have with the same verdict, of which the first stands. An error names what does not go together. The
@@ -41,9 +33,11 @@ func MergeReports(reports []NamedReport, catalogue Catalogue) (merged Report, du
 	merged.Started, merged.Seconds = span(reports)
 	merged.Options, merged.Revisions = mergedOptions(reports), mergedRevisions(reports)
 	m := merger{at: map[resultKey]int{}}
-	for _, r := range reports {
-		if err := m.add(r); err != nil {
-			return merged, nil, err
+	for _, beside := range []bool{false, true} { // results stand where their requirements are at home
+		for _, r := range reports {
+			if err := m.add(r, beside); err != nil {
+				return merged, nil, err
+			}
 		}
 	}
 	duplicates = m.named()
@@ -220,8 +214,12 @@ type merger struct {
 // duplicate is a result that two reports have.
 type duplicate struct{ id, first, second string }
 
-func (m *merger) add(r NamedReport) error {
+// add adds the results of a report that are at home there, or those that are not.
+func (m *merger) add(r NamedReport, beside bool) error {
 	for _, x := range r.Results {
+		if x.Beside != beside {
+			continue
+		}
 		key := resultKey{x.Revision, x.ID}
 		i, twice := m.at[key]
 		if !twice {
@@ -232,9 +230,6 @@ func (m *merger) add(r NamedReport) error {
 		first := m.results[i]
 		switch {
 		case x.Beside || first.Beside:
-			if !x.Beside {
-				m.home[i] = x.Verdict
-			}
 			m.results[i] = union(first, x)
 		case first.Verdict != x.Verdict:
 			return fmt.Errorf("%s and %s disagree on %s in %s, which is %s and %s; leave one of them out",
@@ -292,8 +287,12 @@ func union(a, b Result) Result {
 	return main
 }
 
-// weight is how much a verdict tells of the whole run.
+// weight is how much a result tells of the whole run. That a watch could not judge what it had on the wire of another
+// shard tells nothing.
 func weight(r Result) int {
+	if r.Beside && r.Verdict == Inconclusive {
+		return -1
+	}
 	return slices.Index([]Verdict{Skip, Inconclusive, Pass, Error, Fail}, r.Verdict)
 }
 
