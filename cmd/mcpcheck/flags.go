@@ -31,6 +31,7 @@ type runFlags struct {
 	hosts   hostFlags
 	isolate bool
 	shard   string
+	trace   string
 	plan    bool
 	report  reportFlags
 	noColor bool
@@ -60,6 +61,8 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.shard, "shard", "",
 		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
 			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
+	flags.StringVar(&f.trace, "trace", "",
+		"write all that was said in the checks' sessions to `FILE`, as JSON Lines that mcpcheck judge reads")
 	f.report.add(flags)
 	f.addConsole(flags)
 }

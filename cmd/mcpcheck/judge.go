@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -23,9 +24,10 @@ type judgement struct {
 	told         *audience
 	report       harness.Report
 	begin        time.Time
-	requested    []string // revisions, or auto
-	undiscovered string   // when all revisions are wanted, what Server.Undiscovered says
-	elsewhere    string   // the revision in which selected checks apply, when there are none in that which is judged
+	requested    []string          // revisions, or auto
+	undiscovered string            // when all revisions are wanted, what Server.Undiscovered says
+	sessions     []*driver.Session // for the trace
+	elsewhere    string            // the revision in which selected checks apply, when there are none in that which is judged
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
@@ -96,6 +98,9 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
 	if err != nil {
 		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken
+	}
+	if j.flags.trace != "" {
+		j.sessions = append(j.sessions, o.Sessions...)
 	}
 	sortAs(plan, j.report.Results[before:])
 	j.cover(server, before, o.Uncalled)

@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 func newRun() *cobra.Command {
@@ -78,9 +80,16 @@ func judgeServer(cmd *cobra.Command, f runFlags) error {
 	if f.plan {
 		return j.plan(cmd.OutOrStdout())
 	}
+	traced, err := j.traces()
+	if err != nil {
+		return err
+	}
 	report, err := j.run()
 	if err != nil {
 		return err
+	}
+	if err := traced(); err != nil {
+		return &exit{harness.ExitBroken, err}
 	}
 	return told.done(report)
 }

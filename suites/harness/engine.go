@@ -91,7 +91,8 @@ type Execution struct {
 	left     []*driver.Session // to themselves until then
 	uncalled []UncalledTool
 
-	quiet atomic.Bool // nothing else runs
+	quiet    atomic.Bool // nothing else runs
+	recorded bool        // there is no server, but a record of one
 }
 
 // Execute starts to run the plan. What it came to is had from Result and Wait.
