@@ -27,7 +27,7 @@ type judgement struct {
 	requested    []string          // revisions, or auto
 	undiscovered string            // when all revisions are wanted, what Server.Undiscovered says
 	sessions     []*driver.Session // for the trace
-	elsewhere    string            // the revision in which selected checks apply, when there are none in that which is judged
+	elsewhere    string            // the revision in which selected checks apply, when none do in the one judged
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {

@@ -129,7 +129,8 @@ func findStaleOf(r *harness.Report, file string) error {
 	if err != nil {
 		return err
 	}
-	selector, err := selectChecks(r.Options.Only, each(r.Options.Skip, func(o harness.Omission) string { return o.Check }))
+	skipped := each(r.Options.Skip, func(o harness.Omission) string { return o.Check })
+	selector, err := selectChecks(r.Options.Only, skipped)
 	if err != nil {
 		return usage("%w", err)
 	}

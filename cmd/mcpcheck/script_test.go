@@ -89,8 +89,8 @@ const (
 )
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "misuse": misuse, "report": report, "same": same, "verdicts": verdicts, "memory": memory, "silent": silent,
-	"taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
+	"status": status, "misuse": misuse, "report": report, "same": same, "verdicts": verdicts, "memory": memory,
+	"silent": silent, "taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
 	"killed": struck(os.Kill, -1),
 }
 
@@ -251,8 +251,8 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// verdicts compares two JSON reports without times, and without the evidence, in which ids and their order depend on who
-// has used a session before.
+// verdicts compares two JSON reports without times, and without the evidence, in which ids and their order depend on
+// who has used a session before.
 func verdicts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: verdicts FILE FILE")

@@ -26,8 +26,8 @@ var machines = []struct {
 // shardText is how a shard is written.
 var shardText = regexp.MustCompile(`^(auto|[0-9]{1,6})(?:/([0-9]{1,6}))?$`)
 
-// parseShard reads which part of a run is meant: I/N, or auto, where the engine that runs the job says which one this is
-// and, unless it is auto/N, how many there are. Nothing is the whole run.
+// parseShard reads which part of a run is meant: I/N, or auto, where the engine that runs the job says which one this
+// is and, unless it is auto/N, how many there are. Nothing is the whole run.
 func parseShard(text string, env func(string) string) (s *harness.ShardInfo, err error) {
 	if text == "" {
 		return nil, nil

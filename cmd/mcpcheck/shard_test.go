@@ -81,7 +81,8 @@ func TestShardsAreAPartition(t *testing.T) {
 					t.Errorf("%s: shard %d/%d has %d of %d", selected, i+1, of, share, total)
 				}
 			}
-			if diff := cmp.Diff(each(suites.All(), func(r *harness.Requirement) string { return r.ID }), all); diff != "" {
+			ids := each(suites.All(), func(r *harness.Requirement) string { return r.ID })
+			if diff := cmp.Diff(ids, all); diff != "" {
 				t.Errorf("%s in %d shards: %s", selected, of, diff)
 			}
 		}

@@ -119,8 +119,8 @@ func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, 
 		}
 		for _, f := range s.Record(0) {
 			said := driver.Saying{
-				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Unended: !f.Ended, AfterEOF: f.AfterEOF, Hostile: f.Hostile,
-				Apart: f.Apart, Strayed: f.Strayed, Aside: f.Aside,
+				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Unended: !f.Ended, AfterEOF: f.AfterEOF,
+				Hostile: f.Hostile, Apart: f.Apart, Strayed: f.Strayed, Aside: f.Aside,
 			}
 			http := carried(f, &said)
 			for _, text := range messages(f, said.Text) {

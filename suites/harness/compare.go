@@ -11,7 +11,7 @@ type Comparison struct {
 	SchemaVersion int      `json:"schemaVersion"` // of this format
 	Old           RunInfo  `json:"old"`
 	New           RunInfo  `json:"new"`
-	Conditions    []string `json:"conditions,omitempty"` // what else differs: how the runs were made, not what they found
+	Conditions    []string `json:"conditions,omitempty"` // what differs of how the runs were made
 	Regressions   int      `json:"regressions"`          // changes that count against the exit code, and Problem
 	Problem       string   `json:"problem,omitempty"`    // why the new run could not be finished, if the old one was
 
@@ -61,8 +61,8 @@ type Edit struct {
 	New      string `json:"new"`
 }
 
-// CompareReports finds out how a run differs from an earlier one. A regression is a result that gates and did not, unless only
-// the catalogue says so: a requirement that the earlier run did not judge, or one whose level was raised.
+// CompareReports finds out how a run differs from an earlier one. A regression is a result that gates and did not,
+// unless only the catalogue says so: a requirement that the earlier run did not judge, or one whose level was raised.
 func CompareReports(old, new Report) Comparison {
 	c := Comparison{
 		SchemaVersion: 1, Old: old.info(), New: new.info(), Conditions: conditions(old, new),

@@ -41,15 +41,18 @@ func TestCompareReports(t *testing.T) {
 			func(c Comparison) int { return min(len(c.Changed), len(c.Catalogue)) }, 0},
 		"the catalogue says otherwise": {[]Result{of("a/1", Pass)}, []Result{renamed},
 			func(c Comparison) int { return len(c.Catalogue) }, 0},
-		"came":                    {nil, []Result{of("a/1", Fail)}, func(c Comparison) int { return len(c.Came) }, 0},
-		"went":                    {[]Result{of("a/1", Fail)}, nil, func(c Comparison) int { return len(c.Went) }, 0},
-		"fails in a new revision": {[]Result{of("a/1", Pass)}, []Result{newer}, func(c Comparison) int { return len(c.NewlyFailing) }, 1},
+		"came": {nil, []Result{of("a/1", Fail)}, func(c Comparison) int { return len(c.Came) }, 0},
+		"went": {[]Result{of("a/1", Fail)}, nil, func(c Comparison) int { return len(c.Went) }, 0},
+		"fails in a new revision": {[]Result{of("a/1", Pass)}, []Result{newer},
+			func(c Comparison) int { return len(c.NewlyFailing) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := CompareReports(Report{Results: test.old}, Report{Results: test.new})
-			all := len(c.NewlyFailing) + len(c.NewlyPassing) + len(c.NotJudged) + len(c.Changed) + len(c.Came) + len(c.Went)
+			all := len(c.NewlyFailing) + len(c.NewlyPassing) + len(c.NotJudged) + len(c.Changed) +
+				len(c.Came) + len(c.Went)
 			if test.list(c) != 1 || all > 1 || c.Regressions != test.regressions {
-				t.Errorf("%d listed, %d in all, %d regressions, want 1, 1, %d", test.list(c), all, c.Regressions, test.regressions)
+				t.Errorf("%d listed, %d in all, %d regressions, want 1, 1, %d",
+					test.list(c), all, c.Regressions, test.regressions)
 			}
 		})
 	}

@@ -16,8 +16,8 @@ type NamedReport struct {
 	Report
 }
 
-// MergeReports puts reports together: the shards of one run, or runs of one server in several revisions. The exit code, the
-// counts and what Problem says of the results are for who concludes the report. duplicates names the results that
+// MergeReports puts reports together: the shards of one run, or runs of one server in several revisions. The exit code,
+// the counts and what Problem says of the results are for who concludes the report. duplicates names the results that
 // several reports have with the same verdict, of which the first stands. An error names what does not go together. The
 // catalogue says which capability a requirement is about.
 func MergeReports(reports []NamedReport, catalogue Catalogue) (merged Report, duplicates []string, err error) {

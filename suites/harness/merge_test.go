@@ -63,8 +63,10 @@ func TestMergeReports(t *testing.T) {
 			want:  []string{"w/1 pass"}, tried: 1,
 		},
 		"a watch fails that fails in any shard": {
-			parts: []NamedReport{part("a", 1, 2, of("a/1", Pass), beside(of("w/1", Fail))), part("b", 2, 2, of("w/1", Pass))},
-			want:  []string{"a/1 pass", "w/1 fail"}, tried: 2,
+			parts: []NamedReport{
+				part("a", 1, 2, of("a/1", Pass), beside(of("w/1", Fail))), part("b", 2, 2, of("w/1", Pass)),
+			},
+			want: []string{"a/1 pass", "w/1 fail"}, tried: 2,
 		},
 		"the stronger fail is told": {
 			parts: []NamedReport{part("a", 1, 2, lesser), part("b", 2, 2, beside(of("w/1", Fail)))},
@@ -115,9 +117,11 @@ func TestMergeReportsOfOne(t *testing.T) {
 
 // TestMergeReportsNames: what does not go together, and what is there twice, is named.
 func TestMergeReportsNames(t *testing.T) {
-	a, again := part("a.json", 0, 0, of("a/1", Pass), of("b/1", Pass)), part("b.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
+	a := part("a.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
+	again := part("b.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
 	merged, duplicates, err := MergeReports([]NamedReport{a, again}, nil)
-	if err != nil || !slices.Equal(duplicates, []string{"a.json and b.json both have a/1 and 1 more; the first stands"}) {
+	want := []string{"a.json and b.json both have a/1 and 1 more; the first stands"}
+	if err != nil || !slices.Equal(duplicates, want) {
 		t.Error(duplicates, err)
 	}
 	if merged.Coverage[0].Requirements != 2 {
@@ -127,13 +131,17 @@ func TestMergeReportsNames(t *testing.T) {
 		"a.json and b.json disagree on a/1 in 2025-11-25, which is pass and fail": func(r *NamedReport) {
 			r.Results = []Result{of("a/1", Fail)}
 		},
-		"options is {\"seed\":0} and {\"seed\":7}": func(r *NamedReport) { r.Options = &OptionsInfo{Protocol: "auto", Seed: 7} },
-		"profile is \"release\" and \"spec\"":      func(r *NamedReport) { r.Profile = Spec },
-		"baseline is \"none\" and \"known.yaml\"":  func(r *NamedReport) { r.Baseline = &Baseline{File: "known.yaml"} },
+		"options is {\"seed\":0} and {\"seed\":7}": func(r *NamedReport) {
+			r.Options = &OptionsInfo{Protocol: "auto", Seed: 7}
+		},
+		"profile is \"release\" and \"spec\"":     func(r *NamedReport) { r.Profile = Spec },
+		"baseline is \"none\" and \"known.yaml\"": func(r *NamedReport) { r.Baseline = &Baseline{File: "known.yaml"} },
 		`target is {} and {"url":"http://x/"}`: func(r *NamedReport) {
 			r.Target.URL = "http://x/"
 		},
-		`server is ["",""] and ["other","2"]`: func(r *NamedReport) { r.Server = ServerInfo{Name: "other", Version: "2"} },
+		`server is ["",""] and ["other","2"]`: func(r *NamedReport) {
+			r.Server = ServerInfo{Name: "other", Version: "2"}
+		},
 	} {
 		other := part("b.json", 0, 0, of("a/1", Pass))
 		change(&other)

@@ -39,8 +39,8 @@ func Recorded(transport string, sessions []*driver.Session) *Server {
 // unasked is how many cases that are. Over HTTP, what is about the transport itself is not recorded.
 func JudgeRecorded(server *Server, plan []Case, sessions []*driver.Session, p Profile) (results []Result, unasked int) {
 	e := &Execution{
-		ctx: context.Background(), server: server, options: Options{Profile: p, Jobs: 1}, said: sessions, recorded: true,
-		shared: map[string]*stimulus{},
+		ctx: context.Background(), server: server, options: Options{Profile: p, Jobs: 1}, said: sessions,
+		recorded: true, shared: map[string]*stimulus{},
 	}
 	e.watching.Store(true)
 	for _, c := range plan {
