@@ -217,8 +217,8 @@ func planted() harness.Report {
 	return r
 }
 
-// A run of 725 requirements in five revisions opens in under a second: of the time that the thread of the page works,
-// which does not depend on what else the machine does.
+// A page of 725 requirements in five revisions opens in well under a second, since only its rows are built then. How long
+// its thread works is logged: a machine that does much else takes longer.
 func TestLargePageOpensAtOnce(t *testing.T) {
 	b := startBrowser(t)
 	b.attach()
@@ -242,9 +242,12 @@ func TestLargePageOpensAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	seconds := b.spent()
-	t.Logf("%d results, %d KiB: opened in %.3f s of the page's thread", len(r.Results), info.Size()>>10, seconds)
-	if seconds > 1 {
-		t.Errorf("it takes %.3f s to open", seconds)
+	t.Logf("%d results, %d KiB: opened in %.3f s of its thread", len(r.Results), info.Size()>>10, seconds)
+	var elements int
+	b.eval(`document.querySelectorAll('*').length`, &elements)
+	t.Logf("%d elements", elements)
+	if most := 8 * len(r.Results); elements > most {
+		t.Errorf("it has %d elements when it opens, want %d at most: what nobody has opened is not built", elements, most)
 	}
 	b.eval(`showEverything()`, nil)
 	b.want(shownRows, 725)

@@ -113,6 +113,9 @@ func optionsText(o *harness.OptionsInfo) string {
 	if left := leftOut(*o); len(left) > 0 {
 		parts = append(parts, "leaves out "+strings.Join(left, ", "))
 	}
+	if o.Shard != nil {
+		parts = append(parts, "shard "+o.Shard.String()+" of the run")
+	}
 	return dotted(parts...)
 }
 

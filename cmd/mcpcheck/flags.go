@@ -30,6 +30,8 @@ type runFlags struct {
 	remote  remoteFlags
 	hosts   hostFlags
 	isolate bool
+	shard   string
+	trace   string
 	plan    bool
 	report  reportFlags
 	noColor bool
@@ -56,7 +58,17 @@ func (f *runFlags) add(cmd *cobra.Command) {
 		"say what would be run and which tools would be called (as JSON with --json), then stop")
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
 		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
+	flags.StringVar(&f.shard, "shard", "",
+		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
+			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
+	flags.StringVar(&f.trace, "trace", "",
+		"write all that was said in the checks' sessions to `FILE`, as JSON Lines that mcpcheck judge reads")
 	f.report.add(flags)
+	f.addConsole(flags)
+}
+
+// addConsole defines the flags that say what people are shown.
+func (f *runFlags) addConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR; FORCE_COLOR wants them in pipes, too)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")

@@ -11,6 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -23,9 +24,10 @@ type judgement struct {
 	told         *audience
 	report       harness.Report
 	begin        time.Time
-	requested    []string // revisions, or auto
-	undiscovered string   // when all revisions are wanted, what Server.Undiscovered says
-	elsewhere    string   // the revision in which selected checks apply, when there are none in that which is judged
+	requested    []string          // revisions, or auto
+	undiscovered string            // when all revisions are wanted, what Server.Undiscovered says
+	sessions     []*driver.Session // for the trace
+	elsewhere    string            // the revision in which selected checks apply, when none do in the one judged
 }
 
 func newJudgement(v values, t *target, known baseline, told *audience) *judgement {
@@ -78,7 +80,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		return err
 	}
 	server.File = serverFile(j.target.dir)
-	plan := planned(server, j.selector)
+	plan := j.cases(server)
 	if len(plan) == 0 {
 		j.elsewhere = j.otherRevision(server)
 	}
@@ -96,6 +98,9 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
 	if err != nil {
 		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken
+	}
+	if j.flags.trace != "" {
+		j.sessions = append(j.sessions, o.Sessions...)
 	}
 	sortAs(plan, j.report.Results[before:])
 	j.cover(server, before, o.Uncalled)
@@ -155,14 +160,18 @@ func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" && server.Welcome == nil,
 	})
 	j.told.console.Begin(j.report)
-	var areas []reporters.Area
-	for _, c := range plan {
-		if n := len(areas); n == 0 || areas[n-1].Name != c.Area() {
-			areas = append(areas, reporters.Area{Name: c.Area()})
+	j.told.console.Areas(server.Revision, areasOf(plan, func(c harness.Case) string { return c.Area() }))
+}
+
+// areasOf are the areas of what stands in the order of the catalogue.
+func areasOf[V any](all []V, area func(V) string) (areas []reporters.Area) {
+	for _, x := range all {
+		if n := len(areas); n == 0 || areas[n-1].Name != area(x) {
+			areas = append(areas, reporters.Area{Name: area(x)})
 		}
 		areas[len(areas)-1].Cases++
 	}
-	j.told.console.Areas(server.Revision, areas)
+	return areas
 }
 
 // take is where every result passes, once: its secrets are redacted, it is compared with the baseline, and it goes into
@@ -191,7 +200,7 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 	j.report.Problem, j.report.ExitCode = j.target.problem(err), harness.ExitUntestable
 	server.Failure = err.Error()
 	before := len(j.report.Results)
-	for _, r := range harness.Untried(planned(server, j.selector), "the server could not be tested") {
+	for _, r := range harness.Untried(j.cases(server), "the server could not be tested") {
 		j.take(r)
 	}
 	j.cover(server, before, nil)
@@ -200,7 +209,7 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 // cover adds to the report how much of the server's revision the results judge, from the one of that index on, and
 // which tools were not called.
 func (j *judgement) cover(server *harness.Server, from int, uncalled []harness.UncalledTool) {
-	c := harness.Cover(suites.All(), suites.Checks(), server, j.selector, j.report.Results[from:])
+	c := harness.Cover(j.covered(), suites.Checks(), server, j.selector, j.report.Results[from:])
 	for _, u := range uncalled {
 		u.Name, u.Why = j.target.redact.text(u.Name), j.target.redact.text(u.Why)
 		c.Uncalled = append(c.Uncalled, u)
@@ -224,12 +233,13 @@ func (j *judgement) conclude(ctx context.Context) {
 		}
 	case r.Problem == "" && len(r.Revisions) == 0:
 		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
+	case r.Problem == "" && len(r.Results) == 0 && j.shard != nil: // the others have some
 	case r.Problem == "" && len(r.Results) == 0:
 		r.Problem, r.ExitCode = nothingApplies(j.elsewhere), harness.ExitUntestable
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
 		r.ExitCode = harness.ExitUntestable // the run did not come to its end
 	case r.ExitCode == harness.ExitConforms:
-		j.concludeLost()
+		concludeLost(r)
 	}
 }
 
@@ -244,27 +254,34 @@ func nothingApplies(elsewhere string) string {
 }
 
 // concludeLost says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.
-func (j *judgement) concludeLost() {
-	r := &j.report
-	if cause := harness.NothingTried(r.Results); cause != "" {
-		r.Problem, r.ExitCode = "nothing could be tried: "+cause, harness.ExitUntestable
-	} else if n, cause := harness.MostLost(r.Results); n > 0 {
-		r.Problem, r.ExitCode = fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause), harness.ExitUntestable
+func concludeLost(r *harness.Report) {
+	if r.Problem = lost(r.Results); r.Problem != "" {
+		r.ExitCode = harness.ExitUntestable
 	}
+}
+
+// lost is why results do not tell of a server; empty when they do.
+func lost(results []harness.Result) string {
+	if cause := harness.NothingTried(results); cause != "" {
+		return "nothing could be tried: " + cause
+	} else if n, cause := harness.MostLost(results); n > 0 {
+		return fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause)
+	}
+	return ""
 }
 
 // isGatingFail reports whether a result stands and gates, however the run ended.
 func isGatingFail(r harness.Result) bool { return r.Verdict == harness.Fail && r.Gates }
 
 // findStale adds to the report which entries of the baseline do not hold any more. A run that did not come to its end
-// does not tell.
+// does not tell, and neither does a part of one.
 func (j *judgement) findStale(ctx context.Context) {
 	r := &j.report
 	if j.known.name == "" {
 		return
 	}
 	r.Baseline = &harness.Baseline{File: j.known.name}
-	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 {
+	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 || j.shard != nil {
 		return
 	}
 	for _, stale := range j.known.entries.Stale(r, j.known.today, suites.All(), j.selector) {

@@ -76,7 +76,7 @@ func (j *judgement) plan(w io.Writer) error {
 // planned is the plan for a server.
 func (j *judgement) planned(server *harness.Server) planInfo {
 	p := planInfo{Revision: server.Revision, LeftOut: j.omitted(server), Calls: j.calls}
-	for _, c := range planned(server, j.selector) {
+	for _, c := range j.cases(server) {
 		check := plannedCheck{ID: c.ID, Level: c.Level.In(c.By)}
 		check.Verdict, check.Code, check.Reason = c.Foreseen()
 		p.Checks = append(p.Checks, check)

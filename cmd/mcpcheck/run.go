@@ -4,6 +4,8 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 func newRun() *cobra.Command {
@@ -25,6 +27,11 @@ speaks.
 With --url and a command, mcpcheck starts the command, waits until the URL takes
 connections, and stops it in the end; {port} in both, and in --env, stands for a
 free port.
+
+With --shard I/N only the Ith of N parts of the checks is run, always the same one,
+so that machines share the work; mcpcheck merge puts their JSON reports together.
+
+  mcpcheck run --shard 2/4 --json shard2.json -- node dist/index.js
 
 Only tools that say they are read-only are called with valid arguments, unless
 mcpcheck.yaml has example arguments for a tool or --calls all is given. --plan
@@ -73,9 +80,16 @@ func judgeServer(cmd *cobra.Command, f runFlags) error {
 	if f.plan {
 		return j.plan(cmd.OutOrStdout())
 	}
+	traced, err := j.traces()
+	if err != nil {
+		return err
+	}
 	report, err := j.run()
 	if err != nil {
 		return err
+	}
+	if err := traced(); err != nil {
+		return &exit{harness.ExitBroken, err}
 	}
 	return told.done(report)
 }

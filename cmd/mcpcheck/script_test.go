@@ -60,6 +60,7 @@ const (
 //	hangup, killed          … the same with SIGHUP, and with SIGKILL, which leaves no code
 //	report FILE…            the files are reports: JSON that keeps its schema, or JUnit XML
 //	same FILE FILE          two JSON reports say the same, times apart
+//	verdicts FILE FILE      two JSON reports are the same, times and wires apart
 //	memory MB               the last mcpcheck took less
 //	taken VARIABLE          somebody listens on the port that the variable says
 //
@@ -88,8 +89,8 @@ const (
 )
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "misuse": misuse, "report": report, "same": same, "memory": memory, "silent": silent,
-	"taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
+	"status": status, "misuse": misuse, "report": report, "same": same, "verdicts": verdicts, "memory": memory,
+	"silent": silent, "taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
 	"killed": struck(os.Kill, -1),
 }
 
@@ -246,6 +247,26 @@ func same(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	a, b := timeless(ts, args[0]), timeless(ts, args[1])
 	if diff := cmp.Diff(a, b); (diff == "") == neg {
+		ts.Fatalf("%s and %s, differences:\n%s", args[0], args[1], diff)
+	}
+}
+
+// verdicts compares two JSON reports without times, and without the evidence, in which ids and their order depend on
+// who has used a session before.
+func verdicts(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: verdicts FILE FILE")
+	}
+	var reports [2]harness.Report
+	for i, name := range args {
+		r := &reports[i]
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), r))
+		r.Started, r.Seconds = time.Time{}, 0
+		for j := range r.Results {
+			r.Results[j].Seconds, r.Results[j].Wire = 0, nil
+		}
+	}
+	if diff := cmp.Diff(reports[0], reports[1]); diff != "" {
 		ts.Fatalf("%s and %s, differences:\n%s", args[0], args[1], diff)
 	}
 }

@@ -53,7 +53,8 @@ func TestSecretsStayHidden(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			args := append(
-				[]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on"},
+				[]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on",
+					"--trace", filepath.Join(dir, "trace.jsonl")},
 				target...)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			cmd.Dir = dir
@@ -63,7 +64,9 @@ func TestSecretsStayHidden(t *testing.T) {
 			if code := cmd.ProcessState.ExitCode(); code == 2 || code == 4 {
 				t.Fatalf("exit code %d: %s", code, output)
 			}
-			written := map[string]string{"console": string(output)}
+			written := map[string]string{
+				"console": string(output), "trace.jsonl": content(t, filepath.Join(dir, "trace.jsonl")),
+			}
 			files, err := os.ReadDir(filepath.Join(dir, "reports"))
 			if err != nil || len(files) < 9 {
 				t.Fatalf("%d reports, %v", len(files), err)
@@ -93,6 +96,30 @@ func TestSecretsStayHidden(t *testing.T) {
 				t.Error("nothing was redacted: has the server repeated it?")
 			}
 		})
+	}
+}
+
+// TestSecretsStayOutOfRecords: what the server tells of its command and its environment is redacted in a record, and
+// passed on as it is.
+func TestSecretsStayOutOfRecords(t *testing.T) {
+	const flag, inherited = "s3cret-behind-a-flag", "s3cret-inherited-key"
+	file := filepath.Join(t.TempDir(), "wire.jsonl")
+	cmd := exec.CommandContext(t.Context(), "mcpcheck", "record", "--out", file, "--",
+		"badserver", "leak", "--api-key", flag)
+	cmd.Env = append(os.Environ(), "SERVICE_API_KEY="+inherited)
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n")
+	passed, _ := cmd.Output() // that server exits as it likes
+	if !strings.Contains(string(passed), flag) {
+		t.Errorf("the client was told\n%s", passed)
+	}
+	record := content(t, file)
+	if !strings.Contains(record, "[redacted]") {
+		t.Error("nothing was redacted")
+	}
+	for _, secret := range []string{flag, inherited} {
+		if strings.Contains(record, secret) {
+			t.Errorf("the record holds %s:\n%s", secret, record)
+		}
 	}
 }
 

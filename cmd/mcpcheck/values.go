@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +21,7 @@ type values struct {
 	profile    harness.Profile
 	calls      harness.Calls
 	selector   harness.Selector
+	shard      *harness.ShardInfo  // nil: the whole run
 	jobs       int                 // that were asked for; 0: none were
 	maxMessage int                 // bytes
 	reports    map[string][]string // files, by format
@@ -54,6 +56,9 @@ func settle(f runFlags, file config) (v values, err error) {
 	}
 	if key := v.notPositive(v.flags.given); key != "" {
 		return v, usage("%s%s", v.origin(key), mustBePositive)
+	}
+	if v.shard, err = parseShard(f.shard, os.Getenv); err != nil {
+		return v, err
 	}
 	if f.given("jobs") || file.Jobs != 0 {
 		v.jobs = v.Jobs
@@ -187,6 +192,7 @@ func (v values) info(redact redactor) *harness.OptionsInfo {
 		Configuration: v.config.name, Protocol: v.Protocol, Calls: v.calls, Only: v.Only,
 		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
 		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Seed: v.Seed,
+		Shard:  v.shard,
 		Advice: v.flags.advice || slices.ContainsFunc(v.Only, isAdvice),
 	}
 	for _, left := range v.Skip {

@@ -232,8 +232,14 @@ func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	return Exit{}, false
 }
 
-// Stderr is the beginning of what the server wrote to stderr, and how many bytes it wrote in all.
-func (p *Stdio) Stderr() (head []byte, total int) { return p.s.stderr.beginning() }
+// Stderr is the beginning of what the server wrote to stderr, and how many bytes it wrote in all: nothing of a session
+// that was recorded, which has no process.
+func (p *Stdio) Stderr() (head []byte, total int) {
+	if p == nil {
+		return nil, 0
+	}
+	return p.s.stderr.beginning()
+}
 
 // Partial is how many bytes came that no newline has ended yet.
 func (p *Stdio) Partial() int {

@@ -91,7 +91,8 @@ type Execution struct {
 	left     []*driver.Session // to themselves until then
 	uncalled []UncalledTool
 
-	quiet atomic.Bool // nothing else runs
+	quiet    atomic.Bool // nothing else runs
+	recorded bool        // there is no server, but a record of one
 }
 
 // Execute starts to run the plan. What it came to is had from Result and Wait.
@@ -454,7 +455,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 		Verdict: o.verdict, Reason: o.reason, Message: o.message, Note: o.note,
 		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
-		Lost: o.lost,
+		Lost: o.lost, Beside: c.beside,
 	}
 	if o.verdict == Fail {
 		r.Level = o.level
@@ -556,6 +557,7 @@ func Untried(plan []Case, reason string) (results []Result) {
 		results = append(results, Result{
 			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level,
 			Verdict: Inconclusive, Reason: HandshakeFailed, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
+			Beside: c.beside,
 		})
 	}
 	return results

@@ -17,6 +17,7 @@ type Case struct {
 
 	check    Check
 	foreseen outcome // decided without trying; without a verdict otherwise
+	beside   bool    // its requirement has its home in another shard
 	yield    func()  // lets another case be tried at the same time, for this one only waits; nil: none waits for that
 }
 

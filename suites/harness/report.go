@@ -37,7 +37,11 @@ type Result struct {
 	Where []string `json:"-"`
 
 	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
-	Lost bool `json:"-"`
+	Lost bool `json:"lost,omitempty"`
+
+	// Beside says that the requirement belongs to another shard of the run: a watch that judged what was on the wire of
+	// this one as well.
+	Beside bool `json:"beside,omitempty"`
 }
 
 // Finding is what was wanted and what came.
@@ -129,6 +133,7 @@ type OptionsInfo struct {
 	Isolate       bool       `json:"isolate,omitempty"`
 	Seed          int64      `json:"seed"`
 	Advice        bool       `json:"advice,omitempty"` // is shown
+	Shard         *ShardInfo `json:"shard,omitempty"`  // the part of the run that the report is of; nil: all of it
 }
 
 // Omission is checks that are left out.

@@ -30,13 +30,14 @@ func Run(
 	}
 	specs.Wait()
 	execution.Wait()
-	return Outcome{execution.Problem(), execution.Uncalled()}, err
+	return Outcome{execution.Problem(), execution.Uncalled(), execution.Sessions()}, err
 }
 
 // Outcome is what a run came to beside its results.
 type Outcome struct {
 	Problem  string // why the run could not go on with this server; empty when it did
 	Uncalled []UncalledTool
+	Sessions []*driver.Session
 }
 
 // specify runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits

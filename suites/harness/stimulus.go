@@ -56,6 +56,7 @@ func (s *stimulus) hasten() { s.hurried.Do(func() { close(s.hurry) }) }
 // Shared tries a stimulus once for all checks that judge what comes of it and, unless it was sound, once more for those
 // that confirm a verdict alone.
 func Shared[V any](t *T, name string, try func(*T) V) V {
+	t.wantServer()
 	e := t.run
 	s, known := e.stimulus(t, name)
 	if !known {

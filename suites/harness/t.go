@@ -82,6 +82,7 @@ func (t *T) Hostile() *driver.Session {
 
 // lend is the session that this attempt has already, or one of the pool.
 func (t *T) lend(hostile bool) *driver.Session {
+	t.wantServer()
 	if s := t.scope.held(t.Revision, hostile); s != nil {
 		return t.keep(s, nil, borrowed)
 	}
@@ -145,6 +146,7 @@ func (t *T) Launch(o driver.Options) *driver.Session {
 
 // Last is an established session that this check may end; nobody needs it any more.
 func (t *T) Last() *driver.Session {
+	t.wantServer()
 	if s := t.run.pool.Take(); s != nil && !t.Alone() {
 		t.scope.lent = true
 		return t.keep(s, nil, own)
@@ -154,6 +156,7 @@ func (t *T) Last() *driver.Session {
 
 // wantTurn ends the check where it would start a process of a server that runs one at a time, while there is another.
 func (t *T) wantTurn() {
+	t.wantServer()
 	if t.Server.OneClient && t.Site() == nil && slices.ContainsFunc(t.run.Sessions(), (*driver.Session).Alive) {
 		t.Because(Died).Inconclusive("it takes two processes at a time, and the server runs one")
 	}

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func newDiff() *cobra.Command {
+	var asJSON, asMarkdown bool
+	cmd := &cobra.Command{
+		Use:   "diff OLD.json NEW.json",
+		Short: "Compare two JSON reports",
+		Long: `Compare two JSON reports of mcpcheck run: what fails or passes now and did not,
+what is not judged any more, what fails otherwise, which requirements came or
+went, and what the catalogue says otherwise.
+
+  mcpcheck diff main.json branch.json
+  mcpcheck diff --markdown main.json branch.json
+
+A regression is a result that gates in the new run and did not in the old one,
+or a new run that did not come to its end. A requirement that the old run did
+not judge in any revision, as a new version of mcpcheck has some, is shown and
+is none. Exit codes: 0 no regression, 1 regressions, 2 wrong usage or input.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usage("diff wants two JSON reports, the old one and the new one, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			reports, err := readReports(args)
+			if err != nil {
+				return err
+			}
+			c := harness.CompareReports(reports[0].Report, reports[1].Report)
+			if err := writerOf(asJSON, asMarkdown)(cmd.OutOrStdout(), c); err != nil {
+				return err
+			}
+			if c.Regressions > 0 {
+				return &exit{code: harness.ExitFails}
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a comment on a pull request")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+// writerOf is what writes a comparison as it is asked for.
+func writerOf(asJSON, asMarkdown bool) func(io.Writer, harness.Comparison) error {
+	switch {
+	case asJSON:
+		return reporters.ComparisonJSON
+	case asMarkdown:
+		return reporters.ComparisonMarkdown
+	}
+	return reporters.ComparisonText
+}
+
+// readReports reads JSON reports.
+func readReports(files []string) (reports []harness.NamedReport, err error) {
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		var path *fs.PathError
+		switch {
+		case errors.As(err, &path):
+			return nil, usage("cannot read %s: %w", file, path.Err)
+		case err != nil:
+			return nil, usage("cannot read %s: %w", file, err)
+		}
+		if err := schemas.CheckReport(text); err != nil {
+			return nil, usage("%s is not a JSON report of mcpcheck: %w", file, err)
+		}
+		var r harness.Report
+		if err := json.Unmarshal(text, &r); err != nil {
+			return nil, usage("%s is not a JSON report of mcpcheck: %w", file, err)
+		}
+		reports = append(reports, harness.NamedReport{Name: file, Report: r})
+	}
+	return reports, nil
+}

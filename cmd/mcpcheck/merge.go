@@ -1,0 +1,159 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+func newMerge() *cobra.Command {
+	var f runFlags
+	var known string
+	cmd := &cobra.Command{
+		Use:   "merge FILE…",
+		Short: "Put JSON reports together",
+		Long: `Put several JSON reports together to one: the shards of a run (run --shard), or
+runs that judged a server in one revision each. What comes of it is told as run
+tells it, and so is the exit code; all shards together come to the report of one
+run, times apart.
+
+  mcpcheck merge --json report.json --junit report.xml shards/*.json
+
+Reports of different servers, options or versions of mcpcheck do not go
+together. A shard that is missing is said, and the exit code is then not 0.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("merge wants JSON reports; write them with run --json FILE")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.given = cmd.Flags().Changed
+			return mergeReports(cmd, args, known, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&known, "baseline", "",
+		"`FILE` of known fails that the runs were judged with, if it has another name here")
+	f.report.add(flags)
+	f.addConsole(flags)
+	return cmd
+}
+
+// mergeReports merges the reports in files and tells what comes of it.
+func mergeReports(cmd *cobra.Command, files []string, known string, f runFlags) error {
+	reports, err := readReports(files)
+	if err != nil {
+		return err
+	}
+	for i := range reports {
+		withdraw(&reports[i].Report)
+	}
+	merged, duplicates, err := harness.MergeReports(reports, suites.All())
+	if err != nil {
+		return usage("%w", err)
+	}
+	if err := findStaleOf(&merged, known); err != nil {
+		return err
+	}
+	concludeMerged(&merged, reports)
+	told, err := withReports(valuesOf(f, merged), targetOf(merged), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	if err != nil {
+		return err
+	}
+	for _, twice := range duplicates {
+		fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", reporters.Line(twice))
+	}
+	told.again(merged)
+	return told.done(merged)
+}
+
+// valuesOf are what the run of a report was asked for, and what is asked for now.
+func valuesOf(f runFlags, r harness.Report) values {
+	v := values{config: config{Protocol: auto}, flags: f}
+	v.reports, v.reportDir = f.report.merge(f.given, reportFiles{})
+	v.flags.repeated = []string{"--profile", string(r.Profile)}
+	if o := r.Options; o != nil {
+		v.Protocol, v.config.name = o.Protocol, o.Configuration
+		v.flags.repeated = append(v.flags.repeated, "--calls", string(o.Calls), "--seed", fmt.Sprint(o.Seed))
+	}
+	return v
+}
+
+// targetOf is the target of a report, as far as that shows it.
+func targetOf(r harness.Report) *target {
+	var none secrets
+	t := &target{redact: none.redactor(), shown: r.Target}
+	t.command, t.dir, t.url = r.Target.Command, r.Target.Dir, r.Target.URL
+	return t
+}
+
+// again tells the results of a run that is over.
+func (a *audience) again(r harness.Report) {
+	whole := r.Revisions
+	for i, judged := range whole {
+		r.Revisions = whole[:i+1]
+		a.console.Begin(r)
+		var results []harness.Result
+		for _, x := range r.Results {
+			if x.Revision == judged.Revision {
+				results = append(results, x)
+			}
+		}
+		a.console.Areas(judged.Revision, areasOf(results, harness.Result.Area))
+		for _, x := range results {
+			a.result(x)
+		}
+	}
+}
+
+// withdraw takes back what a report says of its results alone: that is said of all results now.
+func withdraw(r *harness.Report) {
+	if r.Problem != "" && r.Problem == lost(r.Results) {
+		r.Problem = ""
+	}
+}
+
+// findStaleOf adds to a merged report which entries of its baseline do not hold any more.
+func findStaleOf(r *harness.Report, file string) error {
+	if r.Baseline == nil || r.Problem != "" || len(r.Results) == 0 || r.Options == nil {
+		return nil
+	}
+	known, err := readBaseline(cmp.Or(file, r.Baseline.File))
+	if err != nil {
+		return err
+	}
+	skipped := each(r.Options.Skip, func(o harness.Omission) string { return o.Check })
+	selector, err := selectChecks(r.Options.Only, skipped)
+	if err != nil {
+		return usage("%w", err)
+	}
+	r.Baseline.Stale = known.entries.Stale(r, known.today, suites.All(), selector)
+	r.Counts.Stale = len(r.Baseline.Stale)
+	return nil
+}
+
+// concludeMerged decides the exit code of a merged report as judgement.conclude does of a run.
+func concludeMerged(r *harness.Report, reports []harness.NamedReport) {
+	r.ExitCode = r.Counts.ExitCode()
+	for _, part := range reports {
+		untested := part.ExitCode == harness.ExitUntestable && part.Problem != "" && part.Counts.Gating > 0
+		if untested || part.ExitCode > harness.ExitUntestable {
+			r.ExitCode = max(r.ExitCode, part.ExitCode)
+		}
+	}
+	switch {
+	case r.Problem == "" && len(r.Results) == 0:
+		r.Problem, r.ExitCode = nothingApplies(""), harness.ExitUntestable
+	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
+		r.ExitCode = harness.ExitUntestable
+	case r.ExitCode == harness.ExitConforms:
+		concludeLost(r)
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// machines are the variables in which engines of parallel jobs say which one this is, and how many there are.
+var machines = []struct {
+	name, index, of string
+	first           int // index
+}{
+	{name: "Kubernetes", index: "JOB_COMPLETION_INDEX"},
+	{name: "GitLab CI", index: "CI_NODE_INDEX", of: "CI_NODE_TOTAL", first: 1},
+	{name: "CircleCI", index: "CIRCLE_NODE_INDEX", of: "CIRCLE_NODE_TOTAL"},
+	{name: "Buildkite", index: "BUILDKITE_PARALLEL_JOB", of: "BUILDKITE_PARALLEL_JOB_COUNT"},
+	{name: "AWS Batch", index: "AWS_BATCH_JOB_ARRAY_INDEX"},
+	{name: "Cloud Run", index: "CLOUD_RUN_TASK_INDEX", of: "CLOUD_RUN_TASK_COUNT"},
+}
+
+// shardText is how a shard is written.
+var shardText = regexp.MustCompile(`^(auto|[0-9]{1,6})(?:/([0-9]{1,6}))?$`)
+
+// parseShard reads which part of a run is meant: I/N, or auto, where the engine that runs the job says which one this
+// is and, unless it is auto/N, how many there are. Nothing is the whole run.
+func parseShard(text string, env func(string) string) (s *harness.ShardInfo, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	parts := shardText.FindStringSubmatch(text)
+	if parts == nil || parts[1] != "auto" && parts[2] == "" {
+		return nil, usage("--shard wants I/N such as 1/4, auto or auto/N, not %q", text)
+	}
+	index, of := parts[1], parts[2]
+	if index == "auto" {
+		if index, of, err = shardOfMachine(of, env); err != nil {
+			return nil, err
+		}
+	}
+	i, wrong := strconv.Atoi(index)
+	n, wrongToo := strconv.Atoi(of)
+	if wrong != nil || wrongToo != nil || i < 1 || i > n {
+		return nil, usage("--shard: there is no shard %s/%s; the first of N is 1/N, the last is N/N", index, of)
+	}
+	return &harness.ShardInfo{Index: i, Of: n}, nil
+}
+
+// shardOfMachine is the shard that the engine of the job says; of is how many there are, if that was given.
+func shardOfMachine(of string, env func(string) string) (index, n string, err error) {
+	var names []string
+	for _, m := range machines {
+		names = append(names, m.index)
+		value := env(m.index)
+		if value == "" {
+			continue
+		}
+		i, err := strconv.Atoi(value)
+		if err != nil {
+			return "", "", usage("--shard auto: %s is no number: %q", m.index, value)
+		}
+		if n = of; n == "" && m.of != "" {
+			n = env(m.of)
+		}
+		if n == "" {
+			return "", "", usage("--shard auto: %s does not say how many jobs there are; say auto/N", m.name)
+		}
+		return fmt.Sprint(i + 1 - m.first), n, nil
+	}
+	return "", "", usage("--shard auto: none of %s is set; say I/N", strings.Join(names, ", "))
+}
+
+// cases are what is planned for a server, of a shard its part.
+func (v values) cases(server *harness.Server) []harness.Case {
+	plan := planned(server, v.selector)
+	if v.shard == nil {
+		return plan
+	}
+	return harness.Share(plan, v.covered())
+}
+
+// covered are the requirements of which the report tells how far they are covered: all, of a shard those at home in it.
+func (v values) covered() harness.Catalogue {
+	if v.shard == nil {
+		return suites.All()
+	}
+	wanted := func(r *harness.Requirement) bool { return suites.HasCheck(r) && v.selector(r) }
+	return v.shard.Homes(suites.All(), wanted)
+}

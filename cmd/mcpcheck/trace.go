@@ -1,0 +1,221 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// traceVersion is that of the format of traces: JSON Lines. Each session has a head, then its lines in their order;
+// several sessions may be mixed. Members are added, and none is removed within a version.
+const traceVersion = 1
+
+// traceHead begins a session.
+type traceHead struct {
+	Trace   int                `json:"trace"` // traceVersion
+	Session string             `json:"session"`
+	Tool    harness.Tool       `json:"tool"`
+	Target  harness.TargetInfo `json:"target"`
+	Opened  time.Time          `json:"opened"`
+	Lost    bool               `json:"lost,omitempty"` // its beginning is not kept
+}
+
+// traceLine is a line of the wire.
+type traceLine struct {
+	Session   string   `json:"session"`
+	Seconds   float64  `json:"at"`        // since the session was opened
+	Direction string   `json:"direction"` // sent, received, event, status
+	HTTP      string   `json:"http,omitempty"`
+	Text      string   `json:"text"`             // as it was, without the newline
+	Base64    string   `json:"base64,omitempty"` // in place of text, of bytes that are not UTF-8
+	Flags     []string `json:"flags,omitempty"`
+}
+
+// sides are the directions of a trace.
+var sides = map[string]driver.Side{
+	"sent": driver.FromClient, "received": driver.FromServer, "event": driver.Event, "status": driver.Status,
+}
+
+// directionOf is the word for a side.
+func directionOf(side driver.Side) string {
+	for word, s := range sides {
+		if s == side {
+			return word
+		}
+	}
+	return "event"
+}
+
+// marksOf are what a line is beside its text, each with where a saying has it.
+func marksOf(s *driver.Saying) map[string]*bool {
+	return map[string]*bool{
+		"unended": &s.Unended, "after-eof": &s.AfterEOF, "hostile": &s.Hostile, "apart": &s.Apart,
+		"strayed": &s.Strayed, "aside": &s.Aside,
+	}
+}
+
+// lineOf is a line of a trace, without secrets.
+func lineOf(session string, said driver.Saying, http string, redact redactor) traceLine {
+	line := traceLine{
+		Session: session, Seconds: said.At.Seconds(), Direction: directionOf(said.Side), HTTP: redact.text(http),
+	}
+	text := redact.text(string(said.Text))
+	if utf8.ValidString(text) {
+		line.Text = text
+	} else {
+		line.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
+	}
+	flags := marksOf(&said)
+	for _, name := range sortedKeys(flags) {
+		if *flags[name] {
+			line.Flags = append(line.Flags, name)
+		}
+	}
+	return line
+}
+
+// saying is what a line of a trace says.
+func (l traceLine) saying() (said driver.Saying, err error) {
+	side, known := sides[l.Direction]
+	if !known {
+		return said, fmt.Errorf("unknown direction %q", l.Direction)
+	}
+	said = driver.Saying{At: time.Duration(l.Seconds * float64(time.Second)), Side: side, Text: []byte(l.Text)}
+	if l.Base64 != "" {
+		if said.Text, err = base64.StdEncoding.DecodeString(l.Base64); err != nil {
+			return said, err
+		}
+	}
+	for name, flag := range marksOf(&said) {
+		*flag = slices.Contains(l.Flags, name)
+	}
+	return said, nil
+}
+
+// writeTrace writes all that was said in sessions.
+func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, redact redactor) error {
+	buffered := bufio.NewWriter(w)
+	enc := json.NewEncoder(buffered)
+	enc.SetEscapeHTML(false)
+	for _, s := range sessions {
+		head := traceHead{
+			Trace: traceVersion, Session: fmt.Sprint(s.Number()), Tool: report.Tool, Target: report.Target,
+			Opened: s.Moment(&driver.Frame{}).UTC(), Lost: !s.Whole(),
+		}
+		if err := enc.Encode(head); err != nil {
+			return err
+		}
+		for _, f := range s.Record(0) {
+			said := driver.Saying{
+				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Unended: !f.Ended, AfterEOF: f.AfterEOF,
+				Hostile: f.Hostile, Apart: f.Apart, Strayed: f.Strayed, Aside: f.Aside,
+			}
+			http := carried(f, &said)
+			for _, text := range messages(f, said.Text) {
+				said.Text = text
+				if err := enc.Encode(lineOf(head.Session, said, http, redact)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return buffered.Flush()
+}
+
+// messages are the lines in what a frame says: over stdio several may be written at once.
+func messages(f *driver.Frame, text []byte) [][]byte {
+	if f.Side == driver.FromClient && f.HTTP == nil {
+		return bytes.Split(text, []byte{'\n'})
+	}
+	return [][]byte{text}
+}
+
+// carried is what carried a frame over HTTP. Of a status, the body is what was said.
+func carried(f *driver.Frame, said *driver.Saying) string {
+	switch {
+	case f.HTTP == nil:
+		return ""
+	case f.Side == driver.FromClient:
+		return f.HTTP.RequestLine()
+	case f.Side == driver.Status:
+		said.Text = f.HTTP.Answer().Body.Bytes()
+	case f.Event != nil:
+		return "event"
+	}
+	return f.HTTP.StatusLine()
+}
+
+// recorded is a session of a trace.
+type recorded struct {
+	head traceHead
+	said []driver.Saying
+}
+
+// longestTraceLine bounds a line of a trace, which holds one message.
+const longestTraceLine = 1 << 30
+
+// readTrace reads the sessions of a trace.
+func readTrace(r io.Reader) (sessions []*recorded, err error) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, longestTraceLine)
+	latest := map[string]*recorded{}
+	for n := 1; lines.Scan(); n++ {
+		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+			continue
+		}
+		var head traceHead
+		var line traceLine
+		if err := cmp.Or(json.Unmarshal(lines.Bytes(), &head), json.Unmarshal(lines.Bytes(), &line)); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		switch {
+		case head.Trace == traceVersion:
+			latest[head.Session] = &recorded{head: head}
+			sessions = append(sessions, latest[head.Session])
+			continue
+		case head.Trace != 0:
+			return nil, fmt.Errorf("line %d: version %d of the format is not known", n, head.Trace)
+		case latest[line.Session] == nil:
+			return nil, fmt.Errorf("line %d: session %q has no head", n, line.Session)
+		}
+		said, err := line.saying()
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		latest[line.Session].said = append(latest[line.Session].said, said)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(sessions) == 0 {
+		return nil, errors.New("there is no session in it")
+	}
+	return sessions, nil
+}
+
+// traces makes the file of the trace, so that one that cannot be written is found before anything is started. traced
+// writes it.
+func (j *judgement) traces() (traced func() error, err error) {
+	if j.flags.trace == "" {
+		return func() error { return nil }, nil
+	}
+	file, err := os.OpenFile(j.flags.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return nil, usage("--trace: %w", err)
+	}
+	return func() error {
+		return errors.Join(writeTrace(file, j.report, j.sessions, j.target.redact), file.Close())
+	}, nil
+}

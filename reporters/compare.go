@@ -1,0 +1,149 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// ComparisonJSON writes a comparison as indented JSON.
+func ComparisonJSON(w io.Writer, c harness.Comparison) error { return writeJSON(w, c) }
+
+// section is a part of a comparison.
+type section struct {
+	title string
+	lines []string
+}
+
+// sections are the parts of a comparison in which there is something.
+func sections(c harness.Comparison) (shown []section) {
+	changes := func(title string, list []harness.Change) {
+		s := section{title: title}
+		for _, change := range list {
+			s.lines = append(s.lines, changeText(change))
+		}
+		shown = append(shown, s)
+	}
+	if c.Problem != "" {
+		shown = append(shown, section{"The new run was not finished", []string{printableLine(c.Problem)}})
+	}
+	changes("Newly failing", c.NewlyFailing)
+	changes("Newly passing", c.NewlyPassing)
+	changes("Not judged any more", c.NotJudged)
+	changes("Changed level or text", c.Changed)
+	changes("Requirements that came", c.Came)
+	changes("Requirements that went", c.Went)
+	edits := section{title: "Changes of the catalogue"}
+	for _, e := range c.Catalogue {
+		edits.lines = append(edits.lines, printableLine(fmt.Sprintf("%s (%s) %s: %s → %s",
+			e.ID, e.Revision, e.Member, shorten(e.Old, comparedWidth), shorten(e.New, comparedWidth))))
+	}
+	shown = append(shown, edits)
+	kept := shown[:0]
+	for _, s := range shown {
+		if len(s.lines) > 0 {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// comparedWidth is how many characters are shown of a text that has changed.
+const comparedWidth = 200
+
+// changeText is a change on one line: what it was, what it is, and why.
+func changeText(c harness.Change) string {
+	mark, said := " ", ""
+	if c.Regression {
+		mark = "✗"
+	}
+	was, is := stateText(c.Old), stateText(c.New)
+	states := strings.Join(nonEmpty(was, is), " → ")
+	if c.New != nil && c.New.Message != "" && (c.Old == nil || c.New.Message != c.Old.Message) {
+		said = ": " + shorten(headline(c.New.Message), comparedWidth)
+	}
+	return printableLine(mark + " " + c.ID + " (" + revisionsOfChange(c) + ") " + states + said)
+}
+
+// stateText is a verdict with what counts beside it; nothing of no state.
+func stateText(s *harness.State) string {
+	if s == nil {
+		return ""
+	}
+	text := string(s.Verdict)
+	if s.Verdict == harness.Fail {
+		text += " (" + s.Level.String()
+		switch {
+		case s.Known:
+			text += ", known"
+		case !s.Gates:
+			text += ", not gating"
+		}
+		text += ")"
+	}
+	return text
+}
+
+// revisionsOfChange are the revisions of a change, one where they are the same.
+func revisionsOfChange(c harness.Change) string {
+	switch {
+	case c.Old == nil:
+		return c.New.Revision
+	case c.New == nil || c.New.Revision == c.Old.Revision:
+		return c.Old.Revision
+	}
+	return c.Old.Revision + " → " + c.New.Revision
+}
+
+// comparisonVerdict is the last line of a comparison, and the heading of its page.
+func comparisonVerdict(c harness.Comparison) string {
+	return dotted(plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
+		fmt.Sprintf("%d newly passing", len(c.NewlyPassing)),
+		fmt.Sprintf("%d otherwise changed", len(c.Changed)+len(c.NotJudged)),
+		fmt.Sprintf("%d came", len(c.Came)), fmt.Sprintf("%d went", len(c.Went)))
+}
+
+// ComparisonText writes a comparison for people.
+func ComparisonText(w io.Writer, c harness.Comparison) error {
+	var b lines
+	for _, said := range c.Conditions {
+		b.add("differs: " + printableLine(shorten(said, comparedWidth)))
+	}
+	for _, s := range sections(c) {
+		b.add(fmt.Sprintf("%s (%d)", s.title, len(s.lines)))
+		for _, line := range s.lines {
+			b.add("  " + line)
+		}
+	}
+	b.add(comparisonVerdict(c))
+	_, err := io.WriteString(w, inert(b.String()))
+	return err
+}
+
+// ComparisonMarkdown writes a comparison as a page for a comment on a pull request: regressions and the counts first,
+// the rest folded.
+func ComparisonMarkdown(w io.Writer, c harness.Comparison) error {
+	mark := "✅"
+	if c.Regressions > 0 {
+		mark = "❌"
+	}
+	page := "<!-- mcpcheck diff -->\n### " + mark + " mcpcheck: " + brief(comparisonVerdict(c)) + "\n\n"
+	for _, said := range c.Conditions {
+		page += code(said) + "\n\n"
+	}
+	for _, s := range sections(c) {
+		title := fmt.Sprintf("%s (%d)", s.title, len(s.lines))
+		block := folded(title, fenced(shortenLines(strings.Join(s.lines, "\n"), comparedLines, markdownWidth)))
+		if len(page)+len(block) > markdownLimit {
+			block = "**" + title + "** is left out here; the JSON has it.\n\n"
+		}
+		page += block
+	}
+	_, err := io.WriteString(w, page)
+	return err
+}
+
+// comparedLines is how many changes of a kind a page shows.
+const comparedLines = 60

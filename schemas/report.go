@@ -1,0 +1,62 @@
+package schemas
+
+import (
+	"bytes"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Report is the JSON Schema of the JSON report.
+//
+//go:embed report.schema.json
+var Report []byte
+
+// reportSchema is Report, compiled.
+var reportSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(Report))
+	if err != nil {
+		return nil, err
+	}
+	const name = "report.schema.json"
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(name, v); err != nil {
+		return nil, err
+	}
+	return compiler.Compile(name)
+})
+
+// CheckReport says in one line where a text is no JSON report; nil when it is one.
+func CheckReport(text []byte) error {
+	schema, err := reportSchema()
+	if err != nil {
+		return err
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("it is not JSON: %w", err)
+	}
+	var invalid *jsonschema.ValidationError
+	if err := schema.Validate(v); errors.As(err, &invalid) {
+		return deepest(invalid)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// deepest says of the first of the causes that has no cause itself where it is, and what is wrong there.
+func deepest(e *jsonschema.ValidationError) error {
+	for len(e.Causes) > 0 {
+		e = e.Causes[0]
+	}
+	_, said, _ := strings.Cut(e.Error(), "at ")
+	if rest, top := strings.CutPrefix(said, "'': "); top {
+		return errors.New(rest)
+	}
+	return errors.New("at " + said)
+}

@@ -1,0 +1,183 @@
+package harness
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Comparison is how a run differs from an earlier one. A result is compared with the earlier one of the same
+// requirement and revision or, where that was not judged, of the nearest revision.
+type Comparison struct {
+	SchemaVersion int      `json:"schemaVersion"` // of this format
+	Old           RunInfo  `json:"old"`
+	New           RunInfo  `json:"new"`
+	Conditions    []string `json:"conditions,omitempty"` // what differs of how the runs were made
+	Regressions   int      `json:"regressions"`          // changes that count against the exit code, and Problem
+	Problem       string   `json:"problem,omitempty"`    // why the new run could not be finished, if the old one was
+
+	NewlyFailing []Change `json:"newlyFailing"`
+	NewlyPassing []Change `json:"newlyPassing"`
+	NotJudged    []Change `json:"notJudged"` // any more: passed or failed before
+	Changed      []Change `json:"changed"`   // the same verdict, with another level or text, or another gate
+	Came         []Change `json:"came"`      // requirements that the old run did not judge in any revision
+	Went         []Change `json:"went"`
+	Catalogue    []Edit   `json:"catalogue"` // what a requirement itself says otherwise
+}
+
+// RunInfo names a run that is compared.
+type RunInfo struct {
+	Tool     Tool       `json:"tool"`
+	Target   TargetInfo `json:"target"`
+	Server   ServerInfo `json:"server"`
+	Counts   Counts     `json:"counts"`
+	ExitCode int        `json:"exitCode"`
+}
+
+// Change is a result that is not what it was. Old is nil of what came, New of what went.
+type Change struct {
+	ID         string `json:"id"`
+	Title      string `json:"title"`
+	Regression bool   `json:"regression"`
+	Old        *State `json:"old,omitempty"`
+	New        *State `json:"new,omitempty"`
+}
+
+// State is what a result says.
+type State struct {
+	Revision string  `json:"revision"`
+	Verdict  Verdict `json:"verdict"`
+	Level    Level   `json:"level"`
+	Gates    bool    `json:"gates"`
+	Known    bool    `json:"known,omitempty"` // the baseline lists it
+	Message  string  `json:"message,omitempty"`
+}
+
+// Edit is a member of a requirement that says something else, in one revision.
+type Edit struct {
+	ID       string `json:"id"`
+	Revision string `json:"revision"`
+	Member   string `json:"member"` // as in the report: title, entryLevel, spec, fix
+	Old      string `json:"old"`
+	New      string `json:"new"`
+}
+
+// CompareReports finds out how a run differs from an earlier one. A regression is a result that gates and did not,
+// unless only the catalogue says so: a requirement that the earlier run did not judge, or one whose level was raised.
+func CompareReports(old, new Report) Comparison {
+	c := Comparison{
+		SchemaVersion: 1, Old: old.info(), New: new.info(), Conditions: conditions(old, new),
+		NewlyFailing: []Change{}, NewlyPassing: []Change{}, NotJudged: []Change{}, Changed: []Change{},
+		Came: []Change{}, Went: []Change{}, Catalogue: []Edit{},
+	}
+	before, after := byID(old.Results), byID(new.Results)
+	for _, r := range new.Results {
+		was := nearest(before[r.ID], r.Revision)
+		if was == nil {
+			c.Came = append(c.Came, Change{ID: r.ID, Title: r.Title, New: stateOf(r)})
+			continue
+		}
+		c.add(*was, r)
+	}
+	for _, r := range old.Results {
+		if nearest(after[r.ID], r.Revision) == nil {
+			c.Went = append(c.Went, Change{ID: r.ID, Title: r.Title, Old: stateOf(r)})
+		}
+	}
+	if new.ExitCode >= ExitUntestable && old.ExitCode < ExitUntestable {
+		c.Problem = cmp.Or(new.Problem, "the new run was not finished")
+		c.Regressions++
+	}
+	return c
+}
+
+func (r Report) info() RunInfo { return RunInfo{r.Tool, r.Target, r.Server, r.Counts, r.ExitCode} }
+
+func stateOf(r Result) *State {
+	return &State{r.Revision, r.Verdict, r.Level, r.Gates, r.Known != nil, r.Message}
+}
+
+func byID(results []Result) map[string][]Result {
+	by := map[string][]Result{}
+	for _, r := range results {
+		by[r.ID] = append(by[r.ID], r)
+	}
+	return by
+}
+
+// nearest is the result of a revision, of the newest before it or of the oldest after it; nil when there is none.
+func nearest(results []Result, revision string) *Result {
+	var best *Result
+	for i, r := range results {
+		switch {
+		case best == nil, best.Revision < r.Revision && r.Revision <= revision,
+			best.Revision > revision && r.Revision < best.Revision:
+			best = &results[i]
+		}
+	}
+	return best
+}
+
+// add compares two results of a requirement.
+func (c *Comparison) add(was, is Result) {
+	if was.Revision == is.Revision {
+		c.edits(was, is)
+	}
+	change := Change{ID: is.ID, Title: is.Title, Old: stateOf(was), New: stateOf(is)}
+	raised := was.Verdict == is.Verdict && is.Level == is.Entry && was.Level == was.Entry && is.Entry > was.Entry
+	change.Regression = is.Gates && !was.Gates && !raised
+	judged := func(v Verdict) bool { return v == Pass || v == Fail }
+	list := &c.Changed
+	switch {
+	case was.Verdict != Fail && is.Verdict == Fail:
+		list = &c.NewlyFailing
+	case was.Verdict != Pass && is.Verdict == Pass:
+		list = &c.NewlyPassing
+	case judged(was.Verdict) && !judged(is.Verdict):
+		list = &c.NotJudged
+	case was.Verdict == is.Verdict && was.Level == is.Level && was.Gates == is.Gates && was.Message == is.Message:
+		return
+	}
+	if *list = append(*list, change); change.Regression {
+		c.Regressions++
+	}
+}
+
+// edits notes what the requirement itself says otherwise.
+func (c *Comparison) edits(was, is Result) {
+	for _, member := range []struct{ name, old, new string }{
+		{"title", was.Title, is.Title}, {"entryLevel", was.Entry.String(), is.Entry.String()},
+		{"spec", was.Spec, is.Spec}, {"fix", was.Fix, is.Fix},
+	} {
+		if member.old != member.new {
+			c.Catalogue = append(c.Catalogue, Edit{is.ID, is.Revision, member.name, member.old, member.new})
+		}
+	}
+}
+
+// conditions are what may make runs differ beside the server.
+func conditions(old, new Report) (said []string) {
+	for _, part := range []struct {
+		what string
+		a, b any
+	}{
+		{"mcpcheck", old.Tool.Version, new.Tool.Version},
+		{"transport", old.Target.Transport, new.Target.Transport},
+		{"target", reached(old.Target), reached(new.Target)},
+		{"server", []string{old.Server.Name, old.Server.Version}, []string{new.Server.Name, new.Server.Version}},
+		{"profile", old.Profile, new.Profile},
+		{"options", old.Options, new.Options},
+		{"revisions", revisionNames(old), revisionNames(new)},
+	} {
+		if was, is := differing(part.a, part.b); was != is {
+			said = append(said, part.what+": "+was+" → "+is)
+		}
+	}
+	return slices.Clip(said)
+}
+
+func revisionNames(r Report) (names []string) {
+	for _, judged := range r.Revisions {
+		names = append(names, judged.Revision)
+	}
+	return names
+}

@@ -1,0 +1,84 @@
+package harness
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestCompareReports: each kind of difference stands in its list, and only a fault of the server is a regression.
+func TestCompareReports(t *testing.T) {
+	known := of("a/1", Fail)
+	known.Gates, known.GatedBy, known.Known = false, NoGate, &Known{Reason: "later"}
+	should := of("a/1", Fail)
+	should.Level, should.Entry, should.Gates, should.GatedBy = Should, Should, false, NoGate
+	otherwise := of("a/1", Fail)
+	otherwise.Message = "in another way"
+	renamed := of("a/1", Pass)
+	renamed.Fix = "do it"
+	newer := of("a/1", Fail)
+	newer.Revision = "2026-07-28"
+	for name, test := range map[string]struct {
+		old, new    []Result
+		list        func(Comparison) int
+		regressions int
+	}{
+		"newly failing": {[]Result{of("a/1", Pass)}, []Result{of("a/1", Fail)},
+			func(c Comparison) int { return len(c.NewlyFailing) }, 1},
+		"newly failing, and known": {[]Result{of("a/1", Pass)}, []Result{known},
+			func(c Comparison) int { return len(c.NewlyFailing) }, 0},
+		"newly failing, not gating": {[]Result{of("a/1", Pass)}, []Result{should},
+			func(c Comparison) int { return len(c.NewlyFailing) }, 0},
+		"newly passing": {[]Result{of("a/1", Inconclusive)}, []Result{of("a/1", Pass)},
+			func(c Comparison) int { return len(c.NewlyPassing) }, 0},
+		"not judged any more": {[]Result{of("a/1", Pass)}, []Result{of("a/1", Inconclusive)},
+			func(c Comparison) int { return len(c.NotJudged) }, 0},
+		"another text": {[]Result{of("a/1", Fail)}, []Result{otherwise},
+			func(c Comparison) int { return len(c.Changed) }, 0},
+		"known no more": {[]Result{known}, []Result{of("a/1", Fail)},
+			func(c Comparison) int { return len(c.Changed) }, 1},
+		"the catalogue raised the level": {[]Result{should}, []Result{of("a/1", Fail)},
+			func(c Comparison) int { return min(len(c.Changed), len(c.Catalogue)) }, 0},
+		"the catalogue says otherwise": {[]Result{of("a/1", Pass)}, []Result{renamed},
+			func(c Comparison) int { return len(c.Catalogue) }, 0},
+		"came": {nil, []Result{of("a/1", Fail)}, func(c Comparison) int { return len(c.Came) }, 0},
+		"went": {[]Result{of("a/1", Fail)}, nil, func(c Comparison) int { return len(c.Went) }, 0},
+		"fails in a new revision": {[]Result{of("a/1", Pass)}, []Result{newer},
+			func(c Comparison) int { return len(c.NewlyFailing) }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := CompareReports(Report{Results: test.old}, Report{Results: test.new})
+			all := len(c.NewlyFailing) + len(c.NewlyPassing) + len(c.NotJudged) + len(c.Changed) +
+				len(c.Came) + len(c.Went)
+			if test.list(c) != 1 || all > 1 || c.Regressions != test.regressions {
+				t.Errorf("%d listed, %d in all, %d regressions, want 1, 1, %d",
+					test.list(c), all, c.Regressions, test.regressions)
+			}
+		})
+	}
+}
+
+// TestCompareReportsProblem: a run that did not come to its end has not kept what was.
+func TestCompareReportsProblem(t *testing.T) {
+	c := CompareReports(Report{ExitCode: ExitFails}, Report{ExitCode: ExitUntestable, Problem: "it is gone"})
+	if c.Regressions != 1 || c.Problem != "it is gone" {
+		t.Errorf("%+v", c)
+	}
+	if c := CompareReports(Report{ExitCode: ExitUntestable}, Report{ExitCode: ExitUntestable}); c.Regressions != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	results := []Result{{Revision: "2024-11-05"}, {Revision: "2025-06-18"}, {Revision: "2025-03-26"}}
+	for revision, want := range map[string]string{
+		"2025-06-18": "2025-06-18", "2025-11-25": "2025-06-18", "2025-04-01": "2025-03-26", "2024-10-07": "2024-11-05",
+	} {
+		if diff := cmp.Diff(want, nearest(results, revision).Revision); diff != "" {
+			t.Errorf("%s: %s", revision, diff)
+		}
+	}
+	if nearest(nil, "2025-06-18") != nil {
+		t.Error("there is nothing near")
+	}
+}

@@ -1,0 +1,163 @@
+package harness
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// part is a report of some results.
+func part(name string, index, of int, results ...Result) NamedReport {
+	r := Report{
+		SchemaVersion: 1, Profile: Release, Options: &OptionsInfo{Protocol: "auto"}, Results: results,
+		Revisions: []RevisionInfo{{Requested: "auto", Revision: "2025-11-25"}},
+		Started:   time.Date(2026, 1, 1, 0, 0, index, 0, time.UTC), Seconds: 2, Counts: Count(results),
+	}
+	c := Coverage{Revision: "2025-11-25"}
+	for _, x := range results {
+		if !x.Beside {
+			c.Requirements++
+			*c.of(x.Verdict)++
+		}
+	}
+	r.Coverage = []Coverage{c}
+	if of > 0 {
+		r.Options.Shard = &ShardInfo{index, of}
+	}
+	return NamedReport{name, r}
+}
+
+func of(id string, v Verdict) Result {
+	r := Result{ID: id, Revision: "2025-11-25", Verdict: v, Level: Must, Entry: Must, Message: id + " " + string(v)}
+	if v == Fail {
+		r.Gates, r.GatedBy, r.Findings = true, GateMust, []Finding{{Got: r.Message}}
+	}
+	return r
+}
+
+func beside(r Result) Result {
+	r.Beside = true
+	return r
+}
+
+func TestMergeReports(t *testing.T) {
+	lesser := of("w/1", Fail)
+	lesser.Level, lesser.Gates, lesser.Message = Should, false, "a lesser one"
+	second := of("w/1", Fail)
+	second.Message, second.Findings = "something else", []Finding{{Got: "something else"}}
+	for name, test := range map[string]struct {
+		parts []NamedReport
+		want  []string // id and verdict
+		tried int
+		said  string // of the problem, or of the message of the first result
+	}{
+		"in the order of the catalogue, whatever the order of files": {
+			parts: []NamedReport{part("b", 2, 2, of("c/1", Pass)), part("a", 1, 2, of("a/1", Pass), of("b/1", Skip))},
+			want:  []string{"a/1 pass", "b/1 skip", "c/1 pass"}, tried: 2,
+		},
+		"a watch that saw nothing at home passes by what another shard saw": {
+			parts: []NamedReport{part("a", 1, 2, of("w/1", Skip)), part("b", 2, 2, beside(of("w/1", Pass)))},
+			want:  []string{"w/1 pass"}, tried: 1,
+		},
+		"a watch fails that fails in any shard": {
+			parts: []NamedReport{
+				part("a", 1, 2, of("a/1", Pass), beside(of("w/1", Fail))), part("b", 2, 2, of("w/1", Pass)),
+			},
+			want: []string{"a/1 pass", "w/1 fail"}, tried: 2,
+		},
+		"the stronger fail is told": {
+			parts: []NamedReport{part("a", 1, 2, lesser), part("b", 2, 2, beside(of("w/1", Fail)))},
+			want:  []string{"w/1 fail"}, tried: 1, said: "w/1 fail",
+		},
+		"of two fails both are told": {
+			parts: []NamedReport{part("a", 1, 2, of("w/1", Fail)), part("b", 2, 2, beside(second))},
+			want:  []string{"w/1 fail"}, tried: 1, said: "w/1 fail\nsomething else",
+		},
+		"a shard is missing": {
+			parts: []NamedReport{part("a", 1, 3, of("a/1", Pass)), part("c", 3, 3, beside(of("b/1", Pass)))},
+			want:  []string{"a/1 pass", "b/1 pass"}, tried: 1, said: "shard 2/3 is missing",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			merged, _, err := MergeReports(test.parts, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, r := range merged.Results {
+				got = append(got, r.ID+" "+string(r.Verdict))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("results, - wanted, + got:\n%s", diff)
+			}
+			if c := merged.Coverage[0]; c.Tried != test.tried {
+				t.Errorf("%d were tried, want %d", c.Tried, test.tried)
+			}
+			if said := merged.Problem + merged.Results[0].Message; !strings.Contains(said, test.said) {
+				t.Errorf("says %q, want %q", said, test.said)
+			}
+			if merged.Options.Shard != nil || merged.Counts != Count(merged.Results) {
+				t.Errorf("options %v, counts %v", merged.Options, merged.Counts)
+			}
+		})
+	}
+}
+
+// TestMergeReportsOfOne: a report alone stays what it is.
+func TestMergeReportsOfOne(t *testing.T) {
+	one := part("a", 0, 0, of("a/1", Pass), of("b/1", Fail))
+	merged, duplicates, err := MergeReports([]NamedReport{one}, nil)
+	if diff := cmp.Diff(one.Report, merged); diff != "" || err != nil || duplicates != nil {
+		t.Errorf("%v, %v, - was, + is:\n%s", err, duplicates, diff)
+	}
+}
+
+// TestMergeReportsNames: what does not go together, and what is there twice, is named.
+func TestMergeReportsNames(t *testing.T) {
+	a := part("a.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
+	again := part("b.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
+	merged, duplicates, err := MergeReports([]NamedReport{a, again}, nil)
+	want := []string{"a.json and b.json both have a/1 and 1 more; the first stands"}
+	if err != nil || !slices.Equal(duplicates, want) {
+		t.Error(duplicates, err)
+	}
+	if merged.Coverage[0].Requirements != 2 {
+		t.Error("what is there twice is counted twice")
+	}
+	for said, change := range map[string]func(r *NamedReport){
+		"a.json and b.json disagree on a/1 in 2025-11-25, which is pass and fail": func(r *NamedReport) {
+			r.Results = []Result{of("a/1", Fail)}
+		},
+		"options is {\"seed\":0} and {\"seed\":7}": func(r *NamedReport) {
+			r.Options = &OptionsInfo{Protocol: "auto", Seed: 7}
+		},
+		"profile is \"release\" and \"spec\"":     func(r *NamedReport) { r.Profile = Spec },
+		"baseline is \"none\" and \"known.yaml\"": func(r *NamedReport) { r.Baseline = &Baseline{File: "known.yaml"} },
+		`target is {} and {"url":"http://x/"}`: func(r *NamedReport) {
+			r.Target.URL = "http://x/"
+		},
+		`server is ["",""] and ["other","2"]`: func(r *NamedReport) {
+			r.Server = ServerInfo{Name: "other", Version: "2"}
+		},
+	} {
+		other := part("b.json", 0, 0, of("a/1", Pass))
+		change(&other)
+		if _, _, err := MergeReports([]NamedReport{a, other}, nil); err == nil || !strings.Contains(err.Error(), said) {
+			t.Errorf("%v, want %s", err, said)
+		}
+	}
+}
+
+// TestMergeReportsExercised: a capability that one shard has exercised is exercised.
+func TestMergeReportsExercised(t *testing.T) {
+	a, b := part("a", 1, 2, of("a/1", Inconclusive)), part("b", 2, 2, of("b/1", Pass))
+	a.Coverage[0].Unexercised = []string{"prompts", "tools"}
+	catalogue := Catalogue{{ID: "a/1", Capability: "tools"}, {ID: "b/1", Capability: "tools"}}
+	merged, _, err := MergeReports([]NamedReport{a, b}, catalogue)
+	if diff := cmp.Diff([]string{"prompts"}, merged.Coverage[0].Unexercised); diff != "" || err != nil {
+		t.Error(err, diff)
+	}
+}

@@ -1,0 +1,74 @@
+package harness
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// Recorded is the server of recorded sessions that agreed on one revision, as far as they tell.
+func Recorded(transport string, sessions []*driver.Session) *Server {
+	s := &Server{Transport: transport, Capabilities: M{}}
+	for _, session := range sessions {
+		s.Revision, s.Requested = session.Agreed(), session.Agreed()
+		if s.Welcome == nil && session.Welcome != nil {
+			s.Welcome, s.Capabilities, s.Era = session.Welcome, session.Capabilities, session.Era()
+		}
+	}
+	wire := Wire{Sessions: sessions}
+	for _, list := range []struct {
+		method, member string
+		items          *[]M
+	}{
+		{"tools/list", "tools", &s.Tools}, {"prompts/list", "prompts", &s.Prompts},
+		{"resources/list", "resources", &s.Resources},
+		{"resources/templates/list", "resourceTemplates", &s.Templates},
+	} {
+		for _, m := range wire.ResultsOf(list.method).List {
+			result, _ := m.JSON()["result"].(M)
+			items, _ := result[list.member].([]any)
+			*list.items = append(*list.items, Objects(items)...)
+			s.AllTools = s.AllTools || list.method == "tools/list" && result["nextCursor"] == nil
+		}
+	}
+	return s
+}
+
+// JudgeRecorded judges recorded sessions by the watches of a plan. What asks the server something cannot be tried:
+// unasked is how many cases that are. Over HTTP, what is about the transport itself is not recorded.
+func JudgeRecorded(server *Server, plan []Case, sessions []*driver.Session, p Profile) (results []Result, unasked int) {
+	e := &Execution{
+		ctx: context.Background(), server: server, options: Options{Profile: p, Jobs: 1}, said: sessions,
+		recorded: true, shared: map[string]*stimulus{},
+	}
+	e.watching.Store(true)
+	for _, c := range plan {
+		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 {
+			unasked++
+			continue
+		}
+		c.check.prepare = nil
+		r, _ := e.judge(c)
+		results = append(results, r)
+	}
+	return results, unasked
+}
+
+// wantServer ends the check where it would talk to the server, and there is only a record of it.
+func (t *T) wantServer() {
+	if t.run.recorded {
+		t.Because(NotGiven).Inconclusive("it needs a server that can be asked, and this is a record")
+	}
+}
+
+// Agreed groups sessions by the revision that they agreed on; those without one are left out.
+func Agreed(sessions []*driver.Session) map[string][]*driver.Session {
+	by := map[string][]*driver.Session{}
+	for _, s := range sessions {
+		if revision := s.Agreed(); slices.Contains(Revisions, revision) {
+			by[revision] = append(by[revision], s)
+		}
+	}
+	return by
+}
