@@ -217,8 +217,8 @@ func planted() harness.Report {
 	return r
 }
 
-// A page of 725 requirements in five revisions opens in well under a second, since only its rows are built then. How long
-// its thread works is logged: a machine that does much else takes longer.
+// A page of 725 requirements in five revisions opens in well under a second, since only its rows are built then. How
+// long its thread works is logged: a machine that does much else takes longer.
 func TestLargePageOpensAtOnce(t *testing.T) {
 	b := startBrowser(t)
 	b.attach()
@@ -247,7 +247,7 @@ func TestLargePageOpensAtOnce(t *testing.T) {
 	b.eval(`document.querySelectorAll('*').length`, &elements)
 	t.Logf("%d elements", elements)
 	if most := 8 * len(r.Results); elements > most {
-		t.Errorf("it has %d elements when it opens, want %d at most: what nobody has opened is not built", elements, most)
+		t.Errorf("it opens with %d elements, want %d at most: what nobody has opened is not built", elements, most)
 	}
 	b.eval(`showEverything()`, nil)
 	b.want(shownRows, 725)
