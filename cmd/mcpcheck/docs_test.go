@@ -349,8 +349,10 @@ func TestReadmeGoTest(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":           content(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
+		"go.mod":           content(t, filepath.Join(root, "go.mod")), // the server is a fixture
+		"go.tool.mod":      content(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
 		"go.sum":           content(t, filepath.Join(root, "go.sum")),
+		"go.tool.sum":      content(t, filepath.Join(root, "go.sum")),
 		"protocol_test.go": snippets(t)[at].text,
 		"main.go":          serverInGo,
 	} {
@@ -366,10 +368,12 @@ func TestReadmeGoTest(t *testing.T) {
 		return string(out), err
 	}
 	const mcpcheck = "github.com/mcpcheck/mcpcheck"
+	require, replace := "-require="+mcpcheck+"@v0.0.0", "-replace="+mcpcheck+"="+root
 	for _, args := range [][]string{
+		{"mod", "edit", "-module=example.com/server", require, replace},
 		{
-			"mod", "edit", "-module=example.com/server", "-require=" + mcpcheck + "@v0.0.0",
-			"-replace=" + mcpcheck + "=" + root, "-tool=" + mcpcheck + "/cmd/mcpcheck",
+			"mod", "edit", "-module=example.com/server/tools", require, replace,
+			"-tool=" + mcpcheck + "/cmd/mcpcheck", "go.tool.mod",
 		},
 		{"vet", "."},
 		{"test", "."},
