@@ -183,7 +183,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	case x.Left():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
 	case x.Dead() && x.Declined():
-		return "the user did not agree to what was asked: elicitation/decline-handled, elicitation/error-reply-handled"
+		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
+			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
 	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
 	case other != "":

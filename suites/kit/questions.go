@@ -153,23 +153,26 @@ func inputsIn(s *driver.Session, request, f *driver.Frame) (all []Question) {
 }
 
 // Declined reports whether the last that the client said, before the session ended with the request unanswered, was
-// that its user does not agree to something, or cannot be asked.
+// that its user does not agree to something, or an error to what the server asked it for.
 func (x *Exchange) Declined() bool {
 	var last *driver.Frame
-	asked := map[string]bool{} // ids of questions to the user
+	asked := map[string]bool{} // ids of questions
 	for _, f := range x.Session.Record(0) {
 		switch {
 		case f == x.End:
-			if last == nil || !last.IsResponse() || !asked[driver.IDKey(last.ID)] {
-				return false
-			}
-			result, _ := last.JSON()["result"].(M)
-			return result["action"] != "accept"
+			return last != nil && last.IsResponse() && asked[driver.IDKey(last.ID)] && disagrees(last)
 		case f.Side == driver.FromClient:
 			last = f
-		case f.Side == driver.FromServer && f.IsRequest() && f.Method == "elicitation/create":
+		case f.Side == driver.FromServer && f.IsRequest() && ClientFeatures[f.Method] != "":
 			asked[driver.IDKey(f.ID)] = true
 		}
 	}
 	return false
+}
+
+// disagrees reports whether an answer to a question is an error, or that the user does not accept.
+func disagrees(answer *driver.Frame) bool {
+	message := answer.JSON()
+	result, _ := message["result"].(M)
+	return message["error"] != nil || Has(result, "action") && result["action"] != "accept"
 }

@@ -180,3 +180,9 @@ var Bounds = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "pattern", "minItems", "maxItems",
 }
+
+// RunsAsTask reports whether a server of 2025-11-25 says of a tool that a call may run as a task.
+func RunsAsTask(t *T, tool M) bool {
+	execution, _ := tool["execution"].(M)
+	return !t.Modern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"
+}
