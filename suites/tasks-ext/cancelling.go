@@ -3,14 +3,13 @@ package tasksext
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 // cancelling are the checks of tasks that the client takes back.
 var cancelling = Suite{
 	"tasks-ext/cancel-ack": Probe(func(t *T) {
 		r := cancelled(t).Ack
-		if kit.WantAnswer(t, r); kit.IsGone(r) {
+		if wantAnswer(t, r); isGone(r) {
 			t.Because(OtherCheck).Skip("there is no such task: tasks-ext/durable-create")
 		}
 		t.Expect(r).To(BeResult())
@@ -26,21 +25,21 @@ var cancelling = Suite{
 			t.Because(OtherCheck).Skip("tasks/cancel was answered with %s: tasks-ext/cancel-ack", Got(c.Ack))
 		case c.End == "completed" || c.End == "failed":
 			t.Because(NotObserved).Skip("the task was done before it could be cancelled: %s", c.End)
-		case c.Last().Err != nil:
-			t.Again("%v", Explain(c.Last().Err))
+		case c.last().Err != nil:
+			t.Again("%v", Explain(c.last().Err))
 		}
-		c.WantTime(t, c.Last())
-		t.Expect(c.Last()).To(BeResult(), "a task that was cancelled")
-		if status, _ := c.Last().Result()["status"].(string); status == "working" || status == "input_required" {
-			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.Session.Patience())
+		c.wantTime(t, c.last())
+		t.Expect(c.last()).To(BeResult(), "a task that was cancelled")
+		if status, _ := c.last().Result()["status"].(string); status == "working" || status == "input_required" {
+			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.s.Patience())
 		}
-		t.Expect(c.Last().Result()["status"]).To(BeOneOf("cancelled"))
+		t.Expect(c.last().Result()["status"]).To(BeOneOf("cancelled"))
 	}),
 
 	"tasks-ext/cancel-terminal": Probe(func(t *T) {
 		judgeEnded(t, func(t *T, e ended) {
-			kit.WantAnswer(t, e.Cancelled)
-			e.WantTime(t, e.Cancelled)
+			wantAnswer(t, e.Cancelled)
+			e.wantTime(t, e.Cancelled)
 			t.Expect(e.Cancelled).To(BeResult())
 		})
 	}),
@@ -72,11 +71,11 @@ func cancelled(t *T) cancellation {
 	return Shared(t, "cancelled task", func(t *T) cancellation {
 		c := cancellation{course: begin(t, t.Session(), call, nil)}
 		if t.Site() != nil {
-			c.Session = t.Own()
+			c.s = t.Own()
 		}
-		c.Get()
-		c.First, c.Ack = c.Last(), c.ask("tasks/cancel", nil)
-		c.Extend()
+		c.get()
+		c.First, c.Ack = c.last(), c.ask("tasks/cancel", nil)
+		c.extend()
 		follow(c.course)
 		return c
 	})
