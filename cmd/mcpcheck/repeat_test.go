@@ -48,8 +48,8 @@ func TestRepeat(t *testing.T) {
 func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header bearer-env token-env contact-issuer sse-url insecure cacert " +
 		"demo server servers-file")
-	chosen := strings.Fields("only protocol")
-	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge report-dir annotations " +
+	chosen := strings.Fields("only protocol shard")
+	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge trace report-dir annotations " +
 		"no-color verbose quiet brief advice")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)
 	cmd := &cobra.Command{}

@@ -376,7 +376,7 @@ func (a *attempt) isDone(patience time.Duration) bool {
 
 // reuse shakes hands in a session over stdio whose server has refused the other era, as clients of both do.
 func (a *attempt) reuse() {
-	if !a.refused() || !harness.IsModern(a.revision) || a.session.Stdio() == nil {
+	if a.session == nil || a.session.Stdio() == nil || !harness.IsModern(a.revision) || !a.refused() {
 		return
 	}
 	a.session.HostileThroughout()
