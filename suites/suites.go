@@ -15,6 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/cancellation"
 	"github.com/mcpcheck/mcpcheck/suites/completion"
 	"github.com/mcpcheck/mcpcheck/suites/discover"
+	"github.com/mcpcheck/mcpcheck/suites/elicitation"
 	"github.com/mcpcheck/mcpcheck/suites/extensions"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/http"
@@ -29,12 +30,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/resources"
 	"github.com/mcpcheck/mcpcheck/suites/result"
 	"github.com/mcpcheck/mcpcheck/suites/robust"
+	"github.com/mcpcheck/mcpcheck/suites/roots"
+	"github.com/mcpcheck/mcpcheck/suites/sampling"
 	"github.com/mcpcheck/mcpcheck/suites/schema"
 	"github.com/mcpcheck/mcpcheck/suites/skills"
 	"github.com/mcpcheck/mcpcheck/suites/sse"
 	"github.com/mcpcheck/mcpcheck/suites/stateless"
 	"github.com/mcpcheck/mcpcheck/suites/stdio"
 	"github.com/mcpcheck/mcpcheck/suites/subscriptions"
+	"github.com/mcpcheck/mcpcheck/suites/tasks"
 	tasksext "github.com/mcpcheck/mcpcheck/suites/tasks-ext"
 	"github.com/mcpcheck/mcpcheck/suites/tools"
 	"github.com/mcpcheck/mcpcheck/suites/version"
@@ -76,9 +80,9 @@ var Areas = []Area{
 	{harness.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
 	{harness.Area{Name: "resources"}, "Resources and templates of resources", resources.Checks},
 	{harness.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
-	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", nil},
-	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", nil},
-	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", nil},
+	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", roots.Checks},
+	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", sampling.Checks},
+	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", elicitation.Checks},
 	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
 	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", subscriptions.Checks},
 	{harness.Area{Name: "caching"}, "Hints for caches", caching.Checks},
@@ -87,7 +91,7 @@ var Areas = []Area{
 		"Messages by the schema, and what features share: _meta, icons, annotations",
 		schema.Checks,
 	},
-	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", nil},
+	{harness.Area{Name: "tasks"}, "Tasks of 2025-11-25", tasks.Checks},
 	{harness.Area{Name: "tasks-ext"}, "The extension of tasks", tasksext.Checks},
 	{harness.Area{Name: "apps"}, "The extension of apps", apps.Checks},
 	{harness.Area{Name: "skills"}, "The extension of skills", skills.Checks},

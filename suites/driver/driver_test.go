@@ -298,3 +298,33 @@ func TestServerRequestsAreAnswered(t *testing.T) {
 		})
 	}
 }
+
+// Requests of the server that a function takes are answered by it, when it likes; the others are answered as ever.
+func TestAnswerBy(t *testing.T) {
+	var server []string
+	asks := answering(func(n int, line string) string {
+		server = append(server, line)
+		if n == 1 {
+			return `{"jsonrpc":"2.0","id":"a","method":"elicitation/create"}` + "\n" +
+				`{"jsonrpc":"2.0","id":"b","method":"ping"}` + "\n"
+		}
+		return ""
+	})
+	converse(t, Limits{}, asks, func(t *testing.T, s *Session) {
+		s.AnswerBy(func(request *Frame) (taken bool) {
+			if request.Method == "ping" {
+				return false
+			}
+			time.AfterFunc(time.Second, func() { s.Reply(request, M{"result": M{"action": "cancel"}}) })
+			return true
+		})
+		s.Notify("begin", nil)
+		time.Sleep(2 * time.Second)
+	})
+	want := []string{
+		`{"id":"b","jsonrpc":"2.0","result":{}}`, `{"id":"a","jsonrpc":"2.0","result":{"action":"cancel"}}`,
+	}
+	if !slices.Equal(server[1:], want) {
+		t.Errorf("the server was sent %q, want %q", server[1:], want)
+	}
+}

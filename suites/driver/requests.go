@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 )
@@ -339,8 +340,30 @@ func (s *Session) take(f *Frame) {
 	}
 }
 
+// AnswerBy has requests of the server answered by a function, in place of what the era answers to them: with Reply, at
+// once or later. Those that it does not take are answered as ever. It is called by the goroutine that reads, and must
+// not wait.
+func (s *Session) AnswerBy(answer func(request *Frame) (taken bool)) {
+	s.mu.Lock()
+	s.answerer = answer
+	s.mu.Unlock()
+}
+
+// Reply answers a request of the server: members are the result or the error.
+func (s *Session) Reply(request *Frame, members M) {
+	reply := M{"jsonrpc": "2.0", "id": request.ID}
+	maps.Copy(reply, members)
+	s.SendJSON(reply)
+}
+
 // answer does what the client owes.
 func (s *Session) answer(request *Frame) {
+	s.mu.Lock()
+	by := s.answerer
+	s.mu.Unlock()
+	if by != nil && by(request) {
+		return
+	}
 	if reply := s.Era().answer(s, request); reply != nil {
 		s.SendJSON(reply)
 	}

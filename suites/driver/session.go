@@ -46,6 +46,7 @@ type Session struct {
 	asides    []json.RawMessage      // ids of those of its requests that are for nobody but itself
 	era       Era
 	client    M // the capabilities that were declared
+	answerer  func(request *Frame) (taken bool)
 	abandoned bool
 	silent    []string // methods of requests that had no answer in time
 	failed    bool     // a connection did

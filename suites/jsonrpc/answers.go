@@ -182,6 +182,9 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
 	case x.Left():
 		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
+	case x.Dead() && x.Declined():
+		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
+			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
 	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
 	case other != "":

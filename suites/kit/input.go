@@ -184,17 +184,34 @@ func sampled(t *T, params M) M {
 	var content any = M{"type": "text", "text": "mcpcheck"}
 	stop := "endTurn"
 	choice, _ := params["toolChoice"].(M)
-	if tools := ObjectsIn(params["tools"]); len(tools) > 0 && choice["mode"] == "required" {
-		input, err := instance(t, tools[0]["inputSchema"])
-		if err != nil {
-			input = M{}
-		}
-		messages, _ := params["messages"].([]any)
-		id := fmt.Sprintf("mcpcheck-%d", len(messages))
-		content = []any{M{"type": "tool_use", "id": id, "name": tools[0]["name"], "input": input}}
-		stop = "toolUse"
+	if len(ObjectsIn(params["tools"])) > 0 && choice["mode"] == "required" {
+		content, stop = usesOfTools(t, params, 1), "toolUse"
 	}
+	return modelSays(content, stop)
+}
+
+// UseTools is what a model answers that uses the first tool that it is offered, so many times at once.
+func UseTools(t *T, params M, times int) M {
+	return modelSays(usesOfTools(t, params, times), "toolUse")
+}
+
+func modelSays(content any, stop string) M {
 	return M{"role": "assistant", "content": content, "model": "mcpcheck", "stopReason": stop}
+}
+
+// usesOfTools are uses of the first tool, each with an id that no other one of the same conversation has.
+func usesOfTools(t *T, params M, times int) (uses []any) {
+	tool := ObjectsIn(params["tools"])[0]
+	input, err := instance(t, tool["inputSchema"])
+	if err != nil {
+		input = M{}
+	}
+	messages, _ := params["messages"].([]any)
+	for n := range times {
+		id := fmt.Sprintf("mcpcheck-%d-%d", len(messages), n+1)
+		uses = append(uses, M{"type": "tool_use", "id": id, "name": tool["name"], "input": input})
+	}
+	return uses
 }
 
 // instance is an object that a schema allows.

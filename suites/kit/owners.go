@@ -32,9 +32,9 @@ func OwnerOf(v schemas.Violation, revision string) string {
 // ownersIn are the rows that count in a revision, in their order.
 func ownersIn(revision string) []Owned {
 	if IsModern(revision) {
-		return slices.Concat(ModernOwners, Owners)
+		return slices.Concat(ModernOwners, Owners, modernTaskOwners)
 	}
-	return Owners
+	return slices.Concat(Owners, taskOwners)
 }
 
 // memberPath is where a violation is: a missing member counts at its own path, and a value that an enum does not list
@@ -88,12 +88,14 @@ var umbrellas = map[string]string{
 	"ListPromptsResult": "prompts/list-result-schema",
 	"GetPromptResult":   "prompts/get-result-schema",
 	"CompleteResult":    "completion/result-schema",
+
+	"CreateMessageRequest": samplingRequest,
 }
 
 // Owners are the entries with a built check that report violations of one member, in every definition when none is
 // named. The first row that fits counts; one without an id leaves the member to the general entries. An area that gets
 // checks adds its rows; until then the general entries report.
-var Owners = slices.Concat(inputOwners, subscriptionOwners, utilityOwners, []Owned{
+var Owners = slices.Concat(elicitedOwners, inputOwners, subscriptionOwners, utilityOwners, []Owned{
 	{"", "", "jsonrpc/result-is-object"}, // a result that is not an object; missing members have a path
 	{"", "/jsonrpc", "jsonrpc/version-field"},
 	{"", "/id", "jsonrpc/server-request-id-type"},
@@ -104,7 +106,7 @@ var Owners = slices.Concat(inputOwners, subscriptionOwners, utilityOwners, []Own
 	{"InitializeResult", "/serverInfo/name", "lifecycle/server-info-fields"},
 	{"InitializeResult", "/serverInfo/version", "lifecycle/server-info-fields"},
 	{"InitializeResult", "/instructions", "schema/instructions-type"},
-	{"InitializeResult", "/capabilities/tasks/*/**", ""}, // no flags but objects
+	{"InitializeResult", "/capabilities/tasks/**", "tasks/capability-shape"},
 	{"InitializeResult", "/capabilities/**", "schema/capability-shapes"},
 
 	{"CreateTaskResult", "/ttlMs", "tasks-ext/create-shape"}, // which is not the one of caches
@@ -124,28 +126,82 @@ var Owners = slices.Concat(inputOwners, subscriptionOwners, utilityOwners, []Own
 	{"", "/**/annotations/audience/**", "schema/annotations-audience"},
 	{"", "/**/annotations/priority", "schema/annotations-priority"},
 	{"", "/**/annotations/lastModified", "schema/annotations-last-modified"},
-
-	// Content of later revisions.
-	{"CreateMessageRequest", "/params/messages/*/content/type/audio", negotiated},
-	{"CreateMessageRequest", "/params/messages/*/content/type/tool_use", negotiated},
-	{"CreateMessageRequest", "/params/messages/*/content/type/tool_result", negotiated},
-}, listOwners, resourceOwners, toolOwners, promptOwners, taskOwners, skillOwners)
+}, clientOwners, listOwners, resourceOwners, toolOwners, promptOwners, skillOwners)
 
 // ModernOwners come before Owners in revisions without a handshake, where other entries hold for the same members.
 var ModernOwners = []Owned{
 	{"ListToolsResult", "/tools/*/outputSchema", "tools/output-schema-valid"},
 }
 
-// negotiated is the entry for what only later revisions know.
-const negotiated = "lifecycle/operation-matches-negotiated-version"
-
 // inputOwners are the rows of the area mrtr.
 var inputOwners = []Owned{
 	{"InputRequiredResult", "", "mrtr/requests-or-state"},
 	{"InputRequiredResult", "/requestState", "mrtr/request-state-string"},
-	{"InputRequiredResult", "/inputRequests/*/params/requestedSchema/*/**", ""},
-	{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
 }
+
+// clientOwners are the rows of what servers ask of their clients, by requests of their own, in results and in tasks.
+// What no area has of the requests in results, the area mrtr has.
+var clientOwners = slices.Concat(
+	anywhere("CreateMessageRequest", samplingOwners),
+	[]Owned{
+		{"ElicitRequest", "/params", "elicitation/form-request-schema"},
+		{"ElicitationCompleteNotification", "/params", "elicitation/complete-known-id"},
+		{"ElicitationCompleteNotification", "/params/elicitationId", "elicitation/complete-known-id"},
+		{"ListRootsRequest", "/params/**", "roots/request-schema"},
+		{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
+	},
+)
+
+// anywhere are rows of a request, wherever it is asked: those of different requests have no member in common.
+func anywhere(definition string, rows []Owned) (all []Owned) {
+	for _, row := range rows {
+		all = append(all, Owned{definition, row.Path, row.ID},
+			Owned{"InputRequiredResult", "/inputRequests/*" + row.Path, row.ID},
+			Owned{"GetTaskResult", "/inputRequests/*" + row.Path, row.ID})
+	}
+	return all
+}
+
+// elicitedOwners are the rows of the area elicitation. What both modes have counts for forms; the area itself tells
+// them apart.
+var elicitedOwners = anywhere("ElicitRequest", []Owned{
+	{Path: "/params/requestedSchema/properties/*/format/**", ID: "elicitation/string-format"},
+	{Path: "/params/requestedSchema/properties/*/**", ID: "elicitation/flat-primitive-schema"},
+	{Path: "/params/requestedSchema/**", ID: "elicitation/form-request-schema"},
+	{Path: "/params/mode/**", ID: "elicitation/mode-supported-by-client"},
+	{Path: "/params/message", ID: "elicitation/form-request-schema"},
+	{Path: "/params/url", ID: "elicitation/url-request-schema"},
+	{Path: "/params/elicitationId", ID: "elicitation/url-request-schema"},
+})
+
+// samplingOwners are the rows of the area sampling.
+var samplingOwners = []Owned{
+	{Path: "/params/messages/*/content/type/**", ID: "sampling/content-types"},
+	{Path: "/params/messages/*/content/*/type/**", ID: "sampling/content-types"},
+	{Path: "/params/messages/*/content/data", ID: samplingMedia},
+	{Path: "/params/messages/*/content/*/data", ID: samplingMedia},
+	{Path: "/params/messages/*/content/mimeType", ID: samplingMedia},
+	{Path: "/params/messages/*/content/*/mimeType", ID: samplingMedia},
+	{Path: "/params/messages/**", ID: samplingRequest},
+	{Path: "/params/maxTokens", ID: samplingRequest},
+	{Path: "/params/systemPrompt", ID: samplingRequest},
+	{Path: "/params/temperature", ID: samplingRequest},
+	{Path: "/params/stopSequences/**", ID: samplingRequest},
+	{Path: "/params/metadata", ID: samplingRequest},
+	{Path: "/params/includeContext/**", ID: "sampling/include-context-values"},
+	{Path: "/params/modelPreferences/costPriority", ID: samplingPriorities},
+	{Path: "/params/modelPreferences/speedPriority", ID: samplingPriorities},
+	{Path: "/params/modelPreferences/intelligencePriority", ID: samplingPriorities},
+	{Path: "/params/modelPreferences/**", ID: samplingRequest},
+	{Path: "/params/toolChoice/**", ID: "sampling/tool-choice-mode"},
+	{Path: "/params/tools/**", ID: "sampling/tool-definitions-valid"},
+}
+
+const (
+	samplingRequest    = "sampling/request-schema"
+	samplingMedia      = "sampling/binary-base64"
+	samplingPriorities = "sampling/priorities-in-range"
+)
 
 // subscriptionOwners are the rows of the area subscriptions.
 var subscriptionOwners = []Owned{
@@ -257,9 +313,34 @@ var promptOwners = []Owned{
 	{"CompleteResult", "/completion/**", "completion/result-schema"},
 }
 
-// taskOwners are the rows of the extension of tasks. The tasks of 2025-11-25, which nothing asks for yet, have
-// definitions of the same names.
+// taskOwners are the rows of the tasks of 2025-11-25.
 var taskOwners = []Owned{
+	{"CreateTaskResult", "/task/taskId", "tasks/id-string"},
+	{"CreateTaskResult", "/task/status/**", "tasks/status-values"},
+	{"CreateTaskResult", "/task/createdAt", "tasks/timestamps"},
+	{"CreateTaskResult", "/task/lastUpdatedAt", "tasks/timestamps"},
+	{"CreateTaskResult", "/**", "tasks/create-result"},
+	{"GetTaskResult", "/taskId", "tasks/id-string"},
+	{"GetTaskResult", "/status/**", "tasks/status-values"},
+	{"GetTaskResult", "/createdAt", "tasks/timestamps"},
+	{"GetTaskResult", "/lastUpdatedAt", "tasks/timestamps"},
+	{"GetTaskResult", "/ttl", "tasks/ttl-reported"},
+	{"GetTaskResult", "/**", "tasks/get-result-schema"},
+	{"CancelTaskResult", "/taskId", "tasks/id-string"},
+	{"CancelTaskResult", "/status/**", "tasks/status-values"},
+	{"CancelTaskResult", "/createdAt", "tasks/timestamps"},
+	{"CancelTaskResult", "/lastUpdatedAt", "tasks/timestamps"},
+	{"CancelTaskResult", "/**", "tasks/cancel-result"},
+	{"ListTasksResult", "/tasks/*/taskId", "tasks/id-string"},
+	{"ListTasksResult", "/tasks/*/status/**", "tasks/status-values"},
+	{"ListTasksResult", "/tasks/*/createdAt", "tasks/timestamps"},
+	{"ListTasksResult", "/tasks/*/lastUpdatedAt", "tasks/timestamps"},
+	{"ListTasksResult", "/tasks/**", "tasks/list-schema"},
+	{"TaskStatusNotification", "/params/**", "tasks/status-notification"},
+}
+
+// modernTaskOwners are the rows of the extension of tasks, which has definitions of the same names.
+var modernTaskOwners = []Owned{
 	{"GetTaskResult", "/status/**", "tasks-ext/get-working"},
 	{"GetTaskResult", "/inputRequests/**", "tasks-ext/get-input-required"},
 	{"GetTaskResult", "/result/**", "tasks-ext/get-completed"},

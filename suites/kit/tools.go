@@ -50,8 +50,16 @@ func UnknownName(t *T) string {
 
 // ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
 func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
-	if not := barred(t, tool, func(p Permission) bool { return p.Valid }); not != nil {
-		return nil, not
+	if why := Uncallable(tool.Value, t.Revision); why != "" {
+		return nil, &Uncalled{Tool: tool, Why: why}
+	}
+	return TaskArguments(t, tool)
+}
+
+// TaskArguments are ValidArguments for a call that is to run as a task.
+func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
+	if p := t.MayCall(tool); !p.Valid {
+		return nil, &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
 	if example := t.Example(tool.Name); example != nil {
 		return example, nil
@@ -66,20 +74,15 @@ func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	return args, nil
 }
 
-// barred says why a tool may not be called; nil when it may.
-func barred(t *T, tool Subject, allows func(Permission) bool) *Uncalled {
+// mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
+func mayNotBreak(t *T, tool Subject) *Uncalled {
 	if why := Uncallable(tool.Value, t.Revision); why != "" {
 		return &Uncalled{Tool: tool, Why: why}
 	}
-	if p := t.MayCall(tool); !allows(p) {
+	if p := t.MayCall(tool); !p.Invalid {
 		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
 	return nil
-}
-
-// mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
-func mayNotBreak(t *T, tool Subject) *Uncalled {
-	return barred(t, tool, func(p Permission) bool { return p.Invalid })
 }
 
 // counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
@@ -154,8 +157,11 @@ func namedSubjects(items []M) (subjects []Subject) {
 
 // Choice is the tools in the order in which they are tried: those that say that they change nothing come first, and
 // beyond that the seed decides. The order in which the server lists them does not matter.
-func Choice(t *T) []Subject {
-	tools := ListedTools(t)
+func Choice(t *T) []Subject { return inOrder(t, ListedTools(t)) }
+
+// inOrder is Choice of tools that may be others than discovery has found.
+func inOrder(t *T, tools []Subject) []Subject {
+	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b Subject) int { return strings.Compare(a.Name, b.Name) })
 	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
 	random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
@@ -173,4 +179,10 @@ func Choice(t *T) []Subject {
 var Bounds = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "pattern", "minItems", "maxItems",
+}
+
+// RunsAsTask reports whether a server of 2025-11-25 says of a tool that a call may run as a task.
+func RunsAsTask(t *T, tool M) bool {
+	execution, _ := tool["execution"].(M)
+	return !t.Modern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"
 }

@@ -3,13 +3,14 @@ package tasksext
 import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 // cancelling are the checks of tasks that the client takes back.
 var cancelling = Suite{
 	"tasks-ext/cancel-ack": Probe(func(t *T) {
 		r := cancelled(t).Ack
-		if wantAnswer(t, r); isGone(r) {
+		if kit.WantAnswer(t, r); kit.IsGone(r) {
 			t.Because(OtherCheck).Skip("there is no such task: tasks-ext/durable-create")
 		}
 		t.Expect(r).To(BeResult())
@@ -25,21 +26,21 @@ var cancelling = Suite{
 			t.Because(OtherCheck).Skip("tasks/cancel was answered with %s: tasks-ext/cancel-ack", Got(c.Ack))
 		case c.End == "completed" || c.End == "failed":
 			t.Because(NotObserved).Skip("the task was done before it could be cancelled: %s", c.End)
-		case c.last().Err != nil:
-			t.Again("%v", Explain(c.last().Err))
+		case c.Last().Err != nil:
+			t.Again("%v", Explain(c.Last().Err))
 		}
-		c.wantTime(t, c.last())
-		t.Expect(c.last()).To(BeResult(), "a task that was cancelled")
-		if status, _ := c.last().Result()["status"].(string); status == "working" || status == "input_required" {
-			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.s.Patience())
+		c.WantTime(t, c.Last())
+		t.Expect(c.Last()).To(BeResult(), "a task that was cancelled")
+		if status, _ := c.Last().Result()["status"].(string); status == "working" || status == "input_required" {
+			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.Session.Patience())
 		}
-		t.Expect(c.last().Result()["status"]).To(BeOneOf("cancelled"))
+		t.Expect(c.Last().Result()["status"]).To(BeOneOf("cancelled"))
 	}),
 
 	"tasks-ext/cancel-terminal": Probe(func(t *T) {
 		judgeEnded(t, func(t *T, e ended) {
-			wantAnswer(t, e.Cancelled)
-			e.wantTime(t, e.Cancelled)
+			kit.WantAnswer(t, e.Cancelled)
+			e.WantTime(t, e.Cancelled)
 			t.Expect(e.Cancelled).To(BeResult())
 		})
 	}),
@@ -71,11 +72,11 @@ func cancelled(t *T) cancellation {
 	return Shared(t, "cancelled task", func(t *T) cancellation {
 		c := cancellation{course: begin(t, t.Session(), call, nil)}
 		if t.Site() != nil {
-			c.s = t.Own()
+			c.Session = t.Own()
 		}
-		c.get()
-		c.First, c.Ack = c.last(), c.ask("tasks/cancel", nil)
-		c.extend()
+		c.Get()
+		c.First, c.Ack = c.Last(), c.ask("tasks/cancel", nil)
+		c.Extend()
 		follow(c.course)
 		return c
 	})

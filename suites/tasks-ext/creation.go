@@ -1,7 +1,6 @@
 package tasksext
 
 import (
-	"regexp"
 	"slices"
 	"time"
 
@@ -54,7 +53,7 @@ var creation = Suite{
 	"tasks-ext/durable-create": Probe(func(t *T) {
 		c := cancelled(t)
 		r := c.First
-		if c.wantTime(t, r); !isGone(r) && r.Result() == nil {
+		if c.WantTime(t, r); !kit.IsGone(r) && r.Result() == nil {
 			t.Inconclusive("tasks/get was answered with %s", Got(r))
 		}
 		t.Expect(r).To(BeResult())
@@ -107,9 +106,9 @@ var creation = Suite{
 	"tasks-ext/no-request-state": Probe(func(t *T) {
 		told := moments(tasks(t))
 		for _, c := range tasks(t) {
-			told = append(told, moment{c, c.Made})
+			told = append(told, moment{Course: c.Course, Reply: c.Made})
 		}
-		judge(t, told, func(t *T, m moment) { t.Expect(Member(m.state(), "requestState")).To(BeOneOf(Absent{})) })
+		judge(t, told, func(t *T, m moment) { t.Expect(Member(m.State(), "requestState")).To(BeOneOf(Absent{})) })
 	}),
 }
 
@@ -128,14 +127,9 @@ func expectShape(t *T, definition string, r driver.Reply) {
 	broken := kit.Broken(t, "tasks-ext/create-shape", definition, r.Member("result"))
 	t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
 	for _, member := range []string{"createdAt", "lastUpdatedAt"} {
-		t.Expect(r.Result()[member]).To(That("a timestamp of ISO 8601", isTimestamp.MatchString), member)
+		t.Expect(r.Result()[member]).To(That("a timestamp of ISO 8601", kit.IsTimestamp.MatchString), member)
 	}
 }
-
-// isTimestamp matches the forms that ISO 8601 has for a date with a time.
-var isTimestamp = regexp.MustCompile(
-	`^\d{4}(-?)\d{2}(-?)\d{2}T\d{2}(:?\d{2}){0,2}([.,]\d+)?(Z|[+-]\d{2}(:?\d{2})?)?$`,
-)
 
 // isFinal reports whether a call was served at once, and well.
 func isFinal(r driver.Reply) bool {

@@ -2,7 +2,6 @@ package tasksext
 
 import (
 	"slices"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -15,7 +14,7 @@ var input = Suite{
 		all := those(t, "task that was given input", func(c *course) bool { return len(c.Updates) > 0 })
 		judgeAll(t, all, func(t *T, c *course) {
 			for _, r := range c.Updates {
-				wantAnswer(t, r)
+				kit.WantAnswer(t, r)
 				if code, isError := r.Code(); isError && code != -32601 {
 					t.Inconclusive("the responses were refused: %s", Got(r))
 				}
@@ -28,7 +27,7 @@ var input = Suite{
 	"tasks-ext/update-resumes": Probe(func(t *T) {
 		all := those(t, "task that was given input", func(c *course) bool { return len(c.answered) > 0 })
 		judgeAll(t, all, func(t *T, c *course) {
-			left := slices.DeleteFunc(outstanding(c.last()), func(key string) bool { return !c.answered[key] })
+			left := slices.DeleteFunc(outstanding(c.Last()), func(key string) bool { return !c.answered[key] })
 			if key := c.reused(); key != "" {
 				t.Because(OtherCheck).Skip("the key %q was used again: tasks-ext/input-keys-unique", key)
 			}
@@ -54,15 +53,15 @@ var input = Suite{
 
 	"tasks-ext/update-unknown-keys": Probe(func(t *T) {
 		tried := provoked(t)
-		wantAnswer(t, tried.Unknown)
-		tried.wantTime(t, tried.Unknown)
+		kit.WantAnswer(t, tried.Unknown)
+		tried.WantTime(t, tried.Unknown)
 		t.Expect(tried.Unknown).To(BeResult(), "a response to what was never asked for")
-		wantAnswer(t, tried.AfterUnknown)
-		tried.wantTime(t, tried.AfterUnknown)
+		kit.WantAnswer(t, tried.AfterUnknown)
+		tried.WantTime(t, tried.AfterUnknown)
 		t.Expect(tried.AfterUnknown.Result()["status"]).To(BeOneOf("input_required"), "the status after that")
 		if tried.Partial.Result() != nil {
-			wantAnswer(t, tried.Answered)
-			tried.wantTime(t, tried.Answered)
+			kit.WantAnswer(t, tried.Answered)
+			tried.WantTime(t, tried.Answered)
 			t.Expect(tried.Answered).To(BeResult(), "a response to what was answered before")
 		}
 	}),
@@ -95,7 +94,7 @@ var input = Suite{
 		c := courseOf(t, t.Session(), again)
 		c.client = only
 		c.untilAsked()
-		t.Expect(outstanding(c.last())).To(BeEmptyList[string]("no request that the client cannot answer"))
+		t.Expect(outstanding(c.Last())).To(BeEmptyList[string]("no request that the client cannot answer"))
 	}),
 }
 
@@ -115,7 +114,7 @@ func outstanding(r driver.Reply) (keys []string) {
 func (c *course) reused() string {
 	first, gone := map[string]uint64{}, map[string]bool{}
 	for _, m := range moments([]*course{c}) {
-		requests, _ := m.state()["inputRequests"].(M)
+		requests, _ := m.State()["inputRequests"].(M)
 		for key, request := range requests {
 			before, known := first[key]
 			if first[key] = driver.Fingerprint(request); gone[key] || known && before != first[key] {
@@ -145,17 +144,17 @@ func provoked(t *T) provocation {
 	slices.SortStableFunc(asking, func(a, b *course) int { return b.together() - a.together() })
 	return Shared(t, "task with strange input", func(t *T) provocation {
 		p := provocation{course: begin(t, t.Hostile(), asking[0].Call, nil)}
-		if p.untilAsked(); len(outstanding(p.last())) == 0 {
-			t.Inconclusive("%s asked for input before, and now told %s", p.Call.Tool.Name, Got(p.last()))
+		if p.untilAsked(); len(outstanding(p.Last())) == 0 {
+			t.Inconclusive("%s asked for input before, and now told %s", p.Call.Tool.Name, Got(p.Last()))
 		}
-		responses, err := kit.Responses(t, p.last())
+		responses, err := kit.Responses(t, p.Last())
 		if err != nil {
 			t.Inconclusive("%v", err)
 		}
-		p.keys = outstanding(p.last())
-		p.Unknown = p.ask("tasks/update", M{"inputResponses": M{strange: responses[p.keys[0]]}})
-		p.get()
-		if p.AfterUnknown = p.last(); len(p.keys) > 1 {
+		p.keys = outstanding(p.Last())
+		p.Unknown = p.ask("tasks/update", M{"inputResponses": M{kit.NoTask: responses[p.keys[0]]}})
+		p.Get()
+		if p.AfterUnknown = p.Last(); len(p.keys) > 1 {
 			p.inParts(responses)
 		}
 		follow(p.course)
@@ -178,18 +177,18 @@ func (p *provocation) inParts(responses M) {
 	if p.Partial = p.update(part); p.Partial.Result() == nil {
 		return
 	}
-	for p.get(); slices.Contains(outstanding(p.last()), first) && time.Now().Before(p.until); {
-		p.get()
+	for p.Get(); slices.Contains(outstanding(p.Last()), first) && p.HasTime(); {
+		p.Get()
 	}
-	p.AfterPartial = p.last()
+	p.AfterPartial = p.Last()
 	p.Answered = p.ask("tasks/update", M{"inputResponses": part})
 }
 
 // untilAsked asks after a task until it asks for input or ends, and answers nothing.
 func (c *course) untilAsked() {
 	working := true
-	for working && time.Now().Before(c.until) {
-		state := c.get()
-		working = state["status"] == "working" || state == nil && !isGone(c.last()) && c.last().Err == nil
+	for working && c.HasTime() {
+		state := c.Get()
+		working = state["status"] == "working" || state == nil && !kit.IsGone(c.Last()) && c.Last().Err == nil
 	}
 }

@@ -14,13 +14,13 @@ import (
 var listening = Suite{
 	"tasks-ext/listen-non-declaring": Probe(func(t *T) {
 		s := t.Hostile()
-		p, ack, r := listen(s, strange, M{})
+		p, ack, r := listen(s, kit.NoTask, M{})
 		defer s.Cancel(p, "it was answered")
 		if ack != nil {
 			t.Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s", Show(paramsOf(ack)))
 		}
 		kit.WantRefuser(t, r)
-		if wantAnswer(t, r); isUnknown(r) {
+		if kit.WantAnswer(t, r); isUnknown(r) {
 			t.Because(NotOffered).Skip("there are no subscriptions: %s", Got(r))
 		}
 		t.Expect(r).To(BeError(missingCapability))
@@ -35,7 +35,7 @@ var listening = Suite{
 		filter, _ := paramsOf(l.ack)["notifications"].(M)
 		ids, _ := filter["taskIds"].([]any)
 		for _, id := range ids {
-			if id != any(l.id) {
+			if id != any(l.ID) {
 				others = append(others, id)
 			}
 		}
@@ -56,7 +56,7 @@ var listening = Suite{
 				rules = append(rules, v.String())
 			}
 			t.Expect(rules).To(BeEmptyList[string]("the whole task, as tasks/get tells it"))
-			t.Expect(paramsOf(f)["taskId"]).To(BeOneOf[any](l.id), "taskId")
+			t.Expect(paramsOf(f)["taskId"]).To(BeOneOf[any](l.ID), "taskId")
 			t.Expect(l.tagged(f)).To(Hold("the id of the subscription in _meta", "%s", Show(paramsOf(f)["_meta"])))
 		})
 	}),
@@ -140,7 +140,7 @@ func listened(t *T) listener {
 		maps.Copy(meta, M{"progressToken": ofTask, driver.MetaLogLevel: "debug"})
 		l := listener{course: begin(t, s, call, M{"_meta": meta})}
 		mark := s.Mark()
-		p, ack, r := listen(s, l.id, able)
+		p, ack, r := listen(s, l.ID, able)
 		defer s.Cancel(p, "the task has ended")
 		l.p, l.ack = p, ack
 		if follow(l.course); ack == nil {

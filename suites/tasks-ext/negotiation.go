@@ -96,7 +96,7 @@ var negotiation = Suite{
 		s := t.Hostile()
 		methods := []Subject{Named("tasks/get"), Named("tasks/update"), Named("tasks/cancel")}
 		t.Each(methods, func(t *T, method Subject) {
-			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": strange, "inputResponses": M{}}, M{}))
+			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": kit.NoTask, "inputResponses": M{}}, M{}))
 			t.Expect(r).To(BeError(missingCapability))
 		})
 	}),
@@ -104,17 +104,17 @@ var negotiation = Suite{
 	"tasks-ext/name-header": Probe(func(t *T) {
 		s := t.Session()
 		ask := func(name string) *driver.Exchange {
-			request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": strange}, able)}
+			request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": kit.NoTask}, able)}
 			request.Header = kit.Header("Mcp-Name", name)
 			x := kit.ByHand(s, request)
 			kit.Own(t, kit.CameOf(x))
 			return x
 		}
 		kit.WantErrors(t)
-		if code, _ := ask(strange).Reply().Code(); code == headerMismatch {
+		if code, _ := ask(kit.NoTask).Reply().Code(); code == headerMismatch {
 			t.Fail("an answer about the task where Mcp-Name is its id", "error %d", code)
 		}
-		other := ask(strange + "-too")
+		other := ask(kit.NoTask + "-too")
 		kit.WantRefuser(t, other.Reply())
 		t.Expect(other.Answer().Status).To(BeOneOf(http.StatusBadRequest), "the status with another Mcp-Name")
 		t.Expect(other.Reply()).To(BeError(headerMismatch))
@@ -127,9 +127,9 @@ var negotiation = Suite{
 		call, s := longest(t).Call, t.Session()
 		c := begin(t, s, call, nil)
 		defer func() { c.ask("tasks/cancel", nil) }()
-		request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": c.id}, able)}
+		request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": c.ID}, able)}
 		request.Header = kit.Header("Authorization", "Bearer "+t.Credentials.Second)
-		request.Header.Set("Mcp-Name", driver.FieldValue(c.id))
+		request.Header.Set("Mcp-Name", driver.FieldValue(c.ID))
 		x := kit.ByHand(s, request)
 		kit.Own(t, kit.CameOf(x))
 		kit.WantRefuser(t, x.Reply())

@@ -1,7 +1,6 @@
 package tasksext
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -11,35 +10,32 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// relatedTask is the key by which results of 2025-11-25 say what task they are of.
-const relatedTask = "io.modelcontextprotocol/related-task"
-
 // polling are the checks of what is told of tasks.
 var polling = Suite{
 	"tasks-ext/get-result-type": Probe(func(t *T) {
-		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) { expectComplete(t, m.state()) })
+		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) { expectComplete(t, m.State()) })
 	}),
 
 	"tasks-ext/get-working": Probe(func(t *T) {
 		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-working", "GetTaskResult", m.state())
+			broken := kit.Broken(t, "tasks-ext/get-working", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("one of the five statuses"))
-			t.Expect(m.state()["taskId"]).To(BeOneOf[any](m.id), "taskId")
+			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
 		})
 	}),
 
 	"tasks-ext/get-input-required": Probe(func(t *T) {
 		judge(t, heard(t, "task that asks for input", "input_required"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-input-required", "GetTaskResult", m.state())
+			broken := kit.Broken(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
-			requests, _ := m.state()["inputRequests"].(M)
-			t.Expect(len(requests) > 0).To(Hold("at least one request", "none: %s", Show(m.state())))
+			requests, _ := m.State()["inputRequests"].(M)
+			t.Expect(len(requests) > 0).To(Hold("at least one request", "none: %s", Show(m.State())))
 		})
 	}),
 
 	"tasks-ext/get-completed": Probe(func(t *T) {
 		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-completed", "GetTaskResult", m.state())
+			broken := kit.Broken(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("a result"))
 			result := M{"resultType": "complete"} // whether it says so is open
 			for name, v := range resultIn(m) {
@@ -55,15 +51,15 @@ var polling = Suite{
 
 	"tasks-ext/get-failed": Probe(func(t *T) {
 		judge(t, heard(t, "failed task", "failed"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-failed", "GetTaskResult", m.state())
+			broken := kit.Broken(t, "tasks-ext/get-failed", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("an error with a code and a message"))
 		})
 	}),
 
 	"tasks-ext/failed-status-message": Probe(func(t *T) {
 		judge(t, heard(t, "failed task", "failed"), func(t *T, m moment) {
-			text, _ := m.state()["statusMessage"].(string)
-			t.Expect(text != "").To(Hold("a statusMessage", "%s", Show(m.state())))
+			text, _ := m.State()["statusMessage"].(string)
+			t.Expect(text != "").To(Hold("a statusMessage", "%s", Show(m.State())))
 		})
 	}),
 
@@ -76,15 +72,15 @@ var polling = Suite{
 
 	"tasks-ext/terminal-immutable": Probe(func(t *T) {
 		judgeEnded(t, func(t *T, e ended) {
-			end := payload(e.last().Result())
-			for _, later := range []moment{{e.course, e.Again}, {e.course, e.After}} {
-				if wantAnswer(t, later.Reply); isGone(later.Reply) {
+			end := payload(e.Last().Result())
+			for _, later := range []moment{{Course: e.Course, Reply: e.Again}, {Course: e.Course, Reply: e.After}} {
+				if kit.WantAnswer(t, later.Reply); kit.IsGone(later.Reply) {
 					t.Because(OtherCheck).Skip("there is no task any more: tasks-ext/ttl-honoured")
 				}
-				if later.state() == nil {
+				if later.State() == nil {
 					t.Inconclusive("tasks/get was answered with %s", Got(later.Reply))
 				}
-				t.Expect(string(Compact(payload(later.state())))).To(BeOneOf(string(Compact(end))))
+				t.Expect(string(Compact(payload(later.State())))).To(BeOneOf(string(Compact(end))))
 			}
 		})
 	}),
@@ -97,14 +93,14 @@ var polling = Suite{
 					asked = slices.Concat(asked, []driver.Reply{e.Again, e.After})
 				}
 			}
-			gone := slices.IndexFunc(asked, isGone)
+			gone := slices.IndexFunc(asked, kit.IsGone)
 			switch {
 			case len(asked) == 0:
 				t.Because(OtherCheck).Skip("it has no id: tasks-ext/create-shape")
 			case gone == 0:
 				t.Because(OtherCheck).Skip("tasks/get was answered with %s: tasks-ext/durable-create", Got(asked[0]))
 			case gone > 0:
-				c.wantTime(t, asked[gone])
+				c.WantTime(t, asked[gone])
 				t.Fail("the task, whose time is not over", "%s", Got(asked[gone]))
 			}
 		})
@@ -113,25 +109,26 @@ var polling = Suite{
 	"tasks-ext/no-related-task-meta": Probe(func(t *T) {
 		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
 			meta := kit.MetaOf(resultIn(m))
-			t.Expect(!Has(meta, relatedTask)).To(Hold("no "+relatedTask+" in _meta of the result", "%s", Show(meta)))
+			t.Expect(!Has(meta, kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta of the result", "%s",
+				Show(meta)))
 		})
 	}),
 
 	"tasks-ext/get-unknown": Probe(func(t *T) {
-		r := kit.AskAmiss(t, t.Session(), "tasks/get", kit.Declaring(M{"taskId": strange}, able))
+		r := kit.AskAmiss(t, t.Session(), "tasks/get", kit.Declaring(M{"taskId": kit.NoTask}, able))
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"tasks-ext/update-cancel-unknown": Probe(func(t *T) {
 		s := t.Session()
 		t.Each([]Subject{Named("tasks/update"), Named("tasks/cancel")}, func(t *T, method Subject) {
-			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": strange, "inputResponses": M{}}, able))
+			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": kit.NoTask, "inputResponses": M{}}, able))
 			t.Expect(r).To(BeError(-32602))
 		})
 	}),
 
 	"tasks-ext/removed-result": Probe(func(t *T) {
-		r := kit.AskAmiss(t, t.Hostile(), "tasks/result", kit.Declaring(M{"taskId": strange}, able))
+		r := kit.AskAmiss(t, t.Hostile(), "tasks/result", kit.Declaring(M{"taskId": kit.NoTask}, able))
 		t.Expect(r).To(BeError(-32601))
 	}),
 
@@ -140,36 +137,12 @@ var polling = Suite{
 	}),
 }
 
-// wantTime ends a check with an answer that there is no such task when the time of the task may have been over.
-func (c *course) wantTime(t *T, told driver.Reply) {
-	if isGone(told) && c.expired(told) {
-		t.Because(NotObserved).Skip("its time was over")
-	}
-}
-
-// expired reports whether the time of the task, as it was told last, may have been over when something was told of it.
-// A little less than the server says is sure.
-func (c *course) expired(told driver.Reply) bool {
-	var life int64
-	limited := false
-	for _, r := range slices.Concat([]driver.Reply{c.Made}, c.Heard) {
-		if state := r.Result(); Has(state, "ttlMs") {
-			n, _ := state["ttlMs"].(json.Number)
-			life, limited = driver.Integer(n)
-		}
-	}
-	return limited && c.s.Moment(told.Frame).Sub(c.begun).Milliseconds() >= life/10*9
-}
-
-// strange is the id of a task that no server has.
-const strange = "mcpcheck-unknown"
-
 // atLast is what was told of the task at last.
-func (c *course) atLast() moment { return moment{c, c.last()} }
+func (c *course) atLast() moment { return moment{Course: c.Course, Reply: c.Last()} }
 
 // resultIn is the result that a task has.
 func resultIn(m moment) M {
-	result, _ := m.state()["result"].(M)
+	result, _ := m.State()["result"].(M)
 	return result
 }
 
@@ -216,7 +189,7 @@ func judgeEnded(t *T, run func(*T, ended)) {
 		those(t, "task that has ended", func(*course) bool { return false })
 	}
 	Each(t, all, func(e ended) Subject {
-		s := e.subject()
+		s := e.Subject()
 		s.Frames = append(s.Frames, e.Cancelled.Request, e.Cancelled.Frame, e.After.Request, e.After.Frame)
 		return s
 	}, run)

@@ -52,8 +52,8 @@ func tell(t *T) *story {
 		follow(story.Courses...)
 		for _, c := range story.Courses {
 			if c.End != "" && len(story.Ended) < mostEnded {
-				e := ended{course: c, Again: c.look(), Cancelled: c.ask("tasks/cancel", nil)}
-				e.After = c.look()
+				e := ended{course: c, Again: c.Look(), Cancelled: c.ask("tasks/cancel", nil)}
+				e.After = c.Look()
 				story.Ended = append(story.Ended, e)
 			}
 		}

@@ -1,0 +1,150 @@
+package tasks
+
+import (
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// course is a task that a call was answered by, what was heard of it until its end, and what came of it.
+type course struct {
+	*kit.Course
+	Token  any          // of its progress
+	Result driver.Reply // to tasks/result; Err says why there is none
+	Again  driver.Reply // to another, where that was an error
+	Took   time.Duration
+
+	Listening bool // until mcpcheck gave up, the server had a way to ask, or it has told the result
+
+	t       *T
+	asked   *desk          // what the server asks meanwhile; nil: it is answered at once
+	waiting driver.Pending // tasks/result, which was sent before the end; without an id it was not
+	waits   int            // how often
+	looks   int
+}
+
+// life is how long tasks are wanted to be kept, in milliseconds.
+const life = 60_000
+
+// augmented are params of a call that is to run as a task.
+func augmented(params M) M {
+	params = maps.Clone(params)
+	params["task"] = M{"ttl": life}
+	return params
+}
+
+// taskIn is the task in the result of a call; nil when there is none.
+func taskIn(result M) M {
+	task, _ := result["task"].(M)
+	return task
+}
+
+// isTask reports whether a call was answered by a task, be it one whose members are not where they belong.
+func isTask(r driver.Reply) bool {
+	result := r.Result()
+	return taskIn(result) != nil || Has(result, "taskId") && !Has(result, "content")
+}
+
+// courseOf is the task that a call in a session was answered by.
+func courseOf(t *T, s *driver.Session, call kit.ToolCall, asked *desk) *course {
+	c := &course{t: t, asked: asked}
+	task := taskIn(call.Reply.Result())
+	id, _ := task["taskId"].(string)
+	params, _ := call.Reply.Request.JSON()["params"].(M)
+	c.Token = kit.MetaOf(params)["progressToken"]
+	c.Course = &kit.Course{
+		Call: call, Made: call.Reply, Begun: s.Moment(call.Reply.Request), Session: s, ID: id,
+		Pause: "pollInterval", Life: "ttl", Task: taskIn, Ask: c.ask, Give: c.wait,
+	}
+	if id == "" {
+		c.Why = "it has no id"
+	}
+	c.Extend()
+	return c
+}
+
+// mostLooks is how often a task is asked after before its result is: a server may not say that it waits for input.
+const mostLooks = 10
+
+// ask sends a request about the task. What the server has asked before, and waits for, is answered after that.
+func (c *course) ask(method string, more M) driver.Reply {
+	params := M{"taskId": c.ID}
+	maps.Copy(params, more)
+	open := c.asked.waiting()
+	r := c.Session.Exchange(method, params)
+	if method == "tasks/get" {
+		if c.looks++; c.looks == mostLooks {
+			c.wait()
+		}
+		if c.asked.answer(c.t, c.Session, open, c.ID, r) {
+			c.Extend()
+		}
+	}
+	return r
+}
+
+// wait asks for the result, which comes when the task has ended, and again when that was answered before. On the way to
+// it the server asks for input.
+func (c *course) wait() {
+	if c.waiting.ID != nil && isSilent(c.Session.AwaitFor(c.waiting, 0)) || c.waits == kit.MostRounds {
+		return
+	}
+	c.waits++
+	c.waiting = c.Session.Request("tasks/result", M{"taskId": c.ID})
+}
+
+// isSilent reports whether an answer may come yet.
+func isSilent(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Silence)) }
+
+// result is the result of a task that has ended.
+func (c *course) result() driver.Reply {
+	if c.waiting.ID == nil || c.Result.Answered() {
+		return c.Session.Exchange("tasks/result", M{"taskId": c.ID})
+	}
+	return c.Session.Await(c.waiting)
+}
+
+// follow follows tasks to their end.
+func follow(courses ...*course) {
+	var all []*kit.Course
+	for _, c := range courses {
+		all = append(all, c.Course)
+	}
+	kit.Follow(all...)
+	for _, c := range courses {
+		switch {
+		case c.End != "":
+			c.Took = c.Session.Moment(c.Last().Frame).Sub(c.Begun)
+		case c.waiting.ID != nil && c.Session.Usable():
+			r := c.Session.AwaitFor(c.waiting, 0)
+			c.Listening = isSilent(r) || r.Result() != nil
+			c.Session.Cancel(c.waiting, "mcpcheck waits no longer")
+		}
+	}
+}
+
+// moments are all that tasks/get has told of tasks, with a certain status.
+func moments(courses []*course, status ...string) (all []kit.Moment) {
+	for _, c := range courses {
+		all = append(all, c.Moments(status...)...)
+	}
+	return all
+}
+
+// judge tries a check on moments.
+func judge(t *T, moments []kit.Moment, run func(*T, kit.Moment)) {
+	Each(t, moments, kit.Moment.Subject, run)
+}
+
+// judgeAll tries a check on tasks.
+func judgeAll(t *T, courses []*course, run func(*T, *course)) {
+	Each(t, courses, func(c *course) Subject {
+		s := c.Subject()
+		s.Frames = append(s.Frames, c.Result.Request, c.Result.Frame)
+		return s
+	}, run)
+}

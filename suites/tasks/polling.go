@@ -1,0 +1,163 @@
+package tasks
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// polling are the checks of what is told of tasks.
+var polling = Suite{
+	"tasks/timestamps": WatchAfter(follows, func(t *T, w Wire) {
+		eachTold(t, w, func(t *T, x told) {
+			times := map[string]time.Time{}
+			for _, member := range []string{"createdAt", "lastUpdatedAt"} {
+				if x.place == statusTold && !Has(x.State, member) {
+					t.Because(OtherCheck).Skip("there is no %s: tasks/status-notification", member)
+				}
+				isTimestamp := That("a timestamp of ISO 8601", kit.IsTimestamp.MatchString)
+				t.Expect(Member(x.State, member)).To(isTimestamp, member)
+				text, _ := x.State[member].(string)
+				if at, err := time.Parse(time.RFC3339, text); err == nil {
+					times[member] = at
+				}
+			}
+			created, updated := times["createdAt"], times["lastUpdatedAt"]
+			t.Expect(len(times) < 2 || !updated.Before(created)).To(Hold("lastUpdatedAt not before createdAt, "+
+				created.String(), "%s", updated))
+		})
+	}),
+
+	"tasks/ttl-reported": Probe(func(t *T) {
+		judge(t, heard(t), func(t *T, m kit.Moment) {
+			wantFlat(t, m.Reply)
+			ttl := Member(m.State(), "ttl")
+			t.Expect(ttl == nil || isNumber(ttl)).To(Hold("ttl, a number or null", "%s", Show(ttl)))
+		})
+	}),
+
+	"tasks/get-result-schema": Probe(func(t *T) {
+		judge(t, heard(t), func(t *T, m kit.Moment) {
+			t.Expect(taskIn(m.State()) == nil || Has(m.State(), "taskId")).To(Hold(
+				"the members of the task in the result itself", "%s", Show(m.State())))
+			broken := kit.Broken(t, "tasks/get-result-schema", "GetTaskResult", m.State())
+			t.Expect(broken).To(BeEmptyList[string]("a task"))
+			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
+		})
+	}),
+
+	"tasks/status-values": WatchAfter(follows, func(t *T, w Wire) {
+		eachTold(t, w, func(t *T, x told) {
+			if x.place == statusTold && !Has(x.State, "status") {
+				t.Because(OtherCheck).Skip("there is no status: tasks/status-notification")
+			}
+			t.Expect(Member(x.State, "status")).To(That("one of "+strings.Join(statuses, ", "), isStatus))
+		})
+	}),
+
+	"tasks/terminal-is-final": Probe(func(t *T) {
+		judgeEnded(t, func(t *T, e ended) {
+			for _, r := range e.Later {
+				kit.WantAnswer(t, r)
+				if kit.IsGone(r) {
+					e.WantTime(t, r)
+					t.Because(NotObserved).Skip("there is no such task any more: %s", Got(r))
+				}
+				if r.Result() == nil {
+					t.Inconclusive("tasks/get was answered with %s", Got(r))
+				}
+				wantFlat(t, r)
+				t.Expect(r.Result()["status"]).To(BeOneOf[any](e.End), "the status of a task that has ended")
+			}
+		})
+	}),
+
+	"tasks/unknown-id-get": Probe(func(t *T) {
+		wantAugments(t)
+		t.Expect(kit.AskAmiss(t, t.Session(), "tasks/get", M{"taskId": kit.NoTask})).To(BeError(-32602))
+	}),
+
+	"tasks/unknown-id-result": Probe(func(t *T) {
+		wantAugments(t)
+		r := kit.TryAmiss(t, t.Session(), "tasks/result", M{"taskId": kit.NoTask})
+		kit.WantRefuser(t, r)
+		t.Expect(r).To(BeError(-32602))
+	}),
+
+	"tasks/unknown-id-cancel": Probe(func(t *T) {
+		if !declaresCancel(t) {
+			t.Because(NotDeclared).Skip("the server does not declare tasks.cancel")
+		}
+		t.Expect(kit.AskAmiss(t, t.Session(), "tasks/cancel", M{"taskId": kit.NoTask})).To(BeError(-32602))
+	}),
+
+	"tasks/param-beats-meta": Probe(func(t *T) {
+		s := t.Hostile()
+		c := begin(t, s, longest(t))
+		other := begin(t, s, longest(t))
+		t.Each([]Subject{Named(other.ID), Named(kit.NoTask)}, func(t *T, related Subject) {
+			r := c.ask("tasks/get", M{"_meta": M{kit.RelatedTask: M{"taskId": related.Name}}})
+			c.WantTime(t, r)
+			if r.Result() == nil {
+				if plain := c.ask("tasks/get", nil); plain.Result() == nil {
+					t.Again("tasks/get brought %s, and without _meta %s", Got(r), Got(plain))
+				}
+			}
+			t.Expect(r).To(BeResult())
+			wantFlat(t, r)
+			t.Expect(r.Result()["taskId"]).To(BeOneOf[any](c.ID), "taskId")
+		})
+		giveUp(t, c, other)
+	}),
+
+	"tasks/get-not-sse": Probe(func(t *T) {
+		judge(t, heard(t), func(t *T, m kit.Moment) {
+			stream := m.Frame.HTTP != nil && m.Frame.HTTP.Answer().IsStream
+			t.Inform(!stream).To(Hold(kit.JSONType, "an event stream"))
+		})
+	}),
+}
+
+// wantFlat ends a check of the members of a task that are not in the result itself.
+func wantFlat(t *T, told driver.Reply) {
+	if taskIn(told.Result()) != nil && !Has(told.Result(), "taskId") {
+		t.Because(OtherCheck).Skip("the task is a member of the result: tasks/get-result-schema")
+	}
+}
+
+func isStatus(status string) bool { return slices.Contains(statuses, status) }
+
+// isNumber reports whether a value is a number.
+func isNumber(v any) bool {
+	_, is := v.(json.Number)
+	return is
+}
+
+// giveUp takes tasks back that nobody waits for.
+func giveUp(t *T, courses ...*course) {
+	for _, c := range courses {
+		if declaresCancel(t) && c.Session.Usable() {
+			c.ask("tasks/cancel", nil)
+		}
+	}
+}
+
+// judgeEnded tries a check on tasks that have ended.
+func judgeEnded(t *T, run func(*T, ended)) {
+	all := tell(t).Ended
+	if len(all) == 0 {
+		those(t, "task that has ended", func(*course) bool { return false })
+	}
+	Each(t, all, func(e ended) Subject {
+		s := e.Subject()
+		for _, r := range append([]driver.Reply{e.Cancelled}, e.Later...) {
+			s.Frames = append(s.Frames, r.Request, r.Frame)
+		}
+		return s
+	}, run)
+}

@@ -1,0 +1,8 @@
+// Package tasks is the area of the tasks of 2025-11-25: calls of tools that a client has run as tasks, asks after until
+// they end, and gets the results of; and what servers have their clients run so.
+package tasks
+
+import . "github.com/mcpcheck/mcpcheck/suites/harness"
+
+// Checks are those of the area.
+var Checks = Merge(negotiation, creation, polling, results, listing, cancelling, messages, requesting)
