@@ -472,8 +472,17 @@ func Seen(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool
 		}
 	}
 	if len(left) > 0 {
-		t.Partly("%d calls of tools could not be tried (%v)", len(left), left[0])
+		t.Partly("%d calls of tools could not be tried (%v)", len(left), commonest(left))
 	}
+}
+
+// commonest is the first of those that were not called for the reason that most of them have.
+func commonest(uncalled []Uncalled) Uncalled {
+	times := map[string]int{}
+	for _, u := range uncalled {
+		times[u.Why]++
+	}
+	return slices.MaxFunc(uncalled, func(a, b Uncalled) int { return times[a.Why] - times[b.Why] })
 }
 
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a tool that was not called might have
