@@ -303,8 +303,12 @@ func (x *Exchange) isBusy() bool { return x.answer.Status == http.StatusConflict
 // Expels reports whether the server knows the session no more: a request that it serves in any is answered with 404.
 func (x *Exchange) Expels() bool {
 	harmless, _ := x.s.Harmless()
-	return x.Answer().Status == http.StatusNotFound && !x.ByHand() && x.Header.Get(sessionHeader) != "" &&
-		methodOf(x.Body) == harmless
+	return x.outOfSession() && methodOf(x.Body) == harmless
+}
+
+// outOfSession reports whether what was sent in a session was answered with 404, as by a server that has ended it.
+func (x *Exchange) outOfSession() bool {
+	return x.Answer().Status == http.StatusNotFound && !x.ByHand() && x.Header.Get(sessionHeader) != ""
 }
 
 // Refuses reports whether the status is one of an error, for a message that was to be answered by this exchange.

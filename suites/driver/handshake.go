@@ -99,7 +99,7 @@ func (Handshake) heard(h *HTTP, x *Exchange) {
 	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {
 		h.keep(id, x)
 	}
-	if a.Status == http.StatusNotFound && !x.ByHand() && x.Header.Get(sessionHeader) != "" {
+	if x.outOfSession() {
 		h.s.Abandon()
 	}
 }

@@ -21,6 +21,9 @@ func (r Reply) Limited() bool {
 // Busy reports whether the server has refused a request because of another one that it still serves.
 func (r Reply) Busy() bool { return r.Answered() && r.Frame.HTTP.IsBusy() }
 
+// Expelled reports whether the server refuses a request since it knows the session no more.
+func (r Reply) Expelled() bool { return r.Bare() && r.Frame.HTTP.outOfSession() }
+
 // Refuses reports whether an answer is an error, or the result of a tool that has failed.
 func (r Reply) Refuses() bool { return r.Member("error") != nil || r.Result()["isError"] == true }
 

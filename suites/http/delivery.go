@@ -168,6 +168,9 @@ func progressIn(t *T, s *driver.Session) (all []progress) {
 	wanted := map[string]*kit.Exchange{}
 	for _, x := range kit.DialogueIn(s).Of("tools/call") {
 		params, _ := x.Request.JSON()["params"].(M)
+		if params["task"] != nil {
+			continue // it is that of the task, and may come on any stream
+		}
 		meta, _ := params["_meta"].(M)
 		wanted[string(Compact(Member(meta, "progressToken")))] = x
 	}

@@ -46,7 +46,7 @@ func distinctCalls(t *T) (calls []kit.ToolCall, toolOf map[string]string) {
 		_, known := toolOf[result]
 		switch {
 		case result == "" || known || hints["readOnlyHint"] != true || len(calls) == mostCrossed:
-		case c.Reply.Result()["isError"] == true || c.Took > kit.Shortly:
+		case !c.IsPlain() || c.Took > kit.Shortly:
 		default:
 			calls, toolOf[result] = append(calls, c), c.Tool.Name
 		}

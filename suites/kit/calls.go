@@ -66,6 +66,7 @@ type Uncalled struct {
 	Why     string
 	Barred  bool // it may not be called, which the operator knows
 	Mute    bool // it was called, or was not since others were in vain, and no tool has answered
+	Tasked  bool // it only runs as a task: what comes of that is for the area tasks
 }
 
 // String says which tool was not called, and why.
@@ -467,23 +468,33 @@ func Seen(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool
 	}
 	var left []Uncalled
 	for _, u := range uncalled {
-		if !u.Barred && might(u.Tool.Value) {
+		if !u.Barred && !u.Tasked && might(u.Tool.Value) {
 			left = append(left, u)
 		}
 	}
 	if len(left) > 0 {
-		t.Partly("%d calls of tools could not be tried (%v)", len(left), left[0])
+		t.Partly("%d calls of tools could not be tried (%v)", len(left), commonest(left))
 	}
 }
 
+// commonest is the first of those that were not called for the reason that most of them have.
+func commonest(uncalled []Uncalled) Uncalled {
+	times := map[string]int{}
+	for _, u := range uncalled {
+		times[u.Why]++
+	}
+	return slices.MaxFunc(uncalled, func(a, b Uncalled) int { return times[a.Why] - times[b.Why] })
+}
+
 // NothingSeen ends a check that found nothing to judge. It does not apply, unless a tool that was not called might have
-// shown something. The reason is always worded alike: reports put equal reasons together.
+// shown something; one that only runs as a task shows nothing when it is called plainly. The reason is always worded
+// alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
 	if i := slices.IndexFunc(uncalled, func(u Uncalled) bool { return u.Mute && might(u.Tool.Value) }); i >= 0 {
 		t.Lost("no tool that was called has answered (%v)", uncalled[i])
 	}
 	for _, u := range uncalled {
-		if might(u.Tool.Value) {
+		if !u.Tasked && might(u.Tool.Value) {
 			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", u)
 		}
 	}

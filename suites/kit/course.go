@@ -209,9 +209,16 @@ var IsTimestamp = regexp.MustCompile(
 	`^\d{4}(-?)\d{2}(-?)\d{2}T\d{2}(:?\d{2}){0,2}([.,]\d+)?(Z|[+-]\d{2}(:?\d{2})?)?$`,
 )
 
-// WantAnswer ends a check that has no answer to judge.
+// WantAnswer ends a check that has no answer to judge: none came, or one that says nothing of what was asked, since the
+// session was over, or the server busy or such that it answers anything so.
 func WantAnswer(t *T, r driver.Reply) {
 	if r.Err != nil {
 		t.Again("%v", Explain(r.Err))
 	}
+	if r.Expelled() || r.Busy() {
+		t.Again("%s was answered with %s, which says nothing of the request", r.Method, Got(r))
+	}
+	t.Accept(r)
+	WantObject(t, r)
+	WantRefuser(t, r)
 }

@@ -51,7 +51,7 @@ func UnknownName(t *T) string {
 // ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
 func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	if why := Uncallable(tool.Value, t.Revision); why != "" {
-		return nil, &Uncalled{Tool: tool, Why: why}
+		return nil, &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
 	}
 	return TaskArguments(t, tool)
 }
@@ -77,7 +77,7 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 // mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
 func mayNotBreak(t *T, tool Subject) *Uncalled {
 	if why := Uncallable(tool.Value, t.Revision); why != "" {
-		return &Uncalled{Tool: tool, Why: why}
+		return &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
 	}
 	if p := t.MayCall(tool); !p.Invalid {
 		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
@@ -135,10 +135,12 @@ func Uncallable(tool M, revision string) string {
 	case !named:
 		return "it has no name"
 	case execution["taskSupport"] == "required" && !IsModern(revision):
-		return "it only runs as a task"
+		return onlyAsTask
 	}
 	return ""
 }
+
+const onlyAsTask = "it only runs as a task"
 
 // ListedTools are the tools that discovery found.
 func ListedTools(t *T) []Subject { return namedSubjects(t.Server.Tools) }

@@ -102,10 +102,12 @@ func isSilent(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Silence
 
 // result is the result of a task that has ended.
 func (c *course) result() driver.Reply {
-	if c.waiting.ID == nil || c.Result.Answered() {
-		return c.Session.Exchange("tasks/result", M{"taskId": c.ID})
+	if c.waiting.ID != nil && !c.Result.Answered() {
+		if r := c.Session.Await(c.waiting); !r.Busy() {
+			return r
+		}
 	}
-	return c.Session.Await(c.waiting)
+	return c.Session.Exchange("tasks/result", M{"taskId": c.ID})
 }
 
 // follow follows tasks to their end.

@@ -14,6 +14,7 @@ var creation = Suite{
 		served := kit.Answered(tell(t).Calls)
 		kit.Seen(t, len(served), "call that is to run as a task was answered", tell(t).Uncalled, kit.AnyTool)
 		kit.EachCall(t, served, func(t *T, call kit.ToolCall) {
+			kit.WantAnswer(t, call.Reply)
 			if call.Reply.Error() != nil {
 				t.Inconclusive("the call was refused: %s", Got(call.Reply))
 			}

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
@@ -28,11 +27,8 @@ var messages = Suite{
 		told := w.Notifications().Established(t.Revision).Filter("notification of the status of a task",
 			func(m Message) bool { return m.Method == statusTold })
 		t.Judge(told, func(t *T, m Message) {
-			var rules []string
-			for _, v := range schemas.ValidateMessage(t.Revision, "TaskStatusNotification", m.JSON()) {
-				rules = append(rules, v.String())
-			}
-			t.Expect(rules).To(BeEmptyList[string]("the whole task"))
+			broken := kit.Broken(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
+			t.Expect(broken).To(BeEmptyList[string]("the whole task"))
 			params, _ := m.JSON()["params"].(M)
 			t.Warn(!Has(kit.MetaOf(params), kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta", "%s",
 				Show(kit.MetaOf(params))))

@@ -47,13 +47,15 @@ var negotiation = Suite{
 	}),
 
 	"tasks/list-undeclared": Probe(func(t *T) {
-		if member(t.Server.Capabilities, "tasks", "list") != nil {
+		kit.WantCapabilities(t, t.Server.Welcome)
+		if declaresList(t) {
 			t.Because(NotOffered).Skip("the server declares tasks.list")
 		}
 		t.Expect(kit.AskAmiss(t, t.Hostile(), "tasks/list", nil)).To(BeError(-32601))
 	}),
 
 	"tasks/cancel-undeclared": Probe(func(t *T) {
+		kit.WantCapabilities(t, t.Server.Welcome)
 		if declaresCancel(t) {
 			t.Because(NotOffered).Skip("the server declares tasks.cancel")
 		}
@@ -76,6 +78,7 @@ var negotiation = Suite{
 		s := t.Hostile()
 		kit.EachCall(t, forbidden, func(t *T, call kit.ToolCall) {
 			r := kit.AskAmiss(t, s, "tools/call", augmented(call.Params(s)))
+			kit.NotLimited(t, s, r, -32601)
 			t.Expect(r).To(BeError(-32601))
 		})
 	}),
@@ -98,6 +101,7 @@ var negotiation = Suite{
 				t.Inconclusive("it cannot be called: %s", not.Why)
 			}
 			r := kit.AskAmiss(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
+			kit.NotLimited(t, s, r, -32601, -32600)
 			t.Expect(r).To(BeError(-32601, -32600))
 			t.Warn(r).To(BeError(-32601))
 		})
@@ -180,6 +184,7 @@ func ignoresTask(t *T, s *driver.Session) {
 	with := kit.AskAmiss(t, s, "tools/call", augmented(params))
 	t.Expect(!isTask(with)).To(Hold("no task", "%s", Got(with)))
 	if kit.KindOf(with) != kit.KindOf(plain) {
+		kit.NotLimited(t, s, with)
 		again := kit.AskAmiss(t, s, "tools/call", params)
 		t.Expect(kit.KindOf(with) == kit.KindOf(again)).To(Hold("the same kind of answer as without the parameter task",
 			"%s with it, and %s without", Got(with), Got(again)))

@@ -102,6 +102,7 @@ var polling = Suite{
 		other := begin(t, s, longest(t))
 		t.Each([]Subject{Named(other.ID), Named(kit.NoTask)}, func(t *T, related Subject) {
 			r := c.ask("tasks/get", M{"_meta": M{kit.RelatedTask: M{"taskId": related.Name}}})
+			kit.WantAnswer(t, r)
 			c.WantTime(t, r)
 			if r.Result() == nil {
 				if plain := c.ask("tasks/get", nil); plain.Result() == nil {

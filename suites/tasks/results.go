@@ -15,6 +15,7 @@ var results = Suite{
 			t.Because(NotObserved).Skip("the task had ended before tasks/result could wait for that")
 		}
 		kit.WantAnswer(t, w.Result)
+		kit.WantAnswer(t, w.After)
 		w.WantTime(t, w.Result)
 		t.Expect(w.After).NotTo(That("a task that is still at work", func(r driver.Reply) bool {
 			status := r.Result()["status"]
@@ -24,6 +25,7 @@ var results = Suite{
 
 	"tasks/result-equals-underlying": Probe(func(t *T) {
 		judgeAll(t, finished(t), func(t *T, c *course) {
+			kit.WantAnswer(t, c.Result)
 			if c.End == "failed" && c.Result.Error() != nil {
 				t.Because(OtherCheck).Skip("its call has failed: tasks/error-passthrough")
 			}
@@ -38,6 +40,7 @@ var results = Suite{
 
 	"tasks/result-related-meta": Probe(func(t *T) {
 		judgeAll(t, finished(t), func(t *T, c *course) {
+			kit.WantAnswer(t, c.Result)
 			if c.Result.Result() == nil {
 				t.Because(NotObserved).Skip("tasks/result was answered with %s", Got(c.Result))
 			}

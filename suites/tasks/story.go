@@ -195,9 +195,7 @@ func sayUnfinished(t *T) {
 // begin makes a task by a tool that has made one before.
 func begin(t *T, s *driver.Session, before *course) *course {
 	call := augment(t, s, before.Call, nil)
-	if call.Reply.Err != nil {
-		t.Again("%v", Explain(call.Reply.Err))
-	}
+	kit.WantAnswer(t, call.Reply)
 	if !isTask(call.Reply) {
 		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(call.Reply))
 	}
@@ -222,5 +220,9 @@ func longest(t *T) *course {
 	return c
 }
 
-// follows sees to it that there are tasks.
-func follows(t *T) { tell(t) }
+// follows sees to it that there are tasks, and that it is known what the server says to whatever it does not know.
+func follows(t *T) {
+	if len(tell(t).Courses) > 0 {
+		kit.UnknownMethod(t)
+	}
+}
