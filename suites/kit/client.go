@@ -191,6 +191,13 @@ func (i *Inquiry) For(method string) (all []Question) {
 	return all
 }
 
+// WantHeard ends a check of a call that has no answer, and asked for a method more often than Always answers.
+func (i *Inquiry) WantHeard(t *T, method string) {
+	if asked := len(i.For(method)); asked > MostRounds && !i.Reply.Answered() {
+		t.Because(Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", asked)
+	}
+}
+
 // Subject shows the call, the last that it asked and the answer to that, and the reply.
 func (i *Inquiry) Subject() Subject {
 	frames := []*driver.Frame{i.Reply.Request}

@@ -34,6 +34,7 @@ var answers = Suite{
 			case !x.rejected.Asks(createMessage):
 				t.Again("it asked for a message before, and now there is %s", Got(x.rejected.Reply))
 			}
+			x.rejected.WantHeard(t, createMessage)
 			t.Expect(x.rejected.Reply).To(BeAnswered(), "tools/call whose request for a message was refused")
 		})
 	}),
