@@ -140,10 +140,10 @@ func contentOf(q kit.Question) M {
 	return content
 }
 
-// Values that hardly come in a text for another reason.
+// Values that hardly come in a text for another reason. The schema of 2025-06-18 has no numbers but integers in content.
 const (
 	words  = "mcpcheck-words"
-	number = 73.25
+	number = 7325
 )
 
 // samplesOf are fields of a form that can be filled in so that it shows, those first that the form requires.
@@ -155,10 +155,8 @@ func samplesOf(t *T, q kit.Question) (samples []sample) {
 		switch f.schema["type"] {
 		case "string":
 			s.good, s.bad = words, number
-		case "number":
+		case "number", "integer":
 			s.good = number
-		case "integer":
-			s.good = 7325
 		case "boolean":
 			s.good = true
 		}
