@@ -139,8 +139,12 @@ type progress struct {
 
 func (p progress) subject() Subject { return Subject{Frames: []*driver.Frame{p.Of.Request, p.Frame}} }
 
-// running reports whether the request had no answer yet.
-func (p progress) running() bool { return p.Of.Answer == nil || p.At <= p.Of.Answer.At }
+// running reports whether the request had no answer yet. A task runs beside the request that began it, and may have
+// done something before that has its answer.
+func (p progress) running() bool {
+	params, _ := p.Of.Request.JSON()["params"].(M)
+	return !Has(params, "task") && (p.Of.Answer == nil || p.At <= p.Of.Answer.At)
+}
 
 // isRepeated reports whether the same came on another stream of the session as well.
 func (p progress) isRepeated(t *T) bool {

@@ -153,7 +153,7 @@ func plain(t *T) []*kit.Inquiry {
 	return Shared(t, "client that samples, and no more", func(t *T) (plain []*kit.Inquiry) {
 		c := kit.NewClient(t, M{"sampling": M{}})
 		for _, i := range all {
-			if c.Session.Usable() {
+			if c.Session.Usable() && (len(plain) == 0 || !plain[len(plain)-1].Mute()) {
 				plain = append(plain, c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)))
 			}
 		}
