@@ -140,7 +140,8 @@ func contentOf(q kit.Question) M {
 	return content
 }
 
-// Values that hardly come in a text for another reason. The schema of 2025-06-18 has no numbers but integers in content.
+// Values that hardly come in a text for another reason. The schema of 2025-06-18 has no numbers but integers in
+// content.
 const (
 	words  = "mcpcheck-words"
 	number = 7325
