@@ -72,9 +72,8 @@ func expectEnd(t *T, a asker, x trial) {
 		t.Because(OtherCheck).Skip("it does not end well either when the user agrees: %s", Got(a.usual.Reply))
 	case !x.Asks(create):
 		t.Because(NotObserved).Inconclusive("it has not asked again")
-	case len(x.For(create)) > kit.MostRounds && !x.Reply.Answered():
-		t.Because(Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", len(x.Questions))
 	}
+	x.WantHeard(t, create)
 	t.Expect(x.Reply).To(BeAnswered(), "when the client answers %s", x.answer)
 }
 
@@ -141,10 +140,11 @@ func contentOf(q kit.Question) M {
 	return content
 }
 
-// Values that hardly come in a text for another reason.
+// Values that hardly come in a text for another reason. The schema of 2025-06-18 has no numbers but integers in
+// content.
 const (
 	words  = "mcpcheck-words"
-	number = 73.25
+	number = 7325
 )
 
 // samplesOf are fields of a form that can be filled in so that it shows, those first that the form requires.
@@ -156,10 +156,8 @@ func samplesOf(t *T, q kit.Question) (samples []sample) {
 		switch f.schema["type"] {
 		case "string":
 			s.good, s.bad = words, number
-		case "number":
+		case "number", "integer":
 			s.good = number
-		case "integer":
-			s.good = 7325
 		case "boolean":
 			s.good = true
 		}

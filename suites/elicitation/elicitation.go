@@ -33,7 +33,6 @@ func elicitations(t *T, w Wire, mode string) []kit.Question {
 // required are the errors that say that the user has to be at a URL first. Earlier revisions have no such error, and
 // later ones forbid it.
 func required(w Wire, revision string) Messages {
-	const urlElicitationRequired = -32042
 	return w.Errors().Established(revision).Filter("error -32042", func(m Message) bool {
 		e, _ := m.JSON()["error"].(M)
 		code, _ := driver.Reply{Frame: m.Frame}.Code()
@@ -95,10 +94,15 @@ func broken(t *T, q kit.Question, id string) (rules []string) {
 	return rules
 }
 
-// The entries of the shapes of the two modes.
+// urlElicitationRequired is the code of the errors that say so.
+const urlElicitationRequired = -32042
+
+// The entries of shapes.
 const (
 	formSchema = "elicitation/form-request-schema"
 	urlSchema  = "elicitation/url-request-schema"
 	flatSchema = "elicitation/flat-primitive-schema"
 	formats    = "elicitation/string-format"
+
+	requiredShape = "elicitation/required-error-shape"
 )

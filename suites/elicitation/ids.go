@@ -3,7 +3,6 @@ package elicitation
 import (
 	"slices"
 
-	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
@@ -38,10 +37,7 @@ var ids = Suite{
 	}),
 
 	"elicitation/complete-known-id": WatchAfter(askInModes, func(t *T, w Wire) {
-		known, unclear := map[*driver.Session]map[string]bool{}, map[*driver.Session]bool{}
-		for _, m := range required(w, t.Revision).List {
-			unclear[m.Session] = unclear[m.Session] || misshapen(t, m) != nil || len(announced(m)) == 0
-		}
+		known := map[*driver.Session]map[string]bool{}
 		for _, q := range visits(t, w) {
 			if known[q.Session] == nil {
 				known[q.Session] = map[string]bool{}
@@ -54,21 +50,23 @@ var ids = Suite{
 			}
 			params, _ := m.JSON()["params"].(M)
 			id, _ := params["elicitationId"].(string)
-			if id != "" && !known[m.Session][id] && unclear[m.Session] {
-				t.Because(OtherCheck).Skip("an error does not say what it is about: elicitation/required-error-shape")
+			if id != "" && !known[m.Session][id] && isUnclear(m.Session) {
+				t.Because(OtherCheck).Skip("the answer to a call does not say what it is about: " +
+					"elicitation/required-error-shape, tools/call-content-present, jsonrpc/every-request-answered")
 			}
 			t.Expect(id != "" && known[m.Session][id]).To(Hold("the id of an elicitation that this client was sent",
 				"%s", Show(Member(params, "elicitationId"))))
 		})
 	}),
 
-	"elicitation/required-error-shape": WatchAfter(callInEveryWay, func(t *T, w Wire) {
+	requiredShape: WatchAfter(callInEveryWay, func(t *T, w Wire) {
 		errors := required(w, t.Revision)
 		if len(errors.List) == 0 {
 			kit.NothingSeen(t, "error -32042 came", kit.Inquiries(t).Uncalled, kit.AnyTool)
 		}
 		t.Judge(errors, func(t *T, m Message) {
-			t.Expect(misshapen(t, m)).To(BeEmptyList[string]("a list of elicitations of URLs, each with its id"))
+			t.Expect(kit.Broken(t, requiredShape, "URLElicitationRequiredError", m.JSON())).To(
+				BeEmptyList[string]("a list of elicitations of URLs, each with its id"))
 			t.Expect(len(announced(m)) > 0).To(Hold("the elicitations that are required", "none"))
 			client, _ := m.Session.Hello["capabilities"].(M)
 			t.Inform(kit.HasMode(client, urlMode)).To(Hold("no such error for a client without the mode url",
@@ -77,12 +75,21 @@ var ids = Suite{
 	}),
 }
 
-// misshapen are the rules of its schema that an error -32042 breaks.
-func misshapen(t *T, m Message) (rules []string) {
-	for _, v := range schemas.ValidateMessage(t.Revision, "URLElicitationRequiredError", m.JSON()) {
-		rules = append(rules, v.String())
-	}
-	return rules
+// isUnclear reports whether a call in a session may have announced an elicitation for all that can be read: it has no
+// answer, an error that announces none with its id, or a result with nothing in it.
+func isUnclear(s *driver.Session) bool {
+	return slices.ContainsFunc(kit.DialogueIn(s).Of("tools/call"), func(x *kit.Exchange) bool {
+		if x.Answer == nil {
+			return true
+		}
+		all := announced(Message{Frame: x.Answer})
+		anonymous := func(q kit.Question) bool { return idOf(q) == "" }
+		if code, isError := (driver.Reply{Frame: x.Answer}).Code(); isError {
+			return code == urlElicitationRequired && (len(all) == 0 || slices.ContainsFunc(all, anonymous))
+		}
+		result, _ := x.Answer.JSON()["result"].(M)
+		return !Has(result, "content") && !Has(result, "task")
+	})
 }
 
 // callInEveryWay calls the tools as a client that can be asked for everything and, where sessions say so, as one that

@@ -10,7 +10,7 @@ import (
 )
 
 // mostAskers is how many tools that ask are called again, in each way.
-const mostAskers = 5
+const mostAskers = 3
 
 // asker is a tool that asks users, and what came of it with a client that declares certain modes.
 type asker struct {
@@ -78,6 +78,9 @@ func inMode(t *T, modes M) []asker {
 		c := &caller{t: t, declared: declared}
 		for _, i := range askers(t) {
 			a := asker{usual: c.call(i, agreeing(t))}
+			if a.usual.Mute() {
+				break
+			}
 			if len(modes) == 0 || Has(modes, urlMode) {
 				c.vary(&a)
 			}

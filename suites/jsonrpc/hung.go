@@ -16,12 +16,12 @@ type hung struct {
 
 func hungCalls(all []*kit.Exchange) (h hung) {
 	held := map[*driver.Session]bool{} // what was asked in it later may have had to wait
-	for _, x := range all {
+	for i, x := range all {
 		switch {
 		case !x.GivenUp || x.Standing || held[x.Session], x.StillComing():
 			continue
-		case x.Last():
-			held[x.Session] = true
+		case x.Last() && slices.ContainsFunc(all[i+1:], func(y *kit.Exchange) bool { return y.Session == x.Session }):
+			held[x.Session] = true // else nothing was tried meanwhile
 		}
 		switch name := toolOf(x); {
 		case slices.ContainsFunc(all, func(y *kit.Exchange) bool { return y.Answer != nil && sameCall(x, y) }):

@@ -191,6 +191,16 @@ func (i *Inquiry) For(method string) (all []Question) {
 	return all
 }
 
+// Mute reports whether the call has brought nothing at all: others like it need not be waited for.
+func (i *Inquiry) Mute() bool { return !i.Reply.Answered() && len(i.Questions) == 0 }
+
+// WantHeard ends a check of a call that has no answer, and asked for a method more often than Always answers.
+func (i *Inquiry) WantHeard(t *T, method string) {
+	if asked := len(i.For(method)); asked > MostRounds && !i.Reply.Answered() {
+		t.Because(Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", asked)
+	}
+}
+
 // Subject shows the call, the last that it asked and the answer to that, and the reply.
 func (i *Inquiry) Subject() Subject {
 	frames := []*driver.Frame{i.Reply.Request}

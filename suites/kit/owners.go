@@ -147,6 +147,7 @@ var clientOwners = slices.Concat(
 		{"ElicitRequest", "/params", "elicitation/form-request-schema"},
 		{"ElicitationCompleteNotification", "/params", "elicitation/complete-known-id"},
 		{"ElicitationCompleteNotification", "/params/elicitationId", "elicitation/complete-known-id"},
+		{"URLElicitationRequiredError", "/error/data/**", "elicitation/required-error-shape"},
 		{"ListRootsRequest", "/params/**", "roots/request-schema"},
 		{"InputRequiredResult", "/inputRequests/**", "mrtr/input-request-methods"},
 	},

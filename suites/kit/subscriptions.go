@@ -41,14 +41,14 @@ type Subscription struct {
 	pending   driver.Pending
 	mark      int             // where it was asked for
 	asked     map[string]int  // ids of the requests that were sent while it was open, with their places
-	rounds    []round         // those of them that were answered before it was over
+	trips     []trip          // those of them that were answered before it was over
 	cancelled int             // the place where the client took it back over stdio; 0: it did not
 	fences    map[string]bool // ids of the requests that were sent after that
 	deaf      int             // the place where the first of them was answered; 0: none was
 }
 
-// round is a request and its answer, as places in what was said in the session.
-type round struct{ asked, answered int }
+// trip is a request and its answer, as places in what was said in the session.
+type trip struct{ asked, answered int }
 
 // Heard is a message that came, and its place in what was said in the session.
 type Heard struct {
@@ -275,7 +275,7 @@ func (all *Subscriptions) answered(f *driver.Frame, m Heard) {
 			u.deaf = m.place
 		}
 		if place := u.asked[id]; place > 0 && u.isOpen(f) {
-			u.rounds = append(u.rounds, round{place, m.place})
+			u.trips = append(u.trips, trip{place, m.place})
 		}
 	}
 }
@@ -393,9 +393,9 @@ func (u *Subscription) Hears(m Heard, other *Subscription) bool {
 		!Covers(u.Honoured(), m) || other.cancelled > 0 && other.cancelled < m.place {
 		return false
 	}
-	isKnown := func(r round) bool { return r.answered < m.place }
-	return (u.Request.HTTP == nil || slices.ContainsFunc(u.rounds, isKnown)) &&
-		slices.ContainsFunc(u.rounds, func(r round) bool { return r.asked > m.place })
+	isKnown := func(r trip) bool { return r.answered < m.place }
+	return (u.Request.HTTP == nil || slices.ContainsFunc(u.trips, isKnown)) &&
+		slices.ContainsFunc(u.trips, func(r trip) bool { return r.asked > m.place })
 }
 
 // Missed reports whether an announcement was for the subscription, had that not been taken back.

@@ -14,6 +14,9 @@ var changes = Suite{
 		Each(t, manners, manner.subject, func(t *T, m manner) {
 			c := newClient(t, m.answer)
 			s := c.Session
+			if m.isMute() {
+				s.HostileThroughout()
+			}
 			if kit.LetAsk(t, s); !c.wasAsked() {
 				c.askByTool(t, m)
 			}
@@ -53,6 +56,9 @@ type manner struct {
 }
 
 func (m manner) subject() Subject { return Named(m.name) }
+
+// isMute reports whether the client gives no answer at all, which no client may.
+func (m manner) isMute() bool { return m.answer.Result == nil && m.answer.Error == nil }
 
 var manners = []manner{
 	{"error -32603 for roots/list", kit.Refused(-32603, "The roots are not to be had")},
@@ -105,7 +111,7 @@ func (c *client) askByTool(t *T, m manner) {
 	all := slices.DeleteFunc(slices.Clone(kit.Inquiries(t).Inquiries), func(i *kit.Inquiry) bool {
 		return !i.Asks(rootsList)
 	})
-	if len(all) > 0 && (m.answer.Result != nil || m.answer.Error != nil) {
+	if len(all) > 0 && !m.isMute() {
 		i := c.Call(t, all[0].Tool, all[0].Arguments, c.answers)
 		t.Expect(i.Reply).To(BeAnswered(), "tools/call of %s with "+m.name, i.Tool.Name)
 	}
