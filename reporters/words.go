@@ -13,12 +13,15 @@ type tally struct {
 	harness.Counts
 	gatingFails int // of Fail; what else gates is inconclusive
 	knownFails  int // of Fail
+	notTried    int // of Skip, by a quick run
 }
 
 func count(results []harness.Result) tally {
 	t := tally{Counts: harness.Count(results)}
 	for _, r := range results {
 		switch {
+		case r.Verdict == harness.Skip && r.Reason == harness.NotTried:
+			t.notTried++
 		case r.Verdict != harness.Fail:
 		case r.Gates:
 			t.gatingFails++
@@ -74,8 +77,11 @@ func (t tally) others() (parts []string) {
 	if t.Inconclusive > 0 {
 		parts = append(parts, t.inconclusive())
 	}
-	if t.Skip > 0 {
-		parts = append(parts, fmt.Sprintf("%d skipped", t.Skip))
+	if skipped := t.Skip - t.notTried; skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", skipped))
+	}
+	if t.notTried > 0 {
+		parts = append(parts, fmt.Sprintf("%d not tried by a quick run", t.notTried))
 	}
 	if t.Error > 0 {
 		parts = append(parts, plural(t.Error, "error")+" of mcpcheck")
@@ -90,6 +96,9 @@ func verdict(r harness.Report) (word string, parts []string) {
 	switch r.ExitCode {
 	case harness.ExitConforms:
 		word, parts = "PASS", []string{passed, t.failures()}
+		if isQuick(r) {
+			word = "QUICK PASS"
+		}
 	case harness.ExitFails:
 		word, parts = "FAIL", []string{t.failures(), staleText(r), passed}
 		if t.gatingFails == 0 { // what fails the run comes first
@@ -117,9 +126,9 @@ func conclusion(r harness.Report) string {
 	t := count(r.Results)
 	switch {
 	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
-		return "conforms to " + mcp + " but for " + t.known()
+		return "conforms to " + mcp + " but for " + t.known() + asFar(r)
 	case r.ExitCode == harness.ExitConforms:
-		return "conforms to " + mcp
+		return "conforms to " + mcp + asFar(r)
 	case r.ExitCode == harness.ExitFails && t.Gating == 0:
 		return "the baseline is stale"
 	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, violates):
@@ -132,6 +141,17 @@ func conclusion(r harness.Report) string {
 		return "the run was interrupted"
 	}
 	return "mcpcheck itself failed"
+}
+
+// isQuick reports whether a run was a quick one, which does not try everything.
+func isQuick(r harness.Report) bool { return r.Options != nil && r.Options.Quick }
+
+// asFar says that a quick run has not tried everything.
+func asFar(r harness.Report) string {
+	if isQuick(r) {
+		return ", as far as a quick run tries"
+	}
+	return ""
 }
 
 // violates reports whether a result gates by the specification itself.

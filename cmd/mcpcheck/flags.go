@@ -30,6 +30,7 @@ type runFlags struct {
 	remote  remoteFlags
 	hosts   hostFlags
 	isolate bool
+	quick   bool
 	shard   string
 	trace   string
 	plan    bool
@@ -86,6 +87,8 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
 	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "checks at a time")
 	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
+	flags.BoolVar(&f.quick, "quick", false,
+		"try what one session can show, and leave the rest: for a look before each commit")
 	flags.DurationVar(&f.keys.Budget, "budget", 5*time.Minute, "stop the whole run after this time")
 	flags.Int64Var(&f.keys.Seed, "seed", 0, "vary the values that are made from schemas")
 	flags.StringVar(&f.config, "config", "", "configuration `FILE`; without it, mcpcheck.yaml if there is one")

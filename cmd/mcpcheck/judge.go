@@ -92,7 +92,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	}
 	defer j.told.running(j.begin, of, len(plan), progress)()
 	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
-		Jobs: j.jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
+		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
 		Progress: progress,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
@@ -281,7 +281,7 @@ func (j *judgement) findStale(ctx context.Context) {
 		return
 	}
 	r.Baseline = &harness.Baseline{File: j.known.name}
-	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 || j.shard != nil {
+	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 || j.shard != nil || j.flags.quick {
 		return
 	}
 	for _, stale := range j.known.entries.Stale(r, j.known.today, suites.All(), j.selector) {

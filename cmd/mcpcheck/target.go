@@ -26,6 +26,7 @@ type target struct {
 	credentials harness.Credentials
 	redact      redactor
 	shown       harness.TargetInfo // the address as reports show it
+	quick       bool               // it is reached by one session
 }
 
 // aim finds the server that is asked for, and all that is wrong with how it is reached.
@@ -49,7 +50,7 @@ func aim(v values, stderr io.Writer) (*target, error) {
 		s.hideCommand(a.command)
 		s.hideInherited(os.Environ())
 	}
-	t := &target{address: a, reach: driver.Target{
+	t := &target{address: a, quick: v.flags.quick, reach: driver.Target{
 		Limits: driver.Limits{Message: v.maxMessage, Reply: v.Timeout, Start: v.StartTimeout},
 		Budget: driver.NewBudget(mostKept),
 	}}

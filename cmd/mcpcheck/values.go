@@ -93,6 +93,8 @@ func contradiction(f runFlags) error {
 		return usage("--%s is empty; give it a value, or leave it out", f.empty)
 	case f.verbose && (f.quiet || f.brief), f.quiet && f.brief:
 		return usage("--verbose, --quiet and --brief exclude each other")
+	case f.quick && f.isolate, f.quick && f.shard != "":
+		return usage("--quick has one session; leave out --isolate and --shard")
 	case !server && f.hosts.file != "":
 		return usage("--servers-file wants --server NAME")
 	case server && f.demo:
@@ -191,7 +193,7 @@ func (v values) info(redact redactor) *harness.OptionsInfo {
 	o := &harness.OptionsInfo{
 		Configuration: v.config.name, Protocol: v.Protocol, Calls: v.calls, Only: v.Only,
 		Timeout: v.Timeout.Seconds(), StartTimeout: v.StartTimeout.Seconds(), Budget: v.Budget.Seconds(),
-		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Seed: v.Seed,
+		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Quick: v.flags.quick, Seed: v.Seed,
 		Shard:  v.shard,
 		Advice: v.flags.advice || slices.ContainsFunc(v.Only, isAdvice),
 	}

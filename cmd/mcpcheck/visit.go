@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -69,9 +70,12 @@ func ending() []os.Signal {
 // are sessions, which are the caller's.
 func (t *target) meet(ctx context.Context, revision string, told *audience) (found discovery.Found, err error) {
 	arrived := t.awaits(told, revision)
-	if revision == auto {
+	switch {
+	case t.quick && t.reach.Site == nil:
+		found, err = discovery.Once(ctx, t.reach, strings.TrimPrefix(revision, auto))
+	case revision == auto:
 		found, err = discovery.Auto(ctx, t.reach)
-	} else {
+	default:
 		found, err = discovery.In(ctx, t.reach, revision)
 	}
 	arrived()

@@ -62,6 +62,13 @@ func shakeHands(
 	if s == nil {
 		return unmet(t, server), nil, err
 	}
+	return shake(ctx, t, server, s, r)
+}
+
+// shake goes on with a handshake once initialize was answered.
+func shake(
+	ctx context.Context, t driver.Target, server *harness.Server, s *driver.Session, r driver.Reply,
+) (_ *harness.Server, _ *driver.Session, err error) {
 	server.First = r
 	switch {
 	case server.Failure != "":

@@ -84,6 +84,9 @@ func (s *Session) ConfirmWith(params M) {
 	s.ordinary = len(s.client) == 0 && s.Hello["protocolVersion"] == s.Revision
 }
 
+// AsAsked has a session count as an ordinary one that the server has granted another revision for.
+func (s *Session) AsAsked() { s.ordinary = len(s.client) == 0 }
+
 // Ordinary reports whether the session is one like any other: its greeting was completed with no client capability
 // declared, by which the revision was granted that was asked for, and it is usable. A server may go by either.
 func (s *Session) Ordinary() bool { return s.ordinary && s.Usable() }

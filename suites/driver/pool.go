@@ -332,11 +332,12 @@ func (p *Pool) Offer(s *Session) {
 	}
 }
 
-// Take removes an idle clean session from the pool for good; nil when none is idle.
-func (p *Pool) Take() *Session {
+// Take removes an idle session from the pool for good, a clean one or a hostile one; nil when none is idle.
+func (p *Pool) Take(hostile bool) *Session {
+	shelf := p.shelf(hostile)
 	select {
-	case s := <-p.clean.idle:
-		p.clean.leave()
+	case s := <-shelf.idle:
+		shelf.leave()
 		return s
 	default:
 		return nil

@@ -31,6 +31,7 @@ type outcome struct {
 	users     [][]string // of the sessions in which it was seen: of each fail, those that may have brought it about
 	again     bool       // an inconclusive that a session of its own may resolve
 	lost      bool       // one that rests on a silent or dead server
+	later     bool       // one of a quick run whose turn has not come
 }
 
 // confirmed reports whether the outcome needs no confirmation alone.

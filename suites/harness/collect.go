@@ -125,6 +125,9 @@ type finding struct {
 }
 
 func (c *collection) add(s Subject, o outcome) {
+	if o.later {
+		panic(stop{o})
+	}
 	switch o.verdict {
 	case Pass:
 		c.passed++

@@ -9,7 +9,7 @@ type Coverage struct {
 	Requirements  int      `json:"requirements"`
 	Tried         int      `json:"tried"`         // pass or fail
 	NotApplicable int      `json:"notApplicable"` // skip, or of a capability that the server does not declare
-	NotTried      int      `json:"notTried"`      // inconclusive, error, or the run did not come to it
+	NotTried      int      `json:"notTried"`      // inconclusive, error, or the run did not come to it or was a quick one
 	LeftOut       int      `json:"leftOut"`       // by the selection
 	NotChecked    int      `json:"notChecked"`    // there is no check yet
 	Unexercised   []string `json:"unexercised,omitempty"`
@@ -20,9 +20,9 @@ type Coverage struct {
 // Cover finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities that the
 // server declares and of which nothing was tried, though nobody left that out.
 func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, results []Result) Coverage {
-	verdicts := map[string]Verdict{}
+	verdicts, left := map[string]Verdict{}, map[string]bool{} // left by a quick run
 	for _, r := range results {
-		verdicts[r.ID] = r.Verdict
+		verdicts[r.ID], left[r.ID] = r.Verdict, r.Reason == NotTried
 	}
 	c := Coverage{Revision: server.Revision}
 	open, tried := map[string]bool{}, map[string]bool{} // by capability
@@ -36,7 +36,7 @@ func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, resu
 		case verdict == Pass || verdict == Fail:
 			c.Tried++
 			tried[r.Capability] = true
-		case verdict == Skip || server.lacks(r) != "":
+		case verdict == Skip && !left[r.ID] || server.lacks(r) != "":
 			c.NotApplicable++
 		case built && !want(r):
 			c.LeftOut++

@@ -25,6 +25,7 @@ const (
 type Options struct {
 	Jobs     int  // checks at a time; 0: as many as seem good for the server
 	Isolate  bool // a process of its own for every session
+	Quick    bool // one session, for what can be tried in it
 	Seed     int64
 	Calls    Calls
 	Examples map[string]M // arguments by tool, known to be valid and harmless
@@ -91,8 +92,11 @@ type Execution struct {
 	left     []*driver.Session // to themselves until then
 	uncalled []UncalledTool
 
-	quiet    atomic.Bool // nothing else runs
-	recorded bool        // there is no server, but a record of one
+	quiet    atomic.Bool     // nothing else runs
+	spoiled  atomic.Bool     // the session of a quick run has been made a hostile one
+	later    []int           // cases that wait for that; with mu
+	without  map[string]bool // watches of a quick run for which nothing was tried; with mu
+	recorded bool            // there is no server, but a record of one
 }
 
 // Execute starts to run the plan. What it came to is had from Result and Wait.
@@ -104,13 +108,16 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.Progress == nil {
 		o.Progress = &Progress{}
 	}
-	if server.OneClient {
+	switch {
+	case server.OneClient:
 		o.Jobs, o.Isolate = 1, true
+	case o.Quick:
+		o.Jobs = 1 // nobody waits for the session with another's need of it
 	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
-		ended: make(chan struct{}), over: make(chan struct{}), shared: map[string]*stimulus{},
+		ended: make(chan struct{}), over: make(chan struct{}), shared: map[string]*stimulus{}, without: map[string]bool{},
 	}
 	for i := range plan {
 		e.done[i] = make(chan struct{})
@@ -120,12 +127,12 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.First != nil {
 		e.target.Shift, e.target.Echoes = o.First.Shift(), o.First.Echoes()
 	}
-	e.pool = driver.NewPool(ctx, e.target, server.Revision, sessions(o.Jobs, target), e.ahead(), server.Slow())
+	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessions(target), e.ahead(), server.Slow())
 	e.quiet.Store(server.OneClient)
 	e.breaker.begin(o.First)
 	e.adopt(o.First, e.pool.Donate)
 	e.adopt(o.Spare, e.pool.Offer)
-	if slices.ContainsFunc(plan, Case.promises) {
+	if slices.ContainsFunc(plan, Case.promises) && !o.Quick {
 		e.withdraw = e.pool.Promise()
 	}
 	go e.work()
@@ -159,16 +166,19 @@ func (e *Execution) adopt(s *driver.Session, give func(*driver.Session)) {
 
 // sessions is how many sessions are lent at a time. Over stdio requests are fast and processes are slow to start, so
 // jobs share few sessions; over HTTP a session is cheap and a request may be slow.
-func sessions(jobs int, target driver.Target) int {
-	if target.Site != nil {
-		return jobs
+func (o Options) sessions(target driver.Target) int {
+	switch {
+	case o.Quick:
+		return 1
+	case target.Site != nil:
+		return o.Jobs
 	}
-	return max(1, jobs/4)
+	return max(1, o.Jobs/4)
 }
 
 // ahead is how many processes are started before they are needed.
 func (e *Execution) ahead() int {
-	if e.options.Jobs == 1 {
+	if e.options.Jobs == 1 || e.options.Quick {
 		return 0
 	}
 	return e.count(fresh)
@@ -190,6 +200,7 @@ func (e *Execution) work() {
 		e.pool.Wait() // for the end of the session of discovery
 	}
 	e.parallel(e.talking())
+	e.spoil()
 	e.linger()
 	e.parallel(e.of(ending))
 	e.decideAgain()
@@ -220,6 +231,9 @@ const Late = 1250 * time.Millisecond
 
 // linger keeps the sessions open for what may come late, and ends those that were left to themselves.
 func (e *Execution) linger() {
+	if e.options.Quick {
+		return
+	}
 	e.mu.Lock()
 	lasts, left := e.lasts, e.left
 	e.mu.Unlock()
@@ -287,11 +301,17 @@ func (e *Execution) try(i int, yield func()) {
 	c.yield = yield
 	if c.check.kind == watch && !e.watching.Load() {
 		c.check.run = c.check.prepare
-		e.judge(c)
+		if _, _, later := e.judge(c); later {
+			e.putOff(i)
+		}
 		return
 	}
-	r, trouble := e.judge(c)
-	if c.promises() {
+	r, trouble, later := e.judge(c)
+	if later {
+		e.putOff(i)
+		return
+	}
+	if c.promises() && e.withdraw != nil {
 		e.withdraw()
 	}
 	if e.breaker.suspects() {
@@ -359,14 +379,15 @@ func (e *Execution) Uncalled() []UncalledTool {
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
-// left behind is never held against the server. A verdict is doubtful when it rests on trouble.
-func (e *Execution) judge(c Case) (r Result, rests trouble) {
+// left behind is never held against the server. A verdict is doubtful when it rests on trouble. One that comes later has
+// none yet.
+func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 	begin := time.Now()
 	if c.foreseen.verdict != "" {
-		return e.result(c, c.foreseen, begin), trouble{}
+		return e.result(c, c.foreseen, begin), trouble{}, false
 	}
 	o, used := e.attempt(c, false)
-	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) {
+	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) {
 		again, second := e.attempt(c, true)
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
@@ -377,8 +398,8 @@ func (e *Execution) judge(c Case) (r Result, rests trouble) {
 	if again && unsure {
 		rests = used.trouble()
 	}
-	used.release(e.pool, o.confirmed() && !used.alone)
-	return e.result(c, o, begin), rests
+	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
+	return e.result(c, e.untried(c, o), begin), rests, o.later
 }
 
 // attempt runs the check of a case once.

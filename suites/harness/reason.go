@@ -29,6 +29,7 @@ const (
 	HandshakeFailed Reason = "handshake-failed"
 	Stopped         Reason = "stopped"
 	Budget          Reason = "budget"
+	NotTried        Reason = "not-tried"
 	Interrupted     Reason = "interrupted"
 )
 
@@ -54,6 +55,7 @@ var Reasons = []struct {
 	{HandshakeFailed, "the server could not be talked to, or not without a token"},
 	{Stopped, "the run was stopped, since the server had stopped to serve"},
 	{Budget, "the time of the run was spent"},
+	{NotTried, "a quick run does not try it"},
 	{Interrupted, "the operator ended the run"},
 }
 

@@ -49,7 +49,7 @@ func JudgeRecorded(server *Server, plan []Case, sessions []*driver.Session, p Pr
 			continue
 		}
 		c.check.prepare = nil
-		r, _ := e.judge(c)
+		r, _, _ := e.judge(c)
 		results = append(results, r)
 	}
 	return results, unasked

@@ -131,6 +131,7 @@ type OptionsInfo struct {
 	MaxMessage    int        `json:"maxMessage"`   // the longest that was read, in bytes
 	Jobs          int        `json:"jobs"`         // checks at a time
 	Isolate       bool       `json:"isolate,omitempty"`
+	Quick         bool       `json:"quick,omitempty"` // one session, for what can be tried in it
 	Seed          int64      `json:"seed"`
 	Advice        bool       `json:"advice,omitempty"` // is shown
 	Shard         *ShardInfo `json:"shard,omitempty"`  // the part of the run that the report is of; nil: all of it

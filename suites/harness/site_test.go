@@ -155,9 +155,11 @@ func TestSessionsAtATime(t *testing.T) {
 		}
 	}
 	limits := []int{
-		sessions(8, driver.Target{}), sessions(1, driver.Target{}), sessions(8, driver.Target{Site: &driver.Site{}}),
+		Options{Jobs: 8}.sessions(driver.Target{}), Options{Jobs: 1}.sessions(driver.Target{}),
+		Options{Jobs: 8}.sessions(driver.Target{Site: &driver.Site{}}),
+		Options{Jobs: 8, Quick: true}.sessions(driver.Target{}),
 	}
-	if diff := cmp.Diff([]int{2, 1, 8}, limits); diff != "" {
+	if diff := cmp.Diff([]int{2, 1, 8, 1}, limits); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -65,8 +65,11 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
-		inner.scope.release(e.pool, s.o.verdict == Pass && !t.alone)
+		inner.scope.release(e.pool, (s.o.verdict == Pass || e.options.Quick) && !t.alone)
 		e.clear()
+		if s.o.later {
+			e.forget(s)
+		}
 		close(s.done)
 	}
 	s.await(t)
@@ -108,4 +111,11 @@ func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
 	}
 	s.users = append(s.users, t.entry.ID)
 	return s, known
+}
+
+// forget has a stimulus tried anew.
+func (e *Execution) forget(s *stimulus) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.shared, s.name)
 }

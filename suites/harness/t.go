@@ -83,6 +83,7 @@ func (t *T) Hostile() *driver.Session {
 // lend is the session that this attempt has already, or one of the pool.
 func (t *T) lend(hostile bool) *driver.Session {
 	t.wantServer()
+	hostile = t.inItsTurn(hostile)
 	if s := t.scope.held(t.Revision, hostile); s != nil {
 		return t.keep(s, nil, borrowed)
 	}
@@ -116,6 +117,7 @@ func (t *T) sole() *driver.Session {
 
 // Own is an established session that only this check uses.
 func (t *T) Own() *driver.Session {
+	t.WantMore()
 	t.wantTurn()
 	s, err := t.run.pool.Fresh()
 	return t.keep(s, err, own)
@@ -139,6 +141,7 @@ func (t *T) Start() *driver.Session { return t.Launch(driver.Options{}) }
 
 // Launch is like Start with options.
 func (t *T) Launch(o driver.Options) *driver.Session {
+	t.WantMore()
 	t.wantTurn()
 	s, err := t.run.pool.Launch(o)
 	return t.keep(s, err, own)
@@ -147,7 +150,7 @@ func (t *T) Launch(o driver.Options) *driver.Session {
 // Last is an established session that this check may end; nobody needs it any more.
 func (t *T) Last() *driver.Session {
 	t.wantServer()
-	if s := t.run.pool.Take(); s != nil && !t.Alone() {
+	if s := t.run.pool.Take(t.run.spoiled.Load()); s != nil && !t.Alone() {
 		t.scope.lent = true
 		return t.keep(s, nil, own)
 	}

@@ -136,7 +136,7 @@ func ValidCalls(t *T) ToolCalls {
 		return ToolCalls{}
 	}
 	return Shared(t, ValidCallsName, func(t *T) (calls ToolCalls) {
-		s, mark := calls.begin(t, t.Own())
+		s, mark := calls.begin(t, t.Apart())
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {

@@ -145,9 +145,17 @@ func (f *flight) watch(c *ToolCall) {
 func (f *flight) finish(c *ToolCall) {
 	f.watch(c)
 	if c.running() && !c.overdue {
-		f.await(c, func() driver.Reply { return f.session.AwaitCall(c.pending) })
+		f.await(c, func() driver.Reply { return f.wait(c) })
 		c.overdue = c.running()
 	}
+}
+
+// wait is for the answer to a call that runs for long. A quick run does so for a moment only.
+func (f *flight) wait(c *ToolCall) driver.Reply {
+	if f.t.Quick() {
+		return f.session.AwaitFor(c.pending, long)
+	}
+	return f.session.AwaitCall(c.pending)
 }
 
 // ping finds out whether the session is served while a call runs. It tells of all calls that are still running then:
@@ -172,7 +180,9 @@ func (f *flight) ping(c *ToolCall) {
 func (f *flight) end() {
 	for _, c := range f.running() {
 		f.session.Cancel(c.pending, "mcpcheck waits no longer")
-		f.session.Abandon()
+		if !f.t.Quick() || f.silent {
+			f.session.Abandon()
+		}
 	}
 }
 

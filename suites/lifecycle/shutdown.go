@@ -18,6 +18,7 @@ var shutdown = Suite{
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
+		t.WantMore() // for the end of stdin shows more
 		s := t.Last()
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(kit.ExitLimit)
