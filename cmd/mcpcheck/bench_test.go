@@ -50,17 +50,21 @@ func BenchmarkRun(b *testing.B) {
 
 func compare(b *testing.B, self, revision string, server ...string) {
 	for b.Loop() {
-		var bares, fulls []time.Duration
+		var bares, quicks, fulls []time.Duration
 		var last cost
 		for range rounds {
 			bares = append(bares, bare(b, revision, server))
-			last = fullRun(b, self, slices.Concat([]string{"--protocol", revision, "--"}, server)...)
+			asked := slices.Concat([]string{"--protocol", revision, "--"}, server)
+			quicks = append(quicks, fullRun(b, self, append([]string{"--quick"}, asked...)...).wall)
+			last = fullRun(b, self, asked...)
 			fulls = append(fulls, last.wall)
 		}
 		b.ReportMetric(float64(started(b, self, revision, server)), "processes")
 		slices.Sort(bares)
+		slices.Sort(quicks)
 		slices.Sort(fulls)
-		one, all := bares[rounds/2], fulls[rounds/2]
+		one, quick, all := bares[rounds/2], quicks[rounds/2], fulls[rounds/2]
+		b.ReportMetric(float64(quick)/float64(one), "quick/bare")
 		b.ReportMetric(float64(all)/float64(one), "full/bare")
 		b.ReportMetric(one.Seconds()*1000, "ms-bare")
 		b.ReportMetric(all.Seconds()*1000, "ms-full")
