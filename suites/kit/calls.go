@@ -38,6 +38,7 @@ type ToolCall struct {
 	begin    time.Time
 	overdue  bool // it had no answer in time
 	again    bool // it was made once more
+	hastened bool // with the least numbers, since it took too long
 	roomless bool // there was no room left for its answer
 }
 
@@ -213,7 +214,7 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 		case mute != nil:
 			c.leave(*call, "no call was answered: "+mute.Error())
 			c.Uncalled[len(c.Uncalled)-1].Mute = true
-		case spent != "":
+		case spent != "" && !call.hastened:
 			c.leave(*call, spent)
 		case c.hangs(call):
 			c.leave(*call, "it has left another call unanswered")
@@ -226,6 +227,9 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	for _, call := range f.calls {
 		switch {
 		case slices.Contains(again, call):
+			continue
+		case f.hasten(call):
+			again = append(again, call)
 			continue
 		case call.roomless && call.Broken != nil: // that is kept of a valid call only
 			c.leave(*call, noRoom)

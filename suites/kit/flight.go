@@ -202,5 +202,18 @@ func (f *flight) unserved() (calls []*ToolCall) {
 	return calls
 }
 
+// hasten reports whether a call that took too long is made once more, with the least numbers that its schema allows:
+// they may say how long it runs, or how much it does.
+func (f *flight) hasten(c *ToolCall) bool {
+	if !c.overdue || c.Broken != nil || c.hastened || !f.sound() || f.t.Quick() {
+		return false
+	}
+	args := leastNumbers(f.t, c.Tool, c.Arguments)
+	if args != nil {
+		c.Arguments, c.hastened = args, true
+	}
+	return args != nil
+}
+
 // running reports whether a call has no answer.
 func (c *ToolCall) running() bool { return !c.Reply.Answered() }

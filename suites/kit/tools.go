@@ -1,8 +1,10 @@
 package kit
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -54,6 +56,30 @@ func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 		return nil, &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
 	}
 	return TaskArguments(t, tool)
+}
+
+// leastNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, from 1 on; nil where
+// it takes none, or has an example.
+func leastNumbers(t *T, tool Subject, args M) M {
+	input, _ := tool.Value["inputSchema"].(M)
+	properties, _ := input["properties"].(M)
+	least, numbers := M{}, 0
+	maps.Copy(least, args)
+	for name, property := range properties {
+		described, _ := property.(M)
+		if kind := described["type"]; kind == "number" || kind == "integer" {
+			least[name] = json.Number("1")
+			if minimum, ok := described["minimum"].(json.Number); ok && !strings.HasPrefix(minimum.String(), "-") {
+				least[name] = minimum
+			}
+			numbers++
+		}
+	}
+	schema, err := schemas.Compile(input, t.Revision)
+	if numbers == 0 || t.Example(tool.Name) != nil || err != nil || schema.Validate(least) != nil {
+		return nil
+	}
+	return least
 }
 
 // TaskArguments are ValidArguments for a call that is to run as a task.
