@@ -182,6 +182,9 @@ func (j *judgement) take(r harness.Result) harness.Result {
 	if r.Known != nil {
 		r.Known.Reason = j.target.redact.text(r.Known.Reason)
 	}
+	if !j.flags.evidenced(r) {
+		r.Wire = nil
+	}
 	j.report.Results = append(j.report.Results, r)
 	return r
 }

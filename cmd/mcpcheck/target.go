@@ -26,6 +26,7 @@ type target struct {
 	credentials harness.Credentials
 	redact      redactor
 	shown       harness.TargetInfo // the address as reports show it
+	leash       io.Reader          // with which the visit ends; nil: there is none
 }
 
 // aim finds the server that is asked for, and all that is wrong with how it is reached.
