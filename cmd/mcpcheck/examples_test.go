@@ -229,8 +229,9 @@ func exampleDir(t *testing.T) (dir string) {
 			"  gone: {command: [no-such-command]}\n" +
 			"  faulty: {command: [mcpcheck, serve, --fault, ping/empty-result], only: [ping], protocol: 2025-11-25}\n",
 		"mcpcheck.yaml": "only: [ping]\nprotocol: 2025-11-25\n",
-		"bin/npx":       "#!/bin/sh\ntest \"$1 $2\" = '--yes mcpcheck@1.0.0' || exit 9\nshift 2\nexec mcpcheck \"$@\"\n",
-		"bin/node":      "#!/bin/sh\nexec mcpcheck serve\n",
+		"bin/npx": "#!/bin/sh\ntest \"$1 $2\" = '--yes mcpcheck@1.0.0' || exit 9\nshift 2\n" +
+			"exec mcpcheck \"$@\"\n",
+		"bin/node": "#!/bin/sh\nexec mcpcheck serve\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)

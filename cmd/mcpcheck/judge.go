@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
 // judgement is a run: the server is judged in every revision that is asked for. What comes of it is told as it comes,
@@ -91,7 +92,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		of = server.Revision
 	}
 	defer j.told.running(j.begin, of, len(plan), progress)()
-	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
+	o, err := specs.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
 		Progress: progress,
