@@ -45,8 +45,8 @@ func TestNothingOfTestsIsShipped(t *testing.T) {
 	}
 }
 
-// shippedImports are the packages that files other than those of tests import, each with one of these files. The program
-// does not import mcptest, which is for the tests of others.
+// shippedImports are the packages that files other than those of tests import, each with one of these files. Those of
+// mcptest are for the tests of others.
 func shippedImports(t *testing.T) map[string]string {
 	t.Helper()
 	imported := map[string]string{}
