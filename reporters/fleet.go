@@ -14,10 +14,10 @@ import (
 type FleetRow struct {
 	SchemaVersion int    `json:"schemaVersion"`
 	Name          string `json:"name"`
-	Entry         string `json:"entry"`         // what was judged, and how: a row with another one is not of this
-	Dir           string `json:"dir,omitempty"` // of its reports, with slashes, beside the page
-	ExitCode      int    `json:"exitCode"`      // of its run; missing in Rows: see Judged
-	Judged        bool   `json:"judged"`
+	Entry         string `json:"entry"`            // what was judged, and how: a row with another one is not of this
+	Dir           string `json:"dir,omitempty"`    // of its reports, with slashes, beside the page
+	ExitCode      int    `json:"exitCode"`         // of its run
+	Judged        bool   `json:"judged"`           // false: there is nothing but its name yet
 	Server        string `json:"server,omitempty"` // as it names itself
 	Transport     string `json:"transport,omitempty"`
 	Revisions     string `json:"revisions,omitempty"`
