@@ -120,12 +120,15 @@ type fleet struct {
 // judgeFleet judges the servers of lists that are not done yet, and writes the page. All that is wrong with its use is
 // found before anything is started.
 func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
-	f, disabled, err := newFleetOf(cmd, paths, flags)
+	f, left, err := newFleetOf(cmd, paths, flags)
 	if err != nil {
 		return err
 	}
-	if disabled > 0 {
-		fmt.Fprintf(f.out, "%s disabled in its list, and left out\n", numberOf(disabled, "server is", "servers are"))
+	if n := left.disabled; n > 0 {
+		fmt.Fprintf(f.out, "%s disabled in its list, and left out\n", numberOf(n, "server is", "servers are"))
+	}
+	if n := left.others; n > 0 {
+		fmt.Fprintf(f.out, "%s no servers, and left out\n", numberOf(n, "file lists", "files list"))
 	}
 	ctx, listen := interruptible(nil)
 	listen()
@@ -138,43 +141,46 @@ func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
 	return f.conclude(ctx)
 }
 
-func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, disabled int, err error) {
+func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, left leftOut, err error) {
 	f = &fleet{dir: flags.dir, flags: flags, out: cmd.OutOrStdout(), words: wordsOf(cmd.Flags(), judgedBy)}
 	shard, err := parseShard(flags.shard, os.Getenv)
 	switch {
 	case err != nil:
-		return nil, 0, err
+		return nil, left, err
 	case flags.run.empty != "":
-		return nil, 0, usage("--%s is empty; give it a value, or leave it out", flags.run.empty)
+		return nil, left, usage("--%s is empty; give it a value, or leave it out", flags.run.empty)
 	case flags.parallel < 1:
-		return nil, 0, usage("--parallel%s", mustBePositive)
+		return nil, left, usage("--parallel%s", mustBePositive)
 	case flags.page && shard != nil:
-		return nil, 0, usage("--page and --shard exclude each other; the page is of all servers")
+		return nil, left, usage("--page and --shard exclude each other; the page is of all servers")
 	}
 	f.mine = func(i int) bool { return !flags.page && (shard == nil || i%shard.Of == shard.Index-1) }
 	if f.file, err = readConfig(flags.run.config); err != nil {
-		return nil, 0, err
+		return nil, left, err
 	}
-	each := flags.run
-	each.demo = true // stands for the server
-	if f.values, err = settle(each, f.file); err != nil {
-		return nil, 0, err
+	anyone := flags.run
+	anyone.demo = true // stands for each server
+	if f.values, err = settle(anyone, f.file); err != nil {
+		return nil, left, err
 	}
-	if f.members, disabled, err = readMembers(paths); err != nil {
-		return nil, 0, err
+	written := each(append(slices.Clone(flags.from), flags.dir), func(dir string) string {
+		return filepath.Join(dir, "servers")
+	})
+	if f.members, left, err = readMembers(paths, written); err != nil {
+		return nil, left, err
 	}
 	if f.self, err = os.Executable(); err != nil {
-		return nil, 0, &exit{harness.ExitBroken, err}
+		return nil, left, &exit{harness.ExitBroken, err}
 	}
 	if err := os.MkdirAll(filepath.Join(f.dir, "servers"), 0o755); err != nil {
-		return nil, 0, usage("--out %s: %w; name a directory that can be made", f.dir, withoutPath(err))
+		return nil, left, usage("--out %s: %w; name a directory that can be made", f.dir, withoutPath(err))
 	}
 	for _, dir := range flags.from {
 		if !reporters.IsDir(filepath.Join(dir, "servers")) {
-			return nil, 0, usage("--from %s: there is no directory servers in it, as fleet makes one", dir)
+			return nil, left, usage("--from %s: there is no directory servers in it, as fleet makes one", dir)
 		}
 	}
-	return f, disabled, nil
+	return f, left, nil
 }
 
 // takeOver finds out what is done, also by other shards, whose reports it copies.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -24,9 +25,15 @@ type fleetMember struct {
 	settled    bool   // which would come out the same again
 }
 
+// leftOut is what a list has and a fleet does not judge.
+type leftOut struct {
+	disabled int // servers
+	others   int // files of a directory that list no servers
+}
+
 // readMembers finds the servers that files and directories list. In a directory a file that cannot be read is one
-// server that cannot be judged.
-func readMembers(paths []string) (members []fleetMember, disabled int, err error) {
+// server that cannot be judged, and what another fleet has written to those that are named is passed over.
+func readMembers(paths, written []string) (members []fleetMember, left leftOut, err error) {
 	seen := map[string]string{} // the file, by name
 	add := func(m fleetMember) error {
 		if first, twice := seen[m.name]; twice {
@@ -41,33 +48,35 @@ func readMembers(paths []string) (members []fleetMember, disabled int, err error
 	for _, path := range paths {
 		files, whole := []string{path}, reporters.IsDir(path)
 		if whole {
-			if files, err = listFiles(path); err != nil {
-				return nil, 0, err
+			if files, err = listFiles(path, written); err != nil {
+				return nil, left, err
 			}
 		}
 		for _, file := range files {
 			servers, err := serversOf(file)
-			if err != nil && !whole {
-				return nil, 0, err
-			}
-			if err != nil {
-				if err := add(fleetMember{file: file, name: file}); err != nil {
-					return nil, 0, err
-				}
+			var wrong *exit
+			switch {
+			case err == nil:
+			case !whole:
+				return nil, left, err
+			case errors.As(err, &wrong) && errors.Is(wrong.cause, errNoServers):
+				left.others++
+			default:
+				servers = []hostServer{{name: file}}
 			}
 			for _, s := range servers {
 				if s.Disabled {
-					disabled++
+					left.disabled++
 				} else if err := add(fleetMember{file: file, name: s.name}); err != nil {
-					return nil, 0, err
+					return nil, left, err
 				}
 			}
 		}
 	}
 	if len(members) == 0 {
-		return nil, disabled, usage("there are no servers in %s", strings.Join(paths, ", "))
+		return nil, left, usage("there are no servers in %s", strings.Join(paths, ", "))
 	}
-	return members, disabled, nil
+	return members, left, nil
 }
 
 // serversOf reads the servers of a file.
@@ -77,13 +86,28 @@ func serversOf(file string) ([]hostServer, error) {
 	return servers, err
 }
 
-// listFiles are the JSON files of a directory and those below, such as a registry's.
-func listFiles(dir string) (files []string, err error) {
+// listFiles are the JSON files of a directory and those below, such as a registry's, but for those in some directories.
+func listFiles(dir string, but []string) (files []string, err error) {
+	var passed []fs.FileInfo
+	for _, path := range but {
+		if info, err := os.Stat(path); err == nil {
+			passed = append(passed, info)
+		}
+	}
 	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && filepath.Ext(path) == ".json" {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			info, err := d.Info()
+			if err == nil && slices.ContainsFunc(passed, func(p fs.FileInfo) bool { return os.SameFile(p, info) }) {
+				return fs.SkipDir
+			}
+			return err
+		case filepath.Ext(path) == ".json":
 			files = append(files, path)
 		}
-		return err
+		return nil
 	})
 	switch {
 	case err != nil:

@@ -113,9 +113,12 @@ func (f *hostFile) list(root *hujson.Value) ([]hujson.ObjectMember, error) {
 		f.depth = 0
 		return jsonMembers(list), nil
 	}
-	return nil, errors.New("there is neither mcpServers nor servers, where hosts keep their servers, " +
-		"nor packages nor remotes, as in a server.json")
+	return nil, errNoServers
 }
+
+// errNoServers is that of a file which is neither a host's nor a registry's.
+var errNoServers = errors.New("there is neither mcpServers nor servers, where hosts keep their servers, " +
+	"nor packages nor remotes, as in a server.json")
 
 // jsonMembers are those of an object, if it is one.
 func jsonMembers(v *hujson.Value) []hujson.ObjectMember {
