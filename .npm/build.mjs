@@ -65,12 +65,13 @@ const main = write({
   keywords: ["mcp", "model-context-protocol", "conformance", "test", "ci"],
   ...common,
   bin: { mcpcheck: "mcpcheck.cjs" },
-  files: ["mcpcheck.cjs"],
+  files: ["mcpcheck.cjs", "test.mjs", "test.d.mts"],
+  exports: { "./test": { types: "./test.d.mts", default: "./test.mjs" }, "./package.json": "./package.json" },
   engines: { node: ">=18" },
   optionalDependencies: Object.fromEntries(platforms.map(({ name }) => [name, options.version])),
   publishConfig: { access: "public" },
 });
-copyFileSync(join(here, "mcpcheck.cjs"), join(main, "mcpcheck.cjs"));
+for (const file of ["mcpcheck.cjs", "test.mjs", "test.d.mts"]) copyFileSync(join(here, file), join(main, file));
 chmodSync(join(main, "mcpcheck.cjs"), 0o755);
 copyFileSync(join(root, "README.md"), join(main, "README.md"));
 

@@ -62,6 +62,55 @@ try 1 npx --no-install mcpcheck run -q -- npx --no-install mcpcheck serve --faul
 has "1 gating failure"
 try 2 npx --no-install mcpcheck run --no-such-flag
 
+# One test for each requirement, in node:test and, where it is installed, in vitest: its directory is in VITEST.
+cat >honest.test.mjs <<'EOT'
+import { test } from "node:test";
+import { conformance } from "mcpcheck/test";
+const server = ["--only", "ping,logging", "--protocol", "2025-11-25", "--", "npx", "--no-install", "mcpcheck", "serve"];
+await conformance(test, server);
+EOT
+cat >faulty.test.mjs <<'EOT'
+import { test } from "node:test";
+import { conformance } from "mcpcheck/test";
+await conformance(test, [
+  "--only", "ping", "--protocol", "2025-11-25", "--",
+  "npx", "--no-install", "mcpcheck", "serve", "--fault", "ping/empty-result",
+]);
+EOT
+cat >wrong.test.mjs <<'EOT'
+import { test } from "node:test";
+import { conformance } from "mcpcheck/test";
+await conformance(test, ["--profile", "lax", "--demo"]);
+EOT
+cat >dead.test.mjs <<'EOT'
+import { test } from "node:test";
+import { conformance } from "mcpcheck/test";
+await conformance(test, ["--", "false"]);
+EOT
+try 0 node --test --test-reporter=tap honest.test.mjs
+has "- ping/empty-result"
+has "# SKIP"
+has "# fail 0"
+try 1 node --test --test-reporter=tap faulty.test.mjs
+has "not ok"
+has "MUST ping/empty-result: "
+has "fix: Answer ping with the result {}."
+has "# fail 1"
+try 1 node --test --test-reporter=tap wrong.test.mjs
+has '--profile: unknown profile "lax"'
+try 1 node --test --test-reporter=tap dead.test.mjs
+has "the server exited with status 1"
+if [[ -n ${VITEST:-} ]]; then
+	ln -s "$VITEST"/* node_modules/ 2>/dev/null || true
+	sed -i.bak 's/"node:test"/"vitest"/' honest.test.mjs faulty.test.mjs
+	try 0 node node_modules/vitest/vitest.mjs run honest.test.mjs --reporter=verbose
+	has "ping/empty-result"
+	has "skipped"
+	try 1 node node_modules/vitest/vitest.mjs run faulty.test.mjs --reporter=verbose
+	has "MUST ping/empty-result: "
+	has "1 failed"
+fi
+
 # Ctrl-C goes to all processes of the terminal; so does a signal to the group, which a
 # job is under set -m. The server never answers, and says who it is.
 for launcher in "npx --no-install mcpcheck" node_modules/.bin/mcpcheck; do

@@ -126,6 +126,11 @@ func TestPageInABrowser(t *testing.T) {
 		b.quiet()
 	})
 
+	t.Run("fleet", func(t *testing.T) {
+		b.t = t
+		fleetInABrowser(t, b)
+	})
+
 	t.Run("looks", func(t *testing.T) {
 		b.t = t
 		looks(t, b)
@@ -145,7 +150,9 @@ func looks(t *testing.T, b *browser) {
 	} else {
 		t.Log("contrast and labels are not judged: MCPCHECK_NODE_MODULES is not set; .ci/browser fetches axe-core")
 	}
-	for name, write := range map[string]writer{"report": paged(everything()), "revisions": paged(twice())} {
+	for name, write := range map[string]writer{
+		"report": paged(everything()), "revisions": paged(twice()), "fleet": fleetPaged(t, mixedFleet()...),
+	} {
 		path := pageFile(t, write)
 		for _, scheme := range []string{"light", "dark"} {
 			for _, width := range []int{1200, 360} {

@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/rand"
 	"errors"
@@ -114,6 +115,21 @@ func ReplaceFile(name string, text []byte) error {
 		return overwrite(name, text)
 	}
 	return err
+}
+
+// ReplaceFileBy writes a file in one go as it is made, so that no more of it is in memory than is at hand.
+func ReplaceFileBy(name string, write func(io.Writer) error) error {
+	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	defer os.Remove(beside) // unless it has become the file
+	w := bufio.NewWriter(f)
+	if err = errors.Join(write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(beside, name)
 }
 
 // overwrite writes to what is there.

@@ -29,6 +29,8 @@ var floors = map[string][]string{
 	"suites/harness":   {"suites/driver", "suites/text"},
 	"suites/kit":       {"schemas", "suites/driver", "suites/harness"},
 	"suites/(area)":    {"schemas", "suites/driver", "suites/harness", "suites/kit"},
+	"suites/specs":     {"suites/driver", "suites/harness"},
+	"suites/mcptest":   {"suites", "suites/discovery", "suites/harness", "suites/driver"},
 	"suites/discovery": {"suites/driver", "suites/harness", "suites/kit"},
 	"suites":           {"suites/harness", "suites/(area)"},
 	"reporters":        {"suites/harness", "suites/text"},
@@ -39,7 +41,7 @@ var floors = map[string][]string{
 	"fixtures/variations": {"fixtures", "fixtures/hooks"},
 	"cmd/mcpcheck": {
 		"schemas", "reporters", "fixtures", "fixtures/faults", "fixtures/variations",
-		"suites", "suites/discovery", "suites/kit", "suites/harness", "suites/driver", "suites/text",
+		"suites", "suites/discovery", "suites/kit", "suites/specs", "suites/harness", "suites/driver", "suites/text",
 	},
 }
 
@@ -61,6 +63,9 @@ func TestImportsRunOneWay(t *testing.T) {
 		for _, spec := range parsed.Imports {
 			imported, _ := strconv.Unquote(spec.Path.Value)
 			to, ours := strings.CutPrefix(imported, module)
+			if strings.HasPrefix(imported, "github.com/onsi/ginkgo/") && from != "suites/specs" {
+				t.Errorf("%s imports Ginkgo, which suites/specs alone may", file)
+			}
 			if ours && !slices.Contains(allowed, floorOf(to)) {
 				t.Errorf("%s imports %s, which %s may not", file, to, from)
 			}

@@ -35,6 +35,9 @@ func locate(v values, s *secrets, stderr io.Writer) (address, error) {
 		self, err := os.Executable()
 		a.command, a.alias = []string{self, "serve"}, []string{"--demo"}
 		return a, err
+	case v.entry != nil:
+		a.alias = v.flags.hosts.again()
+		return a, nil
 	case v.flags.given("server"):
 		server, err := v.flags.hosts.chosen(stderr)
 		if err != nil {

@@ -55,7 +55,7 @@ resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).
 
 // updateBaseline judges a server as judgeServer does, and writes what came of it to the baseline in place of reports.
 func updateBaseline(cmd *cobra.Command, f runFlags) error {
-	file, err := readConfig(f.config)
+	file, err := f.configuration()
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
 // rounds is how often each side of a ratio is measured.
@@ -251,7 +252,7 @@ func BenchmarkCheck(b *testing.B) {
 			b.Fatal(err)
 		}
 		plan := harness.Plan(suites.Built(), suites.Checks(), server, func(*harness.Requirement) bool { return true })
-		harness.Run(
+		specs.Run(
 			b.Context(),
 			target,
 			server,

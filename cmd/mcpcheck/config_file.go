@@ -46,8 +46,9 @@ type config struct {
 	Reports      reportFiles          `yaml:"reports"`         // that every run writes
 	Baseline     string               `yaml:"baseline"`        // file of known fails
 
-	name string // of the file that was read; empty: none
-	text []byte // that was read
+	name  string // of the file that was read; empty: none
+	text  []byte // that was read
+	entry []any  // where in the file this stands; nil: it is the whole file
 }
 
 // omission is checks that are left out.
@@ -133,7 +134,7 @@ func parseConfig(name string, text []byte) (c config, err error) {
 
 // asWritten takes numbers that stand for texts as they are written: 1.10 is not 1.1.
 func (c *config) asWritten() {
-	file := root(c.text)
+	file := c.node()
 	for i := range c.Command {
 		if number := find(file, "command", i); isNumber(number) {
 			c.Command[i] = number.GetToken().Value
@@ -147,11 +148,21 @@ func (c *config) asWritten() {
 }
 
 // place is where the value at a path of keys and indices stands, as file:line:column.
-func (c config) place(path ...any) string { return c.name + position(c.text, path...) }
+func (c config) place(path ...any) string { return c.name + c.position(path...) }
+
+// position is that place in the file; empty when there is none.
+func (c config) position(path ...any) string {
+	return position(c.text, slices.Concat(c.entry, path)...)
+}
+
+// node is the value at a path of keys and indices; nil when there is none.
+func (c config) node(path ...any) ast.Node {
+	return find(root(c.text), slices.Concat(c.entry, path)...)
+}
 
 // says reports whether there is a value at a path of keys and indices.
 func (c config) says(path ...any) bool {
-	node := find(root(c.text), path...)
+	node := c.node(path...)
 	return node != nil && node.Type() != ast.NullType
 }
 
@@ -200,7 +211,7 @@ func (c config) wrongSelector() *flaw {
 		if o.Check == "" {
 			return &flaw{path, errors.New("this names no check; give an id, a glob, an area or a level")}
 		}
-		if position(c.text, "skip", i, "check") != "" {
+		if c.position("skip", i, "check") != "" {
 			path = append(path, "check")
 		}
 		if _, err := selectChecks([]string{o.Check}, nil); err != nil {
@@ -215,7 +226,7 @@ func (c config) wrongNumber() *flaw {
 		return &flaw{[]any{key}, errors.New(key + mustBePositive)}
 	}
 	for _, key := range []string{"jobs", "seed"} {
-		if fraction, ok := find(root(c.text), key).(*ast.FloatNode); ok {
+		if fraction, ok := c.node(key).(*ast.FloatNode); ok {
 			return &flaw{[]any{key}, fmt.Errorf("%s is not a whole number", fraction.GetToken().Value)}
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +41,8 @@ type runFlags struct {
 	quiet   bool
 	brief   bool
 	advice  bool
+	leash   io.Reader // of a member of a fleet, see fleet_member.go; nil: it is none
+	wire    bool      // is kept of all that the member did
 }
 
 // read takes over what the command line says beside the values of flags.

@@ -15,6 +15,8 @@ func (e hostServer) address(given address, bearer bool, s *secrets) (address, er
 		return given, err
 	case kind == "stdio":
 		given = x.withCommand(given)
+	case e.launched:
+		given = x.withURL(x.withCommand(given), bearer)
 	default:
 		given = x.withURL(given, bearer)
 	}

@@ -17,6 +17,11 @@ type hostServer struct {
 	place string // file:line:column
 	wrong error  // why the entry cannot be used
 
+	config     *config // of the entry in a list; nil: a host's
+	registered bool    // it is a server.json, which source has
+	source     []byte
+	launched   bool // the command serves the URL
+
 	Type     string            `json:"type"`
 	Command  string            `json:"command"`
 	Args     []string          `json:"args"`

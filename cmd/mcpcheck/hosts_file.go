@@ -80,9 +80,15 @@ func (f hostFile) project() string {
 // parse reads the servers of a file, in its order.
 func (f hostFile) parse(source []byte) (servers []hostServer, err error) {
 	source = bytes.TrimPrefix(source, []byte("\ufeff"))
+	if f.isList() {
+		return f.parseList(source)
+	}
 	root, err := hujson.Parse(source)
 	if err != nil {
 		return nil, usage("%s%s", f.path, syntaxProblem(err))
+	}
+	if entries, ok := registryEntries(&root); ok && f.member == "" {
+		return f.registered(source, entries), nil
 	}
 	list, err := f.list(&root)
 	if err != nil {
@@ -107,8 +113,12 @@ func (f *hostFile) list(root *hujson.Value) ([]hujson.ObjectMember, error) {
 		f.depth = 0
 		return jsonMembers(list), nil
 	}
-	return nil, errors.New("there is neither mcpServers nor servers, where hosts keep their servers")
+	return nil, errNoServers
 }
+
+// errNoServers is that of a file which is neither a host's nor a registry's.
+var errNoServers = errors.New("there is neither mcpServers nor servers, where hosts keep their servers, " +
+	"nor packages nor remotes, as in a server.json")
 
 // jsonMembers are those of an object, if it is one.
 func jsonMembers(v *hujson.Value) []hujson.ObjectMember {

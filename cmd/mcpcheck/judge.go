@@ -13,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
 // judgement is a run: the server is judged in every revision that is asked for. What comes of it is told as it comes,
@@ -91,8 +92,9 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		of = server.Revision
 	}
 	defer j.told.running(j.begin, of, len(plan), progress)()
-	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
-		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
+	o, err := specs.Run(ctx, j.target.reach, server, plan, harness.Options{
+		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
+		Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
 		Progress: progress,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
@@ -181,6 +183,9 @@ func (j *judgement) take(r harness.Result) harness.Result {
 	j.known.entries.Apply(&r, j.report.Target.Transport, j.known.today)
 	if r.Known != nil {
 		r.Known.Reason = j.target.redact.text(r.Known.Reason)
+	}
+	if !j.flags.evidenced(r) {
+		r.Wire = nil
 	}
 	j.report.Results = append(j.report.Results, r)
 	return r

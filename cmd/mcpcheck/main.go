@@ -84,9 +84,9 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 		return usage("%w; %s --help shows the flags", plainFlagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(
-		newRun(), newBaseline(), newDiff(), newMerge(), newRecord(), newJudge(), newList(), newExplain(), newServe(),
-		newInit(), newConfig(),
-		newMan(), newVersion(), newAction(), newGuard(),
+		newRun(), newFleet(), newBaseline(), newDiff(), newMerge(), newRecord(), newJudge(), newList(), newExplain(),
+		newServe(), newInit(), newConfig(),
+		newMan(), newVersion(), newAction(), newGuard(), newFleetMember(),
 	)
 	refuseUnknownWords(root)
 	return root

@@ -29,12 +29,15 @@ var repeatedFlags = []string{
 }
 
 // repeatedWords are those flags as they were given.
-func repeatedWords(flags *pflag.FlagSet) (words []string) {
+func repeatedWords(flags *pflag.FlagSet) (words []string) { return wordsOf(flags, repeatedFlags) }
+
+// wordsOf are the flags of these names as they were given.
+func wordsOf(flags *pflag.FlagSet, names []string) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		list, many := f.Value.(pflag.SliceValue)
 		switch {
-		case !slices.Contains(repeatedFlags, f.Name):
+		case !slices.Contains(names, f.Name):
 		case many:
 			words = append(words, "--"+f.Name, strings.Join(list.GetSlice(), ","))
 		case f.NoOptDefVal == value: // of a switch

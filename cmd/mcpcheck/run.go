@@ -54,9 +54,12 @@ func judgeServer(cmd *cobra.Command, f runFlags) error {
 	if _, err := os.Getwd(); err != nil {
 		return usage("the current directory is gone; change to one that is there: %w", err)
 	}
-	file, err := readConfig(f.config)
+	file, err := f.configuration()
 	if err != nil {
 		return err
+	}
+	if f.leash != nil {
+		file.Reports = reportFiles{} // those of a fleet's member are the fleet's
 	}
 	v, err := settle(f, file)
 	if err != nil {
@@ -66,6 +69,7 @@ func judgeServer(cmd *cobra.Command, f runFlags) error {
 	if err != nil {
 		return err
 	}
+	t.leash = f.leash
 	var known baseline
 	if v.Baseline != "" {
 		if known, err = readBaseline(v.Baseline); err != nil {

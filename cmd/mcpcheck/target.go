@@ -27,6 +27,7 @@ type target struct {
 	redact      redactor
 	shown       harness.TargetInfo // the address as reports show it
 	quick       bool               // it is reached by one session
+	leash       io.Reader          // with which the visit ends; nil: there is none
 }
 
 // aim finds the server that is asked for, and all that is wrong with how it is reached.

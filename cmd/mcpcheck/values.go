@@ -121,7 +121,7 @@ func merge(f runFlags, file config) config {
 	if len(flags.Command) > 0 || flags.URL != "" || f.demo {
 		merged.Command, merged.URL = flags.Command, flags.URL
 	}
-	if f.given("server") { // whose file says all that is said of a server here
+	if f.given("server") && file.entry == nil { // whose file says all that is said of a server here
 		merged.Command, merged.URL, merged.Cwd, merged.Env = nil, "", "", nil
 		merged.Headers, merged.BearerEnv = nil, ""
 	}
@@ -221,7 +221,7 @@ func parseSize(text string) (bytes int, err error) {
 
 // origin names what a value comes from: a flag, or a place in the file.
 func (v values) origin(key string) string {
-	if v.flags.given(key) || position(v.text, key) == "" {
+	if v.flags.given(key) || v.position(key) == "" {
 		return "--" + key
 	}
 	return v.place(key) + ": " + key

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -19,7 +20,7 @@ import (
 // first Ctrl-C: the cause of the context says which. listen is as interruptible has it. leave ends it, and leaves
 // nothing running.
 func (t *target) visit(budget time.Duration) (ctx context.Context, listen, leave func()) {
-	ctx, listen = interruptible()
+	ctx, listen = interruptible(t.leash)
 	ctx, cancel := context.WithTimeoutCause(ctx, budget, fmt.Errorf("the run took longer than %v (--budget)", budget))
 	dismiss := func() {}
 	if len(t.command) > 0 {
@@ -43,10 +44,16 @@ var errInterrupted = errors.New("interrupted")
 const sameSignal = 500 * time.Millisecond
 
 // interruptible is a context that ends with the first Ctrl-C, SIGTERM or SIGHUP from listen on; the second ends
-// mcpcheck at once.
-func interruptible() (ctx context.Context, listen func()) {
+// mcpcheck at once. It also ends with the leash, if there is one: with who holds its other end.
+func interruptible(leash io.Reader) (ctx context.Context, listen func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
+	if leash != nil {
+		go func() {
+			io.Copy(io.Discard, leash)
+			cancel(errInterrupted)
+		}()
+	}
 	go func() {
 		<-signals
 		cancel(errInterrupted)

@@ -1,0 +1,408 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// fleetFlags are what the command line says to fleet.
+type fleetFlags struct {
+	run      runFlags // how each server is judged
+	dir      string
+	from     []string
+	parallel int
+	shard    string
+	page     bool
+}
+
+// judgedBy are the flags of run that hold for each server of a fleet.
+var judgedBy = []string{
+	"protocol", "profile", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "jobs",
+	"isolate", "seed", "config", "wire",
+}
+
+func newFleet() *cobra.Command {
+	var f fleetFlags
+	cmd := &cobra.Command{
+		Use:   "fleet [flags] FILE…",
+		Short: "Judge many servers side by side",
+		Long: `Judge the servers of a list, each as mcpcheck run does, in a process and within
+bounds of its own, and write a page of servers by areas: index.html and index.md
+in the directory of --out, and below servers/ a directory for each with its JSON
+report and its page.
+
+  mcpcheck fleet .mcp.json
+  mcpcheck fleet --profile spec --out nightly fleet.yaml
+  mcpcheck fleet --parallel 4 registry/          each server.json in there
+  mcpcheck fleet --shard 2/8 --out shard2 fleet.yaml
+  mcpcheck fleet --page --from shard1 --from shard2 --out all fleet.yaml
+
+FILE is that of a host (.mcp.json and its like), a server.json of a registry, a
+list of those, a directory of them, or a YAML list of servers by name with the
+keys of mcpcheck.yaml:
+
+  servers:
+    weather: {command: [node, dist/index.js], profile: spec}
+    search: {url: https://example.com/mcp, bearer-env: TOKEN}
+
+Reports have the wire of what fails or gates; --wire keeps that of everything.
+
+What is done is not done again: after a crash or Ctrl-C the same command goes on
+where that was. A server that is listed otherwise, judged by other flags or by
+another version, that the operator has to mend something for (exit code 2), or on
+which mcpcheck failed, is judged again. A server that cannot be started is a row
+like others.
+
+With --shard only every Nth server is judged, and no page is written; --page
+writes it from what is done. Exit codes: 0 all servers conform, 1 one does not,
+2 wrong usage or configuration, 3 one could not be tested or is not judged yet,
+4 mcpcheck failed on one, 130 interrupted.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("fleet wants a list of servers: a host's file, server.json files or a YAML list")
+			}
+			return nil
+		},
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&f.dir, "out", "mcpcheck-fleet", "`DIR`ectory for the page and the reports; made if there is none")
+	flags.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "servers at a time")
+	flags.StringVar(&f.shard, "shard", "", "judge only part `I/N` of the servers; auto or auto/N as run has it")
+	flags.StringArrayVar(&f.from, "from", nil, "take over what is done in this `DIR`ectory of another shard")
+	flags.BoolVar(&f.page, "page", false, "judge nothing; write the page of what is done")
+	judging := &cobra.Command{}
+	f.run.add(judging)
+	addWire(judging.Flags(), &f.run.wire)
+	for _, name := range judgedBy {
+		flags.AddFlag(judging.Flags().Lookup(name))
+	}
+	flags.BoolVarP(&f.run.quiet, "quiet", "q", false, "show only servers that do not conform, and the verdict")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		f.run = f.run.read(judging, nil)
+		f.run.given, f.run.empty = cmd.Flags().Changed, emptyFlag(cmd.Flags())
+		return judgeFleet(cmd, args, f)
+	}
+	return cmd
+}
+
+// fleet is many servers that are judged.
+type fleet struct {
+	dir     string
+	self    string // the program
+	flags   fleetFlags
+	file    config // mcpcheck.yaml
+	values  values // of a server that says nothing itself
+	words   []string
+	members []fleetMember
+	mine    func(i int) bool // is in the shard
+	reader  reader
+	out     io.Writer
+	began   int // servers, of those that are to be judged
+}
+
+// judgeFleet judges the servers of lists that are not done yet, and writes the page. All that is wrong with its use is
+// found before anything is started.
+func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
+	f, left, err := newFleetOf(cmd, paths, flags)
+	if err != nil {
+		return err
+	}
+	if n := left.disabled; n > 0 {
+		fmt.Fprintf(f.out, "%s disabled in its list, and left out\n", numberOf(n, "server is", "servers are"))
+	}
+	if n := left.others; n > 0 {
+		fmt.Fprintf(f.out, "%s no servers, and left out\n", numberOf(n, "file lists", "files list"))
+	}
+	ctx, listen := interruptible(nil)
+	listen()
+	if err := f.takeOver(); err != nil {
+		return err
+	}
+	if err := f.judgeAll(ctx); err != nil {
+		return err
+	}
+	return f.conclude(ctx)
+}
+
+func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, left leftOut, err error) {
+	f = &fleet{dir: flags.dir, flags: flags, out: cmd.OutOrStdout(), words: wordsOf(cmd.Flags(), judgedBy)}
+	shard, err := parseShard(flags.shard, os.Getenv)
+	switch {
+	case err != nil:
+		return nil, left, err
+	case flags.run.empty != "":
+		return nil, left, usage("--%s is empty; give it a value, or leave it out", flags.run.empty)
+	case flags.parallel < 1:
+		return nil, left, usage("--parallel%s", mustBePositive)
+	case flags.page && shard != nil:
+		return nil, left, usage("--page and --shard exclude each other; the page is of all servers")
+	}
+	f.mine = func(i int) bool { return !flags.page && (shard == nil || i%shard.Of == shard.Index-1) }
+	if f.file, err = readConfig(flags.run.config); err != nil {
+		return nil, left, err
+	}
+	anyone := flags.run
+	anyone.demo = true // stands for each server
+	if f.values, err = settle(anyone, f.file); err != nil {
+		return nil, left, err
+	}
+	written := each(append(slices.Clone(flags.from), flags.dir), func(dir string) string {
+		return filepath.Join(dir, "servers")
+	})
+	if f.members, left, err = readMembers(paths, written); err != nil {
+		return nil, left, err
+	}
+	if f.self, err = os.Executable(); err != nil {
+		return nil, left, &exit{harness.ExitBroken, err}
+	}
+	if err := os.MkdirAll(filepath.Join(f.dir, "servers"), 0o755); err != nil {
+		return nil, left, usage("--out %s: %w; name a directory that can be made", f.dir, withoutPath(err))
+	}
+	for _, dir := range flags.from {
+		if !reporters.IsDir(filepath.Join(dir, "servers")) {
+			return nil, left, usage("--from %s: there is no directory servers in it, as fleet makes one", dir)
+		}
+	}
+	return f, left, nil
+}
+
+// takeOver finds out what is done, also by other shards, whose reports it copies.
+func (f *fleet) takeOver() error {
+	for i := range f.members {
+		m := &f.members[i]
+		entry := f.job(*m).entry
+		m.judged, m.settled = isDone(f.dir, *m, entry)
+		for _, from := range f.flags.from {
+			judged, settled := isDone(from, *m, entry)
+			if m.settled || !judged {
+				continue
+			}
+			if err := copyMember(from, f.dir, *m); err != nil {
+				return &exit{harness.ExitBroken, err}
+			}
+			m.judged, m.settled = true, settled
+		}
+	}
+	return nil
+}
+
+// isDone reports whether a server has a row that tells of it as it is listed, and whether that would come out the same
+// again: what the operator can mend may not.
+func isDone(dir string, m fleetMember, entry string) (judged, settled bool) {
+	row, err := readRow(dir, m)
+	if err != nil || row.Entry != entry || row.Name != m.name {
+		return false, false
+	}
+	settling := []int{harness.ExitConforms, harness.ExitFails, harness.ExitUntestable}
+	return true, slices.Contains(settling, row.ExitCode)
+}
+
+func readRow(dir string, m fleetMember) (row reporters.FleetRow, err error) {
+	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(m.dir), memberRow))
+	if err != nil {
+		return row, err
+	}
+	return row, json.Unmarshal(text, &row)
+}
+
+// copyMember copies the reports of a server, the row last.
+func copyMember(from, to string, m fleetMember) error {
+	from, to = filepath.Join(from, filepath.FromSlash(m.dir)), filepath.Join(to, filepath.FromSlash(m.dir))
+	if err := clearMember(to); err != nil {
+		return err
+	}
+	for _, name := range []string{memberReport, memberPage, memberRow} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = reporters.ReplaceFile(filepath.Join(to, name), text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judgeAll judges the servers that are not done, some at a time, until the context ends.
+func (f *fleet) judgeAll(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	todo := f.todo()
+	jobs := make(chan int)
+	var failed error
+	var workers sync.WaitGroup
+	var telling sync.Mutex
+	for range min(f.flags.parallel, todo) {
+		workers.Go(func() {
+			for i := range jobs {
+				telling.Lock()
+				j := f.job(f.members[i])
+				f.members[i].judged = false
+				telling.Unlock()
+				begin := time.Now()
+				row, err := f.judge(ctx, j)
+				telling.Lock()
+				switch {
+				case ctx.Err() != nil:
+				case err != nil:
+					failed = errors.Join(failed, err)
+					cancel(err)
+				default:
+					f.members[i].judged = true
+					f.tell(row, todo, time.Since(begin))
+				}
+				telling.Unlock()
+			}
+		})
+	}
+	for i, m := range f.members {
+		if m.settled || !f.mine(i) {
+			continue
+		}
+		select {
+		case jobs <- i:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	close(jobs)
+	workers.Wait()
+	if failed != nil {
+		return &exit{harness.ExitBroken, failed}
+	}
+	return nil
+}
+
+// todo is how many servers are to be judged. It says so.
+func (f *fleet) todo() (n int) {
+	done := 0
+	for i, m := range f.members {
+		switch {
+		case !f.mine(i):
+		case m.settled:
+			done++
+		default:
+			n++
+		}
+	}
+	if done > 0 {
+		fmt.Fprintf(f.out, "%s done already\n", numberOf(done, "server is", "servers are"))
+	}
+	return n
+}
+
+// tell tells what a server came to.
+func (f *fleet) tell(row reporters.FleetRow, of int, took time.Duration) {
+	f.began++
+	if f.flags.run.quiet && row.Outcome() == "conforms" {
+		return
+	}
+	all := fmt.Sprint(of)
+	fmt.Fprintf(f.out, "[%*d/%s] %s  %.1f s\n", len(all), f.began, all, reporters.FleetLine(row), took.Seconds())
+}
+
+// conclude writes the page, unless this is a shard, and says what all came to.
+func (f *fleet) conclude(ctx context.Context) error {
+	interrupted := ctx.Err() != nil
+	shown := reporters.Fleet{Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Rows: f.rows()}
+	t, err := shown.Tally(each(suites.Areas, func(a suites.Area) string { return a.Name }))
+	if err != nil {
+		return &exit{harness.ExitBroken, err}
+	}
+	if f.flags.shard != "" && t.Servers == 0 {
+		fmt.Fprintf(f.out, "PASS  no server is in shard %s\n", f.flags.shard)
+		return nil
+	}
+	if f.flags.shard == "" {
+		err := errors.Join(
+			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.html"),
+				func(w io.Writer) error { return reporters.FleetHTML(w, shown, t) }),
+			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.md"),
+				func(w io.Writer) error { return reporters.FleetMarkdown(w, shown, t) }))
+		if err != nil {
+			return &exit{harness.ExitBroken, err}
+		}
+	}
+	code, word := t.ExitCode(), "FAIL"
+	switch {
+	case interrupted:
+		code, word = harness.ExitInterrupted, "INTERRUPTED"
+	case code == harness.ExitConforms:
+		word = "PASS"
+	case code == harness.ExitUntestable:
+		word = "NOT TESTED"
+	case code == harness.ExitBroken:
+		word = "ERROR"
+	}
+	line := word + "  " + t.Headline()
+	if t.Servers > 1 {
+		line += " · " + t.Counts()
+	}
+	if f.flags.shard == "" {
+		line += " · " + filepath.Join(f.dir, "index.html")
+	} else {
+		line += " · shard " + f.flags.shard
+	}
+	fmt.Fprintln(f.out, line)
+	if code != harness.ExitConforms {
+		return &exit{code: code}
+	}
+	return nil
+}
+
+// rows are those of all servers, of a shard its own.
+func (f *fleet) rows() iter.Seq2[reporters.FleetRow, error] {
+	return func(yield func(reporters.FleetRow, error) bool) {
+		for i, m := range f.members {
+			if f.flags.shard != "" && !f.mine(i) {
+				continue
+			}
+			row, err := reporters.FleetRow{Name: m.name}, error(nil)
+			if m.judged {
+				row, err = readRow(f.dir, m)
+			}
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// numberOf is a number of things.
+func numberOf(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprint(n) + " " + many
+}
+
+// withoutPath is an error without its path, for where that is named already.
+func withoutPath(err error) error {
+	var path *os.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,313 @@
+package reporters
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// FleetRow is a server among many: what its report came to, area by area. It is what a page of many servers is made of,
+// so that no more than one report is in memory at a time.
+type FleetRow struct {
+	SchemaVersion int    `json:"schemaVersion"`
+	Name          string `json:"name"`
+	Entry         string `json:"entry"`            // what was judged, and how: a row with another one is not of this
+	Dir           string `json:"dir,omitempty"`    // of its reports, with slashes, beside the page
+	ExitCode      int    `json:"exitCode"`         // of its run
+	Judged        bool   `json:"judged"`           // false: there is nothing but its name yet
+	Server        string `json:"server,omitempty"` // as it names itself
+	Transport     string `json:"transport,omitempty"`
+	Revisions     string `json:"revisions,omitempty"`
+	Problem       string `json:"problem,omitempty"`
+
+	Areas []FleetArea `json:"areas,omitempty"` // in the order of the catalogue
+}
+
+// FleetArea is what the requirements of an area came to. Each is counted once.
+type FleetArea struct {
+	Name         string `json:"name"`
+	Gating       int    `json:"gating,omitempty"`
+	Error        int    `json:"error,omitempty"`
+	Fail         int    `json:"fail,omitempty"` // that does not gate
+	Known        int    `json:"known,omitempty"`
+	Inconclusive int    `json:"inconclusive,omitempty"`
+	Skip         int    `json:"skip,omitempty"`
+	Pass         int    `json:"pass,omitempty"`
+}
+
+// NewFleetRow is the row of a report. Where it was judged in several revisions, an area counts all of them.
+func NewFleetRow(name string, r harness.Report) FleetRow {
+	r = printableReport(r)
+	row := FleetRow{
+		SchemaVersion: 1, Name: name, ExitCode: r.ExitCode, Judged: true, Server: serverText(r.Server),
+		Transport: r.Target.Transport, Revisions: strings.Join(revisionsOf(r.Revisions), ", "), Problem: r.Problem,
+	}
+	at := map[string]int{}
+	for _, x := range r.Results {
+		i, ok := at[x.Area()]
+		if !ok {
+			i = len(row.Areas)
+			at[x.Area()] = i
+			row.Areas = append(row.Areas, FleetArea{Name: x.Area()})
+		}
+		row.Areas[i].count(outcome(x))
+	}
+	return row
+}
+
+func (a *FleetArea) count(outcome string) {
+	for _, c := range a.counts() {
+		if c.outcome == outcome {
+			*c.n++
+		}
+	}
+}
+
+// fleetCount is how many requirements came to an outcome.
+type fleetCount struct {
+	outcome, sign, word string
+	n                   *int
+}
+
+// counts are those of an area, the worst first.
+func (a *FleetArea) counts() []fleetCount {
+	return []fleetCount{
+		{"gating", "✗", "gating", &a.Gating},
+		{"error", "!", "errors of mcpcheck", &a.Error},
+		{"fail", "✗", "failing, not gating", &a.Fail},
+		{"known", "≈", "known", &a.Known},
+		{"inconclusive", "?", "inconclusive", &a.Inconclusive},
+		{"pass", "✓", "passed", &a.Pass},
+		{"skip", "–", "skipped", &a.Skip},
+	}
+}
+
+// Outcome is what the server came to.
+func (r FleetRow) Outcome() string {
+	switch {
+	case !r.Judged:
+		return "waiting"
+	case r.ExitCode == harness.ExitConforms:
+		return "conforms"
+	case r.ExitCode == harness.ExitFails:
+		return "fails"
+	case r.ExitCode == harness.ExitUntestable || r.ExitCode == harness.ExitUsage:
+		return "untested"
+	}
+	return "broken"
+}
+
+// fleetOutcomes are those of a server, the worst first: a sign, and how it is said of one server and of many.
+var fleetOutcomes = []struct{ name, sign, one, many string }{
+	{"fails", "✗", "does not conform", "do not conform"},
+	{"broken", "!", "was too much for mcpcheck", "were too much for mcpcheck"},
+	{"untested", "?", "could not be tested", "could not be tested"},
+	{"waiting", "…", "is not judged yet", "are not judged yet"},
+	{"conforms", "✓", "conforms", "conform"},
+}
+
+// Said is a row in a few words: what counts of it, or why there is nothing to count.
+func (r FleetRow) Said() string {
+	if !r.Judged {
+		return "not judged yet"
+	}
+	var all FleetArea
+	for _, a := range r.Areas {
+		for i, c := range a.counts() {
+			*all.counts()[i].n += *c.n
+		}
+	}
+	parts := nonEmpty(headline(r.Problem))
+	if all.Gating > 0 {
+		parts = append(parts, fmt.Sprintf("%d gating", all.Gating))
+	}
+	if all.Error > 0 {
+		parts = append(parts, plural(all.Error, "error")+" of mcpcheck")
+	}
+	if all.Pass > 0 {
+		parts = append(parts, fmt.Sprintf("%d passed", all.Pass))
+	}
+	return dotted(parts...)
+}
+
+// FleetLine is a row on a line for people: a sign, the name, and what it came to.
+func FleetLine(r FleetRow) string {
+	for _, o := range fleetOutcomes {
+		if o.name == r.Outcome() {
+			return o.sign + " " + Line(shorten(r.Name, markdownCell)) + "  " + Line(shorten(r.Said(), comparedWidth))
+		}
+	}
+	return Line(r.Name)
+}
+
+// Fleet is many servers side by side. Its rows can be had again and again, in the order of the list; no more than one
+// is in memory at a time, so they may be as many as there are.
+type Fleet struct {
+	Tool harness.Tool
+	Rows iter.Seq2[FleetRow, error]
+}
+
+// FleetTally is how many servers came to what, and the areas that were judged of any.
+type FleetTally struct {
+	Servers int
+	Areas   []string
+	of      map[string]int // servers, by outcome
+}
+
+// Tally counts the rows. The areas stand in the order that is given.
+func (f Fleet) Tally(areas []string) (t FleetTally, err error) {
+	t.of = map[string]int{}
+	seen := map[string]bool{}
+	for row, err := range f.Rows {
+		if err != nil {
+			return t, err
+		}
+		t.Servers++
+		t.of[row.Outcome()]++
+		for _, a := range row.Areas {
+			seen[a.Name] = true
+		}
+	}
+	for _, name := range areas {
+		if seen[name] {
+			t.Areas = append(t.Areas, name)
+		}
+	}
+	return t, nil
+}
+
+// ExitCode is that of all: one that does not conform counts before one that could not be tested, and a fault of
+// mcpcheck before both.
+func (t FleetTally) ExitCode() int {
+	switch {
+	case t.of["broken"] > 0:
+		return harness.ExitBroken
+	case t.of["fails"] > 0:
+		return harness.ExitFails
+	case t.of["untested"] > 0, t.of["waiting"] > 0, t.Servers == 0:
+		return harness.ExitUntestable
+	}
+	return harness.ExitConforms
+}
+
+// Headline is all servers in a sentence.
+func (t FleetTally) Headline() string {
+	conform, fail := t.of["conforms"], t.of["fails"]
+	switch {
+	case t.Servers == 0:
+		return "there are no servers"
+	case t.Servers == 1:
+		for _, o := range fleetOutcomes {
+			if t.of[o.name] > 0 {
+				return "the server " + o.one
+			}
+		}
+	case conform == t.Servers:
+		return fmt.Sprintf("all %d servers conform", t.Servers)
+	case fail == 0:
+		return fmt.Sprintf("%d of %d servers conform", conform, t.Servers)
+	case fail == 1:
+		return fmt.Sprintf("1 of %d servers does not conform", t.Servers)
+	}
+	return fmt.Sprintf("%d of %d servers do not conform", fail, t.Servers)
+}
+
+// Counts are how many servers came to what.
+func (t FleetTally) Counts() string {
+	var parts []string
+	for _, o := range fleetOutcomes {
+		switch n := t.of[o.name]; {
+		case n == 1:
+			parts = append(parts, "1 "+o.one)
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, o.many))
+		}
+	}
+	return dotted(parts...)
+}
+
+// Limits of a Markdown page of many servers: GitHub takes step summaries of 1 MiB.
+const fleetLimit = 1_000_000
+
+// FleetMarkdown writes a table of servers by areas: those that do not conform first. What there is no room for is
+// counted.
+func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
+	sign := map[int]string{harness.ExitConforms: "✅", harness.ExitFails: "❌"}[t.ExitCode()]
+	if sign == "" {
+		sign = "⚠️"
+	}
+	page := "<!-- mcpcheck fleet -->\n### " + sign + " mcpcheck: " + brief(t.Headline()) + "\n\n" +
+		brief(t.Counts()) + "\n\n"
+	head := row(append([]string{"Server", "Came to"}, t.Areas...)...)
+	page += head + strings.Repeat("|---", len(t.Areas)+2) + "|\n"
+	bytes, err := io.WriteString(w, page)
+	if err != nil {
+		return err
+	}
+	left := 0
+	for _, o := range fleetOutcomes {
+		if t.of[o.name] == 0 {
+			continue
+		}
+		for r, err := range f.Rows {
+			if err != nil {
+				return err
+			}
+			if r.Outcome() != o.name {
+				continue
+			}
+			line := fleetMarkdownRow(r, t.Areas, o.sign)
+			if bytes += len(line); bytes > fleetLimit {
+				left++
+				continue
+			}
+			if _, err := io.WriteString(w, line); err != nil {
+				return err
+			}
+		}
+	}
+	legend := "\n✗ gating · (✗) failing, does not gate · ≈ known · ? inconclusive · ✓ passed · – skipped\n"
+	if left > 0 {
+		legend = fmt.Sprintf("\n… and %d more; the HTML page has them.\n", left) + legend
+	}
+	_, err = io.WriteString(w, legend)
+	return err
+}
+
+func fleetMarkdownRow(r FleetRow, areas []string, sign string) string {
+	name := code(r.Name)
+	if r.Dir != "" && webPath(r.Dir) {
+		name = "[" + name + "](" + r.Dir + "/report.html)"
+	}
+	cells := []string{name, sign + " " + brief(r.Said())}
+	by := map[string]FleetArea{}
+	for _, a := range r.Areas {
+		by[a.Name] = a
+	}
+	for _, area := range areas {
+		cells = append(cells, by[area].cell())
+	}
+	return row(cells...)
+}
+
+// cell is an area in a sign or two: the worst, and how many.
+func (a FleetArea) cell() string {
+	for _, c := range a.counts() {
+		switch {
+		case *c.n == 0:
+		case c.outcome == "pass" || c.outcome == "skip":
+			return c.sign
+		case c.outcome == "fail":
+			return fmt.Sprintf("(%s %d)", c.sign, *c.n)
+		default:
+			return fmt.Sprintf("%s %d", c.sign, *c.n)
+		}
+	}
+	return ""
+}
+
+// webPath reports whether a path may stand in a link as it is.
+func webPath(path string) bool { return webAddress.MatchString("https://x/" + path) }

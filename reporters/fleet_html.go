@@ -1,0 +1,116 @@
+package reporters
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// FleetHTML writes the page of many servers, complete in itself as that of one is: a table of servers by areas, made by
+// the script from a line of JSON for each server, a piece at a time. It links to the reports beside it. The rows are
+// written one by one between two halves of the template.
+func FleetHTML(w io.Writer, f Fleet, t FleetTally) error {
+	page := fleetPage{
+		Policy: fleetPolicy, Style: template.CSS(pageStyle + fleetStyle), Script: template.JS(fleetScript),
+		Outcome: "odd", Headline: sentenceCase(t.Headline()), Counts: t.Counts(), Version: inert(f.Tool.Version),
+	}
+	switch t.ExitCode() {
+	case harness.ExitConforms:
+		page.Outcome = "good"
+	case harness.ExitFails:
+		page.Outcome = "bad"
+	}
+	if err := fleetTemplate.ExecuteTemplate(w, "head", page); err != nil {
+		return err
+	}
+	if err := fleetBlock(w, f, t); err != nil {
+		return err
+	}
+	return fleetTemplate.ExecuteTemplate(w, "tail", page)
+}
+
+//go:embed html/fleet.html
+var fleetText string
+
+//go:embed html/fleet.css
+var fleetStyle string
+
+//go:embed html/fleet.js
+var fleetScript string
+
+var (
+	fleetTemplate = template.Must(template.New("fleet").Parse(fleetText))
+	fleetPolicy   = strings.Join([]string{
+		"default-src 'none'", "img-src data:", "style-src " + sourceHash(pageStyle+fleetStyle),
+		"script-src " + sourceHash(fleetScript),
+		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
+	}, "; ")
+)
+
+// fleetPage is what the template shows.
+type fleetPage struct {
+	Policy                    string
+	Style                     template.CSS
+	Script                    template.JS
+	Outcome, Headline, Counts string
+	Version                   string
+}
+
+// fleetRow is a row as the page's script reads it.
+type fleetRow struct {
+	Name    string   `json:"name"`
+	Link    string   `json:"link,omitempty"` // to its report
+	Outcome string   `json:"outcome"`
+	Said    string   `json:"said,omitempty"`
+	Server  string   `json:"server,omitempty"` // what it is
+	Cells   [][2]any `json:"cells,omitempty"`  // by area, at which place, and its counts
+}
+
+// fleetBlock writes the rows: a line with the areas, then one for each server.
+func fleetBlock(w io.Writer, f Fleet, t FleetTally) error {
+	if _, err := io.WriteString(w, `<script type="application/json" id="rows">`); err != nil {
+		return err
+	}
+	at := map[string]int{}
+	for i, name := range t.Areas {
+		at[name] = i
+	}
+	line := func(v any) error {
+		if _, err := io.WriteString(w, "\n"); err != nil {
+			return err
+		}
+		return encodeLine(w, v)
+	}
+	if err := line(t.Areas); err != nil {
+		return err
+	}
+	for row, err := range f.Rows {
+		if err != nil {
+			return err
+		}
+		shown := fleetRow{
+			Name: row.Name, Outcome: row.Outcome(), Said: row.Said(),
+			Server: dotted(nonEmpty(row.Server, row.Transport, row.Revisions)...),
+		}
+		if row.Dir != "" && webPath(row.Dir) {
+			shown.Link = row.Dir + "/report.html"
+		}
+		for _, a := range row.Areas {
+			if i, ok := at[a.Name]; ok {
+				var counts []int
+				for _, c := range a.counts() {
+					counts = append(counts, *c.n)
+				}
+				shown.Cells = append(shown.Cells, [2]any{i, counts})
+			}
+		}
+		if err := line(shown); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, "\n</script>\n")
+	return err
+}

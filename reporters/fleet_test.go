@@ -1,0 +1,203 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/net/html"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// fleetOf is a fleet of rows, and its tally.
+func fleetOf(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
+	t.Helper()
+	f := Fleet{Tool: harness.Tool{Version: "1.2.3"}, Rows: func(yield func(FleetRow, error) bool) {
+		for _, r := range rows {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}}
+	tally, err := f.Tally([]string{"lifecycle", "jsonrpc", "tools", "robust"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, tally
+}
+
+// mixedFleet has a server of each outcome.
+func mixedFleet() []FleetRow {
+	conforms, fails, untested := NewFleetRow("honest", passing()), NewFleetRow("faulty", everything()), FleetRow{
+		Name: "gone", Judged: true, ExitCode: harness.ExitUsage, Problem: "cannot run gone: no such command",
+	}
+	fails.ExitCode = harness.ExitFails
+	conforms.Dir, fails.Dir = "servers/honest", "servers/faulty"
+	broken := FleetRow{Name: "broken", Judged: true, ExitCode: harness.ExitBroken, Problem: "killed"}
+	return []FleetRow{conforms, fails, untested, {Name: "later"}, broken}
+}
+
+func passing() harness.Report {
+	r := everything()
+	r.ExitCode, r.Problem = harness.ExitConforms, ""
+	r.Results = only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass })
+	return r
+}
+
+// Each requirement is counted once, under what the page of one server shows of it.
+func TestFleetRowCountsEachResultOnce(t *testing.T) {
+	for name, r := range evilSamples() {
+		want := map[string]int{}
+		for _, x := range r.Results {
+			want[x.Area()+" "+outcome(x)]++
+		}
+		got := map[string]int{}
+		for _, a := range NewFleetRow("x", r).Areas {
+			for _, c := range a.counts() {
+				if *c.n > 0 {
+					got[a.Name+" "+c.outcome] = *c.n
+				}
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// Of all servers, what is worst decides: a fault of mcpcheck, a server that does not conform, one that was not tested.
+func TestFleetExitCode(t *testing.T) {
+	row := func(code int) FleetRow { return FleetRow{Judged: true, ExitCode: code} }
+	for _, c := range []struct {
+		rows     []FleetRow
+		code     int
+		headline string
+	}{
+		{nil, 3, "there are no servers"},
+		{[]FleetRow{row(0)}, 0, "the server conforms"},
+		{[]FleetRow{row(1)}, 1, "the server does not conform"},
+		{[]FleetRow{row(2)}, 3, "the server could not be tested"},
+		{[]FleetRow{{}}, 3, "the server is not judged yet"},
+		{[]FleetRow{row(0), row(0)}, 0, "all 2 servers conform"},
+		{[]FleetRow{row(0), row(3)}, 3, "1 of 2 servers conform"},
+		{[]FleetRow{row(0), {}}, 3, "1 of 2 servers conform"},
+		{[]FleetRow{row(0), row(1), row(3)}, 1, "1 of 3 servers does not conform"},
+		{[]FleetRow{row(1), row(1), row(4)}, 4, "2 of 3 servers do not conform"},
+		{[]FleetRow{row(0), row(130)}, 4, "1 of 2 servers conform"},
+	} {
+		_, tally := fleetOf(t, c.rows...)
+		if tally.ExitCode() != c.code || tally.Headline() != c.headline {
+			t.Errorf("%+v: %d, %s; want %d, %s", c.rows, tally.ExitCode(), tally.Headline(), c.code, c.headline)
+		}
+	}
+}
+
+// The page is what its template and its script make: hostile rows are texts in a block of JSON, a line for each, its
+// policy allows its own script and style alone, and it leads nowhere but to the reports beside it.
+func TestFleetHTMLIsSelfContained(t *testing.T) {
+	const evil = `</script><img src=x onerror=pwned()>"'&<!--` + "\u2028\x1b"
+	rows := append(mixedFleet(),
+		FleetRow{
+			Name: evil, Judged: true, ExitCode: 1, Server: evil, Problem: evil, Transport: evil, Dir: "servers/" + evil,
+			Areas: []FleetArea{{Name: "tools", Gating: 1}},
+		})
+	f, tally := fleetOf(t, rows...)
+	f.Tool.Version = evil
+	var page bytes.Buffer
+	if err := FleetHTML(&page, f, tally); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := html.Parse(bytes.NewReader(page.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{"noscript": true, "tbody": true}
+	for _, m := range regexp.MustCompile(`<([a-z0-9]+)`).FindAllStringSubmatch(fleetText, -1) {
+		known[m[1]] = true
+	}
+	var scripts []string
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode {
+			continue
+		}
+		if !known[n.Data] {
+			t.Errorf("the template has no %s", n.Data)
+		}
+		if n.Data == "script" {
+			scripts = append(scripts, n.FirstChild.Data)
+		}
+	}
+	if len(scripts) != 2 || scripts[1] != fleetScript {
+		t.Fatalf("%d scripts, want the rows and its own", len(scripts))
+	}
+	lines := strings.Split(strings.TrimSpace(scripts[0]), "\n")
+	if len(lines) != 1+len(rows) {
+		t.Errorf("%d lines, want the areas and %d rows", len(lines), len(rows))
+	}
+	var last fleetRow
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Link != "" {
+		t.Errorf("%v, linked to %q", err, last.Link)
+	}
+	for _, hash := range []string{sourceHash(fleetScript), sourceHash(pageStyle + fleetStyle)} {
+		if !strings.Contains(fleetPolicy, hash) {
+			t.Errorf("the policy lacks %s", hash)
+		}
+	}
+	for _, bad := range []string{"url(", "@import", "innerHTML", "outerHTML", "insertAdjacentHTML", "fetch(", "eval("} {
+		if strings.Contains(fleetStyle+fleetScript, bad) {
+			t.Errorf("the page has %s", bad)
+		}
+	}
+}
+
+// What the page of Markdown has no room for is counted; what does not conform comes first.
+func TestFleetMarkdownIsBounded(t *testing.T) {
+	var rows []FleetRow
+	for i := range 20_000 {
+		rows = append(rows, FleetRow{Name: fmt.Sprintf("server-%05d | `x`", i), Judged: true, Dir: "servers/x"})
+	}
+	rows = append(rows, FleetRow{Name: "last", Judged: true, ExitCode: 1})
+	f, tally := fleetOf(t, rows...)
+	var page bytes.Buffer
+	if err := FleetMarkdown(&page, f, tally); err != nil {
+		t.Fatal(err)
+	}
+	if page.Len() > fleetLimit+1000 {
+		t.Errorf("%d bytes", page.Len())
+	}
+	text := page.String()
+	shown := strings.Count(text, "\n| [")
+	if !strings.Contains(text, fmt.Sprintf("\n… and %d more; the HTML page has them.\n", 20_000-shown)) {
+		t.Errorf("%d are shown, and the page ends with\n%s", shown, text[max(0, len(text)-300):])
+	}
+	if last := strings.Index(text, "`last`"); last < 0 || last > 1000 {
+		t.Errorf("what does not conform is at %d", last)
+	}
+}
+
+// A row that cannot be read is an error, not a page without it.
+func TestFleetTellsOfRowsThatCannotBeRead(t *testing.T) {
+	torn := func(rows iter.Seq2[FleetRow, error]) Fleet {
+		return Fleet{Rows: func(yield func(FleetRow, error) bool) {
+			for r := range rows {
+				yield(r, fmt.Errorf("torn"))
+				return
+			}
+		}}
+	}
+	f, tally := fleetOf(t, mixedFleet()...)
+	broken := torn(f.Rows)
+	var page bytes.Buffer
+	if _, err := broken.Tally(nil); err == nil {
+		t.Error("it is counted")
+	}
+	if FleetHTML(&page, broken, tally) == nil || FleetMarkdown(&page, broken, tally) == nil {
+		t.Error("there is a page")
+	}
+}

@@ -1,0 +1,181 @@
+package mcptest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
+)
+
+// builtIn is the built-in server over a pipe, honest or with a fault.
+func builtIn(f fixtures.Fault) Server {
+	return Pipe(func(ctx context.Context, in io.Reader, out io.Writer) error {
+		if status := fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: io.Discard}, f); status != 0 {
+			return fmt.Errorf("status %d", status)
+		}
+		return nil
+	})
+}
+
+func faulty(t *testing.T, check string) fixtures.Fault {
+	t.Helper()
+	for _, f := range faults.All() {
+		if f.Check == check {
+			return f
+		}
+	}
+	t.Fatalf("there is no fault of %s", check)
+	return fixtures.Fault{}
+}
+
+// The honest server passes, in both eras and over HTTP, and no requirement fails.
+func TestHonestServer(t *testing.T) {
+	for _, revision := range []string{"2025-06-18", "2026-07-28"} {
+		t.Run(revision, func(t *testing.T) {
+			t.Parallel()
+			Run(t, builtIn(fixtures.Fault{}), Revision(revision), Profile("spec"))
+		})
+	}
+	t.Run("http", func(t *testing.T) {
+		t.Parallel()
+		web := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+		defer web.Close()
+		Run(t, URL(web.URL+"/mcp"), Revision("2025-11-25"), Only("tools", "http"))
+	})
+}
+
+// scenarios are tests that run in a process of their own, since some of them fail.
+func TestScenario(t *testing.T) {
+	name := os.Getenv("MCPTEST_SCENARIO")
+	if name == "" {
+		t.Skip("it is run by TestWhatAuthorsSee")
+	}
+	ping := faulty(t, "ping/empty-result")
+	baseline := Baseline(os.Getenv("MCPTEST_BASELINE"))
+	in := Revision("2025-11-25")
+	switch name {
+	case "honest":
+		Run(t, builtIn(fixtures.Fault{}), in, Only("ping", "logging"))
+	case "faulty":
+		Run(t, builtIn(ping), in, Only("ping"))
+	case "known", "stale":
+		f := map[string]fixtures.Fault{"known": ping}[name]
+		Run(t, builtIn(f), in, Only("ping"), baseline)
+	case "panics":
+		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { panic("oh") }), Only("ping"))
+	case "error":
+		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { return errors.New("no database") }))
+	case "deaf": // it hears of no end
+		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { select {} }),
+			Timeout(100*time.Millisecond), Budget(time.Second))
+	case "nothing":
+		Run(t, Server{})
+	case "profile":
+		Run(t, builtIn(ping), Profile("lax"))
+	case "check":
+		Run(t, builtIn(ping), Only("pings"))
+	case "revision":
+		Run(t, builtIn(ping), Revision("2020-01-01"))
+	case "file":
+		Run(t, builtIn(ping), Baseline("nowhere.yaml"))
+	case "header":
+		Run(t, builtIn(ping), Header("X-A", "b"))
+	}
+}
+
+func TestWhatAuthorsSee(t *testing.T) {
+	baseline := filepath.Join(t.TempDir(), "known.yaml")
+	text := "- check: ping/empty-result\n  reason: told to be mended in spring\n"
+	if err := os.WriteFile(baseline, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		fails bool
+		says  []string
+		tests map[string]string
+	}{
+		"honest": {tests: map[string]string{
+			"": "pass", "/ping": "pass", "/ping/empty-result": "pass",
+		}},
+		"faulty": {
+			fails: true,
+			says: []string{
+				"MUST ping/empty-result: ", "want ", "got ", `→ {"id":`, `← {`,
+				"spec: https://modelcontextprotocol.io/", "fix: Answer ping with the result {}.",
+			},
+			tests: map[string]string{"": "fail", "/ping": "fail", "/ping/empty-result": "fail"},
+		},
+		"known": {
+			says:  []string{"a known failure: told to be mended in spring"},
+			tests: map[string]string{"": "pass", "/ping/empty-result": "skip"},
+		},
+		"stale":    {fails: true, says: []string{"the baseline is stale: ping/empty-result: "}},
+		"panics":   {fails: true, says: []string{"mcptest: the server could not be tested: ", "status 2", "panic: oh"}},
+		"error":    {fails: true, says: []string{"mcptest: the server could not be tested: ", "no database"}},
+		"deaf":     {fails: true, says: []string{"mcptest: "}},
+		"nothing":  {fails: true, says: []string{"mcptest: there is no server; give that of Pipe or URL"}},
+		"profile":  {fails: true, says: []string{`mcptest: unknown profile "lax"`}},
+		"check":    {fails: true, says: []string{`mcptest: no check "pings"`}},
+		"revision": {fails: true, says: []string{`mcptest: unknown protocol revision "2020-01-01" (have 2024-11-05, `}},
+		"file":     {fails: true, says: []string{"mcptest: cannot read the baseline: open nowhere.yaml"}},
+		"header":   {fails: true, says: []string{"mcptest: the option Header wants a server of URL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tests, output, err := scenario(t, name, baseline)
+			var exited *exec.ExitError
+			if errors.As(err, &exited) != c.fails {
+				t.Errorf("%v\n%s", err, output)
+			}
+			for _, want := range c.says {
+				if !strings.Contains(output, want) {
+					t.Errorf("it does not say %q:\n%s", want, output)
+				}
+			}
+			for test, want := range c.tests {
+				if got := tests["TestScenario"+test]; got != want {
+					t.Errorf("TestScenario%s: %q, want %q\n%s", test, got, want, output)
+				}
+			}
+		})
+	}
+}
+
+// scenario runs a scenario as go test -v does, and returns what came of each test.
+func scenario(t *testing.T, name, baseline string) (tests map[string]string, output string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run", "^TestScenario$", "-test.v=test2json")
+	cmd.Env = append(os.Environ(), "MCPTEST_SCENARIO="+name, "MCPTEST_BASELINE="+baseline)
+	text, err := cmd.CombinedOutput()
+	tests = map[string]string{}
+	for line := range bytes.Lines(text) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(strings.ReplaceAll(string(line), "\x16", "")), ": ")
+		test, _, _ := strings.Cut(rest, " ")
+		switch word {
+		case "--- PASS", "--- FAIL", "--- SKIP":
+			tests[test] = strings.ToLower(strings.TrimPrefix(word, "--- "))
+		}
+	}
+	return tests, string(text), err
+}
+
+// Nothing of Ginkgo is in the test of an author: neither its flags nor its tree.
+func TestNoGinkgo(t *testing.T) {
+	flag.VisitAll(func(f *flag.Flag) {
+		if strings.HasPrefix(f.Name, "ginkgo.") {
+			t.Errorf("there is a flag -%s", f.Name)
+		}
+	})
+}
