@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +71,7 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 		return usage("no session in %s has agreed on a revision that is known; there is nothing to judge by", files[0])
 	}
 	unasked := 0
-	for _, revision := range slices.Sorted(mapKeys(by)) {
+	for _, revision := range sortedKeys(by) {
 		server := harness.Recorded(head.Target.Transport, by[revision])
 		results, left := harness.JudgeRecorded(server, planned(server, selector), by[revision], profile)
 		unasked += left
@@ -95,16 +94,6 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 		unasked, unasked+len(report.Results))
 	told.again(report)
 	return told.done(report)
-}
-
-func mapKeys[V any](m map[string]V) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range m {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }
 
 // replayed are the sessions in files, and where their clients broke the protocol. All have to be of one transport.

@@ -62,7 +62,7 @@ func directionOf(side driver.Side) string {
 func marksOf(s *driver.Saying) map[string]*bool {
 	return map[string]*bool{
 		"unended": &s.Unended, "after-eof": &s.AfterEOF, "hostile": &s.Hostile, "apart": &s.Apart,
-		"strayed": &s.Strayed, "aside": &s.Aside,
+		"strayed": &s.Strayed, "aside": &s.Aside, "cut": &s.Cut, "gap": &s.Gap,
 	}
 }
 

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,6 +14,9 @@ type Saying struct {
 	Text []byte // without the newline
 
 	Unended, AfterEOF, Hostile, Apart, Strayed, Aside bool // as Frame has them
+
+	Cut bool // its rest is left out
+	Gap bool // lines before it are
 }
 
 // replayPatience is for how long an answer may not have come when a recorded session ends: what a client gave up
@@ -20,7 +24,8 @@ type Saying struct {
 const replayPatience = time.Minute
 
 // Replay is a session as it was recorded, which says nothing more. From where the client broke the protocol on, the
-// session is hostile, and fault says why. It is whole if the record has its beginning.
+// session is hostile, and fault says why. Where the record leaves something out, the session ends. It is whole if the
+// record has its beginning.
 func Replay(opened time.Time, said []Saying, whole bool) (s *Session, fault string) {
 	s = newSession(context.Background(), Target{Limits: Limits{Reply: replayPatience}.withDefaults()}, nil)
 	s.opened, s.closed, s.cause = opened, true, "the record ends"
@@ -29,6 +34,11 @@ func Replay(opened time.Time, said []Saying, whole bool) (s *Session, fault stri
 	}
 	c := replayedClient{s: s, sent: map[string]*Frame{}, asked: map[string]bool{}}
 	for i, line := range said {
+		if line.Cut || line.Gap {
+			s.excess = &Excess{"the record leaves out what was said"}
+			said, fault = said[:i], cmp.Or(fault, fmt.Sprintf("line %d of the session: %s", i+1, s.excess))
+			break
+		}
 		f := &Frame{
 			At: line.At, Side: line.Side, Raw: Plain(line.Text), Ended: !line.Unended, AfterEOF: line.AfterEOF,
 			Hostile: line.Hostile, Apart: line.Apart, Strayed: line.Strayed, Aside: line.Aside,

@@ -58,3 +58,22 @@ func TestReplay(t *testing.T) {
 		})
 	}
 }
+
+// TestReplayOfPart: a record is judged up to where it leaves something out, and then nothing is held against the server.
+func TestReplayOfPart(t *testing.T) {
+	ping := Saying{Side: FromClient, Text: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+	for name, part := range map[string]Saying{
+		"a line that is cut": {Side: FromServer, Text: []byte(`{"jsonrpc":"2.0","id":1,"resu…`), Cut: true},
+		"lines are left out": {Side: Event, Text: []byte("3 lines are left out here"), Gap: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, fault := Replay(time.Now(), []Saying{ping, part, ping}, true)
+			if want := "line 2 of the session: the record leaves out what was said"; fault != want {
+				t.Errorf("fault %q, want %q", fault, want)
+			}
+			if n := len(s.Record(0)); n != 1 || s.Excess(0) == nil || s.IsHostile() {
+				t.Errorf("%d lines, excess %v, hostile %v", n, s.Excess(0), s.IsHostile())
+			}
+		})
+	}
+}
