@@ -35,6 +35,11 @@ type runFlags struct {
 	plan    bool
 	report  reportFlags
 	noColor bool
+
+	lastFailed lastFailed
+	watch      bool
+	watched    []string // files and directories
+
 	verbose bool
 	quiet   bool
 	brief   bool
@@ -63,6 +68,14 @@ func (f *runFlags) add(cmd *cobra.Command) {
 			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
 	flags.StringVar(&f.trace, "trace", "",
 		"write all that was said in the checks' sessions to `FILE`, as JSON Lines that mcpcheck judge reads")
+	flags.Var(&f.lastFailed, "last-failed",
+		"run only what failed when the server was last judged on this machine, or by this JSON report; "+
+			"all if that is nothing, or not known")
+	flags.Lookup("last-failed").NoOptDefVal = noReport
+	flags.BoolVar(&f.watch, "watch", false,
+		"judge the server again whenever its files change, until Ctrl-C: what failed first, then all")
+	flags.StringArrayVar(&f.watched, "watch-path", nil,
+		"with --watch: this file or directory (`PATH`), in place of what the command names")
 	f.report.add(flags)
 	f.addConsole(flags)
 }

@@ -29,6 +29,9 @@ import (
 // TestMain makes the test binary three programs: the tests, mcpcheck, and the bad servers.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
+	if os.Getenv("XDG_CACHE_HOME") == "" {
+		os.Setenv("XDG_CACHE_HOME", os.DevNull) // nothing is remembered of runs, but where a test says so
+	}
 	testscript.Main(m, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
 }
 

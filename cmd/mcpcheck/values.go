@@ -93,6 +93,12 @@ func contradiction(f runFlags) error {
 		return usage("--%s is empty; give it a value, or leave it out", f.empty)
 	case f.verbose && (f.quiet || f.brief), f.quiet && f.brief:
 		return usage("--verbose, --quiet and --brief exclude each other")
+	case f.watch && f.plan:
+		return usage("--watch and --plan exclude each other")
+	case f.watch && f.given("last-failed"):
+		return usage("--watch and --last-failed exclude each other; --watch begins with what failed anyway")
+	case len(f.watched) > 0 && !f.watch:
+		return usage("--watch-path wants --watch")
 	case !server && f.hosts.file != "":
 		return usage("--servers-file wants --server NAME")
 	case server && f.demo:
