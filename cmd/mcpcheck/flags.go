@@ -31,10 +31,13 @@ type runFlags struct {
 	hosts   hostFlags
 	isolate bool
 	shard   string
-	trace   string
-	plan    bool
-	report  reportFlags
-	noColor bool
+	set     string // file
+
+	tentative string // show or gate; empty: show
+	trace     string
+	plan      bool
+	report    reportFlags
+	noColor   bool
 
 	lastFailed lastFailed
 	watch      bool
@@ -66,6 +69,10 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.shard, "shard", "",
 		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
 			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
+	flags.StringVar(&f.set, "set", "",
+		"judge by exactly the requirements of this `FILE`, which mcpcheck list --set REVISION has printed")
+	flags.StringVar(&f.tentative, "tentative", showTentative,
+		"what checks do that are new in this version of mcpcheck: show, gate")
 	flags.StringVar(&f.trace, "trace", "",
 		"write all that was said in the checks' sessions to `FILE`, as JSON Lines that mcpcheck judge reads")
 	flags.Var(&f.lastFailed, "last-failed",

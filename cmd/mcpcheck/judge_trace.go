@@ -73,10 +73,12 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	unasked := 0
 	for _, revision := range sortedKeys(by) {
 		server := harness.Recorded(head.Target.Transport, by[revision])
-		results, left := harness.JudgeRecorded(server, planned(server, selector), by[revision], profile)
+		results, left := harness.JudgeRecorded(server, planned(suites.Built(), server, selector), by[revision], profile)
 		unasked += left
 		report.Server = server.Info()
-		report.Revisions = append(report.Revisions, harness.RevisionInfo{Requested: revision, Revision: revision})
+		report.Revisions = append(report.Revisions, harness.RevisionInfo{
+			Requested: revision, Revision: revision, Set: currentSet(revision).Info(),
+		})
 		report.Coverage = append(report.Coverage,
 			harness.Cover(suites.All(), suites.Checks(), server, selector, results))
 		report.Results = append(report.Results, results...)
