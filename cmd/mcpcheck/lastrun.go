@@ -65,7 +65,8 @@ func (l *lastRun) take(r harness.Report) {
 			failed[old.ID] = old
 		}
 	}
-	l.Version, l.Ended, l.Failed = lastRunVersion, r.Started.Add(time.Duration(r.Seconds*float64(time.Second))), []lastFail{}
+	took := time.Duration(r.Seconds * float64(time.Second))
+	l.Version, l.Ended, l.Failed = lastRunVersion, r.Started.Add(took), []lastFail{}
 	for _, id := range sortedKeys(failed) {
 		l.Failed = append(l.Failed, failed[id])
 	}

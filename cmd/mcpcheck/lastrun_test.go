@@ -15,26 +15,28 @@ import (
 // TestLastRun: what fails is remembered until it is seen to pass, or not to apply.
 func TestLastRun(t *testing.T) {
 	result := func(id string, v harness.Verdict) harness.Result { return harness.Result{ID: id, Verdict: v} }
-	gating := result("ping/a", harness.Inconclusive)
+	fails, passes := result("ping/a", harness.Fail), result("ping/a", harness.Pass)
+	untried, gating := result("ping/a", harness.Inconclusive), result("ping/a", harness.Inconclusive)
 	gating.Gates = true
 	watch := result("ping/a", harness.Fail)
 	watch.ProvokedBy = []string{"tools/b"}
+	one, other := []lastFail{{ID: "ping/a"}}, []lastFail{{ID: "ping/b"}}
 	for name, test := range map[string]struct {
 		before []lastFail
 		run    []harness.Result
 		want   []lastFail
 	}{
 		"nothing":      {nil, nil, []lastFail{}},
-		"a fail":       {nil, []harness.Result{result("ping/a", harness.Fail)}, []lastFail{{ID: "ping/a"}}},
+		"a fail":       {nil, []harness.Result{fails}, one},
 		"provoked":     {nil, []harness.Result{watch}, []lastFail{{"ping/a", []string{"tools/b"}}}},
-		"an error":     {nil, []harness.Result{result("ping/a", harness.Error)}, []lastFail{{ID: "ping/a"}}},
-		"gating":       {nil, []harness.Result{gating}, []lastFail{{ID: "ping/a"}}},
+		"an error":     {nil, []harness.Result{result("ping/a", harness.Error)}, one},
+		"gating":       {nil, []harness.Result{gating}, one},
 		"advice":       {nil, []harness.Result{result("advice/a", harness.Fail)}, []lastFail{}},
-		"not judged":   {[]lastFail{{ID: "ping/b"}}, []harness.Result{result("ping/a", harness.Pass)}, []lastFail{{ID: "ping/b"}}},
-		"passes":       {[]lastFail{{ID: "ping/a"}}, []harness.Result{result("ping/a", harness.Pass)}, []lastFail{}},
-		"skipped":      {[]lastFail{{ID: "ping/a"}}, []harness.Result{result("ping/a", harness.Skip)}, []lastFail{}},
-		"not tried":    {[]lastFail{{ID: "ping/a"}}, []harness.Result{result("ping/a", harness.Inconclusive)}, []lastFail{{ID: "ping/a"}}},
-		"one revision": {nil, []harness.Result{result("ping/a", harness.Fail), result("ping/a", harness.Pass)}, []lastFail{{ID: "ping/a"}}},
+		"not judged":   {other, []harness.Result{passes}, other},
+		"passes":       {one, []harness.Result{passes}, []lastFail{}},
+		"skipped":      {one, []harness.Result{result("ping/a", harness.Skip)}, []lastFail{}},
+		"not tried":    {one, []harness.Result{untried}, one},
+		"one revision": {nil, []harness.Result{fails, passes}, one},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := lastRun{Failed: test.before}

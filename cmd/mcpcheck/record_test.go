@@ -50,7 +50,8 @@ func TestRecordsAreBounded(t *testing.T) {
 		"an unended one": {"one\ntwo", []string{"sent one (3)", "sent two (3) unended"}},
 		"the longest":    {dots(longestNoted) + "\n", []string{"sent " + dots(40) + " (16777216)"}},
 		"a longer one": {dots(longestNoted+5) + "\nnext\n", []string{
-			"sent " + dots(40) + " (16777219) cut", "event 5 bytes of the line before are left out: (62)", "sent next (4)",
+			"sent " + dots(40) + " (16777219) cut", "event 5 bytes of the line before are left out: (62)",
+			"sent next (4)",
 		}},
 		"a longer one without an end": {dots(longestNoted + 5), []string{
 			"sent " + dots(40) + " (16777219) cut unended", "event 5 bytes of the line before are left out: (62)",

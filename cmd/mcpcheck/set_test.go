@@ -53,10 +53,12 @@ func TestJudgedBySet(t *testing.T) {
 		gate  harness.Gate
 		held  bool
 	}{
-		"a MUST":                {entry: harness.SetEntry{ID: id, Level: harness.Must}, gate: harness.GateMust},
-		"a SHOULD then":         {entry: harness.SetEntry{ID: id, Level: harness.Should}},
-		"of the checklist then": {entry: harness.SetEntry{ID: id, Level: harness.Should, Checklist: true}, gate: harness.GateChecklist},
-		"tentative":             {entry: harness.SetEntry{ID: id, Level: harness.Must, Tentative: true}, held: true},
+		"a MUST":        {entry: harness.SetEntry{ID: id, Level: harness.Must}, gate: harness.GateMust},
+		"a SHOULD then": {entry: harness.SetEntry{ID: id, Level: harness.Should}},
+		"of the checklist then": {
+			entry: harness.SetEntry{ID: id, Level: harness.Should, Checklist: true}, gate: harness.GateChecklist,
+		},
+		"tentative": {entry: harness.SetEntry{ID: id, Level: harness.Must, Tentative: true}, held: true},
 		"tentative, and gating": {
 			entry: harness.SetEntry{ID: id, Level: harness.Must, Tentative: true}, flags: "--tentative gate",
 			gate: harness.GateMust,
@@ -68,12 +70,13 @@ func TestJudgedBySet(t *testing.T) {
 			if len(report.Results) != 1 {
 				t.Fatalf("%d results", len(report.Results))
 			}
-			r := report.Results[0]
-			if r.Verdict != harness.Fail || r.Entry != test.entry.Level || r.GatedBy != test.gate || r.Tentative != test.held {
+			r, entry := report.Results[0], test.entry.Level
+			if r.Verdict != harness.Fail || r.Entry != entry || r.GatedBy != test.gate || r.Tentative != test.held {
 				t.Errorf("%s at %s, gated by %q, tentative %v", r.Verdict, r.Entry, r.GatedBy, r.Tentative)
 			}
-			if name := report.Revisions[0].Set.Name; name != "2025-11-25@0.1.0" || report.Coverage[0].Requirements != 1 {
-				t.Errorf("judged by the set %s, %d requirements", name, report.Coverage[0].Requirements)
+			name, n := report.Revisions[0].Set.Name, report.Coverage[0].Requirements
+			if name != "2025-11-25@0.1.0" || n != 1 {
+				t.Errorf("judged by the set %s, %d requirements", name, n)
 			}
 			if (report.ExitCode == harness.ExitFails) != (test.gate != harness.NoGate) {
 				t.Errorf("exit code %d", report.ExitCode)

@@ -59,7 +59,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestReplayOfPart: a record is judged up to where it leaves something out, and then nothing is held against the server.
+// TestReplayOfPart: a record is judged up to where it leaves something out.
 func TestReplayOfPart(t *testing.T) {
 	ping := Saying{Side: FromClient, Text: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
 	for name, part := range map[string]Saying{

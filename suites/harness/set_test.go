@@ -110,7 +110,8 @@ func TestTentative(t *testing.T) {
 	all := Catalogue{{ID: "a/old"}, {ID: "a/earlier", Since: "1.9"}, {ID: "a/new", Since: "1.10"}}
 	for version, want := range map[string]string{
 		"1.8.0": "a/earlier a/new", "1.9.7": "a/earlier a/new", "1.10.0": "a/new", "1.10.3": "a/new",
-		"1.10.0-rc.1": "a/new", "1.11.0": "", "2.0.0": "", "devel": "a/new", "1.9.8-0.20260101000000-abcdef": "a/earlier a/new",
+		"1.10.0-rc.1": "a/new", "1.11.0": "", "2.0.0": "", "devel": "a/new",
+		"1.9.8-0.20260101000000-abcdef": "a/earlier a/new",
 	} {
 		var got []string
 		for _, r := range all {
