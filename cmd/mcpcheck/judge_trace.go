@@ -25,8 +25,7 @@ that mcpcheck record or run --trace has written. Nothing is started.
 
 What a server does when it is asked something certain cannot be told from a
 record: it is counted as not tried. From where the client broke the protocol on,
-the server is not judged. Over HTTP messages are judged, and not the transport.
-Exit codes are those of run.`,
+the server is not judged. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("judge wants traces; write them with mcpcheck record or run --trace FILE")
@@ -118,7 +117,7 @@ func replayed(files []string) (first traceHead, sessions []*driver.Session, faul
 				return first, nil, nil, usage("%s is over %s, and what came before over %s; judge them one by one",
 					name, r.head.Target.Transport, first.Target.Transport)
 			}
-			s, fault := driver.Replay(r.head.Opened, r.said, !r.head.Lost)
+			s, fault := driver.Replay(r.head.Opened, r.head.Target.Transport, r.said, !r.head.Lost)
 			if sessions = append(sessions, s); fault != "" {
 				faults = append(faults, fmt.Sprintf("%s, session %s, %s", name, r.head.Session, fault))
 			}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,9 @@ import (
 )
 
 func newRecord() *cobra.Command {
-	var out string
+	var out, server, listen string
 	cmd := &cobra.Command{
-		Use:   "record --out FILE -- COMMAND [ARG…]",
+		Use:   "record --out FILE {-- COMMAND [ARG…] | --url URL --listen ADDRESS}",
 		Short: "Record a session of a real client",
 		Long: `Stand between a client and its server over stdio, and write down what they say.
 A host launches it in the place of the server: no byte is changed, signals are
@@ -28,19 +29,38 @@ ended, as run does.
   mcpcheck record --out session.jsonl -- node dist/index.js
   mcpcheck judge session.jsonl
 
+With --url, it stands between clients and a server over HTTP, in whose place they
+are given the address that it listens on, until Ctrl-C. Event streams pass at once.
+What is not for the path of the URL, such as authorization, passes and is not
+recorded.
+
+  mcpcheck record --out session.jsonl --url http://127.0.0.1:3001/mcp --listen 127.0.0.1:9000
+
 What the file has of earlier sessions stays. Secrets in the command and in the
-environment are redacted in it.`,
-		RunE: func(_ *cobra.Command, command []string) error {
-			if out == "" {
+environment are redacted in it, over HTTP those in the URL and in the headers of
+clients.`,
+		RunE: func(cmd *cobra.Command, command []string) error {
+			switch {
+			case out == "":
 				return usage("record wants --out FILE, for what is said")
-			}
-			if len(command) == 0 {
-				return usage("record wants a command; say mcpcheck record --out FILE -- COMMAND [ARG…]")
+			case server != "" && len(command) > 0:
+				return usage("--url and a command exclude each other: start the server beside, and leave out %s",
+					strings.Join(command, " "))
+			case server != "" && listen == "":
+				return usage("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
+			case server != "":
+				return recordHTTP(server, listen, out, cmd.ErrOrStderr())
+			case listen != "":
+				return usage("--listen wants --url URL, the server for which it stands")
+			case len(command) == 0:
+				return usage("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
 			}
 			return record(command, out)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to add the session to")
+	cmd.Flags().StringVar(&server, "url", "", "record what is said with the server at this `URL`")
+	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on in its place, such as 127.0.0.1:9000")
 	return cmd
 }
 
@@ -49,9 +69,9 @@ func record(command []string, out string) error {
 	if err := lookUp(command[0], ""); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := openRecord(out)
 	if err != nil {
-		return usage("--out: %w", err)
+		return err
 	}
 	defer file.Close()
 	var hidden secrets
@@ -80,7 +100,7 @@ func record(command []string, out string) error {
 	stdoutOfServer.Close()
 	redact := hidden.redactor()
 	s := newScribe(file, harness.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
-	session := s.open()
+	session := s.open(s.target.Transport)
 	go func() {
 		for s := range signals {
 			passOn(server.Process, s)
@@ -94,14 +114,21 @@ func record(command []string, out string) error {
 	session.copy(driver.FromServer, os.Stdout, stdout)
 	err = server.Wait()
 	code := exitStatus(err)
-	session.note(driver.Saying{Side: driver.Event, Text: fmt.Append(nil, "the server exited with status ", code)}, "")
-	if err := s.flush(); err != nil {
-		fmt.Fprintln(os.Stderr, "mcpcheck: the session was not recorded to its end:", err)
-	}
+	session.note(driver.Saying{Side: driver.Event, Text: fmt.Append(nil, "the server exited with status ", code)})
+	s.finish(os.Stderr)
 	if code != 0 {
 		return &exit{code: code}
 	}
 	return nil
+}
+
+// openRecord opens a file to which sessions are added.
+func openRecord(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, usage("--out: %w", err)
+	}
+	return file, nil
 }
 
 // exitStatus is the status of a process as a shell has it.

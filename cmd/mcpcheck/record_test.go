@@ -60,7 +60,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var trace, passed bytes.Buffer
 			s := newScribe(&trace, harness.TargetInfo{}, (&secrets{}).redactor())
-			s.open().copy(driver.FromClient, &passed, strings.NewReader(test.stream))
+			s.open("stdio").copy(driver.FromClient, &passed, strings.NewReader(test.stream))
 			if err := s.flush(); err != nil {
 				t.Fatal(err)
 			}
@@ -80,7 +80,7 @@ func TestRecordsDoNotGrow(t *testing.T) {
 	line := strings.Repeat(".", size-1) + "\n"
 	reader, writer := io.Pipe() // nothing is written while nobody reads
 	s := newScribe(writer, harness.TargetInfo{}, (&secrets{}).redactor())
-	session := s.open()
+	session := s.open("stdio")
 	session.copy(driver.FromServer, io.Discard, strings.NewReader(strings.Repeat(line, 2*mostQueued/size)))
 	if s.queued > mostQueued {
 		t.Errorf("%d bytes wait to be written", s.queued)

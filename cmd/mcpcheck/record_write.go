@@ -23,7 +23,7 @@ const (
 // scribe writes sessions down beside those who talk, who never wait for it.
 type scribe struct {
 	enc    *json.Encoder
-	redact redactor
+	redact redactor // of the one that writes
 	target harness.TargetInfo
 	done   chan error
 	opened atomic.Int64 // sessions
@@ -45,12 +45,12 @@ type minutes struct {
 	ended   bool // the client has ended its stream
 }
 
-// noted is a line that is to be written, or the head of a session.
+// noted is a line that is to be written, the head of a session, or secrets that are redacted from then on.
 type noted struct {
-	of   *minutes
-	head *traceHead
-	said driver.Saying
-	http string
+	of     *minutes
+	head   *traceHead
+	hidden *secrets
+	said   driver.Saying
 }
 
 func newScribe(w io.Writer, target harness.TargetInfo, redact redactor) *scribe {
@@ -64,8 +64,8 @@ func newScribe(w io.Writer, target harness.TargetInfo, redact redactor) *scribe 
 	return s
 }
 
-// open begins a session.
-func (s *scribe) open() *minutes {
+// open begins a session over a transport.
+func (s *scribe) open(transport string) *minutes {
 	now := time.Now()
 	name := fmt.Sprintf("%d-%d-%d", now.UnixNano(), os.Getpid(), s.opened.Add(1))
 	m := &minutes{scribe: s, session: name, opened: now}
@@ -73,10 +73,18 @@ func (s *scribe) open() *minutes {
 		Trace: traceVersion, Session: m.session, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()},
 		Target: s.target, Opened: now.UTC(),
 	}
+	head.Target.Transport = transport
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.put(noted{of: m, head: head})
 	return m
+}
+
+// hide has secrets redacted in all that is noted from now on.
+func (s *scribe) hide(hidden secrets) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.put(noted{hidden: &hidden})
 }
 
 // put queues a line. The caller holds mu.
@@ -88,13 +96,13 @@ func (s *scribe) put(n noted) {
 
 func (n noted) cost() int { return len(n.said.Text) + noteCost }
 
-// note keeps a line to be written, with what carried it over HTTP.
-func (m *minutes) note(said driver.Saying, http string) {
+// note keeps a line to be written.
+func (m *minutes) note(said driver.Saying) {
 	s := m.scribe
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	said.At, said.AfterEOF = time.Since(m.opened), m.ended
-	n := noted{of: m, said: said, http: http}
+	n := noted{of: m, said: said}
 	if s.queued+n.cost() > mostQueued {
 		m.missed++
 		s.owing[m] = true
@@ -139,11 +147,13 @@ func (s *scribe) write() (failed error) {
 		}
 		for _, n := range lines {
 			switch {
+			case n.hidden != nil:
+				s.redact = n.hidden.redactor()
 			case failed != nil:
 			case n.head != nil:
 				failed = s.enc.Encode(n.head)
 			default:
-				failed = s.enc.Encode(lineOf(n.of.session, n.said, n.http, s.redact))
+				failed = s.enc.Encode(lineOf(n.of.session, n.said, s.redact))
 			}
 			s.mu.Lock()
 			s.queued -= n.cost()
@@ -162,6 +172,13 @@ func (s *scribe) flush() error {
 	s.mu.Unlock()
 	s.more.Signal()
 	return <-s.done
+}
+
+// finish waits until all is written, and says when not all is.
+func (s *scribe) finish(stderr io.Writer) {
+	if err := s.flush(); err != nil {
+		fmt.Fprintln(stderr, "mcpcheck: not all was recorded:", err)
+	}
 }
 
 // copy passes on what comes, byte for byte and at once, and notes the lines in it.
@@ -186,10 +203,10 @@ func (m *minutes) copy(side driver.Side, to io.Writer, from io.Reader) {
 // line notes a line of a stream, of which so many bytes are left out.
 func (m *minutes) line(side driver.Side, text []byte, unended bool, left int) {
 	if left == 0 {
-		m.note(driver.Saying{Side: side, Text: text, Unended: unended}, "")
+		m.note(driver.Saying{Side: side, Text: text, Unended: unended})
 		return
 	}
-	m.note(driver.Saying{Side: side, Text: append(text, "…"...), Unended: unended, Cut: true}, "")
+	m.note(driver.Saying{Side: side, Text: append(text, "…"...), Unended: unended, Cut: true})
 	said := fmt.Sprintf("%d bytes of the line before are left out: a record keeps %s", left, driver.Size(longestNoted))
-	m.note(driver.Saying{Side: driver.Event, Text: []byte(said)}, "")
+	m.note(driver.Saying{Side: driver.Event, Text: []byte(said)})
 }

@@ -45,7 +45,7 @@ func TestReplay(t *testing.T) {
 				}
 				said = append(said, line)
 			}
-			s, fault := Replay(time.Now(), said, true)
+			s, fault := Replay(time.Now(), "stdio", said, true)
 			if !strings.Contains(fault, test.fault) || (fault == "") != (test.fault == "") {
 				t.Errorf("fault %q, want %q", fault, test.fault)
 			}
@@ -67,7 +67,7 @@ func TestReplayOfPart(t *testing.T) {
 		"lines are left out": {Side: Event, Text: []byte("3 lines are left out here"), Gap: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, fault := Replay(time.Now(), []Saying{ping, part, ping}, true)
+			s, fault := Replay(time.Now(), "stdio", []Saying{ping, part, ping}, true)
 			if want := "line 2 of the session: the record leaves out what was said"; fault != want {
 				t.Errorf("fault %q, want %q", fault, want)
 			}
