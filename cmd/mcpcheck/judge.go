@@ -90,7 +90,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	if len(j.requested) > 1 {
 		of = server.Revision
 	}
-	defer j.told.running(j.begin, of, len(plan), progress)()
+	defer j.told.running(j.begin, of, len(plan), j.report.Server, progress)()
 	o, err := harness.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.jobs, Isolate: j.flags.isolate, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,

@@ -65,7 +65,7 @@ func unaltered(*values) error { return nil }
 
 // round judges the server once: first what failed the last time, then all. An error is about how it is used.
 func (w *watcher) round() error {
-	switch _, err := w.judge(func(v *values) error { return v.first(w.runs.Failed) }); {
+	switch _, err := w.judge(w.first); {
 	case err == nil:
 		fmt.Fprintln(w.cmd.OutOrStdout())
 	case !errors.Is(err, errNothingFirst):
@@ -106,13 +106,15 @@ func (w *watcher) judge(alter func(*values) error) (harness.Report, error) {
 }
 
 // first selects what failed, to be told briefly and before all else.
-func (v *values) first(failed []lastFail) error {
+func (w *watcher) first(v *values) error {
+	failed := w.runs.Failed
 	v.reports, v.reportDir, v.flags.trace = nil, "", ""
 	v.flags.report.annotations = "off"
 	v.flags.brief, v.flags.verbose = !v.flags.quiet, false
 	if len(v.selected(failed)) == 0 {
 		return errNothingFirst
 	}
+	w.say("first what failed the last time")
 	return v.narrow(failed)
 }
 

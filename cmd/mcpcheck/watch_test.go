@@ -180,6 +180,7 @@ func TestWatch(t *testing.T) {
 	}
 	want := []string{
 		"mcpcheck: watching 1 file; Ctrl-C ends", "mcpcheck: server.sh changed",
+		"mcpcheck: first what failed the last time",
 		"mcpcheck: watching 1 file; Ctrl-C ends", "mcpcheck: server.sh changed",
 		"mcpcheck: watching 1 file; Ctrl-C ends",
 	}
