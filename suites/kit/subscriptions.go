@@ -40,10 +40,15 @@ type Subscription struct {
 
 	pending   driver.Pending
 	mark      int             // where it was asked for
+	asked     map[string]int  // ids of the requests that were sent while it was open, with their places
+	rounds    []round         // those of them that were answered before it was over
 	cancelled int             // the place where the client took it back over stdio; 0: it did not
 	fences    map[string]bool // ids of the requests that were sent after that
 	deaf      int             // the place where the first of them was answered; 0: none was
 }
+
+// round is a request and its answer, as places in what was said in the session.
+type round struct{ asked, answered int }
 
 // Heard is a message that came, and its place in what was said in the session.
 type Heard struct {
@@ -221,15 +226,22 @@ func (all *Subscriptions) sent(s *driver.Session, f *driver.Frame) {
 		switch {
 		case u.cancelled > 0:
 			u.fences[driver.IDKey(f.ID)] = true
-		case u.Ack() != nil && u.End() == nil && !u.closedBy(f):
+		case u.isOpen(f):
 			beside++
+			u.asked[driver.IDKey(f.ID)] = all.place
 		}
 	}
 	if f.Method == Listen {
 		params, _ := f.JSON()["params"].(M)
 		filter, _ := params["notifications"].(M)
-		all.List = append(all.List, &Subscription{Session: s, Request: f, Filter: filter, Beside: beside})
+		all.List = append(all.List, &Subscription{Session: s, Request: f, Filter: filter, Beside: beside,
+			asked: map[string]int{}})
 	}
+}
+
+// isOpen reports whether it has begun, and had not ended on either side when a frame was seen.
+func (u *Subscription) isOpen(f *driver.Frame) bool {
+	return u.Ack() != nil && u.End() == nil && u.cancelled == 0 && !u.closedBy(f)
 }
 
 // closedBy reports whether over HTTP the stream had ended, by whom ever, when a frame was sent.
@@ -243,10 +255,8 @@ func (u *Subscription) closedBy(f *driver.Frame) bool {
 
 // came notes a message of the server, which came in a frame.
 func (all *Subscriptions) came(f *driver.Frame, m Heard) {
-	for _, u := range all.List {
-		if m.IsResponse() && u.deaf == 0 && u.fences[driver.IDKey(m.Answers())] {
-			u.deaf = m.place
-		}
+	if m.IsResponse() {
+		all.answered(f, m)
 	}
 	u := all.of(f, m.Frame)
 	switch {
@@ -254,6 +264,19 @@ func (all *Subscriptions) came(f *driver.Frame, m Heard) {
 		u.hear(m)
 	case Announced[m.Method] != "":
 		all.Strays = append(all.Strays, m)
+	}
+}
+
+// answered notes for each subscription a response, which came in a frame.
+func (all *Subscriptions) answered(f *driver.Frame, m Heard) {
+	id := driver.IDKey(m.Answers())
+	for _, u := range all.List {
+		if u.deaf == 0 && u.fences[id] {
+			u.deaf = m.place
+		}
+		if place := u.asked[id]; place > 0 && u.isOpen(f) {
+			u.rounds = append(u.rounds, round{place, m.place})
+		}
 	}
 }
 
@@ -361,11 +384,18 @@ func (h *heard) Changes() (changes []Heard) {
 	return changes
 }
 
-// Hears reports whether the subscription was open when an announcement came that it is for, as both sides have it.
-func (u *Subscription) Hears(m Heard) bool {
+// Hears reports whether an announcement that another subscription of the session was told had to come to this one as
+// well: both were open, and this one so long after that a later request was answered. Over HTTP, where what was
+// announced earlier may still be on its way on another stream, an earlier one was answered as well.
+func (u *Subscription) Hears(m Heard, other *Subscription) bool {
 	ack, end := u.Ack(), u.End()
-	return ack != nil && ack.place < m.place && (end == nil || m.place < end.place) &&
-		(u.cancelled == 0 || m.place < u.cancelled) && Covers(u.Filter, m) && Covers(u.Honoured(), m)
+	if ack == nil || m.place < ack.place || end != nil && end.place < m.place || !Covers(u.Filter, m) ||
+		!Covers(u.Honoured(), m) || other.cancelled > 0 && other.cancelled < m.place {
+		return false
+	}
+	isKnown := func(r round) bool { return r.answered < m.place }
+	return (u.Request.HTTP == nil || slices.ContainsFunc(u.rounds, isKnown)) &&
+		slices.ContainsFunc(u.rounds, func(r round) bool { return r.asked > m.place })
 }
 
 // Missed reports whether an announcement was for the subscription, had that not been taken back.
