@@ -5,10 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -199,10 +197,4 @@ func (v *values) narrow(failed []lastFail) (err error) {
 	v.Only = ids
 	v.selector, err = selectChecks(ids, selectors(v.Skip))
 	return err
-}
-
-// isMissing reports whether a file is not there.
-func isMissing(name string) bool {
-	_, err := os.Stat(name)
-	return errors.Is(err, fs.ErrNotExist)
 }

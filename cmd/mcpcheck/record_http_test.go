@@ -429,6 +429,19 @@ func methodsOf(r *recorded) string {
 	return strings.Join(methods, " ")
 }
 
+// TestStandInComesLate: a session that began before it was recorded is written down, and not judged.
+func TestStandInComesLate(t *testing.T) {
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+	defer server.Close()
+	resp, _ := answerTo(t, http.MethodPost, server.URL+"/mcp", greetingLine)
+	s := newTestStandIn(t, server.URL+"/mcp")
+	answerTo(t, http.MethodPost, s.URL, toolsLine, "Mcp-Session-Id: "+resp.Header.Get("Mcp-Session-Id"))
+	got := carriedIn(t, s.told(t))
+	if len(got) != 3 || got[0] != "event : the session began before it was recorded gap" {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestStandInOverSSE: over HTTP+SSE a session is the stream and what is posted to its endpoint.
 func TestStandInOverSSE(t *testing.T) {
 	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{SSE: true}, fixtures.Fault{}))

@@ -99,7 +99,7 @@ func (w *webSessions) find(t *trip, posted driver.Posted) *webSession {
 	case id != "" && w.issued[id] != nil:
 		return w.issued[id]
 	case id != "":
-		return w.add(w.issued, id, w.open("http"))
+		return w.add(w.issued, id, w.resumed())
 	case posted.Initialize:
 		w.loose = w.open("http")
 		return w.loose.ask(posted.IDs)
@@ -121,6 +121,14 @@ func (w *webSessions) open(transport string) *webSession {
 	return &webSession{
 		minutes: w.scribe.open(transport), old: transport == "sse", asked: map[string]bool{},
 	}
+}
+
+// resumed is a session that began before it was recorded, which cannot be judged.
+func (w *webSessions) resumed() *webSession {
+	const why = "the session began before it was recorded"
+	s := w.open("http")
+	s.note(driver.Saying{Side: driver.Event, Text: []byte(why), Gap: true})
+	return s
 }
 
 // knows reports whether the session has used one of the ids, or too many of them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
 )
 
 // watched are the files whose change has a server judged again. They are looked at again and again: that needs no more
@@ -101,11 +104,15 @@ func (w *watched) look() (seen sight, missing bool) {
 	seen = sight{}
 	for _, root := range w.roots {
 		missing = missing || isMissing(root)
-		filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
+		from := root
+		if reporters.IsDir(root) {
+			from += string(os.PathSeparator) // what a link points to
+		}
+		filepath.WalkDir(from, func(name string, entry fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
 				return nil
-			case entry.IsDir() && name != root && isAside(entry.Name()), w.own[name]:
+			case name != from && isAside(entry), w.own[name]:
 				if entry.IsDir() {
 					return fs.SkipDir
 				}
@@ -122,9 +129,15 @@ func (w *watched) look() (seen sight, missing bool) {
 	return seen, missing
 }
 
-// isAside reports whether a directory of that name is none of the server's own sources.
-func isAside(name string) bool {
-	return strings.HasPrefix(name, ".") || name == "node_modules" || name == "__pycache__"
+// isAside reports whether something is none of the server's own files: a hidden directory, modules of others, what an
+// editor keeps beside a file.
+func isAside(entry fs.DirEntry) bool {
+	name := entry.Name()
+	hidden := strings.HasPrefix(name, ".")
+	if entry.IsDir() {
+		return hidden || name == "node_modules" || name == "__pycache__"
+	}
+	return strings.HasSuffix(name, "~") || hidden && strings.HasPrefix(filepath.Ext(name), ".sw")
 }
 
 // since are the files that look otherwise than before.
@@ -160,4 +173,10 @@ func (w *watched) await(ctx context.Context, before sight) (changed []string) {
 		}
 		latest = now
 	}
+}
+
+// isMissing reports whether a file is not there.
+func isMissing(name string) bool {
+	_, err := os.Stat(name)
+	return errors.Is(err, fs.ErrNotExist)
 }

@@ -80,13 +80,20 @@ func TestWatched(t *testing.T) {
 			[]step{put("dist/node_modules/x/x.js", "2"), put("dist/new.js", "2")}, []string{"new.js"},
 		},
 		"a report, then a real": {[]step{put("dist/report.json", "2"), put("dist/new.js", "2")}, []string{"new.js"}},
-		"ended":                 {nil, nil},
+		"a swap file, then a real": {
+			[]step{put("dist/.index.js.swp", "2"), put("dist/new.js", "2")}, []string{"new.js"},
+		},
+		"a hidden file": {[]step{put("dist/.env", "2")}, []string{".env"}},
+		"ended":         {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := plantedFiles(t, map[string]string{"dist/index.js": "1", "dist/other.js": "1"})
+			if err := os.Symlink("dist", filepath.Join(dir, "link")); err != nil {
+				t.Skip(err) // as on Windows
+			}
 			w := &watched{
-				roots: []string{filepath.Join(dir, "dist")},
-				own:   map[string]bool{filepath.Join(dir, "dist", "report.json"): true},
+				roots: []string{filepath.Join(dir, "link")},
+				own:   map[string]bool{filepath.Join(dir, "link", "report.json"): true},
 			}
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
