@@ -44,8 +44,12 @@ func recordHTTP(server, listen, out string, stderr io.Writer) error {
 	here.Scheme, here.Host, here.User = "http", listener.Addr().String(), nil
 	fmt.Fprintf(stderr, "mcpcheck: recording; give clients %s in the place of %s; Ctrl-C ends\n",
 		reporters.Line(redact.text(here.String())), reporters.Line(redact.text(server)))
-	err = serveUntil(ctx, listener, newStandIn(u, isLocal(listener), s, hidden))
+	sessions := newWebSessions(u, s, hidden)
+	err = serveUntil(ctx, listener, newStandIn(u, isLocal(listener), sessions))
 	s.finish(stderr)
+	if missed := sessions.missed(); missed != "" {
+		fmt.Fprintln(stderr, "mcpcheck:", reporters.Line(missed))
+	}
 	return err
 }
 
@@ -78,11 +82,10 @@ func isLocal(l net.Listener) bool {
 // newStandIn is a handler that passes everything on to the origin of a URL, and has what is for the URL noted. The
 // server is asked by its own name; of a local stand-in, a request for a foreign name keeps that, so that the server can
 // refuse it: else a page of that name could reach the server through us. (DNS rebinding)
-func newStandIn(u *url.URL, local bool, s *scribe, hidden secrets) http.Handler {
+func newStandIn(u *url.URL, local bool, sessions *webSessions) http.Handler {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // what was not asked for is not undone
 	transport.MaxIdleConnsPerHost = 64
-	sessions := newWebSessions(u, s, hidden)
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -110,6 +113,7 @@ func newStandIn(u *url.URL, local bool, s *scribe, hidden secrets) http.Handler 
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).EnableFullDuplex() // an answer may begin before the request ends
 		if t := sessions.trip(r); t != nil {
 			r = r.WithContext(context.WithValue(r.Context(), tripKey{}, t))
 			t.request(r)

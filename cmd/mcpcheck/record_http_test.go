@@ -42,7 +42,7 @@ func newTestStandIn(t *testing.T, server string) *standIn {
 	}
 	s := &standIn{}
 	s.scribe = newScribe(&s.trace, harness.TargetInfo{Transport: "http", URL: server}, (&secrets{}).redactor())
-	s.server = httptest.NewServer(newStandIn(u, true, s.scribe, secrets{}))
+	s.server = httptest.NewServer(newStandIn(u, true, newWebSessions(u, s.scribe, secrets{})))
 	s.URL = s.server.URL + u.RequestURI()
 	t.Cleanup(s.server.Close)
 	return s
@@ -305,11 +305,38 @@ func TestStandInKeepsForeignHosts(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.Host = test.host
 		w := httptest.NewRecorder()
-		newStandIn(u, test.local, s, secrets{}).ServeHTTP(w, r)
+		newStandIn(u, test.local, newWebSessions(u, s, secrets{})).ServeHTTP(w, r)
 		if got := w.Body.String(); got != test.want {
 			t.Errorf("%s: the server is asked for %s, want %s", test.host, got, test.want)
 		}
 		s.flush()
+	}
+}
+
+// TestStandInPassesBothWays: a server may answer before it has all of the request.
+func TestStandInPassesBothWays(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).EnableFullDuplex()
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		io.Copy(w, r.Body)
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	body, rest := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.WriteString(rest, promptsLine)
+	rest.Close()
+	if echo, err := io.ReadAll(resp.Body); err != nil || string(echo) != promptsLine {
+		t.Errorf("%q, %v", echo, err)
 	}
 }
 
@@ -427,6 +454,23 @@ func methodsOf(r *recorded) string {
 		}
 	}
 	return strings.Join(methods, " ")
+}
+
+// TestStandInMissed: who records the wrong path is told.
+func TestStandInMissed(t *testing.T) {
+	u := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	for paths, want := range map[string]string{
+		"": "", "/": "", "/mcp": "no request was for /, but some for /mcp", "/mcp /": "",
+		"/a /b": "no request was for /, but some for /a",
+	} {
+		w := newWebSessions(u, nil, secrets{})
+		for _, path := range strings.Fields(paths) {
+			w.trip(httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
+		}
+		if got := w.missed(); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%q: %q, want %q", paths, got, want)
+		}
+	}
 }
 
 // TestStandInComesLate: a session that began before it was recorded is written down, and not judged.

@@ -17,12 +17,21 @@ type passing struct {
 	toCome int64            // bytes; less than 0: that is not known
 	end    func(whole bool) // called once, before who reads it sees the end
 	once   sync.Once
+	ended  bool
 }
 
+// Read ends with the last byte where it is known which one that is: whoever looks for more may come too late, when the
+// body is closed, and would take that for an error.
 func (p *passing) Read(b []byte) (int, error) {
+	if p.ended {
+		return 0, io.EOF
+	}
 	n, err := p.ReadCloser.Read(b)
 	p.look.Write(b[:n])
-	if p.toCome -= int64(n); err == io.EOF || p.toCome == 0 {
+	if p.toCome -= int64(n); p.toCome == 0 && err == nil {
+		err = io.EOF
+	}
+	if p.ended = err == io.EOF; p.ended {
 		p.once.Do(func() { p.end(true) })
 	}
 	return n, err

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -23,6 +25,8 @@ type webSessions struct {
 	endpoints map[string]*webSession // by path and query
 	order     []string               // of the keys of both, for the oldest to be forgotten
 	loose     *webSession            // without an id
+	trips     int
+	other     string // path of the first request that was for another one
 }
 
 // webSession is one session.
@@ -44,7 +48,7 @@ const sessionID = "Mcp-Session-Id"
 
 func newWebSessions(u *url.URL, s *scribe, hidden secrets) *webSessions {
 	return &webSessions{
-		path: u.EscapedPath(), scribe: s, hidden: hidden, fixed: len(hidden.texts),
+		path: cmp.Or(u.EscapedPath(), "/"), scribe: s, hidden: hidden, fixed: len(hidden.texts),
 		issued: map[string]*webSession{}, endpoints: map[string]*webSession{},
 	}
 }
@@ -52,13 +56,29 @@ func newWebSessions(u *url.URL, s *scribe, hidden secrets) *webSessions {
 // trip begins a request that is recorded; nil where it is not one of the protocol's.
 func (w *webSessions) trip(r *http.Request) *trip {
 	w.mu.Lock()
-	endpoint := w.endpoints[r.URL.RequestURI()]
+	endpoint, path := w.endpoints[r.URL.RequestURI()], r.URL.EscapedPath()
+	passed := endpoint == nil && path != w.path
+	if w.trips++; passed {
+		w.trips--
+		w.other = cmp.Or(w.other, path)
+	}
 	w.mu.Unlock()
-	if endpoint == nil && r.URL.EscapedPath() != w.path {
+	if passed {
 		return nil
 	}
 	w.learn(r)
 	return &trip{of: w, method: r.Method, path: r.URL.RequestURI(), header: r.Header.Clone(), session: endpoint}
+}
+
+// missed says why nothing was recorded, if requests came that were not for the URL; empty otherwise.
+func (w *webSessions) missed() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.trips > 0 || w.other == "" {
+		return ""
+	}
+	return fmt.Sprintf("nothing was recorded: no request was for %s, but some for %s; is that the path of the server?",
+		w.path, w.other)
 }
 
 // learn has secrets redacted that a request carries.
