@@ -355,6 +355,27 @@ func TestStandInOfTheAbsent(t *testing.T) {
 	}
 }
 
+// TestStandInBreaksOff: a connection that breaks before the answer is not held against the server.
+func TestStandInBreaksOff(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	resp, err := http.Post(s.URL, "application/json", strings.NewReader(promptsLine))
+	if err == nil {
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	got := carriedIn(t, s.told(t))
+	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the connection") || !strings.HasSuffix(got[1], " gap") {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestStandInLeft: when a client leaves before the answer, the record says so, and is judged up to there.
 func TestStandInLeft(t *testing.T) {
 	asked := make(chan struct{})

@@ -132,6 +132,8 @@ func (t *trip) streamed(whole bool) {
 	case !whole && t.ctx.Err() != nil && waits:
 		t.left()
 	case !whole && t.ctx.Err() != nil:
+	case !whole && waits:
+		t.noteGap("the connection to the server broke before the answer, on which side is not known", true)
 	case waits || !t.brought:
 		t.note(driver.Saying{Side: driver.Status}, t.carriage())
 	}
