@@ -113,10 +113,27 @@ func optionsText(o *harness.OptionsInfo) string {
 	if left := leftOut(*o); len(left) > 0 {
 		parts = append(parts, "leaves out "+strings.Join(left, ", "))
 	}
+	if o.Set != nil {
+		parts = append(parts, "by the set "+setText(o.Set))
+	}
 	if o.Shard != nil {
 		parts = append(parts, "shard "+o.Shard.String()+" of the run")
 	}
 	return dotted(parts...)
+}
+
+// setText names a set of requirements.
+func setText(s *harness.SetInfo) string { return s.Name + " (" + s.Digest + ")" }
+
+// setsText names the sets by which a run has judged; empty where the report has none.
+func setsText(r harness.Report) string {
+	var names []string
+	for _, judged := range r.Revisions {
+		if judged.Set != nil {
+			names = append(names, setText(judged.Set))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // leftOut are the checks that are left out, each with its reason.

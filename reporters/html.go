@@ -117,6 +117,7 @@ func newPageHead(r harness.Report, o Options) pageHead {
 		Facts: []pageFact{
 			{"transport", r.Target.Transport},
 			{"revisions", strings.Join(revisionsOf(r.Revisions), ", ")},
+			{"set", setsText(r)},
 			{"also", alsoSpeaks(r)},
 			{"took", duration(r.Seconds)},
 			{"mcpcheck", r.Tool.Version},
@@ -200,7 +201,7 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 
 // gatesUnder reports whether a result gates, or would under another profile than that of the run.
 func gatesUnder(p harness.Profile, r harness.Report, x harness.Result, o Options) bool {
-	if p == r.Profile || x.Known != nil {
+	if p == r.Profile || x.Known != nil || x.Tentative {
 		return x.Gates
 	}
 	checklist, asked := x.GatedBy == harness.GateChecklist, len(x.Asked) > 0

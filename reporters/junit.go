@@ -184,6 +184,10 @@ func newJunitSuite(r harness.Report, name, revision string) junitSuite {
 	s.property("revision", revision)
 	if i := slices.IndexFunc(r.Revisions, func(i harness.RevisionInfo) bool { return i.Revision == revision }); i >= 0 {
 		s.property("revision.requested", r.Revisions[i].Requested)
+		if set := r.Revisions[i].Set; set != nil {
+			s.property("set", set.Name)
+			s.property("set.digest", set.Digest)
+		}
 	}
 	s.property("profile", string(r.Profile))
 	for _, c := range r.Coverage {

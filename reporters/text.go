@@ -92,6 +92,7 @@ func printableReport(r harness.Report) harness.Report {
 	r.Server.Undiscovered = printableLine(r.Server.Undiscovered)
 	r.Revisions = each(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
 		i.Requested, i.Revision = printableLine(i.Requested), printableLine(i.Revision)
+		i.Set = printableSet(i.Set)
 		return i
 	})
 	r.Problem = printableText(r.Problem)
@@ -124,7 +125,15 @@ func printableOptions(o *harness.OptionsInfo) *harness.OptionsInfo {
 	printed.Skip = each(o.Skip, func(s harness.Omission) harness.Omission {
 		return harness.Omission{Check: printableLine(s.Check), Reason: printableLine(s.Reason)}
 	})
+	printed.Set = printableSet(o.Set)
 	return &printed
+}
+
+func printableSet(s *harness.SetInfo) *harness.SetInfo {
+	if s == nil {
+		return nil
+	}
+	return &harness.SetInfo{Name: printableLine(s.Name), Digest: printableLine(s.Digest)}
 }
 
 // Workflow commands as GitHub's runner finds them in a log: "::error::" at the beginning of a line, and the older

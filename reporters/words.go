@@ -223,6 +223,9 @@ func knownText(k harness.Known) string {
 // isKnown reports whether a result is a fail that the baseline lists.
 func isKnown(r harness.Result) bool { return r.Known != nil && r.Verdict == harness.Fail && !r.Gates }
 
+// isTentative reports whether a result is a fail that does not gate since its check is new.
+func isTentative(r harness.Result) bool { return r.Tentative && r.Verdict == harness.Fail }
+
 // isFailure reports whether what kept a run from success lies in this result.
 func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.Error }
 
@@ -230,6 +233,9 @@ func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.E
 func resultGate(r harness.Result) string {
 	if isKnown(r) {
 		return "known, does not gate"
+	}
+	if isTentative(r) {
+		return "does not gate: the check is new in this version of mcpcheck (--tentative=gate has it gate)"
 	}
 	if r.GatedBy == harness.GateDirectory {
 		return gateText(r.GatedBy) + ": " + askers(r)
@@ -377,10 +383,14 @@ func grouped(results []harness.Result, key func(harness.Result) string) (groups 
 
 // levelText is the level of a finding, and that of its requirement where the deviation is a lesser one.
 func levelText(r harness.Result) string {
+	text := r.Level.String()
 	if r.Level < r.Entry && r.Verdict == harness.Fail {
-		return fmt.Sprintf("%s, a lesser deviation of a %s", r.Level, r.Entry)
+		text = fmt.Sprintf("%s, a lesser deviation of a %s", r.Level, r.Entry)
 	}
-	return r.Level.String()
+	if isTentative(r) {
+		text += ", tentative"
+	}
+	return text
 }
 
 // sameFinding is the key of results that differ only in revision and wire.

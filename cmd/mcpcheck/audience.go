@@ -69,16 +69,31 @@ func (a *audience) waiting(what string, most time.Duration) (arrived func()) {
 	})
 }
 
-// running says how far a run of so many cases has come that began at a time, and what it waits for. Where it is one of
-// several, of says which. The returned function ends it.
-func (a *audience) running(begin time.Time, of string, cases int, p *harness.Progress) (ended func()) {
+// headway is how far a run has come, as harness.Progress knows it.
+type headway interface {
+	Settled() int
+	Area() string
+	Waiting() string
+}
+
+// running says how far a run of so many cases has come that began at a time: which area of checks it is about, what it
+// waits for, and from which server. Where it is one of several, of says which. The returned function ends it.
+func (a *audience) running(
+	begin time.Time, of string, cases int, server harness.ServerInfo, p headway,
+) (ended func()) {
 	return a.accompany(begin, func(passed string) string {
 		line := fmt.Sprintf("%d/%d · %s", p.Settled(), cases, passed)
 		if of != "" {
 			line = of + " · " + line
 		}
+		if area := p.Area(); area != "" {
+			line += " · " + area
+		}
 		if what := p.Waiting(); what != "" {
 			line += " · waiting for " + what
+			if server.Name != "" {
+				line += " of " + server.Name
+			}
 		}
 		return line
 	})

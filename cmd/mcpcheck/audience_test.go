@@ -61,6 +61,13 @@ func (s *sheet) String() string {
 	return s.text.String()
 }
 
+// comes is how far a run has come that waits for a tool.
+type comes struct{}
+
+func (comes) Settled() int    { return 7 }
+func (comes) Area() string    { return "tools" }
+func (comes) Waiting() string { return "tools/call slow" }
+
 // While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
 // seconds, and with -q not at all. In the end nothing of it is left on the screen.
 func TestProgressOfRuns(t *testing.T) {
@@ -69,8 +76,12 @@ func TestProgressOfRuns(t *testing.T) {
 		return func(a *audience) (end func()) { return awaited.awaits(a, revision) }
 	}
 	old := asked("2025-11-25")
-	run := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, &harness.Progress{}) }
-	second := func(a *audience) (end func()) { return a.running(time.Now(), "2025-06-18", 90, &harness.Progress{}) }
+	server := harness.ServerInfo{Name: "weather"}
+	run := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, server, &harness.Progress{}) }
+	second := func(a *audience) (end func()) {
+		return a.running(time.Now(), "2025-06-18", 90, server, &harness.Progress{})
+	}
+	slow := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, server, comes{}) }
 	terminal, pipe := reporters.ConsoleOptions{Terminal: true}, reporters.ConsoleOptions{}
 	quiet, brief := reporters.ConsoleOptions{Verbosity: reporters.Quiet}, reporters.ConsoleOptions{Terminal: true}
 	brief.Verbosity = reporters.Brief
@@ -82,7 +93,10 @@ func TestProgressOfRuns(t *testing.T) {
 		screen  string // after 14.5 seconds
 		stderr  string // in the end, after 25
 	}{
-		"a run on a terminal":     {terminal, run, "0/233 · 14 s", ""},
+		"a run on a terminal": {terminal, run, "0/233 · 14 s", ""},
+		"what it waits for": {
+			terminal, slow, "7/233 · 14 s · tools · waiting for tools/call slow of weather", "",
+		},
 		"one of several":          {terminal, second, "2025-06-18 · 0/90 · 14 s", ""},
 		"with colours":            {bright, run, "0/233 · 14 s", ""},
 		"with --brief":            {brief, run, "0/233 · 14 s", ""},

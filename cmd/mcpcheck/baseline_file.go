@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"reflect"
@@ -34,15 +32,10 @@ type baseline struct {
 // readBaseline reads a file of known fails.
 func readBaseline(name string) (b baseline, err error) {
 	b = baseline{name: name, today: time.Now()}
-	file, err := os.Open(name)
+	text, err := readUpTo(name, longestBaseline)
 	if errors.Is(err, fs.ErrNotExist) {
 		return b, usage("cannot read the baseline: %w; mcpcheck baseline --baseline %s writes it", err, name)
 	}
-	if err != nil {
-		return b, usage("cannot read the baseline: %w", err)
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, longestBaseline+1))
 	if err != nil {
 		return b, usage("cannot read the baseline: %w", err)
 	}

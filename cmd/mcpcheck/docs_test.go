@@ -164,7 +164,7 @@ func scriptsOf(t *testing.T, s snippet) (scripts []script) {
 			scripts = append(scripts, script{text: text})
 		}
 	case "yaml":
-		for m := range maps(parsed(t, s)) {
+		for m := range mapsIn(parsed(t, s)) {
 			scripts = append(scripts, jobScripts(m)...)
 		}
 	}
@@ -213,8 +213,8 @@ func parsed(t *testing.T, s snippet) (v any) {
 	return v
 }
 
-// maps are all maps in a value.
-func maps(v any) iter.Seq[map[string]any] {
+// mapsIn are all maps in a value.
+func mapsIn(v any) iter.Seq[map[string]any] {
 	return func(yield func(map[string]any) bool) { walk(v, yield) }
 }
 
@@ -277,7 +277,7 @@ func TestReadmeAction(t *testing.T) {
 		if s.language != "yaml" {
 			continue
 		}
-		for m := range maps(parsed(t, s)) {
+		for m := range mapsIn(parsed(t, s)) {
 			if uses, _ := m["uses"].(string); !strings.HasPrefix(uses, "mcpcheck/mcpcheck@") {
 				continue
 			}

@@ -27,6 +27,7 @@ type entry struct {
 	Skip       *eraTexts         `json:"skip,omitempty"` // or inconclusive
 	Spec       map[string]string `json:"spec,omitempty"` // URL by revision
 	Fix        string            `json:"fix,omitempty"`
+	Since      string            `json:"since,omitempty"` // the release in which the check is new; missing: the first
 	Notes      string            `json:"notes,omitempty"`
 
 	requirement *harness.Requirement
@@ -51,7 +52,7 @@ func entryOf(r *harness.Requirement) entry {
 		Levels: map[string]string{}, Basis: r.Basis, Checklist: r.Checklist, Transports: r.Transports,
 		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement,
 		Tried: eraTextsOf(r.Stimulus), Pass: eraTextsOf(r.Pass), Fail: eraTextsOf(r.Fail), Skip: eraTextsOf(r.Skip),
-		Spec: map[string]string{}, Fix: r.Fix, Notes: r.Notes,
+		Spec: map[string]string{}, Fix: r.Fix, Since: r.Since, Notes: r.Notes,
 		requirement: r,
 	}
 	for _, revision := range r.In() {

@@ -144,6 +144,9 @@ func explain(w io.Writer, r *harness.Requirement) {
 		fmt.Fprint(w, "; on the release checklist: a fail gates in the profiles release and strict")
 	}
 	fmt.Fprintf(w, "\n%-10s %s\n", "safety", safety[r.Safety])
+	if r.Since != "" {
+		fmt.Fprintf(w, "%-10s mcpcheck %s, in which it does not gate yet\n", "since", r.Since)
+	}
 	if len(r.Transports) > 0 {
 		fmt.Fprintf(w, "%-10s %s\n", "transport", strings.Join(r.Transports, ", "))
 	}

@@ -33,10 +33,18 @@ type runFlags struct {
 	isolate bool
 	quick   bool
 	shard   string
-	trace   string
-	plan    bool
-	report  reportFlags
-	noColor bool
+	set     string // file
+
+	tentative string // show or gate; empty: show
+	trace     string
+	plan      bool
+	report    reportFlags
+	noColor   bool
+
+	lastFailed lastFailed
+	watch      bool
+	watched    []string // files and directories
+
 	verbose bool
 	quiet   bool
 	brief   bool
@@ -65,8 +73,20 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.shard, "shard", "",
 		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
 			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
+	flags.StringVar(&f.set, "set", "",
+		"judge by exactly the requirements of this `FILE`, which mcpcheck list --set REVISION has printed")
+	flags.StringVar(&f.tentative, "tentative", showTentative,
+		"what checks do that are new in this version of mcpcheck: show, gate")
 	flags.StringVar(&f.trace, "trace", "",
 		"write all that was said in the checks' sessions to `FILE`, as JSON Lines that mcpcheck judge reads")
+	flags.Var(&f.lastFailed, "last-failed",
+		"run only what failed when the server was last judged on this machine, or by this JSON report; "+
+			"all if that is nothing, or not known")
+	flags.Lookup("last-failed").NoOptDefVal = noReport
+	flags.BoolVar(&f.watch, "watch", false,
+		"judge the server again whenever its files change, until Ctrl-C: what failed first, then all")
+	flags.StringArrayVar(&f.watched, "watch-path", nil,
+		"with --watch: this file or directory (`PATH`), in place of what the command names")
 	f.report.add(flags)
 	f.addConsole(flags)
 }

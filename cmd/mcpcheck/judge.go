@@ -91,7 +91,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	if len(j.requested) > 1 {
 		of = server.Revision
 	}
-	defer j.told.running(j.begin, of, len(plan), progress)()
+	defer j.told.running(j.begin, of, len(plan), j.report.Server, progress)()
 	o, err := specs.Run(ctx, j.target.reach, server, plan, harness.Options{
 		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
 		Guarded: j.Guarded,
@@ -116,7 +116,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 func (j *judgement) otherRevision(server *harness.Server) string {
 	for _, revision := range slices.Backward(server.Speaks) {
 		other := &harness.Server{Transport: server.Transport, Revision: revision}
-		if len(planned(other, j.selector)) > 0 {
+		if len(planned(j.built(), other, j.selector)) > 0 {
 			return revision
 		}
 	}
@@ -160,6 +160,7 @@ func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 	j.report.Server = j.target.redact.server(server.Info())
 	j.report.Revisions = append(j.report.Revisions, harness.RevisionInfo{
 		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" && server.Welcome == nil,
+		Set: j.setOf(server.Revision),
 	})
 	j.told.console.Begin(j.report)
 	j.told.console.Areas(server.Revision, areasOf(plan, func(c harness.Case) string { return c.Area() }))
@@ -176,10 +177,11 @@ func areasOf[V any](all []V, area func(V) string) (areas []reporters.Area) {
 	return areas
 }
 
-// take is where every result passes, once: its secrets are redacted, it is compared with the baseline, and it goes into
-// the report. The result that is left may be told.
+// take is where every result passes, once: its secrets are redacted, it is held back where its check is tentative, it
+// is compared with the baseline, and it goes into the report. The result that is left may be told.
 func (j *judgement) take(r harness.Result) harness.Result {
 	r = j.target.redact.result(r)
+	j.hold(&r)
 	j.known.entries.Apply(&r, j.report.Target.Transport, j.known.today)
 	if r.Known != nil {
 		r.Known.Reason = j.target.redact.text(r.Known.Reason)

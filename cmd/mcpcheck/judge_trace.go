@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -26,8 +25,7 @@ that mcpcheck record or run --trace has written. Nothing is started.
 
 What a server does when it is asked something certain cannot be told from a
 record: it is counted as not tried. From where the client broke the protocol on,
-the server is not judged. Over HTTP messages are judged, and not the transport.
-Exit codes are those of run.`,
+the server is not judged. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("judge wants traces; write them with mcpcheck record or run --trace FILE")
@@ -72,12 +70,14 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 		return usage("no session in %s has agreed on a revision that is known; there is nothing to judge by", files[0])
 	}
 	unasked := 0
-	for _, revision := range slices.Sorted(mapKeys(by)) {
+	for _, revision := range sortedKeys(by) {
 		server := harness.Recorded(head.Target.Transport, by[revision])
-		results, left := harness.JudgeRecorded(server, planned(server, selector), by[revision], profile)
+		results, left := harness.JudgeRecorded(server, planned(suites.Built(), server, selector), by[revision], profile)
 		unasked += left
 		report.Server = server.Info()
-		report.Revisions = append(report.Revisions, harness.RevisionInfo{Requested: revision, Revision: revision})
+		report.Revisions = append(report.Revisions, harness.RevisionInfo{
+			Requested: revision, Revision: revision, Set: currentSet(revision).Info(),
+		})
 		report.Coverage = append(report.Coverage,
 			harness.Cover(suites.All(), suites.Checks(), server, selector, results))
 		report.Results = append(report.Results, results...)
@@ -95,16 +95,6 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 		unasked, unasked+len(report.Results))
 	told.again(report)
 	return told.done(report)
-}
-
-func mapKeys[V any](m map[string]V) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for key := range m {
-			if !yield(key) {
-				return
-			}
-		}
-	}
 }
 
 // replayed are the sessions in files, and where their clients broke the protocol. All have to be of one transport.
@@ -127,7 +117,7 @@ func replayed(files []string) (first traceHead, sessions []*driver.Session, faul
 				return first, nil, nil, usage("%s is over %s, and what came before over %s; judge them one by one",
 					name, r.head.Target.Transport, first.Target.Transport)
 			}
-			s, fault := driver.Replay(r.head.Opened, r.said, !r.head.Lost)
+			s, fault := driver.Replay(r.head.Opened, r.head.Target.Transport, r.said, !r.head.Lost)
 			if sessions = append(sessions, s); fault != "" {
 				faults = append(faults, fmt.Sprintf("%s, session %s, %s", name, r.head.Session, fault))
 			}

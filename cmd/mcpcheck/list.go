@@ -16,14 +16,25 @@ import (
 
 func newList() *cobra.Command {
 	var asJSON, planned, varied bool
-	var revision string
+	var revision, set string
 	cmd := &cobra.Command{
 		Use:   "list [SELECTOR…]",
 		Short: "List what is checked",
 		Long: `List what is checked: the id of each check, its level and the revisions of the
 specification in which it holds. Selectors are ids, globs (tools/*), areas
-(tools) and levels (must). Nothing is started.`,
+(tools) and levels (must). Nothing is started.
+
+With --set the requirements of a revision are printed as a frozen set with a
+digest, by which mcpcheck run --set FILE judges also when the catalogue has gone on:
+
+  mcpcheck list --set 2025-11-25 >set.json`,
 		RunE: func(cmd *cobra.Command, selectors []string) error {
+			switch {
+			case set != "" && len(selectors) > 0:
+				return usage("--set prints all requirements of a revision; leave out %s", strings.Join(selectors, " "))
+			case set != "":
+				return writeSet(cmd.OutOrStdout(), set)
+			}
 			if varied {
 				return writeVariations(cmd.OutOrStdout())
 			}
@@ -55,9 +66,21 @@ specification in which it holds. Selectors are ids, globs (tools/*), areas
 	cmd.Flags().BoolVar(&planned, "planned", false, "list the requirements that no check tries yet")
 	cmd.Flags().StringVar(&revision, "revision", "", "list what holds in this `REVISION` of the specification only")
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may blame")
+	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
+	for _, other := range []string{"json", "planned", "revision", "variations"} {
+		cmd.MarkFlagsMutuallyExclusive("set", other)
+	}
 	cmd.MarkFlagsMutuallyExclusive("json", "variations")
 	cmd.MarkFlagsMutuallyExclusive("planned", "variations")
 	return cmd
+}
+
+// writeSet writes the set of requirements of a revision.
+func writeSet(w io.Writer, revision string) error {
+	if !slices.Contains(harness.Revisions, revision) {
+		return usage("--set: unknown revision %q (have %s)", revision, strings.Join(harness.Revisions, ", "))
+	}
+	return writeJSON(w, currentSet(revision))
 }
 
 // holding is the catalogue as far as it holds in a revision; empty: all of it.

@@ -122,7 +122,7 @@ func withdraw(r *harness.Report) {
 
 // findStaleOf adds to a merged report which entries of its baseline do not hold any more.
 func findStaleOf(r *harness.Report, file string) error {
-	if r.Baseline == nil || r.Problem != "" || len(r.Results) == 0 || r.Options == nil {
+	if r.Baseline == nil || r.Problem != "" || len(r.Results) == 0 || r.Options == nil || r.Options.Set != nil {
 		return nil
 	}
 	known, err := readBaseline(cmp.Or(file, r.Baseline.File))

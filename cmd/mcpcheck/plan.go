@@ -100,14 +100,14 @@ func (j *judgement) omitted(server *harness.Server) (gaps []plannedGap) {
 		if err != nil {
 			continue // it was found to be good before
 		}
-		gaps = append(gaps, plannedGap{o, len(planned(server, left))})
+		gaps = append(gaps, plannedGap{o, len(planned(j.built(), server, left))})
 	}
 	return gaps
 }
 
-// planned are the cases of the checks that are built and selected, for a server.
-func planned(server *harness.Server, selected harness.Selector) []harness.Case {
-	return harness.Plan(suites.Built(), suites.Checks(), server, selected)
+// planned are the cases of checks that are selected of a catalogue, for a server.
+func planned(catalogue harness.Catalogue, server *harness.Server, selected harness.Selector) []harness.Case {
+	return harness.Plan(catalogue, suites.Checks(), server, selected)
 }
 
 // writeTo writes the plan as JSON; the file - is stdout.

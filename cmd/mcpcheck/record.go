@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"sync"
+	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,30 +17,50 @@ import (
 )
 
 func newRecord() *cobra.Command {
-	var out string
+	var out, server, listen string
 	cmd := &cobra.Command{
-		Use:   "record --out FILE -- COMMAND [ARG…]",
+		Use:   "record --out FILE {-- COMMAND [ARG…] | --url URL --listen ADDRESS}",
 		Short: "Record a session of a real client",
 		Long: `Stand between a client and its server over stdio, and write down what they say.
 A host launches it in the place of the server: no byte is changed, signals are
-passed on, and it exits as the server does.
+passed on, and it exits as the server does. What the server leaves behind is
+ended, as run does.
 
   mcpcheck record --out session.jsonl -- node dist/index.js
   mcpcheck judge session.jsonl
 
+With --url, it stands between clients and a server over HTTP, in whose place they
+are given the address that it listens on, until Ctrl-C. Event streams pass at once.
+What is not for the path of the URL, such as authorization, passes and is not
+recorded.
+
+  mcpcheck record --out session.jsonl --url http://127.0.0.1:3001/mcp --listen 127.0.0.1:9000
+
 What the file has of earlier sessions stays. Secrets in the command and in the
-environment are redacted in it.`,
-		RunE: func(_ *cobra.Command, command []string) error {
-			if out == "" {
+environment are redacted in it, over HTTP those in the URL and in the headers of
+clients.`,
+		RunE: func(cmd *cobra.Command, command []string) error {
+			switch {
+			case out == "":
 				return usage("record wants --out FILE, for what is said")
-			}
-			if len(command) == 0 {
-				return usage("record wants a command; say mcpcheck record --out FILE -- COMMAND [ARG…]")
+			case server != "" && len(command) > 0:
+				return usage("--url and a command exclude each other: start the server beside, and leave out %s",
+					strings.Join(command, " "))
+			case server != "" && listen == "":
+				return usage("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
+			case server != "":
+				return recordHTTP(server, listen, out, cmd.ErrOrStderr())
+			case listen != "":
+				return usage("--listen wants --url URL, the server for which it stands")
+			case len(command) == 0:
+				return usage("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
 			}
 			return record(command, out)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to add the session to")
+	cmd.Flags().StringVar(&server, "url", "", "record what is said with the server at this `URL`")
+	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on in its place, such as 127.0.0.1:9000")
 	return cmd
 }
 
@@ -53,17 +69,19 @@ func record(command []string, out string) error {
 	if err := lookUp(command[0], ""); err != nil {
 		return err
 	}
-	file, err := os.OpenFile(out, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := openRecord(out)
 	if err != nil {
-		return usage("--out: %w", err)
+		return err
 	}
 	defer file.Close()
 	var hidden secrets
 	hidden.hideCommand(command)
 	hidden.hideInherited(os.Environ())
+	defer driver.Guard(guardCommand)()
+	defer driver.Sweep()   // what the server leaves behind
 	runtime.LockOSThread() // the server dies with the thread that has started it
 	server := exec.Command(command[0], command[1:]...)
-	server.Stderr = os.Stderr
+	server.Stderr, server.Env = os.Stderr, driver.Marked(os.Environ())
 	server.SysProcAttr = besideUs()
 	stdin, err := server.StdinPipe()
 	if err != nil {
@@ -80,28 +98,37 @@ func record(command []string, out string) error {
 		return cannotRun(command[0], err)
 	}
 	stdoutOfServer.Close()
-	r := newRecorder(file, command, hidden.redactor())
+	redact := hidden.redactor()
+	s := newScribe(file, harness.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
+	session := s.open(s.target.Transport)
 	go func() {
 		for s := range signals {
 			passOn(server.Process, s)
 		}
 	}()
 	go func() {
-		r.copy(driver.FromClient, stdin, os.Stdin)
+		session.copy(driver.FromClient, stdin, os.Stdin)
 		stdin.Close()
-		r.end()
+		session.end()
 	}()
-	r.copy(driver.FromServer, os.Stdout, stdout)
+	session.copy(driver.FromServer, os.Stdout, stdout)
 	err = server.Wait()
 	code := exitStatus(err)
-	r.note(driver.Saying{Side: driver.Event, Text: []byte("the server exited with status " + fmt.Sprint(code))})
-	if err := r.flush(); err != nil {
-		fmt.Fprintln(os.Stderr, "mcpcheck: the session was not recorded to its end:", err)
-	}
+	session.note(driver.Saying{Side: driver.Event, Text: fmt.Append(nil, "the server exited with status ", code)})
+	s.finish(os.Stderr)
 	if code != 0 {
 		return &exit{code: code}
 	}
 	return nil
+}
+
+// openRecord opens a file to which sessions are added.
+func openRecord(name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, usage("--out: %w", err)
+	}
+	return file, nil
 }
 
 // exitStatus is the status of a process as a shell has it.
@@ -117,110 +144,4 @@ func exitStatus(err error) int {
 		return 128 + int(status.Signal())
 	}
 	return exited.ExitCode()
-}
-
-// recorder writes a session down beside those who talk, who never wait for it.
-type recorder struct {
-	session string
-	opened  time.Time
-	redact  redactor
-	enc     *json.Encoder
-	done    chan error
-
-	mu     sync.Mutex
-	more   *sync.Cond
-	lines  []driver.Saying
-	ended  bool // the client has ended its stream
-	closed bool
-}
-
-func newRecorder(w io.Writer, command []string, redact redactor) *recorder {
-	r := &recorder{
-		session: fmt.Sprintf("%d-%d", time.Now().UnixNano(), os.Getpid()), opened: time.Now(), redact: redact,
-		enc: json.NewEncoder(w), done: make(chan error, 1),
-	}
-	r.more = sync.NewCond(&r.mu)
-	r.enc.SetEscapeHTML(false)
-	head := traceHead{
-		Trace: traceVersion, Session: r.session, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()},
-		Target: harness.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, Opened: r.opened.UTC(),
-	}
-	go func() { r.done <- r.write(head) }()
-	return r
-}
-
-// write writes lines as they come, until all are written after flush. After an error it only takes them.
-func (r *recorder) write(head traceHead) error {
-	failed := r.enc.Encode(head)
-	for {
-		r.mu.Lock()
-		for len(r.lines) == 0 && !r.closed {
-			r.more.Wait()
-		}
-		lines, over := r.lines, r.closed && len(r.lines) == 0
-		r.lines = nil
-		r.mu.Unlock()
-		if over {
-			return failed
-		}
-		for _, said := range lines {
-			if failed == nil {
-				failed = r.enc.Encode(lineOf(r.session, said, "", r.redact))
-			}
-		}
-	}
-}
-
-// note keeps a line for write.
-func (r *recorder) note(said driver.Saying) {
-	r.mu.Lock()
-	said.At, said.AfterEOF = time.Since(r.opened), r.ended
-	r.lines = append(r.lines, said)
-	r.mu.Unlock()
-	r.more.Signal()
-}
-
-// end notes that the client has ended its stream.
-func (r *recorder) end() {
-	r.mu.Lock()
-	r.ended = true
-	r.mu.Unlock()
-}
-
-// flush waits until all is written.
-func (r *recorder) flush() error {
-	r.mu.Lock()
-	r.closed = true
-	r.mu.Unlock()
-	r.more.Signal()
-	return <-r.done
-}
-
-// copy passes on what comes, byte for byte and at once, and notes the lines in it.
-func (r *recorder) copy(side driver.Side, to io.Writer, from io.Reader) {
-	chunk := make([]byte, 64<<10)
-	var line []byte
-	for {
-		n, err := from.Read(chunk)
-		for rest := chunk[:n]; len(rest) > 0; {
-			head, tail, found := bytes.Cut(rest, []byte{'\n'})
-			line = append(line, head...)
-			if found { // before it is passed on: so what it brings comes after it
-				r.note(driver.Saying{Side: side, Text: line})
-				line = nil
-			}
-			rest = tail
-		}
-		if n > 0 {
-			if _, failed := to.Write(chunk[:n]); failed != nil {
-				break
-			}
-		}
-		if err != nil {
-			break
-		}
-	}
-	if len(line) > 0 {
-		r.note(driver.Saying{Side: side, Text: line, Unended: true})
-	}
 }

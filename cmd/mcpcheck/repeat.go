@@ -25,7 +25,7 @@ func repeat(v values, t *target, r harness.Result) string {
 // to whether they gate.
 var repeatedFlags = []string{
 	"profile", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
-	"config", "skip", "baseline",
+	"config", "skip", "baseline", "tentative",
 }
 
 // repeatedWords are those flags as they were given.

@@ -48,9 +48,9 @@ func TestRepeat(t *testing.T) {
 func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header bearer-env token-env contact-issuer sse-url insecure cacert " +
 		"demo server servers-file")
-	chosen := strings.Fields("only protocol shard")
+	chosen := strings.Fields("only protocol shard set last-failed")
 	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge trace report-dir annotations " +
-		"no-color verbose quiet brief advice")
+		"no-color verbose quiet brief advice watch watch-path")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)
 	cmd := &cobra.Command{}
 	new(runFlags).add(cmd)

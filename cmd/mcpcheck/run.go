@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -33,6 +34,12 @@ so that machines share the work; mcpcheck merge puts their JSON reports together
 
   mcpcheck run --shard 2/4 --json shard2.json -- node dist/index.js
 
+With --last-failed only what failed when the server was last judged is judged again,
+with --watch all of it whenever the server's files change.
+
+  mcpcheck run --last-failed -- node dist/index.js
+  mcpcheck run --watch -- node dist/index.js
+
 Only tools that say they are read-only are called with valid arguments, unless
 mcpcheck.yaml has example arguments for a tool or --calls all is given. --plan
 says which tools would be called.`,
@@ -47,53 +54,81 @@ says which tools would be called.`,
 	return cmd
 }
 
-// judgeServer judges a server and tells what came of it, in steps that baseline and init share: settle what is asked
-// for (values.go), aim at the server (target.go), judge it (judge.go), tell (audience.go). All that is wrong with its
-// use is found before anything is started.
+// judgeServer judges a server and tells what came of it.
 func judgeServer(cmd *cobra.Command, f runFlags) error {
 	if _, err := os.Getwd(); err != nil {
 		return usage("the current directory is gone; change to one that is there: %w", err)
 	}
-	file, err := f.configuration()
+	if f.watch {
+		return watch(cmd, f)
+	}
+	j, err := prepare(cmd, f, nil)
 	if err != nil {
 		return err
+	}
+	_, err = j.carryOut(cmd.OutOrStdout())
+	return err
+}
+
+// prepare makes a judgement, in steps that baseline and init share: settle what is asked for (values.go), aim at the
+// server (target.go); to judge it (judge.go) and to tell (audience.go) is left. All that is wrong with its use is found
+// before anything is started. alter may change what is asked for; nil leaves it.
+func prepare(cmd *cobra.Command, f runFlags, alter func(*values) error) (*judgement, error) {
+	file, err := f.configuration()
+	if err != nil {
+		return nil, err
 	}
 	if f.leash != nil {
 		file.Reports = reportFiles{} // those of a fleet's member are the fleet's
 	}
 	v, err := settle(f, file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	t, err := aim(v, cmd.ErrOrStderr())
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if alter != nil {
+		err = alter(&v)
+	} else {
+		err = onlyLastFailed(&v, t, cmd.ErrOrStderr())
+	}
+	if err != nil {
+		return nil, err
 	}
 	t.leash = f.leash
 	var known baseline
 	if v.Baseline != "" {
 		if known, err = readBaseline(v.Baseline); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	told, err := withReports(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
-		return err
+		return nil, err
 	}
-	j := newJudgement(v, t, known, told)
-	if f.plan {
-		return j.plan(cmd.OutOrStdout())
+	return newJudgement(v, t, known, told), nil
+}
+
+// carryOut carries the judgement out and tells what came of it, or only plans it.
+func (j *judgement) carryOut(stdout io.Writer) (harness.Report, error) {
+	if j.flags.plan {
+		return j.report, j.plan(stdout)
 	}
 	traced, err := j.traces()
 	if err != nil {
-		return err
+		return j.report, err
 	}
 	report, err := j.run()
 	if err != nil {
-		return err
+		return report, err
+	}
+	if j.shard == nil && j.flags.leash == nil {
+		j.target.remember(report)
 	}
 	if err := traced(); err != nil {
-		return &exit{harness.ExitBroken, err}
+		return report, &exit{harness.ExitBroken, err}
 	}
-	return told.done(report)
+	return report, j.told.done(report)
 }

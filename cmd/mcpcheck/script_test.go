@@ -29,7 +29,19 @@ import (
 // TestMain makes the test binary three programs: the tests, mcpcheck, and the bad servers.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
+	forgetful()
 	testscript.Main(m, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
+}
+
+// forgetful has nothing remembered of runs, but where a test says so. What the tests build has its cache all the same.
+func forgetful() {
+	if os.Getenv("XDG_CACHE_HOME") != "" {
+		return
+	}
+	if cache, err := os.UserCacheDir(); err == nil && os.Getenv("GOCACHE") == "" {
+		os.Setenv("GOCACHE", filepath.Join(cache, "go-build"))
+	}
+	os.Setenv("XDG_CACHE_HOME", os.DevNull)
 }
 
 // raceOptions let processes end at once: the race detector else waits a second for races that are still to come.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -15,12 +13,7 @@ func serverFile(dir string) []byte {
 	if !isFile(name) {
 		return nil
 	}
-	f, err := os.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, harness.LongestFile+1))
+	text, err := readUpTo(name, harness.LongestFile)
 	if err != nil {
 		return nil
 	}

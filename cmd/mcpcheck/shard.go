@@ -76,7 +76,7 @@ func shardOfMachine(of string, env func(string) string) (index, n string, err er
 
 // cases are what is planned for a server, of a shard its part.
 func (v values) cases(server *harness.Server) []harness.Case {
-	plan := planned(server, v.selector)
+	plan := planned(v.built(), server, v.selector)
 	if v.shard == nil {
 		return plan
 	}
@@ -86,8 +86,8 @@ func (v values) cases(server *harness.Server) []harness.Case {
 // covered are the requirements of which the report tells how far they are covered: all, of a shard those at home in it.
 func (v values) covered() harness.Catalogue {
 	if v.shard == nil {
-		return suites.All()
+		return v.all()
 	}
 	wanted := func(r *harness.Requirement) bool { return suites.HasCheck(r) && v.selector(r) }
-	return v.shard.Homes(suites.All(), wanted)
+	return v.shard.Homes(v.all(), wanted)
 }

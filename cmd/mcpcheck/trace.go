@@ -35,11 +35,12 @@ type traceHead struct {
 // traceLine is a line of the wire.
 type traceLine struct {
 	Session   string   `json:"session"`
-	Seconds   float64  `json:"at"`        // since the session was opened
-	Direction string   `json:"direction"` // sent, received, event, status
-	HTTP      string   `json:"http,omitempty"`
-	Text      string   `json:"text"`             // as it was, without the newline
-	Base64    string   `json:"base64,omitempty"` // in place of text, of bytes that are not UTF-8
+	Seconds   float64  `json:"at"`                 // since the session was opened
+	Direction string   `json:"direction"`          // sent, received, event, status
+	HTTP      string   `json:"http,omitempty"`     // what carried it, as driver.Carriage has it
+	Exchange  int      `json:"exchange,omitempty"` // the HTTP request that it is, or answers: a number in the session
+	Text      string   `json:"text"`               // as it was, without the newline
+	Base64    string   `json:"base64,omitempty"`   // in place of text, of bytes that are not UTF-8
 	Flags     []string `json:"flags,omitempty"`
 }
 
@@ -62,14 +63,15 @@ func directionOf(side driver.Side) string {
 func marksOf(s *driver.Saying) map[string]*bool {
 	return map[string]*bool{
 		"unended": &s.Unended, "after-eof": &s.AfterEOF, "hostile": &s.Hostile, "apart": &s.Apart,
-		"strayed": &s.Strayed, "aside": &s.Aside,
+		"strayed": &s.Strayed, "aside": &s.Aside, "cut": &s.Cut, "gap": &s.Gap,
 	}
 }
 
 // lineOf is a line of a trace, without secrets.
-func lineOf(session string, said driver.Saying, http string, redact redactor) traceLine {
+func lineOf(session string, said driver.Saying, redact redactor) traceLine {
 	line := traceLine{
-		Session: session, Seconds: said.At.Seconds(), Direction: directionOf(said.Side), HTTP: redact.text(http),
+		Session: session, Seconds: said.At.Seconds(), Direction: directionOf(said.Side),
+		HTTP: redact.text(said.Carriage), Exchange: said.Exchange,
 	}
 	text := redact.text(string(said.Text))
 	if utf8.ValidString(text) {
@@ -93,6 +95,7 @@ func (l traceLine) saying() (said driver.Saying, err error) {
 		return said, fmt.Errorf("unknown direction %q", l.Direction)
 	}
 	said = driver.Saying{At: time.Duration(l.Seconds * float64(time.Second)), Side: side, Text: []byte(l.Text)}
+	said.Exchange, said.Carriage = l.Exchange, l.HTTP
 	if l.Base64 != "" {
 		if said.Text, err = base64.StdEncoding.DecodeString(l.Base64); err != nil {
 			return said, err
@@ -117,15 +120,16 @@ func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, 
 		if err := enc.Encode(head); err != nil {
 			return err
 		}
+		numbers := map[*driver.Exchange]int{}
 		for _, f := range s.Record(0) {
 			said := driver.Saying{
 				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Unended: !f.Ended, AfterEOF: f.AfterEOF,
 				Hostile: f.Hostile, Apart: f.Apart, Strayed: f.Strayed, Aside: f.Aside,
 			}
-			http := carried(f, &said)
+			carried(f, &said, numbers)
 			for _, text := range messages(f, said.Text) {
 				said.Text = text
-				if err := enc.Encode(lineOf(head.Session, said, http, redact)); err != nil {
+				if err := enc.Encode(lineOf(head.Session, said, redact)); err != nil {
 					return err
 				}
 			}
@@ -142,19 +146,18 @@ func messages(f *driver.Frame, text []byte) [][]byte {
 	return [][]byte{text}
 }
 
-// carried is what carried a frame over HTTP. Of a status, the body is what was said.
-func carried(f *driver.Frame, said *driver.Saying) string {
-	switch {
-	case f.HTTP == nil:
-		return ""
-	case f.Side == driver.FromClient:
-		return f.HTTP.RequestLine()
-	case f.Side == driver.Status:
-		said.Text = f.HTTP.Answer().Body.Bytes()
-	case f.Event != nil:
-		return "event"
+// carried adds to what a frame says what carried it over HTTP. Of a status, the body is what was said.
+func carried(f *driver.Frame, said *driver.Saying, numbers map[*driver.Exchange]int) {
+	if f.HTTP == nil {
+		return
 	}
-	return f.HTTP.StatusLine()
+	if numbers[f.HTTP] == 0 {
+		numbers[f.HTTP] = len(numbers) + 1
+	}
+	said.Exchange, said.Carriage = numbers[f.HTTP], f.Carriage().String()
+	if f.Side == driver.Status {
+		said.Text = f.HTTP.Answer().Body.Bytes()
+	}
 }
 
 // recorded is a session of a trace.

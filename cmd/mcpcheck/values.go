@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -21,11 +22,14 @@ type values struct {
 	profile    harness.Profile
 	calls      harness.Calls
 	selector   harness.Selector
-	shard      *harness.ShardInfo  // nil: the whole run
-	jobs       int                 // that were asked for; 0: none were
-	maxMessage int                 // bytes
-	reports    map[string][]string // files, by format
-	reportDir  string              // for a report of every format
+	set        *harness.RequirementSet // that is judged by; nil: all that is built
+	frozen     harness.Catalogue       // its requirements
+	tentative  harness.Selector        // checks that are new
+	shard      *harness.ShardInfo      // nil: the whole run
+	jobs       int                     // that were asked for; 0: none were
+	maxMessage int                     // bytes
+	reports    map[string][]string     // files, by format
+	reportDir  string                  // for a report of every format
 }
 
 // settle puts flags and a configuration file together.
@@ -63,8 +67,13 @@ func settle(f runFlags, file config) (v values, err error) {
 	if f.given("jobs") || file.Jobs != 0 {
 		v.jobs = v.Jobs
 	}
-	v.selector, err = v.selection()
-	return v, err
+	if v.selector, err = v.selection(); err != nil {
+		return v, err
+	}
+	if err := knownTentative(cmp.Or(f.tentative, showTentative)); err != nil {
+		return v, err
+	}
+	return v, v.freeze()
 }
 
 // selection makes the selector of what is to be tried.
@@ -95,6 +104,12 @@ func contradiction(f runFlags) error {
 		return usage("--verbose, --quiet and --brief exclude each other")
 	case f.quick && f.isolate, f.quick && f.shard != "":
 		return usage("--quick has one session; leave out --isolate and --shard")
+	case f.watch && f.plan:
+		return usage("--watch and --plan exclude each other")
+	case f.watch && f.given("last-failed"):
+		return usage("--watch and --last-failed exclude each other; --watch begins with what failed anyway")
+	case len(f.watched) > 0 && !f.watch:
+		return usage("--watch-path wants --watch")
 	case !server && f.hosts.file != "":
 		return usage("--servers-file wants --server NAME")
 	case server && f.demo:
@@ -196,6 +211,12 @@ func (v values) info(redact redactor) *harness.OptionsInfo {
 		MaxMessage: v.maxMessage, Jobs: v.Jobs, Isolate: v.flags.isolate, Quick: v.flags.quick, Seed: v.Seed,
 		Shard:  v.shard,
 		Advice: v.flags.advice || slices.ContainsFunc(v.Only, isAdvice),
+	}
+	if v.set != nil {
+		o.Set = v.set.Info()
+	}
+	if v.flags.tentative == gateTentative {
+		o.Tentative = gateTentative
 	}
 	for _, left := range v.Skip {
 		o.Skip = append(o.Skip, harness.Omission{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})

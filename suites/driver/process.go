@@ -63,8 +63,7 @@ func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 	cmd := exec.Command(t.Command[0], t.Command[1:]...)
 	cmd.Dir = t.Dir
-	cmd.Env = append(os.Environ(), t.Env...)
-	cmd.Env = append(cmd.Env, cookie)
+	cmd.Env = Marked(append(os.Environ(), t.Env...))
 	var ends []io.Closer // of the pipes, the server's ends: closed here once it has them
 	pipe := func() (r, w *os.File, err error) {
 		r, w, err = os.Pipe()

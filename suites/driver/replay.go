@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,6 +14,12 @@ type Saying struct {
 	Text []byte // without the newline
 
 	Unended, AfterEOF, Hostile, Apart, Strayed, Aside bool // as Frame has them
+
+	Exchange int    // over HTTP, the one that has carried it: a number of its own in the session; 0: that is not known
+	Carriage string // of HTTP, as Carriage has it
+
+	Cut bool // its rest is left out
+	Gap bool // lines before it are
 }
 
 // replayPatience is for how long an answer may not have come when a recorded session ends: what a client gave up
@@ -20,15 +27,23 @@ type Saying struct {
 const replayPatience = time.Minute
 
 // Replay is a session as it was recorded, which says nothing more. From where the client broke the protocol on, the
-// session is hostile, and fault says why. It is whole if the record has its beginning.
-func Replay(opened time.Time, said []Saying, whole bool) (s *Session, fault string) {
+// session is hostile, and fault says why. Where the record leaves something out, the session ends. It is whole if the
+// record has its beginning.
+func Replay(opened time.Time, transport string, said []Saying, whole bool) (s *Session, fault string) {
 	s = newSession(context.Background(), Target{Limits: Limits{Reply: replayPatience}.withDefaults()}, nil)
 	s.opened, s.closed, s.cause = opened, true, "the record ends"
 	if !whole {
 		s.first = 1
 	}
-	c := replayedClient{s: s, sent: map[string]*Frame{}, asked: map[string]bool{}}
+	c := replayedClient{
+		s: s, transport: transport, sent: map[string]*Frame{}, asked: map[string]bool{}, exchanges: map[int]*Exchange{},
+	}
 	for i, line := range said {
+		if line.Cut || line.Gap {
+			s.excess = &Excess{"the record leaves out what was said"}
+			said, fault = said[:i], cmp.Or(fault, fmt.Sprintf("line %d of the session: %s", i+1, s.excess))
+			break
+		}
 		f := &Frame{
 			At: line.At, Side: line.Side, Raw: Plain(line.Text), Ended: !line.Unended, AfterEOF: line.AfterEOF,
 			Hostile: line.Hostile, Apart: line.Apart, Strayed: line.Strayed, Aside: line.Aside,
@@ -36,6 +51,7 @@ func Replay(opened time.Time, said []Saying, whole bool) (s *Session, fault stri
 		if f.Side == FromClient || f.Side == FromServer {
 			f.parse()
 		}
+		c.carry(f, line)
 		if f.Side == FromClient && f.Raw.Len() > 0 && !s.hostile && !f.Hostile && !f.Apart {
 			if why := c.say(f); why != "" {
 				s.hostile, fault = true, fmt.Sprintf("line %d of the session: %s", i+1, why)
@@ -59,9 +75,38 @@ func Replay(opened time.Time, said []Saying, whole bool) (s *Session, fault stri
 
 // replayedClient follows what the client of a recorded session says, and whether it keeps the protocol.
 type replayedClient struct {
-	s     *Session
-	sent  map[string]*Frame // its requests, by id
-	asked map[string]bool   // requests of the server that are open, by id
+	s         *Session
+	transport string
+	sent      map[string]*Frame // its requests, by id
+	asked     map[string]bool   // requests of the server that are open, by id
+	exchanges map[int]*Exchange
+}
+
+// carry tells a line over HTTP what has carried it, if the record tells that.
+func (c *replayedClient) carry(f *Frame, line Saying) {
+	if line.Exchange == 0 {
+		return
+	}
+	h := c.s.HTTP()
+	if h == nil {
+		h = c.s.replayed(c.transport)
+	}
+	carriage := ParseCarriage(line.Carriage)
+	if f.Side == FromClient {
+		f.HTTP = c.s.replayedRequest(f, carriage)
+		f.HTTP.elsewhere, f.standing = h.old, f.HTTP.standing
+		c.exchanges[line.Exchange] = f.HTTP
+		return
+	}
+	x := c.exchanges[line.Exchange]
+	if x == nil {
+		return
+	}
+	f.HTTP = x
+	x.replay(f, carriage)
+	if id := carriage.Header.Get(sessionHeader); id != "" && x.asked != nil {
+		h.keep(id, x)
+	}
 }
 
 // say takes in a line of the client. It returns how that breaks the protocol; empty when it does not.

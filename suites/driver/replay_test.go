@@ -45,7 +45,7 @@ func TestReplay(t *testing.T) {
 				}
 				said = append(said, line)
 			}
-			s, fault := Replay(time.Now(), said, true)
+			s, fault := Replay(time.Now(), "stdio", said, true)
 			if !strings.Contains(fault, test.fault) || (fault == "") != (test.fault == "") {
 				t.Errorf("fault %q, want %q", fault, test.fault)
 			}
@@ -54,6 +54,25 @@ func TestReplay(t *testing.T) {
 			}
 			if last := s.Record(0)[len(said)-1]; last.Hostile != (fault != "") || s.LeftAt() != last.At {
 				t.Errorf("hostile %v, left at %v", last.Hostile, s.LeftAt())
+			}
+		})
+	}
+}
+
+// TestReplayOfPart: a record is judged up to where it leaves something out.
+func TestReplayOfPart(t *testing.T) {
+	ping := Saying{Side: FromClient, Text: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+	for name, part := range map[string]Saying{
+		"a line that is cut": {Side: FromServer, Text: []byte(`{"jsonrpc":"2.0","id":1,"resu…`), Cut: true},
+		"lines are left out": {Side: Event, Text: []byte("3 lines are left out here"), Gap: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, fault := Replay(time.Now(), "stdio", []Saying{ping, part, ping}, true)
+			if want := "line 2 of the session: the record leaves out what was said"; fault != want {
+				t.Errorf("fault %q, want %q", fault, want)
+			}
+			if n := len(s.Record(0)); n != 1 || s.Excess(0) == nil || s.IsHostile() {
+				t.Errorf("%d lines, excess %v, hostile %v", n, s.Excess(0), s.IsHostile())
 			}
 		})
 	}

@@ -10,6 +10,9 @@ import (
 // cookie marks the environment of every process that this run starts, and so of whatever those start.
 var cookie = "MCPCHECK_RUN=" + rand.Text()
 
+// Marked is an environment with the mark by which Sweep knows a process, and what that starts.
+func Marked(environ []string) []string { return append(environ, cookie) }
+
 // Sweep kills what servers of this run have left behind outside of their process groups, such as daemons that called
 // setsid. Only Linux shows whose they are; elsewhere the process group, and the job object of Windows, are what is
 // ended.

@@ -167,12 +167,27 @@ func conditions(old, new Report) (said []string) {
 		{"profile", old.Profile, new.Profile},
 		{"options", old.Options, new.Options},
 		{"revisions", revisionNames(old), revisionNames(new)},
+		{"sets", setDigests(old, new), setDigests(new, old)},
 	} {
 		if was, is := differing(part.a, part.b); was != is {
 			said = append(said, part.what+": "+was+" → "+is)
 		}
 	}
 	return slices.Clip(said)
+}
+
+// setDigests are the digests of the sets by which a run has judged, if the other one tells of its own as well.
+func setDigests(r, other Report) (digests []string) {
+	named := func(judged RevisionInfo) bool { return judged.Set != nil }
+	if !slices.ContainsFunc(other.Revisions, named) {
+		return nil
+	}
+	for _, judged := range r.Revisions {
+		if judged.Set != nil {
+			digests = append(digests, judged.Set.Digest)
+		}
+	}
+	return digests
 }
 
 func revisionNames(r Report) (names []string) {

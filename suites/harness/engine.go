@@ -299,6 +299,7 @@ func interleave(a, b []int) (all []int) {
 func (e *Execution) try(i int, yield func()) {
 	c := e.plan[i]
 	c.yield = yield
+	defer e.options.Progress.begin(c.Area())()
 	if c.check.kind == watch && !e.watching.Load() {
 		c.check.run = c.check.prepare
 		if _, _, later := e.judge(c); later {

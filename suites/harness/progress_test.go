@@ -12,6 +12,7 @@ func TestProgress(t *testing.T) {
 	type look struct {
 		settled int
 		waiting string
+		area    string
 	}
 	var mu sync.Mutex // each look has a goroutine of its own
 	var seen []look
@@ -25,7 +26,7 @@ func TestProgress(t *testing.T) {
 					time.AfterFunc(moment, func() {
 						mu.Lock()
 						defer mu.Unlock()
-						seen = append(seen, look{p.Settled(), p.Waiting()})
+						seen = append(seen, look{p.Settled(), p.Waiting(), p.Area()})
 					})
 				}
 				t.Ask(s, "tools/call", M{"name": "slow_tool"})
@@ -33,11 +34,11 @@ func TestProgress(t *testing.T) {
 		},
 		options: Options{Jobs: 1, Progress: p},
 	}.play(t)
-	want := []look{{1, ""}, {1, "tools/call slow_tool"}}
+	want := []look{{1, "", "a"}, {1, "tools/call slow_tool", "a"}}
 	if len(seen) != len(want) || seen[0] != want[0] || seen[1] != want[1] {
 		t.Errorf("saw %v, want %v", seen, want)
 	}
-	if last := (look{p.Settled(), p.Waiting()}); last != (look{2, ""}) {
+	if last := (look{p.Settled(), p.Waiting(), p.Area()}); last != (look{2, "", ""}) {
 		t.Errorf("in the end: %v", last)
 	}
 }

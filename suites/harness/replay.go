@@ -36,15 +36,17 @@ func Recorded(transport string, sessions []*driver.Session) *Server {
 }
 
 // JudgeRecorded judges recorded sessions by the watches of a plan. What asks the server something cannot be tried:
-// unasked is how many cases that are. Over HTTP, what is about the transport itself is not recorded.
+// unasked is how many cases that are. What is about HTTP itself is judged where all sessions tell what has carried
+// their lines.
 func JudgeRecorded(server *Server, plan []Case, sessions []*driver.Session, p Profile) (results []Result, unasked int) {
 	e := &Execution{
 		ctx: context.Background(), server: server, options: Options{Profile: p, Jobs: 1}, said: sessions,
 		recorded: true, shared: map[string]*stimulus{},
 	}
 	e.watching.Store(true)
+	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
 	for _, c := range plan {
-		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 {
+		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
 			unasked++
 			continue
 		}

@@ -39,6 +39,9 @@ type Result struct {
 	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
 	Lost bool `json:"lost,omitempty"`
 
+	// Tentative says that the check is new in this version of mcpcheck, and does not gate for that.
+	Tentative bool `json:"tentative,omitempty"`
+
 	// Beside says that the requirement belongs to another shard of the run: a watch that judged what was on the wire of
 	// this one as well.
 	Beside bool `json:"beside,omitempty"`
@@ -133,8 +136,10 @@ type OptionsInfo struct {
 	Isolate       bool       `json:"isolate,omitempty"`
 	Quick         bool       `json:"quick,omitempty"` // one session, for what can be tried in it
 	Seed          int64      `json:"seed"`
-	Advice        bool       `json:"advice,omitempty"` // is shown
-	Shard         *ShardInfo `json:"shard,omitempty"`  // the part of the run that the report is of; nil: all of it
+	Advice        bool       `json:"advice,omitempty"`    // is shown
+	Set           *SetInfo   `json:"set,omitempty"`       // that was given to judge by
+	Tentative     string     `json:"tentative,omitempty"` // gate: also what is new in this version of mcpcheck
+	Shard         *ShardInfo `json:"shard,omitempty"`     // the part of the run that the report is of; nil: all of it
 }
 
 // Omission is checks that are left out.
@@ -172,6 +177,8 @@ type RevisionInfo struct {
 	Requested string `json:"requested"`         // what the harness asked for
 	Revision  string `json:"revision"`          // what was negotiated, and judged
 	Assumed   bool   `json:"assumed,omitempty"` // nothing was negotiated: what was asked for is judged
+
+	Set *SetInfo `json:"set,omitempty"` // the requirements from which those that were tried are selected
 }
 
 // Counts is how many results came to each verdict, and how many gate.

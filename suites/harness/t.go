@@ -238,8 +238,13 @@ func (t *T) Leave(s *driver.Session) {
 	t.run.mu.Unlock()
 }
 
-// Site is the server at its URL; nil over stdio.
-func (t *T) Site() *driver.Site { return t.run.target.Site }
+// Site is the server at its URL; nil over stdio. There is none of a record.
+func (t *T) Site() *driver.Site {
+	if t.Server.Transport != "stdio" {
+		t.wantServer()
+	}
+	return t.run.target.Site
+}
 
 // Alone reports whether this attempt confirms a verdict: then a check tries what it is about and nothing beside it.
 func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }

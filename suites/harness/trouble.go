@@ -58,9 +58,11 @@ func (e *Execution) decideAgain() {
 			continue
 		}
 		begin := time.Now()
+		decided := e.options.Progress.begin(e.plan[d.place].Area())
 		o, used := e.attempt(e.plan[d.place], true)
 		used.release(e.pool, false)
 		e.pool.Wait()
+		decided()
 		e.settle(d.place, e.result(e.plan[d.place], o, begin))
 	}
 }

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// lastRun is what is remembered of the runs of a server, for --last-failed: what failed when it was last judged.
+type lastRun struct {
+	Version int        `json:"version"` // of the format
+	Ended   time.Time  `json:"ended"`
+	Failed  []lastFail `json:"failed"`
+}
+
+// lastFail is a check that failed.
+type lastFail struct {
+	ID         string   `json:"id"`
+	ProvokedBy []string `json:"provokedBy,omitempty"` // checks without which a watch may see nothing
+}
+
+const (
+	lastRunVersion = 1
+	longestLastRun = 1 << 20
+	mostLastRuns   = 200 // files; older ones are forgotten
+)
+
+// lastFailed is the value of --last-failed: a report, or nothing.
+type lastFailed string
+
+func (l *lastFailed) String() string         { return string(*l) }
+func (l *lastFailed) Set(value string) error { *l = lastFailed(value); return nil }
+func (l *lastFailed) Type() string           { return "" } // the help says --last-failed[=REPORT]
+
+// noReport is the value of a --last-failed that stands alone.
+const noReport = "REPORT"
+
+// take takes in what a run came to: what was not judged in it stays as it was.
+func (l *lastRun) take(r harness.Report) {
+	judged, failed := map[string]bool{}, map[string]lastFail{}
+	for _, x := range r.Results {
+		switch {
+		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // is not shown
+		case x.Verdict == harness.Fail || x.Verdict == harness.Error || x.Gates:
+			failed[x.ID] = lastFail{x.ID, x.ProvokedBy}
+		case x.Verdict == harness.Pass || x.Verdict == harness.Skip:
+			judged[x.ID] = true
+		}
+	}
+	for _, old := range l.Failed {
+		if _, again := failed[old.ID]; !again && !judged[old.ID] {
+			failed[old.ID] = old
+		}
+	}
+	took := time.Duration(r.Seconds * float64(time.Second))
+	l.Version, l.Ended, l.Failed = lastRunVersion, r.Started.Add(took), []lastFail{}
+	for _, id := range sortedKeys(failed) {
+		l.Failed = append(l.Failed, failed[id])
+	}
+}
+
+// memory is the file in which the last run of a target is remembered; empty where this user has no place for it.
+func (t *target) memory() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	dir, err := filepath.Abs(cmp.Or(t.dir, "."))
+	if err != nil {
+		return ""
+	}
+	key := sha256.Sum256(harness.Compact([]any{dir, t.redact.texts(t.command), t.redact.text(t.url)}))
+	return filepath.Join(cache, "mcpcheck", "last-run", hex.EncodeToString(key[:16])+".json")
+}
+
+// recall is what is remembered of a target; nil: nothing.
+func (t *target) recall() *lastRun {
+	text, err := readUpTo(t.memory(), longestLastRun)
+	last := &lastRun{}
+	if err != nil || json.Unmarshal(text, last) != nil || last.Version != lastRunVersion {
+		return nil
+	}
+	return last
+}
+
+// remember keeps what a run came to. It is a help, and no more: where it cannot be written, nothing is kept.
+func (t *target) remember(r harness.Report) {
+	name := t.memory()
+	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
+		return
+	}
+	last := t.recall()
+	if last == nil {
+		last = &lastRun{}
+	}
+	last.take(r)
+	if reporters.ReplaceFile(name, append(harness.Compact(last), '\n')) == nil {
+		forget(filepath.Dir(name), mostLastRuns)
+	}
+}
+
+// forget removes all but the newest files of a directory.
+func forget(dir string, keep int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= keep {
+		return
+	}
+	changed := map[string]time.Time{}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil {
+			changed[entry.Name()] = info.ModTime()
+		}
+	}
+	names := sortedKeys(changed)
+	slices.SortStableFunc(names, func(a, b string) int { return changed[b].Compare(changed[a]) })
+	for _, name := range names[min(keep, len(names)):] {
+		os.Remove(filepath.Join(dir, name))
+	}
+}
+
+// onlyLastFailed narrows the values to what failed in the last run of the target, if --last-failed asks for that, and
+// says so. Where nothing is known to have failed, all is run that is selected.
+func onlyLastFailed(v *values, t *target, stderr io.Writer) error {
+	if !v.flags.given("last-failed") {
+		return nil
+	}
+	last, err := v.flags.lastFailed.read(t)
+	if err != nil {
+		return err
+	}
+	said := "no run of this server is remembered here: all that is selected is run"
+	if last != nil {
+		ids := v.selected(last.Failed)
+		when := last.Ended.Local().Format(time.DateTime)
+		if said = "nothing that is selected failed in the last run (" + when + "): all of it is run"; len(ids) > 0 {
+			said = fmt.Sprintf("%d that failed in the last run (%s), and only these", len(ids), when)
+			err = v.narrow(last.Failed)
+		}
+	}
+	if !v.flags.quiet {
+		fmt.Fprintln(stderr, "mcpcheck: --last-failed:", said)
+	}
+	return err
+}
+
+// read is the last run: of the report that is named or, without one, of the target as it is remembered.
+func (l lastFailed) read(t *target) (*lastRun, error) {
+	if l == noReport {
+		return t.recall(), nil
+	}
+	if l == "" {
+		return nil, usage("--last-failed is empty; give it a JSON report, or leave out the =")
+	}
+	reports, err := readReports([]string{string(l)})
+	if err != nil {
+		return nil, err
+	}
+	last := &lastRun{}
+	last.take(reports[0].Report)
+	return last, nil
+}
+
+// selected are those of the checks that are selected.
+func (v *values) selected(failed []lastFail) (ids []string) {
+	for _, f := range failed {
+		if r, known := suites.Find(f.ID); known && suites.HasCheck(r) && v.selector(r) {
+			ids = append(ids, f.ID)
+		}
+	}
+	return ids
+}
+
+// narrow selects nothing but what failed, of what is selected, and what provoked that.
+func (v *values) narrow(failed []lastFail) (err error) {
+	ids := v.selected(failed)
+	for _, f := range failed {
+		if !slices.Contains(ids, f.ID) {
+			continue
+		}
+		for _, id := range f.ProvokedBy {
+			if r, known := suites.Find(id); known && suites.HasCheck(r) && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	v.Only = ids
+	v.selector, err = selectChecks(ids, selectors(v.Skip))
+	return err
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestLastRun: what fails is remembered until it is seen to pass, or not to apply.
+func TestLastRun(t *testing.T) {
+	result := func(id string, v harness.Verdict) harness.Result { return harness.Result{ID: id, Verdict: v} }
+	fails, passes := result("ping/a", harness.Fail), result("ping/a", harness.Pass)
+	untried, gating := result("ping/a", harness.Inconclusive), result("ping/a", harness.Inconclusive)
+	gating.Gates = true
+	watch := result("ping/a", harness.Fail)
+	watch.ProvokedBy = []string{"tools/b"}
+	one, other := []lastFail{{ID: "ping/a"}}, []lastFail{{ID: "ping/b"}}
+	for name, test := range map[string]struct {
+		before []lastFail
+		run    []harness.Result
+		want   []lastFail
+	}{
+		"nothing":      {nil, nil, []lastFail{}},
+		"a fail":       {nil, []harness.Result{fails}, one},
+		"provoked":     {nil, []harness.Result{watch}, []lastFail{{"ping/a", []string{"tools/b"}}}},
+		"an error":     {nil, []harness.Result{result("ping/a", harness.Error)}, one},
+		"gating":       {nil, []harness.Result{gating}, one},
+		"advice":       {nil, []harness.Result{result("advice/a", harness.Fail)}, []lastFail{}},
+		"not judged":   {other, []harness.Result{passes}, other},
+		"passes":       {one, []harness.Result{passes}, []lastFail{}},
+		"skipped":      {one, []harness.Result{result("ping/a", harness.Skip)}, []lastFail{}},
+		"not tried":    {one, []harness.Result{untried}, one},
+		"one revision": {nil, []harness.Result{fails, passes}, one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			last := lastRun{Failed: test.before}
+			last.take(harness.Report{Results: test.run})
+			if diff := cmp.Diff(test.want, last.Failed); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestForget: of many files the oldest go.
+func TestForget(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 5 {
+		name := filepath.Join(dir, fmt.Sprint(i))
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		changed := time.Unix(int64(1000-i), 0)
+		if err := os.Chtimes(name, changed, changed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	forget(dir, 2)
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"0", "1"}, each(left, filepath.Base)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

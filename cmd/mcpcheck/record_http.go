@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// recordHTTP stands in the place of a server over HTTP, and writes down what passes, until the operator ends it.
+func recordHTTP(server, listen, out string, stderr io.Writer) error {
+	u, err := driver.ParseURL(server)
+	if err != nil {
+		return usage("--url: %w", err)
+	}
+	file, err := openRecord(out)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	listener, err := net.Listen("tcp", listen)
+	if err != nil {
+		return usage("--listen: %w", err)
+	}
+	var hidden secrets
+	hidden.hideURL(server)
+	hidden.hideInherited(os.Environ())
+	redact := hidden.redactor()
+	s := newScribe(file, harness.TargetInfo{Transport: "http", URL: redact.text(server)}, redact)
+	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
+	defer stop()
+	here := *u
+	here.Scheme, here.Host, here.User = "http", listener.Addr().String(), nil
+	fmt.Fprintf(stderr, "mcpcheck: recording; give clients %s in the place of %s; Ctrl-C ends\n",
+		reporters.Line(redact.text(here.String())), reporters.Line(redact.text(server)))
+	sessions := newWebSessions(u, s, hidden)
+	err = serveUntil(ctx, listener, newStandIn(u, isLocal(listener), sessions))
+	s.finish(stderr)
+	if missed := sessions.missed(); missed != "" {
+		fmt.Fprintln(stderr, "mcpcheck:", reporters.Line(missed))
+	}
+	return err
+}
+
+// serveUntil serves until the context ends. What is open then is broken off.
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	web := &http.Server{
+		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx },
+		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- web.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		const most = 5 * time.Second // streams end with the context
+		over, cancel := context.WithTimeout(context.Background(), most)
+		defer cancel()
+		web.Shutdown(over)
+		return nil
+	}
+}
+
+// isLocal reports whether only this machine reaches a listener.
+func isLocal(l net.Listener) bool {
+	host, _, err := net.SplitHostPort(l.Addr().String())
+	return err == nil && driver.IsLoopback(host)
+}
+
+// newStandIn is a handler that passes everything on to the origin of a URL, and has what is for the URL noted. The
+// server is asked by its own name; of a local stand-in, a request for a foreign name keeps that, so that the server can
+// refuse it: else a page of that name could reach the server through us. (DNS rebinding)
+func newStandIn(u *url.URL, local bool, sessions *webSessions) http.Handler {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DisableCompression = true // what was not asked for is not undone
+	transport.MaxIdleConnsPerHost = 64
+	proxy := &httputil.ReverseProxy{
+		Transport: transport, FlushInterval: -1, ErrorLog: log.New(io.Discard, "", 0),
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = u.Scheme, u.Host
+			if name := (&url.URL{Host: r.In.Host}).Hostname(); !local || driver.IsLoopback(name) {
+				r.Out.Host = u.Host
+			} else {
+				r.Out.Host = r.In.Host
+			}
+			if r.Out.Header.Get("Authorization") == "" {
+				r.Out.URL.User = u.User
+			}
+		},
+		ModifyResponse: func(resp *http.Response) error {
+			if t := tripOf(resp.Request); t != nil {
+				t.answer(resp)
+			}
+			return nil
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			if t := tripOf(r); t != nil {
+				t.fail(err)
+			}
+			http.Error(w, "mcpcheck record: the server cannot be reached: "+err.Error(), http.StatusBadGateway)
+		},
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).EnableFullDuplex() // an answer may begin before the request ends
+		if t := sessions.trip(r); t != nil {
+			r = r.WithContext(context.WithValue(r.Context(), tripKey{}, t))
+			t.request(r)
+		}
+		proxy.ServeHTTP(w, r)
+	})
+}
+
+// tripKey is the key of the trip in the context of its request.
+type tripKey struct{}
+
+func tripOf(r *http.Request) *trip {
+	t, _ := r.Context().Value(tripKey{}).(*trip)
+	return t
+}

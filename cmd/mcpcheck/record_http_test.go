@@ -1,0 +1,599 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// standIn is a recorder in the place of a server.
+type standIn struct {
+	URL    string
+	trace  bytes.Buffer
+	server *httptest.Server
+	scribe *scribe
+}
+
+// newTestStandIn stands in for the server at a URL.
+func newTestStandIn(t *testing.T, server string) *standIn {
+	t.Helper()
+	u, err := url.Parse(server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &standIn{}
+	s.scribe = newScribe(&s.trace, harness.TargetInfo{Transport: "http", URL: server}, (&secrets{}).redactor())
+	s.server = httptest.NewServer(newStandIn(u, true, newWebSessions(u, s.scribe, secrets{})))
+	s.URL = s.server.URL + u.RequestURI()
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+// told is the record, once nobody talks any more.
+func (s *standIn) told(t *testing.T) string {
+	t.Helper()
+	s.server.CloseClientConnections()
+	s.server.Close()
+	if err := s.scribe.flush(); err != nil {
+		t.Fatal(err)
+	}
+	return s.trace.String()
+}
+
+// answerTo is what comes of a request.
+func answerTo(t *testing.T, method, at, body string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, at, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Accept", "application/json, text/event-stream")
+	req.Header.Set("Content-Type", "application/json")
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+	}
+	client := http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(text)
+}
+
+// Messages of a client.
+const (
+	greetingLine = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
+	readyLine   = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	promptsLine = `{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`
+	toolsLine   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+)
+
+// converse is a short session of a client, which is whole.
+func converse(t *testing.T, at string) {
+	t.Helper()
+	resp, _ := answerTo(t, http.MethodPost, at, greetingLine)
+	session := "Mcp-Session-Id: " + resp.Header.Get("Mcp-Session-Id")
+	for _, line := range []string{readyLine, promptsLine, toolsLine} {
+		answerTo(t, http.MethodPost, at, line, session, "Mcp-Protocol-Version: 2025-11-25")
+	}
+	answerTo(t, http.MethodDelete, at, "", session)
+}
+
+// verdictOf judges a record, and shows what fails.
+func verdictOf(t *testing.T, trace string) (report string, code int) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "record.jsonl")
+	if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "mcpcheck", "judge", "--brief", file)
+	said, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState == nil {
+		t.Fatal(err)
+	}
+	return string(said), cmd.ProcessState.ExitCode()
+}
+
+// TestJudgeRecordedHTTP: what a real session shows of the transport is judged: an honest server passes, and each fault
+// that it shows is found.
+func TestJudgeRecordedHTTP(t *testing.T) {
+	for _, id := range []string{
+		"", "http/response-content-type", "http/request-not-202", "http/json-reply-single-object:other",
+		"http/success-status", "jsonrpc/version-field",
+	} {
+		t.Run(id, func(t *testing.T) {
+			t.Parallel()
+			var change fixtures.Fault
+			if id != "" {
+				var found bool
+				if change, found = faults.Find(id); !found {
+					t.Fatal("there is no such fault")
+				}
+			}
+			server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, change))
+			defer server.Close()
+			s := newTestStandIn(t, server.URL+"/mcp")
+			converse(t, s.URL)
+			said, code := verdictOf(t, s.told(t))
+			if id == "" {
+				if code != 0 || !strings.Contains(said, "PASS") {
+					t.Errorf("exit code %d:\n%s", code, said)
+				}
+				return
+			}
+			if !strings.Contains(said, " "+change.Check+" (") {
+				t.Errorf("exit code %d, it is not found:\n%s", code, said)
+			}
+		})
+	}
+}
+
+// TestStandInChangesNothing: what a server answers comes as it was, and the record has what it says.
+func TestStandInChangesNothing(t *testing.T) {
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	io.WriteString(zip, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	zip.Close()
+	const inStream = "200 OK; content-type: text/event-stream"
+	long := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("a", longestNoted) + `"}}`
+	for name, test := range map[string]struct {
+		status int
+		header string
+		body   string
+		want   []string // of the record, after the request
+	}{
+		"a result": {200, "Content-Type: application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, []string{
+			`received 200 OK; content-type: application/json: {"jsonrpc":"2.0","id":1,"result":{}}`,
+		}},
+		"nothing": {202, "X-Own: a", "", []string{"status 202 Accepted: "}},
+		"an error of HTTP": {500, "Content-Type: application/json", `{"message":"no"}`, []string{
+			`status 500 Internal Server Error; content-type: application/json: {"message":"no"}`,
+		}},
+		"gzip": {200, "Content-Encoding: gzip", zipped.String(), []string{
+			`received 200 OK: {"jsonrpc":"2.0","id":1,"result":{}}`,
+		}},
+		"another coding": {200, "Content-Encoding: br", "\x01\x02", []string{"status 200 OK: … cut"}},
+		"not UTF-8": {200, "Content-Type: text/plain", "\xff\xfe", []string{
+			"status 200 OK; content-type: text/plain: \xff\xfe",
+		}},
+		"a long one": {200, "Content-Type: application/json", long, []string{
+			"status 200 OK; content-type: application/json: " + long[:longestNoted] + "… cut",
+		}},
+		"a stream": {
+			200, "Content-Type: text/event-stream",
+			": hello\r\nid: 7\rdata: {\"jsonrpc\":\"2.0\",\ndata: \"method\":\"a\"}\n\n" +
+				"data:\n\nevent: other\ndata: x\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n",
+			[]string{
+				"received event; id: 7; " + inStream + ": {\"jsonrpc\":\"2.0\",\n\"method\":\"a\"}",
+				"received event; " + inStream + `: {"jsonrpc":"2.0","id":1,"result":{}}`,
+			},
+		},
+		"a stream without the answer": {
+			200, "Content-Type: text/event-stream", "data: {\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n\n",
+			[]string{"received event; " + inStream + `: {"jsonrpc":"2.0","method":"a"}`, "status " + inStream + ": "},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var asked string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				asked = r.Host + " " + r.Header.Get("X-Client") + " " + string(body)
+				field, value, _ := strings.Cut(test.header, ": ")
+				w.Header().Set(field, value)
+				w.WriteHeader(test.status)
+				io.WriteString(w, test.body)
+			}))
+			defer server.Close()
+			s := newTestStandIn(t, server.URL+"/mcp?a=b")
+			resp, body := answerTo(t, http.MethodPost, s.URL, promptsLine, "X-Client: me")
+			field, value, _ := strings.Cut(test.header, ": ")
+			if body != test.body || resp.StatusCode != test.status || resp.Header.Get(field) != value {
+				t.Errorf("%d bytes of %d came, %d, %v", len(body), len(test.body), resp.StatusCode, resp.Header)
+			}
+			if want := strings.TrimPrefix(server.URL, "http://") + " me " + promptsLine; asked != want {
+				t.Errorf("asked %s, want %s", asked, want)
+			}
+			sent := "sent POST /mcp?a=b; content-type: application/json: " + promptsLine
+			if diff := cmp.Diff(append([]string{sent}, test.want...), carriedIn(t, s.told(t))); diff != "" {
+				t.Errorf("(-want +got):\n%.2000s", diff)
+			}
+		})
+	}
+}
+
+// carriedIn are the lines of the only session in a trace, each with what carried it.
+func carriedIn(t *testing.T, trace string) (lines []string) {
+	t.Helper()
+	sessions, err := readTrace(strings.NewReader(trace))
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	for _, said := range sessions[0].said {
+		line := fmt.Sprintf("%s %s: %s", directionOf(said.Side), said.Carriage, said.Text)
+		if said.Cut {
+			line += " cut"
+		}
+		if said.Gap {
+			line += " gap"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// TestStandInPassesAtOnce: an event is with the client before the server says anything more.
+func TestStandInPassesAtOnce(t *testing.T) {
+	heard := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 3 {
+			io.WriteString(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n\n")
+			w.(http.Flusher).Flush()
+			select {
+			case <-heard:
+			case <-r.Context().Done():
+			}
+		}
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	resp, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	n := 0
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "data: ") {
+			n++
+			heard <- struct{}{}
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d events came", n)
+	}
+	if got := len(carriedIn(t, s.told(t))); got != 4 {
+		t.Errorf("the record has %d lines", got)
+	}
+}
+
+// TestStandInKeepsForeignHosts: a server can refuse what a page of a foreign name asks through a stand-in of this
+// machine, and is asked by its own name otherwise.
+func TestStandInKeepsForeignHosts(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, r.Host)
+	}))
+	defer server.Close()
+	u, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		local      bool
+		host, want string
+	}{
+		{true, "localhost:9000", u.Host}, {true, "127.0.0.1:9000", u.Host}, {true, "evil.example", "evil.example"},
+		{false, "recorder.example:9000", u.Host},
+	} {
+		s := newScribe(io.Discard, harness.TargetInfo{}, (&secrets{}).redactor())
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
+		r.Host = test.host
+		w := httptest.NewRecorder()
+		newStandIn(u, test.local, newWebSessions(u, s, secrets{})).ServeHTTP(w, r)
+		if got := w.Body.String(); got != test.want {
+			t.Errorf("%s: the server is asked for %s, want %s", test.host, got, test.want)
+		}
+		s.flush()
+	}
+}
+
+// TestStandInPassesBothWays: a server may answer before it has all of the request.
+func TestStandInPassesBothWays(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.NewResponseController(w).EnableFullDuplex()
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		io.Copy(w, r.Body)
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	body, rest := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	io.WriteString(rest, promptsLine)
+	rest.Close()
+	if echo, err := io.ReadAll(resp.Body); err != nil || string(echo) != promptsLine {
+		t.Errorf("%q, %v", echo, err)
+	}
+}
+
+// TestStandInOfTheAbsent: without a server clients are told so, and the record says it.
+func TestStandInOfTheAbsent(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	s := newTestStandIn(t, gone.URL+"/mcp")
+	resp, body := answerTo(t, http.MethodPost, s.URL, promptsLine)
+	const why = "mcpcheck record: the server cannot be reached: "
+	if resp.StatusCode != http.StatusBadGateway || !strings.HasPrefix(body, why) {
+		t.Errorf("%d: %s", resp.StatusCode, body)
+	}
+	if got := carriedIn(t, s.told(t)); len(got) != 2 || !strings.HasPrefix(got[1], "status no HTTP answer: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestStandInBreaksOff: a connection that breaks before the answer is not held against the server.
+func TestStandInBreaksOff(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	resp, err := http.Post(s.URL, "application/json", strings.NewReader(promptsLine))
+	if err == nil {
+		io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	got := carriedIn(t, s.told(t))
+	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the connection") || !strings.HasSuffix(got[1], " gap") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestStandInLeft: when a client leaves before the answer, the record says so, and is judged up to there.
+func TestStandInLeft(t *testing.T) {
+	asked := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) // else the server does not see that the client leaves
+		close(asked)
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	ctx, leave := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		leave()
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(promptsLine))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp, err := http.DefaultClient.Do(req); err == nil {
+		t.Fatal(resp.Status)
+	}
+	got := carriedIn(t, s.told(t))
+	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the client has left") ||
+		!strings.HasSuffix(got[1], " gap") {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestStandInTellsSessionsApart: by the ids that a server issues, and else by a client that begins anew. What is for
+// another path passes, and is not recorded.
+func TestStandInTellsSessionsApart(t *testing.T) {
+	for name, test := range map[string]struct {
+		web  fixtures.Web
+		path string
+		talk func(t *testing.T, at string)
+		want map[string]string // transport, by the methods of requests in the session
+	}{
+		"with ids": {fixtures.Web{}, "/mcp", func(t *testing.T, at string) {
+			a, _ := answerTo(t, http.MethodPost, at, greetingLine)
+			b, _ := answerTo(t, http.MethodPost, at, greetingLine)
+			for _, x := range []struct {
+				of   *http.Response
+				line string
+			}{{a, readyLine}, {b, readyLine}, {b, toolsLine}, {a, promptsLine}} {
+				answerTo(t, http.MethodPost, at, x.line, "Mcp-Session-Id: "+x.of.Header.Get("Mcp-Session-Id"))
+			}
+		}, map[string]string{
+			"initialize notifications/initialized tools/list":   "http",
+			"initialize notifications/initialized prompts/list": "http",
+		}},
+		"without ids": {fixtures.Web{Stateless: true}, "/mcp", func(t *testing.T, at string) {
+			for _, line := range []string{greetingLine, readyLine, toolsLine, greetingLine, readyLine, promptsLine} {
+				answerTo(t, http.MethodPost, at, line)
+			}
+		}, map[string]string{
+			"initialize notifications/initialized tools/list":   "http",
+			"initialize notifications/initialized prompts/list": "http",
+		}},
+		"an id again": {fixtures.Web{Stateless: true}, "/mcp", func(t *testing.T, at string) {
+			for _, line := range []string{toolsLine, promptsLine, toolsLine} {
+				answerTo(t, http.MethodPost, at, line)
+			}
+		}, map[string]string{"tools/list prompts/list": "http", "tools/list": "http"}},
+		"another path": {fixtures.Web{}, "/mcp", func(t *testing.T, at string) {
+			answerTo(t, http.MethodPost, at, toolsLine)
+			answerTo(t, http.MethodGet, strings.TrimSuffix(at, "/mcp")+"/.well-known/oauth-authorization-server", "")
+		}, map[string]string{"tools/list": "http"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(fixtures.Handler(t.Context(), test.web, fixtures.Fault{}))
+			defer server.Close()
+			s := newTestStandIn(t, server.URL+test.path)
+			test.talk(t, s.URL)
+			sessions, err := readTrace(strings.NewReader(s.told(t)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := map[string]string{}
+			for _, r := range sessions {
+				got[methodsOf(r)] = r.head.Target.Transport
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// methodsOf are the methods of what the client has sent in a session.
+func methodsOf(r *recorded) string {
+	var methods []string
+	for _, said := range r.said {
+		if _, rest, found := strings.Cut(string(said.Text), `"method":"`); found && said.Side == driver.FromClient {
+			method, _, _ := strings.Cut(rest, `"`)
+			methods = append(methods, method)
+		}
+	}
+	return strings.Join(methods, " ")
+}
+
+// TestStandInMissed: who records the wrong path is told.
+func TestStandInMissed(t *testing.T) {
+	u := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
+	for paths, want := range map[string]string{
+		"": "", "/": "", "/mcp": "no request was for /, but some for /mcp", "/mcp /": "",
+		"/a /b": "no request was for /, but some for /a",
+	} {
+		w := newWebSessions(u, nil, secrets{})
+		for _, path := range strings.Fields(paths) {
+			w.trip(httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
+		}
+		if got := w.missed(); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%q: %q, want %q", paths, got, want)
+		}
+	}
+}
+
+// TestStandInComesLate: a session that began before it was recorded is written down, and not judged.
+func TestStandInComesLate(t *testing.T) {
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+	defer server.Close()
+	resp, _ := answerTo(t, http.MethodPost, server.URL+"/mcp", greetingLine)
+	s := newTestStandIn(t, server.URL+"/mcp")
+	answerTo(t, http.MethodPost, s.URL, toolsLine, "Mcp-Session-Id: "+resp.Header.Get("Mcp-Session-Id"))
+	got := carriedIn(t, s.told(t))
+	if len(got) != 3 || got[0] != "event : the session began before it was recorded gap" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestStandInOverSSE: over HTTP+SSE a session is the stream and what is posted to its endpoint.
+func TestStandInOverSSE(t *testing.T) {
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{SSE: true}, fixtures.Fault{}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/sse")
+	stream, err := http.Get(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	lines := []string{strings.Replace(greetingLine, "2025-11-25", "2024-11-05", 1), promptsLine, toolsLine}
+	endpoint := ""
+	for in := bufio.NewScanner(stream.Body); len(lines) > 0 && in.Scan(); {
+		data, isData := strings.CutPrefix(in.Text(), "data: ")
+		switch {
+		case !isData:
+			continue
+		case endpoint == "":
+			endpoint = s.server.URL + data
+		case len(lines) == 2:
+			answerTo(t, http.MethodPost, endpoint, readyLine)
+		}
+		answerTo(t, http.MethodPost, endpoint, lines[0])
+		lines = lines[1:]
+	}
+	trace := s.told(t)
+	sessions, err := readTrace(strings.NewReader(trace))
+	if err != nil || len(sessions) != 1 || sessions[0].head.Target.Transport != "sse" {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	if said, code := verdictOf(t, trace); code != 0 || !strings.Contains(said, "PASS") {
+		t.Errorf("exit code %d:\n%s", code, said)
+	}
+}
+
+// TestSecretsStayOutOfHTTPRecords: what clients carry in headers is redacted, wherever the server repeats it.
+func TestSecretsStayOutOfHTTPRecords(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"headers":%q,"url":%q}}`, fmt.Sprint(r.Header), r.URL)
+	}))
+	defer server.Close()
+	s := newTestStandIn(t, server.URL+"/mcp")
+	_, body := answerTo(t, http.MethodPost, s.URL+"?access_token=s3cret-in-the-query", promptsLine,
+		"Authorization: Bearer s3cret-bearer", "Cookie: session=s3cret-cookie", "X-Api-Key: s3cret-key")
+	if strings.Count(body, "s3cret") != 4 {
+		t.Errorf("the client does not get what was said: %s", body)
+	}
+	if trace := s.told(t); strings.Contains(trace, "s3cret") || !strings.Contains(trace, redacted) {
+		t.Error(trace)
+	}
+}
+
+// TestRecordOverHTTP: the command stands in for a server until Ctrl-C, and says under which URL.
+func TestRecordOverHTTP(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGINT")
+	}
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "record.jsonl")
+	cmd := exec.CommandContext(t.Context(), "mcpcheck", "record", "--out", file, "--url", server.URL+"/mcp",
+		"--listen", "127.0.0.1:0")
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said, err := bufio.NewReader(stderr).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(said, "give clients ")
+	at, rest, _ := strings.Cut(rest, " in the place of ")
+	if rest != server.URL+"/mcp; Ctrl-C ends\n" {
+		t.Fatal(said)
+	}
+	converse(t, at)
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if said, code := verdictOf(t, content(t, file)); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, said)
+	}
+}

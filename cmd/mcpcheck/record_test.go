@@ -1,0 +1,117 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// said are the lines of the only session in a trace, shortened, each with its marks.
+func saidIn(t *testing.T, trace io.Reader) (said []string) {
+	t.Helper()
+	sessions, err := readTrace(trace)
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("%d sessions, %v", len(sessions), err)
+	}
+	for _, line := range sessions[0].said {
+		text := fmt.Sprintf("%s %.40s (%d)", directionOf(line.Side), line.Text, len(line.Text))
+		if line.Cut {
+			text += " cut"
+		}
+		if line.Gap {
+			text += " gap"
+		}
+		if line.Unended {
+			text += " unended"
+		}
+		said = append(said, text)
+	}
+	return said
+}
+
+// TestRecordsAreBounded: of a line as much is kept as a record keeps, and the record says so; what is passed on is
+// what came.
+func TestRecordsAreBounded(t *testing.T) {
+	dots := func(n int) string { return strings.Repeat(".", n) }
+	for name, test := range map[string]struct {
+		stream string
+		want   []string
+	}{
+		"lines":          {"one\ntwo\n", []string{"sent one (3)", "sent two (3)"}},
+		"an empty one":   {"\n", []string{"sent  (0)"}},
+		"an unended one": {"one\ntwo", []string{"sent one (3)", "sent two (3) unended"}},
+		"the longest":    {dots(longestNoted) + "\n", []string{"sent " + dots(40) + " (16777216)"}},
+		"a longer one": {dots(longestNoted+5) + "\nnext\n", []string{
+			"sent " + dots(40) + " (16777219) cut", "event 5 bytes of the line before are left out: (62)",
+			"sent next (4)",
+		}},
+		"a longer one without an end": {dots(longestNoted + 5), []string{
+			"sent " + dots(40) + " (16777219) cut unended", "event 5 bytes of the line before are left out: (62)",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var trace, passed bytes.Buffer
+			s := newScribe(&trace, harness.TargetInfo{}, (&secrets{}).redactor())
+			s.open("stdio").copy(driver.FromClient, &passed, strings.NewReader(test.stream))
+			if err := s.flush(); err != nil {
+				t.Fatal(err)
+			}
+			if passed.String() != test.stream {
+				t.Errorf("%d bytes are passed on of %d", passed.Len(), len(test.stream))
+			}
+			if got := saidIn(t, &trace); !slices.Equal(got, test.want) {
+				t.Errorf("the record has %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+// TestRecordsDoNotGrow: what comes faster than it can be written is left out, and the record says how many lines.
+func TestRecordsDoNotGrow(t *testing.T) {
+	const size = 1 << 20
+	line := strings.Repeat(".", size-1) + "\n"
+	reader, writer := io.Pipe() // nothing is written while nobody reads
+	s := newScribe(writer, harness.TargetInfo{}, (&secrets{}).redactor())
+	session := s.open("stdio")
+	session.copy(driver.FromServer, io.Discard, strings.NewReader(strings.Repeat(line, 2*mostQueued/size)))
+	if s.queued > mostQueued {
+		t.Errorf("%d bytes wait to be written", s.queued)
+	}
+	flushed := make(chan error, 1)
+	go func() {
+		flushed <- s.flush()
+		writer.Close()
+	}()
+	said := saidIn(t, reader)
+	if err := <-flushed; err != nil {
+		t.Fatal(err)
+	}
+	kept := mostQueued / (size + noteCost)
+	left := fmt.Sprintf("event %d lines are left out here: they came fa (76) gap", 2*mostQueued/size-kept)
+	if last := said[len(said)-1]; len(said) != kept+1 || last != left {
+		t.Errorf("%d lines, at last %q; want %d, at last %q", len(said), last, kept+1, left)
+	}
+}
+
+// TestLongReports: what is too long for a report is not read to its end.
+func TestLongReports(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(name, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(name, 2*longestReport); err != nil {
+		t.Fatal(err)
+	}
+	_, err := readReports([]string{name})
+	if err == nil || !strings.Contains(err.Error(), "report.json is longer than 64 MB; this is no report") {
+		t.Error(err)
+	}
+}

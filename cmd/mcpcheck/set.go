@@ -1,0 +1,116 @@
+package main
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// longestSet bounds a set that is read.
+const longestSet = 8 << 20
+
+// readSet reads the set of requirements that --set names, and what of the catalogue belongs to it.
+func readSet(name string) (set *harness.RequirementSet, frozen harness.Catalogue, err error) {
+	text, err := readUpTo(name, longestSet)
+	if err != nil {
+		return nil, nil, usage("--set: %w", err)
+	}
+	if len(text) > longestSet {
+		return nil, nil, usage("--set: %s is longer than %d MB; this is no set of requirements", name, longestSet>>20)
+	}
+	if set, err = harness.ReadSet(text); err != nil {
+		return nil, nil, usage("--set: %s: %w", name, err)
+	}
+	frozen, missing := set.Of(suites.Built())
+	if len(missing) > 0 {
+		return nil, nil, usage("--set: %s: this mcpcheck, %s, has no check for %s (%s in all); judge by it with %s",
+			name, toolVersion(), missing[0], count(len(missing), "requirement"), set.Tool.Version)
+	}
+	return set, frozen, nil
+}
+
+// freeze has the run judge by exactly what a set has, if one is given.
+func (v *values) freeze() (err error) {
+	v.tentative = suites.Built().Tentative(toolVersion())
+	if v.flags.set == "" {
+		return nil
+	}
+	switch {
+	case len(v.Only) > 0:
+		return usage("--set and %s exclude each other; the set says what is judged", v.origin("only"))
+	case len(v.Skip) > 0:
+		return usage("--set and %s exclude each other; the set says what is judged", v.origin("skip"))
+	}
+	if v.set, v.frozen, err = readSet(v.flags.set); err != nil {
+		return err
+	}
+	if v.Protocol != auto && v.Protocol != v.set.Revision {
+		return usage("%s: the set %s is for %s, not %s; leave one of them out", v.origin("protocol"), v.flags.set,
+			v.set.Revision, v.Protocol)
+	}
+	v.Protocol, v.tentative = v.set.Revision, v.set.Tentative
+	v.selector = among(v.frozen)
+	return nil
+}
+
+// among selects what is in a catalogue.
+func among(catalogue harness.Catalogue) harness.Selector {
+	in := map[string]bool{}
+	for _, r := range catalogue {
+		in[r.ID] = true
+	}
+	return func(r *harness.Requirement) bool { return in[r.ID] }
+}
+
+// built are the requirements that may be tried: of a set, those that it has, as it has them.
+func (v values) built() harness.Catalogue {
+	if v.set != nil {
+		return v.frozen
+	}
+	return suites.Built()
+}
+
+// all are the requirements of which a report tells how far they are covered.
+func (v values) all() harness.Catalogue {
+	if v.set != nil {
+		return v.frozen
+	}
+	return suites.All()
+}
+
+// setOf names the set of requirements by which a revision is judged: the one that was given, or that of this version.
+func (v values) setOf(revision string) *harness.SetInfo {
+	if v.set != nil {
+		return v.set.Info()
+	}
+	return currentSet(revision).Info()
+}
+
+// currentSet is the set of this version of mcpcheck for a revision.
+func currentSet(revision string) *harness.RequirementSet {
+	tool := harness.Tool{Name: "mcpcheck", Version: toolVersion()}
+	return harness.NewSet(suites.Built(), revision, tool, suites.Built().Tentative(toolVersion()))
+}
+
+// knownTentative finds out whether there is such a value of --tentative.
+func knownTentative(value string) error {
+	if value == showTentative || value == gateTentative {
+		return nil
+	}
+	return usage("--tentative is %s or %s, not %q", showTentative, gateTentative, value)
+}
+
+// What is done with checks that are new in this version.
+const (
+	showTentative = "show"
+	gateTentative = "gate"
+)
+
+// hold holds back a result of a check that is tentative, unless such results are to gate.
+func (v values) hold(r *harness.Result) {
+	if v.flags.tentative == gateTentative {
+		return
+	}
+	if q, found := suites.Find(r.ID); found && v.tentative(q) {
+		r.Hold()
+	}
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// watcher judges a server again and again.
+type watcher struct {
+	cmd   *cobra.Command
+	flags runFlags
+	files *watched
+	last  *harness.Report // the last one that came to its end; nil: there is none
+	runs  lastRun         // what they came to
+	own   []string        // files that changed while the last run went on
+}
+
+// errStopped is how a watch ends: the operator does it.
+var errStopped = &exit{code: harness.ExitInterrupted}
+
+// errNothingFirst says that nothing is to be run before all.
+var errNothingFirst = errors.New("nothing failed")
+
+// watch judges a server, and again whenever its files change, until the operator ends it. What is wrong with its use is
+// an error at the beginning; later it is told, and mended in the files.
+func watch(cmd *cobra.Command, f runFlags) error {
+	ctx, listen := interruptible(nil)
+	listen()
+	w := &watcher{cmd: cmd, flags: f}
+	j, err := prepare(cmd, f, unaltered)
+	if err != nil {
+		return err
+	}
+	if w.files, err = j.watchedBy(); err != nil {
+		return err
+	}
+	if last := j.target.recall(); last != nil {
+		w.runs = *last
+	}
+	for why := ""; ctx.Err() == nil; {
+		w.clear(why)
+		before, _ := w.files.look()
+		if err := w.round(); errors.Is(err, errStopped) {
+			return err
+		} else if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", oneLine(err.Error()))
+		}
+		why = w.next(ctx, before)
+	}
+	return errStopped
+}
+
+// unaltered leaves what is asked for.
+func unaltered(*values) error { return nil }
+
+// round judges the server once: first what failed the last time, then all. An error is about how it is used.
+func (w *watcher) round() error {
+	switch _, err := w.judge(w.first); {
+	case err == nil:
+		fmt.Fprintln(w.cmd.OutOrStdout())
+	case !errors.Is(err, errNothingFirst):
+		return err
+	}
+	report, err := w.judge(unaltered)
+	if err != nil {
+		return err
+	}
+	if w.last != nil && report.Problem == "" {
+		fmt.Fprint(w.cmd.OutOrStdout(), "\nsince the last run:\n")
+		err = reporters.ComparisonText(w.cmd.OutOrStdout(), harness.CompareReports(*w.last, report))
+	}
+	if w.runs.take(report); report.Problem == "" {
+		w.last = &report
+	}
+	return err
+}
+
+// judge judges the server. What the server comes to is no error here.
+func (w *watcher) judge(alter func(*values) error) (harness.Report, error) {
+	j, err := prepare(w.cmd, w.flags, alter)
+	if err != nil {
+		return harness.Report{}, err
+	}
+	if files, err := j.watchedBy(); err == nil { // mcpcheck.yaml may name others now
+		w.files = files
+	}
+	report, err := j.carryOut(w.cmd.OutOrStdout())
+	var verdict *exit
+	switch {
+	case report.ExitCode == harness.ExitInterrupted:
+		return report, errStopped
+	case errors.As(err, &verdict) && verdict.cause == nil:
+		return report, nil
+	}
+	return report, err
+}
+
+// first selects what failed, to be told briefly and before all else.
+func (w *watcher) first(v *values) error {
+	failed := w.runs.Failed
+	v.reports, v.reportDir, v.flags.trace = nil, "", ""
+	v.flags.report.annotations = "off"
+	v.flags.brief, v.flags.verbose = !v.flags.quiet, false
+	if len(v.selected(failed)) == 0 {
+		return errNothingFirst
+	}
+	w.say("first what failed the last time")
+	return v.narrow(failed)
+}
+
+// next waits for a change, and names it. What changed while the run went on counts, but not twice in a row: then the
+// server writes it itself, as it seems, and would be judged for ever.
+func (w *watcher) next(ctx context.Context, before sight) (why string) {
+	now, _ := w.files.look()
+	meanwhile := now.since(before)
+	changed := slices.DeleteFunc(slices.Clone(meanwhile), func(f string) bool { return slices.Contains(w.own, f) })
+	if len(meanwhile) > len(changed) {
+		w.say(briefly(meanwhile) + " changed in two runs in a row, as if the server wrote it; its next change counts")
+	}
+	w.own = meanwhile
+	if len(changed) == 0 {
+		w.say("watching " + count(len(now), "file") + w.files.bound(now) + "; Ctrl-C ends")
+		changed = w.files.await(ctx, now)
+	}
+	return briefly(changed)
+}
+
+// bound says that not all files are watched.
+func (w *watched) bound(seen sight) string {
+	if len(seen) < mostWatched {
+		return ""
+	}
+	return " and no more; name those that count with --watch-path"
+}
+
+// briefly are files by their names.
+func briefly(files []string) string {
+	const most = 3
+	names := each(files[:min(most, len(files))], filepath.Base)
+	if n := len(files) - most; n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return reporters.Line(strings.Join(names, ", "))
+}
+
+// clear begins a round on a clear screen, and says what has changed.
+func (w *watcher) clear(why string) {
+	out := w.cmd.OutOrStdout()
+	if terminal, _ := terminalOf(out); terminal {
+		io.WriteString(out, "\x1b[H\x1b[2J\x1b[3J")
+	}
+	if why != "" {
+		w.say(why + " changed")
+	}
+}
+
+// say tells the operator what is going on.
+func (w *watcher) say(text string) {
+	if !w.flags.quiet {
+		fmt.Fprintln(w.cmd.ErrOrStderr(), "mcpcheck:", oneLine(text))
+	}
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// planted makes files with these contents in a new directory.
+func plantedFiles(t *testing.T, files map[string]string) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+func write(t *testing.T, name, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestFilesOf: a program is watched alone, a script with its directory, and what is looked up not at all.
+func TestFilesOf(t *testing.T) {
+	dir := plantedFiles(t, map[string]string{
+		"bin/server": "\x7fELF\x00", "run.sh": "#!/bin/sh\n", "dist/index.js": "1", "node": "\x00", "data/a.txt": "a",
+	})
+	for command, want := range map[string][]string{
+		"./bin/server --stdio":                        {"bin/server"},
+		filepath.Join(dir, "bin/server"):              {"bin/server"},
+		"./run.sh":                                    {""},
+		"node dist/index.js":                          {"dist"},
+		"node dist/index.js dist/index.js":            {"dist"},
+		"bin/server dist/index.js":                    {"bin/server", "dist"},
+		"npx -y server":                               nil,
+		"python missing.py data":                      nil,
+		"node " + filepath.Join(dir, "dist/index.js"): {"dist"},
+	} {
+		var got []string
+		for _, root := range filesOf(strings.Fields(command), dir) {
+			got = append(got, strings.TrimPrefix(strings.TrimPrefix(root, dir), string(os.PathSeparator)))
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", command, diff)
+		}
+	}
+}
+
+// TestWatched: a change is seen once it is over, of all files but those that are aside or mcpcheck's own.
+func TestWatched(t *testing.T) {
+	type step func(dir string)
+	put := func(name, text string) step { return func(dir string) { write(t, filepath.Join(dir, name), text) } }
+	remove := func(name string) step { return func(dir string) { os.RemoveAll(filepath.Join(dir, name)) } }
+	for name, test := range map[string]struct {
+		steps []step // one after each look
+		want  []string
+	}{
+		"a change":            {[]step{put("dist/index.js", "22")}, []string{"index.js"}},
+		"a new file":          {[]step{put("dist/new.js", "2")}, []string{"new.js"}},
+		"one that goes":       {[]step{remove("dist/other.js")}, []string{"other.js"}},
+		"several":             {[]step{put("dist/new.js", "2"), put("dist/b/c.js", "3")}, []string{"c.js", "new.js"}},
+		"built anew":          {[]step{remove("dist"), put("dist/index.js", "22")}, []string{"index.js", "other.js"}},
+		"hidden, then a real": {[]step{put("dist/.git/x", "2"), put("dist/new.js", "2")}, []string{"new.js"}},
+		"modules, then a real": {
+			[]step{put("dist/node_modules/x/x.js", "2"), put("dist/new.js", "2")}, []string{"new.js"},
+		},
+		"a report, then a real": {[]step{put("dist/report.json", "2"), put("dist/new.js", "2")}, []string{"new.js"}},
+		"a swap file, then a real": {
+			[]step{put("dist/.index.js.swp", "2"), put("dist/new.js", "2")}, []string{"new.js"},
+		},
+		"a hidden file": {[]step{put("dist/.env", "2")}, []string{".env"}},
+		"ended":         {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := plantedFiles(t, map[string]string{"dist/index.js": "1", "dist/other.js": "1"})
+			if err := os.Symlink("dist", filepath.Join(dir, "link")); err != nil {
+				t.Skip(err) // as on Windows
+			}
+			w := &watched{
+				roots: []string{filepath.Join(dir, "link")},
+				own:   map[string]bool{filepath.Join(dir, "link", "report.json"): true},
+			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				before, _ := w.look()
+				seen := make(chan []string)
+				go func() { seen <- w.await(ctx, before) }()
+				time.Sleep(lookEvery / 2) // of the bubble's clock: between two looks
+				for _, do := range test.steps {
+					do(dir)
+					time.Sleep(lookEvery)
+				}
+				if test.steps == nil {
+					cancel()
+				}
+				if diff := cmp.Diff(test.want, each(<-seen, filepath.Base)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				cancel()
+			})
+		})
+	}
+}
+
+// TestOwnChanges: what changes in two runs in a row is the server's own doing, and does not have it judged for ever.
+func TestOwnChanges(t *testing.T) {
+	dir := plantedFiles(t, map[string]string{"server.log": "", "server.js": ""})
+	var said strings.Builder
+	cmd := newRun()
+	cmd.SetErr(&said)
+	w := &watcher{cmd: cmd, files: &watched{roots: []string{dir}}}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for i, want := range []string{"server.log", "", ""} {
+		before, _ := w.files.look()
+		write(t, filepath.Join(dir, "server.log"), strings.Repeat(".", i+1))
+		if got := w.next(ended, before); got != want {
+			t.Errorf("run %d: %q changed, want %q", i+1, got, want)
+		}
+	}
+	if !strings.Contains(said.String(), "server.log changed in two runs in a row") {
+		t.Error(said.String())
+	}
+	before, _ := w.files.look()
+	write(t, filepath.Join(dir, "server.js"), "1")
+	if got := w.next(ended, before); got != "server.js" {
+		t.Errorf("%q changed, want server.js", got)
+	}
+}
+
+// TestWatch: the server is judged again when its file changes, what failed first, and the difference is told. Ctrl-C
+// ends it.
+func TestWatch(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the server is a script of a POSIX shell")
+	}
+	const faulty, honest = "exec mcpcheck serve --fault ping/empty-result\n", "exec mcpcheck serve\n"
+	dir := plantedFiles(t, map[string]string{"server.sh": faulty})
+	cmd := exec.CommandContext(t.Context(), "mcpcheck", "run", "--watch", "--protocol", "2025-11-25",
+		"--only", "ping", "--json", "report.json", "--", "sh", "./server.sh")
+	cmd.Dir = dir
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout strings.Builder
+	cmd.Stdout = &stdout
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	steps := []func() error{
+		func() error { return os.WriteFile(filepath.Join(dir, "server.sh"), []byte(honest+"\n"), 0o644) },
+		func() error { return os.WriteFile(filepath.Join(dir, "server.sh"), []byte("exit 3\n"), 0o644) },
+		func() error { return cmd.Process.Signal(os.Interrupt) },
+	}
+	var told []string
+	for lines := bufio.NewScanner(stderr); lines.Scan(); {
+		if progress.MatchString(lines.Text() + "\n") {
+			continue
+		}
+		told = append(told, lines.Text())
+		if strings.HasPrefix(lines.Text(), "mcpcheck: watching ") && len(steps) > 0 {
+			if err := steps[0](); err != nil {
+				t.Fatal(err)
+			}
+			steps = steps[1:]
+		}
+	}
+	cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	want := []string{
+		"mcpcheck: watching 1 file; Ctrl-C ends", "mcpcheck: server.sh changed",
+		"mcpcheck: first what failed the last time",
+		"mcpcheck: watching 1 file; Ctrl-C ends", "mcpcheck: server.sh changed",
+		"mcpcheck: watching 1 file; Ctrl-C ends",
+	}
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	shown := stdout.String()
+	for _, part := range []string{
+		"FAIL  1 gating failure", "PASS  1 passed", "\nPASS  ", "since the last run:", "Newly passing (",
+		"ping/empty-result (2025-11-25) fail (MUST) → pass", "0 regressions · 0 newly failing",
+		"NOT TESTED  the server exited with status 3",
+	} {
+		_, after, found := strings.Cut(shown, part)
+		if !found {
+			t.Errorf("%q does not come in:\n%s", part, shown)
+		}
+		shown = after
+	}
+}
