@@ -93,8 +93,8 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 	}
 	defer j.told.running(j.begin, of, len(plan), j.report.Server, progress)()
 	o, err := specs.Run(ctx, j.target.reach, server, plan, harness.Options{
-		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed, Calls: j.calls, Examples: j.Arguments,
-		Guarded: j.Guarded,
+		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed,
+		Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
 		Progress: progress,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })

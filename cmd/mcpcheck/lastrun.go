@@ -52,6 +52,7 @@ func (l *lastRun) take(r harness.Report) {
 	for _, x := range r.Results {
 		switch {
 		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // is not shown
+		case x.Reason == harness.NotTried: // by a quick run
 		case x.Verdict == harness.Fail || x.Verdict == harness.Error || x.Gates:
 			failed[x.ID] = lastFail{x.ID, x.ProvokedBy}
 		case x.Verdict == harness.Pass || x.Verdict == harness.Skip:

@@ -9,7 +9,7 @@ type Coverage struct {
 	Requirements  int      `json:"requirements"`
 	Tried         int      `json:"tried"`         // pass or fail
 	NotApplicable int      `json:"notApplicable"` // skip, or of a capability that the server does not declare
-	NotTried      int      `json:"notTried"`      // inconclusive, error, or the run did not come to it or was a quick one
+	NotTried      int      `json:"notTried"`      // inconclusive, error, or the run was quick or ended before
 	LeftOut       int      `json:"leftOut"`       // by the selection
 	NotChecked    int      `json:"notChecked"`    // there is no check yet
 	Unexercised   []string `json:"unexercised,omitempty"`

@@ -117,7 +117,8 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
-		ended: make(chan struct{}), over: make(chan struct{}), shared: map[string]*stimulus{}, without: map[string]bool{},
+		ended: make(chan struct{}), over: make(chan struct{}),
+		shared: map[string]*stimulus{}, without: map[string]bool{},
 	}
 	for i := range plan {
 		e.done[i] = make(chan struct{})
@@ -380,8 +381,8 @@ func (e *Execution) Uncalled() []UncalledTool {
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
-// left behind is never held against the server. A verdict is doubtful when it rests on trouble. One that comes later has
-// none yet.
+// left behind is never held against the server. A verdict is doubtful when it rests on trouble. A case that is tried
+// later has none yet.
 func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 	begin := time.Now()
 	if c.foreseen.verdict != "" {

@@ -58,8 +58,8 @@ func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	return TaskArguments(t, tool)
 }
 
-// leastNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, from 1 on; nil where
-// it takes none, or has an example.
+// leastNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, 1 where it says
+// nothing; nil where it takes none, or has an example.
 func leastNumbers(t *T, tool Subject, args M) M {
 	input, _ := tool.Value["inputSchema"].(M)
 	properties, _ := input["properties"].(M)
