@@ -83,3 +83,17 @@ func (t *T) ProtectsState(name string) bool { return slices.Contains(t.run.optio
 
 // Example are the operator's arguments for a tool; nil when there are none.
 func (t *T) Example(tool string) M { return t.run.options.Examples[tool] }
+
+// Learn has a tool called with arguments from now on that it was found to answer.
+func (t *T) Learn(tool string, args M) {
+	t.run.mu.Lock()
+	defer t.run.mu.Unlock()
+	t.run.learnt[tool] = args
+}
+
+// Learnt are the arguments that Learn was told of; nil when there are none.
+func (t *T) Learnt(tool string) M {
+	t.run.mu.Lock()
+	defer t.run.mu.Unlock()
+	return t.run.learnt[tool]
+}

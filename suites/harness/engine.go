@@ -91,6 +91,7 @@ type Execution struct {
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
 	uncalled []UncalledTool
+	learnt   map[string]M // arguments by tool; with mu
 
 	quiet    atomic.Bool     // nothing else runs
 	spoiled  atomic.Bool     // the session of a quick run has been made a hostile one
@@ -118,7 +119,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
 		ended: make(chan struct{}), over: make(chan struct{}),
-		shared: map[string]*stimulus{}, without: map[string]bool{},
+		shared: map[string]*stimulus{}, without: map[string]bool{}, learnt: map[string]M{},
 	}
 	for i := range plan {
 		e.done[i] = make(chan struct{})

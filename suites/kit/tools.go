@@ -90,6 +90,9 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	if example := t.Example(tool.Name); example != nil {
 		return example, nil
 	}
+	if args := t.Learnt(tool.Name); args != nil {
+		return args, nil
+	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err == nil {
 		args, err = schemas.Valid(schema, t.Seed)
