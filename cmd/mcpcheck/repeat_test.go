@@ -48,7 +48,7 @@ func TestRepeat(t *testing.T) {
 func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header bearer-env token-env contact-issuer sse-url insecure cacert " +
 		"demo server servers-file")
-	chosen := strings.Fields("only protocol shard set last-failed")
+	chosen := strings.Fields("only protocol shard set last-failed quick")
 	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge trace report-dir annotations " +
 		"no-color verbose quiet brief advice watch watch-path")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)

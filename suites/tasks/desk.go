@@ -15,6 +15,7 @@ type desk struct {
 	mu        sync.Mutex
 	questions []*question
 	known     map[string]bool // the ids of tasks that are followed
+	own       map[string]bool // methods that the server asks for without a task as well
 }
 
 // question is a request of the server, and what it told of tasks while that had no answer.

@@ -42,6 +42,7 @@ func tell(t *T) *story {
 		}
 		client := kit.NewClient(t, kit.AbleIn(t.Revision))
 		s := client.Session
+		story.Asked.own = unprompted(t, s)
 		s.AnswerBy(story.Asked.take)
 		story.Session, story.Mark = s, s.Mark()
 		story.call(t)
@@ -62,6 +63,20 @@ func tell(t *T) *story {
 		}
 		return story
 	})
+}
+
+// unprompted are the methods of what a server asks its client for before any tool is called: without more, it is not a
+// task that asks for that.
+func unprompted(t *T, s *driver.Session) map[string]bool {
+	t.TryHarmless(s)
+	if t.Alone() {
+		kit.LetAsk(t, s)
+	}
+	own := map[string]bool{}
+	for _, f := range s.Since(0) {
+		own[f.Method] = own[f.Method] || f.Side == driver.FromServer && f.IsRequest()
+	}
+	return own
 }
 
 // afterwards asks after a task that has ended.
