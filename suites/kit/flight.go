@@ -203,9 +203,9 @@ func (f *flight) unserved() (calls []*ToolCall) {
 }
 
 // hasten reports whether a call that took too long is made once more, with the least numbers that its schema allows:
-// they may say how long it runs, or how much it does.
+// they may say how long it runs, or how much it does. Of a tool that changes something that would be twice as much.
 func (f *flight) hasten(c *ToolCall) bool {
-	if !c.overdue || c.Broken != nil || c.hastened || !f.sound() || f.t.Quick() {
+	if !c.overdue || c.Broken != nil || c.hastened || !isReadOnly(c.Tool) || !f.sound() || f.t.Quick() {
 		return false
 	}
 	args := leastNumbers(f.t, c.Tool, c.Arguments)

@@ -197,13 +197,19 @@ func inOrder(t *T, tools []Subject) []Subject {
 	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
 	random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 	rank := func(tool Subject) int {
-		if hints, _ := tool.Value["annotations"].(M); hints["readOnlyHint"] == true {
+		if isReadOnly(tool) {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(tools, func(a, b Subject) int { return rank(a) - rank(b) })
 	return tools
+}
+
+// isReadOnly reports whether the server says of a tool that it changes nothing.
+func isReadOnly(tool Subject) bool {
+	hints, _ := tool.Value["annotations"].(M)
+	return hints["readOnlyHint"] == true
 }
 
 // Bounds are the keywords that bound a value of the right type.
