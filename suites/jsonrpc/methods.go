@@ -123,14 +123,13 @@ func beErrorFor(what string) types.GomegaMatcher {
 
 // families are the features of a server: the capability that declares one, a method of it, and the revisions that have
 // the method, nil for all. Of others without a declaration, tools/capability-declared, resources/capability-declared,
-// completion/capability-declared and completion/undeclared-code judge.
+// completion/capability-declared, completion/undeclared-code and tasks/list-undeclared judge.
 var families = []struct {
 	capability, method string
 	revisions          []string
 }{
 	{"prompts", "prompts/list", nil},
 	{"logging", "logging/setLevel", Handshake},
-	{"tasks", "tasks/list", []string{"2025-11-25"}},
 }
 
 var paramsOf = map[string]M{"logging/setLevel": {"level": "info"}}
