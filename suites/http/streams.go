@@ -268,7 +268,7 @@ func wantGet(t *T, w Wire) []*kit.EventStream {
 // closedEarly are the streams that the server has closed before the response; it ends the check when there is none.
 func closedEarly(t *T, w Wire) (streams []*kit.EventStream) {
 	for _, e := range kit.PostStreams(t, w) {
-		if e.Closed() && e.Response() == nil {
+		if e.Closed() && e.Response() == nil && !e.Expelled { // else nothing is to come any more
 			streams = append(streams, e)
 		}
 	}
