@@ -25,7 +25,7 @@ const (
 type Options struct {
 	Jobs     int  // checks at a time; 0: as many as seem good for the server
 	Isolate  bool // a process of its own for every session
-	Quick    bool // one session, for what can be tried in it
+	Quick    bool // nothing is waited for, and over stdio there is one session
 	Seed     int64
 	Calls    Calls
 	Examples map[string]M // arguments by tool, known to be valid and harmless
@@ -112,7 +112,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	switch {
 	case server.OneClient:
 		o.Jobs, o.Isolate = 1, true
-	case o.Quick:
+	case o.Quick && target.Site == nil:
 		o.Jobs = 1 // nobody waits for the session with another's need of it
 	}
 	e := &Execution{
@@ -170,7 +170,7 @@ func (e *Execution) adopt(s *driver.Session, give func(*driver.Session)) {
 // jobs share few sessions; over HTTP a session is cheap and a request may be slow.
 func (o Options) sessions(target driver.Target) int {
 	switch {
-	case o.Quick:
+	case o.Quick && target.Site == nil:
 		return 1
 	case target.Site != nil:
 		return o.Jobs

@@ -6,8 +6,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A quick run has one session. What needs another one is not tried; what a conforming client never sends comes at its
-// end. Of what is not a pass it confirms alone, as ever, what gates; anything else has no verdict.
+// A quick run waits for nothing that may come late. Over stdio it has one session: what needs another one is not tried,
+// and what a conforming client never sends comes at its end. Of what is not a pass it confirms there, as ever alone,
+// what gates; anything else has no verdict.
 
 // Why a check has no verdict in a quick run.
 const (
@@ -16,7 +17,10 @@ const (
 )
 
 // Quick reports whether the run is a quick one, and nothing is being confirmed.
-func (t *T) Quick() bool { return t.run.options.Quick && !t.Alone() }
+func (t *T) Quick() bool { return t.run.single() && !t.Alone() }
+
+// single reports whether a run has one session: a quick one over stdio, where a session is a process.
+func (e *Execution) single() bool { return e.options.Quick && e.target.Site == nil }
 
 // WantMore ends a check that would open a session beside the one of a quick run, unless it confirms something.
 func (t *T) WantMore() {
@@ -61,7 +65,7 @@ func (e *Execution) putOff(i int) {
 
 // spoil makes the session of a quick run a hostile one, and tries the cases that have waited for that.
 func (e *Execution) spoil() {
-	if !e.options.Quick {
+	if !e.single() {
 		return
 	}
 	if s := e.pool.Take(false); s != nil {
@@ -75,7 +79,7 @@ func (e *Execution) spoil() {
 // spares reports whether a quick run does not confirm what a check came to: it does not gate.
 func (e *Execution) spares(c Case, o outcome) bool {
 	gates := e.options.Profile.Gate(o.verdict, o.level, c.Level.In(c.By), c.Checklist, len(c.Asked) > 0) != NoGate
-	return e.options.Quick && !gates
+	return e.single() && !gates
 }
 
 // untried is what a check came to that a quick run does not try, or does not confirm: it does not count as one that
@@ -86,7 +90,7 @@ func (e *Execution) untried(c Case, o outcome) outcome {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {
-	case !e.options.Quick:
+	case !e.single():
 	case missing && !e.watching.Load() && c.check.kind == watch:
 		e.without[c.ID] = true
 	case o.verdict == Pass && e.without[c.ID]:

@@ -65,7 +65,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
-		inner.scope.release(e.pool, (s.o.verdict == Pass || e.options.Quick) && !t.alone)
+		inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && !t.alone)
 		e.clear()
 		if s.o.later {
 			e.forget(s)
