@@ -374,14 +374,19 @@ func (a *attempt) isDone(patience time.Duration) bool {
 	}
 }
 
-// reuse shakes hands in a session over stdio whose server has refused the other era, as clients of both do.
+// shakeAnew shakes hands in a session over stdio whose server has refused the other era, as clients of both do.
+func shakeAnew(s *driver.Session) driver.Reply {
+	s.SetEra(driver.Handshake{})
+	return s.Greet(driver.Hello(harness.Newest))
+}
+
+// reuse has the session of an attempt that was refused serve the other one.
 func (a *attempt) reuse() {
 	if a.session == nil || a.session.Stdio() == nil || !harness.IsModern(a.revision) || !a.refused() {
 		return
 	}
 	a.session.HostileThroughout()
-	a.session.SetEra(driver.Handshake{})
-	if a.session.Greet(driver.Hello(harness.Newest)).Result() != nil {
+	if shakeAnew(a.session).Result() != nil {
 		a.session.Confirm()
 		a.reused = true
 	}

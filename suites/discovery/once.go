@@ -16,14 +16,13 @@ func Once(ctx context.Context, t driver.Target, revision string) (Found, error) 
 		return counted(Server(ctx, t, revision))
 	}
 	server, s, err := Server(ctx, t, firstChoice)
-	if !errors.As(err, new(*NotSpoken)) {
-		if server == nil || err == nil && server.Failure == "" || server.First.Answered() || s == nil {
-			return counted(server, s, err)
-		}
-	} else if s.Alive() {
+	refused := errors.As(err, new(*NotSpoken))
+	switch {
+	case s == nil, !refused && server.First.Answered():
+		return counted(server, s, err)
+	case refused && s.Alive():
 		s.HostileSoFar()
-		s.SetEra(driver.Handshake{})
-		if r := s.Greet(driver.Hello(harness.Newest)); r.Result() != nil {
+		if r := shakeAnew(s); r.Result() != nil {
 			return counted(shake(ctx, t, unknown(t, harness.Newest), s, r))
 		}
 	}

@@ -112,7 +112,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	switch {
 	case server.OneClient:
 		o.Jobs, o.Isolate = 1, true
-	case o.Quick && target.Site == nil:
+	case o.single(target):
 		o.Jobs = 1 // nobody waits for the session with another's need of it
 	}
 	e := &Execution{
@@ -134,7 +134,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.breaker.begin(o.First)
 	e.adopt(o.First, e.pool.Donate)
 	e.adopt(o.Spare, e.pool.Offer)
-	if slices.ContainsFunc(plan, Case.promises) && !o.Quick {
+	if slices.ContainsFunc(plan, Case.promises) && !e.single() {
 		e.withdraw = e.pool.Promise()
 	}
 	go e.work()
@@ -170,7 +170,7 @@ func (e *Execution) adopt(s *driver.Session, give func(*driver.Session)) {
 // jobs share few sessions; over HTTP a session is cheap and a request may be slow.
 func (o Options) sessions(target driver.Target) int {
 	switch {
-	case o.Quick && target.Site == nil:
+	case o.single(target):
 		return 1
 	case target.Site != nil:
 		return o.Jobs
@@ -180,7 +180,7 @@ func (o Options) sessions(target driver.Target) int {
 
 // ahead is how many processes are started before they are needed.
 func (e *Execution) ahead() int {
-	if e.options.Jobs == 1 || e.options.Quick {
+	if e.options.Jobs == 1 {
 		return 0
 	}
 	return e.count(fresh)
@@ -231,19 +231,19 @@ func (e *Execution) of(k kind) (cases []int) {
 // longer, as long as others talk to it.
 const Late = 1250 * time.Millisecond
 
-// linger keeps the sessions open for what may come late, and ends those that were left to themselves.
+// linger keeps the sessions open for what may come late, unless the run is a quick one, and ends those that were left
+// to themselves.
 func (e *Execution) linger() {
-	if e.options.Quick {
-		return
-	}
 	e.mu.Lock()
 	lasts, left := e.lasts, e.left
 	e.mu.Unlock()
-	timer := time.NewTimer(time.Until(lasts))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-e.ctx.Done():
+	if !e.options.Quick {
+		timer := time.NewTimer(time.Until(lasts))
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-e.ctx.Done():
+		}
 	}
 	for _, s := range left {
 		e.pool.Close(s)

@@ -20,7 +20,9 @@ const (
 func (t *T) Quick() bool { return t.run.single() && !t.Alone() }
 
 // single reports whether a run has one session: a quick one over stdio, where a session is a process.
-func (e *Execution) single() bool { return e.options.Quick && e.target.Site == nil }
+func (o Options) single(target driver.Target) bool { return o.Quick && target.Site == nil }
+
+func (e *Execution) single() bool { return e.options.single(e.target) }
 
 // WantMore ends a check that would open a session beside the one of a quick run, unless it confirms something.
 func (t *T) WantMore() {

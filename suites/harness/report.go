@@ -134,7 +134,7 @@ type OptionsInfo struct {
 	MaxMessage    int        `json:"maxMessage"`   // the longest that was read, in bytes
 	Jobs          int        `json:"jobs"`         // checks at a time
 	Isolate       bool       `json:"isolate,omitempty"`
-	Quick         bool       `json:"quick,omitempty"` // one session, for what can be tried in it
+	Quick         bool       `json:"quick,omitempty"` // nothing is waited for that may come late, see Options
 	Seed          int64      `json:"seed"`
 	Advice        bool       `json:"advice,omitempty"`    // is shown
 	Set           *SetInfo   `json:"set,omitempty"`       // that was given to judge by
