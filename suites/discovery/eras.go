@@ -45,6 +45,8 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 		judged.server.Shaken = other.server.First
 	}
 	if judged == p.older && judged.good() && other.reused && other.session.Alive() {
+		other.session.HostileThroughout()
+		other.session.Confirm()
 		other.session.SetEra(judged.server.Era)
 		found.Spare = other.session
 	} else {
@@ -275,8 +277,9 @@ type attempt struct {
 	took    time.Duration
 	served  bool     // there was a session in the era that was asked for
 	speaks  []string // revisions that have been shown to be spoken
-	reused  bool     // the session is one of the other era now
-	inWay   bool     // it was ended before the other attempt was done
+	reused  bool     // the session is one of the other era now: welcome has greeted the client there
+	welcome driver.Reply
+	inWay   bool // it was ended before the other attempt was done
 }
 
 // failed is an attempt that was not made.
@@ -374,22 +377,15 @@ func (a *attempt) isDone(patience time.Duration) bool {
 	}
 }
 
-// shakeAnew shakes hands in a session over stdio whose server has refused the other era, as clients of both do.
-func shakeAnew(s *driver.Session) driver.Reply {
-	s.SetEra(driver.Handshake{})
-	return s.Greet(driver.Hello(harness.Newest))
-}
-
-// reuse has the session of an attempt that was refused serve the other one.
+// reuse greets in a session over stdio whose server has refused the other era, as clients of both do.
 func (a *attempt) reuse() {
 	if a.session == nil || a.session.Stdio() == nil || !harness.IsModern(a.revision) || !a.refused() {
 		return
 	}
-	a.session.HostileThroughout()
-	if shakeAnew(a.session).Result() != nil {
-		a.session.Confirm()
-		a.reused = true
-	}
+	a.session.HostileSoFar()
+	a.session.SetEra(driver.Handshake{})
+	a.welcome = a.session.Greet(driver.Hello(harness.Newest))
+	a.reused = a.welcome.Result() != nil
 }
 
 // close ends the session.

@@ -2,32 +2,38 @@ package discovery
 
 import (
 	"context"
-	"errors"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // Once is In over stdio with one process and, for no revision, Auto: as clients of both eras do, it asks for
-// firstChoice and, where that is refused, shakes hands in the same process. Only a server that does not survive that is
-// started again. The session counts as ordinary whatever revision was granted.
+// firstChoice and, where that is refused, shakes hands in the same process. Only of a server that does not survive
+// that, or leaves it unanswered, a further process is asked. The session counts as ordinary whatever revision was
+// granted.
 func Once(ctx context.Context, t driver.Target, revision string) (Found, error) {
 	if revision != "" {
 		return counted(Server(ctx, t, revision))
 	}
-	server, s, err := Server(ctx, t, firstChoice)
-	refused := errors.As(err, new(*NotSpoken))
-	switch {
-	case s == nil, !refused && server.First.Answered():
-		return counted(server, s, err)
-	case refused && s.Alive():
-		s.HostileSoFar()
-		if r := shakeAnew(s); r.Result() != nil {
-			return counted(shake(ctx, t, unknown(t, harness.Newest), s, r))
+	const moment = time.Second
+	newer := begin(ctx, t, firstChoice)
+	if !newer.isDone(moment) {
+		older := begin(ctx, t, harness.Newest)
+		<-older.done
+		if newer.follow(older, patience(firstChoice, older.took)); older.good() && !newer.good() {
+			newer.close()
+			return counted(older.server, older.session, older.err)
 		}
+		older.close()
 	}
-	s.Kill()
-	s.Close()
+	switch {
+	case newer.reused:
+		return counted(shake(ctx, t, unknown(t, harness.Newest), newer.session, newer.welcome))
+	case newer.session == nil, newer.server.First.Answered() && !newer.refused():
+		return counted(newer.server, newer.session, newer.err)
+	}
+	newer.close()
 	return counted(Server(ctx, t, harness.Newest))
 }
 

@@ -1,0 +1,61 @@
+package discovery
+
+import (
+	"context"
+	"io"
+	"maps"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// One process is enough where the server answers server/discover, whatever it says. Its session is not a hostile one.
+func TestOnce(t *testing.T) {
+	handshake := script{
+		"initialize": welcome, "ping": pong,
+		"tools/list": oldTools, "prompts/list": notFound, "resources/list": notFound,
+	}
+	with := func(discovered string) script {
+		serves := maps.Clone(handshake)
+		serves["server/discover"] = discovered
+		return serves
+	}
+	for _, tt := range []struct {
+		name      string
+		serves    script
+		asked     string // empty: any revision
+		revision  string // that is found
+		processes int32
+	}{
+		{"both eras", with(unlisted), "", "2026-07-28", 1},
+		{"both eras, asked for a revision", with(unlisted), "2025-11-25", "2025-11-25", 1},
+		{"refuses it", with(notFound), "", "2025-11-25", 1},
+		{"dies of it", with("-"), "", "2025-11-25", 2},
+		{"is silent about it", handshake, "", "2025-11-25", 2},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var started atomic.Int32
+				target := driver.Target{Serve: func(
+					ctx context.Context, in io.Reader, out, logs io.Writer, term <-chan struct{},
+				) int {
+					started.Add(1)
+					return tt.serves.serve(ctx, in, out, logs, term)
+				}}
+				f, err := Once(t.Context(), target, tt.asked)
+				if err != nil || f.Server.Failure != "" || f.Spare != nil {
+					t.Fatalf("got %+v, %v", f, err)
+				}
+				defer f.Close()
+				if f.Server.Revision != tt.revision || !f.First.Ordinary() || f.First.IsHostile() {
+					t.Errorf("the session is not of use: it has agreed to %q", f.First.Revision)
+				}
+				if n := started.Load(); n != tt.processes {
+					t.Errorf("%d processes, want %d", n, tt.processes)
+				}
+			})
+		})
+	}
+}
