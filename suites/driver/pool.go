@@ -19,6 +19,7 @@ type Pool struct {
 	revision string
 	clean    *shelf
 	hostile  *shelf
+	second   [2]*shelf // the clean and the hostile one of LendSecond
 	ahead    chan *Session
 	unused   chan *Session // for Fresh
 	enough   chan struct{} // closed when nothing more is to be started ahead
@@ -97,7 +98,8 @@ func (s *shelf) allowFirst() {
 func NewPool(ctx context.Context, t Target, revision string, size, ahead int, slow bool) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
-		clean: newShelf(size), hostile: newShelf(size), ahead: make(chan *Session), unused: make(chan *Session, 1),
+		clean: newShelf(size), hostile: newShelf(size), second: [2]*shelf{newShelf(size), newShelf(size)},
+		ahead: make(chan *Session), unused: make(chan *Session, 1),
 		enough: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 	p.closing.Go(func() { p.startAhead(ahead) })
@@ -234,7 +236,23 @@ var ErrAllLent = errors.New("all sessions are lent")
 // Lend returns an established session that others may have used, of the hostile ones or of the clean ones. It comes
 // back by Return or Discard. While all are lent it waits for one, until the hurry begins: then the error is ErrAllLent.
 func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
-	shelf := p.shelf(hostile)
+	return p.lend(p.shelf(hostile), hostile, hurry)
+}
+
+// LendSecond is Lend of sessions that are kept apart from the others: only who asks for them has used them.
+func (p *Pool) LendSecond(hostile bool, hurry <-chan struct{}) (*Session, error) {
+	if hostile {
+		return p.lend(p.second[1], true, hurry)
+	}
+	return p.lend(p.second[0], false, hurry)
+}
+
+func (p *Pool) lend(shelf *shelf, hostile bool, hurry <-chan struct{}) (s *Session, err error) {
+	defer func() {
+		if s != nil {
+			s.shelf = shelf
+		}
+	}()
 	select {
 	case s := <-shelf.idle:
 		return s, nil
@@ -252,8 +270,7 @@ func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
 			return nil, context.Cause(p.ctx)
 		}
 	}
-	s, err := p.Fresh()
-	if err != nil {
+	if s, err = p.Fresh(); err != nil {
 		shelf.leave()
 		return nil, err
 	}
@@ -293,16 +310,18 @@ func (p *Pool) Return(s *Session) {
 		p.Discard(s)
 		return
 	}
-	select {
-	case p.shelf(s.IsHostile()).idle <- s:
-	default: // there are more than enough
-		p.Discard(s)
-	}
+	shelf := s.shelf
+	s.shelf = nil
+	shelf.idle <- s // there is room for as many as may be open
 }
+
+// OnLoan reports whether a session was lent and did not come back yet.
+func (s *Session) OnLoan() bool { return s.shelf != nil }
 
 // Discard takes a lent session back and ends it.
 func (p *Pool) Discard(s *Session) {
-	p.shelf(s.IsHostile()).leave()
+	s.shelf.leave()
+	s.shelf = nil
 	p.Close(s)
 }
 
@@ -312,7 +331,8 @@ func (p *Pool) Donate(s *Session) {
 		p.Close(s)
 		return
 	}
-	if p.shelf(s.IsHostile()).enter() {
+	if shelf := p.shelf(s.IsHostile()); shelf.enter() {
+		s.shelf = shelf
 		p.Return(s)
 	} else {
 		p.Close(s)
@@ -357,7 +377,7 @@ func (p *Pool) Retire() {
 		p.Close(s)
 	default:
 	}
-	for _, shelf := range []*shelf{p.clean, p.hostile} {
+	for _, shelf := range []*shelf{p.clean, p.hostile, p.second[0], p.second[1]} {
 		for drained := false; !drained; {
 			select {
 			case s := <-shelf.idle:

@@ -28,6 +28,7 @@ type Session struct {
 
 	record
 	link     link
+	shelf    *shelf                        // of the pool, that it was lent from; nil while it is not lent
 	heard    func(sent time.Time, r Reply) // Target.Heard
 	waits    *Waits                        // Target.Waits
 	number   int

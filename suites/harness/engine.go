@@ -389,9 +389,9 @@ func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 	if c.foreseen.verdict != "" {
 		return e.result(c, c.foreseen, begin), trouble{}, false
 	}
-	o, used := e.attempt(c, false)
-	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) {
-		again, second := e.attempt(c, true)
+	o, used := e.attempt(c, others)
+	for e.doubtful(c, o, used) {
+		again, second := e.attempt(c, e.company(c, o, used))
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
 	}
@@ -401,13 +401,36 @@ func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 	if again && unsure {
 		rests = used.trouble()
 	}
-	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
+	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && used.with == others)
 	return e.result(c, e.untried(c, o), begin), rests, o.later
 }
 
+// doubtful reports whether an outcome has to be confirmed.
+func (e *Execution) doubtful(c Case, o outcome, used *scope) bool {
+	switch {
+	case used.with == nobody, o.confirmed(), e.confirmed(used.trouble()), e.spares(c, o):
+		return false
+	case used.with == doubters:
+		return o.isGrave(c) || used.trouble().any()
+	}
+	return used.lent
+}
+
+// company is that in which an outcome is confirmed. A process is dear, and most of what does not pass is no grave fail:
+// that is tried once more in a session that only such confirmations use, and alone if it is grave then.
+func (e *Execution) company(c Case, o outcome, used *scope) company {
+	if used.with == others && !o.isGrave(c) && e.target.Site == nil {
+		return doubters
+	}
+	return nobody
+}
+
+// isGrave reports whether an outcome breaks a MUST or a requirement of the release checklist.
+func (o outcome) isGrave(c Case) bool { return o.verdict == Fail && (o.level == Must || c.Checklist) }
+
 // attempt runs the check of a case once.
-func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
-	used = &scope{alone: alone}
+func (e *Execution) attempt(c Case, with company) (o outcome, used *scope) {
+	used = &scope{with: with}
 	switch {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
@@ -418,7 +441,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 	}
 	t := &T{
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
-		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used, yield: c.yield,
+		run: e, entry: c.Requirement, by: c.By, with: with, scope: used, yield: c.yield,
 	}
 	o = used.outcome(func() { c.check.run(t) })
 	switch strange := used.strangeness(); {
@@ -521,9 +544,9 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 		case u.how == borrowed:
 			u.session.UsedBy(u.before)
 		case u.how == left:
-		case u.how == lent && well:
+		case u.session.OnLoan() && (well || c.with == doubters):
 			pool.Return(u.session)
-		case u.how == lent:
+		case u.session.OnLoan():
 			pool.Discard(u.session)
 		case well:
 			pool.Donate(u.session)
