@@ -28,7 +28,7 @@ func readAgain(t *T) {
 		return
 	}
 	if !t.Modern() && !t.Server.OneClient { // that is greeted anew
-		t.Own()
+		kit.MeetAgain(t)
 	}
 	for range 2 {
 		t.TryHarmless(t.Session())

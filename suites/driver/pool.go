@@ -2,8 +2,11 @@ package driver
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,7 +22,8 @@ type Pool struct {
 	revision string
 	clean    *shelf
 	hostile  *shelf
-	second   [2]*shelf // the clean and the hostile one of LendSecond
+	second   [2]*shelf         // the clean and the hostile one of LendSecond
+	clients  map[string]*shelf // of LendAs; with mu
 	ahead    chan *Session
 	unused   chan *Session // for Fresh
 	enough   chan struct{} // closed when nothing more is to be started ahead
@@ -34,6 +38,7 @@ type Pool struct {
 
 // shelf holds idle sessions and knows how many there are, idle or lent.
 type shelf struct {
+	kind  Kind
 	idle  chan *Session
 	empty chan struct{} // holds an entry when there is none: the right to open the first
 
@@ -42,8 +47,18 @@ type shelf struct {
 	size int
 }
 
-func newShelf(size int) *shelf {
-	s := &shelf{idle: make(chan *Session, size+1), empty: make(chan struct{}, 1), size: size}
+// Kind is of which kind a session is that is lent. Who has some may wait for one of a later kind only: nobody waits the
+// other way round.
+type Kind int
+
+const (
+	AsClient Kind = iota // its client has declared something
+	Clean                // an ordinary one
+	Hostile              // and one that was given hostile input
+)
+
+func newShelf(kind Kind, size int) *shelf {
+	s := &shelf{kind: kind, idle: make(chan *Session, size+1), empty: make(chan struct{}, 1), size: size}
 	s.empty <- struct{}{}
 	return s
 }
@@ -98,8 +113,9 @@ func (s *shelf) allowFirst() {
 func NewPool(ctx context.Context, t Target, revision string, size, ahead int, slow bool) *Pool {
 	p := &Pool{
 		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
-		clean: newShelf(size), hostile: newShelf(size), second: [2]*shelf{newShelf(size), newShelf(size)},
-		ahead: make(chan *Session), unused: make(chan *Session, 1),
+		clean: newShelf(Clean, size), hostile: newShelf(Hostile, size), clients: map[string]*shelf{},
+		second: [2]*shelf{newShelf(Clean, size), newShelf(Hostile, size)},
+		ahead:  make(chan *Session), unused: make(chan *Session, 1),
 		enough: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 	p.closing.Go(func() { p.startAhead(ahead) })
@@ -236,18 +252,35 @@ var ErrAllLent = errors.New("all sessions are lent")
 // Lend returns an established session that others may have used, of the hostile ones or of the clean ones. It comes
 // back by Return or Discard. While all are lent it waits for one, until the hurry begins: then the error is ErrAllLent.
 func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
-	return p.lend(p.shelf(hostile), hostile, hurry)
+	return p.lend(p.shelf(hostile), p.Fresh, hurry)
 }
 
 // LendSecond is Lend of sessions that are kept apart from the others: only who asks for them has used them.
 func (p *Pool) LendSecond(hostile bool, hurry <-chan struct{}) (*Session, error) {
 	if hostile {
-		return p.lend(p.second[1], true, hurry)
+		return p.lend(p.second[1], p.Fresh, hurry)
 	}
-	return p.lend(p.second[0], false, hurry)
+	return p.lend(p.second[0], p.Fresh, hurry)
 }
 
-func (p *Pool) lend(shelf *shelf, hostile bool, hurry <-chan struct{}) (s *Session, err error) {
+// LendAs is Lend of sessions whose client has introduced itself alike. Where there is none, open opens one.
+func (p *Pool) LendAs(hello M, open func() (*Session, error), hurry <-chan struct{}) (*Session, error) {
+	return p.lend(p.clientShelf(hello), open, hurry)
+}
+
+func (p *Pool) clientShelf(hello M) *shelf {
+	key, _ := json.Marshal(hello)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.clients[string(key)] == nil {
+		p.clients[string(key)] = newShelf(AsClient, p.clean.size)
+	}
+	return p.clients[string(key)]
+}
+
+func (p *Pool) lend(
+	shelf *shelf, open func() (*Session, error), hurry <-chan struct{},
+) (s *Session, err error) {
 	defer func() {
 		if s != nil {
 			s.shelf = shelf
@@ -270,11 +303,17 @@ func (p *Pool) lend(shelf *shelf, hostile bool, hurry <-chan struct{}) (s *Sessi
 			return nil, context.Cause(p.ctx)
 		}
 	}
-	if s, err = p.Fresh(); err != nil {
-		shelf.leave()
+	opened := false
+	defer func() {
+		if !opened { // which open may have ended by a panic
+			shelf.leave()
+		}
+	}()
+	if s, err = open(); err != nil {
 		return nil, err
 	}
-	if hostile {
+	opened = true
+	if shelf.kind == Hostile {
 		s.Hostile()
 	}
 	return s, nil
@@ -306,17 +345,17 @@ func (p *Pool) shelf(hostile bool) *shelf {
 // may keep all others waiting that come after it.
 func (p *Pool) Return(s *Session) {
 	s.Used++
-	if !s.Usable() || s.Troubled() {
+	shelf := s.shelf
+	if !s.Usable() || s.Troubled() || s.IsHostile() != (shelf.kind == Hostile) {
 		p.Discard(s)
 		return
 	}
-	shelf := s.shelf
 	s.shelf = nil
 	shelf.idle <- s // there is room for as many as may be open
 }
 
-// OnLoan reports whether a session was lent and did not come back yet.
-func (s *Session) OnLoan() bool { return s.shelf != nil }
+// OnLoan reports whether a session was lent that is of a kind or a later one, and did not come back yet.
+func (s *Session) OnLoan(kind Kind) bool { return s.shelf != nil && s.shelf.kind >= kind }
 
 // Discard takes a lent session back and ends it.
 func (p *Pool) Discard(s *Session) {
@@ -325,18 +364,23 @@ func (p *Pool) Discard(s *Session) {
 	p.Close(s)
 }
 
-// Donate gives a session to the pool: one that is ordinary is lent while there is room, any other is ended.
+// Donate gives a session to the pool: one that is ordinary, or that invites, is lent while there is room, any other is
+// ended.
 func (p *Pool) Donate(s *Session) {
-	if !s.Ordinary() || s.Revision != p.revision {
+	shelf := p.shelf(s.IsHostile())
+	switch {
+	case s.Revision != p.revision, !s.Ordinary() && !s.Invites:
+		p.Close(s)
+		return
+	case s.Invites:
+		shelf = p.clientShelf(s.Hello)
+	}
+	if !shelf.enter() {
 		p.Close(s)
 		return
 	}
-	if shelf := p.shelf(s.IsHostile()); shelf.enter() {
-		s.shelf = shelf
-		p.Return(s)
-	} else {
-		p.Close(s)
-	}
+	s.shelf = shelf
+	p.Return(s)
 }
 
 // Offer gives the pool a session that nobody has used, which the next Fresh returns unless it is hostile.
@@ -377,7 +421,10 @@ func (p *Pool) Retire() {
 		p.Close(s)
 	default:
 	}
-	for _, shelf := range []*shelf{p.clean, p.hostile, p.second[0], p.second[1]} {
+	p.mu.Lock()
+	all := slices.Collect(maps.Values(p.clients))
+	p.mu.Unlock()
+	for _, shelf := range append(all, p.clean, p.hostile, p.second[0], p.second[1]) {
 		for drained := false; !drained; {
 			select {
 			case s := <-shelf.idle:

@@ -22,6 +22,7 @@ type Session struct {
 	Used         int    // how often it was lent and came back
 	Provoked     bool   // it was given a line that breaks the protocol
 	Muted        bool   // nobody reads its stderr
+	Invites      bool   // others may use it that want its client to have declared what it has
 
 	// Greeted is called when initialize was sent, and returns the request whose answer is to be waited for; may be nil.
 	Greeted func(p Pending) Pending

@@ -74,7 +74,9 @@ func tellLeft(t *T) {
 func inMode(t *T, modes M) []asker {
 	return Shared(t, "client with elicitation "+Show(modes), func(t *T) (all []asker) {
 		declared := maps.Clone(kit.AbleIn(t.Revision))
-		declared["elicitation"] = modes
+		if declared["elicitation"] = modes; len(modes) == 0 && !t.Modern() {
+			declared = kit.Plain // of which there is a session already
+		}
 		c := &caller{t: t, declared: declared}
 		for _, i := range askers(t) {
 			a := asker{usual: c.call(i, agreeing(t))}
@@ -119,7 +121,7 @@ type caller struct {
 // call makes a call once more, with other answers.
 func (c *caller) call(i *kit.Inquiry, answering kit.Answering) *kit.Inquiry {
 	if c.client == nil || !c.client.Session.Usable() {
-		c.client = kit.NewClient(c.t, c.declared)
+		c.client = kit.ClientAgain(c.t, c.declared, kit.Willingly(c.t))
 	}
 	return c.client.Call(c.t, i.Tool, i.Arguments, answering)
 }

@@ -178,12 +178,15 @@ func (o Options) sessions(target driver.Target) int {
 	return max(1, o.Jobs/4)
 }
 
-// ahead is how many processes are started before they are needed.
+// mostAhead is how many processes are started before they are needed: checks share them, and a run takes no fewer.
+const mostAhead = 5
+
+// ahead is how many are in this run.
 func (e *Execution) ahead() int {
 	if e.options.Jobs == 1 {
 		return 0
 	}
-	return e.count(fresh)
+	return min(e.count(fresh), mostAhead)
 }
 
 func (e *Execution) count(k kind) (n int) {
@@ -544,9 +547,11 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 		case u.how == borrowed:
 			u.session.UsedBy(u.before)
 		case u.how == left:
-		case u.session.OnLoan() && (well || c.with == doubters):
+		case u.how == spared && well:
+			pool.Offer(u.session)
+		case u.session.OnLoan(driver.AsClient) && (well || c.with == doubters):
 			pool.Return(u.session)
-		case u.session.OnLoan():
+		case u.session.OnLoan(driver.AsClient):
 			pool.Discard(u.session)
 		case well:
 			pool.Donate(u.session)

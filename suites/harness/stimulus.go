@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 // stimulus is something that was tried once for several checks.
@@ -40,7 +42,7 @@ func (s *stimulus) await(t *T) {
 	if t.yield != nil {
 		t.yield()
 	}
-	if t.with != others || t.scope.holds(false) {
+	if t.with != others || t.scope.holds(driver.AsClient) {
 		s.hasten()
 	}
 	select {

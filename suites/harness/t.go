@@ -75,6 +75,7 @@ const (
 	borrowed            // of the attempt around this one, which gives it back
 	kept                // for a stimulus inside this attempt, which has borrowed it
 	left                // to itself, until the run ends it
+	spared              // for who wants one that nobody has used
 )
 
 // Modern reports whether the server is judged by a revision without a handshake.
@@ -100,7 +101,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 	if t.Alone() {
 		return t.sole(hostile)
 	}
-	if t.scope.holds(hostile) {
+	if t.scope.holds(kindOf(hostile)) {
 		return t.Own()
 	}
 	s, err := t.run.pool.Lend(hostile, t.hurry)
@@ -127,7 +128,7 @@ func (t *T) sole(hostile bool) *driver.Session {
 
 // second is a session for a confirmation: one that only confirmations use, or one of its own.
 func (t *T) second(hostile bool) (s *driver.Session, err error) {
-	if t.with == doubters && !t.scope.root().apart && !t.scope.holds(hostile) {
+	if t.with == doubters && !t.scope.root().apart && !t.scope.holds(kindOf(hostile)) {
 		if s, err = t.run.pool.LendSecond(hostile, t.hurry); !errors.Is(err, driver.ErrAllLent) {
 			return s, err
 		}
@@ -167,6 +168,41 @@ func (t *T) Launch(o driver.Options) *driver.Session {
 	return t.keep(s, err, own)
 }
 
+// Client is an established session of a client that introduces itself so; prepare is told of it before the server can
+// ask anything in it. Unless the check is tried alone, others may have used it before that want the same of a client.
+func (t *T) Client(hello M, prepare func(*driver.Session)) *driver.Session {
+	var opened *driver.Session
+	open := func() (*driver.Session, error) {
+		opened = t.Inviting(hello, prepare)
+		return opened, nil
+	}
+	if t.Alone() || t.scope.root().apart || t.scope.holds(driver.AsClient) {
+		s, _ := open()
+		return s
+	}
+	s, err := t.run.pool.LendAs(hello, open, t.hurry)
+	switch {
+	case errors.Is(err, driver.ErrAllLent):
+		s, _ = open()
+	case opened == nil:
+		s = t.keep(s, err, lent)
+		t.scope.lent = t.scope.lent || s.Used > 0
+		prepare(s)
+	}
+	return s
+}
+
+// Inviting is Client that nobody has used before. Others may use it afterwards.
+func (t *T) Inviting(hello M, prepare func(*driver.Session)) *driver.Session {
+	s := t.Start()
+	prepare(s)
+	if err := s.Establish(hello); err != nil {
+		t.Again("no session with a client that can be asked: %v", Explain(err))
+	}
+	s.Invites = true
+	return s
+}
+
 // Last is an established session that this check may end; nobody needs it any more.
 func (t *T) Last() *driver.Session {
 	t.wantServer()
@@ -199,17 +235,24 @@ func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 	return s
 }
 
-// holds reports whether this attempt has a session of the pool and so must not wait for another: two attempts might
-// wait for each other. Who has a clean one may wait for a hostile one, since nobody waits the other way round.
-func (c *scope) holds(hostile bool) bool {
+// holds reports whether this attempt has a session of the pool of a kind, or a later one, and so must not wait for
+// another: two attempts might wait for each other.
+func (c *scope) holds(kind driver.Kind) bool {
 	for ; c != nil; c = c.outer {
 		for _, u := range c.uses {
-			if u.how != borrowed && u.session.OnLoan() && (!hostile || u.session.IsHostile()) {
+			if u.how != borrowed && u.session.OnLoan(kind) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+func kindOf(hostile bool) driver.Kind {
+	if hostile {
+		return driver.Hostile
+	}
+	return driver.Clean
 }
 
 // root is the scope of the attempt, or of the part of it that runs apart.
@@ -251,11 +294,19 @@ func (t *T) Leave(s *driver.Session) {
 		return
 	}
 	t.Linger()
-	i := slices.IndexFunc(t.scope.uses, func(u use) bool { return u.session == s })
-	t.scope.uses[i].how = left
+	t.goes(s, left)
 	t.run.mu.Lock()
 	t.run.left = append(t.run.left, s)
 	t.run.mu.Unlock()
+}
+
+// Spare gives a session away that was opened for this attempt, to who wants one that nobody has used.
+func (t *T) Spare(s *driver.Session) { t.goes(s, spared) }
+
+// goes says where a session goes afterwards.
+func (t *T) goes(s *driver.Session, how how) {
+	i := slices.IndexFunc(t.scope.uses, func(u use) bool { return u.session == s })
+	t.scope.uses[i].how = how
 }
 
 // Site is the server at its URL; nil over stdio. There is none of a record.

@@ -17,11 +17,7 @@ func expectOwnResults(t *T) {
 	if len(calls) < 2 {
 		return
 	}
-	own := t.Own
-	if t.Modern() {
-		own = t.Session
-	}
-	s := own()
+	s := t.Session()
 	var all []driver.Pending
 	for _, c := range calls {
 		all = append(all, sendAgain(s, c))

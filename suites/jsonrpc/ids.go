@@ -53,7 +53,7 @@ var ids = Suite{
 			expectEcho(t, usual, e)
 		}
 		if len(ids) == 2 {
-			expectEchoes(t, kit.OtherEchoes(t, t.Other(), "falsy")...) // an id is used once in a session
+			expectEchoes(t, kit.OtherEchoes(t, t.Hostile(), "falsy")...) // an id is used once in a session
 		}
 	}),
 

@@ -96,18 +96,28 @@ func NewClient(t *T, capabilities M) *Client {
 
 // NewClientAnswering is a client with these capabilities that answers so, but for calls that have it otherwise.
 func NewClientAnswering(t *T, capabilities M, answering Answering) *Client {
+	return newClient(t, capabilities, answering, t.Inviting)
+}
+
+// ClientAgain is NewClientAnswering for what may come later in a session of such a client as well as at its beginning.
+func ClientAgain(t *T, capabilities M, answering Answering) *Client {
+	return newClient(t, capabilities, answering, t.Client)
+}
+
+func newClient(
+	t *T, capabilities M, answering Answering, begin func(hello M, prepare func(*driver.Session)) *driver.Session,
+) *Client {
 	c := &Client{Declared: capabilities, answering: answering}
 	if t.Modern() {
 		c.Session = t.Session()
 		return c
 	}
-	c.Session = t.Start()
-	c.Session.AnswerBy(c.answer)
 	hello := driver.Hello(t.Revision)
 	hello["capabilities"] = capabilities
-	if err := c.Session.Establish(hello); err != nil {
-		t.Again("no session with a client that can be asked: %v", Explain(err))
-	}
+	begin(hello, func(s *driver.Session) {
+		c.Session = s
+		s.AnswerBy(c.answer)
+	})
 	return c
 }
 

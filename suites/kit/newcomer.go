@@ -61,8 +61,12 @@ func sendNotifications(t *T, s *driver.Session) {
 // Ignore starts a server to which nothing is said, for watches to judge what it says all the same. Without a handshake
 // it is left to itself after the first requests.
 func Ignore(t *T) {
-	if t.Bundles() {
+	switch {
+	case t.Bundles():
 		meet(t)
+		return
+	case !t.Modern():
+		Begin(t, Opening{Idle: true})
 		return
 	}
 	Shared(t, "nothing", func(t *T) bool {
@@ -92,14 +96,31 @@ func Idle(t *T) []*driver.Frame {
 // Notify sends notifications that any client may send, and leaves time for replies that come late. Nothing is said in
 // the session meanwhile: whatever comes then could be meant for that.
 func Notify(t *T) {
-	if t.Bundles() {
+	switch {
+	case t.Bundles():
 		meet(t)
+		return
+	case !t.Modern():
+		Begin(t, Opening{Left: true})
 		return
 	}
 	Shared(t, "notifications", func(t *T) bool {
 		s := t.Own()
 		sendNotifications(t, s)
 		t.Leave(s)
+		return true
+	})
+}
+
+// MeetAgain begins a further session with a handshake, like the first one of the run, and lists its tools before any is
+// called. It is left for who wants an unused one.
+func MeetAgain(t *T) {
+	Shared(t, "a further session", func(t *T) bool {
+		s := t.Own()
+		if t.Server.Declares("tools") {
+			ListNames(t, s, nil)
+		}
+		t.Spare(s)
 		return true
 	})
 }

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -8,55 +9,85 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// MadeUp are versions that were never published.
-var MadeUp = []string{"1999-01-01", "2099-12-31", "2025-01-01", "2025-05-05"}
+// MadeUp are versions that were never published: one between two that were, and one that is later than any.
+var MadeUp = []string{"2025-05-05", "2099-12-31"}
 
 // Opening is how a session is begun. The zero value is the ordinary way.
 type Opening struct {
-	Muted   bool   // nobody reads its stderr
-	Pinged  bool   // ping comes before initialize
 	version string // that is asked for; empty: the revision that is judged
 	Newer   bool   // the client sends fields of later revisions
 	Client  bool   // it declares roots, sampling and elicitation, and refuses what comes
-	Early   bool   // ping comes between initialize and initialized
 	Unknown bool   // it declares capabilities that no revision knows
+	Form    string // params of initialized: "none", "{}" or "_meta"; empty is none, too
 
-	Cancelled bool   // initialize is cancelled at once, which no client may do
-	Form      string // params of initialized: "none", "{}" or "_meta"; empty is none, too
+	Muted     bool // nobody reads its stderr
+	Mute      bool // the client declares roots, and leaves unanswered what it is asked for, which no client may
+	Idle      bool // nothing is said for a while, before all else
+	Lacking   bool // initialize comes without what it needs, and then once more
+	Pinged    bool // ping comes before initialize
+	Ungreeted bool // so do ordinary requests
+	Cancelled bool // initialize is cancelled at once, which no client may do
+	CutOff    bool // initialized and a request follow at once, and stdin ends
+	Patient   bool // initialized comes late, from a client that can be asked for something
+	Early     bool // ping comes between initialize and initialized
+	Unready   bool // so do ordinary requests
+	Left      bool // in the end come notifications that any client may send, and then nothing
 }
 
 // Opened is what came of it.
 type Opened struct {
+	Lacking   map[string]driver.Reply // to initialize, by the names of IncompleteHellos, as far as that went
 	FirstPong driver.Reply
+	Ungreeted Gating // before initialize
 	Welcome   driver.Reply
 	EarlyPong driver.Reply
+	Unready   Gating          // between initialize and initialized
 	Replies   []*driver.Frame // what looks like a reply to initialized
 	Pong      driver.Reply    // to the harmless request after initialized
 	List      driver.Reply    // to the ordinary request after that
 	Asked     []*driver.Frame // its requests
-	LastPong  driver.Reply    // to a harmless request after the client has refused them
+	LastPong  driver.Reply    // to a harmless request after the client has refused them, or left them unanswered
 }
 
-// openings are the ways in which the sessions of a run are begun that begin with a handshake. A process is dear, so
-// each tries several things that do not meddle with each other; whatever does not pass here is tried once more alone,
-// in a session that is ordinary in everything else.
-var openings = []Opening{
-	{version: MadeUp[0], Form: "{}"},
+// manners are the ways in which the sessions of a run begin that begin with a handshake. A process is dear, and each
+// can be asked for one version, so each tries several things that do not meddle with each other; whatever does not pass
+// here is tried once more alone, in a session that is ordinary in everything else. Those without a version ask for the
+// others, one each.
+var manners = []Opening{
+	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
 	{version: MadeUp[1], Form: "_meta"},
-	{version: MadeUp[2], Form: "none"},
-	{version: "2024-11-05", Pinged: true},
-	{version: "2025-03-26", Muted: true},
-	{version: "2025-06-18", Newer: true, Unknown: true},
-	{version: "2025-11-25", Cancelled: true},
-	{Client: true, Early: true},
+	{Muted: true, Mute: true, Idle: true, Pinged: true, Unready: true},
+	{Patient: true, Form: "none", Left: true},
+	{Newer: true, Unknown: true, CutOff: true},
+}
+
+// inviting is the session of a client that can be asked for anything.
+var inviting = Opening{Client: true, Early: true}
+
+// openings are the manners when a revision is judged.
+func openings(judged string) []Opening {
+	all := append(slices.Clone(manners), inviting)
+	next := 0
+	for _, version := range Handshake {
+		if version == judged {
+			continue
+		}
+		for all[next].version != "" {
+			next++
+		}
+		all[next].version = version
+	}
+	return all
 }
 
 // includes reports whether an opening does all that another asks for.
 func (o Opening) includes(other Opening) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
-	return is(o.Muted, other.Muted) && is(o.Pinged, other.Pinged) &&
-		is(o.Newer, other.Newer) && is(o.Client, other.Client) &&
-		is(o.Early, other.Early) && is(o.Unknown, other.Unknown) && is(o.Cancelled, other.Cancelled) &&
+	return is(o.Newer, other.Newer) && is(o.Client, other.Client) && is(o.Unknown, other.Unknown) &&
+		is(o.Muted, other.Muted) && is(o.Mute, other.Mute) && is(o.Idle, other.Idle) && is(o.Lacking, other.Lacking) &&
+		is(o.Pinged, other.Pinged) && is(o.Ungreeted, other.Ungreeted) && is(o.Cancelled, other.Cancelled) &&
+		is(o.CutOff, other.CutOff) && is(o.Patient, other.Patient) && is(o.Early, other.Early) &&
+		is(o.Unready, other.Unready) && is(o.Left, other.Left) &&
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
@@ -66,46 +97,139 @@ func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
 	}
-	bundled := func(c Opening) bool { return !t.Modern() && c.includes(o) }
-	if i := slices.IndexFunc(openings, bundled); i >= 0 && !t.Alone() {
-		o = openings[i]
-		t.Doubt()
+	if !t.Modern() && !t.Alone() && o != (Opening{}) {
+		all := openings(t.Revision)
+		if i := slices.IndexFunc(all, func(c Opening) bool { return c.includes(o) }); i >= 0 {
+			o = all[i]
+			t.Doubt()
+		}
 	}
-	key := Compact([]any{o.Muted, o.Pinged, o.version, o.Newer, o.Client, o.Early, o.Unknown, o.Cancelled, o.Form})
-	return Shared(t, "opening "+string(key), func(t *T) Opened { return open(t, o) })
+	return Shared(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
 }
 
+// open opens a session step by step.
 func open(t *T, o Opening) (r Opened) {
 	s := t.Launch(driver.Options{MuteStderr: o.Muted})
+	if t.Server.Transport == "http" { // where a server has no way to speak first
+		o.Idle, o.Patient = false, false
+	}
+	if o.Idle {
+		s.Idle(Late)
+	}
+	if o.Lacking {
+		s = r.greetLacking(t, s)
+	}
 	var ping driver.Pending
 	if o.Pinged {
 		ping = s.Request("ping", nil)
 	}
-	s.Refuse = o.Client
-	if o.Cancelled {
-		s.HostileThroughout()
-		s.Greeted = func(p driver.Pending) driver.Pending { return cancelGreeting(s, p, o.hello(t)) }
+	if o.Ungreeted {
+		r.Ungreeted.sendEarly(t, s)
 	}
-	if r.Welcome = s.Greet(o.hello(t)); r.Welcome.Result() == nil {
+	s.Refuse = o.Client
+	if o.Mute {
+		s.AnswerBy(asks)
+	}
+	if r.greet(t, s, o); r.Welcome.Result() == nil || o.CutOff && s.Stdio() != nil {
 		return r
+	}
+	if o.Patient {
+		s.Idle(Late)
 	}
 	if o.Early {
 		r.EarlyPong = s.Exchange("ping", nil)
 	}
+	if o.Unready {
+		r.Unready.sendEarly(t, s)
+	}
+	if o.Mute {
+		s.Hostile()
+	}
 	mark := s.Mark()
 	s.ConfirmWith(o.params())
+	if s.Revision == t.Revision { // which a server falls back to
+		s.AsAsked()
+	}
 	pong := HarmlessAs(s, 70052)
 	s.React(mark)
+	if o.Mute && t.Alone() {
+		LetAsk(t, s)
+	}
 	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
 		r.FirstPong = s.AwaitFor(ping, Shortly)
 	}
 	r.Replies, _ = repliesSince(s, mark)
 	method, params := Ordinary(t, s)
 	r.List = t.Try(s, method, params)
-	if o.Client {
+	if o.Ungreeted {
+		r.Ungreeted.sendLate(t, s, r.List)
+	}
+	if o.Unready {
+		r.Unready.sendLate(t, s, r.List)
+	}
+	switch {
+	case o.Client:
 		r.refusals(t, s)
+	case o.Mute:
+		r.Asked, r.LastPong = asked(s), s.Exchange(s.Harmless())
+	}
+	if o.Left {
+		t.Part(func() { sendNotifications(t, s) })
+		t.Leave(s)
 	}
 	return r
+}
+
+// IncompleteHellos are params of initialize that lack a required member.
+func IncompleteHellos(revision string) (forms []Subject) {
+	for _, member := range []string{"protocolVersion", "clientInfo", "capabilities"} {
+		hello := driver.Hello(revision)
+		delete(hello, member)
+		forms = append(forms, Subject{Name: "without " + member, Value: hello, Sent: true})
+	}
+	return append(forms, Subject{Name: "without params"})
+}
+
+// greetLacking greets with what lacks something. A server that takes that for good is greeted in a further process, and
+// so is one that ends or falls silent, which only a check that is tried alone goes on with. It returns a session in
+// which the server was not greeted yet.
+func (r *Opened) greetLacking(t *T, s *driver.Session) *driver.Session {
+	r.Lacking = map[string]driver.Reply{}
+	for _, form := range IncompleteHellos(t.Revision) {
+		s.HostileThroughout()
+		reply := s.Greet(form.Value)
+		if r.Lacking[form.Name] = reply; s.Alive() && reply.Error() != nil {
+			continue
+		}
+		s = t.Start()
+		if !reply.Answered() && !t.Alone() {
+			break
+		}
+	}
+	return s
+}
+
+// greet sends initialize, and what comes with it.
+func (r *Opened) greet(t *T, s *driver.Session, o Opening) {
+	var pong driver.Pending
+	hello := o.hello(t)
+	cutOff := o.CutOff && s.Stdio() != nil
+	switch {
+	case o.Cancelled:
+		s.HostileThroughout()
+		s.Greeted = func(p driver.Pending) driver.Pending { return cancelGreeting(s, p, hello) }
+	case cutOff:
+		s.HostileThroughout() // what it leaves unanswered is judged here alone
+		s.Greeted = func(p driver.Pending) driver.Pending {
+			s.Notify("notifications/initialized", nil)
+			pong = s.Request(s.Harmless())
+			s.Stdio().CloseInput()
+			return p
+		}
+	}
+	if r.Welcome = s.Greet(hello); cutOff {
+		r.Pong = s.Await(pong)
+	}
 }
 
 // cancelGreeting cancels initialize. Where that is heeded, and a later request is answered before it, initialize comes
@@ -136,22 +260,28 @@ func asks(f *driver.Frame) bool {
 	return f.Side == driver.FromServer && f.IsRequest() && f.Method != "ping"
 }
 
+// asked are the requests of the server that asks reports.
+func asked(s *driver.Session) []*driver.Frame {
+	return slices.DeleteFunc(s.Since(0), func(f *driver.Frame) bool { return !asks(f) })
+}
+
 // refusals is what came of the requests of a server whose client refuses them.
 func (r *Opened) refusals(t *T, s *driver.Session) {
 	if LetAsk(t, s); r.Pong.Answered() {
 		s.Settle(s.Mark())
 	}
-	r.Asked = slices.DeleteFunc(s.Since(0), func(f *driver.Frame) bool { return !asks(f) })
+	r.Asked = asked(s)
 	r.LastPong = s.Exchange(s.Harmless())
+	s.Refuse, s.Invites = false, true
 }
 
-// clientFeatures are what a client declares that can be asked for all there is.
-var clientFeatures = M{"roots": M{}, "sampling": M{}, "elicitation": M{}}
+// Plain is what a client declares that can be asked for every feature, and for none of the options of one.
+var Plain = M{"roots": M{}, "sampling": M{}, "elicitation": M{}}
 
 // Inviting is the greeting of a client that a server may ask for anything.
 func Inviting(revision string) M {
 	hello := driver.Hello(revision)
-	maps.Copy(hello["capabilities"].(M), clientFeatures)
+	maps.Copy(hello["capabilities"].(M), Plain)
 	return hello
 }
 
@@ -161,8 +291,11 @@ func (o Opening) hello(t *T) M {
 		hello["protocolVersion"] = o.version
 	}
 	capabilities := hello["capabilities"].(M)
-	if o.Client {
-		maps.Copy(capabilities, clientFeatures)
+	if o.Client || o.Patient {
+		maps.Copy(capabilities, Plain)
+	}
+	if o.Mute {
+		capabilities["roots"] = M{"listChanged": true}
 	}
 	if o.Unknown {
 		maps.Copy(capabilities, UnknownCapabilities)

@@ -27,9 +27,7 @@ var early = Suite{
 
 	"lifecycle/no-server-requests-before-initialized": WatchAfter(func(t *T) {
 		if t.Server.Transport != "http" { // where there is no stream yet to speak on
-			s := t.Start()
-			welcome(t, s, kit.Inviting(t.Revision))
-			t.Leave(s)
+			kit.Begin(t, kit.Opening{Patient: true})
 		}
 	}, func(t *T, w Wire) {
 		early := kit.SpokeFirst(w)

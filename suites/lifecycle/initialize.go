@@ -58,12 +58,12 @@ var initialize = Suite{
 
 	"lifecycle/initialize-missing-fields": Fresh(func(t *T) {
 		kit.WantErrors(t)
-		s := hostileStart(t)
-		t.Each(incompleteHellos(t.Revision), func(t *T, form Subject) {
-			if !s.Alive() || s.Revision != "" {
-				s = hostileStart(t) // it took the last one for a good one
+		o := kit.Begin(t, kit.Opening{Lacking: true})
+		t.Each(kit.IncompleteHellos(t.Revision), func(t *T, form Subject) {
+			r, tried := o.Lacking[form.Name]
+			if !tried {
+				t.Again("another one ended the server, or had no answer")
 			}
-			r := s.Greet(form.Value)
 			kit.WantRefuser(t, r)
 			t.Expect(r).To(BeAnswered())
 			t.Inform(r).To(BeError())
@@ -107,30 +107,6 @@ var initialize = Suite{
 			}
 		})
 	}),
-}
-
-// welcome sends initialize; without a result there is nothing to go on with.
-func welcome(t *T, s *driver.Session, hello M) {
-	if r := s.Greet(hello); r.Result() == nil {
-		t.Inconclusive("initialize brought %s", Got(r))
-	}
-}
-
-// hostileStart is a process that is told what no conforming client says.
-func hostileStart(t *T) *driver.Session {
-	s := t.Start()
-	s.Hostile()
-	return s
-}
-
-// incompleteHellos are params of initialize that lack a required member.
-func incompleteHellos(revision string) (forms []Subject) {
-	for _, member := range []string{"protocolVersion", "clientInfo", "capabilities"} {
-		hello := driver.Hello(revision)
-		delete(hello, member)
-		forms = append(forms, Subject{Name: "without " + member, Value: hello, Sent: true})
-	}
-	return append(forms, Subject{Name: "without params"})
 }
 
 // resultOf is the result object of a response; nil when it has none.

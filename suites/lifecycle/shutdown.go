@@ -35,21 +35,15 @@ var shutdown = Suite{
 	}),
 
 	"lifecycle/in-flight-request-at-eof": Fresh(func(t *T) {
-		s := hostileStart(t) // it is cut off: what it leaves unanswered is judged here alone
-		hello := s.Expecting(1, "initialize")
-		s.SendJSON(M{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": driver.Hello(t.Revision)})
-		s.Notify("notifications/initialized", nil)
-		later := kit.HarmlessAs(s, 2)
-		s.Stdio().CloseInput()
-		var silence *driver.Silence
-		if r := s.AwaitFirst(hello); errors.As(r.Err, &silence) {
-			t.Inconclusive("%v", r.Err) // it is slow, and still at it
+		o := kit.Begin(t, kit.Opening{CutOff: true})
+		if silence := new(driver.Silence); errors.As(o.Welcome.Err, &silence) {
+			t.Inconclusive("%v", silence) // it is slow, and still at it
 		}
-		if r := s.Await(later); !r.Answered() {
+		if !o.Pong.Answered() {
 			t.Harmless(t.Own()) // it may leave that unanswered at any time
 		}
-		t.Expect(s.AwaitFor(hello, 0)).To(BeAnswered(), "initialize, sent before stdin was closed")
-		t.Expect(s.AwaitFor(later, 0)).To(BeAnswered(), "%s, sent before stdin was closed", later.Method)
+		t.Expect(o.Welcome).To(BeAnswered(), "initialize, sent before stdin was closed")
+		t.Expect(o.Pong).To(BeAnswered(), "%s, sent before stdin was closed", o.Pong.Method)
 	}),
 
 	"lifecycle/server-shutdown-is-clean": Watch(func(t *T, w Wire) {

@@ -69,11 +69,7 @@ var Checks = Suite{
 		})
 	}),
 
-	"robust/repeatable-session": WatchAfter(func(t *T) {
-		if s := t.Own(); t.Server.Declares("tools") {
-			kit.ListNames(t, s, nil)
-		}
-	}, func(t *T, w Wire) {
+	"robust/repeatable-session": WatchAfter(kit.MeetAgain, func(t *T, w Wire) {
 		plain := func(m Message) bool { return isOrdinary(m.Session) }
 		ordinary := w.ResultsOf("initialize").Established(t.Revision).Filter("session", plain)
 		if len(ordinary.List) < 2 {

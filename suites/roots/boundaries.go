@@ -25,8 +25,8 @@ var boundaries = Suite{
 			t.Because(Limit).Inconclusive("no files could be made: %v", err)
 		}
 		defer p.remove()
-		c := newClient(t, tell(uriOf(p.root)))
-		if kit.LetAsk(t, c.Session); !c.wasAsked() {
+		c := clientAgain(t, tell(uriOf(p.root)))
+		if !c.wasAsked() {
 			t.Because(NotObserved).Skip("the server does not ask for roots once the session is established")
 		}
 		t.Harmless(c.Session)

@@ -93,7 +93,7 @@ func answerOtherwise(t *T) { trials(t) }
 func trials(t *T) []*trial {
 	all := samplers(t)
 	return Shared(t, "client whose model answers otherwise", func(t *T) (trials []*trial) {
-		c := kit.NewClient(t, kit.AbleIn(t.Revision))
+		c := kit.ClientAgain(t, kit.AbleIn(t.Revision), kit.Willingly(t))
 		c.Rounds = mostTurns + kit.MostRounds
 		call := func(i *kit.Inquiry, answering kit.Answering) *kit.Inquiry {
 			if !c.Session.Usable() {
@@ -151,7 +151,7 @@ func samplePlainly(t *T) { plain(t) }
 func plain(t *T) []*kit.Inquiry {
 	all := samplers(t)
 	return Shared(t, "client that samples, and no more", func(t *T) (plain []*kit.Inquiry) {
-		c := kit.NewClient(t, M{"sampling": M{}})
+		c := kit.ClientAgain(t, kit.Plain, kit.Willingly(t))
 		for _, i := range all {
 			if c.Session.Usable() && (len(plain) == 0 || !plain[len(plain)-1].Mute()) {
 				plain = append(plain, c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)))

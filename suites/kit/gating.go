@@ -1,0 +1,95 @@
+package kit
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Gating is what came of ordinary requests at a time when only ping is allowed, and of the same requests after the
+// handshake: a list that the server declares and, of one with tools, a call of an unknown tool.
+type Gating struct {
+	Method              string // of the list; empty: it declares none, and nothing was tried
+	EarlyList, LateList driver.Reply
+	EarlyCall, LateCall driver.Reply
+	Called              bool // the calls were made
+	InTime              bool // the early requests were answered before the handshake went on
+
+	list driver.Pending // the early one
+}
+
+// sendEarly sends the requests too early.
+func (g *Gating) sendEarly(t *T, s *driver.Session) {
+	if g.Method, _ = ListMethod(t); g.Method == "" {
+		return
+	}
+	s.Hostile()
+	wait := s.Await
+	if s.Hello == nil {
+		wait = s.AwaitFirst
+	}
+	g.list = s.Request(g.Method, nil)
+	g.EarlyList = AwaitAmiss(t, s, g.list, func() driver.Reply { return wait(g.list) })
+	g.EarlyCall = g.call(t, s)
+	g.InTime = g.EarlyList.Answered() && (!g.Called || g.EarlyCall.Answered())
+}
+
+// sendLate sends them after the handshake, when the list was asked for already. The early list may have waited for that.
+func (g *Gating) sendLate(t *T, s *driver.Session, list driver.Reply) {
+	if g.Method == "" {
+		return
+	}
+	g.LateList = list
+	g.LateCall = g.call(t, s)
+	if !g.EarlyList.Answered() {
+		g.EarlyList = AwaitAmiss(t, s, g.list, func() driver.Reply { return s.Await(g.list) })
+	}
+}
+
+// call calls an unknown tool, if there are tools.
+func (g *Gating) call(t *T, s *driver.Session) (r driver.Reply) {
+	if g.Called = t.MayCallUnknown() && t.Server.Declares("tools"); g.Called {
+		sent := s.Request("tools/call", M{"name": UnknownName(t), "arguments": M{}})
+		r = AwaitAmiss(t, s, sent, func() driver.Reply { return s.Await(sent) })
+	}
+	return r
+}
+
+// WantLate ends a check whose late list has no answer when it has none in an ordinary session either.
+func (g *Gating) WantLate(t *T) {
+	if !g.LateList.Answered() {
+		t.Ask(t.Own(), g.Method, nil)
+	}
+}
+
+// WantSurvivor ends a check when the early call has ended the server, as it does at any time.
+func (g *Gating) WantSurvivor(t *T) {
+	if !g.Called || !IsFatal(g.EarlyCall) {
+		return
+	}
+	if _, unknown := UnknownTool(t); IsFatal(unknown) {
+		t.Because(OtherCheck).Skip("a call of an unknown tool ends the server at any time: " +
+			"tools/unknown-tool-not-success, jsonrpc/every-request-answered")
+	}
+}
+
+// Expect wants refusals. A request that draws the same error after the handshake proves nothing, nor does a call that
+// has no answer then either.
+func (g *Gating) Expect(t *T) {
+	listProves := !sameError(g.EarlyList, g.LateList)
+	callProves := g.Called && (g.EarlyCall.Answered() || g.LateCall.Answered()) && !sameError(g.EarlyCall, g.LateCall)
+	if listProves {
+		WantRefuser(t, g.EarlyList)
+		t.Expect(g.EarlyList).To(BeError(), "%s, too early", g.Method)
+	}
+	if callProves {
+		WantRefuser(t, g.EarlyCall)
+		t.Expect(g.EarlyCall).To(BeError(), "tools/call, too early")
+	}
+	if !listProves && !callProves {
+		t.Inconclusive("the same requests are refused after the handshake as well")
+	}
+}
+
+func sameError(a, b driver.Reply) bool {
+	return a.Error() != nil && b.Error() != nil && string(Compact(a.Error())) == string(Compact(b.Error()))
+}
