@@ -232,8 +232,8 @@ func (r *Opened) greet(t *T, s *driver.Session, o Opening) {
 	}
 }
 
-// cancelGreeting cancels initialize. Where that is heeded, and a later request is answered before it, initialize comes
-// once more: it returns the one that is to be answered.
+// cancelGreeting cancels initialize. Where that is heeded, be it by an error or since a later request is answered before
+// it, initialize comes once more: it returns the one that is to be answered.
 func cancelGreeting(s *driver.Session, p driver.Pending, hello M) driver.Pending {
 	mark := s.Mark()
 	s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": "mcpcheck"})
@@ -241,7 +241,7 @@ func cancelGreeting(s *driver.Session, p driver.Pending, hello M) driver.Pending
 	s.Wait(mark, s.StartPatience(), func(f *driver.Frame) bool {
 		return f.IsResponse() && (driver.SameID(f.Answers(), p.ID) || driver.SameID(f.Answers(), ping.ID))
 	})
-	if s.AwaitFor(p, Shortly).Answered() {
+	if s.AwaitFor(p, Shortly).Result() != nil {
 		return p
 	}
 	return s.Request("initialize", hello)
