@@ -156,7 +156,8 @@ func TestEraIsASeam(t *testing.T) {
 			p, stamps := newPost(), &atomic.Int32{}
 			target := tt.open(t, p)
 			target.Era, target.Limits = letters{stamps}, Limits{}.withDefaults()
-			pool := NewPool(t.Context(), target, "letters-1", 1, 0, false)
+			pool := NewPool(t.Context(), target, "letters-1", 1, false)
+			pool.Ahead(0)
 			s, err := pool.Fresh()
 			if err != nil {
 				t.Fatal(err)

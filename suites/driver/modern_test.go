@@ -90,7 +90,8 @@ func (o *office) methods() (all []string) {
 func (o *office) visit(t *testing.T, target Target) {
 	t.Helper()
 	target.Era, target.Limits = Modern{Revision: "2026-07-28"}, Limits{}.withDefaults()
-	pool := NewPool(t.Context(), target, "2026-07-28", 1, 0, false)
+	pool := NewPool(t.Context(), target, "2026-07-28", 1, false)
+	pool.Ahead(0)
 	s, err := pool.Fresh()
 	if err != nil {
 		t.Fatal(err)

@@ -105,22 +105,23 @@ func (s *shelf) allowFirst() {
 }
 
 // NewPool makes a pool of established sessions of a revision: at most size that are lent clean and as many hostile
-// ones. ahead processes are started in advance, one at a time, for Launch.
+// ones. It can be used once Ahead was called.
 //
 // Over stdio a pool opens one session of each kind when it is first asked for one. More come by Donate only: other
 // checks start processes anyway. Over HTTP, where a session costs a few requests, and where the server is slow, so that
 // a process costs less than the wait for another one, it opens as many as are wanted at a time.
-func NewPool(ctx context.Context, t Target, revision string, size, ahead int, slow bool) *Pool {
-	p := &Pool{
+func NewPool(ctx context.Context, t Target, revision string, size int, slow bool) *Pool {
+	return &Pool{
 		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
 		clean: newShelf(Clean, size), hostile: newShelf(Hostile, size), clients: map[string]*shelf{},
 		second: [2]*shelf{newShelf(Clean, size), newShelf(Hostile, size)},
 		ahead:  make(chan *Session), unused: make(chan *Session, 1),
 		enough: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
-	p.closing.Go(func() { p.startAhead(ahead) })
-	return p
 }
+
+// Ahead has n processes started in advance, one at a time, for Launch. What was adopted before comes before them.
+func (p *Pool) Ahead(n int) { p.closing.Go(func() { p.startAhead(n) }) }
 
 func (p *Pool) startAhead(n int) {
 	defer close(p.ahead)

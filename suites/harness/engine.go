@@ -129,11 +129,12 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	if o.First != nil {
 		e.target.Shift, e.target.Echoes = o.First.Shift(), o.First.Echoes()
 	}
-	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessions(target), e.ahead(), server.Slow())
+	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessions(target), server.Slow())
 	e.quiet.Store(server.OneClient)
 	e.breaker.begin(o.First)
 	e.adopt(o.First, e.pool.Donate)
 	e.adopt(o.Spare, e.pool.Offer)
+	e.pool.Ahead(e.ahead())
 	if slices.ContainsFunc(plan, Case.promises) && !e.single() {
 		e.withdraw = e.pool.Promise()
 	}
