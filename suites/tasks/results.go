@@ -12,7 +12,7 @@ var results = Suite{
 	"tasks/result-blocks": Probe(func(t *T) {
 		w := awaited(t)
 		if len(w.While) == 0 {
-			t.Because(NotObserved).Skip("the task had ended before tasks/result could wait for that")
+			t.Because(NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
 		}
 		kit.WantAnswer(t, w.Result)
 		kit.WantAnswer(t, w.After)
