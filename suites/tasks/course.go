@@ -120,11 +120,7 @@ func (c *course) result() driver.Reply {
 
 // follow follows tasks to their end.
 func follow(courses ...*course) {
-	var all []*kit.Course
-	for _, c := range courses {
-		all = append(all, c.Course)
-	}
-	kit.Follow(all...)
+	kit.Follow(courses...)
 	for _, c := range courses {
 		switch {
 		case c.End != "":
@@ -135,14 +131,6 @@ func follow(courses ...*course) {
 			c.Session.Cancel(c.waiting, "mcpcheck waits no longer")
 		}
 	}
-}
-
-// moments are all that tasks/get has told of tasks, with a certain status.
-func moments(courses []*course, status ...string) (all []kit.Moment) {
-	for _, c := range courses {
-		all = append(all, c.Moments(status...)...)
-	}
-	return all
 }
 
 // judge tries a check on moments.

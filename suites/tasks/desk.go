@@ -19,7 +19,7 @@ type desk struct {
 
 	mu        sync.Mutex
 	questions []*question
-	busy      *driver.Reply // to tasks/get, of a server that serves nothing else while it waits for answers; nil: it does
+	busy      *driver.Reply // to tasks/get, where the server serves nothing else while it waits for answers
 }
 
 // question is a request of the server, and what it told of tasks while that had no answer.

@@ -80,7 +80,7 @@ var messages = Suite{
 		if len(all) == 0 {
 			nothing(t, "progress of a task was reported")
 		}
-		sayUnfinished(t)
+		kit.SayUnfinished(t, tell(t).Courses)
 		Each(t, all, report.subject, func(t *T, r report) {
 			const astray = time.Second // in which what came over another stream may have crossed
 			switch {

@@ -93,11 +93,11 @@ func finished(t *T) []*course {
 
 // heardOf are the moments of a status; without any the check ends.
 func heardOf(t *T, status string) []kit.Moment {
-	all := moments(tasks(t), status)
+	all := kit.Moments(tasks(t), status)
 	if len(all) == 0 {
 		nothing(t, "task was "+status)
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
 }
 

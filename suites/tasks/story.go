@@ -167,11 +167,7 @@ func tasks(t *T) []*course {
 // nothing ends a check that found nothing to judge.
 func nothing(t *T, what string) {
 	told := tell(t)
-	if i := slices.IndexFunc(told.Courses, func(c *course) bool { return c.End == "" }); i >= 0 {
-		c := told.Courses[i]
-		t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.Call.Tool.Name, c.Why)
-	}
-	kit.NothingSeen(t, what, told.Uncalled, kit.AnyTool)
+	kit.NothingFollowed(t, what, told.Courses, told.Uncalled)
 }
 
 // those are the tasks of a kind, and what the kind is. Without any the check ends.
@@ -184,27 +180,18 @@ func those(t *T, kind string, is func(*course) bool) (all []*course) {
 	if len(all) == 0 {
 		nothing(t, kind+" was seen")
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
 }
 
 // heard are what tasks/get has told; without any the check ends.
 func heard(t *T, status ...string) []kit.Moment {
-	all := moments(tasks(t), status...)
+	all := kit.Moments(tasks(t), status...)
 	if len(all) == 0 {
 		nothing(t, "task was told of by tasks/get")
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
-}
-
-// sayUnfinished has the result of a check tell of tasks that were not followed to their end.
-func sayUnfinished(t *T) {
-	for _, c := range tell(t).Courses {
-		if c.End == "" {
-			t.Partly("the task of %s was not followed to its end: %s", c.Call.Tool.Name, c.Why)
-		}
-	}
 }
 
 // begin makes a task by a tool that has made one before.
