@@ -118,10 +118,25 @@ func (c *Course) step() {
 	}
 }
 
+// Followed is a course, and what an area knows of the task beside that.
+type Followed interface{ Plain() *Course }
+
+// Plain is the course alone.
+func (c *Course) Plain() *Course { return c }
+
+// plain are the courses alone.
+func plain[C Followed](courses []C) (all []*Course) {
+	for _, c := range courses {
+		all = append(all, c.Plain())
+	}
+	return all
+}
+
 // Follow follows tasks to their end, each as often as the server wants it. What has not ended by the end of its time is
 // cancelled: nobody waits for it any more.
-func Follow(courses ...*Course) {
-	open := slices.DeleteFunc(slices.Clone(courses), func(c *Course) bool { return c.ID == "" })
+func Follow[C Followed](courses ...C) {
+	all := plain(courses)
+	open := slices.DeleteFunc(slices.Clone(all), func(c *Course) bool { return c.ID == "" })
 	for allowance := NewAllowance(); len(open) > 0; open = slices.DeleteFunc(open, (*Course).Over) {
 		next := slices.MinFunc(open, func(a, b *Course) int { return a.due.Compare(b.due) })
 		if next.Why = allowance.Spent(); next.Why == "" {
@@ -129,11 +144,37 @@ func Follow(courses ...*Course) {
 			allowance.Spend(next.Last())
 		}
 	}
-	for _, c := range courses {
+	for _, c := range all {
 		if c.Why != "" && c.Session.Usable() {
 			c.Ask("tasks/cancel", nil)
 		}
 	}
+}
+
+// NothingFollowed is NothingSeen where a task may have shown what was not seen.
+func NothingFollowed[C Followed](t *T, what string, courses []C, uncalled []Uncalled) {
+	for _, c := range plain(courses) {
+		if c.End == "" {
+			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.Call.Tool.Name, c.Why)
+		}
+	}
+	NothingSeen(t, what, uncalled, AnyTool)
+}
+
+// SayUnfinished has the result of a check tell of tasks that were not followed to their end.
+func SayUnfinished[C Followed](t *T, courses []C) {
+	for _, c := range plain(courses) {
+		if c.End == "" {
+			t.Partly("the task of %s was not followed to its end: %s", c.Call.Tool.Name, c.Why)
+		}
+	}
+}
+
+// CancelCall takes back the call that has made the task, which was answered with that.
+func (c *Course) CancelCall(t *T) {
+	mark := c.Session.Mark()
+	c.Session.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
+	t.Settle(c.Session, mark)
 }
 
 // WantTime ends a check with an answer that there is no such task when the time of the task may have been over.
@@ -200,6 +241,14 @@ func (c *Course) Moments(status ...string) (all []Moment) {
 		if r.Result() != nil && (len(status) == 0 || slices.Contains(status, is)) {
 			all = append(all, Moment{c, r})
 		}
+	}
+	return all
+}
+
+// Moments are all that tasks/get has told of tasks, with a certain status.
+func Moments[C Followed](courses []C, status ...string) (all []Moment) {
+	for _, c := range plain(courses) {
+		all = append(all, c.Moments(status...)...)
 	}
 	return all
 }

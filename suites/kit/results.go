@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,6 +46,13 @@ func IsRetired(code int) bool { return code == -32002 || code == -32042 }
 func RequestParams(m Message) M {
 	params, _ := m.Request.JSON()["params"].(M)
 	return params
+}
+
+// Without is an object without a member.
+func Without(object M, member string) M {
+	rest := maps.Clone(object)
+	delete(rest, member)
+	return rest
 }
 
 // MetaOf is the _meta of an object; nil when it has none.

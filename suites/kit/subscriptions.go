@@ -463,7 +463,7 @@ func listenBeside(t *T, s *driver.Session) {
 	}
 	subscribe(s, id("tools"), tools)
 	subscribe(s, id("others"), M{
-		"notifications": Without(AllChanges(t), "toolsListChanged"),
+		"notifications": declining(AllChanges(t), "toolsListChanged"),
 		"_meta":         M{driver.MetaLogLevel: "debug", "progressToken": OnSubscription},
 	})
 }
@@ -493,8 +493,8 @@ func AllChanges(t *T) M {
 	return all
 }
 
-// Without is a filter without a member, which it says not to want.
-func Without(filter M, member string) M {
+// declining is a filter that says not to want a member of it.
+func declining(filter M, member string) M {
 	filter = maps.Clone(filter)
 	filter[member] = false
 	return filter

@@ -66,23 +66,13 @@ func lackRoots(t *T) {
 	if !t.Modern() {
 		return
 	}
-	c := kit.NewClient(t, without("roots", kit.AbleIn(t.Revision)))
+	c := kit.NewClient(t, kit.Without(kit.AbleIn(t.Revision), "roots"))
 	all := kit.WantInquiries(t, rootsList)
 	for _, i := range all[:min(len(all), mostTried)] {
 		if c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)).Mute() {
 			return
 		}
 	}
-}
-
-func without(name string, capabilities M) M {
-	fewer := M{}
-	for capability, v := range capabilities {
-		if capability != name {
-			fewer[capability] = v
-		}
-	}
-	return fewer
 }
 
 // isForRoots reports whether a message of the server is a request for roots.

@@ -118,7 +118,7 @@ func (s skill) readDirectory(t *T, uri string) listing {
 	l := listing{skill: s, uri: uri}
 	l.err = EachPage(t.Session(), directory, "resources", asking(M{"uri": uri}), func(page M) {
 		l.children = append(l.children, kit.ObjectsIn(page["resources"])...)
-		l.pages = append(l.pages, without(page, "resources"))
+		l.pages = append(l.pages, kit.Without(page, "resources"))
 	})
 	if isLost(l.err) {
 		t.Again("%v", Explain(l.err))

@@ -167,7 +167,7 @@ func listed(t *T) catalogue {
 func readList(t *T) (c catalogue) {
 	c.err = EachPage(t.Session(), list, "skills", asking(nil), func(page M) {
 		c.entries = append(c.entries, kit.ObjectsIn(page["skills"])...)
-		c.pages = append(c.pages, without(page, "skills"))
+		c.pages = append(c.pages, kit.Without(page, "skills"))
 	})
 	c.refused = c.pages == nil && !isLost(c.err)
 	return c
@@ -178,17 +178,6 @@ func isLost(err error) bool {
 	var silence *driver.Silence
 	var death *driver.Death
 	return errors.As(err, &silence) || errors.As(err, &death)
-}
-
-// without is an object without a member.
-func without(object M, member string) M {
-	rest := M{}
-	for name, v := range object {
-		if name != member {
-			rest[name] = v
-		}
-	}
-	return rest
 }
 
 // wantHints wants a result to say how long and by whom it may be kept.
@@ -237,14 +226,14 @@ func isSame(a, b M) bool {
 	sorted := func(e M) string {
 		files, isList := e["resources"].([]any)
 		if !isList {
-			return string(Compact(without(e, "_meta")))
+			return string(Compact(kit.Without(e, "_meta")))
 		}
 		var texts []string
 		for _, file := range files {
 			texts = append(texts, string(Compact(file)))
 		}
 		slices.Sort(texts)
-		return string(Compact(without(without(e, "_meta"), "resources"))) + strings.Join(texts, "\n")
+		return string(Compact(kit.Without(kit.Without(e, "_meta"), "resources"))) + strings.Join(texts, "\n")
 	}
 	return sorted(a) == sorted(b)
 }

@@ -46,12 +46,10 @@ var cancelling = Suite{
 	}),
 
 	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
-		call, s := longest(t).Call, t.Hostile()
-		c := begin(t, s, call, nil)
-		mark := s.Mark()
-		s.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
-		t.Settle(s, mark)
-		follow(c)
+		call := longest(t).Call
+		c := begin(t, t.Hostile(), call, nil)
+		c.CancelCall(t)
+		kit.Follow(c)
 		if c.End == "" {
 			t.Inconclusive("%s", c.Why)
 		}
@@ -77,7 +75,7 @@ func cancelled(t *T) cancellation {
 		c.Get()
 		c.First, c.Ack = c.Last(), c.ask("tasks/cancel", nil)
 		c.Extend()
-		follow(c.course)
+		kit.Follow(c.course)
 		return c
 	})
 }

@@ -77,25 +77,8 @@ func (c *course) update(responses M) driver.Reply {
 	return r
 }
 
-// follow follows tasks to their end.
-func follow(courses ...*course) {
-	var all []*kit.Course
-	for _, c := range courses {
-		all = append(all, c.Course)
-	}
-	kit.Follow(all...)
-}
-
 // moment is what was told of a task at one time.
 type moment = kit.Moment
-
-// moments are all that tasks/get has told of tasks, with a certain status.
-func moments(courses []*course, status ...string) (all []moment) {
-	for _, c := range courses {
-		all = append(all, c.Moments(status...)...)
-	}
-	return all
-}
 
 // judge tries a check on moments.
 func judge(t *T, moments []moment, run func(*T, moment)) { Each(t, moments, moment.Subject, run) }

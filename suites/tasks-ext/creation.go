@@ -23,7 +23,7 @@ var creation = Suite{
 
 	"tasks-ext/create-shape": Probe(func(t *T) {
 		judgeAll(t, tasks(t), func(t *T, c *course) { expectShape(t, "CreateTaskResult", c.Made) })
-		judge(t, moments(tasks(t)), func(t *T, m moment) { expectShape(t, "GetTaskResult", m.Reply) })
+		judge(t, kit.Moments(tasks(t)), func(t *T, m moment) { expectShape(t, "GetTaskResult", m.Reply) })
 	}),
 
 	"tasks-ext/no-hint-needed": Probe(func(t *T) {
@@ -104,7 +104,7 @@ var creation = Suite{
 	}),
 
 	"tasks-ext/no-request-state": Probe(func(t *T) {
-		told := moments(tasks(t))
+		told := kit.Moments(tasks(t))
 		for _, c := range tasks(t) {
 			told = append(told, moment{Course: c.Course, Reply: c.Made})
 		}

@@ -99,7 +99,7 @@ var input = Suite{
 }
 
 // asks reports whether a task has asked for input.
-func asks(c *course) bool { return len(moments([]*course{c}, "input_required")) > 0 }
+func asks(c *course) bool { return len(c.Moments("input_required")) > 0 }
 
 // outstanding are the keys of what a task asks for now, in their order.
 func outstanding(r driver.Reply) (keys []string) {
@@ -113,7 +113,7 @@ func outstanding(r driver.Reply) (keys []string) {
 // reused is a key of the task that came again after it was gone, or with another request; empty when there is none.
 func (c *course) reused() string {
 	first, gone := map[string]uint64{}, map[string]bool{}
-	for _, m := range moments([]*course{c}) {
+	for _, m := range c.Moments() {
 		requests, _ := m.State()["inputRequests"].(M)
 		for key, request := range requests {
 			before, known := first[key]
@@ -157,14 +157,14 @@ func provoked(t *T) provocation {
 		if p.AfterUnknown = p.Last(); len(p.keys) > 1 {
 			p.inParts(responses)
 		}
-		follow(p.course)
+		kit.Follow(p.course)
 		return p
 	})
 }
 
 // together is how many things the task has asked for at a time.
 func (c *course) together() (most int) {
-	for _, m := range moments([]*course{c}, "input_required") {
+	for _, m := range c.Moments("input_required") {
 		most = max(most, len(outstanding(m.Reply)))
 	}
 	return most

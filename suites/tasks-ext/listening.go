@@ -143,7 +143,7 @@ func listened(t *T) listener {
 		p, ack, r := listen(s, l.ID, able)
 		defer s.Cancel(p, "the task has ended")
 		l.p, l.ack = p, ack
-		if follow(l.course); ack == nil {
+		if kit.Follow(l.course); ack == nil {
 			t.Because(NotOffered).Skip("the server tells nothing of tasks by itself: %s", Got(r))
 		}
 		t.Settle(s, mark)

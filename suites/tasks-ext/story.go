@@ -49,7 +49,7 @@ func tell(t *T) *story {
 				story.Courses = append(story.Courses, courseOf(t, s, call))
 			}
 		}
-		follow(story.Courses...)
+		kit.Follow(story.Courses...)
 		for _, c := range story.Courses {
 			if c.End != "" && len(story.Ended) < mostEnded {
 				e := ended{course: c, Again: c.Look(), Cancelled: c.ask("tasks/cancel", nil)}
@@ -82,38 +82,24 @@ func those(t *T, kind string, is func(*course) bool) (all []*course) {
 	if len(all) == 0 {
 		none(t, kind)
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
 }
 
 // heard are the moments of a status; without any the check ends.
 func heard(t *T, kind string, status ...string) []moment {
-	all := moments(tasks(t), status...)
+	all := kit.Moments(tasks(t), status...)
 	if len(all) == 0 {
 		none(t, kind)
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
-}
-
-// sayUnfinished has the result of a check tell of tasks that were not followed to their end.
-func sayUnfinished(t *T) {
-	for _, c := range tell(t).Courses {
-		if c.End == "" {
-			t.Partly("the task of %s was not followed to its end: %s", c.Call.Tool.Name, c.Why)
-		}
-	}
 }
 
 // none ends a check for which there was nothing of a kind.
 func none(t *T, kind string) {
 	told := tell(t)
-	unfinished := func(c *course) bool { return c.End == "" }
-	if i := slices.IndexFunc(told.Courses, unfinished); i >= 0 {
-		c := told.Courses[i]
-		t.Inconclusive("no %s was seen, and the task of %s has not ended: %s", kind, c.Call.Tool.Name, c.Why)
-	}
-	kit.NothingSeen(t, kind+" was seen", told.Uncalled, kit.AnyTool)
+	kit.NothingFollowed(t, kind+" was seen", told.Courses, told.Uncalled)
 }
 
 // callAgain calls a tool once more as a client with other capabilities, and with more params.
@@ -146,7 +132,7 @@ func longest(t *T) *course {
 		if len(c.Updates) > 0 {
 			return -1
 		}
-		return len(moments([]*course{c}, "working"))
+		return len(c.Moments("working"))
 	}
 	return slices.MaxFunc(tasks(t), func(a, b *course) int { return working(a) - working(b) })
 }

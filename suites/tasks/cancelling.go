@@ -53,11 +53,9 @@ var cancelling = Suite{
 	}),
 
 	"tasks/notifications-cancelled-does-not-cancel": Probe(func(t *T) {
-		before, s := lasting(t), t.Hostile()
-		c := begin(t, s, before)
-		mark := s.Mark()
-		s.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
-		t.Settle(s, mark)
+		before := lasting(t)
+		c := begin(t, t.Hostile(), before)
+		c.CancelCall(t)
 		follow(c)
 		if c.End == "" {
 			t.Inconclusive("%s", c.Why)

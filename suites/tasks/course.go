@@ -20,8 +20,7 @@ type course struct {
 
 	Listening bool // until mcpcheck gave up, the server had a way to ask, or it has told the result
 
-	t       *T
-	asked   *desk          // what the server asks meanwhile; nil: it is answered at once
+	asked   *desk          // what the server asks meanwhile; nothing where the session answers it at once
 	waiting driver.Pending // tasks/result, which was sent before the end; without an id it was not
 	waits   int            // how often
 	looks   int
@@ -50,8 +49,8 @@ func isTask(r driver.Reply) bool {
 }
 
 // courseOf is the task that a call in a session was answered by.
-func courseOf(t *T, s *driver.Session, call kit.ToolCall, asked *desk) *course {
-	c := &course{t: t, asked: asked}
+func courseOf(s *driver.Session, call kit.ToolCall, asked *desk) *course {
+	c := &course{asked: asked}
 	task := taskIn(call.Reply.Result())
 	id, _ := task["taskId"].(string)
 	params, _ := call.Reply.Request.JSON()["params"].(M)
@@ -70,17 +69,26 @@ func courseOf(t *T, s *driver.Session, call kit.ToolCall, asked *desk) *course {
 // mostLooks is how often a task is asked after before its result is: a server may not say that it waits for input.
 const mostLooks = 10
 
-// ask sends a request about the task. What the server has asked before, and waits for, is answered after that.
+// ask sends a request about the task. What the server has asked before, and waits for, is answered after that; but at
+// once where it serves nothing else meanwhile.
 func (c *course) ask(method string, more M) driver.Reply {
 	params := M{"taskId": c.ID}
 	maps.Copy(params, more)
 	open := c.asked.waiting()
-	r := c.Session.Exchange(method, params)
+	var r driver.Reply
+	hurried := false
+	c.Session.InTurn(func() (busy bool) {
+		r = c.Session.Await(c.Session.Request(method, params))
+		if busy = r.Busy(); busy && c.asked.hurry(r) {
+			hurried = true
+		}
+		return busy
+	})
 	if method == "tasks/get" {
 		if c.looks++; c.looks == mostLooks {
 			c.wait()
 		}
-		if c.asked.answer(c.t, c.Session, open, c.ID, r) {
+		if c.asked.told(open, c.ID, r) || hurried {
 			c.Extend()
 		}
 	}
@@ -112,11 +120,7 @@ func (c *course) result() driver.Reply {
 
 // follow follows tasks to their end.
 func follow(courses ...*course) {
-	var all []*kit.Course
-	for _, c := range courses {
-		all = append(all, c.Course)
-	}
-	kit.Follow(all...)
+	kit.Follow(courses...)
 	for _, c := range courses {
 		switch {
 		case c.End != "":
@@ -127,14 +131,6 @@ func follow(courses ...*course) {
 			c.Session.Cancel(c.waiting, "mcpcheck waits no longer")
 		}
 	}
-}
-
-// moments are all that tasks/get has told of tasks, with a certain status.
-func moments(courses []*course, status ...string) (all []kit.Moment) {
-	for _, c := range courses {
-		all = append(all, c.Moments(status...)...)
-	}
-	return all
 }
 
 // judge tries a check on moments.

@@ -10,12 +10,16 @@ import (
 )
 
 // desk is where the requests of a server lie for input that its tasks need, until they are answered: not before the
-// client has seen what the server tells of the task meanwhile.
+// client has seen what the server tells of the task meanwhile, or that it tells nothing meanwhile.
 type desk struct {
+	t     *T
+	s     *driver.Session
+	known map[string]bool // the ids of tasks that are followed
+	own   map[string]bool // methods that the server asks for without a task as well
+
 	mu        sync.Mutex
 	questions []*question
-	known     map[string]bool // the ids of tasks that are followed
-	own       map[string]bool // methods that the server asks for without a task as well
+	busy      *driver.Reply // to tasks/get, where the server serves nothing else while it waits for answers
 }
 
 // question is a request of the server, and what it told of tasks while that had no answer.
@@ -43,17 +47,31 @@ func (d *desk) take(request *driver.Frame) (taken bool) {
 	if request.Method != "elicitation/create" && request.Method != "sampling/createMessage" {
 		return false
 	}
+	q := &question{Frame: request, Told: map[string]driver.Reply{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.questions = append(d.questions, &question{Frame: request, Told: map[string]driver.Reply{}})
+	if d.busy != nil {
+		d.atOnce(q)
+	}
+	d.questions = append(d.questions, q)
 	return true
+}
+
+// hurry has questions answered at once, from now on: the server has refused tasks/get, as it serves nothing else before
+// it has the answers. It reports whether there were any.
+func (d *desk) hurry(busy driver.Reply) (any bool) {
+	d.mu.Lock()
+	d.busy = &busy
+	d.mu.Unlock()
+	open := d.waiting()
+	for _, q := range open {
+		d.atOnce(q)
+	}
+	return len(open) > 0
 }
 
 // waiting are the questions without an answer.
 func (d *desk) waiting() []*question {
-	if d == nil {
-		return nil
-	}
 	return slices.DeleteFunc(d.all(), func(q *question) bool { return q.answered })
 }
 
@@ -64,30 +82,40 @@ func (d *desk) all() []*question {
 	return slices.Clone(d.questions)
 }
 
-// answer answers questions once something was told of a task: those of that task, and those that do not say of which
-// known one they are. It reports whether there were any.
-func (d *desk) answer(t *T, s *driver.Session, open []*question, id string, told driver.Reply) (any bool) {
+// told is called with what the server has told of a task, and answers those of the questions that belong to it, or do
+// not say to which known one. It reports whether there were any.
+func (d *desk) told(open []*question, id string, reply driver.Reply) (any bool) {
 	for _, q := range open {
-		q.Told[id] = told
+		q.Told[id] = reply
 		if of := q.task(); !q.answered && (of == id || !d.known[of]) {
-			q.answer(t, s, id)
+			d.reply(q, id)
 			any = true
 		}
 	}
 	return any
 }
 
-// answer answers the question as a willing user would.
-func (q *question) answer(t *T, s *driver.Session, id string) {
+// atOnce answers a question of a server that is busy until then.
+func (d *desk) atOnce(q *question) {
+	q.Told[q.task()] = *d.busy
+	d.reply(q, q.task())
+}
+
+// reply answers a question for a task; empty: for none.
+func (d *desk) reply(q *question, id string) {
 	q.answered = true
-	params, _ := q.JSON()["params"].(M)
-	answer := kit.Willingly(t)(kit.Question{Method: q.Method, Params: params})
+	d.s.Reply(q.Frame, willing(d.t, q.Frame, id))
+}
+
+// willing is what a user who agrees to all answers to a request, for a task; empty: for none.
+func willing(t *T, request *driver.Frame, id string) M {
+	params, _ := request.JSON()["params"].(M)
+	answer := kit.Willingly(t)(kit.Question{Method: request.Method, Params: params})
 	if answer.Result == nil {
-		s.Reply(q.Frame, M{"error": answer.Error})
-		return
+		return M{"error": answer.Error}
 	}
 	if id != "" {
 		answer.Result["_meta"] = M{kit.RelatedTask: M{"taskId": id}}
 	}
-	s.Reply(q.Frame, M{"result": answer.Result})
+	return M{"result": answer.Result}
 }

@@ -124,7 +124,7 @@ func (r *receiver) take(request *driver.Frame) (taken bool) {
 	switch request.Method {
 	case "sampling/createMessage", "elicitation/create":
 		if params["task"] == nil {
-			r.s.Reply(request, r.willing(request))
+			r.s.Reply(request, willing(r.t, request, ""))
 			return true
 		}
 		c := &chore{id: fmt.Sprintf("mcpcheck-%d-%d", r.s.Number(), len(r.chores)+1), request: request}
@@ -158,23 +158,9 @@ func (r *receiver) about(request *driver.Frame, params M) M {
 	case "tasks/cancel":
 		c.cancelled = true
 	case "tasks/result":
-		answer := r.willing(c.request)
-		if result, isResult := answer["result"].(M); isResult {
-			result["_meta"] = M{kit.RelatedTask: M{"taskId": c.id}}
-		}
-		return answer
+		return willing(r.t, c.request, c.id)
 	}
 	return M{"result": c.state()}
-}
-
-// willing is what a user would answer, who agrees to all.
-func (r *receiver) willing(request *driver.Frame) M {
-	params, _ := request.JSON()["params"].(M)
-	answer := kit.Willingly(r.t)(kit.Question{Method: request.Method, Params: params})
-	if answer.Result == nil {
-		return M{"error": answer.Error}
-	}
-	return M{"result": answer.Result}
 }
 
 // patientPolls is how often a task of the client is asked after before it is done.

@@ -12,7 +12,7 @@ var results = Suite{
 	"tasks/result-blocks": Probe(func(t *T) {
 		w := awaited(t)
 		if len(w.While) == 0 {
-			t.Because(NotObserved).Skip("the task had ended before tasks/result could wait for that")
+			t.Because(NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
 		}
 		kit.WantAnswer(t, w.Result)
 		kit.WantAnswer(t, w.After)
@@ -93,11 +93,11 @@ func finished(t *T) []*course {
 
 // heardOf are the moments of a status; without any the check ends.
 func heardOf(t *T, status string) []kit.Moment {
-	all := moments(tasks(t), status)
+	all := kit.Moments(tasks(t), status)
 	if len(all) == 0 {
 		nothing(t, "task was "+status)
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
 }
 

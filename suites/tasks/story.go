@@ -36,13 +36,13 @@ const (
 // tell calls the tools as tasks that run as such and may be called, each once, and follows the tasks to their end.
 func tell(t *T) *story {
 	return Shared(t, "tasks", func(t *T) *story {
-		story := &story{Asked: &desk{known: map[string]bool{}}}
+		story := &story{Asked: &desk{t: t, known: map[string]bool{}}}
 		if !augments(t) {
 			return story
 		}
 		client := kit.NewClient(t, kit.AbleIn(t.Revision))
 		s := client.Session
-		story.Asked.own = unprompted(t, s)
+		story.Asked.s, story.Asked.own = s, unprompted(t, s)
 		s.AnswerBy(story.Asked.take)
 		story.Session, story.Mark = s, s.Mark()
 		story.call(t)
@@ -119,7 +119,7 @@ func (story *story) call(t *T) {
 			story.Uncalled = append(story.Uncalled, kit.Uncalled{Tool: tool, Why: why, Mute: !call.Reply.Answered()})
 			continue
 		}
-		c := courseOf(t, story.Session, call, story.Asked)
+		c := courseOf(story.Session, call, story.Asked)
 		story.Asked.known[c.ID] = true
 		story.Courses = append(story.Courses, c)
 	}
@@ -132,7 +132,7 @@ func augment(t *T, s *driver.Session, call kit.ToolCall, asked *desk) kit.ToolCa
 	p := s.Request("tools/call", augmented(call.Params(s)))
 	for call.Reply = s.AwaitFor(p, pause); !call.Reply.Answered() && len(asked.waiting()) > 0; {
 		for _, q := range asked.waiting() {
-			q.answer(t, s, "")
+			asked.reply(q, "")
 		}
 		call.Reply = s.AwaitFor(p, pause)
 	}
@@ -167,11 +167,7 @@ func tasks(t *T) []*course {
 // nothing ends a check that found nothing to judge.
 func nothing(t *T, what string) {
 	told := tell(t)
-	if i := slices.IndexFunc(told.Courses, func(c *course) bool { return c.End == "" }); i >= 0 {
-		c := told.Courses[i]
-		t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.Call.Tool.Name, c.Why)
-	}
-	kit.NothingSeen(t, what, told.Uncalled, kit.AnyTool)
+	kit.NothingFollowed(t, what, told.Courses, told.Uncalled)
 }
 
 // those are the tasks of a kind, and what the kind is. Without any the check ends.
@@ -184,37 +180,29 @@ func those(t *T, kind string, is func(*course) bool) (all []*course) {
 	if len(all) == 0 {
 		nothing(t, kind+" was seen")
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
 }
 
 // heard are what tasks/get has told; without any the check ends.
 func heard(t *T, status ...string) []kit.Moment {
-	all := moments(tasks(t), status...)
+	all := kit.Moments(tasks(t), status...)
 	if len(all) == 0 {
 		nothing(t, "task was told of by tasks/get")
 	}
-	sayUnfinished(t)
+	kit.SayUnfinished(t, tell(t).Courses)
 	return all
-}
-
-// sayUnfinished has the result of a check tell of tasks that were not followed to their end.
-func sayUnfinished(t *T) {
-	for _, c := range tell(t).Courses {
-		if c.End == "" {
-			t.Partly("the task of %s was not followed to its end: %s", c.Call.Tool.Name, c.Why)
-		}
-	}
 }
 
 // begin makes a task by a tool that has made one before.
 func begin(t *T, s *driver.Session, before *course) *course {
-	call := augment(t, s, before.Call, nil)
+	nothing := new(desk)
+	call := augment(t, s, before.Call, nothing)
 	kit.WantAnswer(t, call.Reply)
 	if !isTask(call.Reply) {
 		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(call.Reply))
 	}
-	return courseOf(t, s, call, nil)
+	return courseOf(s, call, nothing)
 }
 
 // longest is the task of the story that was seen to run for the longest, and asked for nothing if there is such a one.
