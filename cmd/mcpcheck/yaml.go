@@ -116,15 +116,6 @@ func asList(node *yaml.UnexpectedNodeTypeError) string {
 // at is where a token stands, as :line:column.
 func at(t *token.Token) string { return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column) }
 
-// position is where the value at a path of keys and indices stands in a text, as :line:column; empty when there is
-// none.
-func position(text []byte, path ...any) string {
-	if node := find(root(text), path...); node != nil && node.GetToken() != nil {
-		return at(node.GetToken())
-	}
-	return ""
-}
-
 // root is the value of the first document of a text; nil when there is none.
 func root(text []byte) ast.Node {
 	file, err := parser.ParseBytes(text, 0)
