@@ -57,7 +57,7 @@ func (a *atEnd) Done(r harness.Report) error {
 		err = a.write(text.Bytes())
 	}
 	if err != nil {
-		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, bare(err))
+		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, Bare(err))
 	}
 	return nil
 }
@@ -153,11 +153,11 @@ func unwritable(format Format, path string, err error) error {
 	case !IsDir(dir):
 		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
 	}
-	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, bare(err))
+	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, Bare(err))
 }
 
-// bare is an error without the path, for where that is named already.
-func bare(err error) error {
+// Bare is an error without the path, for where that is named already.
+func Bare(err error) error {
 	var opening *fs.PathError
 	if errors.As(err, &opening) {
 		return opening.Err

@@ -188,7 +188,7 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 		case len(r.Results) == 0:
 			said.Says, said.Passes = "nothing was tried", false
 		case n > 0:
-			said.Says = plural(n, "result") + " gating"
+			said.Says = Plural(n, "result") + " gating"
 		case len(stale(r)) > 0:
 			said.Says = staleText(r)
 		default:

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -109,7 +108,7 @@ func readConfig(name string) (c config, err error) {
 	if optional {
 		name = configName
 	}
-	text, err := os.ReadFile(name)
+	text, err := readWhole(name, longestConfig)
 	switch {
 	case optional && errors.Is(err, fs.ErrNotExist):
 		return c, nil

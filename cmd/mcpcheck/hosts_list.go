@@ -17,6 +17,14 @@ func (f hostFile) isList() bool {
 	return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(f.path))
 }
 
+// longest bounds what is read of the file.
+func (f hostFile) longest() int {
+	if f.isList() {
+		return longestConfig
+	}
+	return longestHosts
+}
+
 // parseList reads the servers of a list, in its order.
 func (f hostFile) parseList(source []byte) (servers []hostServer, err error) {
 	var list serverList

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -98,20 +96,5 @@ func TestRecordsDoNotGrow(t *testing.T) {
 	left := fmt.Sprintf("event %d lines are left out here: they came fa (76) gap", 2*mostQueued/size-kept)
 	if last := said[len(said)-1]; len(said) != kept+1 || last != left {
 		t.Errorf("%d lines, at last %q; want %d, at last %q", len(said), last, kept+1, left)
-	}
-}
-
-// TestLongReports: what is too long for a report is not read to its end.
-func TestLongReports(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "report.json")
-	if err := os.WriteFile(name, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, 2*longestReport); err != nil {
-		t.Fatal(err)
-	}
-	_, err := readReports([]string{name})
-	if err == nil || !strings.Contains(err.Error(), "report.json is longer than 64 MB; this is no report") {
-		t.Error(err)
 	}
 }

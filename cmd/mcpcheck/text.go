@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -18,14 +17,6 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// count is a number of things.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // each are the texts that a function makes of a list.
