@@ -146,10 +146,13 @@ func inert(text string) string {
 	return strings.ReplaceAll(commandStart.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
 }
 
-// each maps a slice.
-func each[T any](in []T, f func(T) T) []T {
-	out := slices.Clone(in)
-	for i, v := range out {
+// each maps a slice. What is nil stays so, and what is empty.
+func each[T, V any](in []T, f func(T) V) []V {
+	if in == nil {
+		return nil
+	}
+	out := make([]V, len(in))
+	for i, v := range in {
 		out[i] = f(v)
 	}
 	return out
