@@ -228,23 +228,11 @@ func TestStandInChangesNothing(t *testing.T) {
 }
 
 // carriedIn are the lines of the only session in a trace, each with what carried it.
-func carriedIn(t *testing.T, trace string) (lines []string) {
+func carriedIn(t *testing.T, trace string) []string {
 	t.Helper()
-	sessions, err := readTrace(strings.NewReader(trace))
-	if err != nil || len(sessions) != 1 {
-		t.Fatalf("%d sessions, %v", len(sessions), err)
-	}
-	for _, said := range sessions[0].said {
-		line := fmt.Sprintf("%s %s: %s", directionOf(said.Side), said.Carriage, said.Text)
-		if said.Cut {
-			line += " cut"
-		}
-		if said.Gap {
-			line += " gap"
-		}
-		lines = append(lines, line)
-	}
-	return lines
+	return linesIn(t, strings.NewReader(trace), func(said driver.Saying) string {
+		return fmt.Sprintf("%s: %s", said.Carriage, said.Text)
+	})
 }
 
 // TestStandInPassesAtOnce: an event is with the client before the server says anything more.
