@@ -337,9 +337,9 @@ func (f *fleet) conclude(ctx context.Context) error {
 	}
 	if f.flags.shard == "" {
 		err := errors.Join(
-			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.html"),
+			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.html"), 0o644,
 				func(w io.Writer) error { return reporters.FleetHTML(w, shown, t) }),
-			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.md"),
+			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.md"), 0o644,
 				func(w io.Writer) error { return reporters.FleetMarkdown(w, shown, t) }))
 		if err != nil {
 			return &exit{harness.ExitBroken, err}

@@ -53,7 +53,7 @@ func watch(cmd *cobra.Command, f runFlags) error {
 		if err := w.round(); errors.Is(err, errStopped) {
 			return err
 		} else if err != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", oneLine(err.Error()))
+			fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", oneLineOf(err))
 		}
 		why = w.next(ctx, before)
 	}
