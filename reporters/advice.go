@@ -47,7 +47,7 @@ func notes(results []harness.Result) (lines []string) {
 // adviceHead says how much of what is advised is left undone.
 func adviceHead(results []harness.Result) string {
 	undone := grouped(only(results, isUndone), sameFinding)
-	return "Advice: " + plural(len(undone), "practice") + " left undone"
+	return "Advice: " + Plural(len(undone), "practice") + " left undone"
 }
 
 // advice is the section of advice on the console: what was measured, what is left undone, and what to do about it.
@@ -79,7 +79,7 @@ func adviceHint(r harness.Report) string {
 	case len(undone) == 1:
 		return "1 piece of advice; --advice shows it"
 	}
-	return plural(len(undone), "piece") + " of advice; --advice shows them"
+	return Plural(len(undone), "piece") + " of advice; --advice shows them"
 }
 
 // markdownAdvice is the section of advice on a page.

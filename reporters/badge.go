@@ -35,7 +35,7 @@ func newBadge(r harness.Report) badge {
 			b.Message, b.Color = t.known(), "yellow"
 		}
 	case harness.ExitFails:
-		b.Message, b.Color = plural(t.Gating, "failure"), "red"
+		b.Message, b.Color = Plural(t.Gating, "failure"), "red"
 		if t.Gating == 0 {
 			b.Message = staleText(r)
 		}

@@ -110,6 +110,7 @@ func TestPageInABrowser(t *testing.T) {
 			b.press("Enter", "\r")
 			b.want(`getComputedStyle(document.documentElement).colorScheme`, scheme)
 		}
+		b.eval(`localStorage.clear()`, nil) // pages of other tests are to follow the system again
 		b.quiet()
 	})
 
@@ -163,6 +164,7 @@ func looks(t *testing.T, b *browser) {
 					m{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": false}, nil)
 				b.open(path, "tools/unknown-tool-code")
 				b.eval(`scrollTo(0, 0)`, nil)
+				b.want(`isDark()`, scheme == "dark")
 				b.screenshot(look)
 				b.want(`document.documentElement.scrollWidth <= innerWidth`, true)
 				if axe != nil {

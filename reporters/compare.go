@@ -99,7 +99,7 @@ func revisionsOfChange(c harness.Change) string {
 
 // comparisonVerdict is the last line of a comparison, and the heading of its page.
 func comparisonVerdict(c harness.Comparison) string {
-	return dotted(plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
+	return dotted(Plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
 		fmt.Sprintf("%d newly passing", len(c.NewlyPassing)),
 		fmt.Sprintf("%d otherwise changed", len(c.Changed)+len(c.NotJudged)),
 		fmt.Sprintf("%d came", len(c.Came)), fmt.Sprintf("%d went", len(c.Went)))

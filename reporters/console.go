@@ -472,7 +472,7 @@ func (c *Console) message(b *lines, said string) {
 		b.hang(indent, len(indent), text.Wrap(line, c.prose()-len(indent)))
 	}
 	if left := len(all) - len(shown); left > 0 {
-		b.add(c.paint.faint.Sprintf("    … %s more (-v)", plural(left, "line")))
+		b.add(c.paint.faint.Sprintf("    … %s more (-v)", Plural(left, "line")))
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *Console) shortLine(g group) string {
 func (c *Console) minor(results []harness.Result) string {
 	groups := grouped(results, sameFinding)
 	var b lines
-	head := plural(len(groups), "non-gating failure")
+	head := Plural(len(groups), "non-gating failure")
 	b.add(c.paint.warn.Sprint("! ") + c.paint.bold.Sprint(head) + " (-v shows more)")
 	for _, g := range groups {
 		r := g.newest()

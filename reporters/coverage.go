@@ -39,7 +39,7 @@ func coverageText(c harness.Coverage) string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
 	}
-	return fmt.Sprintf("%s of %s: %s", plural(c.Requirements, "requirement"), c.Revision, strings.Join(parts, ", "))
+	return fmt.Sprintf("%s of %s: %s", Plural(c.Requirements, "requirement"), c.Revision, strings.Join(parts, ", "))
 }
 
 // unexercised are the capabilities that the server declares and of which a run tried nothing.
@@ -95,7 +95,7 @@ func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
 	if more := len(all) - mostUncalled; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return plural(len(all), "tool") + " not called", append(lines, harness.CallsRemedy)
+	return Plural(len(all), "tool") + " not called", append(lines, harness.CallsRemedy)
 }
 
 // optionsText says what of the configuration a reader has to know: the file, and what was left out and why.

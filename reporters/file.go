@@ -3,6 +3,7 @@ package reporters
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -26,7 +27,7 @@ func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
 	if path == "-" {
 		return atEndTo(stdout, format), nil
 	}
-	if err := writable(path); err != nil {
+	if err := Writable(path); err != nil {
 		return nil, unwritable(format, path, err)
 	}
 	return &atEnd{format: format, path: path, write: func(text []byte) error { return ReplaceFile(path, text) }}, nil
@@ -57,13 +58,13 @@ func (a *atEnd) Done(r harness.Report) error {
 		err = a.write(text.Bytes())
 	}
 	if err != nil {
-		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, bare(err))
+		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, Bare(err))
 	}
 	return nil
 }
 
-// writable finds out whether a file can be written, and leaves it as it was.
-func writable(path string) error {
+// Writable finds out whether a file can be written, and leaves it as it was.
+func Writable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
@@ -84,62 +85,70 @@ func writable(path string) error {
 	return f.Close()
 }
 
-// ReplaceFile writes a file in one go: whoever reads it finds the old text or the new one, whatever happens meanwhile.
-// It keeps the permissions, and what a symbolic link points to is what changes. A pipe or a device is written to, and
-// so is a file in whose place no other can be put, such as one that is mounted by itself.
+// ReplaceFile writes a file in one go, as ReplaceFileBy does.
 func ReplaceFile(name string, text []byte) error {
+	return ReplaceFileBy(name, 0o644, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// ReplaceFileBy writes a file in one go: whoever reads it finds the old text or the new one, whatever happens meanwhile.
+// It is written as it is made, so that no more of it is in memory than is at hand, and has the permissions of the old
+// one, or those that are given. What a symbolic link points to is what changes. A pipe or a device is written to, and so
+// is a file in whose place no other can be put, such as one that is mounted by itself.
+func ReplaceFileBy(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
 	old, _ := os.Stat(name) // nil: there is none
 	if old != nil && !old.Mode().IsRegular() {
-		return overwrite(name, text)
+		return overwrite(name, write)
 	}
 	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	switch {
 	case err != nil && old != nil:
-		return overwrite(name, text)
+		return overwrite(name, write)
 	case err != nil:
-		return err
+		return instead(beside, name, err)
 	}
 	defer os.Remove(beside) // unless it has become the file
-	_, err = f.Write(text)
-	if old != nil {
-		err = errors.Join(err, f.Chmod(old.Mode().Perm()))
+	err = buffered(f, write)
+	if err == nil && old != nil {
+		err = f.Chmod(old.Mode().Perm())
 	}
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	if err = cmp.Or(err, f.Sync(), f.Close()); err != nil {
+		return instead(beside, name, err)
 	}
 	if err = os.Rename(beside, name); err != nil && old != nil {
-		return overwrite(name, text)
+		return overwrite(name, write)
 	}
 	return err
 }
 
-// ReplaceFileBy writes a file in one go as it is made, so that no more of it is in memory than is at hand.
-func ReplaceFileBy(name string, write func(io.Writer) error) error {
-	beside := filepath.Join(filepath.Dir(name), "."+filepath.Base(name)+"."+rand.Text())
-	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
+// instead is an error that names another file, where it names that one.
+func instead(of, name string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) && path.Path == of {
+		return &fs.PathError{Op: path.Op, Path: name, Err: path.Err}
 	}
-	defer os.Remove(beside) // unless it has become the file
-	w := bufio.NewWriter(f)
-	if err = errors.Join(write(w), w.Flush(), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(beside, name)
+	return err
 }
 
 // overwrite writes to what is there.
-func overwrite(name string, text []byte) error {
+func overwrite(name string, write func(io.Writer) error) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_TRUNC, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	return errors.Join(err, f.Close())
+	return cmp.Or(buffered(f, write), f.Close())
+}
+
+// buffered has something written piece by piece.
+func buffered(w io.Writer, write func(io.Writer) error) error {
+	b := bufio.NewWriter(w)
+	return cmp.Or(write(b), b.Flush())
 }
 
 // unwritable says why a report file cannot be written and what to do about it.
@@ -153,11 +162,11 @@ func unwritable(format Format, path string, err error) error {
 	case !IsDir(dir):
 		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
 	}
-	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, bare(err))
+	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, Bare(err))
 }
 
-// bare is an error without the path, for where that is named already.
-func bare(err error) error {
+// Bare is an error without the path, for where that is named already.
+func Bare(err error) error {
 	var opening *fs.PathError
 	if errors.As(err, &opening) {
 		return opening.Err

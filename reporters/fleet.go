@@ -125,7 +125,7 @@ func (r FleetRow) Said() string {
 		parts = append(parts, fmt.Sprintf("%d gating", all.Gating))
 	}
 	if all.Error > 0 {
-		parts = append(parts, plural(all.Error, "error")+" of mcpcheck")
+		parts = append(parts, Plural(all.Error, "error")+" of mcpcheck")
 	}
 	if all.Pass > 0 {
 		parts = append(parts, fmt.Sprintf("%d passed", all.Pass))

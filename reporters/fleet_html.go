@@ -4,7 +4,6 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
-	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -14,7 +13,7 @@ import (
 // written one by one between two halves of the template.
 func FleetHTML(w io.Writer, f Fleet, t FleetTally) error {
 	page := fleetPage{
-		Policy: fleetPolicy, Style: template.CSS(pageStyle + fleetStyle), Script: template.JS(fleetScript),
+		Policy: fleetPolicy, Style: template.CSS(pageStyle + fleetStyle), Scripts: fleetScripts,
 		Outcome: "odd", Headline: sentenceCase(t.Headline()), Counts: t.Counts(), Version: inert(f.Tool.Version),
 	}
 	switch t.ExitCode() {
@@ -43,18 +42,15 @@ var fleetScript string
 
 var (
 	fleetTemplate = template.Must(template.New("fleet").Parse(fleetText))
-	fleetPolicy   = strings.Join([]string{
-		"default-src 'none'", "img-src data:", "style-src " + sourceHash(pageStyle+fleetStyle),
-		"script-src " + sourceHash(fleetScript),
-		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
-	}, "; ")
+	fleetScripts  = []template.JS{template.JS(commonScript), template.JS(fleetScript)}
+	fleetPolicy   = policyOf(pageStyle+fleetStyle, fleetScripts)
 )
 
 // fleetPage is what the template shows.
 type fleetPage struct {
 	Policy                    string
 	Style                     template.CSS
-	Script                    template.JS
+	Scripts                   []template.JS
 	Outcome, Headline, Counts string
 	Version                   string
 }

@@ -133,8 +133,8 @@ func TestFleetHTMLIsSelfContained(t *testing.T) {
 			scripts = append(scripts, n.FirstChild.Data)
 		}
 	}
-	if len(scripts) != 2 || scripts[1] != fleetScript {
-		t.Fatalf("%d scripts, want the rows and its own", len(scripts))
+	if len(scripts) != 3 || scripts[1] != commonScript || scripts[2] != fleetScript {
+		t.Fatalf("%d scripts, want the rows, what pages share and its own", len(scripts))
 	}
 	lines := strings.Split(strings.TrimSpace(scripts[0]), "\n")
 	if len(lines) != 1+len(rows) {
@@ -144,7 +144,7 @@ func TestFleetHTMLIsSelfContained(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Link != "" {
 		t.Errorf("%v, linked to %q", err, last.Link)
 	}
-	for _, hash := range []string{sourceHash(fleetScript), sourceHash(pageStyle + fleetStyle)} {
+	for _, hash := range []string{sourceHash(commonScript), sourceHash(fleetScript), sourceHash(pageStyle + fleetStyle)} {
 		if !strings.Contains(fleetPolicy, hash) {
 			t.Errorf("the policy lacks %s", hash)
 		}

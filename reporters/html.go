@@ -38,6 +38,9 @@ var pageText string
 //go:embed html/page.css
 var pageStyle string
 
+//go:embed html/common.js
+var commonScript string
+
 //go:embed html/page.js
 var pageScript string
 
@@ -46,13 +49,19 @@ var pageEvidence string
 
 var (
 	pageTemplate = template.Must(template.New("page").Parse(pageText))
-	pageScripts  = []template.JS{template.JS(pageEvidence), template.JS(pageScript)}
-	pagePolicy   = strings.Join([]string{
-		"default-src 'none'", "img-src data:", "style-src " + sourceHash(pageStyle),
-		"script-src " + sourceHash(pageEvidence) + " " + sourceHash(pageScript),
+	pageScripts  = []template.JS{template.JS(commonScript), template.JS(pageEvidence), template.JS(pageScript)}
+	pagePolicy   = policyOf(pageStyle, pageScripts)
+)
+
+// policyOf is the Content Security Policy of a page: its own style and scripts, and nothing else.
+func policyOf(style string, scripts []template.JS) string {
+	hashes := each(scripts, func(script template.JS) string { return sourceHash(string(script)) })
+	return strings.Join([]string{
+		"default-src 'none'", "img-src data:", "style-src " + sourceHash(style),
+		"script-src " + strings.Join(hashes, " "),
 		"base-uri 'none'", "form-action 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'",
 	}, "; ")
-)
+}
 
 // sourceHash is what allows a script or a style in the page, and no other, by a policy. (Content Security Policy Level
 // 3, section 2.3.1)
@@ -188,7 +197,7 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 		case len(r.Results) == 0:
 			said.Says, said.Passes = "nothing was tried", false
 		case n > 0:
-			said.Says = plural(n, "result") + " gating"
+			said.Says = Plural(n, "result") + " gating"
 		case len(stale(r)) > 0:
 			said.Says = staleText(r)
 		default:

@@ -16,7 +16,7 @@ import (
 // withoutAssets is a page without its style, its scripts and their hashes, so that golden files have what differs.
 // Other formats stay as they are.
 func withoutAssets(page []byte) []byte {
-	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
+	for _, text := range []string{pageStyle, commonScript, pageEvidence, pageScript} {
 		page = bytes.ReplaceAll(page, []byte(text), nil)
 	}
 	return regexp.MustCompile(`&#39;sha256-.+?&#39;`).ReplaceAll(page, []byte("HASH"))
@@ -38,8 +38,8 @@ func pageOf(t *testing.T, r harness.Report) (
 		}
 	}
 	scripts := elements["script"]
-	if len(scripts) != 4 {
-		t.Fatalf("want two blocks and two scripts, got %d", len(scripts))
+	if want := 2 + len(pageScripts); len(scripts) != want {
+		t.Fatalf("want two blocks and the scripts, %d in all, got %d", want, len(scripts))
 	}
 	if err := json.Unmarshal([]byte(scripts[0].FirstChild.Data), &index); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestHTMLIsSelfContained(t *testing.T) {
 	if !strings.HasPrefix(policy, "default-src 'none'; ") || strings.Contains(policy, "unsafe") {
 		t.Errorf("the policy is %s", policy)
 	}
-	for _, text := range []string{pageStyle, pageEvidence, pageScript} {
+	for _, text := range []string{pageStyle, commonScript, pageEvidence, pageScript} {
 		for _, bad := range []string{"url(", "@import", "innerHTML", "outerHTML", "insertAdjacentHTML",
 			"document.write", "fetch(", "XMLHttpRequest", "eval(", "</"} {
 			if strings.Contains(text, bad) {

@@ -38,7 +38,7 @@ func Markdown(w io.Writer, r harness.Report) error {
 	evidence, left := markdownEvidence(gating, left)
 	lesser, _ := markdownEvidence(minor, left)
 	if last != "" {
-		last = folded(plural(len(minor), "non-gating failure"), last+lesser)
+		last = folded(Plural(len(minor), "non-gating failure"), last+lesser)
 	}
 	_, err := io.WriteString(w, head+evidence+more+last)
 	return err
@@ -131,7 +131,7 @@ func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 		r := g.newest()
 		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Title), fenced(markdownDetail(r)))
 		if len(blocks)+len(block) > bytes {
-			rest := plural(len(groups)-i, "failure")
+			rest := Plural(len(groups)-i, "failure")
 			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", rest), 0
 		}
 		blocks += block

@@ -72,7 +72,7 @@ var Formats = NewFormats(Options{})
 // report.xml and so on, ctrf.json, badge.svg and badge.json.
 func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, bare(err))
+		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, Bare(err))
 	}
 	for path, format := range inDir(dir, formats) {
 		r, err := ToFile(format, path, nil)
@@ -88,7 +88,7 @@ func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 func ClearDir(dir string, formats []Format) error {
 	for path := range inDir(dir, formats) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path), bare(err))
+			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path), Bare(err))
 		}
 	}
 	return nil

@@ -146,10 +146,13 @@ func inert(text string) string {
 	return strings.ReplaceAll(commandStart.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
 }
 
-// each maps a slice.
-func each[T any](in []T, f func(T) T) []T {
-	out := slices.Clone(in)
-	for i, v := range out {
+// each maps a slice. What is nil stays so, and what is empty.
+func each[T, V any](in []T, f func(T) V) []V {
+	if in == nil {
+		return nil
+	}
+	out := make([]V, len(in))
+	for i, v := range in {
 		out[i] = f(v)
 	}
 	return out
@@ -170,7 +173,7 @@ func shortenLines(s string, limit, width int) string {
 	all := strings.Split(s, "\n")
 	shown := each(all[:min(len(all), limit)], func(line string) string { return shorten(line, width) })
 	if left := len(all) - len(shown); left > 0 {
-		shown = append(shown, fmt.Sprintf("… %s more", plural(left, "line")))
+		shown = append(shown, fmt.Sprintf("… %s more", Plural(left, "line")))
 	}
 	return strings.Join(shown, "\n")
 }
@@ -218,8 +221,8 @@ func split(text string) (head, rest string) {
 	return strings.TrimSuffix(head, ":"), rest
 }
 
-// plural is "1 failure", "2 failures".
-func plural(n int, noun string) string {
+// Plural is a number of things: "1 failure", "2 failures".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -262,7 +265,7 @@ func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 	}
 	for i, l := range wire {
 		if i == head {
-			shown = append(shown, "… "+plural(left, "line")+" left out")
+			shown = append(shown, "… "+Plural(left, "line")+" left out")
 		}
 		if i >= head && i < head+left {
 			continue

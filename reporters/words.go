@@ -41,11 +41,11 @@ func (t tally) failures() string {
 	case fails == 0:
 		return ""
 	case t.gatingFails == 0:
-		return plural(fails, "non-gating failure")
+		return Plural(fails, "non-gating failure")
 	case t.gatingFails == fails:
-		return plural(fails, "gating failure")
+		return Plural(fails, "gating failure")
 	default:
-		return fmt.Sprintf("%d gating of %s", t.gatingFails, plural(fails, "failure"))
+		return fmt.Sprintf("%d gating of %s", t.gatingFails, Plural(fails, "failure"))
 	}
 }
 
@@ -54,7 +54,7 @@ func (t tally) known() string {
 	if t.knownFails == 0 {
 		return ""
 	}
-	return plural(t.knownFails, "known failure")
+	return Plural(t.knownFails, "known failure")
 }
 
 // inconclusive is "3 inconclusive (1 gating)", or "" if there are none.
@@ -84,7 +84,7 @@ func (t tally) others() (parts []string) {
 		parts = append(parts, fmt.Sprintf("%d not tried by a quick run", t.notTried))
 	}
 	if t.Error > 0 {
-		parts = append(parts, plural(t.Error, "error")+" of mcpcheck")
+		parts = append(parts, Plural(t.Error, "error")+" of mcpcheck")
 	}
 	return parts
 }

@@ -35,7 +35,7 @@ func locate(v values, s *secrets, stderr io.Writer) (address, error) {
 		self, err := os.Executable()
 		a.command, a.alias = []string{self, "serve"}, []string{"--demo"}
 		return a, err
-	case v.entry != nil:
+	case v.listed:
 		a.alias = v.flags.hosts.again()
 		return a, nil
 	case v.flags.given("server"):

@@ -25,18 +25,32 @@ directory. mcpcheck init writes one.`,
 }
 
 func newConfigSchema() *cobra.Command {
-	return &cobra.Command{
+	var list bool
+	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of mcpcheck.yaml",
-		Long: `Print the JSON Schema of mcpcheck.yaml, for editors. With the YAML extension of
-many of them:
+		Long: `Print the JSON Schema of mcpcheck.yaml, or with --list that of a list of
+servers, for editors. With the YAML extension of many of them:
 
   mcpcheck config schema > mcpcheck.schema.json
-  # yaml-language-server: $schema=mcpcheck.schema.json    as first line of mcpcheck.yaml`,
+  # yaml-language-server: $schema=mcpcheck.schema.json    as first line of mcpcheck.yaml
+
+  mcpcheck config schema --list > fleet.schema.json
+  # yaml-language-server: $schema=fleet.schema.json       as first line of fleet.yaml`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			_, err := cmd.OutOrStdout().Write(schemas.Config)
+			schema := schemas.Config
+			if list {
+				text, err := schemas.List()
+				if err != nil {
+					return err
+				}
+				schema = append(text, '\n')
+			}
+			_, err := cmd.OutOrStdout().Write(schema)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&list, "list", false, "of a list of servers, as fleet and run --server take it")
+	return cmd
 }

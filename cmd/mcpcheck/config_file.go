@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,9 +45,9 @@ type config struct {
 	Reports      reportFiles          `yaml:"reports"`         // that every run writes
 	Baseline     string               `yaml:"baseline"`        // file of known fails
 
-	name  string // of the file that was read; empty: none
-	text  []byte // that was read
-	entry []any  // where in the file this stands; nil: it is the whole file
+	name   string   // of the file that was read; empty: none
+	value  ast.Node // as it stands there; nil: there is nothing
+	listed bool     // it is an entry of a list
 }
 
 // omission is checks that are left out.
@@ -109,7 +108,7 @@ func readConfig(name string) (c config, err error) {
 	if optional {
 		name = configName
 	}
-	text, err := os.ReadFile(name)
+	text, err := readWhole(name, longestConfig)
 	switch {
 	case optional && errors.Is(err, fs.ErrNotExist):
 		return c, nil
@@ -124,7 +123,7 @@ func parseConfig(name string, text []byte) (c config, err error) {
 	if err := readYAML(name, text, &c); err != nil {
 		return c, err
 	}
-	c.name, c.text = name, text
+	c.name, c.value = name, root(text)
 	c.asWritten()
 	if f := c.flaw(); f != nil {
 		return c, usage("%s: %w", c.place(f.path...), f.what)
@@ -134,14 +133,13 @@ func parseConfig(name string, text []byte) (c config, err error) {
 
 // asWritten takes numbers that stand for texts as they are written: 1.10 is not 1.1.
 func (c *config) asWritten() {
-	file := c.node()
 	for i := range c.Command {
-		if number := find(file, "command", i); isNumber(number) {
+		if number := c.node("command", i); isNumber(number) {
 			c.Command[i] = number.GetToken().Value
 		}
 	}
 	for name := range c.Env {
-		if number := find(file, "env", name); isNumber(number) {
+		if number := c.node("env", name); isNumber(number) {
 			c.Env[name] = number.GetToken().Value
 		}
 	}
@@ -152,13 +150,14 @@ func (c config) place(path ...any) string { return c.name + c.position(path...) 
 
 // position is that place in the file; empty when there is none.
 func (c config) position(path ...any) string {
-	return position(c.text, slices.Concat(c.entry, path)...)
+	if node := c.node(path...); node != nil && node.GetToken() != nil {
+		return at(node.GetToken())
+	}
+	return ""
 }
 
 // node is the value at a path of keys and indices; nil when there is none.
-func (c config) node(path ...any) ast.Node {
-	return find(root(c.text), slices.Concat(c.entry, path)...)
-}
+func (c config) node(path ...any) ast.Node { return find(c.value, path...) }
 
 // says reports whether there is a value at a path of keys and indices.
 func (c config) says(path ...any) bool {

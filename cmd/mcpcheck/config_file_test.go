@@ -19,29 +19,32 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// configSchema is the schema, compiled, and as JSON.
-func configSchema(t *testing.T) (*jsonschema.Compiler, object) {
+// schemaOf is a schema, compiled, and as JSON.
+func schemaOf(t *testing.T, text []byte) (*jsonschema.Schema, object) {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemas.Config))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
-	if err := c.AddResource("config.json", doc); err != nil {
+	if err := c.AddResource("schema.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	return c, doc.(object)
-}
-
-// validConfig reports how a configuration breaks the schema, or what mcpcheck does not like in it.
-func validConfig(t *testing.T, text []byte) error {
-	t.Helper()
-	c, _ := configSchema(t)
-	schema, err := c.Compile("config.json")
+	schema, err := c.Compile("schema.json")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return schema, doc.(object)
+}
+
+func configSchema(t *testing.T) (*jsonschema.Schema, object) {
+	t.Helper()
+	return schemaOf(t, schemas.Config)
+}
+
+// validYAML reports how a text in YAML breaks a schema.
+func validYAML(schema *jsonschema.Schema, text []byte) error {
 	asJSON, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return err
@@ -50,10 +53,17 @@ func validConfig(t *testing.T, text []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := schema.Validate(v); err != nil {
+	return schema.Validate(v)
+}
+
+// validConfig reports how a configuration breaks the schema, or what mcpcheck does not like in it.
+func validConfig(t *testing.T, text []byte) error {
+	t.Helper()
+	schema, _ := configSchema(t)
+	if err := validYAML(schema, text); err != nil {
 		return err
 	}
-	_, err = parseConfig(configName, text)
+	_, err := parseConfig(configName, text)
 	return err
 }
 
@@ -207,9 +217,8 @@ func TestConfigNumbers(t *testing.T) {
 // TestConfigBounds: a file that is no configuration is refused at once.
 func TestConfigBounds(t *testing.T) {
 	for name, text := range map[string]string{
-		"large": "# " + strings.Repeat("x", mostYAML),
-		"deep":  "only: " + strings.Repeat("[", mostYAML/2),
-		"odd":   "command: !!binary x",
+		"deep": "only: " + strings.Repeat("[", longestConfig/2),
+		"odd":  "command: !!binary x",
 	} {
 		if _, err := parseConfig(configName, []byte(text)); err == nil || len(err.Error()) > 200 {
 			t.Errorf("%s: %v, want a short error", name, err)

@@ -2,9 +2,7 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 
 	"github.com/spf13/cobra"
 
@@ -67,21 +65,12 @@ func writerOf(asJSON, asMarkdown bool) func(io.Writer, harness.Comparison) error
 	return reporters.ComparisonText
 }
 
-// longestReport bounds a JSON report that is read: the longest that are known have a tenth of it.
-const longestReport = 64 << 20
-
 // readReports reads JSON reports.
 func readReports(files []string) (reports []harness.NamedReport, err error) {
 	for _, file := range files {
-		text, err := readUpTo(file, longestReport)
-		var path *fs.PathError
-		switch {
-		case errors.As(err, &path):
-			return nil, usage("cannot read %s: %w", file, path.Err)
-		case err != nil:
-			return nil, usage("cannot read %s: %w", file, err)
-		case len(text) > longestReport:
-			return nil, usage("%s is longer than %d MB; this is no report of mcpcheck", file, longestReport>>20)
+		text, err := readWhole(file, longestReport)
+		if err != nil {
+			return nil, usage("cannot read %s: %w", file, reporters.Bare(err))
 		}
 		if err := schemas.CheckReport(text); err != nil {
 			return nil, usage("%s is not a JSON report of mcpcheck: %w", file, err)

@@ -422,8 +422,10 @@ func TestReadmeFlags(t *testing.T) {
 	flags := []string{"yes", "save-dev", "paginate", "jq", "method", "field"}
 	for _, cmd := range root.Commands() {
 		commands = append(commands, cmd.Name())
-		cmd.InitDefaultHelpFlag()
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		for _, cmd := range append(cmd.Commands(), cmd) {
+			cmd.InitDefaultHelpFlag()
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
+		}
 	}
 	named := 0
 	for _, line := range codeOf(t) {

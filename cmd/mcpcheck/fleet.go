@@ -125,10 +125,10 @@ func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
 		return err
 	}
 	if n := left.disabled; n > 0 {
-		fmt.Fprintf(f.out, "%s disabled in its list, and left out\n", numberOf(n, "server is", "servers are"))
+		fmt.Fprintf(f.out, "left out: %s\n", reporters.Plural(n, "disabled server"))
 	}
 	if n := left.others; n > 0 {
-		fmt.Fprintf(f.out, "%s no servers, and left out\n", numberOf(n, "file lists", "files list"))
+		fmt.Fprintf(f.out, "left out: %s that listed no servers\n", reporters.Plural(n, "file"))
 	}
 	ctx, listen := interruptible(nil)
 	listen()
@@ -173,7 +173,7 @@ func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet,
 		return nil, left, &exit{harness.ExitBroken, err}
 	}
 	if err := os.MkdirAll(filepath.Join(f.dir, "servers"), 0o755); err != nil {
-		return nil, left, usage("--out %s: %w; name a directory that can be made", f.dir, withoutPath(err))
+		return nil, left, usage("--out %s: %w; name a directory that can be made", f.dir, reporters.Bare(err))
 	}
 	for _, dir := range flags.from {
 		if !reporters.IsDir(filepath.Join(dir, "servers")) {
@@ -215,7 +215,7 @@ func isDone(dir string, m fleetMember, entry string) (judged, settled bool) {
 }
 
 func readRow(dir string, m fleetMember) (row reporters.FleetRow, err error) {
-	text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(m.dir), memberRow))
+	text, err := readWhole(filepath.Join(dir, filepath.FromSlash(m.dir), memberRow), longestRow)
 	if err != nil {
 		return row, err
 	}
@@ -229,7 +229,7 @@ func copyMember(from, to string, m fleetMember) error {
 		return err
 	}
 	for _, name := range []string{memberReport, memberPage, memberRow} {
-		text, err := os.ReadFile(filepath.Join(from, name))
+		text, err := readWhole(filepath.Join(from, name), longestReport)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -308,7 +308,7 @@ func (f *fleet) todo() (n int) {
 		}
 	}
 	if done > 0 {
-		fmt.Fprintf(f.out, "%s done already\n", numberOf(done, "server is", "servers are"))
+		fmt.Fprintf(f.out, "done already: %s\n", reporters.Plural(done, "server"))
 	}
 	return n
 }
@@ -337,9 +337,9 @@ func (f *fleet) conclude(ctx context.Context) error {
 	}
 	if f.flags.shard == "" {
 		err := errors.Join(
-			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.html"),
+			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.html"), 0o644,
 				func(w io.Writer) error { return reporters.FleetHTML(w, shown, t) }),
-			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.md"),
+			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.md"), 0o644,
 				func(w io.Writer) error { return reporters.FleetMarkdown(w, shown, t) }))
 		if err != nil {
 			return &exit{harness.ExitBroken, err}
@@ -388,21 +388,4 @@ func (f *fleet) rows() iter.Seq2[reporters.FleetRow, error] {
 			}
 		}
 	}
-}
-
-// numberOf is a number of things.
-func numberOf(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprint(n) + " " + many
-}
-
-// withoutPath is an error without its path, for where that is named already.
-func withoutPath(err error) error {
-	var path *os.PathError
-	if errors.As(err, &path) {
-		return path.Err
-	}
-	return err
 }

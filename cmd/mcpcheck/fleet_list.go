@@ -183,7 +183,7 @@ func (f *fleet) identity(s hostServer) string {
 		c = *s.config
 	}
 	words := f.words
-	if baseline, err := os.ReadFile(c.Baseline); err == nil {
+	if baseline, err := readWhole(c.Baseline, longestBaseline); err == nil {
 		words = append(slices.Clone(words), string(baseline))
 	}
 	c.Command, c.URL, c.Env, c.Reports = nil, "", nil, reportFiles{}

@@ -92,9 +92,7 @@ func (f *fleet) judge(ctx context.Context, j job) (reporters.FleetRow, error) {
 		if ctx.Err() != nil {
 			return row, ctx.Err()
 		}
-		if row, err = rowOf(j.name, filepath.Join(dir, memberReport), code, said); err != nil {
-			return row, err
-		}
+		row = rowOf(j.name, filepath.Join(dir, memberReport), code, said)
 	}
 	row.Entry = j.entry
 	if isFile(filepath.Join(dir, memberPage)) {
@@ -184,29 +182,29 @@ func (f *fleet) run(ctx context.Context, words []string, most time.Duration) (co
 }
 
 // rowOf is the row of a server whose run is over.
-func rowOf(name, file string, code int, said string) (row reporters.FleetRow, err error) {
-	row = reporters.FleetRow{SchemaVersion: 1, Name: name, Judged: true}
-	text, err := os.ReadFile(file)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
+func rowOf(name, file string, code int, said string) reporters.FleetRow {
+	row := reporters.FleetRow{SchemaVersion: 1, Name: name, Judged: true}
+	text, err := readWhole(file, longestReport)
+	if errors.Is(err, fs.ErrNotExist) {
 		row.ExitCode, row.Problem = code, reporters.Line(cmp.Or(said, "its run wrote no report"))
 		if code == harness.ExitConforms || code == harness.ExitFails {
 			row.ExitCode = harness.ExitBroken // it says so, and there is no report of it
 		}
-		return row, nil
-	case err != nil:
-		return row, err
+		return row
 	}
 	var r harness.Report
-	if err := json.Unmarshal(text, &r); err != nil {
-		row.ExitCode, row.Problem = harness.ExitBroken, "its report cannot be read: "+err.Error()
-		return row, nil
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		row.ExitCode, row.Problem = harness.ExitBroken, "its report cannot be read: "+reporters.Bare(err).Error()
+		return row
 	}
 	row = reporters.NewFleetRow(name, r)
 	if code != r.ExitCode {
 		row.ExitCode, row.Problem = harness.ExitBroken, reporters.Line(said)
 	}
-	return row, nil
+	return row
 }
 
 // tail keeps the end of what is written to it.

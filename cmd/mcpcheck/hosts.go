@@ -78,7 +78,7 @@ func (f *hostFlags) files() []hostFile {
 // read reads the files up to the first that is wrong. Of those that it looks for by itself, none has to be there.
 func (f *hostFlags) read() (servers []hostServer, found []string, err error) {
 	for _, file := range f.files() {
-		text, err := os.ReadFile(file.path)
+		text, err := readWhole(file.path, file.longest())
 		if f.file == "" && errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

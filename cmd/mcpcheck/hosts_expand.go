@@ -201,7 +201,7 @@ func (x *expansion) envFile() map[string]string {
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(x.folder, file)
 	}
-	text, err := os.ReadFile(file)
+	text, err := readWhole(file, longestEnv)
 	if err != nil {
 		x.fail("cannot read its envFile: %w", err)
 	}

@@ -17,6 +17,14 @@ func (f hostFile) isList() bool {
 	return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(f.path))
 }
 
+// longest bounds what is read of the file.
+func (f hostFile) longest() int {
+	if f.isList() {
+		return longestConfig
+	}
+	return longestHosts
+}
+
 // parseList reads the servers of a list, in its order.
 func (f hostFile) parseList(source []byte) (servers []hostServer, err error) {
 	var list serverList
@@ -31,15 +39,15 @@ func (f hostFile) parseList(source []byte) (servers []hostServer, err error) {
 	for _, pair := range pairs(all) {
 		name := pair.Key.GetToken().Value
 		if c, ok := list.Servers[name]; ok {
-			servers = append(servers, f.listed(name, c, source))
+			servers = append(servers, f.listed(name, c, pair.Value))
 		}
 	}
 	return servers, nil
 }
 
-// listed is an entry of a list.
-func (f hostFile) listed(name string, c config, source []byte) hostServer {
-	c.name, c.text, c.entry = f.path, source, []any{"servers", name}
+// listed is an entry of a list, where its value stands.
+func (f hostFile) listed(name string, c config, value ast.Node) hostServer {
+	c.name, c.value, c.listed = f.path, value, true
 	c.asWritten()
 	e := hostServer{file: f, name: name, place: c.place(), config: &c, URL: c.URL, Cwd: c.Cwd, Env: map[string]any{}}
 	if len(c.Command) > 0 {

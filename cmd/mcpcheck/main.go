@@ -2,6 +2,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -45,18 +47,34 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root := newRoot()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
+	out := &output{Writer: stdout}
+	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
-	if err == nil {
-		return harness.ExitConforms
+	e := &exit{code: harness.ExitConforms}
+	if err != nil {
+		e = &exit{harness.ExitUsage, err} // what cobra itself complains of is wrong usage
+		errors.As(err, &e)
 	}
-	e := &exit{harness.ExitUsage, err} // what cobra itself complains of is wrong usage
-	errors.As(err, &e)
+	if out.failed != nil && (e.cause == nil || errors.Is(e.cause, out.failed)) {
+		e = &exit{harness.ExitBroken, fmt.Errorf("standard output: %w", reporters.Bare(out.failed))}
+	}
 	if e.cause != nil {
-		fmt.Fprintln(stderr, "mcpcheck:", oneLine(e.cause.Error()))
+		fmt.Fprintln(stderr, "mcpcheck:", oneLineOf(e.cause))
 	}
 	return e.code
+}
+
+// output is standard output. It keeps why something could not be written, so that no command has to.
+type output struct {
+	io.Writer
+	failed error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	o.failed = cmp.Or(o.failed, err)
+	return n, err
 }
 
 func newRoot() *cobra.Command {
@@ -130,6 +148,9 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	slices.Sort(names)
+	if len(names) == 0 {
+		return usage("there are no commands below %s; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
+	}
 	if cmd.HasParent() {
 		return usage("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}

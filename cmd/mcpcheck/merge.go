@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +26,8 @@ run, times apart.
   mcpcheck merge --json report.json --junit report.xml shards/*.json
 
 Reports of different servers, options or versions of mcpcheck do not go
-together. A shard that is missing is said, and the exit code is then not 0.`,
+together. A shard that is missing is said, and the exit code is then not 0.
+Shards of a fleet are put together by mcpcheck fleet --page --from DIR.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("merge wants JSON reports; write them with run --json FILE")
@@ -48,6 +50,9 @@ together. A shard that is missing is said, and the exit code is then not 0.`,
 
 // mergeReports merges the reports in files and tells what comes of it.
 func mergeReports(cmd *cobra.Command, files []string, known string, f runFlags) error {
+	if err := notOfFleet(files); err != nil {
+		return err
+	}
 	reports, err := readReports(files)
 	if err != nil {
 		return err
@@ -72,6 +77,25 @@ func mergeReports(cmd *cobra.Command, files []string, known string, f runFlags) 
 	}
 	told.again(merged)
 	return told.done(merged)
+}
+
+// notOfFleet refuses what a fleet has written, but for reports of one server: others are no parts of a run, also where
+// they look as if they were.
+func notOfFleet(files []string) error {
+	server := ""
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		name := filepath.Base(dir)
+		beside := isFile(filepath.Join(dir, memberRow))
+		whole := reporters.IsDir(filepath.Join(file, "servers")) || filepath.Base(file) == memberRow
+		if whole || beside && server != "" && server != name {
+			return usage("%s is of a fleet, whose shards mcpcheck fleet --page --from DIR puts together", file)
+		}
+		if beside {
+			server = name
+		}
+	}
+	return nil
 }
 
 // valuesOf are what the run of a report was asked for, and what is asked for now.

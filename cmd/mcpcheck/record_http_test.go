@@ -228,23 +228,11 @@ func TestStandInChangesNothing(t *testing.T) {
 }
 
 // carriedIn are the lines of the only session in a trace, each with what carried it.
-func carriedIn(t *testing.T, trace string) (lines []string) {
+func carriedIn(t *testing.T, trace string) []string {
 	t.Helper()
-	sessions, err := readTrace(strings.NewReader(trace))
-	if err != nil || len(sessions) != 1 {
-		t.Fatalf("%d sessions, %v", len(sessions), err)
-	}
-	for _, said := range sessions[0].said {
-		line := fmt.Sprintf("%s %s: %s", directionOf(said.Side), said.Carriage, said.Text)
-		if said.Cut {
-			line += " cut"
-		}
-		if said.Gap {
-			line += " gap"
-		}
-		lines = append(lines, line)
-	}
-	return lines
+	return linesIn(t, strings.NewReader(trace), func(said driver.Saying) string {
+		return fmt.Sprintf("%s: %s", said.Carriage, said.Text)
+	})
 }
 
 // TestStandInPassesAtOnce: an event is with the client before the server says anything more.
@@ -568,8 +556,18 @@ func TestRecordOverHTTP(t *testing.T) {
 	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "record.jsonl")
-	cmd := exec.CommandContext(t.Context(), "mcpcheck", "record", "--out", file, "--url", server.URL+"/mcp",
-		"--listen", "127.0.0.1:0")
+	at, end := recordHTTPBy(t, "mcpcheck", file, server.URL+"/mcp")
+	converse(t, at)
+	end()
+	if said, code := verdictOf(t, content(t, file)); code != 0 {
+		t.Errorf("exit code %d:\n%s", code, said)
+	}
+}
+
+// recordHTTPBy has the program stand in for a server, and returns where it does, and what ends it.
+func recordHTTPBy(t testing.TB, program, file, server string) (at string, end func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program, "record", "--out", file, "--url", server, "--listen", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -582,18 +580,17 @@ func TestRecordOverHTTP(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(said, "give clients ")
-	at, rest, _ := strings.Cut(rest, " in the place of ")
-	if rest != server.URL+"/mcp; Ctrl-C ends\n" {
+	at, rest, _ = strings.Cut(rest, " in the place of ")
+	if rest != server+"; Ctrl-C ends\n" {
 		t.Fatal(said)
 	}
-	converse(t, at)
-	if err := cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-	if said, code := verdictOf(t, content(t, file)); code != 0 {
-		t.Errorf("exit code %d:\n%s", code, said)
+	return at, func() {
+		t.Helper()
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,27 +12,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// said are the lines of the only session in a trace, shortened, each with its marks.
-func saidIn(t *testing.T, trace io.Reader) (said []string) {
+// linesIn are the lines of the only session in a trace, each as it is shown, with its marks.
+func linesIn(t *testing.T, trace io.Reader, shown func(driver.Saying) string) (lines []string) {
 	t.Helper()
 	sessions, err := readTrace(trace)
 	if err != nil || len(sessions) != 1 {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}
-	for _, line := range sessions[0].said {
-		text := fmt.Sprintf("%s %.40s (%d)", directionOf(line.Side), line.Text, len(line.Text))
-		if line.Cut {
-			text += " cut"
+	for _, said := range sessions[0].said {
+		line := directionOf(said.Side) + " " + shown(said)
+		for _, mark := range []struct {
+			set  bool
+			name string
+		}{{said.Cut, "cut"}, {said.Gap, "gap"}, {said.Unended, "unended"}} {
+			if mark.set {
+				line += " " + mark.name
+			}
 		}
-		if line.Gap {
-			text += " gap"
-		}
-		if line.Unended {
-			text += " unended"
-		}
-		said = append(said, text)
+		lines = append(lines, line)
 	}
-	return said
+	return lines
+}
+
+// shortened is a line of which the beginning says what it is.
+func shortened(said driver.Saying) string {
+	return fmt.Sprintf("%.40s (%d)", said.Text, len(said.Text))
 }
 
 // TestRecordsAreBounded: of a line as much is kept as a record keeps, and the record says so; what is passed on is
@@ -67,7 +69,7 @@ func TestRecordsAreBounded(t *testing.T) {
 			if passed.String() != test.stream {
 				t.Errorf("%d bytes are passed on of %d", passed.Len(), len(test.stream))
 			}
-			if got := saidIn(t, &trace); !slices.Equal(got, test.want) {
+			if got := linesIn(t, &trace, shortened); !slices.Equal(got, test.want) {
 				t.Errorf("the record has %q, want %q", got, test.want)
 			}
 		})
@@ -90,7 +92,7 @@ func TestRecordsDoNotGrow(t *testing.T) {
 		flushed <- s.flush()
 		writer.Close()
 	}()
-	said := saidIn(t, reader)
+	said := linesIn(t, reader, shortened)
 	if err := <-flushed; err != nil {
 		t.Fatal(err)
 	}
@@ -98,20 +100,5 @@ func TestRecordsDoNotGrow(t *testing.T) {
 	left := fmt.Sprintf("event %d lines are left out here: they came fa (76) gap", 2*mostQueued/size-kept)
 	if last := said[len(said)-1]; len(said) != kept+1 || last != left {
 		t.Errorf("%d lines, at last %q; want %d, at last %q", len(said), last, kept+1, left)
-	}
-}
-
-// TestLongReports: what is too long for a report is not read to its end.
-func TestLongReports(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "report.json")
-	if err := os.WriteFile(name, []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(name, 2*longestReport); err != nil {
-		t.Fatal(err)
-	}
-	_, err := readReports([]string{name})
-	if err == nil || !strings.Contains(err.Error(), "report.json is longer than 64 MB; this is no report") {
-		t.Error(err)
 	}
 }

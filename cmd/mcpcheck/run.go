@@ -116,8 +116,7 @@ func (j *judgement) carryOut(stdout io.Writer) (harness.Report, error) {
 	if j.flags.plan {
 		return j.report, j.plan(stdout)
 	}
-	traced, err := j.traces()
-	if err != nil {
+	if err := j.trace(); err != nil {
 		return j.report, err
 	}
 	report, err := j.run()
@@ -126,9 +125,6 @@ func (j *judgement) carryOut(stdout io.Writer) (harness.Report, error) {
 	}
 	if j.shard == nil && j.flags.leash == nil {
 		j.target.remember(report)
-	}
-	if err := traced(); err != nil {
-		return report, &exit{harness.ExitBroken, err}
 	}
 	return report, j.told.done(report)
 }

@@ -1,21 +1,16 @@
 package main
 
 import (
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// longestSet bounds a set that is read.
-const longestSet = 8 << 20
-
 // readSet reads the set of requirements that --set names, and what of the catalogue belongs to it.
 func readSet(name string) (set *harness.RequirementSet, frozen harness.Catalogue, err error) {
-	text, err := readUpTo(name, longestSet)
+	text, err := readWhole(name, longestSet)
 	if err != nil {
 		return nil, nil, usage("--set: %w", err)
-	}
-	if len(text) > longestSet {
-		return nil, nil, usage("--set: %s is longer than %d MB; this is no set of requirements", name, longestSet>>20)
 	}
 	if set, err = harness.ReadSet(text); err != nil {
 		return nil, nil, usage("--set: %s: %w", name, err)
@@ -23,7 +18,7 @@ func readSet(name string) (set *harness.RequirementSet, frozen harness.Catalogue
 	frozen, missing := set.Of(suites.Built())
 	if len(missing) > 0 {
 		return nil, nil, usage("--set: %s: this mcpcheck, %s, has no check for %s (%s in all); judge by it with %s",
-			name, toolVersion(), missing[0], count(len(missing), "requirement"), set.Tool.Version)
+			name, toolVersion(), missing[0], reporters.Plural(len(missing), "requirement"), set.Tool.Version)
 	}
 	return set, frozen, nil
 }

@@ -127,7 +127,7 @@ func readRoots(file string) (pem []byte, err error) {
 	if file == "" {
 		return nil, nil
 	}
-	if pem, err = os.ReadFile(file); err != nil {
+	if pem, err = readWhole(file, longestRoots); err != nil {
 		return nil, usage("--cacert: %w", err)
 	}
 	if !x509.NewCertPool().AppendCertsFromPEM(pem) {

@@ -9,6 +9,9 @@ import (
 
 // terminalOf reports whether a writer is a terminal, and how wide it is.
 func terminalOf(w io.Writer) (terminal bool, width int) {
+	if o, ok := w.(*output); ok {
+		w = o.Writer
+	}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return false, 0

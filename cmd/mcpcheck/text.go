@@ -2,8 +2,7 @@ package main
 
 import (
 	"bufio"
-	"errors"
-	"fmt"
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -12,20 +11,18 @@ import (
 // oneLine is a text on one line, as errors of use have to be.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// oneLineOf says on one line what went wrong, which may be several things.
+func oneLineOf(err error) string {
+	lines := each(strings.Split(strings.TrimSpace(err.Error()), "\n"), oneLine)
+	return strings.Join(lines, "; ")
+}
+
 func sortedKeys[V any](m map[string]V) (keys []string) {
 	for key := range m {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// count is a number of things.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // each are the texts that a function makes of a list.
@@ -39,5 +36,5 @@ func each[T any](list []T, text func(T) string) (texts []string) {
 // flushed has something written, and says what went wrong with any of it.
 func flushed(w io.Writer, write func(io.Writer) error) error {
 	b := bufio.NewWriter(w)
-	return errors.Join(write(b), b.Flush())
+	return cmp.Or(write(b), b.Flush())
 }

@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 	"unicode/utf8"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -181,6 +181,10 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 		var head traceHead
 		var line traceLine
 		if err := cmp.Or(json.Unmarshal(lines.Bytes(), &head), json.Unmarshal(lines.Bytes(), &line)); err != nil {
+			if !lines.Scan() && len(sessions) > 0 {
+				cutOff(sessions)
+				break
+			}
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		switch {
@@ -208,17 +212,44 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 	return sessions, nil
 }
 
-// traces makes the file of the trace, so that one that cannot be written is found before anything is started. traced
-// writes it.
-func (j *judgement) traces() (traced func() error, err error) {
+// cutOff says in each session that is not over that more of it may be missing: the last line of the trace is half a
+// line, as where the disk was full or the recorder was killed.
+func cutOff(sessions []*recorded) {
+	for _, r := range sessions {
+		last := driver.Saying{}
+		if n := len(r.said); n > 0 {
+			last = r.said[n-1]
+		}
+		if !last.AfterEOF {
+			missing := driver.Saying{At: last.At, Side: driver.Event, Text: []byte("the trace is cut off here"), Gap: true}
+			r.said = append(r.said, missing)
+		}
+	}
+}
+
+// tracer writes the trace of a judgement, as a reporter of it.
+type tracer struct{ *judgement }
+
+// trace has a trace written, if one is wanted. A file that cannot be written is found before anything is started.
+func (j *judgement) trace() error {
 	if j.flags.trace == "" {
-		return func() error { return nil }, nil
+		return nil
 	}
-	file, err := os.OpenFile(j.flags.trace, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err := reporters.Writable(j.flags.trace); err != nil {
+		return usage("--trace %s: %w; name a file that can be written", j.flags.trace, reporters.Bare(err))
+	}
+	j.told.reporters = append(j.told.reporters, tracer{j})
+	return nil
+}
+
+func (tracer) Result(harness.Result) {}
+
+func (t tracer) Done(report harness.Report) error {
+	err := reporters.ReplaceFileBy(t.flags.trace, 0o600, func(w io.Writer) error {
+		return writeTrace(w, report, t.sessions, t.target.redact)
+	})
 	if err != nil {
-		return nil, usage("--trace: %w", err)
+		return fmt.Errorf("trace %s: %w", t.flags.trace, reporters.Bare(err))
 	}
-	return func() error {
-		return errors.Join(writeTrace(file, j.report, j.sessions, j.target.redact), file.Close())
-	}, nil
+	return nil
 }

@@ -136,7 +136,7 @@ func merge(f runFlags, file config) config {
 	if len(flags.Command) > 0 || flags.URL != "" || f.demo {
 		merged.Command, merged.URL = flags.Command, flags.URL
 	}
-	if f.given("server") && file.entry == nil { // whose file says all that is said of a server here
+	if f.given("server") && !file.listed { // whose file says all that is said of a server here
 		merged.Command, merged.URL, merged.Cwd, merged.Env = nil, "", "", nil
 		merged.Headers, merged.BearerEnv = nil, ""
 	}

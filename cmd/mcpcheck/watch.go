@@ -53,7 +53,7 @@ func watch(cmd *cobra.Command, f runFlags) error {
 		if err := w.round(); errors.Is(err, errStopped) {
 			return err
 		} else if err != nil {
-			fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", oneLine(err.Error()))
+			fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", oneLineOf(err))
 		}
 		why = w.next(ctx, before)
 	}
@@ -129,7 +129,7 @@ func (w *watcher) next(ctx context.Context, before sight) (why string) {
 	}
 	w.own = meanwhile
 	if len(changed) == 0 {
-		w.say("watching " + count(len(now), "file") + w.files.bound(now) + "; Ctrl-C ends")
+		w.say("watching " + reporters.Plural(len(now), "file") + w.files.bound(now) + "; Ctrl-C ends")
 		changed = w.files.await(ctx, now)
 	}
 	return briefly(changed)

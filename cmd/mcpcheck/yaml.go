@@ -23,9 +23,6 @@ func readYAML(name string, text []byte, into any) (err error) {
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
 		return usage("%s: this begins with a byte order mark; save it as UTF-8 without one (BOM)", name)
 	}
-	if len(text) > mostYAML {
-		return usage("%s: this has %d bytes, more than the %d that are read", name, len(text), mostYAML)
-	}
 	if nesting(text) > mostNested {
 		return usage("%s: its lists and maps are nested more than %d deep", name, mostNested)
 	}
@@ -44,11 +41,8 @@ func readYAML(name string, text []byte, into any) (err error) {
 	return nil
 }
 
-// Bounds of what is read: the library takes time and memory with the square of the depth.
-const (
-	mostYAML   = 1 << 20 // bytes
-	mostNested = 200
-)
+// mostNested bounds what is read: the library takes time and memory with the square of the depth.
+const mostNested = 200
 
 // nesting is how deep the brackets of a text are nested, those in strings included.
 func nesting(text []byte) (deepest int) {
@@ -115,15 +109,6 @@ func asList(node *yaml.UnexpectedNodeTypeError) string {
 
 // at is where a token stands, as :line:column.
 func at(t *token.Token) string { return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column) }
-
-// position is where the value at a path of keys and indices stands in a text, as :line:column; empty when there is
-// none.
-func position(text []byte, path ...any) string {
-	if node := find(root(text), path...); node != nil && node.GetToken() != nil {
-		return at(node.GetToken())
-	}
-	return ""
-}
 
 // root is the value of the first document of a text; nil when there is none.
 func root(text []byte) ast.Node {

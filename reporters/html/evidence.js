@@ -1,19 +1,6 @@
 "use strict";
 
-// Elements, and what shows the details of a result. All text that a server may have written goes through el, which puts
-// it into text nodes and never into markup.
-
-// el makes an element. Attributes that are false or undefined are left out; children are elements or texts.
-function el(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (value !== undefined && value !== false) {
-      made.setAttribute(key, value === true ? "" : value);
-    }
-  }
-  made.append(...children.flat().filter((child) => child !== undefined && child !== ""));
-  return made;
-}
+// What shows the details of a result.
 
 // fold makes details that are built when they are first opened.
 function fold(attributes, summary, build) {

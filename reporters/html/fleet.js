@@ -16,20 +16,6 @@ const counted = [
 const troubles = 4; // of these, the first
 const piece = 200; // rows that are built at a time
 
-const byId = (id) => document.getElementById(id);
-
-// el makes an element. Texts stay texts.
-function el(name, attributes, ...children) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes || {})) {
-    if (value !== undefined && value !== false) {
-      made.setAttribute(key, value === true ? "" : value);
-    }
-  }
-  made.append(...children.flat().filter((child) => child !== undefined && child !== ""));
-  return made;
-}
-
 const lines = byId("rows").textContent.trim().split("\n");
 const areas = JSON.parse(lines[0]) || [];
 const rows = lines.slice(1).map((line) => {
@@ -42,12 +28,6 @@ const chosen = new Set(); // outcomes; none: all
 let found = rows;
 let built = 0;
 
-// mark is a sign, with a word for those who do not see it.
-function mark(outcome, sign, text) {
-  return el("span", { class: "mark " + outcome, title: text },
-    el("span", { "aria-hidden": "true" }, sign), el("span", { class: "aside" }, text));
-}
-
 // cell is what an area came to: the worst as a sign, and all as a title.
 function cell(area, counts) {
   if (!counts) {
@@ -55,17 +35,17 @@ function cell(area, counts) {
   }
   const worst = counts.findIndex((n) => n > 0);
   const said = counts.map((n, i) => n > 0 && n + " " + counted[i][2]).filter(Boolean).join(", ");
-  const [name, sign] = counted[worst];
+  const [name, shape] = counted[worst];
   const count = worst <= troubles ? el("span", { class: "cell-count", "aria-hidden": "true" }, String(counts[worst])) : "";
-  return el("td", {}, mark(name, sign, area + ": " + said), count);
+  return el("td", {}, sign(name, shape, area + ": " + said), count);
 }
 
 function tableRow(row) {
-  const [, sign, , word] = outcomes.find(([name]) => name === row.outcome);
+  const [, shape, , word] = outcomes.find(([name]) => name === row.outcome);
   const name = row.link ? el("a", { href: row.link }, row.name) : row.name;
   return el("tr", {},
     el("th", { class: "server-name", scope: "row" }, name, row.server ? el("small", {}, row.server) : ""),
-    el("td", { class: "came" }, mark(row.outcome, sign, word), row.said || ""),
+    el("td", { class: "came" }, sign(row.outcome, shape, word), row.said || ""),
     areas.map((area, i) => cell(area, row.by.get(i))));
 }
 
@@ -101,11 +81,11 @@ function showEverything() {
 }
 
 function chips() {
-  for (const [name, sign, word] of outcomes) {
+  for (const [name, shape, word] of outcomes) {
     const n = rows.filter((row) => row.outcome === name).length;
     if (n > 0) {
       const chip = el("button", { type: "button", class: "outcome " + name, "data-outcome": name },
-        mark(name, sign, ""), word + " " + n);
+        sign(name, shape, ""), word + " " + n);
       chip.addEventListener("click", () => {
         if (!chosen.delete(name)) {
           chosen.add(name);
@@ -115,28 +95,6 @@ function chips() {
       byId("outcomes").append(chip);
     }
   }
-}
-
-// The theme is that of the reports: one choice holds for all pages of a place.
-function remembered(value) {
-  try {
-    if (value) {
-      localStorage.setItem("mcpcheck-theme", value);
-    }
-    return localStorage.getItem("mcpcheck-theme");
-  } catch {
-    return undefined;
-  }
-}
-
-const isDark = () => (document.documentElement.dataset.theme ||
-  (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-
-function setTheme(theme) {
-  if (theme) {
-    document.documentElement.dataset.theme = theme;
-  }
-  byId("theme").textContent = isDark() ? "Light theme" : "Dark theme";
 }
 
 function onKey(event) {
@@ -156,13 +114,8 @@ function begin() {
   byId("areas").append(el("tr", {}, el("th", { class: "server-name", scope: "col" }, "Server"),
     el("th", { class: "came", scope: "col" }, "Came to"),
     areas.map((area) => el("th", { scope: "col" }, el("span", { class: "area-name" }, area)))));
-  byId("controls").hidden = byId("theme").hidden = false;
-  setTheme(remembered());
-  byId("theme").addEventListener("click", () => {
-    const theme = isDark() ? "light" : "dark";
-    remembered(theme);
-    setTheme(theme);
-  });
+  byId("controls").hidden = false;
+  startTheme();
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
   byId("controls").addEventListener("input", filter);
   byId("everything").addEventListener("click", showEverything);

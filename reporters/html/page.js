@@ -16,7 +16,6 @@ const signs = new Map(outcomes.map(([name, sign]) => [name, sign]));
 const words = new Map(outcomes.map(([name, , , word]) => [name, word]));
 const troubles = ["gating", "error", "fail", "known"];
 
-const byId = (id) => document.getElementById(id);
 const [about, ...requirements] = JSON.parse(byId("index").textContent);
 const several = about.revisions.length > 1;
 let detailLines; // one value of JSON for each result
@@ -27,10 +26,9 @@ function detailOf(result) {
   return JSON.parse(detailLines[result.at]);
 }
 
-// mark is a verdict as a sign, with a word for those who do not see it.
+// mark is a verdict as its sign.
 function mark(outcome, text) {
-  return el("span", { class: "mark " + outcome, title: text },
-    el("span", { "aria-hidden": "true" }, signs.get(outcome)), el("span", { class: "aside" }, text));
+  return sign(outcome, signs.get(outcome), text);
 }
 
 // worst is the result that a row shows: of those given the first in the order of outcomes.
@@ -81,11 +79,11 @@ function revisionPart(requirement, result, open) {
 // makeRow is the row of a requirement.
 function makeRow(requirement) {
   const result = worst(requirement.results);
-  const sign = el("span", { class: "sign-of" });
+  const signed = el("span", { class: "sign-of" });
   const level = el("span", {});
   const said = el("span", { class: "said-line" });
   const summary = [
-    sign,
+    signed,
     el("span", { class: "what" },
       el("code", { class: "id" }, requirement.id), " ", el("span", { class: "title" }, requirement.title),
       requirement.checklist ? el("span", { class: "badge list" }, "release checklist") : "", said),
@@ -95,7 +93,7 @@ function makeRow(requirement) {
   const row = fold({ class: "req", id: requirement.id }, summary, () => rowBody(requirement));
   const text = [requirement.id, requirement.title, requirement.statement || "",
     ...requirement.results.map((x) => x.said || "")].join("\n").toLowerCase();
-  const entry = { requirement, row, text, summary: row.firstChild, sign, level, said };
+  const entry = { requirement, row, text, summary: row.firstChild, signed, level, said };
   showWorst(entry, result);
   return entry;
 }
@@ -106,7 +104,7 @@ function showWorst(entry, result) {
     return;
   }
   entry.shown = result;
-  entry.sign.replaceChildren(mark(result.outcome, words.get(result.outcome)));
+  entry.signed.replaceChildren(mark(result.outcome, words.get(result.outcome)));
   entry.level.className = "badge level-" + result.level;
   entry.level.textContent = result.level;
   entry.said.textContent = result.said || "";
@@ -144,10 +142,10 @@ function buildOutcomes() {
       counts.set(result.outcome, (counts.get(result.outcome) || 0) + 1);
     }
   }
-  for (const [name, sign, label] of outcomes) {
+  for (const [name, shape, label] of outcomes) {
     if (counts.has(name)) {
       const button = el("button", { type: "button", class: "outcome " + name, "data-outcome": name },
-        el("span", { class: "mark " + name, "aria-hidden": "true" }, sign),
+        el("span", { class: "mark " + name, "aria-hidden": "true" }, shape),
         el("b", {}, String(counts.get(name))), " " + label);
       button.addEventListener("click", () => choose(chosen.has(name) ? without(name) : [...chosen, name]));
       byId("outcomes").append(button);
@@ -293,36 +291,6 @@ function onKey(event) {
   event.preventDefault();
 }
 
-// Theme.
-
-// remembered is a setting that outlasts the page where the browser lets it.
-function remembered(value) {
-  try {
-    if (value !== undefined) {
-      localStorage.setItem("mcpcheck-theme", value);
-    }
-    return localStorage.getItem("mcpcheck-theme");
-  } catch {
-    return undefined;
-  }
-}
-
-const isDark = () => (document.documentElement.dataset.theme ||
-  (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light")) === "dark";
-
-function setTheme(theme) {
-  if (theme) {
-    document.documentElement.dataset.theme = theme;
-  }
-  byId("theme").textContent = isDark() ? "Light theme" : "Dark theme";
-}
-
-function toggleTheme() {
-  const theme = isDark() ? "light" : "dark";
-  remembered(theme);
-  setTheme(theme);
-}
-
 // Printing: what gates is printed in full, of the rest what is open.
 
 let opened = [];
@@ -341,8 +309,8 @@ function start() {
   buildList();
   buildOutcomes();
   buildChoices();
-  byId("controls").hidden = byId("theme").hidden = false;
-  setTheme(remembered());
+  byId("controls").hidden = false;
+  startTheme();
   const trouble = troubles.filter((name) => byId("outcomes").querySelector("." + name));
   choose(trouble);
   byId("controls").addEventListener("submit", (event) => event.preventDefault());
@@ -350,7 +318,6 @@ function start() {
   byId("everything").addEventListener("click", showEverything);
   byId("open").addEventListener("click", () => shownRows().forEach((entry) => open(entry.row)));
   byId("close").addEventListener("click", () => entries.forEach((entry) => (entry.row.open = false)));
-  byId("theme").addEventListener("click", toggleTheme);
   document.addEventListener("keydown", onKey);
   addEventListener("hashchange", followLink);
   addEventListener("beforeprint", beforePrint);

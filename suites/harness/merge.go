@@ -288,12 +288,16 @@ func union(a, b Result) Result {
 }
 
 // weight is how much a result tells of the whole run. That a watch could not judge what it had on the wire of another
-// shard tells nothing.
+// shard tells nothing, and that one saw nothing less than why another one left out what it saw.
 func weight(r Result) int {
-	if r.Beside && r.Verdict == Inconclusive {
+	nothing := map[Verdict]Reason{Skip: NotObserved, Inconclusive: CallsOff}
+	switch {
+	case r.Beside && r.Verdict == Inconclusive:
 		return -1
+	case r.Reason != "" && r.Reason == nothing[r.Verdict]:
+		return slices.Index([]Verdict{Skip, Inconclusive}, r.Verdict)
 	}
-	return slices.Index([]Verdict{Skip, Inconclusive, Pass, Error, Fail}, r.Verdict)
+	return 2 + slices.Index([]Verdict{Skip, Inconclusive, Pass, Error, Fail}, r.Verdict)
 }
 
 // together is a fail with what another one found beside.

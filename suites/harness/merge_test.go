@@ -43,6 +43,11 @@ func beside(r Result) Result {
 	return r
 }
 
+func because(reason Reason, r Result) Result {
+	r.Reason = reason
+	return r
+}
+
 func TestMergeReports(t *testing.T) {
 	lesser := of("w/1", Fail)
 	lesser.Level, lesser.Gates, lesser.Message = Should, false, "a lesser one"
@@ -61,6 +66,15 @@ func TestMergeReports(t *testing.T) {
 		"a watch that saw nothing at home passes by what another shard saw": {
 			parts: []NamedReport{part("a", 1, 2, of("w/1", Skip)), part("b", 2, 2, beside(of("w/1", Pass)))},
 			want:  []string{"w/1 pass"}, tried: 1,
+		},
+		"why a watch left out what it saw is told rather than that another one saw nothing": {
+			parts: []NamedReport{
+				part("a", 1, 2, because(CallsOff, of("v/1", Inconclusive)), because(CallsOff, of("w/1", Inconclusive)),
+					of("x/1", Inconclusive)),
+				part("b", 2, 2, beside(because(NotObserved, of("v/1", Skip))),
+					beside(because(OtherCheck, of("w/1", Skip))), beside(because(OtherCheck, of("x/1", Skip)))),
+			},
+			want: []string{"v/1 inconclusive", "w/1 skip", "x/1 inconclusive"},
 		},
 		"a watch fails that fails in any shard": {
 			parts: []NamedReport{

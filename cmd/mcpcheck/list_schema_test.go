@@ -1,0 +1,82 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+)
+
+// TestListSchema: the schema of a list takes what mcpcheck takes, and nothing else, of the lists in README.md, in the
+// examples, in the transcripts and here.
+func TestListSchema(t *testing.T) {
+	text, err := schemas.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, _ := schemaOf(t, text)
+	for name, list := range listsOf(t) {
+		servers, program := hostFile{name, unknown}.parse([]byte(list))
+		for _, s := range servers {
+			// Which checks there are, no schema knows.
+			if s.wrong != nil && !strings.Contains(s.wrong.Error(), "no check ") {
+				program = s.wrong
+			}
+		}
+		if said := validYAML(schema, []byte(list)); (said == nil) != (program == nil) {
+			t.Errorf("%s: the schema says %v, mcpcheck %v, of\n%s", name, said, program, list)
+		}
+	}
+}
+
+// listsOf are lists of servers.
+func listsOf(t *testing.T) map[string]string {
+	lists := map[string]string{
+		"one.yaml":      "servers: {one: {command: [a, 1, true], env: {N: 1.10}, timeout: 5s, skip: [ping]}}",
+		"web.yaml":      "servers: {one: {url: 'https://a/mcp', headers: {X-Key: KEY}}}",
+		"both.yaml":     "servers: {one: {url: 'http://127.0.0.1:{port}/', command: [a, '{port}']}}",
+		"nowhere.yaml":  "servers: {one: {profile: spec}}",
+		"nothing.yaml":  "servers: {one: }",
+		"bare.yaml":     "servers: {one: a}",
+		"sequence.yaml": "servers: [{command: [a]}]",
+		"empty.yaml":    "{}",
+		"more.yaml":     "{servers: {one: {command: [a]}}, server: {}}",
+		"key.yaml":      "servers: {one: {command: [a], profil: spec}}",
+		"profile.yaml":  "servers: {one: {command: [a], profile: nice}}",
+		"words.yaml":    "servers: {one: {command: a b}}",
+		"seconds.yaml":  "servers: {one: {command: [a], timeout: 5}}",
+		"header.yaml":   "servers: {one: {url: 'http://a', headers: {X-Key: 'a b'}}}",
+		"example.yaml":  kubeExample(t)["ConfigMap/mcpcheck-fleet"].Data["fleet.yaml"],
+	}
+	for _, s := range snippets(t) {
+		if s.section == "Many servers" && s.language == "yaml" {
+			lists["README.yaml"] = s.text
+		}
+	}
+	const own = 16
+	if len(lists) != own {
+		t.Fatalf("%d lists, want %d: README.md has none", len(lists), own)
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range archive.Files {
+			if list := string(f.Data); strings.HasPrefix(list, "servers:") {
+				lists[filepath.Base(file)+"."+f.Name] = list
+			}
+		}
+	}
+	if len(lists) < own+3 {
+		t.Errorf("there are no lists in the transcripts")
+	}
+	return lists
+}
