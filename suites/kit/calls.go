@@ -136,7 +136,7 @@ func ValidCalls(t *T) ToolCalls {
 	if !t.Server.Declares("tools") {
 		return ToolCalls{}
 	}
-	if !t.Modern() && !t.Alone() && !t.Quick() && t.Site() == nil {
+	if !t.Modern() && !t.Alone() && !t.Quick() && !t.Server.Slow() && t.Site() == nil {
 		MeetAgain(t) // in the session of which they are made
 	}
 	return Shared(t, ValidCallsName, func(t *T) (calls ToolCalls) {
