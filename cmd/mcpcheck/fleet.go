@@ -142,6 +142,9 @@ func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
 }
 
 func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, left leftOut, err error) {
+	if err := hasDirectory(); err != nil {
+		return nil, left, err
+	}
 	f = &fleet{dir: flags.dir, flags: flags, out: cmd.OutOrStdout(), words: wordsOf(cmd.Flags(), judgedBy)}
 	shard, err := parseShard(flags.shard, os.Getenv)
 	switch {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -56,9 +55,6 @@ says which tools would be called.`,
 
 // judgeServer judges a server and tells what came of it.
 func judgeServer(cmd *cobra.Command, f runFlags) error {
-	if _, err := os.Getwd(); err != nil {
-		return usage("the current directory is gone; change to one that is there: %w", err)
-	}
 	if f.watch {
 		return watch(cmd, f)
 	}

@@ -32,6 +32,9 @@ type target struct {
 
 // aim finds the server that is asked for, and all that is wrong with how it is reached.
 func aim(v values, stderr io.Writer) (*target, error) {
+	if err := hasDirectory(); err != nil {
+		return nil, err
+	}
 	var s secrets
 	a, err := locate(v, &s, stderr)
 	if err != nil {
@@ -120,6 +123,14 @@ func (t *target) overHTTP(v values, s *secrets) error {
 	}
 	t.credentials.Planted = planted
 	return lookUp(t.command[0], t.dir)
+}
+
+// hasDirectory finds out whether there is a current directory, in which servers are started.
+func hasDirectory() error {
+	if _, err := os.Getwd(); err != nil {
+		return usage("the current directory is gone; change to one that is there: %w", err)
+	}
+	return nil
 }
 
 // readRoots reads certificates that are trusted beside those of the system.

@@ -3,21 +3,25 @@ package main
 import (
 	"io"
 	"os"
+	"strconv"
 
 	"golang.org/x/term"
 )
 
-// terminalOf reports whether a writer is a terminal, and how wide it is.
+// terminalOf reports whether a writer is a terminal, and how wide its lines may be: as wide as that is, or as COLUMNS
+// says where it is none or does not tell; 0 if nothing does.
 func terminalOf(w io.Writer) (terminal bool, width int) {
 	if o, ok := w.(*output); ok {
 		w = o.Writer
 	}
-	f, ok := w.(*os.File)
-	if !ok || !term.IsTerminal(int(f.Fd())) {
-		return false, 0
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		terminal = true
+		width, _, _ = term.GetSize(int(f.Fd()))
 	}
-	width, _, _ = term.GetSize(int(f.Fd()))
-	return true, width
+	if width <= 0 {
+		width, _ = strconv.Atoi(os.Getenv("COLUMNS"))
+	}
+	return terminal, width
 }
 
 // coloured reports whether the console is to have colours: on a terminal, unless they are not wanted, or where they are
