@@ -136,5 +136,6 @@ func (a *access) set(name, value string) {
 	if strings.EqualFold(name, "Authorization") && strings.EqualFold(scheme, "Bearer") {
 		a.credentials.Bearer = strings.TrimSpace(token)
 		a.secrets.hide(a.credentials.Altered())
+		a.secrets.hide(a.credentials.Unsigned())
 	}
 }

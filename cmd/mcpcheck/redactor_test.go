@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -101,6 +102,18 @@ func TestNamedSecrets(t *testing.T) {
 		s.hideInherited([]string{c.env})
 		if diff := cmp.Diff(c.want, s.texts); diff != "" {
 			t.Errorf("%q %s, - wanted, + got:\n%s", c.command, c.env, diff)
+		}
+	}
+}
+
+// TestForgedTokensAreRedacted: what checks make of the ordinary token tells nearly all of it.
+func TestForgedTokensAreRedacted(t *testing.T) {
+	a := access{header: http.Header{}, secrets: &secrets{}}
+	a.set("Authorization", "Bearer e30.e30claims.signature")
+	r := a.secrets.redactor()
+	for _, token := range []string{a.credentials.Bearer, a.credentials.Altered(), a.credentials.Unsigned()} {
+		if got := r.text(token); token == "" || got != "[redacted]" {
+			t.Errorf("%q is shown as %s", token, got)
 		}
 	}
 }

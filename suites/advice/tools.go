@@ -14,16 +14,15 @@ import (
 // tools is how tools present themselves, one by one and all together.
 var tools = Suite{
 	"advice/tool-description-present": eachTool(func(t *T, tool M) {
-		description := textIn(tool, "description")
-		t.Expect(description != "" && description != tool["name"]).To(Hold(
-			"a description that says more than the name", "%s", Show(Member(tool, "description"))))
+		t.Expect(isDescribed(tool)).To(Hold("a description that says more than the name", "%s",
+			Show(Member(tool, "description"))))
 	}),
 
 	"advice/tool-description-useful": eachShownTool(func(t *T, tool M) {
-		description := textIn(tool, "description")
-		if description == "" {
+		if !isDescribed(tool) {
 			t.Because(OtherCheck).Skip("there is no description: advice/tool-description-present")
 		}
+		description := textIn(tool, "description")
 		n := length(description)
 		t.Expect(40 <= n && n <= 2000).To(Hold("a description of 40 to 2,000 characters", "%d", n))
 		t.Expect(clauses.MatchString(description)).To(Hold("when to use the tool and what it returns",
@@ -35,15 +34,16 @@ var tools = Suite{
 	}),
 
 	"advice/tool-annotations-present": eachTool(func(t *T, tool M) {
-		hints := hintsOf(tool)
-		readOnly, says := hints["readOnlyHint"].(bool)
-		destructive, judges := hints["destructiveHint"].(bool)
-		t.Expect(says || destructive).To(Hold("readOnlyHint", "none: clients take it for one that changes things"))
-		t.Expect(readOnly || judges).To(Hold("destructiveHint, since the tool is not read-only",
+		changes, destroys := saysWhatItChanges(tool)
+		t.Expect(changes).To(Hold("readOnlyHint", "none: clients take it for one that changes things"))
+		t.Expect(destroys).To(Hold("destructiveHint, since the tool is not read-only",
 			"none: clients take the tool for destructive"))
 	}),
 
 	"advice/tool-hints-explicit": eachTool(func(t *T, tool M) {
+		if changes, destroys := saysWhatItChanges(tool); !changes || !destroys {
+			t.Because(OtherCheck).Skip("it does not say whether it changes things: advice/tool-annotations-present")
+		}
 		for _, hint := range []string{"readOnlyHint", "destructiveHint", "openWorldHint"} {
 			_, says := hintsOf(tool)[hint].(bool)
 			t.Expect(says).To(Hold("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
@@ -89,6 +89,21 @@ var tools = Suite{
 		}
 		t.Expect(len(found) <= 1).To(Hold("names in one style", "%s", strings.Join(found, ", ")))
 	}),
+}
+
+// isDescribed reports whether a tool has a description that is not its name.
+func isDescribed(tool M) bool {
+	description := textIn(tool, "description")
+	return description != "" && description != tool["name"]
+}
+
+// saysWhatItChanges reports whether a tool says by hints that it changes things or does not, and, if it does, whether
+// it destroys some.
+func saysWhatItChanges(tool M) (changes, destroys bool) {
+	hints := hintsOf(tool)
+	readOnly, says := hints["readOnlyHint"].(bool)
+	destructive, judges := hints["destructiveHint"].(bool)
+	return says || destructive, readOnly || judges
 }
 
 // hintsOf are the annotations of a tool.

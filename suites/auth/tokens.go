@@ -277,8 +277,11 @@ func succeeded(c kit.ToolCall) bool {
 // invalidToken is one that nobody has issued.
 const invalidToken = "mcpcheck-invalid-token"
 
-// unsignedToken is a JWT without a signature, for this server.
+// unsignedToken is a JWT without a signature, for this server: the ordinary token, if that is one.
 func unsignedToken(t *T) string {
+	if token := t.Credentials.Unsigned(); token != "" {
+		return token
+	}
 	encode := func(v M) string { return base64.RawURLEncoding.EncodeToString(Compact(v)) }
 	header := M{"alg": "none", "typ": "JWT"}
 	claims := M{"sub": "mcpcheck", "aud": t.Site().URL(), "exp": 4102444800}

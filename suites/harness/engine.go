@@ -39,33 +39,6 @@ type Options struct {
 	Progress    *Progress // to be kept up to date; may be nil
 }
 
-// Credentials are what the operator gives the checks of authorization; empty ones are not given.
-type Credentials struct {
-	Bearer        string // of every request
-	Second        string // of another principal
-	Expired       string
-	Narrow        string // with less scope than some operation needs
-	OtherAudience string // issued for another resource
-	Planted       string // value of a variable in the environment of the process that is named like a secret
-
-	ContactIssuer bool   // the authorization server may be asked for its metadata though it is not on this machine
-	OldURL        string // of an HTTP+SSE endpoint beside the Streamable HTTP one
-}
-
-// Altered is the ordinary token with another last character: a JWT with a forged signature or, of another kind, a token
-// that is good when only its beginning is compared. Empty when there is none. In base64 the bit that changes is one
-// that counts, also where the last bits of a text are padding.
-func (c Credentials) Altered() string {
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
-	token := strings.TrimRight(c.Bearer, "=")
-	if token == "" {
-		return ""
-	}
-	last := len(token) - 1
-	other := (strings.IndexByte(alphabet, token[last]) + len(alphabet)/2) % len(alphabet)
-	return token[:last] + alphabet[other:other+1] + c.Bearer[len(token):]
-}
-
 // Execution is a plan that is being run. The work is done by workers; Result collects it.
 type Execution struct {
 	ctx     context.Context

@@ -23,6 +23,8 @@ var resumptionChecks = Suite{
 		switch {
 		case r.idOfResponse:
 			t.Because(OtherCheck).Skip("no event id comes before the response: http/sse-priming-event")
+		case r.ambiguous:
+			t.Because(OtherCheck).Skip("another stream has an event of the same id: http/sse-event-ids-unique")
 		case !r.answer.IsStream:
 			t.Skip("streams cannot be resumed: %s", r.answer)
 		}
@@ -84,8 +86,9 @@ func describe(e driver.StreamEvent) string {
 type resumption struct {
 	idOfResponse bool                 // the first event with an id was the response
 	early        bool                 // the response came before the connection was dropped: nothing was lost
-	other        []byte               // id under which the other request is answered
-	others       []driver.StreamEvent // with which it was answered
+	ambiguous    bool                 // another stream has an event of that id, too
+	foreign      [][]byte             // ids under which other requests of the session are answered
+	others       []driver.StreamEvent // with which the other request was answered
 	answer       driver.Answer        // to the GET
 }
 
@@ -105,9 +108,19 @@ func resumed(t *T) resumption {
 		x.Abort()
 		id := s.AnsweredAs(x.Asked())
 		r.early = kit.ResponseAmong(x.End().Events, id).Answered()
+		r.ambiguous = slices.ContainsFunc(s.HTTP().Exchanges(), func(other *driver.Exchange) bool {
+			return other != x && slices.ContainsFunc(other.Answer().Events, func(e driver.StreamEvent) bool {
+				return kit.Identifies(e) && e.ID == first.ID
+			})
+		})
 		r.idOfResponse = kit.ResponseAmong([]driver.StreamEvent{first}, id).Answered()
 		other := t.Ask(s, method, params)
-		r.other, r.others = s.AnsweredAs(other.Request.ID), other.Request.HTTP.Answer().Events
+		r.others = other.Request.HTTP.Answer().Events
+		for _, f := range s.Since(0) {
+			if f.Side == driver.FromClient && f.IsRequest() && f.HTTP != x {
+				r.foreign = append(r.foreign, s.AnsweredAs(f.ID))
+			}
+		}
 		again := resumeAfter(s, first.ID)
 		t.Settle(s, s.Mark())
 		r.answer = kit.Within(again, time.Second, func(a driver.Answer) bool {
@@ -136,10 +149,11 @@ func (r resumption) stranger() string {
 	return describe(r.answer.Events[i])
 }
 
-// isStrange reports whether an event belongs to the other stream. Its id alone does not say so: two streams may have
-// the same.
+// isStrange reports whether an event belongs to another stream. Its id alone does not say so: two streams may have the
+// same.
 func (r resumption) isStrange(e driver.StreamEvent) bool {
-	return kit.ResponseAmong([]driver.StreamEvent{e}, r.other).Answered() ||
+	answers := func(id []byte) bool { return kit.ResponseAmong([]driver.StreamEvent{e}, id).Answered() }
+	return slices.ContainsFunc(r.foreign, answers) ||
 		kit.Identifies(e) && e.Dispatched() && slices.ContainsFunc(r.others, func(other driver.StreamEvent) bool {
 			return e.ID == other.ID && e.Data.Equal(other.Data)
 		})

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// An event of the other stream is known by its message, and not by an id that both streams use.
+// An event of another stream is known by its message, and not by an id that several streams use.
 func TestStrangeEvents(t *testing.T) {
 	event := func(id, data string) driver.StreamEvent {
 		return driver.StreamEvent{ID: id, HasID: id != "", Data: driver.Plain([]byte(data)), HasData: true}
@@ -14,8 +14,8 @@ func TestStrangeEvents(t *testing.T) {
 	const mine, theirs = `{"id":7,"result":{}}`, `{"id":8,"result":{}}`
 	const note, other = `{"method":"notifications/a"}`, `{"method":"notifications/b"}`
 	r := resumption{
-		other:  []byte("8"),
-		others: []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
+		foreign: [][]byte{[]byte("1"), []byte("8")},
+		others:  []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
 	}
 	tests := []struct {
 		event                      driver.StreamEvent
@@ -29,6 +29,7 @@ func TestStrangeEvents(t *testing.T) {
 		{event("", other), false, false},
 		{event("9", theirs), true, false},
 		{event("3", theirs), true, false},
+		{event("3", `{"id":1,"result":{}}`), true, false}, // to a request before
 	}
 	for _, tt := range tests {
 		if got := r.isStrange(tt.event); got != tt.strange {

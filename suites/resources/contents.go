@@ -27,6 +27,9 @@ var contents = Suite{
 				}
 			case !isError || !slices.Contains(missing, code):
 				t.Inconclusive("it is refused, but not as unknown: %s", Got(r.reply))
+			case r.asked:
+				t.Because(OtherCheck).Inconclusive("it asked for input, and then brought %s: "+
+					"mrtr/resource-loop, mrtr/request-state-string", Got(r.reply))
 			case strings.HasPrefix(strings.ToLower(r.uri), "https:"):
 				t.Inconclusive("clients fetch it from the web: %s", Got(r.reply))
 			case !slices.Contains(urisNow(t, t.Session()), r.uri):
@@ -81,6 +84,7 @@ var missing = []int{-32002, kit.InvalidParams, -32601}
 type reading struct {
 	uri      string
 	resource M
+	asked    bool // for input, which it was given
 	reply    driver.Reply
 }
 
@@ -101,8 +105,8 @@ func readings(t *T) []reading {
 				if !isString || isLong(resource) != late || allowance.Spent() != "" || t.Mute(readMethod) != nil {
 					continue
 				}
-				r := reading{uri: uri, resource: resource}
-				r.reply = kit.Converse(t, s, readMethod, kit.Enabling(t, M{"uri": uri})).Last
+				c := kit.Converse(t, s, readMethod, kit.Enabling(t, M{"uri": uri}))
+				r := reading{uri: uri, resource: resource, asked: len(c.Asked) > 0, reply: c.Last}
 				all = append(all, r)
 				if allowance.Spend(r.reply); !s.Usable() {
 					s = t.Session()

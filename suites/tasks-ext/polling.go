@@ -123,6 +123,9 @@ var polling = Suite{
 		s := t.Session()
 		t.Each([]Subject{Named("tasks/update"), Named("tasks/cancel")}, func(t *T, method Subject) {
 			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": kit.NoTask, "inputResponses": M{}}, able))
+			if method.Name == "tasks/cancel" {
+				wantOwnRefusal(t, r)
+			}
 			t.Expect(r).To(BeError(-32602))
 		})
 	}),

@@ -13,15 +13,15 @@ var listing = Suite{
 	"tasks/list-invalid-cursor": Probe(func(t *T) {
 		wantList(t)
 		r := kit.AskAmiss(t, t.Hostile(), "tasks/list", M{"cursor": "mcpcheck-invalid-cursor"})
+		if list := listed(t); list.Error() != nil {
+			t.Because(OtherCheck).Skip("tasks/list is answered with %s: tasks/list-schema", Got(list))
+		}
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"tasks/list-schema": Probe(func(t *T) {
 		wantList(t)
-		r := tell(t).Listed
-		if r.Request == nil {
-			r = t.Ask(t.Session(), "tasks/list", nil)
-		}
+		r := listed(t)
 		kit.WantAnswer(t, r)
 		t.Expect(r).To(BeResult())
 		broken := kit.Broken(t, "tasks/list-schema", "ListTasksResult", r.Result())
@@ -67,6 +67,14 @@ var listing = Suite{
 			t.Expect(r.Result() == nil).To(Hold("no access to a task of another principal", "%s", Got(r)))
 		})
 	}),
+}
+
+// listed is the answer to tasks/list.
+func listed(t *T) driver.Reply {
+	if r := tell(t).Listed; r.Request != nil {
+		return r
+	}
+	return t.Ask(t.Session(), "tasks/list", nil)
 }
 
 // wantList ends a check of a server that lists no tasks.

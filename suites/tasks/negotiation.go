@@ -23,6 +23,7 @@ var negotiation = Suite{
 	}),
 
 	"tasks/undeclared-task-param-ignored": Probe(func(t *T) {
+		wantShape(t)
 		if augments(t) {
 			t.Because(NotOffered).Skip("the server declares tasks.requests.tools.call")
 		}
@@ -48,6 +49,7 @@ var negotiation = Suite{
 
 	"tasks/list-undeclared": Probe(func(t *T) {
 		kit.WantCapabilities(t, t.Server.Welcome)
+		wantShape(t)
 		if declaresList(t) {
 			t.Because(NotOffered).Skip("the server declares tasks.list")
 		}
@@ -58,6 +60,7 @@ var negotiation = Suite{
 
 	"tasks/cancel-undeclared": Probe(func(t *T) {
 		kit.WantCapabilities(t, t.Server.Welcome)
+		wantShape(t)
 		if declaresCancel(t) {
 			t.Because(NotOffered).Skip("the server declares tasks.cancel")
 		}
@@ -125,6 +128,7 @@ var negotiation = Suite{
 	}),
 
 	"tasks/tool-support-without-capability": Probe(func(t *T) {
+		wantShape(t)
 		all := kit.ListedTools(t)
 		if len(all) == 0 {
 			t.Because(NotOffered).Skip("the server lists no tool")
@@ -173,6 +177,18 @@ func wantAugments(t *T) {
 	if !augments(t) {
 		t.Because(NotDeclared).Skip("the server does not declare tasks.requests.tools.call")
 	}
+}
+
+// wantShape ends a check of what is not declared where the capability makes no sense.
+func wantShape(t *T) {
+	if declared := Member(t.Server.Capabilities, "tasks"); declared != (Absent{}) && !isObject(declared) {
+		t.Because(OtherCheck).Skip("the capability tasks is no object: tasks/capability-shape")
+	}
+}
+
+func isObject(v any) bool {
+	_, is := v.(M)
+	return is
 }
 
 func declaresCancel(t *T) bool { return member(t.Server.Capabilities, "tasks", "cancel") != nil }

@@ -104,9 +104,13 @@ var polling = Suite{
 			r := c.ask("tasks/get", M{"_meta": M{kit.RelatedTask: M{"taskId": related.Name}}})
 			kit.WantAnswer(t, r)
 			c.WantTime(t, r)
-			if r.Result() == nil {
-				if plain := c.ask("tasks/get", nil); plain.Result() == nil {
+			if r.Result()["taskId"] != any(c.ID) {
+				plain := c.ask("tasks/get", nil)
+				switch told := plain.Result(); {
+				case told == nil && r.Result() == nil:
 					t.Again("tasks/get brought %s, and without _meta %s", Got(r), Got(plain))
+				case told != nil && taskIn(told) == nil && told["taskId"] != any(c.ID):
+					t.Because(OtherCheck).Skip("so it is without _meta: tasks/get-result-schema")
 				}
 			}
 			t.Expect(r).To(BeResult())
