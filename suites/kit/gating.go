@@ -33,7 +33,8 @@ func (g *Gating) sendEarly(t *T, s *driver.Session) {
 	g.InTime = g.EarlyList.Answered() && (!g.Called || g.EarlyCall.Answered())
 }
 
-// sendLate sends them after the handshake, when the list was asked for already. The early list may have waited for that.
+// sendLate sends them after the handshake, when the list was asked for already, if they were sent too early. The early
+// list may have waited for that.
 func (g *Gating) sendLate(t *T, s *driver.Session, list driver.Reply) {
 	if g.Method == "" {
 		return

@@ -21,7 +21,7 @@ type Opening struct {
 	Form    string // params of initialized: "none", "{}" or "_meta"; empty is none, too
 
 	Muted     bool // nobody reads its stderr
-	Mute      bool // the client declares roots, and leaves unanswered what it is asked for, which no client may
+	Deaf      bool // the client declares roots, and leaves unanswered what it is asked for, which no client may
 	Idle      bool // nothing is said for a while, before all else
 	Lacking   bool // initialize comes without what it needs, and then once more
 	Pinged    bool // ping comes before initialize
@@ -36,17 +36,17 @@ type Opening struct {
 
 // Opened is what came of it.
 type Opened struct {
-	Lacking   map[string]driver.Reply // to initialize, by the names of IncompleteHellos, as far as that went
-	FirstPong driver.Reply
-	Ungreeted Gating // before initialize
-	Welcome   driver.Reply
-	EarlyPong driver.Reply
-	Unready   Gating          // between initialize and initialized
-	Replies   []*driver.Frame // what looks like a reply to initialized
-	Pong      driver.Reply    // to the harmless request after initialized
-	List      driver.Reply    // to the ordinary request after that
-	Asked     []*driver.Frame // its requests
-	LastPong  driver.Reply    // to a harmless request after the client has refused them, or left them unanswered
+	Incomplete     map[string]driver.Reply // to initialize, by the names of IncompleteHellos, as far as that went
+	FirstPong      driver.Reply            // to the ping before initialize
+	BeforeGreeting Gating
+	Welcome        driver.Reply
+	EarlyPong      driver.Reply // to the ping before initialized
+	BeforeReady    Gating
+	Replies        []*driver.Frame // what looks like a reply to initialized
+	Pong           driver.Reply    // to the harmless request after initialized
+	List           driver.Reply    // to the ordinary request after that
+	Asked          []*driver.Frame // its requests
+	LastPong       driver.Reply    // to a harmless request after the client has refused them, or left them unanswered
 }
 
 // manners are the ways in which the sessions of a run begin that begin with a handshake. A process is dear, and each
@@ -56,7 +56,7 @@ type Opened struct {
 var manners = []Opening{
 	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
 	{version: MadeUp[1], Form: "_meta"},
-	{Muted: true, Mute: true, Idle: true, Pinged: true, Unready: true},
+	{Muted: true, Deaf: true, Idle: true, Pinged: true, Unready: true},
 	{Patient: true, Form: "none", Left: true},
 	{Newer: true, Unknown: true, CutOff: true},
 }
@@ -84,7 +84,7 @@ func openings(judged string) []Opening {
 func (o Opening) includes(other Opening) bool {
 	is := func(mine, wanted bool) bool { return mine || !wanted }
 	return is(o.Newer, other.Newer) && is(o.Client, other.Client) && is(o.Unknown, other.Unknown) &&
-		is(o.Muted, other.Muted) && is(o.Mute, other.Mute) && is(o.Idle, other.Idle) && is(o.Lacking, other.Lacking) &&
+		is(o.Muted, other.Muted) && is(o.Deaf, other.Deaf) && is(o.Idle, other.Idle) && is(o.Lacking, other.Lacking) &&
 		is(o.Pinged, other.Pinged) && is(o.Ungreeted, other.Ungreeted) && is(o.Cancelled, other.Cancelled) &&
 		is(o.CutOff, other.CutOff) && is(o.Patient, other.Patient) && is(o.Early, other.Early) &&
 		is(o.Unready, other.Unready) && is(o.Left, other.Left) &&
@@ -107,77 +107,126 @@ func Begin(t *T, o Opening) Opened {
 	return Shared(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
 }
 
-// open opens a session step by step.
-func open(t *T, o Opening) (r Opened) {
-	s := t.Launch(driver.Options{MuteStderr: o.Muted})
+// opener opens a session step by step.
+type opener struct {
+	Opening
+	Opened
+	t    *T
+	s    *driver.Session
+	ping driver.Pending // before initialize
+}
+
+func open(t *T, o Opening) Opened {
 	if t.Server.Transport == "http" { // where a server has no way to speak first
 		o.Idle, o.Patient = false, false
 	}
-	if o.Idle {
-		s.Idle(Late)
+	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted})}
+	if o.CutOff = o.CutOff && p.s.Stdio() != nil; o.CutOff {
+		p.cutOff()
+		return p.Opened
 	}
-	if o.Lacking {
-		s = r.greetLacking(t, s)
+	p.before()
+	if p.greet(); p.Welcome.Result() != nil {
+		p.between()
+		p.confirm()
+		p.afterwards()
 	}
-	var ping driver.Pending
-	if o.Pinged {
-		ping = s.Request("ping", nil)
+	return p.Opened
+}
+
+// before is what comes before initialize.
+func (p *opener) before() {
+	if p.Idle {
+		p.s.Idle(Late)
 	}
-	if o.Ungreeted {
-		r.Ungreeted.sendEarly(t, s)
+	if p.Lacking {
+		p.greetLacking()
 	}
-	s.Refuse = o.Client
-	if o.Mute {
-		s.AnswerBy(asks)
+	if p.Pinged {
+		p.ping = p.s.Request("ping", nil)
 	}
-	if r.greet(t, s, o); r.Welcome.Result() == nil || o.CutOff && s.Stdio() != nil {
-		return r
+	if p.Ungreeted {
+		p.BeforeGreeting.sendEarly(p.t, p.s)
 	}
-	if o.Patient {
-		s.Idle(Late)
+}
+
+// greet sends initialize.
+func (p *opener) greet() {
+	hello := p.hello(p.t)
+	if p.s.Refuse = p.Client; p.Deaf {
+		p.s.AnswerBy(asks)
 	}
-	if o.Early {
-		r.EarlyPong = s.Exchange("ping", nil)
+	if p.Cancelled {
+		p.s.HostileThroughout()
+		p.s.Greeted = func(sent driver.Pending) driver.Pending { return cancelGreeting(p.s, sent, hello) }
 	}
-	if o.Unready {
-		r.Unready.sendEarly(t, s)
+	p.Welcome = p.s.Greet(hello)
+}
+
+// between is what comes between initialize and initialized.
+func (p *opener) between() {
+	if p.Patient {
+		p.s.Idle(Late)
 	}
-	if o.Mute {
-		s.Hostile()
+	if p.Early {
+		p.EarlyPong = p.s.Exchange("ping", nil)
 	}
-	mark := s.Mark()
-	s.ConfirmWith(o.params())
-	if s.Revision == t.Revision { // which a server falls back to
-		s.AsAsked()
+	if p.Unready {
+		p.BeforeReady.sendEarly(p.t, p.s)
 	}
-	pong := HarmlessAs(s, 70052)
-	s.React(mark)
-	if o.Mute && t.Alone() {
-		LetAsk(t, s)
+}
+
+// confirm sends initialized, and a harmless request after it.
+func (p *opener) confirm() {
+	if p.Deaf {
+		p.s.Hostile()
 	}
-	if r.Pong = s.AwaitFor(pong, Shortly); o.Pinged { // answers may come in any order
-		r.FirstPong = s.AwaitFor(ping, Shortly)
+	mark := p.s.Mark()
+	p.s.ConfirmWith(p.params())
+	if p.s.Revision == p.t.Revision { // which a server falls back to
+		p.s.AsAsked()
 	}
-	r.Replies, _ = repliesSince(s, mark)
-	method, params := Ordinary(t, s)
-	r.List = t.Try(s, method, params)
-	if o.Ungreeted {
-		r.Ungreeted.sendLate(t, s, r.List)
+	pong := HarmlessAs(p.s, 70052)
+	p.s.React(mark)
+	if p.Pong = p.s.AwaitFor(pong, Shortly); p.Pinged { // answers may come in any order
+		p.FirstPong = p.s.AwaitFor(p.ping, Shortly)
 	}
-	if o.Unready {
-		r.Unready.sendLate(t, s, r.List)
+	p.Replies, _ = repliesSince(p.s, mark)
+}
+
+// afterwards is what comes once the session is established.
+func (p *opener) afterwards() {
+	if p.Deaf && p.t.Alone() {
+		LetAsk(p.t, p.s)
 	}
+	method, params := Ordinary(p.t, p.s)
+	p.List = p.t.Try(p.s, method, params)
+	p.BeforeGreeting.sendLate(p.t, p.s, p.List)
+	p.BeforeReady.sendLate(p.t, p.s, p.List)
 	switch {
-	case o.Client:
-		r.refusals(t, s)
-	case o.Mute:
-		r.Asked, r.LastPong = asked(s), s.Exchange(s.Harmless())
+	case p.Client:
+		p.refusals()
+	case p.Deaf:
+		p.Asked, p.LastPong = asked(p.s), p.s.Exchange(p.s.Harmless())
 	}
-	if o.Left {
-		t.Part(func() { sendNotifications(t, s) })
-		t.Leave(s)
+	if p.Left {
+		p.t.Part(func() { sendNotifications(p.t, p.s) })
+		p.t.Leave(p.s)
 	}
-	return r
+}
+
+// cutOff sends initialize, initialized and a harmless request at once, and ends stdin.
+func (p *opener) cutOff() {
+	var pong driver.Pending
+	p.s.HostileThroughout() // what it leaves unanswered is judged here alone
+	p.s.Greeted = func(sent driver.Pending) driver.Pending {
+		p.s.Notify("notifications/initialized", nil)
+		pong = p.s.Request(p.s.Harmless())
+		p.s.Stdio().CloseInput()
+		return sent
+	}
+	p.Welcome = p.s.Greet(p.hello(p.t))
+	p.Pong = p.s.Await(pong)
 }
 
 // IncompleteHellos are params of initialize that lack a required member.
@@ -191,49 +240,24 @@ func IncompleteHellos(revision string) (forms []Subject) {
 }
 
 // greetLacking greets with what lacks something. A server that takes that for good is greeted in a further process, and
-// so is one that ends or falls silent, which only a check that is tried alone goes on with. It returns a session in
-// which the server was not greeted yet.
-func (r *Opened) greetLacking(t *T, s *driver.Session) *driver.Session {
-	r.Lacking = map[string]driver.Reply{}
-	for _, form := range IncompleteHellos(t.Revision) {
-		s.HostileThroughout()
-		reply := s.Greet(form.Value)
-		if r.Lacking[form.Name] = reply; s.Alive() && reply.Error() != nil {
+// so is one that ends or falls silent, which only a check that is tried alone goes on with.
+func (p *opener) greetLacking() {
+	p.Incomplete = map[string]driver.Reply{}
+	for _, form := range IncompleteHellos(p.t.Revision) {
+		p.s.HostileThroughout()
+		reply := p.s.Greet(form.Value)
+		if p.Incomplete[form.Name] = reply; p.s.Alive() && reply.Error() != nil {
 			continue
 		}
-		s = t.Start()
-		if !reply.Answered() && !t.Alone() {
-			break
+		p.s = p.t.Start()
+		if !reply.Answered() && !p.t.Alone() {
+			return
 		}
-	}
-	return s
-}
-
-// greet sends initialize, and what comes with it.
-func (r *Opened) greet(t *T, s *driver.Session, o Opening) {
-	var pong driver.Pending
-	hello := o.hello(t)
-	cutOff := o.CutOff && s.Stdio() != nil
-	switch {
-	case o.Cancelled:
-		s.HostileThroughout()
-		s.Greeted = func(p driver.Pending) driver.Pending { return cancelGreeting(s, p, hello) }
-	case cutOff:
-		s.HostileThroughout() // what it leaves unanswered is judged here alone
-		s.Greeted = func(p driver.Pending) driver.Pending {
-			s.Notify("notifications/initialized", nil)
-			pong = s.Request(s.Harmless())
-			s.Stdio().CloseInput()
-			return p
-		}
-	}
-	if r.Welcome = s.Greet(hello); cutOff {
-		r.Pong = s.Await(pong)
 	}
 }
 
-// cancelGreeting cancels initialize. Where that is heeded, be it by an error or since a later request is answered before
-// it, initialize comes once more: it returns the one that is to be answered.
+// cancelGreeting cancels initialize. Where that is heeded, by an error or since a later request is answered before it,
+// initialize comes once more: it returns the one that is to be answered.
 func cancelGreeting(s *driver.Session, p driver.Pending, hello M) driver.Pending {
 	mark := s.Mark()
 	s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": "mcpcheck"})
@@ -266,13 +290,13 @@ func asked(s *driver.Session) []*driver.Frame {
 }
 
 // refusals is what came of the requests of a server whose client refuses them.
-func (r *Opened) refusals(t *T, s *driver.Session) {
-	if LetAsk(t, s); r.Pong.Answered() {
-		s.Settle(s.Mark())
+func (p *opener) refusals() {
+	if LetAsk(p.t, p.s); p.Pong.Answered() {
+		p.s.Settle(p.s.Mark())
 	}
-	r.Asked = asked(s)
-	r.LastPong = s.Exchange(s.Harmless())
-	s.Refuse, s.Invites = false, true
+	p.Asked = asked(p.s)
+	p.LastPong = p.s.Exchange(p.s.Harmless())
+	p.s.Refuse, p.s.Invites = false, true
 }
 
 // Plain is what a client declares that can be asked for every feature, and for none of the options of one.
@@ -294,7 +318,7 @@ func (o Opening) hello(t *T) M {
 	if o.Client || o.Patient {
 		maps.Copy(capabilities, Plain)
 	}
-	if o.Mute {
+	if o.Deaf {
 		capabilities["roots"] = M{"listChanged": true}
 	}
 	if o.Unknown {

@@ -32,10 +32,10 @@ var gates = Suite{
 		skipSessionless(t)
 		kit.WantListMethod(t)
 		o := kit.Begin(t, kit.Opening{Ungreeted: true})
-		o.Ungreeted.WantSurvivor(t)
-		o.Ungreeted.WantLate(t)
+		o.BeforeGreeting.WantSurvivor(t)
+		o.BeforeGreeting.WantLate(t)
 		t.Expect(o.Welcome).To(BeResult(), "initialize after the early requests")
-		o.Ungreeted.Expect(t)
+		o.BeforeGreeting.Expect(t)
 		t.Expect(o.List.Answered()).To(Hold("an answer to "+o.List.Method+" after the handshake", "%s", Got(o.List)))
 	}),
 
@@ -66,8 +66,8 @@ func unready(t *T) kit.Gating {
 	kit.WantListMethod(t)
 	o := kit.Begin(t, kit.Opening{Unready: true})
 	o.WantWelcome(t)
-	o.Unready.WantLate(t)
-	return o.Unready
+	o.BeforeReady.WantLate(t)
+	return o.BeforeReady
 }
 
 // pingFails reports whether ping is not served after the handshake either, where another request is harmless if it has

@@ -60,7 +60,7 @@ var initialize = Suite{
 		kit.WantErrors(t)
 		o := kit.Begin(t, kit.Opening{Lacking: true})
 		t.Each(kit.IncompleteHellos(t.Revision), func(t *T, form Subject) {
-			r, tried := o.Lacking[form.Name]
+			r, tried := o.Incomplete[form.Name]
 			if !tried {
 				t.Again("another one ended the server, or had no answer")
 			}

@@ -84,7 +84,7 @@ func (l lack) mute(t *T) trial {
 	if !l.asks {
 		return x
 	}
-	o := kit.Begin(t, kit.Opening{Mute: true})
+	o := kit.Begin(t, kit.Opening{Deaf: true})
 	o.WantWelcome(t)
 	if x.asked = slices.ContainsFunc(o.Asked, isForRoots); !x.asked {
 		t.Again("the server did not ask for roots this time, before the session was left")
