@@ -220,14 +220,14 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 // line, as where the disk was full or the recorder was killed.
 func cutOff(sessions []*recorded) {
 	for _, r := range sessions {
-		last := driver.Saying{}
+		gap := driver.Saying{Side: driver.Event, Text: []byte("the trace is cut off here"), Gap: true}
 		if n := len(r.said); n > 0 {
-			last = r.said[n-1]
+			gap.At = r.said[n-1].At
+			if r.said[n-1].AfterEOF {
+				continue
+			}
 		}
-		if !last.AfterEOF {
-			missing := driver.Saying{At: last.At, Side: driver.Event, Text: []byte("the trace is cut off here"), Gap: true}
-			r.said = append(r.said, missing)
-		}
+		r.said = append(r.said, gap)
 	}
 }
 
