@@ -93,10 +93,10 @@ func ReplaceFile(name string, text []byte) error {
 	})
 }
 
-// ReplaceFileBy writes a file in one go: whoever reads it finds the old text or the new one, whatever happens meanwhile.
-// It is written as it is made, so that no more of it is in memory than is at hand, and has the permissions of the old
-// one, or those that are given. What a symbolic link points to is what changes. A pipe or a device is written to, and so
-// is a file in whose place no other can be put, such as one that is mounted by itself.
+// ReplaceFileBy writes a file in one go: who reads it finds the old text or the new one, whatever happens meanwhile. It
+// is written as it is made, so that no more of it is in memory than is at hand, and has the permissions of the old one,
+// or those that are given. What a symbolic link points to is what changes. A pipe or a device is written to, and so is
+// a file in whose place no other can be put, such as one that is mounted by itself.
 func ReplaceFileBy(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target

@@ -144,8 +144,8 @@ func TestFleetHTMLIsSelfContained(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Link != "" {
 		t.Errorf("%v, linked to %q", err, last.Link)
 	}
-	for _, hash := range []string{sourceHash(commonScript), sourceHash(fleetScript), sourceHash(pageStyle + fleetStyle)} {
-		if !strings.Contains(fleetPolicy, hash) {
+	for _, text := range []string{commonScript, fleetScript, pageStyle + fleetStyle} {
+		if hash := sourceHash(text); !strings.Contains(fleetPolicy, hash) {
 			t.Errorf("the policy lacks %s", hash)
 		}
 	}

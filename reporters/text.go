@@ -201,6 +201,7 @@ func headline(message string) string {
 		}
 		said += line
 		if strings.HasPrefix(line, "got ") {
+			said, _ = split(said) // without what leads to more
 			return said
 		}
 	}

@@ -31,6 +31,7 @@ func TestHeadline(t *testing.T) {
 		"want an error\n got a\nand more":  "want an error, got a",
 		"echo:\n  want x\n  got y\nadd:\n": "echo: want x, got y",
 		"it died; its last lines on stderr:\n  a\n  b": "it died",
+		"want x\ngot it died; its last lines:\n  a":    "want x, got it died",
 		"several things:\n  a\n  b":                    "several things",
 	} {
 		if got := headline(in); got != want {

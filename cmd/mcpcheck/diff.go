@@ -50,7 +50,7 @@ is none. Exit codes: 0 no regression, 1 regressions, 2 wrong usage or input.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a comment on a pull request")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	exclusive(cmd.Flags(), "json", "markdown")
 	return cmd
 }
 

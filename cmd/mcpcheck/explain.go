@@ -36,7 +36,7 @@ how it is tried, when it passes and fails, and what to change.
 	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown")
 	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON: an object for a check, a list for more")
-	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	exclusive(cmd.Flags(), "json", "markdown")
 	return cmd
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,6 @@ import (
 type runFlags struct {
 	keys  config                 // what mcpcheck.yaml can say as well; Command is what follows --
 	given func(flag string) bool // on the command line
-	empty string                 // a flag that was given without a value
 
 	repeated []string // what was given of repeatedFlags
 
@@ -55,7 +55,7 @@ type runFlags struct {
 
 // read takes over what the command line says beside the values of flags.
 func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
-	f.given, f.empty = cmd.Flags().Changed, emptyFlag(cmd.Flags())
+	f.given = cmd.Flags().Changed
 	f.repeated = repeatedWords(cmd.Flags())
 	f.keys.Skip = omit(f.skip)
 	f.hosts.name, f.keys.Command = f.hosts.named(cmd, args)
@@ -99,6 +99,7 @@ func (f *runFlags) addConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.advice, "advice", false,
 		"show advice as well: good practice for servers whose user is a model, which does not gate")
 	flags.BoolVar(&f.brief, "brief", false, "show every fail on one line, and the verdict")
+	exclusive(flags, "verbose", "quiet", "brief")
 }
 
 // addChecks defines the flags that say what is checked, and how.
@@ -200,18 +201,38 @@ func (f runFlags) verbosity() reporters.Verbosity {
 	return reporters.Normal
 }
 
-// emptyFlag is the name of a flag that wants a value and was given without one; empty when there is none.
-func emptyFlag(flags *pflag.FlagSet) (name string) {
+// excludes is the annotation of flags of which one may be given: its values are their names, a set in each.
+const excludes = "mcpcheck-excludes"
+
+// exclusive makes flags such that one of them may be given.
+func exclusive(flags *pflag.FlagSet, names ...string) {
+	for _, name := range names {
+		sets := append(flags.Lookup(name).Annotations[excludes], strings.Join(names, " "))
+		if err := flags.SetAnnotation(name, excludes, sets); err != nil {
+			panic(err)
+		}
+	}
+}
+
+// senseless finds flags that were given without their value, and such that exclude each other.
+func senseless(flags *pflag.FlagSet) (err error) {
+	given := map[string]string{} // by set
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			values = list.GetSlice()
 		}
-		if name == "" && f.NoOptDefVal == "" && (len(values) == 0 || slices.Contains(values, "")) {
-			name = f.Name
+		if f.NoOptDefVal == "" && (len(values) == 0 || slices.Contains(values, "")) {
+			err = cmp.Or(err, usage("--%s is empty; give it a value, or leave it out", f.Name))
+		}
+		for _, set := range f.Annotations[excludes] {
+			if other := given[set]; other != "" {
+				err = cmp.Or(err, usage("--%s and --%s exclude each other", other, f.Name))
+			}
+			given[set] = f.Name
 		}
 	})
-	return name
+	return err
 }
 
 // plainFlagError says in plain words what is wrong with a flag.
@@ -243,6 +264,9 @@ func nearestFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
 		return fmt.Errorf("%w; if it is the server's, say mcpcheck run -- %s …", err, strings.Join(words, " "))
 	}
 	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-	return fmt.Errorf("%w%s", err, text.Instead("--"+strings.TrimLeft(err.GetSpecifiedName(), "-"), names, ""))
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	if near := text.Nearest(strings.TrimLeft(err.GetSpecifiedName(), "-"), names); near != "" {
+		return fmt.Errorf("%w; did you mean --%s?", err, near)
+	}
+	return err
 }

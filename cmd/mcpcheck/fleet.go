@@ -96,7 +96,7 @@ writes it from what is done. Exit codes: 0 all servers conform, 1 one does not,
 	flags.BoolVarP(&f.run.quiet, "quiet", "q", false, "show only servers that do not conform, and the verdict")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.run = f.run.read(judging, nil)
-		f.run.given, f.run.empty = cmd.Flags().Changed, emptyFlag(cmd.Flags())
+		f.run.given = cmd.Flags().Changed
 		return judgeFleet(cmd, args, f)
 	}
 	return cmd
@@ -150,8 +150,6 @@ func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet,
 	switch {
 	case err != nil:
 		return nil, left, err
-	case flags.run.empty != "":
-		return nil, left, usage("--%s is empty; give it a value, or leave it out", flags.run.empty)
 	case flags.parallel < 1:
 		return nil, left, usage("--parallel%s", mustBePositive)
 	case flags.page && shard != nil:

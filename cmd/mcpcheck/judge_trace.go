@@ -53,9 +53,9 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	if err != nil {
 		return usage("--profile: %w", err)
 	}
-	selector, err := selectChecks(f.keys.Only, f.skip)
+	selector, err := values{config: config{Only: f.keys.Only, Skip: omit(f.skip)}, flags: f}.selection()
 	if err != nil {
-		return usage("%w", err)
+		return err
 	}
 	head, sessions, faults, err := replayed(files)
 	if err != nil {

@@ -68,10 +68,10 @@ digest, by which mcpcheck run --set FILE judges also when the catalogue has gone
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may blame")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
 	for _, other := range []string{"json", "planned", "revision", "variations"} {
-		cmd.MarkFlagsMutuallyExclusive("set", other)
+		exclusive(cmd.Flags(), "set", other)
 	}
-	cmd.MarkFlagsMutuallyExclusive("json", "variations")
-	cmd.MarkFlagsMutuallyExclusive("planned", "variations")
+	exclusive(cmd.Flags(), "json", "variations")
+	exclusive(cmd.Flags(), "planned", "variations")
 	return cmd
 }
 

@@ -96,6 +96,8 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 		SilenceUsage:  true,
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return senseless(cmd.Flags()) },
 	}
 	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // as newVersion has it
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {

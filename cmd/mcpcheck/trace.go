@@ -166,15 +166,17 @@ type recorded struct {
 	said []driver.Saying
 }
 
-// longestTraceLine bounds a line of a trace, which holds one message.
-const longestTraceLine = 1 << 30
+// longestTraceLine bounds a line of a trace, which holds one message: the longest that is read by default, each byte
+// written as six, takes a third of it.
+const longestTraceLine = 256 << 20
 
 // readTrace reads the sessions of a trace.
 func readTrace(r io.Reader) (sessions []*recorded, err error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longestTraceLine)
+	lines.Buffer(nil, longestTraceLine+1)
 	latest := map[string]*recorded{}
-	for n := 1; lines.Scan(); n++ {
+	n := 1
+	for ; lines.Scan(); n++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
@@ -203,7 +205,9 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 		}
 		latest[line.Session].said = append(latest[line.Session].said, said)
 	}
-	if err := lines.Err(); err != nil {
+	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
+		return nil, fmt.Errorf("line %d: it is longer than the %s that are read", n, driver.Size(longestTraceLine))
+	} else if err != nil {
 		return nil, err
 	}
 	if len(sessions) == 0 {
@@ -216,14 +220,14 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 // line, as where the disk was full or the recorder was killed.
 func cutOff(sessions []*recorded) {
 	for _, r := range sessions {
-		last := driver.Saying{}
+		gap := driver.Saying{Side: driver.Event, Text: []byte("the trace is cut off here"), Gap: true}
 		if n := len(r.said); n > 0 {
-			last = r.said[n-1]
+			gap.At = r.said[n-1].At
+			if r.said[n-1].AfterEOF {
+				continue
+			}
 		}
-		if !last.AfterEOF {
-			missing := driver.Saying{At: last.At, Side: driver.Event, Text: []byte("the trace is cut off here"), Gap: true}
-			r.said = append(r.said, missing)
-		}
+		r.said = append(r.said, gap)
 	}
 }
 

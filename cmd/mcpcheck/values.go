@@ -98,10 +98,6 @@ func (v values) selection() (harness.Selector, error) {
 func contradiction(f runFlags) error {
 	command, url, server := f.keys.Command, f.keys.URL, f.given("server")
 	switch {
-	case f.empty != "":
-		return usage("--%s is empty; give it a value, or leave it out", f.empty)
-	case f.verbose && (f.quiet || f.brief), f.quiet && f.brief:
-		return usage("--verbose, --quiet and --brief exclude each other")
 	case f.quick && f.isolate, f.quick && f.shard != "":
 		return usage("--quick has one session; leave out --isolate and --shard")
 	case f.watch && f.plan:

@@ -2,11 +2,15 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/spf13/cobra"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 // flagsOf are the flags of run that a command line gives.
@@ -58,7 +62,7 @@ func TestMerge(t *testing.T) {
 			t.Errorf("%s: %v is in force", flag, want(merged))
 		}
 	}
-	if diff := cmp.Diff(file, merge(flagsOf(t, ""), file), cmp.AllowUnexported(config{})); diff != "" {
+	if diff := cmp.Diff(file, merge(flagsOf(t, ""), file), cmpopts.IgnoreUnexported(config{})); diff != "" {
 		t.Errorf("without flags: %s", diff)
 	}
 	defaults := merge(flagsOf(t, ""), config{})
@@ -137,14 +141,6 @@ func TestSettleJobs(t *testing.T) {
 func TestSettleRefuses(t *testing.T) {
 	for line, want := range map[string]string{
 		"":                               "no server to check",
-		"--url= -- a":                    "--url is empty; give it a value, or leave it out",
-		"--only= -- a":                   "--only is empty",
-		"--skip= -- a":                   "--skip is empty",
-		"--config= -- a":                 "--config is empty",
-		"--cwd= -- a":                    "--cwd is empty",
-		"--header= --url=http://a/":      "--header is empty",
-		"--bearer-env= --demo":           "--bearer-env is empty",
-		"-v -q --demo":                   "--verbose, --quiet and --brief exclude each other",
 		"--only=ping --skip=ping/* -- a": "nothing is left to check",
 		"--servers-file=f -- a":          "--servers-file wants --server NAME",
 		"--server=x --demo":              "--server and --demo exclude each other",
@@ -166,6 +162,41 @@ func TestSettleRefuses(t *testing.T) {
 		_, err := settle(flagsOf(t, line), config{})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
+		}
+	}
+}
+
+// TestSenselessFlags: what no command makes sense of is refused alike by all of them.
+func TestSenselessFlags(t *testing.T) {
+	for line, want := range map[string]string{
+		"run --url= -- a":                   "--url is empty; give it a value, or leave it out",
+		"run --only= -- a":                  "--only is empty; give it a value, or leave it out",
+		"run --skip= -- a":                  "--skip is empty; give it a value, or leave it out",
+		"run --only ping --env= -- a":       "--env is empty; give it a value, or leave it out",
+		"run --header= --url=http://a/":     "--header is empty; give it a value, or leave it out",
+		"run --bearer-env= --demo":          "--bearer-env is empty; give it a value, or leave it out",
+		"run -v -q --demo":                  "--verbose and --quiet exclude each other",
+		"run --brief -q --demo":             "--brief and --quiet exclude each other",
+		"init --config= -- a":               "--config is empty; give it a value, or leave it out",
+		"baseline --baseline= -- a":         "--baseline is empty; give it a value, or leave it out",
+		"fleet --out= a.json":               "--out is empty; give it a value, or leave it out",
+		"merge --json= a.json":              "--json is empty; give it a value, or leave it out",
+		"merge -q -v a.json":                "--quiet and --verbose exclude each other",
+		"judge --junit= a.jsonl":            "--junit is empty; give it a value, or leave it out",
+		"judge -q --brief a.jsonl":          "--quiet and --brief exclude each other",
+		"record --out= -- a":                "--out is empty; give it a value, or leave it out",
+		"serve --fault=":                    "--fault is empty; give it a value, or leave it out",
+		"list --revision=":                  "--revision is empty; give it a value, or leave it out",
+		"list --set 2025-11-25 --json":      "--json and --set exclude each other",
+		"list --planned --variations":       "--planned and --variations exclude each other",
+		"explain --json --markdown ping":    "--json and --markdown exclude each other",
+		"diff --json --markdown a.json b":   "--json and --markdown exclude each other",
+		"list --set 2025-11-25 --planned a": "--planned and --set exclude each other",
+	} {
+		var said strings.Builder
+		if code := run(strings.Fields(line), strings.NewReader(""), io.Discard, &said); code != harness.ExitUsage ||
+			said.String() != "mcpcheck: "+want+"\n" {
+			t.Errorf("%s: exit code %d, %q, want %q", line, code, &said, want)
 		}
 	}
 }
