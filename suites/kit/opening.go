@@ -199,14 +199,14 @@ func (p *opener) afterwards() {
 	if p.Deaf && p.t.Alone() {
 		LetAsk(p.t, p.s)
 	}
+	if p.Client {
+		p.refusals()
+	}
 	method, params := Ordinary(p.t, p.s)
 	p.List = p.t.Try(p.s, method, params)
 	p.BeforeGreeting.sendLate(p.t, p.s, p.List)
 	p.BeforeReady.sendLate(p.t, p.s, p.List)
-	switch {
-	case p.Client:
-		p.refusals()
-	case p.Deaf:
+	if p.Deaf {
 		p.Asked, p.LastPong = asked(p.s), p.s.Exchange(p.s.Harmless())
 	}
 	if p.Left {
@@ -299,8 +299,9 @@ func (p *opener) refusals() {
 	p.s.Refuse, p.s.Invites = false, true
 }
 
-// Plain is what a client declares that can be asked for every feature, and for none of the options of one.
-var Plain = M{"roots": M{}, "sampling": M{}, "elicitation": M{}}
+// Plain is what a client declares that can be asked for every feature, and for none of the options of one. Its roots
+// may change.
+var Plain = M{"roots": M{"listChanged": true}, "sampling": M{}, "elicitation": M{}}
 
 // Inviting is the greeting of a client that a server may ask for anything.
 func Inviting(revision string) M {

@@ -162,7 +162,7 @@ func (r *reader) shows(t *T, c *client, path, text string) bool {
 	}
 	arguments := maps.Clone(r.arguments)
 	arguments[r.argument] = path
-	r.last = c.Call(t, r.tool, arguments, c.answers)
+	r.last = c.Call(t, r.tool, arguments, c.answering(t))
 	if r.last.Reply.Err != nil {
 		t.Again("%v", Explain(r.last.Reply.Err))
 	}

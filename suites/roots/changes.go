@@ -59,54 +59,6 @@ type trial struct {
 	pong, list driver.Reply // afterwards
 }
 
-// lacking answers requests for roots with an error, and then with none.
-func lacking(t *T) lack {
-	return Shared(t, "client whose roots are not to be had", func(t *T) (l lack) {
-		c := newClient(t, manners[0].answer)
-		l.asks = c.wasAsked()
-		l.trials = []trial{c.try(t, manners[0])}
-		var then trial
-		asked := !l.asks || c.changes(manners[1].answer)
-		if c.tells(manners[1].answer); asked {
-			then = c.try(t, manners[1])
-		}
-		if !then.pong.Answered() || then.list.Error() != nil { // which the change may have caused
-			then = newClient(t, manners[1].answer).try(t, manners[1])
-		}
-		l.trials = append(l.trials, then)
-		return l
-	})
-}
-
-// mute is what comes of a client that gives no answer, which no client may, of a server that asks by itself.
-func (l lack) mute(t *T) trial {
-	x := trial{manner: unanswered}
-	if !l.asks {
-		return x
-	}
-	o := kit.Begin(t, kit.Opening{Deaf: true})
-	o.WantWelcome(t)
-	if x.asked = slices.ContainsFunc(o.Asked, isForRoots); !x.asked {
-		t.Again("the server did not ask for roots this time, before the session was left")
-	}
-	x.pong, x.list = o.LastPong, o.List
-	return x
-}
-
-// try sees what comes of the answer. Where the server has not asked by itself, a tool may.
-func (c *client) try(t *T, m manner) trial {
-	x := trial{manner: m, asked: c.wasAsked()}
-	if !x.asked {
-		x.call = c.askByTool(t)
-		x.asked = x.call != nil
-	}
-	x.pong = t.TryHarmless(c.Session)
-	if method, served := kit.ListMethod(t); served {
-		x.list = t.Try(c.Session, method, nil)
-	}
-	return x
-}
-
 // manner is how a client answers that has no roots to tell of.
 type manner struct {
 	name   string
@@ -116,12 +68,91 @@ type manner struct {
 func (m manner) subject() Subject { return Named(m.name) }
 
 var (
-	manners = []manner{
+	refusing = manner{"error -32601 for roots/list", kit.Refused(-32601, "Method not found")}
+	lacks    = []manner{
 		{"error -32603 for roots/list", kit.Refused(-32603, "The roots are not to be had")},
 		{"an empty list of roots", tell()},
 	}
 	unanswered = manner{"no answer to roots/list", kit.Answer{}}
 )
+
+// lacking answers requests for roots with errors, and then with none. Where the server does not ask by itself, a tool
+// may.
+func lacking(t *T) (l lack) {
+	o := refused(t)
+	if l.asks = isAsked(o); l.asks {
+		first := trial{manner: refusing, asked: true, pong: o.LastPong, list: o.List}
+		l.trials = append([]trial{first}, without(t)...)
+	} else if tool := asker(t); tool != nil {
+		l.trials = called(t, tool)
+	}
+	return l
+}
+
+// refused is what came of a client that has roots, and answers requests for them with an error.
+func refused(t *T) kit.Opened {
+	o := kit.Begin(t, kit.Opening{Client: true})
+	o.WantWelcome(t)
+	return o
+}
+
+// isAsked reports whether the server has asked for roots by itself.
+func isAsked(o kit.Opened) bool { return slices.ContainsFunc(o.Asked, isForRoots) }
+
+// without is what came of a client that has lost its roots. What goes wrong then, the change may have caused: a client
+// that had none from the beginning shows that.
+func without(t *T) []trial {
+	return Shared(t, "client without roots", func(t *T) (all []trial) {
+		c := clientAgain(t, lacks[0].answer)
+		for i, m := range lacks {
+			x := trial{manner: m, asked: true}
+			if i == 0 || c.changes(m.answer) {
+				x = c.after(t, x)
+			}
+			if !x.pong.Answered() || x.list.Error() != nil {
+				c = newClient(t, m.answer)
+				x = c.after(t, x)
+			}
+			all = append(all, x)
+		}
+		return all
+	})
+}
+
+// called is what came of clients that are asked by a tool.
+func called(t *T, tool *kit.Inquiry) []trial {
+	return Shared(t, "client without roots that a tool asks", func(t *T) (all []trial) {
+		c := clientAgain(t, lacks[0].answer)
+		for _, m := range lacks {
+			c.tells(m.answer)
+			call := c.Call(t, tool.Tool, tool.Arguments, c.answering(t))
+			all = append(all, c.after(t, trial{manner: m, asked: true, call: call}))
+		}
+		return all
+	})
+}
+
+// mute is what comes of a client that gives no answer, which no client may, of a server that asks by itself.
+func (l lack) mute(t *T) trial {
+	if !l.asks {
+		return trial{manner: unanswered}
+	}
+	o := kit.Begin(t, kit.Opening{Deaf: true})
+	o.WantWelcome(t)
+	if !isAsked(o) {
+		t.Again("the server did not ask for roots this time, before the session was left")
+	}
+	return trial{manner: unanswered, asked: true, pong: o.LastPong, list: o.List}
+}
+
+// after sees what the server serves after an answer.
+func (c *client) after(t *T, x trial) trial {
+	x.pong = t.TryHarmless(c.Session)
+	if method, served := kit.ListMethod(t); served {
+		x.list = t.Try(c.Session, method, nil)
+	}
+	return x
+}
 
 // tell is an answer with roots.
 func tell(uris ...string) kit.Answer {
@@ -140,22 +171,19 @@ type client struct {
 	answer kit.Answer
 }
 
-// changing is what a client has declared whose roots may change.
-var changing = M{"roots": M{"listChanged": true}}
-
 // newClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
 func newClient(t *T, answer kit.Answer) *client {
 	c := &client{answer: answer}
-	c.Client = kit.NewClientAnswering(t, changing, c.answers)
+	c.Client = kit.NewClientAnswering(t, kit.Plain, c.answering(t))
 	kit.LetAsk(t, c.Session)
 	return c
 }
 
 // clientAgain is newClient, or one that had others before, of which a server that asks by itself knows.
 func clientAgain(t *T, answer kit.Answer) *client {
-	asks := lacking(t).asks
+	asks := isAsked(refused(t))
 	c := &client{answer: answer}
-	c.Client = kit.ClientAgain(t, changing, c.answers)
+	c.Client = kit.ClientAgain(t, kit.Plain, c.answering(t))
 	switch {
 	case c.Session.Used == 0:
 		kit.LetAsk(t, c.Session)
@@ -174,10 +202,17 @@ func (c *client) changes(answer kit.Answer) bool {
 	return err == nil
 }
 
-func (c *client) answers(kit.Question) kit.Answer {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.answer
+// answering answers what is asked for roots, and all else willingly.
+func (c *client) answering(t *T) kit.Answering {
+	others := kit.Willingly(t)
+	return func(q kit.Question) kit.Answer {
+		if q.Method != rootsList {
+			return others(q)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.answer
+	}
 }
 
 // tells has the client give another answer from now on.
@@ -190,13 +225,11 @@ func (c *client) tells(answer kit.Answer) {
 // wasAsked reports whether the server has asked for roots.
 func (c *client) wasAsked() bool { return slices.ContainsFunc(c.Session.Since(0), isForRoots) }
 
-// askByTool is a call of a tool that asks, which is answered somehow, since the call waits; nil when there is none.
-func (c *client) askByTool(t *T) *kit.Inquiry {
-	all := slices.DeleteFunc(slices.Clone(kit.Inquiries(t).Inquiries), func(i *kit.Inquiry) bool {
-		return !i.Asks(rootsList)
-	})
-	if len(all) == 0 {
-		return nil
+// asker is a call of a tool that asks for roots; nil when there is none.
+func asker(t *T) *kit.Inquiry {
+	all := kit.Inquiries(t).Inquiries
+	if i := slices.IndexFunc(all, func(i *kit.Inquiry) bool { return i.Asks(rootsList) }); i >= 0 {
+		return all[i]
 	}
-	return c.Call(t, all[0].Tool, all[0].Arguments, c.answers)
+	return nil
 }
