@@ -55,9 +55,9 @@ type Opened struct {
 // others, one each.
 var manners = []Opening{
 	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
-	{version: MadeUp[1], Form: "_meta"},
+	{version: MadeUp[1], Form: "_meta", Left: true},
 	{Muted: true, Deaf: true, Idle: true, Pinged: true, Unready: true},
-	{Patient: true, Form: "none", Left: true},
+	{Patient: true, Form: "none"},
 	{Newer: true, Unknown: true, CutOff: true},
 }
 
