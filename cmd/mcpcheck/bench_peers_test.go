@@ -18,8 +18,8 @@ import (
 )
 
 // BenchmarkPeers has mcpcheck and others judge the same server over HTTP, in turn: how long each takes, and how many
-// checks come to a verdict on it. A peer is a command to which the URL is added, and says by "Total: 40 passed" how many passed;
-// the official suite is named by MCPCHECK_BENCH_OFFICIAL.
+// checks come to a verdict on it. A peer is a command to which the URL is added; the official suite is named by
+// MCPCHECK_BENCH_OFFICIAL.
 func BenchmarkPeers(b *testing.B) {
 	self := build(b)
 	server := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.Web{Everything: true}, fixtures.Fault{}))

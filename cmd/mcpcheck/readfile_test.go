@@ -32,7 +32,10 @@ func TestLongFiles(t *testing.T) {
 		}},
 		{"roots.pem", longestRoots, func(name string) error { _, err := readRoots(name); return err }},
 		{"report.json", longestReport, func(name string) error { _, err := readReports([]string{name}); return err }},
-		{"trace.jsonl", longestTraceLine, func(name string) error { _, _, _, err := replayed([]string{name}); return err }},
+		{"trace.jsonl", longestTraceLine, func(name string) error {
+			_, _, _, err := replayed([]string{name})
+			return err
+		}},
 		{"set.json", longestSet, func(name string) error { _, _, err := readSet(name); return err }},
 		{memberRow, longestRow, func(string) error { _, err := readRow("", fleetMember{}); return err }},
 		{memberReport, longestReport, func(name string) error {

@@ -567,7 +567,8 @@ func TestRecordOverHTTP(t *testing.T) {
 // recordHTTPBy has the program stand in for a server, and returns where it does, and what ends it.
 func recordHTTPBy(t testing.TB, program, file, server string) (at string, end func()) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, "record", "--out", file, "--url", server, "--listen", "127.0.0.1:0")
+	cmd := exec.CommandContext(t.Context(), program,
+		"record", "--out", file, "--url", server, "--listen", "127.0.0.1:0")
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -13,8 +13,15 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // oneLineOf says on one line what went wrong, which may be several things.
 func oneLineOf(err error) string {
-	lines := each(strings.Split(strings.TrimSpace(err.Error()), "\n"), oneLine)
-	return strings.Join(lines, "; ")
+	switch err := err.(type) {
+	case *exit:
+		if err.cause != nil {
+			return oneLineOf(err.cause)
+		}
+	case interface{ Unwrap() []error }:
+		return strings.Join(each(err.Unwrap(), oneLineOf), "; ")
+	}
+	return oneLine(err.Error())
 }
 
 func sortedKeys[V any](m map[string]V) (keys []string) {
