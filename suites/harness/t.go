@@ -39,7 +39,6 @@ type scope struct {
 	outer   *scope
 	with    company
 	apart   bool     // the sessions of outer are in use elsewhere
-	alone   bool     // of a confirmation
 	amiss   trouble  // beside that of its sessions
 	strange *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
 	uses    []use
