@@ -1,0 +1,141 @@
+package harness
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A check that does not pass on a session that others have used runs again alone, and only that verdict counts.
+func TestConfirmation(t *testing.T) {
+	skip := func(t *T) { t.Skip("no") }
+	open := func(t *T) { t.Inconclusive("no") }
+	again := func(t *T) { t.Again("no") }
+	fail := func(t *T) { t.Fail("this", "that") }
+	lesser := func(t *T) { t.FailAt(Should, "this", "that") }
+	broken := func(*T) { panic("oh") }
+	lent := func(ends ...func(*T)) func(*T) { // the last of them is how it ends alone
+		return func(t *T) {
+			t.Session()
+			if !t.Alone() {
+				ends[0](t)
+			}
+			ends[len(ends)-1](t)
+		}
+	}
+	pass := func(*T) {}
+	tests := []struct {
+		name     string
+		check    Check
+		isolate  bool
+		verdict  Verdict
+		attempts int
+	}{
+		{"a pass", Probe(lent(pass)), false, Pass, 1},
+		{"a skip", Probe(lent(skip)), false, Skip, 1},
+		{"what could not be tried", Probe(lent(open)), false, Inconclusive, 1},
+		{"what the session was in the way of", Probe(lent(again, pass)), false, Pass, 2},
+		{"the same alone", Probe(lent(again)), false, Inconclusive, 2},
+		{"a fail", Probe(lent(fail)), false, Fail, 2},
+		{"a fail that others had caused", Probe(lent(fail, pass)), false, Pass, 2},
+		{"a lesser fail", Probe(lent(lesser)), false, Fail, 2},
+		{"a lesser fail that is a grave one then", Probe(lent(lesser, fail)), false, Fail, 3},
+		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, Skip, 2},
+		{"a fault of mcpcheck", Probe(lent(broken)), false, Error, 2},
+		{"a fail on a session of its own", Probe(func(t *T) { t.Own(); fail(t) }), false, Fail, 1},
+		{"a fail on a process of its own", Fresh(func(t *T) { t.Start(); fail(t) }), false, Fail, 1},
+		{"a fail without a session", Probe(fail), false, Fail, 1},
+		{"a fail in doubt", Probe(func(t *T) { t.Doubt(); fail(t) }), false, Fail, 2},
+		{"a fail at the end of a lent session", Ending(func(t *T) { t.Last(); fail(t) }), false, Fail, 2},
+		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, Fail, 1},
+		{"a fail where nothing is shared", Probe(lent(fail)), true, Fail, 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := scene{
+				cast:    []role{{id: "a/uses", check: uses}, {id: "a/tried", check: tt.check}},
+				options: Options{Jobs: 1, Isolate: tt.isolate},
+			}.play(t)
+			out.want(t, "a/tried", tt.verdict, "")
+			out.wantAttempts(t, "a/tried", tt.attempts)
+		})
+	}
+}
+
+// What is no grave fail is confirmed in a session that only such confirmations use, for as long as that is well.
+func TestConfirmationsOfLesserFails(t *testing.T) {
+	lesser := func(t *T) { t.FailAt(Should, "this", "that") }
+	grave := func(t *T) { t.Fail("this", "that") }
+	passes := func(t *T) {
+		if !t.Alone() {
+			lesser(t)
+		}
+	}
+	for _, tt := range []struct {
+		name   string
+		ends   []func(*T)
+		script script
+		in     string // the processes in which the checks after the first have been, the last time
+	}{
+		{"lesser fails", []func(*T){lesser, lesser, lesser}, nil, "2 2 2"},
+		{"and a pass", []func(*T){lesser, lesser, passes}, nil, "2 2 2"},
+		{"a grave one among them", []func(*T){lesser, grave, lesser}, nil, "2 3 2"},
+		{"after one that has ended it", []func(*T){lesser, lesser}, script{
+			{method: "tools/list", process: 2, nth: 2, does: dies},
+		}, "2 3"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			in := make([]string, len(tt.ends))
+			cast := []role{{id: "a/uses", check: uses}}
+			for i, end := range tt.ends {
+				cast = append(cast, role{id: fmt.Sprintf("a/tried-%d", i), check: Probe(func(t *T) {
+					s := t.Session()
+					in[i] = strings.TrimPrefix(s.Name(), "session ")
+					list(t)
+					end(t)
+				})})
+			}
+			scene{script: tt.script, options: Options{Jobs: 1}, cast: cast}.play(t)
+			if got := strings.Join(in, " "); got != tt.in {
+				t.Errorf("the checks were in the processes %s, want %s", got, tt.in)
+			}
+		})
+	}
+}
+
+// What an earlier check left behind is not held against the server: here one that answers no second list in a session.
+func TestConfirmationOnTheWire(t *testing.T) {
+	tests := []struct {
+		name      string
+		script    script
+		verdict   Verdict
+		processes string // in which the three checks have been, the last time
+	}{
+		{"an honest server", nil, Pass, "1 1 1"},
+		{"one that has grown tired", script{{method: "tools/list", nth: 2, does: refuses(-1)}}, Pass, "1 2 3"},
+		{"one that always does it", script{{method: "tools/list", process: 1, from: 2, does: refuses(-1)},
+			{method: "tools/list", process: 2, does: refuses(-1)}}, Fail, "1 2 1"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			in := make([]string, 3)
+			part := func(i int, id string) role {
+				return role{id: id, check: Probe(func(t *T) {
+					s := t.Session()
+					in[i] = strings.TrimPrefix(s.Name(), "session ")
+					if i < 2 {
+						list(t)
+					}
+				})}
+			}
+			out := scene{
+				script: tt.script, options: Options{Jobs: 1},
+				cast: []role{part(0, "a/first"), part(1, "a/second"), part(2, "a/third")},
+			}.play(t)
+			out.want(t, "a/second", tt.verdict, "")
+			if got := strings.Join(in, " "); got != tt.processes {
+				t.Errorf("the checks were in the processes %s, want %s", got, tt.processes)
+			}
+		})
+	}
+}
