@@ -63,6 +63,7 @@ type Execution struct {
 	doubts   []doubt           // cases to be decided again when nothing else runs
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
+	lingered bool              // that has come; with mu
 	uncalled []UncalledTool
 	learnt   map[string]M // arguments by tool; with mu
 
@@ -208,11 +209,22 @@ func (e *Execution) of(k kind) (cases []int) {
 // longer, as long as others talk to it.
 const Late = 1250 * time.Millisecond
 
+// leave has the run end a session once it has waited for what may come late; false when it has done so already.
+func (e *Execution) leave(s *driver.Session) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.lingered {
+		e.left = append(e.left, s)
+	}
+	return !e.lingered
+}
+
 // linger keeps the sessions open for what may come late, unless the run is a quick one, and ends those that were left
 // to themselves.
 func (e *Execution) linger() {
 	e.mu.Lock()
 	lasts, left := e.lasts, e.left
+	e.lingered = true
 	e.mu.Unlock()
 	if !e.options.Quick {
 		timer := time.NewTimer(time.Until(lasts))

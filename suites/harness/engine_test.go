@@ -34,6 +34,10 @@ func TestDecidingAgain(t *testing.T) {
 		{"one that answers", nil, Probe, silence, Pass, 1},
 		{"silent in a crowd", crowd(ignores), Probe, silence, Pass, 2},
 		{"dead in a crowd", crowd(dies), Probe, silence, Pass, 2},
+		{"dead in a crowd, and left to itself when it is not", crowd(dies), Probe, func(t *T) {
+			silence(t)
+			t.Leave(t.Own())
+		}, Pass, 2},
 		{"not to be asked in a crowd", crowd(ignores), Probe, asked, Pass, 2},
 		{"silent in a crowd, from the start", crowd(ignores), Fresh, silence, Pass, 2},
 		{"always silent", always(ignores), Probe, silence, Fail, 2},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -67,6 +68,9 @@ func (s scene) play(t *testing.T) (out played) {
 			s.options.Spare.HostileThroughout()
 		}
 		out.run(ctx, target, server, s)
+		if slices.ContainsFunc(out.sessions, (*driver.Session).Alive) && s.interrupt == 0 {
+			t.Error("a session goes on after the run")
+		}
 	})
 	return out
 }

@@ -286,17 +286,15 @@ func (t *T) Linger() {
 }
 
 // Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
-// says. A server that takes one client at a time keeps everybody waiting for it.
+// says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is tried after
+// the run has waited.
 func (t *T) Leave(s *driver.Session) {
-	if t.run.server.OneClient {
+	if t.run.server.OneClient || !t.run.leave(s) {
 		s.Idle(Late)
 		return
 	}
 	t.Linger()
 	t.goes(s, left)
-	t.run.mu.Lock()
-	t.run.left = append(t.run.left, s)
-	t.run.mu.Unlock()
 }
 
 // Spare gives a session away that was opened for this attempt, to who wants one that nobody has used.
