@@ -286,8 +286,8 @@ func (t *T) Linger() {
 }
 
 // Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
-// says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is tried after
-// the run has waited.
+// says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is tried
+// after the run has waited.
 func (t *T) Leave(s *driver.Session) {
 	if t.run.server.OneClient || !t.run.leave(s) {
 		s.Idle(Late)
