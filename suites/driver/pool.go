@@ -22,7 +22,6 @@ type Pool struct {
 	revision string
 	clean    *shelf
 	hostile  *shelf
-	second   [2]*shelf         // the clean and the hostile one of LendSecond
 	clients  map[string]*shelf // of LendAs; with mu
 	ahead    chan *Session
 	unused   chan *Session // for Fresh
@@ -114,8 +113,7 @@ func NewPool(ctx context.Context, t Target, revision string, size int, slow bool
 	return &Pool{
 		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
 		clean: newShelf(Clean, size), hostile: newShelf(Hostile, size), clients: map[string]*shelf{},
-		second: [2]*shelf{newShelf(Clean, size), newShelf(Hostile, size)},
-		ahead:  make(chan *Session), unused: make(chan *Session, 1),
+		ahead: make(chan *Session), unused: make(chan *Session, 1),
 		enough: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 }
@@ -256,14 +254,6 @@ func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
 	return p.lend(p.shelf(hostile), p.Fresh, hurry)
 }
 
-// LendSecond is Lend of sessions that are kept apart from the others: only who asks for them has used them.
-func (p *Pool) LendSecond(hostile bool, hurry <-chan struct{}) (*Session, error) {
-	if hostile {
-		return p.lend(p.second[1], p.Fresh, hurry)
-	}
-	return p.lend(p.second[0], p.Fresh, hurry)
-}
-
 // LendAs is Lend of sessions whose client has introduced itself alike. Where there is none, open opens one.
 func (p *Pool) LendAs(hello M, open func() (*Session, error), hurry <-chan struct{}) (*Session, error) {
 	return p.lend(p.clientShelf(hello), open, hurry)
@@ -279,9 +269,7 @@ func (p *Pool) clientShelf(hello M) *shelf {
 	return p.clients[string(key)]
 }
 
-func (p *Pool) lend(
-	shelf *shelf, open func() (*Session, error), hurry <-chan struct{},
-) (s *Session, err error) {
+func (p *Pool) lend(shelf *shelf, open func() (*Session, error), hurry <-chan struct{}) (s *Session, err error) {
 	defer func() {
 		if s != nil {
 			s.shelf = shelf
@@ -425,7 +413,7 @@ func (p *Pool) Retire() {
 	p.mu.Lock()
 	all := slices.Collect(maps.Values(p.clients))
 	p.mu.Unlock()
-	for _, shelf := range append(all, p.clean, p.hostile, p.second[0], p.second[1]) {
+	for _, shelf := range append(all, p.clean, p.hostile) {
 		for drained := false; !drained; {
 			select {
 			case s := <-shelf.idle:

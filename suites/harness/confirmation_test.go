@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -12,7 +11,6 @@ func TestConfirmation(t *testing.T) {
 	open := func(t *T) { t.Inconclusive("no") }
 	again := func(t *T) { t.Again("no") }
 	fail := func(t *T) { t.Fail("this", "that") }
-	lesser := func(t *T) { t.FailAt(Should, "this", "that") }
 	broken := func(*T) { panic("oh") }
 	lent := func(ends ...func(*T)) func(*T) { // the last of them is how it ends alone
 		return func(t *T) {
@@ -38,8 +36,7 @@ func TestConfirmation(t *testing.T) {
 		{"the same alone", Probe(lent(again)), false, Inconclusive, 2},
 		{"a fail", Probe(lent(fail)), false, Fail, 2},
 		{"a fail that others had caused", Probe(lent(fail, pass)), false, Pass, 2},
-		{"a lesser fail", Probe(lent(lesser)), false, Fail, 2},
-		{"a lesser fail that is a grave one then", Probe(lent(lesser, fail)), false, Fail, 3},
+		{"a lesser fail", Probe(lent(func(t *T) { t.FailAt(Should, "this", "that") })), false, Fail, 2},
 		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, Skip, 2},
 		{"a fault of mcpcheck", Probe(lent(broken)), false, Error, 2},
 		{"a fail on a session of its own", Probe(func(t *T) { t.Own(); fail(t) }), false, Fail, 1},
@@ -58,47 +55,6 @@ func TestConfirmation(t *testing.T) {
 			}.play(t)
 			out.want(t, "a/tried", tt.verdict, "")
 			out.wantAttempts(t, "a/tried", tt.attempts)
-		})
-	}
-}
-
-// What is no grave fail is confirmed in a session that only such confirmations use, for as long as that is well.
-func TestConfirmationsOfLesserFails(t *testing.T) {
-	lesser := func(t *T) { t.FailAt(Should, "this", "that") }
-	grave := func(t *T) { t.Fail("this", "that") }
-	passes := func(t *T) {
-		if !t.Alone() {
-			lesser(t)
-		}
-	}
-	for _, tt := range []struct {
-		name   string
-		ends   []func(*T)
-		script script
-		in     string // the processes in which the checks after the first have been, the last time
-	}{
-		{"lesser fails", []func(*T){lesser, lesser, lesser}, nil, "2 2 2"},
-		{"and a pass", []func(*T){lesser, lesser, passes}, nil, "2 2 2"},
-		{"a grave one among them", []func(*T){lesser, grave, lesser}, nil, "2 3 2"},
-		{"after one that has ended it", []func(*T){lesser, lesser}, script{
-			{method: "tools/list", process: 2, nth: 2, does: dies},
-		}, "2 3"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			in := make([]string, len(tt.ends))
-			cast := []role{{id: "a/uses", check: uses}}
-			for i, end := range tt.ends {
-				cast = append(cast, role{id: fmt.Sprintf("a/tried-%d", i), check: Probe(func(t *T) {
-					s := t.Session()
-					in[i] = strings.TrimPrefix(s.Name(), "session ")
-					list(t)
-					end(t)
-				})})
-			}
-			scene{script: tt.script, options: Options{Jobs: 1}, cast: cast}.play(t)
-			if got := strings.Join(in, " "); got != tt.in {
-				t.Errorf("the checks were in the processes %s, want %s", got, tt.in)
-			}
 		})
 	}
 }

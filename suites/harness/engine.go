@@ -378,9 +378,9 @@ func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 	if c.foreseen.verdict != "" {
 		return e.result(c, c.foreseen, begin), trouble{}, false
 	}
-	o, used := e.attempt(c, others)
-	for e.doubtful(c, o, used) {
-		again, second := e.attempt(c, e.company(c, o, used))
+	o, used := e.attempt(c, false)
+	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) {
+		again, second := e.attempt(c, true)
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
 	}
@@ -390,13 +390,13 @@ func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 	if again && unsure {
 		rests = used.trouble()
 	}
-	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && used.with == others)
+	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
 	return e.result(c, e.untried(c, o), begin), rests, o.later
 }
 
 // attempt runs the check of a case once.
-func (e *Execution) attempt(c Case, with company) (o outcome, used *scope) {
-	used = &scope{with: with}
+func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
+	used = &scope{alone: alone}
 	switch {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
@@ -407,7 +407,7 @@ func (e *Execution) attempt(c Case, with company) (o outcome, used *scope) {
 	}
 	t := &T{
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
-		run: e, entry: c.Requirement, by: c.By, with: with, scope: used, yield: c.yield,
+		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used, yield: c.yield,
 	}
 	o = used.outcome(func() { c.check.run(t) })
 	switch strange := used.strangeness(); {
@@ -512,7 +512,7 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 		case u.how == left:
 		case u.how == spared && well:
 			pool.Offer(u.session)
-		case u.session.OnLoan(driver.AsClient) && (well || c.with == doubters):
+		case u.session.OnLoan(driver.AsClient) && well:
 			pool.Return(u.session)
 		case u.session.OnLoan(driver.AsClient):
 			pool.Discard(u.session)

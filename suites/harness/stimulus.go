@@ -42,7 +42,7 @@ func (s *stimulus) await(t *T) {
 	if t.yield != nil {
 		t.yield()
 	}
-	if t.with != others || t.scope.holds(driver.AsClient) {
+	if t.alone || t.scope.holds(driver.AsClient) {
 		s.hasten()
 	}
 	select {
@@ -67,7 +67,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
-		inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && t.with == others)
+		inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && !t.alone)
 		e.clear()
 		if s.o.later {
 			e.forget(s)
@@ -91,11 +91,11 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if first := e.shared[name]; first != nil && (t.with != others || e.quiet.Load()) {
+	if first := e.shared[name]; first != nil && (t.alone || e.quiet.Load()) {
 		e.mu.Unlock()
 		first.await(t)
 		e.mu.Lock()
-		if first.sound() || t.with == others && e.watching.Load() && first.smooth() {
+		if first.sound() || !t.alone && e.watching.Load() && first.smooth() {
 			first.users = append(first.users, t.entry.ID)
 			return first, true
 		}
@@ -103,10 +103,8 @@ func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
 	switch {
 	case e.quiet.Load():
 		name += " (quiet)"
-	case t.with == nobody:
+	case t.alone:
 		name += " (alone)"
-	case t.with == doubters:
-		name += " (again)"
 	}
 	s, known = e.shared[name]
 	if !known {

@@ -25,7 +25,7 @@ type T struct {
 	run   *Execution
 	entry *Requirement
 	by    string // the revision whose text judges
-	with  company
+	alone bool   // a confirmation: every session is the check's own
 	scope *scope
 	yield func() // of the case; may be nil
 
@@ -37,7 +37,7 @@ type T struct {
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
 type scope struct {
 	outer   *scope
-	with    company
+	alone   bool     // of a confirmation
 	apart   bool     // the sessions of outer are in use elsewhere
 	amiss   trouble  // beside that of its sessions
 	strange *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
@@ -48,15 +48,6 @@ type scope struct {
 	partly  []string // what a pass does not cover, and why
 	notes   []string // what was measured
 }
-
-// company is whom an attempt shares sessions with.
-type company int
-
-const (
-	others   company = iota // with every other check
-	doubters                // a confirmation, of what is no grave fail: with others of its kind
-	nobody                  // a confirmation: every session is its own
-)
 
 type use struct {
 	session *driver.Session
@@ -98,7 +89,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 		return t.keep(s, nil, borrowed)
 	}
 	if t.Alone() {
-		return t.sole(hostile)
+		return t.sole()
 	}
 	if t.scope.holds(kindOf(hostile)) {
 		return t.Own()
@@ -114,25 +105,15 @@ func (t *T) lend(hostile bool) *driver.Session {
 }
 
 // sole is the one session of its kind that a confirmation uses, for everything that it tries.
-func (t *T) sole(hostile bool) *driver.Session {
+func (t *T) sole() *driver.Session {
 	t.wantTurn()
-	s, err := t.second(hostile)
+	s, err := t.run.pool.Fresh()
 	root := t.scope.root()
 	if s != nil && root != t.scope {
 		root.uses = append(root.uses, use{session: s, how: kept})
 		return t.keep(s, err, borrowed)
 	}
 	return t.keep(s, err, own)
-}
-
-// second is a session for a confirmation: one that only confirmations use, or one of its own.
-func (t *T) second(hostile bool) (s *driver.Session, err error) {
-	if t.with == doubters && !t.scope.root().apart && !t.scope.holds(kindOf(hostile)) {
-		if s, err = t.run.pool.LendSecond(hostile, t.hurry); !errors.Is(err, driver.ErrAllLent) {
-			return s, err
-		}
-	}
-	return t.run.pool.Fresh()
 }
 
 // Own is an established session that only this check uses.
@@ -315,7 +296,7 @@ func (t *T) Site() *driver.Site {
 }
 
 // Alone reports whether this attempt confirms a verdict: then a check tries what it is about and nothing beside it.
-func (t *T) Alone() bool { return t.with != others || t.run.options.Isolate }
+func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 
 // Doubt says that a verdict of this attempt may rest on more than what the check is about. If it is not a pass, the
 // check is tried once more alone.
