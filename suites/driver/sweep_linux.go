@@ -7,30 +7,83 @@ import (
 	"os/exec"
 	"strconv"
 	"syscall"
+	"time"
 )
 
-// sweep kills all processes but this one that have the cookie in their environment. What they start meanwhile is found
-// when it looks again, which it does a few times at most.
+// sweep kills all processes but this one that have the cookie in their environment. It looks until it finds nothing
+// new, a bounded number of times: what they start meanwhile is found by the next look.
 func sweep(cookie string) {
-	const most = 5
-	killed := map[int]bool{}
+	const most = 200
+	killed, l := map[int]bool{}, look{make([]byte, mostOfEnvironments), map[int]bool{}}
 	for range most {
-		before := len(killed)
-		entries, _ := os.ReadDir("/proc")
-		for _, entry := range entries {
-			pid, err := strconv.Atoi(entry.Name())
-			if err != nil || pid == os.Getpid() {
-				continue
-			}
-			environ, err := os.ReadFile("/proc/" + entry.Name() + "/environ")
-			if err == nil && bytes.Contains(environ, []byte(cookie)) && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		before, all := len(killed), true
+		for _, pid := range others() {
+			environ, seen := l.environment(pid)
+			all = all && seen
+			if bytes.Contains(environ, []byte(cookie)) && syscall.Kill(pid, syscall.SIGKILL) == nil {
 				killed[pid] = true
 			}
 		}
-		if len(killed) == before {
+		switch {
+		case len(killed) > before:
+		case all:
 			return
+		default:
+			time.Sleep(time.Millisecond)
 		}
 	}
+}
+
+// others are the processes beside this one.
+func others() (pids []int) {
+	entries, _ := os.ReadDir("/proc")
+	for _, entry := range entries {
+		if pid, err := strconv.Atoi(entry.Name()); err == nil && pid != os.Getpid() {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// look reads the environments of processes.
+type look struct {
+	text []byte       // where one is read to
+	bare map[int]bool // the processes with arguments that had none
+}
+
+// mostOfEnvironments is the limit on arguments and environment together, execve(2).
+const mostOfEnvironments = 6 << 20
+
+// environment is that of a process, until the next is read. It cannot be seen for the moment in which another program
+// takes the place of what the process ran before (environ_read in fs/proc/base.c of Linux): then a process that lives
+// has none, and no arguments either. One with arguments that was bare before has none for good.
+func (l look) environment(pid int) (environ []byte, seen bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
+	environ, err := l.read(dir + "/environ")
+	if err != nil || len(environ) > 0 {
+		return environ, true
+	}
+	if _, err := os.Readlink(dir + "/exe"); err != nil {
+		return nil, true // a thread of the kernel, or it has ended
+	}
+	if arguments, err := os.ReadFile(dir + "/cmdline"); err != nil || len(arguments) == 0 {
+		return nil, false
+	}
+	before := l.bare[pid]
+	l.bare[pid] = true
+	return nil, before
+}
+
+// read reads a file at once: a second read of an environment says that it ends there, when another program has taken
+// the place of the process's meanwhile.
+func (l look) read(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	n, _ := file.Read(l.text)
+	return l.text[:n], nil
 }
 
 // Guard has a process beside this one sweep when this one ends before it dismisses the guard: one that is killed can
