@@ -24,9 +24,10 @@ func printable(s string) string {
 // validUTF8 escapes only bytes that are not UTF-8.
 func validUTF8(s string) string { return escape(s, func(rune) bool { return true }) }
 
-// escape writes bytes that are not UTF-8, and characters not to keep, as Go would in a literal.
+// escape writes bytes that are not UTF-8, and characters not to keep, as Go would in a literal. Visible ASCII
+// characters, spaces and line feeds are always kept: most texts are nothing else, which is seen quickly.
 func escape(s string, keep func(rune) bool) string {
-	if utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !keep(r) }) < 0 {
+	if isPlain(s) || utf8.ValidString(s) && strings.IndexFunc(s, func(r rune) bool { return !keep(r) }) < 0 {
 		return s
 	}
 	var b strings.Builder
@@ -43,6 +44,15 @@ func escape(s string, keep func(rune) bool) string {
 		s = s[size:]
 	}
 	return b.String()
+}
+
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if (s[i] < ' ' || s[i] > '~') && s[i] != '\n' {
+			return false
+		}
+	}
+	return true
 }
 
 // printableLine is printable for text that must stay on one line.
