@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -76,6 +77,8 @@ const (
 //	memory MB               the last mcpcheck took less
 //	taken VARIABLE          somebody listens on the port that the variable says
 //
+// Its conditions have [nohup] beside them: the tests run under nohup, and so does what they start.
+//
 // After each script, no process that it started may be left. Each has a deadline of its own: how long all of them take
 // together depends on how busy the machine is.
 func TestScript(t *testing.T) {
@@ -88,7 +91,7 @@ func TestScript(t *testing.T) {
 			t.Parallel()
 			testscript.RunT(oneScript{t}, testscript.Params{
 				Files: []string{file}, Setup: setup, Cmds: commands,
-				RequireUniqueNames: true, Deadline: time.Now().Add(patience),
+				Condition: condition, RequireUniqueNames: true, Deadline: time.Now().Add(patience),
 			})
 		})
 	}
@@ -104,6 +107,14 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"status": status, "misuse": misuse, "report": report, "same": same, "verdicts": verdicts, "memory": memory,
 	"silent": silent, "taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
 	"killed": struck(os.Kill, -1),
+}
+
+// condition reports whether something is so that is no condition of testscript's own.
+func condition(name string) (bool, error) {
+	if name != "nohup" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return signal.Ignored(syscall.SIGHUP), nil
 }
 
 // oneScript is the test of one script, which runs in it and not beside it: so its time begins when it does.
