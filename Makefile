@@ -4,8 +4,8 @@ build: ## the program, as ./mcpcheck
 	go build -o mcpcheck ./cmd/mcpcheck
 
 test: ## all tests; they need only Go
-	go test -timeout 30m ./...
-	go test -timeout 30m -race ./suites/... ./reporters ./schemas # .ci/run does so with the rest, which takes minutes
+	go test -timeout 60m ./...
+	go test -timeout 60m -race ./suites/... ./reporters ./schemas # .ci/run does so with the rest, which takes minutes
 
 lint: ## what CI wants beyond the tests
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo 'run gofmt -w on these'; exit 1; }
