@@ -75,13 +75,21 @@ func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 		further.end()
 		return found, err
 	}
+	stuck := isStuck(first)
 	found.Spare = beside(ctx, t, found, further.take(), patience(firstChoice, time.Since(began)))
-	if found.Spare != nil || ctx.Err() != nil {
+	if found.Spare != nil || ctx.Err() != nil || stuck {
 		return found, nil
 	}
 	first.Close()
 	found.First, err = onceMore(ctx, t, server)
 	return found, err
+}
+
+// isStuck reports whether a server has left a request of a session unanswered before another was begun: it may serve
+// nothing any more there, as one does that hangs at tools/list.
+func isStuck(s *driver.Session) bool {
+	silent, _ := s.Silences()
+	return len(silent) > 0
 }
 
 // beside opens a further session of a server beside its first one, in a process that was started for it or, without
@@ -188,8 +196,9 @@ func (p *pair) besides(one *attempt) {
 	if one.server.Silent {
 		return
 	}
-	found := Found{Server: one.server, First: one.session}
-	if p.spare = beside(p.ctx, p.target, found, nil, p.patience(firstChoice, one.took)); p.spare != nil {
+	found, stuck := Found{Server: one.server, First: one.session}, isStuck(one.session)
+	p.spare = beside(p.ctx, p.target, found, nil, p.patience(firstChoice, one.took))
+	if p.spare != nil || stuck {
 		return
 	}
 	p.inLine = true

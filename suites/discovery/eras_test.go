@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -447,6 +448,40 @@ func TestSilentAfterTheHandshake(t *testing.T) {
 				took := time.Since(begin)
 				if err != nil || !f.Server.Silent || f.Server.OneClient || took > 15*time.Second {
 					t.Errorf("got %+v, %v after %v", f.Server, err, took)
+				}
+				f.Close()
+			})
+		})
+	}
+}
+
+// Neither is one that hangs at a list, where it is asked nothing else any more.
+func TestStuckAtAList(t *testing.T) {
+	const welcome = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"o"}}`
+	const early = `"error":{"code":-32600,"message":"not initialized"}`
+	answers := script{"initialize": welcome, "ping": `"result":{}`, "server/discover": early}
+	hangs := driver.Target{Serve: func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+		for d := json.NewDecoder(in); ; {
+			var msg driver.M
+			if d.Decode(&msg) != nil {
+				return 0
+			}
+			if msg["method"] == "tools/list" {
+				io.Copy(io.Discard, in)
+				return 0
+			}
+			io.WriteString(out, answers.reply(msg))
+		}
+	}}
+	for name, ask := range map[string]func(context.Context) (Found, error){
+		"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, hangs) },
+		"in":   func(ctx context.Context) (Found, error) { return In(ctx, hangs, "2025-11-25") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, err := ask(t.Context())
+				if err != nil || f.Server.OneClient {
+					t.Errorf("got %+v, %v", f.Server, err)
 				}
 				f.Close()
 			})
