@@ -55,8 +55,8 @@ func badServers() map[string]func(args []string) int {
 		"print-forever": func([]string) int { return printForever() },
 
 		// that write what is no message
-		"banner": func([]string) int {
-			fmt.Println("Server is running on stdio")
+		"banner": func(args []string) int {
+			fmt.Println(append(args, "Server is running on stdio")[0])
 			return serve(fixtures.Fault{})
 		},
 		"asking":       func(args []string) int { fmt.Print(args[0]); return swallow() },
