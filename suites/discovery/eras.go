@@ -65,7 +65,7 @@ func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 		serves := further.greeted(revision)
 		further.end()
 		further, began = process{}, time.Now()
-		if server, first, err = Server(ctx, t, revision); serves {
+		if server, first, err = Server(ctx, t, revision); serves && !isGreeted(server) {
 			afterFirst(err)
 		}
 	}
@@ -239,7 +239,7 @@ func (p *pair) alone(a, other *attempt) *attempt {
 		again.within(p.patience(firstChoice, other.took))
 	}
 	<-again.done
-	if a.served || other.served || other.reused {
+	if !again.granted() && (a.served || other.served || other.reused) {
 		afterFirst(again.err)
 	}
 	return again
@@ -316,8 +316,11 @@ func (a *attempt) good() bool { return a.served && a.session.Alive() }
 
 // granted reports whether the server means to speak the era that was asked for, be it well or not.
 func (a *attempt) granted() bool {
-	return a.served || a.server != nil && a.server.First.Result() != nil
+	return a.served || isGreeted(a.server)
 }
+
+// isGreeted reports whether a server has answered the greeting with a result, whatever came after it.
+func isGreeted(server *harness.Server) bool { return server != nil && server.First.Result() != nil }
 
 // died reports whether the session has ended by itself. That of a silent server is ended to learn what it has to say.
 func (a *attempt) died() bool {

@@ -455,11 +455,37 @@ func TestSilentAfterTheHandshake(t *testing.T) {
 	}
 }
 
+// withTools is the answer to initialize of a server that has tools.
+const withTools = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"o"}}`
+
+// A server each process of which ends right after the handshake can start more than once.
+func TestEndsAfterTheHandshake(t *testing.T) {
+	const want = "the server exited with status 1 at the first request after the handshake"
+	for _, discover := range []string{notFound, `"error":{"code":-32600,"message":"not initialized"}`, "-"} {
+		ends := driver.Target{Serve: script{
+			"initialize": withTools, "server/discover": discover, "notifications/initialized": "-",
+		}.serve}
+		for name, ask := range map[string]func(context.Context) (Found, error){
+			"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, ends) },
+			"in":   func(ctx context.Context) (Found, error) { return In(ctx, ends, "2025-11-25") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f, err := ask(t.Context())
+					if err == nil || err.Error() != want {
+						t.Errorf("%s: got %v", discover, err)
+					}
+					f.Close()
+				})
+			})
+		}
+	}
+}
+
 // Neither is one that hangs at a list, where it is asked nothing else any more.
 func TestStuckAtAList(t *testing.T) {
-	const welcome = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"o"}}`
 	const early = `"error":{"code":-32600,"message":"not initialized"}`
-	answers := script{"initialize": welcome, "ping": `"result":{}`, "server/discover": early}
+	answers := script{"initialize": withTools, "ping": `"result":{}`, "server/discover": early}
 	hangs := driver.Target{Serve: func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 		for d := json.NewDecoder(in); ; {
 			var msg driver.M
