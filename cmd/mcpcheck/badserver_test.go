@@ -55,8 +55,8 @@ func badServers() map[string]func(args []string) int {
 		"print-forever": func([]string) int { return printForever() },
 
 		// that write what is no message
-		"banner": func([]string) int {
-			fmt.Println("Server is running on stdio")
+		"banner": func(args []string) int {
+			fmt.Println(append(args, "Server is running on stdio")[0])
 			return serve(fixtures.Fault{})
 		},
 		"asking":       func(args []string) int { fmt.Print(args[0]); return swallow() },
@@ -93,7 +93,8 @@ func badServers() map[string]func(args []string) int {
 		"slow":         slow,
 		"tardy":        tardy,
 		"mute-tool":    func(args []string) int { return serve(fixtures.Fault{Request: onValidCall(args, func() {})}) },
-		"block":        func([]string) int { return serve(fixtures.Fault{Receive: blockAtCall}) },
+		"block":        func([]string) int { return serve(fixtures.Fault{Receive: blockAtCall(hang)}) },
+		"linger":       linger,
 
 		// that do not go
 		"deaf":          func([]string) int { return deaf() },
@@ -391,12 +392,23 @@ func onValidCall(tools []string, do func()) func(*fixtures.Conn, object) bool {
 	}
 }
 
-// blockAtCall reads nothing any more once a tool was called with arguments that are right.
-func blockAtCall(_ *fixtures.Conn, line []byte) []byte {
-	if bytes.Contains(line, []byte(`"mcpcheck-now-`)) {
-		hang()
+// blockAtCall reads nothing while a tool that was called with arguments that are right does its work.
+func blockAtCall(work func() int) func(*fixtures.Conn, []byte) []byte {
+	return func(_ *fixtures.Conn, line []byte) []byte {
+		if bytes.Contains(line, []byte(`"mcpcheck-now-`)) {
+			work()
+		}
+		return line
 	}
-	return line
+}
+
+// linger serves one request at a time, and works on a valid call of a tool as long as its argument says.
+func linger(args []string) int {
+	d, err := time.ParseDuration(args[0])
+	if err != nil {
+		return 9
+	}
+	return serve(fixtures.Fault{Receive: blockAtCall(func() int { time.Sleep(d); return 0 })})
 }
 
 // deaf hears neither the end of stdin nor SIGTERM.

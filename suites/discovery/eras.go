@@ -65,7 +65,7 @@ func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 		serves := further.greeted(revision)
 		further.end()
 		further, began = process{}, time.Now()
-		if server, first, err = Server(ctx, t, revision); serves {
+		if server, first, err = Server(ctx, t, revision); serves && !isGreeted(server) {
 			afterFirst(err)
 		}
 	}
@@ -75,13 +75,21 @@ func In(ctx context.Context, t driver.Target, revision string) (Found, error) {
 		further.end()
 		return found, err
 	}
+	stuck := isStuck(first)
 	found.Spare = beside(ctx, t, found, further.take(), patience(firstChoice, time.Since(began)))
-	if found.Spare != nil || ctx.Err() != nil {
+	if found.Spare != nil || ctx.Err() != nil || stuck {
 		return found, nil
 	}
 	first.Close()
 	found.First, err = onceMore(ctx, t, server)
 	return found, err
+}
+
+// isStuck reports whether a server has left a request of a session unanswered before another was begun: it may serve
+// nothing any more there, as one does that hangs at tools/list.
+func isStuck(s *driver.Session) bool {
+	silent, _ := s.Silences()
+	return len(silent) > 0
 }
 
 // beside opens a further session of a server beside its first one, in a process that was started for it or, without
@@ -188,8 +196,9 @@ func (p *pair) besides(one *attempt) {
 	if one.server.Silent {
 		return
 	}
-	found := Found{Server: one.server, First: one.session}
-	if p.spare = beside(p.ctx, p.target, found, nil, p.patience(firstChoice, one.took)); p.spare != nil {
+	found, stuck := Found{Server: one.server, First: one.session}, isStuck(one.session)
+	p.spare = beside(p.ctx, p.target, found, nil, p.patience(firstChoice, one.took))
+	if p.spare != nil || stuck {
 		return
 	}
 	p.inLine = true
@@ -230,7 +239,7 @@ func (p *pair) alone(a, other *attempt) *attempt {
 		again.within(p.patience(firstChoice, other.took))
 	}
 	<-again.done
-	if a.served || other.served || other.reused {
+	if !again.granted() && (a.served || other.served || other.reused) {
 		afterFirst(again.err)
 	}
 	return again
@@ -307,8 +316,11 @@ func (a *attempt) good() bool { return a.served && a.session.Alive() }
 
 // granted reports whether the server means to speak the era that was asked for, be it well or not.
 func (a *attempt) granted() bool {
-	return a.served || a.server != nil && a.server.First.Result() != nil
+	return a.served || isGreeted(a.server)
 }
+
+// isGreeted reports whether a server has answered the greeting with a result, whatever came after it.
+func isGreeted(server *harness.Server) bool { return server != nil && server.First.Result() != nil }
 
 // died reports whether the session has ended by itself. That of a silent server is ended to learn what it has to say.
 func (a *attempt) died() bool {

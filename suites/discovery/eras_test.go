@@ -432,28 +432,6 @@ func TestInWithOneProcess(t *testing.T) {
 	}
 }
 
-// A server that is silent after the handshake is not taken for one that runs one process at a time, and costs no more
-// than the first answers may take.
-func TestSilentAfterTheHandshake(t *testing.T) {
-	silent := driver.Target{Serve: script{"initialize": welcome}.serve}
-	for name, ask := range map[string]func(context.Context) (Found, error){
-		"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, silent) },
-		"in":   func(ctx context.Context) (Found, error) { return In(ctx, silent, "2025-11-25") },
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				begin := time.Now()
-				f, err := ask(t.Context())
-				took := time.Since(begin)
-				if err != nil || !f.Server.Silent || f.Server.OneClient || took > 15*time.Second {
-					t.Errorf("got %+v, %v after %v", f.Server, err, took)
-				}
-				f.Close()
-			})
-		})
-	}
-}
-
 // A server that runs any number has a further session for others to use.
 func TestInWithManyProcesses(t *testing.T) {
 	for _, revision := range both {

@@ -155,10 +155,14 @@ func isReserved(err json.RawMessage) bool {
 	return ok && -32768 <= n && n <= -32000
 }
 
-// IsResponse reports whether the frame looks like an answer: it has no method, but an id or, marked as JSON-RPC, a
-// result or an error.
+// IsResponse reports whether the frame looks like an answer: it has no method, but two of what JSON-RPC has in one, the
+// mark, an id, and a result or an error. An object with nothing but an id is some other JSON, such as a line of a log.
 func (f *Frame) IsResponse() bool {
-	return f.Shape == Object && !f.HasMethod && (f.ID != nil || f.marked && (f.HasResult || f.HasError))
+	if f.Shape != Object || f.HasMethod {
+		return false
+	}
+	outcome := f.HasResult || f.HasError
+	return f.ID != nil && (f.marked || outcome) || f.marked && outcome
 }
 
 // MayAnswer reports whether the frame looks like an answer to what has that id or, with nil, none that could be read:

@@ -73,10 +73,16 @@ func (t *T) NotLate(r driver.Reply) {
 	case silence.Coming:
 		t.Because(Silent).Again("the server is slow, not silent: the answer to %s was still coming "+
 			"after %v (--timeout)", r.Method, given)
-	case t.run.breaker.isLate(r, 2*given):
+	case t.Lateness(r) != nil:
 		t.Because(Silent).Again("the server is slow, not silent: %s was answered, but not within %v (--timeout)",
 			r.Method, given)
 	}
+}
+
+// Lateness says that a request without an answer has one after all, in twice the time that it was given; nil when it
+// has none.
+func (t *T) Lateness(r driver.Reply) error {
+	return t.run.breaker.lateness(r, 2*t.run.target.Limits.ForReply())
 }
 
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:

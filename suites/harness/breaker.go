@@ -190,14 +190,14 @@ func (b *breaker) silenceOf(method string) error {
 	return nil
 }
 
-// isLate reports whether a request without an answer has one after all, so long after it. A method is waited for in
-// vain once.
-func (b *breaker) isLate(r driver.Reply, within time.Duration) bool {
+// lateness says that a request without an answer has one after all, so long after it; nil when it has none. A method is
+// waited for in vain once.
+func (b *breaker) lateness(r driver.Reply, within time.Duration) error {
 	b.mu.Lock()
 	never := b.never[r.Method]
 	b.mu.Unlock()
 	if never {
-		return false
+		return nil
 	}
 	waited, slow := r.Late(within)
 	if waited && slow == nil {
@@ -208,7 +208,7 @@ func (b *breaker) isLate(r driver.Reply, within time.Duration) bool {
 		}
 		b.never[r.Method] = true
 	}
-	return slow != nil
+	return slow
 }
 
 // whySilent is why a run is stopped by silence.

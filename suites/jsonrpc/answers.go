@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
@@ -101,7 +102,7 @@ type requests struct {
 	first     *kit.Exchange             // of these; nil when there is none
 	mute      bool                      // there are some, and none was answered
 	sullen    bool                      // what is to be refused has no answer
-	nameless  bool                      // results have come that name no request
+	renamed   bool                      // results have come under another id than that of their request, or under none
 	coming    []string                  // methods of those whose answers were still on their way when they were due
 }
 
@@ -120,7 +121,7 @@ func requestsIn(t *T, w Wire) *requests {
 		if method := x.Request.Method; x.StillComing() && !slices.Contains(all.coming, method) {
 			all.coming = append(all.coming, method)
 		}
-		all.nameless = all.nameless || x.Answer != nil && x.Answer.HasResult && kit.IsBare(x.Answer.ID)
+		all.renamed = all.renamed || x.Answer != nil && x.Answer.HasResult && !driver.SameID(x.Answer.ID, x.Request.ID)
 		if x.Request.Method != "tools/call" {
 			continue
 		}
@@ -170,8 +171,8 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	case x.Empty:
 		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually, " +
 			"http/json-reply-single-object"
-	case x.Instead != nil && all.nameless && kit.IsBare(x.Instead.ID):
-		return "results have no id: jsonrpc/response-id-echo-integer"
+	case x.Instead != nil && all.renamed:
+		return "results do not have the id of their request: jsonrpc/response-id-echo-integer"
 	case x.Mistaken:
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
 	case x.Streamed():

@@ -462,7 +462,7 @@ func (x *Exchange) Fate() string {
 	if x.Dead() {
 		return x.End.Raw.String()
 	}
-	fate := fmt.Sprintf("none within %v", x.Session.Patience())
+	fate := fmt.Sprintf("none within %v (--timeout)", x.Session.Patience())
 	if x.Instead != nil {
 		fate += fmt.Sprintf(", but a response under the id %s, which no request has", Show(ID(x.Instead)))
 	}

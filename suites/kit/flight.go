@@ -126,6 +126,19 @@ func (f *flight) land() {
 	for _, c := range f.running() {
 		f.finish(c)
 	}
+	f.outwait()
+}
+
+// outwait waits longer for the call while which nothing is answered. A server that serves one at a time may only be
+// slow: its answer is then on the record before the call is given up, and nobody says that none comes.
+func (f *flight) outwait() {
+	running := f.running()
+	if !f.silent || len(running) == 0 {
+		return
+	}
+	if slow := f.t.Lateness(running[0].Reply); slow != nil {
+		running[0].Reply.Err = slow
+	}
 }
 
 // watch waits for the answer to a call. Once it has run for long, a ping is tried meanwhile.

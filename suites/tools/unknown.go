@@ -124,6 +124,7 @@ func aboutStranger(t *T) stranger {
 	name, r := kit.UnknownTool(t)
 	switch {
 	case !r.Answered():
+		kit.WantRefuser(t, r)
 		t.Inconclusive("%v", r.Err)
 	case !r.Refuses():
 		t.Because(OtherCheck).Skip("unknown tools are not refused: tools/unknown-tool-not-success")

@@ -1,0 +1,94 @@
+package discovery
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// A server that is silent after the handshake is not taken for one that runs one process at a time, and costs no more
+// than the first answers may take.
+func TestSilentAfterTheHandshake(t *testing.T) {
+	silent := driver.Target{Serve: script{"initialize": welcome}.serve}
+	for name, ask := range map[string]func(context.Context) (Found, error){
+		"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, silent) },
+		"in":   func(ctx context.Context) (Found, error) { return In(ctx, silent, "2025-11-25") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := time.Now()
+				f, err := ask(t.Context())
+				took := time.Since(begin)
+				if err != nil || !f.Server.Silent || f.Server.OneClient || took > 15*time.Second {
+					t.Errorf("got %+v, %v after %v", f.Server, err, took)
+				}
+				f.Close()
+			})
+		})
+	}
+}
+
+// withTools is the answer to initialize of a server that has tools.
+const withTools = `"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"o"}}`
+
+// A server each process of which ends right after the handshake can start more than once.
+func TestEndsAfterTheHandshake(t *testing.T) {
+	const want = "the server exited with status 1 at the first request after the handshake"
+	for _, discover := range []string{notFound, `"error":{"code":-32600,"message":"not initialized"}`, "-"} {
+		ends := driver.Target{Serve: script{
+			"initialize": withTools, "server/discover": discover, "notifications/initialized": "-",
+		}.serve}
+		for name, ask := range map[string]func(context.Context) (Found, error){
+			"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, ends) },
+			"in":   func(ctx context.Context) (Found, error) { return In(ctx, ends, "2025-11-25") },
+		} {
+			t.Run(name, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					f, err := ask(t.Context())
+					if err == nil || err.Error() != want {
+						t.Errorf("%s: got %v", discover, err)
+					}
+					f.Close()
+				})
+			})
+		}
+	}
+}
+
+// Neither is one that hangs at a list, where it is asked nothing else any more.
+func TestStuckAtAList(t *testing.T) {
+	const early = `"error":{"code":-32600,"message":"not initialized"}`
+	answers := script{"initialize": withTools, "ping": `"result":{}`, "server/discover": early}
+	hangs := driver.Target{Serve: func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+		for d := json.NewDecoder(in); ; {
+			var msg driver.M
+			if d.Decode(&msg) != nil {
+				return 0
+			}
+			if msg["method"] == "tools/list" {
+				io.Copy(io.Discard, in)
+				return 0
+			}
+			io.WriteString(out, answers.reply(msg))
+		}
+	}}
+	for name, ask := range map[string]func(context.Context) (Found, error){
+		"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, hangs) },
+		"in":   func(ctx context.Context) (Found, error) { return In(ctx, hangs, "2025-11-25") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, err := ask(t.Context())
+				if err != nil || f.Server.OneClient {
+					t.Errorf("got %+v, %v", f.Server, err)
+				}
+				f.Close()
+			})
+		})
+	}
+}
