@@ -19,6 +19,7 @@ import (
 // More answers of servers of both eras.
 const (
 	onlyNewer = `"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}`
+	onlyLater = `"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-02"],"requested":"2026-07-28"}}`
 	pong      = `"result":{}`
 )
 
@@ -125,6 +126,18 @@ var askedBothWays = []found{
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
 		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+	},
+	{
+		name: "both, server/discover refuses what it offers",
+		serves: script{
+			"server/discover": onlyNewer, "initialize": welcome, "ping": pong, "tools/list": tools,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, undiscovered: "error -32022: no",
+	},
+	{
+		name:     "a later revision alone",
+		serves:   script{"server/discover": onlyLater, "initialize": onlyLater},
+		revision: "2026-07-28", all: onlyNew, err: "does not speak 2026-07-28: server/discover offers 2099-01-02",
 	},
 	{
 		name:     "neither",
@@ -295,6 +308,18 @@ func TestAutoOfSlowEra(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server that is slow in the era by which it is judged is waited for once it is shown to speak it: what it lists is
+// not cut short.
+func TestAutoOfSlowLists(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := Auto(t.Context(), driver.Target{Serve: slowAt("2026-07-28", 1500*time.Millisecond)})
+		if err != nil || f.Server.Revision != firstChoice || len(f.Server.Tools) == 0 || !f.First.Alive() {
+			t.Errorf("judged by %s with the tools %v: %v", f.Server.Revision, f.Server.Tools, err)
+		}
+		f.Close()
+	})
 }
 
 // oneAtATime is a server that allows one process at a time, and gives the first turn to the one that is greeted so. The
