@@ -22,8 +22,16 @@ import (
 // result is described by Server.Failure. One that refuses to shake hands in a revision and names another is asked for
 // that.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
+	return ask(ctx, t, requested, func() {})
+}
+
+// ask is Server that says so once a server without a handshake has been shown to speak the revision: only what it lists
+// is missing then.
+func ask(
+	ctx context.Context, t driver.Target, requested string, spoken func(),
+) (*harness.Server, *driver.Session, error) {
 	if harness.IsModern(requested) {
-		return discover(ctx, t, unknown(t, requested))
+		return discover(ctx, t, unknown(t, requested), spoken)
 	}
 	server, s, err := shakeHands(ctx, t, unknown(t, requested))
 	if err != nil || server.Failure == "" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -246,9 +247,9 @@ func (p *pair) alone(a, other *attempt) *attempt {
 }
 
 // judged is the attempt by which the server is judged, and the other one. Where the server says that it has no
-// handshake, that is the one without, whatever came of it.
+// handshake, that is the one without, whatever came of it: if it does not speak that either, it says what it offers.
 func (p *pair) judged() (judged, other *attempt) {
-	if p.newer.good() || p.older.refused() && p.newer.server != nil && !p.newer.refused() {
+	if p.newer.good() || p.older.refused() && p.newer.server != nil {
 		return p.newer, p.older
 	}
 	return p.older, p.newer
@@ -289,6 +290,7 @@ type attempt struct {
 	reused  bool     // the session is one of the other era now: welcome has greeted the client there
 	welcome driver.Reply
 	inWay   bool // it was ended before the other attempt was done
+	spoken  atomic.Bool
 }
 
 // failed is an attempt that was not made.
@@ -301,7 +303,7 @@ func begin(ctx context.Context, t driver.Target, revision string) *attempt {
 	a := &attempt{revision: revision, began: time.Now(), cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(a.done)
-		a.server, a.session, a.err = Server(ctx, t, revision)
+		a.server, a.session, a.err = ask(ctx, t, revision, func() { a.spoken.Store(true) })
 		a.took = time.Since(a.began)
 		if a.served = a.err == nil && a.server.Failure == "" && a.session.Alive(); a.served {
 			a.speaks = known(append(a.server.Speaks, a.server.Revision))
@@ -369,9 +371,10 @@ func (a *attempt) follow(first *attempt, patience time.Duration) {
 	<-a.done
 }
 
-// within waits for the attempt, and gives it up after that time.
+// within waits for the attempt, and gives it up after that time: but not once it is known that the server is judged by
+// it, since what it lists would look like all that there is.
 func (a *attempt) within(patience time.Duration) {
-	if !a.isDone(patience) {
+	if !a.isDone(patience) && !a.spoken.Load() {
 		a.cancel()
 	}
 	<-a.done

@@ -19,6 +19,7 @@ import (
 // More answers of servers of both eras.
 const (
 	onlyNewer = `"error":{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2025-11-25"}}`
+	onlyLater = `"error":{"code":-32022,"message":"no","data":{"supported":["2099-01-02"],"requested":"2026-07-28"}}`
 	pong      = `"result":{}`
 )
 
@@ -125,6 +126,18 @@ var askedBothWays = []found{
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
 		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+	},
+	{
+		name: "both, server/discover refuses what it offers",
+		serves: script{
+			"server/discover": onlyNewer, "initialize": welcome, "ping": pong, "tools/list": tools,
+		},
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, undiscovered: "error -32022: no",
+	},
+	{
+		name:     "a later revision alone",
+		serves:   script{"server/discover": onlyLater, "initialize": onlyLater},
+		revision: "2026-07-28", all: onlyNew, err: "does not speak 2026-07-28: server/discover offers 2099-01-02",
 	},
 	{
 		name:     "neither",
@@ -248,48 +261,6 @@ func TestAutoWaitsForNobody(t *testing.T) {
 				took := time.Since(begin)
 				if (err != nil) != (tt.err != "") || took > 3*time.Second || started.Load() > 3 {
 					t.Errorf("it took %v and %d processes: %v", took, started.Load(), err)
-				}
-				f.Close()
-			})
-		})
-	}
-}
-
-// slowAt is a server of both eras that reads no message with that text before some time has passed.
-func slowAt(text string, after time.Duration) driver.Server {
-	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
-		slow, lines := io.Pipe()
-		go func() {
-			for scanner := bufio.NewScanner(in); scanner.Scan(); {
-				if bytes.Contains(scanner.Bytes(), []byte(text)) {
-					time.Sleep(after)
-				}
-				lines.Write(append(scanner.Bytes(), '\n'))
-			}
-			lines.Close()
-		}()
-		return askedBothWays[0].serves.serve(ctx, slow, out, errs, term)
-	}
-}
-
-// When all revisions are wanted, an era in which a server is slow is not left out.
-func TestRevisionsOfSlowEra(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		all, _, err := Revisions(t.Context(), driver.Target{Serve: slowAt("server/discover", 3*time.Second)})
-		if err != nil || !slices.Equal(all, allBoth) {
-			t.Errorf("got %q, %v", all, err)
-		}
-	})
-}
-
-// The era by which a server is judged is the same when it is slow in one of them.
-func TestAutoOfSlowEra(t *testing.T) {
-	for _, greeting := range []string{"initialize", "server/discover"} {
-		t.Run(greeting, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, err := Auto(t.Context(), driver.Target{Serve: slowAt(`"`+greeting+`"`, 1500*time.Millisecond)})
-				if err != nil || f.Server.Revision != firstChoice {
-					t.Errorf("judged by %s, %v", f.Server.Revision, err)
 				}
 				f.Close()
 			})

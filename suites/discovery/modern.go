@@ -11,9 +11,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// discover asks a server in a revision without a handshake.
+// discover asks a server in a revision without a handshake, and says so once it is shown to speak that.
 func discover(
-	ctx context.Context, t driver.Target, server *harness.Server,
+	ctx context.Context, t driver.Target, server *harness.Server, spoken func(),
 ) (*harness.Server, *driver.Session, error) {
 	era := driver.Modern{Revision: server.Requested}
 	server.Era, t.Era = era, era
@@ -44,6 +44,7 @@ func discover(
 		server.Failure = "server/discover was answered with " + harness.Got(r)
 		return server, s, nil
 	}
+	spoken()
 	server.Welcome, server.Capabilities, server.Sessionless = s.Welcome, s.Capabilities, t.Site != nil
 	server.Speaks = known(append(server.Speaks, server.Requested))
 	s.Confirm()
@@ -78,14 +79,14 @@ const mostOffered = 8
 
 // isSpoken reports whether a server speaks the revision in which it was asked server/discover. One that does not may
 // answer all the same, or refuse in any way; and one that does may be wrong in what it answers, and serve the revision
-// in what else it is asked.
+// in what else it is asked. One that refuses a revision and offers the same contradicts itself: it means to speak it.
 func isSpoken(s *driver.Session, r driver.Reply, revision string) bool {
 	lists, result := supported(r), r.Result()
 	switch {
 	case slices.Contains(lists, revision) && result != nil, lists == nil && discovers(result):
 		return true
 	case result == nil && lists != nil:
-		return false
+		return slices.Contains(lists, revision)
 	}
 	return harness.OnlyModern(r) || servesLists(s)
 }

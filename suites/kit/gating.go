@@ -11,7 +11,7 @@ type Gating struct {
 	Method              string // of the list; empty: it declares none, and nothing was tried
 	EarlyList, LateList driver.Reply
 	EarlyCall, LateCall driver.Reply
-	Called              bool // the calls were made
+	Called              bool // the calls were made: not where the early list was left unanswered, which says it all
 	InTime              bool // the early requests were answered before the handshake went on
 
 	list driver.Pending // the early one
@@ -24,13 +24,22 @@ func (g *Gating) sendEarly(t *T, s *driver.Session) {
 	}
 	s.Hostile()
 	wait := s.Await
-	if s.Hello == nil {
+	if s.Hello == nil && !startsAtOnce(t, s) {
 		wait = s.AwaitFirst
 	}
 	g.list = s.Request(g.Method, nil)
 	g.EarlyList = AwaitAmiss(t, s, g.list, func() driver.Reply { return wait(g.list) })
-	g.EarlyCall = g.call(t, s)
+	if !isSilence(g.EarlyList) {
+		g.EarlyCall = g.call(t, s)
+	}
 	g.InTime = g.EarlyList.Answered() && (!g.Called || g.EarlyCall.Answered())
+}
+
+// startsAtOnce reports whether the first process was there in a fraction of what one answer may take. Others are not
+// waited for longer than for an answer then.
+func startsAtOnce(t *T, s *driver.Session) bool {
+	first := t.Server.First
+	return first.Answered() && first.Request != nil && 5*(first.Frame.At-first.Request.SentAt()) < s.Patience()
 }
 
 // sendLate sends them after the handshake, when the list was asked for already, if they were sent too early. The early
@@ -40,7 +49,9 @@ func (g *Gating) sendLate(t *T, s *driver.Session, list driver.Reply) {
 		return
 	}
 	g.LateList = list
-	g.LateCall = g.call(t, s)
+	if g.Called {
+		g.LateCall = g.call(t, s)
+	}
 	if !g.EarlyList.Answered() {
 		g.EarlyList = AwaitAmiss(t, s, g.list, func() driver.Reply { return s.Await(g.list) })
 	}

@@ -56,6 +56,8 @@ var versionChecks = Suite{
 				t.Because(OtherCheck).Skip("protocolVersion is no string: lifecycle/initialize-result-fields")
 			case slices.Contains(kit.MadeUp, version):
 				t.Because(OtherCheck).Skip("a made-up version was echoed: lifecycle/version-fallback")
+			case slices.Contains(Modern, version):
+				t.Because(Limit).Inconclusive("%s has no handshake, and %s does not know it", version, Newest)
 			case isDate(version) && version >= Modern[0]:
 				t.Because(Limit).Inconclusive("%s is later than what mcpcheck knows", version)
 			}

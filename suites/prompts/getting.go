@@ -32,7 +32,7 @@ var getting = Suite{
 			if schemas.ValidateMessage(t.Revision, "Prompt", got.Prompt.Value) != nil {
 				t.Because(OtherCheck).Skip("what the prompt requires is not known: prompts/list-result-schema")
 			}
-			if !slices.Contains(kit.NamesIn(t, t.Session(), "prompts", M{}), got.Prompt.Name) {
+			if !slices.Contains(stillListed(t), got.Prompt.Name) {
 				t.Skip("the prompt has left the list")
 			}
 			t.Expect(got.Last).To(BeResult())
@@ -98,6 +98,14 @@ func eachGot(t *T, run func(*T, *kit.GotPrompt)) {
 			t.Because(Limit).Inconclusive("%s", why)
 		}
 		run(t, got)
+	})
+}
+
+// stillListed are the names that are listed once what is listed was got.
+func stillListed(t *T) []string {
+	kit.GetPrompts(t)
+	return Shared(t, "prompts listed, once they were got", func(t *T) []string {
+		return kit.NamesIn(t, t.Session(), "prompts", M{})
 	})
 }
 

@@ -32,7 +32,7 @@ var contents = Suite{
 					"mrtr/resource-loop, mrtr/request-state-string", Got(r.reply))
 			case strings.HasPrefix(strings.ToLower(r.uri), "https:"):
 				t.Inconclusive("clients fetch it from the web: %s", Got(r.reply))
-			case !slices.Contains(urisNow(t, t.Session()), r.uri):
+			case !slices.Contains(stillListed(t), r.uri):
 				t.Inconclusive("it has left the list: %s", Got(r.reply))
 			default:
 				t.Fail("contents, since it is listed", "%s", Got(r.reply))
@@ -119,6 +119,12 @@ func readings(t *T) []reading {
 		t.Partly("%d of %d resources were not read: mcpcheck spends ten seconds on that", n, len(t.Server.Resources))
 	}
 	return all
+}
+
+// stillListed are the URIs that are listed once what is listed was read.
+func stillListed(t *T) []string {
+	readAll(t)
+	return Shared(t, "listed resources, once they were read", func(t *T) []string { return urisNow(t, t.Session()) })
 }
 
 // readAll sees to it that what is listed was read.
