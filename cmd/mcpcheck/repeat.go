@@ -10,10 +10,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it.
+// repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it, which may
+// be the whole run.
 func repeat(v values, t *target, r harness.Result) string {
-	checks := append([]string{r.ID}, r.ProvokedBy...)
-	words := []string{"mcpcheck", "run", "--only", strings.Join(checks, ",")}
+	words := []string{"mcpcheck", "run"}
+	if !slices.Contains(r.ProvokedBy, harness.Everything) {
+		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.ProvokedBy...), ","))
+	}
 	if v.Protocol != auto { // of all revisions, only this one
 		words = append(words, "--protocol", r.Revision)
 	}

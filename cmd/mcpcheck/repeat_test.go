@@ -35,11 +35,15 @@ func TestRepeat(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", line, got, want)
 		}
 	}
-	watch := harness.Result{ID: "ping/server-ping-rate", ProvokedBy: []string{"ping/prompt", "tools/list-works"}}
 	v := values{config: config{Protocol: "auto"}}
-	want := "mcpcheck run --only ping/server-ping-rate,ping/prompt,tools/list-works"
-	if got := repeat(v, &target{redact: (&secrets{}).redactor()}, watch); got != want {
-		t.Errorf("a watch:\n got %s\nwant %s", got, want)
+	for want, provokers := range map[string][]string{
+		"mcpcheck run --only ping/server-ping-rate,ping/prompt,tools/list-works": {"ping/prompt", "tools/list-works"},
+		"mcpcheck run": {harness.Everything},
+	} {
+		watch := harness.Result{ID: "ping/server-ping-rate", ProvokedBy: provokers}
+		if got := repeat(v, &target{redact: (&secrets{}).redactor()}, watch); got != want {
+			t.Errorf("a watch:\n got %s\nwant %s", got, want)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ func (e *Execution) endure(n int) (s *driver.Session, why string) {
 		e.pool.Close(s)
 		e.clear()
 	}()
+	s.UsedBy(controlled)
 	begin := time.Now()
 	for i := 0; i < min(n, mostControl) && time.Since(begin) < 2*s.Patience(); i++ {
 		r := s.Lives()

@@ -65,7 +65,8 @@ type Execution struct {
 	left     []*driver.Session // to themselves until then
 	lingered bool              // that has come; with mu
 	uncalled []UncalledTool
-	learnt   map[string]M // arguments by tool; with mu
+	learnt   map[string]M     // arguments by tool; with mu
+	long     map[string]error // by method, why a list is not followed once more; with mu
 
 	quiet    atomic.Bool     // nothing else runs
 	spoiled  atomic.Bool     // the session of a quick run has been made a hostile one
@@ -94,6 +95,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
 		ended: make(chan struct{}), over: make(chan struct{}),
 		shared: map[string]*stimulus{}, without: map[string]bool{}, learnt: map[string]M{},
+		long: map[string]error{},
 	}
 	for i := range plan {
 		e.done[i] = make(chan struct{})

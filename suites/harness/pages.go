@@ -75,6 +75,24 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 	}
 }
 
+// tooLong is the error with which a list was given up that has more pages than are followed; nil when it was not.
+func (e *Execution) tooLong(method string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.long[method]
+}
+
+// follow is EachPage, which remembers the lists that are too long.
+func (e *Execution) follow(s *driver.Session, method, member string, params M, visit func(result M)) error {
+	err := EachPage(s, method, member, params, visit)
+	if errors.Is(err, ErrManyPages) {
+		e.mu.Lock()
+		e.long[method] = err
+		e.mu.Unlock()
+	}
+	return err
+}
+
 // Unlisted says that what was answered to a list is not one.
 type Unlisted struct {
 	Why   string

@@ -23,6 +23,13 @@ func (s Subject) users() (users []string) {
 	return users
 }
 
+// controlled is the user of the sessions of control. What only they show, only the whole of a run brings about: they
+// try what sessions of others came to.
+const controlled = "control"
+
+// Everything stands for all checks of a run in Result.ProvokedBy.
+const Everything = "*"
+
 // provokers are the checks beside a watch that brought about one of its fails, the one that takes the fewest: of each
 // fail the users are given.
 func (e *Execution) provokers(watch string, fails [][]string) (fewest []string) {
@@ -30,7 +37,8 @@ func (e *Execution) provokers(watch string, fails [][]string) (fewest []string) 
 	defer e.mu.Unlock()
 	for i, users := range fails {
 		ids := e.checks(watch, users)
-		if i == 0 || len(ids) < len(fewest) {
+		all := slices.Contains(fewest, Everything)
+		if i == 0 || all || len(ids) < len(fewest) && !slices.Contains(ids, Everything) {
 			fewest = ids
 		}
 	}
@@ -40,6 +48,9 @@ func (e *Execution) provokers(watch string, fails [][]string) (fewest []string) 
 // checks are the checks beside a watch among the users of sessions. Of several that want the same stimulus one is
 // enough, and none where the watch wants it as well. The caller holds mu.
 func (e *Execution) checks(watch string, users []string) (ids []string) {
+	if slices.Contains(users, controlled) {
+		return []string{Everything}
+	}
 	for _, user := range users {
 		wanting := []string{user}
 		if stimulus := e.shared[user]; stimulus != nil {

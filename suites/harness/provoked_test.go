@@ -51,3 +51,20 @@ func TestProvokedBy(t *testing.T) {
 		})
 	}
 }
+
+// What only a session of control shows is brought about by the whole of a run, which is said where nothing less does.
+func TestProvokedByTheWholeRun(t *testing.T) {
+	for _, tt := range []struct {
+		fails [][]string
+		want  []string
+	}{
+		{[][]string{{controlled}}, []string{Everything}},
+		{[][]string{{"a/probe", controlled}}, []string{Everything}},
+		{[][]string{{controlled}, {"a/probe", "b/probe"}}, []string{"a/probe", "b/probe"}},
+		{[][]string{{"a/probe", "b/probe"}, {controlled}}, []string{"a/probe", "b/probe"}},
+	} {
+		if got := new(Execution).provokers("a/watch", tt.fails); !slices.Equal(got, tt.want) {
+			t.Errorf("%v: got %v, want %v", tt.fails, got, tt.want)
+		}
+	}
+}

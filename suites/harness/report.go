@@ -28,6 +28,7 @@ type Result struct {
 	Seconds   float64   `json:"seconds"`
 
 	// ProvokedBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
+	// Everything is the whole run.
 	ProvokedBy []string `json:"provokedBy,omitempty"`
 
 	Wire []Line `json:"wire,omitempty"` // the evidence

@@ -386,10 +386,15 @@ func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)
 	t.PagesWith(s, method, member, M{}, visit)
 }
 
-// PagesWith is Pages with params beside the cursor.
+// PagesWith is Pages with params beside the cursor. A list that had more pages than are followed is not followed once
+// more: that takes minutes, and would end no better.
 func (t *T) PagesWith(s *driver.Session, method, member string, params M, visit func(result M)) {
 	t.wantServed(method)
-	if err := EachPage(s, method, member, params, visit); err != nil {
+	err := t.run.tooLong(method)
+	if err == nil {
+		err = t.run.follow(s, method, member, params, visit)
+	}
+	if err != nil {
 		t.Again("%v", Explain(err))
 	}
 }
