@@ -307,7 +307,9 @@ func invalidTokens(t *T) refusedTokens {
 			{"a JWT without a signature", knock(unsignedToken(t))},
 		}
 		if token := t.Credentials.Altered(); token != "" {
-			r.Tries = append(r.Tries, attempt{"the token with another last character", knock(token)})
+			r.Tries = append(r.Tries,
+				attempt{"the token with another last character", knock(token)},
+				attempt{"the token with more after it", knock(t.Credentials.Bearer + "mcpcheck")})
 		}
 		kit.CameOf(knock(canary(t)))
 		for _, try := range r.Tries {

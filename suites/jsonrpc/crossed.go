@@ -1,6 +1,8 @@
 package jsonrpc
 
 import (
+	"fmt"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
@@ -9,49 +11,59 @@ import (
 // mostCrossed is how many tools are called at a time.
 const mostCrossed = 10
 
-// expectOwnResults calls read-only tools once more, all at a time, and wants none to return what another one did. A
-// tool whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of
-// their own: what else they do to it is not held against the server.
-func expectOwnResults(t *T) {
-	calls, toolOf := distinctCalls(t)
-	if len(calls) < 2 {
-		return
-	}
+// expectOwnResults calls read-only tools, each alone, and then once more, all at a time, under ids of mixed types where
+// strings are served. It wants an answer under each, and none that is what another tool has returned alone. A tool
+// whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of their
+// own: what else they do to it is not held against the server.
+func expectOwnResults(t *T, named bool) {
 	s := t.Session()
+	calls, toolOf := distinctCalls(t, s)
+	mark := s.Mark()
 	var all []driver.Pending
-	for _, c := range calls {
-		all = append(all, sendAgain(s, c))
+	for i, c := range calls {
+		var id any
+		if named && i%2 == 0 {
+			id = fmt.Sprintf("%s%d-%d", kit.Pipelined, mark, i)
+		}
+		all = append(all, sendAgain(s, id, c))
 	}
 	for i, p := range all {
-		c := calls[i]
-		other, known := toolOf[resultOf(s.Await(p))]
+		c, e := calls[i], kit.Await(s, mark, p, s.Patience())
+		e.NotStuck(t)
+		expectEcho(t, driver.Reply{}, e) // an error is an answer: there may be a limit for calls
+		other, known := toolOf[resultOf(e.Reply)]
 		if !known || other == c.Tool.Name {
 			continue
 		}
-		alone := toolOf[resultOf(s.Await(sendAgain(s, c)))]
+		alone := toolOf[resultOf(s.Await(sendAgain(s, nil, c)))]
 		t.Expect(alone != c.Tool.Name).To(Hold("the result of "+c.Tool.Name, "that of %s", other))
 	}
 }
 
-// distinctCalls are calls of read-only tools that returned each something of its own; toolOf says which by that.
-func distinctCalls(t *T) (calls []kit.ToolCall, toolOf map[string]string) {
+// distinctCalls are calls of read-only tools that return each something of its own when nothing else is under way;
+// toolOf says which by that. What they have returned before, among others, may have been mixed up already.
+func distinctCalls(t *T, s *driver.Session) (calls []kit.ToolCall, toolOf map[string]string) {
 	toolOf = map[string]string{}
 	for _, c := range kit.ValidCalls(t).List {
 		hints, _ := c.Tool.Value["annotations"].(M)
-		result := resultOf(c.Reply)
-		_, known := toolOf[result]
-		switch {
-		case result == "" || known || hints["readOnlyHint"] != true || len(calls) == mostCrossed:
-		case !c.IsPlain() || c.Took > kit.Shortly:
-		default:
+		if hints["readOnlyHint"] != true || !c.IsPlain() || c.Took > kit.Shortly || len(calls) == mostCrossed {
+			continue
+		}
+		result := resultOf(s.Await(sendAgain(s, nil, c)))
+		if _, known := toolOf[result]; result != "" && !known {
 			calls, toolOf[result] = append(calls, c), c.Tool.Name
 		}
 	}
 	return calls, toolOf
 }
 
-func sendAgain(s *driver.Session, c kit.ToolCall) driver.Pending {
-	return s.Request("tools/call", M{"name": c.Tool.Name, "arguments": c.Arguments})
+// sendAgain makes a call once more, under an id or, where that is nil, one of the session's own.
+func sendAgain(s *driver.Session, id any, c kit.ToolCall) driver.Pending {
+	params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+	if id == nil {
+		return s.Request("tools/call", params)
+	}
+	return s.RequestID(id, "tools/call", params)
 }
 
 // resultOf is the result as text; empty when there is none.

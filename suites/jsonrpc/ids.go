@@ -99,7 +99,7 @@ var ids = Suite{
 			mistaken := queries[i].Mistaken(e.Reply, queries)
 			t.Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
 		}
-		expectOwnResults(t)
+		expectOwnResults(t, named)
 	}),
 
 	"jsonrpc/server-request-id-type": Watch(func(t *T, w Wire) {

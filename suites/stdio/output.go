@@ -47,10 +47,10 @@ var output = Suite{
 	}).WhenRefused(),
 
 	"stdio/message-terminated-by-newline": WatchAfter(func(t *T) { unterminated(t) }, func(t *T, w Wire) {
-		t.Expect(unterminated(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
 		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
 			t.Expect(!runOn(m.Frame)).To(Hold("a newline after each message", "%s", shown(m.Raw.Bytes())))
 		})
+		t.Expect(unterminated(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
 	}),
 
 	"stdio/no-unsolicited-output": WatchAfter(func(t *T) { kit.Idle(t) }, func(t *T, _ Wire) {
