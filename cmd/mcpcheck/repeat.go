@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it, which may
-// be the whole run.
+// repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it, which
+// may be the whole run.
 func repeat(v values, t *target, r harness.Result) string {
 	words := []string{"mcpcheck", "run"}
 	if !slices.Contains(r.ProvokedBy, harness.Everything) {

@@ -8,8 +8,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// mostCrossed is how many tools are called at a time.
-const mostCrossed = 10
+// mostCrossed is how many tools are called at a time, and mostAlone how many are called alone to find as many that
+// differ.
+const (
+	mostCrossed = 10
+	mostAlone   = 2 * mostCrossed
+)
 
 // expectOwnResults calls read-only tools, each alone, and then once more, all at a time, under ids of mixed types where
 // strings are served. It wants an answer under each, and none that is what another tool has returned alone. A tool
@@ -44,11 +48,16 @@ func expectOwnResults(t *T, named bool) {
 // toolOf says which by that. What they have returned before, among others, may have been mixed up already.
 func distinctCalls(t *T, s *driver.Session) (calls []kit.ToolCall, toolOf map[string]string) {
 	toolOf = map[string]string{}
+	alone := 0
 	for _, c := range kit.ValidCalls(t).List {
 		hints, _ := c.Tool.Value["annotations"].(M)
-		if hints["readOnlyHint"] != true || !c.IsPlain() || c.Took > kit.Shortly || len(calls) == mostCrossed {
+		if hints["readOnlyHint"] != true || !c.IsPlain() || c.Took > kit.Shortly {
 			continue
 		}
+		if len(calls) == mostCrossed || alone == mostAlone {
+			break
+		}
+		alone++
 		result := resultOf(s.Await(sendAgain(s, nil, c)))
 		if _, known := toolOf[result]; result != "" && !known {
 			calls, toolOf[result] = append(calls, c), c.Tool.Name
