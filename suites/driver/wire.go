@@ -286,7 +286,9 @@ func decode(text []byte) (v any) {
 
 // SameID reports whether two ids are the same JSON value: equal as numbers, or equal as strings after decoding. A
 // number never equals a string.
-func SameID(a, b json.RawMessage) bool { return a != nil && b != nil && IDKey(a) == IDKey(b) }
+func SameID(a, b json.RawMessage) bool {
+	return a != nil && b != nil && (bytes.Equal(a, b) || IDKey(a) == IDKey(b))
+}
 
 // IDKey is a text that two ids share if and only if they are the same value.
 func IDKey(id json.RawMessage) string {
@@ -295,6 +297,8 @@ func IDKey(id json.RawMessage) string {
 	case isCount(id): // as nearly all are
 		digits := bytes.TrimRight(id, "0")
 		return string(digits) + "e" + strconv.Itoa(len(id)-len(digits))
+	case isPlainText(id):
+		return string(id) // as strconv.Quote writes it
 	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
 		return strconv.Quote(text)
 	}
@@ -306,5 +310,23 @@ func IDKey(id json.RawMessage) string {
 
 // isCount reports whether an id is written in digits alone, and not zero.
 func isCount(id json.RawMessage) bool {
-	return len(id) > 0 && id[0] != '0' && len(bytes.Trim(id, "0123456789")) == 0
+	for _, c := range id {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(id) > 0 && id[0] != '0'
+}
+
+// isPlainText reports whether an id is a string that is written without an escape, in printable ASCII.
+func isPlainText(id json.RawMessage) bool {
+	if len(id) < 2 || id[0] != '"' || id[len(id)-1] != '"' {
+		return false
+	}
+	for _, c := range id[1 : len(id)-1] {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }
