@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,36 @@ func TestHeadlineOfResult(t *testing.T) {
 	} {
 		if got := Headline(harness.Result{Message: message}, 50); got != want {
 			t.Errorf("%q: %q, want %q", message, got, want)
+		}
+	}
+}
+
+// Where one reason leaves many requirements at MUST open, the verdict says how many, and names it.
+func TestOneCause(t *testing.T) {
+	results := func(n int, level harness.Level, verdict harness.Verdict, message string) []harness.Result {
+		return slices.Repeat([]harness.Result{{Level: level, Verdict: verdict, Message: message}}, n)
+	}
+	barred := slices.Repeat([]harness.Result{
+		{Level: harness.Must, Verdict: harness.Inconclusive, Reason: harness.CallsOff, Message: "not allowed"},
+	}, 20)
+	many := results(10, harness.Must, harness.Inconclusive, "search did not answer")
+	for name, c := range map[string]struct {
+		results []harness.Result
+		want    string
+	}{
+		"many":       {many, "10 MUSTs inconclusive for one cause: search did not answer"},
+		"few":        {many[1:], ""},
+		"two causes": {slices.Concat(many[1:], results(9, harness.Must, harness.Inconclusive, "another")), ""},
+		"the largest": {
+			slices.Concat(many, results(11, harness.Must, harness.Inconclusive, "a")),
+			"11 MUSTs inconclusive for one cause: a",
+		},
+		"barred":  {barred, ""},
+		"SHOULD":  {results(20, harness.Should, harness.Inconclusive, "search did not answer"), ""},
+		"skipped": {results(20, harness.Must, harness.Skip, "not offered"), ""},
+	} {
+		if got := oneCause(c.results); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
 }

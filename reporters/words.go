@@ -114,10 +114,35 @@ func verdict(r harness.Report) (word string, parts []string) {
 	default:
 		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
 	}
-	parts = append(append(parts, t.others()...), uncovered(r.Coverage)...)
+	parts = append(parts, t.others()...)
+	if r.Problem == "" { // which would say the same
+		parts = append(parts, oneCause(r.Results))
+	}
+	parts = append(parts, uncovered(r.Coverage)...)
 	revisions := strings.Join(revisionsOf(r.Revisions), ", ")
 	parts = append(parts, revisions, "profile "+string(r.Profile), duration(r.Seconds))
 	return word, nonEmpty(parts...)
+}
+
+// manyMusts is how many requirements at MUST a cause has to leave open to be named with the verdict.
+const manyMusts = 10
+
+// oneCause says that many requirements at MUST are inconclusive for the same reason, the commonest, and which; "" if
+// not. Calls that the operator does not allow are none: what they are is said by themselves.
+func oneCause(results []harness.Result) string {
+	open := only(results, func(r harness.Result) bool {
+		return r.Verdict == harness.Inconclusive && r.Level == harness.Must && r.Reason != harness.CallsOff
+	})
+	var most group
+	for _, g := range grouped(open, sameReason) {
+		if len(g) > len(most) {
+			most = g
+		}
+	}
+	if len(most) < manyMusts {
+		return ""
+	}
+	return fmt.Sprintf("%d MUSTs inconclusive for one cause: %s", len(most), shorten(headline(most[0].Message), 120))
 }
 
 // conclusion is a run in one sentence, without its subject.
