@@ -37,6 +37,7 @@ var floors = map[string][]string{
 	"fixtures":         {},
 	"fixtures/hooks":   {"fixtures"},
 	"fixtures/faults":  {"fixtures", "fixtures/hooks"},
+	"fixtures/proof":   {"fixtures", "suites", "suites/discovery", "suites/driver", "suites/harness"},
 
 	"fixtures/variations": {"fixtures", "fixtures/hooks"},
 	"cmd/mcpcheck": {
