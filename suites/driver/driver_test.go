@@ -157,6 +157,19 @@ func TestSilence(t *testing.T) {
 	})
 }
 
+// A look whether an answer is there says how long it has not come.
+func TestSilenceUntilALook(t *testing.T) {
+	serve := answering(func(int, string) string { return "" })
+	converse(t, Limits{Reply: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
+		p := s.Request("ping", nil)
+		time.Sleep(2 * time.Second)
+		var silence *Silence
+		if r := s.AwaitFor(p, 0); !errors.As(r.Err, &silence) || silence.After != 2*time.Second {
+			t.Errorf("got %v", r.Err)
+		}
+	})
+}
+
 // What comes of an answer in the last part of its time shows that the server is slow. A beginning that was long ago
 // does not, nor a whole message.
 func TestStillComing(t *testing.T) {

@@ -278,8 +278,12 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	if b.d >= s.limits.Reply && !b.free {
 		s.silent = append(s.silent, cmp.Or(s.longestOpen(), p.Method))
 	}
+	after := b.d
+	if after == 0 && !p.sent.IsZero() { // a look: none has come until now
+		after = time.Since(p.sent).Round(100 * time.Millisecond)
+	}
 	err := &Silence{
-		Method: p.Method, After: b.d, Limit: b.flag, Partial: s.partial.bytes, Held: s.heldSince(begin),
+		Method: p.Method, After: after, Limit: b.flag, Partial: s.partial.bytes, Held: s.heldSince(begin),
 	}
 	s.mu.Unlock()
 	err.Coming = s.isComing(p)
