@@ -20,6 +20,10 @@ var methods = Suite{
 			t.Because(OtherCheck).Skip("it was answered under another id: jsonrpc/error-echoes-request-id")
 		}
 		t.Expect(e.Reply).To(BeError())
+		if feature := firstDeclared(t); feature != "" {
+			method := feature + "/no-such-method"
+			t.Expect(kit.TryAmiss(t, t.Session(), method, nil)).To(BeError(), method)
+		}
 	}),
 
 	"jsonrpc/unknown-method-code": Probe(func(t *T) {
@@ -102,6 +106,15 @@ var methods = Suite{
 	"jsonrpc/member-names-case-sensitive": Probe(func(t *T) {
 		t.Expect(kit.Rejections(t, "member names in capitals")[0].Reply).NotTo(BeResult())
 	}),
+}
+
+// firstDeclared is a feature that the server declares; empty when it has none of those with lists.
+func firstDeclared(t *T) string {
+	features := []string{"tools", "resources", "prompts"}
+	if i := slices.IndexFunc(features, t.Server.Declares); i >= 0 {
+		return features[i]
+	}
+	return ""
 }
 
 // removed wants a method that earlier revisions had to be as unknown as one that none has.
