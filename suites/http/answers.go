@@ -18,7 +18,7 @@ import (
 var answers = Suite{
 	"http/response-content-type": Watch(func(t *T, w Wire) {
 		full := func(r kit.RoundTrip) bool { return !kit.IsEmpty(r.Answer) }
-		kit.JudgeTrips(t, "HTTP answer to a request", kit.Requests(w), full, func(t *T, r kit.RoundTrip) {
+		kit.JudgeTrips(t, "HTTP answer to a request", kit.Accepted(w), full, func(t *T, r kit.RoundTrip) {
 			t.Expect(r.Answer.MediaType()).To(BeOneOf(kit.JSONType, kit.StreamType))
 		})
 	}),

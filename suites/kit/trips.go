@@ -48,8 +48,15 @@ func Trips(w Wire) (all []RoundTrip) {
 	return all
 }
 
-// Requests are the single requests that were posted in ordinary sessions, accepted with 2xx, and answered to the end.
-// What was cancelled needs no answer.
+// Accepted are the single requests that were posted in ordinary sessions and accepted with 2xx, whatever became of the
+// answer then.
+func Accepted(w Wire) []RoundTrip {
+	return slices.DeleteFunc(Trips(w), func(r RoundTrip) bool {
+		return !r.Ordinary() || !r.Sent.IsRequest() || !r.Answer.OK()
+	})
+}
+
+// Requests are those of Accepted that were answered to the end. What was cancelled needs no answer.
 func Requests(w Wire) []RoundTrip {
 	cancelled := map[*driver.Exchange]bool{}
 	for _, d := range Dialogues(w) {
@@ -57,9 +64,9 @@ func Requests(w Wire) []RoundTrip {
 			cancelled[x.Request.HTTP] = x.Cancelled
 		}
 	}
-	return slices.DeleteFunc(Trips(w), func(r RoundTrip) bool {
+	return slices.DeleteFunc(Accepted(w), func(r RoundTrip) bool {
 		unfinished := !r.Answer.IsStream && !r.Answer.Ended || r.Answer.Err != nil
-		return !r.Ordinary() || !r.Sent.IsRequest() || !r.Answer.OK() || unfinished || cancelled[r.Sent.HTTP]
+		return unfinished || cancelled[r.Sent.HTTP]
 	})
 }
 
