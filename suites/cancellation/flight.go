@@ -103,7 +103,9 @@ type cancellation struct {
 }
 
 // ignored reports whether the call was answered as if it had not been cancelled.
-func (x cancellation) ignored() bool { return x.reply.Answered() && kit.SameKind(x.reply, x.call.Reply) }
+func (x cancellation) ignored() bool {
+	return x.reply.Answered() && kit.SameKind(x.reply, x.call.Reply)
+}
 
 // wantEffect ends a check of a cancellation that had no effect, or may have had none.
 func (x cancellation) wantEffect(t *T) {
