@@ -29,7 +29,8 @@ func (t *target) heed() {
 // first Ctrl-C: the cause of the context says which. leave ends it, and leaves nothing running.
 func (t *target) visit(budget time.Duration) (ctx context.Context, leave func()) {
 	t.heed()
-	ctx, cancel := context.WithTimeoutCause(t.wanted, budget, fmt.Errorf("the run took longer than %v (--budget)", budget))
+	spent := fmt.Errorf("the run took longer than %v (--budget)", budget)
+	ctx, cancel := context.WithTimeoutCause(t.wanted, budget, spent)
 	dismiss := func() {}
 	if len(t.command) > 0 {
 		dismiss = driver.Guard(guardCommand)
@@ -44,8 +45,8 @@ func (t *target) visit(budget time.Duration) (ctx context.Context, leave func())
 	}
 }
 
-// goodbye is how long what is told after a visit may take once the operator has ended it: a report may go to a pipe that
-// nobody reads.
+// goodbye is how long what is told after a visit may take once the operator has ended it: a report may go to a pipe
+// that nobody reads.
 const goodbye = 5 * time.Second
 
 // tell tells what came of a visit.

@@ -75,7 +75,8 @@ func TestUntried(t *testing.T) {
 		},
 	}
 	want := []UncalledTool{
-		{Name: "once", Why: "its schema cannot be read"}, {Name: "twice", Why: "it is not marked read-only", Barred: true},
+		{Name: "once", Why: "its schema cannot be read"},
+		{Name: "twice", Why: "it is not marked read-only", Barred: true},
 	}
 	if got := calls.untried(); !slices.Equal(got, want) {
 		t.Errorf("want %v, got %v", want, got)
