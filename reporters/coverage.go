@@ -67,7 +67,7 @@ func unexercisedText(coverage []harness.Coverage) string {
 const mostUncalled = 200
 
 // uncalledText says which tools were not called with valid arguments in some revision: a line for each reason, and one
-// for what to do about it. It is empty when all were called.
+// for what to do about those that may not be. It is empty when all were called.
 func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
 	var all []harness.UncalledTool
 	said := map[harness.UncalledTool]bool{} // a server may list 100,000
@@ -95,7 +95,10 @@ func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
 	if more := len(all) - mostUncalled; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	return Plural(len(all), "tool") + " not called", append(lines, harness.CallsRemedy)
+	if slices.ContainsFunc(all, func(u harness.UncalledTool) bool { return u.Barred }) {
+		lines = append(lines, harness.CallsRemedy)
+	}
+	return Plural(len(all), "tool") + " not called", lines
 }
 
 // optionsText says what of the configuration a reader has to know: the file, and what was left out and why.

@@ -57,7 +57,10 @@ func (a *atEnd) Done(r harness.Report) error {
 	if err == nil {
 		err = a.write(text.Bytes())
 	}
-	if err != nil {
+	switch {
+	case err != nil && a.path == "-":
+		return fmt.Errorf("%s report: standard output: %w", a.format.Name, Bare(err))
+	case err != nil:
 		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, Bare(err))
 	}
 	return nil

@@ -32,9 +32,9 @@ func everything() harness.Report {
 			Tried: 9, NotApplicable: 20, NotTried: 3, LeftOut: 8, NotChecked: 20,
 			Unexercised: []string{"logging"},
 			Uncalled: []harness.UncalledTool{
-				{Name: "ask", Why: "it is not marked read-only and has no example arguments"},
-				{Name: "drop", Why: "it is marked destructive"},
-				{Name: "grow", Why: "it is not marked read-only and has no example arguments"},
+				{Name: "ask", Why: "it is not marked read-only and has no example arguments", Barred: true},
+				{Name: "drop", Why: "it is marked destructive", Barred: true},
+				{Name: "grow", Why: "it is not marked read-only and has no example arguments", Barred: true},
 			},
 		}},
 		Started:  time.Date(2026, 9, 1, 12, 30, 0, 0, time.FixedZone("CEST", 2*60*60)),

@@ -110,7 +110,8 @@ func printableReport(r harness.Report) harness.Report {
 	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
 		c.Unexercised = each(c.Unexercised, printableLine)
 		c.Uncalled = each(c.Uncalled, func(u harness.UncalledTool) harness.UncalledTool {
-			return harness.UncalledTool{Name: printableLine(u.Name), Why: sentence(u.Why)}
+			u.Name, u.Why = printableLine(u.Name), sentence(u.Why)
+			return u
 		})
 		return c
 	})

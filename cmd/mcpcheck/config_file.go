@@ -112,6 +112,8 @@ func readConfig(name string) (c config, err error) {
 	switch {
 	case optional && errors.Is(err, fs.ErrNotExist):
 		return c, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return c, usage("cannot read the configuration: %w; mcpcheck init --config %s -- COMMAND writes it", err, name)
 	case err != nil:
 		return c, usage("cannot read the configuration: %w", err)
 	}

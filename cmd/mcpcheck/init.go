@@ -98,9 +98,8 @@ func draftConfig(cmd *cobra.Command, f runFlags, name string) error {
 
 // look learns what the server is, and stops it.
 func look(v values, t *target, told *audience) (*harness.Server, error) {
-	ctx, listen, leave := t.visit(v.Budget)
+	ctx, leave := t.visit(v.Budget)
 	defer leave()
-	listen()
 	found, err := t.meet(ctx, v.one(), told)
 	server := found.Server
 	if err == nil {

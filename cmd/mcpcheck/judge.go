@@ -41,9 +41,8 @@ func newJudgement(v values, t *target, known baseline, told *audience) *judgemen
 
 // run judges the server. It fails if the server cannot be started at all; everything else is said by the report.
 func (j *judgement) run() (harness.Report, error) {
-	ctx, listen, leave := j.target.visit(j.Budget)
+	ctx, leave := j.target.visit(j.Budget)
 	defer leave()
-	listen()
 	go suites.Built() // while the server starts
 	j.begin = time.Now()
 	var err error

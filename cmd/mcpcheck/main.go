@@ -156,7 +156,11 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if cmd.HasParent() {
 		return usage("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
+	server := args
+	if cmd.ArgsLenAtDash() == 1 && len(args) > 1 { // the first word was to be a command of mcpcheck
+		server = args[1:]
+	}
 	otherwise := fmt.Sprintf(" (have %s); to check a server: mcpcheck run -- %s",
-		strings.Join(names, ", "), strings.Join(args, " "))
+		strings.Join(names, ", "), strings.Join(server, " "))
 	return usage("no command %q%s", args[0], text.Instead(args[0], names, otherwise))
 }

@@ -46,9 +46,8 @@ type plannedTool struct {
 
 // plan says what would be run, and what tools would be called with.
 func (j *judgement) plan(w io.Writer) error {
-	ctx, listen, leave := j.target.visit(j.Budget)
+	ctx, leave := j.target.visit(j.Budget)
 	defer leave()
-	listen()
 	found, err := j.meet(ctx, j.one())
 	server := found.Server
 	switch {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"io"
-
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -62,7 +60,7 @@ func judgeServer(cmd *cobra.Command, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.carryOut(cmd.OutOrStdout())
+	_, err = j.carryOut(cmd)
 	return err
 }
 
@@ -94,6 +92,7 @@ func prepare(cmd *cobra.Command, f runFlags, alter func(*values) error) (*judgem
 		return nil, err
 	}
 	t.leash = f.leash
+	t.heed() // from the first file on
 	var known baseline
 	if v.Baseline != "" {
 		if known, err = readBaseline(v.Baseline); err != nil {
@@ -108,9 +107,9 @@ func prepare(cmd *cobra.Command, f runFlags, alter func(*values) error) (*judgem
 }
 
 // carryOut carries the judgement out and tells what came of it, or only plans it.
-func (j *judgement) carryOut(stdout io.Writer) (harness.Report, error) {
+func (j *judgement) carryOut(cmd *cobra.Command) (harness.Report, error) {
 	if j.flags.plan {
-		return j.report, j.plan(stdout)
+		return j.report, j.plan(cmd.OutOrStdout())
 	}
 	if err := j.trace(); err != nil {
 		return j.report, err
@@ -122,5 +121,5 @@ func (j *judgement) carryOut(stdout io.Writer) (harness.Report, error) {
 	if j.shard == nil && j.flags.leash == nil {
 		j.target.remember(report)
 	}
-	return report, j.told.done(report)
+	return report, j.target.tell(cmd.ErrOrStderr(), func() error { return j.told.done(report) })
 }

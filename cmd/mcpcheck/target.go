@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -28,6 +29,7 @@ type target struct {
 	shown       harness.TargetInfo // the address as reports show it
 	quick       bool               // it is reached by one session
 	leash       io.Reader          // with which the visit ends; nil: there is none
+	wanted      context.Context    // ends when the operator does not want it any more; see heed
 }
 
 // aim finds the server that is asked for, and all that is wrong with how it is reached.

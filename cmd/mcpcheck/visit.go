@@ -16,17 +16,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
+// heed listens to the operator from now on, if it does not yet.
+func (t *target) heed() {
+	if t.wanted == nil {
+		ctx, listen := interruptible(t.leash)
+		listen()
+		t.wanted = ctx
+	}
+}
+
 // visit begins the time that mcpcheck spends with a server. It ends by itself when the budget is spent, or with the
-// first Ctrl-C: the cause of the context says which. listen is as interruptible has it. leave ends it, and leaves
-// nothing running.
-func (t *target) visit(budget time.Duration) (ctx context.Context, listen, leave func()) {
-	ctx, listen = interruptible(t.leash)
-	ctx, cancel := context.WithTimeoutCause(ctx, budget, fmt.Errorf("the run took longer than %v (--budget)", budget))
+// first Ctrl-C: the cause of the context says which. leave ends it, and leaves nothing running.
+func (t *target) visit(budget time.Duration) (ctx context.Context, leave func()) {
+	t.heed()
+	spent := fmt.Errorf("the run took longer than %v (--budget)", budget)
+	ctx, cancel := context.WithTimeoutCause(t.wanted, budget, spent)
 	dismiss := func() {}
 	if len(t.command) > 0 {
 		dismiss = driver.Guard(guardCommand)
 	}
-	return ctx, listen, func() {
+	return ctx, func() {
 		if site := t.reach.Site; site != nil {
 			site.Close(t.reach.Limits) // before cancel, which kills
 		}
@@ -34,6 +43,25 @@ func (t *target) visit(budget time.Duration) (ctx context.Context, listen, leave
 		driver.Sweep()
 		dismiss()
 	}
+}
+
+// goodbye is how long what is told after a visit may take once the operator has ended it: a report may go to a pipe
+// that nobody reads.
+const goodbye = 5 * time.Second
+
+// tell tells what came of a visit.
+func (t *target) tell(stderr io.Writer, tell func() error) error {
+	told := make(chan struct{})
+	defer close(told)
+	context.AfterFunc(t.wanted, func() {
+		select {
+		case <-told:
+		case <-time.After(goodbye):
+			fmt.Fprintln(stderr, "mcpcheck: interrupted before all reports were written; does anybody read them?")
+			os.Exit(harness.ExitInterrupted)
+		}
+	})
+	return tell()
 }
 
 // errInterrupted is the cause of a context that the operator ended.

@@ -94,7 +94,7 @@ func (w *watcher) judge(alter func(*values) error) (harness.Report, error) {
 	if files, err := j.watchedBy(); err == nil { // mcpcheck.yaml may name others now
 		w.files = files
 	}
-	report, err := j.carryOut(w.cmd.OutOrStdout())
+	report, err := j.carryOut(w.cmd)
 	var verdict *exit
 	switch {
 	case report.ExitCode == harness.ExitInterrupted:

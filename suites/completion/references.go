@@ -104,6 +104,9 @@ func eachForm(t *T, forms []M, run func(*T, driver.Reply)) {
 		r := kit.TryAmiss(t, s, method, params)
 		wantKnown(t, r)
 		kit.WantRefuser(t, r)
+		if t.Server.Declares("completions") {
+			kit.WantServed(t, r, kit.Blank{Ref: reference(t), Name: "a"}.Params(""))
+		}
 		run(t, r)
 	}
 }

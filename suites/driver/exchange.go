@@ -3,6 +3,7 @@ package driver
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -46,6 +47,7 @@ type Exchange struct {
 	replied  bool      // a response came on the stream
 	goesOn   bool      // it broke off, and its rest is to be asked for
 	recalled bool      // the client has taken the request back
+	broken   bool      // the connection broke, and not by the client's doing
 	misnamed *Frame    // a response on the stream with an id that no request has
 	rest     *Exchange // that continues it; nil: there is none yet
 }
@@ -321,6 +323,17 @@ func (x *Exchange) Elsewhere() bool { return x.elsewhere && x.asked != nil }
 func (x *Exchange) brokeOff() bool {
 	a := x.Answer()
 	return a.Status == 0 || a.Err != nil
+}
+
+// Dropped reports whether the server closed the connection before the answer, or in the middle of one that is not an
+// event stream, which it may break off.
+func (x *Exchange) Dropped() bool {
+	if x == nil {
+		return false
+	}
+	x.s.mu.Lock()
+	defer x.s.mu.Unlock()
+	return x.broken && !x.stream && !x.Elsewhere() && (x.answer.Status == 0 || errors.Is(x.answer.Err, errCutShort))
 }
 
 // failed reports whether the status is one of an error.

@@ -173,7 +173,8 @@ func (h *HTTP) broke(x *Exchange, err error) {
 	ours := x.foreign || x.apart && errors.Is(err, context.Canceled)
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	h.s.failed = h.s.failed || err != nil && !ours && !x.recalled && !h.s.eof && ExcessOf(err) == nil
+	x.broken = err != nil && !ours && !x.recalled && !h.s.eof && ExcessOf(err) == nil
+	h.s.failed = h.s.failed || x.broken
 }
 
 // end records that nothing more will come. Whatever stands for the answer is in the record before, for those who wait
@@ -265,6 +266,8 @@ func sheared(body []byte) []byte {
 	return exact(body[:min(len(body), last+most)])
 }
 
+var errCutShort = errors.New("the body ended early")
+
 // readAll reads a body up to the limit of a message.
 func (h *HTTP) readAll(resp *http.Response, taken *intake) ([]byte, error) {
 	tooLong := h.s.limits.tooLong("the body has")
@@ -285,7 +288,7 @@ func (h *HTTP) readAll(resp *http.Response, taken *intake) ([]byte, error) {
 			taken.unended(0)
 			return sheared(all.take()), nil
 		case err != nil:
-			return all.take(), fmt.Errorf("the body ended early: %w", plainError(err))
+			return all.take(), fmt.Errorf("%w: %w", errCutShort, plainError(err))
 		}
 	}
 }

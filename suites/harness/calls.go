@@ -54,11 +54,12 @@ func (c Calls) Permit(tool M, examples bool) Permission {
 
 // UncalledTool is a tool that a run has not called with arguments that its schema allows, and why.
 type UncalledTool struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
+	Name   string `json:"name"`
+	Why    string `json:"why"`
+	Barred bool   `json:"barred,omitempty"` // it may not be called so, and CallsRemedy is what to do about it
 }
 
-// CallsRemedy is how tools come to be called that are not.
+// CallsRemedy is how tools come to be called that may not be.
 const CallsRemedy = "to call them with valid arguments: --calls all, or arguments in mcpcheck.yaml (mcpcheck init)"
 
 // NotCalled tells the report which tools were not called with valid arguments, of all.

@@ -104,11 +104,14 @@ type requests struct {
 	sullen    bool                      // what is to be refused has no answer
 	renamed   bool                      // results have come under another id than that of their request, or under none
 	coming    []string                  // methods of those whose answers were still on their way when they were due
+	again     map[string]string         // see regained
 }
 
 func requestsIn(t *T, w Wire) *requests {
 	dialogues := kit.Dialogues(w)
-	all := &requests{tools: map[*kit.Exchange]Subject{}, sullen: kit.LeavesErrors(dialogues)}
+	all := &requests{
+		tools: map[*kit.Exchange]Subject{}, sullen: kit.LeavesErrors(dialogues), again: map[string]string{},
+	}
 	for _, d := range dialogues {
 		all.exchanges = append(all.exchanges, d.Exchanges...)
 	}
@@ -177,8 +180,6 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 		return "an error without its id came: jsonrpc/error-echoes-request-id"
 	case x.Streamed():
 		return "its event stream is open without a response: http/sse-response-eventually"
-	case x.Dead() && x.Shared(w):
-		return "other sessions of the same server were in use when it ended"
 	case x.Session.Muted && (x.Dead() || x.Last()):
 		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
 	case x.Left():
@@ -186,14 +187,18 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	case x.Dead() && x.Declined():
 		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
 			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
+	case isLost(w, x) && other+whyUndeclared(x) == "":
+		return all.regained(t, x)
+	case isLost(w, x):
+		return cmp.Or(other, whyUndeclared(x))
 	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
 	case other != "":
 		return other
 	case t.Gone() && x.Last():
 		return "the server has stopped to answer anything"
-	case !declared(x):
-		return "the server does not declare the method"
+	case whyUndeclared(x) != "":
+		return whyUndeclared(x)
 	case !x.Dead() && x.Waited() < x.Session.Patience():
 		return "the session was over before an answer was due"
 	case heldUp(t, x, all):
@@ -246,17 +251,18 @@ func heldUp(t *T, x *kit.Exchange, all *requests) bool {
 	})
 }
 
-// declared reports whether the session's capabilities cover the method.
-func declared(x *kit.Exchange) bool {
+// whyUndeclared says that the session's capabilities do not cover the method; empty when they do.
+func whyUndeclared(x *kit.Exchange) string {
 	family, verb, _ := strings.Cut(x.Request.Method, "/")
 	if family == "completion" {
 		family = "completions"
 	}
 	capability, _ := x.Session.Capabilities[family].(M)
-	if verb == "subscribe" || verb == "unsubscribe" {
-		return capability["subscribe"] == true
+	subscribes := verb == "subscribe" || verb == "unsubscribe"
+	if capability == nil || subscribes && capability["subscribe"] != true {
+		return "the server does not declare the method"
 	}
-	return capability != nil
+	return ""
 }
 
 // breaksSchema reports whether a call of a listed tool has to be answered soon: its arguments are invalid even without

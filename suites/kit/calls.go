@@ -180,7 +180,7 @@ func (c *ToolCalls) untried() (tools []UncalledTool) {
 	for _, u := range c.Uncalled {
 		called := func(call ToolCall) bool { return call.Tool.Name == u.Tool.Name }
 		if !slices.ContainsFunc(c.List, called) {
-			tools = append(tools, UncalledTool{Name: u.Tool.Name, Why: u.Why})
+			tools = append(tools, UncalledTool{Name: u.Tool.Name, Why: u.Why, Barred: u.Barred})
 		}
 	}
 	slices.SortStableFunc(tools, func(a, b UncalledTool) int { return strings.Compare(a.Name, b.Name) })

@@ -68,14 +68,15 @@ func TestUntried(t *testing.T) {
 	calls := ToolCalls{
 		List: []ToolCall{{Tool: tool("called")}},
 		Uncalled: []Uncalled{
-			{Tool: tool("twice"), Why: "it is not marked read-only"},
+			{Tool: tool("twice"), Why: "it is not marked read-only", Barred: true},
 			{Tool: tool("called"), Why: "there was no time left for more calls"},
 			{Tool: tool("once"), Why: "its schema cannot be read"},
 			{Tool: tool("twice"), Why: "there was no time left for more calls"},
 		},
 	}
 	want := []UncalledTool{
-		{Name: "once", Why: "its schema cannot be read"}, {Name: "twice", Why: "it is not marked read-only"},
+		{Name: "once", Why: "its schema cannot be read"},
+		{Name: "twice", Why: "it is not marked read-only", Barred: true},
 	}
 	if got := calls.untried(); !slices.Equal(got, want) {
 		t.Errorf("want %v, got %v", want, got)

@@ -27,9 +27,10 @@ type Exchange struct {
 	Empty     bool          // over HTTP: it was answered with a success that holds no response
 	End       *driver.Frame // what ended the wait for an answer; nil when nothing did
 
-	of    *Dialogue
-	place int  // in the order of what was said
-	noted bool // a notification came before it whose effect was to come
+	status *driver.Frame // over HTTP: how the exchange ended without a message
+	of     *Dialogue
+	place  int  // in the order of what was said
+	noted  bool // a notification came before it whose effect was to come
 }
 
 // Response is a message of the server that looks like an answer.
@@ -102,6 +103,7 @@ func pair(s *driver.Session, frames []*driver.Frame) *Dialogue {
 			d.refused(s, f)
 		case f.Side == driver.Status:
 			if x := d.open[driver.IDKey(f.HTTP.Asked())]; x != nil && !f.HTTP.Elsewhere() {
+				x.status = f
 				x.Empty = f.HTTP.Answer().OK() && !f.AfterEOF && !f.HTTP.Recalled()
 			}
 		default:
@@ -363,6 +365,11 @@ func (x *Exchange) Excess() *driver.Excess {
 	return nil
 }
 
+// Dropped reports whether over HTTP the server closed the connection instead of answering the request.
+func (x *Exchange) Dropped() bool {
+	return x.Answer == nil && x.status != nil && !x.Dead() && x.status.HTTP.Dropped()
+}
+
 // Streamed reports whether over HTTP the request was answered by an event stream that was still open when the wait for
 // the response ended.
 func (x *Exchange) Streamed() bool {
@@ -451,16 +458,23 @@ func (x *Exchange) Subject() Subject {
 	if x.Answer == nil && x.Instead != nil {
 		frames = append(frames, x.Instead)
 	}
-	if x.Answer == nil && x.Dead() {
+	switch {
+	case x.Answer != nil:
+	case x.Dead():
 		frames = append(frames, x.End)
+	case x.Dropped():
+		frames = append(frames, x.status)
 	}
 	return Subject{Frames: frames}
 }
 
 // Fate is why a request has no answer.
 func (x *Exchange) Fate() string {
-	if x.Dead() {
+	switch {
+	case x.Dead():
 		return x.End.Raw.String()
+	case x.Dropped():
+		return x.status.Raw.String()
 	}
 	fate := fmt.Sprintf("none within %v (--timeout)", x.Session.Patience())
 	if x.Instead != nil {

@@ -221,7 +221,7 @@ func (p *opener) cutOff() {
 	p.s.HostileThroughout() // what it leaves unanswered is judged here alone
 	p.s.Greeted = func(sent driver.Pending) driver.Pending {
 		p.s.Notify("notifications/initialized", nil)
-		pong = p.s.Request(p.s.Harmless())
+		pong = HarmlessAs(p.s, 70053) // which is not taken for the answer to initialize under another id
 		p.s.Stdio().CloseInput()
 		return sent
 	}

@@ -74,6 +74,18 @@ func WantRefuser(t *T, r driver.Reply) {
 	}
 }
 
+// WantServed ends a check whose request has no answer at all, when an ordinary one of the method has none either.
+func WantServed(t *T, r driver.Reply, ordinary M) {
+	if !isSilence(r) && !IsLost(r) {
+		return
+	}
+	t.NotLate(r)
+	other := Shared(t, "ordinary "+r.Method, func(t *T) driver.Reply { return t.Try(t.Session(), r.Method, ordinary) })
+	if isSilence(other) || IsLost(other) {
+		t.Because(OtherCheck).Skip("no request of %s has an answer: jsonrpc/every-request-answered", r.Method)
+	}
+}
+
 // WantErrors ends a check of errors when the server leaves unanswered what is to be refused.
 func WantErrors(t *T) {
 	if r := UnknownMethod(t).Reply; !r.Answered() {

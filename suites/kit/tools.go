@@ -26,13 +26,19 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 // WantAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist were
 // called and gave none either.
 func WantAnyAnswer(t *T, r driver.Reply) {
-	if !errors.As(r.Err, new(*driver.Silence)) && !IsFatal(r) {
+	if !isSilence(r) && !IsLost(r) {
 		return
 	}
 	t.NotLate(r)
 	if calls := slices.Concat(ValidCalls(t).List, InvalidCalls(t).List); len(calls) > 0 && len(Answered(calls)) == 0 {
 		t.Because(OtherCheck).Skip("no call of a tool has an answer: jsonrpc/every-request-answered")
 	}
+}
+
+// IsLost reports whether the server has ended, or has closed the connection, where it was to answer.
+func IsLost(r driver.Reply) bool {
+	var none *driver.Unanswered
+	return IsFatal(r) || errors.As(r.Err, &none) && none.HTTP.Dropped()
 }
 
 // IsFatal reports whether a server has ended where it was to answer.

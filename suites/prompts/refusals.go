@@ -32,6 +32,7 @@ var refusals = Suite{
 		}
 		r := kit.TryAmiss(t, t.Hostile(), "prompts/get", M{})
 		kit.WantRefuser(t, r)
+		kit.WantServed(t, r, M{"name": kit.UnknownPrompt(t)})
 		t.Expect(r).To(BeError())
 		t.Warn(r).To(BeError(codes...))
 	}),

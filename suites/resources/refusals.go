@@ -45,7 +45,7 @@ var refusals = Suite{
 		codes := append(kit.CodesOfHeaders(t), kit.InvalidParams)
 		for _, params := range all {
 			r := kit.TryAmiss(t, t.Hostile(), readMethod, params)
-			kit.WantRefuser(t, r)
+			wantServed(t, r)
 			t.Expect(r).To(BeError())
 			t.Warn(r).To(BeError(codes...))
 		}
@@ -58,7 +58,7 @@ var refusals = Suite{
 		}
 		t.Each(all, func(t *T, s Subject) {
 			r := kit.TryAmiss(t, t.Hostile(), readMethod, s.Value)
-			kit.WantRefuser(t, r)
+			wantServed(t, r)
 			if r.Result() == nil {
 				t.Expect(r).To(BeError())
 				return
@@ -72,6 +72,12 @@ var refusals = Suite{
 			t.Fail("an error, since it is no URI", "%s", Got(r))
 		})
 	}),
+}
+
+// wantServed ends a check of a reading to be refused when the server refuses nothing, or answers no reading.
+func wantServed(t *T, r driver.Reply) {
+	kit.WantRefuser(t, r)
+	kit.WantServed(t, r, M{"uri": unknownURI(t)})
 }
 
 // aboutUnknown is what comes of reading a resource that no server has.
