@@ -25,21 +25,29 @@ func AskedToInitialize(t *T) driver.Reply {
 	return Shared(t, "initialize", askToInitialize)
 }
 
-// askToInitialize waits as long as a server may take to start. While others run, one that is silent for a moment is not
-// waited for: it is asked again when nothing else runs. There it is asked another thing beside. The answer to that
-// shows that it has started, and this one has no longer than any other then.
+// askToInitialize waits as long as a server may take to start. While others run, one that is silent for a moment, or
+// busy with another session, is asked again when nothing else runs. There it is asked another thing beside. The answer
+// to that shows that it has started, and this one has no longer than any other then.
 func askToInitialize(t *T) driver.Reply {
 	s := t.Start()
 	s.HostileThroughout()
 	s.SetEra(driver.Handshake{})
-	p := s.Request("initialize", driver.Hello(Newest))
 	took, _ := firstTook(t)
-	if r := s.AwaitFor(p, time.Second+3*took); !isSilence(r) {
+	var p driver.Pending
+	var r driver.Reply
+	s.InTurn(func() (busy bool) {
+		p = s.Request("initialize", driver.Hello(Newest))
+		r = s.AwaitFor(p, time.Second+3*took)
+		return r.Busy()
+	})
+	if !isSilence(r) && !r.Busy() {
 		return r
 	}
-	t.WhenQuiet("initialize")
+	if t.WhenQuiet("initialize"); r.Busy() {
+		return r
+	}
 	s.SetEra(t.Server.Era)
-	r := s.AwaitFirst(p, s.Request(s.Harmless()))
+	r = s.AwaitFirst(p, s.Request(s.Harmless()))
 	t.NotLate(r)
 	return r
 }
