@@ -291,6 +291,26 @@ func listed(
 		return nil, false
 	}
 	items, err := harness.ListAll(s, method, member, nil) // what is wrong with it, a check says
+	if errors.Is(err, harness.ErrManyPages) {
+		if server.TooLong == nil {
+			server.TooLong = map[string]error{}
+		}
+		server.TooLong[method] = err
+	}
+	if endless := (*harness.Endless)(nil); errors.As(err, &endless) {
+		items = once(items)
+	}
 	objects = harness.Objects(items)
 	return objects, err == nil && len(objects) == len(items)
+}
+
+// once leaves out of a list what came before.
+func once(items []any) []any {
+	came := map[uint64]bool{}
+	return slices.DeleteFunc(items, func(item any) bool {
+		fingerprint := driver.Fingerprint(item)
+		again := came[fingerprint]
+		came[fingerprint] = true
+		return again
+	})
 }

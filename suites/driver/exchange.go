@@ -188,11 +188,27 @@ func (x *Exchange) snapshot() Answer {
 	return a
 }
 
-// Head waits for the headers of the answer for the reply limit, as the session counts it.
+// Head waits for the headers of the answer for the reply limit, as the session counts it. Those of a stream may come
+// with its first event: of a server that has once left them out for so long, they are given a moment.
 func (x *Exchange) Head() Answer {
-	x.awaitUntil(x.due, func(a *Answer) bool { return a.Status != 0 })
-	return x.Answer()
+	site := x.s.HTTP().site
+	if x.Method == http.MethodGet && site.holdsBack.Load() {
+		return x.awaitFor(site.aMoment(x.s.limits), hasHead)
+	}
+	return x.HeadInTime()
 }
+
+// HeadInTime is Head for the reply limit in any case.
+func (x *Exchange) HeadInTime() Answer {
+	x.awaitUntil(x.due, hasHead)
+	a := x.Answer()
+	if x.Method == http.MethodGet && a.Status == 0 && !a.Ended {
+		x.s.HTTP().site.holdsBack.Store(true)
+	}
+	return a
+}
+
+func hasHead(a *Answer) bool { return a.Status != 0 }
 
 // End waits for the end of the answer for the reply limit, as the session counts it.
 func (x *Exchange) End() Answer {

@@ -59,9 +59,13 @@ func (s *Session) Agreed() string {
 }
 
 // Establish completes the greeting in a session that was just started, asking for a revision. It fails when the server
-// does not grant that revision.
+// does not grant that revision. One that serves a single session is asked again while it is busy with the last one.
 func (s *Session) Establish(hello M) error {
-	r := s.Greet(hello)
+	var r Reply
+	s.InTurn(func() (busy bool) {
+		r = s.Greet(hello)
+		return r.Busy()
+	})
 	switch {
 	case r.Err != nil:
 		return r.Err

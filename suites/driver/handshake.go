@@ -3,8 +3,6 @@ package driver
 import (
 	"cmp"
 	"net/http"
-	"sync"
-	"time"
 )
 
 // Handshake is the era of the revisions up to 2025-11-25. A session begins with initialize and
@@ -95,10 +93,7 @@ func (Handshake) header(h *HTTP, header http.Header, message *Frame) {
 
 // heard keeps the session ids that the server issues, and notes when it has ended the session.
 func (Handshake) heard(h *HTTP, x *Exchange) {
-	a := x.Answer()
-	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {
-		h.keep(id, x)
-	}
+	h.learn(x)
 	if x.outOfSession() {
 		h.s.Abandon()
 	}
@@ -106,28 +101,10 @@ func (Handshake) heard(h *HTTP, x *Exchange) {
 
 func (Handshake) resumes() bool { return true }
 
-// leave ends every session that the server has issued an id for.
-func (e Handshake) leave(s *Session) {
-	h := s.HTTP()
-	if h == nil {
-		return
+// leave ends every session that the server has issued an id for, be it one in which it has answered 404: some say so of
+// what they do not know.
+func (Handshake) leave(s *Session) {
+	if h := s.HTTP(); h != nil {
+		h.EndIssued()
 	}
-	var farewells sync.WaitGroup
-	for _, session := range h.issuedIDs() {
-		farewells.Go(func() { e.end(h, session) })
-	}
-	farewells.Wait()
-}
-
-// end ends a session of the server with DELETE. The server has a moment to confirm it.
-func (Handshake) end(h *HTTP, session issued) {
-	const moment = time.Second
-	f := &Frame{Side: FromClient, Ended: true}
-	x := h.exchange(http.MethodDelete, h.site.URL(), f)
-	x.Header.Set(sessionHeader, session.id)
-	if revision := session.revision(); revision != "" {
-		x.Header.Set(revisionHeader, revision)
-	}
-	h.s.put(f)
-	h.performFor(x, moment)
 }

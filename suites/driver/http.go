@@ -26,6 +26,7 @@ type HTTP struct {
 	mu       sync.Mutex
 	endpoint string        // where messages go
 	issued   []issued      // session ids; the first one is used
+	ended    int           // how many of them were, see EndIssued
 	turn     chan struct{} // closed once the next message may be sent
 	open     int           // messages that wait for their answer
 	closing  sync.Once
@@ -99,6 +100,14 @@ func (h *HTTP) issuedIDs() []issued {
 	return slices.Clone(h.issued)
 }
 
+// learn notes the session id that the server has issued with an answer, if it has.
+func (h *HTTP) learn(x *Exchange) {
+	a := x.Answer()
+	if id := a.Header.Get(sessionHeader); id != "" && a.OK() {
+		h.keep(id, x)
+	}
+}
+
 // keep notes a session id that the server has issued.
 func (h *HTTP) keep(id string, by *Exchange) {
 	h.mu.Lock()
@@ -106,6 +115,33 @@ func (h *HTTP) keep(id string, by *Exchange) {
 	if !slices.ContainsFunc(h.issued, func(i issued) bool { return i.id == id }) {
 		h.issued = append(h.issued, issued{id, by})
 	}
+}
+
+// EndIssued ends every session that the server has issued an id for, and waits for it. A server may serve one at a
+// time, and no other before that one has ended.
+func (h *HTTP) EndIssued() {
+	h.mu.Lock()
+	begun := slices.Clone(h.issued[h.ended:])
+	h.ended = len(h.issued)
+	h.mu.Unlock()
+	var farewells sync.WaitGroup
+	for _, session := range begun {
+		farewells.Go(func() { h.delete(session) })
+	}
+	farewells.Wait()
+}
+
+// delete ends a session of the server. The server has a moment to confirm it.
+func (h *HTTP) delete(session issued) {
+	const moment = time.Second
+	f := &Frame{Side: FromClient, Ended: true}
+	x := h.exchange(http.MethodDelete, h.site.URL(), f)
+	x.Header.Set(sessionHeader, session.id)
+	if revision := session.revision(); revision != "" {
+		x.Header.Set(revisionHeader, revision)
+	}
+	h.s.put(f)
+	h.performFor(x, moment)
 }
 
 // Endpoint is the URL to which messages are sent.
@@ -266,7 +302,7 @@ func (h *HTTP) kill() {
 func (h *HTTP) close() {
 	h.closing.Do(func() {
 		h.s.ending()
-		if h.s.Usable() {
+		if h.s.Alive() {
 			h.s.Era().leave(h.s)
 		}
 		h.kill()

@@ -118,13 +118,21 @@ func (Modern) cancel(s *Session, p Pending, reason string) {
 	}
 }
 
-func (Modern) heard(*HTTP, *Exchange) {}
+// heard keeps the session ids that the server issues to who begins as in the other era.
+func (Modern) heard(h *HTTP, x *Exchange) {
+	if methodOf(x.Body) == "initialize" {
+		h.learn(x)
+	}
+}
 
 func (Modern) resumes() bool { return false }
 
-// leave takes back what was asked for that is never done.
+// leave takes back what was asked for that is never done, and ends what was begun as in the other era.
 func (e Modern) leave(s *Session) {
 	for _, p := range slices.Clone(s.stands) {
 		s.Cancel(p, "the client is done")
+	}
+	if h := s.HTTP(); h != nil {
+		h.EndIssued()
 	}
 }

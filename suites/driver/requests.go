@@ -182,14 +182,20 @@ func (s *Session) due(sent time.Time) time.Time {
 }
 
 // AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start. One that
-// sends the request back has started: it has only a moment left.
-func (s *Session) AwaitFirst(p Pending) Reply {
+// sends the request back has started: it has only a moment left. So has one that has answered a request which was sent
+// beside: it has as long as for any other answer.
+func (s *Session) AwaitFirst(p Pending, beside ...Pending) Reply {
 	const moment = time.Second
 	b := s.startBound()
 	end := time.Now().Add(b.d)
-	came, err := s.Wait(p.from, b.d, func(f *Frame) bool { return p.answeredBy(f) || p.repeatedBy(f) })
-	if err == nil && p.repeatedBy(came) {
+	came, err := s.Wait(p.from, b.d, func(f *Frame) bool {
+		return p.answeredBy(f) || p.repeatedBy(f) || anyAnswered(beside, f)
+	})
+	switch {
+	case err == nil && p.repeatedBy(came):
 		return s.awaitFor(p, moment)
+	case err == nil && anyAnswered(beside, came):
+		return s.awaitReply(p)
 	}
 	r := s.awaitUntil(p, b, func() time.Time { return end })
 	if h := s.HTTP(); h != nil && r.Answered() && r.Request != nil {

@@ -27,15 +27,16 @@ type Site struct {
 	header http.Header
 	client *http.Client
 
-	starting chan struct{}   // holds an entry while somebody starts the server
-	life     context.Context // of the server's process: that of who was the first to reach for it
-	starts   int
-	reached  bool
-	serial   atomic.Bool  // it has refused a message because of another one
-	sessions atomic.Int64 // that were opened
-	greeted  atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
-	asks     asks
-	parting  parting
+	starting  chan struct{}   // holds an entry while somebody starts the server
+	life      context.Context // of the server's process: that of who was the first to reach for it
+	starts    int
+	reached   bool
+	serial    atomic.Bool  // it has refused a message because of another one
+	sessions  atomic.Int64 // that were opened
+	greeted   atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
+	holdsBack atomic.Bool  // a GET had no headers for as long as an answer may take
+	asks      asks
+	parting   parting
 
 	mu        sync.Mutex
 	url       *url.URL
@@ -184,6 +185,11 @@ func (site *Site) idBase() int { return int(site.sessions.Add(1)) * idRoom }
 // Serial reports whether the server has refused a message because of another one: it is asked one thing at a time then.
 // Over stdio, of a nil Site, none has.
 func (site *Site) Serial() bool { return site != nil && site.serial.Load() }
+
+// aMoment is a fraction of what one answer may take, and time enough for the server.
+func (site *Site) aMoment(l Limits) time.Duration {
+	return min(l.Reply, l.Reply/5+3*time.Duration(site.greeted.Load()))
+}
 
 // Started reports whether the server's process was started by this run.
 func (site *Site) Started() bool { return len(site.o.Command) > 0 || site.o.Serve != nil }

@@ -9,8 +9,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// mostPages bounds how far a list is followed.
-const mostPages = 1000
+// mostPages bounds how far a list is followed, and mostStale for how many pages in a row that have items, but none that
+// did not come before.
+const mostPages, mostStale = 1000, 100
 
 // Endless says that the pages of a list do not come to an end: its cursors lead to what came before.
 type Endless struct {
@@ -34,6 +35,7 @@ var ErrManyPages = errors.New("more pages than mcpcheck follows")
 // before, it is the end.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
 	came := pages{as: map[page][]string{}, items: map[uint64]bool{}}
+	stales := 0
 	for n := 1; ; n++ {
 		r := s.Exchange(method, params)
 		cursor, _ := params["cursor"].(string)
@@ -54,10 +56,16 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 		if mayEnd && stale {
 			return nil
 		}
+		switch {
+		case !stale:
+			stales = 0
+		case len(items) > 0: // a page may have none
+			stales++
+		}
 		if more {
 			known, circle := came.name(key, next)
 			switch {
-			case circle, known && n == mostPages:
+			case circle, known && n == mostPages, stales == mostStale:
 				return &Endless{method, cursor}
 			case n == mostPages:
 				return fmt.Errorf("%s has %w (%d)", method, ErrManyPages, mostPages)
@@ -79,7 +87,10 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 func (e *Execution) tooLong(method string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.long[method]
+	if err := e.long[method]; err != nil {
+		return err
+	}
+	return e.server.TooLong[method] // as discovery has found
 }
 
 // follow is EachPage, which remembers the lists that are too long.

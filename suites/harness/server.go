@@ -40,6 +40,8 @@ type Server struct {
 	Resources []M
 	Templates []M
 
+	TooLong map[string]error // by the method of a list, why it was given up: it has more pages than are followed
+
 	// Failure is why the first request failed, or no list could be had of a protected server; empty when neither is so.
 	// Nothing else can be tried then, but what a protected server says to those without a good token.
 	Failure string

@@ -198,9 +198,9 @@ func TestListAllIsBounded(t *testing.T) {
 		}
 		return all
 	}
-	_, _, err := listAll(t, many("[1]"))
-	if endless := (*Endless)(nil); !errors.As(err, &endless) {
-		t.Errorf("of pages that come again: %v", err)
+	items, _, err := listAll(t, many("[1]"))
+	if endless := (*Endless)(nil); !errors.As(err, &endless) || len(items) != mostStale {
+		t.Errorf("of pages that come again: %d, %v", len(items), err)
 	}
 	if _, _, err = listAll(t, many("[N]")); !errors.Is(err, ErrManyPages) {
 		t.Errorf("of new pages: %v", err)

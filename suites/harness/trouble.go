@@ -32,6 +32,16 @@ func (c *scope) trouble() trouble {
 	return t
 }
 
+// WhenQuiet ends an attempt that has had no answer to a method for a moment, unless nothing else runs: it is made again
+// when that is so, and the server has all its time.
+func (t *T) WhenQuiet(method string) {
+	if t.run.quiet.Load() {
+		return
+	}
+	t.scope.adopt(trouble{silences: []string{method}})
+	t.Because(Silent).Again("%s was not waited for while others were tried", method)
+}
+
 // doubt is a case that did not pass because a server died or was silent.
 type doubt struct {
 	place   int // in the plan

@@ -113,8 +113,10 @@ func handshakeOf(t *T) handshake {
 		s.HostileThroughout()
 		params := driver.Hello(Newest)
 		params["_meta"] = driver.Omitted
-		x := kit.ByHand(s, kit.Request{
-			Method: "initialize", Params: params, Header: http.Header{kit.VersionHeader: nil, methodHeader: nil},
+		x := kit.InTurn(s, func() *driver.Exchange {
+			return kit.ByHand(s, kit.Request{
+				Method: "initialize", Params: params, Header: http.Header{kit.VersionHeader: nil, methodHeader: nil},
+			})
 		})
 		h.none = x.Reply().Err
 		granted := text(x.Reply().Result()["protocolVersion"])

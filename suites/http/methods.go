@@ -22,7 +22,7 @@ var methods = Suite{
 	}).WhenRefused().WhenProtected(),
 
 	"http/get-stream-or-405": Probe(func(t *T) {
-		a := kit.Standing(t, t.Session())
+		a := listening(t).first
 		kit.NotForeign(t, a)
 		kit.SkipUnauthorized(t, a)
 		if a.Status == 0 && !a.Ended { // the headers may be held back until there is an event
@@ -35,18 +35,14 @@ var methods = Suite{
 	}),
 
 	"http/second-get-stream": Probe(func(t *T) {
-		s := t.Own()
-		first := kit.Standing(t, s)
-		if first.Status == 0 || !kit.StreamOr405(first) {
+		both := listening(t)
+		if !both.asked {
 			t.Because(OtherCheck).Skip("the first GET was neither answered with a stream nor with 405: " +
 				"http/get-stream-or-405")
 		}
-		x := kit.Get(s, nil)
-		second := x.Head()
-		x.Abort()
-		kit.NotForeign(t, second)
-		t.Expect(second).To(That("a second stream as the first, or HTTP 405 for both", func(a driver.Answer) bool {
-			return a.Status == first.Status && a.MediaType() == first.MediaType()
+		kit.NotForeign(t, both.second)
+		t.Expect(both.second).To(That("a second stream as the first, or HTTP 405 for both", func(a driver.Answer) bool {
+			return a.Status == both.first.Status && a.MediaType() == both.first.MediaType()
 		}))
 	}),
 
@@ -70,6 +66,26 @@ var methods = Suite{
 			}))
 		})
 	}),
+}
+
+// listened is the answers to the GET of a session and to a second one, made where the first was answered as it should.
+type listened struct {
+	first, second driver.Answer
+	asked         bool
+}
+
+// listening opens the streams in a session of their own.
+func listening(t *T) listened {
+	return Shared(t, "streams of GET", func(t *T) (both listened) {
+		s := t.Own()
+		both.first = kit.StandingOf(t, s).HeadInTime()
+		if both.asked = both.first.Status != 0 && kit.StreamOr405(both.first); both.asked {
+			x := kit.Get(s, nil)
+			both.second = x.Head()
+			x.Abort()
+		}
+		return both
+	})
 }
 
 // acceptsPOST reports whether an endpoint takes messages: also one that answers with a JSON-RPC error, which is judged

@@ -221,7 +221,8 @@ type visitors struct {
 	Preflight  driver.Answer
 }
 
-// knocks makes the requests at once; what is refused as busy is made once more, in its turn.
+// knocks makes the requests at once or, where the server serves one session, one after the other; what is refused as
+// busy is made once more, in its turn.
 func knocks(t *T) visitors {
 	return Shared(t, "visitors", func(t *T) (v visitors) {
 		s := t.Start()
@@ -233,13 +234,19 @@ func knocks(t *T) visitors {
 				return kit.ByHand(s, kit.Request{Method: method, Params: params, Header: header, Host: host})
 			}
 			x := ask()
-			return func() knock {
+			answered = func() knock {
 				k := await(s, name, x)
 				if x.IsBusy() {
 					k = await(s, name, kit.InTurn(s, ask))
 				}
 				return k
 			}
+			if !t.Server.OneClient {
+				return answered
+			}
+			k := answered()
+			s.HTTP().EndIssued()
+			return func() knock { return k }
 		}
 		plain := visit("no Origin", "")
 		foreign := visit("a foreign Origin", "", foreignOrigin)

@@ -84,12 +84,15 @@ func SkipUnauthorized(t *T, a driver.Answer) {
 }
 
 // Standing is the answer to the GET with which a session opens its standing stream.
-func Standing(t *T, s *driver.Session) driver.Answer {
+func Standing(t *T, s *driver.Session) driver.Answer { return StandingOf(t, s).Head() }
+
+// StandingOf is that GET.
+func StandingOf(t *T, s *driver.Session) *driver.Exchange {
 	x := s.HTTP().Standing()
 	if x == nil {
 		t.Again("the record of the session has lost its GET")
 	}
-	return x.Head()
+	return x
 }
 
 // IsNotFound reports whether an answer says that there is no such session, or URL.
@@ -101,10 +104,7 @@ func Status(a driver.Answer) string { return fmt.Sprintf("HTTP %d", a.Status) }
 // HeadOf is the answer; of a stream only its beginning, and then it is dropped.
 func HeadOf(x *driver.Exchange) driver.Answer {
 	defer x.Abort()
-	if a := x.Head(); a.IsStream {
-		return a
-	}
-	return x.End()
+	return CameOf(x)
 }
 
 // Within waits until an exchange has brought what is wanted, or has ended, at most for d.

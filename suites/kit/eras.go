@@ -2,6 +2,7 @@ package kit
 
 import (
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -21,12 +22,34 @@ func AskedToInitialize(t *T) driver.Reply {
 		t.Doubt()
 		return asked // by discovery
 	}
-	return Shared(t, "initialize", func(t *T) driver.Reply {
-		s := t.Start()
-		s.HostileThroughout()
-		s.SetEra(driver.Handshake{})
-		return s.Greet(driver.Hello(Newest))
+	return Shared(t, "initialize", askToInitialize)
+}
+
+// askToInitialize waits as long as a server may take to start. While others run, one that is silent for a moment, or
+// busy with another session, is asked again when nothing else runs. There it is asked another thing beside. The answer
+// to that shows that it has started, and this one has no longer than any other then.
+func askToInitialize(t *T) driver.Reply {
+	s := t.Start()
+	s.HostileThroughout()
+	s.SetEra(driver.Handshake{})
+	took, _ := firstTook(t)
+	var p driver.Pending
+	var r driver.Reply
+	s.InTurn(func() (busy bool) {
+		p = s.Request("initialize", driver.Hello(Newest))
+		r = s.AwaitFor(p, time.Second+3*took)
+		return r.Busy()
 	})
+	if !isSilence(r) && !r.Busy() {
+		return r
+	}
+	if t.WhenQuiet("initialize"); r.Busy() {
+		return r
+	}
+	s.SetEra(t.Server.Era)
+	r = s.AwaitFirst(p, s.Request(s.Harmless()))
+	t.NotLate(r)
+	return r
 }
 
 // IsDual reports whether a server that is judged without a handshake serves clients with one as well.

@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"time"
+
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -25,7 +27,7 @@ func (g *Gating) sendEarly(t *T, s *driver.Session) {
 	s.Hostile()
 	wait := s.Await
 	if s.Hello == nil && !startsAtOnce(t, s) {
-		wait = s.AwaitFirst
+		wait = func(p driver.Pending) driver.Reply { return s.AwaitFirst(p) }
 	}
 	g.list = s.Request(g.Method, nil)
 	g.EarlyList = AwaitAmiss(t, s, g.list, func() driver.Reply { return wait(g.list) })
@@ -38,8 +40,17 @@ func (g *Gating) sendEarly(t *T, s *driver.Session) {
 // startsAtOnce reports whether the first process was there in a fraction of what one answer may take. Others are not
 // waited for longer than for an answer then.
 func startsAtOnce(t *T, s *driver.Session) bool {
+	took, known := firstTook(t)
+	return known && 5*took < s.Patience()
+}
+
+// firstTook is how long the first process took for its first answer.
+func firstTook(t *T) (took time.Duration, known bool) {
 	first := t.Server.First
-	return first.Answered() && first.Request != nil && 5*(first.Frame.At-first.Request.SentAt()) < s.Patience()
+	if !first.Answered() || first.Request == nil {
+		return 0, false
+	}
+	return first.Frame.At - first.Request.SentAt(), true
 }
 
 // sendLate sends them after the handshake, when the list was asked for already, if they were sent too early. The early
