@@ -52,7 +52,7 @@ type Opened struct {
 // manners are the ways in which the sessions of a run begin that begin with a handshake. A process is dear, and each
 // can be asked for one version, so each tries several things that do not meddle with each other; whatever does not pass
 // here is tried once more alone, in a session that is ordinary in everything else. Those without a version ask for the
-// others, one each.
+// others, one each. The first begins with what no client says, and is lent for hostile input then.
 var manners = []Opening{
 	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
 	{version: MadeUp[1], Form: "_meta", Left: true},
@@ -204,9 +204,15 @@ func (p *opener) afterwards() {
 	}
 	method, params := Ordinary(p.t, p.s)
 	p.List = p.t.Try(p.s, method, params)
+	if _, served := ListMethod(p.t); served && p.List.Result() == nil {
+		p.s.Abandon() // it serves less than others, and is lent to nobody
+	}
 	p.BeforeGreeting.sendLate(p.t, p.s, p.List)
 	p.BeforeReady.sendLate(p.t, p.s, p.List)
 	if p.Deaf {
+		if p.List.Answered() {
+			p.s.Settle(p.s.Mark()) // the server may be about to ask
+		}
 		p.Asked, p.LastPong = asked(p.s), p.s.Exchange(p.s.Harmless())
 	}
 	if p.Left {
