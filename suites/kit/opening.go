@@ -340,7 +340,10 @@ func (o Opening) hello(t *T) M {
 		hello["protocolVersion"] = o.version
 	}
 	capabilities := hello["capabilities"].(M)
-	if o.Client || o.Patient {
+	if o.Client {
+		maps.Copy(capabilities, AbleIn(t.Revision))
+	}
+	if o.Patient {
 		maps.Copy(capabilities, Plain)
 	}
 	if o.Deaf {
