@@ -19,7 +19,8 @@ func LetInquire(t *T) { Inquiries(t) }
 
 // Inquiries calls the tools that may be called, each once, as a willing client that has declared all that a server of
 // the revision can ask for. Where there is a handshake that takes a session of such a client: servers ask only where
-// that was declared, and some list tools for such clients that others do not see. Without one ValidCalls are such calls.
+// that was declared, and some list tools for such clients that others do not see. Without one, ValidCalls are such
+// calls.
 func Inquiries(t *T) Inquired {
 	if !t.Server.Declares("tools") {
 		return Inquired{}
