@@ -69,21 +69,33 @@ func LetDelegate(t *T) { Chores(t) }
 // those which are called and, where one of them samples for a client that can do more and not for this one, another
 // client that can do all calls them once more.
 func Chores(t *T) []*Chore {
-	inquiries := Inquiries(t).Inquiries
 	return slices.Clone(Shared(t, "client with tasks", func(t *T) []*Chore {
-		tools := Choice(t)
-		for _, i := range inquiries {
-			if !slices.ContainsFunc(tools, func(tool Subject) bool { return tool.Name == i.Tool.Name }) {
-				tools = append(tools, i.Tool)
-			}
+		able, tools := AbleIn(t.Revision), Choice(t)
+		plain := delegate(t, M{"roots": able["roots"], "elicitation": able["elicitation"], "sampling": M{}})
+		plain.call(tools)
+		var inquiries []*Inquiry
+		t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
+		unseen := unseenBy(tools, inquiries)
+		if plain.s.Usable() {
+			plain.call(unseen)
 		}
-		able := AbleIn(t.Revision)
-		plain := delegate(t, M{"roots": able["roots"], "elicitation": able["elicitation"], "sampling": M{}}, tools)
 		if !slices.ContainsFunc(inquiries, plain.lacks) {
 			return plain.tasks()
 		}
-		return append(plain.tasks(), delegate(t, able, tools).tasks()...)
+		other := delegate(t, able)
+		other.call(append(tools, unseen...))
+		return append(plain.tasks(), other.tasks()...)
 	}))
+}
+
+// unseenBy are the tools that have asked and are not among some.
+func unseenBy(tools []Subject, inquiries []*Inquiry) (unseen []Subject) {
+	for _, i := range inquiries {
+		if !slices.ContainsFunc(tools, func(tool Subject) bool { return tool.Name == i.Tool.Name }) {
+			unseen = append(unseen, i.Tool)
+		}
+	}
+	return unseen
 }
 
 // receiver is a client that runs what it is asked for as tasks.
@@ -96,8 +108,8 @@ type receiver struct {
 	chores []*Chore
 }
 
-// delegate calls tools as such a client with these capabilities.
-func delegate(t *T, capabilities M, tools []Subject) *receiver {
+// delegate is such a client with these capabilities, and tasks.
+func delegate(t *T, capabilities M) *receiver {
 	capabilities = maps.Clone(capabilities)
 	capabilities["tasks"] = M{"list": M{}, "cancel": M{}, "requests": M{
 		"sampling": M{"createMessage": M{}}, "elicitation": M{"create": M{}},
@@ -105,8 +117,14 @@ func delegate(t *T, capabilities M, tools []Subject) *receiver {
 	r := &receiver{t: t, sampled: map[string]bool{}}
 	r.s = NewClient(t, capabilities).Session
 	r.s.AnswerBy(r.take)
-	CallsDeclaring(t, r.s, nil, tools)
-	for _, q := range questionsIn(r.s, r.s.Record(0)) {
+	return r
+}
+
+// call calls tools as the client.
+func (r *receiver) call(tools []Subject) {
+	mark := r.s.Mark()
+	CallsDeclaring(r.t, r.s, nil, tools)
+	for _, q := range questionsIn(r.s, r.s.Record(mark)) {
 		if q.Method != "sampling/createMessage" {
 			continue
 		}
@@ -114,7 +132,6 @@ func delegate(t *T, capabilities M, tools []Subject) *receiver {
 			r.sampled[Question{Request: request}.tool()] = true
 		}
 	}
-	return r
 }
 
 // lacks reports whether it was not asked to sample during the call of a tool that asks others to.

@@ -40,7 +40,9 @@ func tell(t *T) *story {
 		if !augments(t) {
 			return story
 		}
-		kit.LetInquire(t) // in a session that serves this as well
+		if t.Site() == nil {
+			kit.LetInquire(t) // in a session that serves this as well
+		}
 		s := kit.ClientAgain(t, kit.AbleIn(t.Revision), kit.Willingly(t)).Session
 		story.Asked.s, story.Asked.own = s, unprompted(t, s)
 		s.AnswerBy(story.Asked.take)
