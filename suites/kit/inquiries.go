@@ -18,8 +18,9 @@ type Inquired struct {
 func LetInquire(t *T) { Inquiries(t) }
 
 // Inquiries calls the tools that may be called, each once, as a willing client that has declared all that a server of
-// the revision can ask for. In a session of the handshake that is one of its own: servers ask only where that was
-// declared, and some list tools for such clients that others do not see. Without a handshake ValidCalls are such calls.
+// the revision can ask for. Where there is a handshake that takes a session of such a client: servers ask only where
+// that was declared, and some list tools for such clients that others do not see. Without one, ValidCalls are such
+// calls.
 func Inquiries(t *T) Inquired {
 	if !t.Server.Declares("tools") {
 		return Inquired{}
@@ -29,7 +30,10 @@ func Inquiries(t *T) Inquired {
 	}
 	return Shared(t, "client that can be asked", func(t *T) (a Inquired) {
 		r := &round{t: t, calls: &ToolCalls{}, called: map[string]bool{}, allowance: NewAllowance()}
-		r.client = NewClient(t, AbleIn(t.Revision))
+		if !t.Alone() {
+			Begin(t, Opening{Client: true}) // in its session, if there is one
+		}
+		r.client = ClientAgain(t, AbleIn(t.Revision), Willingly(t))
 		for tools := r.uncalled(); len(tools) > 0; tools = r.uncalled() {
 			a.Inquiries = append(a.Inquiries, r.call(tools)...)
 			if !r.grew() {

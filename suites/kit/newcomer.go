@@ -101,7 +101,7 @@ func Notify(t *T) {
 		meet(t)
 		return
 	case !t.Modern():
-		Begin(t, Opening{Left: true})
+		Begin(t, Opening{Left: true}).WantWelcome(t)
 		return
 	}
 	Shared(t, "notifications", func(t *T) bool {

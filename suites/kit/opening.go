@@ -10,7 +10,9 @@ import (
 )
 
 // MadeUp are versions that were never published: one between two that were, and one that is later than any.
-var MadeUp = []string{"2025-05-05", "2099-12-31"}
+var MadeUp = []string{"2025-05-05", laterThanAny}
+
+const laterThanAny = "2099-12-31"
 
 // Opening is how a session is begun. The zero value is the ordinary way.
 type Opening struct {
@@ -52,17 +54,17 @@ type Opened struct {
 // manners are the ways in which the sessions of a run begin that begin with a handshake. A process is dear, and each
 // can be asked for one version, so each tries several things that do not meddle with each other; whatever does not pass
 // here is tried once more alone, in a session that is ordinary in everything else. Those without a version ask for the
-// others, one each.
+// others, one each. The first begins with what no client says, and is lent for hostile input then.
 var manners = []Opening{
 	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
-	{version: MadeUp[1], Form: "_meta", Left: true},
-	{Muted: true, Deaf: true, Idle: true, Pinged: true, Unready: true},
-	{Patient: true, Form: "none"},
-	{Newer: true, Unknown: true, CutOff: true},
+	{Form: "none", Left: true},
+	{Muted: true, Deaf: true, Pinged: true, Patient: true, Unready: true},
+	{Newer: true, Unknown: true, Idle: true, CutOff: true},
 }
 
-// inviting is the session of a client that can be asked for anything.
-var inviting = Opening{Client: true, Early: true}
+// inviting is the session of a client that can be asked for anything, which others use afterwards. It asks for a
+// version that is later than any: where another one than the judged is granted, a further session asks for that.
+var inviting = Opening{version: laterThanAny, Client: true, Early: true, Form: "_meta"}
 
 // openings are the manners when a revision is judged.
 func openings(judged string) []Opening {
@@ -97,6 +99,7 @@ func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
 	}
+	wanted := o
 	if !t.Modern() && !t.Alone() && !t.Server.Slow() && o != (Opening{}) {
 		all := openings(t.Revision)
 		if i := slices.IndexFunc(all, func(c Opening) bool { return c.includes(o) }); i >= 0 {
@@ -104,7 +107,22 @@ func Begin(t *T, o Opening) Opened {
 			t.Doubt()
 		}
 	}
+	opened := begin(t, o)
+	if o == inviting && wanted.version == "" && opened.granted() != t.Revision {
+		o.version = ""
+		opened = begin(t, o)
+	}
+	return opened
+}
+
+func begin(t *T, o Opening) Opened {
 	return Shared(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
+}
+
+// granted is the version that the server has granted; empty: none.
+func (r Opened) granted() string {
+	version, _ := r.Welcome.Result()["protocolVersion"].(string)
+	return version
 }
 
 // opener opens a session step by step.
@@ -121,11 +139,11 @@ func open(t *T, o Opening) Opened {
 		o.Idle, o.Patient = false, false
 	}
 	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted})}
-	if o.CutOff = o.CutOff && p.s.Stdio() != nil; o.CutOff {
+	p.before()
+	if o.CutOff && p.s.Stdio() != nil {
 		p.cutOff()
 		return p.Opened
 	}
-	p.before()
 	if p.greet(); p.Welcome.Result() != nil {
 		p.between()
 		p.confirm()
@@ -204,9 +222,15 @@ func (p *opener) afterwards() {
 	}
 	method, params := Ordinary(p.t, p.s)
 	p.List = p.t.Try(p.s, method, params)
+	if _, served := ListMethod(p.t); served && p.List.Result() == nil {
+		p.s.Abandon() // it serves less than others, and is lent to nobody
+	}
 	p.BeforeGreeting.sendLate(p.t, p.s, p.List)
 	p.BeforeReady.sendLate(p.t, p.s, p.List)
 	if p.Deaf {
+		if p.List.Answered() {
+			p.s.Settle(p.s.Mark()) // the server may be about to ask
+		}
 		p.Asked, p.LastPong = asked(p.s), p.s.Exchange(p.s.Harmless())
 	}
 	if p.Left {
@@ -316,7 +340,10 @@ func (o Opening) hello(t *T) M {
 		hello["protocolVersion"] = o.version
 	}
 	capabilities := hello["capabilities"].(M)
-	if o.Client || o.Patient {
+	if o.Client {
+		maps.Copy(capabilities, AbleIn(t.Revision))
+	}
+	if o.Patient {
 		maps.Copy(capabilities, Plain)
 	}
 	if o.Deaf {

@@ -27,7 +27,7 @@ var early = Suite{
 
 	"lifecycle/no-server-requests-before-initialized": WatchAfter(func(t *T) {
 		if t.Server.Transport != "http" { // where there is no stream yet to speak on
-			kit.Begin(t, kit.Opening{Patient: true})
+			kit.Begin(t, kit.Opening{Patient: true}).WantWelcome(t)
 		}
 	}, func(t *T, w Wire) {
 		early := kit.SpokeFirst(w)

@@ -68,7 +68,7 @@ var initialize = Suite{
 			t.Expect(r).To(BeAnswered())
 			t.Inform(r).To(BeError())
 		})
-	}),
+	}).ThenHostile(),
 
 	"lifecycle/second-initialize": Probe(func(t *T) {
 		s := t.Hostile()

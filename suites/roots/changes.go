@@ -177,7 +177,7 @@ type client struct {
 // newClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
 func newClient(t *T, answer kit.Answer) *client {
 	c := &client{answer: answer}
-	c.Client = kit.NewClientAnswering(t, kit.Plain, c.answering(t))
+	c.Client = kit.NewClientAnswering(t, kit.AbleIn(t.Revision), c.answering(t))
 	kit.LetAsk(t, c.Session)
 	return c
 }
@@ -186,7 +186,7 @@ func newClient(t *T, answer kit.Answer) *client {
 func clientAgain(t *T, answer kit.Answer) *client {
 	asks := isAsked(refused(t))
 	c := &client{answer: answer}
-	c.Client = kit.ClientAgain(t, kit.Plain, c.answering(t))
+	c.Client = kit.ClientAgain(t, kit.AbleIn(t.Revision), c.answering(t))
 	switch {
 	case c.Session.Used == 0:
 		kit.LetAsk(t, c.Session)

@@ -144,20 +144,22 @@ func mayUseTools(q kit.Question) bool {
 	return len(kit.ObjectsIn(q.Params["tools"])) > 0 && choice["mode"] != "none"
 }
 
-// samplePlainly sees to it that the tools that sample have been called by a client that can do no more than that.
-func samplePlainly(t *T) { plain(t) }
-
-// plain are calls of the tools that sample by a client that can do no more than that.
-func plain(t *T) []*kit.Inquiry {
+// samplePlainly sees to it that the tools that sample have been called by a client that can do no more than that. Where
+// there is a handshake, the client with tasks is one.
+func samplePlainly(t *T) {
 	all := samplers(t)
-	return Shared(t, "client that samples, and no more", func(t *T) (plain []*kit.Inquiry) {
-		c := kit.ClientAgain(t, kit.Plain, kit.Willingly(t))
+	if !t.Modern() {
+		kit.LetDelegate(t)
+		return
+	}
+	Shared(t, "client that samples, and no more", func(t *T) bool {
+		c := kit.NewClient(t, kit.Plain)
 		for _, i := range all {
-			if c.Session.Usable() && (len(plain) == 0 || !plain[len(plain)-1].Mute()) {
-				plain = append(plain, c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)))
+			if c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)).Mute() || !c.Session.Usable() {
+				break
 			}
 		}
-		return plain
+		return true
 	})
 }
 

@@ -104,18 +104,5 @@ func (d *desk) atOnce(q *question) {
 // reply answers a question for a task; empty: for none.
 func (d *desk) reply(q *question, id string) {
 	q.answered = true
-	d.s.Reply(q.Frame, willing(d.t, q.Frame, id))
-}
-
-// willing is what a user who agrees to all answers to a request, for a task; empty: for none.
-func willing(t *T, request *driver.Frame, id string) M {
-	params, _ := request.JSON()["params"].(M)
-	answer := kit.Willingly(t)(kit.Question{Method: request.Method, Params: params})
-	if answer.Result == nil {
-		return M{"error": answer.Error}
-	}
-	if id != "" {
-		answer.Result["_meta"] = M{kit.RelatedTask: M{"taskId": id}}
-	}
-	return M{"result": answer.Result}
+	d.s.Reply(q.Frame, kit.WillingFor(d.t, q.Frame, id))
 }

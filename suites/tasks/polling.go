@@ -97,9 +97,9 @@ var polling = Suite{
 	}),
 
 	"tasks/param-beats-meta": Probe(func(t *T) {
+		before := longest(t)
 		s := t.Hostile()
-		c := begin(t, s, longest(t))
-		other := begin(t, s, longest(t))
+		c, other := begin(t, s, before), begin(t, s, before)
 		t.Each([]Subject{Named(other.ID), Named(kit.NoTask)}, func(t *T, related Subject) {
 			r := c.ask("tasks/get", M{"_meta": M{kit.RelatedTask: M{"taskId": related.Name}}})
 			kit.WantAnswer(t, r)
