@@ -121,8 +121,8 @@ func (x cancellation) wantEffect(t *T) {
 	}
 }
 
-// takenBack is a call of a tool that takes a while, the quickest of them, which is cancelled. Over HTTP the notification
-// may overtake it: a call that is answered all the same is made once more.
+// takenBack is a call of a tool that takes a while, the quickest of them, which is cancelled. Over HTTP the
+// notification may overtake it: a call that is answered all the same is made once more.
 func takenBack(t *T) cancellation {
 	wantNotice(t)
 	return Shared(t, "a call that is cancelled", func(t *T) cancellation {

@@ -215,9 +215,9 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 // does.
 func judgedElsewhere(t *T, x *kit.Exchange, all *requests) string {
 	harmless, _ := x.Session.Harmless()
-	judged := []string{harmless, t.Server.Greeting(), "ping", "tools/list", "tasks/result", kit.NoMethod}
+	judged := []string{harmless, t.Server.Greeting(), "ping", "tools/list", "tasks/result"}
 	switch method := x.Request.Method; {
-	case slices.Contains(judged, method):
+	case slices.Contains(judged, method), kit.IsNoMethod(method):
 		return "another check judges the answers to " + method
 	case method == "tools/call" && !all.isListed(x) && (x.Dead() || !all.mute):
 		return "another check judges calls without a known tool"

@@ -21,7 +21,7 @@ var methods = Suite{
 		}
 		t.Expect(e.Reply).To(BeError())
 		if feature := firstDeclared(t); feature != "" {
-			method := feature + "/no-such-method"
+			method := kit.NoMethodOf(feature)
 			t.Expect(kit.TryAmiss(t, t.Session(), method, nil)).To(BeError(), method)
 		}
 	}),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -14,7 +15,15 @@ import (
 // That is one fault, which jsonrpc/unknown-method-is-error reports, and not one in each check of what is to be refused.
 
 // NoMethod is a method that no server has.
-const NoMethod = "mcpcheck/no-such-method"
+const NoMethod = "mcpcheck" + unknownName
+
+const unknownName = "/no-such-method"
+
+// NoMethodOf is a method of a feature, such as tools, that no server has.
+func NoMethodOf(feature string) string { return feature + unknownName }
+
+// IsNoMethod reports whether a method is one of those that no server has.
+func IsNoMethod(method string) bool { return strings.HasSuffix(method, unknownName) }
 
 // UnknownMethod is what comes of a method that no server has.
 func UnknownMethod(t *T) Echoed {
