@@ -66,26 +66,37 @@ func LetDelegate(t *T) { Chores(t) }
 // Chores calls the tools that may be called, each once, as a client that runs what it is asked for as tasks, and
 // returns those in the order in which they were made. The client samples, and can do no more with that, so that the
 // session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are among
-// those which are called and, where one of them samples for a client that can do more and not for this one, another
-// client that can do all calls them once more.
+// those which are called, in another session where a call that was given up has spoilt the first. Where one of them
+// samples for a client that can do more and not for this one, another client that can do all calls them once more.
 func Chores(t *T) []*Chore {
-	return slices.Clone(Shared(t, "client with tasks", func(t *T) []*Chore {
+	return slices.Clone(Shared(t, "client with tasks", func(t *T) (chores []*Chore) {
 		able, tools := AbleIn(t.Revision), Choice(t)
-		plain := delegate(t, M{"roots": able["roots"], "elicitation": able["elicitation"], "sampling": M{}})
-		plain.call(tools)
+		plain := M{"roots": able["roots"], "elicitation": able["elicitation"], "sampling": M{}}
+		clients := []*receiver{delegate(t, plain)}
+		clients[0].call(tools)
 		var inquiries []*Inquiry
 		t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
 		unseen := unseenBy(tools, inquiries)
-		if plain.s.Usable() {
-			plain.call(unseen)
+		if len(unseen) > 0 && !clients[0].s.Usable() {
+			clients = append(clients, delegate(t, plain))
 		}
-		if !slices.ContainsFunc(inquiries, plain.lacks) {
-			return plain.tasks()
+		clients[len(clients)-1].call(unseen)
+		if slices.ContainsFunc(inquiries, func(i *Inquiry) bool { return allLack(clients, i) }) {
+			other := delegate(t, able)
+			other.call(append(tools, unseen...))
+			clients = append(clients, other)
 		}
-		other := delegate(t, able)
-		other.call(append(tools, unseen...))
-		return append(plain.tasks(), other.tasks()...)
+		for _, client := range clients {
+			chores = append(chores, client.tasks()...)
+		}
+		return chores
 	}))
+}
+
+// allLack reports whether none of the clients was asked to sample during the call of a tool that asks others to.
+func allLack(clients []*receiver, i *Inquiry) bool {
+	sampled := func(r *receiver) bool { return r.sampled[i.Tool.Name] }
+	return i.Asks("sampling/createMessage") && !slices.ContainsFunc(clients, sampled)
 }
 
 // unseenBy are the tools that have asked and are not among some.
@@ -132,11 +143,6 @@ func (r *receiver) call(tools []Subject) {
 			r.sampled[Question{Request: request}.tool()] = true
 		}
 	}
-}
-
-// lacks reports whether it was not asked to sample during the call of a tool that asks others to.
-func (r *receiver) lacks(i *Inquiry) bool {
-	return i.Asks("sampling/createMessage") && !r.sampled[i.Tool.Name]
 }
 
 // tasks are those of the client, in the order in which they were made.
