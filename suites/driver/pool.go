@@ -254,15 +254,12 @@ func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
 	return p.lend(p.shelf(hostile), p.Fresh, hurry)
 }
 
-// LendAs is Lend of sessions whose client has introduced itself alike, whatever version it asked for. Where there is
-// none, open opens one.
+// LendAs is Lend of sessions whose client has introduced itself alike. Where there is none, open opens one.
 func (p *Pool) LendAs(hello M, open func() (*Session, error), hurry <-chan struct{}) (*Session, error) {
 	return p.lend(p.clientShelf(hello), open, hurry)
 }
 
 func (p *Pool) clientShelf(hello M) *shelf {
-	hello = maps.Clone(hello)
-	delete(hello, "protocolVersion")
 	key, _ := json.Marshal(hello)
 	p.mu.Lock()
 	defer p.mu.Unlock()

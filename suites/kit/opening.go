@@ -10,9 +10,7 @@ import (
 )
 
 // MadeUp are versions that were never published: one between two that were, and one that is later than any.
-var MadeUp = []string{"2025-05-05", laterThanAny}
-
-const laterThanAny = "2099-12-31"
+var MadeUp = []string{"2025-05-05", "2099-12-31"}
 
 // Opening is how a session is begun. The zero value is the ordinary way.
 type Opening struct {
@@ -57,14 +55,15 @@ type Opened struct {
 // others, one each. The first begins with what no client says, and is lent for hostile input then.
 var manners = []Opening{
 	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
+	{version: MadeUp[1], Form: "_meta"},
 	{Form: "none", Left: true},
 	{Muted: true, Deaf: true, Pinged: true, Patient: true, Unready: true},
 	{Newer: true, Unknown: true, Idle: true, CutOff: true},
 }
 
-// inviting is the session of a client that can be asked for anything, which others use afterwards. It asks for a
-// version that is later than any: where another one than the judged is granted, a further session asks for that.
-var inviting = Opening{version: laterThanAny, Client: true, Early: true, Form: "_meta"}
+// inviting is the session of a client that can be asked for anything, which others use afterwards. It asks for the
+// revision that is judged: there are servers that ask the client for nothing when it has asked for a later one.
+var inviting = Opening{Client: true, Early: true}
 
 // openings are the manners when a revision is judged.
 func openings(judged string) []Opening {
@@ -99,7 +98,6 @@ func Begin(t *T, o Opening) Opened {
 	if o.version == t.Revision {
 		o.version = ""
 	}
-	wanted := o
 	if !t.Modern() && !t.Alone() && !t.Server.Slow() && o != (Opening{}) {
 		all := openings(t.Revision)
 		if i := slices.IndexFunc(all, func(c Opening) bool { return c.includes(o) }); i >= 0 {
@@ -107,22 +105,7 @@ func Begin(t *T, o Opening) Opened {
 			t.Doubt()
 		}
 	}
-	opened := begin(t, o)
-	if o == inviting && wanted.version == "" && opened.granted() != t.Revision {
-		o.version = ""
-		opened = begin(t, o)
-	}
-	return opened
-}
-
-func begin(t *T, o Opening) Opened {
 	return Shared(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
-}
-
-// granted is the version that the server has granted; empty: none.
-func (r Opened) granted() string {
-	version, _ := r.Welcome.Result()["protocolVersion"].(string)
-	return version
 }
 
 // opener opens a session step by step.

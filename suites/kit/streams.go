@@ -249,12 +249,11 @@ func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventSt
 	return streams
 }
 
-// Established are the sessions in which the revision that is judged was granted, and asked for, since a server may go
-// by either: that or one later than any, for which it has nothing that is later than what it grants.
+// Established are the sessions in which the revision that is judged was asked for and granted: a server may go by
+// either.
 func Established(t *T, w Wire) (sessions []*driver.Session) {
 	for _, s := range w.Sessions {
-		asked := s.Hello["protocolVersion"]
-		if s.Agreed() == t.Revision && (asked == t.Revision || asked == laterThanAny) {
+		if s.Agreed() == t.Revision && s.Hello["protocolVersion"] == t.Revision {
 			sessions = append(sessions, s)
 		}
 	}
