@@ -44,6 +44,13 @@ func newHTTP(ctx context.Context, site *Site, t Target, old bool) *HTTP {
 	return h
 }
 
+// SharesProcess reports whether another session over HTTP is served by the same process, as far as mcpcheck knows: one
+// that it has started itself, and that ended, was started again.
+func (s *Session) SharesProcess(other *Session) bool {
+	mine, others := s.HTTP(), other.HTTP()
+	return mine != nil && others != nil && mine.host == others.host
+}
+
 func closedChannel() chan struct{} {
 	c := make(chan struct{})
 	close(c)

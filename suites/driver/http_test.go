@@ -472,3 +472,27 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 		}
 	}
 }
+
+// Sessions over HTTP share the process that serves them, and none with one that was started after it.
+func TestSharesProcess(t *testing.T) {
+	first, second := &process{}, &process{}
+	in := func(host *process) *Session {
+		s := &Session{}
+		s.link = &HTTP{s: s, host: host}
+		return s
+	}
+	for _, tt := range []struct {
+		name string
+		a, b *Session
+		want bool
+	}{
+		{"one process", in(first), in(first), true},
+		{"a process and its successor", in(first), in(second), false},
+		{"a server that is not ours", in(nil), in(nil), true},
+		{"without HTTP", &Session{}, &Session{}, false},
+	} {
+		if got := tt.a.SharesProcess(tt.b); got != tt.want {
+			t.Errorf("%s: %v", tt.name, got)
+		}
+	}
+}

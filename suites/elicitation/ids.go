@@ -18,7 +18,7 @@ var ids = Suite{
 		if len(all) < 2 {
 			kit.NothingSeen(t, "two URLs with an id were sent", kit.Inquiries(t).Uncalled, kit.AnyTool)
 		}
-		Each(t, sightings(t, all), sighting.subject, func(t *T, s sighting) {
+		Each(t, sightings(all), sighting.subject, func(t *T, s sighting) {
 			if s.before == nil {
 				return
 			}
@@ -118,15 +118,16 @@ type sighting struct {
 	before *sighting
 }
 
-// sightings are elicitations in the order in which they came. Over stdio each session has a server of its own.
-func sightings(t *T, all []kit.Question) (seen []sighting) {
+// sightings are elicitations in the order in which they came. Each process of a server counts for itself.
+func sightings(all []kit.Question) (seen []sighting) {
 	slices.SortStableFunc(all, func(a, b kit.Question) int {
 		return a.Session.Moment(a.Frame).Compare(b.Session.Moment(b.Frame))
 	})
 	for _, q := range all {
 		s := sighting{Question: q}
 		for i := range seen {
-			if idOf(seen[i].Question) == idOf(q) && (t.Site() != nil || seen[i].Session == q.Session) {
+			same := seen[i].Session == q.Session || seen[i].Session.SharesProcess(q.Session)
+			if same && idOf(seen[i].Question) == idOf(q) {
 				s.before = &seen[i]
 			}
 		}

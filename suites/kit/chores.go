@@ -66,21 +66,26 @@ func LetDelegate(t *T) { Chores(t) }
 // Chores calls the tools that may be called, each once, as a client that runs what it is asked for as tasks, and
 // returns those in the order in which they were made. The client samples, and can do no more with that, so that the
 // session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are among
-// those which are called, in another session where a call that was given up has spoilt the first. Where one of them
-// samples for a client that can do more and not for this one, another client that can do all calls them once more.
+// those which are called. Where a session does not last, or a call that was given up has spoilt it, those that ask
+// others and have not answered there are called in another one. Where one of them samples for a client that can do more
+// and not for this one, another client that can do all calls them once more.
 func Chores(t *T) []*Chore {
 	return slices.Clone(Shared(t, "client with tasks", func(t *T) (chores []*Chore) {
 		able, tools := AbleIn(t.Revision), Choice(t)
 		plain := M{"roots": able["roots"], "elicitation": able["elicitation"], "sampling": M{}}
 		clients := []*receiver{delegate(t, plain)}
-		clients[0].call(tools)
+		answered := clients[0].call(tools)
 		var inquiries []*Inquiry
 		t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
 		unseen := unseenBy(tools, inquiries)
-		if len(unseen) > 0 && !clients[0].s.Usable() {
-			clients = append(clients, delegate(t, plain))
+		switch again := unseenBy(answered, inquiries); {
+		case clients[0].s.Usable():
+			clients[0].call(unseen)
+		case len(again) > 0:
+			second := delegate(t, plain)
+			second.call(again)
+			clients = append(clients, second)
 		}
-		clients[len(clients)-1].call(unseen)
 		if slices.ContainsFunc(inquiries, func(i *Inquiry) bool { return allLack(clients, i) }) {
 			other := delegate(t, able)
 			other.call(append(tools, unseen...))
@@ -131,10 +136,14 @@ func delegate(t *T, capabilities M) *receiver {
 	return r
 }
 
-// call calls tools as the client.
-func (r *receiver) call(tools []Subject) {
+// call calls tools as the client, and returns those that answered.
+func (r *receiver) call(tools []Subject) (answered []Subject) {
 	mark := r.s.Mark()
-	CallsDeclaring(r.t, r.s, nil, tools)
+	for _, c := range CallsDeclaring(r.t, r.s, nil, tools).List {
+		if c.Reply.Answered() {
+			answered = append(answered, c.Tool)
+		}
+	}
 	for _, q := range questionsIn(r.s, r.s.Record(mark)) {
 		if q.Method != "sampling/createMessage" {
 			continue
@@ -143,6 +152,7 @@ func (r *receiver) call(tools []Subject) {
 			r.sampled[Question{Request: request}.tool()] = true
 		}
 	}
+	return answered
 }
 
 // tasks are those of the client, in the order in which they were made.
