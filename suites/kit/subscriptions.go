@@ -47,8 +47,11 @@ type Subscription struct {
 	deaf      int             // the place where the first of them was answered; 0: none was
 }
 
-// trip is a request and its answer, as places in what was said in the session.
-type trip struct{ asked, answered int }
+// trip is a request and its answer, as places in what was said in the session, and when the answer came.
+type trip struct {
+	asked, answered int
+	at              time.Duration
+}
 
 // Heard is a message that came, and its place in what was said in the session.
 type Heard struct {
@@ -275,7 +278,7 @@ func (all *Subscriptions) answered(f *driver.Frame, m Heard) {
 			u.deaf = m.place
 		}
 		if place := u.asked[id]; place > 0 && u.isOpen(f) {
-			u.trips = append(u.trips, trip{place, m.place})
+			u.trips = append(u.trips, trip{place, m.place, f.At})
 		}
 	}
 }
@@ -385,7 +388,8 @@ func (h *heard) Changes() (changes []Heard) {
 }
 
 // Hears reports whether an announcement that another subscription of the session was told had to come to this one as
-// well: both were open, and this one so long after that a later request was answered. Over HTTP, where what was
+// well: both were open, and this one so long after that a request was answered then and not at once, since a server may
+// tell one after the other. Over HTTP, where what was
 // announced earlier may still be on its way on another stream, an earlier one was answered as well.
 func (u *Subscription) Hears(m Heard, other *Subscription) bool {
 	ack, end := u.Ack(), u.End()
@@ -395,7 +399,7 @@ func (u *Subscription) Hears(m Heard, other *Subscription) bool {
 	}
 	isKnown := func(r trip) bool { return r.answered < m.place }
 	return (u.Request.HTTP == nil || slices.ContainsFunc(u.trips, isKnown)) &&
-		slices.ContainsFunc(u.trips, func(r trip) bool { return r.asked > m.place })
+		slices.ContainsFunc(u.trips, func(r trip) bool { return r.asked > m.place && r.at >= m.At+Shortly })
 }
 
 // Missed reports whether an announcement was for the subscription, had that not been taken back.
