@@ -148,8 +148,15 @@ func (l lack) mute(t *T) trial {
 	return trial{manner: unanswered, asked: true, pong: o.LastPong, list: o.List}
 }
 
-// after sees what the server serves after an answer.
+// after sees what the server serves after an answer, once that was sent.
 func (c *client) after(t *T, x trial) trial {
+	for _, f := range c.Session.Record(0) {
+		if isForRoots(f) {
+			c.Session.Wait(0, Late, func(sent *driver.Frame) bool {
+				return sent.Side == driver.FromClient && sent.IsResponse() && driver.SameID(sent.Answers(), f.ID)
+			})
+		}
+	}
 	x.pong = t.TryHarmless(c.Session)
 	if method, served := kit.ListMethod(t); served {
 		x.list = t.Try(c.Session, method, nil)
