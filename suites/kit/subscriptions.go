@@ -34,6 +34,7 @@ type Subscription struct {
 	Request *driver.Frame
 	Filter  M    // what is asked for
 	Beside  int  // how many subscriptions of the session were open when it was asked for
+	Leaving int  // how many others had ended so shortly before that the server may not have let them go yet
 	Over    bool // over HTTP: its stream had ended when it was last read
 
 	heard
@@ -43,6 +44,7 @@ type Subscription struct {
 	asked     map[string]int  // ids of the requests that were sent while it was open, with their places
 	trips     []trip          // those of them that were answered before it was over
 	cancelled int             // the place where the client took it back over stdio; 0: it did not
+	takenBack time.Duration   // when it did
 	fences    map[string]bool // ids of the requests that were sent after that
 	deaf      int             // the place where the first of them was answered; 0: none was
 }
@@ -218,14 +220,17 @@ func (all *Subscriptions) sent(s *driver.Session, f *driver.Frame) {
 	if f.Method == "notifications/cancelled" {
 		params, _ := f.JSON()["params"].(M)
 		if u := all.under(Compact(params["requestId"])); u != nil {
-			u.cancelled, u.fences = all.place, map[string]bool{}
+			u.cancelled, u.takenBack, u.fences = all.place, f.At, map[string]bool{}
 		}
 	}
 	if !f.IsRequest() {
 		return
 	}
-	beside := 0
+	beside, leaving := 0, 0
 	for _, u := range all.List {
+		if u.isLeaving(f) {
+			leaving++
+		}
 		switch {
 		case u.cancelled > 0:
 			u.fences[driver.IDKey(f.ID)] = true
@@ -237,14 +242,26 @@ func (all *Subscriptions) sent(s *driver.Session, f *driver.Frame) {
 	if f.Method == Listen {
 		params, _ := f.JSON()["params"].(M)
 		filter, _ := params["notifications"].(M)
-		all.List = append(all.List, &Subscription{Session: s, Request: f, Filter: filter, Beside: beside,
-			asked: map[string]int{}})
+		all.List = append(all.List, &Subscription{
+			Session: s, Request: f, Filter: filter, Beside: beside, Leaving: leaving, asked: map[string]int{},
+		})
 	}
 }
 
 // isOpen reports whether it has begun, and had not ended on either side when a frame was seen.
 func (u *Subscription) isOpen(f *driver.Frame) bool {
 	return u.Ack() != nil && u.End() == nil && u.cancelled == 0 && !u.closedBy(f)
+}
+
+// isLeaving reports whether it had ended so shortly before a frame was sent that the server may not know yet.
+func (u *Subscription) isLeaving(f *driver.Frame) bool {
+	switch {
+	case u.cancelled > 0:
+		return f.At < u.takenBack+Shortly
+	case u.closedBy(f):
+		return f.At < u.Request.HTTP.Answer().EndAt+Shortly
+	}
+	return false
 }
 
 // closedBy reports whether over HTTP the stream had ended, by whom ever, when a frame was sent.
@@ -389,8 +406,8 @@ func (h *heard) Changes() (changes []Heard) {
 
 // Hears reports whether an announcement that another subscription of the session was told had to come to this one as
 // well: both were open, and this one so long after that a request was answered then and not at once, since a server may
-// tell one after the other. Over HTTP, where what was
-// announced earlier may still be on its way on another stream, an earlier one was answered as well.
+// tell one after the other. Over HTTP, where what was announced earlier may still be on its way on another stream, an
+// earlier one was answered as well.
 func (u *Subscription) Hears(m Heard, other *Subscription) bool {
 	ack, end := u.Ack(), u.End()
 	if ack == nil || m.place < ack.place || end != nil && end.place < m.place || !Covers(u.Filter, m) ||
