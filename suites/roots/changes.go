@@ -150,11 +150,12 @@ func (l lack) mute(t *T) trial {
 
 // after sees what the server serves after an answer, once that was sent.
 func (c *client) after(t *T, x trial) trial {
-	for _, f := range c.Session.Record(0) {
+	for _, f := range slices.Backward(c.Session.Record(0)) {
 		if isForRoots(f) {
 			c.Session.Wait(0, Late, func(sent *driver.Frame) bool {
-				return sent.Side == driver.FromClient && sent.IsResponse() && driver.SameID(sent.Answers(), f.ID)
+				return sent.Side == driver.FromClient && sent.IsResponse() && driver.SameID(sent.ID, f.ID)
 			})
+			break
 		}
 	}
 	x.pong = t.TryHarmless(c.Session)
