@@ -187,10 +187,11 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	case x.Dead() && x.Declined():
 		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
 			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
-	case isLost(w, x) && other+whyUndeclared(x) == "":
-		return all.regained(t, x)
 	case isLost(w, x):
-		return cmp.Or(other, whyUndeclared(x))
+		if why := cmp.Or(other, whyUndeclared(x)); why != "" {
+			return why
+		}
+		return all.regained(t, x)
 	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
 	case other != "":

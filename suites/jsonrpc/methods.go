@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"path"
 	"slices"
 
 	"github.com/onsi/gomega/types"
@@ -20,8 +21,8 @@ var methods = Suite{
 			t.Because(OtherCheck).Skip("it was answered under another id: jsonrpc/error-echoes-request-id")
 		}
 		t.Expect(e.Reply).To(BeError())
-		if feature := firstDeclared(t); feature != "" {
-			method := kit.NoMethodOf(feature)
+		if list, _ := kit.ListMethod(t); list != "" {
+			method := kit.NoMethodOf(path.Dir(list))
 			t.Expect(kit.TryAmiss(t, t.Session(), method, nil)).To(BeError(), method)
 		}
 	}),
@@ -106,15 +107,6 @@ var methods = Suite{
 	"jsonrpc/member-names-case-sensitive": Probe(func(t *T) {
 		t.Expect(kit.Rejections(t, "member names in capitals")[0].Reply).NotTo(BeResult())
 	}),
-}
-
-// firstDeclared is a feature that the server declares; empty when it has none of those with lists.
-func firstDeclared(t *T) string {
-	features := []string{"tools", "resources", "prompts"}
-	if i := slices.IndexFunc(features, t.Server.Declares); i >= 0 {
-		return features[i]
-	}
-	return ""
 }
 
 // removed wants a method that earlier revisions had to be as unknown as one that none has.
