@@ -59,6 +59,18 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
+// An end that is confirmed leaves the sessions of others alone.
+func TestConfirmationOfAnEnd(t *testing.T) {
+	out := scene{
+		cast: []role{
+			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.Own() })},
+			{id: "a/end", check: Ending(func(t *T) { t.Last(); t.Fail("this", "that") })},
+		},
+		options: Options{Jobs: DefaultJobs},
+	}.play(t) // which wants all sessions ended
+	out.wantAttempts(t, "a/end", 2)
+}
+
 // What an earlier check left behind is not held against the server: here one that answers no second list in a session.
 func TestConfirmationOnTheWire(t *testing.T) {
 	tests := []struct {

@@ -186,7 +186,10 @@ func (t *T) Inviting(hello M, prepare func(*driver.Session)) *driver.Session {
 // Last is an established session that this check may end; nobody needs it any more.
 func (t *T) Last() *driver.Session {
 	t.wantServer()
-	if s := t.run.pool.Take(t.run.spoiled.Load()); s != nil && !t.Alone() {
+	if t.Alone() {
+		return t.Own()
+	}
+	if s := t.run.pool.Take(t.run.spoiled.Load()); s != nil {
 		t.scope.lent = true
 		return t.keep(s, nil, own)
 	}
