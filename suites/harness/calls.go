@@ -85,7 +85,7 @@ func (t *T) ProtectsState(name string) bool { return slices.Contains(t.run.optio
 // Example are the operator's arguments for a tool; nil when there are none.
 func (t *T) Example(tool string) M { return t.run.options.Examples[tool] }
 
-// Learn has a tool called with arguments from now on that it was found to answer.
+// Learn has a tool called with arguments from now on that it may answer sooner than others.
 func (t *T) Learn(tool string, args M) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()

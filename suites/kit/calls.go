@@ -244,8 +244,6 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 		}
 		if c.List = append(c.List, *call); call.running() {
 			c.leave(*call, Explain(call.Reply.Err).Error())
-		} else if call.hastened {
-			f.t.Learn(call.Tool.Name, call.Arguments)
 		}
 	}
 	return append(queue, again...)

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"reflect"
 	"slices"
 	"time"
 
@@ -216,16 +217,19 @@ func (f *flight) unserved() (calls []*ToolCall) {
 }
 
 // hasten reports whether a call that took too long is made once more, with the least numbers that its schema allows:
-// they may say how long it runs, or how much it does. Of a tool that changes something that would be twice as much.
+// they may say how long it runs, or how much it does. Nobody else has to wait for the tool as it was called first. Of a
+// tool that changes something that would be twice as much.
 func (f *flight) hasten(c *ToolCall) bool {
 	if !c.overdue || c.Broken != nil || c.hastened || !isReadOnly(c.Tool) || !f.sound() || f.t.Quick() {
 		return false
 	}
 	args := leastNumbers(f.t, c.Tool, c.Arguments)
-	if args != nil {
-		c.Arguments, c.hastened = args, true
+	if args == nil || reflect.DeepEqual(args, c.Arguments) {
+		return false
 	}
-	return args != nil
+	c.Arguments, c.hastened = args, true
+	f.t.Learn(c.Tool.Name, args)
+	return true
 }
 
 // running reports whether a call has no answer.
