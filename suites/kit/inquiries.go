@@ -102,7 +102,7 @@ func (r *round) uncalled() (tools []Subject) {
 }
 
 // inquiriesOf are the calls of a flight that have asked. Where several may have asked a question, they are made once
-// more, each alone, the last of them first, until one asks.
+// more, each alone, the last of them first, until one asks it.
 func (r *round) inquiriesOf(f *flight, questions []Question) (all []*Inquiry) {
 	asked := map[*ToolCall]*Inquiry{}
 	for _, q := range questions {
@@ -127,8 +127,11 @@ func (r *round) inquiriesOf(f *flight, questions []Question) (all []*Inquiry) {
 			}
 			again[call] = true
 			r.renew()
-			if i := r.client.Call(r.t, call.Tool, call.Arguments, Willingly(r.t)); len(i.Questions) > 0 {
+			i := r.client.Call(r.t, call.Tool, call.Arguments, Willingly(r.t))
+			if len(i.Questions) > 0 {
 				all = append(all, i)
+			}
+			if i.Asks(q.Method) {
 				break
 			}
 		}
