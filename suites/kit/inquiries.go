@@ -102,34 +102,44 @@ func (r *round) uncalled() (tools []Subject) {
 }
 
 // inquiriesOf are the calls of a flight that have asked. Where several may have asked a question, they are made once
-// more, each alone, the last of them first, until one asks it.
+// more, each alone, the last of them first, until one asks it, be it one that is known to have asked something else.
 func (r *round) inquiriesOf(f *flight, questions []Question) (all []*Inquiry) {
 	asked := map[*ToolCall]*Inquiry{}
+	found := func(call *ToolCall, i *Inquiry) {
+		if known := asked[call]; known != nil {
+			*known = *i
+			return
+		}
+		asked[call] = i
+		all = append(all, i)
+	}
 	for _, q := range questions {
 		call := f.callOf(q.Request)
 		if call == nil {
 			continue
 		}
 		if asked[call] == nil {
-			asked[call] = &Inquiry{
+			found(call, &Inquiry{
 				Tool: call.Tool, Arguments: call.Arguments, Client: r.client.Declared, Reply: call.Reply,
-			}
-			all = append(all, asked[call])
+			})
 		}
 		asked[call].Questions = append(asked[call].Questions, q)
 	}
-	again := map[*ToolCall]bool{}
+	again := map[*ToolCall]bool{nil: true}
 	for _, q := range questions {
 		for _, request := range slices.Backward(q.among) {
 			call := f.callOf(request)
-			if call == nil || asked[call] != nil || again[call] {
+			if known := asked[call]; known != nil && known.Asks(q.Method) {
+				break
+			}
+			if again[call] {
 				continue
 			}
 			again[call] = true
 			r.renew()
 			i := r.client.Call(r.t, call.Tool, call.Arguments, Willingly(r.t))
 			if len(i.Questions) > 0 {
-				all = append(all, i)
+				found(call, i)
 			}
 			if i.Asks(q.Method) {
 				break
