@@ -101,52 +101,70 @@ func (r *round) uncalled() (tools []Subject) {
 	return tools
 }
 
+// askers are the calls of a flight that have asked, each with what it asked beside others, and alone.
+type askers map[*ToolCall][]*Inquiry
+
 // inquiriesOf are the calls of a flight that have asked. Where several may have asked a question, they are made once
-// more, each alone, the last of them first, until one asks it, be it one that is known to have asked something else.
+// more.
 func (r *round) inquiriesOf(f *flight, questions []Question) (all []*Inquiry) {
-	asked := map[*ToolCall]*Inquiry{}
-	found := func(call *ToolCall, i *Inquiry) {
-		if known := asked[call]; known != nil {
-			*known = *i
-			return
-		}
-		asked[call] = i
-		all = append(all, i)
-	}
+	asked, again := askers{}, map[*ToolCall]bool{nil: true}
 	for _, q := range questions {
 		call := f.callOf(q.Request)
 		if call == nil {
 			continue
 		}
 		if asked[call] == nil {
-			found(call, &Inquiry{
+			asked.add(call, &Inquiry{
 				Tool: call.Tool, Arguments: call.Arguments, Client: r.client.Declared, Reply: call.Reply,
 			})
 		}
-		asked[call].Questions = append(asked[call].Questions, q)
+		asked[call][0].Questions = append(asked[call][0].Questions, q)
 	}
-	again := map[*ToolCall]bool{nil: true}
 	for _, q := range questions {
-		for _, request := range slices.Backward(q.among) {
-			call := f.callOf(request)
-			if known := asked[call]; known != nil && known.Asks(q.Method) {
-				break
-			}
-			if again[call] {
-				continue
-			}
-			again[call] = true
-			r.renew()
-			i := r.client.Call(r.t, call.Tool, call.Arguments, Willingly(r.t))
-			if len(i.Questions) > 0 {
-				found(call, i)
-			}
-			if i.Asks(q.Method) {
-				break
-			}
-		}
+		r.lookFor(q, f, asked, again)
+	}
+	for _, call := range f.calls {
+		all = append(all, asked[call]...)
 	}
 	return all
+}
+
+// lookFor makes the calls once more that may have asked a question, each alone, the last of them first, until one asks
+// it, be it one that is known to have asked something else.
+func (r *round) lookFor(q Question, f *flight, asked askers, again map[*ToolCall]bool) {
+	for _, request := range slices.Backward(q.among) {
+		call := f.callOf(request)
+		if asked.ask(call, q.Method) {
+			return
+		}
+		if again[call] {
+			continue
+		}
+		again[call] = true
+		r.renew()
+		i := r.client.Call(r.t, call.Tool, call.Arguments, Willingly(r.t))
+		if len(i.Questions) > 0 {
+			asked.add(call, i)
+		}
+		if i.Asks(q.Method) {
+			return
+		}
+	}
+}
+
+// ask reports whether a call is known to ask for a method.
+func (a askers) ask(call *ToolCall, method string) bool {
+	return slices.ContainsFunc(a[call], func(i *Inquiry) bool { return i.Asks(method) })
+}
+
+// add notes what a call has asked. What it asked before gives way to that, unless there was more.
+func (a askers) add(call *ToolCall, i *Inquiry) {
+	a[call] = append(slices.DeleteFunc(a[call], i.covers), i)
+}
+
+// covers reports whether it asks for every method that another one asks for.
+func (i *Inquiry) covers(other *Inquiry) bool {
+	return !slices.ContainsFunc(other.Questions, func(q Question) bool { return !i.Asks(q.Method) })
 }
 
 // callOf is the call that a request has made; nil when it has made none.
