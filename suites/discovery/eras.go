@@ -18,7 +18,7 @@ var firstChoice = harness.Modern[len(harness.Modern)-1]
 type Found struct {
 	Server *harness.Server
 	First  *driver.Session // in the revision that is judged; nil when there is none
-	Spare  *driver.Session // another one, which may have been sent what no client sends; nil: there is none
+	Spare  *driver.Session // another one, or a process that only the other era was asked for; nil: there is none
 }
 
 // Close ends the sessions.
@@ -45,10 +45,8 @@ func Auto(ctx context.Context, t driver.Target) (Found, error) {
 	if judged == p.newer && t.Site == nil && other.server != nil {
 		judged.server.Shaken = other.server.First
 	}
-	if judged == p.older && judged.good() && other.reused && other.session.Alive() {
-		other.session.HostileThroughout()
-		other.session.Confirm()
-		other.session.SetEra(judged.server.Era)
+	if judged == p.older && judged.good() && other.toBeGreeted() {
+		other.session.BeginAnew(judged.server.Era)
 		found.Spare = other.session
 	} else {
 		other.close()
@@ -234,6 +232,7 @@ func (p *pair) again(older, newer bool) {
 // alone makes an attempt once more, when nothing else runs. When the other one was served, it is not waited for as long
 // as a server may take to start.
 func (p *pair) alone(a, other *attempt) *attempt {
+	other.reuse()
 	p.close()
 	again := begin(p.ctx, p.target, a.revision)
 	if other.served {
@@ -299,6 +298,11 @@ func failed(t driver.Target, revision string, err error) *attempt {
 }
 
 func begin(ctx context.Context, t driver.Target, revision string) *attempt {
+	return beginThen(ctx, t, revision, func(*attempt) {})
+}
+
+// beginThen is begin with more to be done before the attempt is.
+func beginThen(ctx context.Context, t driver.Target, revision string, more func(*attempt)) *attempt {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &attempt{revision: revision, began: time.Now(), cancel: cancel, done: make(chan struct{})}
 	go func() {
@@ -308,7 +312,7 @@ func begin(ctx context.Context, t driver.Target, revision string) *attempt {
 		if a.served = a.err == nil && a.server.Failure == "" && a.session.Alive(); a.served {
 			a.speaks = known(append(a.server.Speaks, a.server.Revision))
 		}
-		a.reuse()
+		more(a)
 	}()
 	return a
 }
@@ -392,9 +396,15 @@ func (a *attempt) isDone(patience time.Duration) bool {
 	}
 }
 
+// toBeGreeted reports whether the session is a process whose server has refused the era without a handshake.
+func (a *attempt) toBeGreeted() bool {
+	return a.session != nil && a.session.Stdio() != nil && a.session.Alive() && harness.IsModern(a.revision) &&
+		a.refused() && !a.reused
+}
+
 // reuse greets in a session over stdio whose server has refused the other era, as clients of both do.
 func (a *attempt) reuse() {
-	if a.session == nil || a.session.Stdio() == nil || !harness.IsModern(a.revision) || !a.refused() {
+	if !a.toBeGreeted() {
 		return
 	}
 	a.session.HostileSoFar()

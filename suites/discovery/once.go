@@ -17,7 +17,7 @@ func Once(ctx context.Context, t driver.Target, revision string) (Found, error) 
 		return counted(Server(ctx, t, revision))
 	}
 	const moment = time.Second
-	newer := begin(ctx, t, firstChoice)
+	newer := beginThen(ctx, t, firstChoice, (*attempt).reuse)
 	if !newer.isDone(moment) {
 		older := begin(ctx, t, harness.Newest)
 		<-older.done

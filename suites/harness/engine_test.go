@@ -154,12 +154,19 @@ func TestSessionOfDiscovery(t *testing.T) {
 	}
 }
 
-// A spare session of discovery is lent to those whose input is hostile, and nothing in it counts for watches.
+// A process that discovery has asked for another era is taken by who wants one that was spoken to, and nothing in it
+// counts for watches.
 func TestSpareSessionOfDiscovery(t *testing.T) {
 	out := scene{
 		cast: []role{
 			{id: "a/one", check: uses},
-			{id: "a/hostile", check: Probe(func(t *T) { t.Ask(t.Hostile(), "tools/list", nil) })},
+			{id: "a/spoken", check: Fresh(func(t *T) {
+				s := t.Launch(driver.Options{Spoken: true})
+				if err := s.Establish(driver.Hello(Newest)); err != nil {
+					t.Fail("a process that goes on", "%v", err)
+				}
+				t.Ask(s, "tools/list", nil)
+			})},
 			{id: "a/watch", check: Watch(func(t *T, w Wire) {
 				greetings, lists := len(w.ResultsOf("initialize").List), len(w.ResultsOf("tools/list").List)
 				if greetings != 1 || lists != 1 {

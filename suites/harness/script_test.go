@@ -24,7 +24,7 @@ type scene struct {
 	options Options
 	server  Server // what discovery has learnt beside what is so in every scene
 	first   bool   // the session of discovery is handed over
-	spare   bool   // a spare one as well
+	spare   bool   // a process that was not greeted as well
 	lingers bool   // every process runs for a second after the end of its input
 
 	interrupt time.Duration // after which the run is interrupted; 0: never
@@ -64,8 +64,12 @@ func (s scene) play(t *testing.T) (out played) {
 			s.options.First = greeted(t, ctx, target)
 		}
 		if s.spare {
-			s.options.Spare = greeted(t, ctx, target)
-			s.options.Spare.HostileThroughout()
+			spare, err := driver.Start(ctx, target, driver.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			spare.BeginAnew(driver.Handshake{})
+			s.options.Spare = spare
 		}
 		out.run(ctx, target, server, s)
 		if slices.ContainsFunc(out.sessions, (*driver.Session).Alive) && s.interrupt == 0 {

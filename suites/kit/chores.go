@@ -67,29 +67,38 @@ func LetDelegate(t *T) { Chores(t) }
 // returns those in the order in which they were made. The client samples, and can do no more with that, so that the
 // session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are among
 // those which are called. Where a session does not last, or a call that was given up has spoilt it, those that ask
-// others and have not answered there are called in another one. Where one of them samples for a client that can do more
-// and not for this one, another client that can do all calls them once more.
+// others and have not answered there are called in another one.
+//
+// Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
+// are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
+// asked to sample, one that can do all.
 func Chores(t *T) []*Chore {
 	return slices.Clone(Shared(t, "client with tasks", func(t *T) (chores []*Chore) {
-		able, tools := AbleIn(t.Revision), Choice(t)
-		plain := M{"roots": able["roots"], "elicitation": able["elicitation"], "sampling": M{}}
-		clients := []*receiver{delegate(t, plain)}
-		answered := clients[0].call(tools)
+		tools := Choice(t)
+		first, later := firstDelegate(t)
+		clients := []*receiver{first}
+		answered := first.call(tools)
 		var inquiries []*Inquiry
 		t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
 		unseen := unseenBy(tools, inquiries)
-		switch again := unseenBy(answered, inquiries); {
-		case clients[0].s.Usable():
-			clients[0].call(unseen)
-		case len(again) > 0:
-			second := delegate(t, plain)
-			second.call(again)
-			clients = append(clients, second)
+		anew := func(capabilities M, tools []Subject) {
+			another := delegate(t, capabilities)
+			another.call(tools)
+			clients = append(clients, another)
 		}
-		if slices.ContainsFunc(inquiries, func(i *Inquiry) bool { return allLack(clients, i) }) {
-			other := delegate(t, able)
-			other.call(append(tools, unseen...))
-			clients = append(clients, other)
+		switch again := unseenBy(answered, inquiries); {
+		case first.s.Usable():
+			first.call(unseen)
+		case len(again) > 0:
+			anew(delegating(t.Revision), again)
+		}
+		if later && anyLacks(clients, inquiries, slices.Sorted(maps.Keys(ClientFeatures))...) {
+			anew(delegating(t.Revision), append(tools, unseen...))
+		}
+		if anyLacks(clients, inquiries, "sampling/createMessage") {
+			able := delegating(t.Revision)
+			able["sampling"] = AbleIn(t.Revision)["sampling"]
+			anew(able, append(tools, unseen...))
 		}
 		for _, client := range clients {
 			chores = append(chores, client.tasks()...)
@@ -98,10 +107,14 @@ func Chores(t *T) []*Chore {
 	}))
 }
 
-// allLack reports whether none of the clients was asked to sample during the call of a tool that asks others to.
-func allLack(clients []*receiver, i *Inquiry) bool {
-	sampled := func(r *receiver) bool { return r.sampled[i.Tool.Name] }
-	return i.Asks("sampling/createMessage") && !slices.ContainsFunc(clients, sampled)
+// anyLacks reports whether some tool asks others for one of the methods, and none of the clients during its calls.
+func anyLacks(clients []*receiver, inquiries []*Inquiry, methods ...string) bool {
+	return slices.ContainsFunc(inquiries, func(i *Inquiry) bool {
+		return slices.ContainsFunc(methods, func(method string) bool {
+			asked := func(r *receiver) bool { return r.asked[question{method, i.Tool.Name}] }
+			return i.Asks(method) && !slices.ContainsFunc(clients, asked)
+		})
+	})
 }
 
 // unseenBy are the tools that have asked and are not among some.
@@ -116,24 +129,57 @@ func unseenBy(tools []Subject, inquiries []*Inquiry) (unseen []Subject) {
 
 // receiver is a client that runs what it is asked for as tasks.
 type receiver struct {
-	s       *driver.Session
-	t       *T
-	sampled map[string]bool // the names of the tools during whose calls it was asked to, alone or among others
+	s     *driver.Session
+	t     *T
+	asked map[question]bool // that it was asked, also where the tool was called among others
 
 	mu     sync.Mutex
 	chores []*Chore
 }
 
-// delegate is such a client with these capabilities, and tasks.
-func delegate(t *T, capabilities M) *receiver {
-	capabilities = maps.Clone(capabilities)
+// question is what a client was asked for during the call of a tool.
+type question struct{ method, tool string }
+
+// delegating is what such a client declares that samples, and can do no more with that.
+func delegating(revision string) M {
+	capabilities := maps.Clone(AbleIn(revision))
+	capabilities["sampling"] = M{}
 	capabilities["tasks"] = M{"list": M{}, "cancel": M{}, "requests": M{
 		"sampling": M{"createMessage": M{}}, "elicitation": M{"create": M{}},
 	}}
-	r := &receiver{t: t, sampled: map[string]bool{}}
+	return capabilities
+}
+
+// delegate is such a client with these capabilities.
+func delegate(t *T, capabilities M) *receiver {
+	r := &receiver{t: t, asked: map[question]bool{}}
 	r.s = NewClient(t, capabilities).Session
 	r.s.AnswerBy(r.take)
 	return r
+}
+
+// firstDelegate is such a client that samples, and can do no more with that. Unless the check is tried alone, it may be
+// one that has asked for a later version, in the session of an opening.
+func firstDelegate(t *T) (r *receiver, later bool) {
+	t.Part(func() {
+		if t.Alone() {
+			return
+		}
+		o := Begin(t, Opening{Tasks: true})
+		if o.Welcome.Result()["protocolVersion"] != any(t.Revision) {
+			return
+		}
+		another := &receiver{t: t, asked: map[question]bool{}}
+		another.s = t.Client(o.Hello, func(s *driver.Session) {
+			another.s = s
+			s.AnswerBy(another.take)
+		})
+		r, later = another, o.Hello["protocolVersion"] != any(t.Revision)
+	})
+	if r == nil {
+		r = delegate(t, delegating(t.Revision))
+	}
+	return r, later
 }
 
 // call calls tools as the client, and returns those that answered.
@@ -145,11 +191,8 @@ func (r *receiver) call(tools []Subject) (answered []Subject) {
 		}
 	}
 	for _, q := range questionsIn(r.s, r.s.Record(mark)) {
-		if q.Method != "sampling/createMessage" {
-			continue
-		}
 		for _, request := range append(q.among, q.Request) {
-			r.sampled[Question{Request: request}.tool()] = true
+			r.asked[question{q.Method, Question{Request: request}.tool()}] = true
 		}
 	}
 	return answered

@@ -32,10 +32,12 @@ type Opening struct {
 	Early     bool // ping comes between initialize and initialized
 	Unready   bool // so do ordinary requests
 	Left      bool // in the end come notifications that any client may send, and then nothing
+	Tasks     bool // the client runs what it is asked for as tasks, and can be asked for more afterwards
 }
 
 // Opened is what came of it.
 type Opened struct {
+	Hello          M                       // what the client said of itself
 	Incomplete     map[string]driver.Reply // to initialize, by the names of IncompleteHellos, as far as that went
 	FirstPong      driver.Reply            // to the ping before initialize
 	BeforeGreeting Gating
@@ -52,10 +54,11 @@ type Opened struct {
 // manners are the ways in which the sessions of a run begin that begin with a handshake. A process is dear, and each
 // can be asked for one version, so each tries several things that do not meddle with each other; whatever does not pass
 // here is tried once more alone, in a session that is ordinary in everything else. Those without a version ask for the
-// others, one each. The first begins with what no client says, and is lent for hostile input then.
+// others, one each. The first begins with what no client says, and is lent for hostile input then; the second is lent
+// to Chores where the server falls back to the revision that is judged.
 var manners = []Opening{
 	{version: MadeUp[0], Lacking: true, Ungreeted: true, Cancelled: true, Form: "{}"},
-	{version: MadeUp[1], Form: "_meta"},
+	{version: MadeUp[1], Form: "_meta", Tasks: true},
 	{Form: "none", Left: true},
 	{Muted: true, Deaf: true, Pinged: true, Patient: true, Unready: true},
 	{Newer: true, Unknown: true, Idle: true, CutOff: true},
@@ -88,7 +91,7 @@ func (o Opening) includes(other Opening) bool {
 		is(o.Muted, other.Muted) && is(o.Deaf, other.Deaf) && is(o.Idle, other.Idle) && is(o.Lacking, other.Lacking) &&
 		is(o.Pinged, other.Pinged) && is(o.Ungreeted, other.Ungreeted) && is(o.Cancelled, other.Cancelled) &&
 		is(o.CutOff, other.CutOff) && is(o.Patient, other.Patient) && is(o.Early, other.Early) &&
-		is(o.Unready, other.Unready) && is(o.Left, other.Left) &&
+		is(o.Unready, other.Unready) && is(o.Left, other.Left) && is(o.Tasks, other.Tasks) &&
 		(other.version == "" || o.version == other.version) && (other.Form == "" || o.Form == other.Form)
 }
 
@@ -121,7 +124,7 @@ func open(t *T, o Opening) Opened {
 	if t.Server.Transport == "http" { // where a server has no way to speak first
 		o.Idle, o.Patient = false, false
 	}
-	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted})}
+	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted, Spoken: o.Lacking && !t.Alone()})}
 	p.before()
 	if o.CutOff && p.s.Stdio() != nil {
 		p.cutOff()
@@ -154,7 +157,8 @@ func (p *opener) before() {
 // greet sends initialize.
 func (p *opener) greet() {
 	hello := p.hello(p.t)
-	if p.s.Refuse = p.Client; p.Deaf {
+	p.Hello = hello
+	if p.s.Refuse = p.Client || p.Tasks; p.Deaf {
 		p.s.AnswerBy(asks)
 	}
 	if p.Cancelled {
@@ -215,6 +219,9 @@ func (p *opener) afterwards() {
 			p.s.Settle(p.s.Mark()) // the server may be about to ask
 		}
 		p.Asked, p.LastPong = asked(p.s), p.s.Exchange(p.s.Harmless())
+	}
+	if p.Tasks {
+		p.s.Refuse, p.s.Invites = false, true
 	}
 	if p.Left {
 		p.t.Part(func() { sendNotifications(p.t, p.s) })
@@ -328,6 +335,9 @@ func (o Opening) hello(t *T) M {
 	}
 	if o.Patient {
 		maps.Copy(capabilities, Plain)
+	}
+	if o.Tasks {
+		maps.Copy(capabilities, delegating(t.Revision))
 	}
 	if o.Deaf {
 		capabilities["roots"] = M{"listChanged": true}

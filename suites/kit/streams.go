@@ -249,11 +249,12 @@ func streamsThat(t *T, w Wire, keep func(*EventStream) bool) (streams []*EventSt
 	return streams
 }
 
-// Established are the sessions in which the revision that is judged was asked for and granted: a server may go by
-// either.
+// Established are the sessions in which the revision that is judged was granted to who asked for it, or for a version
+// that was never published: a server may go by another one that was asked for, if it knows it.
 func Established(t *T, w Wire) (sessions []*driver.Session) {
 	for _, s := range w.Sessions {
-		if s.Agreed() == t.Revision && s.Hello["protocolVersion"] == t.Revision {
+		asked, _ := s.Hello["protocolVersion"].(string)
+		if s.Agreed() == t.Revision && (asked == t.Revision || slices.Contains(MadeUp, asked)) {
 			sessions = append(sessions, s)
 		}
 	}
