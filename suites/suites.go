@@ -128,19 +128,9 @@ var All = sync.OnceValue(func() (all harness.Catalogue) {
 	return all
 })
 
-// Built are the requirements that a check tries: all that a run needs, and quicker to read than all.
-var Built = sync.OnceValue(func() (built harness.Catalogue) {
-	for _, a := range Areas {
-		if a.Checks == nil {
-			continue
-		}
-		for _, r := range a.Requirements() {
-			if HasCheck(r) {
-				built = append(built, r)
-			}
-		}
-	}
-	return built
+// Built are the requirements that a check tries.
+var Built = sync.OnceValue(func() harness.Catalogue {
+	return slices.DeleteFunc(slices.Clone(All()), func(r *harness.Requirement) bool { return !HasCheck(r) })
 })
 
 // Checks are all checks that are built, by the id of their requirement.

@@ -387,8 +387,8 @@ func (p *Pool) Donate(s *Session) {
 	p.Return(s)
 }
 
-// Offer gives the pool a session that nobody has used, which the next Fresh returns unless it is hostile. A process that
-// was not greeted is returned by Launch to who takes one that was spoken to.
+// Offer gives the pool a session that nobody has used, which the next Fresh returns unless it is hostile. Launch
+// returns a process that was not greeted to who takes one that was spoken to.
 func (p *Pool) Offer(s *Session) {
 	if s.Agreed() == "" {
 		p.hold(p.spoken, s)
