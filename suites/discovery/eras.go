@@ -407,7 +407,7 @@ func (a *attempt) reuse() {
 	if !a.toBeGreeted() {
 		return
 	}
-	a.session.HostileSoFar()
+	a.session.ApartSoFar()
 	a.session.SetEra(driver.Handshake{})
 	a.welcome = a.session.Greet(driver.Hello(harness.Newest))
 	a.reused = a.welcome.Result() != nil

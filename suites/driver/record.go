@@ -164,6 +164,22 @@ func (r *record) HostileSoFar() {
 	}
 }
 
+// ApartSoFar takes out of the session what was asked so far, and what was answered to that. What the server said beside
+// stays in it.
+func (r *record) ApartSoFar() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	asked := map[string]bool{}
+	for _, f := range r.frames {
+		switch {
+		case f.Side == FromClient:
+			f.Apart, asked[IDKey(f.ID)] = true, f.IsRequest()
+		case f.Side == FromServer && f.IsResponse():
+			f.Apart = asked[IDKey(f.Answers())]
+		}
+	}
+}
+
 // IsHostile reports whether the session was marked as hostile.
 func (r *record) IsHostile() bool {
 	r.mu.Lock()

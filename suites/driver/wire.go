@@ -36,7 +36,7 @@ type Frame struct {
 	// Of HTTP, nil over stdio.
 	HTTP  *Exchange // that carried the frame
 	Event *StreamEvent
-	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do
+	Apart bool // it belongs to a request that a check made by hand, with HTTP.Do, or to one of another era
 
 	Part   bool     // it is a member of an array, not a line by itself
 	Stderr []string // of an event that is the end of a process: its last lines there

@@ -232,6 +232,7 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 		switch {
 		case f.Hostile:
 			return all
+		case f.Apart && f.HTTP == nil: // of another era
 		case f.Side == driver.FromClient && f.Method == method:
 			params, _ := f.JSON()["params"].(M)
 			asked[driver.IDKey(f.ID)] = params["cursor"] == nil

@@ -40,10 +40,7 @@ func tell(t *T) *story {
 		if !augments(t) {
 			return story
 		}
-		if t.Site() == nil {
-			kit.LetInquire(t) // in a session that serves this as well
-		}
-		s := kit.ClientAgain(t, kit.AbleIn(t.Revision), kit.Willingly(t)).Session
+		s := askable(t)
 		story.Asked.s, story.Asked.own = s, unprompted(t, s)
 		s.AnswerBy(story.Asked.take)
 		story.Session, story.Mark = s, s.Mark()
@@ -65,6 +62,17 @@ func tell(t *T) *story {
 		}
 		return story
 	})
+}
+
+// askable is a session whose client can be asked for everything. A quick run has one session, whose client cannot.
+func askable(t *T) *driver.Session {
+	if t.Quick() {
+		return t.Apart()
+	}
+	if t.Site() == nil {
+		kit.LetInquire(t) // in a session that serves this as well
+	}
+	return kit.ClientAgain(t, kit.AbleIn(t.Revision), kit.Willingly(t)).Session
 }
 
 // unprompted are the methods of what a server asks its client for before any tool is called: without more, it is not a
