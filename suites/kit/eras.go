@@ -40,7 +40,7 @@ func askToInitialize(t *T) driver.Reply {
 		r = s.AwaitFor(p, time.Second+3*took)
 		return r.Busy()
 	})
-	if !isSilence(r) && !r.Busy() {
+	if !IsSilence(r) && !r.Busy() {
 		return r
 	}
 	if t.WhenQuiet("initialize"); r.Busy() {

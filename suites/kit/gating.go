@@ -31,7 +31,7 @@ func (g *Gating) sendEarly(t *T, s *driver.Session) {
 	}
 	g.list = s.Request(g.Method, nil)
 	g.EarlyList = AwaitAmiss(t, s, g.list, func() driver.Reply { return wait(g.list) })
-	if !isSilence(g.EarlyList) {
+	if !IsSilence(g.EarlyList) {
 		g.EarlyCall = g.call(t, s)
 	}
 	g.InTime = g.EarlyList.Answered() && (!g.Called || g.EarlyCall.Answered())

@@ -52,7 +52,7 @@ func ReplyAmiss(t *T, s *driver.Session, x *driver.Exchange) driver.Reply {
 
 // AwaitAmiss is wait, but where the server is known to leave unanswered what is to be refused: there not for long.
 func AwaitAmiss(t *T, s *driver.Session, p driver.Pending, wait func() driver.Reply) driver.Reply {
-	if r := s.AwaitFor(p, max(Shortly, 2*t.Server.Pace)); isSilence(r) && RefusesNothing(t, r) {
+	if r := s.AwaitFor(p, max(Shortly, 2*t.Server.Pace)); IsSilence(r) && RefusesNothing(t, r) {
 		return r
 	}
 	return wait()
@@ -85,12 +85,12 @@ func WantRefuser(t *T, r driver.Reply) {
 
 // WantServed ends a check whose request has no answer at all, when an ordinary one of the method has none either.
 func WantServed(t *T, r driver.Reply, ordinary M) {
-	if !isSilence(r) && !IsLost(r) {
+	if !IsSilence(r) && !IsLost(r) {
 		return
 	}
 	t.NotLate(r)
 	other := Shared(t, "ordinary "+r.Method, func(t *T) driver.Reply { return t.Try(t.Session(), r.Method, ordinary) })
-	if isSilence(other) || IsLost(other) {
+	if IsSilence(other) || IsLost(other) {
 		t.Because(OtherCheck).Skip("no request of %s has an answer: jsonrpc/every-request-answered", r.Method)
 	}
 }
@@ -106,8 +106,8 @@ func WantErrors(t *T) {
 // the same result, or silence.
 func RefusesNothing(t *T, r driver.Reply) bool {
 	switch {
-	case isSilence(r):
-		return isSilence(UnknownMethod(t).Reply)
+	case IsSilence(r):
+		return IsSilence(UnknownMethod(t).Reply)
 	case r.Result() == nil || r.Refuses():
 		return false
 	}
@@ -115,7 +115,8 @@ func RefusesNothing(t *T, r driver.Reply) bool {
 	return other.Result() != nil && !other.Refuses() && bytes.Equal(content(r.Result()), content(other.Result()))
 }
 
-func isSilence(r driver.Reply) bool {
+// IsSilence reports whether nothing came in place of an answer, in a session that goes on.
+func IsSilence(r driver.Reply) bool {
 	return errors.Is(r.Err, errIgnored) || errors.As(r.Err, new(*driver.Silence))
 }
 

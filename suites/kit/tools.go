@@ -26,7 +26,7 @@ func UnknownTool(t *T) (name string, r driver.Reply) {
 // WantAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist were
 // called and gave none either.
 func WantAnyAnswer(t *T, r driver.Reply) {
-	if !isSilence(r) && !IsLost(r) {
+	if !IsSilence(r) && !IsLost(r) {
 		return
 	}
 	t.NotLate(r)
