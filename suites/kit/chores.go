@@ -64,47 +64,53 @@ func (c *Chore) state() M {
 func LetDelegate(t *T) { Chores(t) }
 
 // Chores calls the tools that may be called, each once, as a client that runs what it is asked for as tasks, and
-// returns those in the order in which they were made. The client samples, and can do no more with that, so that the
-// session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are among
-// those which are called. Where a session does not last, or a call that was given up has spoilt it, those that ask
-// others and have not answered there are called in another one.
-//
-// Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
-// are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
-// asked to sample, one that can do all.
+// returns those in the order in which they were made.
 func Chores(t *T) []*Chore {
 	return slices.Clone(Shared(t, "client with tasks", func(t *T) (chores []*Chore) {
-		tools := Choice(t)
-		first, later := firstDelegate(t)
-		clients := []*receiver{first}
-		answered := first.call(tools)
-		var inquiries []*Inquiry
-		t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
-		unseen := unseenBy(tools, inquiries)
-		anew := func(capabilities M, tools []Subject) {
-			another := delegate(t, capabilities)
-			another.call(tools)
-			clients = append(clients, another)
-		}
-		switch again := unseenBy(answered, inquiries); {
-		case first.s.Usable():
-			first.call(unseen)
-		case len(again) > 0:
-			anew(delegating(t.Revision), again)
-		}
-		if later && anyLacks(clients, inquiries, slices.Sorted(maps.Keys(ClientFeatures))...) {
-			anew(delegating(t.Revision), append(tools, unseen...))
-		}
-		if anyLacks(clients, inquiries, "sampling/createMessage") {
-			able := delegating(t.Revision)
-			able["sampling"] = AbleIn(t.Revision)["sampling"]
-			anew(able, append(tools, unseen...))
-		}
-		for _, client := range clients {
+		for _, client := range delegates(t) {
 			chores = append(chores, client.tasks()...)
 		}
 		return chores
 	}))
+}
+
+// delegates are the clients that have called the tools. The first one samples, and can do no more with that, so that
+// its session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are
+// among those which are called. Where a session does not last, or a call that was given up has spoilt it, those that
+// ask others and have not answered there are called in another one.
+//
+// Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
+// are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
+// asked to sample, one that can do all.
+func delegates(t *T) []*receiver {
+	tools := Choice(t)
+	first, later := firstDelegate(t)
+	clients := []*receiver{first}
+	answered := first.call(tools)
+	var inquiries []*Inquiry
+	t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
+	unseen := unseenBy(tools, inquiries)
+	anew := func(capabilities M, tools []Subject) {
+		another := delegate(t, capabilities)
+		another.call(tools)
+		clients = append(clients, another)
+	}
+	switch again := unseenBy(answered, inquiries); {
+	case first.s.Usable():
+		first.call(unseen)
+	case len(again) > 0:
+		anew(delegating(t.Revision), again)
+	}
+	const sample, elicit = "sampling/createMessage", "elicitation/create"
+	if later && anyLacks(clients, inquiries, sample, elicit) {
+		anew(delegating(t.Revision), append(tools, unseen...))
+	}
+	if anyLacks(clients, inquiries, sample) {
+		able := delegating(t.Revision)
+		able["sampling"] = AbleIn(t.Revision)["sampling"]
+		anew(able, append(tools, unseen...))
+	}
+	return clients
 }
 
 // anyLacks reports whether some tool asks others for one of the methods, and none of the clients during its calls.
