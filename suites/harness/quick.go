@@ -13,6 +13,7 @@ import (
 // Why a check has no verdict in a quick run.
 const (
 	needsMore   = "it takes another session than the one of a quick run"
+	needsTime   = "it takes longer than a quick run waits"
 	unconfirmed = "it did not pass, which does not gate: a quick run does not confirm it"
 )
 
@@ -28,6 +29,13 @@ func (e *Execution) single() bool { return e.options.single(e.target) }
 func (t *T) WantMore() {
 	if t.Quick() {
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsMore}})
+	}
+}
+
+// WantPatience ends a check that would wait for long, unless it confirms something.
+func (t *T) WantPatience() {
+	if t.Quick() {
+		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsTime}})
 	}
 }
 
@@ -89,6 +97,9 @@ func (e *Execution) spares(c Case, o outcome) bool {
 func (e *Execution) untried(c Case, o outcome) outcome {
 	left := outcome{verdict: Skip, reason: NotTried, message: needsMore}
 	missing := o.verdict == Inconclusive && o.reason == NotTried
+	if missing {
+		left.message = o.message
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {

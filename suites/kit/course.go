@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,8 +26,9 @@ type Course struct {
 	End     string         // the status in which it ended; empty: it has not
 	Why     string         // why not, once that is known
 
-	Pause, Life string    // the members that say when to ask again, and how long it is kept
-	Task        func(M) M // the task in the result of the call; nil: that is the result
+	Patience    time.Duration // how long it has for what it does next; 0: as long as an answer may take
+	Pause, Life string        // the members that say when to ask again, and how long it is kept
+	Task        func(M) M     // the task in the result of the call; nil: that is the result
 	Ask         func(method string, more M) driver.Reply
 	Give        func() // gives it what it asks for in status input_required
 
@@ -38,6 +40,7 @@ type Course struct {
 const (
 	usualPause = 100 * time.Millisecond
 	leastPause = 5 * time.Millisecond
+	quickTask  = 500 * time.Millisecond // in all, of a task in a quick run
 )
 
 // RelatedTask is the key by which messages of 2025-11-25 say what task they belong to.
@@ -50,7 +53,15 @@ const NoTask = "mcpcheck-unknown"
 var Terminal = []string{"completed", "failed", "cancelled"}
 
 // Extend gives the task time for what it does next, and no more than that: a task may last for days.
-func (c *Course) Extend() { c.until = time.Now().Add(c.Session.Patience()) }
+func (c *Course) Extend() { c.until = time.Now().Add(cmp.Or(c.Patience, c.Session.Patience())) }
+
+// PatienceFor is the patience with tasks: in a quick run that of a moment.
+func PatienceFor(t *T) time.Duration {
+	if t.Quick() {
+		return quickTask
+	}
+	return 0
+}
 
 // HasTime reports whether there is some of that time left.
 func (c *Course) HasTime() bool { return time.Now().Before(c.until) }
@@ -113,9 +124,16 @@ func (c *Course) step() {
 		c.Give()
 	}
 	if !c.Over() && !c.HasTime() {
-		c.Why = fmt.Sprintf("nothing new came within %v (--timeout), and at last %s", c.Session.Patience(),
-			Got(c.Last()))
+		c.Why = fmt.Sprintf("nothing new came within %s, and at last %s", c.allowed(), Got(c.Last()))
 	}
+}
+
+// allowed is how long it had, in words.
+func (c *Course) allowed() string {
+	if c.Patience > 0 {
+		return c.Patience.String()
+	}
+	return c.Session.Patience().String() + " (--timeout)"
 }
 
 // Followed is a course, and what an area knows of the task beside that.
@@ -155,6 +173,7 @@ func Follow[C Followed](courses ...C) {
 func NothingFollowed[C Followed](t *T, what string, courses []C, uncalled []Uncalled) {
 	for _, c := range plain(courses) {
 		if c.End == "" {
+			t.WantPatience()
 			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.Call.Tool.Name, c.Why)
 		}
 	}

@@ -35,6 +35,7 @@ func courseOf(t *T, s *driver.Session, call kit.ToolCall) *course {
 	c.Course = &kit.Course{
 		Call: call, Made: call.Reply, Begun: s.Moment(call.Reply.Request), Session: s, ID: id,
 		Pause: "pollIntervalMs", Life: "ttlMs", Ask: c.ask, Give: c.answer,
+		Patience: kit.PatienceFor(t),
 	}
 	c.Extend()
 	return c

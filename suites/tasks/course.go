@@ -49,7 +49,7 @@ func isTask(r driver.Reply) bool {
 }
 
 // courseOf is the task that a call in a session was answered by.
-func courseOf(s *driver.Session, call kit.ToolCall, asked *desk) *course {
+func courseOf(t *T, s *driver.Session, call kit.ToolCall, asked *desk) *course {
 	c := &course{asked: asked}
 	task := taskIn(call.Reply.Result())
 	id, _ := task["taskId"].(string)
@@ -58,6 +58,7 @@ func courseOf(s *driver.Session, call kit.ToolCall, asked *desk) *course {
 	c.Course = &kit.Course{
 		Call: call, Made: call.Reply, Begun: s.Moment(call.Reply.Request), Session: s, ID: id,
 		Pause: "pollInterval", Life: "ttl", Task: taskIn, Ask: c.ask, Give: c.wait,
+		Patience: kit.PatienceFor(t),
 	}
 	if id == "" {
 		c.Why = "it has no id"
