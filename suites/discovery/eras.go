@@ -396,10 +396,11 @@ func (a *attempt) isDone(patience time.Duration) bool {
 	}
 }
 
-// toBeGreeted reports whether the session is a process whose server has refused the era without a handshake.
+// toBeGreeted reports whether the session is a process whose server has refused the era without a handshake, and owes
+// no answer that might come after the greeting.
 func (a *attempt) toBeGreeted() bool {
 	return a.session != nil && a.session.Stdio() != nil && a.session.Alive() && harness.IsModern(a.revision) &&
-		a.refused() && !a.reused
+		a.refused() && !a.reused && !a.session.Owes()
 }
 
 // reuse greets in a session over stdio whose server has refused the other era, as clients of both do.

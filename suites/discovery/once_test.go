@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -22,6 +23,8 @@ func TestOnce(t *testing.T) {
 		serves["server/discover"] = discovered
 		return serves
 	}
+	owing := with(notFound) // an answer, which might come after the greeting
+	delete(owing, "resources/list")
 	for _, tt := range []struct {
 		name      string
 		serves    script
@@ -34,6 +37,7 @@ func TestOnce(t *testing.T) {
 		{"refuses it", with(notFound), "", "2025-11-25", 1},
 		{"dies of it", with("-"), "", "2025-11-25", 2},
 		{"is silent about it", handshake, "", "2025-11-25", 2},
+		{"refuses it, and owes an answer", owing, "", "2025-11-25", 2},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -43,7 +47,7 @@ func TestOnce(t *testing.T) {
 				) int {
 					started.Add(1)
 					return tt.serves.serve(ctx, in, out, logs, term)
-				}}
+				}, Limits: driver.Limits{Reply: 100 * time.Millisecond}}
 				f, err := Once(t.Context(), target, tt.asked)
 				if err != nil || f.Server.Failure != "" || f.Spare != nil {
 					t.Fatalf("got %+v, %v", f, err)

@@ -307,6 +307,13 @@ func (s *Session) longestOpen() string {
 	return open[0].Method
 }
 
+// Owes reports whether the server has left a request of the client without an answer so far.
+func (s *Session) Owes() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(unanswered(s.frames)) > 0
+}
+
 // unanswered are the requests of the client among frames that have no answer there, the oldest first.
 func unanswered(frames []*Frame) (open []Pending) {
 	for _, f := range frames {

@@ -100,6 +100,7 @@ func unpromptedEnd(s *driver.Session) (e end, unprompted bool) {
 		case f.Side == driver.Event && f.Raw.String() == driver.CleanExit:
 			sent := func(a, b *driver.Frame) int { return cmp.Compare(a.At, b.At) }
 			return end{s.Name(), slices.SortedFunc(maps.Values(open), sent), f}, true
+		case f.Apart:
 		case f.Side == driver.FromClient && f.IsRequest():
 			open[driver.IDKey(f.ID)] = f
 		case f.Side == driver.FromClient:
