@@ -151,14 +151,9 @@ func (r *record) Hostile() {
 
 // HostileThroughout marks the session from its beginning.
 func (r *record) HostileThroughout() {
-	r.Hostile()
-	r.HostileSoFar()
-}
-
-// HostileSoFar marks what was said so far, and not what follows.
-func (r *record) HostileSoFar() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.hostile = true
 	for _, f := range r.frames {
 		f.Hostile = true
 	}

@@ -90,6 +90,7 @@ func delegates(t *T) []*receiver {
 	var inquiries []*Inquiry
 	t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
 	unseen := unseenBy(tools, inquiries)
+	all := slices.Concat(tools, unseen)
 	anew := func(capabilities M, tools []Subject) {
 		another := delegate(t, capabilities)
 		another.call(tools)
@@ -103,12 +104,12 @@ func delegates(t *T) []*receiver {
 	}
 	const sample, elicit = "sampling/createMessage", "elicitation/create"
 	if later && anyLacks(clients, inquiries, sample, elicit) {
-		anew(delegating(t.Revision), append(tools, unseen...))
+		anew(delegating(t.Revision), all)
 	}
 	if anyLacks(clients, inquiries, sample) {
 		able := delegating(t.Revision)
 		able["sampling"] = AbleIn(t.Revision)["sampling"]
-		anew(able, append(tools, unseen...))
+		anew(able, all)
 	}
 	return clients
 }

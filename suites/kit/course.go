@@ -40,7 +40,7 @@ type Course struct {
 const (
 	usualPause = 100 * time.Millisecond
 	leastPause = 5 * time.Millisecond
-	quickTask  = 500 * time.Millisecond // in all, of a task in a quick run
+	quickTask  = 500 * time.Millisecond // for which a quick run waits for what a task does next
 )
 
 // RelatedTask is the key by which messages of 2025-11-25 say what task they belong to.
