@@ -206,15 +206,15 @@ func (c *Course) WantTime(t *T, told driver.Reply) {
 // Expired reports whether the time of the task, as it was told last, may have been over when something was told of it.
 // A little less than the server says is sure.
 func (c *Course) Expired(told driver.Reply) bool {
-	var life int64
-	limited := false
+	life, limited := 0.0, false // milliseconds
 	for _, state := range c.states() {
-		if Has(state, c.Life) {
-			n, _ := state[c.Life].(json.Number)
-			life, limited = driver.Integer(n)
+		if n, ok := state[c.Life].(json.Number); Has(state, c.Life) {
+			life, _ = n.Float64()
+			limited = ok
 		}
 	}
-	return limited && c.Session.Moment(told.Frame).Sub(c.Begun).Milliseconds() >= life/10*9
+	lasted := c.Session.Moment(told.Frame).Sub(c.Begun)
+	return limited && float64(lasted.Milliseconds()) >= life*0.9
 }
 
 // states are the task as it was told of, first by the answer to the call.
