@@ -17,7 +17,7 @@ func isAdvice(r harness.Result) bool {
 
 // isUndone reports whether a result is advice that the server does not follow.
 func isUndone(r harness.Result) bool {
-	return isAdvice(r) && r.Verdict == harness.Fail && !isKnown(r)
+	return isAdvice(r) && r.Verdict == harness.Fail && acceptedText(r) == ""
 }
 
 // wantsAdvice reports whether advice is to be shown.

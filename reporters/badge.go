@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"html"
@@ -21,7 +22,8 @@ type badge struct {
 	IsError       bool   `json:"isError,omitempty"` // the colour is not to be overridden
 }
 
-// newBadge is the badge of a report. It says "conforms" only if nothing is known to gate but for the baseline.
+// newBadge is the badge of a report. It says "conforms" only if nothing is known to gate but for the baseline
+// and the SDK.
 func newBadge(r harness.Report) badge {
 	b := badge{SchemaVersion: 1, Label: "MCP"}
 	if revisions := revisionsOf(r.Revisions); len(revisions) == 1 {
@@ -31,8 +33,8 @@ func newBadge(r harness.Report) badge {
 	switch r.ExitCode {
 	case harness.ExitConforms:
 		b.Message, b.Color = "conforms", "brightgreen"
-		if t.knownFails > 0 {
-			b.Message, b.Color = t.known(), "yellow"
+		if accepted := cmp.Or(t.known(), t.ofSDK()); accepted != "" {
+			b.Message, b.Color = accepted, "yellow"
 		}
 	case harness.ExitFails:
 		b.Message, b.Color = Plural(t.Gating, "failure"), "red"

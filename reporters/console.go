@@ -20,8 +20,8 @@ import (
 //  2. Each area is one line, written when its last result is known.
 //  3. Details only of what is not a pass in full, when the run is over, what
 //     matters most last: passes in part, capabilities of which nothing was
-//     tried, inconclusive, known fails, advice where it is wanted, fails that
-//     do not gate, faults of mcpcheck, fails that gate, stale entries of the
+//     tried, inconclusive, known fails, deviations of SDKs, advice where it is
+//     wanted, fails that do not gate, faults of mcpcheck, fails that gate, stale entries of the
 //     baseline, what kept the run from its end. Of known fails only why they
 //     are accepted.
 //  4. A fail that gates shows id, level, whether it gates and why; what was
@@ -259,7 +259,7 @@ func (c *Console) areaDone(a *areaRun) {
 		return
 	}
 	t := count(a.results)
-	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.paint.failures(t)), t.others()...)
+	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.paint.failures(t), t.ofSDK()), t.others()...)
 	if missing := a.cases - len(a.results); missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", missing))
 	}
@@ -330,6 +330,10 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	if len(known) > 0 {
 		blocks = append(blocks, c.known(r.Baseline, known))
 	}
+	excused := only(r.Results, harness.Result.IsExcused)
+	if len(excused) > 0 {
+		blocks = append(blocks, c.deviations(excused))
+	}
 	if advice := only(r.Results, isAdvice); len(advice) > 0 {
 		blocks = append(blocks, c.advice(advice))
 	}
@@ -338,9 +342,9 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 		if len(news) > 0 {
 			blocks = append(blocks, c.minor(news))
 		}
-		known, news = nil, nil
+		known, excused, news = nil, nil, nil
 	}
-	findings := slices.Concat(known, news, verdict(harness.Error, false), verdict(harness.Fail, true))
+	findings := slices.Concat(known, excused, news, verdict(harness.Error, false), verdict(harness.Fail, true))
 	for _, g := range grouped(findings, sameFinding) {
 		blocks = append(blocks, c.finding(g))
 	}
@@ -393,6 +397,20 @@ func (c *Console) known(baseline *harness.Baseline, results []harness.Result) st
 			id += " (" + c.revisionText(g) + ")"
 		}
 		b.hang("    ", 8, text.Wrap(id+"  "+knownText(*g[0].Known), c.prose()-8))
+	}
+	return b.String()
+}
+
+// deviations lists the fails that come from SDKs.
+func (c *Console) deviations(results []harness.Result) string {
+	var b lines
+	b.add(c.paint.warn.Sprint("~ ") + c.paint.bold.Sprint(deviations(results)))
+	for _, g := range grouped(results, func(x harness.Result) string { return fmt.Sprint(x.ID, "\x00", *x.SDK) }) {
+		said := g[0].ID + "  " + dotted(levelText(g[0]), acceptedText(g[0]))
+		if c.several() {
+			said += " · " + c.revisionText(g)
+		}
+		b.hang("    ", 8, text.Wrap(said, c.prose()-8))
 	}
 	return b.String()
 }

@@ -97,6 +97,8 @@ func TestConsoleGolden(t *testing.T) {
 		{"baseline-quiet.txt", ConsoleOptions{Verbosity: Quiet}, baselined()},
 		{"baseline-verbose.txt", ConsoleOptions{Verbosity: Verbose}, baselined()},
 		{"accepted.txt", ConsoleOptions{}, accepted()},
+		{"excused.txt", ConsoleOptions{}, excused()},
+		{"excused-verbose.txt", ConsoleOptions{Verbosity: Verbose}, excused()},
 		{"http.txt", ConsoleOptions{}, overHTTP()},
 	} {
 		t.Run(c.file, func(t *testing.T) { golden(t, c.file, []byte(play(t, c.options, c.report))) })

@@ -170,8 +170,8 @@ func newCtrfTest(r harness.Result, several bool) ctrfTest {
 	if isFailure(r) {
 		test.Labels["gate"] = countsText(r)
 	}
-	if isKnown(r) {
-		test.Labels["known"] = knownText(*r.Known)
+	if accepted := acceptedText(r); accepted != "" {
+		test.Labels["known"] = accepted
 	}
 	if r.Verdict == harness.Fail || isFailure(r) {
 		test.Trace = strings.TrimSpace(junitDetail(r))

@@ -24,7 +24,8 @@ func samples() map[string]harness.Report {
 	return map[string]harness.Report{
 		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(),
 		"revisions": twice(), "baseline": baselined(), "accepted": accepted(), "http": overHTTP(),
-		"empty": {SchemaVersion: 1, Profile: harness.Spec},
+		"excused": excused(),
+		"empty":   {SchemaVersion: 1, Profile: harness.Spec},
 	}
 }
 
@@ -59,7 +60,7 @@ func annotate(w io.Writer, r harness.Report) error { return Annotations(w, r, Pl
 func TestFormatsGolden(t *testing.T) {
 	all := samples()
 	for _, format := range every() {
-		for _, name := range []string{"report", "problem", "revisions", "baseline", "accepted", "http"} {
+		for _, name := range []string{"report", "problem", "revisions", "baseline", "accepted", "excused", "http"} {
 			file := name + format.Ext
 			if format.File != "" {
 				file = name + "-" + format.File + format.Ext

@@ -214,6 +214,9 @@ func gatesUnder(p harness.Profile, r harness.Report, x harness.Result, o Options
 		return x.Gates
 	}
 	checklist, asked := x.GatedBy == harness.GateChecklist, len(x.Asked) > 0
+	if x.SDK != nil && p.ExcusesSDKs() && (r.Options == nil || r.Options.SDK == "") {
+		return false
+	}
 	if o.Rules != nil {
 		if q, ok := o.Rules(x.ID); ok {
 			checklist, asked = q.Checklist, len(q.Asked) > 0

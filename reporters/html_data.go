@@ -105,7 +105,7 @@ func outcome(r harness.Result) string {
 		return "error"
 	case r.Gates:
 		return "gating"
-	case isKnown(r):
+	case acceptedText(r) != "":
 		return "known"
 	}
 	return string(r.Verdict)
@@ -118,9 +118,7 @@ func newPageDetail(r harness.Result, report harness.Report, o Options) pageDetai
 		Findings: r.Findings, More: r.Truncated, Subjects: subjects(r), Spec: r.Spec, Fix: r.Fix, Asked: r.Asked,
 		Provoked: r.ProvokedBy, Seconds: r.Seconds, Wire: r.Wire,
 	}
-	if isKnown(r) {
-		d.Known = knownText(*r.Known)
-	}
+	d.Known = acceptedText(r)
 	for _, p := range harness.Profiles {
 		if gatesUnder(p, report, r, o) {
 			d.Profiles = append(d.Profiles, string(p))

@@ -226,8 +226,8 @@ func newJunitCase(class string, r harness.Result) junitCase {
 		c.Error = &junitOutcome{Type: "mcpcheck", Message: message, Text: r.Message}
 	case r.Gates:
 		c.Failure = &junitOutcome{Type: string(r.GatedBy), Message: message, Text: junitDetail(r)}
-	case isKnown(r):
-		c.Skipped = &junitOutcome{Message: "known: " + knownText(*r.Known), Text: junitDetail(r)}
+	case acceptedText(r) != "":
+		c.Skipped = &junitOutcome{Message: "known: " + acceptedText(r), Text: junitDetail(r)}
 	case r.Verdict == harness.Fail:
 		c.Skipped = &junitOutcome{Message: fmt.Sprintf("warning (%s): %s", r.Level, message), Text: junitDetail(r)}
 	case r.Verdict == harness.Inconclusive:

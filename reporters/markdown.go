@@ -44,9 +44,9 @@ func Markdown(w io.Writer, r harness.Report) error {
 	return err
 }
 
-// isMinor reports whether a result is a fail that neither gates nor is known, and more than advice.
+// isMinor reports whether a result is a fail that neither gates nor is accepted, and more than advice.
 func isMinor(r harness.Result) bool {
-	return r.Verdict == harness.Fail && !r.Gates && !isKnown(r) && !isAdvice(r)
+	return r.Verdict == harness.Fail && !r.Gates && acceptedText(r) == "" && !isAdvice(r)
 }
 
 // markdownHead is the verdict, the counts and what kept the run from its end.
@@ -112,16 +112,17 @@ func markdownStale(r harness.Report) string {
 	return head + table(row("Where", "Entry", "Why"), rows)
 }
 
-// markdownKnown is a folded table of the fails that the baseline lists.
+// markdownKnown is a folded table of the fails that are accepted: the baseline lists them, or they come from an SDK.
 func markdownKnown(r harness.Report) string {
 	var rows []string
-	for _, x := range only(r.Results, isKnown) {
-		rows = append(rows, row(linked(x.ID, x.Spec), brief(x.Revision), code(knownText(*x.Known))))
+	for _, x := range only(r.Results, func(x harness.Result) bool { return acceptedText(x) != "" }) {
+		rows = append(rows, row(linked(x.ID, x.Spec), brief(x.Revision), code(acceptedText(x))))
 	}
 	if len(rows) == 0 {
 		return ""
 	}
-	return folded(count(r.Results).known(), table(row("Requirement", "Revision", "Why it is accepted"), rows))
+	head := strings.Join(nonEmpty(count(r.Results).known(), deviations(r.Results)), "; ")
+	return folded(head, table(row("Requirement", "Revision", "Why it is accepted"), rows))
 }
 
 // markdownEvidence is a folded block for each finding, of at most so many bytes in all. It returns how many bytes are

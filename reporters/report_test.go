@@ -93,7 +93,7 @@ func judged(r harness.Report) harness.Report {
 		}
 		x.Entry = entry
 		x.GatedBy = r.Profile.Gate(x.Verdict, x.Level, entry, x.ID == "lifecycle/requests-gated", false)
-		if x.Known != nil {
+		if x.Known != nil || x.SDK != nil {
 			x.GatedBy = harness.NoGate
 		}
 		x.Gates = x.GatedBy != harness.NoGate
@@ -328,6 +328,20 @@ func accepted() harness.Report {
 	return judged(r)
 }
 
+// excused is a report of which all that would gate comes from two SDKs.
+func excused() harness.Report {
+	r := conforming()
+	one, other := gatingMust(), checklistOnly()
+	one.SDK = &harness.SDKInfo{
+		ID: "typescript-1", Name: "TypeScript SDK 1.x", Versions: "1.32",
+		Issue: "https://github.com/modelcontextprotocol/typescript-sdk/issues/1510",
+	}
+	one.Fix = "Nothing in your code. Version 2 of the SDK answers with an error."
+	other.SDK = &harness.SDKInfo{ID: "tmcp", Name: "tmcp", Versions: "1.20"}
+	r.Results = append(r.Results, one, other)
+	return judged(r)
+}
+
 // overHTTP is a report with what carried the messages.
 func overHTTP() harness.Report {
 	r := conforming()
@@ -406,5 +420,9 @@ func malicious() harness.Report {
 		r.Results = append(r.Results, result(v, nil))
 	}
 	r.Results = append(r.Results, result(harness.Fail, &harness.Known{Reason: evil, Expires: evil, Line: 1}))
+	excused := result(harness.Fail, nil)
+	excused.Gates, excused.GatedBy = false, harness.NoGate
+	excused.SDK = &harness.SDKInfo{ID: evil, Name: evil, Versions: evil, Issue: evil}
+	r.Results = append(r.Results, excused)
 	return r
 }

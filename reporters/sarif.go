@@ -252,7 +252,7 @@ func sarifLevel(r harness.Result) string {
 	switch {
 	case r.Gates:
 		return "error"
-	case isKnown(r) || r.Level < harness.Should:
+	case acceptedText(r) != "" || r.Level < harness.Should:
 		return "note"
 	}
 	return "warning"

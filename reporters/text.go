@@ -85,6 +85,14 @@ func printableResult(r harness.Result) harness.Result {
 		known.Reason, known.Expires = sentence(known.Reason), printableLine(known.Expires)
 		r.Known = &known
 	}
+	if r.SDK != nil {
+		sdk := *r.SDK
+		if !sdkName.MatchString(sdk.Name) {
+			sdk.Name = "an SDK"
+		}
+		sdk.ID, sdk.Versions, sdk.Issue = printableLine(sdk.ID), printableLine(sdk.Versions), printableLine(sdk.Issue)
+		r.SDK = &sdk
+	}
 	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
 		l.Session, l.Arrow = printableLine(l.Session), printableLine(l.Arrow)
 		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), each(l.Stderr, printableLine)
@@ -92,6 +100,9 @@ func printableResult(r harness.Result) harness.Result {
 	})
 	return r
 }
+
+// sdkName is what SDKs are called. A report that was read may say anything.
+var sdkName = regexp.MustCompile(`^[\w@/.() -]{1,40}$`)
 
 // printableReport is a copy of the report with nothing in it that a server could use against a terminal or a parser.
 func printableReport(r harness.Report) harness.Report {

@@ -32,8 +32,8 @@ func count(results []harness.Result) tally {
 	return t
 }
 
-// newFails are the fails that the baseline does not list.
-func (t tally) newFails() int { return t.Fail - t.knownFails }
+// newFails are the fails that neither the baseline lists nor an SDK explains.
+func (t tally) newFails() int { return t.Fail - t.knownFails - t.SDK }
 
 // failures is "2 gating of 5 failures", or "" if there are none but known ones.
 func (t tally) failures() string {
@@ -55,6 +55,47 @@ func (t tally) known() string {
 		return ""
 	}
 	return Plural(t.knownFails, "known failure")
+}
+
+// ofSDK is "2 failures of the SDK", or "" if there are none.
+func (t tally) ofSDK() string {
+	if t.SDK == 0 {
+		return ""
+	}
+	return Plural(t.SDK, "failure") + " of the SDK"
+}
+
+// deviations says how many fails come from SDKs and which these are, or "" if there are none.
+func deviations(results []harness.Result) string {
+	excused := only(results, harness.Result.IsExcused)
+	names := group(excused).names(func(r harness.Result) string { return nameOf(*r.SDK) })
+	switch len(excused) {
+	case 0:
+		return ""
+	case 1:
+		return "1 known deviation of " + names[0] + ", not in your code"
+	}
+	return fmt.Sprintf("%d known deviations of %s, none in your code", len(excused), strings.Join(names, " and "))
+}
+
+// nameOf is an SDK in a sentence: the TypeScript SDK 1.x, mcp-go 1.x.
+func nameOf(sdk harness.SDKInfo) string {
+	if strings.Contains(sdk.Name, " SDK") && sdk.Name != "an SDK" {
+		return "the " + sdk.Name
+	}
+	return sdk.Name
+}
+
+// acceptedText is why a fail does not gate that would, and "" of every other: the baseline lists it, or it comes from
+// an SDK.
+func acceptedText(r harness.Result) string {
+	switch {
+	case isKnown(r):
+		return knownText(*r.Known)
+	case r.IsExcused():
+		return strings.TrimSpace("a deviation of " + nameOf(*r.SDK) + " " + r.SDK.Issue)
+	}
+	return ""
 }
 
 // inconclusive is "3 inconclusive (1 gating)", or "" if there are none.
@@ -95,7 +136,7 @@ func verdict(r harness.Report) (word string, parts []string) {
 	passed := fmt.Sprintf("%d passed", t.Pass)
 	switch r.ExitCode {
 	case harness.ExitConforms:
-		word, parts = "PASS", []string{passed, t.failures()}
+		word, parts = "PASS", []string{deviations(r.Results), passed, t.failures()}
 		if isQuick(r) {
 			word = "QUICK PASS"
 		}
@@ -104,6 +145,7 @@ func verdict(r harness.Report) (word string, parts []string) {
 		if t.gatingFails == 0 { // what fails the run comes first
 			parts[0], parts[1] = parts[1], parts[0]
 		}
+		parts = append(parts, deviations(r.Results))
 	case harness.ExitUntestable:
 		word, parts = "NOT TESTED", []string{headline(r.Problem)}
 		if len(r.Results) > 0 {
@@ -152,6 +194,8 @@ func conclusion(r harness.Report) string {
 	switch {
 	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
 		return "conforms to " + mcp + " but for " + t.known() + asFar(r)
+	case r.ExitCode == harness.ExitConforms && t.SDK > 0:
+		return "conforms to " + mcp + " but for " + deviations(r.Results) + asFar(r)
 	case r.ExitCode == harness.ExitConforms:
 		return "conforms to " + mcp + asFar(r)
 	case r.ExitCode == harness.ExitFails && t.Gating == 0:
@@ -258,6 +302,9 @@ func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.E
 func resultGate(r harness.Result) string {
 	if isKnown(r) {
 		return "known, does not gate"
+	}
+	if r.IsExcused() {
+		return "a known deviation of " + nameOf(*r.SDK) + ", does not block (--sdk gate has it block)"
 	}
 	if isTentative(r) {
 		return "does not gate: the check is new in this version of mcpcheck (--tentative=gate has it gate)"
@@ -420,7 +467,8 @@ func levelText(r harness.Result) string {
 
 // sameFinding is the key of results that differ only in revision and wire.
 func sameFinding(r harness.Result) string {
-	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t", r.ID, r.Verdict, r.Level, r.GatedBy, r.Message, isKnown(r))
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t\x00%t",
+		r.ID, r.Verdict, r.Level, r.GatedBy, r.Message, isKnown(r), r.IsExcused())
 }
 
 // sameReason is the key of results that could not be tried for one reason.

@@ -161,6 +161,24 @@ func HasCheck(r *harness.Requirement) bool {
 // IsTried reports whether a check tries the requirement in a revision in which it holds.
 func IsTried(r *harness.Requirement, revision string) bool { return HasCheck(r) && r.Holds(revision) }
 
+//go:embed sdks.yaml
+var sdks []byte
+
+// SDKs are the libraries whose known deviations the entries name.
+var SDKs = sync.OnceValue(func() []harness.SDK {
+	all, err := harness.ReadSDKs(sdks)
+	if err != nil {
+		panic("suites: sdks.yaml: " + err.Error()) // a test reads it
+	}
+	return all
+})
+
+// NameOfSDK is the name of the SDK of that id.
+func NameOfSDK(id string) string {
+	i := slices.IndexFunc(SDKs(), func(s harness.SDK) bool { return s.ID == id })
+	return SDKs()[i].Name
+}
+
 // Find returns the requirement of that id, built or planned.
 func Find(id string) (*harness.Requirement, bool) {
 	i := slices.IndexFunc(All(), func(r *harness.Requirement) bool { return r.ID == id })

@@ -34,6 +34,8 @@ known, and fails on every other one.
   mcpcheck run --baseline mcpcheck-baseline.yaml -- node dist/index.js
 
 A new entry has a reason that begins with TODO: say there why the fail is accepted.
+That of a known deviation of the server's SDK, which only --sdk gate or --profile
+strict has in the baseline, names the SDK and its issue.
 An entry that is there and holds stays as it is, with its reason and comments. One
 that does not hold any more, which fails mcpcheck run, is taken out. What the run
 did not try stays.
@@ -151,7 +153,7 @@ func newEntries(report harness.Report) (entries harness.KnownFails) {
 			continue
 		}
 		k := harness.KnownFail{
-			Check: r.ID, Transport: transport, Reason: "TODO: " + reporters.Headline(r, longestReason),
+			Check: r.ID, Transport: transport, Reason: reason(r),
 		}
 		if !failsThroughout(report.Results, r.ID) {
 			k.Revision = r.Revision
@@ -163,6 +165,19 @@ func newEntries(report harness.Report) (entries harness.KnownFails) {
 	}
 	return entries
 }
+
+// reason is why a failure is accepted: the SDK and its issue, or what the operator is to replace.
+func reason(r harness.Result) string {
+	switch {
+	case r.SDK == nil:
+		return todo + reporters.Headline(r, longestReason)
+	case r.SDK.Issue == "":
+		return "a known deviation of " + r.SDK.Name
+	}
+	return "a known deviation of " + r.SDK.Name + ": " + r.SDK.Issue
+}
+
+const todo = "TODO: "
 
 // longestReason is how much of what a server said stands in a reason.
 const longestReason = 200
@@ -193,7 +208,7 @@ func (u update) String() string {
 	}
 	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
 		reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
-	if len(u.added) > 0 {
+	if slices.ContainsFunc(u.added, func(k harness.KnownFail) bool { return strings.HasPrefix(k.Reason, todo) }) {
 		b.WriteString("; put in the place of each TODO why the fail is accepted")
 	}
 	return b.String() + "\n"

@@ -160,6 +160,14 @@ func TestNewEntries(t *testing.T) {
 	entry := func(check, revision, transport string) harness.KnownFail {
 		return harness.KnownFail{Check: check, Revision: revision, Transport: transport, Reason: "TODO: want a, got b"}
 	}
+	ofSDK := func(issue string) harness.Result {
+		r := result("a/a", last, harness.Fail, true)
+		r.SDK = &harness.SDKInfo{ID: "one", Name: "One 1.x", Versions: "1.2", Issue: issue}
+		return r
+	}
+	accepted := func(reason string) harness.KnownFails {
+		return harness.KnownFails{{Check: "a/a", Reason: reason}}
+	}
 	tests := []struct {
 		name      string
 		transport string
@@ -178,6 +186,11 @@ func TestNewEntries(t *testing.T) {
 			[]harness.Result{result("a/a", last, harness.Fail, true)},
 			harness.KnownFails{entry("a/a", "", "http")},
 		},
+		{
+			"of an SDK", "stdio", []harness.Result{ofSDK("https://example.com/1")},
+			accepted("a known deviation of One 1.x: https://example.com/1"),
+		},
+		{"of an SDK without an issue", "stdio", []harness.Result{ofSDK("")}, accepted("a known deviation of One 1.x")},
 		{"does not gate", "stdio", []harness.Result{result("a/a", last, harness.Fail, false)}, nil},
 		{"inconclusive that gates", "stdio", []harness.Result{result("a/a", last, harness.Inconclusive, true)}, nil},
 		{"fails in all revisions", "stdio", []harness.Result{

@@ -31,6 +31,7 @@ type config struct {
 	BearerEnv    string               `yaml:"bearer-env"`      // variable that holds a bearer token
 	Protocol     string               `yaml:"protocol"`        // auto, all or a revision
 	Profile      string               `yaml:"profile"`         // release, spec, strict or directory
+	SDK          string               `yaml:"sdk"`             // show or gate
 	Calls        string               `yaml:"calls"`           // safe, none or all
 	Arguments    map[string]harness.M `yaml:"arguments"`       // by tool: valid and harmless
 	Guarded      []string             `yaml:"protected-state"` // tools whose requestState is to be protected
@@ -188,6 +189,9 @@ func (c config) flaw() *flaw {
 func (c config) wrongWord() *flaw {
 	if _, err := harness.ParseProfile(c.Profile); err != nil && c.Profile != "" {
 		return &flaw{[]any{"profile"}, err}
+	}
+	if err := knownSDK(c.SDK); err != nil && c.SDK != "" {
+		return &flaw{[]any{"sdk"}, err}
 	}
 	if _, err := harness.ParseCalls(c.Calls); err != nil && c.Calls != "" {
 		return &flaw{[]any{"calls"}, err}

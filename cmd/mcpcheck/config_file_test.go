@@ -87,6 +87,7 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[omission]())},
 		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
 		{"profile", words(properties, "profile"), texts(harness.Profiles...)},
+		{"sdk", words(properties, "sdk"), []string{showSDK, gateSDK}},
 		{"calls", words(properties, "calls"), texts(harness.CallsSafe, harness.CallsNone, harness.CallsAll)},
 	} {
 		slices.Sort(test.want)

@@ -27,10 +27,18 @@ type entry struct {
 	Skip       *eraTexts         `json:"skip,omitempty"` // or inconclusive
 	Spec       map[string]string `json:"spec,omitempty"` // URL by revision
 	Fix        string            `json:"fix,omitempty"`
+	SDKs       []sdkEntry        `json:"sdks,omitempty"`  // that break it
 	Since      string            `json:"since,omitempty"` // the release in which the check is new; missing: the first
 	Notes      string            `json:"notes,omitempty"`
 
 	requirement *harness.Requirement
+}
+
+// sdkEntry is an SDK that breaks a requirement.
+type sdkEntry struct {
+	harness.SDKInfo
+	Fix string `json:"fix"` // what changes it
+	Run bool   `json:"run"` // a server of the SDK was run, and not only its source read
 }
 
 // eraTexts is a text for the revisions with a handshake and one for those without.
@@ -54,6 +62,10 @@ func entryOf(r *harness.Requirement) entry {
 		Tried: eraTextsOf(r.Stimulus), Pass: eraTextsOf(r.Pass), Fail: eraTextsOf(r.Fail), Skip: eraTextsOf(r.Skip),
 		Spec: map[string]string{}, Fix: r.Fix, Since: r.Since, Notes: r.Notes,
 		requirement: r,
+	}
+	for _, d := range r.SDKs {
+		info := harness.SDKInfo{ID: d.SDK, Name: suites.NameOfSDK(d.SDK), Versions: d.Versions, Issue: d.Issue}
+		e.SDKs = append(e.SDKs, sdkEntry{info, d.Fix, !d.Read})
 	}
 	for _, revision := range r.In() {
 		e.Levels[revision] = r.Level.In(revision).String()

@@ -136,6 +136,9 @@ func explain(w io.Writer, r *harness.Requirement) {
 	section(w, "else", byEra(r.Skip))
 	section(w, "fix", r.Fix)
 	section(w, "notes", r.Notes)
+	for _, d := range r.SDKs {
+		section(w, "sdk", deviation(d))
+	}
 	for _, ask := range r.Asked {
 		section(w, "asked by", ask.By+": "+ask.Rule+" "+ask.Source)
 	}
@@ -157,6 +160,19 @@ func explain(w io.Writer, r *harness.Requirement) {
 	for _, revision := range r.In() {
 		fmt.Fprintf(w, "%s %-6s %s\n", revision, r.Level.In(revision), r.URL(revision))
 	}
+}
+
+// deviation says of an SDK that it breaks a requirement, and what changes that.
+func deviation(d harness.Deviation) string {
+	said := fmt.Sprintf("%s (known of %s", suites.NameOfSDK(d.SDK), d.Versions)
+	if d.Read {
+		said += " by its source, not run"
+	}
+	said += ") breaks this, and does not block in the profiles release and spec. " + d.Fix
+	if d.Issue != "" {
+		said += " " + d.Issue
+	}
+	return said
 }
 
 var safety = map[string]string{

@@ -109,6 +109,7 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.keys.Only, "only", nil,
 		"run only these `CHECKS`: ids, globs (tools/*), areas, levels (must)")
 	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
+	f.addSDK(flags)
 	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "checks at a time")
 	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
 	flags.BoolVar(&f.quick, "quick", false,
@@ -123,6 +124,13 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 				return checkIDs(), cobra.ShellCompDirectiveNoFileComp
 			})
 	}
+}
+
+// addSDK defines the flag that says whether known deviations of SDKs gate.
+func (f *runFlags) addSDK(flags *pflag.FlagSet) {
+	flags.StringVar(&f.keys.SDK, "sdk", showSDK,
+		"failures that come from a known deviation of the server's SDK: show (they do not block in the profiles "+
+			"release and spec), gate (they do)")
 }
 
 // addTarget defines the flags that say what server is meant, and how it is talked to.

@@ -33,7 +33,7 @@ type fleetFlags struct {
 
 // judgedBy are the flags of run that hold for each server of a fleet.
 var judgedBy = []string{
-	"protocol", "profile", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "jobs",
+	"protocol", "profile", "sdk", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "jobs",
 	"isolate", "seed", "config", "wire",
 }
 

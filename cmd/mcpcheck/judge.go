@@ -95,7 +95,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed,
 		Calls: j.calls, Examples: j.Arguments, Guarded: j.Guarded,
 		Profile: j.profile, First: found.First, Spare: found.Spare, Credentials: j.target.credentials,
-		Progress: progress,
+		Progress: progress, SDKs: suites.SDKs(), GateSDKs: j.SDK == gateSDK,
 	}, func(r harness.Result) { j.told.result(j.take(r)) })
 	if err != nil {
 		j.report.Problem, j.report.ExitCode = j.target.redact.text(err.Error()), harness.ExitBroken

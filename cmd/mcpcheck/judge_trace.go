@@ -40,6 +40,7 @@ the server is not judged. Exit codes are those of run.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.keys.Profile, "profile", "release", "what counts as a failure, as run has it")
+	f.addSDK(flags)
 	flags.StringSliceVar(&f.keys.Only, "only", nil, "judge by these `CHECKS` only: ids, globs, areas, levels")
 	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
 	f.report.add(flags)
@@ -52,6 +53,9 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	profile, err := harness.ParseProfile(f.keys.Profile)
 	if err != nil {
 		return usage("--profile: %w", err)
+	}
+	if err := knownSDK(f.keys.SDK); err != nil {
+		return usage("--sdk: %w", err)
 	}
 	selector, err := values{config: config{Only: f.keys.Only, Skip: omit(f.skip)}, flags: f}.selection()
 	if err != nil {
@@ -72,7 +76,10 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	unasked := 0
 	for _, revision := range sortedKeys(by) {
 		server := harness.Recorded(head.Target.Transport, by[revision])
-		results, left := harness.JudgeRecorded(server, planned(suites.Built(), server, selector), by[revision], profile)
+		plan := planned(suites.Built(), server, selector)
+		results, left := harness.JudgeRecorded(server, plan, by[revision], harness.Options{
+			Profile: profile, SDKs: suites.SDKs(), GateSDKs: f.keys.SDK == gateSDK,
+		})
 		unasked += left
 		report.Server = server.Info()
 		report.Revisions = append(report.Revisions, harness.RevisionInfo{

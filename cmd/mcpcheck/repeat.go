@@ -27,7 +27,7 @@ func repeat(v values, t *target, r harness.Result) string {
 // repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or
 // to whether they gate.
 var repeatedFlags = []string{
-	"profile", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
+	"profile", "sdk", "calls", "timeout", "start-timeout", "budget", "max-message", "jobs", "isolate", "seed",
 	"config", "skip", "baseline", "tentative",
 }
 

@@ -49,6 +49,9 @@ func settle(f runFlags, file config) (v values, err error) {
 	if v.profile, err = harness.ParseProfile(v.Profile); err != nil {
 		return v, usage("%s: %w", v.origin("profile"), err)
 	}
+	if err := knownSDK(cmp.Or(v.SDK, showSDK)); err != nil {
+		return v, usage("%s: %w", v.origin("sdk"), err)
+	}
 	if v.calls, err = harness.ParseCalls(v.Calls); err != nil {
 		return v, usage("%s: %w", v.origin("calls"), err)
 	}
@@ -140,6 +143,7 @@ func merge(f runFlags, file config) config {
 	merged.BearerEnv = pick(f.given("bearer-env"), flags.BearerEnv, merged.BearerEnv)
 	merged.Protocol = pick(f.given("protocol"), flags.Protocol, file.Protocol)
 	merged.Profile = pick(f.given("profile"), flags.Profile, file.Profile)
+	merged.SDK = pick(f.given("sdk"), flags.SDK, file.SDK)
 	merged.Calls = pick(f.given("calls"), flags.Calls, file.Calls)
 	merged.Baseline = pick(f.given("baseline"), flags.Baseline, file.Baseline)
 	merged.Jobs = pick(f.given("jobs"), flags.Jobs, file.Jobs)
@@ -181,6 +185,20 @@ func knownProtocol(protocol string) error {
 		protocol, strings.Join(harness.Revisions, ", "))
 }
 
+// What is done with failures that come from a known deviation of the server's SDK.
+const (
+	showSDK = "show"
+	gateSDK = "gate"
+)
+
+// knownSDK finds out whether there is such a value of --sdk.
+func knownSDK(value string) error {
+	if value == showSDK || value == gateSDK {
+		return nil
+	}
+	return fmt.Errorf("unknown value %q (have %s, %s)", value, showSDK, gateSDK)
+}
+
 // one is what is asked for when one answer is enough.
 func (v values) one() string {
 	if v.Protocol == all {
@@ -213,6 +231,9 @@ func (v values) info(redact redactor) *harness.OptionsInfo {
 	}
 	if v.flags.tentative == gateTentative {
 		o.Tentative = gateTentative
+	}
+	if v.SDK == gateSDK {
+		o.SDK = gateSDK
 	}
 	for _, left := range v.Skip {
 		o.Skip = append(o.Skip, harness.Omission{Check: left.Check, Reason: redact.text(oneLine(left.Reason))})

@@ -25,6 +25,7 @@ type outcome struct {
 	note      string
 	findings  []Finding // of a fail
 	truncated bool      // there are more findings
+	untold    []Finding // those
 	where     []string
 	subjects  []string
 	lines     []Line

@@ -36,6 +36,7 @@ type Requirement struct {
 	Notes      string            `yaml:"notes"`
 	Fix        string            `yaml:"fix"`   // what a server author should change
 	Asked      []Ask             `yaml:"asked"` // by directories of servers, before they list one
+	SDKs       []Deviation       `yaml:"sdks"`  // SDKs that break it
 	Since      string            `yaml:"since"` // the release, such as 1.4, in which its check is new; empty: the first
 
 	area Area // that has claimed it

@@ -234,10 +234,12 @@ func (c *collection) failure() outcome {
 		all.users = append(all.users, f.subject.users())
 		if len(texts) == most {
 			all.truncated = true
+			all.untold = append(all.untold, slices.Concat(f.findings(), f.untold)...)
 			continue
 		}
 		texts = append(texts, text)
 		all.findings = append(all.findings, f.findings()...)
+		all.untold = append(all.untold, f.untold...)
 		all.lines = append(all.lines, f.subject.evidence()...)
 	}
 	all.subjects = slices.Compact(all.subjects)

@@ -37,6 +37,9 @@ type Options struct {
 
 	Credentials Credentials
 	Progress    *Progress // to be kept up to date; may be nil
+
+	SDKs     []SDK // that may be recognised
+	GateSDKs bool  // their known deviations gate under every profile
 }
 
 // Execution is a plan that is being run. The work is done by workers; Result collects it.
@@ -73,6 +76,8 @@ type Execution struct {
 	later    []int           // cases that wait for that; with mu
 	without  map[string]bool // watches of a quick run for which nothing was tried; with mu
 	recorded bool            // there is no server, but a record of one
+
+	sdks func() []SDK // with which the server is written; once the run is over
 }
 
 // Execute starts to run the plan. What it came to is had from Result and Wait.
@@ -100,6 +105,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	for i := range plan {
 		e.done[i] = make(chan struct{})
 	}
+	e.sdks = sync.OnceValue(func() []SDK { return recognised(o.SDKs, e.Sessions()) })
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
 	e.target.Stopped = e.breaker.stopped
 	if o.First != nil {
@@ -186,6 +192,7 @@ func (e *Execution) work() {
 	e.linger()
 	e.parallel(e.of(ending))
 	e.decideAgain()
+	e.reveal()
 	e.pool.Retire()
 	e.said = e.pool.Sessions()
 	e.watching.Store(true)
@@ -349,10 +356,14 @@ func (e *Execution) clear() {
 	}
 }
 
-// Result waits for the result of the case at that place of the plan.
+// Result waits for the result of the case at that place of the plan. Of a failure that may come from an SDK it is known
+// when the run is over.
 func (e *Execution) Result(i int) Result {
 	<-e.done[i]
-	return e.results[i]
+	if e.results[i].Deviations != nil {
+		<-e.over
+	}
+	return e.withSDK(e.results[i])
 }
 
 // Wait returns once every case has its result and every process has gone. What has not come to its end when the context
@@ -470,7 +481,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 		Verdict: o.verdict, Reason: o.reason, Message: o.message, Note: o.note,
 		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
-		Lost: o.lost, Beside: c.beside,
+		Lost: o.lost, Beside: c.beside, Deviations: e.deviations(c, o),
 	}
 	if o.verdict == Fail {
 		r.Level = o.level

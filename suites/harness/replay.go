@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"slices"
+	"sync"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -38,10 +39,14 @@ func Recorded(transport string, sessions []*driver.Session) *Server {
 // JudgeRecorded judges recorded sessions by the watches of a plan. What asks the server something cannot be tried:
 // unasked is how many cases that are. What is about HTTP itself is judged where all sessions tell what has carried
 // their lines.
-func JudgeRecorded(server *Server, plan []Case, sessions []*driver.Session, p Profile) (results []Result, unasked int) {
+func JudgeRecorded(
+	server *Server, plan []Case, sessions []*driver.Session, o Options,
+) (results []Result, unasked int) {
+	o.Jobs = 1
 	e := &Execution{
-		ctx: context.Background(), server: server, options: Options{Profile: p, Jobs: 1}, said: sessions,
+		ctx: context.Background(), server: server, options: o, said: sessions,
 		recorded: true, shared: map[string]*stimulus{},
+		sdks: sync.OnceValue(func() []SDK { return recognised(o.SDKs, sessions) }),
 	}
 	e.watching.Store(true)
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
@@ -52,7 +57,7 @@ func JudgeRecorded(server *Server, plan []Case, sessions []*driver.Session, p Pr
 		}
 		c.check.prepare = nil
 		r, _, _ := e.judge(c)
-		results = append(results, r)
+		results = append(results, e.withSDK(r))
 	}
 	return results, unasked
 }

@@ -25,6 +25,7 @@ type Result struct {
 	Fix       string    `json:"fix,omitempty"`        // what a server author should change
 	Asked     []Ask     `json:"asked,omitempty"`      // by directories, where it gates by that
 	Known     *Known    `json:"known,omitempty"`      // the baseline lists the fail, which therefore does not gate
+	SDK       *SDKInfo  `json:"sdk,omitempty"`        // a fail that comes from it, not from the server's own code
 	Seconds   float64   `json:"seconds"`
 
 	// ProvokedBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
@@ -36,6 +37,9 @@ type Result struct {
 	// Where are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do not
 	// show it.
 	Where []string `json:"-"`
+
+	// Deviations of SDKs that may explain the fail. Reports have SDK.
+	Deviations []Deviation `json:"-"`
 
 	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
 	Lost bool `json:"lost,omitempty"`
@@ -78,6 +82,10 @@ type Baseline struct {
 
 // Area is the part of the id before the slash.
 func (r Result) Area() string { return AreaOf(r.ID) }
+
+// IsExcused reports whether the result is a fail that comes from an SDK and does not gate. One that the baseline lists
+// is known, and no more.
+func (r Result) IsExcused() bool { return r.SDK != nil && !r.Gates && r.Known == nil }
 
 // Line is one line of evidence: a message, or an event such as the end of the process.
 type Line struct {
@@ -140,6 +148,7 @@ type OptionsInfo struct {
 	Advice        bool       `json:"advice,omitempty"`    // is shown
 	Set           *SetInfo   `json:"set,omitempty"`       // that was given to judge by
 	Tentative     string     `json:"tentative,omitempty"` // gate: also what is new in this version of mcpcheck
+	SDK           string     `json:"sdk,omitempty"`       // gate: also known deviations of SDKs
 	Shard         *ShardInfo `json:"shard,omitempty"`     // the part of the run that the report is of; nil: all of it
 }
 
@@ -191,6 +200,7 @@ type Counts struct {
 	Error        int `json:"error"`
 	Gating       int `json:"gating"`
 	Known        int `json:"known"` // fails that the baseline lists
+	SDK          int `json:"sdk"`   // fails that do not gate since they come from an SDK
 	Stale        int `json:"stale"` // entries of the baseline that do not hold any more
 }
 
@@ -212,8 +222,11 @@ func Count(results []Result) (c Counts) {
 		if r.Gates {
 			c.Gating++
 		}
-		if r.Known != nil {
+		switch {
+		case r.Known != nil:
 			c.Known++
+		case r.IsExcused():
+			c.SDK++
 		}
 	}
 	return c

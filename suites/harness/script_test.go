@@ -36,6 +36,7 @@ type role struct {
 	id     string
 	check  Check
 	safety string
+	sdks   []Deviation
 }
 
 // played is what came of a scene.
@@ -118,7 +119,7 @@ func (s scene) plan(server *Server) []Case {
 	suite := Suite{}
 	for _, p := range s.cast {
 		catalogue = append(catalogue, &Requirement{
-			ID: p.id, Title: "title of " + p.id, Fix: "fix of " + p.id, Safety: p.safety,
+			ID: p.id, Title: "title of " + p.id, Fix: "fix of " + p.id, Safety: p.safety, SDKs: p.sdks,
 			Level: ByRevision[Level]{All: Must}, Spec: map[string]string{Newest: "page#anchor"},
 		})
 		suite[p.id] = p.check

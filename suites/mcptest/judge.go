@@ -37,7 +37,7 @@ func judge(t *testing.T, s Server, o options, selected harness.Selector) error {
 	}
 	execution := harness.Execute(ctx, target, server, plan, harness.Options{
 		Calls: o.calls, Examples: o.arguments, Profile: o.profile, First: found.First, Spare: found.Spare,
-		Credentials: harness.Credentials{Bearer: bearer(o)},
+		Credentials: harness.Credentials{Bearer: bearer(o)}, SDKs: suites.SDKs(),
 	})
 	report := harness.Report{Profile: o.profile, Revisions: []harness.RevisionInfo{{Revision: server.Revision}}}
 	report.Target.Transport = server.Transport
@@ -136,6 +136,8 @@ func tell(t *testing.T, r harness.Result) {
 		t.Error(said(r))
 	case r.Known != nil:
 		t.Skipf("a known failure: %s\n%s", r.Known.Reason, said(r))
+	case r.IsExcused():
+		t.Skipf("a known deviation of %s %s\n%s", r.SDK.Name, r.SDK.Issue, said(r))
 	case r.Verdict == harness.Fail:
 		t.Skipf("fails, and does not count by the profile\n%s", said(r))
 	case r.Verdict == harness.Skip || r.Verdict == harness.Inconclusive:

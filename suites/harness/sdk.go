@@ -1,0 +1,120 @@
+package harness
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// SDK is a library that servers are written with. A server is known to be written with it by what it says in errors,
+// never by the name that it gives itself.
+type SDK struct {
+	ID   string    `yaml:"id"`
+	Name string    `yaml:"name"` // with the versions that it stands for: TypeScript SDK 1.x
+	Says []Pattern `yaml:"says"` // any of these, as it is on the wire, in an error
+}
+
+// Deviation says that a requirement is broken by an SDK: no server written with it can keep it without leaving it.
+type Deviation struct {
+	SDK      string  `yaml:"sdk"`      // its id
+	Versions string  `yaml:"versions"` // of which that is known: 1.32, or 2.0 to 2.4
+	Got      Pattern `yaml:"got"`      // what comes then, in each finding
+	Issue    string  `yaml:"issue"`    // URL of the report to the makers of the SDK; empty: none is known
+	Fix      string  `yaml:"fix"`      // what changes it, since nothing in the server's own code does
+	Read     bool    `yaml:"read"`     // it is known from the source of the SDK alone: no server was run
+}
+
+// SDKInfo names the SDK that a failure comes from.
+type SDKInfo struct {
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	Versions string `json:"versions"`        // of which the deviation is known
+	Issue    string `json:"issue,omitempty"` // URL
+}
+
+// Pattern is a regular expression in the catalogue.
+type Pattern struct{ *regexp.Regexp }
+
+// UnmarshalYAML compiles the expression.
+func (p *Pattern) UnmarshalYAML(node *yaml.Node) (err error) {
+	p.Regexp, err = regexp.Compile(node.Value)
+	return at(node, err)
+}
+
+// ReadSDKs reads a YAML list of SDKs. The error names line and column.
+func ReadSDKs(text []byte) (sdks []SDK, err error) {
+	d := yaml.NewDecoder(bytes.NewReader(text))
+	d.KnownFields(true)
+	if err = d.Decode(&sdks); err != nil {
+		return nil, withColumn(err, text)
+	}
+	return sdks, nil
+}
+
+var versions = regexp.MustCompile(`^\d+\.\d+( to \d+\.\d+)?$`)
+
+// CheckSDKs finds what is wrong with the deviations of a catalogue.
+func (c Catalogue) CheckSDKs(sdks []SDK) error {
+	for _, r := range c {
+		for _, d := range r.SDKs {
+			switch {
+			case d.of(sdks) == nil:
+				return fmt.Errorf("%s: unknown SDK %q", r.ID, d.SDK)
+			case !versions.MatchString(d.Versions):
+				return fmt.Errorf("%s: versions %q of %s (want 1.2, or 1.2 to 1.4)", r.ID, d.Versions, d.SDK)
+			case d.Got.Regexp == nil || d.Fix == "":
+				return fmt.Errorf("%s: the deviation of %s wants got and fix", r.ID, d.SDK)
+			case d.Issue != "" && !strings.HasPrefix(d.Issue, "https://"):
+				return fmt.Errorf("%s: the issue of %s is not a URL", r.ID, d.SDK)
+			}
+		}
+	}
+	return nil
+}
+
+// deviations are those that explain every finding of a failure, those that its message leaves out included: then it may
+// come from their SDKs.
+func (e *Execution) deviations(c Case, o outcome) (explain []Deviation) {
+	if o.verdict != Fail || len(e.options.SDKs) == 0 {
+		return nil
+	}
+	findings := slices.Concat(o.findings, o.untold)
+	for _, d := range c.SDKs {
+		if !slices.ContainsFunc(findings, func(f Finding) bool { return !d.Got.MatchString(f.Got) }) {
+			explain = append(explain, d)
+		}
+	}
+	return explain
+}
+
+// of is the SDK that has the deviation; nil if it is none of these.
+func (d Deviation) of(sdks []SDK) *SDK {
+	i := slices.IndexFunc(sdks, func(s SDK) bool { return s.ID == d.SDK })
+	if i < 0 {
+		return nil
+	}
+	return &sdks[i]
+}
+
+// withSDK names in a failure the SDK that it comes from, if the server is written with one of those that it may come
+// from. This is decided at the end of a run, when all is known that the server says. The failure stays what it is; it
+// gates only if the profile or the operator wants that.
+func (e *Execution) withSDK(r Result) Result {
+	for _, d := range r.Deviations {
+		sdk := d.of(e.sdks())
+		if sdk == nil {
+			continue
+		}
+		r.SDK = &SDKInfo{ID: d.SDK, Name: sdk.Name, Versions: d.Versions, Issue: d.Issue}
+		r.Fix = "Nothing in your code. " + d.Fix
+		if e.options.Profile.ExcusesSDKs() && !e.options.GateSDKs {
+			r.Gates, r.GatedBy = false, NoGate
+		}
+		break
+	}
+	return r
+}

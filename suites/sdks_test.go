@@ -1,0 +1,150 @@
+package suites
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// TestSDKsAreLegal holds the deviations of all entries against the list of SDKs, and the reverse.
+func TestSDKsAreLegal(t *testing.T) {
+	if err := All().CheckSDKs(SDKs()); err != nil {
+		t.Error(err)
+	}
+	for _, sdk := range SDKs() {
+		deviates := func(d harness.Deviation) bool { return d.SDK == sdk.ID }
+		named := func(r *harness.Requirement) bool { return slices.ContainsFunc(r.SDKs, deviates) }
+		if !slices.ContainsFunc(All(), named) {
+			t.Errorf("no entry names %s", sdk.ID)
+		}
+		if NameOfSDK(sdk.ID) == "" || len(sdk.Says) == 0 {
+			t.Errorf("%s has no name, or says nothing", sdk.ID)
+		}
+	}
+}
+
+// TestSDKsAreToldByTheirErrors has what servers of each SDK say, a part of a line of the wire, and what others say as
+// well.
+func TestSDKsAreToldByTheirErrors(t *testing.T) {
+	for _, tt := range []struct{ said, sdks string }{
+		{`{"code":-32603,"message":"Server does not support task creation (required for tools/call)"}`, "typescript-1"},
+		{`"text":"MCP error -32602: Tool mcpcheck_no_such_tool_6e2658 not found"}],"isError":true`, "typescript-1"},
+		{`"text":"MCP error -32602: Input validation error: Invalid arguments for tool add: Invalid`, "typescript-1"},
+		{`"message":"[\n  {\n    \"expected\": \"object\",\n    \"code\": \"invalid_type\",\n    \"path\": [\n` +
+			`      \"params\"\n    ],`, "typescript"},
+		{`"message":"[\n  {\n    \"code\": \"invalid_type\",\n    \"expected\": \"string\",\n    \"path\": [\n` +
+			`      \"params\",\n      \"protocolVersion\"\n    ],`, "typescript"},
+		{`"message":"Invalid _meta envelope for protocol revision 2026-07-28: Invalid input`, "typescript-2"},
+		{`"message":"Request is missing the required _meta envelope for protocol revision 2026`, "typescript-2"},
+		{`"message":"Invalid tools/call request: [\n  {\n    \"expected\": \"object\"`, "typescript-2"},
+		{`"message":"Bad Request: the request headers and body disagree: the body names method`, "typescript-2"},
+		{`"message":"MCP error -32602: Tool 'add' parameter validation failed: a: Invalid input. Please check the ` +
+			`parameter types and values according to the tool's schema."`, "fastmcp"},
+		{`"message":"MCP error -32603: Initialization failed: Invalid key: Expected \"clientInfo\"`, "tmcp"},
+		{`"message":"MCP error -32602: Requests with per-request protocol metadata must include both `, "tmcp"},
+		{`"text":"Invalid arguments for tool add: [{\"expected\":\"number\",\"code\":\"invalid_type\"`, "tmcp"},
+		{`{"code":-32600,"message":"Invalid JSON-RPC 2.0 message format"}`, "mcp-lite"},
+		{`{"code":-32602,"message":"tools/call requires an object with name and arguments"}`, "mcp-lite"},
+		{`{"code":-32602,"message":"tools/call requires a string 'name' field"}`, "mcp-lite"},
+		{`Bad Request: POST SSE requires a request with 'id'`, "mcp-lite"},
+		{`"text":"Tool input validation failed for add. Please fix the following errors and try again:\n- a`, "mastra"},
+		{`{"code":-32601,"message":"method not found: \"mcpcheck/no-such-method\""}`, "go"},
+		{`{"code":0,"message":"method \"tools/list\" is invalid during session initialization"}`, "go"},
+		{`"text":"validating \"arguments\": validating root: required: missing properties: [\"a\"]"`, "go"},
+		{`JSON RPC not handled: "mcpcheck/no-such-method" unsupported`, "go"},
+		{`"message":"tool 'mcpcheck_no_such_tool_6e2658' not found: tool not found"`, "mcp-go"},
+		{`"message":"\"server/discover\" requires protocol version 2026-07-28 or later"`, "mcp-go"},
+		{`"message":"unparsable ping request: json: cannot unmarshal string into Go struct field`, "mcp-go"},
+		{`{"error":{"code":-32000,"message":"method not found: tools/no-such-method"},"id":3`, "mcp-golang"},
+		{`"text":"failed to unmarshal arguments: json: cannot unmarshal object into Go struct`, "mcp-golang"},
+
+		{`{"code":-32601,"message":"Method not found"}`, ""},
+		{`{"code":-32601,"message":"method not found: tools/no-such-method"}`, ""},
+		{`{"code":-32601,"message":"MCP error -32601: Unknown tool: x"}`, ""}, // in the examples of the TypeScript SDK
+		{`{"code":-32602,"message":"Tool x not found"}`, ""},
+		{`"text":"Unknown tool: x"}],"isError":true`, ""},
+		{`"serverInfo":{"name":"fastmcp","version":"1.0.0"}`, ""},
+		{`{"code":-32000,"message":"Bad Request: Server not initialized"}`, ""}, // several SDKs copy the sentence
+		{`Not Acceptable: Client must accept both application/json and text/event-stream`, ""},
+	} {
+		var told []string
+		for _, sdk := range SDKs() {
+			if slices.ContainsFunc(sdk.Says, func(p harness.Pattern) bool { return p.MatchString(tt.said) }) {
+				told = append(told, sdk.ID)
+			}
+		}
+		if got := strings.Join(told, " "); got != tt.sdks {
+			t.Errorf("%s: got %q, want %q", tt.said, got, tt.sdks)
+		}
+	}
+}
+
+// TestDeviationsAreToldByWhatCame has what came of each deviation, as findings say it.
+func TestDeviationsAreToldByWhatCame(t *testing.T) {
+	const list = `result {"tools":[{"description":"Greets a person"}]}`
+	const silence = "no answer to ping within 500ms"
+	for _, tt := range []struct{ id, got, sdks string }{
+		{"lifecycle/gates-before-initialize", list, "typescript-2 typescript-1 typescript tmcp mcp-go mcp-golang"},
+		{"lifecycle/gates-before-initialize", "no answer to tools/list within 5s", ""},
+		{"tools/unknown-tool-protocol-error",
+			`result {"content":[{"text":"MCP error -32602: Tool mcpcheck_no_such not found"}]}`, "typescript-1"},
+		{"tools/unknown-tool-protocol-error", `result {"content":[{"text":"Tool mcpcheck_no_s…:true}`, "tmcp"},
+		{"tools/unknown-tool-protocol-error", `result {"content":[{"text":"Unknown tool: mcpcheck_n…`, "mastra"},
+		{"tools/unknown-tool-protocol-error", `result {"content":[{"text":"I do not know"}],"isError":true}`, ""},
+		{"tools/unknown-tool-code", "error -32601: MCP error -32601: Unknown tool: mcpcheck_no_such", "fastmcp"},
+		{"tools/unknown-tool-code", "error -32601: Method not found", "mcp-lite"},
+		{"tools/unknown-tool-code", "error -32603: Unknown tool", ""},
+		{"tools/invalid-input-is-tool-error",
+			"error -32602: MCP error -32602: Tool 'add' parameter validation failed: a: Invalid input", "fastmcp"},
+		{"tools/invalid-input-is-tool-error", "error -32602: a is missing", ""},
+		{"tasks/undeclared-task-param-ignored",
+			"error -32603: Server does not support task creation (required for tools/call) with it", "typescript-1"},
+		{"version/unsupported-newer", list, "typescript-2"},
+		{"version/unsupported-older-unknown", `error -32601: method not found: "server/discover"`, "go"},
+		{"version/unsupported-older-unknown",
+			`error -32601: "server/discover" requires protocol version 2026-07-28 or later`, "mcp-go"},
+		{"version/unsupported-older-unknown", list, "go mcp-go"},
+		{"stateless/missing-meta",
+			"error -32022: Unsupported protocol version: the request did not name a protocol version", "mastra"},
+		{"stateless/no-inherited-meta", list, "go"},
+		{"subscriptions/ack-first", `"result {\"_meta\":{\"io.modelcontextprotocol/su…"`, "mcp-go"},
+		{"batch/receive-requests", silence, "typescript-1 tmcp"},
+		{"batch/receive-requests", `no answer to ping: HTTP 400 Bad Request (application/json): {"error":{"message":` +
+			`"Batch requests are not supported in protocol version 2025-06-18"}}`, "mcp-lite"},
+		{"batch/receive-requests", `{"error":{"code":-32700,"message":"Failed to parse message"}}`, "mcp-go"},
+		{"batch/notification-members-unanswered", silence, "go"},
+		{"batch/notifications-only", "the server exited with status 1", "go"},
+		{"batch/notifications-only", "the server exited with status 2", ""},
+		{"http/get-stream-or-405",
+			"HTTP 400 Bad Request (text/plain; charset=UTF-8): Bad Request: Protocol version mismatch", "mcp-lite"},
+		{"http/version-header-required", "HTTP 200 OK (application/json): {}", "typescript-2"},
+		{"http/request-errors-are-jsonrpc",
+			`HTTP 400 Bad Request (text/plain; charset=utf-8): JSON RPC not handled: "x" unsupported`, "go"},
+		{"http/request-errors-are-jsonrpc",
+			`HTTP 400 Bad Request (text/plain; charset=utf-8): invalid request: missing required "params"`, "go"},
+		{"http/request-errors-are-jsonrpc",
+			"HTTP 400 Bad Request (text/plain; charset=utf-8): Unsupported protocol version: 1900-01-01", "mcp-go"},
+		{"http/version-header-invalid-400", "HTTP 204 No Content with no body", "go"},
+		{"jsonrpc/response-id-echo-string", silence, "mcp-golang"},
+		{"jsonrpc/result-is-object", "null", "mcp-golang"},
+		{"jsonrpc/result-is-object", `"null"`, ""},
+		{"tools/unknown-tool-not-success", "result null", "mcp-golang"},
+		{"tools/unknown-tool-not-success", `result {"content":[]}`, ""},
+		{"resources/read-result-schema", `"ReadResourceResult: missing required member \"contents\""`, "mcp-golang"},
+		{"resources/read-uri-required", "result null", "mcp-golang"},
+		{"resources/invalid-uri-rejected", "result null", "mcp-golang"},
+	} {
+		r, _ := Find(tt.id)
+		var told []string
+		for _, d := range r.SDKs {
+			if d.Got.MatchString(tt.got) {
+				told = append(told, d.SDK)
+			}
+		}
+		if got := strings.Join(told, " "); got != tt.sdks {
+			t.Errorf("%s: %s: got %q, want %q", tt.id, tt.got, got, tt.sdks)
+		}
+	}
+}
