@@ -39,8 +39,8 @@ func TestKnownDeviation(t *testing.T) {
 		{name: "an untold finding is another", script: says, check: fails(append(six, "own")...),
 			profile: Release, gates: true},
 		{name: "another server", check: fails("sdk"), profile: Release, gates: true},
-		{name: "a result quotes the SDK", script: script{{method: "tools/list", does: act{result: `{"message":"no"}`}}},
-			check: fails("sdk"), profile: Release, gates: true},
+		{name: "a result quotes the SDK", check: fails("sdk"), profile: Release, gates: true,
+			script: script{{method: "tools/list", does: act{result: `{"message":"no"}`}}}},
 		{name: "a result that is an error", profile: Release, check: fails("sdk"), isOf: true,
 			script: script{{method: "tools/list", does: act{result: `{"isError":true,"message":"no"}`}}}},
 		{name: "told when asked", script: script{{method: "mcpcheck/no-such-method", does: refuses(-32601)}},
@@ -51,7 +51,10 @@ func TestKnownDeviation(t *testing.T) {
 				script: tt.script,
 				cast: []role{{id: "a/tried", check: Probe(tt.check), sdks: []Deviation{
 					{SDK: "other", Versions: "1.0", Got: pattern("."), Fix: "?"},
-					{SDK: "one", Versions: "1.2", Got: pattern("^sdk"), Issue: "https://example.com/1", Fix: "Wrap it."},
+					{
+						SDK: "one", Versions: "1.2", Got: pattern("^sdk"), Issue: "https://example.com/1",
+						Fix: "Wrap it.",
+					},
 				}}},
 				options: Options{Jobs: 1, Profile: tt.profile, GateSDKs: tt.gate, SDKs: []SDK{
 					{ID: "other", Name: "Other", Says: []Pattern{pattern("never")}},
