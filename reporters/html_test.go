@@ -153,3 +153,15 @@ func TestHTMLTellsWhatOtherProfilesSay(t *testing.T) {
 		}
 	}
 }
+
+// What comes from an SDK gates under the profile strict, and under the others where the operator wants it.
+func TestPageProfilesOfSDKs(t *testing.T) {
+	for sdk, want := range map[string]string{"": "nothing gates", "gate": "1 result gating"} {
+		r := excused()
+		r.Profile, r.Options = harness.Release, &harness.OptionsInfo{SDK: sdk}
+		profiles := pageProfiles(r, Options{})
+		if spec, strict := profiles[1].Says, profiles[2].Says; spec != want || strict != "5 results gating" {
+			t.Errorf("--sdk %q: spec says %q, strict %q", sdk, spec, strict)
+		}
+	}
+}
