@@ -20,10 +20,11 @@ import (
 //  2. Each area is one line, written when its last result is known.
 //  3. Details only of what is not a pass in full, when the run is over, what
 //     matters most last: passes in part, capabilities of which nothing was
-//     tried, inconclusive, known fails, deviations of SDKs, advice where it is
-//     wanted, fails that do not gate, faults of mcpcheck, fails that gate, stale entries of the
-//     baseline, what kept the run from its end. Of known fails only why they
-//     are accepted.
+//     tried, calls that were not made, what else is inconclusive, known fails,
+//     deviations of SDKs, advice where it is wanted, fails that do not gate,
+//     faults of mcpcheck, fails that gate, stale entries of the baseline, what
+//     kept the run from its end. Of known fails only why they are accepted, of
+//     what is inconclusive for want of calls only how much it is.
 //  4. A fail that gates shows id, level, whether it gates and why; what was
 //     wanted and what came; the wire; the sentence; the fix; the command that
 //     repeats it. One that does not gate is a line. The same fail in several
@@ -314,15 +315,16 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 		b.hang(c.paint.open.Sprint("? "), 2, text.Wrap(declared, c.prose()-2))
 		blocks = append(blocks, b.String())
 	}
-	if head, notes := uncalledText(r.Coverage); head != "" {
+	if head, notes := callsText(r.Coverage, r.Results); head != "" {
 		var b lines
-		b.add(c.paint.open.Sprint("? ") + c.paint.bold.Sprint(head))
+		b.hang(c.paint.open.Sprint("? "), 2, each(text.Wrap(head, c.prose()-2), c.paint.boldly))
 		for _, note := range notes {
 			b.hang("    ", 8, text.Wrap(note, c.prose()-8))
 		}
 		blocks = append(blocks, b.String())
 	}
 	open := append(verdict(harness.Inconclusive, false), verdict(harness.Inconclusive, true)...)
+	open = slices.DeleteFunc(open, isCallsOff)
 	if len(open) > 0 && !unmet(r) {
 		blocks = append(blocks, c.reasons(c.paint.open.Sprint("? "), count(open).inconclusive(), open))
 	}

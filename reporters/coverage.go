@@ -66,10 +66,38 @@ func unexercisedText(coverage []harness.Coverage) string {
 // mostUncalled is how many tools are named that were not called: of all servers but those that list without measure.
 const mostUncalled = 200
 
-// uncalledText says which tools were not called with valid arguments in some revision: a line for each reason, and one
-// for what to do about those that may not be. It is empty when all were called.
-func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
-	var all []harness.UncalledTool
+// callsText says which calls of tools were not made in some revision: with valid arguments, a line for each reason, and
+// with invalid ones a line for all. It stands in place of the checks that could not be decided without these calls, and
+// says how many they are. It is empty when no call is missing.
+func callsText(coverage []harness.Coverage, results []harness.Result) (head string, lines []string) {
+	all, input := uncalled(coverage), invalidText(coverage)
+	needing := len(only(results, isCallsOff))
+	barred := slices.ContainsFunc(all, func(u harness.UncalledTool) bool { return u.Barred })
+	lines = uncalledLines(all)
+	if barred || needing > 0 && input == "" {
+		lines = append(lines, harness.CallsRemedy)
+	}
+	lines = append(lines, nonEmpty(input)...)
+	if needing > 0 {
+		lines = append(lines, Plural(needing, "check")+" not decided without such calls")
+	}
+	switch {
+	case len(lines) == 0:
+		return "", nil
+	case len(all) == 0:
+		return "some calls of tools not made", lines
+	}
+	return Plural(len(all), "tool") + " not called with valid arguments", lines
+}
+
+// isCallsOff reports whether a check could not be decided since calls may not be made. One that gates is told as others
+// are.
+func isCallsOff(r harness.Result) bool {
+	return r.Verdict == harness.Inconclusive && r.Reason == harness.CallsOff && !r.Gates
+}
+
+// uncalled are the tools that were not called with valid arguments in some revision.
+func uncalled(coverage []harness.Coverage) (all []harness.UncalledTool) {
 	said := map[harness.UncalledTool]bool{} // a server may list 100,000
 	for _, c := range coverage {
 		for _, u := range c.Uncalled {
@@ -78,9 +106,11 @@ func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
 			}
 		}
 	}
-	if len(all) == 0 {
-		return "", nil
-	}
+	return all
+}
+
+// uncalledLines name tools by the reason for which they were not called.
+func uncalledLines(all []harness.UncalledTool) (lines []string) {
 	var reasons []string
 	names := map[string][]string{}
 	for _, u := range all[:min(len(all), mostUncalled)] {
@@ -95,11 +125,48 @@ func uncalledText(coverage []harness.Coverage) (head string, lines []string) {
 	if more := len(all) - mostUncalled; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
-	if slices.ContainsFunc(all, func(u harness.UncalledTool) bool { return u.Barred }) {
-		lines = append(lines, harness.CallsRemedy)
-	}
-	return Plural(len(all), "tool") + " not called", lines
+	return lines
 }
+
+// invalidText says how many tools were tried with invalid arguments, of those that can be, and what to do about the
+// others; it is empty when all were.
+func invalidText(coverage []harness.Coverage) string {
+	var i harness.InvalidInput // of the revision with the most tools
+	for _, c := range coverage {
+		if c.Invalid != nil && c.Invalid.Tools() >= i.Tools() {
+			i = *c.Invalid
+		}
+	}
+	barred := nonEmpty(
+		barredText(i, i.Unmarked, "have no readOnlyHint: add annotations, example arguments, or --calls invalid"),
+		barredText(i, i.Destructive, "are marked destructive: --calls all"),
+	)
+	if len(barred) == 0 {
+		return ""
+	}
+	tried := fmt.Sprintf("%d of %s tried", i.Tried, Plural(i.Tools(), "tool"))
+	return "isError on bad input: " + tried + "; " + strings.Join(barred, "; ")
+}
+
+// barredText says what holds of so many tools that may not be called with invalid arguments.
+func barredText(i harness.InvalidInput, n int, what string) string {
+	who := fmt.Sprint(n)
+	switch n {
+	case 0:
+		return ""
+	case i.Tools():
+		who = "they"
+	case i.Tools() - i.Tried:
+		who = "the others"
+	}
+	if n == 1 {
+		return singular.Replace(who + " " + what)
+	}
+	return who + " " + what
+}
+
+var singular = strings.NewReplacer("they have", "it has", "they are", "it is", "others have", "other has",
+	"others are", "other is", "1 have", "1 has", "1 are", "1 is")
 
 // optionsText says what of the configuration a reader has to know: the file, and what was left out and why.
 func optionsText(o *harness.OptionsInfo) string {

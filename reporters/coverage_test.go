@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -19,9 +20,70 @@ func TestTheRemedyIsForToolsThatMayNotBeCalled(t *testing.T) {
 		{[]harness.UncalledTool{mute}, false},
 		{[]harness.UncalledTool{mute, barred}, true},
 	} {
-		_, lines := uncalledText([]harness.Coverage{{Uncalled: tt.tools}})
+		_, lines := callsText([]harness.Coverage{{Uncalled: tt.tools}}, nil)
 		if got := slices.Contains(lines, harness.CallsRemedy); got != tt.want {
 			t.Errorf("%v: %q", tt.tools, lines)
+		}
+	}
+}
+
+// What was not tried with invalid arguments is one line, which says what to do about it.
+func TestInvalidText(t *testing.T) {
+	const unmarked = "no readOnlyHint: add annotations, example arguments, or --calls invalid"
+	const destructive = "marked destructive: --calls all"
+	for _, tt := range []struct {
+		calls harness.InvalidInput
+		want  string
+	}{
+		{harness.InvalidInput{Tried: 3}, ""},
+		{harness.InvalidInput{}, ""},
+		{harness.InvalidInput{Tried: 1, Unmarked: 2}, "1 of 3 tools tried; the others have " + unmarked},
+		{harness.InvalidInput{Tried: 1, Unmarked: 1}, "1 of 2 tools tried; the other has " + unmarked},
+		{harness.InvalidInput{Unmarked: 2}, "0 of 2 tools tried; they have " + unmarked},
+		{harness.InvalidInput{Destructive: 1}, "0 of 1 tool tried; it is " + destructive},
+		{harness.InvalidInput{Tried: 3, Unmarked: 2, Destructive: 1},
+			"3 of 6 tools tried; 2 have " + unmarked + "; 1 is " + destructive},
+	} {
+		want := tt.want
+		if want != "" {
+			want = "isError on bad input: " + want
+		}
+		if got := invalidText([]harness.Coverage{{}, {Invalid: &tt.calls}}); got != want {
+			t.Errorf("%+v: got %q, want %q", tt.calls, got, want)
+		}
+	}
+}
+
+// Checks that needed calls which may not be made are counted beside the tools, and are in no list, unless they gate.
+func TestChecksWithoutTheirCallsAreInNoList(t *testing.T) {
+	open := func(id string, reason harness.Reason, gates bool) harness.Result {
+		return harness.Result{
+			ID: id, Level: harness.Must, Verdict: harness.Inconclusive, Reason: reason, Gates: gates,
+			Message: "open " + id,
+		}
+	}
+	report := harness.Report{
+		Coverage: []harness.Coverage{{
+			Uncalled: []harness.UncalledTool{{Name: "send", Why: harness.Unmarked, Barred: true}},
+			Invalid:  &harness.InvalidInput{Unmarked: 1},
+		}},
+		Results: []harness.Result{
+			open("tools/a", harness.CallsOff, false), open("tools/b", harness.CallsOff, false),
+			open("tools/gates", harness.CallsOff, true), open("tools/silent", harness.Silent, false),
+		},
+	}
+	var out strings.Builder
+	if err := NewConsole(ConsoleOptions{Out: &out}).Done(report); err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]bool{
+		"? 1 tool not called with valid arguments\n": true, "    2 checks not decided without such calls\n": true,
+		"send: no readOnlyHint and no example arguments": true,
+		"isError on bad input: 0 of 1 tool tried":        true,
+		"tools/a": false, "tools/b": false, "tools/gates": true, "tools/silent": true,
+	} {
+		if got := strings.Contains(out.String(), text); got != want {
+			t.Errorf("%q: got %v, want %v in\n%s", text, got, want, out.String())
 		}
 	}
 }

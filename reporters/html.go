@@ -145,8 +145,8 @@ func newPageHead(r harness.Report, o Options) pageHead {
 	h.note("Not exercised", nonEmpty(unexercisedText(r.Coverage))...)
 	h.note("Not judged", nonEmpty(notDiscovered(r.Server))...)
 	h.note("Options", nonEmpty(optionsText(r.Options))...)
-	uncalled, why := uncalledText(r.Coverage)
-	h.note(uncalled, why...)
+	calls, why := callsText(r.Coverage, r.Results)
+	h.note(calls, why...)
 	return h
 }
 

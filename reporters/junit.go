@@ -194,8 +194,8 @@ func newJunitSuite(r harness.Report, name, revision string) junitSuite {
 		if c.Revision == revision {
 			s.property("coverage", coverageText(c))
 			s.property("unexercised", strings.Join(c.Unexercised, ", "))
-			_, uncalled := uncalledText([]harness.Coverage{c})
-			s.property("uncalled", strings.Join(uncalled, "; "))
+			_, calls := callsText([]harness.Coverage{c}, nil)
+			s.property("uncalled", strings.Join(calls, "; "))
 		}
 	}
 	if o := r.Options; o != nil {

@@ -64,8 +64,8 @@ func markdownHead(r harness.Report) string {
 	for _, note := range nonEmpty(unexercisedText(r.Coverage), optionsText(r.Options)) {
 		head += code(shorten(note, markdownWidth)) + "\n\n"
 	}
-	if uncalled, notes := uncalledText(r.Coverage); uncalled != "" {
-		head += fenced(shorten(uncalled+":\n"+strings.Join(notes, "\n"), markdownTable)) + "\n"
+	if calls, notes := callsText(r.Coverage, r.Results); calls != "" {
+		head += fenced(shorten(calls+":\n"+strings.Join(notes, "\n"), markdownTable)) + "\n"
 	}
 	if problem != "" {
 		head += fenced(shortenLines(problem, markdownLines/2, markdownWidth/2)) + "\n"

@@ -37,6 +37,9 @@ func newPalette(enabled bool) palette {
 // faintly is text that matters less.
 func (p palette) faintly(text string) string { return p.faint.Sprint(text) }
 
+// boldly is text that matters more.
+func (p palette) boldly(text string) string { return p.bold.Sprint(text) }
+
 // mark is the worst of some results as one character.
 func (p palette) mark(t tally) string {
 	switch {

@@ -88,7 +88,7 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
 		{"profile", words(properties, "profile"), texts(harness.Profiles...)},
 		{"sdk", words(properties, "sdk"), []string{showSDK, gateSDK}},
-		{"calls", words(properties, "calls"), texts(harness.CallsSafe, harness.CallsNone, harness.CallsAll)},
+		{"calls", words(properties, "calls"), texts(harness.CallPolicies...)},
 	} {
 		slices.Sort(test.want)
 		if diff := cmp.Diff(test.want, test.got); diff != "" {

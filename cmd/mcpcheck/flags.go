@@ -144,7 +144,8 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 		"what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), "+
 			"strict (SHOULDs and what could not be tried, too), "+
 			"directory (what public directories of servers ask before they list one, alone)")
-	flags.StringVar(&f.keys.Calls, "calls", "safe", "which tools may be called: safe, none, all")
+	flags.StringVar(&f.keys.Calls, "calls", "safe",
+		"which tools may be called: safe, none, invalid, all (mcpcheck help run explains them)")
 	flags.StringVar(&f.keys.URL, "url", "", "reach the server at this `URL`, over Streamable HTTP or HTTP+SSE")
 	f.remote.add(flags, &f.keys)
 	f.hosts.add(flags)
@@ -159,7 +160,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	for name, values := range map[string][]string{
 		"protocol": append([]string{auto, all}, harness.Revisions...),
 		"profile":  {"release", "spec", "strict", "directory"},
-		"calls":    {"safe", "none", "all"},
+		"calls":    {"safe", "none", "invalid", "all"},
 	} {
 		cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 	}

@@ -116,7 +116,7 @@ func (d draft) draftTool(name string, tool harness.M) toolDraft {
 		return t
 	}
 	if p := d.calls.Permit(tool, false); !p.Valid {
-		t.why = strings.TrimSuffix(p.Why, " and has no example arguments")
+		t.why = strings.TrimSuffix(p.Why, " and no example arguments")
 	}
 	schema, err := schemas.Compile(tool["inputSchema"], d.server.Revision)
 	if err == nil {
@@ -266,7 +266,8 @@ func (d draft) toolsText() string {
 		return ""
 	}
 	text := "# Arguments by tool, made from the schemas: change them to some that mean something to the server.\n" +
-		"# A tool that is listed here is called with them, so they have to be valid and harmless.\n"
+		"# A tool that is listed here is called with them, so they have to be valid and harmless; and with invalid\n" +
+		"# ones, unless it is marked destructive.\n"
 	if called.Len() == 0 {
 		text += "# arguments:\n"
 	} else {
@@ -274,7 +275,7 @@ func (d draft) toolsText() string {
 	}
 	if others.Len() > 0 {
 		text += "  # Not called with valid arguments, and why; take the # away to have one called,\n" +
-			"  # or give --calls all to have all called:\n" +
+			"  # or give --calls all to have all called. run --plan says which are called with invalid ones.\n" +
 			others.String()
 	}
 	return text

@@ -94,8 +94,8 @@ func TestDraftOthers(t *testing.T) {
 	for calls, lines := range map[harness.Calls][]string{
 		harness.CallsSafe: {
 			"# arguments:\n",
-			"\n  # writes: {} # it is not marked read-only\n",
-			"\n  # drops: {} # it is marked destructive\n",
+			"\n  # writes: {} # no readOnlyHint\n",
+			"\n  # drops: {} # marked destructive\n",
 			"\n  # task: {} # it only runs as a task\n",
 			"\n  # impossible: {} # no arguments could be made: ",
 			"\n  # secret: {key: [redacted]} # a secret is in it\n",

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
@@ -104,7 +105,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		j.sessions = append(j.sessions, o.Sessions...)
 	}
 	sortAs(plan, j.report.Results[before:])
-	j.cover(server, before, o.Uncalled)
+	j.cover(server, before, o)
 	if j.report.Problem == "" {
 		j.report.Problem = j.target.redact.text(cmp.Or(o.Problem, server.Failure))
 	}
@@ -161,8 +162,25 @@ func (j *judgement) announce(server *harness.Server, plan []harness.Case) {
 		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" && server.Welcome == nil,
 		Set: j.setOf(server.Revision),
 	})
+	if j.calls == harness.CallsAll && len(j.report.Revisions) == 1 {
+		j.warn(server.Tools)
+	}
 	j.told.console.Begin(j.report)
 	j.told.console.Areas(server.Revision, areasOf(plan, func(c harness.Case) string { return c.Area() }))
+}
+
+// warn names the tools that are going to be called though they are not read-only.
+func (j *judgement) warn(tools []harness.M) {
+	var names []string
+	for _, tool := range tools {
+		if name, named := tool["name"].(string); named && !harness.IsReadOnly(tool) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		text := "--calls all runs every tool, these that are not read-only too: " + strings.Join(names, ", ")
+		fmt.Fprintln(j.told.stderr, "mcpcheck:", reporters.Line(j.target.redact.text(text)))
+	}
 }
 
 // areasOf are the areas of what stands in the order of the catalogue.
@@ -209,14 +227,15 @@ func (j *judgement) untestable(server *harness.Server, err error) {
 	for _, r := range harness.Untried(j.cases(server), "the server could not be tested") {
 		j.take(r)
 	}
-	j.cover(server, before, nil)
+	j.cover(server, before, harness.Outcome{})
 }
 
 // cover adds to the report how much of the server's revision the results judge, from the one of that index on, and
-// which tools were not called.
-func (j *judgement) cover(server *harness.Server, from int, uncalled []harness.UncalledTool) {
+// what the outcome says of which tools were called.
+func (j *judgement) cover(server *harness.Server, from int, o harness.Outcome) {
 	c := harness.Cover(j.covered(), suites.Checks(), server, j.selector, j.report.Results[from:])
-	for _, u := range uncalled {
+	c.Invalid = o.Invalid
+	for _, u := range o.Uncalled {
 		u.Name, u.Why = j.target.redact.text(u.Name), j.target.redact.text(u.Why)
 		c.Uncalled = append(c.Uncalled, u)
 	}

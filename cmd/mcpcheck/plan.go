@@ -143,13 +143,17 @@ func (p planInfo) write(w io.Writer) {
 	if len(p.Tools) > 0 {
 		fmt.Fprintf(w, "\ntool calls (--calls %s):\n", p.Calls)
 	}
-	barred := false
+	barred, unmarked := false, false
 	for _, tool := range p.Tools {
 		fmt.Fprintf(w, "  %-32s %s\n", tool.Name, tool.permission())
 		barred = barred || !tool.Valid
+		unmarked = unmarked || !tool.Invalid && tool.Why == harness.Unmarked
 	}
 	if barred {
 		fmt.Fprintf(w, "\n%s\n", harness.CallsRemedy)
+	}
+	if unmarked {
+		fmt.Fprintln(w, "to test them with invalid arguments alone: add annotations, or --calls invalid")
 	}
 }
 

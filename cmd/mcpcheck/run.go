@@ -37,9 +37,17 @@ with --watch all of it whenever the server's files change.
   mcpcheck run --last-failed -- node dist/index.js
   mcpcheck run --watch -- node dist/index.js
 
-Only tools that say they are read-only are called with valid arguments, unless
-mcpcheck.yaml has example arguments for a tool or --calls all is given. --plan
-says which tools would be called.`,
+Which tools are called depends on --calls, and on what they say of themselves:
+
+  --calls   with valid arguments         with arguments that the schema forbids
+  safe      readOnlyHint: true           readOnlyHint: true, destructiveHint: false
+  invalid   readOnlyHint: true           all but destructiveHint: true
+  all       all                          all
+  none      none                         none
+
+By safe and invalid, a tool with example arguments in mcpcheck.yaml is called with
+these as well, and with invalid ones unless it has destructiveHint: true. Tools that
+do not exist are called by all but none. --plan says which tools would be called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.hosts.lists(cmd, args) {
 				return f.hosts.list(cmd.OutOrStdout())

@@ -92,7 +92,7 @@ var goesOn = regexp.MustCompile(`(?i)truncat|\bmore (?:results|lines|items|entri
 
 // isClosed reports whether a tool says that it changes nothing and asks nobody.
 func isClosed(tool M) bool {
-	return hintsOf(tool)["readOnlyHint"] == true && hintsOf(tool)["openWorldHint"] == false
+	return IsReadOnly(tool) && hintsOf(tool)["openWorldHint"] == false
 }
 
 // alwaysOther is how many different results are too many: what other checks call may change once what a tool reads.

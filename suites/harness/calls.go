@@ -8,48 +8,68 @@ import (
 // Calls is which tools a run may call, and with what.
 type Calls string
 
-// The policies. The safe one calls unknown tools, tools not marked destructive with invalid arguments, and with valid
-// ones those that are read-only or have example arguments.
+// The policies. Each but CallsNone also calls tools that do not exist.
 const (
+	// CallsSafe calls with arguments that the schema forbids only tools that are read-only, say that they are not
+	// destructive, or have example arguments; with valid ones those that are read-only or have example arguments.
 	CallsSafe Calls = "safe"
-	CallsNone Calls = "none" // only what is not a call
-	CallsAll  Calls = "all"  // everything
+	// CallsNone calls nothing.
+	CallsNone Calls = "none"
+	// CallsInvalid is CallsSafe that also calls with invalid arguments whatever tool is not marked destructive.
+	CallsInvalid Calls = "invalid"
+	// CallsAll calls everything.
+	CallsAll Calls = "all"
 )
+
+// CallPolicies are all policies.
+var CallPolicies = []Calls{CallsSafe, CallsNone, CallsInvalid, CallsAll}
 
 // ParseCalls reads a policy's name.
 func ParseCalls(name string) (Calls, error) {
-	switch c := Calls(name); c {
-	case CallsSafe, CallsNone, CallsAll:
+	if c := Calls(name); slices.Contains(CallPolicies, c) {
 		return c, nil
 	}
-	return "", fmt.Errorf("unknown call policy %q (have safe, none, all)", name)
+	return "", fmt.Errorf("unknown call policy %q (have safe, none, invalid, all)", name)
 }
 
-// Permission is what the policy says of one tool.
+// Permission is what the policy says of one tool. Whoever calls a tool that exists, by whatever path, asks for it.
 type Permission struct {
 	Invalid bool   // may be called with arguments that its schema forbids
 	Valid   bool   // may be called with arguments that its schema allows
 	Why     string // why not, where one is forbidden
 }
 
-// Permit decides what a tool may be called with. examples reports whether the operator gave arguments for it.
+// Any reports whether the tool may be called with any arguments, also with others than those that are known to be
+// harmless.
+func (p Permission) Any() bool { return p.Valid && p.Invalid }
+
+// Why a tool may not be called.
+const (
+	Destructive = "marked destructive"
+	Unmarked    = "no readOnlyHint and no example arguments"
+)
+
+// Permit decides what a tool may be called with. examples reports whether the operator gave arguments for it: with
+// these alone a tool is called that is marked destructive.
 func (c Calls) Permit(tool M, examples bool) Permission {
 	hints, _ := tool["annotations"].(M)
-	readOnly := hints["readOnlyHint"] == true
-	destructive := hints["destructiveHint"] == true && !readOnly
 	switch {
 	case c == CallsNone:
 		return Permission{Why: "--calls none"}
-	case c == CallsAll:
+	case c == CallsAll || IsReadOnly(tool):
 		return Permission{Invalid: true, Valid: true}
+	case hints["destructiveHint"] == true:
+		return Permission{Valid: examples, Why: Destructive}
 	case examples:
-		return Permission{Invalid: !destructive, Valid: true, Why: "it is marked destructive"}
-	case readOnly:
 		return Permission{Invalid: true, Valid: true}
-	case destructive:
-		return Permission{Why: "it is marked destructive"}
 	}
-	return Permission{Invalid: true, Why: "it is not marked read-only and has no example arguments"}
+	return Permission{Invalid: c == CallsInvalid || hints["destructiveHint"] == false, Why: Unmarked}
+}
+
+// IsReadOnly reports whether the server says of a tool that it changes nothing.
+func IsReadOnly(tool M) bool {
+	hints, _ := tool["annotations"].(M)
+	return hints["readOnlyHint"] == true
 }
 
 // UncalledTool is a tool that a run has not called with arguments that its schema allows, and why.
@@ -59,14 +79,33 @@ type UncalledTool struct {
 	Barred bool   `json:"barred,omitempty"` // it may not be called so, and CallsRemedy is what to do about it
 }
 
-// CallsRemedy is how tools come to be called that may not be.
-const CallsRemedy = "to call them with valid arguments: --calls all, or arguments in mcpcheck.yaml (mcpcheck init)"
+// CallsRemedy is how tools come to be called with valid arguments that may not be.
+const CallsRemedy = "to test them: add example arguments to mcpcheck.yaml (mcpcheck init writes it), or --calls all, " +
+	"which runs every tool"
+
+// InvalidInput is how many tools a run has called with arguments that their schemas forbid, and how many it may not
+// call so.
+type InvalidInput struct {
+	Tried       int `json:"tried"`
+	Unmarked    int `json:"unmarked,omitempty"`    // without a hint that it is harmless, and without an example
+	Destructive int `json:"destructive,omitempty"` // marked so
+}
+
+// Tools is how many of them there are.
+func (i InvalidInput) Tools() int { return i.Tried + i.Unmarked + i.Destructive }
 
 // NotCalled tells the report which tools were not called with valid arguments, of all.
 func (t *T) NotCalled(tools []UncalledTool) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	t.run.uncalled = tools
+}
+
+// CalledInvalid tells the report how many tools were called with invalid arguments.
+func (t *T) CalledInvalid(calls InvalidInput) {
+	t.run.mu.Lock()
+	defer t.run.mu.Unlock()
+	t.run.invalid = &calls
 }
 
 // MayCall is what the run's policy says of a tool.

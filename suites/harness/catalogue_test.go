@@ -87,7 +87,7 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
-	for _, name := range []Calls{CallsSafe, CallsNone, CallsAll} {
+	for _, name := range CallPolicies {
 		if got, err := ParseCalls(string(name)); got != name || err != nil {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
@@ -96,7 +96,8 @@ func TestParse(t *testing.T) {
 		err.Error() != `unknown profile "lax" (have release, spec, strict, directory)` {
 		t.Errorf("got %v", err)
 	}
-	if _, err := ParseCalls("some"); err == nil || err.Error() != `unknown call policy "some" (have safe, none, all)` {
+	if _, err := ParseCalls("some"); err == nil ||
+		err.Error() != `unknown call policy "some" (have safe, none, invalid, all)` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -15,6 +15,7 @@ type Coverage struct {
 	Unexercised   []string `json:"unexercised,omitempty"`
 
 	Uncalled []UncalledTool `json:"uncalled,omitempty"` // as Outcome has them
+	Invalid  *InvalidInput  `json:"invalidCalls,omitempty"`
 }
 
 // Cover finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities that the

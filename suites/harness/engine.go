@@ -68,6 +68,7 @@ type Execution struct {
 	left     []*driver.Session // to themselves until then
 	lingered bool              // that has come; with mu
 	uncalled []UncalledTool
+	invalid  *InvalidInput    // nil: no check had any made
 	learnt   map[string]M     // arguments by tool; with mu
 	long     map[string]error // by method, why a list is not followed once more; with mu
 
@@ -378,6 +379,13 @@ func (e *Execution) Uncalled() []UncalledTool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.uncalled
+}
+
+// InvalidInput is how many tools were called with invalid arguments; nil when none was to be.
+func (e *Execution) InvalidInput() *InvalidInput {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.invalid
 }
 
 // Problem is why the run could not go on; empty when it did.

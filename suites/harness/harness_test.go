@@ -123,14 +123,21 @@ func TestPermit(t *testing.T) {
 		examples       bool
 		invalid, valid bool
 	}{
-		{"a plain tool", CallsSafe, M{}, false, true, false},
+		{"a plain tool", CallsSafe, M{}, false, false, false},
+		{"a tool that is not destructive", CallsSafe, tool(M{"destructiveHint": false}), false, true, false},
+		{"a tool that only says that it writes", CallsSafe, tool(M{"readOnlyHint": false}), false, false, false},
 		{"a read-only tool", CallsSafe, tool(M{"readOnlyHint": true}), false, true, true},
 		{"a destructive tool", CallsSafe, tool(M{"destructiveHint": true}), false, false, false},
 		{"a destructive tool with examples", CallsSafe, tool(M{"destructiveHint": true}), true, false, true},
 		{"a read-only tool, whatever it says of destruction", CallsSafe,
 			tool(M{"readOnlyHint": true, "destructiveHint": true}), false, true, true},
 		{"an example", CallsSafe, M{}, true, true, true},
-		{"a hint that is no boolean", CallsSafe, tool(M{"readOnlyHint": "true"}), false, true, false},
+		{"a hint that is no boolean", CallsSafe,
+			tool(M{"readOnlyHint": "true", "destructiveHint": "false"}), false, false, false},
+		{"a plain tool and invalid", CallsInvalid, M{}, false, true, false},
+		{"a destructive tool and invalid", CallsInvalid, tool(M{"destructiveHint": true}), false, false, false},
+		{"a destructive tool with examples and invalid", CallsInvalid,
+			tool(M{"destructiveHint": true}), true, false, true},
 		{"none", CallsNone, tool(M{"readOnlyHint": true}), true, false, false},
 		{"all", CallsAll, tool(M{"destructiveHint": true}), false, true, true},
 	}

@@ -401,6 +401,7 @@ func (c *Coverage) add(other Coverage) {
 			c.Uncalled = append(c.Uncalled, tool)
 		}
 	}
+	c.Invalid = cmp.Or(c.Invalid, other.Invalid)
 	c.Unexercised = append(c.Unexercised, other.Unexercised...)
 }
 

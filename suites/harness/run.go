@@ -6,6 +6,7 @@ import "github.com/mcpcheck/mcpcheck/suites/driver"
 type Outcome struct {
 	Problem  string // why the run could not go on with this server; empty when it did
 	Uncalled []UncalledTool
+	Invalid  *InvalidInput
 	Sessions []*driver.Session
 }
 
@@ -16,5 +17,5 @@ func (e *Execution) Tell(tell func(Result)) Outcome {
 		tell(e.Result(i))
 	}
 	e.Wait()
-	return Outcome{e.Problem(), e.Uncalled(), e.Sessions()}
+	return Outcome{e.Problem(), e.Uncalled(), e.InvalidInput(), e.Sessions()}
 }

@@ -140,7 +140,7 @@ func wantArgument(t *T, is func(argument) bool) argument {
 	case none.Tool.Name == "":
 		t.Because(NotOffered).Skip("%s", none.Why)
 	case none.Barred:
-		t.Because(CallsOff).Inconclusive("the tool with such an argument is not called: %v", *none)
+		t.Because(CallsOff).Inconclusive("the tool with such an argument may not be called with all values: %v", *none)
 	}
 	t.Inconclusive("the tool with such an argument cannot be called: %v", *none)
 	return p
@@ -197,7 +197,10 @@ func (p *argument) fill(t *T) (not *kit.Uncalled) {
 	tool.Value = maps.Clone(tool.Value)
 	schema, _ := tool.Value["inputSchema"].(M)
 	tool.Value["inputSchema"] = requiring(schema, p.path)
-	if p.arguments, not = kit.ValidArguments(t, tool); not != nil {
+	if p.arguments, not = kit.ValidArguments(t, tool); not == nil {
+		not = kit.MayVary(t, tool)
+	}
+	if not != nil {
 		return not
 	}
 	object := p.arguments

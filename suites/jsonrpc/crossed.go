@@ -50,8 +50,7 @@ func distinctCalls(t *T, s *driver.Session) (calls []kit.ToolCall, toolOf map[st
 	toolOf = map[string]string{}
 	alone := 0
 	for _, c := range kit.ValidCalls(t).List {
-		hints, _ := c.Tool.Value["annotations"].(M)
-		if hints["readOnlyHint"] != true || !c.IsPlain() || c.Took > kit.Shortly {
+		if !IsReadOnly(c.Tool.Value) || !c.IsPlain() || c.Took > kit.Shortly {
 			continue
 		}
 		if len(calls) == mostCrossed || alone == mostAlone {

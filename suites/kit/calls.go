@@ -395,6 +395,7 @@ func InvalidCalls(t *T) ToolCalls {
 				calls.dropLimited(limits(s))
 			}
 			if f.end(); len(queue) == 0 {
+				t.CalledInvalid(calls.counted(t))
 				return calls
 			}
 		}
@@ -409,7 +410,7 @@ func (c *ToolCalls) spoiled(t *T) (calls []*ToolCall) {
 	all := 0
 	for _, tool := range Choice(t) {
 		if all > mostCalls {
-			c.Uncalled = append(c.Uncalled, *cmp.Or(mayNotBreak(t, tool), &Uncalled{Tool: tool, Why: noRoom}))
+			c.Uncalled = append(c.Uncalled, *cmp.Or(MayBreak(t, tool), &Uncalled{Tool: tool, Why: noRoom}))
 			continue
 		}
 		broken, not := counterexamples(t, tool)
@@ -425,6 +426,25 @@ func (c *ToolCalls) spoiled(t *T) (calls []*ToolCall) {
 		}
 	}
 	return slices.Concat(rounds...)
+}
+
+// counted is how many tools were called with invalid arguments, and how many may not be.
+func (c *ToolCalls) counted(t *T) (n InvalidInput) {
+	tried := map[string]bool{}
+	for _, call := range c.List {
+		tried[call.Tool.Name] = true
+	}
+	n.Tried = len(tried)
+	for _, tool := range ListedTools(t) {
+		switch not := MayBreak(t, tool); {
+		case not == nil:
+		case not.Why == Destructive:
+			n.Destructive++
+		case not.Why == Unmarked:
+			n.Unmarked++
+		}
+	}
+	return n
 }
 
 // leave notes a call that is not made.
@@ -502,7 +522,7 @@ func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool
 	}
 	for _, u := range uncalled {
 		if !u.Tasked && might(u.Tool.Value) {
-			t.Inconclusive("nothing of the kind was seen, and not all tools were called (%v)", u)
+			t.Inconclusive("not observed; calls of some tools were not made (%v)", u)
 		}
 	}
 	t.Because(NotObserved).Skip("no %s", what)

@@ -220,7 +220,7 @@ func (f *flight) unserved() (calls []*ToolCall) {
 // they may say how long it runs, or how much it does. Nobody else has to wait for the tool as it was called first. Of a
 // tool that changes something that would be twice as much.
 func (f *flight) hasten(c *ToolCall) bool {
-	if !c.overdue || c.Broken != nil || c.hastened || !isReadOnly(c.Tool) || !f.sound() || f.t.Quick() {
+	if !c.overdue || c.Broken != nil || c.hastened || !IsReadOnly(c.Tool.Value) || !f.sound() || f.t.Quick() {
 		return false
 	}
 	args := leastNumbers(f.t, c.Tool, c.Arguments)

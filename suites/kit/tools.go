@@ -109,8 +109,17 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	return args, nil
 }
 
-// mayNotBreak says why a tool may not be called with invalid arguments; nil when it may.
-func mayNotBreak(t *T, tool Subject) *Uncalled {
+// MayVary says why a tool may not be called with whatever arguments; nil when it may. Where a check changes an example,
+// that may do harm which the example does not.
+func MayVary(t *T, tool Subject) *Uncalled {
+	if p := t.MayCall(tool); !p.Any() {
+		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
+	}
+	return nil
+}
+
+// MayBreak says why a tool may not be called with invalid arguments; nil when it may.
+func MayBreak(t *T, tool Subject) *Uncalled {
 	if why := Uncallable(tool.Value, t.Revision); why != "" {
 		return &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
 	}
@@ -122,7 +131,7 @@ func mayNotBreak(t *T, tool Subject) *Uncalled {
 
 // counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
 func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not []Uncalled) {
-	if not := mayNotBreak(t, tool); not != nil {
+	if not := MayBreak(t, tool); not != nil {
 		return nil, []Uncalled{*not}
 	}
 	all, err := allCounterexamples(t, tool)
@@ -203,19 +212,13 @@ func inOrder(t *T, tools []Subject) []Subject {
 	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
 	random.Shuffle(len(tools), func(i, j int) { tools[i], tools[j] = tools[j], tools[i] })
 	rank := func(tool Subject) int {
-		if isReadOnly(tool) {
+		if IsReadOnly(tool.Value) {
 			return 0
 		}
 		return 1
 	}
 	slices.SortStableFunc(tools, func(a, b Subject) int { return rank(a) - rank(b) })
 	return tools
-}
-
-// isReadOnly reports whether the server says of a tool that it changes nothing.
-func isReadOnly(tool Subject) bool {
-	hints, _ := tool.Value["annotations"].(M)
-	return hints["readOnlyHint"] == true
 }
 
 // Bounds are the keywords that bound a value of the right type.

@@ -148,8 +148,8 @@ func Skip(checks ...string) Option {
 	return func(o *options) error { o.skip = append(o.skip, checks...); return nil }
 }
 
-// Calls says which tools may be called with valid arguments: safe (the default: those that say that they are
-// read-only), none or all.
+// Calls says which tools may be called: safe (the default: read-only ones; with invalid arguments also those that say
+// that they are not destructive), none, invalid (with invalid arguments all that are not marked destructive), or all.
 func Calls(which string) Option {
 	return func(o *options) (err error) {
 		o.calls, err = harness.ParseCalls(which)

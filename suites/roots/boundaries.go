@@ -132,6 +132,9 @@ func mayRead(t *T) (readers []*reader) {
 			continue
 		}
 		arguments, not := kit.ValidArguments(t, tool)
+		if not == nil {
+			not = kit.MayVary(t, tool)
+		}
 		if not != nil {
 			uncalled = append(uncalled, *not)
 			continue

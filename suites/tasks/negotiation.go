@@ -101,10 +101,7 @@ var negotiation = Suite{
 		t.Each(required, func(t *T, tool Subject) {
 			args, not := kit.TaskArguments(t, tool)
 			if not != nil {
-				if not.Barred {
-					t.Because(CallsOff).Inconclusive("it may not be called: %s", not.Why)
-				}
-				t.Inconclusive("it cannot be called: %s", not.Why)
+				t.Inconclusive("it cannot be called with valid arguments (%v)", *not)
 			}
 			r := kit.AskAmiss(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
 			kit.NotLimited(t, s, r, -32601, -32600)

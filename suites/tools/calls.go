@@ -142,17 +142,14 @@ func namelessCall(t *T) driver.Reply {
 func callable(t *T) (name string) {
 	var why []kit.Uncalled
 	for _, tool := range kit.Choice(t) {
-		p := t.MayCall(tool)
-		switch {
-		case !p.Invalid:
-			why = append(why, kit.Uncalled{Tool: tool, Why: p.Why, Barred: true})
-		case kit.Uncallable(tool.Value, t.Revision) != "":
-			why = append(why, kit.Uncalled{Tool: tool, Why: kit.Uncallable(tool.Value, t.Revision)})
-		default:
+		not := kit.MayBreak(t, tool)
+		if not == nil {
 			return tool.Name
 		}
+		why = append(why, *not)
 	}
-	t.Inconclusive("no tool may be called (%v)", why[0]) // without any, the plan skips what needs one
+	// Without any tool, the plan skips what needs one.
+	t.Inconclusive("no tool may be called with invalid arguments (%v)", why[0])
 	return ""
 }
 

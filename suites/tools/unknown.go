@@ -89,13 +89,12 @@ var unknown = Suite{
 func otherCase(t *T) (name, swapped string) {
 	var refused []kit.Uncalled
 	for _, tool := range kit.Choice(t) {
-		p := t.MayCall(tool)
 		swapped := strings.Map(swapCase, tool.Name)
 		taken := slices.ContainsFunc(kit.ListedTools(t), func(x Subject) bool { return x.Name == swapped })
 		switch {
 		case kit.Uncallable(tool.Value, t.Revision) != "" || taken:
-		case !p.Valid:
-			refused = append(refused, kit.Uncalled{Tool: tool, Why: p.Why, Barred: true})
+		case kit.MayVary(t, tool) != nil:
+			refused = append(refused, *kit.MayVary(t, tool))
 		default:
 			return tool.Name, swapped
 		}
