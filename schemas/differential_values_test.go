@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/json"
+	"flag"
 	"hash/fnv"
 	"maps"
 	"math/rand/v2"
@@ -21,10 +22,17 @@ func newGenerator(seed string, definitions map[string]any) *generator {
 	return &generator{rand.New(rand.NewPCG(h.Sum64(), 0)), definitions}
 }
 
+// whole has the same name as the flag of the proofs below fixtures.
+var whole = flag.Bool("whole", false, "compare verdicts on three times as many values")
+
 // values makes values for a definition, most of them valid, and for each some that differ from a valid one in one
 // place.
 func (g *generator) values(definition string) []any {
-	const values, mutants = 50, 7
+	const mutants = 7
+	values := 17
+	if *whole {
+		values = 50
+	}
 	schema := map[string]any{"$ref": "#/$defs/" + definition}
 	var made []any
 	for range values {
