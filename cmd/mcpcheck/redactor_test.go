@@ -28,6 +28,7 @@ func TestRedactor(t *testing.T) {
 		`<open sesame&"x">`:                       "<[redacted]>",
 		"<open sesame&>":                          "<[redacted]>",
 		`{"a":"open sesame&\"x\""}`:               `{"a":"[redacted]"}`,
+		`{"a":"open sesame\u0026\"x\""}`:          `{"a":"[redacted]"}`,
 		"a=open+sesame%26%22x%22&b":               "a=[redacted]&b",
 		"/open%20sesame&%22x%22/":                 "/[redacted]/",
 		"it said open ses…":                       "it said [redacted]…",

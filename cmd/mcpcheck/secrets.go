@@ -80,10 +80,13 @@ func (s *secrets) redactor() redactor {
 // redacted stands in the place of a secret.
 const redacted = "[redacted]"
 
-// written are the forms of a secret: as it is given, as in JSON and as in a URL.
+// written are the forms of a secret: as it is given, as in JSON, as in JSON that may stand in HTML, and as in a URL.
 func written(secret string) []string {
 	quoted := string(harness.Compact(secret))
-	forms := []string{secret, quoted[1 : len(quoted)-1], url.QueryEscape(secret), url.PathEscape(secret)}
+	escaped := strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(quoted)
+	forms := []string{
+		secret, quoted[1 : len(quoted)-1], escaped[1 : len(escaped)-1], url.QueryEscape(secret), url.PathEscape(secret),
+	}
 	slices.Sort(forms)
 	return slices.Compact(forms)
 }
