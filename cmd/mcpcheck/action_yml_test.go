@@ -91,7 +91,7 @@ var actionTests = map[string]actionTest{
 	},
 	"a revision, and further arguments": {
 		inputs: map[string]string{
-			"command": "mcpcheck serve", "protocol": "2025-06-18", "args": "--only lifecycle -v",
+			"command": "mcpcheck serve", "protocol": "2025-06-18", "args": "--only lifecycle/initialize-succeeds -v",
 		},
 		verdict: "conforms", reports: "mcpcheck-report", log: "judged by 2025-06-18", summary: "passed",
 	},
@@ -130,6 +130,8 @@ var actionTests = map[string]actionTest{
 
 const baselineOfFault = "- check: " + someFault + "\n  reason: to be mended with the next release\n"
 
+// TestActionYML has the action judge servers; where args are not what it is about, by a few checks, but with -whole by
+// all.
 func TestActionYML(t *testing.T) {
 	t.Parallel()
 	program, err := exec.LookPath("mcpcheck")
@@ -141,6 +143,9 @@ func TestActionYML(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
 			r.install(program)
+			if _, given := test.inputs["args"]; !given {
+				test.inputs["args"] = strings.Join(onlyOf("tools/list-works,"+someFault), " ")
+			}
 			for file, text := range test.files {
 				writeFile(t, filepath.Join(r.workspace, file), text)
 			}

@@ -24,6 +24,7 @@ type object = map[string]any
 
 // badserver is a program of the scripts: a server that is bad in the way that its first argument names.
 func badserver() {
+	note(1, 0)
 	time.AfterFunc(patience, func() { os.Exit(9) }) // whatever a broken test leaves behind
 	if len(os.Args) < 2 {
 		os.Exit(9)
@@ -187,11 +188,8 @@ func closeStdout([]string) int {
 }
 
 func printForever() int {
-	for {
-		if _, err := fmt.Println("still starting …"); err != nil {
-			return 1
-		}
-	}
+	flood(os.Stdout, "still starting …\n")
+	return 1
 }
 
 func endlessLine() int {
@@ -236,11 +234,7 @@ func wrongID(_ *fixtures.Conn, req, reply object) {
 }
 
 func floodStderr([]string) int {
-	go func() {
-		for n := 0; ; n++ {
-			fmt.Fprintf(os.Stderr, "DEBUG %d: nothing happened again\n", n)
-		}
-	}()
+	go flood(os.Stderr, "DEBUG: nothing happened again\n")
 	return serve(fixtures.Fault{})
 }
 
@@ -250,7 +244,7 @@ func floodStdout([]string) int {
 	var once sync.Once
 	return serveOver(os.Stdin, out, fixtures.Fault{Notified: func(*fixtures.Conn, string) {
 		once.Do(func() {
-			go flood(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`)
+			go flood(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n")
 		})
 	}})
 }
@@ -276,20 +270,27 @@ func (a *announcing) Write(p []byte) (int, error) {
 			"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": object{"_meta": params["_meta"]},
 		}
 		text, _ := json.Marshal(change)
-		a.once.Do(func() { go flood(&a.lines, string(text)) })
+		a.once.Do(func() { go flood(&a.lines, string(text)+"\n") })
 	}
 	return n, err
 }
 
-// flood writes a line without end.
-func flood(out io.Writer, line string) {
-	text := bytes.Repeat([]byte(line+"\n"), 100)
-	for {
-		if _, err := out.Write(text); err != nil {
+// flood writes a text without end: in all haste until it is more than anybody may keep, and then, since haste only costs,
+// at leisure.
+func flood(out io.Writer, text string) {
+	chunk := []byte(strings.Repeat(text, 100))
+	for written := 0; ; written += len(chunk) {
+		if written > floodBytes {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if _, err := out.Write(chunk); err != nil {
 			return
 		}
 	}
 }
+
+// floodBytes is several times what mcpcheck may take in memory for a flood of messages, which are longer there.
+const floodBytes = 64 << 20
 
 // askForbidden asks for what the client has not declared.
 func askForbidden(_ *fixtures.Conn, method string) {

@@ -262,14 +262,9 @@ func drip(contentType, begin string, pause time.Duration) http.HandlerFunc {
 
 // endless answers the same text again and again.
 func endless(contentType, text string) http.HandlerFunc {
-	chunk := []byte(strings.Repeat(text, 1000))
 	return func(w http.ResponseWriter, _ *http.Request) {
 		head(w, contentType)
-		for {
-			if _, err := w.Write(chunk); err != nil {
-				return
-			}
-		}
+		flood(w, text)
 	}
 }
 

@@ -59,8 +59,10 @@ func readme(t *testing.T) string {
 
 // TestReadmeScripts runs the commands of README.md, those in YAML, in a Jenkinsfile
 // and in package.json among them, where node dist/index.js is the built-in server.
-// Commands succeed, and write the reports that they and the YAML name.
+// Commands succeed, and write the reports that they and the YAML name. Where nothing is
+// configured they try a few checks, but with -whole all.
 func TestReadmeScripts(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
@@ -75,6 +77,9 @@ func TestReadmeScripts(t *testing.T) {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := project(t)
+			if !*whole && !strings.Contains(s.text, "mcpcheck init") { // which writes that file
+				write(t, filepath.Join(dir, configName), "only: [ping, tools/list-works, tools/unknown-tool-code]\n")
+			}
 			for _, script := range scripts {
 				sh(t, dir, bin, script)
 			}
@@ -309,14 +314,14 @@ func TestReadmeAction(t *testing.T) {
 // TestReadmeConfiguration runs mcpcheck with the configuration and with the baseline
 // that README.md shows.
 func TestReadmeConfiguration(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the command is a POSIX script")
 	}
 	bin := standIns(t)
 	for section, test := range map[string]struct{ file, run string }{
 		"mcpcheck.yaml": {"mcpcheck.yaml", "mcpcheck run"},
-		"Baseline": {"known.yaml", "mcpcheck run --baseline known.yaml -- mcpcheck serve --fault " +
-			"tools/unknown-tool-code"},
+		"Baseline":      {"known.yaml", "mcpcheck run --baseline known.yaml"},
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
@@ -331,14 +336,19 @@ func TestReadmeConfiguration(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, test.file), []byte(snippets(t)[at].text), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			sh(t, dir, bin, script{text: test.run})
+			run := append([]string{test.run}, onlyOf("tools/unknown-tool-code,tools/list-works")...)
+			if section == "Baseline" {
+				run = append(run, "-- mcpcheck serve --fault tools/unknown-tool-code")
+			}
+			sh(t, dir, bin, script{text: strings.Join(run, " ")})
 		})
 	}
 }
 
 // TestReadmeGoTest has the Go test of README.md judge a server in a module of its
-// own: one that conforms, and one that does not.
+// own, by a few checks: one that conforms, and one that does not.
 func TestReadmeGoTest(t *testing.T) {
+	t.Parallel()
 	at := slices.IndexFunc(snippets(t), func(s snippet) bool { return s.language == "go" })
 	if at < 0 {
 		t.Fatal("README.md has no Go test")
@@ -355,13 +365,14 @@ func TestReadmeGoTest(t *testing.T) {
 		"go.tool.sum":      content(t, filepath.Join(root, "go.sum")),
 		"protocol_test.go": snippets(t)[at].text,
 		"main.go":          serverInGo,
+		configName:         "only: [tools/unknown-tool-code, tools/list-works]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	golang := func(fault string, args ...string) (string, error) {
-		cmd := exec.CommandContext(t.Context(), "go", args...)
+	golang := func(program, fault string, args ...string) (string, error) {
+		cmd := exec.CommandContext(t.Context(), program, args...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "FAULT="+fault, "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
@@ -376,13 +387,13 @@ func TestReadmeGoTest(t *testing.T) {
 			"-tool=" + mcpcheck + "/cmd/mcpcheck", "go.tool.mod",
 		},
 		{"vet", "."},
-		{"test", "."},
+		{"test", "-o", "tests.exe", "."},
 	} {
-		if out, err := golang("", args...); err != nil {
+		if out, err := golang("go", "", args...); err != nil {
 			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 		}
 	}
-	if out, err := golang("tools/unknown-tool-code", "test", "-count=1", "."); err == nil ||
+	if out, err := golang(filepath.Join(dir, "tests.exe"), "tools/unknown-tool-code"); err == nil ||
 		!strings.Contains(out, "1 gating failure") {
 		t.Errorf("a server with a fault: %v, want a failing test\n%s", err, out)
 	}

@@ -109,6 +109,7 @@ func kubeExample(t *testing.T) map[string]kubeObject {
 // TestKubernetesExample holds the manifest to what belongs together in it, and runs its commands: the pods of all
 // indices, of which one is killed and begins again, and then the page.
 func TestKubernetesExample(t *testing.T) {
+	t.Parallel()
 	objects := kubeExample(t)
 	shards, page := objects["Job/mcpcheck-shards"].Spec, objects["Job/mcpcheck-page"].Spec
 	for name, job := range map[string]kubeSpec{"shards": shards, "page": page} {
@@ -156,6 +157,7 @@ func TestKubernetesExample(t *testing.T) {
 // TestGitHubExamples runs the commands of the workflows, for each value of their matrix; actionlint, which .ci/run
 // starts, judges the rest of them.
 func TestGitHubExamples(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}

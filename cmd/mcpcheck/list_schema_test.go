@@ -60,11 +60,7 @@ func listsOf(t *testing.T) map[string]string {
 	if len(lists) != own {
 		t.Fatalf("%d lists, want %d: README.md has none", len(lists), own)
 	}
-	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
+	for _, file := range append(scriptsIn(t, "script"), scriptsIn(t, "inside")...) {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
 			t.Fatal(err)

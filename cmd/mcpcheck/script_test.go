@@ -31,7 +31,7 @@ import (
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
 	forgetful()
-	testscript.Main(m, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
+	testscript.Main(bounded{m}, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
 }
 
 // forgetful has nothing remembered of runs, but where a test says so. What the tests build has its cache all the same.
@@ -50,8 +50,11 @@ const raceOptions = "atexit_sleep_ms=0"
 
 // mcpcheck is the program; it also says how much memory it took.
 func mcpcheck() {
+	note(1, 0)
 	saveMemory()
-	code := run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	in := &counting{Reader: os.Stdin}
+	code := run(os.Args[1:], in, os.Stdout, os.Stderr)
+	note(0, in.lines)
 	if file := os.Getenv(peakFile); file != "" {
 		os.WriteFile(file, fmt.Append(nil, peak()), 0o644)
 	}
@@ -68,6 +71,7 @@ const (
 // testscript:
 //
 //	status CODE COMMAND…    runs the command, which must exit with the code
+//	some CHECKS CODE RUN…   … and tries only these checks, but with -whole all
 //	misuse COMMAND…         … with code 2 and one line on stderr
 //	interrupt FILE COMMAND… … sends SIGINT once the file is there; code 130
 //	hangup, killed          … the same with SIGHUP, and with SIGKILL, which leaves no code
@@ -76,25 +80,48 @@ const (
 //	verdicts FILE FILE      two JSON reports are the same, times and wires apart
 //	memory MB               the last mcpcheck took less
 //	taken VARIABLE          somebody listens on the port that the variable says
+//	variable NAME=VALUE…    sets variables of the environment of testdata/inside
 //
-// Its conditions have [nohup] beside them: the tests run under nohup, and so does what they start.
+// Its conditions have two beside them: [whole], and [nohup]: the tests run under nohup, and so does what they start.
 //
 // After each script, no process that it started may be left. Each has a deadline of its own: how long all of them take
 // together depends on how busy the machine is.
 func TestScript(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	t.Parallel()
+	for _, file := range scriptsIn(t, "script") {
+		t.Run(topicOf(file), func(t *testing.T) {
+			t.Parallel()
+			runScript(t, file, setup)
+		})
+	}
+}
+
+// TestScriptInside runs testdata/inside: what mcpcheck says of wrong use, and what else it says without a server. In
+// these scripts status and misuse have it run in this process, hence one script after the other.
+func TestScriptInside(t *testing.T) {
+	for _, file := range scriptsIn(t, "inside") {
+		t.Run(topicOf(file), func(t *testing.T) { runScript(t, file, setupInside) })
+	}
+}
+
+// scriptsIn are the scripts in a directory of testdata.
+func scriptsIn(t *testing.T, dir string) (files []string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			t.Parallel()
-			testscript.RunT(oneScript{t}, testscript.Params{
-				Files: []string{file}, Setup: setup, Cmds: commands,
-				Condition: condition, RequireUniqueNames: true, Deadline: time.Now().Add(patience),
-			})
-		})
-	}
+	return files
+}
+
+func topicOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
+
+func runScript(t *testing.T, file string, setup func(*testscript.Env) error) {
+	t.Helper()
+	testscript.RunT(oneScript{t}, testscript.Params{
+		Files: []string{file}, Setup: setup, Cmds: commands,
+		Condition: condition, RequireUniqueNames: true, Deadline: time.Now().Add(patience),
+	})
 }
 
 // How long tests wait for what comes sooner by far, also where a machine is busy: only a test that fails takes as long.
@@ -104,17 +131,20 @@ const (
 )
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "misuse": misuse, "report": report, "same": same, "verdicts": verdicts, "memory": memory,
+	"status": status, "some": some, "misuse": misuse, "variable": setVariables, "report": report, "same": same, "verdicts": verdicts, "memory": memory,
 	"silent": silent, "taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
 	"killed": struck(os.Kill, -1),
 }
 
 // condition reports whether something is so that is no condition of testscript's own.
 func condition(name string) (bool, error) {
-	if name != "nohup" {
-		return false, fmt.Errorf("unknown condition %q", name)
+	switch name {
+	case "nohup":
+		return signal.Ignored(syscall.SIGHUP), nil
+	case "whole":
+		return *whole, nil
 	}
-	return signal.Ignored(syscall.SIGHUP), nil
+	return false, fmt.Errorf("unknown condition %q", name)
 }
 
 // oneScript is the test of one script, which runs in it and not beside it: so its time begins when it does.
@@ -126,10 +156,41 @@ func (s oneScript) Verbose() bool                        { return testing.Verbos
 
 func setup(env *testscript.Env) error {
 	own := mark + "=" + rand.Text()
-	env.Vars = append(env.Vars, own, "GORACE="+raceOptions, peakFile+"="+filepath.Join(env.WorkDir, ".peak"))
+	env.Vars = append(env.Vars, own, "GORACE="+raceOptions, "GOGC="+laterGC,
+		effortFile+"="+os.Getenv(effortFile), peakFile+"="+filepath.Join(env.WorkDir, ".peak"))
 	env.Values[environment{}] = env.Vars
 	env.Defer(func() { nothingLeft(env.T(), own) })
 	return nil
+}
+
+// inside is the key of the test in whose process mcpcheck is run.
+type inside struct{}
+
+// setupInside gives this process the environment of the script, until its test ends.
+func setupInside(env *testscript.Env) error {
+	t := env.T().(oneScript).T
+	env.Values[inside{}] = t
+	err := setup(env)
+	for _, v := range env.Vars {
+		if name, value, _ := strings.Cut(v, "="); wordLike.MatchString(name) { // others are the script's alone
+			t.Setenv(name, value)
+		}
+	}
+	return err
+}
+
+var wordLike = regexp.MustCompile(`^\w+$`)
+
+func setVariables(ts *testscript.TestScript, neg bool, args []string) {
+	t, ok := ts.Value(inside{}).(*testing.T)
+	if neg || !ok {
+		ts.Fatalf("usage, in testdata/inside: variable NAME=VALUE…")
+	}
+	for _, arg := range args {
+		name, value, _ := strings.Cut(arg, "=")
+		ts.Setenv(name, value)
+		t.Setenv(name, value)
+	}
 }
 
 // nothingLeft fails when a process with that variable does not go away.
@@ -150,11 +211,43 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status CODE COMMAND…")
 	}
-	want, err := strconv.Atoi(args[0])
+	ends(ts, args[0], args[1:])
+}
+
+// some has a run try these checks only, but with -whole all.
+func some(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: some CHECKS CODE mcpcheck run …")
+	}
+	ends(ts, args[1], slices.Insert(args[2:], 2, onlyOf(args[0])...))
+}
+
+// ends runs a command, which must exit with the code, and returns what it wrote.
+func ends(ts *testscript.TestScript, code string, command []string) (stdout, stderr string) {
+	want, err := strconv.Atoi(code)
 	ts.Check(err)
-	if got := exitCode(ts, ts.Exec(args[1], args[2:]...)); got != want {
+	got := 0
+	if _, here := ts.Value(inside{}).(*testing.T); here && command[0] == "mcpcheck" {
+		got, stdout, stderr = runHere(ts, command[1:])
+	} else {
+		got = exitCode(ts, ts.Exec(command[0], command[1:]...))
+		stdout, stderr = ts.ReadFile("stdout"), ts.ReadFile("stderr")
+	}
+	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
 	}
+	return stdout, stderr
+}
+
+// runHere runs mcpcheck in this process, in the current directory of the script.
+func runHere(ts *testscript.TestScript, args []string) (code int, stdout, stderr string) {
+	before, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer os.Chdir(before)
+	var out, complaints bytes.Buffer
+	code = run(args, strings.NewReader(""), io.MultiWriter(&out, ts.Stdout()), io.MultiWriter(&complaints, ts.Stderr()))
+	return code, out.String(), complaints.String()
 }
 
 func exitCode(ts *testscript.TestScript, err error) int {
@@ -170,11 +263,14 @@ func exitCode(ts *testscript.TestScript, err error) int {
 }
 
 func misuse(ts *testscript.TestScript, neg bool, args []string) {
-	status(ts, neg, append([]string{"2"}, args...))
-	if stdout := ts.ReadFile("stdout"); stdout != "" {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: misuse COMMAND…")
+	}
+	stdout, stderr := ends(ts, "2", args)
+	if stdout != "" {
 		ts.Fatalf("wrote to stdout: %s", stdout)
 	}
-	line, rest, ended := strings.Cut(ts.ReadFile("stderr"), "\n")
+	line, rest, ended := strings.Cut(stderr, "\n")
 	if !strings.HasPrefix(line, "mcpcheck: ") || !ended || rest != "" {
 		ts.Fatalf("not exactly one line of mcpcheck")
 	}
