@@ -244,7 +244,8 @@ func floodStdout([]string) int {
 	var once sync.Once
 	return serveOver(os.Stdin, out, fixtures.Fault{Notified: func(*fixtures.Conn, string) {
 		once.Do(func() {
-			go flood(out, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n")
+			const again = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`
+			go flood(out, again+"\n")
 		})
 	}})
 }
@@ -275,8 +276,8 @@ func (a *announcing) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// flood writes a text without end: in all haste until it is more than anybody may keep, and then, since haste only costs,
-// at leisure.
+// flood writes a text without end: in all haste until it is more than anybody may keep, and then, since haste only
+// costs, at leisure.
 func flood(out io.Writer, text string) {
 	chunk := []byte(strings.Repeat(text, 100))
 	for written := 0; ; written += len(chunk) {

@@ -17,10 +17,10 @@ var whole = flag.Bool("whole", false, "try all checks where the tests else try a
 
 // The most that a plain run of all tests may take of the two things that cost: else it takes minutes again, and nobody
 // notices when that began. Whoever needs more looks first whether fewer checks prove the same (some, in scripts), or
-// whether the program can run in this process (testdata/words).
+// whether the program can run in this process (testdata/inside).
 const (
 	mostStarts   = 2400  // of programs: mcpcheck, its guards, and servers, each at 20 ms of CPU time
-	mostMessages = 30000 // to mcpcheck serve over stdio: a run of all checks sends 1,500, in a second of CPU time
+	mostMessages = 20000 // to mcpcheck serve over stdio: a run of all checks sends 1,500, in a second of CPU time
 )
 
 // laterGC spares short runs of the program most of their garbage collections, a sixth of what they cost. Scripts that
@@ -75,8 +75,8 @@ func (b bounded) Run() int {
 	}
 	once := flag.Lookup("test.count").Value.String() == "1"
 	if once && !*whole && (starts > mostStarts || messages > mostMessages) {
-		fmt.Printf("FAIL: the tests have started %d programs and sent %d messages to mcpcheck serve; at most %d and %d, "+
-			"for the reason in effort_test.go\n", starts, messages, mostStarts, mostMessages)
+		fmt.Printf("FAIL: the tests have started %d programs and sent %d messages to mcpcheck serve; "+
+			"effort_test.go allows %d and %d, and says why\n", starts, messages, mostStarts, mostMessages)
 		return max(code, 1)
 	}
 	return code

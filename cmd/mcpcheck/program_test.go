@@ -3,13 +3,14 @@ package main
 import (
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
-// TestReportKeepsSchema validates JSON reports of runs that ended in every way against the schema that is published; with
-// -whole those of runs of all checks, which are longer.
+// TestReportKeepsSchema validates JSON reports of runs that ended in every way against the schema that is published;
+// with -whole those of runs of all checks, which are longer.
 func TestReportKeepsSchema(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -19,16 +20,16 @@ func TestReportKeepsSchema(t *testing.T) {
 	}{
 		"conforms":   {0, "tools,discover", []string{"--demo"}},
 		"fails":      {1, "ping", []string{"--", "mcpcheck", "serve", "--fault", "ping/empty-result"}},
-		"no session": {1, "lifecycle,ping", []string{"--", "badserver", "refuse"}},
+		"no session": {1, "lifecycle/initialize-succeeds,ping", []string{"--", "badserver", "refuse"}},
 		"untestable": {3, "", []string{"--", "badserver", "exit-3"}},
 		"no such":    {3, "", []string{"--protocol", "2025-06-18", "--", "badserver", "old"}},
 		"all":        {0, "ping", []string{"--protocol", "all", "--demo"}},
-		"garbage":    {1, "stdio,ping", []string{"--", "badserver", "garbage"}},
+		"garbage":    {1, "stdio/stdout-only-messages,ping", []string{"--", "badserver", "garbage"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := append(onlyOf(test.only), test.args...)
-			cmd := exec.CommandContext(t.Context(), "mcpcheck", append([]string{"run", "-q", "--json", "-"}, args...)...)
+			args := slices.Concat([]string{"run", "-q", "--json", "-"}, onlyOf(test.only), test.args)
+			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			text, _ := cmd.Output()
 			if code := cmd.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
