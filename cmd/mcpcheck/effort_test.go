@@ -83,10 +83,10 @@ func (b bounded) Run() int {
 }
 
 // sideBySide has more tests run at a time than there are cores, unless it is said how many: most of them wait, for
-// servers that are silent or that take their time.
+// servers that are silent or that take their time. With the race detector, which makes starts dear, they are fewer.
 func sideBySide() {
 	flag.Parse()
-	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue && !racing {
 		parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
 	}
 }
