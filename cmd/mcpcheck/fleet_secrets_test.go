@@ -35,7 +35,8 @@ func TestSecretsStayOutOfFleets(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), list, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"fleet", "--wire", "--start-timeout", "5s"}, onlyOf("http,lifecycle/initialize-succeeds,ping,tools")...)
+	args := []string{"fleet", "--wire", "--start-timeout", "5s"}
+	args = append(args, onlyOf("http,lifecycle/initialize-succeeds,ping,tools")...)
 	cmd := exec.CommandContext(t.Context(), "mcpcheck", append(args, ".mcp.json")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "SERVICE_API_KEY="+inherited)

@@ -406,7 +406,8 @@ func TestSecretsOfServersStayHidden(t *testing.T) {
 	variables := []string{"HOST_SECRET=s3cret-of-the-host"}
 	for name, codes := range map[string]struct{ run, plan int }{"web": {1, 0}, "stdio": {1, 0}, "dead": {3, 3}} {
 		reports := filepath.Join(t.TempDir(), "reports")
-		args := append(onlyOf("http,lifecycle/initialize-succeeds,ping,tools"), "-v", "--report-dir", reports, "--annotations", "on")
+		args := onlyOf("http,lifecycle/initialize-succeeds,ping,tools")
+		args = append(args, "-v", "--report-dir", reports, "--annotations", "on")
 		written := runIn(t, dir, codes.run, variables, append(args, "--server", name)...)
 		files, err := os.ReadDir(reports)
 		if err != nil || len(files) < 5 {

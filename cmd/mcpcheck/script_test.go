@@ -131,7 +131,8 @@ const (
 )
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "some": some, "misuse": misuse, "variable": setVariables, "report": report, "same": same, "verdicts": verdicts, "memory": memory,
+	"status": status, "some": some, "misuse": misuse, "variable": setVariables, "report": report, "same": same,
+	"verdicts": verdicts, "memory": memory,
 	"silent": silent, "taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
 	"killed": struck(os.Kill, -1),
 }

@@ -56,7 +56,8 @@ func TestSecretsStayHidden(t *testing.T) {
 			dir := t.TempDir()
 			args := slices.Concat(
 				[]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on",
-					"--trace", filepath.Join(dir, "trace.jsonl")}, onlyOf("auth,http,lifecycle/initialize-succeeds,ping,tools"), target)
+					"--trace", filepath.Join(dir, "trace.jsonl"),
+				}, onlyOf("auth,http,lifecycle/initialize-succeeds,ping,tools"), target)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"],

@@ -38,11 +38,12 @@ func configOf(t *testing.T, text string) config {
 // TestMerge: flags win over the file, the file over defaults, each by itself.
 func TestMerge(t *testing.T) {
 	file := configOf(t, "command: [file]\nurl: http://file/\nenv: {A: file}\ncwd: .\nbearer-env: FILE\n"+
-		"protocol: 2025-06-18\nprofile: spec\ncalls: none\nonly: [tools]\nskip: [ping]\n"+
+		"protocol: 2025-06-18\nprofile: spec\nsdk: gate\ncalls: none\nonly: [tools]\nskip: [ping]\n"+
 		"timeout: 1s\nstart-timeout: 2s\nbudget: 3s\nmax-message: 4MiB\njobs: 4\nseed: 5\nbaseline: file.yaml\n")
 	for flag, want := range map[string]func(config) any{
 		"--protocol=2025-03-26": func(c config) any { return c.Protocol },
 		"--profile=strict":      func(c config) any { return c.Profile },
+		"--sdk=show":            func(c config) any { return c.SDK },
 		"--calls=all":           func(c config) any { return c.Calls },
 		"--cwd=testdata":        func(c config) any { return c.Cwd },
 		"--bearer-env=OTHER":    func(c config) any { return c.BearerEnv },
