@@ -23,8 +23,8 @@ import (
 //     tried, calls that were not made, what else is inconclusive, known fails,
 //     deviations of SDKs, advice where it is wanted, fails that do not gate,
 //     faults of mcpcheck, fails that gate, stale entries of the baseline, what
-//     kept the run from its end. Of known fails only why they are accepted, of
-//     what is inconclusive for want of calls only how much it is.
+//     kept the run from its end. Of known fails only why they are accepted; of
+//     checks that needed calls which may not be made only their number.
 //  4. A fail that gates shows id, level, whether it gates and why; what was
 //     wanted and what came; the wire; the sentence; the fix; the command that
 //     repeats it. One that does not gate is a line. The same fail in several

@@ -54,7 +54,8 @@ func TestInvalidText(t *testing.T) {
 	}
 }
 
-// Checks that needed calls which may not be made are counted beside the tools, and are in no list, unless they gate.
+// Checks that needed calls which may not be made are counted in the block about tools, and are in no list, unless they
+// gate.
 func TestChecksWithoutTheirCallsAreInNoList(t *testing.T) {
 	open := func(id string, reason harness.Reason, gates bool) harness.Result {
 		return harness.Result{

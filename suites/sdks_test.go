@@ -82,8 +82,8 @@ func TestSDKsAreToldByTheirErrors(t *testing.T) {
 	}
 }
 
-// TestDeviationsAreToldByWhatCame has what came of each deviation, as findings say it.
-func TestDeviationsAreToldByWhatCame(t *testing.T) {
+// TestDeviationsMatchTheirFindings has, for each deviation, the findings that it explains and others that it does not.
+func TestDeviationsMatchTheirFindings(t *testing.T) {
 	const list = `result {"tools":[{"description":"Greets a person"}]}`
 	const silence = "no answer to ping within 500ms"
 	for _, tt := range []struct{ id, got, sdks string }{

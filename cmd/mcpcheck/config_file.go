@@ -32,7 +32,7 @@ type config struct {
 	Protocol     string               `yaml:"protocol"`        // auto, all or a revision
 	Profile      string               `yaml:"profile"`         // release, spec, strict or directory
 	SDK          string               `yaml:"sdk"`             // show or gate
-	Calls        string               `yaml:"calls"`           // safe, none or all
+	Calls        string               `yaml:"calls"`           // safe, none, invalid or all
 	Arguments    map[string]harness.M `yaml:"arguments"`       // by tool: valid and harmless
 	Guarded      []string             `yaml:"protected-state"` // tools whose requestState is to be protected
 	Only         []string             `yaml:"only"`            // checks to run

@@ -44,7 +44,7 @@ clients.`,
 			case out == "":
 				return usage("record wants --out FILE, for what is said")
 			case server != "" && len(command) > 0:
-				return usage("--url and a command exclude each other: start the server beside, and leave out %s",
+				return usage("--url and a command exclude each other: start the server separately, and leave out %s",
 					strings.Join(command, " "))
 			case server != "" && listen == "":
 				return usage("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")

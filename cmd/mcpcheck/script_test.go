@@ -82,7 +82,8 @@ const (
 //	taken VARIABLE          somebody listens on the port that the variable says
 //	variable NAME=VALUE…    sets variables of the environment of testdata/inside
 //
-// Its conditions have two beside them: [whole], and [nohup]: the tests run under nohup, and so does what they start.
+// Besides those of testscript there are two conditions: [whole], and [nohup], which says that the tests run under
+// nohup, and so does what they start.
 //
 // After each script, no process that it started may be left. Each has a deadline of its own: how long all of them take
 // together depends on how busy the machine is.
@@ -246,7 +247,7 @@ func runHere(ts *testscript.TestScript, args []string) (code int, stdout, stderr
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer os.Chdir(before)
-	defer signal.Reset() // so that Ctrl-C ends the tests, though mcpcheck has heeded it
+	defer signal.Reset() // so that Ctrl-C ends the tests, though mcpcheck has waited for it in this process
 	var out, complaints bytes.Buffer
 	code = run(args, strings.NewReader(""), io.MultiWriter(&out, ts.Stdout()), io.MultiWriter(&complaints, ts.Stderr()))
 	return code, out.String(), complaints.String()

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"slices"
 	"strconv"
@@ -82,10 +83,10 @@ const redacted = "[redacted]"
 
 // written are the forms of a secret: as it is given, as in JSON, as in JSON that may stand in HTML, and as in a URL.
 func written(secret string) []string {
-	quoted := string(harness.Compact(secret))
-	escaped := strings.NewReplacer("&", `\u0026`, "<", `\u003c`, ">", `\u003e`).Replace(quoted)
+	escaped, _ := json.Marshal(secret)
+	within := func(quotes []byte) string { return string(quotes[1 : len(quotes)-1]) }
 	forms := []string{
-		secret, quoted[1 : len(quoted)-1], escaped[1 : len(escaped)-1], url.QueryEscape(secret), url.PathEscape(secret),
+		secret, within(harness.Compact(secret)), within(escaped), url.QueryEscape(secret), url.PathEscape(secret),
 	}
 	slices.Sort(forms)
 	return slices.Compact(forms)
