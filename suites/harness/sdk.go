@@ -77,12 +77,12 @@ func (c Catalogue) CheckSDKs(sdks []SDK) error {
 }
 
 // deviations are those that explain every finding of a failure, those that its message leaves out included: then it may
-// come from their SDKs.
+// come from their SDKs. Nothing explains a failure without findings.
 func (e *Execution) deviations(c Case, o outcome) (explain []Deviation) {
-	if o.verdict != Fail || len(e.options.SDKs) == 0 {
+	findings := slices.Concat(o.findings, o.untold)
+	if o.verdict != Fail || len(e.options.SDKs) == 0 || len(findings) == 0 {
 		return nil
 	}
-	findings := slices.Concat(o.findings, o.untold)
 	for _, d := range c.SDKs {
 		if !slices.ContainsFunc(findings, func(f Finding) bool { return !d.Got.MatchString(f.Got) }) {
 			explain = append(explain, d)
@@ -91,7 +91,7 @@ func (e *Execution) deviations(c Case, o outcome) (explain []Deviation) {
 	return explain
 }
 
-// of is the SDK that has the deviation; nil if it is none of these.
+// of is the SDK that has the deviation; nil if it is not in the list.
 func (d Deviation) of(sdks []SDK) *SDK {
 	i := slices.IndexFunc(sdks, func(s SDK) bool { return s.ID == d.SDK })
 	if i < 0 {

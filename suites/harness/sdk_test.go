@@ -80,6 +80,19 @@ func TestKnownDeviation(t *testing.T) {
 	}
 }
 
+// A failure that tells of no finding has none that an SDK could explain.
+func TestFailureWithoutFindingsIsExplainedByNothing(t *testing.T) {
+	all := Pattern{regexp.MustCompile("")}
+	c := Case{Requirement: &Requirement{SDKs: []Deviation{{SDK: "one", Got: all}}}}
+	e := &Execution{options: Options{SDKs: []SDK{{ID: "one"}}}}
+	if got := e.deviations(c, outcome{verdict: Fail}); got != nil {
+		t.Errorf("got %v", got)
+	}
+	if got := e.deviations(c, outcome{verdict: Fail, findings: []Finding{{Got: "this"}}}); len(got) != 1 {
+		t.Errorf("with a finding: got %v", got)
+	}
+}
+
 // Without known SDKs nothing is asked for their sake.
 func TestNothingIsRevealedInVain(t *testing.T) {
 	out := scene{cast: []role{{id: "a/tried", check: Probe(func(t *T) { t.Session(); t.Fail("this", "sdk") }),
