@@ -234,7 +234,7 @@ func wrongID(_ *fixtures.Conn, req, reply object) {
 }
 
 func floodStderr([]string) int {
-	go flood(os.Stderr, "DEBUG: nothing happened again\n")
+	go flood(os.Stderr, "DEBUG: "+strings.Repeat("nothing happened again, ", 12)+"as ever\n")
 	return serve(fixtures.Fault{})
 }
 
@@ -280,8 +280,8 @@ func (a *announcing) Write(p []byte) (int, error) {
 // costs, at leisure.
 func flood(out io.Writer, text string) {
 	chunk := []byte(strings.Repeat(text, 100))
-	for written := 0; ; written += len(chunk) {
-		if written > floodBytes {
+	for written, texts := 0, 0; ; written, texts = written+len(chunk), texts+100 {
+		if written > floodBytes || texts > floodTexts {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if _, err := out.Write(chunk); err != nil {
@@ -290,8 +290,12 @@ func flood(out io.Writer, text string) {
 	}
 }
 
-// floodBytes is several times what mcpcheck may take in memory for a flood of messages, which are longer there.
-const floodBytes = 64 << 20
+// With so many bytes or texts, which take half a kilobyte each where they are kept, mcpcheck would outgrow the memory
+// that scripts allow.
+const (
+	floodBytes = 64 << 20
+	floodTexts = 200_000
+)
 
 // askForbidden asks for what the client has not declared.
 func askForbidden(_ *fixtures.Conn, method string) {

@@ -174,11 +174,12 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"endless-events": always(endless("text/event-stream", `data: {"jsonrpc":"2.0",`+
 			`"method":"notifications/message","params":{"level":"info","data":"again"}}`+"\n\n")),
 		"endless-comments": always(endless("text/event-stream",
-			": all work and no play makes it a long comment, and still no answer\n\n")),
-		"endless-event": always(endless("text/event-stream", "data: all work and no play makes it a long event\n")),
-		"endless-json":  always(endless("application/json", "[1,2,3,4,5,6,7,8,9,10,")),
-		"huge":          always(huge),
-		"gzip-bomb":     always(gzipBomb),
+			": "+strings.Repeat("all work and no play makes it a long comment, ", 6)+"and still no answer\n\n")),
+		"endless-event": always(endless("text/event-stream",
+			"data: "+strings.Repeat("all work and no play makes it a long event ", 20)+"\n")),
+		"endless-json": always(endless("application/json", strings.Repeat("[1,2,3,4,5,6,7,8,9,10,", 20))),
+		"huge":         always(huge),
+		"gzip-bomb":    always(gzipBomb),
 		"redirect-loop": always(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, fmt.Sprintf("%s?%d", r.URL.Path, time.Now().UnixNano()), http.StatusTemporaryRedirect)
 		}),

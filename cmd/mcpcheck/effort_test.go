@@ -87,7 +87,7 @@ func (b bounded) Run() int {
 func sideBySide() {
 	flag.Parse()
 	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue && !racing {
-		parallel.Value.Set(strconv.Itoa(4 * runtime.GOMAXPROCS(0)))
+		parallel.Value.Set(strconv.Itoa(8 * runtime.GOMAXPROCS(0)))
 	}
 }
 

@@ -52,6 +52,7 @@ func judged(t *testing.T, line, fault string, known baseline) (*listener, harnes
 // TestResultsPassOnce: every result is told once, as it then stands in the report, without secrets and compared with
 // the baseline.
 func TestResultsPassOnce(t *testing.T) {
+	t.Parallel()
 	const fault = "ping/empty-result"
 	known := baseline{name: "known.yaml", today: time.Now(), entries: harness.KnownFails{
 		{Check: fault, Reason: "jsonrpc is to blame", Line: 1},
