@@ -45,6 +45,12 @@ func (p *Pattern) UnmarshalYAML(node *yaml.Node) (err error) {
 	return at(node, err)
 }
 
+// UnmarshalText compiles the expression.
+func (p *Pattern) UnmarshalText(text []byte) (err error) {
+	p.Regexp, err = regexp.Compile(string(text))
+	return err
+}
+
 // ReadSDKs reads a YAML list of SDKs. The error names line and column.
 func ReadSDKs(text []byte) (sdks []SDK, err error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))

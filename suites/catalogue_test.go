@@ -1,0 +1,86 @@
+package suites
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"maps"
+	"os"
+	"testing"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+var update = flag.Bool("update", false, "write catalogue.json anew")
+
+// TestCatalogueIsCurrent proves that catalogue.json says what the YAML files of the areas say.
+func TestCatalogueIsCurrent(t *testing.T) {
+	var all harness.Catalogue
+	for _, a := range Areas {
+		name := a.Name + "/" + a.Name + ".yaml"
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		entries, err := harness.ReadCatalogue(text)
+		if err != nil {
+			t.Fatalf("suites/%s:%v", name, err)
+		}
+		all = append(all, entries...)
+	}
+	want := inLines(t, all)
+	if *update {
+		if err := os.WriteFile("catalogue.json", want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if !bytes.Equal(catalogue, want) {
+		t.Error("suites/catalogue.json does not say what the YAML files say: run make generate")
+	}
+}
+
+// inLines is a JSON array with an entry on each line, without members that have no value.
+func inLines(t *testing.T, entries harness.Catalogue) []byte {
+	t.Helper()
+	var lines [][]byte
+	for _, entry := range entries {
+		var members any
+		text, err := json.Marshal(entry)
+		if err == nil {
+			err = json.Unmarshal(text, &members)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		prune(members)
+		line, _ := json.Marshal(members)
+		lines = append(lines, line)
+	}
+	return append(append([]byte("[\n"), bytes.Join(lines, []byte(",\n"))...), "\n]\n"...)
+}
+
+// prune removes the members of objects that have no value.
+func prune(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for _, member := range v {
+			prune(member)
+		}
+		maps.DeleteFunc(v, func(_ string, member any) bool { return isEmpty(member) })
+	case []any:
+		for _, item := range v {
+			prune(item)
+		}
+	}
+}
+
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil || v == "" || v == false
+}
