@@ -17,8 +17,9 @@ import (
 )
 
 // TestActionInstall has action.yml install mcpcheck and run it: from releases made here, which stand on commits of a
-// repository made here, and from its own source. What is built is built once, but with -whole each time.
+// repository made here, and from its own source.
 func TestActionInstall(t *testing.T) {
+	wantsWhole(t, "it builds mcpcheck and archives")
 	t.Parallel()
 	if r := newRunner(t); r.env["RUNNER_ARCH"] == "" {
 		t.Skip("there are no releases for this architecture")
@@ -35,7 +36,6 @@ func TestActionInstall(t *testing.T) {
 	p.publish(t, "2.0.3", map[string]string{archiveName: "any"})
 
 	for name, test := range map[string]struct {
-		builds  bool   // with Go itself, not only with -whole
 		version string // that is asked for
 		ref     string // that uses: names after the @; empty: the action is used by path
 		git     bool   // the commit of the ref is looked up
@@ -43,7 +43,7 @@ func TestActionInstall(t *testing.T) {
 		log     string // what it has
 		failed  bool
 	}{
-		"uses: ./ is built":                         {builds: true, log: "mcpcheck devel"},
+		"uses: ./ is built":                         {log: "mcpcheck devel"},
 		"the version that is asked for":             {version: "1.2.3", log: "mcpcheck 1.2.3"},
 		"the version that is asked for, with its v": {version: "v1.2.3", log: "mcpcheck 1.2.3"},
 		"the newest":                                {version: "latest", log: "mcpcheck 1.3.0"},
@@ -72,9 +72,6 @@ func TestActionInstall(t *testing.T) {
 			t.Parallel()
 			r := newRunner(t)
 			p.lead(t, r, test.ref)
-			if !test.builds && !*whole && runtime.GOOS != "windows" {
-				r.path = append(r.path, p.fakeGo(t))
-			}
 			if test.arch != "" {
 				r.env["RUNNER_ARCH"] = test.arch
 			}
@@ -160,41 +157,13 @@ var (
 	archiveName = "mcpcheck_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
 )
 
-// fakeGo is a directory with a Go that builds this test's own mcpcheck.
-func (p *publisher) fakeGo(t *testing.T) (dir string) {
-	t.Helper()
-	dir = filepath.ToSlash(t.TempDir())
-	writeFile(t, filepath.Join(dir, "go"), `#!/usr/bin/env bash
-while (($# > 1)); do
-	if [[ $1 == -o ]]; then output=$2; fi
-	shift
-done
-[[ $1 == ./cmd/mcpcheck ]] && echo "$OWN" >"$output" && chmod +x "$output"
-`)
-	return dir
-}
-
-// own is a script that stands for a version of mcpcheck.
-func own(t *testing.T, version string) string {
-	t.Helper()
-	program, err := exec.LookPath("mcpcheck")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = version ]; then echo mcpcheck %s; else exec '%s' \"$@\"; fi\n",
-		version, program)
-}
-
-// archive is that of a release, with an mcpcheck that knows its version. Where it is not built, it is a script.
+// archive is that of a release, with an mcpcheck that knows its version.
 func (p *publisher) archive(t *testing.T, version string) string {
 	t.Helper()
-	text := own(t, version)
-	if *whole || runtime.GOOS == "windows" {
-		program := filepath.Join(t.TempDir(), programName)
-		command(t, p.root, map[string]string{"CGO_ENABLED": "0", "GOPROXY": "off"}, // as install.sh builds it
-			"go", "build", "-trimpath", "-ldflags", "-X main.version="+version, "-o", program, "./cmd/mcpcheck")
-		text = content(t, program)
-	}
+	program := filepath.Join(t.TempDir(), programName)
+	command(t, p.root, map[string]string{"CGO_ENABLED": "0", "GOPROXY": "off"}, // as install.sh builds it
+		"go", "build", "-trimpath", "-ldflags", "-X main.version="+version, "-o", program, "./cmd/mcpcheck")
+	text := content(t, program)
 	var archive bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&archive, gzip.NoCompression) // the race detector makes it slow
 	if err != nil {
@@ -232,7 +201,6 @@ func (p *publisher) lead(t *testing.T, r *runner, ref string) {
 		r.env[name] = value
 	}
 	r.env["RELEASES"] = p.dir + "/releases"
-	r.env["OWN"] = own(t, "devel")
 	r.path = []string{filepath.Join(p.dir, "bin")}
 	if ref != "" {
 		r.values["github.action_ref"], r.values["github.action_repository"] = ref, "mcpcheck/mcpcheck"

@@ -348,6 +348,7 @@ func TestReadmeConfiguration(t *testing.T) {
 // TestReadmeGoTest has the Go test of README.md judge a server in a module of its
 // own, by a few checks: one that conforms, and one that does not.
 func TestReadmeGoTest(t *testing.T) {
+	wantsWhole(t, "it builds mcpcheck, a server and a test")
 	t.Parallel()
 	at := slices.IndexFunc(snippets(t), func(s snippet) bool { return s.language == "go" })
 	if at < 0 {
