@@ -85,14 +85,16 @@ func (u Uncalled) Reason() Reason {
 }
 
 // Allowance is what calls of one kind may take together: so much that tools that answer quickly, and briefly, are all
-// tried.
+// tried. Its time begins with the first question whether any is left, so that what is done before the calls, such as
+// the start of a process, does not count.
 type Allowance struct {
-	begin time.Time
-	room  int // bytes
+	used  time.Duration // until it was stopped
+	since time.Time     // when it began to run; zero while it does not
+	room  int           // bytes
 }
 
-// NewAllowance is for calls that begin now.
-func NewAllowance() *Allowance { return &Allowance{begin: time.Now(), room: mostBytes} }
+// NewAllowance is a whole one.
+func NewAllowance() *Allowance { return &Allowance{room: mostBytes} }
 
 // What an allowance bounds.
 const (
@@ -102,7 +104,10 @@ const (
 	mostCalls = mostBytes / readBytes
 )
 
-const noRoom = "there was no room left for more answers"
+const (
+	noTime = "there was no time left for more calls"
+	noRoom = "there was no room left for more answers"
+)
 
 // Spend notes a call that was made, with what it takes to keep its messages as they were read, and reports whether
 // there is room for that.
@@ -118,13 +123,23 @@ func (a *Allowance) Spend(r driver.Reply) (kept bool) {
 
 // Spent is why no more calls are made; empty when they are.
 func (a *Allowance) Spent() string {
+	if a.since.IsZero() {
+		a.since = time.Now()
+	}
 	switch {
-	case time.Since(a.begin) > mostTime:
-		return "there was no time left for more calls"
 	case a.room < 0:
 		return noRoom
+	case a.used+time.Since(a.since) > mostTime:
+		return noTime
 	}
 	return ""
+}
+
+// Stop stops the time until the next call.
+func (a *Allowance) Stop() {
+	if !a.since.IsZero() {
+		a.used, a.since = a.used+time.Since(a.since), time.Time{}
+	}
 }
 
 // ValidCallsName is who uses the sessions of ValidCalls, as their records have it.
@@ -210,6 +225,7 @@ func (c *ToolCalls) valid(t *T, tools []Subject) (calls []*ToolCall) {
 
 // make makes calls side by side, and returns those that are to be made in another session.
 func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
+	defer f.allowance.Stop()
 	for len(queue) > 0 && (f.calls == nil || f.sound()) {
 		call := queue[0]
 		queue = queue[1:]
@@ -217,9 +233,9 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 		case mute != nil:
 			c.leave(*call, "no call was answered: "+mute.Error())
 			c.Uncalled[len(c.Uncalled)-1].Mute = true
-		case spent != "" && !call.hastened:
+		case spent == noRoom && !call.hastened, spent == noTime && !call.hastened && !c.owes(f, call.Tool):
 			c.leave(*call, spent)
-		case c.hangs(call):
+		case c.hangs(f, call):
 			c.leave(*call, "it has left another call unanswered")
 		default:
 			f.start(call)
@@ -249,10 +265,34 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	return append(queue, again...)
 }
 
+// made are the calls so far, with those of a flight.
+func (c *ToolCalls) made(f *flight) []*ToolCall {
+	all := slices.Clone(f.calls)
+	for i := range c.List {
+		all = append(all, &c.List[i])
+	}
+	return all
+}
+
+// owes reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by side
+// have had no answer.
+func (c *ToolCalls) owes(f *flight, tool Subject) bool {
+	unanswered := 0
+	for _, made := range c.made(f) {
+		if made.Tool.Name == tool.Name {
+			return false
+		}
+		if made.isUnanswered() {
+			unanswered++
+		}
+	}
+	return unanswered < mostRunning
+}
+
 // hangs reports whether the tool of a call has left another one unanswered.
-func (c *ToolCalls) hangs(call *ToolCall) bool {
-	return slices.ContainsFunc(c.List, func(made ToolCall) bool {
-		return made.Tool.Name == call.Tool.Name && made.running()
+func (c *ToolCalls) hangs(f *flight, call *ToolCall) bool {
+	return slices.ContainsFunc(c.made(f), func(made *ToolCall) bool {
+		return made.Tool.Name == call.Tool.Name && made.isUnanswered()
 	})
 }
 

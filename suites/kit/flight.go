@@ -90,8 +90,8 @@ func (f *flight) waiting() []*ToolCall {
 // full reports whether no more calls may run.
 func (f *flight) full() bool { return len(f.waiting()) >= mostRunning }
 
-// makeRoom waits until one of the calls is answered, whichever that is, or else for the oldest as long as an answer may
-// take.
+// makeRoom waits until one of the calls is answered, whichever that is, or else for the oldest ones as long as an answer
+// may take.
 func (f *flight) makeRoom() {
 	waiting := f.waiting()
 	f.watch(waiting[0])
@@ -105,8 +105,13 @@ func (f *flight) makeRoom() {
 			return came.Side == driver.FromServer && came.IsResponse() && driver.SameID(came.Answers(), c.pending.ID)
 		})
 	})
-	if f.look(waiting); f.full() {
-		f.finish(waiting[0])
+	if f.look(waiting); !f.full() {
+		return
+	}
+	for _, c := range waiting { // the oldest, and those that are hardly younger
+		if c == waiting[0] || time.Since(c.begin) > f.session.Patience()/2 {
+			f.finish(c)
+		}
 	}
 }
 
@@ -234,3 +239,6 @@ func (f *flight) hasten(c *ToolCall) bool {
 
 // running reports whether a call has no answer.
 func (c *ToolCall) running() bool { return !c.Reply.Answered() }
+
+// isUnanswered reports whether a call has no answer, and is not waited for any more.
+func (c *ToolCall) isUnanswered() bool { return c.running() && (c.overdue || !IsSilence(c.Reply)) }

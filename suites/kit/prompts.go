@@ -63,6 +63,8 @@ func GetPrompts(t *T) GotPrompts {
 		}
 		allowance := NewAllowance()
 		for batch := range slices.Chunk(queue, AtOnce(t)) {
+			allowance.Stop()
+			s := t.Session() // which may take a process
 			if all.Left = allowance.Spent(); all.Left == "" {
 				if err := t.Mute("prompts/get"); err != nil {
 					all.Left = err.Error()
@@ -71,7 +73,6 @@ func GetPrompts(t *T) GotPrompts {
 			if all.Left != "" {
 				return all
 			}
-			s := t.Session()
 			params := func(i int) M { return batch[i].Params }
 			for i, r := range askedSideBySide(t, s, "prompts/get", len(batch), params) {
 				batch[i].follow(t, s, r)

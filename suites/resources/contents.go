@@ -109,6 +109,7 @@ func readings(t *T) []reading {
 				r := reading{uri: uri, resource: resource, asked: len(c.Asked) > 0, reply: c.Last}
 				all = append(all, r)
 				if allowance.Spend(r.reply); !s.Usable() {
+					allowance.Stop()
 					s = t.Session()
 				}
 			}
