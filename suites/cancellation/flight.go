@@ -161,12 +161,11 @@ func takeBack(t *T, call kit.ToolCall, token string) cancellation {
 // token is the one of the call that is cancelled.
 const token = "mcpcheck-cancelled"
 
-// slow is a call of a tool that takes a while, and whether something was said of it in the second half of its time, if
-// possible so.
+// slow is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said of it
+// in the second half of its time, if possible so.
 func slow(t *T) (call kit.ToolCall, talks bool) {
-	const while = 150 * time.Millisecond
 	calls := kit.ValidCalls(t)
-	isSlow := func(c kit.ToolCall) bool { return c.Took-t.Server.Pace >= while }
+	isSlow := func(c kit.ToolCall) bool { return c.PingFirst }
 	talking := func(c kit.ToolCall) bool { return isSlow(c) && saysLate(c) }
 	if slices.ContainsFunc(calls.List, func(c kit.ToolCall) bool { return c.IsPlain() && talking(c) }) {
 		return kit.Quickest(t, calls, "tool takes a while", talking), true

@@ -50,7 +50,7 @@ func distinctCalls(t *T, s *driver.Session) (calls []kit.ToolCall, toolOf map[st
 	toolOf = map[string]string{}
 	alone := 0
 	for _, c := range kit.ValidCalls(t).List {
-		if !IsReadOnly(c.Tool.Value) || !c.IsPlain() || c.Took > kit.Shortly {
+		if !IsReadOnly(c.Tool.Value) || !c.IsPlain() || c.Long {
 			continue
 		}
 		if len(calls) == mostCrossed || alone == mostAlone {

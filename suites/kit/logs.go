@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -46,7 +45,7 @@ func MaybeLoggers(t *T) []ToolCall {
 	if len(loggers) == 0 {
 		NothingSeen(t, "log message came", calls.Uncalled, AnyTool)
 	}
-	slices.SortStableFunc(loggers, func(a, b ToolCall) int { return cmp.Compare(a.Took, b.Took) })
+	slices.SortStableFunc(loggers, QuickestFirst)
 	return loggers[:min(len(loggers), most)]
 }
 

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"math/bits"
 	"slices"
 	"time"
 
@@ -227,7 +228,7 @@ func longest(t *T) *course {
 		case c.waiting.ID != nil:
 			return -1
 		}
-		return len(c.Moments("working"))
+		return bits.Len(uint(len(c.Moments("working")))) // about as long is as long: the first one is taken
 	}
 	c := slices.MaxFunc(tasks(t), func(a, b *course) int { return working(a) - working(b) })
 	if c.ID == "" {
