@@ -73,6 +73,7 @@ func (a *audience) waiting(what string, most time.Duration) (arrived func()) {
 type headway interface {
 	Settled() int
 	Area() string
+	Starting() string
 	Waiting() string
 }
 
@@ -88,6 +89,9 @@ func (a *audience) running(
 		}
 		if area := p.Area(); area != "" {
 			line += " · " + area
+		}
+		if which := p.Starting(); which != "" {
+			return line + " · starting the server, " + which
 		}
 		if what := p.Waiting(); what != "" {
 			line += " · waiting for " + what

@@ -64,9 +64,16 @@ func (s *sheet) String() string {
 // comes is how far a run has come that waits for a tool.
 type comes struct{}
 
-func (comes) Settled() int    { return 7 }
-func (comes) Area() string    { return "tools" }
-func (comes) Waiting() string { return "tools/call slow" }
+func (comes) Settled() int     { return 7 }
+func (comes) Area() string     { return "tools" }
+func (comes) Starting() string { return "" }
+func (comes) Waiting() string  { return "tools/call slow" }
+
+// starts is how far a run has come that waits for a process to start.
+type starts struct{ comes }
+
+func (starts) Starting() string { return "18th time, 5.1 s each" }
+func (starts) Waiting() string  { return "initialize" }
 
 // While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
 // seconds, and with -q not at all. In the end nothing of it is left on the screen.
@@ -82,6 +89,7 @@ func TestProgressOfRuns(t *testing.T) {
 		return a.running(time.Now(), "2025-06-18", 90, server, &harness.Progress{})
 	}
 	slow := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, server, comes{}) }
+	again := func(a *audience) (end func()) { return a.running(time.Now(), "", 233, server, starts{}) }
 	terminal, pipe := reporters.ConsoleOptions{Terminal: true}, reporters.ConsoleOptions{}
 	quiet, brief := reporters.ConsoleOptions{Verbosity: reporters.Quiet}, reporters.ConsoleOptions{Terminal: true}
 	brief.Verbosity = reporters.Brief
@@ -96,6 +104,9 @@ func TestProgressOfRuns(t *testing.T) {
 		"a run on a terminal": {terminal, run, "0/233 · 14 s", ""},
 		"what it waits for": {
 			terminal, slow, "7/233 · 14 s · tools · waiting for tools/call slow of weather", "",
+		},
+		"what it starts": {
+			terminal, again, "7/233 · 14 s · tools · starting the server, 18th time, 5.1 s each", "",
 		},
 		"one of several":          {terminal, second, "2025-06-18 · 0/90 · 14 s", ""},
 		"with colours":            {bright, run, "0/233 · 14 s", ""},

@@ -58,7 +58,7 @@ func aim(v values, stderr io.Writer) (*target, error) {
 	}
 	t := &target{address: a, quick: v.flags.quick, reach: driver.Target{
 		Limits: driver.Limits{Message: v.maxMessage, Reply: v.Timeout, Start: v.StartTimeout},
-		Budget: driver.NewBudget(mostKept),
+		Budget: driver.NewBudget(mostKept), Waits: &driver.Waits{},
 	}}
 	if a.url == "" {
 		err = t.overStdio(v, &s)

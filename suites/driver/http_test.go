@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -394,6 +395,38 @@ func TestNewSiteRefuses(t *testing.T) {
 		if _, err := NewSite(SiteOptions{URL: u}); err == nil {
 			t.Errorf("%q is taken", u)
 		}
+	}
+}
+
+// Where nobody takes connections, a server that somebody else has started has two seconds, one that is started here as
+// long as it may take to start.
+func TestRefusedConnections(t *testing.T) {
+	refuse := func(context.Context, string, string) (net.Conn, error) { return nil, syscall.ECONNREFUSED }
+	stay := func(ctx context.Context, _ io.Reader, _, _ io.Writer, _ <-chan struct{}) int { <-ctx.Done(); return 0 }
+	for _, tt := range []struct {
+		name  string
+		serve Server
+		start time.Duration
+		want  time.Duration
+	}{
+		{"somebody else's", nil, 15 * time.Second, 2 * time.Second},
+		{"somebody else's, in a hurry", nil, time.Second, time.Second},
+		{"ours", stay, 15 * time.Second, 15 * time.Second},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				site, err := NewSite(SiteOptions{URL: "http://127.0.0.1:1/mcp", Serve: tt.serve, Dial: refuse})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer site.Close(Limits{})
+				begin := time.Now()
+				err = site.Ready(t.Context(), Limits{Start: tt.start})
+				if took := time.Since(begin).Round(100 * time.Millisecond); err == nil || took != tt.want {
+					t.Errorf("%v after %v, want an error after %v", err, took, tt.want)
+				}
+			})
+		})
 	}
 }
 

@@ -186,6 +186,7 @@ func (s *Session) due(sent time.Time) time.Time {
 // beside: it has as long as for any other answer.
 func (s *Session) AwaitFirst(p Pending, beside ...Pending) Reply {
 	const moment = time.Second
+	defer s.waits.begin(p, s.isStarting())()
 	b := s.startBound()
 	end := time.Now().Add(b.d)
 	came, err := s.Wait(p.from, b.d, func(f *Frame) bool {
@@ -248,7 +249,7 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	begin := time.Now()
-	defer s.waits.begin(p)()
+	defer s.waits.begin(p, s.isStarting())()
 	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
 	silent := errors.Is(err, errTimeout)
 	if silent {

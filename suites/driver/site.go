@@ -341,9 +341,16 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 	return nil
 }
 
+// mostKnocking is how long a server is tried to be reached that somebody else has started: either it is there, or it is
+// about to be.
+const mostKnocking = 2 * time.Second
+
 // connect tries to reach the server until it takes a connection.
 func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 	const interval = 25 * time.Millisecond
+	if !site.Started() {
+		patience = min(patience, mostKnocking)
+	}
 	begin := time.Now()
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -161,6 +162,14 @@ func (p *Stdio) settle(int) {}
 
 // closeInput takes leave before.
 func (p *Stdio) closeInput() { p.part(func() { p.s.Era().leave(p.s) }) }
+
+// isStarting reports whether the session has a process that has said nothing yet.
+func (s *Session) isStarting() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fromServer := func(f *Frame) bool { return f.Side == FromServer }
+	return s.Stdio() != nil && !slices.ContainsFunc(s.frames, fromServer)
+}
 
 // CloseInput closes the server's stdin, the way in which a client ends a session over stdio.
 func (p *Stdio) CloseInput() { p.part(func() {}) }

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -9,27 +10,39 @@ import (
 // Waits are the requests whose answers are waited for, for who wants to know what a run is waiting for. The zero value
 // is ready; a nil one takes no notes. Any goroutine may use it.
 type Waits struct {
-	mu   sync.Mutex
-	open []*wait // in the order in which they began
+	mu     sync.Mutex
+	open   []*wait       // in the order in which they began
+	starts int           // waits for processes that had said nothing yet
+	ended  int           // those of them that are over
+	took   time.Duration // that these took together
 }
 
 type wait struct {
 	request Pending
 	since   time.Time
+	start   int // which of the waits for processes that had said nothing yet it is; 0: none of them
 }
 
-// begin notes that the answer to a request is waited for, until end is called.
-func (w *Waits) begin(p Pending) (end func()) {
+// begin notes that the answer to a request is waited for, until end is called. The first one to a process waits for that
+// to start.
+func (w *Waits) begin(p Pending, first bool) (end func()) {
 	if w == nil {
 		return func() {}
 	}
-	x := &wait{p, time.Now()}
+	x := &wait{request: p, since: time.Now()}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if first {
+		w.starts++
+		x.start = w.starts
+	}
 	w.open = append(w.open, x)
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		if first {
+			w.ended, w.took = w.ended+1, w.took+time.Since(x.since)
+		}
 		w.open = slices.DeleteFunc(w.open, func(other *wait) bool { return other == x })
 	}
 }
@@ -39,10 +52,58 @@ func (w *Waits) begin(p Pending) (end func()) {
 func (w *Waits) Longest(least time.Duration) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.open) == 0 || time.Since(w.open[0].since) < least {
-		return ""
+	if x := w.longest(least); x != nil {
+		return x.request.name()
 	}
-	return w.open[0].request.name()
+	return ""
+}
+
+// longest is the wait that lasts the longest, and for at least so long; nil when there is none. The caller holds mu.
+func (w *Waits) longest(least time.Duration) *wait {
+	if len(w.open) == 0 || time.Since(w.open[0].since) < least {
+		return nil
+	}
+	return w.open[0]
+}
+
+// Start says which start of a process Longest waits for: "18th time, 5.1 s each". Empty when it is none.
+func (w *Waits) Start(least time.Duration) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	x := w.longest(least)
+	switch {
+	case x == nil || x.start == 0:
+		return ""
+	case w.ended == 0:
+		return ordinal(x.start) + " time"
+	}
+	return fmt.Sprintf("%s time, %.1f s each", ordinal(x.start), w.mean().Seconds())
+}
+
+// Starts is how many processes were waited for until they had started, and how long on average.
+func (w *Waits) Starts() (n int, each time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.ended, w.mean()
+}
+
+// mean is how long a start took on average. The caller holds mu.
+func (w *Waits) mean() time.Duration { return w.took / time.Duration(max(1, w.ended)) }
+
+// ordinal is 1st, 2nd, 3rd, 4th …
+func ordinal(n int) string {
+	suffix := "th"
+	if n%100 < 11 || n%100 > 13 {
+		switch n % 10 {
+		case 1:
+			suffix = "st"
+		case 2:
+			suffix = "nd"
+		case 3:
+			suffix = "rd"
+		}
+	}
+	return fmt.Sprint(n, suffix)
 }
 
 // name is the method of the request, and what it asks for by name.

@@ -19,10 +19,10 @@ func TestWaits(t *testing.T) {
 		want("")
 		call := &Frame{Raw: Plain([]byte(`{"method":"tools/call","params":{"name":"slow_tool"}}`))}
 		call.parse()
-		endCall := w.begin(Pending{Method: "tools/call", frame: call})
+		endCall := w.begin(Pending{Method: "tools/call", frame: call}, false)
 		time.Sleep(time.Second / 2)
 		want("")
-		endPing := w.begin(Pending{Method: "ping"})
+		endPing := w.begin(Pending{Method: "ping"}, false)
 		time.Sleep(time.Second / 2)
 		want("tools/call slow_tool")
 		endCall()
@@ -50,5 +50,36 @@ func TestWaitNames(t *testing.T) {
 		}
 	}
 	var none *Waits
-	none.begin(Pending{})()
+	none.begin(Pending{}, true)()
+}
+
+// The start of a process is named with how many there were, and how long each took.
+func TestStarts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w Waits
+		want := func(start string, starts int, mean time.Duration) {
+			t.Helper()
+			got := w.Start(time.Second)
+			if n, each := w.Starts(); got != start || n != starts || each != mean {
+				t.Errorf("got %q, %d, %v, want %q, %d, %v", got, n, each, start, starts, mean)
+			}
+		}
+		hello := Pending{Method: "initialize"}
+		for n, start := range []string{"1st time", "2nd time, 3.0 s each", "3rd time, 3.0 s each", "4th time, 3.0 s each"} {
+			want("", n, time.Duration(min(n, 1))*3*time.Second)
+			end := w.begin(hello, true)
+			time.Sleep(2 * time.Second)
+			want(start, n, time.Duration(min(n, 1))*3*time.Second)
+			time.Sleep(time.Second)
+			end()
+		}
+		defer w.begin(hello, false)()
+		time.Sleep(2 * time.Second)
+		want("", 4, 3*time.Second)
+	})
+	for n, want := range map[int]string{10: "10th", 11: "11th", 12: "12th", 13: "13th", 21: "21st", 102: "102nd", 111: "111th"} {
+		if got := ordinal(n); got != want {
+			t.Errorf("%d: got %s, want %s", n, got, want)
+		}
+	}
 }

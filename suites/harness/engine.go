@@ -107,7 +107,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.sdks = sync.OnceValue(func() []SDK { return recognised(o.SDKs, e.Sessions()) })
-	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, &o.Progress.waits
+	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, o.Progress.watch(target.Waits)
 	e.target.Stopped = e.breaker.stopped
 	if o.First != nil {
 		e.target.Shift, e.target.Echoes = o.First.Shift(), o.First.Echoes()

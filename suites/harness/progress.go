@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,7 +14,7 @@ import (
 // ask.
 type Progress struct {
 	settled atomic.Int64
-	waits   driver.Waits
+	waits   atomic.Pointer[driver.Waits]
 
 	mu    sync.Mutex
 	tried []*string // areas of the cases that are being tried, in the order in which they began
@@ -46,4 +47,17 @@ func (p *Progress) Settled() int { return int(p.settled.Load()) }
 
 // Waiting names the request that the run has waited for the longest, and for some time: "tools/call slow_tool". Empty
 // when there is none.
-func (p *Progress) Waiting() string { return p.waits.Longest(time.Second) }
+func (p *Progress) Waiting() string { return p.waitsSoFar().Longest(time.Second) }
+
+// Starting says which start of the server the run has waited for the longest, and for some time: "18th time, 5.1 s
+// each". Empty when it waits for something else.
+func (p *Progress) Starting() string { return p.waitsSoFar().Start(time.Second) }
+
+// watch has the waits of a target watched, or others where it has none.
+func (p *Progress) watch(w *driver.Waits) *driver.Waits {
+	p.waits.Store(cmp.Or(w, &driver.Waits{}))
+	return p.waits.Load()
+}
+
+// waitsSoFar are the waits that are watched; none before the run begins.
+func (p *Progress) waitsSoFar() *driver.Waits { return cmp.Or(p.waits.Load(), &driver.Waits{}) }
