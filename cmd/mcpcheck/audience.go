@@ -56,6 +56,13 @@ func (a *audience) done(report harness.Report) error {
 	return nil
 }
 
+// say says one line beside what is reported.
+func (a *audience) say(line string) {
+	if !a.quiet {
+		fmt.Fprintln(a.stderr, "mcpcheck:", reporters.Line(a.redact.text(line)))
+	}
+}
+
 // How often it is said how far a run has come: on a terminal, where the line is rewritten, and elsewhere.
 const (
 	onTerminal = time.Second

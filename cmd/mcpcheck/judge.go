@@ -46,6 +46,8 @@ func (j *judgement) run() (harness.Report, error) {
 	defer leave()
 	go suites.Built() // while the server starts
 	j.begin = time.Now()
+	j.target.warm(ctx, j.told)
+	defer j.target.sayStarts(j.told)
 	var err error
 	if err = j.request(ctx); err != nil {
 		return j.report, err

@@ -37,6 +37,11 @@ with --watch all of it whenever the server's files change.
   mcpcheck run --last-failed -- node dist/index.js
   mcpcheck run --watch -- node dist/index.js
 
+A launcher such as npx, npm exec, pnpm dlx, bunx, uvx or docker run is started once
+before all else, so that what it fetches is there. Where it is certain which Node
+program it runs, all further processes are started by that program, with the same
+arguments and environment; one line on stderr says so.
+
 Which tools are called depends on --calls, and on what they say of themselves:
 
   --calls   with valid arguments         with arguments that the schema forbids

@@ -28,6 +28,7 @@ type target struct {
 	redact      redactor
 	shown       harness.TargetInfo // the address as reports show it
 	quick       bool               // it is reached by one session
+	direct      bool               // what its launcher runs is started without it
 	leash       io.Reader          // with which the visit ends; nil: there is none
 	wanted      context.Context    // ends when the operator does not want it any more; see heed
 }

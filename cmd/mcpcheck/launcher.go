@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// A launcher looks a package up, fetches it where it is not there, and then runs its program, each time. A run starts
+// many processes: it has the launcher start one, and learns from that which program it runs. Where that is certain, all
+// others are this program, with the arguments and the environment that the launcher gives it.
+
+// launcher is a command that is one, with what to give in its place.
+type launcher struct {
+	words   []string // that it begins with
+	instead string
+}
+
+const (
+	withNode   = "install the package, and give -- node and the file of its program"
+	withoutUV  = "uv tool install the package, and give its program"
+	withoutBox = "give the program without its container, where that is possible"
+)
+
+var launchers = []launcher{
+	{[]string{"npx"}, withNode},
+	{[]string{"npm", "exec"}, withNode},
+	{[]string{"npm", "x"}, withNode},
+	{[]string{"pnpm", "dlx"}, withNode},
+	{[]string{"pnpx"}, withNode},
+	{[]string{"yarn", "dlx"}, withNode},
+	{[]string{"bunx"}, withNode},
+	{[]string{"bun", "x"}, withNode},
+	{[]string{"uvx"}, withoutUV},
+	{[]string{"uv", "tool", "run"}, withoutUV},
+	{[]string{"docker", "run"}, withoutBox},
+	{[]string{"podman", "run"}, withoutBox},
+}
+
+// launcherOf is the launcher that a command begins with, whatever options it has; nil when that is none.
+func launcherOf(command []string) *launcher {
+	if len(command) == 0 {
+		return nil
+	}
+	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(command[0]), ".exe"), ".cmd")
+	words := slices.DeleteFunc(slices.Clone(command[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
+	words = append([]string{name}, words...)
+	for i, l := range launchers {
+		if len(words) >= len(l.words) && slices.Equal(words[:len(l.words)], l.words) {
+			return &launchers[i]
+		}
+	}
+	return nil
+}
+
+func (l *launcher) String() string { return strings.Join(l.words, " ") }
+
+// toFetch is how long a launcher may take for its first start, in which it fetches what it runs.
+const toFetch = time.Minute
+
+// warm starts the server once where its command is a launcher, so that everything is there that this fetches, and finds
+// out which program it runs. A second start shows whether it is that: the server names itself as before.
+func (t *target) warm(ctx context.Context, told *audience) {
+	l := launcherOf(t.command)
+	if l == nil || t.reach.Site != nil || t.quick {
+		return
+	}
+	dir, err := os.MkdirTemp("", "mcpcheck-launched-")
+	if err != nil {
+		return
+	}
+	defer os.RemoveAll(dir)
+	reach := t.reach
+	reach.Waits, reach.Limits.Start = nil, max(toFetch, reach.Limits.Start)
+	ready := told.waiting(l.String()+" to start the server once", reach.Limits.Start)
+	defer ready()
+	first := reach
+	first.Env = append(slices.Clone(reach.Env), telling(dir, reach.Env)...)
+	name := nameOf(ctx, first)
+	runs, known := launchedFrom(dir, t.dir)
+	if name == "" || !known {
+		return
+	}
+	reach.Command, reach.Env = runs.Argv, append(slices.Clone(reach.Env), runs.environ()...)
+	if nameOf(ctx, reach) != name {
+		return
+	}
+	t.reach.Command, t.reach.Env, t.direct = reach.Command, reach.Env, true
+	told.say(fmt.Sprintf("%s runs %s: further processes are started by that", l, text.Shell(runs.Argv...)))
+}
+
+// nameOf starts a server and returns what it says that it is; empty when it does not, or writes something else as well,
+// which would be lost.
+func nameOf(ctx context.Context, reach driver.Target) string {
+	s, err := driver.Start(ctx, reach, driver.Options{})
+	if err != nil {
+		return ""
+	}
+	defer s.Close()
+	result := s.Greet(driver.Hello(harness.Newest)).Result()
+	stray := func(f *driver.Frame) bool { return f.Side == driver.FromServer && f.Shape == driver.NotJSON }
+	if result["serverInfo"] == nil || slices.ContainsFunc(s.Record(0), stray) {
+		return ""
+	}
+	name, _ := json.Marshal([]any{result["serverInfo"], result["capabilities"], result["protocolVersion"]})
+	return string(name)
+}
+
+//go:embed launcher.cjs
+var launcherScript []byte
+
+// launchedVariable names the directory in which Node processes tell what they run.
+const launchedVariable = "MCPCHECK_LAUNCHED"
+
+// telling is the environment in which Node processes tell it, with the options that they have there anyway.
+func telling(dir string, env []string) []string {
+	script := filepath.Join(dir, "launcher.cjs")
+	if os.WriteFile(script, launcherScript, 0o600) != nil {
+		return nil
+	}
+	options := os.Getenv("NODE_OPTIONS")
+	for _, pair := range env {
+		if value, is := strings.CutPrefix(pair, "NODE_OPTIONS="); is {
+			options = value
+		}
+	}
+	require := fmt.Sprintf(`NODE_OPTIONS=%s --require "%s"`, options, filepath.ToSlash(script))
+	return []string{launchedVariable + "=" + dir, require}
+}
+
+// launched is a Node process as it tells of itself.
+type launched struct {
+	Script string            `json:"script"`
+	Argv   []string          `json:"argv"`
+	Env    map[string]string `json:"env"`
+	Cwd    string            `json:"cwd"`
+}
+
+// ofLaunchers matches the scripts of the launchers themselves.
+var ofLaunchers = regexp.MustCompile(`^(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(-[0-9][0-9a-z.-]*)?(\.[cm]?js)?$`)
+
+// launchedFrom is the one process beside those of the launcher that has told of itself, in the working directory of the
+// server; known is false when there are several, or none.
+func launchedFrom(dir, cwd string) (runs launched, known bool) {
+	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	n := 0
+	for _, file := range files {
+		var l launched
+		raw, err := os.ReadFile(file)
+		if err != nil || json.Unmarshal(raw, &l) != nil || l.Script == "" || len(l.Argv) < 2 {
+			return launched{}, false
+		}
+		if !ofLaunchers.MatchString(filepath.Base(l.Script)) {
+			runs = l
+			n++
+		}
+	}
+	return runs, n == 1 && isSameFile(runs.Cwd, absolute(cwd))
+}
+
+// isSameFile reports whether two names are of one file.
+func isSameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	other, wrong := os.Stat(b)
+	return err == nil && wrong == nil && os.SameFile(one, other)
+}
+
+// environ is what the launcher has changed in the environment.
+func (l launched) environ() (pairs []string) {
+	for _, name := range sortedKeys(l.Env) {
+		if value, given := os.LookupEnv(name); !given || value != l.Env[name] {
+			pairs = append(pairs, name+"="+l.Env[name])
+		}
+	}
+	return pairs
+}
+
+// sayStarts says where the time went of a run whose processes were started by a launcher each.
+func (t *target) sayStarts(told *audience) {
+	l := launcherOf(t.command)
+	if l == nil || t.direct {
+		return
+	}
+	if cost := l.cost(t.reach.Waits.Starts()); cost != "" {
+		told.say(cost)
+	}
+}
+
+// cost says what so many starts have cost, and what to give in place of the launcher; empty where that is little.
+func (l *launcher) cost(starts int, each time.Duration) string {
+	if starts < 2 || each < time.Second {
+		return ""
+	}
+	return fmt.Sprintf("%d starts by %s took %.1f s each; %s", starts, l, each.Seconds(), l.instead)
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A launcher is known by its words, whatever options stand between them.
+func TestLauncherOf(t *testing.T) {
+	for command, want := range map[string]string{
+		"npx -y weather":                   "npx",
+		"/usr/bin/npx weather@1 --stdio":   "npx",
+		"npx.cmd -y weather":               "npx",
+		"npm exec --yes -- weather":        "npm exec",
+		"npm --silent x weather":           "npm x",
+		"npm start":                        "",
+		"npm run exec":                     "",
+		"pnpm dlx weather":                 "pnpm dlx",
+		"yarn dlx weather":                 "yarn dlx",
+		"bunx weather":                     "bunx",
+		"uvx mcp-server-time":              "uvx",
+		"uv --quiet tool run weather":      "uv tool run",
+		"uv run server.py":                 "",
+		"docker run -i --rm weather":       "docker run",
+		"docker exec -i weather node a.js": "",
+		"node npx":                         "",
+		"":                                 "",
+	} {
+		got := ""
+		if l := launcherOf(strings.Fields(command)); l != nil {
+			got = l.String()
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", command, got, want)
+		}
+	}
+}
+
+// What a launcher runs is certain where one process beside its own tells of itself, in the directory of the server.
+func TestLaunchedFrom(t *testing.T) {
+	here := absolute("")
+	const server = `{"script": "/cache/bin/weather", "argv": ["node", "/cache/bin/weather", "a b"], "cwd": "HERE"}`
+	for name, tt := range map[string]struct {
+		told  []string
+		known bool
+	}{
+		"nothing":       {nil, false},
+		"a server":      {[]string{server}, true},
+		"two":           {[]string{server, server}, false},
+		"npx":           {[]string{`{"script": "/usr/bin/npx", "argv": ["node", "/usr/bin/npx"], "cwd": "HERE"}`}, false},
+		"npx and one":   {[]string{`{"script": "/lib/npx-cli.js", "argv": ["node", "x"], "cwd": "HERE"}`, server}, true},
+		"yarn and one":  {[]string{`{"script": "/a/yarn-4.5.0.cjs", "argv": ["node", "x"], "cwd": "HERE"}`, server}, true},
+		"elsewhere":     {[]string{strings.ReplaceAll(server, "HERE", "/")}, false},
+		"half a file":   {[]string{server, `{"script": "/cache/b`}, false},
+		"without a one": {[]string{`{"argv": ["node"], "cwd": "HERE"}`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for i, told := range tt.told {
+				told = strings.ReplaceAll(told, "HERE", filepath.ToSlash(here))
+				if err := os.WriteFile(filepath.Join(dir, string(rune('a'+i))+".json"), []byte(told), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			runs, known := launchedFrom(dir, "")
+			if known != tt.known || known && runs.Argv[2] != "a b" {
+				t.Errorf("got %v, %v", runs, known)
+			}
+		})
+	}
+}
+
+// Node's own options stand beside ours: those of --env before those of the environment.
+func TestTelling(t *testing.T) {
+	t.Setenv("NODE_OPTIONS", "--inherited")
+	for options, env := range map[string][]string{"--inherited": {"A=b"}, "--given": {"A=b", "NODE_OPTIONS=--given"}} {
+		want := "NODE_OPTIONS=" + options + ` --require "`
+		if got := telling(t.TempDir(), env); len(got) != 2 || !strings.HasPrefix(got[1], want) {
+			t.Errorf("got %q, want %s", got, want)
+		}
+	}
+}
+
+// A launcher that costs much time is named with that, and with what to give in its place.
+func TestCostOfLaunchers(t *testing.T) {
+	for _, tt := range []struct {
+		command string
+		starts  int
+		each    time.Duration
+		want    string
+	}{
+		{"uvx weather", 18, 5100 * time.Millisecond,
+			"18 starts by uvx took 5.1 s each; uv tool install the package, and give its program"},
+		{"npx weather", 2, time.Second,
+			"2 starts by npx took 1.0 s each; install the package, and give -- node and the file of its program"},
+		{"npx weather", 20, 900 * time.Millisecond, ""},
+		{"docker run weather", 1, time.Minute, ""},
+		{"docker run weather", 0, 0, ""},
+	} {
+		if got := launcherOf(strings.Fields(tt.command)).cost(tt.starts, tt.each); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.command, got, tt.want)
+		}
+	}
+}
