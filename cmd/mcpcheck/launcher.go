@@ -54,8 +54,8 @@ func launcherOf(command []string) *launcher {
 		return nil
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(command[0]), ".exe"), ".cmd")
-	words := slices.DeleteFunc(slices.Clone(command[1:]), func(word string) bool { return strings.HasPrefix(word, "-") })
-	words = append([]string{name}, words...)
+	isOption := func(word string) bool { return strings.HasPrefix(word, "-") }
+	words := append([]string{name}, slices.DeleteFunc(slices.Clone(command[1:]), isOption)...)
 	for i, l := range launchers {
 		if len(words) >= len(l.words) && slices.Equal(words[:len(l.words)], l.words) {
 			return &launchers[i]
@@ -148,7 +148,8 @@ type launched struct {
 }
 
 // ofLaunchers matches the scripts of the launchers themselves.
-var ofLaunchers = regexp.MustCompile(`^(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(-[0-9][0-9a-z.-]*)?(\.[cm]?js)?$`)
+var ofLaunchers = regexp.MustCompile(
+	`^(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(-[0-9][0-9a-z.-]*)?(\.[cm]?js)?$`)
 
 // launchedFrom is the one process beside those of the launcher that has told of itself, in the working directory of the
 // server; known is false when there are several, or none.

@@ -42,7 +42,12 @@ func TestLauncherOf(t *testing.T) {
 // What a launcher runs is certain where one process beside its own tells of itself, in the directory of the server.
 func TestLaunchedFrom(t *testing.T) {
 	here := absolute("")
-	const server = `{"script": "/cache/bin/weather", "argv": ["node", "/cache/bin/weather", "a b"], "cwd": "HERE"}`
+	const (
+		server = `{"script": "/cache/bin/weather", "argv": ["node", "/cache/bin/weather", "a b"], "cwd": "HERE"}`
+		npx    = `{"script": "/usr/bin/npx", "argv": ["node", "/usr/bin/npx"], "cwd": "HERE"}`
+		npxCLI = `{"script": "/lib/npx-cli.js", "argv": ["node", "x"], "cwd": "HERE"}`
+		yarn   = `{"script": "/a/yarn-4.5.0.cjs", "argv": ["node", "x"], "cwd": "HERE"}`
+	)
 	for name, tt := range map[string]struct {
 		told  []string
 		known bool
@@ -50,9 +55,9 @@ func TestLaunchedFrom(t *testing.T) {
 		"nothing":       {nil, false},
 		"a server":      {[]string{server}, true},
 		"two":           {[]string{server, server}, false},
-		"npx":           {[]string{`{"script": "/usr/bin/npx", "argv": ["node", "/usr/bin/npx"], "cwd": "HERE"}`}, false},
-		"npx and one":   {[]string{`{"script": "/lib/npx-cli.js", "argv": ["node", "x"], "cwd": "HERE"}`, server}, true},
-		"yarn and one":  {[]string{`{"script": "/a/yarn-4.5.0.cjs", "argv": ["node", "x"], "cwd": "HERE"}`, server}, true},
+		"npx":           {[]string{npx}, false},
+		"npx and one":   {[]string{npxCLI, server}, true},
+		"yarn and one":  {[]string{yarn, server}, true},
 		"elsewhere":     {[]string{strings.ReplaceAll(server, "HERE", "/")}, false},
 		"half a file":   {[]string{server, `{"script": "/cache/b`}, false},
 		"without a one": {[]string{`{"argv": ["node"], "cwd": "HERE"}`}, false},
@@ -61,7 +66,8 @@ func TestLaunchedFrom(t *testing.T) {
 			dir := t.TempDir()
 			for i, told := range tt.told {
 				told = strings.ReplaceAll(told, "HERE", filepath.ToSlash(here))
-				if err := os.WriteFile(filepath.Join(dir, string(rune('a'+i))+".json"), []byte(told), 0o600); err != nil {
+				file := filepath.Join(dir, string(rune('a'+i))+".json")
+				if err := os.WriteFile(file, []byte(told), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -161,8 +161,8 @@ func takeBack(t *T, call kit.ToolCall, token string) cancellation {
 // token is the one of the call that is cancelled.
 const token = "mcpcheck-cancelled"
 
-// slow is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said of it
-// in the second half of its time, if possible so.
+// slow is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said of
+// it in the second half of its time, if possible so.
 func slow(t *T) (call kit.ToolCall, talks bool) {
 	calls := kit.ValidCalls(t)
 	isSlow := func(c kit.ToolCall) bool { return c.PingFirst }

@@ -23,8 +23,8 @@ type wait struct {
 	start   int // which of the waits for processes that had said nothing yet it is; 0: none of them
 }
 
-// begin notes that the answer to a request is waited for, until end is called. The first one to a process waits for that
-// to start.
+// begin notes that the answer to a request is waited for, until end is called. The first one to a process waits for
+// that to start.
 func (w *Waits) begin(p Pending, first bool) (end func()) {
 	if w == nil {
 		return func() {}

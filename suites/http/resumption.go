@@ -186,8 +186,8 @@ func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
 	return x
 }
 
-// droppable is the quickest call during which a ping was answered, on a stream that can be resumed before the result has
-// come. How long a call took would not tell: on a busy machine any may take a while.
+// droppable is the quickest call during which a ping was answered, on a stream that can be resumed before the result
+// has come. How long a call took would not tell: on a busy machine any may take a while.
 func droppable(t *T) kit.ToolCall {
 	if t.Server.Sessionless {
 		t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")

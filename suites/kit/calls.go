@@ -274,8 +274,8 @@ func (c *ToolCalls) made(f *flight) []*ToolCall {
 	return all
 }
 
-// owes reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by side
-// have had no answer.
+// owes reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by
+// side have had no answer.
 func (c *ToolCalls) owes(f *flight, tool Subject) bool {
 	unanswered := 0
 	for _, made := range c.made(f) {

@@ -90,8 +90,8 @@ func (f *flight) waiting() []*ToolCall {
 // full reports whether no more calls may run.
 func (f *flight) full() bool { return len(f.waiting()) >= mostRunning }
 
-// makeRoom waits until one of the calls is answered, whichever that is, or else for the oldest ones as long as an answer
-// may take.
+// makeRoom waits until one of the calls is answered, whichever that is, or else for the oldest ones as long as an
+// answer may take.
 func (f *flight) makeRoom() {
 	waiting := f.waiting()
 	f.watch(waiting[0])

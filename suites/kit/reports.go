@@ -261,8 +261,8 @@ func (c ToolCall) IsPlain() bool {
 	return c.Reply.Result() != nil && !c.Reply.Refuses() && len(c.Input.Asked) == 0
 }
 
-// Quickest is the first call in the order of QuickestFirst, of those that are plain, and of a kind. It ends a check that
-// finds none; what says what it lacks.
+// Quickest is the first call in the order of QuickestFirst, of those that are plain, and of a kind. It ends a check
+// that finds none; what says what it lacks.
 func Quickest(t *T, calls ToolCalls, what string, is func(ToolCall) bool) ToolCall {
 	plain := slices.DeleteFunc(slices.Clone(calls.List), func(c ToolCall) bool { return !c.IsPlain() || !is(c) })
 	if len(plain) == 0 {
