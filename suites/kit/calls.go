@@ -159,7 +159,7 @@ func ValidCalls(t *T) ToolCalls {
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {
-			f := &flight{t: t, session: s, allowance: allowance}
+			f := &flight{t: t, session: s, allowance: allowance, eachTool: true}
 			queue = calls.make(f, queue)
 			if f.sound() {
 				calls.end(t, s, mark)
@@ -277,6 +277,9 @@ func (c *ToolCalls) made(f *flight) []*ToolCall {
 // owes reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by
 // side have had no answer.
 func (c *ToolCalls) owes(f *flight, tool Subject) bool {
+	if !f.eachTool {
+		return false
+	}
 	unanswered := 0
 	for _, made := range c.made(f) {
 		if made.Tool.Name == tool.Name {
