@@ -56,6 +56,7 @@ type ToolCalls struct {
 	Changes []ListChange // of the other lists
 	Watched []Watched    // resources whose updates were asked for
 
+	again   bool                // the tools have been called before, and need not all be called
 	watched []Watched           // in the session of now
 	others  map[string][]string // what else was listed before them whose changes the server announces, by family
 }
@@ -159,7 +160,7 @@ func ValidCalls(t *T) ToolCalls {
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {
-			f := &flight{t: t, session: s, allowance: allowance, eachTool: true}
+			f := &flight{t: t, session: s, allowance: allowance}
 			queue = calls.make(f, queue)
 			if f.sound() {
 				calls.end(t, s, mark)
@@ -277,7 +278,7 @@ func (c *ToolCalls) made(f *flight) []*ToolCall {
 // owes reports whether a tool has its first call to come, whatever the time: not where as many calls as run side by
 // side have had no answer.
 func (c *ToolCalls) owes(f *flight, tool Subject) bool {
-	if !f.eachTool {
+	if c.again {
 		return false
 	}
 	unanswered := 0

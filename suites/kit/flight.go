@@ -19,7 +19,6 @@ type flight struct {
 	allowance *Allowance
 	calls     []*ToolCall // in the order in which they were made
 	silent    bool        // a ping had no answer while calls ran
-	eachTool  bool        // each tool is called once, whatever the time
 }
 
 const (

@@ -17,10 +17,10 @@ type Inquired struct {
 // LetInquire sees to it that the tools have asked that ask: what they ask for is what some watches judge.
 func LetInquire(t *T) { Inquiries(t) }
 
-// Inquiries calls the tools that may be called, each once, as a willing client that has declared all that a server of
-// the revision can ask for. Where there is a handshake that takes a session of such a client: servers ask only where
-// that was declared, and some list tools for such clients that others do not see. Without one, ValidCalls are such
-// calls.
+// Inquiries calls the tools that may be called, each once as far as there is time, as a willing client that has
+// declared all that a server of the revision can ask for. Where there is a handshake that takes a session of such a
+// client: servers ask only where that was declared, and some list tools for such clients that others do not see.
+// Without one, ValidCalls are such calls.
 func Inquiries(t *T) Inquired {
 	if !t.Server.Declares("tools") {
 		return Inquired{}
@@ -29,7 +29,7 @@ func Inquiries(t *T) Inquired {
 		return askedByResults(ValidCalls(t))
 	}
 	return Shared(t, "client that can be asked", func(t *T) (a Inquired) {
-		r := &round{t: t, calls: &ToolCalls{}, called: map[string]bool{}, allowance: NewAllowance()}
+		r := &round{t: t, calls: &ToolCalls{again: true}, called: map[string]bool{}, allowance: NewAllowance()}
 		if !t.Alone() {
 			Begin(t, Opening{Client: true}) // in its session, if there is one
 		}
