@@ -20,6 +20,9 @@ import (
 // configName is the file that is read when --config names none.
 const configName = "mcpcheck.yaml"
 
+// wrongConfigName is what some call it, which is not read.
+const wrongConfigName = "mcpcheck.yml"
+
 // config is mcpcheck.yaml: what holds for every run on one server. Flags win. Its paths are relative to the current
 // directory, wherever the file is. The schema is schemas/config.schema.json.
 type config struct {
@@ -46,9 +49,10 @@ type config struct {
 	Reports      reportFiles          `yaml:"reports"`         // that every run writes
 	Baseline     string               `yaml:"baseline"`        // file of known fails
 
-	name   string   // of the file that was read; empty: none
-	value  ast.Node // as it stands there; nil: there is nothing
-	listed bool     // it is an entry of a list
+	ignored string   // a file beside it that looks like another one
+	name    string   // of the file that was read; empty: none
+	value   ast.Node // as it stands there; nil: there is nothing
+	listed  bool     // it is an entry of a list
 }
 
 // omission is checks that are left out.
@@ -111,6 +115,8 @@ func readConfig(name string) (c config, err error) {
 	}
 	text, err := readWhole(name, longestConfig)
 	switch {
+	case optional && errors.Is(err, fs.ErrNotExist) && isFile(wrongConfigName):
+		return c, usage("found %s: it has to be %s, or say --config %s", wrongConfigName, configName, wrongConfigName)
 	case optional && errors.Is(err, fs.ErrNotExist):
 		return c, nil
 	case errors.Is(err, fs.ErrNotExist):
@@ -118,7 +124,11 @@ func readConfig(name string) (c config, err error) {
 	case err != nil:
 		return c, usage("cannot read the configuration: %w", err)
 	}
-	return parseConfig(name, text)
+	c, err = parseConfig(name, text)
+	if optional && isFile(wrongConfigName) {
+		c.ignored = wrongConfigName
+	}
+	return c, err
 }
 
 // parseConfig reads the text of a configuration file.

@@ -66,7 +66,7 @@ clients.`,
 
 // record runs a server between this process's streams, and writes down what passes.
 func record(command []string, out string) error {
-	if err := lookUp(command[0], ""); err != nil {
+	if err := lookUp(command, ""); err != nil {
 		return err
 	}
 	file, err := openRecord(out)
@@ -95,7 +95,7 @@ func record(command []string, out string) error {
 	signals := make(chan os.Signal, 16)
 	signal.Notify(signals, passedOn()...)
 	if err := server.Start(); err != nil {
-		return cannotRun(command[0], err)
+		return cannotRun(command, err)
 	}
 	stdoutOfServer.Close()
 	redact := hidden.redactor()

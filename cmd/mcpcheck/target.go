@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,6 +41,9 @@ type target struct {
 func aim(v values, stderr io.Writer) (*target, error) {
 	if err := hasDirectory(); err != nil {
 		return nil, err
+	}
+	if v.ignored != "" {
+		fmt.Fprintf(stderr, "mcpcheck: %s is not read, since there is %s; remove one of them\n", v.ignored, v.name)
 	}
 	var s secrets
 	a, err := locate(v, &s, stderr)
@@ -81,7 +88,7 @@ func (t *target) overStdio(v values, s *secrets) error {
 	t.reach.Command, t.reach.Env, t.reach.Dir = t.command, plant(t.env), t.dir
 	t.credentials.Planted = planted
 	t.shown = harness.TargetInfo{Transport: "stdio", Command: t.redact.texts(t.command), Dir: t.dir}
-	return lookUp(t.command[0], t.dir)
+	return lookUp(t.command, t.dir)
 }
 
 // planted is the value of a variable in the environment of the server that is named like a secret: none may log it.
@@ -125,7 +132,7 @@ func (t *target) overHTTP(v values, s *secrets) error {
 		return nil
 	}
 	t.credentials.Planted = planted
-	return lookUp(t.command[0], t.dir)
+	return lookUp(t.command, t.dir)
 }
 
 // hasDirectory finds out whether there is a current directory, in which servers are started.
@@ -151,8 +158,8 @@ func readRoots(file string) (pem []byte, err error) {
 }
 
 // lookUp finds out whether there is such a command, before anything is started.
-func lookUp(command, dir string) error {
-	path := command
+func lookUp(command []string, dir string) error {
+	path := command[0]
 	if separator := string(os.PathSeparator); dir != "" && strings.Contains(path, separator) &&
 		!strings.HasPrefix(path, separator) {
 		path = dir + separator + path
@@ -160,7 +167,7 @@ func lookUp(command, dir string) error {
 	_, err := exec.LookPath(path)
 	switch {
 	case errors.Is(err, exec.ErrDot):
-		return usage("%s is in the current directory only; say ./%s", command, command)
+		return usage("%s is in the current directory only; say ./%s", command[0], command[0])
 	case err != nil:
 		return cannotRun(command, err)
 	}
@@ -168,7 +175,7 @@ func lookUp(command, dir string) error {
 }
 
 // cannotRun is the error of use for a command that does not start.
-func cannotRun(command string, err error) error {
+func cannotRun(command []string, err error) error {
 	var wrapped *exec.Error
 	var path *fs.PathError
 	switch { // without what the message says already
@@ -177,27 +184,58 @@ func cannotRun(command string, err error) error {
 	case errors.As(err, &path):
 		err = path.Err
 	}
-	words := strings.Fields(command)
+	name := command[0]
+	words := strings.Fields(name)
 	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 	switch {
-	case command == "":
+	case name == "":
 		return usage("the command is empty; say mcpcheck run -- COMMAND [ARG…]")
-	case reporters.IsDir(command):
-		return usage("cannot run %s: it is a directory; name the program in it", command)
+	case reporters.IsDir(name):
+		return usage("cannot run %s: it is a directory; name the program in it", name)
 	case errors.Is(err, syscall.ENOEXEC):
-		return usage("cannot run %s: %w; a script wants a first line such as #!/usr/bin/env node", command, err)
-	case missing && isCommand(command):
-		return usage("cannot run %s: %w; does its first line name a program that is there?", command, err)
+		return usage("cannot run %s: %w; a script wants a first line such as #!/usr/bin/env %s",
+			name, err, interpreter(name))
+	case missing && isCommand(name):
+		return usage("cannot run %s: %w; does its first line name a program that is there?", name, err)
 	case missing && len(words) > 1 && isCommand(words[0]):
 		return usage("cannot run %q: no such command; give the command and its arguments as words of their own: -- %s",
-			command, command)
-	case (missing || errors.Is(err, fs.ErrPermission)) && isFile(command):
-		return usage("cannot run %s: the file is not executable; begin with what runs it, such as -- node %s",
-			command, text.Shell(command))
+			name, name)
+	case (missing || errors.Is(err, fs.ErrPermission)) && isFile(name):
+		return usage("cannot run %s: the file is not executable; begin with what runs it, such as -- %s %s",
+			name, interpreter(name), text.Shell(command...))
 	case missing:
-		return usage("cannot run %s: no such command; check the path, or build the server first", command)
+		return noSuchProgram(command)
 	}
-	return usage("cannot run %s: %w", command, err)
+	return usage("cannot run %s: %w", name, err)
+}
+
+// noSuchProgram is the error of use for a command that is not there: what it looks like, and how to say that.
+func noSuchProgram(command []string) error {
+	name, all := command[0], text.Shell(command...)
+	_, notURL := driver.ParseURL(name)
+	switch {
+	case notURL == nil:
+		return usage("%s is a URL; say mcpcheck run --url %s", name, text.Shell(name))
+	case isScopedPackage(name):
+		return usage("cannot run %s: no such command; it looks like an npm package: -- npx -y %s", name, all)
+	case lostBackslashes(name):
+		return usage("cannot run %s: %s", name, quotePath)
+	}
+	return usage("cannot run %s: no such command; check the path, or build the server first", name)
+}
+
+// isScopedPackage reports whether a word is the name of an npm package that has a scope, which no command has.
+var isScopedPackage = regexp.MustCompile(`^@[a-z0-9~][a-z0-9._~-]*/[a-z0-9~][a-z0-9._~-]*(@[\w.^~-]+)?$`).MatchString
+
+// lostBackslashes reports whether a word looks like a path of Windows that a shell has taken the backslashes from.
+var lostBackslashes = regexp.MustCompile(`^[A-Za-z]:[^\\/:]+\.\w+$`).MatchString
+
+const quotePath = "no backslashes are left in the path; quote it"
+
+// interpreter is what runs a script, by the end of its name.
+func interpreter(script string) string {
+	by := map[string]string{".py": "python3", ".ts": "npx tsx", ".mts": "npx tsx", ".rb": "ruby", ".sh": "sh"}
+	return cmp.Or(by[strings.ToLower(filepath.Ext(script))], "node")
 }
 
 func isFile(name string) bool {

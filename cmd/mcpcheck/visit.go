@@ -116,7 +116,7 @@ func (t *target) meet(ctx context.Context, revision string, told *audience) (fou
 	arrived()
 	switch {
 	case found.Server == nil:
-		return found, cannotRun(t.command[0], err)
+		return found, cannotRun(t.command, err)
 	case err != nil && found.First != nil:
 		found.First.Kill()
 		found.First.Close()
@@ -131,7 +131,7 @@ func (t *target) spoken(ctx context.Context, told *audience) (revisions []string
 	defer arrived()
 	revisions, undiscovered, err = discovery.Revisions(ctx, t.reach)
 	if revisions == nil {
-		return nil, "", cannotRun(t.command[0], err)
+		return nil, "", cannotRun(t.command, err)
 	}
 	return revisions, undiscovered, nil
 }

@@ -88,6 +88,9 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 		if strings.Contains(syntax.GetMessage(), "'\t'") {
 			return at(syntax.GetToken()) + ": this begins with a tab; YAML is indented with spaces"
 		}
+		if line, ok := misaligned(text, syntax); ok {
+			return fmt.Sprintf(":%d: its indentation is wrong; indent it like the line above", line)
+		}
 		return fmt.Sprintf("%s: %s", at(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
 	}
 	for _, key := range durationKeys(t) { // whose errors do not say where
@@ -96,6 +99,22 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 		}
 	}
 	return ": " + err.Error()
+}
+
+// misaligned is the line, counted from 1, whose indentation is what is wrong with a text, and whether there is one: a value
+// stands where it may not, in a line that is indented otherwise than the one above. Of a key that the reader takes for
+// the rest of a text, it names the line above.
+func misaligned(text []byte, err yaml.Error) (line int, ok bool) {
+	if !strings.Contains(err.GetMessage(), "value is not allowed in this context") {
+		return 0, false
+	}
+	all := strings.Split(string(text), "\n")
+	line = err.GetToken().Position.Line
+	indent := func(line int) int { return len(all[line-1]) - len(strings.TrimLeft(all[line-1], " ")) }
+	if strings.Contains(err.GetMessage(), "mapping value") {
+		return line + 1, line < len(all) && indent(line+1) > indent(line)
+	}
+	return line, line > 1 && indent(line) != indent(line-1)
 }
 
 // asList is how the words of a text are written as a list, if one belongs there.
