@@ -61,6 +61,9 @@ type ConsoleOptions struct {
 
 	// Repeat is the command that repeats one check. Without it, none is shown.
 	Repeat func(harness.Result) string
+
+	// Next is the command that helps a server that was not tested; empty when none is known. Without it, none is shown.
+	Next func(harness.Report) string
 }
 
 // Area is how many cases of one area will be run in one revision.
@@ -220,7 +223,11 @@ func (c *Console) Done(r harness.Report) error {
 		}
 		c.write("\n")
 	}
-	c.write(c.verdict(r))
+	if r.ExitCode == harness.ExitUntestable {
+		c.write(c.untested(r))
+	} else {
+		c.write(c.verdict(r))
+	}
 	return c.err
 }
 
@@ -260,6 +267,9 @@ func (c *Console) areaDone(a *areaRun) {
 		return
 	}
 	t := count(a.results)
+	if t.Pass+t.Fail+t.Error == 0 && slices.ContainsFunc(c.revisions, isAssumed(a.revision)) {
+		return // the server could not be talked to
+	}
 	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.paint.failures(t), t.ofSDK()), t.others()...)
 	if missing := a.cases - len(a.results); missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", missing))
@@ -353,16 +363,10 @@ func (c *Console) details(r harness.Report) (blocks []string) {
 	if len(stale(r)) > 0 {
 		blocks = append(blocks, c.stale(r))
 	}
-	if strings.Contains(r.Problem, "\n") {
+	if strings.Contains(r.Problem, "\n") && r.ExitCode != harness.ExitUntestable {
 		blocks = append(blocks, c.problem(r.Problem))
 	}
 	return blocks
-}
-
-// unmet reports whether nothing was tried since the server could not be talked to, which the last line says.
-func unmet(r harness.Report) bool {
-	tried := func(x harness.Result) bool { return x.Reason != harness.HandshakeFailed }
-	return r.Problem != "" && !slices.ContainsFunc(r.Results, tried)
 }
 
 // reasons says why results are no more than they are: each reason once, with the ids that it holds for.

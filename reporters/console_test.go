@@ -160,7 +160,7 @@ func TestConsoleWidth(t *testing.T) {
 	}
 }
 
-// Of a server that could not be talked to the last line says why, and nothing else does.
+// Of a server that could not be talked to the verdict says why, and nothing else does.
 func TestConsoleOfServersUnmet(t *testing.T) {
 	r := untestable()
 	r.Results = append(r.Results, harness.Result{
@@ -169,7 +169,7 @@ func TestConsoleOfServersUnmet(t *testing.T) {
 	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, "it was not tried") {
 		t.Errorf("the reason is told for each check:\n%s", out)
 	}
-	r.Results[0].Reason = harness.Silent
+	r.Results[0].Reason, r.Revisions = harness.Silent, []harness.RevisionInfo{{Revision: "2025-11-25"}}
 	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "it was not tried") {
 		t.Errorf("what was tried is not told:\n%s", out)
 	}

@@ -161,6 +161,9 @@ func verdict(r harness.Report) (word string, parts []string) {
 		parts = append(parts, oneCause(r.Results))
 	}
 	parts = append(parts, uncovered(r.Coverage)...)
+	if r.Server.Empty {
+		parts = append(parts, "the server offers no tools, resources or prompts")
+	}
 	revisions := strings.Join(revisionsOf(r.Revisions), ", ")
 	parts = append(parts, revisions, "profile "+string(r.Profile), duration(r.Seconds))
 	return word, nonEmpty(parts...)

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,6 +48,7 @@ func badServers() map[string]func(args []string) int {
 	return map[string]func(args []string) int{
 		// that do not start
 		"exit-3":        exitAtStart,
+		"quit":          quit,
 		"never-answer":  func([]string) int { return swallow() },
 		"never-read":    func([]string) int { return hang() },
 		"late":          late,
@@ -84,9 +86,14 @@ func badServers() map[string]func(args []string) int {
 		"long":          long,
 		"ask-forbidden": func([]string) int { return serve(fixtures.Fault{Notified: askForbidden}) },
 		"reply-twice":   func([]string) int { return serve(fixtures.Fault{Send: twice}) },
-		"wrong-ids":     func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },
-		"wrong-id":      func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", setID)}) },
-		"leak":          leak,
+		"bare": func([]string) int {
+			return serve(fixtures.Fault{Reply: spoilReply("initialize", func(reply object) {
+				reply["result"].(object)["capabilities"] = object{}
+			})})
+		},
+		"wrong-ids": func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },
+		"wrong-id":  func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", setID)}) },
+		"leak":      leak,
 
 		// that do not serve to the end
 		"die-after":    dieAfter,
@@ -111,6 +118,13 @@ func badServers() map[string]func(args []string) int {
 		// over HTTP
 		"web": badWeb,
 	}
+}
+
+// quit ends with a status at once, after some lines on stderr.
+func quit(args []string) int {
+	fmt.Fprintln(os.Stderr, strings.Join(args[1:], "\n"))
+	status, _ := strconv.Atoi(args[0])
+	return status
 }
 
 // garbage is what a program writes that mistakes stdout for a log.

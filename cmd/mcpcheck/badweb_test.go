@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -208,6 +209,9 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"html-401": always(
 			document(http.StatusUnauthorized, "text/html", "<!doctype html><title>401</title><p>Who is it?"),
 		),
+		"text-401": always(document(http.StatusUnauthorized, "text/plain", "who is it?")),
+		"text-403": always(document(http.StatusForbidden, "text/plain", "go away")),
+		"text-500": always(document(http.StatusInternalServerError, "text/plain", "oops")),
 		"html-404": always(
 			document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found"),
 		),
@@ -305,7 +309,11 @@ func redirectAway(args []string) http.Handler {
 		os.WriteFile(args[0], []byte("came with "+r.Header.Get("Authorization")), 0o644)
 	}))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		http.Redirect(w, r, "http://"+l.Addr().String()+"/mcp", http.StatusTemporaryRedirect)
+		status := http.StatusTemporaryRedirect
+		if len(args) > 1 {
+			status, _ = strconv.Atoi(args[1])
+		}
+		http.Redirect(w, r, "http://"+l.Addr().String()+"/mcp", status)
 	})
 }
 

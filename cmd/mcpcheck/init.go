@@ -114,7 +114,7 @@ func look(v values, t *target, told *audience) (*harness.Server, error) {
 	case server == nil:
 		return nil, err
 	case err != nil:
-		return nil, unseen(t.problem(err))
+		return nil, unseen(reporters.Sentence(t.problem(err)))
 	case server.Failure != "":
 		return nil, unseen(t.redact.text(server.Failure))
 	}

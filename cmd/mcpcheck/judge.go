@@ -274,7 +274,7 @@ func (j *judgement) conclude(ctx context.Context) {
 func nothingApplies(elsewhere string) string {
 	said := "there is nothing to check: no selected check applies to this revision"
 	if elsewhere != "" {
-		const remedy = "; in %s, which the server speaks as well, some do: give --protocol %[1]s"
+		const remedy = "\nin %s, which the server speaks as well, some do: give --protocol %[1]s"
 		said += fmt.Sprintf(remedy, elsewhere)
 	}
 	return said

@@ -56,7 +56,7 @@ func (j *judgement) plan(w io.Writer) error {
 	case server == nil:
 		return err
 	case err != nil:
-		return &exit{harness.ExitUntestable, errors.New(j.target.problem(err))}
+		return &exit{harness.ExitUntestable, errors.New(reporters.Sentence(j.target.problem(err)))}
 	}
 	found.Close()
 	if err := j.wrongNames(server); err != nil {
@@ -81,7 +81,7 @@ func (j *judgement) planned(server *harness.Server) planInfo {
 		p.Checks = append(p.Checks, check)
 	}
 	if len(p.Checks) == 0 {
-		p.Problem = nothingApplies(j.otherRevision(server))
+		p.Problem = reporters.Sentence(nothingApplies(j.otherRevision(server)))
 	}
 	for _, tool := range server.Tools {
 		name, _ := tool["name"].(string)

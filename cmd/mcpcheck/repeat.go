@@ -1,11 +1,13 @@
 package main
 
 import (
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
@@ -21,6 +23,18 @@ func repeat(v values, t *target, r harness.Result) string {
 		words = append(words, "--protocol", r.Revision)
 	}
 	words = append(words, v.flags.repeated...)
+	return text.Shell(append(words, t.again(v)...)...)
+}
+
+// giveVariable is the command that gives a server the variable that it asks for in its last words; empty when it asks
+// for none that is not set.
+func giveVariable(v values, t *target, r harness.Report) string {
+	name := reporters.MissingVariable(r.Problem)
+	set := func(pair string) bool { return strings.HasPrefix(pair, name+"=") }
+	if name == "" || len(t.command) == 0 || slices.ContainsFunc(slices.Concat(os.Environ(), plant(t.env)), set) {
+		return ""
+	}
+	words := append([]string{"mcpcheck", "run", "--env", name + "=…"}, v.flags.repeated...)
 	return text.Shell(append(words, t.again(v)...)...)
 }
 

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -250,22 +251,47 @@ func isCommand(name string) bool {
 
 // problem is why the target could not be talked to, with what to do about it.
 func (t *target) problem(err error) string {
-	return t.redact.text(harness.ExplainAll(err).Error() + hint(err))
+	said := harness.ExplainAll(err).Error()
+	if hint := t.hint(err); hint != "" {
+		said += "\n" + hint
+	}
+	return t.redact.text(said)
 }
 
-// hint says what to do about an error of a connection.
-func hint(err error) string {
+// hint says what to do about an error of a server; empty when nobody knows, or the error says it.
+func (t *target) hint(err error) string {
+	var death *driver.Death
+	var none *discovery.NotSpoken
+	var unreachable *driver.Unreachable
+	var elsewhere *driver.Elsewhere
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
 	var record tls.RecordHeaderError
+	lost := slices.IndexFunc(t.command, lostBackslashes)
 	switch {
+	case errors.As(err, &death) && lost >= 0:
+		return t.command[lost] + ": " + quotePath
+	case errors.As(err, &none) && len(none.Speaks) > 0:
+		return fmt.Sprintf("it speaks %s: --protocol %s",
+			strings.Join(none.Speaks, ", "), none.Speaks[len(none.Speaks)-1])
+	case errors.As(err, &elsewhere):
+		return "mcpcheck does not follow it to another origin: --url " + text.Shell(elsewhere.To)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return "; the server speaks no TLS here: is the URL http:// in place of https://?"
+		return "the server speaks no TLS here: is the URL http:// in place of https://?"
 	case errors.As(err, &name):
-		return "; use a name that the certificate is for, or give --insecure to go without"
+		return "use a name that the certificate is for, or give --insecure to go without"
 	case errors.As(err, &unknown), errors.As(err, &invalid):
-		return "; give --cacert FILE if you trust the issuer, or --insecure to go without"
+		return "give --cacert FILE if you trust the issuer, or --insecure to go without"
+	case errors.As(err, &unreachable) && errors.Is(err, syscall.ECONNREFUSED) && len(t.command) == 0:
+		return "start the server first, or let mcpcheck start it: --url URL -- COMMAND"
+	case strings.HasPrefix(t.url, "http://") && isCutOff(err):
+		return "does it speak TLS? try https://"
 	}
 	return ""
+}
+
+// isCutOff reports whether a connection was closed or reset before there was an answer.
+func isCutOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }

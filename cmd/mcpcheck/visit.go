@@ -121,6 +121,12 @@ func (t *target) meet(ctx context.Context, revision string, told *audience) (fou
 		found.First.Kill()
 		found.First.Close()
 	}
+	if none := (*discovery.NotSpoken)(nil); errors.As(err, &none) && revision != auto {
+		if other, err := discovery.Auto(ctx, t.reach); err == nil {
+			none.Speaks = other.Server.Speaks
+			other.Close()
+		}
+	}
 	return found, err
 }
 

@@ -3,11 +3,13 @@ package discovery
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -58,7 +60,10 @@ func unknown(t driver.Target, requested string) *harness.Server {
 }
 
 // NotSpoken says that a server does not speak a revision, whatever else it may speak.
-type NotSpoken struct{ Why string }
+type NotSpoken struct {
+	Why    string
+	Speaks []string // what it speaks in its place, as far as somebody has asked
+}
 
 func (e *NotSpoken) Error() string { return e.Why }
 
@@ -85,12 +90,12 @@ func shake(
 		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
 		return server, s, nil
 	}
-	if err := unusable(t, s, r); err != nil {
+	if err := cmp.Or(unusable(t, s, r), failing(s, r)); err != nil {
 		return server, s, err
 	}
 	if harness.OnlyModern(r) {
 		why := fmt.Sprintf("the server speaks %s or later only: give --protocol %[1]s", harness.Modern[0])
-		return server, s, &NotSpoken{why}
+		return server, s, &NotSpoken{Why: why}
 	}
 	if server.Failure = handshakeFailure(r); server.Failure != "" {
 		checkAuthorized(server, s)
@@ -132,6 +137,9 @@ func unmet(t driver.Target, server *harness.Server) *harness.Server {
 
 // unusable is why nothing can be said of a server that has been greeted: it was silent, or is not one of MCP.
 func unusable(t driver.Target, s *driver.Session, r driver.Reply) error {
+	if away := sentAway(t.Site, r); away != nil {
+		return away
+	}
 	switch none := noEndpoint(t.Site, r); {
 	case none != "":
 		return errors.New(none)
@@ -209,14 +217,21 @@ func unheard(s *driver.Session, err error) error {
 	}
 	if p := s.Stdio(); p != nil {
 		symptoms := p.Symptoms()
-		switch said := symptoms.Diagnosis(); {
-		case said != "":
-			death.Cause += "; " + said
-		case silent && silence.Partial > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
-			death.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
-		}
-		if !silent {
+		death.Hint = symptoms.Diagnosis()
+		switch {
+		case !silent:
 			death.Stdout = symptoms.Text()
+			if death.Hint == "" && death.Cause == driver.CleanExit {
+				death.Hint = "a server over stdio has to stay until its stdin is closed"
+			}
+			if !strings.HasSuffix(death.Cause, " still running") {
+				death.Cause += " before it answered"
+			}
+		case death.Hint == "" && len(symptoms.Stdout) == 0:
+			death.Hint = "it is running and wrote nothing to stdout: is it an MCP server over stdio? " +
+				"If it is slow to start: --start-timeout 60s"
+		case death.Hint == "" && silence.Partial > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
+			death.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
 		}
 	}
 	death.Stderr = s.StderrTail()

@@ -18,7 +18,7 @@ func discover(
 	era := driver.Modern{Revision: server.Requested}
 	server.Era, t.Era = era, era
 	if server.Transport == "sse" {
-		return server, nil, &NotSpoken{"the server speaks HTTP+SSE, which has no revision without a handshake"}
+		return server, nil, &NotSpoken{Why: "the server speaks HTTP+SSE, which has no revision without a handshake"}
 	}
 	s, r, err := knock(ctx, t, server)
 	if s == nil {
@@ -37,7 +37,7 @@ func discover(
 		if lists := supported(r); lists != nil {
 			said = "offers " + strings.Join(lists[:min(len(lists), mostOffered)], ", ")
 		}
-		return server, s, &NotSpoken{fmt.Sprintf("the server does not speak %s: server/discover %s",
+		return server, s, &NotSpoken{Why: fmt.Sprintf("the server does not speak %s: server/discover %s",
 			server.Requested, said)}
 	}
 	if r.Result() == nil {

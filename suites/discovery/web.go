@@ -154,14 +154,14 @@ func noEndpoint(site *driver.Site, r driver.Reply) string {
 	case page:
 		found = "but a web server"
 	case isNotFound(r):
-		found = "there is nothing at all"
+		found = "there is nothing at this path"
 	case r.Err != nil && a.IsOtherJSON() && !meantForClients(a.Body.Bytes()):
 		found = "but something that answers other JSON"
 	default:
 		return ""
 	}
 	const remedy = "give --url the endpoint with its path, which is often /mcp"
-	return fmt.Sprintf("there is no MCP endpoint at %s, %s: %s; %s", site.URL(), found, a, remedy)
+	return fmt.Sprintf("there is no MCP endpoint at %s, %s: %s\n%s", site.URL(), found, a, remedy)
 }
 
 // meantForClients reports whether a body may be meant as a message, if only the beginning of one.
@@ -196,6 +196,28 @@ func redirect(r driver.Reply) (location string, redirected bool) {
 	a := answerTo(r)
 	redirected = a.Status == http.StatusTemporaryRedirect || a.Status == http.StatusPermanentRedirect
 	return a.Header.Get("Location"), redirected
+}
+
+// sentAway is the error of a server that redirects to another origin; nil where it does not.
+func sentAway(site *driver.Site, r driver.Reply) error {
+	var elsewhere *driver.Elsewhere
+	a := answerTo(r)
+	if location := a.Header.Get("Location"); a.Status >= 300 && a.Status < 400 && location != "" &&
+		errors.As(site.Leaves(location), &elsewhere) {
+		return elsewhere
+	}
+	return nil
+}
+
+// failing is the error of a server that answers the greeting with HTTP 500 in place of a message; nil where it does not.
+func failing(s *driver.Session, r driver.Reply) error {
+	if !r.Bare() || r.Frame.HTTP.Answer().Status != http.StatusInternalServerError {
+		return nil
+	}
+	return &driver.Death{
+		Cause:  "the server answers initialize with " + r.Frame.HTTP.Answer().String(),
+		Stderr: s.StderrTail(), Hint: "see its log",
+	}
 }
 
 // older reports whether a server may be one of the transport of 2024-11-05: there is no JSON-RPC message in its answer

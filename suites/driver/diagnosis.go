@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Symptoms are what is known of a server that is not understood. A diagnosis rests on nothing else.
@@ -45,15 +47,24 @@ func (s Symptoms) Diagnosis() string {
 	case !message && response.Match(s.Stderr):
 		return "its messages are on stderr: write them to stdout"
 	}
-	return looksLike(onEither, append(bytes.Clone(s.Stdout), s.Stderr...))
-}
-
-// DiagnoseOutput is the diagnosis of a text on stdout that is no message by itself.
-func DiagnoseOutput(text []byte) string {
-	if said := looksLike(onStdout, text); said != "" {
+	all := append(bytes.Clone(s.Stdout), s.Stderr...)
+	if said := looksLike(onEither, all); said != "" {
 		return said
 	}
-	line, _, ended := bytes.Cut(text, []byte("\n"))
+	if _, plain := text.Reason(strings.Split(string(all), "\n")); usage.Match(all) && !plain {
+		return "it printed its usage: an argument or a variable may be missing"
+	}
+	return ""
+}
+
+var usage = regexp.MustCompile(`(?im)^\s*usage:`)
+
+// DiagnoseOutput is the diagnosis of a text on stdout that is no message by itself.
+func DiagnoseOutput(output []byte) string {
+	if said := looksLike(onStdout, output); said != "" {
+		return said
+	}
+	line, _, ended := bytes.Cut(output, []byte("\n"))
 	if severalObjects(line) {
 		return "there are several messages in one line: write a newline after each"
 	}
@@ -72,10 +83,10 @@ type sign struct {
 	says    string
 }
 
-func looksLike(signs []sign, text []byte) string {
+func looksLike(signs []sign, output []byte) string {
 	for _, s := range signs {
-		if m := s.pattern.FindSubmatchIndex(text); m != nil {
-			return string(s.pattern.Expand(nil, []byte(s.says), text, m))
+		if m := s.pattern.FindSubmatchIndex(output); m != nil {
+			return string(s.pattern.Expand(nil, []byte(s.says), output, m))
 		}
 	}
 	return ""
@@ -111,7 +122,6 @@ var onEither = []sign{
 	{regexp.MustCompile(`(?i)\blistening (?:on|at) (?:port|:)\s*\d+`), "it looks like a server over HTTP: use --url"},
 	{regexp.MustCompile(`(?m)^(?:\S*/)?env: .*(?:\r|\\r).{0,4}: No such file`),
 		"its first line ends as lines of Windows do: save the script with LF, not CRLF"},
-	{regexp.MustCompile(`(?im)^\s*usage:`), "it explains its usage: does the command want arguments?"},
 }
 
 // repeated is the first member that a JSON object has more than once; empty when there is none.
@@ -171,9 +181,9 @@ func (p *Stdio) Symptoms() Symptoms {
 
 // Text is what the server wrote to stdout, as lines; nil when it wrote nothing, or no text.
 func (s Symptoms) Text() []string {
-	text := strings.TrimSpace(string(s.Stdout))
-	if text == "" || !utf8.ValidString(text) || response.MatchString(text) {
+	said := strings.TrimSpace(string(s.Stdout))
+	if said == "" || !utf8.ValidString(said) || response.MatchString(said) {
 		return nil
 	}
-	return strings.Split(text, "\n")
+	return strings.Split(said, "\n")
 }

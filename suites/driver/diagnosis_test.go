@@ -62,7 +62,8 @@ func TestDiagnosis(t *testing.T) {
 		"lines of Windows": {
 			stderr: "/usr/bin/env: \u2018python3\\r\u2019: No such file or directory\n", want: "not CRLF",
 		},
-		"usage": {stdout: "Usage: server [--stdio]\n", want: "arguments?"},
+		"usage":                {stdout: "Usage: server [--stdio]\n", want: "it printed its usage"},
+		"usage after an error": {stdout: "Usage: server\n", stderr: "Error: no token\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := Symptoms{Stdout: []byte(c.stdout), Stderr: []byte(c.stderr), Late: c.late}

@@ -241,6 +241,7 @@ type Death struct {
 	Cause  string   // "the server exited with status 3", or CleanExit
 	Stdout []string // the first lines that it wrote there in place of messages
 	Stderr []string // the last lines there
+	Hint   string   // what it looks like, and what to do about it; empty: nobody knows
 	Excess *Excess  // what mcpcheck cut off before; nil: nothing
 }
 

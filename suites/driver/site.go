@@ -156,25 +156,43 @@ func (site *Site) SetTransport(name string) {
 	site.mu.Unlock()
 }
 
-// Follow takes the target of a redirect from the URL for the URL, unless that is another one meanwhile. It fails when
-// the target is another origin: the operator's headers must not go there.
+// Follow takes the target of a redirect from the URL for the URL, unless that is another one meanwhile.
 func (site *Site) Follow(from, location string) error {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	if site.url.String() != from {
 		return nil
 	}
-	u, err := site.url.Parse(location)
+	u, err := redirected(site.url, location)
+	if err == nil {
+		site.url = u
+	}
+	return err
+}
+
+// Leaves is why a redirect from the URL is not followed; nil when it stays on its origin.
+func (site *Site) Leaves(location string) error {
+	_, err := redirected(site.parsed(), location)
+	return err
+}
+
+// redirected is the target of a redirect; an error when it is none, or another origin: the operator's headers must not
+// go there.
+func redirected(from *url.URL, location string) (*url.URL, error) {
+	u, err := from.Parse(location)
 	switch {
 	case err != nil || location == "":
-		return fmt.Errorf("%s redirects to %q, which is not a URL", site.url.Redacted(), location)
-	case u.Scheme != site.url.Scheme || u.Host != site.url.Host:
-		return fmt.Errorf("%s redirects to %s, another origin; give that URL if you trust it",
-			site.url.Redacted(), u.Redacted())
+		return nil, fmt.Errorf("%s redirects to %q, which is not a URL", from.Redacted(), location)
+	case u.Scheme != from.Scheme || u.Host != from.Host:
+		return nil, &Elsewhere{from.Redacted(), u.Redacted()}
 	}
-	site.url = u
-	return nil
+	return u, nil
 }
+
+// Elsewhere says that a server redirects to another origin.
+type Elsewhere struct{ From, To string }
+
+func (e *Elsewhere) Error() string { return e.From + " redirects to " + e.To }
 
 // idRoom is how many request ids a session has for itself. Those that checks choose are smaller.
 const idRoom = 1_000_000
@@ -315,7 +333,7 @@ func (site *Site) ready(ctx context.Context, l Limits) error {
 
 func (site *Site) start(ctx context.Context, l Limits) error {
 	if site.starts == 0 && site.dial(ctx) == nil {
-		return fmt.Errorf("something else listens on %s already; stop it, or let mcpcheck choose a port with {port}",
+		return fmt.Errorf("something else listens on %s already\nstop it, or let mcpcheck choose a port with {port}",
 			site.address())
 	}
 	if site.starts == 0 || !site.parting.seen(site.process()) { // else it has not died

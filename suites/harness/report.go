@@ -180,6 +180,7 @@ type ServerInfo struct {
 	Speaks       []string `json:"speaks,omitempty"` // revisions, as far as that is known
 	Undiscovered string   `json:"undiscovered,omitempty"`
 	Tools        int      `json:"tools"`
+	Empty        bool     `json:"empty,omitempty"` // it offers no tools, and declares no resources or prompts
 }
 
 // RevisionInfo is one revision that was judged.

@@ -127,6 +127,8 @@ func (s *Server) Info() ServerInfo {
 	text := func(key string) string { v, _ := info[key].(string); return v }
 	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools), Speaks: s.Speaks}
 	out.Undiscovered = s.Undiscovered
+	out.Empty = s.Welcome != nil && s.AllTools && len(s.Tools) == 0 &&
+		!s.Declares("resources") && !s.Declares("prompts")
 	for name, v := range s.Capabilities {
 		if v != nil {
 			out.Capabilities = append(out.Capabilities, name)

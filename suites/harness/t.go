@@ -445,6 +445,9 @@ func explain(err error, most int) string {
 			said += "; " + words.where + ":\n  " + strings.Join(text.Excerpt(words.lines, most), "\n  ")
 		}
 	}
+	if death.Hint != "" {
+		said += "\n" + death.Hint
+	}
 	return said
 }
 

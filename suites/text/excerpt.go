@@ -12,14 +12,21 @@ func Excerpt(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines
 	}
-	begin := len(lines) - n
-	for i := begin - 1; i >= 0; i-- {
-		if tracesFrom(lines[i:]) {
-			begin = i
-			break
-		}
+	begin, traced := trace(lines, n)
+	if !traced {
+		begin = len(lines) - n
 	}
 	return lines[begin : begin+n]
+}
+
+// trace is where the trace of a stack begins that reaches further up than the last n lines, and whether one does.
+func trace(lines []string, n int) (begin int, found bool) {
+	for i := len(lines) - n - 1; i >= 0; i-- {
+		if tracesFrom(lines[i:]) {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // How languages begin to say why a program ends, of itself or because nothing has caught an error.
