@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -12,16 +13,17 @@ import (
 // FleetRow is a server among many: what its report came to, area by area. It is what a page of many servers is made of,
 // so that no more than one report is in memory at a time.
 type FleetRow struct {
-	SchemaVersion int    `json:"schemaVersion"`
-	Name          string `json:"name"`
-	Entry         string `json:"entry"`            // what was judged, and how: a row with another one is not of this
-	Dir           string `json:"dir,omitempty"`    // of its reports, with slashes, beside the page
-	ExitCode      int    `json:"exitCode"`         // of its run
-	Judged        bool   `json:"judged"`           // false: there is nothing but its name yet
-	Server        string `json:"server,omitempty"` // as it names itself
-	Transport     string `json:"transport,omitempty"`
-	Revisions     string `json:"revisions,omitempty"`
-	Problem       string `json:"problem,omitempty"`
+	SchemaVersion int       `json:"schemaVersion"`
+	Name          string    `json:"name"`
+	Entry         string    `json:"entry"`            // what was judged, and how: a row with another one is not of this
+	Dir           string    `json:"dir,omitempty"`    // of its reports, with slashes, beside the page
+	ExitCode      int       `json:"exitCode"`         // of its run
+	Judged        bool      `json:"judged"`           // false: there is nothing but its name yet
+	Tested        time.Time `json:"tested,omitzero"`  // when that was done
+	Server        string    `json:"server,omitempty"` // as it names itself
+	Transport     string    `json:"transport,omitempty"`
+	Revisions     string    `json:"revisions,omitempty"`
+	Problem       string    `json:"problem,omitempty"`
 
 	Areas []FleetArea `json:"areas,omitempty"` // in the order of the catalogue
 }
@@ -44,6 +46,9 @@ func NewFleetRow(name string, r harness.Report) FleetRow {
 	row := FleetRow{
 		SchemaVersion: 1, Name: name, ExitCode: r.ExitCode, Judged: true, Server: serverText(r.Server),
 		Transport: r.Target.Transport, Revisions: strings.Join(revisionsOf(r.Revisions), ", "), Problem: r.Problem,
+	}
+	if unmet(r) {
+		return row // the problem says all
 	}
 	at := map[string]int{}
 	for _, x := range r.Results {
@@ -100,8 +105,18 @@ func (r FleetRow) Outcome() string {
 	return "broken"
 }
 
-// fleetOutcomes are those of a server, the worst first: a sign, and how it is said of one server and of many.
-var fleetOutcomes = []struct{ name, sign, one, many string }{
+// fleetOutcome is what a server came to: a sign, and how it is said of one server and of many.
+type fleetOutcome struct{ name, sign, one, many string }
+
+func (o fleetOutcome) text(n int) string {
+	if n == 1 {
+		return "1 " + o.one
+	}
+	return fmt.Sprintf("%d %s", n, o.many)
+}
+
+// fleetOutcomes are those of a server, the worst first.
+var fleetOutcomes = []fleetOutcome{
 	{"fails", "✗", "does not conform", "do not conform"},
 	{"broken", "!", "was too much for mcpcheck", "were too much for mcpcheck"},
 	{"untested", "?", "could not be tested", "could not be tested"},
@@ -120,7 +135,7 @@ func (r FleetRow) Said() string {
 			*all.counts()[i].n += *c.n
 		}
 	}
-	parts := nonEmpty(headline(r.Problem))
+	parts := nonEmpty(Reason(r.Problem))
 	if all.Gating > 0 {
 		parts = append(parts, fmt.Sprintf("%d gating", all.Gating))
 	}
@@ -193,8 +208,18 @@ func (t FleetTally) ExitCode() int {
 	return harness.ExitConforms
 }
 
-// Headline is all servers in a sentence.
+// Headline is all servers in a sentence: those that fail or conform, and how many have come to neither.
 func (t FleetTally) Headline() string {
+	said := t.headline()
+	for _, o := range fleetOutcomes {
+		if n := t.of[o.name]; n > 0 && t.Servers > 1 && o.name != "fails" && o.name != "conforms" {
+			said += ", " + o.text(n)
+		}
+	}
+	return said
+}
+
+func (t FleetTally) headline() string {
 	conform, fail := t.of["conforms"], t.of["fails"]
 	switch {
 	case t.Servers == 0:
@@ -219,11 +244,8 @@ func (t FleetTally) Headline() string {
 func (t FleetTally) Counts() string {
 	var parts []string
 	for _, o := range fleetOutcomes {
-		switch n := t.of[o.name]; {
-		case n == 1:
-			parts = append(parts, "1 "+o.one)
-		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", n, o.many))
+		if n := t.of[o.name]; n > 0 {
+			parts = append(parts, o.text(n))
 		}
 	}
 	return dotted(parts...)
@@ -241,7 +263,7 @@ func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 	}
 	page := "<!-- mcpcheck fleet -->\n### " + sign + " mcpcheck: " + brief(t.Headline()) + "\n\n" +
 		brief(t.Counts()) + "\n\n"
-	head := row(append([]string{"Server", "Came to"}, t.Areas...)...)
+	head := row(append([]string{"Server", "Result"}, t.Areas...)...)
 	page += head + strings.Repeat("|---", len(t.Areas)+2) + "|\n"
 	bytes, err := io.WriteString(w, page)
 	if err != nil {

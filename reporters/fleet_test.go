@@ -85,11 +85,11 @@ func TestFleetExitCode(t *testing.T) {
 		{[]FleetRow{row(2)}, 3, "the server could not be tested"},
 		{[]FleetRow{{}}, 3, "the server is not judged yet"},
 		{[]FleetRow{row(0), row(0)}, 0, "all 2 servers conform"},
-		{[]FleetRow{row(0), row(3)}, 3, "1 of 2 servers conform"},
-		{[]FleetRow{row(0), {}}, 3, "1 of 2 servers conform"},
-		{[]FleetRow{row(0), row(1), row(3)}, 1, "1 of 3 servers does not conform"},
-		{[]FleetRow{row(1), row(1), row(4)}, 4, "2 of 3 servers do not conform"},
-		{[]FleetRow{row(0), row(130)}, 4, "1 of 2 servers conform"},
+		{[]FleetRow{row(0), row(3)}, 3, "1 of 2 servers conform, 1 could not be tested"},
+		{[]FleetRow{row(0), {}}, 3, "1 of 2 servers conform, 1 is not judged yet"},
+		{[]FleetRow{row(0), row(1), row(3)}, 1, "1 of 3 servers does not conform, 1 could not be tested"},
+		{[]FleetRow{row(1), row(1), row(4)}, 4, "2 of 3 servers do not conform, 1 was too much for mcpcheck"},
+		{[]FleetRow{row(0), row(130)}, 4, "1 of 2 servers conform, 1 was too much for mcpcheck"},
 	} {
 		_, tally := fleetOf(t, c.rows...)
 		if tally.ExitCode() != c.code || tally.Headline() != c.headline {

@@ -29,6 +29,8 @@ type fleetFlags struct {
 	parallel int
 	shard    string
 	page     bool
+	resume   bool
+	fresh    bool
 }
 
 // judgedBy are the flags of run that hold for each server of a fleet.
@@ -63,11 +65,12 @@ keys of mcpcheck.yaml:
 
 Reports have the wire of what fails or gates; --wire keeps that of everything.
 
-What is done is not done again: after a crash or Ctrl-C the same command goes on
-where that was. A server that is listed otherwise, judged by other flags or by
-another version, that the operator has to mend something for (exit code 2), or on
-which mcpcheck failed, is judged again. A server that cannot be started is a row
-like others.
+After a crash or Ctrl-C the same command tests what is left; once all servers were
+tested, it tests all of them again. --resume keeps what was tested in any case, and
+--fresh keeps nothing. A server that is listed otherwise, judged by other flags or
+by another version, whose configuration is invalid (exit code 2), or on which
+mcpcheck failed, is always tested again. A server that cannot be started is listed
+as such.
 
 With --shard only every Nth server is judged, and no page is written; --page
 writes it from what is done. Exit codes: 0 all servers conform, 1 one does not,
@@ -87,6 +90,9 @@ writes it from what is done. Exit codes: 0 all servers conform, 1 one does not,
 	flags.StringVar(&f.shard, "shard", "", "judge only part `I/N` of the servers; auto or auto/N as run has it")
 	flags.StringArrayVar(&f.from, "from", nil, "take over what is done in this `DIR`ectory of another shard")
 	flags.BoolVar(&f.page, "page", false, "judge nothing; write the page of what is done")
+	flags.BoolVar(&f.resume, "resume", false, "test only what is not tested yet, also if the last run came to its end")
+	flags.BoolVar(&f.fresh, "fresh", false, "test all servers again, also if the last run was interrupted")
+	exclusive(flags, "resume", "fresh")
 	judging := &cobra.Command{}
 	f.run.add(judging)
 	addWire(judging.Flags(), &f.run.wire)
@@ -111,10 +117,12 @@ type fleet struct {
 	values  values // of a server that says nothing itself
 	words   []string
 	members []fleetMember
-	mine    func(i int) bool // is in the shard
+	shard   *harness.ShardInfo // nil: all servers
+	mine    func(i int) bool   // is in the shard
 	reader  reader
 	out     io.Writer
-	began   int // servers, of those that are to be judged
+	began   int       // servers, of those that are to be judged
+	oldest  time.Time // when the first was tested of what is kept
 }
 
 // judgeFleet judges the servers of lists that are not done yet, and writes the page. All that is wrong with its use is
@@ -138,7 +146,24 @@ func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
 	if err := f.judgeAll(ctx); err != nil {
 		return err
 	}
+	if ctx.Err() == nil {
+		os.Remove(f.unfinished())
+	}
 	return f.conclude(ctx)
+}
+
+// unfinished is a file that is there while the servers are tested, and after a run that did not come to its end.
+func (f *fleet) unfinished() string {
+	name := "unfinished"
+	if f.shard != nil { // they may share the directory
+		name += fmt.Sprintf("-%d-of-%d", f.shard.Index, f.shard.Of)
+	}
+	return filepath.Join(f.dir, name)
+}
+
+// keeps reports whether what was tested is kept: the last run was interrupted, or it is asked for.
+func (f *fleet) keeps() bool {
+	return !f.flags.fresh && (f.flags.page || f.flags.resume || len(f.flags.from) > 0 || isFile(f.unfinished()))
 }
 
 func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, left leftOut, err error) {
@@ -155,6 +180,7 @@ func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet,
 	case flags.page && shard != nil:
 		return nil, left, usage("--page and --shard exclude each other; the page is of all servers")
 	}
+	f.shard = shard
 	f.mine = func(i int) bool { return !flags.page && (shard == nil || i%shard.Of == shard.Index-1) }
 	if f.file, err = readConfig(flags.run.config); err != nil {
 		return nil, left, err
@@ -184,14 +210,26 @@ func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet,
 	return f, left, nil
 }
 
-// takeOver finds out what is done, also by other shards, whose reports it copies.
+// takeOver finds out what is done and is to be kept, also by other shards, whose reports it copies.
 func (f *fleet) takeOver() error {
+	keeps := f.keeps()
+	if !f.flags.page {
+		if err := os.WriteFile(f.unfinished(), nil, 0o644); err != nil {
+			return &exit{harness.ExitBroken, err}
+		}
+	}
 	for i := range f.members {
 		m := &f.members[i]
+		if f.mine(i) && !keeps {
+			if err := clearMember(filepath.Join(f.dir, filepath.FromSlash(m.dir))); err != nil {
+				return &exit{harness.ExitBroken, err}
+			}
+			continue
+		}
 		entry := f.job(*m).entry
-		m.judged, m.settled = isDone(f.dir, *m, entry)
+		m.judged, m.settled = f.isDone(f.dir, *m, entry)
 		for _, from := range f.flags.from {
-			judged, settled := isDone(from, *m, entry)
+			judged, settled := f.isDone(from, *m, entry)
 			if m.settled || !judged {
 				continue
 			}
@@ -206,10 +244,13 @@ func (f *fleet) takeOver() error {
 
 // isDone reports whether a server has a row that tells of it as it is listed, and whether that would come out the same
 // again: what the operator can mend may not.
-func isDone(dir string, m fleetMember, entry string) (judged, settled bool) {
+func (f *fleet) isDone(dir string, m fleetMember, entry string) (judged, settled bool) {
 	row, err := readRow(dir, m)
 	if err != nil || row.Entry != entry || row.Name != m.name {
 		return false, false
+	}
+	if f.oldest.IsZero() || row.Tested.Before(f.oldest) {
+		f.oldest = row.Tested
 	}
 	settling := []int{harness.ExitConforms, harness.ExitFails, harness.ExitUntestable}
 	return true, slices.Contains(settling, row.ExitCode)
@@ -309,9 +350,23 @@ func (f *fleet) todo() (n int) {
 		}
 	}
 	if done > 0 {
-		fmt.Fprintf(f.out, "done already: %s\n", reporters.Plural(done, "server"))
+		fmt.Fprintf(f.out, "%d of %d already tested (%s ago); --fresh tests them again\n",
+			done, done+n, age(time.Since(f.oldest)))
 	}
 	return n
+}
+
+// age is a time that has passed, in words.
+func age(passed time.Duration) string {
+	switch {
+	case passed < time.Minute:
+		return fmt.Sprintf("%.0f s", passed.Seconds())
+	case passed < time.Hour:
+		return fmt.Sprintf("%.0f min", passed.Minutes())
+	case passed < 48*time.Hour:
+		return fmt.Sprintf("%.0f h", passed.Hours())
+	}
+	return fmt.Sprintf("%.0f days", passed.Hours()/24)
 }
 
 // tell tells what a server came to.
@@ -358,9 +413,6 @@ func (f *fleet) conclude(ctx context.Context) error {
 		word = "ERROR"
 	}
 	line := word + "  " + t.Headline()
-	if t.Servers > 1 {
-		line += " · " + t.Counts()
-	}
 	if f.flags.shard == "" {
 		line += " · " + filepath.Join(f.dir, "index.html")
 	} else {

@@ -94,7 +94,7 @@ func (f *fleet) judge(ctx context.Context, j job) (reporters.FleetRow, error) {
 		}
 		row = rowOf(j.name, filepath.Join(dir, memberReport), code, said)
 	}
-	row.Entry = j.entry
+	row.Entry, row.Tested = j.entry, time.Now().UTC().Truncate(time.Second)
 	if isFile(filepath.Join(dir, memberPage)) {
 		row.Dir = j.dir
 	}

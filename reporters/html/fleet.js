@@ -112,7 +112,7 @@ function begin() {
   byId("area").append(el("option", { value: "" }, "any area or none"),
     ...areas.map((area, i) => el("option", { value: String(i) }, area)));
   byId("areas").append(el("tr", {}, el("th", { class: "server-name", scope: "col" }, "Server"),
-    el("th", { class: "came", scope: "col" }, "Came to"),
+    el("th", { class: "came", scope: "col" }, "Result"),
     areas.map((area) => el("th", { scope: "col" }, el("span", { class: "area-name" }, area)))));
   byId("controls").hidden = false;
   startTheme();
