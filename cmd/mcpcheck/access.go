@@ -28,6 +28,7 @@ func readAccess(v values, a address, s *secrets) (access, error) {
 	x.credentials.ContactIssuer = v.flags.remote.contactIssuer
 	err := cmp.Or( // the first
 		x.readHeaders(a.headers),
+		x.readHeaderEnv(v.flags.remote.headerEnv),
 		x.readBearer(v),
 		x.readVariables(v.config),
 		x.readTokens(v.flags.remote.tokenEnv),
@@ -43,10 +44,40 @@ func (a *access) readHeaders(headers []string) error {
 		if !ok || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
 			return usage("--header wants 'NAME: VALUE'; %q is not that", name)
 		}
-		if slices.Contains(reserved, http.CanonicalHeaderKey(name)) {
-			return usage("--header cannot set %s, which mcpcheck sets for each request", http.CanonicalHeaderKey(name))
+		if err := free("--header", name); err != nil {
+			return err
 		}
 		a.set(name, value)
+	}
+	return nil
+}
+
+// readHeaderEnv reads headers that are given as NAME=VARIABLE.
+func (a *access) readHeaderEnv(pairs []string) error {
+	for _, pair := range pairs {
+		name, variable, _ := strings.Cut(pair, "=")
+		if !httpguts.ValidHeaderFieldName(name) || !isVariable(variable) { // which may be a secret
+			return usage("--header-env wants NAME=VARIABLE, the variable that holds the value of the header %q", name)
+		}
+		if a.header.Get(name) != "" {
+			return usage("--header-env %s is given already; give the header once", name)
+		}
+		if err := free("--header-env", name); err != nil {
+			return err
+		}
+		value, err := a.variable("--header-env "+name, variable)
+		if err != nil {
+			return err
+		}
+		a.set(name, value)
+	}
+	return nil
+}
+
+// free is an error of use for a header that belongs to the transport.
+func free(flag, name string) error {
+	if name = http.CanonicalHeaderKey(name); slices.Contains(reserved, name) {
+		return usage("%s cannot set %s, which mcpcheck sets for each request", flag, name)
 	}
 	return nil
 }
@@ -68,7 +99,7 @@ func (a *access) readBearer(v values) error {
 		return err
 	}
 	if has {
-		return usage("--bearer-env and --header Authorization are the same; give one of them")
+		return usage("--bearer-env and the header Authorization are the same; give one of them")
 	}
 	a.set("Authorization", "Bearer "+token)
 	return nil

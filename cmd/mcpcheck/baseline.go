@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -28,7 +29,8 @@ func newBaseline() *cobra.Command {
 		Short: "Write or update the file of known fails",
 		Long: `Judge a server as run does, and write what gates to a file of known fails, the
 baseline. mcpcheck run --baseline FILE then lets these fails pass, shows them as
-known, and fails on every other one.
+known, and fails on every other one. Beside mcpcheck.yaml, mcpcheck-baseline.yaml
+is found without the flag.
 
   mcpcheck baseline -- node dist/index.js
   mcpcheck run --baseline mcpcheck-baseline.yaml -- node dist/index.js
@@ -70,7 +72,7 @@ func updateBaseline(cmd *cobra.Command, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	known, err := openBaseline(cmp.Or(v.Baseline, baselineName))
+	known, err := openBaseline(cmp.Or(v.Baseline, filepath.Join(filepath.Dir(file.name), baselineName)))
 	if err != nil {
 		return err
 	}

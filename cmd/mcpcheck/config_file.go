@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -47,7 +48,7 @@ type config struct {
 	Jobs         int                  `yaml:"jobs"`            // checks at a time
 	Seed         int64                `yaml:"seed"`            // for the values that are made
 	Reports      reportFiles          `yaml:"reports"`         // that every run writes
-	Baseline     string               `yaml:"baseline"`        // file of known fails
+	Baseline     string               `yaml:"baseline"`        // file of known fails; mcpcheck-baseline.yaml beside it needs no key
 
 	ignored string   // a file beside it that looks like another one
 	name    string   // of the file that was read; empty: none
@@ -129,6 +130,15 @@ func readConfig(name string) (c config, err error) {
 		c.ignored = wrongConfigName
 	}
 	return c, err
+}
+
+// besideIt is a file of that name in the directory of the configuration; empty when there is none, or none was read.
+func (c config) besideIt(name string) string {
+	path := filepath.Join(filepath.Dir(c.name), name)
+	if c.name == "" || !isFile(path) {
+		return ""
+	}
+	return path
 }
 
 // parseConfig reads the text of a configuration file.

@@ -69,7 +69,8 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.BoolVar(&f.plan, "plan", false,
 		"say what would be run and which tools would be called (as JSON with --json), then stop")
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
-		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it")
+		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it; "+
+			"without it, "+baselineName+" beside mcpcheck.yaml")
 	flags.StringVar(&f.shard, "shard", "",
 		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
 			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
@@ -169,6 +170,7 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 // remoteFlags say how a server over HTTP is reached, beside its URL.
 type remoteFlags struct {
 	headers       []string
+	headerEnv     []string
 	tokenEnv      []string
 	contactIssuer bool
 	sseURL        string
@@ -179,6 +181,8 @@ type remoteFlags struct {
 func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
 	flags.StringArrayVar(&f.headers, "header", nil,
 		"`'NAME: VALUE'` for every HTTP request; the value is redacted in reports")
+	flags.StringArrayVar(&f.headerEnv, "header-env", nil,
+		"`NAME=VARIABLE`: header for every HTTP request whose value an environment variable holds")
 	flags.StringVar(&keys.BearerEnv, "bearer-env", "",
 		"environment `VARIABLE` that holds a bearer token for every HTTP request")
 	flags.StringArrayVar(&f.tokenEnv, "token-env", nil,
@@ -194,7 +198,7 @@ func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
 // needURL reports whether a flag was given that has a meaning with a URL only.
 func (f runFlags) needURL() bool {
 	r := f.remote
-	return len(r.headers) > 0 || f.keys.BearerEnv != "" || len(r.tokenEnv) > 0 || r.contactIssuer ||
+	return len(r.headers) > 0 || len(r.headerEnv) > 0 || f.keys.BearerEnv != "" || len(r.tokenEnv) > 0 || r.contactIssuer ||
 		r.sseURL != "" || r.insecure || r.cacert != ""
 }
 

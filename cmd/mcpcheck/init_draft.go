@@ -154,8 +154,8 @@ const hints = `# Checks to leave out, by id, glob, area or level, and why.
 #   junit: mcpcheck.xml
 #   sarif: mcpcheck.sarif
 
-# Known fails, which do not gate; mcpcheck baseline writes the file.
-# baseline: mcpcheck-baseline.yaml
+# Known fails, which do not gate, stand in mcpcheck-baseline.yaml beside this file; mcpcheck baseline writes it.
+# baseline: another-file.yaml
 `
 
 // targetText says how the server is reached.
@@ -213,6 +213,10 @@ func (d draft) variableHeaders() (list []header) {
 		if !slices.ContainsFunc(list, func(h header) bool { return h.name == name }) {
 			list = append(list, header{name, "HEADER_" + noVariable.ReplaceAllString(strings.ToUpper(name), "_")})
 		}
+	}
+	for _, pair := range d.flags.remote.headerEnv {
+		name, variable, _ := strings.Cut(pair, "=")
+		list = append(list, header{http.CanonicalHeaderKey(name), variable})
 	}
 	return list
 }

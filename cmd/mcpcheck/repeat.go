@@ -85,6 +85,9 @@ func (t *target) again(v values) (words []string) {
 		name, _, _ := strings.Cut(pair, ":")
 		words = append(words, "--header", name+": …")
 	}
+	for _, pair := range v.flags.remote.headerEnv {
+		words = append(words, "--header-env", pair)
+	}
 	if variable := v.flags.keys.BearerEnv; variable != "" {
 		words = append(words, "--bearer-env", variable)
 	}

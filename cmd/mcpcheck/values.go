@@ -152,6 +152,9 @@ func merge(f runFlags, file config) config {
 	merged.Budget = pick(f.given("budget"), flags.Budget, file.Budget)
 	merged.MaxMessage = pick(f.given("max-message"), flags.MaxMessage, file.MaxMessage)
 	merged.Seed = pick(f.given("seed"), flags.Seed, file.Seed)
+	if merged.Baseline == "" && !f.demo && !f.given("server") {
+		merged.Baseline = file.besideIt(baselineName)
+	}
 	if f.given("only") {
 		merged.Only = flags.Only
 	}
