@@ -32,6 +32,9 @@ import (
 //  5. A reason is said once, with the ids that it holds for. Skips are counted.
 //  6. The last line is the verdict with counts, what was left out or is not
 //     checked yet, revision, profile and time.
+//     Of a server that was not tested it is why, what the server said last
+//     and what to do, a line each; counts only if something was tried. Areas
+//     in which nothing could be tried have no line.
 //  7. Quiet: a line per result that gates, and the last line. Brief: a line per
 //     fail, never cut. Verbose: a line per result as it is known, with its wire
 //     and the reasons of skips, and nothing is shortened.

@@ -1,18 +1,21 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // wrongNames finds what mcpcheck.yaml says of something that is not on this server.
-func (j *judgement) wrongNames(server *harness.Server) error {
-	if err := j.wrongArguments(server); err != nil {
+func (j *judgement) wrongNames(ctx context.Context, server *harness.Server) error {
+	if err := j.wrongArguments(ctx, server); err != nil {
 		return err
 	}
 	return j.wrongGuarded(server)
@@ -49,14 +52,21 @@ func namesIn(objects []harness.M, member string) (names []string) {
 // wrongArguments finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
 // list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
 // be held against the server.
-func (j *judgement) wrongArguments(server *harness.Server) error {
+func (j *judgement) wrongArguments(ctx context.Context, server *harness.Server) error {
 	if server.Failure != "" {
 		return nil // what it lists is not known
 	}
 	tools := map[string]harness.M{}
-	for _, tool := range server.Tools {
-		name, _ := tool["name"].(string)
-		tools[name] = tool
+	add := func(all []harness.M) {
+		for _, tool := range all {
+			name, _ := tool["name"].(string)
+			tools[name] = tool
+		}
+	}
+	add(server.Tools)
+	isUnlisted := func(name string) bool { return tools[name] == nil }
+	if server.AllTools && slices.ContainsFunc(sortedKeys(j.Arguments), isUnlisted) {
+		add(discovery.OtherTools(ctx, j.target.reach, server, kit.AbleIn(server.Revision)))
 	}
 	for _, name := range sortedKeys(j.Arguments) {
 		tool, listed := tools[name]

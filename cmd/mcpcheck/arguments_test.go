@@ -46,8 +46,8 @@ func TestWrongArguments(t *testing.T) {
 				}
 				server.Tools = []harness.M{{"name": "do", "inputSchema": schema}}
 			}
-			j := &judgement{values: values{config: config{Arguments: map[string]harness.M{"do": c.examples}}}}
-			switch err := j.wrongArguments(server); {
+			j := &judgement{target: &target{}, values: values{config: config{Arguments: map[string]harness.M{"do": c.examples}}}}
+			switch err := j.wrongArguments(t.Context(), server); {
 			case c.want == "" && err != nil:
 				t.Error(err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
@@ -77,8 +77,8 @@ func TestWrongGuarded(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &judgement{values: values{config: config{Guarded: []string{"a:do"}}}}
-			switch err := j.wrongNames(&c.server); {
+			j := &judgement{target: &target{}, values: values{config: config{Guarded: []string{"a:do"}}}}
+			switch err := j.wrongNames(t.Context(), &c.server); {
 			case c.want == "" && err != nil:
 				t.Error(err)
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):

@@ -91,6 +91,7 @@ func badServers() map[string]func(args []string) int {
 				reply["result"].(object)["capabilities"] = object{}
 			})})
 		},
+		"choosy":    choosy,
 		"wrong-ids": func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },
 		"wrong-id":  func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", setID)}) },
 		"leak":      leak,
@@ -118,6 +119,35 @@ func badServers() map[string]func(args []string) int {
 		// over HTTP
 		"web": badWeb,
 	}
+}
+
+// choosy lists a tool that fails whatever it is given, and one more for clients that can sample.
+func choosy([]string) int {
+	var samples atomic.Bool
+	tool := func(name string) object {
+		return object{
+			"name": name, "annotations": object{"readOnlyHint": true},
+			"inputSchema": object{"type": "object", "properties": object{"id": object{"const": "x"}}},
+		}
+	}
+	return fixtures.Serve(context.Background(), fixtures.Stdio{
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Protocol: "2025-11-25",
+	}, fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply object) {
+		switch req["method"] {
+		case "initialize":
+			capabilities, _ := req["params"].(object)["capabilities"].(object)
+			samples.Store(capabilities["sampling"] != nil)
+		case "tools/list":
+			tools := []any{tool("fetch")}
+			if samples.Load() {
+				tools = append(tools, tool("summarize"))
+			}
+			reply["result"] = object{"tools": tools}
+		case "tools/call":
+			delete(reply, "error")
+			reply["result"] = object{"isError": true, "content": []any{object{"type": "text", "text": "no such id"}}}
+		}
+	}})
 }
 
 // quit ends with a status at once, after some lines on stderr.

@@ -6,6 +6,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
+// schemaURL is where editors find the schema of mcpcheck.yaml.
+const schemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/schemas/config.schema.json"
+
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",

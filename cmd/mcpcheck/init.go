@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 func newInit() *cobra.Command {
@@ -23,8 +25,10 @@ func newInit() *cobra.Command {
 		Use:   "init [flags] [--url URL] [-- COMMAND [ARG…]]",
 		Short: "Look at a server and write its mcpcheck.yaml",
 		Long: `Look at a server and write a commented mcpcheck.yaml for it: how it is reached, and
-its tools with arguments made from their schemas. No tool is called. The file is
-for you to change; mcpcheck run finds it in the current directory.
+its tools with arguments made from their schemas. Tools that say they are read-only
+are called once with these, and the file says which arguments failed; with --calls
+none, no tool is called. The file is for you to change; mcpcheck run finds it in the
+current directory.
 
   mcpcheck init -- node dist/index.js
   mcpcheck init --url https://example.com/mcp --bearer-env TOKEN
@@ -79,11 +83,10 @@ func draftConfig(cmd *cobra.Command, f runFlags, name string) error {
 	if err != nil {
 		return err
 	}
-	server, err := look(v, t, atConsole(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+	d, err := look(v, t, atConsole(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
-	d := newDraft(v, t, server)
 	text := d.text()
 	if _, err := parseConfig(name, []byte(text)); err != nil {
 		return &exit{harness.ExitBroken,
@@ -96,8 +99,8 @@ func draftConfig(cmd *cobra.Command, f runFlags, name string) error {
 	return nil
 }
 
-// look learns what the server is, and stops it.
-func look(v values, t *target, told *audience) (*harness.Server, error) {
+// look learns what the server is, what it has for clients that can do more, and whether arguments work, and stops it.
+func look(v values, t *target, told *audience) (d draft, err error) {
 	ctx, leave := t.visit(v.Budget)
 	defer leave()
 	found, err := t.meet(ctx, v.one(), told)
@@ -110,13 +113,23 @@ func look(v values, t *target, told *audience) (*harness.Server, error) {
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		return nil, &exit{harness.ExitInterrupted, errors.New("interrupted; nothing was written")}
+		return d, &exit{harness.ExitInterrupted, errors.New("interrupted; nothing was written")}
 	case server == nil:
-		return nil, err
+		return d, err
 	case err != nil:
-		return nil, unseen(reporters.Sentence(t.problem(err)))
+		return d, unseen(reporters.Sentence(t.problem(err)))
 	case server.Failure != "":
-		return nil, unseen(t.redact.text(server.Failure))
+		return d, unseen(t.redact.text(server.Failure))
 	}
-	return server, nil
+	d = newDraft(v, t, server)
+	able, declared := kit.AbleIn(server.Revision), harness.M{}
+	d.addOthers(discovery.OtherTools(ctx, t.reach, server, able))
+	if harness.IsModern(server.Revision) {
+		declared = able // for such a server says what it wants in its result, which needs no answer here
+	}
+	if s, err := discovery.As(ctx, t.reach, server, declared); err == nil {
+		d.try(s)
+		s.Close()
+	}
+	return d, nil
 }

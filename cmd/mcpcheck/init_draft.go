@@ -9,9 +9,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -52,23 +55,34 @@ func (d draft) found() string {
 
 // called says which tools the file lets runs call.
 func (d draft) called() string {
-	called, others := 0, []string{}
+	called := 0
+	var others, failed []string
 	for _, t := range d.tools {
 		if t.why == "" {
 			called++
 		} else {
 			others = append(others, t.name)
 		}
+		if t.failed != "" {
+			failed = append(failed, t.name)
+		}
 	}
-	text := fmt.Sprintf("tools: %d are called with the arguments in the file", called)
-	switch n := len(others); {
-	case len(d.tools) == 0:
+	if len(d.tools) == 0 {
 		return "tools: it lists none"
-	case n > 0:
-		names := d.target.redact.text(printable(strings.Join(others, ", ")))
-		text += fmt.Sprintf(", %d are not: %s; the file says why", n, names)
+	}
+	text := reporters.Plural(called, "tool") + " will be called with the arguments in the file"
+	if n := len(others); n > 0 {
+		text += fmt.Sprintf(", %d will not: %s; the file says why", n, d.names(others))
+	}
+	if len(failed) > 0 {
+		text += "\nfailed with these arguments: " + d.names(failed) + "; the file has the answers"
 	}
 	return text
+}
+
+// names are names of tools on a line.
+func (d draft) names(names []string) string {
+	return d.target.redact.text(printable(strings.Join(names, ", ")))
 }
 
 // next says what to do with the file.
@@ -78,14 +92,14 @@ func (d draft) next(name string) string {
 		words = append(words, "--config", name)
 	}
 	words = append(words, d.flags.remote.again(d.target.redact)...)
-	steps := []string{"read it through"}
+	steps := []string{"review it"}
 	if strings.Contains(d.targetText(), "[redacted]") {
 		steps = append(steps, "put in what is [redacted]")
 	}
 	if variables := d.variables(); len(variables) > 0 {
 		steps = append(steps, "set "+strings.Join(variables, ", ")+" in the environment")
 	}
-	return strings.Join(steps, ", ") + ", then " + text.Shell(words...)
+	return strings.Join(steps, ", ") + ", then run " + text.Shell(words...)
 }
 
 // variables are those of the environment that have to be set before a run.
@@ -106,6 +120,35 @@ type toolDraft struct {
 	name      string
 	arguments harness.M
 	why       string // it is not called with them; empty: it is
+	harmless  bool   // it may be called to see whether they work
+	failed    string // what came when they were tried; empty: they were not, or nothing is wrong with them
+}
+
+// addOthers adds tools that only some clients see.
+func (d *draft) addOthers(tools []harness.M) {
+	for _, tool := range tools {
+		if name, ok := tool["name"].(string); ok {
+			t := d.draftTool(name, tool)
+			t.why, t.harmless = cmp.Or(t.why, "only clients with sampling, elicitation and roots see it"), false
+			d.tools = append(d.tools, t)
+		}
+	}
+}
+
+// try calls the tools that are harmless with the arguments that were made, for as long as a run does.
+func (d *draft) try(s *driver.Session) {
+	const enough = 10 * time.Second
+	begin := time.Now()
+	for i := range d.tools {
+		t := &d.tools[i]
+		if !t.harmless || time.Since(begin) > enough || !s.Alive() {
+			continue
+		}
+		r := s.Exchange("tools/call", harness.M{"name": t.name, "arguments": t.arguments})
+		if r.Err != nil || r.Result() == nil || r.Result()["isError"] == true {
+			t.failed = printable(harness.Got(r))
+		}
+	}
 }
 
 // draftTool makes arguments for a tool.
@@ -128,13 +171,15 @@ func (d draft) draftTool(name string, tool harness.M) toolDraft {
 	if text := name + flow(t.arguments); d.target.redact.text(text) != text {
 		t.why = "a secret is in it"
 	}
+	t.harmless = t.why == "" && harness.CallsSafe.Permit(tool, false).Valid
 	return t
 }
 
 // text is the whole file.
 func (d draft) text() string {
 	parts := []string{
-		"# Made by mcpcheck init: " + d.found() + ".\n" +
+		"# yaml-language-server: $schema=" + schemaURL + "\n" +
+			"# Made by mcpcheck init: " + d.found() + ".\n" +
 			"# mcpcheck run, in the directory of this file, judges the server by it; flags win.\n" +
 			"# All keys: mcpcheck config schema\n",
 		d.targetText(), d.policyText(), d.toolsText(), hints,
@@ -260,9 +305,12 @@ func (d draft) toolsText() string {
 	var called, others strings.Builder
 	for _, t := range d.tools {
 		line := flow(d.target.redact.text(t.name)) + ": " + d.target.redact.text(flow(t.arguments))
-		if t.why == "" {
+		switch {
+		case t.failed != "":
+			fmt.Fprintf(&called, "  %s # failed when tried: %s\n", line, d.target.redact.text(t.failed))
+		case t.why == "":
 			fmt.Fprintf(&called, "  %s\n", line)
-		} else {
+		default:
 			fmt.Fprintf(&others, "  # %s # %s\n", line, d.target.redact.text(printable(t.why)))
 		}
 	}

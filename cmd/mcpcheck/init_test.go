@@ -143,8 +143,8 @@ func TestDraftTarget(t *testing.T) {
 	if text := d.text() + d.next("my.yaml"); strings.Contains(text, "s3cr3t") {
 		t.Errorf("a secret is in\n%s", text)
 	}
-	next := "read it through, put in what is [redacted], set KEY, HEADER_X_API_KEY in the environment, " +
-		"then mcpcheck run --config my.yaml --insecure"
+	next := "review it, put in what is [redacted], set KEY, HEADER_X_API_KEY in the environment, " +
+		"then run mcpcheck run --config my.yaml --insecure"
 	if got := d.next("my.yaml"); got != next {
 		t.Errorf("next: %s, want %s", got, next)
 	}

@@ -78,7 +78,7 @@ func (j *judgement) judge(ctx context.Context, revision string) error {
 		j.untestable(server, err)
 		return nil
 	}
-	if err := j.wrongNames(server); err != nil {
+	if err := j.wrongNames(ctx, server); err != nil {
 		found.Close()
 		return err
 	}

@@ -59,7 +59,7 @@ func (j *judgement) plan(w io.Writer) error {
 		return &exit{harness.ExitUntestable, errors.New(reporters.Sentence(j.target.problem(err)))}
 	}
 	found.Close()
-	if err := j.wrongNames(server); err != nil {
+	if err := j.wrongNames(ctx, server); err != nil {
 		return err
 	}
 	p := j.planned(server)

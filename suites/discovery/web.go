@@ -135,6 +135,43 @@ func again(ctx context.Context, t driver.Target, server *harness.Server) (*drive
 	return s, asBefore(s, server)
 }
 
+// As opens a further session of a server that is known, of a client with these capabilities.
+func As(
+	ctx context.Context, t driver.Target, server *harness.Server, capabilities harness.M,
+) (*driver.Session, error) {
+	s, err := driver.Start(ctx, t, driver.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s.SetEra(server.Era)
+	hello := driver.Hello(server.Revision)
+	hello["capabilities"] = capabilities
+	if err := s.Establish(hello); err != nil {
+		s.Close()
+		return nil, err
+	}
+	s.Exchange(s.Harmless()) // what the server does once the session is established, it has done then
+	return s, nil
+}
+
+// OtherTools are the tools that a server lists to a client with these capabilities, and has not listed without.
+func OtherTools(
+	ctx context.Context, t driver.Target, server *harness.Server, capabilities harness.M,
+) (others []harness.M) {
+	if server.OneClient || !server.Declares("tools") {
+		return nil
+	}
+	s, err := As(ctx, t, server, capabilities)
+	if err != nil {
+		return nil
+	}
+	defer s.Close()
+	all, _ := listed(s, server, "tools", "tools/list", "tools")
+	return slices.DeleteFunc(all, func(tool harness.M) bool {
+		return slices.ContainsFunc(server.Tools, func(known harness.M) bool { return known["name"] == tool["name"] })
+	})
+}
+
 // asBefore establishes a session as the one by which the server was learnt to know.
 func asBefore(s *driver.Session, server *harness.Server) error {
 	s.SetEra(server.Era)
