@@ -57,8 +57,8 @@ func Sentence(said string) string {
 	return strings.Join(append([]string{Reason(said)}, apart(said).hints...), "; ")
 }
 
-// MissingVariable is the environment variable that the last words of a server name as the cause of a problem; empty when
-// they name none.
+// MissingVariable is the environment variable that the last words of a server name as the cause of a problem; empty
+// when they name none.
 func MissingVariable(said string) string {
 	line, _ := text.Reason(apart(said).words)
 	return text.Variable(line)

@@ -46,7 +46,8 @@ func TestWrongArguments(t *testing.T) {
 				}
 				server.Tools = []harness.M{{"name": "do", "inputSchema": schema}}
 			}
-			j := &judgement{target: &target{}, values: values{config: config{Arguments: map[string]harness.M{"do": c.examples}}}}
+			arguments := map[string]harness.M{"do": c.examples}
+			j := &judgement{target: &target{}, values: values{config: config{Arguments: arguments}}}
 			switch err := j.wrongArguments(t.Context(), server); {
 			case c.want == "" && err != nil:
 				t.Error(err)

@@ -48,7 +48,7 @@ type config struct {
 	Jobs         int                  `yaml:"jobs"`            // checks at a time
 	Seed         int64                `yaml:"seed"`            // for the values that are made
 	Reports      reportFiles          `yaml:"reports"`         // that every run writes
-	Baseline     string               `yaml:"baseline"`        // file of known fails; mcpcheck-baseline.yaml beside it needs no key
+	Baseline     string               `yaml:"baseline"`        // file of known fails
 
 	ignored string   // a file beside it that looks like another one
 	name    string   // of the file that was read; empty: none

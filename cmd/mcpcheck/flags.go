@@ -198,8 +198,8 @@ func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
 // needURL reports whether a flag was given that has a meaning with a URL only.
 func (f runFlags) needURL() bool {
 	r := f.remote
-	return len(r.headers) > 0 || len(r.headerEnv) > 0 || f.keys.BearerEnv != "" || len(r.tokenEnv) > 0 || r.contactIssuer ||
-		r.sseURL != "" || r.insecure || r.cacert != ""
+	return len(r.headers) > 0 || len(r.headerEnv) > 0 || f.keys.BearerEnv != "" || len(r.tokenEnv) > 0 ||
+		r.contactIssuer || r.sseURL != "" || r.insecure || r.cacert != ""
 }
 
 func (f runFlags) verbosity() reporters.Verbosity {

@@ -50,8 +50,8 @@ func TestRepeat(t *testing.T) {
 // TestEveryFlagIsRepeated: each flag of run is given again, says where the server is, or is known to make no difference
 // to a verdict.
 func TestEveryFlagIsRepeated(t *testing.T) {
-	reaching := strings.Fields("url cwd env header header-env bearer-env token-env contact-issuer sse-url insecure cacert " +
-		"demo server servers-file")
+	reaching := strings.Fields("url cwd env header header-env bearer-env token-env contact-issuer sse-url insecure " +
+		"cacert demo server servers-file")
 	chosen := strings.Fields("only protocol shard set last-failed quick")
 	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge trace report-dir annotations " +
 		"no-color verbose quiet brief advice watch watch-path")

@@ -246,7 +246,7 @@ func sentAway(site *driver.Site, r driver.Reply) error {
 	return nil
 }
 
-// failing is the error of a server that answers the greeting with HTTP 500 in place of a message; nil where it does not.
+// failing is the error of a server that answers the greeting with HTTP 500 and no message; nil where it does not.
 func failing(s *driver.Session, r driver.Reply) error {
 	if !r.Bare() || r.Frame.HTTP.Answer().Status != http.StatusInternalServerError {
 		return nil

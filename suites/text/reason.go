@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Reason is the line of a program's last words that says best why it has ended, and whether it says so itself: it begins
-// as an error does. Otherwise it is the last that names a variable, or the last one; empty when there is none.
+// Reason is the line of a program's last words that says best why it has ended, and whether it says so itself: whether
+// it begins as an error does. Otherwise it is the last that names a variable, or the last one; empty where there are
+// none.
 func Reason(lines []string) (line string, plain bool) {
 	for _, pattern := range []*regexp.Regexp{unpublished, complaint} {
 		if i := slices.IndexFunc(lines, pattern.MatchString); i >= 0 {
@@ -39,8 +40,8 @@ var variable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*_(?:[A-Z0-9]+_)*` +
 // Variable is the first environment variable that a line names; empty when it names none.
 func Variable(line string) string { return variable.FindString(line) }
 
-// Opening are at most eight of the lines that a program wrote before it ended, beside the Reason: the trace of its stack,
-// or the first three and the last five. Its usage goes where it says itself what is wrong.
+// Opening are at most eight of the lines that a program wrote before it ended, beside the Reason: the trace of its
+// stack, or the first three and the last five. Its usage goes where it says itself what is wrong.
 func Opening(lines []string) []string {
 	const first, last = 3, 5
 	reason, plain := Reason(lines)
