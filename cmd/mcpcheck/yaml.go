@@ -102,8 +102,8 @@ func yamlProblem(text []byte, t reflect.Type, err error) string {
 }
 
 // misaligned is the line, counted from 1, whose indentation is what is wrong with a text, and whether there is one: a
-// value stands where it may not, in a line that is indented otherwise than the one above. Of a key that the reader takes
-// for the rest of a text, it names the line above.
+// value stands where it may not, in a line that is indented otherwise than the one above. Of a key that the reader
+// takes for the rest of a text, it names the line above.
 func misaligned(text []byte, err yaml.Error) (line int, ok bool) {
 	if !strings.Contains(err.GetMessage(), "value is not allowed in this context") {
 		return 0, false
