@@ -19,7 +19,7 @@ var whole = flag.Bool("whole", false, "try all checks where the tests else try a
 // notices when that began. Whoever needs more looks first whether fewer checks prove the same (some, in scripts), or
 // whether the program can run in this process (testdata/inside).
 const (
-	mostStarts   = 2300  // of programs: mcpcheck, its guards, and servers, each at 20 ms of CPU time
+	mostStarts   = 2500  // of programs: mcpcheck, its guards, and servers, each at 20 ms of CPU time
 	mostMessages = 20000 // to mcpcheck serve over stdio: a run of all checks sends 1,500, in a second of CPU time
 )
 
