@@ -89,7 +89,7 @@ function said(result) {
   const shown = wire.slice(-most).map(({ dir, http, text }) => `  ${dir} ${short(line([http, text].filter(Boolean).join(" ")))}`);
   if (wire.length > most) shown.unshift(`  … ${wire.length - most} lines before`);
   return [
-    `${result.level} ${result.id}: ${result.title}`, ...(result.message ?? "").split("\n").map((text) => `  ${text}`), ...shown,
+    `${result.level} ${result.id}: ${result.requirement ?? result.title}`, ...(result.message ?? "").split("\n").map((text) => `  ${text}`), ...shown,
     result.spec && `  spec: ${result.spec}`, result.fix && `  fix: ${line(result.fix)}`,
   ].filter(Boolean).join("\n");
 }

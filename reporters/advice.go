@@ -4,20 +4,14 @@ import (
 	"io"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // Advice is good practice that no sentence of the specification asks for: results of the area advice. JSON reports have
-// all of them; others have those that gate, and the rest in a section of its own where that is wanted.
-
-// isAdvice reports whether a result is advice, and no more than that.
-func isAdvice(r harness.Result) bool {
-	return r.Area() == "advice" && !r.Gates && r.Verdict != harness.Error
-}
+// all of them; others have those that block, and the rest in a section of its own where that is wanted.
 
 // isUndone reports whether a result is advice that the server does not follow.
 func isUndone(r harness.Result) bool {
-	return isAdvice(r) && r.Verdict == harness.Fail && acceptedText(r) == ""
+	return r.IsAdvice() && r.Verdict == harness.Fail && acceptedText(r) == ""
 }
 
 // wantsAdvice reports whether advice is to be shown.
@@ -26,7 +20,7 @@ func wantsAdvice(r harness.Report) bool { return r.Options != nil && r.Options.A
 // spared is a report without advice that nobody wants to see.
 func spared(r harness.Report) harness.Report {
 	if !wantsAdvice(r) {
-		r.Results = only(r.Results, func(x harness.Result) bool { return !isAdvice(x) })
+		r.Results = only(r.Results, func(x harness.Result) bool { return !x.IsAdvice() })
 	}
 	return r
 }
@@ -44,47 +38,15 @@ func notes(results []harness.Result) (lines []string) {
 	return lines
 }
 
-// adviceHead says how much of what is advised is left undone.
+// adviceHead says how much of what is advised is not followed.
 func adviceHead(results []harness.Result) string {
 	undone := grouped(only(results, isUndone), sameFinding)
-	return "Advice: " + Plural(len(undone), "practice") + " left undone"
-}
-
-// advice is the section of advice on the console: what was measured, what is left undone, and what to do about it.
-func (c *Console) advice(results []harness.Result) string {
-	var b lines
-	head := c.paint.bold.Sprint(adviceHead(results)) + " (for servers whose user is a model; never gates by itself)"
-	b.hang(c.paint.faint.Sprint("i "), 2, text.Wrap(head, c.prose()-2))
-	for _, note := range notes(results) {
-		b.hang("    ", 8, text.Wrap(note, c.prose()-8))
-	}
-	for _, g := range grouped(only(results, isUndone), sameFinding) {
-		r := g.newest()
-		said := r.ID + "  " + dotted(shorten(headline(r.Message), 4*c.prose()), some(subjects(r), c.limit(8)))
-		if c.several() {
-			said += " · " + c.revisionText(g)
-		}
-		b.hang("    ", 8, text.Wrap(said, c.prose()-8))
-		b.hang("        "+c.paint.faint.Sprint("fix: "), 13, text.Wrap(r.Fix, c.prose()-13))
-	}
-	return b.String()
-}
-
-// adviceHint says that there is advice which is not shown; empty when there is none.
-func adviceHint(r harness.Report) string {
-	undone := grouped(only(r.Results, isUndone), sameFinding)
-	switch {
-	case wantsAdvice(r) || len(undone) == 0:
-		return ""
-	case len(undone) == 1:
-		return "1 piece of advice; --advice shows it"
-	}
-	return Plural(len(undone), "piece") + " of advice; --advice shows them"
+	return Plural(len(undone), "recommendation") + " for servers used by models (never blocking)"
 }
 
 // markdownAdvice is the section of advice on a page.
 func markdownAdvice(r harness.Report) string {
-	all := only(r.Results, isAdvice)
+	all := only(r.Results, harness.Result.IsAdvice)
 	if len(all) == 0 {
 		return ""
 	}
@@ -99,6 +61,6 @@ func markdownAdvice(r harness.Report) string {
 		on := code(some(x.Subjects, 5))
 		rows = append(rows, row(code(x.ID), brief(revisionsText(r, g)), on, code(got), brief(x.Fix)))
 	}
-	body += table(row("Practice", "Revision", "On", "Came", "What to do"), rows)
+	body += table(row("Recommendation", "Revision", "On", "Got", "What to do"), rows)
 	return folded(adviceHead(all), body)
 }

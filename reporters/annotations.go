@@ -26,21 +26,39 @@ const (
 )
 
 // Annotations writes workflow commands that GitHub shows beside the files of a pull request and on the page of the run:
-// an error for what gates, for a fault of mcpcheck and for what kept the run from its end, a warning for each stale
-// entry of the baseline, at its line, and a notice that sums up. (GitHub Docs, "Workflow commands for GitHub Actions")
+// an error for what blocks, for a fault of mcpcheck and for what kept the run from its end, a warning for each stale
+// entry of the baseline, at its line, and a notice that sums up; in the log, failures that do not block. (GitHub Docs,
+// "Workflow commands for GitHub Actions")
 func Annotations(w io.Writer, r harness.Report, place Place) error {
 	r = printableReport(r)
 	var b lines
+	b.WriteString(minorGroup(r))
 	for _, a := range atMost(annotationErrors(r, place), "error") {
 		b.WriteString(a.command("error"))
 	}
 	for _, a := range atMost(annotationWarnings(r, place), "stale entry") {
 		b.WriteString(a.command("warning"))
 	}
-	word, parts := verdict(r)
-	b.WriteString(annotation{title: "mcpcheck", message: word + "  " + dotted(parts...)}.command("notice"))
+	word, said := outcomeText(r)
+	b.WriteString(annotation{title: "mcpcheck", message: word + "  " + said}.command("notice"))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// minorGroup are the failures that do not block, a line each in a group of the log that is folded.
+func minorGroup(r harness.Report) string {
+	minor := grouped(only(spared(r).Results, isMinor), sameFinding)
+	if len(minor) == 0 {
+		return ""
+	}
+	var b lines
+	b.add("::group::" + Plural(len(minor), "failure") + " that " + agree(len(minor), "does", "do") + " not block")
+	for _, g := range minor {
+		x := g.newest()
+		b.add("  " + inert(x.ID+" ("+dotted(levelText(x), revisionsText(r, g))+"): "+titleOf(x)))
+	}
+	b.add("::endgroup::")
+	return b.String()
 }
 
 // AnnotateError writes the workflow command for an error that is not a finding: one of use, or of mcpcheck itself.
@@ -67,7 +85,7 @@ func annotationErrors(r harness.Report, place Place) (all []annotation) {
 		x := g.newest()
 		title := fmt.Sprintf("%s (%s)", x.ID, dotted(shortGate(x), revisionsText(r, g)))
 		text := []string{
-			x.Title, shortenLines(x.Message, annotationLines, annotationWidth), gateNote(x),
+			x.Requires(), shortenLines(x.Message, annotationLines, annotationWidth), gateNote(x),
 			labelled("fix: ", x.Fix), labelled("spec: ", x.Spec),
 		}
 		all = append(all, annotation{place.location(), 1, title, strings.Join(nonEmpty(text...), "\n")})

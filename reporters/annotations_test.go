@@ -28,6 +28,26 @@ func command(t *testing.T, line string) (name string, parameters map[string]stri
 	return name, parameters, unescape(data)
 }
 
+// ungrouped are the lines that are in no group of the log, whose own are indented, so that none is a command.
+func ungrouped(t *testing.T, text string) (outside []string) {
+	t.Helper()
+	inside := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case !inside && strings.HasPrefix(line, "::group::"):
+			inside = true
+		case line == "::endgroup::":
+			inside = false
+		case inside && !strings.HasPrefix(line, "  "):
+			t.Errorf("%q stands in a group", line)
+		case !inside:
+			outside = append(outside, line)
+		}
+	}
+	return outside
+}
+
 func unescape(s string) string {
 	for _, pair := range []string{"%0D\r", "%0A\n", "%3A:", "%2C,", "%25%"} {
 		s = strings.ReplaceAll(s, pair[:3], pair[3:])
@@ -41,8 +61,8 @@ func TestAnnotationsAreCommandsOfOurs(t *testing.T) {
 	for sample, r := range all {
 		t.Run(sample, func(t *testing.T) {
 			counts := map[string]int{}
-			for line := range strings.Lines(string(render(t, annotate, r))) {
-				name, parameters, _ := command(t, strings.TrimSuffix(line, "\n"))
+			for _, line := range ungrouped(t, string(render(t, annotate, r))) {
+				name, parameters, _ := command(t, line)
 				counts[name]++
 				for parameter := range parameters {
 					if !slices.Contains([]string{"file", "line", "title"}, parameter) {
@@ -65,8 +85,8 @@ func TestAnnotationsAreCommandsOfOurs(t *testing.T) {
 
 func TestAnnotationsSayHowManyMore(t *testing.T) {
 	var errs []string
-	for line := range strings.Lines(string(render(t, annotate, crowd()))) {
-		if name, _, data := command(t, strings.TrimSuffix(line, "\n")); name == "error" {
+	for _, line := range ungrouped(t, string(render(t, annotate, crowd()))) {
+		if name, _, data := command(t, line); name == "error" {
 			errs = append(errs, data)
 		}
 	}

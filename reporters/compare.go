@@ -122,6 +122,28 @@ func ComparisonText(w io.Writer, c harness.Comparison) error {
 	return err
 }
 
+// ChangesText writes which checks fail now and did not, and which no longer do.
+func ChangesText(w io.Writer, c harness.Comparison) error {
+	var b lines
+	for _, changes := range []struct {
+		word string
+		list []harness.Change
+	}{{"fails now", c.NewlyFailing}, {"fixed", c.NewlyPassing}} {
+		var ids []string
+		for _, change := range changes.list {
+			ids = append(ids, printableLine(change.ID))
+		}
+		if len(ids) > 0 {
+			b.add(fmt.Sprintf("%-9s  %s", changes.word, some(ids, 8)))
+		}
+	}
+	if b.Len() == 0 {
+		b.add("nothing changed")
+	}
+	_, err := io.WriteString(w, inert(b.String()))
+	return err
+}
+
 // ComparisonMarkdown writes a comparison as a page for a comment on a pull request: regressions and the counts first,
 // the rest folded.
 func ComparisonMarkdown(w io.Writer, c harness.Comparison) error {

@@ -47,6 +47,12 @@ func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
 	o.Repeat = func(x harness.Result) string {
 		return "mcpcheck run --only " + x.ID + " -- " + targetText(r.Target)
 	}
+	o.Next = func(r harness.Report) []string {
+		if r.ExitCode != harness.ExitFails {
+			return nil
+		}
+		return []string{"mcpcheck explain an/id", "mcpcheck run --last-failed -- " + targetText(r.Target)}
+	}
 	c := NewConsole(o)
 	if len(r.Revisions) > 0 {
 		c.Begin(r)
@@ -77,31 +83,43 @@ func areasOf(r harness.Report, revision string) (areas []Area) {
 }
 
 func TestConsoleGolden(t *testing.T) {
+	screen := ConsoleOptions{Width: 80}
 	for _, c := range []struct {
 		file    string
 		options ConsoleOptions
 		report  harness.Report
+		lines   int // at most; 0: as many as there are
 	}{
-		{"report.txt", ConsoleOptions{}, everything()},
-		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, everything()},
-		{"report-quiet.txt", ConsoleOptions{Verbosity: Quiet}, everything()},
-		{"report-brief.txt", ConsoleOptions{Verbosity: Brief}, everything()},
-		{"report-verbose.txt", ConsoleOptions{Verbosity: Verbose}, everything()},
-		{"problem.txt", ConsoleOptions{}, untestable()},
-		{"problem-quiet.txt", ConsoleOptions{Verbosity: Quiet}, untestable()},
-		{"conforming.txt", ConsoleOptions{}, conforming()},
-		{"strict.txt", ConsoleOptions{}, strict()},
-		{"revisions.txt", ConsoleOptions{}, twice()},
-		{"revisions-quiet.txt", ConsoleOptions{Verbosity: Quiet}, twice()},
-		{"baseline.txt", ConsoleOptions{}, baselined()},
-		{"baseline-quiet.txt", ConsoleOptions{Verbosity: Quiet}, baselined()},
-		{"baseline-verbose.txt", ConsoleOptions{Verbosity: Verbose}, baselined()},
-		{"accepted.txt", ConsoleOptions{}, accepted()},
-		{"excused.txt", ConsoleOptions{}, excused()},
-		{"excused-verbose.txt", ConsoleOptions{Verbosity: Verbose}, excused()},
-		{"http.txt", ConsoleOptions{}, overHTTP()},
+		{"report.txt", screen, everything(), 0},
+		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, everything(), 0},
+		{"report-quiet.txt", ConsoleOptions{Verbosity: Quiet}, everything(), 7},
+		{"report-brief.txt", ConsoleOptions{Verbosity: Brief}, everything(), 0},
+		{"report-verbose.txt", ConsoleOptions{Verbosity: Verbose}, everything(), 0},
+		{"report-wire.txt", ConsoleOptions{Verbosity: Wire}, everything(), 0},
+		{"problem.txt", screen, untestable(), 10},
+		{"problem-quiet.txt", ConsoleOptions{Verbosity: Quiet}, untestable(), 2},
+		{"conforming.txt", screen, conforming(), 0},
+		{"typical.txt", screen, typical(), 15},
+		{"crashing.txt", screen, crashing(), 60},
+		{"strict.txt", screen, strict(), 0},
+		{"revisions.txt", screen, twice(), 0},
+		{"revisions-quiet.txt", ConsoleOptions{Verbosity: Quiet}, twice(), 0},
+		{"baseline.txt", screen, baselined(), 0},
+		{"baseline-quiet.txt", ConsoleOptions{Verbosity: Quiet}, baselined(), 4},
+		{"baseline-verbose.txt", ConsoleOptions{Verbosity: Verbose}, baselined(), 0},
+		{"accepted.txt", screen, accepted(), 0},
+		{"excused.txt", screen, excused(), 0},
+		{"excused-verbose.txt", ConsoleOptions{Verbosity: Verbose}, excused(), 0},
+		{"recorded.txt", screen, recorded(), 0},
+		{"http.txt", screen, overHTTP(), 0},
 	} {
-		t.Run(c.file, func(t *testing.T) { golden(t, c.file, []byte(play(t, c.options, c.report))) })
+		t.Run(c.file, func(t *testing.T) {
+			out := play(t, c.options, c.report)
+			golden(t, c.file, []byte(out))
+			if n := strings.Count(out, "\n"); c.lines > 0 && n > c.lines {
+				t.Errorf("%d lines, want at most %d", n, c.lines)
+			}
+		})
 	}
 }
 
@@ -109,7 +127,7 @@ func TestConsoleGolden(t *testing.T) {
 func TestConsoleEscapesServerText(t *testing.T) {
 	r := malicious()
 	ours := regexp.MustCompile("\x1b\\[[0-9;]*m")
-	for _, verbosity := range []Verbosity{Quiet, Normal, Verbose} {
+	for _, verbosity := range []Verbosity{Quiet, Brief, Normal, Verbose, Wire} {
 		for _, color := range []bool{false, true} {
 			t.Run(fmt.Sprint(verbosity, color), func(t *testing.T) {
 				out := play(t, ConsoleOptions{Verbosity: verbosity, Color: color}, r)
@@ -149,7 +167,7 @@ func TestConsoleWidth(t *testing.T) {
 			for line := range strings.Lines(play(t, ConsoleOptions{Width: width}, r)) {
 				line = strings.TrimRight(line, "\n")
 				words := strings.Fields(line)
-				copied := len(words) > 0 && (words[0] == "spec:" || words[0] == "rerun:")
+				copied := len(words) > 0 && (words[0] == "next" || words[0] == "mcpcheck" && words[1] == "run")
 				if n := len([]rune(line)); n > width && !copied && !slices.ContainsFunc(words, func(w string) bool {
 					return len([]rune(w)) > width/2
 				}) {
@@ -170,8 +188,28 @@ func TestConsoleOfServersUnmet(t *testing.T) {
 		t.Errorf("the reason is told for each check:\n%s", out)
 	}
 	r.Results[0].Reason, r.Revisions = harness.Silent, []harness.RevisionInfo{{Revision: "2025-11-25"}}
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "it was not tried") {
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "1 check not decided") {
 		t.Errorf("what was tried is not told:\n%s", out)
+	}
+}
+
+// Of tools whose calls all failed a few kinds are shown. One that has not been called with valid arguments is none.
+func TestConsoleOfBrokenTools(t *testing.T) {
+	r := harness.Report{Coverage: []harness.Coverage{{Revision: "x"}}}
+	for i := range 9 {
+		r.Coverage[0].Tools = append(r.Coverage[0].Tools,
+			harness.ToolUse{Name: fmt.Sprint("tool", i), Answered: true, Failed: true, Said: fmt.Sprint("no ", i)})
+	}
+	if out := play(t, ConsoleOptions{}, r); strings.Count(out, "every call failed") != mostCrashes {
+		t.Errorf("want %d kinds, got\n%s", mostCrashes, out)
+	}
+	r.Coverage[0].Tools[3].Said = ""
+	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, "every call failed") {
+		t.Errorf("not every tool fails, and none as if it had a fault:\n%s", out)
+	}
+	r.Coverage[0].Tools[2].Said = "TypeError: x is not a function"
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "! tool2: every call failed") {
+		t.Errorf("a tool with a fault is not named:\n%s", out)
 	}
 }
 
@@ -179,7 +217,7 @@ func TestConsoleLimitsMessages(t *testing.T) {
 	r := everything()
 	r.Results = r.Results[3:4]
 	r.Results[0].Message = strings.Repeat("a line\n", 19) + "the last"
-	for verbosity, want := range map[Verbosity]string{Normal: "    … 4 lines more (-v)\n", Verbose: "    the last\n"} {
+	for verbosity, want := range map[Verbosity]string{Verbose: "    … 4 lines more (-vv)\n", Wire: "    the last\n"} {
 		if out := play(t, ConsoleOptions{Verbosity: verbosity}, r); !strings.Contains(out, want) {
 			t.Errorf("want %q in\n%s", want, out)
 		}
@@ -192,9 +230,9 @@ func TestConsoleProgress(t *testing.T) {
 		options ConsoleOptions
 		want    string
 	}{
-		{"no terminal", ConsoleOptions{Width: 40}, "TABLE"},
+		{"no terminal", ConsoleOptions{Width: 40, Verbosity: Verbose}, "TABLE"},
 		{"quiet", ConsoleOptions{Width: 40, Terminal: true, Verbosity: Quiet}, ""},
-		{"terminal", ConsoleOptions{Width: 40, Terminal: true},
+		{"terminal", ConsoleOptions{Width: 40, Terminal: true, Verbosity: Verbose},
 			"waiting\r       \ra text that is longer than th…columns\\n\r" + strings.Repeat(" ", 39) + "\rTABLE"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func coverageText(c harness.Coverage) string {
 		n    int
 		what string
 	}{
-		{c.NotApplicable, "do not apply"}, {c.NotTried, "could not be tried"},
+		{c.NotApplicable, "do not apply"}, {c.NotTried, "could not be tested"},
 		{c.LeftOut, "left out"}, {c.NotChecked, "not checked yet"},
 	} {
 		if p.n > 0 {
@@ -60,7 +60,7 @@ func unexercisedText(coverage []harness.Coverage) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "declared by the server, but nothing of it was tried: " + strings.Join(names, ", ")
+	return "declared by the server, but not tested: " + strings.Join(names, ", ")
 }
 
 // mostUncalled is how many tools are named that were not called: of all servers but those that list without measure.
@@ -88,6 +88,73 @@ func callsText(coverage []harness.Coverage, results []harness.Result) (head stri
 		return "some calls of tools not made", lines
 	}
 	return Plural(len(all), "tool") + " not called with valid arguments", lines
+}
+
+// toolsText says in a line what came of calling tools, and which were not called with valid arguments; in a second one
+// how many were called with invalid ones, if not all. It is empty where no check calls tools.
+func toolsText(r harness.Report, most int) string {
+	answers := map[string]bool{} // whether there was any, of the tools that were called
+	for _, c := range r.Coverage {
+		for _, u := range c.Tools {
+			answers[u.Name] = answers[u.Name] || u.Answered
+		}
+	}
+	var barred []harness.UncalledTool // each once, though it may have another reason in another revision
+	named := map[string]bool{}
+	for _, u := range uncalled(r.Coverage) {
+		if !named[u.Name] {
+			named[u.Name], barred = true, append(barred, u)
+		}
+	}
+	if len(answers)+len(barred) == 0 {
+		return ""
+	}
+	answered, never := 0, 0
+	for _, any := range answers {
+		if any {
+			answered++
+		}
+	}
+	for _, u := range barred {
+		if _, called := answers[u.Name]; !called {
+			never++
+		}
+	}
+	text := fmt.Sprintf("%d: %d called, ", r.Server.Tools, len(answers))
+	switch {
+	case len(answers) == 0:
+		text = fmt.Sprintf("%d: none called", r.Server.Tools)
+	case answered == len(answers):
+		text += "all answered"
+	default:
+		text += fmt.Sprintf("%d answered", answered)
+	}
+	how := "not called"
+	if never < len(barred) {
+		how = "not called with valid arguments"
+	}
+	if len(barred) > 0 {
+		text += fmt.Sprintf(" · %d %s: %s", len(barred), how, uncalledText(barred, most))
+	}
+	return strings.Join(nonEmpty(text, invalidText(r.Coverage)), "\n")
+}
+
+var shortReason = strings.NewReplacer(harness.Unmarked, "no readOnlyHint", harness.Destructive, "destructive")
+
+// uncalledText names tools, at most so many for each reason, and the reasons.
+func uncalledText(tools []harness.UncalledTool, most int) string {
+	var whys, named []string
+	names := map[string][]string{}
+	for _, u := range tools {
+		if names[u.Why] == nil {
+			whys = append(whys, u.Why)
+		}
+		names[u.Why] = append(names[u.Why], u.Name)
+	}
+	for _, why := range whys {
+		named = append(named, some(names[why], most)+" ("+shortReason.Replace(why)+")")
+	}
+	return strings.Join(named, ", ")
 }
 
 // isCallsOff reports whether a check could not be decided since calls may not be made. One that gates is told as others

@@ -159,7 +159,7 @@ func newCtrfTest(r harness.Result, several bool) ctrfTest {
 		Name: testName(r, several), Status: ctrfStatus(r), Duration: wholeMilliseconds(r.Seconds),
 		Suite: []string{r.Area()}, Message: titleOf(r),
 		RawStatus: string(r.Verdict), Tags: []string{r.Area(), r.Level.String()},
-		Labels: map[string]string{"revision": r.Revision, "level": r.Level.String(), "title": r.Title},
+		Labels: map[string]string{"revision": r.Revision, "level": r.Level.String(), "title": r.Requires()},
 	}
 	if several {
 		test.Suite = slices.Insert(test.Suite, 0, r.Revision)

@@ -40,9 +40,10 @@ type FleetArea struct {
 	Pass         int    `json:"pass,omitempty"`
 }
 
-// NewFleetRow is the row of a report. Where it was judged in several revisions, an area counts all of them.
+// NewFleetRow is the row of a report, in which advice counts only where it blocks. Where it was judged in several
+// revisions, an area counts all of them.
 func NewFleetRow(name string, r harness.Report) FleetRow {
-	r = printableReport(r)
+	r = spared(printableReport(r))
 	row := FleetRow{
 		SchemaVersion: 1, Name: name, ExitCode: r.ExitCode, Judged: true, Server: serverText(r.Server),
 		Transport: r.Target.Transport, Revisions: strings.Join(revisionsOf(r.Revisions), ", "), Problem: r.Problem,
@@ -80,11 +81,11 @@ type fleetCount struct {
 // counts are those of an area, the worst first.
 func (a *FleetArea) counts() []fleetCount {
 	return []fleetCount{
-		{"gating", "✗", "gating", &a.Gating},
+		{"gating", "✗", "blocking", &a.Gating},
 		{"error", "!", "errors of mcpcheck", &a.Error},
-		{"fail", "✗", "failing, not gating", &a.Fail},
-		{"known", "≈", "known", &a.Known},
-		{"inconclusive", "?", "inconclusive", &a.Inconclusive},
+		{"fail", "✗", "failing, not blocking", &a.Fail},
+		{"known", "~", "known", &a.Known},
+		{"inconclusive", "?", "not decided", &a.Inconclusive},
 		{"pass", "✓", "passed", &a.Pass},
 		{"skip", "–", "skipped", &a.Skip},
 	}
@@ -137,7 +138,7 @@ func (r FleetRow) Said() string {
 	}
 	parts := nonEmpty(Reason(r.Problem))
 	if all.Gating > 0 {
-		parts = append(parts, fmt.Sprintf("%d gating", all.Gating))
+		parts = append(parts, fmt.Sprintf("%d blocking", all.Gating))
 	}
 	if all.Error > 0 {
 		parts = append(parts, Plural(all.Error, "error")+" of mcpcheck")
@@ -234,10 +235,8 @@ func (t FleetTally) headline() string {
 		return fmt.Sprintf("all %d servers conform", t.Servers)
 	case fail == 0:
 		return fmt.Sprintf("%d of %d servers conform", conform, t.Servers)
-	case fail == 1:
-		return fmt.Sprintf("1 of %d servers does not conform", t.Servers)
 	}
-	return fmt.Sprintf("%d of %d servers do not conform", fail, t.Servers)
+	return fmt.Sprintf("%d of %d servers %s not conform", fail, t.Servers, agree(fail, "does", "do"))
 }
 
 // Counts are how many servers came to what.
@@ -291,7 +290,7 @@ func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 			}
 		}
 	}
-	legend := "\n✗ gating · (✗) failing, does not gate · ≈ known · ? inconclusive · ✓ passed · – skipped\n"
+	legend := "\n✗ blocking · (✗) failing, not blocking · ~ known · ? not decided · ✓ passed · – skipped\n"
 	if left > 0 {
 		legend = fmt.Sprintf("\n… and %d more; the HTML page has them.\n", left) + legend
 	}

@@ -36,12 +36,12 @@ func TestOneCause(t *testing.T) {
 		results []harness.Result
 		want    string
 	}{
-		"many":       {many, "10 MUSTs inconclusive for one cause: search did not answer"},
+		"many":       {many, "10 MUSTs not decided: search did not answer"},
 		"few":        {many[1:], ""},
 		"two causes": {slices.Concat(many[1:], results(9, harness.Must, harness.Inconclusive, "another")), ""},
 		"the largest": {
 			slices.Concat(many, results(11, harness.Must, harness.Inconclusive, "a")),
-			"11 MUSTs inconclusive for one cause: a",
+			"11 MUSTs not decided: a",
 		},
 		"barred":  {barred, ""},
 		"SHOULD":  {results(20, harness.Should, harness.Inconclusive, "search did not answer"), ""},

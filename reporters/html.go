@@ -21,6 +21,8 @@ import (
 // text is: the policy forbids it, by Trusted Types, to make markup of text.
 func HTML(w io.Writer, r harness.Report, o Options) error {
 	r = printableReport(r)
+	head := newPageHead(r, o) // of all: another profile may ask for what is advice under this one
+	r = spared(r)
 	index, details, err := pageBlocks(r, o)
 	if err != nil {
 		return err
@@ -28,7 +30,7 @@ func HTML(w io.Writer, r harness.Report, o Options) error {
 	return pageTemplate.Execute(w, page{
 		Policy: pagePolicy, Style: template.CSS(pageStyle), Scripts: pageScripts,
 		Index: template.JS(index), Details: template.JS(details),
-		Head: newPageHead(r, o), Failures: pageFailures(r),
+		Head: head, Failures: pageFailures(r),
 	})
 }
 
@@ -127,7 +129,7 @@ func newPageHead(r harness.Report, o Options) pageHead {
 			{"transport", r.Target.Transport},
 			{"revisions", strings.Join(revisionsOf(r.Revisions), ", ")},
 			{"set", setsText(r)},
-			{"also", alsoSpeaks(r)},
+			{"also", alsoSupports(r)},
 			{"took", duration(r.Seconds)},
 			{"mcpcheck", r.Tool.Version},
 		},
@@ -152,9 +154,9 @@ func newPageHead(r harness.Report, o Options) pageHead {
 
 // pageCounts is how many results came to what.
 func pageCounts(r harness.Report) string {
-	t := count(r.Results)
-	parts := append([]string{t.failures(), staleText(r), fmt.Sprintf("%d passed", t.Pass)}, t.others()...)
-	return dotted(append(parts, uncovered(r.Coverage)...)...)
+	r.Problem = "" // stands elsewhere
+	_, parts, more := verdict(r)
+	return inert(dotted(append(parts, more...)...))
 }
 
 // note adds a note that says something.
@@ -195,13 +197,13 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 		said := pageProfile{Name: string(p), Gates: p == r.Profile, Passes: n == 0 && len(stale(r)) == 0}
 		switch {
 		case len(r.Results) == 0:
-			said.Says, said.Passes = "nothing was tried", false
+			said.Says, said.Passes = "nothing was tested", false
 		case n > 0:
-			said.Says = Plural(n, "result") + " gating"
+			said.Says = fmt.Sprintf("%d blocking", n)
 		case len(stale(r)) > 0:
 			said.Says = staleText(r)
 		default:
-			said.Says = "nothing gates"
+			said.Says = "nothing blocks"
 		}
 		profiles = append(profiles, said)
 	}

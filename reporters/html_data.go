@@ -78,7 +78,7 @@ func pageBlocks(r harness.Report, o Options) (index, details string, err error) 
 }
 
 func newPageRequirement(r harness.Result, o Options) pageRequirement {
-	q := pageRequirement{ID: r.ID, Area: r.Area(), Title: r.Title}
+	q := pageRequirement{ID: r.ID, Area: r.Area(), Title: r.Requires()}
 	if o.Rules != nil {
 		if entry, ok := o.Rules(r.ID); ok {
 			q.Statement, q.Checklist = sentence(entry.Statement), entry.Checklist

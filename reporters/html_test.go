@@ -144,8 +144,8 @@ func TestHTMLTellsWhatOtherProfilesSay(t *testing.T) {
 		got[p.Name] = fmt.Sprint(p.Says, p.Gates, p.Passes)
 	}
 	want := map[string]string{
-		"release": "4 results gatingtrue false", "spec": "3 results gatingfalse false",
-		"strict": "7 results gatingfalse false", "directory": "1 result gatingfalse false",
+		"release": "4 blockingtrue false", "spec": "3 blockingfalse false",
+		"strict": "7 blockingfalse false", "directory": "1 blockingfalse false",
 	}
 	for name := range want {
 		if got[name] != want[name] {
@@ -156,11 +156,11 @@ func TestHTMLTellsWhatOtherProfilesSay(t *testing.T) {
 
 // What comes from an SDK gates under the profile strict, and under the others where the operator wants it.
 func TestPageProfilesOfSDKs(t *testing.T) {
-	for sdk, want := range map[string]string{"": "nothing gates", "gate": "1 result gating"} {
+	for sdk, want := range map[string]string{"": "nothing blocks", "gate": "1 blocking"} {
 		r := excused()
 		r.Profile, r.Options = harness.Release, &harness.OptionsInfo{SDK: sdk}
 		profiles := pageProfiles(r, Options{})
-		if spec, strict := profiles[1].Says, profiles[2].Says; spec != want || strict != "5 results gating" {
+		if spec, strict := profiles[1].Says, profiles[2].Says; spec != want || strict != "5 blocking" {
 			t.Errorf("--sdk %q: spec says %q, strict %q", sdk, spec, strict)
 		}
 	}

@@ -23,7 +23,14 @@ func JSON(w io.Writer, r harness.Report) error {
 	}
 	r.Problem = validUTF8(r.Problem)
 	r.Server.Name, r.Server.Version = validUTF8(r.Server.Name), validUTF8(r.Server.Version)
-	r.Results = each(r.Results, func(x harness.Result) harness.Result {
+	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
+		c.Tools = each(c.Tools, func(u harness.ToolUse) harness.ToolUse {
+			u.Said = validUTF8(u.Said)
+			return u
+		})
+		return c
+	})
+	results := each(r.Results, func(x harness.Result) jsonResult {
 		x.Message = validUTF8(x.Message)
 		x.Findings = each(x.Findings, func(f harness.Finding) harness.Finding {
 			return harness.Finding{Subject: validUTF8(f.Subject), Want: validUTF8(f.Want), Got: validUTF8(f.Got)}
@@ -33,9 +40,20 @@ func JSON(w io.Writer, r harness.Report) error {
 			l.HTTP, l.Text, l.Stderr = validUTF8(l.HTTP), validUTF8(l.Text), each(l.Stderr, validUTF8)
 			return l
 		})
-		return x
+		return jsonResult{x, x.Requires()}
 	})
-	return writeJSON(w, r)
+	return writeJSON(w, jsonReport{r, results})
+}
+
+// jsonReport is a report whose results have their requirement as a sentence.
+type jsonReport struct {
+	harness.Report
+	Results []jsonResult `json:"results"`
+}
+
+type jsonResult struct {
+	harness.Result
+	Requirement string `json:"requirement"`
 }
 
 // writeJSON writes a value as indented JSON in which GitHub's runner finds no command: no line of it begins with "::",

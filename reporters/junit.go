@@ -33,9 +33,10 @@ func JUnit(w io.Writer, r harness.Report) error {
 	if r.Problem != "" {
 		doc.add(junitProblem(r))
 	}
+	share := junitShare(r)
 	several := len(revisionsOf(r.Revisions)) > 1
 	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.Revision + "\x00" + x.Area() }) {
-		doc.add(junitArea(r, g, several))
+		doc.add(junitArea(r, g, several, share))
 	}
 	if len(stale(r)) > 0 {
 		doc.add(junitBaseline(r))
@@ -157,8 +158,21 @@ func junitBaseline(r harness.Report) junitSuite {
 	return s
 }
 
+// junitShare is which part of the time that a check took is its own: checks run side by side, and the suites together
+// took as long as the run.
+func junitShare(r harness.Report) float64 {
+	sum := 0.0
+	for _, x := range r.Results {
+		sum += x.Seconds
+	}
+	if sum <= r.Seconds {
+		return 1
+	}
+	return r.Seconds / sum
+}
+
 // junitArea is the suite of one area in one revision.
-func junitArea(r harness.Report, results group, several bool) junitSuite {
+func junitArea(r harness.Report, results group, several bool, share float64) junitSuite {
 	area, revision := results[0].Area(), results[0].Revision
 	name, class := area, "mcpcheck."+area
 	if several {
@@ -167,6 +181,7 @@ func junitArea(r harness.Report, results group, several bool) junitSuite {
 	s := newJunitSuite(r, name, revision)
 	var seconds float64
 	for _, result := range results {
+		result.Seconds *= share
 		seconds += result.Seconds
 		s.Cases = append(s.Cases, newJunitCase(class, result))
 	}
@@ -218,7 +233,7 @@ func newJunitCase(class string, r harness.Result) junitCase {
 	message := titleOf(r)
 	switch {
 	case r.Verdict == harness.Pass && r.Message != "":
-		c.Out = &junitText{"passed in part: " + r.Message}
+		c.Out = &junitText{"passed partly: " + r.Message}
 		return c
 	case r.Verdict == harness.Pass:
 		return c
@@ -251,7 +266,7 @@ func more(text, headline string) string {
 
 // junitDetail is all there is to say about a fail but its wire.
 func junitDetail(r harness.Result) string {
-	lines := []string{"", r.Title, fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
+	lines := []string{"", r.Requires(), fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
 	for _, l := range []struct{ label, text string }{
 		{"on:   ", strings.Join(subjects(r), ", ")},
 		{"spec: ", r.Spec},

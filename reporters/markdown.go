@@ -38,7 +38,7 @@ func Markdown(w io.Writer, r harness.Report) error {
 	evidence, left := markdownEvidence(gating, left)
 	lesser, _ := markdownEvidence(minor, left)
 	if last != "" {
-		last = folded(Plural(len(minor), "non-gating failure"), last+lesser)
+		last = folded(Plural(len(minor), "failure")+" that "+agree(len(minor), "does", "do")+" not block", last+lesser)
 	}
 	_, err := io.WriteString(w, head+evidence+more+last)
 	return err
@@ -46,15 +46,15 @@ func Markdown(w io.Writer, r harness.Report) error {
 
 // isMinor reports whether a result is a fail that neither gates nor is accepted, and more than advice.
 func isMinor(r harness.Result) bool {
-	return r.Verdict == harness.Fail && !r.Gates && acceptedText(r) == "" && !isAdvice(r)
+	return r.Verdict == harness.Fail && !r.Gates && acceptedText(r) == "" && !r.IsAdvice()
 }
 
 // markdownHead is the verdict, the counts and what kept the run from its end.
 func markdownHead(r harness.Report) string {
 	problem := r.Problem
 	r.Problem = "" // not among the counts
-	_, counts := verdict(r)
-	head := "### " + verdictSign(r) + " mcpcheck: " + brief(conclusion(r)) + "\n\n" + brief(dotted(counts...)) + "\n\n"
+	_, counts := outcomeText(r)
+	head := "### " + verdictSign(r) + " mcpcheck: " + brief(conclusion(r)) + "\n\n" + brief(counts) + "\n\n"
 	if server := serverText(r.Server); server != "" {
 		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
 	}
@@ -85,7 +85,7 @@ func markdownFindings(r harness.Report, groups []group) string {
 		}
 		rows[i] = row(id, brief(dotted(markdownLevel(x), revisionsText(r, g))), code(want), code(got))
 	}
-	return table(row("Requirement", "Level", "Wanted", "Came"), rows)
+	return table(row("Requirement", "Level", "Expected", "Got"), rows)
 }
 
 // markdownLevel is the level of a finding, and why it gates if not by that.
@@ -130,7 +130,7 @@ func markdownKnown(r harness.Report) string {
 func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 	for i, g := range groups {
 		r := g.newest()
-		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Title), fenced(markdownDetail(r)))
+		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Requires()), fenced(markdownDetail(r)))
 		if len(blocks)+len(block) > bytes {
 			rest := Plural(len(groups)-i, "failure")
 			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", rest), 0

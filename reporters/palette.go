@@ -8,7 +8,7 @@ import (
 type palette struct {
 	pass, fail, warn, open, bold, faint *color.Color
 
-	wants map[string]*color.Color // of the words want and got
+	wants map[string]*color.Color // of the words for what was expected and what came
 }
 
 // newPalette returns the colours, or ones that leave text as it is. It does not ask the environment or the terminal, as
@@ -30,31 +30,42 @@ func newPalette(enabled bool) palette {
 		open:  ink(color.FgMagenta, color.Bold),
 		bold:  ink(color.Bold),
 		faint: ink(color.Faint),
-		wants: map[string]*color.Color{"want": ink(color.FgGreen), "got": ink(color.FgRed)},
+		wants: map[string]*color.Color{
+			"expected": ink(color.FgGreen), "got": ink(color.FgRed),
+		},
 	}
 }
-
-// faintly is text that matters less.
-func (p palette) faintly(text string) string { return p.faint.Sprint(text) }
-
-// boldly is text that matters more.
-func (p palette) boldly(text string) string { return p.bold.Sprint(text) }
 
 // mark is the worst of some results as one character.
 func (p palette) mark(t tally) string {
 	switch {
 	case t.Error > 0 || t.Gating > 0:
-		return p.fail.Sprint("✗")
-	case t.newFails() > 0:
-		return p.warn.Sprint("!")
+		return p.sign("✗")
+	case t.newFails()+t.Advice > 0:
+		return p.sign("!")
 	case t.Fail > 0:
-		return p.warn.Sprint("~")
+		return p.sign("~")
 	case t.Pass > 0:
-		return p.pass.Sprint("✓")
+		return p.sign("✓")
 	case t.Inconclusive > 0:
-		return p.open.Sprint("?")
+		return p.sign("?")
 	}
-	return p.faint.Sprint("–")
+	return p.sign("–")
+}
+
+// sign is such a character in its colour.
+func (p palette) sign(sign string) string {
+	switch sign {
+	case "✗":
+		return p.fail.Sprint(sign)
+	case "!", "~":
+		return p.warn.Sprint(sign)
+	case "✓":
+		return p.pass.Sprint(sign)
+	case "?":
+		return p.open.Sprint(sign)
+	}
+	return p.faint.Sprint(sign)
 }
 
 // failures is the count of fails in the colour of the worst.

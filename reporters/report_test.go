@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,9 @@ func everything() harness.Report {
 				{Name: "grow", Why: harness.Unmarked, Barred: true},
 			},
 			Invalid: &harness.InvalidInput{Tried: 4, Unmarked: 2, Destructive: 1},
+			Tools: []harness.ToolUse{
+				{Name: "add", Answered: true, Failed: true, Said: "a is not a number"}, {Name: "echo"},
+			},
 		}},
 		Started:  time.Date(2026, 9, 1, 12, 30, 0, 0, time.FixedZone("CEST", 2*60*60)),
 		Seconds:  1.2345,
@@ -124,7 +128,7 @@ func passed(id, title string) harness.Result {
 // partlyPassed is a pass that leaves something out.
 func partlyPassed(id, title string) harness.Result {
 	r := passed(id, title)
-	r.Message = "2 of 9 could not be tried (sum: its schema cannot be read: (?<!a)b; fail: it fails anyway)"
+	r.Message = "2 of 9 could not be tested (sum: its schema cannot be read: (?<!a)b; fail: it fails anyway)"
 	return r
 }
 
@@ -340,6 +344,79 @@ func excused() harness.Report {
 	one.Fix = "Nothing in your code. Version 2 of the SDK answers with an error."
 	other.SDK = &harness.SDKInfo{ID: "tmcp", Name: "tmcp", Versions: "1.20"}
 	r.Results = append(r.Results, one, other)
+	return judged(r)
+}
+
+// recorded is a report of a record.
+func recorded() harness.Report {
+	r := conforming()
+	r.Recorded = true
+	return r
+}
+
+// crashing is a report of a server that dies, of tools that never work, and of failures that have one cause.
+func crashing() harness.Report {
+	r := conforming()
+	r.ExitCode = harness.ExitFails
+	r.Server.Tools = 4
+	r.Coverage[0].Uncalled = []harness.UncalledTool{{Name: "drop", Why: harness.Destructive, Barred: true}}
+	r.Coverage[0].Tools = []harness.ToolUse{
+		{Name: "add", Answered: true}, {Name: "drop", Answered: true, Failed: true, Said: "drop what?"},
+		{Name: "keys", Answered: true, Failed: true, Said: "KeyError: 'API_KEY'\n  at line 3"},
+		{Name: "wait", Silent: true},
+	}
+	traceback := []string{
+		"Traceback (most recent call last):",
+		`  File "py/server.py", line 21, in <module>`, "    m = json.loads(line)",
+		`  File "/usr/lib/python3.11/json/decoder.py", line 353, in raw_decode`, "    obj, end = scan_once(s, idx)",
+		"json.decoder.JSONDecodeError: Expecting ':' delimiter: line 1 column 13 (char 12)",
+	}
+	dead := func(id, title, session string, level harness.Level) harness.Result {
+		return harness.Result{
+			ID: id, Title: title, Level: level, Verdict: harness.Fail,
+			Fix:      "Answer what is not JSON with error -32700.",
+			Message:  "want the following request answered\ngot the server exited with status 1",
+			Findings: []harness.Finding{{Want: "the following request answered", Got: died().Message}},
+			Wire: []harness.Line{
+				{Session: session, Seconds: 0.1, Arrow: "→", Text: `{"mcpcheck" !!}`},
+				{Session: session, Seconds: 0.1, Arrow: "→", Text: `{"jsonrpc":"2.0","id":3,"method":"ping"}`},
+				{
+					Session: session, Seconds: 0.2, Arrow: "·", Text: "the server exited with status 1",
+					Stderr: traceback,
+				},
+			},
+		}
+	}
+	unnamed := gatingMust()
+	unnamed.ID, unnamed.Title = "tools/call-missing-name", "refuses a call without a name"
+	unnamed.Wire = slices.Clone(unnamed.Wire)
+	unnamed.Wire[0].Text = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"arguments":{}}}`
+	r.Results = append(r.Results, checklistOnly(), gatingMust(), unnamed,
+		dead("robust/survives-malformed-json", "survives input that is no valid message", "1", harness.Must),
+		dead("jsonrpc/parse-error-reported", "reports unparsable input", "2", harness.Should))
+	return judged(r)
+}
+
+// typical is a report of a server that passes but for deviations of its SDK, as most do.
+func typical() harness.Report {
+	r := excused()
+	r.Options = &harness.OptionsInfo{Protocol: "auto", Calls: harness.CallsSafe}
+	r.Revisions[0].Requested = r.Revisions[0].Revision
+	r.Coverage = []harness.Coverage{{
+		Revision: "2025-06-18",
+		Uncalled: []harness.UncalledTool{
+			{Name: "create_directory", Why: harness.Unmarked, Barred: true},
+			{Name: "edit_file", Why: harness.Destructive, Barred: true},
+			{Name: "move_file", Why: harness.Destructive, Barred: true},
+			{Name: "write_file", Why: harness.Destructive, Barred: true},
+		},
+		Invalid: &harness.InvalidInput{Tried: 10, Destructive: 3},
+		Tools:   []harness.ToolUse{{Name: "read_file", Answered: true}, {Name: "create_directory", Answered: true}},
+	}}
+	r.Results = append(r.Results, harness.Result{
+		ID: "advice/tool-title-present", Title: "gives each tool a title", Level: harness.Advice, Verdict: harness.Fail,
+		Message: "want a title\ngot none", Findings: []harness.Finding{{Want: "a title", Got: "none"}},
+	})
 	return judged(r)
 }
 

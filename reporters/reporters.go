@@ -57,7 +57,7 @@ func NewFormats(o Options) []Format {
 		{Name: "junit", Ext: ".xml", Write: sparing(JUnit)},
 		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
 		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
-		{Name: "html", Ext: ".html", Write: sparing(html)},
+		{Name: "html", Ext: ".html", Write: html},
 		{Name: "tap", Ext: ".tap", Write: sparing(TAP)},
 		{Name: "ctrf", Ext: ".json", File: "ctrf", Write: sparing(CTRF)},
 		{Name: "badge", Ext: ".svg", File: "badge", Write: BadgeSVG,

@@ -178,8 +178,8 @@ func sarifPlace(path string, line int) sarifLocation {
 func newSarifRule(r harness.Result, o Options) sarifRule {
 	rule := sarifRule{
 		ID:               r.ID,
-		ShortDescription: sarifMessage{Text: sarifText(r.Title, 1000)},
-		FullDescription:  sarifMessage{Text: sarifText(r.Title, 1000)},
+		ShortDescription: sarifMessage{Text: sarifText(r.Requires(), 1000)},
+		FullDescription:  sarifMessage{Text: sarifText(r.Requires(), 1000)},
 		Help:             sarifHelp(r),
 		Default:          sarifDefault{"note"},
 		Properties: sarifProperties{
@@ -210,8 +210,8 @@ func newSarifRule(r harness.Result, o Options) sarifRule {
 // sarifHelp is what a server author needs to know about a requirement.
 func sarifHelp(r harness.Result) sarifMessage {
 	explain := "mcpcheck explain " + r.ID
-	plain := nonEmpty(r.Title, labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec), "More: "+explain)
-	marked := nonEmpty(literal(r.Title), labelled("**Fix:** ", literal(r.Fix)), "More: "+code(explain))
+	plain := nonEmpty(r.Requires(), labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec), "More: "+explain)
+	marked := nonEmpty(literal(r.Requires()), labelled("**Fix:** ", literal(r.Fix)), "More: "+code(explain))
 	if webAddress.MatchString(r.Spec) {
 		marked = append(marked, "[Sentence of the specification]("+r.Spec+")")
 	}

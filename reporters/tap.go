@@ -35,8 +35,8 @@ func TAP(w io.Writer, r harness.Report) error {
 			return err
 		}
 	}
-	word, counts := verdict(r)
-	b.add("# " + tapText(word+"  "+dotted(counts...)))
+	word, said := outcomeText(r)
+	b.add("# " + tapText(word+"  "+said))
 	if r.Problem != "" {
 		b.add("Bail out! " + tapText(headline(r.Problem)))
 	}
@@ -128,7 +128,8 @@ func newTapTest(name string, r harness.Result) tapTest {
 		return p
 	}
 	p.diagnosis = tapDiagnosis{
-		Message: inert(r.Message), Severity: severity, Title: inert(r.Title), Level: levelText(r), Gate: countsText(r),
+		Message: inert(r.Message), Severity: severity,
+		Title: inert(r.Requires()), Level: levelText(r), Gate: countsText(r),
 		Subjects: each(subjects(r), inert), Spec: inert(r.Spec), Fix: inert(r.Fix), Duration: milliseconds(r.Seconds),
 		Wire: each(wireLines(r.Wire, fileWireLines, fileWireWidth), inert),
 	}

@@ -124,6 +124,10 @@ func printableReport(r harness.Report) harness.Report {
 			u.Name, u.Why = printableLine(u.Name), sentence(u.Why)
 			return u
 		})
+		c.Tools = each(c.Tools, func(u harness.ToolUse) harness.ToolUse {
+			u.Name, u.Said = printableLine(u.Name), printableText(u.Said)
+			return u
+		})
 		return c
 	})
 	if r.Baseline != nil {
@@ -260,10 +264,10 @@ func some(names []string, limit int) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)
 }
 
-// duration shows seconds as people read them: "0.21 s", "1m15s".
+// duration shows seconds as people read them: "0.2 s", "1m15s".
 func duration(seconds float64) string {
 	if seconds < 60 {
-		return fmt.Sprintf("%.2f s", seconds)
+		return fmt.Sprintf("%.1f s", seconds)
 	}
 	return time.Duration(seconds * float64(time.Second)).Round(time.Second).String()
 }

@@ -59,7 +59,7 @@ func TestShorten(t *testing.T) {
 
 func TestDuration(t *testing.T) {
 	for in, want := range map[float64]string{
-		0: "0.00 s", 1.236: "1.24 s", 59.99: "59.99 s", 75.4: "1m15s", 3600: "1h0m0s",
+		0: "0.0 s", 1.26: "1.3 s", 59.9: "59.9 s", 75.4: "1m15s", 3600: "1h0m0s",
 	} {
 		if got := duration(in); got != want {
 			t.Errorf("duration(%v): want %q, got %q", in, want, got)
@@ -82,29 +82,29 @@ func TestSome(t *testing.T) {
 	}
 }
 
-func TestJudgedBy(t *testing.T) {
+func TestTestedAgainst(t *testing.T) {
 	for _, c := range []struct {
 		judged harness.RevisionInfo
 		want   string
 	}{
 		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25"},
-			"judged by 2025-11-25 (newest handshake revision, negotiated)"},
+			"tested against 2025-11-25 (negotiated)"},
 		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2024-11-05"},
-			"judged by 2024-11-05 (negotiated; asked for 2025-11-25)"},
+			"tested against 2024-11-05 (negotiated; 2025-11-25 was requested)"},
 		{harness.RevisionInfo{Requested: "2025-03-26", Revision: "2025-03-26"},
-			"judged by 2025-03-26 (asked for, negotiated)"},
+			"tested against 2025-03-26 (requested)"},
 		{harness.RevisionInfo{Requested: "2026-07-28", Revision: "2026-07-28"},
-			"judged by 2026-07-28 (newest revision)"},
+			"tested against 2026-07-28 (newest)"},
 		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25", Assumed: true},
-			"judged by 2025-11-25 (asked for, not negotiated)"},
+			"tested against 2025-11-25 (requested; no handshake took place)"},
 	} {
-		if got := judgedBy([]harness.RevisionInfo{c.judged}); got != c.want {
+		if got := testedAgainst([]harness.RevisionInfo{c.judged}); got != c.want {
 			t.Errorf("want %s\n got %s", c.want, got)
 		}
 	}
 }
 
-func TestAlsoSpeaks(t *testing.T) {
+func TestAlsoSupports(t *testing.T) {
 	both := []string{"2025-06-18", "2025-11-25", "2026-07-28"}
 	for _, c := range []struct {
 		speaks, judged []string
@@ -112,15 +112,15 @@ func TestAlsoSpeaks(t *testing.T) {
 	}{
 		{nil, []string{"2025-11-25"}, ""},
 		{both[:2], []string{"2025-11-25"}, ""},
-		{both, []string{"2025-06-18"}, "also speaks 2026-07-28"},
-		{both, []string{"2026-07-28"}, "also speaks 2025-11-25"},
+		{both, []string{"2025-06-18"}, "also supports 2026-07-28"},
+		{both, []string{"2026-07-28"}, "also supports 2025-11-25"},
 		{both, []string{"2025-06-18", "2026-07-28"}, ""},
 	} {
 		report := harness.Report{Server: harness.ServerInfo{Speaks: c.speaks}}
 		for _, revision := range c.judged {
 			report.Revisions = append(report.Revisions, harness.RevisionInfo{Revision: revision})
 		}
-		if got := alsoSpeaks(report); got != c.want {
+		if got := alsoSupports(report); got != c.want {
 			t.Errorf("speaks %q, judged by %q: got %q, want %q", c.speaks, c.judged, got, c.want)
 		}
 	}
@@ -129,7 +129,7 @@ func TestAlsoSpeaks(t *testing.T) {
 func TestNotDiscovered(t *testing.T) {
 	for said, want := range map[string]string{
 		"":               "",
-		"error -32603: ": "not judged without a handshake: server/discover was answered with error -32603: ",
+		"error -32603: ": "not tested without a handshake: server/discover was answered with error -32603: ",
 	} {
 		if got := notDiscovered(harness.ServerInfo{Undiscovered: said}); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)

@@ -75,20 +75,18 @@ func (c *Console) untested(r harness.Report) string {
 	switch {
 	case c.o.Verbosity == Normal:
 		c.quote(&b, "  ", text.Opening(p.words))
-	case c.o.Verbosity == Verbose:
+	case c.o.Verbosity > Normal:
 		c.quote(&b, "  ", p.words)
 	}
 	for _, hint := range p.hints {
 		b.hang("  ", 2, text.Wrap(hint, c.prose()-2))
 	}
 	if c.o.Next != nil {
-		if next := c.o.Next(r); next != "" {
-			b.add("  " + c.paint.faint.Sprintf("%-10s", "next") + "  " + printableLine(next))
-		}
+		b.WriteString(c.next(c.o.Next(r)))
 	}
 	if !unmet(r) {
-		_, parts := verdict(r)
-		b.WriteString(c.folded("  ", dotted(parts[1:]...)))
+		_, parts, more := verdict(r)
+		b.WriteString(c.folded("  ", dotted(append(append(parts[1:], more...), duration(r.Seconds))...)))
 	}
 	return b.String()
 }

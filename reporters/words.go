@@ -35,18 +35,18 @@ func count(results []harness.Result) tally {
 // newFails are the fails that neither the baseline lists nor an SDK explains.
 func (t tally) newFails() int { return t.Fail - t.knownFails - t.SDK }
 
-// failures is "2 gating of 5 failures", or "" if there are none but known ones.
+// failures is "2 blocking failures, 3 others", or "" if there are none but those that are accepted.
 func (t tally) failures() string {
-	switch fails := t.newFails(); {
-	case fails == 0:
+	others := t.newFails() - t.gatingFails
+	switch {
+	case t.newFails() == 0:
 		return ""
 	case t.gatingFails == 0:
-		return Plural(fails, "non-gating failure")
-	case t.gatingFails == fails:
-		return Plural(fails, "gating failure")
-	default:
-		return fmt.Sprintf("%d gating of %s", t.gatingFails, Plural(fails, "failure"))
+		return Plural(others, "failure") + " not blocking"
+	case others == 0:
+		return Plural(t.gatingFails, "blocking failure")
 	}
+	return fmt.Sprintf("%s, %s", Plural(t.gatingFails, "blocking failure"), Plural(others, "other"))
 }
 
 // known is "2 known failures", or "" if there are none.
@@ -98,16 +98,16 @@ func acceptedText(r harness.Result) string {
 	return ""
 }
 
-// inconclusive is "3 inconclusive (1 gating)", or "" if there are none.
+// inconclusive is "3 not decided (1 blocking)", or "" if there are none.
 func (t tally) inconclusive() string {
 	gating := t.Gating - t.gatingFails
 	switch {
 	case t.Inconclusive == 0:
 		return ""
 	case gating == 0:
-		return fmt.Sprintf("%d inconclusive", t.Inconclusive)
+		return fmt.Sprintf("%d not decided", t.Inconclusive)
 	}
-	return fmt.Sprintf("%d inconclusive (%d gating)", t.Inconclusive, gating)
+	return fmt.Sprintf("%d not decided (%d blocking)", t.Inconclusive, gating)
 }
 
 // others are the counts that are not passes or failures, without the zeros.
@@ -127,25 +127,35 @@ func (t tally) others() (parts []string) {
 	if t.Error > 0 {
 		parts = append(parts, Plural(t.Error, "error")+" of mcpcheck")
 	}
+	if t.Advice > 0 {
+		parts = append(parts, Plural(t.Advice, "recommendation"))
+	}
 	return parts
 }
 
-// verdict is a run in one word, and what to say of it.
-func verdict(r harness.Report) (word string, parts []string) {
+// verdict is a run in one word, what to say of it, and what else there is to say.
+func verdict(r harness.Report) (word string, parts, more []string) {
 	t := count(r.Results)
 	passed := fmt.Sprintf("%d passed", t.Pass)
 	switch r.ExitCode {
 	case harness.ExitConforms:
-		word, parts = "PASS", []string{deviations(r.Results), passed, t.failures()}
-		if isQuick(r) {
+		word, parts = "PASS", []string{deviations(r.Results), passed, t.known()}
+		switch {
+		case r.Recorded:
+			word = "RECORD PASS"
+		case isQuick(r):
 			word = "QUICK PASS"
 		}
+		more = append(more, t.failures())
 	case harness.ExitFails:
 		word, parts = "FAIL", []string{t.failures(), staleText(r), passed}
 		if t.gatingFails == 0 { // what fails the run comes first
-			parts[0], parts[1] = parts[1], parts[0]
+			parts = []string{staleText(r), passed, t.failures()}
 		}
-		parts = append(parts, deviations(r.Results))
+		if t.Gating > t.gatingFails {
+			parts = slices.Insert(parts, 1, Plural(t.Gating-t.gatingFails, "MUST")+" not decided")
+		}
+		more = append(more, deviations(r.Results))
 	case harness.ExitUntestable:
 		word, parts = "NOT TESTED", []string{headline(r.Problem)}
 		if len(r.Results) > 0 {
@@ -156,17 +166,26 @@ func verdict(r harness.Report) (word string, parts []string) {
 	default:
 		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
 	}
-	parts = append(parts, t.others()...)
-	if r.Problem == "" { // which would say the same
-		parts = append(parts, oneCause(r.Results))
-	}
 	parts = append(parts, uncovered(r.Coverage)...)
 	if r.Server.Empty {
 		parts = append(parts, "the server offers no tools, resources or prompts")
 	}
-	revisions := strings.Join(revisionsOf(r.Revisions), ", ")
-	parts = append(parts, revisions, "profile "+string(r.Profile), duration(r.Seconds))
-	return word, nonEmpty(parts...)
+	for _, other := range t.others() {
+		if !slices.Contains(parts, other) {
+			more = append(more, other)
+		}
+	}
+	if r.Problem == "" { // which would say the same
+		more = append(more, oneCause(r.Results))
+	}
+	more = append(more, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile))
+	return word, nonEmpty(parts...), nonEmpty(more...)
+}
+
+// outcomeText is all that there is to say of a run, the counts first.
+func outcomeText(r harness.Report) (word, said string) {
+	word, parts, more := verdict(r)
+	return word, dotted(dotted(parts...), dotted(more...), duration(r.Seconds))
 }
 
 // manyMusts is how many requirements at MUST a cause has to leave open to be named with the verdict.
@@ -187,7 +206,7 @@ func oneCause(results []harness.Result) string {
 	if len(most) < manyMusts {
 		return ""
 	}
-	return fmt.Sprintf("%d MUSTs inconclusive for one cause: %s", len(most), shorten(headline(most[0].Message), 120))
+	return fmt.Sprintf("%d MUSTs not decided: %s", len(most), shorten(headline(most[0].Message), 120))
 }
 
 // conclusion is a run in one sentence, without its subject.
@@ -218,9 +237,12 @@ func conclusion(r harness.Report) string {
 // isQuick reports whether a run was a quick one, which does not try everything.
 func isQuick(r harness.Report) bool { return r.Options != nil && r.Options.Quick }
 
-// asFar says that a quick run has not tried everything.
+// asFar says that a quick run, or a record, does not tell everything.
 func asFar(r harness.Report) string {
-	if isQuick(r) {
+	switch {
+	case r.Recorded:
+		return ", as far as the record shows"
+	case isQuick(r):
 		return ", as far as a quick run tries"
 	}
 	return ""
@@ -304,13 +326,13 @@ func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.E
 // resultGate says whether a result counts against the exit code, and why.
 func resultGate(r harness.Result) string {
 	if isKnown(r) {
-		return "known, does not gate"
+		return "known, not blocking"
 	}
 	if r.IsExcused() {
-		return "a known deviation of " + nameOf(*r.SDK) + ", does not block (--sdk gate has it block)"
+		return "a known deviation of " + nameOf(*r.SDK) + ", not blocking (--sdk gate makes it block)"
 	}
 	if isTentative(r) {
-		return "does not gate: the check is new in this version of mcpcheck (--tentative=gate has it gate)"
+		return "not blocking: the check is new in this version of mcpcheck (--tentative=gate makes it block)"
 	}
 	if r.GatedBy == harness.GateDirectory {
 		return gateText(r.GatedBy) + ": " + askers(r)
@@ -330,20 +352,20 @@ func countsText(r harness.Result) string {
 func gateText(g harness.Gate) string {
 	switch g {
 	case harness.NoGate:
-		return "does not gate"
+		return "not blocking"
 	case harness.GateChecklist:
-		return "gates by the release checklist, not by the specification (--profile spec lets it pass)"
+		return "blocks a release, though the spec does not require it (--profile spec ignores it)"
 	case harness.GateStrict:
-		return "gates by --profile strict"
+		return "blocking under --profile strict"
 	case harness.GateInconclusive:
-		return "gates by --profile strict, which wants every MUST tried"
+		return "blocking under --profile strict (every MUST must be tested)"
 	case harness.GateDirectory:
-		return "gates by --profile directory"
+		return "blocking under --profile directory"
 	}
-	return "gates"
+	return "blocking"
 }
 
-// gateNote is gateText where the level alone does not say it: of what gates by no MUST of the specification.
+// gateNote is gateText where the level alone does not say it: of what blocks by no MUST of the specification.
 func gateNote(r harness.Result) string {
 	if r.GatedBy == harness.NoGate || r.GatedBy == harness.GateMust {
 		return ""
@@ -368,25 +390,25 @@ func shortGate(r harness.Result) string {
 	return strings.Join(nonEmpty(string(r.GatedBy), askers(r)), ": ")
 }
 
-// judgedBy says which revision a server was judged by and how that came about.
-func judgedBy(revisions []harness.RevisionInfo) string {
+// testedAgainst says which revision a server was tested against, and how that came about.
+func testedAgainst(revisions []harness.RevisionInfo) string {
 	switch len(revisions) {
 	case 0:
 		return ""
 	case 1:
-		return "judged by " + revisions[0].Revision + " (" + negotiation(revisions[0]) + ")"
+		return "tested against " + revisions[0].Revision + " (" + negotiation(revisions[0]) + ")"
 	}
-	return "judged by " + strings.Join(revisionsOf(revisions), ", ")
+	return "tested against " + strings.Join(revisionsOf(revisions), ", ")
 }
 
-// alsoSpeaks says that the server speaks the other era as well, by the newest revision of that; empty when it does not,
-// as far as that is known.
-func alsoSpeaks(r harness.Report) string {
+// alsoSupports says that the server supports the other era as well, by the newest revision of that; empty when it does
+// not, as far as that is known.
+func alsoSupports(r harness.Report) string {
 	for _, revision := range slices.Backward(r.Server.Speaks) {
 		if !slices.ContainsFunc(r.Revisions, func(judged harness.RevisionInfo) bool {
 			return harness.IsModern(judged.Revision) == harness.IsModern(revision)
 		}) {
-			return "also speaks " + revision
+			return "also supports " + revision
 		}
 	}
 	return ""
@@ -398,23 +420,21 @@ func notDiscovered(s harness.ServerInfo) string {
 	if s.Undiscovered == "" {
 		return ""
 	}
-	return "not judged without a handshake: server/discover was answered with " + s.Undiscovered
+	return "not tested without a handshake: server/discover was answered with " + s.Undiscovered
 }
 
 func negotiation(r harness.RevisionInfo) string {
 	switch {
 	case r.Assumed:
-		return "asked for, not negotiated"
+		return "requested; no handshake took place"
 	case r.Requested != r.Revision:
-		return "negotiated; asked for " + r.Requested
+		return "negotiated; " + r.Requested + " was requested"
 	case r.Revision == harness.Newest:
-		return "newest handshake revision, negotiated"
+		return "negotiated"
 	case r.Revision == harness.Revisions[len(harness.Revisions)-1]:
-		return "newest revision"
-	case harness.IsModern(r.Revision):
-		return "asked for"
+		return "newest"
 	}
-	return "asked for, negotiated"
+	return "requested"
 }
 
 // revisionsOf are the revisions judged, each once.
@@ -460,7 +480,7 @@ func grouped(results []harness.Result, key func(harness.Result) string) (groups 
 func levelText(r harness.Result) string {
 	text := r.Level.String()
 	if r.Level < r.Entry && r.Verdict == harness.Fail {
-		text = fmt.Sprintf("%s, a lesser deviation of a %s", r.Level, r.Entry)
+		text = fmt.Sprintf("%s, minor violation of a %s", r.Level, r.Entry)
 	}
 	if isTentative(r) {
 		text += ", tentative"
@@ -520,9 +540,9 @@ func wantGot(r harness.Result) (want, got string) {
 	return want, got
 }
 
-// only are the results that the predicate picks.
-func only(results []harness.Result, pick func(harness.Result) bool) (picked []harness.Result) {
-	for _, r := range results {
+// only are the values that the predicate picks.
+func only[V any](all []V, pick func(V) bool) (picked []V) {
+	for _, r := range all {
 		if pick(r) {
 			picked = append(picked, r)
 		}

@@ -227,9 +227,8 @@ func TestActionOutputs(t *testing.T) {
 		"text of a server": {
 			1, true, map[string]string{"report.json": evil},
 			"verdict=fails\nexit-code=1\n" +
-				`counts={"pass":3,"fail":0,"inconclusive":0,"skip":0,"error":0,` +
-				`"gating":1,"known":0,"sdk":0,"stale":0}` +
-				"\ngating=1\nreport-dir=a/r\njunit=\nsarif=\nmarkdown=\n",
+				`counts={"pass":3,"fail":0,"inconclusive":0,"skip":0,"error":0,"gating":1,"known":0,` +
+				`"sdk":0,"stale":0,"advice":0}` + "\ngating=1\nreport-dir=a/r\njunit=\nsarif=\nmarkdown=\n",
 		},
 		"reports": {
 			0, true, map[string]string{"report.xml": "x", "report.sarif": "x", "report.md": "x"},

@@ -93,7 +93,7 @@ var actionTests = map[string]actionTest{
 		inputs: map[string]string{
 			"command": "mcpcheck serve", "protocol": "2025-06-18", "args": "--only lifecycle/initialize-succeeds -v",
 		},
-		verdict: "conforms", reports: "mcpcheck-report", log: "judged by 2025-06-18", summary: "passed",
+		verdict: "conforms", reports: "mcpcheck-report", log: "tested against 2025-06-18", summary: "passed",
 	},
 	"a URL": {
 		inputs: map[string]string{"url": "http://127.0.0.1:1/mcp", "args": "--start-timeout 100ms"},

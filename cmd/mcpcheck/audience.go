@@ -27,7 +27,7 @@ func atConsole(v values, t *target, out, stderr io.Writer) *audience {
 		Out: out, Color: coloured(terminal, v.flags.noColor), Terminal: terminal,
 		Width: width, Verbosity: v.flags.verbosity(),
 		Repeat: func(r harness.Result) string { return repeat(v, t, r) },
-		Next:   func(r harness.Report) string { return giveVariable(v, t, r) },
+		Next:   func(r harness.Report) []string { return nextSteps(v, t, r) },
 	})
 	return &audience{
 		out: out, stderr: stderr, live: terminal, quiet: v.flags.quiet, redact: t.redact,

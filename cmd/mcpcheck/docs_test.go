@@ -57,6 +57,24 @@ func readme(t *testing.T) string {
 	return content(t, filepath.Join("..", "..", "README.md"))
 }
 
+// TestReadmeDemo runs the first command of README.md, and compares what it shows, numbers apart.
+func TestReadmeDemo(t *testing.T) {
+	shown := snippets(t)[0].text
+	line, want, _ := strings.Cut(shown, "\n")
+	words := strings.Fields(strings.TrimPrefix(line, "$ "))
+	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), "COLUMNS=100")
+	out, err := cmd.Output()
+	if code := cmd.ProcessState.ExitCode(); code != 1 {
+		t.Fatalf("%s: %v", line, err)
+	}
+	numbers := regexp.MustCompile(`\d+(\.\d+)? (called|not called|checks|passed|s)\b|and \d+ more`)
+	masked := func(text string) string { return numbers.ReplaceAllString(text, "N $2") }
+	if got := string(out); masked(got) != masked(want) {
+		t.Errorf("README.md shows\n%s\nand it is\n%s", want, got)
+	}
+}
+
 // TestReadmeScripts runs the commands of README.md, those in YAML, in a Jenkinsfile
 // and in package.json among them, where node dist/index.js is the built-in server.
 // Commands succeed, and write the reports that they and the YAML name. Where nothing is
@@ -395,7 +413,7 @@ func TestReadmeGoTest(t *testing.T) {
 		}
 	}
 	if out, err := golang(filepath.Join(dir, "tests.exe"), "tools/unknown-tool-code"); err == nil ||
-		!strings.Contains(out, "1 gating failure") {
+		!strings.Contains(out, "1 blocking failure") {
 		t.Errorf("a server with a fault: %v, want a failing test\n%s", err, out)
 	}
 }

@@ -45,9 +45,10 @@ type runFlags struct {
 	watch      bool
 	watched    []string // files and directories
 
-	verbose bool
+	verbose int
 	quiet   bool
 	brief   bool
+	terse   bool // only what blocks is told, as quiet has it, and what is waited for
 	advice  bool
 	leash   io.Reader // of a member of a fleet, see fleet_member.go; nil: it is none
 	wire    bool      // is kept of all that the member did
@@ -95,11 +96,11 @@ func (f *runFlags) add(cmd *cobra.Command) {
 // addConsole defines the flags that say what people are shown.
 func (f *runFlags) addConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR; FORCE_COLOR wants them in pipes, too)")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show everything, the wire included")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show only what gates, and the verdict")
+	flags.CountVarP(&f.verbose, "verbose", "v", "show the details of all failures; -vv all messages of all checks, too")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show what blocks on one line each, and the verdict")
 	flags.BoolVar(&f.advice, "advice", false,
-		"show advice as well: good practice for servers whose user is a model, which does not gate")
-	flags.BoolVar(&f.brief, "brief", false, "show every fail on one line, and the verdict")
+		"show recommendations for servers used by models, too, which do not block")
+	flags.BoolVar(&f.brief, "brief", false, "show every failure on one line, and the verdict")
 	exclusive(flags, "verbose", "quiet", "brief")
 }
 
@@ -204,11 +205,13 @@ func (f runFlags) needURL() bool {
 
 func (f runFlags) verbosity() reporters.Verbosity {
 	switch {
-	case f.quiet:
+	case f.quiet || f.terse:
 		return reporters.Quiet
 	case f.brief:
 		return reporters.Brief
-	case f.verbose:
+	case f.verbose > 1:
+		return reporters.Wire
+	case f.verbose == 1:
 		return reporters.Verbose
 	}
 	return reporters.Normal

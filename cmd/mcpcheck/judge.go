@@ -24,6 +24,7 @@ type judgement struct {
 	target       *target
 	known        baseline
 	told         *audience
+	concluded    func(harness.Report) // is called before the report is told; nil: nothing is
 	report       harness.Report
 	begin        time.Time
 	requested    []string          // revisions, or auto
@@ -240,6 +241,10 @@ func (j *judgement) cover(server *harness.Server, from int, o harness.Outcome) {
 	for _, u := range o.Uncalled {
 		u.Name, u.Why = j.target.redact.text(u.Name), j.target.redact.text(u.Why)
 		c.Uncalled = append(c.Uncalled, u)
+	}
+	for _, u := range o.Tools {
+		u.Name, u.Said = j.target.redact.text(u.Name), j.target.redact.text(u.Said)
+		c.Tools = append(c.Tools, u)
 	}
 	j.report.Coverage = append(j.report.Coverage, c)
 }

@@ -67,7 +67,7 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	}
 	report := harness.Report{
 		SchemaVersion: 1, Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Target: head.Target,
-		Profile: profile, Started: head.Opened,
+		Profile: profile, Started: head.Opened, Recorded: true,
 	}
 	by := harness.Agreed(sessions)
 	if len(by) == 0 {

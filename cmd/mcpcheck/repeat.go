@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -26,16 +27,53 @@ func repeat(v values, t *target, r harness.Result) string {
 	return text.Shell(append(words, t.again(v)...)...)
 }
 
-// giveVariable is the command that gives a server the variable that it asks for in its last words; empty when it asks
+// nextSteps are the one or two commands that help after a run, the first before all.
+func nextSteps(v values, t *target, r harness.Report) []string {
+	command := func(words ...string) string {
+		return text.Shell(append(append([]string{"mcpcheck"}, words...), t.again(v)...)...)
+	}
+	blocking := slices.DeleteFunc(slices.Clone(r.Results), func(x harness.Result) bool { return !isGatingFail(x) })
+	slices.SortStableFunc(blocking, func(a, b harness.Result) int { return cmp.Compare(b.Level, a.Level) })
+	live := !r.Recorded && len(t.again(v)) > 0
+	switch {
+	case len(blocking) > 0:
+		explain := "mcpcheck explain " + blocking[0].ID
+		switch own := func(x harness.Result) bool { return x.SDK == nil }; {
+		case !live:
+			return []string{explain}
+		case !slices.ContainsFunc(blocking, own):
+			return []string{command("baseline"), explain}
+		}
+		return []string{explain, command(append([]string{"run", "--last-failed"}, v.flags.repeated...)...)}
+	case r.ExitCode == harness.ExitFails && r.Baseline != nil && live:
+		return []string{command("baseline")}
+	case r.ExitCode == harness.ExitUntestable:
+		return giveVariable(v, t, r)
+	case r.ExitCode != harness.ExitConforms || !live:
+		return nil
+	}
+	barred := func(u harness.UncalledTool) bool { return u.Barred }
+	for _, c := range r.Coverage {
+		if v.config.name == "" && slices.ContainsFunc(c.Uncalled, barred) {
+			return []string{command("init")}
+		}
+	}
+	if len(v.reports)+len(v.reportDir) == 0 {
+		return []string{command("run", "--html", "report.html")}
+	}
+	return nil
+}
+
+// giveVariable is the command that gives a server the variable that it asks for in its last words; none when it asks
 // for none that is not set.
-func giveVariable(v values, t *target, r harness.Report) string {
+func giveVariable(v values, t *target, r harness.Report) []string {
 	name := reporters.MissingVariable(r.Problem)
 	set := func(pair string) bool { return strings.HasPrefix(pair, name+"=") }
 	if name == "" || len(t.command) == 0 || slices.ContainsFunc(slices.Concat(os.Environ(), plant(t.env)), set) {
-		return ""
+		return nil
 	}
 	words := append([]string{"mcpcheck", "run", "--env", name + "=…"}, v.flags.repeated...)
-	return text.Shell(append(words, t.again(v)...)...)
+	return []string{text.Shell(append(words, t.again(v)...)...)}
 }
 
 // repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or

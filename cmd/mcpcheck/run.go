@@ -134,5 +134,8 @@ func (j *judgement) carryOut(cmd *cobra.Command) (harness.Report, error) {
 	if j.shard == nil && j.flags.leash == nil {
 		j.target.remember(report)
 	}
+	if j.concluded != nil {
+		j.concluded(report)
+	}
 	return report, j.target.tell(cmd.ErrOrStderr(), func() error { return j.told.done(report) })
 }

@@ -63,46 +63,59 @@ func watch(cmd *cobra.Command, f runFlags) error {
 // unaltered leaves what is asked for.
 func unaltered(*values) error { return nil }
 
-// round judges the server once: first what failed the last time, then all. An error is about how it is used.
+// round judges the server once: first what failed the last time, then all. From the second time on it tells what has
+// changed, and what still blocks. An error is about how it is used.
 func (w *watcher) round() error {
-	switch _, err := w.judge(w.first); {
-	case err == nil:
-		fmt.Fprintln(w.cmd.OutOrStdout())
-	case !errors.Is(err, errNothingFirst):
+	if err := w.judge(w.first); err != nil && !errors.Is(err, errNothingFirst) {
 		return err
 	}
-	report, err := w.judge(unaltered)
-	if err != nil {
-		return err
-	}
-	if w.last != nil && report.Problem == "" {
-		fmt.Fprint(w.cmd.OutOrStdout(), "\nsince the last run:\n")
-		err = reporters.ComparisonText(w.cmd.OutOrStdout(), harness.CompareReports(*w.last, report))
-	}
-	if w.runs.take(report); report.Problem == "" {
-		w.last = &report
-	}
-	return err
+	return w.judge(w.all)
 }
 
 // judge judges the server. What the server comes to is no error here.
-func (w *watcher) judge(alter func(*values) error) (harness.Report, error) {
+func (w *watcher) judge(alter func(*values) error) error {
 	j, err := prepare(w.cmd, w.flags, alter)
 	if err != nil {
-		return harness.Report{}, err
+		return err
 	}
 	if files, err := j.watchedBy(); err == nil { // mcpcheck.yaml may name others now
 		w.files = files
+	}
+	whole := !j.flags.brief
+	j.concluded = func(report harness.Report) {
+		if whole {
+			w.changed(report)
+		}
 	}
 	report, err := j.carryOut(w.cmd)
 	var verdict *exit
 	switch {
 	case report.ExitCode == harness.ExitInterrupted:
-		return report, errStopped
+		return errStopped
 	case errors.As(err, &verdict) && verdict.cause == nil:
-		return report, nil
+		return nil
 	}
-	return report, err
+	return err
+}
+
+// all leaves what is asked for, and from the second time on has only what blocks told.
+func (w *watcher) all(v *values) error {
+	v.flags.brief = false
+	v.flags.terse = w.last != nil && v.flags.verbose == 0
+	return nil
+}
+
+// changed tells what has changed since the last run that came to its end, on a clear screen, and remembers this one.
+func (w *watcher) changed(report harness.Report) {
+	w.runs.take(report)
+	if report.Problem != "" {
+		return
+	}
+	if w.last != nil {
+		w.clear("")
+		reporters.ChangesText(w.cmd.OutOrStdout(), harness.CompareReports(*w.last, report))
+	}
+	w.last = &report
 }
 
 // first selects what failed, to be told briefly and before all else.
@@ -110,7 +123,7 @@ func (w *watcher) first(v *values) error {
 	failed := w.runs.Failed
 	v.reports, v.reportDir, v.flags.trace = nil, "", ""
 	v.flags.report.annotations = "off"
-	v.flags.brief, v.flags.verbose = !v.flags.quiet, false
+	v.flags.brief, v.flags.verbose = !v.flags.quiet, 0
 	if len(v.selected(failed)) == 0 {
 		return errNothingFirst
 	}

@@ -166,7 +166,7 @@ function findings(detail) {
 // profilesText says under which profiles a result gates.
 function profilesText(detail, about) {
   const others = about.profiles.filter((profile) => profile !== about.profile);
-  return others.map((p) => p + (detail.profiles.includes(p) ? " gates" : " does not")).join(" · ");
+  return others.map((p) => p + (detail.profiles.includes(p) ? " blocks" : " does not")).join(" · ");
 }
 
 // facts are what else there is to say, as a list of terms.

@@ -10,8 +10,8 @@ const outcomes = [
   ["conforms", "✓", "Conform", "conforms"],
 ];
 const counted = [
-  ["gating", "✕", "gating"], ["error", "!", "errors of mcpcheck"], ["fail", "✕", "failing, not gating"],
-  ["known", "≈", "known"], ["inconclusive", "?", "inconclusive"], ["pass", "✓", "passed"], ["skip", "–", "skipped"],
+  ["gating", "✕", "blocking"], ["error", "!", "errors of mcpcheck"], ["fail", "✕", "failing, not blocking"],
+  ["known", "~", "known"], ["inconclusive", "?", "not decided"], ["pass", "✓", "passed"], ["skip", "–", "skipped"],
 ];
 const troubles = 4; // of these, the first
 const piece = 200; // rows that are built at a time

@@ -3,11 +3,11 @@
 // The list of requirements, its filters, and how one moves in it.
 
 const outcomes = [
-  ["gating", "✕", "Gating failures", "gates"],
+  ["gating", "✕", "Blocking failures", "blocks"],
   ["error", "!", "Errors of mcpcheck", "error of mcpcheck"],
-  ["fail", "✕", "Other failures", "fails, does not gate"],
-  ["known", "≈", "Known failures", "known failure"],
-  ["inconclusive", "?", "Inconclusive", "inconclusive"],
+  ["fail", "✕", "Other failures", "fails, not blocking"],
+  ["known", "~", "Known failures", "known failure"],
+  ["inconclusive", "?", "Not decided", "not decided"],
   ["skip", "–", "Skipped", "skipped"],
   ["pass", "✓", "Passed", "passed"],
 ];

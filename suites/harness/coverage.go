@@ -16,6 +16,7 @@ type Coverage struct {
 
 	Uncalled []UncalledTool `json:"uncalled,omitempty"` // as Outcome has them
 	Invalid  *InvalidInput  `json:"invalidCalls,omitempty"`
+	Tools    []ToolUse      `json:"tools,omitempty"` // that were called
 }
 
 // Cover finds out how much of a server's revision the results of a run judge. Unexercised are the capabilities that the

@@ -402,6 +402,7 @@ func (c *Coverage) add(other Coverage) {
 		}
 	}
 	c.Invalid = cmp.Or(c.Invalid, other.Invalid)
+	c.Tools = addUse(c.Tools, other.Tools)
 	c.Unexercised = append(c.Unexercised, other.Unexercised...)
 }
 

@@ -128,6 +128,7 @@ type Report struct {
 	Baseline      *Baseline      `json:"baseline,omitempty"`
 	Coverage      []Coverage     `json:"coverage,omitempty"` // by revision
 	Results       []Result       `json:"results"`
+	Recorded      bool           `json:"recorded,omitempty"` // records were judged: nothing could be asked
 }
 
 // OptionsInfo is what was asked for, by flags and mcpcheck.yaml, so that a run can be repeated. Secrets are not in it.
@@ -192,7 +193,7 @@ type RevisionInfo struct {
 	Set *SetInfo `json:"set,omitempty"` // the requirements from which those that were tried are selected
 }
 
-// Counts is how many results came to each verdict, and how many gate.
+// Counts is how many results came to each verdict, and how many gate. Advice is in none of them but its own.
 type Counts struct {
 	Pass         int `json:"pass"`
 	Fail         int `json:"fail"`
@@ -200,14 +201,26 @@ type Counts struct {
 	Skip         int `json:"skip"`
 	Error        int `json:"error"`
 	Gating       int `json:"gating"`
-	Known        int `json:"known"` // fails that the baseline lists
-	SDK          int `json:"sdk"`   // fails that do not gate since they come from an SDK
-	Stale        int `json:"stale"` // entries of the baseline that do not hold any more
+	Known        int `json:"known"`  // fails that the baseline lists
+	SDK          int `json:"sdk"`    // fails that do not gate since they come from an SDK
+	Stale        int `json:"stale"`  // entries of the baseline that do not hold any more
+	Advice       int `json:"advice"` // recommendations that are not followed; no other count has advice
 }
 
-// Count counts results.
+// IsAdvice reports whether the result is advice, good practice that no sentence of the specification asks for, and no
+// more than that: it does not gate.
+func (r Result) IsAdvice() bool { return r.Area() == "advice" && !r.Gates && r.Verdict != Error }
+
+// Count counts results. Every report counts by it. Of advice, only what is not followed is counted, apart from all
+// others.
 func Count(results []Result) (c Counts) {
 	for _, r := range results {
+		if r.IsAdvice() {
+			if r.Verdict == Fail && r.Known == nil && !r.IsExcused() {
+				c.Advice++
+			}
+			continue
+		}
 		switch r.Verdict {
 		case Pass:
 			c.Pass++

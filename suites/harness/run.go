@@ -7,6 +7,7 @@ type Outcome struct {
 	Problem  string // why the run could not go on with this server; empty when it did
 	Uncalled []UncalledTool
 	Invalid  *InvalidInput
+	Tools    []ToolUse // that were called
 	Sessions []*driver.Session
 }
 
@@ -17,5 +18,6 @@ func (e *Execution) Tell(tell func(Result)) Outcome {
 		tell(e.Result(i))
 	}
 	e.Wait()
-	return Outcome{e.Problem(), e.Uncalled(), e.InvalidInput(), e.Sessions()}
+	sessions := e.Sessions()
+	return Outcome{e.Problem(), e.Uncalled(), e.InvalidInput(), UsedTools(e.server, sessions), sessions}
 }

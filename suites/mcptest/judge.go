@@ -156,7 +156,7 @@ const (
 // said is all that an author wants to know of a failure.
 func said(r harness.Result) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s: %s\n%s\n", r.Level, r.ID, r.Title, indent(r.Message))
+	fmt.Fprintf(&b, "%s %s: %s\n%s\n", r.Level, r.ID, r.Requires(), indent(r.Message))
 	lines := r.Wire
 	if left := len(lines) - saidLines; left > 0 {
 		fmt.Fprintf(&b, "  … %d lines before\n", left)

@@ -55,3 +55,48 @@ func tracesFrom(lines []string) bool {
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// Telling are the lines of a program's last words that tell most of a crash: what was wrong, and where in the program
+// itself; of others the last one.
+func Telling(lines []string) (told []string) {
+	why := -1
+	for i, line := range lines {
+		if fatal.MatchString(line) || err.MatchString(line) && !frame.MatchString(line) {
+			why = i
+		}
+	}
+	if why < 0 {
+		for _, line := range lines {
+			if strings.TrimSpace(line) != "" {
+				told = []string{strings.TrimSpace(line)}
+			}
+		}
+		return told
+	}
+	told = []string{strings.TrimSpace(lines[why])}
+	if where := ownFrame(lines, why); where != "" {
+		told = append(told, where)
+	}
+	return told
+}
+
+// ownFrame is the nearest frame of a trace that is not one of a library: Python's stand before the error, those of
+// others after it. It is empty where there is none.
+func ownFrame(lines []string, why int) string {
+	nearest := func(line string) bool { return place.MatchString(line) && !library.MatchString(line) }
+	for _, line := range slices.Backward(lines[:why]) {
+		if nearest(line) && strings.HasPrefix(strings.TrimSpace(line), `File "`) {
+			return strings.TrimSpace(line)
+		}
+	}
+	if i := slices.IndexFunc(lines[why:], nearest); i >= 0 {
+		return strings.TrimSpace(lines[why+i])
+	}
+	return ""
+}
+
+// place is a frame with its place in a source, library one of code that others wrote.
+var (
+	place   = regexp.MustCompile(`^\s+(?:at |File "|\S*\.(?:go|rs):\d)`)
+	library = regexp.MustCompile(`/lib/python|site-packages|<frozen|node_modules|node:|\(native\)|/rustc/|go/src/`)
+)

@@ -47,3 +47,29 @@ func TestExcerpt(t *testing.T) {
 		t.Errorf("%d lines are left of 20 that may be 1000", len(got))
 	}
 }
+
+func TestTelling(t *testing.T) {
+	for name, c := range map[string]struct{ said, want string }{
+		"nothing": {"", ""},
+		"a log":   {"starting\nout of disk\n\n", "out of disk"},
+		"Python": {
+			"Traceback (most recent call last):\n  File \"server.py\", line 9, in main\n    run()\n" +
+				"  File \"/usr/lib/python3.11/json/decoder.py\", line 353, in raw_decode\n    scan()\nValueError: no",
+			"ValueError: no\nFile \"server.py\", line 9, in main",
+		},
+		"Node": {
+			"x.js:3\n  throw e\n\nTypeError: no\n    at parse (node:fs:1:1)\n    at f (x.js:3:9)\n    at g (x.js)",
+			"TypeError: no\nat f (x.js:3:9)",
+		},
+		"Go": {
+			"panic: nil map\n\ngoroutine 1 [running]:\nmain.f()\n\t/src/main.go:4 +0x1",
+			"panic: nil map\n/src/main.go:4 +0x1",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := strings.Join(Telling(strings.Split(c.said, "\n")), "\n"); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,248 @@
+package reporters
+
+import (
+	"bytes"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// counted are the counts that outputs have of a run.
+type counted struct{ pass, blocking, minor, known, sdk int }
+
+// TestOutputsAgree counts in every output of one run, and compares. In the report there is a result of every kind,
+// advice and advice that blocks among them.
+func TestOutputsAgree(t *testing.T) {
+	advice := func(id string, v harness.Verdict) harness.Result {
+		return harness.Result{ID: "advice/" + id, Title: "describes it", Level: harness.Advice, Verdict: v}
+	}
+	r := baselined()
+	r.Baseline.Stale = nil
+	r.Results = append(r.Results, gatingMust(), passed("ping/a", "answers"), advice("a", harness.Pass),
+		advice("b", harness.Fail), advice("c", harness.Fail))
+	r.Results[len(r.Results)-5].ID = "tools/blocks"
+	excused := checklistOnly()
+	excused.ID, excused.SDK = "tools/excused", &harness.SDKInfo{ID: "tmcp", Name: "tmcp", Versions: "1.20"}
+	r.Results = append(r.Results, excused)
+	r.Target, r.ExitCode = harness.TargetInfo{Transport: "stdio"}, harness.ExitFails
+	r = judged(r)
+	asked := &r.Results[len(r.Results)-2]
+	asked.Gates, asked.GatedBy = true, harness.GateDirectory
+	r.Counts = harness.Count(r.Results)
+	c := r.Counts
+	want := counted{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
+	if want.pass == 0 || want.blocking == 0 || want.minor == 0 || want.known == 0 || want.sdk == 0 || c.Advice != 1 {
+		t.Fatalf("the report does not have everything: %+v, %+v", want, c)
+	}
+
+	text := func(format string) string {
+		for _, f := range Formats {
+			if f.Name == format {
+				return string(render(t, f.Write, r))
+			}
+		}
+		return ""
+	}
+	for name, got := range map[string]counted{
+		"console":     countsIn(t, play(t, ConsoleOptions{Verbosity: Verbose}, r)),
+		"quiet":       countsIn(t, play(t, ConsoleOptions{Verbosity: Quiet}, r)),
+		"markdown":    countsIn(t, text("markdown")),
+		"html":        countsIn(t, text("html")),
+		"annotations": countsIn(t, string(render(t, annotate, r))),
+		"tap":         countsIn(t, text("tap")),
+		"json":        jsonCounts(t, text("json")),
+		"junit":       junitCounts(t, text("junit")),
+		"ctrf":        ctrfCounts(t, text("ctrf")),
+		"fleet":       fleetCounts(NewFleetRow("x", r)),
+		"page":        pageIndexCounts(t, text("html")),
+	} {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(counted{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if row := NewFleetRow("x", r).Said(); row != fmt.Sprintf("%d blocking · %d passed", want.blocking, want.pass) {
+		t.Errorf("fleet says %s", row)
+	}
+	if badge := newBadge(r).Message; badge != Plural(want.blocking, "failure") {
+		t.Errorf("the badge says %s", badge)
+	}
+	if line := play(t, ConsoleOptions{}, r); !strings.Contains(line, fmt.Sprintf("FAIL  %s, %s · %d passed",
+		Plural(want.blocking, "blocking failure"), Plural(want.minor, "other"), want.pass)) {
+		t.Errorf("the screen says\n%s", line)
+	}
+}
+
+// number is what the group of a pattern has, 0 where it is nowhere.
+func number(t *testing.T, text, pattern string) int {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// countsIn are the counts in the words for people: of the last line that has them all.
+func countsIn(t *testing.T, text string) counted {
+	t.Helper()
+	line := ""
+	for l := range strings.Lines(text) {
+		if strings.Contains(l, "blocking failure") && strings.Contains(l, " passed") {
+			line = l
+		}
+	}
+	return counted{
+		pass: number(t, line, `(\d+) passed`), blocking: number(t, line, `(\d+) blocking failure`),
+		minor: number(t, line, `(\d+) other`), known: number(t, line, `(\d+) known failure`),
+		sdk: number(t, line, `(\d+) known deviation`),
+	}
+}
+
+func jsonCounts(t *testing.T, text string) counted {
+	t.Helper()
+	var r struct{ Counts harness.Counts }
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		t.Fatal(err)
+	}
+	c := r.Counts
+	return counted{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
+}
+
+func junitCounts(t *testing.T, text string) (c counted) {
+	t.Helper()
+	var doc junitSuites
+	if err := xml.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range doc.Suites {
+		for _, x := range s.Cases {
+			switch {
+			case x.Failure != nil:
+				c.blocking++
+			case x.Skipped == nil && x.Error == nil:
+				c.pass++
+			case x.Skipped == nil:
+			case strings.HasPrefix(x.Skipped.Message, "warning"):
+				c.minor++
+			case strings.HasPrefix(x.Skipped.Message, "known: a deviation of"):
+				c.sdk++
+			case strings.HasPrefix(x.Skipped.Message, "known:"):
+				c.known++
+			}
+		}
+	}
+	if doc.Failures != c.blocking {
+		t.Errorf("junit has %d failures, and says %d", c.blocking, doc.Failures)
+	}
+	return c
+}
+
+func ctrfCounts(t *testing.T, text string) (c counted) {
+	t.Helper()
+	var doc ctrfReport
+	if err := json.Unmarshal([]byte(text), &doc); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range doc.Results.Tests {
+		switch known := x.Labels["known"]; {
+		case x.Status == "failed":
+			c.blocking++
+		case x.Status == "passed":
+			c.pass++
+		case strings.HasPrefix(known, "a deviation of"):
+			c.sdk++
+		case known != "":
+			c.known++
+		case x.RawStatus == "fail":
+			c.minor++
+		}
+	}
+	if s := doc.Results.Summary; s.Passed != c.pass || s.Failed != c.blocking {
+		t.Errorf("ctrf has %+v, and says %+v", c, s)
+	}
+	return c
+}
+
+// fleetCounts has no counts of its own for what comes from an SDK: it is known.
+func fleetCounts(row FleetRow) (c counted) {
+	for _, a := range row.Areas {
+		c.pass += a.Pass
+		c.blocking += a.Gating
+		c.minor += a.Fail
+		c.known += a.Known
+	}
+	c.known, c.sdk = c.known-1, 1
+	return c
+}
+
+// pageIndexCounts are the counts of the page's list, which are those of its filters.
+func pageIndexCounts(t *testing.T, text string) (c counted) {
+	t.Helper()
+	outcomes := map[string]int{}
+	for _, found := range regexp.MustCompile(`"outcome":"([a-z]+)"`).FindAllStringSubmatch(text, -1) {
+		outcomes[found[1]]++
+	}
+	return counted{outcomes["pass"], outcomes["gating"], outcomes["fail"], outcomes["known"] - 1, 1}
+}
+
+// The suites of JUnit together took as long as the run, though checks run side by side.
+func TestJUnitTimes(t *testing.T) {
+	r := everything()
+	for i := range r.Results {
+		r.Results[i].Seconds = 2
+	}
+	r.Seconds = 4
+	var doc junitSuites
+	if err := xml.NewDecoder(bytes.NewReader(render(t, JUnit, r))).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	sum := 0.0
+	for _, s := range doc.Suites {
+		seconds, err := strconv.ParseFloat(s.Time, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += seconds
+	}
+	if math.Abs(sum-r.Seconds) > 0.01 {
+		t.Errorf("the suites take %.3f s, and the run took %.3f s", sum, r.Seconds)
+	}
+}
+
+// A profile that asks for what is only advice under another one does not pass on the page of that.
+func TestPageProfileDirectory(t *testing.T) {
+	r := conforming()
+	r.Results = append(r.Results, harness.Result{
+		ID: "advice/tool-title-present", Title: "gives each tool a title", Level: harness.Advice, Verdict: harness.Fail,
+	})
+	r = judged(r)
+	o := Options{Rules: func(id string) (*harness.Requirement, bool) {
+		q := &harness.Requirement{ID: id}
+		if id == "advice/tool-title-present" {
+			q.Asked = []harness.Ask{{By: "a directory"}}
+		}
+		return q, true
+	}}
+	var page bytes.Buffer
+	if err := NewFormats(o)[4].Write(&page, r); err != nil {
+		t.Fatal(err)
+	}
+	card := regexp.MustCompile(`<li class="(\w+)">\s*<span class="name">directory</span>\s*<span class="says">([^<]*)`)
+	found := card.FindStringSubmatch(page.String())
+	if found == nil || found[1] != "fails" || found[2] != "1 blocking" {
+		t.Errorf("the card says %q", found)
+	}
+}

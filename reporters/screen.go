@@ -1,0 +1,400 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// screen is what people are to know of a run, what blocks first. It says nothing of how that is written.
+type screen struct {
+	entries []entry
+	facts   []fact // one line each, of what is not worth an entry
+	word    string // PASS, FAIL …
+	parts   []string
+}
+
+// entry is something to look at: a failure and those of the same cause, a crash, a list.
+type entry struct {
+	sign  string // ✗ blocks, ! wants to be looked at, ~ is accepted, ? is not decided, ✓ passed
+	name  string
+	level string
+	rule  string // the requirement as a sentence
+	facts []fact
+
+	result *harness.Result // whose evidence there is besides; nil: none
+}
+
+// fact is a label and what stands behind it. What is quoted is not wrapped.
+type fact struct {
+	label, text string
+	quoted      bool
+	lines       int // at most so many are shown, unless everything is; 0: all
+}
+
+// mostEntries is how many failures are shown with what was sent and received, unless details are wanted.
+const mostEntries = 4
+
+// mostCrashes is how many crashes are shown, and how many kinds of tools that never work.
+const mostCrashes = 3
+
+// newScreen is the screen of a report, or one with the details of all failures and what was not decided.
+func newScreen(r harness.Report, detailed bool) screen {
+	shown := spared(r)
+	s := screen{entries: slices.Concat(crashEntries(shown.Results), toolEntries(r)), facts: facts(r, detailed)}
+	blocking := failureEntries(r, only(shown.Results, isFailure), "✗", !detailed)
+	if !detailed {
+		for i := mostEntries; i < len(blocking); i++ {
+			blocking[i] = entry{sign: "✗", name: blocking[i].name, level: blocking[i].level}
+		}
+	}
+	s.entries = append(s.entries, blocking...)
+	s.entries = append(s.entries, staleEntries(r)...)
+	if detailed {
+		minor := only(shown.Results, isMinor)
+		accepted := only(shown.Results, func(x harness.Result) bool { return acceptedText(x) != "" })
+		s.entries = slices.Concat(s.entries, failureEntries(r, minor, "!", false),
+			failureEntries(r, accepted, "~", false), openEntries(r))
+	}
+	if wantsAdvice(r) {
+		s.entries = append(s.entries, adviceEntries(r)...)
+	}
+	var more []string
+	s.word, s.parts, more = verdict(r)
+	if detailed {
+		s.parts = append(s.parts, more...)
+	} else if r.Profile != harness.Release {
+		s.parts = append(s.parts, "profile "+string(r.Profile))
+	}
+	s.parts = append(s.parts, duration(r.Seconds))
+	return s
+}
+
+// failureEntries are failures, the worst first; together those that have one cause, if that is wanted.
+func failureEntries(r harness.Report, results []harness.Result, sign string, together bool) (entries []entry) {
+	groups := grouped(results, sameFinding)
+	slices.SortStableFunc(groups, func(a, b group) int {
+		return cmp.Compare(severity(a.newest()), severity(b.newest()))
+	})
+	key := sameFinding
+	if together {
+		key = causeOf
+	}
+	var causes [][]group
+	at := map[string]int{}
+	for _, g := range groups {
+		k := key(g.newest())
+		i, ok := at[k]
+		if !ok {
+			i = len(causes)
+			at[k] = i
+			causes = append(causes, nil)
+		}
+		causes[i] = append(causes[i], g)
+	}
+	for _, c := range causes {
+		entries = append(entries, failureEntry(r, c, sign))
+	}
+	return entries
+}
+
+// severity ranks failures, the worst first.
+func severity(r harness.Result) int {
+	switch {
+	case r.Verdict == harness.Error:
+		return 4
+	case r.Verdict == harness.Inconclusive:
+		return 3
+	case r.SDK != nil:
+		return 2
+	case r.Level == harness.Must:
+		return 0
+	}
+	return 1
+}
+
+// failureEntry is a failure, and which others have the same cause.
+func failureEntry(r harness.Report, cause []group, sign string) entry {
+	x := cause[0].newest()
+	e := entry{sign: sign, name: x.ID, level: entryLevel(r, cause[0]), rule: x.Requires(), result: &x}
+	if x.Verdict == harness.Error {
+		e.rule = "error in mcpcheck, not in the server; please report it: " + issues
+	}
+	want, got := "", headline(x.Message)
+	if x.Verdict == harness.Fail {
+		want, got = wantGot(x)
+	}
+	if len(x.Findings) > 0 {
+		if x.Findings[0].Subject != "" {
+			got = x.Findings[0].Subject + ": " + got
+		}
+		if n := max(len(x.Findings), len(x.Subjects)); n > 1 {
+			got += fmt.Sprintf(" (and %d more)", n-1)
+		}
+	}
+	var same []string
+	for _, g := range cause[1:] {
+		same = append(same, g[0].ID+" ("+g.newest().Level.String()+")")
+	}
+	e.facts = []fact{
+		{label: "sent", text: sentFor(x), quoted: true},
+		{label: "got", text: got, quoted: true},
+		{label: "expected", text: want, lines: 1},
+		{label: "fix", text: x.Fix, lines: 2},
+		{label: "same for", text: some(same, 4), lines: 2},
+	}
+	return e
+}
+
+// entryLevel is how strong a failure is, and whose.
+func entryLevel(r harness.Report, g group) string {
+	x := g.newest()
+	level := x.Level.String()
+	switch {
+	case x.Verdict == harness.Error:
+		level = "error of mcpcheck"
+	case x.GatedBy == harness.GateInconclusive:
+		level += ", not decided"
+	case x.GatedBy != harness.GateMust && x.GatedBy != harness.NoGate:
+		level += ", " + string(x.GatedBy)
+	case x.Level < x.Entry:
+		level += ", minor"
+	}
+	whose := ""
+	if x.SDK != nil {
+		whose = "in the SDK"
+	} else if isKnown(x) {
+		whose = "known"
+	}
+	return dotted(level, whose, revisionsText(r, g))
+}
+
+// crashEntries are the deaths of the server, each cause once.
+func crashEntries(results []harness.Result) (entries []entry) {
+	var all []crash
+	seen := map[string][]string{} // the checks that saw it, by its key
+	for _, r := range results {
+		for _, c := range crashesOf(r) {
+			if seen[c.key()] == nil {
+				all = append(all, c)
+			}
+			if !slices.Contains(seen[c.key()], r.ID) {
+				seen[c.key()] = append(seen[c.key()], r.ID)
+			}
+		}
+	}
+	for i, c := range all {
+		if i == mostCrashes && len(all) > i+1 {
+			return append(entries, entry{sign: "!", name: fmt.Sprintf("and %d crashes more", len(all)-i)})
+		}
+		how := "the server crashed: it " + strings.TrimPrefix(c.how, "the server ")
+		entries = append(entries, entry{sign: "!", name: how, facts: []fact{
+			{label: "sent", text: c.input, quoted: true},
+			{label: "stderr", text: strings.Join(c.told, "\n"), quoted: true},
+			{label: "seen by", text: some(seen[c.key()], 2), lines: 1},
+		}})
+	}
+	return entries
+}
+
+// toolEntries are the tools that never answer, and those of which every call failed as if the program had a fault, or
+// together with those of all others.
+func toolEntries(r harness.Report) (entries []entry) {
+	var tools []harness.ToolUse // that may be called with valid arguments, each once
+	seen := map[string]bool{}
+	for _, u := range uncalled(r.Coverage) {
+		seen[u.Name] = u.Barred
+	}
+	for _, c := range r.Coverage {
+		for _, u := range c.Tools {
+			if !seen[u.Name] {
+				seen[u.Name], tools = true, append(tools, u)
+			}
+		}
+	}
+	all := len(tools) > 1 && !slices.ContainsFunc(tools, func(u harness.ToolUse) bool { return u.Said == "" })
+	broken := only(tools, func(u harness.ToolUse) bool { return u.Said != "" && (all || faulty.MatchString(u.Said)) })
+	for len(broken) > 0 {
+		said, last := broken[0].Said, len(entries) == mostCrashes-1
+		same := func(u harness.ToolUse) bool { return u.Said == said || last }
+		entries = append(entries, entry{
+			sign: "!", name: toolNames(only(broken, same)) + ": every call failed",
+			facts: []fact{{label: "got", text: headline(said), quoted: true}},
+		})
+		broken = slices.DeleteFunc(broken, same)
+	}
+	if silent := only(tools, func(u harness.ToolUse) bool { return u.Silent }); len(silent) > 0 {
+		entries = append(entries, entry{
+			sign: "!", name: toolNames(silent) + ": no call was answered in time (--timeout)",
+		})
+	}
+	return entries
+}
+
+// toolNames are some of the names.
+func toolNames(tools []harness.ToolUse) string {
+	return some(each(tools, func(u harness.ToolUse) string { return u.Name }), 3)
+}
+
+// faulty is how programs tell of a fault of their own, whatever they were given.
+var faulty = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
+	`UnboundLocal|ZeroDivision|Assertion)Error\b|NullPointerException|nil pointer|is not a function|is not defined|` +
+	`[Cc]annot read propert|has no attribute|index out of range`)
+
+// staleEntries are the entries of the baseline that do not hold any more.
+func staleEntries(r harness.Report) []entry {
+	if len(stale(r)) == 0 {
+		return nil
+	}
+	e := entry{sign: "✗", name: staleText(r) + " in the baseline"}
+	for _, s := range stale(r) {
+		e.facts = append(e.facts, fact{label: "entry", text: staleAt(r, s) + "  " + s.Entry + ": " + s.Why})
+	}
+	e.facts = append(e.facts, fact{label: "fix", text: staleRemedy})
+	return []entry{e}
+}
+
+// openEntries are what is no more than it is for a reason: passes that are partial, and what was not decided.
+func openEntries(r harness.Report) (entries []entry) {
+	partly := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass && x.Message != "" })
+	if len(partly) > 0 {
+		entries = append(entries, reasonsEntry("✓", fmt.Sprintf("%d passed partly", len(partly)), partly))
+	}
+	open := only(r.Results, func(x harness.Result) bool {
+		return x.Verdict == harness.Inconclusive && !x.Gates && !isCallsOff(x)
+	})
+	if len(open) > 0 {
+		entries = append(entries, reasonsEntry("?", Plural(len(open), "check")+" not decided", open))
+	}
+	return entries
+}
+
+// reasonsEntry says why results are no more than they are: each reason once, with the ids that it holds for.
+func reasonsEntry(sign, name string, results []harness.Result) entry {
+	e := entry{sign: sign, name: name}
+	for _, g := range grouped(results, sameReason) {
+		_, more := split(g[0].Message)
+		e.facts = append(e.facts, fact{label: fmt.Sprint(len(g.ids())), text: headline(g[0].Message)},
+			fact{text: more, quoted: true, lines: 10}, fact{text: strings.Join(g.ids(), ", "), lines: 4})
+	}
+	return e
+}
+
+// adviceEntries are the recommendations that are not followed, and what was measured for them.
+func adviceEntries(r harness.Report) []entry {
+	all := only(r.Results, harness.Result.IsAdvice)
+	if len(all) == 0 {
+		return nil
+	}
+	e := entry{sign: "i", name: adviceHead(all)}
+	for _, note := range notes(all) {
+		e.facts = append(e.facts, fact{text: note})
+	}
+	for _, g := range grouped(only(all, isUndone), sameFinding) {
+		x := g.newest()
+		e.facts = append(e.facts, fact{text: x.ID + "  " + dotted(headline(x.Message), some(subjects(x), 8))},
+			fact{label: "fix", text: x.Fix})
+	}
+	return []entry{e}
+}
+
+// facts are a line each: of tools, of what is accepted, of failures that do not block, of what was not decided and of
+// recommendations. The last line of what has more says how to see it.
+func facts(r harness.Report, detailed bool) (all []fact) {
+	shown := spared(r)
+	add := func(label, text string) {
+		if text != "" {
+			all = append(all, fact{label: label, text: text})
+		}
+	}
+	if detailed {
+		add("tools", toolsText(r, mostUncalled))
+		if n := len(only(r.Results, isCallsOff)); n > 0 {
+			add("", Plural(n, "check")+" "+agree(n, "needs", "need")+" such calls")
+		}
+		add("not seen", unexercisedText(r.Coverage))
+	} else {
+		add("tools", toolsText(r, 1))
+		add("known", acceptedFact(shown))
+		add("also", minorText(shown.Results))
+		add("not seen", strings.Join(nonEmpty(openText(shown), unexercisedText(r.Coverage)), "\n"))
+	}
+	if n := count(r.Results).Advice; n > 0 && !wantsAdvice(r) {
+		add("advice", Plural(n, "recommendation")+" for servers used by models: --advice")
+	}
+	return all
+}
+
+// acceptedFact says how many failures are accepted, and names some.
+func acceptedFact(r harness.Report) string {
+	var parts []string
+	accepted := func(where string, pick func(harness.Result) bool) {
+		if ids := group(only(r.Results, pick)).ids(); len(ids) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s: %s", len(ids), where, some(ids, 1)))
+		}
+	}
+	if r.Baseline != nil {
+		accepted("in "+r.Baseline.File, isKnown)
+	}
+	accepted("in the SDK", harness.Result.IsExcused)
+	return strings.Join(parts, "\n")
+}
+
+// minorText counts the failures that do not block.
+func minorText(results []harness.Result) string {
+	minor := grouped(only(results, isMinor), sameFinding)
+	if len(minor) == 0 {
+		return ""
+	}
+	full := 0
+	for _, g := range minor {
+		if x := g.newest(); x.Level == x.Entry && x.Level >= harness.Should {
+			full++
+		}
+	}
+	text := Plural(len(minor), "failure") + " that " + agree(len(minor), "does", "do") + " not block"
+	if full > 0 && full < len(minor) {
+		text += fmt.Sprintf(" (%d SHOULD, %d minor)", full, len(minor)-full)
+	}
+	return text + ": -v"
+}
+
+// agree is the form of a word for so many.
+func agree(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// openText says how much was not decided.
+func openText(r harness.Report) string {
+	var parts []string
+	open := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Inconclusive && !x.Gates })
+	if len(open) > 0 {
+		text := Plural(len(open), "check") + " not decided"
+		switch calls := len(only(open, isCallsOff)); calls {
+		case 0:
+		case len(open):
+			text += " without such calls"
+		default:
+			text += fmt.Sprintf(" (%d need such calls)", calls)
+		}
+		parts = append(parts, text)
+	}
+	partly := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass && x.Message != "" })
+	if len(partly) > 0 {
+		parts = append(parts, fmt.Sprintf("%d passed partly", len(partly)))
+	}
+	if t := count(r.Results); t.notTried > 0 {
+		parts = append(parts, fmt.Sprintf("%d not tried by a quick run", t.notTried))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": -v"
+}
