@@ -112,7 +112,7 @@ func newTapTest(name string, r harness.Result) tapTest {
 	switch {
 	case r.Verdict == harness.Pass:
 		if r.Message != "" {
-			p.diagnosis = tapDiagnosis{Message: inert("passed in part: " + r.Message)}
+			p.diagnosis = tapDiagnosis{Message: inert("passed partly: " + r.Message)}
 		}
 		return p
 	case isFailure(r):

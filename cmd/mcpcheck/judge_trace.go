@@ -98,7 +98,7 @@ func judgeTraces(cmd *cobra.Command, files []string, f runFlags) error {
 	for _, fault := range faults {
 		fmt.Fprintln(told.stderr, "mcpcheck: not judged from there on:", reporters.Line(fault))
 	}
-	fmt.Fprintf(told.stderr, "mcpcheck: %d of %d checks need a server that can be asked, and were not tried\n",
+	fmt.Fprintf(told.stderr, "mcpcheck: %d of %d checks need a live server and were skipped\n",
 		unasked, unasked+len(report.Results))
 	told.again(report)
 	return told.done(report)

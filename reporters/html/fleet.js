@@ -109,7 +109,7 @@ function onKey(event) {
 
 function begin() {
   chips();
-  byId("area").append(el("option", { value: "" }, "any area or none"),
+  byId("area").append(el("option", { value: "" }, "any"),
     ...areas.map((area, i) => el("option", { value: String(i) }, area)));
   byId("areas").append(el("tr", {}, el("th", { class: "server-name", scope: "col" }, "Server"),
     el("th", { class: "came", scope: "col" }, "Result"),

@@ -53,7 +53,7 @@ var tools = Suite{
 	"advice/tool-name-short": eachTool(func(t *T, tool M) {
 		name, ok := tool["name"].(string)
 		if !ok {
-			t.Because(OtherCheck).Skip("the name is no string: tools/name-is-string")
+			t.Because(OtherCheck).Skip("the name is not a string: tools/name-is-string")
 		}
 		n := utf8.RuneCountInString(name)
 		t.Expect(n <= 64).To(Hold("a name of at most 64 characters", "%d", n))

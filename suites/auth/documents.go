@@ -212,7 +212,7 @@ func foundMetadata(t *T) *document {
 	case m.Foreign != "":
 		needConsent(t, m.Foreign)
 	case undecided(m.Tried) != nil:
-		t.Inconclusive("the metadata of the resource could not be had: %s", undecided(m.Tried))
+		t.Inconclusive("could not fetch the metadata of the resource: %s", undecided(m.Tried))
 	}
 	t.Because(OtherCheck).Skip("there is no metadata of the resource (auth/metadata-discoverable)")
 	return nil

@@ -63,7 +63,7 @@ var issuers = Suite{
 		case resourceMetadataOf(t).Found != nil:
 			t.Skip("the server names its authorization servers as later revisions have it")
 		case !kit.IsOwn(l.Root.Answer):
-			t.Inconclusive("it could not be tried: %s", l.Root)
+			t.Inconclusive("it could not be tested: %s", l.Root)
 		case l.Below == nil:
 			t.Because(OtherCheck).Skip("there is no metadata of an authorization server (auth/fallback-endpoints)")
 		}
@@ -233,7 +233,7 @@ func eachIssuer(t *T, judge func(*T, issuer)) {
 		case i.Foreign != "":
 			needConsent(t, i.Foreign)
 		case i.Found == nil && undecided(i.Tried) != nil:
-			t.Inconclusive("its metadata could not be had: %s", undecided(i.Tried))
+			t.Inconclusive("could not fetch its metadata: %s", undecided(i.Tried))
 		}
 		judge(t, i)
 	})

@@ -25,7 +25,7 @@ var metadata = Suite{
 		case m.Locked != nil:
 			t.Because(OtherCheck).Skip("there is metadata, but not for everybody (auth/metadata-public)")
 		case undecided(m.Tried) != nil:
-			t.Inconclusive("it could not be tried: %s", undecided(m.Tried))
+			t.Inconclusive("it could not be tested: %s", undecided(m.Tried))
 		case withoutOAuth(t):
 			t.Warn(m.Tried).To(That("metadata of the resource", anyFound))
 		}

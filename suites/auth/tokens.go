@@ -135,7 +135,7 @@ var tokens = Suite{
 			t.Because(NotOffered).Skip("the server has no sessions")
 		}
 		if a := g.with(t, t.Credentials.Second); !a.OK() {
-			t.Because(NotGiven).Inconclusive("the second token is no good token for this server: %s", a)
+			t.Because(NotGiven).Inconclusive("the server does not accept the second token: %s", a)
 		}
 		s := t.Own()
 		a := kit.Own(t, kit.CameOf(kit.ByHand(s, kit.Request{Header: bearing(t.Credentials.Second)})))
@@ -358,7 +358,7 @@ func beyondScope(t *T) beyond {
 		t.Inconclusive("nothing that was tried needs more scope than the narrow token has; " +
 			"tools count that may be called (--calls)")
 	case b.Answer.Status == http.StatusUnauthorized && challengeOf(b.Answer).Params["error"] == "invalid_token":
-		t.Because(NotGiven).Inconclusive("the narrow token is no good token for this server: %s", b.Answer)
+		t.Because(NotGiven).Inconclusive("the server does not accept the narrow token: %s", b.Answer)
 	}
 	return b
 }

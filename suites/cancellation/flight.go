@@ -113,7 +113,7 @@ func (x cancellation) wantEffect(t *T) {
 		return
 	}
 	if x.ignored() {
-		t.Inconclusive("%s was answered as if it had not been cancelled, and a server may ignore that if it cannot be",
+		t.Inconclusive("%s was answered despite the cancellation, which a server may do if it is too late",
 			x.call.Tool.Name)
 	}
 	if !kit.SameKind(x.again, x.call.Reply) {

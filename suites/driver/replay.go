@@ -112,12 +112,12 @@ func (c *replayedClient) carry(f *Frame, line Saying) {
 // say takes in a line of the client. It returns how that breaks the protocol; empty when it does not.
 func (c *replayedClient) say(f *Frame) string {
 	if f.Shape == Array && c.s.Revision != "2025-03-26" || f.Shape != Array && f.Shape != Object {
-		return "the client sent what is no message"
+		return "the client sent a line that is not a JSON-RPC message"
 	}
 	for _, m := range f.Members() {
 		object := m.JSON()
 		if object == nil || object["jsonrpc"] != "2.0" {
-			return "the client sent what is no message of JSON-RPC 2.0"
+			return "the client sent a message that is not JSON-RPC 2.0"
 		}
 		key := IDKey(m.ID)
 		switch {

@@ -115,7 +115,7 @@ type Slowness struct {
 }
 
 func (e *Slowness) Error() string {
-	return fmt.Sprintf("the server is slow, not silent: it answered %s after %v, and %v are given (--timeout)",
+	return fmt.Sprintf("the server answered %s after %v, later than the --timeout of %v",
 		e.Method, e.Took.Round(100*time.Millisecond), e.Given)
 }
 

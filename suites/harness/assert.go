@@ -72,10 +72,9 @@ func (t *T) NotLate(r driver.Reply) {
 	}
 	switch given := t.run.target.Limits.ForReply(); {
 	case silence.Coming:
-		t.Because(Silent).Again("the server is slow, not silent: the answer to %s was still coming "+
-			"after %v (--timeout)", r.Method, given)
+		t.Because(Silent).Again("the server was still answering %s after the --timeout of %v", r.Method, given)
 	case t.Lateness(r) != nil:
-		t.Because(Silent).Again("the server is slow, not silent: %s was answered, but not within %v (--timeout)",
+		t.Because(Silent).Again("the server answered %s, but after the --timeout of %v",
 			r.Method, given)
 	}
 }

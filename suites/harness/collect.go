@@ -167,7 +167,7 @@ func (c *collection) finish(t *T) {
 	case len(c.fails) > 0:
 		panic(stop{c.failure()})
 	case c.passed > 0 && c.open != nil:
-		t.Partly("%d of %d could not be tried (%s)", len(c.open), c.passed+len(c.open), c.reasons())
+		t.Partly("%d of %d variants could not be tested (%s)", len(c.open), c.passed+len(c.open), c.reasons())
 	case c.passed > 0:
 	case c.open != nil:
 		panic(stop{c.open[0].outcome})

@@ -61,7 +61,7 @@ func TestEach(t *testing.T) {
 		{"nothing", nil, Skip, 0, "there is nothing to try it on", nil, ""},
 		{"one passes", []string{"skip a", "pass"}, Pass, 0, "", nil, ""},
 		{"one passes, and some could not be tried", []string{"open a", "pass", "open a", "skip b", "open c"}, Pass, 0,
-			"3 of 4 could not be tried (<open a>: a; <open c>: c)", nil, ""},
+			"3 of 4 variants could not be tested (<open a>: a; <open c>: c)", nil, ""},
 		{"one could not be tried", []string{"skip a", "open b", "open c"}, Inconclusive, 0, "b", nil, ""},
 		{"none applies", []string{"skip a", "skip b"}, Skip, 0, "a", nil, ""},
 		{"one fails", []string{"pass", "fail a", "open b"}, Fail, Must,
@@ -112,7 +112,8 @@ func TestEachTellsAFewReasons(t *testing.T) {
 	for i := range 7 {
 		values = append(values, fmt.Sprint("open ", i))
 	}
-	const want = "7 of 8 could not be tried (<open 0>: 0; <open 1>: 1; <open 2>: 2; <open 3>: 3; <open 4>: 4; …)"
+	const want = "7 of 8 variants could not be tested " +
+		"(<open 0>: 0; <open 1>: 1; <open 2>: 2; <open 3>: 3; <open 4>: 4; …)"
 	if o := outcomeOf(func(t *T) { Each(t, values, shownAs, finds) }); o.message != want {
 		t.Errorf("got %q", o.message)
 	}

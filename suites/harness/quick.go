@@ -14,7 +14,7 @@ import (
 const (
 	needsMore   = "it takes another session than the one of a quick run"
 	needsTime   = "it takes longer than a quick run waits"
-	unconfirmed = "it did not pass, which does not gate: a quick run does not confirm it"
+	unconfirmed = "it did not pass, which does not block: a quick run does not confirm it"
 )
 
 // Quick reports whether the run is a quick one, and nothing is being confirmed.

@@ -65,7 +65,7 @@ func JudgeRecorded(
 // wantServer ends the check where it would talk to the server, and there is only a record of it.
 func (t *T) wantServer() {
 	if t.run.recorded {
-		t.Because(NotGiven).Inconclusive("it needs a server that can be asked, and this is a record")
+		t.Because(NotGiven).Inconclusive("it needs a live server, and this is a recording")
 	}
 }
 

@@ -87,7 +87,7 @@ func ReadSet(text []byte) (*RequirementSet, error) {
 	}
 	switch {
 	case s.Version == 0:
-		return nil, errors.New("it is no set of requirements; mcpcheck list --set REVISION writes one")
+		return nil, errors.New("not a requirement set (create one with mcpcheck list --set REVISION)")
 	case s.Version != setVersion:
 		return nil, fmt.Errorf("version %d of the format is not known", s.Version)
 	case !slices.Contains(Revisions, s.Revision):

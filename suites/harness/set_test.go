@@ -71,7 +71,7 @@ func TestReadSet(t *testing.T) {
 		"another digest": {strings.Replace(text, "sha256:", "sha256:0", 1), "it was changed"},
 		"no JSON":        {"list", "it is not the JSON of a set"},
 		"a list":         {"[]", "it is not the JSON of a set"},
-		"another object": {`{"schemaVersion":1}`, "it is no set of requirements"},
+		"another object": {`{"schemaVersion":1}`, "not a requirement set"},
 		"a later one":    {`{"set":2}`, "version 2 of the format is not known"},
 		"no revision":    {`{"set":1,"revision":"1999-01-01"}`, `revision "1999-01-01" is not known`},
 		"empty":          {`{"set":1,"revision":"2025-11-25"}`, "there is no requirement in it"},

@@ -342,7 +342,8 @@ func (t *T) Accept(r driver.Reply) driver.Reply {
 		t.Because(ForeignAnswer).Again("%s was answered with %s, which is not the server's own", method, Got(r))
 	}
 	if r.Limited() {
-		t.Because(ForeignAnswer).Again("%s was answered with %s, which says nothing of the request", method, Got(r))
+		t.Because(ForeignAnswer).Again("%s was answered with %s, which is a proxy's or rate limiter's response",
+			method, Got(r))
 	}
 	return r
 }

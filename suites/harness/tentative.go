@@ -14,13 +14,13 @@ type minor struct{ major, minor int }
 func parseMinor(version string) (m minor, err error) {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
-		return m, fmt.Errorf("%q is no release such as 1.4", version)
+		return m, fmt.Errorf("invalid release %q (want MAJOR.MINOR, as 1.4)", version)
 	}
 	var wrong, wrongToo error
 	m.major, wrong = strconv.Atoi(parts[0])
 	m.minor, wrongToo = strconv.Atoi(parts[1])
 	if wrong != nil || wrongToo != nil {
-		return m, fmt.Errorf("%q is no release such as 1.4", version)
+		return m, fmt.Errorf("invalid release %q (want MAJOR.MINOR, as 1.4)", version)
 	}
 	return m, nil
 }

@@ -52,7 +52,7 @@ var resumptionChecks = Suite{
 		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params(s)})
 		first, id := identifiedEvent(x), s.AnsweredAs(x.Asked())
 		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, id).Answered() || first.ID == "" {
-			t.Inconclusive("%s cannot be interrupted: %s", call.Tool.Name, a)
+			t.Inconclusive("%s answered before it could be interrupted: %s", call.Tool.Name, a)
 		}
 		x.Abort()
 		again := resumeAfter(s, first.ID)

@@ -64,7 +64,7 @@ var errorChecks = Suite{
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			message, ok := errorObject(t, m)["message"].(string)
 			if !ok {
-				t.Because(OtherCheck).Skip("the message is no string: jsonrpc/error-message-string")
+				t.Because(OtherCheck).Skip("the message is not a string: jsonrpc/error-message-string")
 			}
 			if m.Request == nil && !kit.IsBare(m.ID) {
 				t.Because(OtherCheck).Skip("nothing waits for it: jsonrpc/single-response-per-request, " +

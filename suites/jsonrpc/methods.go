@@ -97,7 +97,7 @@ var methods = Suite{
 		}
 		if served[0] == harmless {
 			const line = `{"jsonrpc":"2.0","id":70051,$harmless,"mcpcheck":true}`
-			const want = "a result although there is a member beside params"
+			const want = "a result despite an unknown top-level member"
 			p := kit.Provoke(t, line)
 			r := kit.Reaction(p, kit.IDIn(p.Line))
 			t.Inform(r).To(That(want, func(r driver.Reply) bool { return r.Result() != nil }))

@@ -106,7 +106,7 @@ const (
 )
 
 const (
-	noTime = "there was no time left for more calls"
+	noTime = "the time for tool calls was used up"
 	noRoom = "there was no room left for more answers"
 )
 
@@ -544,7 +544,7 @@ func Seen(t *T, n int, what string, uncalled []Uncalled, might func(tool M) bool
 		}
 	}
 	if len(left) > 0 {
-		t.Partly("%d calls of tools could not be tried (%v)", len(left), commonest(left))
+		t.Partly("tool calls that could not be tested: %d (%v)", len(left), commonest(left))
 	}
 }
 

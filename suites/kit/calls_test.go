@@ -55,7 +55,7 @@ func TestAllowance(t *testing.T) {
 		}
 		a.Spent()
 		time.Sleep(4 * time.Second)
-		if why := a.Spent(); why != "there was no time left for more calls" {
+		if why := a.Spent(); why != "the time for tool calls was used up" {
 			t.Errorf("after three times four seconds: %q", why)
 		}
 		a = NewAllowance()
@@ -75,9 +75,9 @@ func TestUntried(t *testing.T) {
 		List: []ToolCall{{Tool: tool("called")}},
 		Uncalled: []Uncalled{
 			{Tool: tool("twice"), Why: "it is not marked read-only", Barred: true},
-			{Tool: tool("called"), Why: "there was no time left for more calls"},
+			{Tool: tool("called"), Why: "the time for tool calls was used up"},
 			{Tool: tool("once"), Why: "its schema cannot be read"},
-			{Tool: tool("twice"), Why: "there was no time left for more calls"},
+			{Tool: tool("twice"), Why: "the time for tool calls was used up"},
 		},
 	}
 	want := []UncalledTool{

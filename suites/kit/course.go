@@ -284,7 +284,7 @@ func WantAnswer(t *T, r driver.Reply) {
 		t.Again("%v", Explain(r.Err))
 	}
 	if r.Expelled() || r.Busy() {
-		t.Again("%s was answered with %s, which says nothing of the request", r.Method, Got(r))
+		t.Again("%s was answered with %s, which does not depend on the request", r.Method, Got(r))
 	}
 	t.Accept(r)
 	WantObject(t, r)

@@ -102,11 +102,11 @@ func (g *Gating) Expect(t *T) {
 	callProves := g.Called && (g.EarlyCall.Answered() || g.LateCall.Answered()) && !sameError(g.EarlyCall, g.LateCall)
 	if listProves {
 		WantRefuser(t, g.EarlyList)
-		t.Expect(g.EarlyList).To(BeError(), "%s, too early", g.Method)
+		t.Expect(g.EarlyList).To(BeError(), "%s before initialize", g.Method)
 	}
 	if callProves {
 		WantRefuser(t, g.EarlyCall)
-		t.Expect(g.EarlyCall).To(BeError(), "tools/call, too early")
+		t.Expect(g.EarlyCall).To(BeError(), "tools/call before initialize")
 	}
 	if !listProves && !callProves {
 		t.Inconclusive("the same requests are refused after the handshake as well")

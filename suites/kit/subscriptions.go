@@ -136,7 +136,7 @@ func (u *Subscription) notLate(t *T) {
 		return
 	}
 	if u.Reread(); u.Ack() != nil {
-		t.Because(Silent).Again("the server is slow, not silent: %s was acknowledged, but not within %v (--timeout)",
+		t.Because(Silent).Again("the server acknowledged %s, but after the --timeout of %v",
 			Listen, u.Session.Patience())
 	}
 }

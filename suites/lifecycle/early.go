@@ -68,7 +68,7 @@ func judgeWaits(t *T, w Wire, find func(*driver.Session) (wait, bool), run func(
 		return w.excess != nil || len(w.said) > 0 || w.took >= Late || t.Server.Transport == "http"
 	}
 	if !slices.ContainsFunc(waits, tells) {
-		t.Because(NotObserved).Inconclusive("no session was left to itself for %v", Late)
+		t.Because(NotObserved).Inconclusive("no session was idle for %v", Late)
 	}
 	waits = slices.DeleteFunc(waits, func(w wait) bool { return !tells(w) })
 	Each(t, waits, wait.subject, func(t *T, w wait) {

@@ -53,7 +53,7 @@ var versionChecks = Suite{
 			version, ok := resultOf(m)["protocolVersion"].(string)
 			switch {
 			case !ok:
-				t.Because(OtherCheck).Skip("protocolVersion is no string: lifecycle/initialize-result-fields")
+				t.Because(OtherCheck).Skip("protocolVersion is not a string: lifecycle/initialize-result-fields")
 			case slices.Contains(kit.MadeUp, version):
 				t.Because(OtherCheck).Skip("a made-up version was echoed: lifecycle/version-fallback")
 			case slices.Contains(Modern, version):

@@ -143,7 +143,7 @@ func tell(t *testing.T, r harness.Result) {
 	case r.Verdict == harness.Skip || r.Verdict == harness.Inconclusive:
 		t.Skipf("%s (%s)", r.Message, r.Reason)
 	case r.Message != "":
-		t.Log("in part: " + r.Message)
+		t.Log("passed partly: " + r.Message)
 	}
 }
 

@@ -49,7 +49,7 @@ var state = Suite{
 		}
 		s := t.Session()
 		if r := kit.ByHand(s, kit.Request{Header: second}).Reply(); r.Result() == nil {
-			t.Because(NotGiven).Inconclusive("the second token is no good token for this server: %s", Got(r))
+			t.Because(NotGiven).Inconclusive("the server does not accept the second token: %s", Got(r))
 		}
 		each(t, wantStates(t), func(t *T, x *trial) {
 			first, given := x.begin(t, s)

@@ -54,7 +54,7 @@ var Checks = Suite{
 			}
 		}
 		if len(slow) == 0 {
-			t.Because(NotObserved).Inconclusive("no tool that was called runs for long")
+			t.Because(NotObserved).Inconclusive("no called tool runs long enough to test this")
 		}
 		tool := func(c kit.ToolCall) Subject { return c.Tool }
 		Each(t, slow, tool, func(t *T, c kit.ToolCall) {

@@ -26,7 +26,7 @@ var traversal = Suite{
 		}
 		t.Each(ways, func(t *T, way Subject) {
 			r := kit.AskAmiss(t, s, readMethod, M{"uri": way.Name})
-			t.Expect(!isOutside(r)).To(Hold("nothing of a file outside of what the server serves",
+			t.Expect(!isOutside(r)).To(Hold("no content from outside the served directory",
 				"what looks like the %s of the machine", outsidePath))
 		})
 	}),

@@ -23,7 +23,7 @@ var icons = Suite{
 		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, ok := icon.value.(M)["src"].(string)
 			if !ok {
-				t.Because(OtherCheck).Skip("src is no string: schema/icon-shape")
+				t.Because(OtherCheck).Skip("src is not a string: schema/icon-shape")
 			}
 			t.Expect(src).To(That("an https or data URI", func(src string) bool {
 				return slices.Contains([]string{"https", "data"}, schemeOf(src))

@@ -50,7 +50,7 @@ var messages = Suite{
 		Judge(t, "websiteUrl", examine(t, w).Parts("websiteUrl"), part.Subject, func(t *T, p part) {
 			text, ok := p.value.(string)
 			if !ok {
-				t.Because(OtherCheck).Skip("websiteUrl is no string: schema/all-server-messages-valid")
+				t.Because(OtherCheck).Skip("websiteUrl is not a string: schema/all-server-messages-valid")
 			}
 			t.Expect(text).To(That("an absolute http or https URL", isWebsite))
 		})

@@ -22,7 +22,8 @@ var alone = Suite{
 		if fresh.Result() != nil && Has(fresh.Result(), "resultType") == Has(r.Result(), "resultType") {
 			t.Because(OtherCheck).Skip("it is served as the first request, too: stateless/missing-meta")
 		}
-		t.Expect(r.Result() == nil).To(Hold("no result without _meta, though earlier requests had it", "%s", Got(r)))
+		t.Expect(r.Result() == nil).To(Hold(
+			"an error for a request without _meta, also after requests that had it", "%s", Got(r)))
 	}),
 
 	"stateless/no-inherited-capabilities": Probe(func(t *T) {

@@ -124,7 +124,8 @@ func wantDecided(t *T, r driver.Reply) {
 	code, _ := r.Code()
 	modern := code == kit.InvalidParams || Has(r.Result(), "resultType")
 	if !modern && t.Server.Transport == "stdio" && kit.IsDual(t) {
-		t.Because(Undecided).Inconclusive("the server shakes hands as well, and may take it for one of that era: %s",
+		t.Because(Undecided).Inconclusive("the server also supports handshake revisions "+
+			"and may have treated the request as one of those: %s",
 			Got(r))
 	}
 }

@@ -18,7 +18,7 @@ var begin = Suite{
 		case u.Ack() != nil:
 			return
 		case u.Reply().Error() != nil && len(advertised(t)) == 0:
-			t.Inconclusive("the server announces nothing, and %s", Got(u.Reply()))
+			t.Inconclusive("subscriptions/listen was refused: %s", Got(u.Reply()))
 		case u.Beside > 0:
 			t.Because(OtherCheck).Skip("another one of the session has begun: subscriptions/concurrent")
 		case u.IsBody():

@@ -144,7 +144,7 @@ func listened(t *T) listener {
 		defer s.Cancel(p, "the task has ended")
 		l.p, l.ack = p, ack
 		if kit.Follow(l.course); ack == nil {
-			t.Because(NotOffered).Skip("the server tells nothing of tasks by itself: %s", Got(r))
+			t.Because(NotOffered).Skip("the server sends no task notifications: %s", Got(r))
 		}
 		t.Settle(s, mark)
 		for _, f := range s.Since(mark) {

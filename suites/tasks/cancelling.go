@@ -87,7 +87,7 @@ func cancelled(t *T) cancellation {
 		done := before.Took + before.Took/2
 		if before.End == "" || done > c.Session.Patience() {
 			done = c.Session.Patience()
-			c.Short = "its work may take longer than it was asked after: " + done.String() + " (--timeout)"
+			c.Short = "the task was watched for " + done.String() + " only (--timeout)"
 		}
 		for over := false; !over; {
 			over = time.Since(c.Begun) > done

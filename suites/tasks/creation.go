@@ -76,7 +76,7 @@ var creation = Suite{
 
 	"tasks/id-unguessable": WatchAfter(twice, func(t *T, w Wire) {
 		if t.Server.Protected || t.Credentials.Bearer != "" {
-			t.Because(NotOffered).Skip("tasks can be bound to who has the token")
+			t.Because(NotOffered).Skip("tasks may be bound to the token")
 		}
 		var ids []string
 		for _, x := range madeOn(t, w) {

@@ -140,7 +140,7 @@ var negotiation = Suite{
 
 	"tasks/list-needs-identity": Probe(func(t *T) {
 		if t.Server.Protected || t.Credentials.Bearer != "" {
-			t.Because(NotOffered).Skip("the server knows who asks by the token")
+			t.Because(NotOffered).Skip("the server identifies clients by token")
 		}
 		t.Expect(member(t.Server.Capabilities, "tasks", "list") == nil).To(Hold(
 			"no tasks.list where anybody may ask", "%s", Show(t.Server.Capabilities["tasks"])))

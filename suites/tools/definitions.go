@@ -197,7 +197,7 @@ func eachName(t *T, run func(*T, string)) {
 	eachTool(t, func(t *T, tool M) {
 		name, ok := tool["name"].(string)
 		if !ok {
-			t.Because(OtherCheck).Skip("the name is no string: tools/name-is-string")
+			t.Because(OtherCheck).Skip("the name is not a string: tools/name-is-string")
 		}
 		run(t, name)
 	})
