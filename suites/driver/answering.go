@@ -242,6 +242,9 @@ func (f *Frame) rename(id, request json.RawMessage) {
 
 // Answers is the id of the request that a response answers: its own unless that was changed on the way.
 func (f *Frame) Answers() json.RawMessage {
+	if len(f.renamed) == 0 { // as nearly always
+		return f.ID
+	}
 	if id := f.renamed[IDKey(f.ID)]; id != nil {
 		return id
 	}
