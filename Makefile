@@ -5,7 +5,7 @@ build: ## the program, as ./mcpcheck
 
 # What of the proofs make test leaves out, make proof shows. The race detector wants a C compiler.
 # Linking without what only debuggers read takes half the time.
-test: ## all tests, in three minutes; they need only Go
+test: ## all tests, in three and a half minutes; they need only Go
 	go test -ldflags=-w ./...
 	@if command -v cc >/dev/null; then echo go test -race $(CONCURRENT); go test -race $(CONCURRENT); \
 	else echo 'there is no C compiler here: not run with the race detector: $(CONCURRENT)'; fi
@@ -42,8 +42,9 @@ lint: ## what CI wants beyond the tests
 generate: ## files that are made from others
 	go generate ./...
 
-demo: build ## judge the built-in server
+demo: build ## test the built-in server
 	./mcpcheck run --demo
+	@echo 'Now yours: ./mcpcheck run -- COMMAND, with the command that starts your server. README.md has a tour of five minutes.'
 
 NODE_SERVER = .bench/node_modules/@modelcontextprotocol/server-everything/dist/index.js
 NODE_MODERN = .bench/modern.mjs

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -164,20 +163,11 @@ func TestConfigSchemaExamples(t *testing.T) {
 	}
 }
 
-// TestConfigReadme tries the example of README.md.
+// TestConfigReadme tries the example of the reference.
 func TestConfigReadme(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(readme), "\n### mcpcheck.yaml\n")
-	_, block, fenced := strings.Cut(section, "```yaml\n")
-	block, _, ended := strings.Cut(block, "```")
-	if !found || !fenced || !ended {
-		t.Fatal("README.md has no section mcpcheck.yaml with an example")
-	}
-	if err := validConfig(t, []byte(block)); err != nil {
-		t.Errorf("%v in\n%s", err, block)
+	example := snippetIn(t, "mcpcheck.yaml", "yaml")
+	if err := validConfig(t, []byte(example.text)); err != nil {
+		t.Errorf("%v: %v in\n%s", example, err, example.text)
 	}
 }
 

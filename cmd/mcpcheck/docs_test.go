@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -17,26 +18,49 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// snippet is a fenced block of README.md.
+// readmePages are README.md and the pages of reference that it leads to, from the root of the repository.
+var readmePages = []string{
+	"README.md", "cmd/mcpcheck/README.md", "reporters/README.md", "suites/mcptest/README.md", actionPage,
+}
+
+const actionPage = ".github/action/README.md"
+
+// pageText is the text of a file, which is named from the root of the repository.
+func pageText(t *testing.T, name string) string {
+	t.Helper()
+	return content(t, filepath.Join("..", "..", filepath.FromSlash(name)))
+}
+
+// snippet is a fenced block of a page.
 type snippet struct {
+	page     string
 	section  string // heading above it
 	line     int
 	language string // empty: shown, not tried
 	text     string
 }
 
-func (s snippet) String() string { return fmt.Sprintf("%s (README.md:%d)", s.section, s.line) }
+func (s snippet) String() string { return fmt.Sprintf("%s (%s:%d)", s.section, s.page, s.line) }
 
-// snippets are the fenced blocks of README.md.
+// snippets are the fenced blocks of all pages.
 func snippets(t *testing.T) (all []snippet) {
+	t.Helper()
+	for _, name := range readmePages {
+		all = append(all, snippetsOf(t, name)...)
+	}
+	return all
+}
+
+// snippetsOf are the fenced blocks of a page.
+func snippetsOf(t *testing.T, name string) (all []snippet) {
 	t.Helper()
 	var open *snippet
 	section := ""
-	for i, line := range strings.Split(readme(t), "\n") {
+	for i, line := range strings.Split(pageText(t, name), "\n") {
 		fence, fenced := strings.CutPrefix(line, "```")
 		switch {
 		case fenced && open == nil:
-			open = &snippet{section: section, line: i + 1, language: fence}
+			open = &snippet{page: name, section: section, line: i + 1, language: fence}
 		case fenced:
 			all = append(all, *open)
 			open = nil
@@ -47,19 +71,66 @@ func snippets(t *testing.T) (all []snippet) {
 		}
 	}
 	if open != nil || len(all) == 0 {
-		t.Fatalf("%d blocks, and the last one is open: %v", len(all), open != nil)
+		t.Fatalf("%s: %d blocks, and the last one is open: %v", name, len(all), open != nil)
 	}
 	return all
 }
 
-func readme(t *testing.T) string {
+// snippetWhere is the first block of all pages for which that holds.
+func snippetWhere(t *testing.T, holds func(snippet) bool) snippet {
 	t.Helper()
-	return content(t, filepath.Join("..", "..", "README.md"))
+	all := snippets(t)
+	at := slices.IndexFunc(all, holds)
+	if at < 0 {
+		t.Fatal("no page has such a block")
+	}
+	return all[at]
 }
 
-// TestReadmeDemo runs the first command of README.md, and compares what it shows, numbers apart.
+// snippetIn is the first block in a language in a section.
+func snippetIn(t *testing.T, section, language string) snippet {
+	t.Helper()
+	return snippetWhere(t, func(s snippet) bool { return s.section == section && s.language == language })
+}
+
+// TestReadmeFits keeps README.md short: reference belongs in the other pages.
+func TestReadmeFits(t *testing.T) {
+	const most = 250
+	if n := strings.Count(pageText(t, "README.md"), "\n"); n > most {
+		t.Errorf("README.md has %d lines, more than %d", n, most)
+	}
+}
+
+// TestReadmeLinks looks for the files to which the pages have links, and in pages for the heading.
+func TestReadmeLinks(t *testing.T) {
+	for _, name := range readmePages {
+		for _, found := range regexp.MustCompile(`\]\(([^):]*)\)`).FindAllStringSubmatch(pageText(t, name), -1) {
+			file, heading, _ := strings.Cut(found[1], "#")
+			to := name
+			if file != "" {
+				to = path.Join(path.Dir(name), file)
+			}
+			if !exists(filepath.Join("..", "..", filepath.FromSlash(to))) {
+				t.Errorf("%s: there is no file %s", name, to)
+			} else if heading != "" && !slices.Contains(anchorsOf(pageText(t, to)), heading) {
+				t.Errorf("%s: %s has no heading #%s", name, to, heading)
+			}
+		}
+	}
+}
+
+// anchorsOf are the names by which links lead to the headings of a page.
+func anchorsOf(text string) (anchors []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
+		words := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		anchors = append(anchors, strings.ReplaceAll(words, " ", "-"))
+	}
+	return anchors
+}
+
+// TestReadmeDemo runs the command of README.md whose output it shows, and compares the two, numbers apart.
 func TestReadmeDemo(t *testing.T) {
-	shown := snippets(t)[0].text
+	shown := snippetWhere(t, func(s snippet) bool { return strings.HasPrefix(s.text, "$ ") }).text
 	line, want, _ := strings.Cut(shown, "\n")
 	words := strings.Fields(strings.TrimPrefix(line, "$ "))
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
@@ -75,7 +146,7 @@ func TestReadmeDemo(t *testing.T) {
 	}
 }
 
-// TestReadmeScripts runs the commands of README.md, those in YAML, in a Jenkinsfile
+// TestReadmeScripts runs the commands of the pages, those in YAML, in a Jenkinsfile
 // and in package.json among them, where node dist/index.js is the built-in server.
 // Commands succeed, and write the reports that they and the YAML name. Where nothing is
 // configured they try a few checks, but with -whole all.
@@ -123,7 +194,7 @@ func standIns(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	for name, text := range map[string]string{
 		"node": `test "$1" = dist/index.js || exit 9; exec mcpcheck serve`,
-		"npx":  `while test "$1" = --yes; do shift; done; exec "$@"`,
+		"npx":  `while test "$1" = --yes; do shift; done; name=${1%@*}; shift; exec "$name" "$@"`,
 		"npm":  `exit 0`,
 		"go":   `exit 0`,
 		"gh":   `case $* in *--paginate*) echo "$ID" ;; *body=@report.md*) echo "$*" >>called ;; *) exit 9 ;; esac`,
@@ -269,11 +340,7 @@ func TestReadmeComment(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
-	at := slices.IndexFunc(snippets(t), func(s snippet) bool { return strings.Contains(s.text, "gh api") })
-	if at < 0 {
-		t.Fatal("README.md has no such step")
-	}
-	step := scriptsOf(t, snippets(t)[at])[0]
+	step := scriptsOf(t, snippetWhere(t, func(s snippet) bool { return strings.Contains(s.text, "gh api") }))[0]
 	bin := standIns(t)
 	for id, want := range map[string]string{
 		"":   "api --method POST repos/1/issues/1/comments --field body=@report.md\n",
@@ -288,7 +355,7 @@ func TestReadmeComment(t *testing.T) {
 	}
 }
 
-// TestReadmeAction compares the steps of README.md, and the inputs it lists, with
+// TestReadmeAction compares the steps of the pages, and the inputs and outputs that the page of the Action lists, with
 // action.yml.
 func TestReadmeAction(t *testing.T) {
 	var action struct{ Inputs, Outputs map[string]any }
@@ -322,15 +389,16 @@ func TestReadmeAction(t *testing.T) {
 	if used == 0 {
 		t.Error("no step uses mcpcheck/mcpcheck")
 	}
-	for name := range action.Inputs {
-		if !strings.Contains(readme(t), "`"+name+"`") && !strings.Contains(readme(t), name+": ") {
-			t.Errorf("README.md does not name the input %s", name)
+	for _, names := range []map[string]any{action.Inputs, action.Outputs} {
+		for name := range names {
+			if !strings.Contains(pageText(t, actionPage), "`"+name+"`") {
+				t.Errorf("%s does not name %s", actionPage, name)
+			}
 		}
 	}
 }
 
-// TestReadmeConfiguration runs mcpcheck with the configuration and with the baseline
-// that README.md shows.
+// TestReadmeConfiguration runs mcpcheck with the configuration and with the baseline that the pages show.
 func TestReadmeConfiguration(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -343,17 +411,8 @@ func TestReadmeConfiguration(t *testing.T) {
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
-			at := slices.IndexFunc(
-				snippets(t),
-				func(s snippet) bool { return s.section == section && s.language == "yaml" },
-			)
-			if at < 0 {
-				t.Fatal("README.md has no such block")
-			}
 			dir := project(t)
-			if err := os.WriteFile(filepath.Join(dir, test.file), []byte(snippets(t)[at].text), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			write(t, filepath.Join(dir, test.file), snippetIn(t, section, "yaml").text)
 			run := append([]string{test.run}, onlyOf("tools/unknown-tool-code,tools/list-works")...)
 			if section == "Baseline" {
 				run = append(run, "-- mcpcheck serve --fault tools/unknown-tool-code")
@@ -363,15 +422,11 @@ func TestReadmeConfiguration(t *testing.T) {
 	}
 }
 
-// TestReadmeGoTest has the Go test of README.md judge a server in a module of its
-// own, by a few checks: one that conforms, and one that does not.
+// TestReadmeGoTest has the Go test of the reference judge a server in a module of its own, by a few checks: one that
+// conforms, and one that does not.
 func TestReadmeGoTest(t *testing.T) {
 	wantsWhole(t, "it builds mcpcheck, a server and a test")
 	t.Parallel()
-	at := slices.IndexFunc(snippets(t), func(s snippet) bool { return s.language == "go" })
-	if at < 0 {
-		t.Fatal("README.md has no Go test")
-	}
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
@@ -382,7 +437,7 @@ func TestReadmeGoTest(t *testing.T) {
 		"go.tool.mod":      content(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
 		"go.sum":           content(t, filepath.Join(root, "go.sum")),
 		"go.tool.sum":      content(t, filepath.Join(root, "go.sum")),
-		"protocol_test.go": snippets(t)[at].text,
+		"protocol_test.go": snippetIn(t, "Go", "go").text,
 		"main.go":          serverInGo,
 		configName:         "only: [tools/unknown-tool-code, tools/list-works]\n",
 	} {
@@ -443,8 +498,8 @@ func content(t *testing.T, file string) string {
 	return string(text)
 }
 
-// TestReadmeFlags looks for the commands and flags that README.md names: mcpcheck
-// has those that are not of other programs.
+// TestReadmeFlags looks for the commands and flags that the pages name: mcpcheck has those that are not of other
+// programs.
 func TestReadmeFlags(t *testing.T) {
 	root := newRoot()
 	root.InitDefaultCompletionCmd()
@@ -459,15 +514,16 @@ func TestReadmeFlags(t *testing.T) {
 	}
 	named := 0
 	for _, line := range codeOf(t) {
+		const program = `\bmcpcheck(?:@[\d.]+)? ([a-z]+)`
 		ours := regexp.MustCompile(`(^| +)(#|//|--) .*`).ReplaceAllString(line, "") // neither comments nor the server's
-		for _, found := range regexp.MustCompile(`\bmcpcheck ([a-z]+)`).FindAllStringSubmatch(ours, -1) {
+		for _, found := range regexp.MustCompile(program).FindAllStringSubmatch(ours, -1) {
 			if named++; !slices.Contains(commands, found[1]) {
-				t.Errorf("README.md names mcpcheck %s, which there is not", found[1])
+				t.Errorf("mcpcheck has no command %s: %s", found[1], line)
 			}
 		}
 		for _, found := range regexp.MustCompile(`(?:^|[ (\[])--([a-z][a-z-]*)`).FindAllStringSubmatch(ours, -1) {
 			if named++; !slices.Contains(flags, found[1]) {
-				t.Errorf("README.md names --%s, which there is not", found[1])
+				t.Errorf("mcpcheck has no flag --%s: %s", found[1], line)
 			}
 		}
 	}
@@ -476,16 +532,18 @@ func TestReadmeFlags(t *testing.T) {
 	}
 }
 
-// codeOf are the lines of all blocks of README.md, and its code spans.
+// codeOf are the lines of all blocks of the pages, and their code spans.
 func codeOf(t *testing.T) (lines []string) {
 	t.Helper()
-	text := readme(t)
-	for _, s := range snippets(t) {
-		lines = append(lines, strings.Split(s.text, "\n")...)
-		text = strings.ReplaceAll(text, s.text, "")
-	}
-	for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
-		lines = append(lines, span[1])
+	for _, name := range readmePages {
+		text := pageText(t, name)
+		for _, s := range snippetsOf(t, name) {
+			lines = append(lines, strings.Split(s.text, "\n")...)
+			text = strings.ReplaceAll(text, s.text, "")
+		}
+		for _, span := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(text, -1) {
+			lines = append(lines, span[1])
+		}
 	}
 	return lines
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
-// TestListSchema: the schema of a list takes what mcpcheck takes, and nothing else, of the lists in README.md, in the
+// TestListSchema: the schema of a list takes what mcpcheck takes, and nothing else, of the lists in the pages, in the
 // examples, in the transcripts and here.
 func TestListSchema(t *testing.T) {
 	text, err := schemas.List()
@@ -58,7 +58,7 @@ func listsOf(t *testing.T) map[string]string {
 	}
 	const own = 16
 	if len(lists) != own {
-		t.Fatalf("%d lists, want %d: README.md has none", len(lists), own)
+		t.Fatalf("%d lists, want %d: the reference has none", len(lists), own)
 	}
 	for _, file := range append(scriptsIn(t, "script"), scriptsIn(t, "inside")...) {
 		archive, err := txtar.ParseFile(file)
