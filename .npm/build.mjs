@@ -61,7 +61,7 @@ for (const { name, os, cpu, exe, binary } of platforms) {
 
 const main = write({
   name: "mcpcheck",
-  description: "Check that an MCP server keeps the protocol",
+  description: "Check that an MCP server conforms to the protocol",
   keywords: ["mcp", "model-context-protocol", "conformance", "test", "ci"],
   ...common,
   bin: { mcpcheck: "mcpcheck.cjs" },

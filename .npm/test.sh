@@ -59,7 +59,7 @@ has "mcpcheck 1.2.3"
 try 0 npx --no-install mcpcheck run --demo -q
 has PASS
 try 1 npx --no-install mcpcheck run -q -- npx --no-install mcpcheck serve --fault tools/unknown-tool-code
-has "1 gating failure"
+has "1 blocking failure"
 try 2 npx --no-install mcpcheck run --no-such-flag
 
 # One test for each requirement, in node:test and, where it is installed, in vitest: its directory is in VITEST.
