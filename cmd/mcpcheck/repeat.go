@@ -51,6 +51,8 @@ func nextSteps(v values, t *target, r harness.Report) []string {
 		return giveVariable(v, t, r)
 	case r.ExitCode != harness.ExitConforms || !live:
 		return nil
+	case v.flags.demo:
+		return []string{"mcpcheck run -- COMMAND"} // a server of the user's own
 	}
 	barred := func(u harness.UncalledTool) bool { return u.Barred }
 	for _, c := range r.Coverage {
