@@ -26,25 +26,25 @@ func newBaseline() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "baseline [flags] [--url URL] [-- COMMAND [ARG…]]",
-		Short: "Write or update the file of known fails",
-		Long: `Judge a server as run does, and write what gates to a file of known fails, the
-baseline. mcpcheck run --baseline FILE then lets these fails pass, shows them as
-known, and fails on every other one. Beside mcpcheck.yaml, mcpcheck-baseline.yaml
-is found without the flag.
+		Short: "Record today's failures as a baseline",
+		Long: `Test a server as run does, and write what blocks to a file of known failures, the
+baseline. With mcpcheck run --baseline FILE these failures no longer block and are
+shown as known; every other failure blocks as before. Beside mcpcheck.yaml,
+mcpcheck-baseline.yaml is found without the flag.
 
   mcpcheck baseline -- node dist/index.js
   mcpcheck run --baseline mcpcheck-baseline.yaml -- node dist/index.js
 
-A new entry has a reason that begins with TODO: say there why the fail is accepted.
-That of a known deviation of the server's SDK, which only --sdk gate or --profile
-strict has in the baseline, names the SDK and its issue.
-An entry that is there and holds stays as it is, with its reason and comments. One
-that does not hold any more, which fails mcpcheck run, is taken out. What the run
-did not try stays.
+A new entry has a reason that begins with TODO: replace it with why the failure is
+accepted. The reason of a known deviation of the server's SDK, which is in the
+baseline only with --sdk gate or --profile strict, names the SDK and its issue.
+Entries that still fail keep their reason and comments. An entry that no longer
+fails, which would make mcpcheck run fail, is removed. Entries that the run did not
+test are kept.
 
-Keys of an entry: check (an id, or a glob such as tools/*) and reason; and if it is
-about less than that, revision, transport (stdio, http, sse), subject (a tool,
-resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).`,
+Keys of an entry: check (an id, or a glob such as 'tools/*') and reason; to narrow
+it, revision, transport (stdio, http, sse), subject (a tool, resource, …), expires
+(the last day, as 2026-12-31), flaky (true: it may pass).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.hosts.lists(cmd, args) {
 				return f.hosts.list(cmd.OutOrStdout())
@@ -53,7 +53,7 @@ resource …), expires (the last day, as 2026-12-31), flaky (true: it may pass).
 		},
 	}
 	f.addChecks(cmd)
-	cmd.Flags().StringVar(&f.keys.Baseline, "baseline", "", "`FILE` to write or update; without it, "+baselineName)
+	cmd.Flags().StringVar(&f.keys.Baseline, "baseline", "", "`FILE` to write or update (default "+baselineName+")")
 	return cmd
 }
 

@@ -12,8 +12,8 @@ const schemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/sche
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Tell about the configuration file",
-		Long: `Tell about mcpcheck.yaml, the configuration file that run finds in the current
+		Short: "Describe mcpcheck.yaml",
+		Long: `Describe mcpcheck.yaml, the configuration file that run finds in the current
 directory. mcpcheck init writes one.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -32,14 +32,14 @@ func newConfigSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of mcpcheck.yaml",
-		Long: `Print the JSON Schema of mcpcheck.yaml, or with --list that of a list of
-servers, for editors. With the YAML extension of many of them:
+		Long: `Print the JSON Schema of mcpcheck.yaml, or with --list that of a list of servers,
+for editors. With the YAML extension of many of them:
 
   mcpcheck config schema > mcpcheck.schema.json
-  # yaml-language-server: $schema=mcpcheck.schema.json    as first line of mcpcheck.yaml
+  # yaml-language-server: $schema=mcpcheck.schema.json    as the first line of mcpcheck.yaml
 
   mcpcheck config schema --list > fleet.schema.json
-  # yaml-language-server: $schema=fleet.schema.json       as first line of fleet.yaml`,
+  # yaml-language-server: $schema=fleet.schema.json       as the first line of fleet.yaml`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema := schemas.Config
@@ -54,6 +54,6 @@ servers, for editors. With the YAML extension of many of them:
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&list, "list", false, "of a list of servers, as fleet and run --server take it")
+	cmd.Flags().BoolVar(&list, "list", false, "print the schema of a list of servers, for fleet and run --server")
 	return cmd
 }

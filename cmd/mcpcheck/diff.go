@@ -16,17 +16,18 @@ func newDiff() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff OLD.json NEW.json",
 		Short: "Compare two JSON reports",
-		Long: `Compare two JSON reports of mcpcheck run: what fails or passes now and did not,
-what is not judged any more, what fails otherwise, which requirements came or
-went, and what the catalogue says otherwise.
+		Long: `Compare two JSON reports of mcpcheck run: new failures and passes, requirements that
+are no longer tested, failures that changed, and requirements that were added to the
+catalogue, removed from it or changed in it.
 
   mcpcheck diff main.json branch.json
   mcpcheck diff --markdown main.json branch.json
 
-A regression is a result that gates in the new run and did not in the old one,
-or a new run that did not come to its end. A requirement that the old run did
-not judge in any revision, as a new version of mcpcheck has some, is shown and
-is none. Exit codes: 0 no regression, 1 regressions, 2 wrong usage or input.`,
+A regression is a result that blocks in the new run and did not in the old one, or a
+new run that was not completed. A requirement that the old run did not test in any
+revision, such as one that is new in this version of mcpcheck, is listed but does not
+count as a regression. Exit codes: 0 no regression, 1 regressions, 2 wrong usage or
+input.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
 				return usage("diff wants two JSON reports, the old one and the new one, not %d", len(args))

@@ -16,13 +16,14 @@ import (
 func newExplain() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
-		Use:   "explain {ID | AREA}",
-		Short: "Explain a check: what is required, how it is tried, what to change",
-		Long: `Explain a check, or all of an area: what the specification requires and where,
-how it is tried, when it passes and fails, and what to change.
+		Use:   "explain {ID | AREA}… | --last | --all",
+		Short: "Explain checks: what is required, how it is tested, what to change",
+		Long: `Explain checks, or all of an area: what the specification requires and where, how
+it is tested, when it passes and fails, and what to change.
 
-  mcpcheck explain tools/unknown-tool-code
+  mcpcheck explain tools/unknown-tool-code ping/empty-result
   mcpcheck explain tools
+  mcpcheck explain --last                  what blocked in the last run on this machine
   mcpcheck explain --markdown tools        the page suites/tools/README.md
   mcpcheck explain --markdown              the page suites/README.md`,
 		Args: f.args,
@@ -30,65 +31,61 @@ how it is tried, when it passes and fails, and what to change.
 			return append(checkIDs(), areaNames()...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.last {
+				ids, err := blockedLast(cmd.ErrOrStderr())
+				if len(ids) == 0 {
+					return err
+				}
+				args = ids
+			}
 			return flushed(cmd.OutOrStdout(), func(w io.Writer) error { return f.explain(w, args) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
-	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "write Markdown")
-	cmd.Flags().BoolVar(&f.json, "json", false, "write JSON: an object for a check, a list for more")
+	cmd.Flags().BoolVar(&f.last, "last", false, "explain what blocked in the last run on this machine, of any server")
+	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print Markdown")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON: an object for one check, else a list")
+	exclusive(cmd.Flags(), "all", "last")
 	exclusive(cmd.Flags(), "json", "markdown")
 	return cmd
 }
 
 // explainFlags say what is explained, and how.
-type explainFlags struct{ all, markdown, json bool }
+type explainFlags struct{ all, last, markdown, json bool }
 
 func (f *explainFlags) args(_ *cobra.Command, args []string) error {
 	switch index := f.markdown && len(args) == 0; {
 	case f.all && len(args) > 0:
 		return usage("--all explains every check; leave out %s", strings.Join(args, " "))
-	case !f.all && !index && len(args) != 1:
-		return usage("explain wants the id of one check, an area, or --all; mcpcheck list shows them all")
+	case f.last && len(args) > 0:
+		return usage("--last explains what blocked in the last run; leave out %s", strings.Join(args, " "))
+	case !f.all && !f.last && !index && len(args) == 0:
+		return usage("explain wants ids of checks, areas, --last or --all; mcpcheck list shows the ids")
 	}
 	return nil
 }
 
 func (f *explainFlags) explain(w io.Writer, args []string) error {
 	switch {
-	case f.all && f.markdown:
-		for _, area := range suites.Areas {
-			if err := explainArea(w, area); err != nil {
-				return err
-			}
-		}
-		return nil
 	case f.all:
-		return f.explainEach(w, suites.Built())
+		args = areaNames()
 	case len(args) == 0:
 		return explainIndex(w)
 	}
-	if i := slices.Index(areaNames(), args[0]); i >= 0 {
-		if f.markdown {
-			return explainArea(w, suites.Areas[i])
+	var all harness.Catalogue
+	for _, arg := range args {
+		named, err := requirementsOf(arg)
+		if err != nil {
+			return err
 		}
-		return f.explainEach(w, suites.Areas[i].Requirements())
+		all = append(all, named...)
 	}
-	r, err := findCheck(args[0])
 	switch {
-	case err != nil:
-		return err
 	case f.markdown:
-		return explainMarkdown(w, "#", r)
+		return explainPages(w, args)
+	case f.json && len(args) == 1 && !f.last && args[0] == all[0].ID:
+		return writeJSON(w, entryOf(all[0]))
 	case f.json:
-		return writeJSON(w, entryOf(r))
-	}
-	explain(w, r)
-	return nil
-}
-
-// explainEach explains several requirements, with a line between them.
-func (f *explainFlags) explainEach(w io.Writer, all harness.Catalogue) error {
-	if f.json {
 		return writeJSON(w, entriesOf(all))
 	}
 	for i, r := range all {
@@ -98,6 +95,15 @@ func (f *explainFlags) explainEach(w io.Writer, all harness.Catalogue) error {
 		explain(w, r)
 	}
 	return nil
+}
+
+// requirementsOf are the requirements of an area, or the one of that id.
+func requirementsOf(name string) (harness.Catalogue, error) {
+	if i := slices.Index(areaNames(), name); i >= 0 {
+		return suites.Areas[i].Requirements(), nil
+	}
+	r, err := findCheck(name)
+	return harness.Catalogue{r}, err
 }
 
 func areaNames() (names []string) {
@@ -128,12 +134,12 @@ func checkIDs() (ids []string) {
 func explain(w io.Writer, r *harness.Requirement) {
 	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, hung(r.Statement, 0))
 	if !suites.HasCheck(r) {
-		fmt.Fprint(w, "\nNo check tries this requirement yet.\n")
+		fmt.Fprint(w, "\nNo check tests this requirement yet.\n")
 	}
-	section(w, "tried by", byEra(r.Stimulus))
+	section(w, "how", byEra(r.Stimulus))
 	section(w, "pass", byEra(r.Pass))
 	section(w, "fail", byEra(r.Fail))
-	section(w, "else", byEra(r.Skip))
+	section(w, "not decided", byEra(r.Skip))
 	section(w, "fix", r.Fix)
 	section(w, "notes", r.Notes)
 	for _, d := range r.SDKs {
@@ -142,19 +148,19 @@ func explain(w io.Writer, r *harness.Requirement) {
 	for _, ask := range r.Asked {
 		section(w, "asked by", ask.By+": "+ask.Rule+" "+ask.Source)
 	}
-	fmt.Fprintf(w, "\n%-10s %s", "basis", r.Basis)
+	fmt.Fprintf(w, "\n%-11s %s", "basis", r.Basis)
 	if r.Checklist {
-		fmt.Fprint(w, "; on the release checklist: a fail gates in the profiles release and strict")
+		fmt.Fprint(w, "; on the release checklist: a failure blocks in the profiles release and strict")
 	}
-	fmt.Fprintf(w, "\n%-10s %s\n", "safety", safety[r.Safety])
+	fmt.Fprintf(w, "\n%-11s %s\n", "safety", safety[r.Safety])
 	if r.Since != "" {
-		fmt.Fprintf(w, "%-10s mcpcheck %s, in which it does not gate yet\n", "since", r.Since)
+		fmt.Fprintf(w, "%-11s mcpcheck %s, in which it does not block yet\n", "since", r.Since)
 	}
 	if len(r.Transports) > 0 {
-		fmt.Fprintf(w, "%-10s %s\n", "transport", strings.Join(r.Transports, ", "))
+		fmt.Fprintf(w, "%-11s %s\n", "transport", strings.Join(r.Transports, ", "))
 	}
 	if r.Capability != "" {
-		fmt.Fprintf(w, "%-10s %s\n", "capability", r.Capability)
+		fmt.Fprintf(w, "%-11s %s\n", "capability", r.Capability)
 	}
 	fmt.Fprintln(w)
 	for _, revision := range r.In() {
@@ -177,9 +183,9 @@ func deviation(d harness.Deviation) string {
 
 var safety = map[string]string{
 	"safe":               "reads only",
-	"calls-tool-invalid": "calls tools with arguments that they must refuse",
+	"calls-tool-invalid": "calls tools with invalid arguments",
 	"calls-tool-valid":   "may execute tools",
-	"kills-process":      "may end the server process, one of its own",
+	"kills-process":      "may end the server process, which is a separate one",
 }
 
 // byEra is a text that may differ between the eras of the protocol.
@@ -197,7 +203,7 @@ func byEra(text harness.ByEra) string {
 
 func section(w io.Writer, title, body string) {
 	if body != "" {
-		fmt.Fprintf(w, "\n%-10s %s\n", title, hung(body, 11))
+		fmt.Fprintf(w, "\n%-11s %s\n", title, hung(body, 12))
 	}
 }
 

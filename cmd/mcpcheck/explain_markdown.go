@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites"
@@ -43,10 +44,11 @@ const indexTail = `
 How to read the pages:
 
 - **Level:** MUST, SHOULD and MAY are those of the specification, by revision; ADVICE is good practice that no sentence
-  of it asks for. ☑ marks the release checklist: in the profiles release and strict a fail gates whatever the level.
-- **Rules:** WARN is a lesser deviation, reported at SHOULD, INFO one at ADVICE. SKIP is a requirement that does not
-  apply to the server, INCONCLUSIVE one that could not be tried; neither is a failure.
-- **Alone:** ` + "`mcpcheck run --only ID -- COMMAND`" + ` tries one of them.
+  of it asks for. ☑ marks the release checklist: in the profiles release and strict a failure blocks whatever the level.
+- **Fails:** a minor violation is reported at a lower level than that of the requirement, as SHOULD or as ADVICE.
+- **Not decided:** the requirement does not apply to the server (skipped), or could not be tested (inconclusive).
+  Neither is a failure.
+- **Alone:** ` + "`mcpcheck run --only ID -- COMMAND`" + ` tests one of them.
 
 What nobody can observe from outside is in [untestable.yaml](untestable.yaml), with the reason. Beside the areas:
 ` +
@@ -77,8 +79,24 @@ func explainArea(w io.Writer, area suites.Area) error {
 	if planned == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\n## Not tried yet\n\nA conforming server …\n\n%s", strings.Join(planned, ""))
+	_, err := fmt.Fprintf(w, "\n## Not tested yet\n\nA conforming server …\n\n%s", strings.Join(planned, ""))
 	return err
+}
+
+// explainPages writes the page of each area that is named, and a section for each id.
+func explainPages(w io.Writer, names []string) error {
+	for _, name := range names {
+		var err error
+		if i := slices.Index(areaNames(), name); i >= 0 {
+			err = explainArea(w, suites.Areas[i])
+		} else if r, found := suites.Find(name); found {
+			err = explainMarkdown(w, "#", r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // explainMarkdown writes one requirement, under a heading of so many #.
@@ -86,15 +104,15 @@ func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error 
 	fmt.Fprintf(w, "%s <a id=%q></a>%s\n\n", heading, r.ID, inMarkdown(r.ID))
 	fmt.Fprintf(w, "**A conforming server %s.** %s\n\n", inMarkdown(r.Title), inMarkdown(r.Statement))
 	if !suites.HasCheck(r) {
-		fmt.Fprint(w, "No check tries this requirement yet.\n\n")
+		fmt.Fprint(w, "No check tests this requirement yet.\n\n")
 	}
 	for _, item := range []struct{ label, text string }{
 		{"Level", levelsMarkdown(r)},
 		{"Where", inMarkdown(scope(r))},
-		{"Tried by", inMarkdown(byEra(r.Stimulus))},
+		{"How", inMarkdown(byEra(r.Stimulus))},
 		{"Passes", inMarkdown(byEra(r.Pass))},
 		{"Fails", inMarkdown(byEra(r.Fail))},
-		{"Does not apply", inMarkdown(byEra(r.Skip))},
+		{"Not decided", inMarkdown(byEra(r.Skip))},
 		{"Fix", inMarkdown(r.Fix)},
 		{"Notes", inMarkdown(r.Notes)},
 		{"SDKs", inMarkdown(deviations(r))},

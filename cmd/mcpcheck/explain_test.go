@@ -62,7 +62,7 @@ func TestPagesAreComplete(t *testing.T) {
 	sections := map[string]string{}
 	for _, section := range strings.Split(markdownPage(t, "--all"), "\n## ")[1:] {
 		id := regexp.MustCompile(`^<a id="([^"]*)"></a>`).FindStringSubmatch(section)
-		if id == nil && strings.HasPrefix(section, "Not tried yet\n") {
+		if id == nil && strings.HasPrefix(section, "Not tested yet\n") {
 			continue
 		}
 		if id == nil {
@@ -77,7 +77,7 @@ func TestPagesAreComplete(t *testing.T) {
 		t.Errorf("%d sections, want %d", len(sections), len(suites.Built()))
 	}
 	for _, r := range suites.Built() {
-		for _, label := range []string{"Level", "Where", "Tried by", "Passes", "Fails", "Fix"} {
+		for _, label := range []string{"Level", "Where", "How", "Passes", "Fails", "Fix"} {
 			if !strings.Contains(sections[r.ID], "\n- **"+label+":** ") {
 				t.Errorf("%s: no %s", r.ID, label)
 			}
@@ -111,9 +111,9 @@ func TestInMarkdown(t *testing.T) {
 func TestSection(t *testing.T) {
 	var b strings.Builder
 	section(&b, "fix", strings.Repeat("words ", 14)+"at the\nend")
-	want := "\nfix        " + strings.Repeat("words ", 12) + "words\n" +
-		"           words at the\n" +
-		"           end\n"
+	want := "\nfix         " + strings.Repeat("words ", 11) + "words\n" +
+		"            words words at the\n" +
+		"            end\n"
 	if got := b.String(); got != want {
 		t.Errorf("want %q\n got %q", want, got)
 	}

@@ -68,39 +68,39 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	f.addChecks(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.plan, "plan", false,
-		"say what would be run and which tools would be called (as JSON with --json), then stop")
+		"print what would be run and which tools would be called (as JSON with --json), then stop")
 	flags.StringVar(&f.keys.Baseline, "baseline", "",
-		"`FILE` of known fails, which do not gate; mcpcheck baseline writes it; "+
-			"without it, "+baselineName+" beside mcpcheck.yaml")
+		"`FILE` of known failures, which do not block; mcpcheck baseline writes it "+
+			"(default "+baselineName+" beside mcpcheck.yaml, if it exists)")
 	flags.StringVar(&f.shard, "shard", "",
-		"run only part `I/N` of the checks, for mcpcheck merge to put together; auto or auto/N where "+
-			"the engine of the job says which part, as JOB_COMPLETION_INDEX does")
+		"run only part `I/N` of the checks, for mcpcheck merge; "+
+			"auto or auto/N: take it from the CI environment (JOB_COMPLETION_INDEX, CI_NODE_INDEX, …)")
 	flags.StringVar(&f.set, "set", "",
-		"judge by exactly the requirements of this `FILE`, which mcpcheck list --set REVISION has printed")
+		"test exactly the requirements in `FILE`, written by mcpcheck list --set REVISION")
 	flags.StringVar(&f.tentative, "tentative", showTentative,
-		"what checks do that are new in this version of mcpcheck: show, gate")
+		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
 	flags.StringVar(&f.trace, "trace", "",
-		"write all that was said in the checks' sessions to `FILE`, as JSON Lines that mcpcheck judge reads")
+		"write the traffic of all sessions to `FILE`, as JSON Lines for mcpcheck judge")
 	flags.Var(&f.lastFailed, "last-failed",
-		"run only what failed when the server was last judged on this machine, or by this JSON report; "+
-			"all if that is nothing, or not known")
+		"run only what failed in the last run on this machine, or in this JSON report; "+
+			"runs everything if nothing failed or no previous run is known")
 	flags.Lookup("last-failed").NoOptDefVal = noReport
 	flags.BoolVar(&f.watch, "watch", false,
-		"judge the server again whenever its files change, until Ctrl-C: what failed first, then all")
+		"test again whenever the server's files change, until Ctrl-C: first what failed, then everything")
 	flags.StringArrayVar(&f.watched, "watch-path", nil,
-		"with --watch: this file or directory (`PATH`), in place of what the command names")
+		"with --watch: `PATH` to watch instead of the files that the command names")
 	f.report.add(flags)
 	f.addConsole(flags)
 }
 
 // addConsole defines the flags that say what people are shown.
 func (f *runFlags) addConsole(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.noColor, "no-color", false, "no colours (also NO_COLOR; FORCE_COLOR wants them in pipes, too)")
-	flags.CountVarP(&f.verbose, "verbose", "v", "show the details of all failures; -vv all messages of all checks, too")
-	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show what blocks on one line each, and the verdict")
+	flags.BoolVar(&f.noColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
+	flags.CountVarP(&f.verbose, "verbose", "v", "``show the details of all failures; -vv: also all messages of all checks")
+	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show what blocks, a line each, and the verdict")
 	flags.BoolVar(&f.advice, "advice", false,
-		"show recommendations for servers used by models, too, which do not block")
-	flags.BoolVar(&f.brief, "brief", false, "show every failure on one line, and the verdict")
+		"also show recommendations for servers used by models, which never block")
+	flags.BoolVar(&f.brief, "brief", false, "show every failure, a line each, and the verdict")
 	exclusive(flags, "verbose", "quiet", "brief")
 }
 
@@ -109,17 +109,17 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 	f.addTarget(cmd)
 	flags := cmd.Flags()
 	flags.StringSliceVar(&f.keys.Only, "only", nil,
-		"run only these `CHECKS`: ids, globs (tools/*), areas, levels (must)")
-	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
+		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
+	flags.StringSliceVar(&f.skip, "skip", nil, "skip these `CHECKS`")
 	f.addSDK(flags)
-	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "checks at a time")
-	flags.BoolVar(&f.isolate, "isolate", false, "use a process of its own for every session")
+	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "run `N` checks at a time")
+	flags.BoolVar(&f.isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.quick, "quick", false,
-		"try what one session can show, and leave the rest: for a look before each commit")
-	flags.DurationVar(&f.keys.Budget, "budget", 5*time.Minute, "stop the whole run after this time")
-	flags.Int64Var(&f.keys.Seed, "seed", 0, "vary the values that are made from schemas")
-	flags.StringVar(&f.config, "config", "", "configuration `FILE`; without it, mcpcheck.yaml if there is one")
-	flags.BoolVar(&f.demo, "demo", false, "judge the built-in reference server")
+		"fast subset for pre-commit: what one session can show")
+	flags.DurationVar(&f.keys.Budget, "budget", 5*time.Minute, "stop the whole run after this `DURATION`")
+	flags.Int64Var(&f.keys.Seed, "seed", 0, "`SEED` for the values that are generated from schemas")
+	flags.StringVar(&f.config, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
+	flags.BoolVar(&f.demo, "demo", false, "test the built-in reference server")
 	for _, name := range []string{"only", "skip"} {
 		cmd.RegisterFlagCompletionFunc(name,
 			func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -131,8 +131,8 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 // addSDK defines the flag that says whether known deviations of SDKs gate.
 func (f *runFlags) addSDK(flags *pflag.FlagSet) {
 	flags.StringVar(&f.keys.SDK, "sdk", showSDK,
-		"failures that come from a known deviation of the server's SDK: show (they do not block in the profiles "+
-			"release and spec), gate (they do)")
+		"`MODE`: how to treat known deviations of the server's SDK: show (they do not block in the profiles "+
+			"release and spec) or gate (they do)")
 }
 
 // addTarget defines the flags that say what server is meant, and how it is talked to.
@@ -140,25 +140,25 @@ func (f *runFlags) addTarget(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&f.keys.Protocol, "protocol", auto,
-		"`REVISION` to ask for; auto is the newest that the server speaks, "+
-			"all repeats the run for each revision that the server accepts")
+		"`REVISION` of MCP to request; auto: the newest that the server supports; "+
+			"all: one run for each revision that the server accepts")
 	flags.StringVar(&f.keys.Profile, "profile", "release",
-		"what counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only), "+
-			"strict (SHOULDs and what could not be tried, too), "+
-			"directory (what public directories of servers ask before they list one, alone)")
+		"`PROFILE` that decides what blocks: release (MUSTs and the release checklist), spec (MUSTs only), "+
+			"strict (also SHOULDs, and MUSTs that could not be tested), "+
+			"directory (only the rules of public server directories)")
 	flags.StringVar(&f.keys.Calls, "calls", "safe",
-		"which tools may be called: safe, none, invalid, all (mcpcheck help run explains them)")
-	flags.StringVar(&f.keys.URL, "url", "", "reach the server at this `URL`, over Streamable HTTP or HTTP+SSE")
+		"`POLICY` for tool calls: safe, none, invalid, all (explained in mcpcheck help run)")
+	flags.StringVar(&f.keys.URL, "url", "", "`URL` of the server, over Streamable HTTP or HTTP+SSE")
 	f.remote.add(flags, &f.keys)
 	f.hosts.add(flags)
 	flags.StringArrayVar(&f.env, "env", nil,
 		"`KEY=VALUE` for the server's environment; the value is redacted in reports")
-	flags.StringVar(&f.keys.Cwd, "cwd", "", "working `DIR`ectory of the server")
-	flags.DurationVar(&f.keys.Timeout, "timeout", 5*time.Second, "wait so long for one answer")
+	flags.StringVar(&f.keys.Cwd, "cwd", "", "working directory of the server, `DIR`")
+	flags.DurationVar(&f.keys.Timeout, "timeout", 5*time.Second, "timeout for a response, a `DURATION`")
 	flags.DurationVar(&f.keys.StartTimeout, "start-timeout", 15*time.Second,
-		"wait so long for the first answer")
+		"timeout for the first response, a `DURATION`")
 	flags.StringVar(&f.keys.MaxMessage, "max-message", "16MiB",
-		"`SIZE` of the longest message that is read; what comes in a longer one is not judged")
+		"`SIZE` of the longest message that is read; longer ones are not tested")
 	for name, values := range map[string][]string{
 		"protocol": append([]string{auto, all}, harness.Revisions...),
 		"profile":  {"release", "spec", "strict", "directory"},
@@ -183,17 +183,17 @@ func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
 	flags.StringArrayVar(&f.headers, "header", nil,
 		"`'NAME: VALUE'` for every HTTP request; the value is redacted in reports")
 	flags.StringArrayVar(&f.headerEnv, "header-env", nil,
-		"`NAME=VARIABLE`: header for every HTTP request whose value an environment variable holds")
+		"`NAME=VARIABLE`: header for every HTTP request, with its value from an environment variable")
 	flags.StringVar(&keys.BearerEnv, "bearer-env", "",
-		"environment `VARIABLE` that holds a bearer token for every HTTP request")
+		"environment `VARIABLE` with the bearer token for every HTTP request")
 	flags.StringArrayVar(&f.tokenEnv, "token-env", nil,
-		"`KIND=VARIABLE`: a further token for the checks of authorization; kinds: second (of another user), "+
-			"expired, narrow (with less scope), other-audience")
+		"`KIND=VARIABLE`: another token for the authorization checks; kinds: second (of another user), "+
+			"expired, narrow (with fewer scopes), other-audience")
 	flags.BoolVar(&f.contactIssuer, "contact-issuer", false,
-		"let the checks of authorization ask the authorization server for its metadata, wherever it is")
-	flags.StringVar(&f.sseURL, "sse-url", "", "`URL` of an HTTP+SSE endpoint that the server keeps for old clients")
+		"let the authorization checks fetch the metadata of the authorization server, wherever it is")
+	flags.StringVar(&f.sseURL, "sse-url", "", "`URL` of an HTTP+SSE endpoint for old clients")
 	flags.BoolVar(&f.insecure, "insecure", false, "do not verify the server's TLS certificate")
-	flags.StringVar(&f.cacert, "cacert", "", "trust the certificates in this PEM `FILE`, too")
+	flags.StringVar(&f.cacert, "cacert", "", "also trust the certificates in this PEM `FILE`")
 }
 
 // needURL reports whether a flag was given that has a meaning with a URL only.

@@ -43,10 +43,10 @@ func newFleet() *cobra.Command {
 	var f fleetFlags
 	cmd := &cobra.Command{
 		Use:   "fleet [flags] FILE…",
-		Short: "Judge many servers side by side",
-		Long: `Judge the servers of a list, each as mcpcheck run does, in a process and within
-bounds of its own, and write a page of servers by areas: index.html and index.md
-in the directory of --out, and below servers/ a directory for each with its JSON
+		Short: "Test many servers side by side",
+		Long: `Test the servers of a list, each as mcpcheck run does, in a separate process with its
+own limits, and write a page of servers by areas: index.html and index.md in the
+directory of --out, and below servers/ a directory for each server with its JSON
 report and its page.
 
   mcpcheck fleet .mcp.json
@@ -55,27 +55,26 @@ report and its page.
   mcpcheck fleet --shard 2/8 --out shard2 fleet.yaml
   mcpcheck fleet --page --from shard1 --from shard2 --out all fleet.yaml
 
-FILE is that of a host (.mcp.json and its like), a server.json of a registry, a
-list of those, a directory of them, or a YAML list of servers by name with the
-keys of mcpcheck.yaml:
+FILE is the file of a host (.mcp.json and the like), a server.json of a registry, a
+list of those, a directory of them, or a YAML list of servers by name with the keys
+of mcpcheck.yaml:
 
   servers:
     weather: {command: [node, dist/index.js], profile: spec}
     search: {url: https://example.com/mcp, bearer-env: TOKEN}
 
-Reports have the wire of what fails or gates; --wire keeps that of everything.
+Reports have the messages of what fails or blocks; with --wire those of everything.
 
 After a crash or Ctrl-C the same command tests what is left; once all servers were
 tested, it tests all of them again. --resume keeps what was tested in any case, and
---fresh keeps nothing. A server that is listed otherwise, judged by other flags or
-by another version, whose configuration is invalid (exit code 2), or on which
-mcpcheck failed, is always tested again. A server that cannot be started is listed
-as such.
+--fresh keeps nothing. A server whose entry, flags or version of mcpcheck changed,
+whose configuration is invalid (exit code 2), or on which mcpcheck failed, is always
+tested again. A server that cannot be started is listed as such.
 
-With --shard only every Nth server is judged, and no page is written; --page
-writes it from what is done. Exit codes: 0 all servers conform, 1 one does not,
-2 wrong usage or configuration, 3 one could not be tested or is not judged yet,
-4 mcpcheck failed on one, 130 interrupted.`,
+With --shard only every Nth server is tested, and no page is written; --page writes
+it from what is done. Exit codes: 0 all servers conform, 1 one does not, 2 wrong
+usage or configuration, 3 one could not be tested or was not tested yet, 4 mcpcheck
+failed on one, 130 interrupted.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("fleet wants a list of servers: a host's file, server.json files or a YAML list")
@@ -85,13 +84,13 @@ writes it from what is done. Exit codes: 0 all servers conform, 1 one does not,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.dir, "out", "mcpcheck-fleet", "`DIR`ectory for the page and the reports; made if there is none")
-	flags.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "servers at a time")
-	flags.StringVar(&f.shard, "shard", "", "judge only part `I/N` of the servers; auto or auto/N as run has it")
-	flags.StringArrayVar(&f.from, "from", nil, "take over what is done in this `DIR`ectory of another shard")
-	flags.BoolVar(&f.page, "page", false, "judge nothing; write the page of what is done")
-	flags.BoolVar(&f.resume, "resume", false, "test only what is not tested yet, also if the last run came to its end")
-	flags.BoolVar(&f.fresh, "fresh", false, "test all servers again, also if the last run was interrupted")
+	flags.StringVar(&f.dir, "out", "mcpcheck-fleet", "`DIR` for the page and the reports, created if it is missing")
+	flags.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "test `N` servers at a time")
+	flags.StringVar(&f.shard, "shard", "", "test only part `I/N` of the servers; auto or auto/N as in run")
+	flags.StringArrayVar(&f.from, "from", nil, "take over the results of another shard, in the directory `DIR`")
+	flags.BoolVar(&f.page, "page", false, "test nothing, write the page of what is done")
+	flags.BoolVar(&f.resume, "resume", false, "test only what was not tested yet, even if the last run was completed")
+	flags.BoolVar(&f.fresh, "fresh", false, "test all servers again, even if the last run was interrupted")
 	exclusive(flags, "resume", "fresh")
 	judging := &cobra.Command{}
 	f.run.add(judging)

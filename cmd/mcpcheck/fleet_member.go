@@ -43,7 +43,7 @@ func newFleetMember() *cobra.Command {
 
 // addWire defines the flag for evidence of all that a fleet's servers did.
 func addWire(flags *pflag.FlagSet, wire *bool) {
-	flags.BoolVar(wire, "wire", false, "keep the wire of everything in the reports, not only of what fails or gates")
+	flags.BoolVar(wire, "wire", false, "keep the wire of everything in the reports, not only of what fails or blocks")
 }
 
 // evidenced reports whether a result keeps its wire. For each of many servers that of what passes is some megabytes.

@@ -23,10 +23,10 @@ type hostFlags struct {
 
 func (f *hostFlags) add(flags *pflag.FlagSet) {
 	flags.Var(&f.server, "server",
-		"judge the server of this name in .mcp.json, .vscode/mcp.json, .cursor/mcp.json "+
-			"or the configuration of Claude Desktop; without a name, list what is there")
+		"test the server of this name in .mcp.json, .vscode/mcp.json, .cursor/mcp.json "+
+			"or the configuration of Claude Desktop; without a name, list the servers there")
 	flags.Lookup("server").NoOptDefVal = noName
-	flags.StringVar(&f.file, "servers-file", "", "look for --server in this `FILE` instead")
+	flags.StringVar(&f.file, "servers-file", "", "`FILE` to look for --server in, instead")
 }
 
 // serverName is the value of --server, which may be left out.

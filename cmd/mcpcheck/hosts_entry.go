@@ -52,7 +52,7 @@ func (e hostServer) transport() (string, error) {
 	case e.Type == "":
 		return "", errors.New("there is neither command nor url")
 	case !known:
-		return "", fmt.Errorf("there is no type %q (have stdio, http, sse)", e.Type)
+		return "", fmt.Errorf("unknown type %q (want stdio, http or sse)", e.Type)
 	}
 	switch {
 	case kind == "stdio" && e.Command == "":

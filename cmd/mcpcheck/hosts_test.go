@@ -229,7 +229,7 @@ func TestTransport(t *testing.T) {
 		{hostServer{Type: "streamableHttp", URL: "x"}, "http"},
 		{hostServer{Type: "sse", URL: "x"}, "sse"},
 		{hostServer{}, "there is neither command nor url"},
-		{hostServer{Type: "ws", URL: "x"}, `there is no type "ws" (have stdio, http, sse)`},
+		{hostServer{Type: "ws", URL: "x"}, `unknown type "ws" (want stdio, http or sse)`},
 		{hostServer{Type: "stdio", URL: "x"}, "a server over stdio wants a command"},
 		{hostServer{Type: "sse", Command: "x"}, "a server over sse wants a url"},
 	} {

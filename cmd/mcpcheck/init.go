@@ -23,23 +23,22 @@ func newInit() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "init [flags] [--url URL] [-- COMMAND [ARG…]]",
-		Short: "Look at a server and write its mcpcheck.yaml",
-		Long: `Look at a server and write a commented mcpcheck.yaml for it: how it is reached, and
-its tools with arguments made from their schemas. Tools that say they are read-only
-are called once with these, and the file says which arguments failed; with --calls
-none, no tool is called. The file is for you to change; mcpcheck run finds it in the
-current directory.
+		Short: "Create mcpcheck.yaml for a server",
+		Long: `Create a commented mcpcheck.yaml for a server: how it is reached, and its tools with
+arguments generated from their schemas. Tools with readOnlyHint: true are called once
+with these, and the file says which arguments failed; with --calls none, no tool is
+called. Edit the file as you need; mcpcheck run finds it in the current directory.
 
   mcpcheck init -- node dist/index.js
   mcpcheck init --url https://example.com/mcp --bearer-env TOKEN
   mcpcheck init --url http://127.0.0.1:{port}/mcp -- ./my-server --port {port}
   mcpcheck init --server NAME
 
-Values of variables and headers are not written, since they may be secrets; the
-file says how to give them.`,
+Values of variables and headers are not written, since they may be secrets; the file
+says how to pass them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given := cmd.Flags().Changed; len(args) == 0 && !given("url") && !given("server") {
-				return usage("no server to look at; say mcpcheck init -- COMMAND [ARG…] or mcpcheck init --url URL")
+				return usage("no server; say mcpcheck init -- COMMAND [ARG…] or mcpcheck init --url URL")
 			}
 			if err := writable(name, force); err != nil {
 				return err
@@ -50,7 +49,7 @@ file says how to give them.`,
 	f.addTarget(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&name, "config", configName, "`FILE` to write")
-	flags.BoolVar(&force, "force", false, "replace the file if it is there")
+	flags.BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 

@@ -16,16 +16,15 @@ func newJudge() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "judge FILE…",
-		Short: "Judge recorded sessions",
-		Long: `Judge the server of recorded sessions, offline, by what is on their wire: traces
-that mcpcheck record or run --trace has written. Nothing is started.
+		Short: "Test recorded sessions, offline",
+		Long: `Test the server of recorded sessions, offline, by their messages: traces that
+mcpcheck record or run --trace has written. Nothing is started.
 
-  mcpcheck record --out session.jsonl -- node dist/index.js     in the place of the server
+  mcpcheck record --out session.jsonl -- node dist/index.js     instead of the server
   mcpcheck judge session.jsonl
 
-What a server does when it is asked something certain cannot be told from a
-record: it is counted as not tried. From where the client broke the protocol on,
-the server is not judged. Exit codes are those of run.`,
+Checks that need a live server are skipped. What follows after the client broke the
+protocol is not tested. Exit codes are those of run.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("judge wants traces; write them with mcpcheck record or run --trace FILE")
@@ -39,10 +38,10 @@ the server is not judged. Exit codes are those of run.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.keys.Profile, "profile", "release", "what counts as a failure, as run has it")
+	flags.StringVar(&f.keys.Profile, "profile", "release", "`PROFILE` that decides what blocks, as in run")
 	f.addSDK(flags)
-	flags.StringSliceVar(&f.keys.Only, "only", nil, "judge by these `CHECKS` only: ids, globs, areas, levels")
-	flags.StringSliceVar(&f.skip, "skip", nil, "leave these `CHECKS` out")
+	flags.StringSliceVar(&f.keys.Only, "only", nil, "run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
+	flags.StringSliceVar(&f.skip, "skip", nil, "skip these `CHECKS`")
 	f.report.add(flags)
 	f.addConsole(flags)
 	return cmd

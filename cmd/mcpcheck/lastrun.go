@@ -17,7 +17,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// lastRun is what is remembered of the runs of a server, for --last-failed: what failed when it was last judged.
+// lastRun is what is remembered of the runs of a server, for --last-failed and explain --last: what failed when it was
+// last tested.
 type lastRun struct {
 	Version int        `json:"version"` // of the format
 	Ended   time.Time  `json:"ended"`
@@ -28,10 +29,11 @@ type lastRun struct {
 type lastFail struct {
 	ID         string   `json:"id"`
 	ProvokedBy []string `json:"provokedBy,omitempty"` // checks without which a watch may see nothing
+	Blocked    bool     `json:"blocked,omitempty"`
 }
 
 const (
-	lastRunVersion = 1
+	lastRunVersion = 2
 	longestLastRun = 1 << 20
 	mostLastRuns   = 200 // files; older ones are forgotten
 )
@@ -54,7 +56,7 @@ func (l *lastRun) take(r harness.Report) {
 		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // is not shown
 		case x.Reason == harness.NotTried: // by a quick run
 		case x.Verdict == harness.Fail || x.Verdict == harness.Error || x.Gates:
-			failed[x.ID] = lastFail{x.ID, x.ProvokedBy}
+			failed[x.ID] = lastFail{x.ID, x.ProvokedBy, x.Gates || failed[x.ID].Blocked}
 		case x.Verdict == harness.Pass || x.Verdict == harness.Skip:
 			judged[x.ID] = true
 		}
@@ -73,26 +75,66 @@ func (l *lastRun) take(r harness.Report) {
 
 // memory is the file in which the last run of a target is remembered; empty where this user has no place for it.
 func (t *target) memory() string {
+	all := memories()
+	dir, err := filepath.Abs(cmp.Or(t.dir, "."))
+	if err != nil || all == "" {
+		return ""
+	}
+	key := sha256.Sum256(harness.Compact([]any{dir, t.redact.texts(t.command), t.redact.text(t.url)}))
+	return filepath.Join(all, hex.EncodeToString(key[:16])+".json")
+}
+
+// memories is the directory of the files in which runs are remembered; empty where this user has no place for them.
+func memories() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
 	}
-	dir, err := filepath.Abs(cmp.Or(t.dir, "."))
-	if err != nil {
-		return ""
-	}
-	key := sha256.Sum256(harness.Compact([]any{dir, t.redact.texts(t.command), t.redact.text(t.url)}))
-	return filepath.Join(cache, "mcpcheck", "last-run", hex.EncodeToString(key[:16])+".json")
+	return filepath.Join(cache, "mcpcheck", "last-run")
 }
 
 // recall is what is remembered of a target; nil: nothing.
-func (t *target) recall() *lastRun {
-	text, err := readUpTo(t.memory(), longestLastRun)
+func (t *target) recall() *lastRun { return readLastRun(t.memory()) }
+
+// readLastRun is the last run that a file has; nil: none.
+func readLastRun(name string) *lastRun {
+	text, err := readUpTo(name, longestLastRun)
 	last := &lastRun{}
 	if err != nil || json.Unmarshal(text, last) != nil || last.Version != lastRunVersion {
 		return nil
 	}
 	return last
+}
+
+// latest is the run that ended last, of all that are remembered; nil: none is.
+func latest() (last *lastRun) {
+	entries, _ := os.ReadDir(memories())
+	for _, entry := range entries {
+		run := readLastRun(filepath.Join(memories(), entry.Name()))
+		if run != nil && (last == nil || run.Ended.After(last.Ended)) {
+			last = run
+		}
+	}
+	return last
+}
+
+// blockedLast are the checks that blocked in the run that ended last, of any server. It says which run that is.
+func blockedLast(stderr io.Writer) (ids []string, err error) {
+	last := latest()
+	if last == nil {
+		return nil, usage("--last: no run is known on this machine; start with mcpcheck run")
+	}
+	for _, f := range last.Failed {
+		if _, known := suites.Find(f.ID); known && f.Blocked {
+			ids = append(ids, f.ID)
+		}
+	}
+	said := "nothing"
+	if len(ids) > 0 {
+		said = reporters.Plural(len(ids), "check")
+	}
+	fmt.Fprintf(stderr, "mcpcheck: --last: %s blocked at %s\n", said, last.Ended.Local().Format(time.DateTime))
+	return ids, nil
 }
 
 // remember keeps what a run came to. It is a help, and no more: where it cannot be written, nothing is kept.
@@ -140,12 +182,12 @@ func onlyLastFailed(v *values, t *target, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	said := "no run of this server is remembered here: all that is selected is run"
+	said := "no earlier run of this server on this machine; running everything selected"
 	if last != nil {
 		ids := v.selected(last.Failed)
 		when := last.Ended.Local().Format(time.DateTime)
-		if said = "nothing that is selected failed in the last run (" + when + "): all of it is run"; len(ids) > 0 {
-			said = fmt.Sprintf("%d that failed in the last run (%s), and only these", len(ids), when)
+		if said = "nothing selected failed at " + when + "; running everything selected"; len(ids) > 0 {
+			said = fmt.Sprintf("running the %s that failed at %s", reporters.Plural(len(ids), "check"), when)
 			err = v.narrow(last.Failed)
 		}
 	}

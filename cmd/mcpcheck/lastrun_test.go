@@ -21,6 +21,7 @@ func TestLastRun(t *testing.T) {
 	watch := result("ping/a", harness.Fail)
 	watch.ProvokedBy = []string{"tools/b"}
 	one, other := []lastFail{{ID: "ping/a"}}, []lastFail{{ID: "ping/b"}}
+	blocked := []lastFail{{ID: "ping/a", Blocked: true}}
 	for name, test := range map[string]struct {
 		before []lastFail
 		run    []harness.Result
@@ -28,9 +29,10 @@ func TestLastRun(t *testing.T) {
 	}{
 		"nothing":      {nil, nil, []lastFail{}},
 		"a fail":       {nil, []harness.Result{fails}, one},
-		"provoked":     {nil, []harness.Result{watch}, []lastFail{{"ping/a", []string{"tools/b"}}}},
+		"provoked":     {nil, []harness.Result{watch}, []lastFail{{ID: "ping/a", ProvokedBy: []string{"tools/b"}}}},
 		"an error":     {nil, []harness.Result{result("ping/a", harness.Error)}, one},
-		"gating":       {nil, []harness.Result{gating}, one},
+		"blocking":     {nil, []harness.Result{gating}, blocked},
+		"blocked once": {nil, []harness.Result{gating, fails}, blocked},
 		"advice":       {nil, []harness.Result{result("advice/a", harness.Fail)}, []lastFail{}},
 		"not judged":   {other, []harness.Result{passes}, other},
 		"passes":       {one, []harness.Result{passes}, []lastFail{}},

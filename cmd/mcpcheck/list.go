@@ -10,13 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcpcheck/mcpcheck/fixtures/variations"
+	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
 func newList() *cobra.Command {
-	var asJSON, planned, varied bool
-	var revision, set string
+	var asJSON, varied bool
+	var revision, profile, set string
 	cmd := &cobra.Command{
 		Use:   "list [SELECTOR…]",
 		Short: "List what is checked",
@@ -24,8 +25,11 @@ func newList() *cobra.Command {
 specification in which it holds. Selectors are ids, globs (tools/*), areas
 (tools) and levels (must). Nothing is started.
 
-With --set the requirements of a revision are printed as a frozen set with a
-digest, by which mcpcheck run --set FILE judges also when the catalogue has gone on:
+  mcpcheck list 'tools/*'
+  mcpcheck list --profile release        what blocks a release, if it fails
+
+With --set the requirements of a revision are printed as a frozen set with a digest,
+which mcpcheck run --set FILE tests even when the catalogue has changed since:
 
   mcpcheck list --set 2025-11-25 >set.json`,
 		RunE: func(cmd *cobra.Command, selectors []string) error {
@@ -42,36 +46,37 @@ digest, by which mcpcheck run --set FILE judges also when the catalogue has gone
 			if err != nil {
 				return err
 			}
+			blocks, err := blocking(profile, revision)
+			if err != nil {
+				return err
+			}
 			selected, err := harness.Select(suites.All, selectors, nil)
 			if err != nil {
 				return usage("%w", err)
 			}
 			var shown []entry
 			for _, r := range catalogue {
-				if selected(r) && isTried(r, revision) != planned {
+				if selected(r) && isTried(r, revision) && blocks(r) {
 					shown = append(shown, entryOf(r))
 				}
 			}
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), shown)
 			}
-			noun := "checks"
-			if planned {
-				noun = "requirements without a check"
-			}
-			return writeTable(cmd.OutOrStdout(), shown, noun)
+			return writeTable(cmd.OutOrStdout(), shown, profile)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&planned, "planned", false, "list the requirements that no check tries yet")
-	cmd.Flags().StringVar(&revision, "revision", "", "list what holds in this `REVISION` of the specification only")
-	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may blame")
+	cmd.Flags().StringVar(&revision, "revision", "", "list only what holds in this `REVISION` of the specification")
+	cmd.Flags().StringVar(&profile, "profile", "",
+		"list only the checklist of this `PROFILE`: what blocks under run --profile, if it fails")
+	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
-	for _, other := range []string{"json", "planned", "revision", "variations"} {
+	for _, other := range []string{"json", "profile", "revision", "variations"} {
 		exclusive(cmd.Flags(), "set", other)
 	}
 	exclusive(cmd.Flags(), "json", "variations")
-	exclusive(cmd.Flags(), "planned", "variations")
+	exclusive(cmd.Flags(), "profile", "variations")
 	return cmd
 }
 
@@ -107,7 +112,27 @@ func isTried(r *harness.Requirement, revision string) bool {
 	return suites.IsTried(r, revision)
 }
 
-func writeTable(w io.Writer, entries []entry, noun string) error {
+// blocking selects the checks whose failure blocks under a profile, in one revision or in any; empty: all checks.
+func blocking(name, revision string) (harness.Selector, error) {
+	if name == "" {
+		return func(*harness.Requirement) bool { return true }, nil
+	}
+	profile, err := harness.ParseProfile(name)
+	if err != nil {
+		return nil, usage("--profile: %w", err)
+	}
+	isNew := suites.Built().Tentative(toolVersion())
+	return func(r *harness.Requirement) bool {
+		return !isNew(r) && slices.ContainsFunc(r.In(), func(in string) bool {
+			level := r.Level.In(in)
+			return (revision == "" || in == revision) &&
+				profile.Gate(harness.Fail, level, level, r.Checklist, len(r.Asked) > 0) != harness.NoGate
+		})
+	}, nil
+}
+
+// writeTable writes the checks that are listed, which may be those that block under a profile.
+func writeTable(w io.Writer, entries []entry, profile string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHECK\tLEVEL\tREVISIONS\tA CONFORMING SERVER …")
 	for _, e := range entries {
@@ -116,12 +141,11 @@ func writeTable(w io.Writer, entries []entry, noun string) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(
-		w,
-		"\n%d %s; a + marks the release checklist; mcpcheck explain ID tells more\n",
-		len(entries),
-		noun,
-	)
+	counted := reporters.Plural(len(entries), "check")
+	if profile != "" {
+		counted += " that block under --profile " + profile
+	}
+	_, err := fmt.Fprintf(w, "\n%s; a + marks the release checklist; details: mcpcheck explain ID\n", counted)
 	return err
 }
 

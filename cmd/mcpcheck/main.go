@@ -1,4 +1,4 @@
-// Mcpcheck tells the author of an MCP server whether the server keeps the protocol, with the wire lines that prove it.
+// Mcpcheck tells the author of an MCP server whether the server conforms to the protocol, with the wire lines that prove it.
 package main
 
 import (
@@ -80,14 +80,14 @@ func (o *output) Write(p []byte) (int, error) {
 func newRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpcheck",
-		Short: "Check that an MCP server keeps the protocol",
-		Long: `mcpcheck checks that an MCP (Model Context Protocol) server keeps the protocol,
-and shows the wire lines that prove it where it does not.
+		Short: "Check that an MCP server conforms to the protocol",
+		Long: `mcpcheck checks that an MCP (Model Context Protocol) server conforms to the
+protocol, and shows the wire lines that prove it where it does not.
 
-  mcpcheck run -- node dist/index.js     judge a server over stdio
-  mcpcheck run --demo                    judge the built-in reference server
+  mcpcheck run -- node dist/index.js     test a server over stdio
+  mcpcheck run --demo                    test the built-in reference server
   mcpcheck list                          what is checked
-  mcpcheck explain tools/unknown-tool-code
+  mcpcheck explain --last                what blocked, and what to change
 
 Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration,
 3 it could not be tested, 4 mcpcheck failed, 130 interrupted.`,
@@ -108,6 +108,7 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 		newServe(), newInit(), newConfig(),
 		newMan(), newVersion(), newAction(), newGuard(), newFleetMember(),
 	)
+	root.SetUsageFunc(writeUsage)
 	refuseUnknownWords(root)
 	return root
 }

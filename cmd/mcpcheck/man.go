@@ -58,10 +58,21 @@ func writeMan(root *cobra.Command, dir string) error {
 // forMan turns the texts of a command and those below it into the Markdown that cobra makes man pages of.
 func forMan(cmd *cobra.Command) {
 	cmd.Long = manText(cmd.Long)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		_, f.Usage = pflag.UnquoteUsage(f)
-		f.Usage = manEscapes.Replace(f.Usage)
-	})
+	groups := groupedFlags(cmd.Flags())
+	cmd.ResetFlags()
+	cmd.Flags().SortFlags = false
+	for i, g := range groups {
+		var last *pflag.Flag
+		g.flags.VisitAll(func(f *pflag.Flag) {
+			_, f.Usage = pflag.UnquoteUsage(f)
+			f.Usage = manEscapes.Replace(f.Usage)
+			cmd.Flags().AddFlag(f)
+			last = f
+		})
+		if i+1 < len(groups) {
+			last.Usage += "\n\n### " + groups[i+1].title // of what follows: cobra writes no headings among flags
+		}
+	}
 	for _, c := range cmd.Commands() {
 		forMan(c)
 	}

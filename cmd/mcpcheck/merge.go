@@ -17,17 +17,16 @@ func newMerge() *cobra.Command {
 	var known string
 	cmd := &cobra.Command{
 		Use:   "merge FILE…",
-		Short: "Put JSON reports together",
-		Long: `Put several JSON reports together to one: the shards of a run (run --shard), or
-runs that judged a server in one revision each. What comes of it is told as run
-tells it, and so is the exit code; all shards together come to the report of one
-run, times apart.
+		Short: "Merge JSON reports",
+		Long: `Merge several JSON reports into one: the shards of a run (run --shard), or runs that
+tested a server in one revision each. Prints the merged result and exits as run does;
+all shards together make the report of one run, except for times.
 
   mcpcheck merge --json report.json --junit report.xml shards/*.json
 
-Reports of different servers, options or versions of mcpcheck do not go
-together. A shard that is missing is said, and the exit code is then not 0.
-Shards of a fleet are put together by mcpcheck fleet --page --from DIR.`,
+Reports of different servers, options or versions of mcpcheck cannot be merged.
+Exits non-zero if a shard is missing and names it. Shards of a fleet are merged by
+mcpcheck fleet --page --from DIR.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usage("merge wants JSON reports; write them with run --json FILE")
@@ -42,7 +41,7 @@ Shards of a fleet are put together by mcpcheck fleet --page --from DIR.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	flags.StringVar(&known, "baseline", "",
-		"`FILE` of known fails that the runs were judged with, if it has another name here")
+		"`FILE` of known failures that the runs used, if it has another name here")
 	f.report.add(flags)
 	f.addConsole(flags)
 	return cmd

@@ -21,24 +21,23 @@ func newRecord() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "record --out FILE {-- COMMAND [ARG…] | --url URL --listen ADDRESS}",
 		Short: "Record a session of a real client",
-		Long: `Stand between a client and its server over stdio, and write down what they say.
-A host launches it in the place of the server: no byte is changed, signals are
-passed on, and it exits as the server does. What the server leaves behind is
-ended, as run does.
+		Long: `Run between a client and its server over stdio, and record their messages. A host
+launches it instead of the server: no byte is changed, signals are passed on, and it
+exits as the server does. Processes that the server leaves behind are ended, as run
+does.
 
   mcpcheck record --out session.jsonl -- node dist/index.js
   mcpcheck judge session.jsonl
 
-With --url, it stands between clients and a server over HTTP, in whose place they
-are given the address that it listens on, until Ctrl-C. Event streams pass at once.
-What is not for the path of the URL, such as authorization, passes and is not
+With --url, it is a proxy between clients and a server over HTTP, until Ctrl-C: give
+the clients the address that it listens on. Event streams are not buffered. Requests
+for other paths than that of the URL, such as authorization, are passed on and not
 recorded.
 
   mcpcheck record --out session.jsonl --url http://127.0.0.1:3001/mcp --listen 127.0.0.1:9000
 
-What the file has of earlier sessions stays. Secrets in the command and in the
-environment are redacted in it, over HTTP those in the URL and in the headers of
-clients.`,
+Appends to the file. Secrets in the command and in the environment are redacted in
+it, and over HTTP those in the URL and in the headers of clients.`,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			switch {
 			case out == "":
@@ -58,9 +57,9 @@ clients.`,
 			return record(command, out)
 		},
 	}
-	cmd.Flags().StringVar(&out, "out", "", "`FILE` to add the session to")
-	cmd.Flags().StringVar(&server, "url", "", "record what is said with the server at this `URL`")
-	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on in its place, such as 127.0.0.1:9000")
+	cmd.Flags().StringVar(&out, "out", "", "`FILE` to append the session to")
+	cmd.Flags().StringVar(&server, "url", "", "`URL` of the server to record")
+	cmd.Flags().StringVar(&listen, "listen", "", "`ADDRESS` to listen on, such as 127.0.0.1:9000")
 	return cmd
 }
 

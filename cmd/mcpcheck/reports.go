@@ -25,12 +25,12 @@ type reportFlags struct {
 var helpOfFormat = map[string]string{
 	"json":     "a JSON report",
 	"junit":    "a JUnit XML report",
-	"markdown": "a Markdown report, for a pull request comment or a step summary,",
-	"sarif":    "a SARIF 2.1.0 report, for code scanning,",
-	"html":     "an HTML report, a page that is complete in itself,",
+	"markdown": "a Markdown report (for pull request comments and step summaries)",
+	"sarif":    "a SARIF 2.1.0 report (for code scanning)",
+	"html":     "an HTML report (one self-contained page)",
 	"tap":      "a TAP 14 report",
-	"ctrf":     "a CTRF report, the Common Test Report Format,",
-	"badge":    "a badge, .svg or .json (a shields endpoint),",
+	"ctrf":     "a CTRF report (Common Test Report Format)",
+	"badge":    "a badge, .svg or .json (for shields.io)",
 }
 
 func (f *reportFlags) add(flags *pflag.FlagSet) {
@@ -39,9 +39,9 @@ func (f *reportFlags) add(flags *pflag.FlagSet) {
 		help := "write " + helpOfFormat[format.Name] + " to `FILE` (- is stdout)"
 		f.files[format.Name] = flags.StringArray(format.Name, nil, help)
 	}
-	flags.StringVar(&f.dir, "report-dir", "", "write a report of every format to this `DIR`ectory")
+	flags.StringVar(&f.dir, "report-dir", "", "write a report in every format to the directory `DIR`")
 	flags.StringVar(&f.annotations, "annotations", "auto",
-		"annotations for GitHub Actions on stdout: auto (under GitHub Actions), on, off")
+		"`WHEN` to print annotations for GitHub Actions: auto (under GitHub Actions), on, off")
 }
 
 // merge adds the reports of mcpcheck.yaml, but where a flag says otherwise.

@@ -10,39 +10,39 @@ func newRun() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--url URL] [-- COMMAND [ARG…]]",
-		Short: "Judge a server",
-		Long: `Start a server, judge whether it keeps the protocol, and stop it. With --url the
-server is reached over HTTP: Streamable HTTP, or HTTP+SSE if that is what the URL
-speaks.
+		Short: "Test a server",
+		Long: `Start a server, test whether it conforms to the protocol, and stop it. With --url
+the server is reached over HTTP: Streamable HTTP, or HTTP+SSE if that is what the
+URL speaks.
 
   mcpcheck run -- node dist/index.js
   mcpcheck run --profile spec --junit report.xml -- ./my-server --stdio
-  mcpcheck run --only tools/* -v -- npx -y @modelcontextprotocol/server-everything
+  mcpcheck run --only 'tools/*' -v -- npx -y @modelcontextprotocol/server-everything
   mcpcheck run --url https://example.com/mcp --bearer-env TOKEN
   mcpcheck run --url http://127.0.0.1:{port}/mcp -- ./my-server --port {port}
   mcpcheck run --server NAME
 
-With --url and a command, mcpcheck starts the command, waits until the URL takes
+With --url and a command, mcpcheck starts the command, waits until the URL accepts
 connections, and stops it in the end; {port} in both, and in --env, stands for a
 free port.
 
 With --shard I/N only the Ith of N parts of the checks is run, always the same one,
-so that machines share the work; mcpcheck merge puts their JSON reports together.
+so that machines share the work; mcpcheck merge merges their JSON reports.
 
   mcpcheck run --shard 2/4 --json shard2.json -- node dist/index.js
 
-With --last-failed only what failed when the server was last judged is judged again,
-with --watch all of it whenever the server's files change.
+With --last-failed only what failed in the last run of the server is run again; with
+--watch everything is, whenever the server's files change.
 
   mcpcheck run --last-failed -- node dist/index.js
   mcpcheck run --watch -- node dist/index.js
 
 A launcher such as npx, npm exec, pnpm dlx, bunx, uvx or docker run is started once
-before all else, so that what it fetches is there. Where it is certain which Node
-program it runs, all further processes are started by that program, with the same
+before everything else, so that it can fetch what it needs. Where it is certain which
+Node program it runs, all further processes run that program directly, with the same
 arguments and environment; one line on stderr says so.
 
-Which tools are called depends on --calls, and on what they say of themselves:
+Which tools are called depends on --calls and on the annotations of the tools:
 
   --calls   with valid arguments         with arguments that the schema forbids
   safe      readOnlyHint: true           readOnlyHint: true, destructiveHint: false
@@ -50,9 +50,10 @@ Which tools are called depends on --calls, and on what they say of themselves:
   all       all                          all
   none      none                         none
 
-By safe and invalid, a tool with example arguments in mcpcheck.yaml is called with
-these as well, and with invalid ones unless it has destructiveHint: true. Tools that
-do not exist are called by all but none. --plan says which tools would be called.`,
+With safe and invalid, a tool with example arguments in mcpcheck.yaml is also called
+with these, and with invalid ones unless it has destructiveHint: true. Calls of tools
+that do not exist are made unless it is none. --plan prints which tools would be
+called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.hosts.lists(cmd, args) {
 				return f.hosts.list(cmd.OutOrStdout())

@@ -42,10 +42,10 @@ func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the built-in reference server, over stdio or HTTP",
-		Long: `Run the built-in reference server: honest in every revision, or with one fault.
-The faults are named after the check that catches them. A variation is a legal
-change, which no check may blame; mcpcheck list --variations shows them. With
-either, the newest revision that the server speaks is one that shows it.
+		Long: `Run the built-in reference server: conforming in every revision, or with one fault.
+Faults are named after the check that detects them. A variation is a legal change,
+which no check may report; mcpcheck list --variations shows them. With either, the
+newest revision that the server supports is one in which it shows.
 
   mcpcheck serve                                  over stdio
   mcpcheck serve --protocol 2026-07-28            without a handshake
@@ -53,8 +53,8 @@ either, the newest revision that the server speaks is one that shows it.
   mcpcheck serve --http 127.0.0.1:8765 --sse      HTTP+SSE of 2024-11-05 at /sse
   mcpcheck serve --http 127.0.0.1:8765 --auth     protected; the tokens are on stderr
   mcpcheck serve --http 127.0.0.1:8765 --everything
-                                                  with all that the official suite
-                                                  @modelcontextprotocol/conformance wants`,
+                                                  with everything that the official suite
+                                                  @modelcontextprotocol/conformance needs`,
 		Args: noWords,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
@@ -63,17 +63,13 @@ either, the newest revision that the server speaks is one that shows it.
 	flags.StringVar(&f.address, "http", "", "serve over HTTP on this `ADDRESS`, as 127.0.0.1:8765")
 	flags.BoolVar(&f.sse, "sse", false, "over HTTP: the transport HTTP+SSE of 2024-11-05")
 	flags.BoolVar(&f.stateless, "stateless", false, "over HTTP: without sessions")
-	flags.BoolVar(
-		&f.auth,
-		"auth",
-		false,
-		"over HTTP: want a bearer token; which are good and which are not is said on stderr",
-	)
-	flags.StringVar(&f.protocol, "protocol", "", "speak this `REVISION` only, not all")
-	flags.StringVar(&f.fault, "fault", "", "serve with the fault of this `ID`")
-	flags.StringVar(&f.variation, "variation", "", "serve with the variation of this `ID`")
+	flags.BoolVar(&f.auth, "auth", false,
+		"over HTTP: require a bearer token; valid and invalid ones are listed on stderr")
+	flags.StringVar(&f.protocol, "protocol", "", "support only this `REVISION`")
+	flags.StringVar(&f.fault, "fault", "", "serve with the fault `ID`")
+	flags.StringVar(&f.variation, "variation", "", "serve with the variation `ID`")
 	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
-	flags.BoolVar(&f.all, "everything", false, "offer what the official conformance suite asks for, too; no pages")
+	flags.BoolVar(&f.all, "everything", false, "also offer what the official conformance suite needs; no pages")
 	flags.BoolVar(&f.list, "list-faults", false, "list the faults")
 	return cmd
 }

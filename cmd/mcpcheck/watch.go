@@ -127,7 +127,7 @@ func (w *watcher) first(v *values) error {
 	if len(v.selected(failed)) == 0 {
 		return errNothingFirst
 	}
-	w.say("first what failed the last time")
+	w.say("re-running last failures first")
 	return v.narrow(failed)
 }
 

@@ -187,7 +187,7 @@ func TestWatch(t *testing.T) {
 	}
 	want := []string{
 		"mcpcheck: watching 1 file; Ctrl-C ends", "mcpcheck: server.sh changed",
-		"mcpcheck: first what failed the last time",
+		"mcpcheck: re-running last failures first",
 		"mcpcheck: watching 1 file; Ctrl-C ends", "mcpcheck: server.sh changed",
 		"mcpcheck: watching 1 file; Ctrl-C ends",
 	}
