@@ -40,7 +40,8 @@ protocol is not tested. Exit codes are those of run.`,
 	flags.SortFlags = false
 	flags.StringVar(&f.keys.Profile, "profile", "release", "`PROFILE` that decides what blocks, as in run")
 	f.addSDK(flags)
-	flags.StringSliceVar(&f.keys.Only, "only", nil, "run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
+	flags.StringSliceVar(&f.keys.Only, "only", nil,
+		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these `CHECKS`")
 	f.report.add(flags)
 	f.addConsole(flags)

@@ -70,6 +70,9 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 	cmd.Flags().StringVar(&revision, "revision", "", "list only what holds in this `REVISION` of the specification")
 	cmd.Flags().StringVar(&profile, "profile", "",
 		"list only the checklist of this `PROFILE`: what blocks under run --profile, if it fails")
+	cmd.RegisterFlagCompletionFunc("profile",
+		cobra.FixedCompletions(each(harness.Profiles, func(p harness.Profile) string { return string(p) }),
+			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
 	for _, other := range []string{"json", "profile", "revision", "variations"} {

@@ -1,4 +1,5 @@
-// Mcpcheck tells the author of an MCP server whether the server conforms to the protocol, with the wire lines that prove it.
+// Mcpcheck tells the author of an MCP server whether the server conforms to the protocol, with the wire lines that prove
+// it.
 package main
 
 import (
