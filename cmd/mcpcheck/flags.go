@@ -96,7 +96,9 @@ func (f *runFlags) add(cmd *cobra.Command) {
 // addConsole defines the flags that say what people are shown.
 func (f *runFlags) addConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
-	flags.CountVarP(&f.verbose, "verbose", "v", "``show the details of all failures; -vv: also all messages of all checks")
+	// The empty back quotes are for no name of a value: a flag that is counted has none.
+	flags.CountVarP(&f.verbose, "verbose", "v",
+		"``show the details of all failures; -vv: also all messages of all checks")
 	flags.BoolVarP(&f.quiet, "quiet", "q", false, "show what blocks, a line each, and the verdict")
 	flags.BoolVar(&f.advice, "advice", false,
 		"also show recommendations for servers used by models, which never block")

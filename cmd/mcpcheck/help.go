@@ -112,7 +112,8 @@ func inGroups(names []string, groups []group, rest string) (sorted []group) {
 		}
 	}
 	for _, g := range append(slices.Clone(groups), left) {
-		g.names = slices.DeleteFunc(slices.Clone(g.names), func(name string) bool { return !slices.Contains(names, name) })
+		absent := func(name string) bool { return !slices.Contains(names, name) }
+		g.names = slices.DeleteFunc(slices.Clone(g.names), absent)
 		if len(g.names) > 0 {
 			sorted = append(sorted, g)
 		}

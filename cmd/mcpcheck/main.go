@@ -1,5 +1,4 @@
-// Mcpcheck tells the author of an MCP server whether the server conforms to the protocol, with the wire lines that prove
-// it.
+// Mcpcheck tells the author of an MCP server whether it conforms to the protocol, with the wire lines that prove it.
 package main
 
 import (
