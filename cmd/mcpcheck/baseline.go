@@ -211,7 +211,7 @@ func (u update) String() string {
 	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
 		reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
 	if slices.ContainsFunc(u.added, func(k harness.KnownFail) bool { return strings.HasPrefix(k.Reason, todo) }) {
-		b.WriteString("; put in the place of each TODO why the fail is accepted")
+		b.WriteString("; replace each TODO with the reason")
 	}
 	return b.String() + "\n"
 }

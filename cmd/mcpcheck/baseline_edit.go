@@ -17,8 +17,8 @@ import (
 // A baseline is edited by whole lines, so that everything but the entries that come and go stays as people wrote it.
 
 // baselineHead begins a new file.
-const baselineHead = `# Known fails: mcpcheck run --baseline %s lets them pass, and fails
-# when one does not hold any more. mcpcheck baseline takes out what does not hold, and adds what is new.
+const baselineHead = `# Known failures: mcpcheck run --baseline %s lets them pass, and fails
+# when one no longer fails. mcpcheck baseline removes such entries, and adds new ones.
 # Keys: check (id or glob), reason, revision, transport, subject, expires (2026-12-31), flaky (true).
 `
 

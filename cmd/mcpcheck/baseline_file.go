@@ -116,7 +116,7 @@ func flawOf(k harness.KnownFail) (key string, err error) {
 	case badGlob != nil:
 		return "check", fmt.Errorf("bad pattern %q", k.Check)
 	case strings.TrimSpace(k.Reason) == "":
-		return "reason", fmt.Errorf("the entry %s has no reason; say why the fail is accepted", k.Check)
+		return "reason", fmt.Errorf("the entry %s has no reason; say why the failure is accepted", k.Check)
 	case k.Revision != "" && !slices.Contains(harness.Revisions, k.Revision):
 		return "revision", fmt.Errorf("unknown protocol revision %q (have %s)",
 			k.Revision, strings.Join(harness.Revisions, ", "))

@@ -199,7 +199,7 @@ const hints = `# Checks to leave out, by id, glob, area or level, and why.
 #   junit: mcpcheck.xml
 #   sarif: mcpcheck.sarif
 
-# Known fails, which do not gate, stand in mcpcheck-baseline.yaml beside this file; mcpcheck baseline writes it.
+# Known failures, which do not block, are in mcpcheck-baseline.yaml beside this file; mcpcheck baseline writes it.
 # baseline: another-file.yaml
 `
 
