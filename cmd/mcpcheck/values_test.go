@@ -192,7 +192,7 @@ func TestSenselessFlags(t *testing.T) {
 		"list --profile spec --variations": "--profile and --variations exclude each other",
 		"explain --json --markdown ping":   "--json and --markdown exclude each other",
 		"diff --json --markdown a.json b":  "--json and --markdown exclude each other",
-		"list --set 2025-11-25 --json a":   "--set and --json exclude each other",
+		"list --set 2025-11-25 --json a":   "--json and --set exclude each other",
 	} {
 		var said strings.Builder
 		if code := run(strings.Fields(line), strings.NewReader(""), io.Discard, &said); code != harness.ExitUsage ||

@@ -433,23 +433,25 @@ func (site *Site) Died() bool {
 	return host != nil && host.gone()
 }
 
-// mourns waits for a moment whether the host ends, after a connection to it broke, so that the cause is known to
-// whoever asks. One that still takes connections has hardly.
+// mourns reports whether the host ends, after a connection to it broke, so that the cause is known to whoever asks. One
+// that takes connections lives on; one that takes none has ended or is about to, which takes longer on a busy machine.
 func (site *Site) mourns(ctx context.Context, host *process) bool {
-	const moment, less = 200 * time.Millisecond, 20 * time.Millisecond
-	wait := moment
-	if site.dial(ctx) == nil {
-		wait = less
+	const lives, ends = 20 * time.Millisecond, 2 * time.Second
+	exits := func(within time.Duration) bool {
+		timer := time.NewTimer(within)
+		defer timer.Stop()
+		select {
+		case <-host.exited:
+			return true
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		return false
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-host.exited:
-		return true
-	case <-timer.C:
-	case <-ctx.Done():
+	if site.dial(ctx) == nil && !exits(lives) && site.dial(ctx) == nil {
+		return false
 	}
-	return false
+	return exits(ends)
 }
 
 // Close ends the server's process, if it is ours, and every idle connection.
