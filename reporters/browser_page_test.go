@@ -151,8 +151,11 @@ func looks(t *testing.T, b *browser) {
 	} else {
 		t.Log("contrast and labels are not judged: MCPCHECK_NODE_MODULES is not set; .ci/browser fetches axe-core")
 	}
+	long := everything()
+	long.Revisions[0].Set = &harness.SetInfo{Name: "2025-11-25@devel", Digest: "sha256:" + strings.Repeat("0d", 32)}
+	long.Server.Name = strings.Repeat("a-long-name", 9)
 	for name, write := range map[string]writer{
-		"report": paged(everything()), "revisions": paged(twice()), "fleet": fleetPaged(t, mixedFleet()...),
+		"report": paged(everything()), "long": paged(long), "revisions": paged(twice()), "fleet": fleetPaged(t, mixedFleet()...),
 	} {
 		path := pageFile(t, write)
 		for _, scheme := range []string{"light", "dark"} {
@@ -164,6 +167,7 @@ func looks(t *testing.T, b *browser) {
 					m{"width": width, "height": 1600, "deviceScaleFactor": 1, "mobile": false}, nil)
 				b.open(path, "tools/unknown-tool-code")
 				b.eval(`scrollTo(0, 0)`, nil)
+				b.eval(`document.querySelectorAll("footer details").forEach(d => d.open = true)`, nil)
 				b.want(`isDark()`, scheme == "dark")
 				b.screenshot(look)
 				b.want(`document.documentElement.scrollWidth <= innerWidth`, true)

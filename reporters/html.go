@@ -128,8 +128,7 @@ func newPageHead(r harness.Report, o Options) pageHead {
 		Facts: []pageFact{
 			{"transport", r.Target.Transport},
 			{"revisions", strings.Join(revisionsOf(r.Revisions), ", ")},
-			{"set", setsText(r)},
-			{"also", alsoSupports(r)},
+			{"also supports", strings.TrimPrefix(alsoSupports(r), "also supports ")},
 			{"took", duration(r.Seconds)},
 			{"mcpcheck", r.Tool.Version},
 		},
@@ -144,6 +143,7 @@ func newPageHead(r harness.Report, o Options) pageHead {
 	for _, c := range r.Coverage {
 		h.note("Requirements", coverageText(c))
 	}
+	h.note("Set of requirements", nonEmpty(setsText(r))...)
 	h.note("Not exercised", nonEmpty(unexercisedText(r.Coverage))...)
 	h.note("Not judged", nonEmpty(notDiscovered(r.Server))...)
 	h.note("Options", nonEmpty(optionsText(r.Options))...)
