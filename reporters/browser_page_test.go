@@ -43,6 +43,13 @@ func TestPageInABrowser(t *testing.T) {
 		b.open(pageFile(t, paged(everything())), "")
 		b.want(`document.querySelector("h1").textContent`, "mcpcheck itself failed")
 		b.want(shownRows, 7) // what is in trouble
+		b.eval(fmt.Sprintf(press, "gating"), nil)
+		b.want(shownRows, 4) // these alone
+		b.eval(fmt.Sprintf(press, "gating"), nil)
+		b.want(shownRows, 16)
+		b.eval(fmt.Sprintf(press, "gating"), nil)
+		b.eval(`document.querySelector('.outcome.skip').dispatchEvent(new MouseEvent("click", {ctrlKey: true}))`, nil)
+		b.want(shownRows, 6)
 		b.eval(`document.getElementById("everything").click()`, nil)
 		b.want(shownRows, 16)
 		b.eval(fmt.Sprintf(press, "skip"), nil)

@@ -55,3 +55,12 @@ function startTheme() {
     setTheme(theme);
   });
 }
+
+// picked are the outcomes that are shown after a click on one: that alone, or all where it was alone. With Ctrl, Cmd or
+// Shift it joins the others, or leaves them.
+function picked(chosen, name, event) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) {
+    return chosen.has(name) ? [...chosen].filter((other) => other !== name) : [...chosen, name];
+  }
+  return chosen.size === 1 && chosen.has(name) ? [] : [name];
+}

@@ -103,7 +103,8 @@ function wireLine(line, before, asked) {
   const message = line.part ? undefined : parsed(line.text);
   const head = line.direction === "event" ? "" : headOf(message, line.text, asked);
   remember(message, asked);
-  const since = before === undefined ? "" : " +" + ((line.at - before) * 1000).toFixed(0) + " ms";
+  const later = before !== undefined && line.at >= before; // a part of a message may have no time of its own
+  const since = later ? " +" + ((line.at - before) * 1000).toFixed(0) + " ms" : "";
   return el("li", { class: "line " + (line.direction || "event") },
     el("span", { class: "at" }, line.at.toFixed(3) + " s", el("small", {}, since)),
     el("span", { class: "arrow", title: way[1] }, way[0], el("span", { class: "aside" }, " " + way[1])),
@@ -142,7 +143,7 @@ function evidence(wire) {
       items.push(el("li", { class: "session" }, "session " + session));
     }
     items.push(wireLine(line, before, asked));
-    before = line.at;
+    before = line.part ? before : line.at;
   }
   return el("ol", { class: "wire" }, items);
 }

@@ -86,10 +86,10 @@ function chips() {
     if (n > 0) {
       const chip = el("button", { type: "button", class: "outcome " + name, "data-outcome": name },
         sign(name, shape, ""), word + " " + n);
-      chip.addEventListener("click", () => {
-        if (!chosen.delete(name)) {
-          chosen.add(name);
-        }
+      chip.addEventListener("click", (event) => {
+        const names = picked(chosen, name, event);
+        chosen.clear();
+        names.forEach((picked) => chosen.add(picked));
         filter();
       });
       byId("outcomes").append(chip);

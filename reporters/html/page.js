@@ -147,13 +147,11 @@ function buildOutcomes() {
       const button = el("button", { type: "button", class: "outcome " + name, "data-outcome": name },
         el("span", { class: "mark " + name, "aria-hidden": "true" }, shape),
         el("b", {}, String(counts.get(name))), " " + label);
-      button.addEventListener("click", () => choose(chosen.has(name) ? without(name) : [...chosen, name]));
+      button.addEventListener("click", (event) => choose(picked(chosen, name, event)));
       byId("outcomes").append(button);
     }
   }
 }
-
-const without = (name) => [...chosen].filter((other) => other !== name);
 
 // choose shows these outcomes.
 function choose(names) {
