@@ -5,7 +5,7 @@ build: ## the program, as ./mcpcheck
 
 # What of the proofs make test leaves out, make proof shows. The race detector wants a C compiler.
 # Linking without what only debuggers read takes half the time.
-test: ## all tests, in three and a half minutes; they need only Go
+test: ## all tests, in three minutes; they need only Go
 	go test -ldflags=-w ./...
 	@if command -v cc >/dev/null; then echo go test -race $(CONCURRENT); go test -race $(CONCURRENT); \
 	else echo 'there is no C compiler here: not run with the race detector: $(CONCURRENT)'; fi

@@ -162,7 +162,8 @@ func looks(t *testing.T, b *browser) {
 	long.Revisions[0].Set = &harness.SetInfo{Name: "2025-11-25@devel", Digest: "sha256:" + strings.Repeat("0d", 32)}
 	long.Server.Name = strings.Repeat("a-long-name", 9)
 	for name, write := range map[string]writer{
-		"report": paged(everything()), "long": paged(long), "revisions": paged(twice()), "fleet": fleetPaged(t, mixedFleet()...),
+		"report": paged(everything()), "long": paged(long), "revisions": paged(twice()),
+		"fleet": fleetPaged(t, mixedFleet()...),
 	} {
 		path := pageFile(t, write)
 		for _, scheme := range []string{"light", "dark"} {

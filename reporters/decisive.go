@@ -29,6 +29,9 @@ func messageOf(l harness.Line) (m message, ok bool) {
 // sentFor is what was sent when the first finding of a failure came back: the request of the last answer that the
 // finding quotes, or the last one that has no answer where it tells of silence. It is empty where the wire has none.
 func sentFor(r harness.Result) string {
+	if i := lastDecisive(r.Wire); i >= 0 {
+		return requestText(r.Wire[i])
+	}
 	_, got := wantGot(r)
 	if found := httpStatus.FindStringSubmatch(got); found != nil {
 		return sentForStatus(r.Wire, found[1])
@@ -51,6 +54,16 @@ func sentFor(r harness.Result) string {
 		}
 	}
 	return ""
+}
+
+// lastDecisive is the last request that decided; -1 where the evidence names none.
+func lastDecisive(wire []harness.Line) int {
+	for i, l := range slices.Backward(wire) {
+		if l.Decisive && l.Direction == harness.Sent {
+			return i
+		}
+	}
+	return -1
 }
 
 // noAnswer is how a check tells of a request without an answer, and why it has none.

@@ -286,15 +286,9 @@ func targetText(t harness.TargetInfo) string {
 func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 	var told []string
 	sessions := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Session != wire[0].Session })
-	head, left := len(wire), 0
-	if len(wire) > limit {
-		head, left = limit/4, len(wire)-limit+1
-	}
-	for i, l := range wire {
-		if i == head {
-			shown = append(shown, "… "+Plural(left, "line")+" left out")
-		}
-		if i >= head && i < head+left {
+	for _, l := range harness.Abridged(wire, limit) {
+		if l.Direction == harness.Happened && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
+			shown = append(shown, "… "+l.Text)
 			continue
 		}
 		session := ""

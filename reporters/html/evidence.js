@@ -105,7 +105,7 @@ function wireLine(line, before, asked) {
   remember(message, asked);
   const later = before !== undefined && line.at >= before; // a part of a message may have no time of its own
   const since = later ? " +" + ((line.at - before) * 1000).toFixed(0) + " ms" : "";
-  return el("li", { class: "line " + (line.direction || "event") },
+  return el("li", { class: "line " + (line.direction || "event") + (line.decisive ? " decisive" : "") },
     el("span", { class: "at" }, line.at.toFixed(3) + " s", el("small", {}, since)),
     el("span", { class: "arrow", title: way[1] }, way[0], el("span", { class: "aside" }, " " + way[1])),
     el("div", { class: "said" },

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/onsi/gomega"
@@ -29,10 +30,18 @@ type outcome struct {
 	where     []string
 	subjects  []string
 	lines     []Line
-	users     [][]string // of the sessions in which it was seen: of each fail, those that may have brought it about
-	again     bool       // an inconclusive that a session of its own may resolve
-	lost      bool       // one that rests on a silent or dead server
-	later     bool       // one of a quick run whose turn has not come
+	decided   []*driver.Frame // of a fail about a response: its request, and that
+	users     [][]string      // of the sessions in which it was seen: of each fail, those that may have led to it
+	again     bool            // an inconclusive that a session of its own may resolve
+	lost      bool            // one that rests on a silent or dead server
+	later     bool            // one of a quick run whose turn has not come
+}
+
+// line is a frame as evidence of the outcome.
+func (o outcome) line(session string, f *driver.Frame) Line {
+	l := lineOf(session, f)
+	l.Decisive = slices.Contains(o.decided, f)
+	return l
 }
 
 // confirmed reports whether the outcome needs no confirmation alone.
@@ -57,6 +66,7 @@ func (t *T) assert(most Level, actual any) types.Assertion {
 		}
 		if r, ok := actual.(driver.Reply); ok {
 			t.NotLate(r)
+			t = t.About(r)
 		}
 		panic(t.failed(most, message, depth+1))
 	}).Expect(actual)
@@ -85,6 +95,14 @@ func (t *T) Lateness(r driver.Reply) error {
 	return t.run.breaker.lateness(r, 2*t.run.target.Limits.ForReply())
 }
 
+// About is the check with the reply that decides what it ends with, for assertions whose value is not the reply itself:
+// t.About(r).Fail("an error", "%s", Got(r)). The evidence has its request and response.
+func (t *T) About(r driver.Reply) *T {
+	inner := *t
+	inner.about = []*driver.Frame{r.Request, r.Frame}
+	return &inner
+}
+
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:
 // it says what was wanted and what came.
 func (t *T) Fail(want, got string, args ...any) {
@@ -101,8 +119,8 @@ func (t *T) failed(most Level, message string, depth int) stop {
 	_, file, line, _ := runtime.Caller(depth)
 	return stop{outcome{
 		verdict: Fail, level: min(most, t.entry.Level.In(t.by)), message: strings.TrimSpace(message),
-		findings: []Finding{findingOf(message)},
-		where:    []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
+		findings: []Finding{findingOf(message)}, decided: t.about,
+		where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
 	}}
 }
 

@@ -17,22 +17,18 @@ type Subject struct {
 	Behind []*driver.Frame // are not shown: those that brought the value
 }
 
-func (s Subject) evidence() (lines []Line) {
-	for _, f := range s.Frames {
-		if f != nil {
-			lines = append(lines, lineOf("", f))
-		}
+// part is a line with the value of the subject; none without one.
+func (s Subject) part() []Line {
+	if s.Value == nil {
+		return nil
 	}
-	if lines == nil && s.Value != nil {
-		way := Received
-		if s.Sent {
-			way = Sent
-		}
-		line := newLine(way, Compact(s.Value))
-		line.Part = true
-		lines = []Line{line}
+	way := Received
+	if s.Sent {
+		way = Sent
 	}
-	return lines
+	line := newLine(way, Compact(s.Value))
+	line.Part = true
+	return []Line{line}
 }
 
 // excess is what mcpcheck itself cut off of what the subject shows; nil when that is whole.
@@ -240,11 +236,30 @@ func (c *collection) failure() outcome {
 		texts = append(texts, text)
 		all.findings = append(all.findings, f.findings()...)
 		all.untold = append(all.untold, f.untold...)
-		all.lines = append(all.lines, f.subject.evidence()...)
+		all.lines = append(all.lines, f.evidence()...)
+		all.decided = append(all.decided, f.decided...)
 	}
 	all.subjects = slices.Compact(all.subjects)
 	all.message = strings.Join(texts, "\n")
 	return all
+}
+
+// evidence is what shows the subject, and the exchange that decided where that is another one.
+func (f finding) evidence() (lines []Line) {
+	for _, frame := range f.subject.Frames {
+		if frame != nil {
+			lines = append(lines, f.line("", frame))
+		}
+	}
+	if lines == nil {
+		lines = f.subject.part()
+	}
+	for _, frame := range f.decided {
+		if frame != nil && !slices.Contains(f.subject.Frames, frame) {
+			lines = append(lines, f.line("", frame))
+		}
+	}
+	return lines
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -440,7 +440,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		o.lines = lines
 	}
 	if o.lines == nil {
-		o.lines = used.evidence()
+		o.lines = used.evidence(o)
 	}
 	o.lost = o.lost || o.again && used.trouble().any()
 	return o, used
@@ -508,7 +508,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 func round(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }
 
 // evidence is the parts of the record in which the attempt used its sessions.
-func (c *scope) evidence() []Line {
+func (c *scope) evidence(o outcome) []Line {
 	lines := slices.Clone(c.extra)
 	shown := slices.DeleteFunc(slices.Clone(c.uses), func(u use) bool { return u.how == kept })
 	for i, u := range shown {
@@ -517,7 +517,7 @@ func (c *scope) evidence() []Line {
 			name = fmt.Sprint(i + 1)
 		}
 		for _, f := range u.session.Record(u.mark) {
-			lines = append(lines, lineOf(name, f))
+			lines = append(lines, o.line(name, f))
 		}
 	}
 	return lines

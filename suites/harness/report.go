@@ -96,6 +96,7 @@ type Line struct {
 	HTTP      string    `json:"http,omitempty"`    // what carried it: "POST /mcp", "202 Accepted", "event; id: 7"
 	Text      string    `json:"text"`              // as it was on the wire; long lines are shortened in the middle
 
+	Decisive  bool     `json:"decisive,omitempty"`  // of a failure: the response that is wrong, or its request
 	Truncated bool     `json:"truncated,omitempty"` // the text is shortened, or lines are left out, here or of Stderr
 	Part      bool     `json:"part,omitempty"`      // the text is a part of a message: a tool, a member of a batch
 	Stderr    []string `json:"stderr,omitempty"`    // of an event that is the end of a process: its last lines there

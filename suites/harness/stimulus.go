@@ -65,7 +65,8 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner := *t
 		inner.scope, inner.stimulus, inner.hurry = &scope{outer: t.scope}, s.name, s.hurry
 		s.o = guard(func() { s.value = try(&inner) })
-		s.lent, s.lines = inner.scope.lent || inner.scope.borrowed() && !t.Alone(), bound(inner.scope.evidence())
+		s.lent = inner.scope.lent || inner.scope.borrowed() && !t.Alone()
+		s.lines = bound(inner.scope.evidence(outcome{}))
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
 		inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && !t.alone)
 		e.clear()

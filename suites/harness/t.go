@@ -30,6 +30,7 @@ type T struct {
 	yield func() // of the case; may be nil
 
 	reason   Reason          // for what it ends with, as Because has it; empty: none was given
+	about    []*driver.Frame // the request and response that decide it, as About has them
 	stimulus string          // that is being tried for this check and others; empty: none
 	hurry    <-chan struct{} // closed once who waits for that stimulus has a session that others may wait for
 }

@@ -243,16 +243,29 @@ func lineOf(session string, f *driver.Frame) Line {
 // mostLines is how many lines of evidence a result keeps.
 const mostLines = 80
 
-func bound(lines []Line) []Line {
-	if len(lines) <= mostLines {
-		return lines
+func bound(lines []Line) []Line { return Abridged(lines, mostLines) }
+
+// Abridged is evidence of not many more lines than most: the first quarter of these and the last three are kept, and
+// the decisive ones. Where lines are left out, one says how many.
+func Abridged(lines []Line, most int) (kept []Line) {
+	left := 0
+	gap := func() {
+		if left > 0 {
+			line := newLine(Happened, fmt.Appendf(nil, "%d lines left out", left))
+			line.Truncated = true
+			kept, left = append(kept, line), 0
+		}
 	}
-	head, tail := mostLines/4, mostLines*3/4
-	gap := newLine(Happened, fmt.Appendf(nil, "%d lines left out", len(lines)-head-tail))
-	gap.Truncated = true
-	out := append([]Line{}, lines[:head]...)
-	out = append(out, gap)
-	return append(out, lines[len(lines)-tail:]...)
+	for i, l := range lines {
+		if len(lines) > most && i >= most/4 && i < len(lines)-most*3/4 && !l.Decisive {
+			left++
+			continue
+		}
+		gap()
+		kept = append(kept, l)
+	}
+	gap()
+	return kept
 }
 
 // ID decodes the id of a frame.

@@ -88,7 +88,7 @@ var calling = Suite{
 			usual := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name, "arguments": M{}}))
 			bare := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name}))
 			r, same := kit.Compare(t, kit.SameKind, c.Reply, usual, bare)
-			t.Expect(same).To(Hold("a result, as with arguments {}", "%s", Got(r)))
+			t.About(r).Expect(same).To(Hold("a result, as with arguments {}", "%s", Got(r)))
 		})
 	}),
 

@@ -80,7 +80,7 @@ var unknown = Suite{
 			if code, _ := first.Code(); code != -32601 && !unknown.plain() {
 				t.Inconclusive("unknown tools and this one are answered alike, but not as unknown: %s", Got(first))
 			}
-			t.Fail("an answer other than to an unknown tool", "%s", Got(first))
+			t.About(first).Fail("an answer other than to an unknown tool", "%s", Got(first))
 		})
 	}),
 }
