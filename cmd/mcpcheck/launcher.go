@@ -151,15 +151,23 @@ type launched struct {
 var ofLaunchers = regexp.MustCompile(
 	`^(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(-[0-9][0-9a-z.-]*)?(\.[cm]?js)?$`)
 
-// launchedFrom is the one process beside those of the launcher that has told of itself, in the working directory of the
-// server; known is false when there are several, or none.
+// Bounds of what processes tell: a server that is tested could write there as well.
+const (
+	mostLaunched    = 32
+	longestLaunched = 1 << 20
+)
+
+// launchedFrom is the one process apart from those of the launcher that has told of itself, in the working directory of
+// the server; known is false when there are several, or none.
 func launchedFrom(dir, cwd string) (runs launched, known bool) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
+	if len(files) > mostLaunched {
+		return launched{}, false
+	}
 	n := 0
 	for _, file := range files {
-		var l launched
-		raw, err := os.ReadFile(file)
-		if err != nil || json.Unmarshal(raw, &l) != nil || l.Script == "" || len(l.Argv) < 2 {
+		l, told := readLaunched(file)
+		if !told {
 			return launched{}, false
 		}
 		if !ofLaunchers.MatchString(filepath.Base(l.Script)) {
@@ -168,6 +176,18 @@ func launchedFrom(dir, cwd string) (runs launched, known bool) {
 		}
 	}
 	return runs, n == 1 && isSameFile(runs.Cwd, absolute(cwd))
+}
+
+// readLaunched is what a process has told in a file; told is false when that is not a whole one. Other files than
+// regular ones are not opened: a pipe would never end.
+func readLaunched(file string) (l launched, told bool) {
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() {
+		return launched{}, false
+	}
+	raw, err := readWhole(file, longestLaunched)
+	told = err == nil && json.Unmarshal(raw, &l) == nil && l.Script != "" && len(l.Argv) >= 2
+	return l, told
 }
 
 // isSameFile reports whether two names are of one file.

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +41,7 @@ func TestLauncherOf(t *testing.T) {
 	}
 }
 
-// What a launcher runs is certain where one process beside its own tells of itself, in the directory of the server.
+// What a launcher runs is certain where one process apart from its own tells of itself, in the directory of the server.
 func TestLaunchedFrom(t *testing.T) {
 	here := absolute("")
 	const (
@@ -61,17 +63,25 @@ func TestLaunchedFrom(t *testing.T) {
 		"elsewhere":     {[]string{strings.ReplaceAll(server, "HERE", "/")}, false},
 		"half a file":   {[]string{server, `{"script": "/cache/b`}, false},
 		"without a one": {[]string{`{"argv": ["node"], "cwd": "HERE"}`}, false},
+		"a long file":   {[]string{server, npxCLI + strings.Repeat(" ", longestLaunched)}, false},
+		"many files":    {append(slices.Repeat([]string{npxCLI}, mostLaunched), server), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			for i, told := range tt.told {
 				told = strings.ReplaceAll(told, "HERE", filepath.ToSlash(here))
-				file := filepath.Join(dir, string(rune('a'+i))+".json")
+				file := filepath.Join(dir, fmt.Sprint(i)+".json")
 				if err := os.WriteFile(file, []byte(told), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}
 			runs, known := launchedFrom(dir, "")
+			if err := os.Mkdir(filepath.Join(dir, "z.json"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if _, certain := launchedFrom(dir, ""); certain {
+				t.Error("what is no regular file is taken for one")
+			}
 			if known != tt.known || known && runs.Argv[2] != "a b" {
 				t.Errorf("got %v, %v", runs, known)
 			}
@@ -79,7 +89,7 @@ func TestLaunchedFrom(t *testing.T) {
 	}
 }
 
-// Node's own options stand beside ours: those of --env before those of the environment.
+// Node's own options come before ours: those of --env before those of the environment.
 func TestTelling(t *testing.T) {
 	t.Setenv("NODE_OPTIONS", "--inherited")
 	for options, env := range map[string][]string{"--inherited": {"A=b"}, "--given": {"A=b", "NODE_OPTIONS=--given"}} {

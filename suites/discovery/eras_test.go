@@ -342,7 +342,8 @@ func wantInLine(t *testing.T, f Found) {
 
 // A server that starts once only is named so, whichever process was the first, and whichever era is asked for.
 func TestServerThatStartsOnce(t *testing.T) {
-	const want = "no session could be had after the first one, as if the server could run only once: the server exited"
+	const want = "no session could be opened after the first one, as if the server could run only once: " +
+		"the server exited"
 	once := func(first string) driver.Target {
 		var started atomic.Int32
 		return driver.Target{Serve: func(

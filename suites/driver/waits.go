@@ -66,7 +66,7 @@ func (w *Waits) longest(least time.Duration) *wait {
 	return w.open[0]
 }
 
-// Start says which start of a process Longest waits for: "18th time, 5.1 s each". Empty when it is none.
+// Start says which start of a process Longest waits for: "18th time, 5.1 s each". Empty when it waits for no start.
 func (w *Waits) Start(least time.Duration) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

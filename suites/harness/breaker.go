@@ -117,7 +117,7 @@ func (b *breaker) loss(err error) string {
 }
 
 // RunsOnce begins what is said of a server whose processes end at once since there was another one.
-const RunsOnce = "no session could be had after the first one, as if the server could run only once: "
+const RunsOnce = "no session could be opened after the first one, as if the server could run only once: "
 
 // lost is loss for who holds mu.
 func (b *breaker) lost(err error) string {

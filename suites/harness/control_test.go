@@ -126,7 +126,7 @@ func TestStartsOnce(t *testing.T) {
 		},
 		options: Options{Jobs: 1}, first: true,
 	}.play(t)
-	const want = "no session could be had after the first one, as if the server could run only once: " +
+	const want = "no session could be opened after the first one, as if the server could run only once: " +
 		"the server exited with status 1"
 	out.want(t, "a/one", Pass, "")
 	out.want(t, "a/two", Inconclusive, "not tried: "+want)
