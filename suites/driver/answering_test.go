@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,6 +36,44 @@ func TestAnswersUnderOtherIDs(t *testing.T) {
 				t.Errorf("%v, when %v was asked: answered is %v", tt.came, tt.asked, r.Answered())
 			}
 		})
+	}
+}
+
+// What comes of a message is not the answer to an earlier request, which may come late or once more.
+func TestReactionsAnswerNoEarlierRequest(t *testing.T) {
+	const result, failure = `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}`
+	tests := []struct {
+		name, sent string
+		came       []string
+		want       int
+	}{
+		{"another answer to a request before it", `{"id":{}}`, []string{result}, 0},
+		{"an answer after that", `{"id":{}}`, []string{result, failure}, 1},
+		{"an answer under an id that was used before", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{result}, 1},
+		{"a request of the server", `{"id":{}}`, []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`}, 1},
+	}
+	for _, tt := range tests {
+		serve := answering(func(n int, line string) string {
+			if n == 2 {
+				return strings.Join(tt.came, "\n") + "\n"
+			}
+			id, _ := json.Marshal(Decode([]byte(line)).(M)["id"])
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
+		})
+		for how, wait := range map[string]func(*Session, int) ([]*Frame, error){
+			"react": (*Session).React, "settle": (*Session).Settle,
+		} {
+			converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+				s.Await(s.RequestID(1, "ping", nil))
+				s.nextID = 1
+				mark := s.Mark()
+				s.Send([]byte(tt.sent))
+				came, err := wait(s, mark)
+				if err != nil || len(came) != tt.want {
+					t.Errorf("%s: %s has %v and %v, want %d", tt.name, how, came, err, tt.want)
+				}
+			})
+		}
 	}
 }
 

@@ -3,6 +3,8 @@ package driver
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"sync"
 	"time"
 )
@@ -293,11 +295,14 @@ func (r *record) Since(mark int) (came []*Frame) {
 }
 
 // Record is everything since the mark, of both sides; 0 is the beginning.
-func (r *record) Record(mark int) []*Frame {
+func (r *record) Record(mark int) []*Frame { return r.between(mark, math.MaxInt) }
+
+// between is what of both sides stands from one mark to another.
+func (r *record) between(from, to int) []*Frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	i := min(max(mark-r.first, 0), len(r.frames))
-	return append([]*Frame(nil), r.frames[i:]...)
+	place := func(mark int) int { return min(max(mark-r.first, 0), len(r.frames)) }
+	return slices.Clone(r.frames[place(from):place(to)])
 }
 
 // Whole reports whether the record still has its beginning.
