@@ -370,6 +370,11 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	c.Deaf = t.Modern() && !hearsOf(s, "toolsListChanged")
 	if c.Notified, c.Unheard = announced(s, mark, "tools"), s.Unheard(mark); !c.Notified {
 		c.After = Sorted(ListNames(t, s, M{})) // as it stays
+		return
+	}
+	if t.Modern() && t.Site() != nil && len(SubscriptionsIn(s).List) > 1 {
+		s.Idle(Shortly)
+		s.Settle(s.Mark()) // whichever streams are not told by then, are not told at all
 	}
 }
 
