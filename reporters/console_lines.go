@@ -135,9 +135,8 @@ func (c *Console) message(b *lines, said string) {
 		value := strings.TrimLeft(line, " ")
 		indent := "    " + line[:len(line)-len(value)]
 		word, value, _ := strings.Cut(value, " ")
-		if word == "want" || word == "got" {
+		if word == "expected" || word == "got" {
 			value = shorten(value, c.limit(c.o.Width-len(indent)-9))
-			word = strings.Replace(word, "want", "expected", 1)
 			b.add(indent + c.paint.wants[word].Sprintf("%-8s", word) + " " + value)
 			continue
 		}

@@ -62,10 +62,10 @@ func everything() harness.Report {
 				Message: "add:\n" +
 					"  want inputSchema valid by draft 2020-12\n  got at /properties/a/type: \"int\" is no type\n" +
 					"echo:\n" +
-					"  want inputSchema valid by draft 2020-12\n  got at /required: want an array",
+					"  expected inputSchema valid by draft 2020-12\n  got at /required: expected an array",
 				Findings: []harness.Finding{
 					{Subject: "add", Want: validSchema, Got: `at /properties/a/type: "int" is no type`},
-					{Subject: "echo", Want: validSchema, Got: "at /required: want an array"},
+					{Subject: "echo", Want: validSchema, Got: "at /required: expected an array"},
 				},
 				Truncated: true,
 			},
@@ -162,7 +162,7 @@ func gatingMust() harness.Result {
 	return harness.Result{
 		ID: "tools/unknown-tool-code", Title: "answers a call of an unknown tool with error -32602",
 		Level: harness.Must, Verdict: harness.Fail,
-		Message:  "want error -32602\ngot result " + result,
+		Message:  "expected error -32602\ngot result " + result,
 		Findings: []harness.Finding{{Want: "error -32602", Got: "result " + result}},
 		Spec:     spec("server/tools#error-handling"),
 		Fix: "Answer tools/call of a name that tools/list does not have with a JSON-RPC error of code -32602, " +
@@ -180,7 +180,7 @@ func checklistOnly() harness.Result {
 	r := harness.Result{
 		ID: "lifecycle/requests-gated", Title: "refuses requests before initialize",
 		Level: harness.Should, Verdict: harness.Fail,
-		Message:  "want an error\ngot result {\"tools\":[]}",
+		Message:  "expected an error\ngot result {\"tools\":[]}",
 		Findings: []harness.Finding{{Want: "an error", Got: `result {"tools":[]}`}},
 		Spec:     spec("basic/lifecycle#initialization"),
 		Fix:      "Refuse requests other than ping until initialize was answered.",
@@ -205,7 +205,7 @@ func nonGatingShould() harness.Result {
 	return harness.Result{
 		ID: "tools/name-characters", Title: "names tools with letters, digits, _ - and . only",
 		Level: harness.Should, Verdict: harness.Fail,
-		Message:  "get weather:\n  want only A-Z a-z 0-9 _ - .\n  got a space at 3",
+		Message:  "get weather:\n  expected only A-Z a-z 0-9 _ - .\n  got a space at 3",
 		Findings: []harness.Finding{{Subject: "get weather", Want: "only A-Z a-z 0-9 _ - .", Got: "a space at 3"}},
 		Subjects: []string{"get weather"},
 		Spec:     spec("server/tools#tool-names"), Seconds: 0.0001,
@@ -219,7 +219,7 @@ func lesserDeviation() harness.Result {
 	return harness.Result{
 		ID: "jsonrpc/error-message", Title: "gives errors a message that says something",
 		Level: harness.Advice, Verdict: harness.Fail,
-		Message: "want a message that says what was wrong\ngot \"\"", Spec: spec("basic#responses"), Seconds: 0.003,
+		Message: "expected a message that says what was wrong\ngot \"\"", Spec: spec("basic#responses"), Seconds: 0.003,
 		Findings: []harness.Finding{{Want: "a message that says what was wrong", Got: `""`}},
 	}
 }
@@ -230,7 +230,7 @@ func hostile() harness.Result {
 	return harness.Result{
 		ID: "stdio/stdout-only-messages", Title: "writes nothing but messages to stdout",
 		Level: harness.Must, Verdict: harness.Fail,
-		Message:  "want only JSON-RPC messages\ngot " + said,
+		Message:  "expected only JSON-RPC messages\ngot " + said,
 		Findings: []harness.Finding{{Want: "only JSON-RPC messages", Got: said}},
 		Subjects: []string{"line 1\x1b[31m", "line 2"},
 		Spec:     spec("basic/transports#stdio"), Seconds: 0.01,
@@ -375,7 +375,7 @@ func crashing() harness.Report {
 		return harness.Result{
 			ID: id, Title: title, Level: level, Verdict: harness.Fail,
 			Fix:      "Answer what is not JSON with error -32700.",
-			Message:  "want the following request answered\ngot the server exited with status 1",
+			Message:  "expected the following request answered\ngot the server exited with status 1",
 			Findings: []harness.Finding{{Want: "the following request answered", Got: died().Message}},
 			Wire: []harness.Line{
 				{Session: session, Seconds: 0.1, Arrow: "→", Text: `{"mcpcheck" !!}`},
@@ -415,7 +415,7 @@ func typical() harness.Report {
 	}}
 	r.Results = append(r.Results, harness.Result{
 		ID: "advice/tool-title-present", Title: "gives each tool a title", Level: harness.Advice, Verdict: harness.Fail,
-		Message: "want a title\ngot none", Findings: []harness.Finding{{Want: "a title", Got: "none"}},
+		Message: "expected a title\ngot none", Findings: []harness.Finding{{Want: "a title", Got: "none"}},
 	})
 	return judged(r)
 }
@@ -427,7 +427,7 @@ func overHTTP() harness.Report {
 	r.ExitCode = harness.ExitFails
 	r.Results = append(r.Results[:1:1], harness.Result{
 		ID: "http/origin-refused", Title: "refuses a foreign Origin", Level: harness.Must, Verdict: harness.Fail,
-		Message: "want status 403\ngot status 200", Spec: spec("basic/transports#security-warning"), Seconds: 0.002,
+		Message: "expected status 403\ngot status 200", Spec: spec("basic/transports#security-warning"), Seconds: 0.002,
 		Findings: []harness.Finding{{Want: "status 403", Got: "status 200"}},
 		Fix:      "Refuse requests whose Origin is not one that you expect with status 403.",
 		Wire: []harness.Line{

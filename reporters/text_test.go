@@ -25,14 +25,14 @@ func TestPrintable(t *testing.T) {
 
 func TestHeadline(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                                 "",
-		"it did not answer within 5 s":     "it did not answer within 5 s",
-		"want an error\ngot a result":      "want an error, got a result",
-		"want an error\n got a\nand more":  "want an error, got a",
-		"echo:\n  want x\n  got y\nadd:\n": "echo: want x, got y",
-		"it died; its last lines on stderr:\n  a\n  b": "it died",
-		"want x\ngot it died; its last lines:\n  a":    "want x, got it died",
-		"several things:\n  a\n  b":                    "several things",
+		"":                                              "",
+		"it did not answer within 5 s":                  "it did not answer within 5 s",
+		"expected an error\ngot a result":               "expected an error, got a result",
+		"expected an error\n got a\nand more":           "expected an error, got a",
+		"echo:\n  expected x\n  got y\nadd:\n":          "echo: expected x, got y",
+		"it died; its last lines on stderr:\n  a\n  b":  "it died",
+		"expected x\ngot it died; its last lines:\n  a": "expected x, got it died",
+		"several things:\n  a\n  b":                     "several things",
 	} {
 		if got := headline(in); got != want {
 			t.Errorf("headline(%q)\nwant %q\n got %q", in, want, got)

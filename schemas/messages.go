@@ -14,7 +14,7 @@ type Violation struct {
 	Definition   string // definition the value was judged by: "ListToolsResult"
 	Path         string // JSON Pointer into the value, "" for the whole: "/tools/0/name"
 	Keyword      string // keyword of JSON Schema: "required", "type", "enum", "const", …
-	Rule         string // what was wanted and what came, one line: "want string, got null"
+	Rule         string // what was expected and what came, one line: "expected string, got null"
 	NullOptional bool   // the value is null at an optional member that has no null type
 }
 

@@ -81,8 +81,8 @@ func TestNoVerdictWithoutThePattern(t *testing.T) {
 		{`{"properties":{"q":{"not":{"pattern":"(a"}}}}`, `{"q":"a"}`, "beyond what mcpcheck checks: the pattern (a " +
 			"cannot be read: error parsing regexp: missing closing ) in `(a`"},
 		{`{"properties":{"q":{"pattern":"\\a"}}}`, `{"r":"a"}`, ""},
-		{`{"properties":{"q":{"pattern":"\\a"},"r":{"type":"string"}}}`, `{"r":1}`, "/r: want string, got number"},
-		{`{"properties":{"q":{"pattern":"\\a","type":"string"}}}`, `{"q":1}`, "/q: want string, got number"},
+		{`{"properties":{"q":{"pattern":"\\a"},"r":{"type":"string"}}}`, `{"r":1}`, "/r: expected string, got number"},
+		{`{"properties":{"q":{"pattern":"\\a","type":"string"}}}`, `{"q":1}`, "/q: expected string, got number"},
 		{`{"patternProperties":{"\\a":{"type":"string"}}}`, `{"b":1}`,
 			`beyond what mcpcheck checks: the pattern \a cannot be read: \a is not ECMA-262`},
 		{`{"patternProperties":{"\\a":{"type":"string"}}}`, `{}`, ""},

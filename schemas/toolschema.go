@@ -32,7 +32,7 @@ func (e *UnknownDialectError) Error() string {
 // InvalidSchemaError says where a schema breaks the metaschema of its dialect, and how.
 type InvalidSchemaError struct {
 	Path string // JSON pointer to the bad value in the schema: "/properties/a/type"
-	Rule string // `want one of "array", "boolean", …, got "any"`
+	Rule string // `expected one of "array", "boolean", …, got "any"`
 }
 
 func (e *InvalidSchemaError) Error() string { return orRoot(e.Path) + ": " + e.Rule }

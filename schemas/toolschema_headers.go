@@ -105,13 +105,13 @@ func (m mark) fault(rule HeaderRule, text string) HeaderFault {
 func (m mark) faults() []HeaderFault {
 	var found []HeaderFault
 	if name, ok := m.header.(string); !ok || !httpguts.ValidHeaderFieldName(name) {
-		found = append(found, m.fault(HeaderName, "want a token of RFC 9110, got "+quoted(m.header)))
+		found = append(found, m.fault(HeaderName, "expected a token of RFC 9110, got "+quoted(m.header)))
 	}
 	if !m.static {
-		return append(found, m.fault(HeaderPlace, "want a property that is reached through properties alone"))
+		return append(found, m.fault(HeaderPlace, "expected a property that is reached through properties alone"))
 	}
 	if got, arguable := m.typeFault(); got != "" {
-		f := m.fault(HeaderType, "want integer, string or boolean, got "+got)
+		f := m.fault(HeaderType, "expected integer, string or boolean, got "+got)
 		f.Arguable = arguable
 		found = append(found, f)
 	}

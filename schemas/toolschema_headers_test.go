@@ -140,15 +140,15 @@ func TestHeaderFaultTexts(t *testing.T) {
 		"c":{"type":"number","x-mcp-header":"C"},"d":{"type":"string","x-mcp-header":"root"},
 		"e":{"x-mcp-header":"E"},"f":{"$ref":"#","x-mcp-header":7},"g":{"enum":["g"],"x-mcp-header":"G"}}}`
 	want := []string{
-		"/x-mcp-header: want a property that is reached through properties alone",
-		`/properties/a/x-mcp-header: want a token of RFC 9110, got "My Region"`,
-		"/properties/b/x-mcp-header: want integer, string or boolean, got the types [string null]",
-		"/properties/c/x-mcp-header: want integer, string or boolean, got number",
+		"/x-mcp-header: expected a property that is reached through properties alone",
+		`/properties/a/x-mcp-header: expected a token of RFC 9110, got "My Region"`,
+		"/properties/b/x-mcp-header: expected integer, string or boolean, got the types [string null]",
+		"/properties/c/x-mcp-header: expected integer, string or boolean, got number",
 		`/properties/d/x-mcp-header: "root" is at /x-mcp-header as well`,
-		"/properties/e/x-mcp-header: want integer, string or boolean, got no type",
-		"/properties/f/x-mcp-header: want a token of RFC 9110, got 7",
-		"/properties/f/x-mcp-header: want integer, string or boolean, got no type beside $ref",
-		"/properties/g/x-mcp-header: want integer, string or boolean, got values without type",
+		"/properties/e/x-mcp-header: expected integer, string or boolean, got no type",
+		"/properties/f/x-mcp-header: expected a token of RFC 9110, got 7",
+		"/properties/f/x-mcp-header: expected integer, string or boolean, got no type beside $ref",
+		"/properties/g/x-mcp-header: expected integer, string or boolean, got values without type",
 	}
 	var got []string
 	_, faults := ParamHeaders(decode(t, schema))

@@ -27,13 +27,13 @@ func (t *translator) text(k jsonschema.ErrorKind) string {
 func (t *translator) textOfValue(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Enum:
-		return fmt.Sprintf("want %s, got %s", t.oneOf(k.Want), t.value(k.Got))
+		return fmt.Sprintf("expected %s, got %s", t.oneOf(k.Want), t.value(k.Got))
 	case *kind.Const:
-		return fmt.Sprintf("want %s, got %s", t.value(k.Want), t.value(k.Got))
+		return fmt.Sprintf("expected %s, got %s", t.value(k.Want), t.value(k.Got))
 	case *kind.Format:
-		return fmt.Sprintf("want a valid %s, got %s", k.Want, t.value(k.Got))
+		return fmt.Sprintf("expected a valid %s, got %s", k.Want, t.value(k.Got))
 	case *kind.Pattern:
-		return fmt.Sprintf("want a match of %s, got %s", cut(k.Want, 80), t.value(k.Got))
+		return fmt.Sprintf("expected a match of %s, got %s", cut(k.Want, 80), t.value(k.Got))
 	case *kind.PropertyNames:
 		return fmt.Sprintf("the name %s is not allowed", t.value(k.Property))
 	}
@@ -59,7 +59,7 @@ func (t *translator) oneOf(values []any) string {
 func textOfShape(k jsonschema.ErrorKind) string {
 	switch k := k.(type) {
 	case *kind.Type:
-		return fmt.Sprintf("want %s, got %s", strings.Join(k.Want, " or "), k.Got)
+		return fmt.Sprintf("expected %s, got %s", strings.Join(k.Want, " or "), k.Got)
 	case *kind.FalseSchema:
 		return "not allowed"
 	case *kind.Not:
@@ -71,7 +71,7 @@ func textOfShape(k jsonschema.ErrorKind) string {
 	case *kind.AdditionalItems:
 		return fmt.Sprintf("has %d items too many", k.Count)
 	case *kind.UniqueItems:
-		return fmt.Sprintf("want unique items, but %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
+		return fmt.Sprintf("expected unique items, but %d and %d are equal", k.Duplicates[0], k.Duplicates[1])
 	case *kind.RefCycle:
 		return "the schema refers to itself without end"
 	case *kind.InvalidJsonValue:
@@ -104,11 +104,11 @@ func textOfSize(k jsonschema.ErrorKind) string {
 }
 
 func fewerThan(want int, of string, got int) string {
-	return fmt.Sprintf("want at least %d %s, got %d", want, of, got)
+	return fmt.Sprintf("expected at least %d %s, got %d", want, of, got)
 }
 
 func moreThan(want int, of string, got int) string {
-	return fmt.Sprintf("want at most %d %s, got %d", want, of, got)
+	return fmt.Sprintf("expected at most %d %s, got %d", want, of, got)
 }
 
 // textOfNumber words errors about the size of a number.
@@ -129,7 +129,7 @@ func textOfNumber(k jsonschema.ErrorKind) string {
 }
 
 func outOfRange(relation string, want, got *big.Rat) string {
-	return fmt.Sprintf("want %s %s, got %s", relation, decimal(want), decimal(got))
+	return fmt.Sprintf("expected %s %s, got %s", relation, decimal(want), decimal(got))
 }
 
 // brief shows a JSON value in a few characters.

@@ -22,7 +22,7 @@ func TestWrongArguments(t *testing.T) {
 		"no such tool":            {want: `no tool "do"`},
 		"perhaps no such tool":    {part: true},
 		"no such property":        {schema: plain, examples: harness.M{"kin": "a"}, want: "did you mean kind?"},
-		"a value of another kind": {schema: plain, examples: harness.M{"kind": 1}, want: "want string"},
+		"a value of another kind": {schema: plain, examples: harness.M{"kind": 1}, want: "expected string"},
 		"any property":            {schema: `{"type": "object"}`, examples: harness.M{"path": "a"}},
 		"another property": {
 			schema: with(plain, `"additionalProperties": {}`), examples: harness.M{"path": "a"},

@@ -154,11 +154,13 @@ func TestReasons(t *testing.T) {
 
 func TestNewEntries(t *testing.T) {
 	result := func(id, revision string, v harness.Verdict, gates bool) harness.Result {
-		return harness.Result{ID: id, Revision: revision, Verdict: v, Gates: gates, Message: "want a\ngot b"}
+		return harness.Result{ID: id, Revision: revision, Verdict: v, Gates: gates, Message: "expected a\ngot b"}
 	}
 	const first, last = "2025-06-18", "2025-11-25"
 	entry := func(check, revision, transport string) harness.KnownFail {
-		return harness.KnownFail{Check: check, Revision: revision, Transport: transport, Reason: "TODO: want a, got b"}
+		return harness.KnownFail{
+			Check: check, Revision: revision, Transport: transport, Reason: "TODO: expected a, got b",
+		}
 	}
 	ofSDK := func(issue string) harness.Result {
 		r := result("a/a", last, harness.Fail, true)

@@ -156,7 +156,7 @@ function findings(detail) {
   const rows = detail.findings.map((finding) => el("div", { class: "finding" },
     finding.subject && el("p", { class: "subject" }, el("code", {}, finding.subject)),
     el("dl", {},
-      finding.want && el("div", { class: "want" }, el("dt", {}, "wanted"), el("dd", {}, finding.want)),
+      finding.want && el("div", { class: "want" }, el("dt", {}, "expected"), el("dd", {}, finding.want)),
       el("div", { class: "got" }, el("dt", {}, "came"), el("dd", {}, finding.got)))));
   if (detail.more) {
     rows.push(el("p", { class: "more" }, "… and more of the same"));

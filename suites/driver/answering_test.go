@@ -41,7 +41,8 @@ func TestAnswersUnderOtherIDs(t *testing.T) {
 
 // What comes of a message is not the answer to an earlier request, which may come late or once more.
 func TestReactionsAnswerNoEarlierRequest(t *testing.T) {
-	const result, failure = `{"jsonrpc":"2.0","id":1,"result":{}}`, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}`
+	const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
+	const failure = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}`
 	tests := []struct {
 		name, sent string
 		came       []string

@@ -65,16 +65,17 @@ func TestEach(t *testing.T) {
 		{"one could not be tried", []string{"skip a", "open b", "open c"}, Inconclusive, 0, "b", nil, ""},
 		{"none applies", []string{"skip a", "skip b"}, Skip, 0, "a", nil, ""},
 		{"one fails", []string{"pass", "fail a", "open b"}, Fail, Must,
-			"<fail a>:\n  want a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
+			"<fail a>:\n  expected a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
 		{"two fail", []string{"fail a", "fail b"}, Fail, Must,
-			"<fail a>:\n  want a\n  got that\n<fail b>:\n  want b\n  got that", []string{"<fail a>", "<fail b>"},
+			"<fail a>:\n  expected a\n  got that\n<fail b>:\n  expected b\n  got that",
+			[]string{"<fail a>", "<fail b>"},
 			`{"is":"fail a"} {"is":"fail b"}`},
 		{"the same twice", []string{"fail a", "fail a"}, Fail, Must,
-			"<fail a>:\n  want a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
+			"<fail a>:\n  expected a\n  got that", []string{"<fail a>"}, `{"is":"fail a"}`},
 		{"the worst counts", []string{"note a", "warn b", "fail c", "warn d"}, Fail, Must,
-			"<fail c>:\n  want c\n  got that", []string{"<fail c>"}, `{"is":"fail c"}`},
+			"<fail c>:\n  expected c\n  got that", []string{"<fail c>"}, `{"is":"fail c"}`},
 		{"though it comes late", []string{"note a", "note b", "note c", "note d", "note e", "warn f"}, Fail, Should,
-			"<warn f>:\n  want f\n  got that", []string{"<warn f>"}, `{"is":"warn f"}`},
+			"<warn f>:\n  expected f\n  got that", []string{"<warn f>"}, `{"is":"warn f"}`},
 	}
 	for _, tt := range tests {
 		o := outcomeOf(func(t *T) { Each(t, tt.values, shownAs, finds) })
@@ -98,7 +99,7 @@ func TestEachTellsAFew(t *testing.T) {
 		values = append(values, fmt.Sprint("fail ", i))
 	}
 	o := outcomeOf(func(t *T) { Each(t, values, shownAs, finds) })
-	if got := strings.Count(o.message, "want "); got != most || len(o.lines) != most {
+	if got := strings.Count(o.message, "expected "); got != most || len(o.lines) != most {
 		t.Errorf("%d are told, with %d lines", got, len(o.lines))
 	}
 	if len(o.subjects) != 7 || len(o.where) != 7 {
@@ -121,7 +122,7 @@ func TestEachTellsAFewReasons(t *testing.T) {
 
 // What a pass does not cover is told by nothing but a pass.
 func TestPartly(t *testing.T) {
-	for end, want := range map[string]string{"pass": "a\nb", "fail c": "want c\ngot that", "skip c": "c"} {
+	for end, want := range map[string]string{"pass": "a\nb", "fail c": "expected c\ngot that", "skip c": "c"} {
 		o := outcomeOf(func(t *T) {
 			t.Partly("%s", "a")
 			Each(t, []string{"pass"}, shownAs, func(t *T, _ string) { t.Partly("b") })
@@ -152,8 +153,8 @@ func TestJudge(t *testing.T) {
 		evidence string
 	}{
 		{"none", nil, Skip, "the server sent no word", ""},
-		{"one", []Message{{Frame: answer, Request: request}}, Fail, "want nothing\ngot said", "→ asked ← said"},
-		{"one that nobody asked for", []Message{{Frame: answer}}, Fail, "want nothing\ngot said", "← said"},
+		{"one", []Message{{Frame: answer, Request: request}}, Fail, "expected nothing\ngot said", "→ asked ← said"},
+		{"one that nobody asked for", []Message{{Frame: answer}}, Fail, "expected nothing\ngot said", "← said"},
 	}
 	for _, tt := range tests {
 		judge := func(t *T, m Message) { t.Fail("nothing", "%s", m.Raw.Bytes()) }
@@ -194,7 +195,7 @@ func TestEachSubject(t *testing.T) {
 	o := outcomeOf(func(t *T) {
 		t.Each([]Subject{Named("one"), Named("two")}, func(t *T, s Subject) { t.Expect(s.Name).To(BeOneOf("one")) })
 	})
-	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  want \"one\"\n  got \"two\"" ||
+	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  expected \"one\"\n  got \"two\"" ||
 		o.lines != nil {
 		t.Errorf("got %+v", o)
 	}
@@ -219,14 +220,14 @@ func TestAssertions(t *testing.T) {
 		for entry, want := range map[Level]Level{Must: tt.must, Should: tt.should, May: tt.may} {
 			by := ByRevision[Level]{All: Advice, By: map[string]Level{"2025-03-26": entry}}
 			o := guard(func() { tt.run(&T{entry: &Requirement{Level: by}, by: "2025-03-26"}) })
-			if o.verdict != Fail || o.level != want || o.message != "want 2\ngot 1" ||
+			if o.verdict != Fail || o.level != want || o.message != "expected 2\ngot 1" ||
 				!slices.Equal(o.where, []string{where}) {
 				t.Errorf("%s of a %s: got %+v, want %s at %s", tt.name, entry, o, want, where)
 			}
 		}
 	}
 	o := outcomeOf(func(t *T) { t.Expect(1).To(BeOneOf(1), "it"); t.Expect(1).To(BeOneOf(2), "it") })
-	if o.message != "it\nwant 2\ngot 1" {
+	if o.message != "it\nexpected 2\ngot 1" {
 		t.Errorf("got %q", o.message)
 	}
 }

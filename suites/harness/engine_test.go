@@ -418,7 +418,7 @@ func TestResult(t *testing.T) {
 	r := out.results["a/lesser"]
 	want := Result{
 		ID: "a/lesser", Title: "title of a/lesser", Revision: Newest, Level: Should, Entry: Must, Verdict: Fail,
-		Gates: true, GatedBy: GateStrict, Message: "want \"wanted\"\ngot \"got\"",
+		Gates: true, GatedBy: GateStrict, Message: "expected \"wanted\"\ngot \"got\"",
 		Findings: []Finding{{Want: `"wanted"`, Got: `"got"`}},
 		Spec:     "https://modelcontextprotocol.io/specification/2025-11-25/page#anchor",
 		Fix:      "fix of a/lesser", Seconds: 4,

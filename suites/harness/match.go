@@ -32,12 +32,12 @@ func (m *matcher) NegatedFailureMessage(actual any) string {
 }
 
 // wantGot is the message of a fail.
-func wantGot(want, got string) string { return "want " + want + "\ngot " + got }
+func wantGot(want, got string) string { return "expected " + want + "\ngot " + got }
 
 // findingOf takes the message of a fail apart. One that does not say what was wanted is what came.
 func findingOf(message string) Finding {
 	message = strings.TrimSpace(message)
-	_, said, ok := strings.Cut("\n"+message, "\nwant ") // what is before it are the circumstances
+	_, said, ok := strings.Cut("\n"+message, "\nexpected ") // what is before it are the circumstances
 	if !ok {
 		return Finding{Got: message}
 	}

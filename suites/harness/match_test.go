@@ -62,15 +62,15 @@ func TestMessages(t *testing.T) {
 		actual  any
 		want    string
 	}{
-		{BeRefused(), reply(`{"id":1,"result":{}}`), "want an error, or a result with isError true\ngot result {}"},
+		{BeRefused(), reply(`{"id":1,"result":{}}`), "expected an error, or a result with isError true\ngot result {}"},
 		{
 			BeError(-32600, -32602),
 			driver.Reply{Err: errors.New("none came")},
-			"want error -32600 or -32602\ngot none came",
+			"expected error -32600 or -32602\ngot none came",
 		},
-		{BeEmptyList[string]("one each"), []string{"a", "b", "c", "d"}, "want one each\ngot \"a\", \"b\", \"c\""},
-		{Hold("this", "that %d", 7), false, "want this\ngot that 7"},
-		{BeObject(), []any{}, "want an object\ngot []"},
+		{BeEmptyList[string]("one each"), []string{"a", "b", "c", "d"}, "expected one each\ngot \"a\", \"b\", \"c\""},
+		{Hold("this", "that %d", 7), false, "expected this\ngot that 7"},
+		{BeObject(), []any{}, "expected an object\ngot []"},
 	}
 	for _, tt := range tests {
 		tt.matcher.Match(tt.actual)
@@ -79,7 +79,7 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	o := outcomeOf(func(t *T) { t.Expect("x").NotTo(BeString()) })
-	if o.verdict != Fail || o.message != "want anything but a string\ngot \"x\"" {
+	if o.verdict != Fail || o.message != "expected anything but a string\ngot \"x\"" {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -102,7 +102,7 @@ func TestBareErrors(t *testing.T) {
 		{"an error of a code", BeError(-32600), Inconclusive,
 			"there is no code to judge: HTTP 400 Bad Request (http/request-errors-are-jsonrpc)"},
 		{"a refusal", BeRefused(), Pass, ""},
-		{"a result", BeResult(), Fail, "want a result\ngot HTTP 400 Bad Request"},
+		{"a result", BeResult(), Fail, "expected a result\ngot HTTP 400 Bad Request"},
 	}
 	for _, tt := range tests {
 		if o := outcomeOf(func(t *T) { t.Expect(bare).To(tt.matcher) }); o.verdict != tt.verdict ||

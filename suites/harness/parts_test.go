@@ -65,7 +65,7 @@ func TestTogetherStops(t *testing.T) {
 	}{
 		{"pass pass", Pass, ""},
 		{"pass skip fail", Skip, "part 1"},
-		{"pass fail skip", Fail, "want part 1\ngot that"},
+		{"pass fail skip", Fail, "expected part 1\ngot that"},
 		{"open skip", Inconclusive, "part 0"},
 		{"pass panic", Error, ""},
 	}

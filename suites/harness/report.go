@@ -16,7 +16,7 @@ type Result struct {
 	Gates     bool      `json:"gates"`                // counts against the exit code
 	GatedBy   Gate      `json:"gatedBy,omitempty"`    // why it gates
 	Reason    Reason    `json:"reasonCode,omitempty"` // of a skip or an inconclusive
-	Message   string    `json:"message,omitempty"`    // wanted and got, why there is no verdict, what a pass leaves out
+	Message   string    `json:"message,omitempty"`    // expected and got, why no verdict, what a pass leaves out
 	Note      string    `json:"note,omitempty"`       // what was measured
 	Findings  []Finding `json:"findings,omitempty"`   // of a fail: its message taken apart
 	Truncated bool      `json:"truncated,omitempty"`  // there are more findings
@@ -52,7 +52,7 @@ type Result struct {
 	Beside bool `json:"beside,omitempty"`
 }
 
-// Finding is what was wanted and what came.
+// Finding is what was expected and what came.
 type Finding struct {
 	Subject string `json:"subject,omitempty"` // of several that were tried: the tool, the resource …
 	Want    string `json:"want,omitempty"`

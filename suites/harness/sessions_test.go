@@ -119,7 +119,7 @@ func TestRequestsOfOtherChecks(t *testing.T) {
 		{"a list", act{result: `{"items":[]}`}, pages, Pass, ""},
 		{"a list that is none", act{result: `{}`}, pages, Inconclusive, `the result of list has no array "items"`},
 		{"nothing to a notification", act{}, settle, Pass, ""},
-		{"something to it", says(`{"method":"oh"}`), settle, Fail, "want nothing\ngot {\"method\":\"oh\"}"},
+		{"something to it", says(`{"method":"oh"}`), settle, Fail, "expected nothing\ngot {\"method\":\"oh\"}"},
 		{"death of it", dies, settle, Inconclusive, death},
 	}
 	for _, tt := range tests {

@@ -115,7 +115,7 @@ func TestWhatAuthorsSee(t *testing.T) {
 		"faulty": {
 			fails: true,
 			says: []string{
-				"MUST ping/empty-result: ", "want ", "got ", `→ {"id":`, `← {`,
+				"MUST ping/empty-result: ", "expected ", "got ", `→ {"id":`, `← {`,
 				"spec: https://modelcontextprotocol.io/", "fix: Answer ping with the result {}.",
 			},
 			tests: map[string]string{"": "fail", "/ping": "fail", "/ping/empty-result": "fail"},

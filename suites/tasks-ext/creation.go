@@ -31,8 +31,8 @@ var creation = Suite{
 		hint := M{"task": M{"ttl": 60_000}}
 		for _, call := range refused(told.List) {
 			hinted := callAgain(t, t.Session(), call, able, hint)
-			t.Expect(!isTask(hinted.Reply)).To(Hold("no other answer to a call with the parameter task",
-				"%s with it, and %s without", Got(hinted.Reply), Got(call.Reply)))
+			t.Expect(!isTask(hinted.Reply)).To(Hold("the same outcome with and without `task`",
+				"with: %s; without: %s", Got(hinted.Reply), Got(call.Reply)))
 		}
 		tasks(t)
 	}),

@@ -202,8 +202,8 @@ func ignoresTask(t *T, s *driver.Session) {
 	if kit.KindOf(with) != kit.KindOf(plain) {
 		kit.NotLimited(t, s, with)
 		again := kit.AskAmiss(t, s, "tools/call", params)
-		t.Expect(kit.KindOf(with) == kit.KindOf(again)).To(Hold("the same kind of answer as without the parameter task",
-			"%s with it, and %s without", Got(with), Got(again)))
+		t.Expect(kit.KindOf(with) == kit.KindOf(again)).To(Hold("the same outcome with and without `task`",
+			"with: %s; without: %s", Got(with), Got(again)))
 	}
 }
 
