@@ -43,15 +43,19 @@ func TestAnswersUnderOtherIDs(t *testing.T) {
 func TestReactionsAnswerNoEarlierRequest(t *testing.T) {
 	const result = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	const failure = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600}}`
+	const unreadable = `{"id":{}}`
 	tests := []struct {
-		name, sent string
-		came       []string
-		want       int
+		name   string
+		before any // the id of the request before
+		sent   string
+		came   []string
+		want   int
 	}{
-		{"another answer to a request before it", `{"id":{}}`, []string{result}, 0},
-		{"an answer after that", `{"id":{}}`, []string{result, failure}, 1},
-		{"an answer under an id that was used before", `{"jsonrpc":"2.0","id":1,"method":"ping"}`, []string{result}, 1},
-		{"a request of the server", `{"id":{}}`, []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`}, 1},
+		{"another answer to the request before", 1, unreadable, []string{result}, 0},
+		{"an answer after that", 1, unreadable, []string{result, failure}, 1},
+		{"an answer under an id that is used again", 1, `{"id":1,"method":"ping"}`, []string{result}, 1},
+		{"an error after a request with id null", nil, unreadable, []string{failure}, 1},
+		{"a request of the server", 1, unreadable, []string{`{"jsonrpc":"2.0","id":1,"method":"ping"}`}, 1},
 	}
 	for _, tt := range tests {
 		serve := answering(func(n int, line string) string {
@@ -65,7 +69,7 @@ func TestReactionsAnswerNoEarlierRequest(t *testing.T) {
 			"react": (*Session).React, "settle": (*Session).Settle,
 		} {
 			converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-				s.Await(s.RequestID(1, "ping", nil))
+				s.Await(s.RequestID(tt.before, "ping", nil))
 				s.nextID = 1
 				mark := s.Mark()
 				s.Send([]byte(tt.sent))

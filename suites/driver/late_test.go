@@ -62,34 +62,3 @@ func TestLateAnswers(t *testing.T) {
 		})
 	}
 }
-
-// A server has twice the time after the last answer to its questions, and not for ever.
-func TestQuestionsGiveTime(t *testing.T) {
-	const limit = 10 * time.Second
-	tests := []struct {
-		name string
-		asks int           // how often it asks before it answers
-		each time.Duration // what it takes for each message
-		late bool
-	}{
-		{"an answer in time after one question", 1, 15 * time.Second, true},
-		{"no question, and too late", 0, 25 * time.Second, false},
-		{"too late after the answer to a question", 1, 22 * time.Second, false},
-		{"a question after the other", 9, 9 * time.Second, false},
-	}
-	for _, tt := range tests {
-		serve := answering(func(n int, _ string) string {
-			time.Sleep(tt.each)
-			if n <= tt.asks {
-				return fmt.Sprintf(`{"jsonrpc":"2.0","id":"s%d","method":"ping"}`+"\n", n)
-			}
-			return `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n"
-		})
-		converse(t, Limits{Reply: limit}, serve, func(t *testing.T, s *Session) {
-			r := s.Await(s.RequestID(1, "tools/call", nil))
-			if _, slow := r.Late(2 * limit); r.Answered() || (slow != nil) != tt.late {
-				t.Errorf("%s: answered is %v, late is %v", tt.name, r.Answered(), slow)
-			}
-		})
-	}
-}

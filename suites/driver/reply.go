@@ -86,9 +86,8 @@ type Reply struct {
 	late func(within time.Duration) (waited bool, slow error) // see Late; nil: it had less than --timeout says
 }
 
-// Late waits for the answer to a request that had none within the time of --timeout, until so long after it. Where the
-// server had questions meanwhile, that counts from the last answer to those, and doubles at most. slow is nil when none
-// came; waited is false when it could not be waited for.
+// Late waits for the answer to a request that had none within the time of --timeout, until so long after it. slow is
+// nil when none came; waited is false when it could not be waited for.
 func (r Reply) Late(within time.Duration) (waited bool, slow error) {
 	if r.late == nil {
 		return false, nil
@@ -99,11 +98,7 @@ func (r Reply) Late(within time.Duration) (waited bool, slow error) {
 // late is Reply.Late for a request of the session. What ends the wait over HTTP without a message for the request is no
 // answer: it may be that the session was ended.
 func (s *Session) late(p Pending, within time.Duration) (waited bool, slow error) {
-	end := func() time.Time {
-		left := p.leftAt()
-		return left.Add(min(s.lastTurn(p).Sub(left), within) + within)
-	}
-	f, err := s.waitUntil(p.from, end, p.answeredBy)
+	f, err := s.Wait(p.from, time.Until(p.leftAt().Add(within)), p.answeredBy)
 	if err != nil {
 		return errors.Is(err, errTimeout), nil
 	}
@@ -111,17 +106,6 @@ func (s *Session) late(p Pending, within time.Duration) (waited bool, slow error
 		return true, nil
 	}
 	return true, &Slowness{Method: p.Method, Took: s.Moment(f).Sub(p.leftAt()), Given: s.limits.Reply}
-}
-
-// lastTurn is when the server's turn began: when the request left or, if later, the client's last answer after it.
-func (s *Session) lastTurn(p Pending) time.Time {
-	turn := p.leftAt()
-	for _, f := range s.Record(p.from) {
-		if at := s.Moment(f); f.Side == FromClient && f.IsResponse() && at.After(turn) {
-			turn = at
-		}
-	}
-	return turn
 }
 
 // Slowness says that an answer came, but not in time.

@@ -100,11 +100,11 @@ func (s *Session) news(mark int) []*Frame {
 	})...)
 }
 
-// requests are those that the client sent between two marks.
+// requests are those that the client sent between two marks, without those whose id is null, as that of an error is.
 func (s *Session) requests(from, to int) (all []Pending) {
 	for _, f := range s.between(from, to) {
 		for _, m := range f.Members() {
-			if f.Side == FromClient && m.IsRequest() {
+			if f.Side == FromClient && m.IsRequest() && string(m.ID) != "null" {
 				all = append(all, Pending{ID: m.ID})
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -205,10 +206,17 @@ func (i *Inquiry) For(method string) (all []Question) {
 // Mute reports whether the call has brought nothing at all: others like it need not be waited for.
 func (i *Inquiry) Mute() bool { return !i.Reply.Answered() && len(i.Questions) == 0 }
 
-// WantHeard ends a check of a call that has no answer, and asked for a method more often than Always answers.
+// WantHeard ends a check of a call that has no answer where that may be due to mcpcheck: the call asked for a method
+// more often than Always answers, or the server takes so long for each message that a call with questions may not be
+// over in the time of one answer.
 func (i *Inquiry) WantHeard(t *T, method string) {
-	if asked := len(i.For(method)); asked > MostRounds && !i.Reply.Answered() {
+	switch asked := len(i.For(method)); {
+	case i.Reply.Answered():
+	case asked > MostRounds:
 		t.Because(Limit).Inconclusive("it asked %d times, and mcpcheck answers no longer", asked)
+	case IsSilence(i.Reply) && t.Server.Slow():
+		t.Because(Silent).Inconclusive("%v; the server takes %v for each message, and it had questions during the call",
+			i.Reply.Err, t.Server.Pace.Round(100*time.Millisecond))
 	}
 }
 
