@@ -282,20 +282,20 @@ func targetText(t harness.TargetInfo) string {
 
 // wireLines are the lines of a wire, at most limit of at most width characters, and after the end of a process as many
 // of what it wrote to stderr, once if others wrote the same. Of more lines the first show what was set up, the last
-// what went wrong.
+// what went wrong. Each of several sessions has a heading; one that decided nothing was there to compare with.
 func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 	var told []string
-	sessions := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Session != wire[0].Session })
-	for _, l := range harness.Abridged(wire, limit) {
+	headings := sessionHeadings(wire)
+	for _, l := range harness.Abridged(bySession(wire), limit) {
 		if l.Direction == harness.Happened && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
 			shown = append(shown, "… "+l.Text)
 			continue
 		}
-		session := ""
-		if sessions {
-			session = "#" + l.Session + " "
+		if heading := headings[l.Session]; heading != "" {
+			shown = append(shown, heading)
+			headings[l.Session] = ""
 		}
-		shown = append(shown, shorten(session+wireLine(l), width))
+		shown = append(shown, shorten(wireLine(l), width))
 		if slices.Equal(l.Stderr, told) {
 			continue
 		}
@@ -305,6 +305,38 @@ func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 		}
 	}
 	return shown
+}
+
+// bySession are the lines of one session after those of another, in the order in which the sessions began.
+func bySession(wire []harness.Line) []harness.Line {
+	place := map[string]int{}
+	for i, l := range wire {
+		if _, known := place[l.Session]; !known {
+			place[l.Session] = i
+		}
+	}
+	return slices.SortedStableFunc(slices.Values(wire), func(a, b harness.Line) int {
+		return place[a.Session] - place[b.Session]
+	})
+}
+
+// sessionHeadings are the headings of the sessions of a wire; none where there is one session.
+func sessionHeadings(wire []harness.Line) map[string]string {
+	decided, headings := map[string]bool{}, map[string]string{}
+	for _, l := range wire {
+		headings[l.Session] = "session " + l.Session
+		decided[l.Session] = decided[l.Session] || l.Decisive
+	}
+	if len(headings) < 2 {
+		return map[string]string{}
+	}
+	known := slices.ContainsFunc(wire, func(l harness.Line) bool { return l.Decisive })
+	for session := range headings {
+		if known && !decided[session] {
+			headings[session] += ", to compare with"
+		}
+	}
+	return headings
 }
 
 // wireLine is one line of a wire. A part of a message says so; it may be without a time.
