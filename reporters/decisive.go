@@ -26,58 +26,30 @@ func messageOf(l harness.Line) (m message, ok bool) {
 	return m, json.Unmarshal([]byte(l.Text), &m) == nil
 }
 
-// sentFor is what was sent when the first finding of a failure came back: the request of the last answer that the
-// finding quotes, or the last one that has no answer where it tells of silence. It is empty where the wire has none.
+// sentFor is what was sent when the first finding of a failure came back: the first request that decided or, where the
+// finding is the status of an answer over HTTP, the last one that has it. It is empty where nothing was sent for it.
 func sentFor(r harness.Result) string {
-	if i := lastDecisive(r.Wire); i >= 0 {
-		return requestText(r.Wire[i])
+	for _, l := range r.Wire {
+		switch {
+		case !l.Decisive || l.Direction != harness.Sent:
+		case slices.Contains(aboutHTTP, r.Area()):
+			return strings.TrimSpace(l.HTTP + " " + requestText(l))
+		default:
+			return requestText(l)
+		}
 	}
 	_, got := wantGot(r)
 	if found := httpStatus.FindStringSubmatch(got); found != nil {
 		return sentForStatus(r.Wire, found[1])
 	}
-	if found := noAnswer.FindStringSubmatch(got); found != nil {
-		return lastOf(r.Wire, found[1])
-	}
-	answered := map[string]bool{}
-	silent := strings.HasPrefix(got, "silence") || strings.HasPrefix(got, "no answer")
-	for i, l := range slices.Backward(r.Wire) {
-		m, ok := messageOf(l)
-		switch {
-		case l.Direction == harness.Received && ok && !l.Part:
-			answered[l.Session+string(m.ID)] = true
-			if m.quotedBy(got) {
-				return requestOf(r.Wire[:i], l.Session, m.ID)
-			}
-		case l.Direction == harness.Sent && silent && (!ok || m.ID != nil && !answered[l.Session+string(m.ID)]):
-			return requestText(l)
-		}
-	}
 	return ""
 }
 
-// lastDecisive is the last request that decided; -1 where the evidence names none.
-func lastDecisive(wire []harness.Line) int {
-	for i, l := range slices.Backward(wire) {
-		if l.Decisive && l.Direction == harness.Sent {
-			return i
-		}
-	}
-	return -1
-}
+// aboutHTTP are the areas of which a request over HTTP tells more than its message.
+var aboutHTTP = []string{"http", "sse", "auth"}
 
 // noAnswer is how a check tells of a request without an answer, and why it has none.
 var noAnswer = regexp.MustCompile(`^no answer to (\S+?)(?:[:;] (.*))?(?: within .*)?$`)
-
-// lastOf is the last request of a method.
-func lastOf(wire []harness.Line, method string) string {
-	for _, l := range slices.Backward(wire) {
-		if m, ok := messageOf(l); ok && l.Direction == harness.Sent && m.Method == method {
-			return requestText(l)
-		}
-	}
-	return ""
-}
 
 // httpStatus is how a check tells of an answer over HTTP.
 var httpStatus = regexp.MustCompile(`^(?:HTTP|status) (\d{3})\b`)
@@ -92,41 +64,6 @@ func sentForStatus(wire []harness.Line, status string) string {
 			if sent.Direction == harness.Sent && sent.HTTP != "" && sent.Session == l.Session {
 				return strings.TrimSpace(sent.HTTP + " " + requestText(sent))
 			}
-		}
-	}
-	return ""
-}
-
-// quotedBy reports whether what a check got is the answer: "error -32601: no such method", or "result {…".
-func (m message) quotedBy(got string) bool {
-	if m.Error != nil {
-		return strings.HasPrefix(got, "error "+string(m.Error.Code)+": "+firstWords(m.Error.Message))
-	}
-	said, isResult := strings.CutPrefix(got, "result ")
-	var value any
-	if !isResult || m.Result == nil || json.Unmarshal(m.Result, &value) != nil {
-		return false
-	}
-	var sorted strings.Builder
-	enc := json.NewEncoder(&sorted)
-	enc.SetEscapeHTML(false)
-	beginning, _, _ := strings.Cut(said, "…")
-	return enc.Encode(value) == nil && strings.HasPrefix(sorted.String(), beginning) ||
-		strings.HasPrefix(string(m.Result), beginning)
-}
-
-// firstWords are the beginning of a message, which is not cut and has one line.
-func firstWords(said string) string {
-	said, _, _ = strings.Cut(said, "\n")
-	return text.Shorten(said, text.Characters, 20, 0, "")
-}
-
-// requestOf is the last request of a session with the id.
-func requestOf(wire []harness.Line, session string, id json.RawMessage) string {
-	for _, l := range slices.Backward(wire) {
-		if m, ok := messageOf(l); ok && l.Direction == harness.Sent && l.Session == session &&
-			string(m.ID) == string(id) {
-			return requestText(l)
 		}
 	}
 	return ""

@@ -16,28 +16,38 @@ func wire(lines ...string) (all []harness.Line) {
 	return all
 }
 
+// deciding marks lines as decisive.
+func deciding(wire []harness.Line, places ...int) []harness.Line {
+	for _, i := range places {
+		wire[i].Decisive = true
+	}
+	return wire
+}
+
 func TestSentFor(t *testing.T) {
-	control := []string{
+	said := []string{
 		`→1{"id":1,"jsonrpc":"2.0","method":"ping"}`, `←1{"id":1,"jsonrpc":"2.0","result":{}}`,
 		`→2{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"_meta":{"a":1},"name":"x"}}`,
 		`←2{"id":1,"jsonrpc":"2.0","error":{"code":-32603,"message":"no <b>"}}`,
-		`→2{"id":2,"jsonrpc":"2.0","method":"tools/list","params":{"_meta":{}}}`,
-		`←2{"id":2,"jsonrpc":"2.0","result":{"tools":[],"a":"<"}}`, `→2{"mcpcheck" !!}`,
-		`→2{"id":3,"jsonrpc":"2.0","method":"ping"}`, `←2{"id":3,"jsonrpc":"2.0","result":{"z":1}}`,
+		`→2{"mcpcheck" !!}`, `→2{"id":3,"jsonrpc":"2.0","method":"ping"}`,
 	}
-	for got, want := range map[string]string{
-		"error -32603: no <b>":                           `tools/call {"name":"x"}`,
-		`result {"a":"<","tools":[]}`:                    "tools/list",
-		`result {"a":"<…`:                                "tools/list",
-		"silence, and a later request was answered":      `{"mcpcheck" !!}`,
-		"no answer to tools/call within 5s (--timeout)":  `tools/call {"name":"x"}`,
-		"no answer to ping: HTTP 307 Temporary Redirect": "ping",
-		"error -32601: no <b>":                           "",
-		"nothing: the member is missing":                 "",
+	for _, tt := range []struct {
+		name     string
+		area     string
+		decisive []int
+		want     string
+	}{
+		{"a request and its response", "tools", []int{2, 3}, `tools/call {"name":"x"}`},
+		{"two of them", "tools", []int{2, 3, 0, 1}, "ping"},
+		{"what is no request", "jsonrpc", []int{4}, `{"mcpcheck" !!}`},
+		{"a response alone", "tools", []int{3}, ""},
+		{"about HTTP", "http", []int{2}, `POST /mcp tools/call {"name":"x"}`},
+		{"nothing", "tools", nil, ""},
 	} {
-		r := harness.Result{Findings: []harness.Finding{{Got: got}}, Wire: wire(control...)}
-		if sent := sentFor(r); sent != want {
-			t.Errorf("%q came to %q, want %q", got, sent, want)
+		r := harness.Result{ID: tt.area + "/a", Wire: deciding(wire(said...), tt.decisive...)}
+		r.Wire[2].HTTP = "POST /mcp"
+		if sent := sentFor(r); sent != tt.want {
+			t.Errorf("%s came to %q, want %q", tt.name, sent, tt.want)
 		}
 	}
 }
@@ -86,10 +96,12 @@ func TestCrashesOf(t *testing.T) {
 
 func TestCauseOf(t *testing.T) {
 	fail := func(id, name, got string) harness.Result {
-		return harness.Result{ID: id, Verdict: harness.Fail, Findings: []harness.Finding{{Got: got}}, Wire: wire(
+		said := wire(
 			`→1{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"name":"`+name+`"}}`,
 			`←1{"id":1,"jsonrpc":"2.0","error":{"code":-32000,"message":"no `+name+`"}}`,
-		)}
+		)
+		findings := []harness.Finding{{Got: got}}
+		return harness.Result{ID: id, Verdict: harness.Fail, Findings: findings, Wire: deciding(said, 0, 1)}
 	}
 	one := fail("a/one", "mcpcheck_no_such_1", "error -32000: no mcpcheck_no_such_1")
 	for name, c := range map[string]struct {

@@ -169,9 +169,9 @@ func gatingMust() harness.Result {
 			"not with a result. SDKs that do it for you have a switch for it or a newer version.",
 		Seconds: 0.0061,
 		Wire: []harness.Line{
-			{Seconds: 0.41, Arrow: "→", Text: `{"jsonrpc":"2.0","id":7,"method":"tools/call",` +
+			{Seconds: 0.41, Arrow: "→", Decisive: true, Text: `{"jsonrpc":"2.0","id":7,"method":"tools/call",` +
 				`"params":{"name":"mcpcheck-no-such-tool","arguments":{}}}`},
-			{Seconds: 0.416, Arrow: "←", Text: `{"jsonrpc":"2.0","id":7,"result":` + result + `}`},
+			{Seconds: 0.416, Arrow: "←", Decisive: true, Text: `{"jsonrpc":"2.0","id":7,"result":` + result + `}`},
 		},
 	}
 }
@@ -190,11 +190,11 @@ func checklistOnly() harness.Result {
 		session := []string{"1", "2"}[i/5]
 		r.Wire = append(r.Wire,
 			harness.Line{
-				Session: session, Seconds: float64(i) / 100, Arrow: "→",
+				Session: session, Seconds: float64(i) / 100, Arrow: "→", Decisive: i == 8,
 				Text: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`,
 			},
 			harness.Line{
-				Session: session, Seconds: float64(i)/100 + 0.001, Arrow: "←",
+				Session: session, Seconds: float64(i)/100 + 0.001, Arrow: "←", Decisive: i == 8,
 				Text: `{"jsonrpc":"2.0","id":1,"result":{"tools":[]}}`,
 			})
 	}

@@ -49,7 +49,7 @@ var results = Suite{
 			}
 			replies := differing(t, c, allowance)
 			t.Expect(len(replies) < alwaysOther).To(Hold("the same result for the same arguments",
-				"each time another one: %s, then %s", Got(replies[0]), Got(replies[len(replies)-1])))
+				"each time another one: %s, then %s", replies[0], replies[len(replies)-1]))
 		})
 	}),
 }

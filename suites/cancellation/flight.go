@@ -35,7 +35,7 @@ var inFlight = Suite{
 		t.Expect(x.after).To(BeAnswered(), "the request after the one that was cancelled")
 		x.wantEffect(t)
 		if x.reply.Answered() {
-			t.Fail("no response to a request that was cancelled", "%s", Got(x.reply))
+			t.Fail("no response to a request that was cancelled", "%s", x.reply)
 		}
 	}),
 

@@ -28,7 +28,7 @@ var references = Suite{
 		kit.WantRefuser(t, r)
 		t.Expect(r).To(BeAnswered())
 		code, _ := r.Code()
-		t.Expect(code != -32603).To(Hold("no values, or error -32602", "%s", Got(r)))
+		t.Expect(code != -32603).To(Hold("no values, or error -32602", "%s", r))
 	}),
 
 	"completion/context-accepted": Probe(func(t *T) {
@@ -84,7 +84,7 @@ var malformed = Suite{
 			t.Expect(kit.Completion{Reply: r}.Values()).To(BeEmptyList[string]("an error"))
 			t.Warn(r).To(BeError())
 			code, _ := r.Code()
-			t.Warn(code != -32603).To(Hold("an error other than an internal one", "%s", Got(r)))
+			t.Warn(code != -32603).To(Hold("an error other than an internal one", "%s", r))
 		})
 	}),
 }

@@ -295,10 +295,10 @@ func (r *record) Since(mark int) (came []*Frame) {
 }
 
 // Record is everything since the mark, of both sides; 0 is the beginning.
-func (r *record) Record(mark int) []*Frame { return r.between(mark, math.MaxInt) }
+func (r *record) Record(mark int) []*Frame { return r.Between(mark, math.MaxInt) }
 
-// between is what of both sides stands from one mark to another.
-func (r *record) between(from, to int) []*Frame {
+// Between is everything of both sides from one mark to another, which is not before it.
+func (r *record) Between(from, to int) []*Frame {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	place := func(mark int) int { return min(max(mark-r.first, 0), len(r.frames)) }

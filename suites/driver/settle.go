@@ -8,32 +8,33 @@ import (
 )
 
 // Settle proves that the server has nothing more to say to what it was sent before: a later request is answered, and
-// the grace after it has passed. It returns what came since the mark, without the answer to that request and without
-// those to requests from before the mark, which come late or once more.
+// the grace after it has passed. It returns what came since the mark, without the answer to that request.
 func (s *Session) Settle(mark int) ([]*Frame, error) {
 	s.link.settle(mark)
 	p, r := s.fence()
 	if r.Err != nil {
-		return s.news(mark), r.Err
+		return s.Since(mark), r.Err
 	}
 	return s.linger(mark, s.grace(r), p)
 }
 
 // React waits for what the server makes of what it was sent since the mark: a response other than the answer to a later
-// or an earlier request or, when there is none, until the session has settled. It returns what came, as Settle does.
+// or an earlier request or, when there is none, until the session has settled. It returns what came, without the
+// answers to requests from before the mark, which come late or once more.
 func (s *Session) React(mark int) ([]*Frame, error) {
 	s.link.settle(mark)
 	p, r := s.fence()
 	if r.Err != nil {
-		return s.news(mark), r.Err
+		return s.news(mark, s.Since(mark)), r.Err
 	}
-	came := without(s.news(mark), p...)
+	came := s.news(mark, without(s.Since(mark), p...))
 	for _, f := range came {
 		if slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.MayAnswer(nil) }) {
 			return came, nil
 		}
 	}
-	return s.linger(mark, s.grace(r), p)
+	came, err := s.linger(mark, s.grace(r), p)
+	return s.news(mark, came), err
 }
 
 // Idle lets time pass in which the client says nothing.
@@ -85,12 +86,11 @@ func (s *Session) grace(answer Reply) time.Duration {
 func (s *Session) linger(mark int, grace time.Duration, first []Pending) ([]*Frame, error) {
 	s.pass(grace)
 	last, r := s.fence()
-	return without(s.news(mark), append(first, last...)...), r.Err
+	return without(s.Since(mark), append(first, last...)...), r.Err
 }
 
-// news is Since without the answers to requests from before the mark, unless their ids have been used again.
-func (s *Session) news(mark int) []*Frame {
-	came := s.Since(mark)
+// news leaves out the answers to requests from before the mark, unless their ids have been used again.
+func (s *Session) news(mark int, came []*Frame) []*Frame {
 	if len(came) == 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ func (s *Session) news(mark int) []*Frame {
 
 // requests are those that the client sent between two marks, without those whose id is null, as that of an error is.
 func (s *Session) requests(from, to int) (all []Pending) {
-	for _, f := range s.between(from, to) {
+	for _, f := range s.Between(from, to) {
 		for _, m := range f.Members() {
 			if f.Side == FromClient && m.IsRequest() && string(m.ID) != "null" {
 				all = append(all, Pending{ID: m.ID})

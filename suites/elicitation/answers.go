@@ -31,7 +31,7 @@ var answers = Suite{
 			for _, x := range a.unwilling {
 				expectEnd(t, a, x)
 				if code, _ := x.Reply.Code(); t.Modern() && code == internalError {
-					t.About(x.Reply).Fail("an orderly answer", "%s when the client answers %s", Got(x.Reply), x.answer)
+					t.Fail("an orderly answer", "%s when the client answers %s", x.Reply, x.answer)
 				}
 			}
 		})

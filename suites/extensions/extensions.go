@@ -26,7 +26,7 @@ var Checks = Suite{
 			plain := kit.Asking(t, s, method, kit.Declaring(nil, M{}))
 			r, _ := kit.Compare(t, kit.BothServed, usual, extended, plain)
 			t.Expect(r.Result() != nil || names(r, extensions)).To(Hold("a result of "+method+
-				" for a client without extensions, or error -32021 that names one", "%s", Got(r)))
+				" for a client without extensions, or error -32021 that names one", "%s", r))
 		}
 		if !served {
 			t.Inconclusive("no request is served with the extensions either")

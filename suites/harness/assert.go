@@ -50,26 +50,81 @@ func (o outcome) confirmed() bool {
 }
 
 // Expect asserts at the level of the requirement.
-func (t *T) Expect(actual any) types.Assertion { return t.assert(Must, actual) }
+func (t *T) Expect(actual any) Assertion { return t.assert(Must, actual) }
 
 // Warn asserts what is a lesser deviation when it does not hold: a fail at level SHOULD.
-func (t *T) Warn(actual any) types.Assertion { return t.assert(Should, actual) }
+func (t *T) Warn(actual any) Assertion { return t.assert(Should, actual) }
 
 // Inform asserts what is a mere note when it does not hold: a fail at level ADVICE.
-func (t *T) Inform(actual any) types.Assertion { return t.assert(Advice, actual) }
+func (t *T) Inform(actual any) Assertion { return t.assert(Advice, actual) }
 
-func (t *T) assert(most Level, actual any) types.Assertion {
-	return gomega.NewGomega(func(message string, skip ...int) {
+func (t *T) assert(most Level, actual any) Assertion {
+	a := Assertion{decided: &[]*driver.Frame{}}
+	r, isReply := actual.(driver.Reply)
+	if isReply {
+		*a.decided = exchange(r)
+	}
+	a.gomega = gomega.NewGomega(func(message string, skip ...int) {
 		depth := 1
 		if len(skip) > 0 {
 			depth += skip[0]
 		}
-		if r, ok := actual.(driver.Reply); ok {
+		if isReply {
 			t.NotLate(r)
-			t = t.About(r)
 		}
-		panic(t.failed(most, message, depth+1))
-	}).Expect(actual)
+		panic(t.failed(most, message, *a.decided, depth+1))
+	}).ExpectWithOffset(1, actual)
+	return a
+}
+
+// Assertion asserts something of a value. The evidence of a fail has the request and response that decided: the value,
+// where that is a reply, and the replies that Hold quotes.
+type Assertion struct {
+	gomega  types.Assertion
+	decided *[]*driver.Frame
+}
+
+// To asserts that the value matches, under circumstances that a format and its arguments may say.
+func (a Assertion) To(m types.GomegaMatcher, circumstances ...any) bool {
+	a.add(m)
+	return a.gomega.To(m, circumstances...)
+}
+
+// NotTo asserts that the value does not match, under such circumstances.
+func (a Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
+	a.add(m)
+	return a.gomega.NotTo(m, circumstances...)
+}
+
+// add adds what a matcher quotes to what decided.
+func (a Assertion) add(m types.GomegaMatcher) {
+	if m, ok := m.(*matcher); ok {
+		*a.decided = append(*a.decided, quoted(m.args)...)
+	}
+}
+
+// exchange is a request and its response.
+func exchange(r driver.Reply) []*driver.Frame { return []*driver.Frame{r.Request, r.Frame} }
+
+// say formats what came; replies among the arguments are said by Got.
+func say(format string, args []any) string {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if r, ok := arg.(driver.Reply); ok {
+			args[i] = Got(r)
+		}
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// quoted are the requests and responses of the replies among the arguments of a format.
+func quoted(args []any) (frames []*driver.Frame) {
+	for _, arg := range args {
+		if r, ok := arg.(driver.Reply); ok {
+			frames = append(frames, exchange(r)...)
+		}
+	}
+	return frames
 }
 
 // NotLate ends a check that would blame the server for a request without an answer which was on its way, or has one
@@ -95,31 +150,23 @@ func (t *T) Lateness(r driver.Reply) error {
 	return t.run.breaker.lateness(r, 2*t.run.target.Limits.ForReply())
 }
 
-// About is the check with the reply that decides what it ends with, for assertions whose value is not the reply itself:
-// t.About(r).Fail("an error", "%s", Got(r)). The evidence has its request and response.
-func (t *T) About(r driver.Reply) *T {
-	inner := *t
-	inner.about = []*driver.Frame{r.Request, r.Frame}
-	return &inner
-}
-
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:
-// it says what was wanted and what came.
-func (t *T) Fail(want, got string, args ...any) {
-	panic(t.failed(Must, wantGot(want, fmt.Sprintf(got, args...)), 2))
-}
+// it says what was expected and what came, which a format and its arguments say: replies by Got, which are evidence.
+func (t *T) Fail(want, got string, args ...any) { t.failAt(Must, want, got, args) }
 
 // FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of the requirement.
-func (t *T) FailAt(most Level, want, got string, args ...any) {
-	panic(t.failed(most, wantGot(want, fmt.Sprintf(got, args...)), 2))
+func (t *T) FailAt(most Level, want, got string, args ...any) { t.failAt(most, want, got, args) }
+
+func (t *T) failAt(most Level, want, got string, args []any) {
+	panic(t.failed(most, wantGot(want, say(got, args)), quoted(args), 3))
 }
 
 // failed is a fail at the level of the requirement, but not above most. The line that has found it is depth calls up.
-func (t *T) failed(most Level, message string, depth int) stop {
+func (t *T) failed(most Level, message string, decided []*driver.Frame, depth int) stop {
 	_, file, line, _ := runtime.Caller(depth)
 	return stop{outcome{
 		verdict: Fail, level: min(most, t.entry.Level.In(t.by)), message: strings.TrimSpace(message),
-		findings: []Finding{findingOf(message)}, decided: t.about,
+		findings: []Finding{findingOf(message)}, decided: decided,
 		where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
 	}}
 }

@@ -244,8 +244,12 @@ func (c *collection) failure() outcome {
 	return all
 }
 
-// evidence is what shows the subject, and the exchange that decided where that is another one.
+// evidence is what shows the subject, and the exchange that decided where that is another one. Where none is named, the
+// subject has decided.
 func (f finding) evidence() (lines []Line) {
+	if !slices.ContainsFunc(f.decided, func(frame *driver.Frame) bool { return frame != nil }) {
+		f.decided = f.subject.Frames
+	}
 	for _, frame := range f.subject.Frames {
 		if frame != nil {
 			lines = append(lines, f.line("", frame))

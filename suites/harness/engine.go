@@ -439,7 +439,7 @@ func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
 		o = *strange
 		o.lines = lines
 	}
-	if o.lines == nil {
+	if o.lines = bound(o.lines); o.lines == nil {
 		o.lines = used.evidence(o)
 	}
 	o.lost = o.lost || o.again && used.trouble().any()
@@ -488,7 +488,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
 		Verdict: o.verdict, Reason: o.reason, Message: o.message, Note: o.note,
 		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
-		Seconds: round(time.Since(begin).Seconds()), Wire: bound(o.lines), Where: o.where,
+		Seconds: round(time.Since(begin).Seconds()), Wire: o.lines, Where: o.where,
 		Lost: o.lost, Beside: c.beside, Deviations: e.deviations(c, o),
 	}
 	if o.verdict == Fail {
@@ -506,22 +506,6 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 
 // round keeps milliseconds.
 func round(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }
-
-// evidence is the parts of the record in which the attempt used its sessions.
-func (c *scope) evidence(o outcome) []Line {
-	lines := slices.Clone(c.extra)
-	shown := slices.DeleteFunc(slices.Clone(c.uses), func(u use) bool { return u.how == kept })
-	for i, u := range shown {
-		name := ""
-		if len(shown) > 1 {
-			name = fmt.Sprint(i + 1)
-		}
-		for _, f := range u.session.Record(u.mark) {
-			lines = append(lines, o.line(name, f))
-		}
-	}
-	return lines
-}
 
 // release gives back the sessions of an attempt. After one that ended well they are lent to others, else they are
 // ended.

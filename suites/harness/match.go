@@ -21,6 +21,7 @@ type matcher struct {
 	want string
 	ok   func(actual any) bool
 	got  func(actual any) string
+	args []any // of what is quoted, of Hold
 }
 
 func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
@@ -151,11 +152,11 @@ func BeEmptyList[V any](want string) types.GomegaMatcher {
 	}}
 }
 
-// Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was wanted
-// and what came.
+// Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was expected
+// and what came, as those of T.Fail.
 func Hold(want, got string, args ...any) types.GomegaMatcher {
 	holds := func(actual any) bool { return actual == true }
-	return &matcher{want: want, ok: holds, got: func(any) string { return fmt.Sprintf(got, args...) }}
+	return &matcher{want: want, ok: holds, got: func(any) string { return say(got, args) }, args: args}
 }
 
 // Absent marks a member that is not there, to tell it from null in messages.

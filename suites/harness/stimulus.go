@@ -10,17 +10,17 @@ import (
 
 // stimulus is something that was tried once for several checks.
 type stimulus struct {
-	name    string
-	done    chan struct{}
-	hurry   chan struct{} // closed once it must not wait for a session that is lent
-	hurried sync.Once
-	value   any
-	o       outcome
-	lent    bool
-	trouble trouble
-	strange *outcome
-	lines   []Line
-	users   []string // ids of the checks that it was tried for
+	name     string
+	done     chan struct{}
+	hurry    chan struct{} // closed once it must not wait for a session that is lent
+	hurried  sync.Once
+	value    any
+	o        outcome
+	lent     bool
+	trouble  trouble
+	strange  *outcome
+	passages []passage
+	users    []string // ids of the checks that it was tried for
 }
 
 // sound reports whether the stimulus had sessions to itself and found nothing wrong with them: that it was tried alone
@@ -66,7 +66,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner.scope, inner.stimulus, inner.hurry = &scope{outer: t.scope}, s.name, s.hurry
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent = inner.scope.lent || inner.scope.borrowed() && !t.Alone()
-		s.lines = bound(inner.scope.evidence(outcome{}))
+		s.passages = inner.scope.passages()
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
 		inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && !t.alone)
 		e.clear()
@@ -80,7 +80,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 	t.scope.adopt(s.trouble)
 	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
 	if !slices.Contains(t.scope.shared, s) {
-		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.lines...)
+		t.scope.shared, t.scope.extra = append(t.scope.shared, s), append(t.scope.extra, s.passages...)
 	}
 	if s.o.verdict != Pass {
 		panic(stop{s.o})

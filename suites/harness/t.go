@@ -30,7 +30,6 @@ type T struct {
 	yield func() // of the case; may be nil
 
 	reason   Reason          // for what it ends with, as Because has it; empty: none was given
-	about    []*driver.Frame // the request and response that decide it, as About has them
 	stimulus string          // that is being tried for this check and others; empty: none
 	hurry    <-chan struct{} // closed once who waits for that stimulus has a session that others may wait for
 }
@@ -43,8 +42,8 @@ type scope struct {
 	amiss   trouble  // beside that of its sessions
 	strange *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
 	uses    []use
-	lent    bool   // some verdict may rest on a session that others have used
-	extra   []Line // evidence of shared stimuli
+	lent    bool      // some verdict may rest on a session that others have used
+	extra   []passage // of shared stimuli
 	shared  []*stimulus
 	partly  []string // what a pass does not cover, and why
 	notes   []string // what was measured

@@ -240,34 +240,6 @@ func lineOf(session string, f *driver.Frame) Line {
 	return l
 }
 
-// mostLines is how many lines of evidence a result keeps.
-const mostLines = 80
-
-func bound(lines []Line) []Line { return Abridged(lines, mostLines) }
-
-// Abridged is evidence of not many more lines than most: the first quarter of these and the last three are kept, and
-// the decisive ones. Where lines are left out, one says how many.
-func Abridged(lines []Line, most int) (kept []Line) {
-	left := 0
-	gap := func() {
-		if left > 0 {
-			line := newLine(Happened, fmt.Appendf(nil, "%d lines left out", left))
-			line.Truncated = true
-			kept, left = append(kept, line), 0
-		}
-	}
-	for i, l := range lines {
-		if len(lines) > most && i >= most/4 && i < len(lines)-most*3/4 && !l.Decisive {
-			left++
-			continue
-		}
-		gap()
-		kept = append(kept, l)
-	}
-	gap()
-	return kept
-}
-
 // ID decodes the id of a frame.
 func ID(f *driver.Frame) any {
 	if f.ID == nil {

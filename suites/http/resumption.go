@@ -1,6 +1,7 @@
 package http
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"time"
@@ -68,7 +69,7 @@ var resumptionChecks = Suite{
 		}
 		finished := r.Answered() && kit.KindOf(r) == kit.KindOf(call.Reply)
 		t.Expect(finished).To(Hold("the result of "+call.Tool.Name+", as without a dropped connection",
-			"%s", outcomeOf(r, a)))
+			"%s", outcomeOf(inRecord(s, r), a)))
 	}),
 }
 
@@ -207,10 +208,20 @@ func droppable(t *T) kit.ToolCall {
 	return kit.ToolCall{}
 }
 
+// inRecord is a reply as it stands in the record of the session, where its frame is evidence.
+func inRecord(s *driver.Session, r driver.Reply) driver.Reply {
+	for _, f := range s.Record(0) {
+		if r.Answered() && f.Side == driver.FromServer && bytes.Equal(f.Raw.Bytes(), r.Frame.Raw.Bytes()) {
+			r.Frame = f
+		}
+	}
+	return r
+}
+
 // outcomeOf is what came of a call that was interrupted.
-func outcomeOf(r driver.Reply, a driver.Answer) string {
+func outcomeOf(r driver.Reply, a driver.Answer) any {
 	if !r.Answered() {
 		return "none: " + a.String()
 	}
-	return Got(r)
+	return r
 }

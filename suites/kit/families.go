@@ -24,7 +24,7 @@ func ExpectDeclared(t *T, family string) {
 func ExpectList(t *T, family string) {
 	r := t.Try(t.Session(), family+"/list", M{})
 	if code, _ := r.Code(); code == -32603 {
-		t.FailAt(Should, "a result", "%s", Got(r))
+		t.FailAt(Should, "a result", "%s", r)
 	}
 	WantObject(t, r)
 	t.Expect(r).To(BeResult())

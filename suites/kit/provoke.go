@@ -83,14 +83,15 @@ func Reaction(p Provoked, id json.RawMessage) driver.Reply {
 	i := slices.IndexFunc(responses, func(f *driver.Frame) bool { return driver.SameID(f.Answers(), id) })
 	switch {
 	case len(responses) > 0:
-		f := responses[max(i, 0)]
-		return driver.Reply{Frame: f}
+		return driver.Reply{Request: p.Sent, Frame: responses[max(i, 0)]}
 	case p.Refused != nil:
-		return driver.Refused(p.Refused)
+		r := driver.Refused(p.Refused)
+		r.Request = p.Sent
+		return r
 	case p.Fatal != nil:
-		return driver.Reply{Err: p.Fatal}
+		return driver.Reply{Request: p.Sent, Err: p.Fatal}
 	}
-	return driver.Reply{Err: errIgnored}
+	return driver.Reply{Request: p.Sent, Err: errIgnored}
 }
 
 // IDIn is the id in a line; nil when it has none.
@@ -128,6 +129,7 @@ func BeAnswerFor(what string) types.GomegaMatcher {
 // Provoked is what came of one message that a conforming client does not send.
 type Provoked struct {
 	Line    string          // as it was sent
+	Sent    *driver.Frame   // that
 	Came    []*driver.Frame // what the server said, up to the answer to a later request
 	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
 	Fatal   error           // why the session did not survive, or serves less than before; nil when it does as before
@@ -175,11 +177,11 @@ func provokeIn(t *T, s *driver.Session, line string) (p Provoked) {
 	s.Provoked = true
 	p.Line = Fill(s, line)
 	mark := s.Mark()
-	sent := s.Send([]byte(p.Line))
+	p.Sent = s.Send([]byte(p.Line))
 	p.Came, p.Fatal = s.React(mark)
-	p.Came = WithoutCopies(t, p.Came, sent)
+	p.Came = WithoutCopies(t, p.Came, p.Sent)
 	for _, f := range s.Record(mark) {
-		if f.Side == driver.Status && f.HTTP == sent.HTTP && f.HTTP.Answer().Status >= 400 {
+		if f.Side == driver.Status && f.HTTP == p.Sent.HTTP && f.HTTP.Answer().Status >= 400 {
 			p.Refused = f
 		}
 	}

@@ -36,7 +36,7 @@ var gates = Suite{
 		o.BeforeGreeting.WantLate(t)
 		t.Expect(o.Welcome).To(BeResult(), "initialize after the early requests")
 		o.BeforeGreeting.Expect(t)
-		t.Expect(o.List.Answered()).To(Hold("an answer to "+o.List.Method+" after the handshake", "%s", Got(o.List)))
+		t.Expect(o.List.Answered()).To(Hold("an answer to "+o.List.Method+" after the handshake", "%s", o.List))
 	}),
 
 	"lifecycle/gates-before-initialized": Fresh(func(t *T) {

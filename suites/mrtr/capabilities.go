@@ -50,7 +50,7 @@ var capabilities = Suite{
 				t.Because(OtherCheck).Skip("it fails with the capabilities as well: %s", Got(x.Last))
 			}
 			kit.NotLimited(t, t.Session(), x.reply, missingCapability)
-			t.Warn(x.reply.Result() == nil).To(Hold("error -32021", "%s", Got(x.reply)))
+			t.Warn(x.reply.Result() == nil).To(Hold("error -32021", "%s", x.reply))
 			t.Expect(x.reply).To(BeError(missingCapability))
 		})
 	}),
@@ -115,7 +115,7 @@ func undeclared(capability, method string) Check {
 			c := kit.ConverseAmiss(t, t.Session(), x.Method, kit.Declaring(x.params, others))
 			for _, r := range c.Asked {
 				x.reply = r
-				t.Expect(!asksFor(r, method)).To(Hold("no "+method+" for a client without "+capability, "%s", Got(r)))
+				t.Expect(!asksFor(r, method)).To(Hold("no "+method+" for a client without "+capability, "%s", r))
 			}
 			if c.Last.Err != nil {
 				t.Again("%v", Explain(c.Last.Err))

@@ -112,7 +112,7 @@ func (x *trial) expectTaken(t *T, round int) {
 		t.Because(Limit).Inconclusive("%s", x.GivenUp)
 	}
 	if code, _ := r.Code(); code == invalidParams {
-		t.Fail("valid answers taken", "%s", Got(r))
+		t.Fail("valid answers taken", "%s", r)
 	}
 	t.Warn(r).To(BeResult())
 }

@@ -70,13 +70,13 @@ var state = Suite{
 		}
 		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
 		r := kit.TryAmiss(t, t.Hostile(), "tools/call", kit.Declaring(params, kit.Able))
-		t.Expect(!kit.IsFatal(r)).To(Hold("an error, or the state ignored", "%s", Got(r)))
+		t.Expect(!kit.IsFatal(r)).To(Hold("an error, or the state ignored", "%s", r))
 		if r.Err != nil {
 			kit.WantRefuser(t, r)
 			t.Again("%v", Explain(r.Err))
 		}
 		if code, _ := r.Code(); code == internalError {
-			t.Fail("error -32602, or the state ignored", "%s", Got(r))
+			t.Fail("error -32602, or the state ignored", "%s", r)
 		}
 	}),
 }
@@ -118,7 +118,7 @@ func (x *trial) expectRejected(t *T, what string) {
 		t.Because(NotGiven).Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
 			"protected-state of mcpcheck.yaml", what, x.name)
 	}
-	t.Fail("an error for "+what, "%s", Got(x.reply))
+	t.Fail("an error for "+what, "%s", x.reply)
 }
 
 // another is another request that asks for input: of the same tool with other arguments, or of another tool.

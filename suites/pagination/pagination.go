@@ -36,9 +36,9 @@ var cursors = Suite{
 			}
 			const want = "a page for the cursor of the page before"
 			if code, _ := refused.Reply.Code(); code == -32603 {
-				t.FailAt(Should, want, "%s", Got(refused.Reply))
+				t.FailAt(Should, want, "%s", refused.Reply)
 			}
-			t.Fail(want, "%s", Got(refused.Reply))
+			t.Fail(want, "%s", refused.Reply)
 		})
 	}),
 
@@ -58,7 +58,7 @@ var cursors = Suite{
 				}
 			}
 			wantUnchanged(t, s, mark, l)
-			t.Fail("the same items for the same cursor", "%s", Got(again))
+			t.Fail("the same items for the same cursor", "%s", again)
 		})
 	}),
 
@@ -78,7 +78,7 @@ var cursors = Suite{
 						l.Keys(first.Result()), l.Keys(last.Result())))
 				}
 			}
-			t.Fail("the first page again for a request without a cursor", "%s", Got(last))
+			t.Fail("the first page again for a request without a cursor", "%s", last)
 		})
 	}),
 
@@ -86,7 +86,7 @@ var cursors = Suite{
 		eachList(t, func(t *T, l kit.List, w walk) {
 			r := kit.AskAmiss(t, t.Hostile(), l.Method, M{"cursor": "mcpcheck-invalid-cursor"})
 			if r.Result() != nil && !w.paged {
-				t.FailAt(Advice, "error -32602", "%s: the server has one page, and ignores cursors", Got(r))
+				t.FailAt(Advice, "error -32602", "%s: the server has one page, and ignores cursors", r)
 			}
 			t.Expect(r).To(BeError(kit.InvalidParams))
 		})

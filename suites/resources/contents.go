@@ -35,7 +35,7 @@ var contents = Suite{
 			case !slices.Contains(stillListed(t), r.uri):
 				t.Inconclusive("it has left the list: %s", Got(r.reply))
 			default:
-				t.Fail("contents, since it is listed", "%s", Got(r.reply))
+				t.Fail("contents, since it is listed", "%s", r.reply)
 			}
 		})
 	}),

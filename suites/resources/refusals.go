@@ -69,7 +69,7 @@ var refusals = Suite{
 			if matched(t, s.Value["uri"].(string)) {
 				t.Inconclusive("a template of the server matches it: %s", Got(r))
 			}
-			t.About(r).Fail("an error, since it is not a URI", "%s", Got(r))
+			t.Fail("an error, since it is not a URI", "%s", r)
 		})
 	}),
 }

@@ -19,7 +19,7 @@ var subscribing = Suite{
 			return
 		}
 		if code, _ := first.Code(); code == -32603 {
-			t.FailAt(Should, "a result", "%s", Got(first))
+			t.FailAt(Should, "a result", "%s", first)
 		}
 		t.Expect(first).To(BeResult())
 	}),

@@ -23,14 +23,14 @@ var files = Suite{
 	"skills/skill-md-readable": Probe(func(t *T) {
 		eachReading(t, isSkillFile, func(t *T, r reading) {
 			t.Expect(r.reply).To(BeResult())
-			t.Expect(r.content != nil).To(Hold("contents with text or blob", "%s", Got(r.reply)))
+			t.Expect(r.content != nil).To(Hold("contents with text or blob", "%s", r.reply))
 		})
 	}),
 
 	"skills/files-readable": Probe(func(t *T) {
 		eachReading(t, isOther, func(t *T, r reading) {
 			t.Expect(r.reply).To(BeResult())
-			t.Expect(r.content != nil).To(Hold("contents with text or blob", "%s", Got(r.reply)))
+			t.Expect(r.content != nil).To(Hold("contents with text or blob", "%s", r.reply))
 		})
 	}),
 

@@ -23,7 +23,7 @@ var alone = Suite{
 			t.Because(OtherCheck).Skip("it is served as the first request, too: stateless/missing-meta")
 		}
 		t.Expect(r.Result() == nil).To(Hold(
-			"an error for a request without _meta, also after requests that had it", "%s", Got(r)))
+			"an error for a request without _meta, also after requests that had it", "%s", r))
 	}),
 
 	"stateless/no-inherited-capabilities": Probe(func(t *T) {
@@ -44,7 +44,7 @@ var alone = Suite{
 			}
 			r := t.Ask(s, "tools/call", unable)
 			t.Expect(!elicits(r)).To(Hold("no elicitation by "+c.Tool.Name+" from a client that does not declare it",
-				"%s", Got(r)))
+				"%s", r))
 			return
 		}
 		t.Because(NotOffered).Skip("no tool that was called has elicited anything")

@@ -166,9 +166,9 @@ func openedSince(s *driver.Session, mark int) bool {
 }
 
 // served says how a request was served.
-func served(r driver.Reply, opened bool) string {
+func served(r driver.Reply, opened bool) any {
 	if opened {
 		return "the stream was opened"
 	}
-	return Got(r)
+	return r
 }

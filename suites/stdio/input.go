@@ -87,5 +87,5 @@ func (p padding) subject() Subject { return Named(p.Name) }
 func expectSame(t *T, got, ordinary driver.Reply) {
 	t.Expect(got).To(BeAnswered())
 	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(Hold("the answer that this request gets otherwise",
-		"%s", Got(got)))
+		"%s", got))
 }

@@ -24,7 +24,7 @@ var begin = Suite{
 		case u.IsBody():
 			t.Because(OtherCheck).Skip("it is answered without a stream: subscriptions/http-sse")
 		}
-		t.Fail("an acknowledgment", "%s", Got(u.Reply()))
+		t.Fail("an acknowledgment", "%s", u.Reply())
 	}),
 
 	"subscriptions/ack-first": Probe(func(t *T) {
@@ -99,7 +99,7 @@ var begin = Suite{
 		acknowledged(t)
 		u := try(t)[unknown]
 		wantRoom(t, u)
-		t.Expect(u.Ack() != nil).To(Hold("an acknowledgment", "%s", Got(u.Reply())))
+		t.Expect(u.Ack() != nil).To(Hold("an acknowledgment", "%s", u.Reply()))
 		t.Expect(Member(u.Honoured(), "mcpcheckX")).To(BeOneOf[any](Absent{}, false))
 	}),
 
@@ -350,7 +350,7 @@ func sideBySide(t *T, u neighbour) {
 	if u.Reply().Err != nil && isMuteSince(u.Subscription) {
 		t.Because(OtherCheck).Skip("nothing is answered any more: jsonrpc/every-request-answered")
 	}
-	t.Expect(u.Ack() != nil).To(Hold("an acknowledgment beside another subscription", "%s", Got(u.Reply())))
+	t.Expect(u.Ack() != nil).To(Hold("an acknowledgment beside another subscription", "%s", u.Reply()))
 	own := told(u.Subscription)
 	for _, other := range u.all {
 		for _, m := range other.Changes() {

@@ -32,7 +32,7 @@ var creation = Suite{
 		for _, call := range refused(told.List) {
 			hinted := callAgain(t, t.Session(), call, able, hint)
 			t.Expect(!isTask(hinted.Reply)).To(Hold("the same outcome with and without `task`",
-				"with: %s; without: %s", Got(hinted.Reply), Got(call.Reply)))
+				"with: %s; without: %s", hinted.Reply, call.Reply))
 		}
 		tasks(t)
 	}),
@@ -46,7 +46,7 @@ var creation = Suite{
 		hinted := callAgain(t, t.Session(), plain, able, hint)
 		if !isFinal(hinted.Reply) && isFinal(callAgain(t, t.Session(), plain, able, nil).Reply) { // and so it stays
 			t.Expect(isFinal(callAgain(t, t.Session(), plain, able, hint).Reply)).To(Hold(
-				"a final result, as without the parameter task", "%s", Got(hinted.Reply)))
+				"a final result, as without the parameter task", "%s", hinted.Reply))
 		}
 	}),
 

@@ -136,7 +136,7 @@ var negotiation = Suite{
 		x := kit.ByHand(s, request)
 		kit.Own(t, kit.CameOf(x))
 		kit.WantRefuser(t, x.Reply())
-		t.Expect(x.Reply().Result() == nil).To(Hold("no word of a task to another principal", "%s", Got(x.Reply())))
+		t.Expect(x.Reply().Result() == nil).To(Hold("no word of a task to another principal", "%s", x.Reply()))
 	}),
 
 	"tasks-ext/earlier-revision-ignored": Probe(func(t *T) {

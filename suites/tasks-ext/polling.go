@@ -101,7 +101,7 @@ var polling = Suite{
 				t.Because(OtherCheck).Skip("tasks/get was answered with %s: tasks-ext/durable-create", Got(asked[0]))
 			case gone > 0:
 				c.WantTime(t, asked[gone])
-				t.About(asked[gone]).Fail("the task, whose time is not over", "%s", Got(asked[gone]))
+				t.Fail("the task, whose time is not over", "%s", asked[gone])
 			}
 		})
 	}),

@@ -62,11 +62,11 @@ var listing = Suite{
 			}
 			if method.Name == "tasks/list" {
 				r, listed := other.lists(t, c.ID)
-				t.Expect(!listed).To(Hold("no task of another principal", "%s", Got(r)))
+				t.Expect(!listed).To(Hold("no task of another principal", "%s", r))
 				return
 			}
 			r := other.ask(t, method.Name, M{"taskId": c.ID})
-			t.Expect(r.Result() == nil).To(Hold("no access to a task of another principal", "%s", Got(r)))
+			t.Expect(r.Result() == nil).To(Hold("no access to a task of another principal", "%s", r))
 		})
 	}),
 }

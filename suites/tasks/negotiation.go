@@ -33,9 +33,9 @@ var negotiation = Suite{
 			if call.IsPlain() && support(call.Tool.Value) == "forbidden" {
 				again := kit.TryAmiss(t, s, "tools/call", augmented(call.Params(s)))
 				kit.WantAnswer(t, again)
-				t.Expect(!isTask(again)).To(Hold("the result of the tool", "%s", Got(again)))
+				t.Expect(!isTask(again)).To(Hold("the result of the tool", "%s", again))
 				if again.Result() == nil && kit.TryAmiss(t, s, "tools/call", call.Params(s)).Result() != nil {
-					t.Fail("the same kind of answer as without the parameter task", "%s", Got(again))
+					t.Fail("the same kind of answer as without the parameter task", "%s", again)
 				}
 				return
 			}
@@ -119,7 +119,7 @@ var negotiation = Suite{
 		isOptional := func(tool M) bool { return support(tool) == "optional" }
 		kit.Seen(t, len(optional), "tool with optional task support was called", calls.Uncalled, isOptional)
 		kit.EachCall(t, optional, func(t *T, call kit.ToolCall) {
-			t.Expect(!isTask(call.Reply)).To(Hold("the result of the tool", "%s", Got(call.Reply)))
+			t.Expect(!isTask(call.Reply)).To(Hold("the result of the tool", "%s", call.Reply))
 			t.Warn(call.Reply).NotTo(BeError(-32601, -32600)) // which a receiver MAY answer by another sentence
 		})
 	}),
@@ -198,12 +198,12 @@ func ignoresTask(t *T, s *driver.Session) {
 	params := M{"name": kit.UnknownName(t), "arguments": M{}}
 	plain := kit.AskAmiss(t, s, "tools/call", params)
 	with := kit.AskAmiss(t, s, "tools/call", augmented(params))
-	t.Expect(!isTask(with)).To(Hold("no task", "%s", Got(with)))
+	t.Expect(!isTask(with)).To(Hold("no task", "%s", with))
 	if kit.KindOf(with) != kit.KindOf(plain) {
 		kit.NotLimited(t, s, with)
 		again := kit.AskAmiss(t, s, "tools/call", params)
 		t.Expect(kit.KindOf(with) == kit.KindOf(again)).To(Hold("the same outcome with and without `task`",
-			"with: %s; without: %s", Got(with), Got(again)))
+			"with: %s; without: %s", with, again))
 	}
 }
 

@@ -62,11 +62,11 @@ var calling = Suite{
 		want := kit.AskAmiss(t, s, "tools/call", plain)
 		usual := kit.Asking(t, s, "tools/call", plain)
 		r, same := kit.Compare(t, kit.SameKind, want, usual, kit.Asking(t, s, "tools/call", dressed))
-		t.Expect(same).To(Hold(kit.KindOf(want)+", as without _meta", "%s", Got(r)))
+		t.Expect(same).To(Hold(kit.KindOf(want)+", as without _meta", "%s", r))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
 		complains := complaint.MatchString(r.Text()) && !complaint.MatchString(want.Text())
 		quotes := strings.Contains(want.Text(), "quoted") // the text has whatever was in the params
-		t.Expect(!complains || quotes).To(Hold("no complaint about _meta", "%s", Got(r)))
+		t.Expect(!complains || quotes).To(Hold("no complaint about _meta", "%s", r))
 	}),
 
 	"tools/call-arguments-optional": Probe(func(t *T) {
@@ -88,7 +88,7 @@ var calling = Suite{
 			usual := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name, "arguments": M{}}))
 			bare := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name}))
 			r, same := kit.Compare(t, kit.SameKind, c.Reply, usual, bare)
-			t.About(r).Expect(same).To(Hold("a result, as with arguments {}", "%s", Got(r)))
+			t.Expect(same).To(Hold("a result, as with arguments {}", "%s", r))
 		})
 	}),
 

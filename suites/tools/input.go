@@ -44,10 +44,10 @@ func expectRefusal(t *T, keywords ...string) {
 		}
 		want := "an error, or a result with isError true, since " + c.Broken.Why
 		if wrappable(c) {
-			t.Warn(c.Reply.Refuses()).To(Hold(want, "%s", Got(c.Reply)))
+			t.Warn(c.Reply.Refuses()).To(Hold(want, "%s", c.Reply))
 			return
 		}
-		t.Expect(c.Reply.Refuses()).To(Hold(want, "%s", Got(c.Reply)))
+		t.Expect(c.Reply.Refuses()).To(Hold(want, "%s", c.Reply))
 	})
 }
 

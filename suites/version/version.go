@@ -22,7 +22,7 @@ var Checks = Suite{
 		kit.WantRefuser(t, empty.Reply)
 		if !slices.ContainsFunc(kit.AllClaims(t, kit.NewerVersion), empty.IsLike) {
 			t.Expect(empty.Reply.Result() == nil).To(Hold("no result of server/discover in the empty version",
-				"%s", Got(empty.Reply)))
+				"%s", empty.Reply))
 		}
 	}),
 
@@ -95,7 +95,7 @@ var Checks = Suite{
 		Each(t, modernOf(listed), Named, func(t *T, version string) {
 			r := t.Ask(s, "server/discover", M{"_meta": M{driver.MetaRevision: version}})
 			code, _ := r.Code()
-			t.Expect(code != kit.UnsupportedVersion).To(Hold("no refusal of a listed version", "%s", Got(r)))
+			t.Expect(code != kit.UnsupportedVersion).To(Hold("no refusal of a listed version", "%s", r))
 		})
 		shaken := func(v any) bool { version, _ := v.(string); return slices.Contains(Handshake, version) }
 		if at := slices.IndexFunc(listed, shaken); at >= 0 {
