@@ -25,16 +25,16 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 	s.link.settle(mark)
 	p, r := s.fence()
 	if r.Err != nil {
-		return s.news(mark, s.Since(mark)), r.Err
+		return s.WithoutEarlier(mark, s.Since(mark)), r.Err
 	}
-	came := s.news(mark, without(s.Since(mark), p...))
+	came := s.WithoutEarlier(mark, without(s.Since(mark), p...))
 	for _, f := range came {
 		if slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.MayAnswer(nil) }) {
 			return came, nil
 		}
 	}
 	came, err := s.linger(mark, s.grace(r), p)
-	return s.news(mark, came), err
+	return s.WithoutEarlier(mark, came), err
 }
 
 // Idle lets time pass in which the client says nothing.
@@ -89,8 +89,8 @@ func (s *Session) linger(mark int, grace time.Duration, first []Pending) ([]*Fra
 	return without(s.Since(mark), append(first, last...)...), r.Err
 }
 
-// news leaves out the answers to requests from before the mark, unless their ids have been used again.
-func (s *Session) news(mark int, came []*Frame) []*Frame {
+// WithoutEarlier leaves out the answers to requests from before the mark, unless their ids have been used again.
+func (s *Session) WithoutEarlier(mark int, came []*Frame) []*Frame {
 	if len(came) == 0 {
 		return nil
 	}

@@ -309,12 +309,11 @@ func (d *Dialogue) among(lines []*driver.Frame) (responses []*Response) {
 // second answer where others are doubled as well.
 func repliesSince(s *driver.Session, mark int) (replies []*driver.Frame, noisy bool) {
 	d := pair(s, s.Record(0))
-	nameless, doubles := 0, false
+	nameless, doubles := 0, d.doubles()
 	for _, r := range d.Responses {
 		if r.nameless() {
 			nameless++
 		}
-		doubles = doubles || r.Again != nil && !r.Again.Cancelled
 	}
 	noisy = nameless > d.notes
 	for _, r := range d.among(s.Since(mark)) {
@@ -323,6 +322,13 @@ func repliesSince(s *driver.Session, mark int) (replies []*driver.Frame, noisy b
 		}
 	}
 	return replies, noisy
+}
+
+// Doubles reports whether the server has answered a request of the session twice that was not cancelled.
+func Doubles(s *driver.Session) bool { return pair(s, s.Record(0)).doubles() }
+
+func (d *Dialogue) doubles() bool {
+	return slices.ContainsFunc(d.Responses, func(r *Response) bool { return r.Again != nil && !r.Again.Cancelled })
 }
 
 // replies reports whether a response seems to be a reply to a notification: it came soon after one, and is nothing that
