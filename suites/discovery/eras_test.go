@@ -380,13 +380,17 @@ func TestServerThatStartsOnce(t *testing.T) {
 	}
 }
 
-// onlyAhead is a server of which the first process serves, and no other: the one that is started ahead.
+// onlyAhead is a server of which the process that is started ahead serves, and no other: the second that is asked
+// something. Which of two that are started together runs first, nobody knows.
 func onlyAhead() driver.Server {
-	var started atomic.Int32
+	var asked atomic.Int32
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
-		if started.Add(1) > 1 {
+		lines := bufio.NewReader(in)
+		greeting, _ := lines.ReadBytes('\n')
+		if asked.Add(1) != 2 {
 			return 2
 		}
+		in = io.MultiReader(bytes.NewReader(greeting), lines)
 		return askedBothWays[1].serves.serve(ctx, in, out, errs, term)
 	}
 }
