@@ -10,6 +10,7 @@ test: ## all tests, in three minutes; they need only Go
 CONCURRENT = driver discovery harness
 
 test-concurrent: # with the race detector, which wants a C compiler
+	@command -v cc >/dev/null || echo 'there is no C compiler here: without the race detector'
 	go test $$(command -v cc >/dev/null && echo -race) $(CONCURRENT:%=./suites/%)
 
 test-others:

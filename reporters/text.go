@@ -285,15 +285,15 @@ func targetText(t harness.TargetInfo) string {
 // what went wrong. Each of several sessions has a heading; one that decided nothing was there to compare with.
 func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 	var told []string
-	headings := sessionHeadings(wire)
-	for _, l := range harness.Abridged(bySession(wire), limit) {
+	headings, session := sessionHeadings(wire), ""
+	for _, l := range harness.Abridged(wire, limit) {
 		if l.Direction == harness.Happened && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
 			shown = append(shown, "… "+l.Text)
 			continue
 		}
-		if heading := headings[l.Session]; heading != "" {
-			shown = append(shown, heading)
-			headings[l.Session] = ""
+		if l.Session != session {
+			session = l.Session
+			shown = append(shown, nonEmpty(headings[session])...)
 		}
 		shown = append(shown, shorten(wireLine(l), width))
 		if slices.Equal(l.Stderr, told) {
@@ -305,19 +305,6 @@ func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 		}
 	}
 	return shown
-}
-
-// bySession are the lines of one session after those of another, in the order in which the sessions began.
-func bySession(wire []harness.Line) []harness.Line {
-	place := map[string]int{}
-	for i, l := range wire {
-		if _, known := place[l.Session]; !known {
-			place[l.Session] = i
-		}
-	}
-	return slices.SortedStableFunc(slices.Values(wire), func(a, b harness.Line) int {
-		return place[a.Session] - place[b.Session]
-	})
 }
 
 // sessionHeadings are the headings of the sessions of a wire; none where there is one session.

@@ -112,7 +112,7 @@ func (s *Session) requests(from, to int) (all []Pending) {
 	return all
 }
 
-// without leaves out the answers to the harness's own requests.
+// without leaves out the answers to requests.
 func without(frames []*Frame, own ...Pending) (rest []*Frame) {
 	for _, f := range frames {
 		if !anyAnswered(own, f) {

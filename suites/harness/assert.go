@@ -50,20 +50,17 @@ func (o outcome) confirmed() bool {
 }
 
 // Expect asserts at the level of the requirement.
-func (t *T) Expect(actual any) Assertion { return t.assert(Must, actual) }
+func (t *T) Expect(actual any) *Assertion { return t.assert(Must, actual) }
 
 // Warn asserts what is a lesser deviation when it does not hold: a fail at level SHOULD.
-func (t *T) Warn(actual any) Assertion { return t.assert(Should, actual) }
+func (t *T) Warn(actual any) *Assertion { return t.assert(Should, actual) }
 
 // Inform asserts what is a mere note when it does not hold: a fail at level ADVICE.
-func (t *T) Inform(actual any) Assertion { return t.assert(Advice, actual) }
+func (t *T) Inform(actual any) *Assertion { return t.assert(Advice, actual) }
 
-func (t *T) assert(most Level, actual any) Assertion {
-	a := Assertion{decided: &[]*driver.Frame{}}
+func (t *T) assert(most Level, actual any) *Assertion {
 	r, isReply := actual.(driver.Reply)
-	if isReply {
-		*a.decided = exchange(r)
-	}
+	a := &Assertion{decided: exchanges([]any{actual})}
 	a.gomega = gomega.NewGomega(func(message string, skip ...int) {
 		depth := 1
 		if len(skip) > 0 {
@@ -72,7 +69,7 @@ func (t *T) assert(most Level, actual any) Assertion {
 		if isReply {
 			t.NotLate(r)
 		}
-		panic(t.failed(most, message, *a.decided, depth+1))
+		panic(t.failed(most, message, a.decided, depth+1))
 	}).ExpectWithOffset(1, actual)
 	return a
 }
@@ -81,32 +78,29 @@ func (t *T) assert(most Level, actual any) Assertion {
 // where that is a reply, and the replies that Hold quotes.
 type Assertion struct {
 	gomega  types.Assertion
-	decided *[]*driver.Frame
+	decided []*driver.Frame
 }
 
 // To asserts that the value matches, under circumstances that a format and its arguments may say.
-func (a Assertion) To(m types.GomegaMatcher, circumstances ...any) bool {
+func (a *Assertion) To(m types.GomegaMatcher, circumstances ...any) bool {
 	a.add(m)
 	return a.gomega.To(m, circumstances...)
 }
 
 // NotTo asserts that the value does not match, under such circumstances.
-func (a Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
+func (a *Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
 	a.add(m)
 	return a.gomega.NotTo(m, circumstances...)
 }
 
 // add adds what a matcher quotes to what decided.
-func (a Assertion) add(m types.GomegaMatcher) {
+func (a *Assertion) add(m types.GomegaMatcher) {
 	if m, ok := m.(*matcher); ok {
-		*a.decided = append(*a.decided, quoted(m.args)...)
+		a.decided = append(a.decided, exchanges(m.args)...)
 	}
 }
 
-// exchange is a request and its response.
-func exchange(r driver.Reply) []*driver.Frame { return []*driver.Frame{r.Request, r.Frame} }
-
-// say formats what came; replies among the arguments are said by Got.
+// say is Sprintf, with Got for the replies among the arguments.
 func say(format string, args []any) string {
 	args = slices.Clone(args)
 	for i, arg := range args {
@@ -117,14 +111,14 @@ func say(format string, args []any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// quoted are the requests and responses of the replies among the arguments of a format.
-func quoted(args []any) (frames []*driver.Frame) {
-	for _, arg := range args {
-		if r, ok := arg.(driver.Reply); ok {
-			frames = append(frames, exchange(r)...)
+// exchanges are the requests and responses of the replies among values.
+func exchanges(values []any) (frames []*driver.Frame) {
+	for _, v := range values {
+		if r, ok := v.(driver.Reply); ok {
+			frames = append(frames, r.Request, r.Frame)
 		}
 	}
-	return frames
+	return slices.DeleteFunc(frames, func(f *driver.Frame) bool { return f == nil })
 }
 
 // NotLate ends a check that would blame the server for a request without an answer which was on its way, or has one
@@ -151,14 +145,15 @@ func (t *T) Lateness(r driver.Reply) error {
 }
 
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:
-// it says what was expected and what came, which a format and its arguments say: replies by Got, which are evidence.
+// it says what was expected and, by a format and its arguments, what came. A reply among these is said by Got, and
+// marked in the evidence.
 func (t *T) Fail(want, got string, args ...any) { t.failAt(Must, want, got, args) }
 
 // FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of the requirement.
 func (t *T) FailAt(most Level, want, got string, args ...any) { t.failAt(most, want, got, args) }
 
 func (t *T) failAt(most Level, want, got string, args []any) {
-	panic(t.failed(most, wantGot(want, say(got, args)), quoted(args), 3))
+	panic(t.failed(most, wantGot(want, say(got, args)), exchanges(args), 3))
 }
 
 // failed is a fail at the level of the requirement, but not above most. The line that has found it is depth calls up.

@@ -142,8 +142,12 @@ func (c *collection) add(s Subject, o outcome) {
 	}
 }
 
-// fail keeps a finding, unless the same was made on another message.
+// fail keeps a finding, unless the same was made on another message. Where no reply is known to have decided, the
+// subject did.
 func (c *collection) fail(s Subject, o outcome) {
+	if len(o.decided) == 0 {
+		o.decided = s.Frames
+	}
 	key := [2]string{s.Name, o.message}
 	if c.told[key] {
 		return
@@ -244,12 +248,8 @@ func (c *collection) failure() outcome {
 	return all
 }
 
-// evidence is what shows the subject, and the exchange that decided where that is another one. Where none is named, the
-// subject has decided.
+// evidence is what shows the subject, and the exchange that decided where that is another one.
 func (f finding) evidence() (lines []Line) {
-	if !slices.ContainsFunc(f.decided, func(frame *driver.Frame) bool { return frame != nil }) {
-		f.decided = f.subject.Frames
-	}
 	for _, frame := range f.subject.Frames {
 		if frame != nil {
 			lines = append(lines, f.line("", frame))

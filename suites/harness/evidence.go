@@ -47,7 +47,7 @@ func (c *scope) evidence(o outcome) []Line {
 	return ends(all, mostLines, decided, func(x said) Line { return o.line(x.session, x.frame) })
 }
 
-// bySession are the passages of each session, in their order, without what two of them have in common.
+// bySession are the passages of each session, in the order of its record, without what two of them have in common.
 func bySession(all []passage) (sessions [][]passage) {
 	place := map[*driver.Session]int{}
 	for _, x := range all {
@@ -85,21 +85,20 @@ func Abridged(lines []Line, most int) []Line {
 // ends is Abridged for what becomes a line only if it is kept.
 func ends[T any](all []T, most int, decisive func(T) bool, line func(T) Line) (kept []Line) {
 	left := 0
-	gap := func() {
-		if left > 0 {
-			l := newLine(Happened, fmt.Appendf(nil, "%d lines left out", left))
-			l.Truncated = true
-			kept, left = append(kept, l), 0
-		}
-	}
 	for i, x := range all {
 		if len(all) > most && i >= most/4 && i < len(all)-most*3/4 && !decisive(x) {
 			left++
 			continue
 		}
-		gap()
-		kept = append(kept, line(x))
+		switch {
+		case left == 1: // to say so takes as much space
+			kept = append(kept, line(all[i-1]))
+		case left > 1:
+			gap := newLine(Happened, fmt.Appendf(nil, "%d lines left out", left))
+			gap.Truncated = true
+			kept = append(kept, gap)
+		}
+		kept, left = append(kept, line(x)), 0
 	}
-	gap()
 	return kept
 }

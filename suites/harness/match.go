@@ -21,7 +21,7 @@ type matcher struct {
 	want string
 	ok   func(actual any) bool
 	got  func(actual any) string
-	args []any // of what is quoted, of Hold
+	args []any // of Hold
 }
 
 func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }

@@ -120,16 +120,16 @@ func TestLinesEnd(t *testing.T) {
 	})
 }
 
-// Of much evidence the beginning and the end are kept.
+// Of much evidence the beginning and the end are kept. One line is not left out to say so in another.
 func TestBound(t *testing.T) {
-	for _, n := range []int{0, mostLines, mostLines + 1, 1000} {
+	for _, n := range []int{0, mostLines, mostLines + 1, mostLines + 2, 1000} {
 		var lines []Line
 		for i := range n {
 			lines = append(lines, Line{Text: fmt.Sprint(i)})
 		}
 		got := bound(lines)
 		switch {
-		case n <= mostLines:
+		case n <= mostLines+1:
 			if len(got) != n {
 				t.Errorf("of %d lines %d are kept", n, len(got))
 			}

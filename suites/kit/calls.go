@@ -374,7 +374,7 @@ func (c *ToolCalls) end(t *T, s *driver.Session, mark int) {
 	}
 	if t.Modern() && t.Site() != nil && len(SubscriptionsIn(s).List) > 1 {
 		s.Idle(Shortly)
-		s.Settle(s.Mark()) // whichever streams are not told by then, are not told at all
+		s.Settle(s.Mark()) // its answer tells which subscriptions were not told: subscriptions/concurrent
 	}
 }
 

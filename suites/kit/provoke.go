@@ -129,7 +129,7 @@ func BeAnswerFor(what string) types.GomegaMatcher {
 // Provoked is what came of one message that a conforming client does not send.
 type Provoked struct {
 	Line    string          // as it was sent
-	Sent    *driver.Frame   // that
+	Sent    *driver.Frame   // the line in the record
 	Came    []*driver.Frame // what the server said, up to the answer to a later request
 	Refused *driver.Frame   // over HTTP: the error status that it was answered with, if that has no message
 	Fatal   error           // why the session did not survive, or serves less than before; nil when it does as before
