@@ -72,11 +72,12 @@ type Execution struct {
 	learnt   map[string]M     // arguments by tool; with mu
 	long     map[string]error // by method, why a list is not followed once more; with mu
 
-	quiet    atomic.Bool     // nothing else runs
-	spoiled  atomic.Bool     // the session of a quick run has been made a hostile one
-	later    []int           // cases that wait for that; with mu
-	without  map[string]bool // watches of a quick run for which nothing was tried; with mu
-	recorded bool            // there is no server, but a record of one
+	quiet    atomic.Bool       // nothing else runs
+	spoiled  atomic.Bool       // the session of a quick run has been made a hostile one
+	later    []int             // cases that wait for that; with mu
+	without  map[string]bool   // watches of a quick run for which nothing was tried; with mu
+	waiting  []unconfirmedCase // with mu
+	recorded bool              // there is no server, but a record of one
 
 	sdks func() []SDK // with which the server is written; once the run is over
 }
@@ -190,6 +191,7 @@ func (e *Execution) work() {
 	}
 	e.parallel(e.talking())
 	e.spoil()
+	e.confirmTogether()
 	e.linger()
 	e.parallel(e.of(ending))
 	e.decideAgain()
@@ -303,19 +305,20 @@ func (e *Execution) try(i int, yield func()) {
 	defer e.options.Progress.begin(c.Area())()
 	if c.check.kind == watch && !e.watching.Load() {
 		c.check.run = c.check.prepare
-		if _, _, later := e.judge(c); later {
-			e.putOff(i)
-		}
+		e.judge(i, c)
 		return
 	}
-	r, trouble, later := e.judge(c)
-	if later {
-		e.putOff(i)
-		return
-	}
+	r, trouble, putOff := e.judge(i, c)
 	if c.promises() && e.withdraw != nil {
 		e.withdraw()
 	}
+	if !putOff {
+		e.conclude(i, r, trouble)
+	}
+}
+
+// conclude settles a case, or has it decided again when its verdict rests on trouble.
+func (e *Execution) conclude(i int, r Result, trouble trouble) {
 	if e.breaker.suspects() {
 		e.control()
 	}
@@ -392,16 +395,23 @@ func (e *Execution) InvalidInput() *InvalidInput {
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
-// left behind is never held against the server. A verdict is doubtful when it rests on trouble. A case that is tried
-// later has none yet.
-func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
+// left behind is never held against the server. What does not block is confirmed later, together with others, unless it
+// is proven. What rests on trouble is decided again. A case that was put off has no verdict yet.
+func (e *Execution) judge(i int, c Case) (r Result, rests trouble, putOff bool) {
 	begin := time.Now()
 	if c.foreseen.verdict != "" {
 		return e.result(c, c.foreseen, begin), trouble{}, false
 	}
-	o, used := e.attempt(c, false)
-	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) {
-		again, second := e.attempt(c, true)
+	o, used := e.attempt(c, nil, false)
+	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) && !e.proven(c, o, used) {
+		if e.waits(c, o) && !used.trouble().any() {
+			e.mu.Lock()
+			e.waiting = append(e.waiting, unconfirmedCase{i, turnOf(c, used)})
+			e.mu.Unlock()
+			used.release(e.pool, true)
+			return Result{}, trouble{}, true
+		}
+		again, second := e.attempt(c, nil, true)
 		used.release(e.pool, again.verdict == o.verdict)
 		o, used = again, second
 	}
@@ -412,12 +422,16 @@ func (e *Execution) judge(c Case) (r Result, rests trouble, later bool) {
 		rests = used.trouble()
 	}
 	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
+	if o.later {
+		e.putOff(i)
+	}
 	return e.result(c, e.untried(c, o), begin), rests, o.later
 }
 
-// attempt runs the check of a case once.
-func (e *Execution) attempt(c Case, alone bool) (o outcome, used *scope) {
-	used = &scope{alone: alone}
+// attempt runs the check of a case once: alone, which may be in sessions that it shares with other confirmations, or
+// not.
+func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome, used *scope) {
+	used = &scope{alone: alone, together: with}
 	switch {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used

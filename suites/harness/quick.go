@@ -87,9 +87,11 @@ func (e *Execution) spoil() {
 }
 
 // spares reports whether a quick run does not confirm what a check came to: it does not gate.
-func (e *Execution) spares(c Case, o outcome) bool {
-	gates := e.options.Profile.Gate(o.verdict, o.level, c.Level.In(c.By), c.Checklist, len(c.Asked) > 0) != NoGate
-	return e.single() && !gates
+func (e *Execution) spares(c Case, o outcome) bool { return e.single() && !e.gates(c, o) }
+
+// gates reports whether what a check came to blocks, if it is confirmed.
+func (e *Execution) gates(c Case, o outcome) bool {
+	return e.options.Profile.Gate(o.verdict, o.level, c.Level.In(c.By), c.Checklist, len(c.Asked) > 0) != NoGate
 }
 
 // untried is what a check came to that a quick run does not try, or does not confirm: it does not count as one that

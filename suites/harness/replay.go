@@ -50,13 +50,13 @@ func JudgeRecorded(
 	}
 	e.watching.Store(true)
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
-	for _, c := range plan {
+	for i, c := range plan {
 		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
 			unasked++
 			continue
 		}
 		c.check.prepare = nil
-		r, _, _ := e.judge(c)
+		r, _, _ := e.judge(i, c)
 		results = append(results, e.withSDK(r))
 	}
 	return results, unasked

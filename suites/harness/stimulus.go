@@ -16,7 +16,8 @@ type stimulus struct {
 	hurried  sync.Once
 	value    any
 	o        outcome
-	lent     bool
+	lent     bool // as of its scope
+	doubtful bool
 	trouble  trouble
 	strange  *outcome
 	passages []passage
@@ -66,9 +67,14 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		inner.scope, inner.stimulus, inner.hurry = &scope{outer: t.scope}, s.name, s.hurry
 		s.o = guard(func() { s.value = try(&inner) })
 		s.lent = inner.scope.lent || inner.scope.borrowed() && !t.Alone()
+		s.doubtful = inner.scope.doubtful
 		s.passages = inner.scope.passages()
 		s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
-		inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && !t.alone)
+		if g := t.scope.root().together; g != nil {
+			g.release(inner.scope)
+		} else {
+			inner.scope.release(e.pool, (s.o.verdict == Pass || e.single()) && !t.alone)
+		}
 		e.clear()
 		if s.o.later {
 			e.forget(s)
@@ -76,7 +82,7 @@ func Shared[V any](t *T, name string, try func(*T) V) V {
 		close(s.done)
 	}
 	s.await(t)
-	t.scope.lent = t.scope.lent || s.lent
+	t.scope.rests(s.lent, s.doubtful)
 	t.scope.adopt(s.trouble)
 	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
 	if !slices.Contains(t.scope.shared, s) {

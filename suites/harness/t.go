@@ -36,17 +36,19 @@ type T struct {
 
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
 type scope struct {
-	outer   *scope
-	alone   bool     // of a confirmation
-	apart   bool     // the sessions of outer are in use elsewhere
-	amiss   trouble  // beside that of its sessions
-	strange *outcome // why nothing in the sessions of a shared stimulus can be held against the server; nil: all can
-	uses    []use
-	lent    bool      // some verdict may rest on a session that others have used
-	extra   []passage // of shared stimuli
-	shared  []*stimulus
-	partly  []string // what a pass does not cover, and why
-	notes   []string // what was measured
+	outer    *scope
+	alone    bool           // of a confirmation
+	together *confirmations // of one that shares sessions with others; nil: it does not
+	apart    bool           // the sessions of outer are in use elsewhere
+	amiss    trouble        // beside that of its sessions
+	strange  *outcome       // why nothing in a shared stimulus can be held against the server; nil: all can
+	uses     []use
+	lent     bool      // some verdict may rest on a session that others have used
+	doubtful bool      // or on more than well-formed messages in such a session
+	extra    []passage // of shared stimuli
+	shared   []*stimulus
+	partly   []string // what a pass does not cover, and why
+	notes    []string // what was measured
 }
 
 type use struct {
@@ -89,7 +91,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 		return t.keep(s, nil, borrowed)
 	}
 	if t.Alone() {
-		return t.sole()
+		return t.sole(hostile)
 	}
 	if t.scope.holds(kindOf(hostile)) {
 		return t.Own()
@@ -99,16 +101,28 @@ func (t *T) lend(hostile bool) *driver.Session {
 		return t.Own()
 	}
 	if s != nil {
-		t.scope.lent = t.scope.lent || s.Used > 0
+		t.scope.rests(s.Used > 0, s.Used > 0 && hostile)
 	}
 	return t.keep(s, err, lent)
 }
 
+// Unconfirmed is for a request that tells what the server is like: what it brought others is good enough for a
+// confirmation.
+func (t *T) Unconfirmed() *T {
+	other := *t
+	other.alone = false
+	return &other
+}
+
 // sole is the one session of its kind that a confirmation uses, for everything that it tries.
-func (t *T) sole() *driver.Session {
+func (t *T) sole(hostile bool) *driver.Session {
 	t.wantTurn()
-	s, err := t.run.pool.Fresh()
 	root := t.scope.root()
+	if root.together != nil {
+		s, err := root.together.session(hostile)
+		return t.keep(s, err, borrowed)
+	}
+	s, err := t.run.pool.Fresh()
 	if s != nil && root != t.scope {
 		root.uses = append(root.uses, use{session: s, how: kept})
 		return t.keep(s, err, borrowed)
@@ -166,7 +180,7 @@ func (t *T) Client(hello M, prepare func(*driver.Session)) *driver.Session {
 		s, _ = open()
 	case opened == nil:
 		s = t.keep(s, err, lent)
-		t.scope.lent = t.scope.lent || s.Used > 0
+		t.scope.rests(s.Used > 0, s.Used > 0)
 		prepare(s)
 	}
 	return s
@@ -190,7 +204,7 @@ func (t *T) Last() *driver.Session {
 		return t.Own()
 	}
 	if s := t.run.pool.Take(t.run.spoiled.Load()); s != nil {
-		t.scope.lent = true
+		t.Doubt()
 		return t.keep(s, nil, own)
 	}
 	return t.Own()
@@ -303,7 +317,12 @@ func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 
 // Doubt says that a verdict of this attempt may rest on more than what the check is about. If it is not a pass, the
 // check is tried once more alone.
-func (t *T) Doubt() { t.scope.lent = true }
+func (t *T) Doubt() { t.scope.rests(true, true) }
+
+// rests notes what a verdict of the attempt may rest on.
+func (c *scope) rests(lent, doubtful bool) {
+	c.lent, c.doubtful = c.lent || lent, c.doubtful || doubtful
+}
 
 // Part runs a part of a stimulus that not all of the checks want that share it. end ends these as the part has ended.
 func (t *T) Part(run func()) (end func()) {
@@ -472,7 +491,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 	parts.Wait()
 	for _, c := range scopes {
 		t.scope.uses = append(t.scope.uses, c.uses...)
-		t.scope.lent = t.scope.lent || c.lent
+		t.scope.rests(c.lent, c.doubtful)
 		t.scope.adopt(c.trouble())
 		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)

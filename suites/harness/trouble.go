@@ -69,7 +69,7 @@ func (e *Execution) decideAgain() {
 		}
 		begin := time.Now()
 		decided := e.options.Progress.begin(e.plan[d.place].Area())
-		o, used := e.attempt(e.plan[d.place], true)
+		o, used := e.attempt(e.plan[d.place], nil, true)
 		used.release(e.pool, false)
 		e.pool.Wait()
 		decided()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -201,8 +202,8 @@ func (p *opener) confirm() {
 
 // afterwards is what comes once the session is established.
 func (p *opener) afterwards() {
-	if p.Deaf && p.t.Alone() {
-		LetAsk(p.t, p.s)
+	if p.Deaf {
+		p.letAsk()
 	}
 	if p.Client {
 		p.refusals()
@@ -290,6 +291,18 @@ func cancelGreeting(s *driver.Session, p driver.Pending, hello M) driver.Pending
 func LetAsk(t *T, s *driver.Session) {
 	if !t.Server.Sessionless {
 		s.Wait(0, Late, asks)
+	}
+}
+
+// mostSoon is how long most servers take at the most that ask a client for something by themselves.
+const mostSoon = 500 * time.Millisecond
+
+// letAsk is LetAsk, but less patient in a session that others wait for.
+func (p *opener) letAsk() {
+	if p.t.Alone() {
+		LetAsk(p.t, p.s)
+	} else {
+		p.s.Wait(0, mostSoon, asks)
 	}
 }
 

@@ -107,11 +107,11 @@ func WantErrors(t *T) {
 func RefusesNothing(t *T, r driver.Reply) bool {
 	switch {
 	case IsSilence(r):
-		return IsSilence(UnknownMethod(t).Reply)
+		return IsSilence(UnknownMethod(t.Unconfirmed()).Reply)
 	case r.Result() == nil || r.Refuses():
 		return false
 	}
-	other := UnknownMethod(t).Reply
+	other := UnknownMethod(t.Unconfirmed()).Reply
 	return other.Result() != nil && !other.Refuses() && bytes.Equal(content(r.Result()), content(other.Result()))
 }
 
