@@ -275,12 +275,14 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 	return nil
 }
 
-// Linger keeps the sessions of the run open for Late from now on: what was sent may have an effect that comes late, for
-// watches to judge. Nobody waits for it but the run in its end.
-func (t *T) Linger() {
+// Linger keeps the sessions of the run open for Late since something was sent: it may have an effect that comes late,
+// for watches to judge. Nobody waits for it but the run in its end.
+func (t *T) Linger(since time.Time) {
 	t.run.mu.Lock()
-	t.run.lasts = time.Now().Add(Late)
-	t.run.mu.Unlock()
+	defer t.run.mu.Unlock()
+	if until := since.Add(Late); until.After(t.run.lasts) {
+		t.run.lasts = until
+	}
 }
 
 // Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
@@ -291,7 +293,7 @@ func (t *T) Leave(s *driver.Session) {
 		s.Idle(Late)
 		return
 	}
-	t.Linger()
+	t.Linger(time.Now())
 	t.goes(s, left)
 }
 

@@ -18,10 +18,7 @@ var delivery = Suite{
 		})
 	}),
 
-	"http/no-broadcast": WatchAfter(func(t *T) {
-		kit.CallTools(t)
-		t.Linger() // the second copy may come late
-	}, func(t *T, w Wire) {
+	"http/no-broadcast": WatchAfter(kit.CallToolsAndLinger, func(t *T, w Wire) { // the second copy may come late
 		var all []delivered
 		for _, s := range kit.Established(t, w) {
 			all = append(all, deliveries(kit.StreamsOf(t, s))...)

@@ -220,7 +220,7 @@ func answerLost(s *driver.Session) bool {
 // each read to the end of its answer.
 func postSeveral(t *T) {
 	Shared(t, "several posts", func(t *T) bool {
-		t.Linger()
+		t.Linger(time.Now())
 		s := t.Session()
 		method, params := kit.Ordinary(t, s)
 		mark := s.Mark()

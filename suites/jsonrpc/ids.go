@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/onsi/gomega/types"
 
@@ -131,7 +132,7 @@ func invite(t *T) {
 	if list, served := kit.ListMethod(t); served {
 		t.Try(s, list, meta)
 	}
-	t.Linger()
+	t.Linger(time.Now())
 }
 
 // integerEchoes are the echoes of integers.

@@ -21,6 +21,13 @@ func CallTools(t *T) {
 	}
 }
 
+// CallToolsAndLinger is CallTools for who judges what comes late as well.
+func CallToolsAndLinger(t *T) {
+	if len(t.Server.Tools) > 0 {
+		t.Linger(ValidCalls(t).Ended)
+	}
+}
+
 // ToolCall is one call of a listed tool.
 type ToolCall struct {
 	Tool      Subject
@@ -45,6 +52,7 @@ type ToolCall struct {
 // ToolCalls are calls of the run, and what they did to the lists.
 type ToolCalls struct {
 	List     []ToolCall
+	Ended    time.Time // when the last of them was over
 	Uncalled []Uncalled
 	Endless  []ToolCall // that asked for input, and did not come to an end; they are among the uncalled ones
 	Before   []string   // names of the tools before the calls and after them, sorted
@@ -168,6 +176,7 @@ func ValidCalls(t *T) ToolCalls {
 			}
 			if f.end(); len(queue) == 0 {
 				calls.hear()
+				calls.Ended = time.Now()
 				t.NotCalled(calls.untried())
 				return calls
 			}

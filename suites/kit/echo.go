@@ -176,7 +176,7 @@ func ExpectAlive(t *T, err error) {
 // ExpectNoReply wants no reply to the notification that was sent after the mark. One that comes late is for watches of
 // all responses.
 func ExpectNoReply(t *T, s *driver.Session, mark int) {
-	t.Linger()
+	t.Linger(time.Now())
 	replies, noisy := repliesSince(s, mark)
 	t.Expect(replies).To(BeEmptyList[*driver.Frame]("no reply to a notification"))
 	if noisy {

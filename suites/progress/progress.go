@@ -112,9 +112,10 @@ func reports(t *T, w Wire) []*kit.Step {
 
 // lateReports calls tools and, when any of them reports its progress, has the run wait for reports that come late.
 func lateReports(t *T) {
-	for _, c := range kit.ValidCalls(t).List {
+	calls := kit.ValidCalls(t)
+	for _, c := range calls.List {
 		if len(kit.ReportsIn(c.Session, c.Session.Record(0))) > 0 {
-			t.Linger()
+			t.Linger(calls.Ended)
 			return
 		}
 	}
