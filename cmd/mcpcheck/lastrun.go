@@ -29,7 +29,8 @@ type lastRun struct {
 type lastFail struct {
 	ID         string   `json:"id"`
 	ProvokedBy []string `json:"provokedBy,omitempty"` // checks without which a watch may see nothing
-	Blocked    bool     `json:"blocked,omitempty"`
+	Blocked    bool     `json:"blocked,omitempty"`    // in the last run
+	Undecided  bool     `json:"undecided,omitempty"`  // and blocked by that alone
 }
 
 const (
@@ -48,23 +49,32 @@ func (l *lastFailed) Type() string           { return "" } // the help says --la
 // noReport is the value of a --last-failed that stands alone.
 const noReport = "REPORT"
 
-// take takes in what a run came to: what was not judged in it stays as it was.
+// take takes in what a run came to: what was not judged in it stays as it was, but for what blocked, which this run alone
+// decides.
 func (l *lastRun) take(r harness.Report) {
-	judged, failed := map[string]bool{}, map[string]lastFail{}
+	judged, open, failed := map[string]bool{}, map[string]bool{}, map[string]lastFail{}
 	for _, x := range r.Results {
+		fails := x.Verdict == harness.Fail || x.Verdict == harness.Error
 		switch {
 		case x.Area() == "advice" && !x.Gates && (r.Options == nil || !r.Options.Advice): // is not shown
 		case x.Reason == harness.NotTried: // by a quick run
-		case x.Verdict == harness.Fail || x.Verdict == harness.Error || x.Gates:
-			failed[x.ID] = lastFail{x.ID, x.ProvokedBy, x.Gates || failed[x.ID].Blocked}
+		case fails || x.Gates:
+			was, again := failed[x.ID]
+			failed[x.ID] = lastFail{
+				x.ID, x.ProvokedBy, x.Gates || was.Blocked, !fails && (!again || was.Undecided),
+			}
 		case x.Verdict == harness.Pass || x.Verdict == harness.Skip:
 			judged[x.ID] = true
+		default:
+			open[x.ID] = true
 		}
 	}
 	for _, old := range l.Failed {
-		if _, again := failed[old.ID]; !again && !judged[old.ID] {
-			failed[old.ID] = old
+		if _, again := failed[old.ID]; again || judged[old.ID] || open[old.ID] && old.Undecided {
+			continue
 		}
+		old.Blocked = false
+		failed[old.ID] = old
 	}
 	took := time.Duration(r.Seconds * float64(time.Second))
 	l.Version, l.Ended, l.Failed = lastRunVersion, r.Started.Add(took), []lastFail{}

@@ -22,23 +22,32 @@ func TestLastRun(t *testing.T) {
 	watch.ProvokedBy = []string{"tools/b"}
 	one, other := []lastFail{{ID: "ping/a"}}, []lastFail{{ID: "ping/b"}}
 	blocked := []lastFail{{ID: "ping/a", Blocked: true}}
+	blocks := fails
+	blocks.Gates = true
+	undecided := []lastFail{{ID: "ping/a", Blocked: true, Undecided: true}}
 	for name, test := range map[string]struct {
 		before []lastFail
 		run    []harness.Result
 		want   []lastFail
 	}{
-		"nothing":      {nil, nil, []lastFail{}},
-		"a fail":       {nil, []harness.Result{fails}, one},
-		"provoked":     {nil, []harness.Result{watch}, []lastFail{{ID: "ping/a", ProvokedBy: []string{"tools/b"}}}},
-		"an error":     {nil, []harness.Result{result("ping/a", harness.Error)}, one},
-		"blocking":     {nil, []harness.Result{gating}, blocked},
-		"blocked once": {nil, []harness.Result{gating, fails}, blocked},
-		"advice":       {nil, []harness.Result{result("advice/a", harness.Fail)}, []lastFail{}},
-		"not judged":   {other, []harness.Result{passes}, other},
-		"passes":       {one, []harness.Result{passes}, []lastFail{}},
-		"skipped":      {one, []harness.Result{result("ping/a", harness.Skip)}, []lastFail{}},
-		"not tried":    {one, []harness.Result{untried}, one},
-		"one revision": {nil, []harness.Result{fails, passes}, one},
+		"nothing":                  {nil, nil, []lastFail{}},
+		"a fail":                   {nil, []harness.Result{fails}, one},
+		"provoked":                 {nil, []harness.Result{watch}, []lastFail{{ID: "ping/a", ProvokedBy: []string{"tools/b"}}}},
+		"an error":                 {nil, []harness.Result{result("ping/a", harness.Error)}, one},
+		"blocking":                 {nil, []harness.Result{blocks}, blocked},
+		"blocked once":             {nil, []harness.Result{gating, fails}, blocked},
+		"undecided":                {nil, []harness.Result{gating}, undecided},
+		"advice":                   {nil, []harness.Result{result("advice/a", harness.Fail)}, []lastFail{}},
+		"not judged":               {other, []harness.Result{passes}, other},
+		"passes":                   {one, []harness.Result{passes}, []lastFail{}},
+		"skipped":                  {one, []harness.Result{result("ping/a", harness.Skip)}, []lastFail{}},
+		"not tried":                {one, []harness.Result{untried}, one},
+		"blocked then, fails":      {blocked, []harness.Result{fails}, one},
+		"blocked then, not tried":  {blocked, []harness.Result{untried}, one},
+		"blocked then, not in it":  {blocked, nil, one},
+		"undecided then and still": {undecided, []harness.Result{untried}, []lastFail{}},
+		"undecided then, fails":    {undecided, []harness.Result{fails}, one},
+		"one revision":             {nil, []harness.Result{fails, passes}, one},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := lastRun{Failed: test.before}
