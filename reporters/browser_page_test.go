@@ -27,6 +27,11 @@ func paged(r harness.Report) writer {
 
 const shownRows = `[...document.querySelectorAll(".req")].filter(r => r.checkVisibility()).length`
 
+// firstRows are the ids of the rows above the filters.
+const firstRows = `[...document.querySelectorAll(".req")].filter(r => r.checkVisibility() && ` +
+	`r.getBoundingClientRect().top < document.getElementById("controls").getBoundingClientRect().top)` +
+	`.map(r => r.id).join(" ")`
+
 // press is a click on a button for a verdict.
 const press = `document.querySelector('.outcome.%s').click()`
 
@@ -42,7 +47,11 @@ func TestPageInABrowser(t *testing.T) {
 		b.t = t
 		b.open(pageFile(t, paged(everything())), "")
 		b.want(`document.querySelector("h1").textContent`, "mcpcheck itself failed")
-		b.want(shownRows, 7) // what is in trouble
+		b.want(shownRows, 7)                     // what is in trouble
+		b.want(firstRows, strings.Join([]string{ // what blocks before all else, whatever its area
+			"lifecycle/requests-gated", "tools/unknown-tool-code", "tools/input-schema-valid",
+			"stdio/stdout-only-messages", "robust/deep-nesting",
+		}, " "))
 		b.eval(fmt.Sprintf(press, "gating"), nil)
 		b.want(shownRows, 4) // these alone
 		b.eval(fmt.Sprintf(press, "gating"), nil)
@@ -83,6 +92,25 @@ func TestPageInABrowser(t *testing.T) {
 		b.quiet()
 	})
 
+	t.Run("not tested", func(t *testing.T) {
+		b.t = t
+		r := everything() // of a server that wants a token, little could be tried
+		r.ExitCode, r.Problem = harness.ExitUntestable, "the server wants authorization"
+		for i := range r.Revisions {
+			r.Revisions[i].Assumed = true
+		}
+		for _, r := range []harness.Report{r, untestable()} {
+			b.open(pageFile(t, paged(r)), "")
+			b.want(shownRows, 0)
+			b.want(`document.querySelectorAll(".profiles .passes").length`, 0)
+			b.want(`document.querySelector(".profiles .says").textContent`, "nothing was tested")
+			b.want(`document.getElementById("none").checkVisibility()`, true)
+			b.want(`document.getElementById("controls").checkVisibility()`, false)
+			b.want(`/\d+ (passed|not decided|tried)/.test(document.body.innerText)`, false)
+			b.quiet()
+		}
+	})
+
 	t.Run("details", func(t *testing.T) {
 		b.t = t
 		b.open(pageFile(t, paged(everything())), "jsonrpc/id-echoed") // a pass, which is not shown at first
@@ -103,13 +131,13 @@ func TestPageInABrowser(t *testing.T) {
 		b.press("/", "/")
 		b.want(`document.activeElement.id`, "search")
 		b.press("ArrowDown", "")
-		b.want(`document.activeElement.parentNode.id`, "jsonrpc/error-message")
-		b.press("ArrowDown", "")
 		b.want(`document.activeElement.parentNode.id`, "lifecycle/requests-gated")
+		b.press("ArrowDown", "")
+		b.want(`document.activeElement.parentNode.id`, "tools/unknown-tool-code")
 		b.press("Enter", "\r")
 		b.want(`document.activeElement.parentNode.open`, true)
 		b.press("End", "")
-		b.want(`document.activeElement.parentNode.id`, "robust/deep-nesting")
+		b.want(`document.activeElement.parentNode.id`, "tools/name-characters")
 		b.press("Escape", "")
 		b.want(shownRows, 16)
 		b.eval(`document.getElementById("theme").focus()`, nil)

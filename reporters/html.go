@@ -21,6 +21,9 @@ import (
 // text is: the policy forbids it, by Trusted Types, to make markup of text.
 func HTML(w io.Writer, r harness.Report, o Options) error {
 	r = printableReport(r)
+	if unmet(r) {
+		r.Coverage, r.Revisions, r.Results = nil, nil, nil
+	}
 	head := newPageHead(r, o) // of all: another profile may ask for what is advice under this one
 	r = spared(r)
 	index, details, err := pageBlocks(r, o)
@@ -194,16 +197,18 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 				n++
 			}
 		}
-		said := pageProfile{Name: string(p), Gates: p == r.Profile, Passes: n == 0 && len(stale(r)) == 0}
+		said := pageProfile{Name: string(p), Gates: p == r.Profile}
 		switch {
 		case len(r.Results) == 0:
-			said.Says, said.Passes = "nothing was tested", false
+			said.Says = "nothing was tested"
 		case n > 0:
 			said.Says = fmt.Sprintf("%d blocking", n)
 		case len(stale(r)) > 0:
 			said.Says = staleText(r)
+		case r.ExitCode != harness.ExitConforms && r.ExitCode != harness.ExitFails:
+			said.Says = "not tested to the end"
 		default:
-			said.Says = "nothing blocks"
+			said.Says, said.Passes = "nothing blocks", true
 		}
 		profiles = append(profiles, said)
 	}

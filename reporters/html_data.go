@@ -58,7 +58,7 @@ type pageIndex struct {
 // pageBlocks are the blocks of JSON in a page: the index, a JSON array of a pageIndex and the requirements; and the
 // details, a JSON value on each line.
 func pageBlocks(r harness.Report, o Options) (index, details string, err error) {
-	about := pageIndex{revisionsOf(r.Revisions), r.Profile, harness.Profiles}
+	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, harness.Profiles}
 	var requirements []any
 	var all []pageDetail
 	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.ID }) {

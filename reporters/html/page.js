@@ -15,6 +15,7 @@ const rank = new Map(outcomes.map(([name], i) => [name, i]));
 const signs = new Map(outcomes.map(([name, sign]) => [name, sign]));
 const words = new Map(outcomes.map(([name, , , word]) => [name, word]));
 const troubles = ["gating", "error", "fail", "known"];
+const blocking = "blocks"; // the section of what fails the run, whatever its area
 
 const [about, ...requirements] = JSON.parse(byId("index").textContent);
 const several = about.revisions.length > 1;
@@ -113,25 +114,31 @@ function showWorst(entry, result) {
 // The page, built once.
 
 const entries = requirements.map(makeRow);
-const areas = new Map();
+const sections = new Map();
 const chosen = new Set(); // outcomes; none is all
 
-// buildList puts the rows into sections by area.
+// sectionOf names the section of a row: its area, unless it blocks.
+function sectionOf(entry) {
+  return rank.get(entry.shown.outcome) <= rank.get("error") ? blocking : entry.requirement.area;
+}
+
+// buildList puts the rows into sections, what blocks before all else.
 function buildList() {
+  entries.sort((a, b) => (sectionOf(b) === blocking) - (sectionOf(a) === blocking));
   for (const entry of entries) {
-    const name = entry.requirement.area;
-    if (!areas.has(name)) {
+    const name = sectionOf(entry);
+    if (!sections.has(name)) {
       const count = el("small", {});
       const section = el("section", { class: "area" }, el("h2", {}, name + " ", count));
-      areas.set(name, { count, section, entries: [] });
+      sections.set(name, { count, section, entries: [] });
+      byId(name === blocking ? "blocking" : "list").append(section);
     }
-    const area = areas.get(name);
-    area.entries.push(entry);
-    area.section.append(entry.row);
+    const section = sections.get(name);
+    section.entries.push(entry);
+    section.section.append(entry.row);
   }
-  const nothing = entries.length > 0 ? "No requirement is like that." : "No requirement was judged.";
-  byId("list").append(...[...areas.values()].map((area) => area.section),
-    el("p", { class: "nothing", id: "none", hidden: true }, nothing));
+  const nothing = entries.length > 0 ? "No requirement is like that." : "Nothing was tested.";
+  byId("list").append(el("p", { class: "nothing", id: "none", hidden: true }, nothing));
 }
 
 // buildOutcomes makes a button for each verdict that there is.
@@ -166,7 +173,7 @@ function choose(names) {
 function buildChoices() {
   const levels = ["MUST", "SHOULD", "MAY", "ADVICE"].filter((level) =>
     requirements.some((r) => r.results.some((result) => result.level === level)));
-  options("area", "all areas", [...areas.keys()]);
+  options("area", "all areas", [...new Set(requirements.map((r) => r.area))]);
   options("level", "all levels", levels);
   options("revision", "all revisions", about.revisions);
   byId("revision-label").hidden = !several;
@@ -183,9 +190,9 @@ function filter() {
     terms: byId("search").value.toLowerCase().split(/\s+/).filter((term) => term),
   };
   let shown = 0;
-  for (const area of areas.values()) {
+  for (const section of sections.values()) {
     let here = 0;
-    for (const entry of area.entries) {
+    for (const entry of section.entries) {
       const matching = matches(entry, wanted);
       entry.row.hidden = matching.length === 0;
       if (matching.length > 0) {
@@ -193,8 +200,8 @@ function filter() {
         here++;
       }
     }
-    area.section.hidden = here === 0;
-    area.count.textContent = here === area.entries.length ? String(here) : here + " of " + area.entries.length;
+    section.section.hidden = here === 0;
+    section.count.textContent = here === section.entries.length ? String(here) : here + " of " + section.entries.length;
     shown += here;
   }
   for (const button of byId("outcomes").querySelectorAll("button")) {
@@ -307,7 +314,7 @@ function start() {
   buildList();
   buildOutcomes();
   buildChoices();
-  byId("controls").hidden = false;
+  byId("controls").hidden = entries.length === 0;
   startTheme();
   const trouble = troubles.filter((name) => byId("outcomes").querySelector("." + name));
   choose(trouble);
