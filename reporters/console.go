@@ -70,6 +70,7 @@ type Console struct {
 	mu        sync.Mutex
 	err       error // the first that Out gave
 	begun     bool
+	held      bool                   // nothing is written before the end, since the server could not be talked to
 	tabled    bool                   // the table of areas has begun
 	progress  int                    // columns of the progress line that is on the screen
 	revisions []harness.RevisionInfo // those begun
@@ -98,11 +99,13 @@ func NewConsole(o ConsoleOptions) *Console {
 }
 
 // Begin writes the first lines, from what is known of the report. It may be called again when a further revision is
-// judged in the same run.
+// judged in the same run. Of a server that could not be talked to, they wait until it is known what that comes to.
 func (c *Console) Begin(r harness.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.begin(r)
+	if c.held = !met(r) && c.o.Verbosity < Wire; !c.held {
+		c.begin(r)
+	}
 }
 
 func (c *Console) begin(r harness.Report) {
@@ -126,8 +129,12 @@ func (c *Console) begin(r harness.Report) {
 		server = targetText(r.Target)
 	}
 	tool := c.paint.bold.Sprint(r.Tool.Name + " " + r.Tool.Version)
+	against := testedAgainst(r.Revisions)
+	if unmet(r) {
+		against = ""
+	}
 	c.write(c.folded("", dotted(
-		tool, server, r.Target.Transport, testedAgainst(r.Revisions), alsoSupports(r), notDiscovered(r.Server),
+		tool, server, r.Target.Transport, against, alsoSupports(r), notDiscovered(r.Server),
 	)))
 	if options := optionsText(r.Options); options != "" {
 		c.write(c.folded("", options))
@@ -188,7 +195,7 @@ func (c *Console) Result(r harness.Result) {
 	r.Wire = nil // the report has it; here results are only counted
 	a := c.area(r.Area(), r.Revision)
 	a.results = append(a.results, r)
-	if len(a.results) == a.cases {
+	if len(a.results) == a.cases && !c.held {
 		c.areaDone(a)
 	}
 }
@@ -200,6 +207,13 @@ func (c *Console) Done(r harness.Report) error {
 	r = printableReport(r)
 	if !c.begun {
 		c.begin(r)
+	}
+	if unmet(r) {
+		if c.o.Verbosity >= Normal {
+			c.write("\n")
+		}
+		c.write(c.untested(r))
+		return c.err
 	}
 	for _, a := range c.areas {
 		if !a.written && len(a.results) > 0 {
@@ -227,7 +241,7 @@ func (c *Console) Done(r harness.Report) error {
 	if strings.Contains(r.Problem, "\n") && !untestable {
 		c.write("\n" + c.problem(r.Problem))
 	}
-	if len(s.facts) > 0 && !unmet(r) {
+	if len(s.facts) > 0 {
 		if len(s.entries) > 0 || c.tabled {
 			c.write("\n")
 		}

@@ -55,7 +55,9 @@ func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
 	}
 	c := NewConsole(o)
 	if len(r.Revisions) > 0 {
-		c.Begin(r)
+		begun := r
+		begun.ExitCode = harness.ExitConforms // nobody knows it then
+		c.Begin(begun)
 	}
 	for _, info := range r.Revisions {
 		c.Areas(info.Revision, areasOf(r, info.Revision))
@@ -275,5 +277,29 @@ func TestConsoleReportsWriteErrors(t *testing.T) {
 	c.Begin(harness.Report{})
 	if err := c.Done(harness.Report{}); err == nil {
 		t.Error("want the error of the writer, got none")
+	}
+}
+
+// Of a server that nobody could talk to, people see why and nothing else, each line once, however much they want to see
+// of one that was tested.
+func TestConsoleOfAnUnmetServer(t *testing.T) {
+	r := everything()
+	r.ExitCode = harness.ExitUntestable
+	r.Problem = "the server refuses\nits last lines on stderr:\n  starting\n  Error: no"
+	r.Revisions[0].Assumed = true
+	for _, v := range []Verbosity{Quiet, Brief, Normal, Verbose} {
+		got := play(t, ConsoleOptions{Verbosity: v}, r)
+		want := "NOT TESTED  the server refuses\n  Error: no\n"
+		if v >= Normal {
+			head := "mcpcheck 0.1.0 · server-everything 2.0.0 · stdio\n" + optionsText(r.Options) + "\n\n"
+			want = head + want + "  │ starting\n"
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("verbosity %d (-want +got):\n%s", v, diff)
+		}
+	}
+	r.ExitCode = harness.ExitFails // what it answers is tested all the same
+	if got := play(t, ConsoleOptions{}, r); !strings.Contains(got, "(requested; no handshake took place)\n") {
+		t.Errorf("got %s", got)
 	}
 }

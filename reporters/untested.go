@@ -13,11 +13,14 @@ func isAssumed(revision string) func(harness.RevisionInfo) bool {
 	return func(i harness.RevisionInfo) bool { return i.Assumed && i.Revision == revision }
 }
 
-// unmet reports whether the server could not be talked to: what little was tried of it tells nothing beside why.
-func unmet(r harness.Report) bool {
-	met := func(i harness.RevisionInfo) bool { return !i.Assumed }
-	return r.Problem != "" && r.ExitCode == harness.ExitUntestable && !slices.ContainsFunc(r.Revisions, met)
+// met reports whether the server could be talked to.
+func met(r harness.Report) bool {
+	return slices.ContainsFunc(r.Revisions, func(i harness.RevisionInfo) bool { return !i.Assumed })
 }
+
+// unmet reports whether a server was not tested since it could not be talked to: what little was tried of it tells
+// nothing beside why.
+func unmet(r harness.Report) bool { return r.ExitCode == harness.ExitUntestable && !met(r) }
 
 // problem is why a run did not come to its end, taken apart: the cause in one line, the last words of the server, and
 // what to do about it.
@@ -46,8 +49,8 @@ func apart(said string) problem {
 // Reason is a problem in one sentence: the cause, and the line of the server's last words that tells most.
 func Reason(said string) string {
 	p := apart(said)
-	if line, _ := text.Reason(p.words); line != "" {
-		return p.cause + ": " + strings.TrimSpace(line)
+	if why := text.Why(p.words); len(why) > 0 {
+		return p.cause + ": " + strings.TrimSpace(why[0])
 	}
 	return p.cause
 }
@@ -60,8 +63,7 @@ func Sentence(said string) string {
 // MissingVariable is the environment variable that the last words of a server name as the cause of a problem; empty
 // when they name none.
 func MissingVariable(said string) string {
-	line, _ := text.Reason(apart(said).words)
-	return text.Variable(line)
+	return text.Variable(strings.Join(text.Why(apart(said).words), "\n"))
 }
 
 // untested is the verdict on a server that was not tested, or not to the end: why, what the server said, what to do.
@@ -69,14 +71,14 @@ func (c *Console) untested(r harness.Report) string {
 	var b lines
 	p := apart(r.Problem)
 	b.WriteString(c.folded("", c.paint.fail.Sprint("NOT TESTED")+"  "+p.cause))
-	if line, _ := text.Reason(p.words); line != "" {
+	for _, line := range text.Why(p.words) {
 		b.add("  " + shorten(strings.TrimSpace(line), c.limit(4*c.prose())))
 	}
 	switch {
 	case c.o.Verbosity == Normal:
 		c.quote(&b, "  ", text.Opening(p.words))
 	case c.o.Verbosity > Normal:
-		c.quote(&b, "  ", p.words)
+		c.quote(&b, "  ", text.Others(p.words))
 	}
 	for _, hint := range p.hints {
 		b.hang("  ", 2, text.Wrap(hint, c.prose()-2))

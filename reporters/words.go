@@ -158,6 +158,9 @@ func verdict(r harness.Report) (word string, parts, more []string) {
 		more = append(more, deviations(r.Results))
 	case harness.ExitUntestable:
 		word, parts = "NOT TESTED", []string{headline(r.Problem)}
+		if unmet(r) {
+			return word, nonEmpty(parts...), nil
+		}
 		if len(r.Results) > 0 {
 			parts = append(parts, t.failures(), passed)
 		}

@@ -51,7 +51,7 @@ func (s Symptoms) Diagnosis() string {
 	if said := looksLike(onEither, all); said != "" {
 		return said
 	}
-	if _, plain := text.Reason(strings.Split(string(all), "\n")); usage.Match(all) && !plain {
+	if usage.Match(all) && !text.Complains(strings.Split(string(all), "\n")) {
 		return "it printed its usage: an argument or a variable may be missing"
 	}
 	return ""

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestReason(t *testing.T) {
+func TestWhy(t *testing.T) {
 	for name, c := range map[string]struct {
 		said, want string
 		variable   string
@@ -28,13 +28,20 @@ func TestReason(t *testing.T) {
 		},
 		"a variable, then goodbye": {"please set ACME_API_KEY\nbye", "please set ACME_API_KEY", "ACME_API_KEY"},
 		"an option of its usage":   {"usage: a\n  --key  also ACME_API_KEY\nbye", "bye", ""},
-		"a code is no variable":    {"code: 'MODULE_NOT_FOUND'", "code: 'MODULE_NOT_FOUND'", ""},
-		"a value is not the name":  {"Error: ACME_TOKEN=abc is wrong", "Error: ACME_TOKEN=abc is wrong", "ACME_TOKEN"},
+		"a variable on the next line": {
+			"starting\nError: no token.\nRun `x login`, or set X_ACCESS_TOKEN.\nbye",
+			"Error: no token.\nRun `x login`, or set X_ACCESS_TOKEN.", "X_ACCESS_TOKEN",
+		},
+		"a variable of its usage":       {"Error: no\nUsage: a\n --key X_KEY", "Error: no", ""},
+		"a variable far below":          {"Error: no\na\nb\nset X_KEY", "Error: no", ""},
+		"a variable after a blank line": {"Error: no\n\nenv X_KEY", "Error: no", ""},
+		"a code is no variable":         {"code: 'MODULE_NOT_FOUND'", "code: 'MODULE_NOT_FOUND'", ""},
+		"a value is not the name":       {"Error: ACME_TOKEN=abc is wrong", "Error: ACME_TOKEN=abc is wrong", "ACME_TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, _ := Reason(strings.Split(c.said, "\n"))
+			got := strings.Join(Why(strings.Split(c.said, "\n")), "\n")
 			if got != c.want || Variable(got) != c.variable {
-				t.Errorf("reason is %q with variable %q, want %q with %q", got, Variable(got), c.want, c.variable)
+				t.Errorf("why is %q with variable %q, want %q with %q", got, Variable(got), c.want, c.variable)
 			}
 		})
 	}
@@ -50,6 +57,7 @@ func TestOpening(t *testing.T) {
 		"nothing":        {},
 		"the reason":     {[]string{"bye"}, nil},
 		"others":         {[]string{"a", "", "error: b", "c"}, []string{"a", "c"}},
+		"beside why":     {[]string{"a", "error: b", "set X_KEY", "c"}, []string{"a", "c"}},
 		"usage":          {[]string{"a", "error: b", "Usage: c", "  -d"}, []string{"a"}},
 		"usage alone":    {[]string{"Usage: c", "  -d"}, []string{"Usage: c"}},
 		"first and last": {many, append(append(slices.Clone(many[:3]), "…"), many[14:19]...)},
