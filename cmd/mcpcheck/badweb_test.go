@@ -212,6 +212,11 @@ func badHandlers() map[string]func(args []string) http.Handler {
 		"text-401": always(document(http.StatusUnauthorized, "text/plain", "who is it?")),
 		"text-403": always(document(http.StatusForbidden, "text/plain", "go away")),
 		"text-500": always(document(http.StatusInternalServerError, "text/plain", "oops")),
+		"plain-to-tls": always(func(w http.ResponseWriter, _ *http.Request) { // as nginx answers
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprint(w, "<html><title>400 The plain HTTP request was sent to HTTPS port</title>")
+		}),
 		"html-404": always(
 			document(http.StatusNotFound, "text/html", "<!doctype html><title>404</title><p>Not found"),
 		),

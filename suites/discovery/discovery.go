@@ -141,10 +141,10 @@ func unusable(t driver.Target, s *driver.Session, r driver.Reply) error {
 		return away
 	}
 	switch none := noEndpoint(t.Site, r); {
+	case wantsTLS(t, r): // which some web servers say by a page
+		return fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
 	case none != "":
 		return errors.New(none)
-	case wantsTLS(t, r):
-		return fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
 	case r.Err != nil:
 		return unheard(s, r.Err)
 	}

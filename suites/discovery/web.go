@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // greet opens the first session of a run and sends initialize in it. Of a server at a URL it finds out which transport
@@ -235,15 +236,23 @@ func redirect(r driver.Reply) (location string, redirected bool) {
 	return a.Header.Get("Location"), redirected
 }
 
-// sentAway is the error of a server that redirects to another origin; nil where it does not.
+// sentAway is the error of a server that redirects where no client follows: to another origin, or in a way that makes a
+// GET of the message. It is nil where the server does not.
 func sentAway(site *driver.Site, r driver.Reply) error {
-	var elsewhere *driver.Elsewhere
 	a := answerTo(r)
-	if location := a.Header.Get("Location"); a.Status >= 300 && a.Status < 400 && location != "" &&
-		errors.As(site.Leaves(location), &elsewhere) {
-		return elsewhere
+	location := a.Header.Get("Location")
+	if a.Status < 300 || a.Status >= 400 || location == "" {
+		return nil
 	}
-	return nil
+	var elsewhere *driver.Elsewhere
+	switch to, err := site.Target(location); {
+	case errors.As(err, &elsewhere):
+		return elsewhere
+	case err != nil:
+		return nil
+	default:
+		return fmt.Errorf("no answer to initialize: %s\nif that is the endpoint: --url %s", a, text.Shell(to))
+	}
 }
 
 // failing is the error of a server that answers the greeting with HTTP 500 and no message; nil where it does not.

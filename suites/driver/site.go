@@ -170,10 +170,13 @@ func (site *Site) Follow(from, location string) error {
 	return err
 }
 
-// Leaves is why a redirect from the URL is not followed; nil when it stays on its origin.
-func (site *Site) Leaves(location string) error {
-	_, err := redirected(site.parsed(), location)
-	return err
+// Target is where a redirect from the URL leads; an error when that is another origin, or no URL.
+func (site *Site) Target(location string) (string, error) {
+	u, err := redirected(site.parsed(), location)
+	if err != nil {
+		return "", err
+	}
+	return u.Redacted(), nil
 }
 
 // redirected is the target of a redirect; an error when it is none, or another origin: the operator's headers must not
