@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -30,6 +31,7 @@ type launcher struct {
 const (
 	withNode   = "install the package, and give -- node and the file of its program"
 	withoutUV  = "uv tool install the package, and give its program"
+	withoutPip = "pipx install the package, and give its program"
 	withoutBox = "give the program without its container, where that is possible"
 )
 
@@ -44,24 +46,64 @@ var launchers = []launcher{
 	{[]string{"bun", "x"}, withNode},
 	{[]string{"uvx"}, withoutUV},
 	{[]string{"uv", "tool", "run"}, withoutUV},
+	{[]string{"pipx", "run"}, withoutPip},
 	{[]string{"docker", "run"}, withoutBox},
 	{[]string{"podman", "run"}, withoutBox},
 }
 
-// launcherOf is the launcher that a command begins with, whatever options it has; nil when that is none.
+// launcherOf is the launcher that a command begins with, whatever options it has; nil when that is none. What only
+// starts another command, as env and cmd /c do, is looked through.
 func launcherOf(command []string) *launcher {
+	_, command = unwrapped(command)
 	if len(command) == 0 {
 		return nil
 	}
-	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(command[0]), ".exe"), ".cmd")
 	isOption := func(word string) bool { return strings.HasPrefix(word, "-") }
-	words := append([]string{name}, slices.DeleteFunc(slices.Clone(command[1:]), isOption)...)
+	words := append([]string{programOf(command)}, slices.DeleteFunc(slices.Clone(command[1:]), isOption)...)
 	for i, l := range launchers {
 		if len(words) >= len(l.words) && slices.Equal(words[:len(l.words)], l.words) {
 			return &launchers[i]
 		}
 	}
 	return nil
+}
+
+// programOf is the name of a command's program, without what Windows adds to it.
+func programOf(command []string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(command[0]), ".exe"), ".cmd")
+}
+
+// unwrapped is the command that another one starts, with what that adds to the environment.
+func unwrapped(command []string) (env, inner []string) {
+	if len(command) < 2 {
+		return nil, command
+	}
+	switch program := programOf(command); {
+	case program == "env":
+		inner = command[1:]
+		for len(inner) > 0 && isAssignment(inner[0]) {
+			inner = inner[1:]
+		}
+		return command[1 : len(command)-len(inner)], inner
+	case program == "cmd" && strings.EqualFold(command[1], "/c"):
+		return nil, command[2:]
+	}
+	return nil, command
+}
+
+var isAssignment = regexp.MustCompile(`^[A-Za-z_]\w*=`).MatchString
+
+// launcherInShell is the launcher that the script of a shell begins with, as in sh -c 'npx weather'; nil when that is
+// none. What else the script does nobody knows.
+func launcherInShell(command []string) *launcher {
+	if len(command) != 3 || command[1] != "-c" || !slices.Contains([]string{"sh", "bash", "zsh"}, programOf(command)) {
+		return nil
+	}
+	words := strings.Fields(command[2])
+	if len(words) > 0 && words[0] == "exec" {
+		words = words[1:]
+	}
+	return launcherOf(append([]string{"env"}, words...)) // assignments may stand before it
 }
 
 func (l *launcher) String() string { return strings.Join(l.words, " ") }
@@ -92,7 +134,8 @@ func (t *target) warm(ctx context.Context, told *audience) {
 	if name == "" || !known {
 		return
 	}
-	reach.Command, reach.Env = runs.Argv, append(slices.Clone(reach.Env), runs.environ()...)
+	given, _ := unwrapped(t.command)
+	reach.Command, reach.Env = runs.Argv, slices.Concat(reach.Env, given, runs.environ())
 	if nameOf(ctx, reach) != name {
 		return
 	}
@@ -209,7 +252,7 @@ func (l launched) environ() (pairs []string) {
 
 // sayStarts says where the time went of a run whose processes were started by a launcher each.
 func (t *target) sayStarts(told *audience) {
-	l := launcherOf(t.command)
+	l := cmp.Or(launcherOf(t.command), launcherInShell(t.command))
 	if l == nil || t.direct {
 		return
 	}

@@ -29,6 +29,16 @@ func TestLauncherOf(t *testing.T) {
 		"docker run -i --rm weather":       "docker run",
 		"docker exec -i weather node a.js": "",
 		"node npx":                         "",
+		"pipx run mcp-server-time":         "pipx run",
+		"pipx install mcp-server-time":     "",
+		"env A=b C= npx -y weather":        "npx",
+		"env -i npx weather":               "",
+		"env":                              "",
+		"env A=b":                          "",
+		"cmd /c npx -y weather":            "npx",
+		"cmd.exe /C npx.cmd weather":       "npx",
+		"cmd /k npx weather":               "",
+		"sh -c npx":                        "",
 		"":                                 "",
 	} {
 		got := ""
@@ -37,6 +47,28 @@ func TestLauncherOf(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%s: got %q, want %q", command, got, want)
+		}
+	}
+}
+
+// In the script of a shell it is known by the first words.
+func TestLauncherInShell(t *testing.T) {
+	for script, want := range map[string]string{
+		"npx -y weather":           "npx",
+		"exec npx weather":         "npx",
+		"A=b uvx weather":          "uvx",
+		"cd server && npx weather": "",
+		"node a.js":                "",
+		"":                         "",
+	} {
+		for _, c := range []struct{ command, want string }{{"sh -c", want}, {"/bin/bash -c", want}, {"node -c", ""}} {
+			got := ""
+			if l := launcherInShell(append(strings.Fields(c.command), script)); l != nil {
+				got = l.String()
+			}
+			if got != c.want {
+				t.Errorf("%s %q: got %q, want %q", c.command, script, got, c.want)
+			}
 		}
 	}
 }

@@ -37,10 +37,11 @@ With --last-failed only what failed in the last run of the server is run again; 
   mcpcheck run --last-failed -- node dist/index.js
   mcpcheck run --watch -- node dist/index.js
 
-A launcher such as npx, npm exec, pnpm dlx, bunx, uvx or docker run is started once
-before everything else, so that it can fetch what it needs. Where it is certain which
-Node program it runs, all further processes run that program directly, with the same
-arguments and environment; one line on stderr says so.
+A launcher such as npx, npm exec, pnpm dlx, bunx, uvx, pipx run or docker run is
+started once before everything else, so that it can fetch what it needs. Where it is
+certain which Node program it runs, all further processes run that program directly,
+with the same arguments and environment; one line on stderr says so. Not with --quick,
+which starts one process.
 
 Which tools are called depends on --calls and on the annotations of the tools:
 
