@@ -54,7 +54,6 @@ generate: ## files that are made from others
 
 demo: build ## test the built-in server
 	./mcpcheck run --demo
-	@echo 'Now yours: ./mcpcheck run -- COMMAND, with the command that starts your server. README.md has a tour of five minutes.'
 
 NODE_SERVER = .bench/node_modules/@modelcontextprotocol/server-everything/dist/index.js
 NODE_MODERN = .bench/modern.mjs

@@ -4,10 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/mcpcheck/mcpcheck/reporters"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // audience is who is told of a run: people at the console, and reports.
@@ -26,13 +30,24 @@ func atConsole(v values, t *target, out, stderr io.Writer) *audience {
 	console := reporters.NewConsole(reporters.ConsoleOptions{
 		Out: out, Color: coloured(terminal, v.flags.noColor), Terminal: terminal,
 		Width: width, Verbosity: v.flags.verbosity(),
-		Repeat: func(r harness.Result) string { return repeat(v, t, r) },
-		Next:   func(r harness.Report) []string { return nextSteps(v, t, r) },
+		Repeat: func(r harness.Result) string { return asCalled(repeat(v, t, r)) },
+		Next:   func(r harness.Report) []string { return each(nextSteps(v, t, r), asCalled) },
 	})
 	return &audience{
 		out: out, stderr: stderr, live: terminal, quiet: v.flags.quiet, redact: t.redact,
 		console: console, reporters: []reporters.Reporter{console},
 	}
+}
+
+// asCalled is a command of mcpcheck for the shell that has called this process: by the path of the program where that is
+// not on the PATH, such as ./mcpcheck in a clone.
+func asCalled(command string) string {
+	_, notFound := exec.LookPath("mcpcheck")
+	args, is := strings.CutPrefix(command, "mcpcheck ")
+	if notFound == nil || !is || !strings.ContainsRune(os.Args[0], os.PathSeparator) {
+		return command
+	}
+	return text.Shell(os.Args[0]) + " " + args
 }
 
 // result tells a result. It has to be redacted, and compared with the baseline.

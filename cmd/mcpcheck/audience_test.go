@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -149,5 +152,29 @@ func TestProgressOfRuns(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestAsCalled: commands to copy name the program as it was called, unless its name is enough.
+func TestAsCalled(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a program has another name there")
+	}
+	before := os.Args[0]
+	t.Cleanup(func() { os.Args[0] = before })
+	bin := t.TempDir()
+	if err := os.WriteFile(filepath.Join(bin, "mcpcheck"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ path, called, want string }{
+		{"", "./mcpcheck", "./mcpcheck run"},
+		{"", "mcpcheck", "mcpcheck run"},
+		{bin, "./mcpcheck", "mcpcheck run"},
+	} {
+		t.Setenv("PATH", c.path)
+		os.Args[0] = c.called
+		if got := asCalled("mcpcheck run"); got != c.want {
+			t.Errorf("%s with PATH %q: got %q, want %q", c.called, c.path, got, c.want)
+		}
 	}
 }

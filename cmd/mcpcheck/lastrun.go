@@ -49,8 +49,8 @@ func (l *lastFailed) Type() string           { return "" } // the help says --la
 // noReport is the value of a --last-failed that stands alone.
 const noReport = "REPORT"
 
-// take takes in what a run came to: what was not judged in it stays as it was, but for what blocked, which this run alone
-// decides.
+// take takes in what a run came to: what was not judged in it stays as it was, but for what blocked, which this run
+// alone decides.
 func (l *lastRun) take(r harness.Report) {
 	judged, open, failed := map[string]bool{}, map[string]bool{}, map[string]lastFail{}
 	for _, x := range r.Results {

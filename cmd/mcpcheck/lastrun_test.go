@@ -20,6 +20,7 @@ func TestLastRun(t *testing.T) {
 	gating.Gates = true
 	watch := result("ping/a", harness.Fail)
 	watch.ProvokedBy = []string{"tools/b"}
+	provoked := []lastFail{{ID: "ping/a", ProvokedBy: []string{"tools/b"}}}
 	one, other := []lastFail{{ID: "ping/a"}}, []lastFail{{ID: "ping/b"}}
 	blocked := []lastFail{{ID: "ping/a", Blocked: true}}
 	blocks := fails
@@ -32,7 +33,7 @@ func TestLastRun(t *testing.T) {
 	}{
 		"nothing":                  {nil, nil, []lastFail{}},
 		"a fail":                   {nil, []harness.Result{fails}, one},
-		"provoked":                 {nil, []harness.Result{watch}, []lastFail{{ID: "ping/a", ProvokedBy: []string{"tools/b"}}}},
+		"provoked":                 {nil, []harness.Result{watch}, provoked},
 		"an error":                 {nil, []harness.Result{result("ping/a", harness.Error)}, one},
 		"blocking":                 {nil, []harness.Result{blocks}, blocked},
 		"blocked once":             {nil, []harness.Result{gating, fails}, blocked},

@@ -222,11 +222,18 @@ func noSuchProgram(command []string) error {
 	case lostBackslashes(name):
 		return usage("cannot run %s: %s", name, quotePath)
 	}
-	return usage("cannot run %s: no such command; check the path, or build the server first", name)
+	said := fmt.Sprintf("cannot run %s: no such command; check the path, or build the server first", name)
+	if mayBePackage(name) {
+		said += fmt.Sprintf("; if it is an npm package: -- npx -y %s; one of Python: -- uvx %[1]s", all)
+	}
+	return usage("%s", said)
 }
 
 // isScopedPackage reports whether a word is the name of an npm package that has a scope, which no command has.
 var isScopedPackage = regexp.MustCompile(`^@[a-z0-9~][a-z0-9._~-]*/[a-z0-9~][a-z0-9._~-]*(@[\w.^~-]+)?$`).MatchString
+
+// mayBePackage reports whether a word is named as packages of servers are: mcp-server-time, server-memory.
+var mayBePackage = regexp.MustCompile(`^([a-z0-9.]+[-_])*(mcp|server)([-_][a-z0-9.]+)*(@[\w.^~-]+)?$`).MatchString
 
 // lostBackslashes reports whether a word looks like a path of Windows that a shell has taken the backslashes from.
 var lostBackslashes = regexp.MustCompile(`^[A-Za-z]:[^\\/:]+\.\w+$`).MatchString
