@@ -17,8 +17,11 @@ func isUndone(r harness.Result) bool {
 // wantsAdvice reports whether advice is to be shown.
 func wantsAdvice(r harness.Report) bool { return r.Options != nil && r.Options.Advice }
 
-// spared is a report without advice that nobody wants to see.
+// spared is a report without advice that nobody wants to see, and without counts of a server that was not tested.
 func spared(r harness.Report) harness.Report {
+	if unmet(r) {
+		r.Coverage = nil
+	}
 	if !wantsAdvice(r) {
 		r.Results = only(r.Results, func(x harness.Result) bool { return !x.IsAdvice() })
 	}

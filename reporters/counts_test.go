@@ -81,6 +81,21 @@ func TestOutputsAgree(t *testing.T) {
 	}
 }
 
+// Of a server that nobody could talk to, no output for people has counts.
+func TestUnmetServersHaveNoCounts(t *testing.T) {
+	r := everything()
+	r.ExitCode, r.Problem, r.Revisions[0].Assumed = harness.ExitUntestable, "the server wants authorization", true
+	counts := regexp.MustCompile(`\d+ (passed|tried|skipped|not decided|blocking)|requirements of 20`)
+	for _, f := range Formats {
+		if f.Name == "junit" || f.Name == "ctrf" || f.Name == "json" {
+			continue
+		}
+		if found := counts.FindString(string(render(t, f.Write, r))); found != "" {
+			t.Errorf("%s says %q", f.Name, found)
+		}
+	}
+}
+
 // number is what the group of a pattern has, 0 where it is nowhere.
 func number(t *testing.T, text, pattern string) int {
 	t.Helper()

@@ -3,7 +3,7 @@ package harness
 import "slices"
 
 // Coverage is how much of a revision a run judged. Every requirement that holds in the revision over the transport is
-// counted in one of the counts below Requirements.
+// counted in one of the counts below Requirements. Advice is none of the revision, and is counted nowhere.
 type Coverage struct {
 	Revision      string   `json:"revision"`
 	Requirements  int      `json:"requirements"`
@@ -29,7 +29,7 @@ func Cover(catalogue Catalogue, suite Suite, server *Server, want Selector, resu
 	c := Coverage{Revision: server.Revision}
 	open, tried := map[string]bool{}, map[string]bool{} // by capability
 	for _, r := range catalogue {
-		if _, applies := r.Judges(server.Revision, server.Transport); !applies {
+		if _, applies := r.Judges(server.Revision, server.Transport); !applies || r.Area() == advice {
 			continue
 		}
 		c.Requirements++

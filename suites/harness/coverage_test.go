@@ -20,12 +20,13 @@ func TestCover(t *testing.T) {
 		requirement("t/passes", "tools"), requirement("t/unbuilt", "tools"),
 		requirement("l/unbuilt", "logging"), requirement("p/open", "prompts"),
 		requirement("r/unbuilt", "resources"), requirement("c/out", "completions"),
+		requirement("advice/passes", "tools"), requirement("advice/unbuilt", ""),
 		{ID: "a/old", Revisions: []string{"2024-11-05"}},
 		{ID: "a/web", Revisions: holds, Transports: []string{"http"}},
 	}
 	verdicts := map[string]Verdict{
 		"a/passes": Pass, "a/fails": Fail, "a/skips": Skip, "a/open": Inconclusive, "a/broken": Error,
-		"t/passes": Pass, "p/open": Inconclusive,
+		"t/passes": Pass, "advice/passes": Pass, "p/open": Inconclusive,
 	}
 	var results []Result
 	for id, verdict := range verdicts {

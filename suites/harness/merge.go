@@ -369,7 +369,7 @@ func (m *merger) coverage(reports []NamedReport) (sum []Coverage) {
 	}
 	for i, r := range m.results {
 		c, known := index[r.Revision]
-		if was := m.home[i]; known && was != "" && was != r.Verdict {
+		if was := m.home[i]; known && was != "" && was != r.Verdict && r.Area() != advice {
 			*sum[c].of(was)--
 			*sum[c].of(r.Verdict)++
 		}

@@ -18,7 +18,7 @@ func part(name string, index, of int, results ...Result) NamedReport {
 	}
 	c := Coverage{Revision: "2025-11-25"}
 	for _, x := range results {
-		if !x.Beside {
+		if !x.Beside && x.Area() != "advice" {
 			c.Requirements++
 			*c.of(x.Verdict)++
 		}
@@ -66,6 +66,12 @@ func TestMergeReports(t *testing.T) {
 		"a watch that saw nothing at home passes by what another shard saw": {
 			parts: []NamedReport{part("a", 1, 2, of("w/1", Skip)), part("b", 2, 2, beside(of("w/1", Pass)))},
 			want:  []string{"w/1 pass"}, tried: 1,
+		},
+		"advice is not counted": {
+			parts: []NamedReport{
+				part("a", 1, 2, of("advice/1", Skip)), part("b", 2, 2, beside(of("advice/1", Pass))),
+			},
+			want: []string{"advice/1 pass"},
 		},
 		"why a watch left out what it saw is told rather than that another one saw nothing": {
 			parts: []NamedReport{

@@ -208,9 +208,12 @@ type Counts struct {
 	Advice       int `json:"advice"` // recommendations that are not followed; no other count has advice
 }
 
+// advice is the area of good practice that no sentence of the specification asks for.
+const advice = "advice"
+
 // IsAdvice reports whether the result is advice, good practice that no sentence of the specification asks for, and no
 // more than that: it does not gate.
-func (r Result) IsAdvice() bool { return r.Area() == "advice" && !r.Gates && r.Verdict != Error }
+func (r Result) IsAdvice() bool { return r.Area() == advice && !r.Gates && r.Verdict != Error }
 
 // Count counts results. Every report counts by it. Of advice, only what is not followed is counted, apart from all
 // others.
