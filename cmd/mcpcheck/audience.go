@@ -39,8 +39,8 @@ func atConsole(v values, t *target, out, stderr io.Writer) *audience {
 	}
 }
 
-// asCalled is a command of mcpcheck for the shell that has called this process: by the path of the program where that is
-// not on the PATH, such as ./mcpcheck in a clone.
+// asCalled is a command of mcpcheck for the shell that has called this process: by the path of the program, such as
+// ./mcpcheck in a clone, where it is not on the PATH.
 func asCalled(command string) string {
 	_, notFound := exec.LookPath("mcpcheck")
 	args, is := strings.CutPrefix(command, "mcpcheck ")

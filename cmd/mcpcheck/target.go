@@ -271,6 +271,7 @@ func (t *target) hint(err error) string {
 	var none *discovery.NotSpoken
 	var unreachable *driver.Unreachable
 	var elsewhere *driver.Elsewhere
+	var redirected *discovery.Redirected
 	var unknown x509.UnknownAuthorityError
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
@@ -282,6 +283,8 @@ func (t *target) hint(err error) string {
 	case errors.As(err, &none) && len(none.Speaks) > 0:
 		return fmt.Sprintf("it speaks %s: --protocol %s",
 			strings.Join(none.Speaks, ", "), none.Speaks[len(none.Speaks)-1])
+	case errors.As(err, &redirected):
+		return "if that is the endpoint: --url " + text.Shell(redirected.To)
 	case errors.As(err, &elsewhere):
 		return "mcpcheck does not follow it to another origin: --url " + text.Shell(elsewhere.To)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):

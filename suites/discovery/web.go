@@ -12,7 +12,6 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
 // greet opens the first session of a run and sends initialize in it. Of a server at a URL it finds out which transport
@@ -251,9 +250,14 @@ func sentAway(site *driver.Site, r driver.Reply) error {
 	case err != nil:
 		return nil
 	default:
-		return fmt.Errorf("no answer to initialize: %s\nif that is the endpoint: --url %s", a, text.Shell(to))
+		return &Redirected{"no answer to initialize: " + a.String(), to}
 	}
 }
+
+// Redirected says that a server redirects within its origin in a way that makes a GET of the message.
+type Redirected struct{ Why, To string }
+
+func (e *Redirected) Error() string { return e.Why }
 
 // failing is the error of a server that answers the greeting with HTTP 500 and no message; nil where it does not.
 func failing(s *driver.Session, r driver.Reply) error {

@@ -32,11 +32,11 @@ func TestWhy(t *testing.T) {
 			"starting\nError: no token.\nRun `x login`, or set X_ACCESS_TOKEN.\nbye",
 			"Error: no token.\nRun `x login`, or set X_ACCESS_TOKEN.", "X_ACCESS_TOKEN",
 		},
-		"a variable of its usage":       {"Error: no\nUsage: a\n --key X_KEY", "Error: no", ""},
-		"a variable far below":          {"Error: no\na\nb\nset X_KEY", "Error: no", ""},
-		"a variable after a blank line": {"Error: no\n\nenv X_KEY", "Error: no", ""},
-		"a code is no variable":         {"code: 'MODULE_NOT_FOUND'", "code: 'MODULE_NOT_FOUND'", ""},
-		"a value is not the name":       {"Error: ACME_TOKEN=abc is wrong", "Error: ACME_TOKEN=abc is wrong", "ACME_TOKEN"},
+		"one of its usage":        {"Error: no\nUsage: a\n --key X_KEY", "Error: no", ""},
+		"one far below":           {"Error: no\na\nb\nset X_KEY", "Error: no", ""},
+		"one after a blank line":  {"Error: no\n\nenv X_KEY", "Error: no", ""},
+		"a code is no variable":   {"code: 'MODULE_NOT_FOUND'", "code: 'MODULE_NOT_FOUND'", ""},
+		"a value is not the name": {"Error: ACME_TOKEN=abc is wrong", "Error: ACME_TOKEN=abc is wrong", "ACME_TOKEN"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := strings.Join(Why(strings.Split(c.said, "\n")), "\n")
