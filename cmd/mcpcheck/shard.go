@@ -61,7 +61,7 @@ func shardOfMachine(of string, env func(string) string) (index, n string, err er
 		}
 		i, err := strconv.Atoi(value)
 		if err != nil {
-			return "", "", usage("--shard auto: %s is no number: %q", m.index, value)
+			return "", "", usage("--shard auto: %s is not a number: %q", m.index, value)
 		}
 		if n = of; n == "" && m.of != "" {
 			n = env(m.of)

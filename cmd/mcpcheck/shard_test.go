@@ -28,7 +28,7 @@ func TestParseShard(t *testing.T) {
 		{text: "auto", env: "CLOUD_RUN_TASK_INDEX=0 CLOUD_RUN_TASK_COUNT=2", want: &harness.ShardInfo{Index: 1, Of: 2}},
 		{text: "auto", env: "JOB_COMPLETION_INDEX=1", complaints: "Kubernetes does not say how many jobs there are"},
 		{text: "auto", complaints: "none of JOB_COMPLETION_INDEX, CI_NODE_INDEX,"},
-		{text: "auto/3", env: "JOB_COMPLETION_INDEX=x", complaints: "JOB_COMPLETION_INDEX is no number"},
+		{text: "auto/3", env: "JOB_COMPLETION_INDEX=x", complaints: "JOB_COMPLETION_INDEX is not a number"},
 		{text: "auto/3", env: "JOB_COMPLETION_INDEX=3", complaints: "there is no shard 4/3"},
 		{text: "0/3", complaints: "there is no shard 0/3"},
 		{text: "1/0", complaints: "there is no shard 1/0"},

@@ -148,7 +148,7 @@ function evidence(wire) {
   return el("ol", { class: "wire" }, items);
 }
 
-// findings are what was wanted and what came, or else the whole message.
+// findings are what was expected and what the server sent, or else the whole message.
 function findings(detail) {
   if (!detail.findings) {
     return detail.message ? el("pre", { class: "message-text" }, detail.message) : "";
@@ -157,7 +157,7 @@ function findings(detail) {
     finding.subject && el("p", { class: "subject" }, el("code", {}, finding.subject)),
     el("dl", {},
       finding.want && el("div", { class: "want" }, el("dt", {}, "expected"), el("dd", {}, finding.want)),
-      el("div", { class: "got" }, el("dt", {}, "came"), el("dd", {}, finding.got)))));
+      el("div", { class: "got" }, el("dt", {}, "got"), el("dd", {}, finding.got)))));
   if (detail.more) {
     rows.push(el("p", { class: "more" }, "… and more of the same"));
   }

@@ -45,7 +45,7 @@ function tableRow(row) {
   const name = row.link ? el("a", { href: row.link }, row.name) : row.name;
   return el("tr", {},
     el("th", { class: "server-name", scope: "row" }, name, row.server ? el("small", {}, row.server) : ""),
-    el("td", { class: "came" }, sign(row.outcome, shape, word), row.said || ""),
+    el("td", { class: "result" }, sign(row.outcome, shape, word), row.said || ""),
     areas.map((area, i) => cell(area, row.by.get(i))));
 }
 
@@ -112,7 +112,7 @@ function begin() {
   byId("area").append(el("option", { value: "" }, "any"),
     ...areas.map((area, i) => el("option", { value: String(i) }, area)));
   byId("areas").append(el("tr", {}, el("th", { class: "server-name", scope: "col" }, "Server"),
-    el("th", { class: "came", scope: "col" }, "Result"),
+    el("th", { class: "result", scope: "col" }, "Result"),
     areas.map((area) => el("th", { scope: "col" }, el("span", { class: "area-name" }, area)))));
   byId("controls").hidden = false;
   startTheme();

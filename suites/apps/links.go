@@ -11,7 +11,7 @@ var links = Suite{
 		uiTools(t)
 		extensions := Member(t.Server.Capabilities, "extensions")
 		if _, isObject := extensions.(M); !isObject && Has(t.Server.Capabilities, "extensions") {
-			t.Because(OtherCheck).Skip("capabilities.extensions is no object: discover/extensions-shape")
+			t.Because(OtherCheck).Skip("capabilities.extensions is not an object: discover/extensions-shape")
 		}
 		t.Expect(t.Server.Extension(extension) != nil).To(Hold(extension+" in capabilities.extensions, since tools "+
 			"have pages", "%s", Show(extensions)))

@@ -194,7 +194,7 @@ func handshakeFailure(r driver.Reply) string {
 	}
 	version := harness.Member(r.Result(), "protocolVersion")
 	if v, ok := version.(string); !ok || !slices.Contains(harness.Handshake, v) {
-		return fmt.Sprintf("the server negotiated protocolVersion %s, which is no handshake revision",
+		return fmt.Sprintf("the server negotiated protocolVersion %s, which is not a handshake revision",
 			harness.Show(version))
 	}
 	return ""

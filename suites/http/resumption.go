@@ -42,7 +42,7 @@ var resumptionChecks = Suite{
 		if a.Status == 0 && !a.Ended {
 			t.Because(Silent).Inconclusive("GET was not answered in time")
 		}
-		t.Expect(a).To(That("an answer that is no server error", func(a driver.Answer) bool {
+		t.Expect(a).To(That("an answer that is not a server error", func(a driver.Answer) bool {
 			return a.Status != 0 && isNoServerError(a)
 		}))
 	}),

@@ -84,7 +84,7 @@ var errorChecks = Suite{
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			code, ok := errorObject(t, m)["code"].(json.Number)
 			if !ok {
-				t.Because(OtherCheck).Skip("the code is no number: jsonrpc/error-code-integer")
+				t.Because(OtherCheck).Skip("the code is not a number: jsonrpc/error-code-integer")
 			}
 			t.Expect(code).To(That("a code that JSON-RPC defines or leaves free", isUsable))
 		})
@@ -117,7 +117,7 @@ func errorsIn(w Wire) Messages {
 func errorObject(t *T, m Message) M {
 	e, ok := m.JSON()["error"].(M)
 	if !ok {
-		t.Because(OtherCheck).Skip("the error is no object: jsonrpc/error-object-shape")
+		t.Because(OtherCheck).Skip("the error is not an object: jsonrpc/error-object-shape")
 	}
 	return e
 }

@@ -43,7 +43,7 @@ var initialize = Suite{
 		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
 			info, ok := resultOf(m)["serverInfo"].(M)
 			if !ok {
-				t.Because(OtherCheck).Skip("serverInfo is no object: lifecycle/initialize-result-fields")
+				t.Because(OtherCheck).Skip("serverInfo is not an object: lifecycle/initialize-result-fields")
 			}
 			for _, name := range []string{"name", "version"} {
 				t.Expect(Member(info, name)).To(BeString(), "serverInfo.%s", name)

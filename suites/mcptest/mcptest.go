@@ -122,7 +122,7 @@ func Baseline(file string) Option {
 			return fmt.Errorf("cannot read the baseline: %w", err)
 		}
 		if err := yaml.UnmarshalWithOptions(text, &o.known, yaml.Strict()); err != nil {
-			return fmt.Errorf("%s is no baseline: %w", file, err)
+			return fmt.Errorf("%s is not a baseline: %w", file, err)
 		}
 		for i, k := range o.known {
 			if _, err := path.Match(k.Check, ""); k.Check == "" || k.Reason == "" || err != nil {

@@ -66,7 +66,7 @@ var icons = Suite{
 		Judge(t, "icon with sizes", iconsWith(t, w, "sizes"), part.Subject, func(t *T, icon part) {
 			sizes, ok := icon.value.(M)["sizes"].([]any)
 			if !ok {
-				t.Because(OtherCheck).Skip("sizes is no array: schema/icon-shape")
+				t.Because(OtherCheck).Skip("sizes is not an array: schema/icon-shape")
 			}
 			for _, size := range sizes {
 				if _, ok := size.(string); ok { // else schema/icon-shape

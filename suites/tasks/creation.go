@@ -44,7 +44,7 @@ var creation = Suite{
 				t.Because(OtherCheck).Skip("there is no task: tasks/create-result")
 			}
 			if status, _ := task["status"].(string); !isStatus(status) {
-				t.Because(OtherCheck).Skip("it is no status: tasks/status-values")
+				t.Because(OtherCheck).Skip("it is not a status: tasks/status-values")
 			}
 			t.Expect(task["status"]).To(BeOneOf[any]("working"))
 		})

@@ -179,7 +179,7 @@ func wantAugments(t *T) {
 // wantShape ends a check of what is not declared where the capability makes no sense.
 func wantShape(t *T) {
 	if declared := Member(t.Server.Capabilities, "tasks"); declared != (Absent{}) && !isObject(declared) {
-		t.Because(OtherCheck).Skip("the capability tasks is no object: tasks/capability-shape")
+		t.Because(OtherCheck).Skip("the capability tasks is not an object: tasks/capability-shape")
 	}
 }
 

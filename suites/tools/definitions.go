@@ -209,7 +209,7 @@ func eachInputSchema(t *T, run func(*T, M)) {
 	eachTool(t, func(t *T, tool M) {
 		schema, ok := tool["inputSchema"].(M)
 		if !ok {
-			t.Because(OtherCheck).Skip("inputSchema is no object: tools/input-schema-object")
+			t.Because(OtherCheck).Skip("inputSchema is not an object: tools/input-schema-object")
 		}
 		run(t, schema)
 	})
