@@ -69,7 +69,8 @@ func TestOutputsAgree(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	if row := NewFleetRow("x", r).Said(); row != fmt.Sprintf("%d blocking · %d passed", want.blocking, want.pass) {
+	said := fmt.Sprintf("%d blocking: %s · %d passed", want.blocking, some(Blocking(r), 2), want.pass)
+	if row := NewFleetRow("x", r).Said(); row != said {
 		t.Errorf("fleet says %s", row)
 	}
 	if badge := newBadge(r).Message; badge != Plural(want.blocking, "failure") {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ type FleetRow struct {
 	Transport     string    `json:"transport,omitempty"`
 	Revisions     string    `json:"revisions,omitempty"`
 	Problem       string    `json:"problem,omitempty"`
+	Blocking      []string  `json:"blocking,omitempty"` // requirements, the worst first
 
 	Areas []FleetArea `json:"areas,omitempty"` // in the order of the catalogue
 }
@@ -47,6 +49,7 @@ func NewFleetRow(name string, r harness.Report) FleetRow {
 	row := FleetRow{
 		SchemaVersion: 1, Name: name, ExitCode: r.ExitCode, Judged: true, Server: serverText(r.Server),
 		Transport: r.Target.Transport, Revisions: strings.Join(revisionsOf(r.Revisions), ", "), Problem: r.Problem,
+		Blocking: Blocking(r),
 	}
 	if unmet(r) {
 		return row // the problem says all
@@ -62,6 +65,16 @@ func NewFleetRow(name string, r harness.Report) FleetRow {
 		row.Areas[i].count(outcome(x))
 	}
 	return row
+}
+
+// Blocking are the requirements that block, in the order in which people are shown them: the worst first.
+func Blocking(r harness.Report) (ids []string) {
+	for _, e := range failureEntries(r, only(r.Results, func(x harness.Result) bool { return x.Gates }), "", false) {
+		if !slices.Contains(ids, e.name) {
+			ids = append(ids, e.name)
+		}
+	}
+	return ids
 }
 
 func (a *FleetArea) count(outcome string) {
@@ -138,7 +151,8 @@ func (r FleetRow) Said() string {
 	}
 	parts := nonEmpty(Reason(r.Problem))
 	if all.Gating > 0 {
-		parts = append(parts, fmt.Sprintf("%d blocking", all.Gating))
+		blocking := strings.Join(nonEmpty("blocking", some(r.Blocking, 2)), ": ")
+		parts = append(parts, fmt.Sprintf("%d %s", all.Gating, blocking))
 	}
 	if all.Error > 0 {
 		parts = append(parts, Plural(all.Error, "error")+" of mcpcheck")

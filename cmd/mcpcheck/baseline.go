@@ -105,18 +105,22 @@ func openBaseline(name string) (baseline, error) {
 	return readBaseline(name)
 }
 
-// uncovered says what gates though the baseline lists every fail; empty if nothing does.
-func uncovered(report harness.Report) string {
+// uncovered says what gates though the baseline lists every failure, and which failures it does not list; empty if
+// there are none.
+func uncovered(report harness.Report) (said string) {
 	n := 0
 	for _, r := range report.Results {
 		if r.Verdict == harness.Inconclusive && r.Gates {
 			n++
 		}
 	}
-	if n == 0 {
-		return ""
+	if n > 0 {
+		said = fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts failures only\n", n)
 	}
-	return fmt.Sprintf("%d inconclusive by --profile strict: a baseline accepts fails only\n", n)
+	if n := report.Counts.SDK; n > 0 {
+		said += reporters.Plural(n, "known deviation") + " of the SDK not recorded (--sdk gate records them)\n"
+	}
+	return said
 }
 
 // update is what a run changes in a baseline.

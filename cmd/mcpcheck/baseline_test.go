@@ -252,3 +252,18 @@ func FuzzBaseline(f *testing.F) {
 		u.edited()
 	})
 }
+
+// TestUncovered: what a baseline does not list is said.
+func TestUncovered(t *testing.T) {
+	for want, r := range map[string]harness.Report{
+		"": {Results: []harness.Result{{Verdict: harness.Fail, Gates: true}, {Verdict: harness.Inconclusive}}},
+		"1 inconclusive by --profile strict: a baseline accepts failures only\n": {
+			Results: []harness.Result{{Verdict: harness.Inconclusive, Gates: true}},
+		},
+		"3 known deviations of the SDK not recorded (--sdk gate records them)\n": {Counts: harness.Counts{SDK: 3}},
+	} {
+		if got := uncovered(r); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

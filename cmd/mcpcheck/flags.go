@@ -22,7 +22,9 @@ type runFlags struct {
 	keys  config                 // what mcpcheck.yaml can say as well; Command is what follows --
 	given func(flag string) bool // on the command line
 
-	repeated []string // what was given of repeatedFlags
+	repeated  []string // what was given of repeatedFlags
+	selecting []string // and of selectingFlags
+	merged    bool     // the results are of runs that are over
 
 	config  string // file to read
 	env     []string
@@ -57,7 +59,8 @@ type runFlags struct {
 // read takes over what the command line says beside the values of flags.
 func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
 	f.given = cmd.Flags().Changed
-	f.repeated = repeatedWords(cmd.Flags())
+	f.repeated = wordsOf(cmd.Flags(), repeatedFlags)
+	f.selecting = wordsOf(cmd.Flags(), selectingFlags)
 	f.keys.Skip = omit(f.skip)
 	f.hosts.name, f.keys.Command = f.hosts.named(cmd, args)
 	return f
@@ -77,8 +80,6 @@ func (f *runFlags) add(cmd *cobra.Command) {
 			"auto or auto/N: take it from the CI environment (JOB_COMPLETION_INDEX, CI_NODE_INDEX, …)")
 	flags.StringVar(&f.set, "set", "",
 		"test exactly the requirements in `FILE`, written by mcpcheck list --set REVISION")
-	flags.StringVar(&f.tentative, "tentative", showTentative,
-		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
 	flags.StringVar(&f.trace, "trace", "",
 		"write the traffic of all sessions to `FILE`, as JSON Lines for mcpcheck judge")
 	flags.Var(&f.lastFailed, "last-failed",
@@ -86,7 +87,7 @@ func (f *runFlags) add(cmd *cobra.Command) {
 			"runs everything if nothing failed or no previous run is known")
 	flags.Lookup("last-failed").NoOptDefVal = noReport
 	flags.BoolVar(&f.watch, "watch", false,
-		"test again whenever the server's files change, until Ctrl-C: first what failed, then everything")
+		"test again whenever the server's files change, until Ctrl-C: first what blocked, then everything")
 	flags.StringArrayVar(&f.watched, "watch-path", nil,
 		"with --watch: `PATH` to watch instead of the files that the command names")
 	f.report.add(flags)
@@ -114,6 +115,8 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these `CHECKS`")
 	f.addSDK(flags)
+	flags.StringVar(&f.tentative, "tentative", showTentative,
+		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
 	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "run `N` checks at a time")
 	flags.BoolVar(&f.isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.quick, "quick", false,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -101,12 +103,36 @@ func notOfFleet(files []string) error {
 func valuesOf(f runFlags, r harness.Report) values {
 	v := values{config: config{Protocol: auto}, flags: f}
 	v.reports, v.reportDir = f.report.merge(f.given, reportFiles{})
-	v.flags.repeated = []string{"--profile", string(r.Profile)}
-	if o := r.Options; o != nil {
-		v.Protocol, v.config.name = o.Protocol, o.Configuration
-		v.flags.repeated = append(v.flags.repeated, "--calls", string(o.Calls), "--seed", fmt.Sprint(o.Seed))
+	v.flags.merged = true
+	v.flags.repeated = unusual("profile", string(r.Profile), string(harness.Release))
+	if r.Baseline != nil {
+		v.flags.repeated = append(v.flags.repeated, "--baseline", r.Baseline.File)
 	}
+	o := r.Options
+	if o == nil {
+		return v
+	}
+	v.Protocol, v.config.name = o.Protocol, o.Configuration
+	asked := o.Protocol
+	if knownProtocol(asked) != nil {
+		asked = all // the runs asked for one each
+	}
+	v.flags.selecting = unusual("only", strings.Join(o.Only, ","), "", "protocol", asked, auto)
+	skipped := each(o.Skip, func(o harness.Omission) string { return o.Check })
+	v.flags.repeated = append(v.flags.repeated, unusual(
+		"sdk", o.SDK, showSDK, "calls", string(o.Calls), string(harness.CallsSafe), "seed", fmt.Sprint(o.Seed), "0",
+		"skip", strings.Join(skipped, ","), "", "tentative", o.Tentative, showTentative)...)
 	return v
+}
+
+// unusual are flags that do not have their default value, of triples of a name, its value and the default.
+func unusual(triples ...string) (words []string) {
+	for t := range slices.Chunk(triples, 3) {
+		if t[1] != "" && t[1] != t[2] {
+			words = append(words, "--"+t[0], t[1])
+		}
+	}
+	return words
 }
 
 // targetOf is the target of a report, as far as that shows it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"os"
 	"slices"
 	"strings"
@@ -30,26 +29,29 @@ func repeat(v values, t *target, r harness.Result) string {
 // nextSteps are the one or two commands that help after a run, the first before all.
 func nextSteps(v values, t *target, r harness.Report) []string {
 	command := func(words ...string) string {
-		return text.Shell(append(append([]string{"mcpcheck"}, words...), t.again(v)...)...)
+		return text.Shell(slices.Concat([]string{"mcpcheck"}, words, t.again(v))...)
 	}
-	blocking := slices.DeleteFunc(slices.Clone(r.Results), func(x harness.Result) bool { return !isGatingFail(x) })
-	slices.SortStableFunc(blocking, func(a, b harness.Result) int { return cmp.Compare(b.Level, a.Level) })
+	again := func(words ...string) string {
+		return command(slices.Concat(words, v.flags.selecting, v.flags.repeated)...)
+	}
+	blocking := reporters.Blocking(r)
 	live := !r.Recorded && len(t.again(v)) > 0
+	inCI := os.Getenv("CI") != ""
 	switch {
 	case len(blocking) > 0:
-		explain := "mcpcheck explain " + blocking[0].ID
-		switch own := func(x harness.Result) bool { return x.SDK == nil }; {
-		case !live:
+		explain := "mcpcheck explain " + blocking[0]
+		switch own := func(x harness.Result) bool { return x.Gates && x.SDK == nil }; {
+		case live && !slices.ContainsFunc(r.Results, own):
+			return []string{again("baseline"), explain}
+		case !live || inCI || !v.remembered():
 			return []string{explain}
-		case !slices.ContainsFunc(blocking, own):
-			return []string{command("baseline"), explain}
 		}
-		return []string{explain, command(append([]string{"run", "--last-failed"}, v.flags.repeated...)...)}
+		return []string{explain, again("run", "--last-failed")}
 	case r.ExitCode == harness.ExitFails && r.Baseline != nil && live:
-		return []string{command("baseline")}
+		return []string{again("baseline")}
 	case r.ExitCode == harness.ExitUntestable:
 		return giveVariable(v, t, r)
-	case r.ExitCode != harness.ExitConforms || !live:
+	case r.ExitCode != harness.ExitConforms || !live || inCI:
 		return nil
 	case v.flags.demo:
 		return []string{"mcpcheck run -- COMMAND"} // a server of the user's own
@@ -60,11 +62,14 @@ func nextSteps(v values, t *target, r harness.Report) []string {
 			return []string{command("init")}
 		}
 	}
-	if len(v.reports)+len(v.reportDir) == 0 {
-		return []string{command("run", "--html", "report.html")}
+	if len(v.reports["html"])+len(v.reportDir) == 0 {
+		return []string{again("run", "--html", "report.html")}
 	}
 	return nil
 }
+
+// remembered reports whether --last-failed knows of the run: it knows of none that is a part of another, or merged.
+func (v values) remembered() bool { return v.flags.shard == "" && !v.flags.merged }
 
 // giveVariable is the command that gives a server the variable that it asks for in its last words; none when it asks
 // for none that is not set.
@@ -85,8 +90,8 @@ var repeatedFlags = []string{
 	"config", "skip", "baseline", "tentative",
 }
 
-// repeatedWords are those flags as they were given.
-func repeatedWords(flags *pflag.FlagSet) (words []string) { return wordsOf(flags, repeatedFlags) }
+// selectingFlags are those that say what is tested. The command that repeats one check says that itself.
+var selectingFlags = []string{"only", "protocol", "quick"}
 
 // wordsOf are the flags of these names as they were given.
 func wordsOf(flags *pflag.FlagSet, names []string) (words []string) {

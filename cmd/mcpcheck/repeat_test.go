@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -47,12 +48,70 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
+// TestNextSteps: what is to be done next is judged as the run was, and is a command that can be given there.
+func TestNextSteps(t *testing.T) {
+	blocks := harness.Result{ID: "tools/blocks", Verdict: harness.Fail, Level: harness.Should, Gates: true}
+	worse := harness.Result{ID: "tools/worse", Verdict: harness.Fail, Level: harness.Must, Gates: true}
+	ofSDK := harness.Result{
+		ID: "tools/of-sdk", Verdict: harness.Fail, Level: harness.Must, Gates: true, SDK: &harness.SDKInfo{ID: "one"},
+	}
+	pass := harness.Result{ID: "tools/passes", Verdict: harness.Pass}
+	barred := []harness.Coverage{{Uncalled: []harness.UncalledTool{{Name: "drop", Barred: true}}}}
+	const explain = "mcpcheck explain tools/"
+	for _, tt := range []struct {
+		name, line string
+		ci, merged bool
+		report     harness.Report
+		want       []string
+	}{
+		{name: "the worst is explained", report: harness.Report{Results: []harness.Result{ofSDK, blocks, worse}},
+			want: []string{explain + "worse", "mcpcheck run --last-failed -- serve"}},
+		{name: "with the flags of the run", line: "--only tools/* --protocol 2025-03-26 --profile strict",
+			report: harness.Report{Results: []harness.Result{blocks}},
+			want: []string{explain + "blocks",
+				"mcpcheck run --last-failed --only 'tools/*' --protocol 2025-03-26 --profile strict -- serve"}},
+		{name: "the SDK's alone", line: "--sdk gate --quick", report: harness.Report{Results: []harness.Result{ofSDK}},
+			want: []string{"mcpcheck baseline --quick --sdk gate -- serve", explain + "of-sdk"}},
+		{name: "CI remembers nothing", ci: true, report: harness.Report{Results: []harness.Result{blocks}},
+			want: []string{explain + "blocks"}},
+		{name: "neither is a part remembered", line: "--shard 1/2",
+			report: harness.Report{Results: []harness.Result{blocks}}, want: []string{explain + "blocks"}},
+		{name: "nor what is merged", merged: true,
+			report: harness.Report{Results: []harness.Result{blocks}}, want: []string{explain + "blocks"}},
+		{name: "a recording", report: harness.Report{Recorded: true, Results: []harness.Result{ofSDK}},
+			want: []string{explain + "of-sdk"}},
+		{name: "the baseline is out of date", line: "--baseline b.yaml",
+			report: harness.Report{Baseline: &harness.Baseline{}, Results: []harness.Result{pass}},
+			want:   []string{"mcpcheck baseline --baseline b.yaml -- serve"}},
+		{name: "pass", line: "--json r.json --sdk gate", report: harness.Report{Results: []harness.Result{pass}},
+			want: []string{"mcpcheck run --html report.html --sdk gate -- serve"}},
+		{name: "pass with a page", line: "--html r.html", report: harness.Report{Results: []harness.Result{pass}}},
+		{name: "pass in CI", ci: true, report: harness.Report{Results: []harness.Result{pass}, Coverage: barred}},
+		{name: "pass, and tools were not called",
+			report: harness.Report{Results: []harness.Result{pass}, Coverage: barred},
+			want:   []string{"mcpcheck init -- serve"}},
+	} {
+		t.Setenv("CI", map[bool]string{true: "true"}[tt.ci])
+		flags := flagsOf(t, tt.line+" -- serve")
+		flags.merged = tt.merged
+		v := values{config: merge(flags, config{}), flags: flags}
+		v.reports, v.reportDir = flags.report.merge(flags.given, reportFiles{})
+		target := &target{address: address{command: flags.keys.Command}, redact: (&secrets{}).redactor()}
+		if r := tt.report; r.Baseline != nil || slices.ContainsFunc(r.Results, isGatingFail) {
+			tt.report.ExitCode = harness.ExitFails
+		}
+		if diff := cmp.Diff(tt.want, nextSteps(v, target, tt.report)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
 // TestEveryFlagIsRepeated: each flag of run is given again, says where the server is, or is known to make no difference
 // to a verdict.
 func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header header-env bearer-env token-env contact-issuer sse-url insecure " +
 		"cacert demo server servers-file")
-	chosen := strings.Fields("only protocol shard set last-failed quick")
+	chosen := append(strings.Fields("shard set last-failed"), selectingFlags...)
 	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge trace report-dir annotations " +
 		"no-color verbose quiet brief advice watch watch-path")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)
