@@ -142,8 +142,8 @@ func explain(w io.Writer, r *harness.Requirement) {
 	section(w, "not decided", byEra(r.Skip))
 	section(w, "fix", r.Fix)
 	section(w, "notes", r.Notes)
-	for _, d := range r.SDKs {
-		section(w, "sdk", deviation(d))
+	for _, said := range deviations(r) {
+		section(w, "sdk", said)
 	}
 	for _, ask := range r.Asked {
 		section(w, "asked by", ask.By+": "+ask.Rule+" "+ask.Source)
@@ -168,15 +168,26 @@ func explain(w io.Writer, r *harness.Requirement) {
 	}
 }
 
-// deviation says of an SDK that it breaks a requirement, and what changes that.
-func deviation(d harness.Deviation) string {
-	said := fmt.Sprintf("%s (known of %s", suites.NameOfSDK(d.SDK), d.Versions)
-	if d.Read {
-		said += " by its source, not run"
+// deviations say which SDKs break a requirement, and what changes that: those together of which the same is said.
+func deviations(r *harness.Requirement) (said []string) {
+	var changes []string // in the order of the catalogue
+	sdks := map[string][]string{}
+	for _, d := range r.SDKs {
+		change := strings.TrimSpace(d.Fix + " " + d.Issue)
+		if sdks[change] == nil {
+			changes = append(changes, change)
+		}
+		how := map[bool]string{true: " by its source, not run"}[d.Read]
+		name := fmt.Sprintf("%s (known of %s%s)", suites.NameOfSDK(d.SDK), d.Versions, how)
+		sdks[change] = append(sdks[change], name)
 	}
-	said += ") breaks this, and does not block in the profiles release and spec. " + d.Fix
-	if d.Issue != "" {
-		said += " " + d.Issue
+	for _, change := range changes {
+		breaks := " breaks this, and does not"
+		if len(sdks[change]) > 1 {
+			breaks = " break this, and do not"
+		}
+		names := strings.Join(sdks[change], ", ")
+		said = append(said, names+breaks+" block in the profiles release and spec. "+change)
 	}
 	return said
 }

@@ -115,7 +115,7 @@ func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error 
 		{"Not decided", inMarkdown(byEra(r.Skip))},
 		{"Fix", inMarkdown(r.Fix)},
 		{"Notes", inMarkdown(r.Notes)},
-		{"SDKs", inMarkdown(deviations(r))},
+		{"SDKs", inMarkdown(strings.Join(deviations(r), "\n"))},
 	} {
 		if item.text == "" {
 			continue
@@ -147,15 +147,6 @@ func levelsMarkdown(r *harness.Requirement) string {
 		text += " ☑ release checklist"
 	}
 	return text
-}
-
-// deviations are the SDKs that break a requirement, each on a line.
-func deviations(r *harness.Requirement) string {
-	var lines []string
-	for _, d := range r.SDKs {
-		lines = append(lines, deviation(d))
-	}
-	return strings.Join(lines, "\n")
 }
 
 // scope is which servers a requirement binds, and what trying it does to them.

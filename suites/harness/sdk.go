@@ -15,7 +15,20 @@ import (
 type SDK struct {
 	ID   string    `yaml:"id"`
 	Name string    `yaml:"name"` // with the versions that it stands for: TypeScript SDK 1.x
-	Says []Pattern `yaml:"says"` // any of these, as it is on the wire, in an error
+	Says []Telling `yaml:"says"` // any of these
+}
+
+// Telling is what only one SDK says in errors, as it is on the wire: one text or, where others may say each of them,
+// several, all of which are said in a run.
+type Telling []Pattern
+
+// UnmarshalYAML reads a pattern, or a list of patterns.
+func (t *Telling) UnmarshalYAML(node *yaml.Node) error {
+	if node.Kind == yaml.SequenceNode {
+		return node.Decode((*[]Pattern)(t))
+	}
+	*t = make(Telling, 1)
+	return node.Decode(&(*t)[0])
 }
 
 // Deviation says that a requirement is broken by an SDK: no server written with it can keep it without leaving it.

@@ -18,7 +18,7 @@ func recognised(all []SDK, sessions []*driver.Session) (found []SDK) {
 		}
 	}
 	for _, sdk := range all {
-		if slices.ContainsFunc(said, sdk.wrote) {
+		if sdk.Wrote(said...) {
 			found = append(found, sdk)
 		}
 	}
@@ -38,9 +38,10 @@ func errorText(f *driver.Frame) []byte {
 	return nil
 }
 
-// wrote reports whether an error can only have been written by the SDK.
-func (s SDK) wrote(text []byte) bool {
-	return slices.ContainsFunc(s.Says, func(p Pattern) bool { return p.Match(text) })
+// Wrote reports whether these errors can only have been written by the SDK.
+func (s SDK) Wrote(said ...[]byte) bool {
+	unsaid := func(p Pattern) bool { return !slices.ContainsFunc(said, p.Match) }
+	return slices.ContainsFunc(s.Says, func(t Telling) bool { return !slices.ContainsFunc(t, unsaid) })
 }
 
 // reveal draws errors from the server that tell its SDK, where a failure may come from one that nothing has told: a run
@@ -68,8 +69,8 @@ func (e *Execution) reveal() {
 	}
 }
 
-// revealing are the requests that SDKs answer in words of their own: for what does not exist and, of a tool that may be
-// called so, without its arguments.
+// revealing are the requests that SDKs answer in words of their own: for what does not exist, as a task or with a
+// number for its name, and, of a tool that may be called so, without its arguments.
 func (e *Execution) revealing() (requests []request) {
 	requests = []request{{"mcpcheck/no-such-method", M{}}}
 	if e.options.Calls == CallsNone {
@@ -83,8 +84,8 @@ func (e *Execution) revealing() (requests []request) {
 			break
 		}
 	}
-	return append(requests,
-		request{"tools/call", M{"name": "mcpcheck_no_such_tool", "arguments": M{}}}, request{"tools/call", M{}})
+	return append(requests, request{"tools/call", M{}}, request{"tools/call", M{"name": 5}},
+		request{"tools/call", M{"name": "mcpcheck_no_such_tool", "arguments": M{}, "task": M{}}})
 }
 
 // request is a method and its parameters.

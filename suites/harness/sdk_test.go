@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"strings"
@@ -57,8 +58,8 @@ func TestKnownDeviation(t *testing.T) {
 					},
 				}}},
 				options: Options{Jobs: 1, Profile: tt.profile, GateSDKs: tt.gate, SDKs: []SDK{
-					{ID: "other", Name: "Other", Says: []Pattern{pattern("never")}},
-					{ID: "one", Name: "One 1.x", Says: []Pattern{pattern("never"), pattern(`"message":"no"`)}},
+					{ID: "other", Name: "Other", Says: []Telling{{pattern("never")}}},
+					{ID: "one", Name: "One 1.x", Says: []Telling{{pattern("never")}, {pattern(`"message":"no"`)}}},
 				}},
 			}.play(t)
 			r := out.results["a/tried"]
@@ -109,23 +110,23 @@ func TestRevealing(t *testing.T) {
 	}
 	readOnly, destructive := M{"readOnlyHint": true}, M{"destructiveHint": true}
 	need := []any{"a"}
+	const strangers = "tools/call, tools/call 5, tools/call mcpcheck_no_such_tool"
 	for _, tt := range []struct {
 		calls Calls
 		tools []M
 		want  string
 	}{
 		{CallsNone, []M{tool("one", need, readOnly)}, "mcpcheck/no-such-method"},
-		{CallsSafe, nil, "mcpcheck/no-such-method, tools/call mcpcheck_no_such_tool, tools/call"},
+		{CallsSafe, nil, "mcpcheck/no-such-method, " + strangers},
 		{CallsSafe, []M{tool("drop", need, destructive), tool("none", nil, readOnly)},
-			"mcpcheck/no-such-method, tools/call mcpcheck_no_such_tool, tools/call"},
+			"mcpcheck/no-such-method, " + strangers},
 		{CallsSafe, []M{tool("drop", need, destructive), tool("one", need, readOnly), tool("two", need, readOnly)},
-			"mcpcheck/no-such-method, tools/call one, tools/call mcpcheck_no_such_tool, tools/call"},
+			"mcpcheck/no-such-method, tools/call one, " + strangers},
 	} {
 		e := &Execution{options: Options{Calls: tt.calls}, server: &Server{Tools: tt.tools}}
 		var asked []string
 		for _, r := range e.revealing() {
-			name, _ := r.Params["name"].(string)
-			asked = append(asked, strings.TrimSpace(r.Method+" "+name))
+			asked = append(asked, strings.TrimSuffix(fmt.Sprint(r.Method, " ", r.Params["name"]), " <nil>"))
 		}
 		if got := strings.Join(asked, ", "); got != tt.want {
 			t.Errorf("%s: got %s, want %s", tt.calls, got, tt.want)
@@ -156,9 +157,25 @@ func TestCheckSDKs(t *testing.T) {
 	}
 }
 
+// Of several texts that others may say as well, all are wanted, whichever errors they are in.
+func TestTelling(t *testing.T) {
+	sdks, err := ReadSDKs([]byte("- says: ['never', ['one', 'two']]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for said, want := range map[string]bool{
+		"one": false, "two|other": false, "one two": true, "other|two|one": true, "": false,
+	} {
+		if got := sdks[0].Wrote(bytes.Split([]byte(said), []byte("|"))...); got != want {
+			t.Errorf("%s: got %v", said, got)
+		}
+	}
+}
+
 func TestReadSDKs(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"- {id: one, name: One, says: ['x']}\n", "<nil>"},
+		{"- {id: one, name: One, says: ['x', ['y', 'z']]}\n", "<nil>"},
+		{"- id: one\n  says: [['(']]\n", "2:11: error parsing regexp: missing closing ): `(`"},
 		{"- id: one\n  says: ['(']\n", "2:10: error parsing regexp: missing closing ): `(`"},
 		{"- id: one\n  say: [x]\n", "2:3: field say not found in type harness.SDK"},
 	} {
