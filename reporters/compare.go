@@ -31,10 +31,10 @@ func sections(c harness.Comparison) (shown []section) {
 	}
 	changes("Newly failing", c.NewlyFailing)
 	changes("Newly passing", c.NewlyPassing)
-	changes("Not judged any more", c.NotJudged)
+	changes("No longer tested", c.NotJudged)
 	changes("Changed level or text", c.Changed)
-	changes("Requirements that came", c.Came)
-	changes("Requirements that went", c.Went)
+	changes("Requirements added", c.Came)
+	changes("Requirements removed", c.Went)
 	edits := section{title: "Changes of the catalogue"}
 	for _, e := range c.Catalogue {
 		edits.lines = append(edits.lines, printableLine(fmt.Sprintf("%s (%s) %s: %s → %s",
@@ -79,7 +79,7 @@ func stateText(s *harness.State) string {
 		case s.Known:
 			text += ", known"
 		case !s.Gates:
-			text += ", not gating"
+			text += ", not blocking"
 		}
 		text += ")"
 	}
@@ -101,8 +101,8 @@ func revisionsOfChange(c harness.Change) string {
 func comparisonVerdict(c harness.Comparison) string {
 	return dotted(Plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
 		fmt.Sprintf("%d newly passing", len(c.NewlyPassing)),
-		fmt.Sprintf("%d otherwise changed", len(c.Changed)+len(c.NotJudged)),
-		fmt.Sprintf("%d came", len(c.Came)), fmt.Sprintf("%d went", len(c.Went)))
+		Plural(len(c.Changed)+len(c.NotJudged), "other change"),
+		fmt.Sprintf("%d added", len(c.Came)), fmt.Sprintf("%d removed", len(c.Went)))
 }
 
 // ComparisonText writes a comparison for people.
@@ -122,13 +122,16 @@ func ComparisonText(w io.Writer, c harness.Comparison) error {
 	return err
 }
 
-// ChangesText writes which checks fail now and did not, and which no longer do.
+// ChangesText writes which checks fail now and did not, which are fixed, and how many verdicts changed otherwise.
 func ChangesText(w io.Writer, c harness.Comparison) error {
 	var b lines
+	failed := func(change harness.Change) bool { return change.Old.Verdict == harness.Fail }
+	turned := func(change harness.Change) bool { return change.Old.Verdict != change.New.Verdict }
+	fixed := only(c.NewlyPassing, failed)
 	for _, changes := range []struct {
 		word string
 		list []harness.Change
-	}{{"fails now", c.NewlyFailing}, {"fixed", c.NewlyPassing}} {
+	}{{"fails now", c.NewlyFailing}, {"fixed", fixed}} {
 		var ids []string
 		for _, change := range changes.list {
 			ids = append(ids, printableLine(change.ID))
@@ -137,8 +140,13 @@ func ChangesText(w io.Writer, c harness.Comparison) error {
 			b.add(fmt.Sprintf("%-9s  %s", changes.word, some(ids, 8)))
 		}
 	}
-	if b.Len() == 0 {
-		b.add("nothing changed")
+	others := len(c.NewlyPassing) - len(fixed) + len(c.NotJudged) + len(only(c.Changed, turned)) +
+		len(c.Came) + len(c.Went)
+	switch {
+	case others > 0:
+		b.add(fmt.Sprintf("%-9s  %s", "also", Plural(others, "other verdict")+" changed"))
+	case b.Len() == 0:
+		b.add("no verdict changed")
 	}
 	_, err := io.WriteString(w, inert(b.String()))
 	return err

@@ -106,7 +106,7 @@ func contradiction(f runFlags) error {
 	case f.watch && f.plan:
 		return usage("--watch and --plan exclude each other")
 	case f.watch && f.given("last-failed"):
-		return usage("--watch and --last-failed exclude each other; --watch begins with what failed anyway")
+		return usage("--watch and --last-failed exclude each other; --watch begins with what blocked anyway")
 	case len(f.watched) > 0 && !f.watch:
 		return usage("--watch-path wants --watch")
 	case !server && f.hosts.file != "":

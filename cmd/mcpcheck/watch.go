@@ -29,7 +29,7 @@ type watcher struct {
 var errStopped = &exit{code: harness.ExitInterrupted}
 
 // errNothingFirst says that nothing is to be run before all.
-var errNothingFirst = errors.New("nothing failed")
+var errNothingFirst = errors.New("nothing blocked")
 
 // watch judges a server, and again whenever its files change, until the operator ends it. What is wrong with its use is
 // an error at the beginning; later it is told, and mended in the files.
@@ -63,17 +63,18 @@ func watch(cmd *cobra.Command, f runFlags) error {
 // unaltered leaves what is asked for.
 func unaltered(*values) error { return nil }
 
-// round judges the server once: first what failed the last time, then all. From the second time on it tells what has
+// round judges the server once: first what blocked the last time, then all. From the second time on it tells what has
 // changed, and what still blocks. An error is about how it is used.
 func (w *watcher) round() error {
-	if err := w.judge(w.first); err != nil && !errors.Is(err, errNothingFirst) {
+	if err := w.judge(w.first, nil); err != nil && !errors.Is(err, errNothingFirst) {
 		return err
 	}
-	return w.judge(w.all)
+	return w.judge(w.all, w.changed)
 }
 
-// judge judges the server. What the server comes to is no error here.
-func (w *watcher) judge(alter func(*values) error) error {
+// judge judges the server, and has concluded look at the report before that is told. What the server comes to is no
+// error here.
+func (w *watcher) judge(alter func(*values) error, concluded func(harness.Report)) error {
 	j, err := prepare(w.cmd, w.flags, alter)
 	if err != nil {
 		return err
@@ -81,12 +82,7 @@ func (w *watcher) judge(alter func(*values) error) error {
 	if files, err := j.watchedBy(); err == nil { // mcpcheck.yaml may name others now
 		w.files = files
 	}
-	whole := !j.flags.brief
-	j.concluded = func(report harness.Report) {
-		if whole {
-			w.changed(report)
-		}
-	}
+	j.concluded = concluded
 	report, err := j.carryOut(w.cmd)
 	var verdict *exit
 	switch {
@@ -100,7 +96,6 @@ func (w *watcher) judge(alter func(*values) error) error {
 
 // all leaves what is asked for, and from the second time on has only what blocks told.
 func (w *watcher) all(v *values) error {
-	v.flags.brief = false
 	v.flags.terse = w.last != nil && v.flags.verbose == 0
 	return nil
 }
@@ -118,17 +113,17 @@ func (w *watcher) changed(report harness.Report) {
 	w.last = &report
 }
 
-// first selects what failed, to be told briefly and before all else.
+// first selects what blocked, to be told before all else and as briefly as quiet does.
 func (w *watcher) first(v *values) error {
-	failed := w.runs.Failed
+	blocked := slices.DeleteFunc(slices.Clone(w.runs.Failed), func(f lastFail) bool { return !f.Blocked })
 	v.reports, v.reportDir, v.flags.trace = nil, "", ""
 	v.flags.report.annotations = "off"
-	v.flags.brief, v.flags.verbose = !v.flags.quiet, 0
-	if len(v.selected(failed)) == 0 {
+	v.flags.terse = true
+	if len(v.selected(blocked)) == 0 {
 		return errNothingFirst
 	}
 	w.say("re-running last failures first")
-	return v.narrow(failed)
+	return v.narrow(blocked)
 }
 
 // next waits for a change, and names it. What changed while the run went on counts, but not twice in a row: then the

@@ -196,7 +196,7 @@ func TestWatch(t *testing.T) {
 	}
 	shown := stdout.String()
 	for _, part := range []string{
-		"✗ ping/empty-result ", "FAIL  1 blocking failure", "PASS  1 passed", "fixed      ping/empty-result, ",
+		"✗ ping/empty-result ", "FAIL  1 blocking failure", "PASS  1 passed", "fixed      ping/empty-result\n",
 		"\nPASS  ",
 		"NOT TESTED  the server exited with status 3",
 	} {
