@@ -285,8 +285,8 @@ func (d draft) headersText() string {
 
 // policyText says what is judged, and how patiently.
 func (d draft) policyText() string {
-	text := "# What counts as a failure: release (MUSTs and the release checklist), spec (MUSTs only),\n" +
-		"# strict (SHOULDs and what could not be tried, too).\n" +
+	text := "# What blocks: release (MUSTs and the release checklist), spec (MUSTs only), strict (also SHOULDs,\n" +
+		"# and MUSTs that could not be tested), directory (only the rules of public server directories).\n" +
 		"profile: " + d.Profile + "\n"
 	for _, key := range []struct{ name, value string }{
 		{"protocol", d.Protocol}, {"calls", d.Calls},

@@ -297,7 +297,7 @@ func lost(results []harness.Result) string {
 	if cause := harness.NothingTried(results); cause != "" {
 		return "nothing could be tried: " + cause
 	} else if n, cause := harness.MostLost(results); n > 0 {
-		return fmt.Sprintf("%d MUSTs could not be tried: %s", n, cause)
+		return fmt.Sprintf("%d MUSTs could not be tested: %s", n, cause)
 	}
 	return ""
 }

@@ -222,7 +222,7 @@ func foundMetadata(t *T) *document {
 func foundObject(t *T) M {
 	d := foundMetadata(t)
 	if d.Doc == nil {
-		t.Because(OtherCheck).Skip("the metadata of the resource is no JSON object (auth/metadata-json)")
+		t.Because(OtherCheck).Skip("the metadata of the resource is not a JSON object (auth/metadata-json)")
 	}
 	return d.Doc
 }

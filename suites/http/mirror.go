@@ -145,7 +145,7 @@ const (
 	methodInCapitals = "Mcp-Method in capitals"
 	noName           = "no Mcp-Name"
 	otherName        = "another Mcp-Name"
-	badBase64        = "an Mcp-Name that is no Base64"
+	badBase64        = "an Mcp-Name that is not Base64"
 )
 
 // misfitted is a request whose headers do not fit what its body says.

@@ -34,7 +34,7 @@ var mirroredArguments = Suite{
 	"http/param-header-base64-invalid": Probe(func(t *T) {
 		p := wantArgument(t, argument.isFree)
 		tries := p.misfits(t, "Hello", []form{
-			{"a value that is no Base64", kit.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
+			{"a value that is not Base64", kit.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
 			{"a value without its padding", kit.Header(p.header, "=?base64?SGVsbG8?=")},
 		})
 		tries[0].expectRefused(t)

@@ -32,7 +32,7 @@ var Malformed = map[string]string{
 
 // Names in Malformed that are used by more than one line of code.
 const (
-	NotJSON       = "a line that is no JSON"
+	NotJSON       = "a line that is not JSON"
 	MethodNumber  = "a method that is a number"
 	EmptyArray    = "empty array"
 	MixedArray    = "an array with a number"
@@ -68,7 +68,7 @@ func Rejections(t *T, names ...string) (all []Rejection) {
 	return all
 }
 
-var errIgnored = errors.New("silence, and a later request was answered")
+var errIgnored = errors.New("no response (a later request was answered)")
 
 // Reaction is the answer to a provocation: the response with the id or, for want of one, the first.
 func Reaction(p Provoked, id json.RawMessage) driver.Reply {

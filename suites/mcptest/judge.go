@@ -61,7 +61,7 @@ func judge(t *testing.T, s Server, o options, selected harness.Selector) error {
 		return fmt.Errorf("nothing could be tried: %s", cause)
 	}
 	if n, cause := harness.MostLost(report.Results); n > 0 {
-		return fmt.Errorf("%d MUSTs could not be tried: %s", n, cause)
+		return fmt.Errorf("%d MUSTs could not be tested: %s", n, cause)
 	}
 	for _, stale := range o.known.Stale(&report, time.Now(), suites.All(), selected) {
 		t.Errorf("the baseline is stale: %s: %s; take it out or correct it", stale.Entry, stale.Why)

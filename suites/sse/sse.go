@@ -196,7 +196,7 @@ func (c *oldClient) announced(t *T) *oldClient {
 	case !c.Told:
 		t.Because(OtherCheck).Skip("there was no endpoint event: sse/endpoint-event-first")
 	case c.Wrong != nil:
-		t.Because(OtherCheck).Skip("the endpoint is no URI: sse/endpoint-event-uri")
+		t.Because(OtherCheck).Skip("the endpoint is not a URI: sse/endpoint-event-uri")
 	}
 	return c
 }
