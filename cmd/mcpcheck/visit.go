@@ -105,14 +105,7 @@ func ending() []os.Signal {
 // are sessions, which are the caller's.
 func (t *target) meet(ctx context.Context, revision string, told *audience) (found discovery.Found, err error) {
 	arrived := t.awaits(told, revision)
-	switch {
-	case t.quick && t.reach.Site == nil:
-		found, err = discovery.Once(ctx, t.reach, strings.TrimPrefix(revision, auto))
-	case revision == auto:
-		found, err = discovery.Auto(ctx, t.reach)
-	default:
-		found, err = discovery.In(ctx, t.reach, revision)
-	}
+	found, err = discovery.Find(ctx, t.reach, strings.TrimPrefix(revision, auto), !t.quick || t.reach.Site != nil)
 	arrived()
 	switch {
 	case found.Server == nil:
@@ -122,7 +115,7 @@ func (t *target) meet(ctx context.Context, revision string, told *audience) (fou
 		found.First.Close()
 	}
 	if none := (*discovery.NotSpoken)(nil); errors.As(err, &none) && revision != auto {
-		if other, err := discovery.Auto(ctx, t.reach); err == nil {
+		if other, err := discovery.Find(ctx, t.reach, "", true); err == nil {
 			none.Speaks = other.Server.Speaks
 			other.Close()
 		}

@@ -12,19 +12,19 @@ import (
 )
 
 // A server that is silent after the handshake is not taken for one that runs one process at a time, and costs no more
-// than the first answers may take.
+// than the first answers may take, beside the moment in which it leaves server/discover unanswered.
 func TestSilentAfterTheHandshake(t *testing.T) {
 	silent := driver.Target{Serve: script{"initialize": welcome}.serve}
 	for name, ask := range map[string]func(context.Context) (Found, error){
-		"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, silent) },
-		"in":   func(ctx context.Context) (Found, error) { return In(ctx, silent, "2025-11-25") },
+		"auto": func(ctx context.Context) (Found, error) { return Find(ctx, silent, "", true) },
+		"in":   func(ctx context.Context) (Found, error) { return Find(ctx, silent, "2025-11-25", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				f, err := ask(t.Context())
 				took := time.Since(begin)
-				if err != nil || !f.Server.Silent || f.Server.OneClient || took > 15*time.Second {
+				if err != nil || !f.Server.Silent || f.Server.OneClient || took > 16*time.Second {
 					t.Errorf("got %+v, %v after %v", f.Server, err, took)
 				}
 				f.Close()
@@ -44,8 +44,8 @@ func TestEndsAfterTheHandshake(t *testing.T) {
 			"initialize": withTools, "server/discover": discover, "notifications/initialized": "-",
 		}.serve}
 		for name, ask := range map[string]func(context.Context) (Found, error){
-			"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, ends) },
-			"in":   func(ctx context.Context) (Found, error) { return In(ctx, ends, "2025-11-25") },
+			"auto": func(ctx context.Context) (Found, error) { return Find(ctx, ends, "", true) },
+			"in":   func(ctx context.Context) (Found, error) { return Find(ctx, ends, "2025-11-25", true) },
 		} {
 			t.Run(name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestStuckAtAList(t *testing.T) {
 		}
 	}}
 	for name, ask := range map[string]func(context.Context) (Found, error){
-		"auto": func(ctx context.Context) (Found, error) { return Auto(ctx, hangs) },
-		"in":   func(ctx context.Context) (Found, error) { return In(ctx, hangs, "2025-11-25") },
+		"auto": func(ctx context.Context) (Found, error) { return Find(ctx, hangs, "", true) },
+		"in":   func(ctx context.Context) (Found, error) { return Find(ctx, hangs, "2025-11-25", true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

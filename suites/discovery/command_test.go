@@ -9,9 +9,9 @@ import (
 )
 
 // Without such a command there is no server.
-func TestAutoWithoutACommand(t *testing.T) {
+func TestFindWithoutACommand(t *testing.T) {
 	target := driver.Target{Command: []string{"/there/is/no/such/command"}}
-	if f, err := Auto(t.Context(), target); f.Server != nil || err == nil {
+	if f, err := Find(t.Context(), target, "", true); f.Server != nil || err == nil {
 		t.Errorf("got %+v, %v", f, err)
 	}
 	if all, _, err := Revisions(t.Context(), target); all != nil || err == nil || errors.Is(err, context.Canceled) {

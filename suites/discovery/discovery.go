@@ -24,18 +24,18 @@ import (
 // result is described by Server.Failure. One that refuses to shake hands in a revision and names another is asked for
 // that.
 func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
-	return ask(ctx, t, requested, func() {})
+	return ask(ctx, t, requested, nil, func() {})
 }
 
-// ask is Server that says so once a server without a handshake has been shown to speak the revision: only what it lists
-// is missing then.
+// ask is Server in a session that was opened before, unless there is none. It says so once a server without a handshake
+// has been shown to speak the revision: only what it lists is missing then.
 func ask(
-	ctx context.Context, t driver.Target, requested string, spoken func(),
+	ctx context.Context, t driver.Target, requested string, opened *driver.Session, spoken func(),
 ) (*harness.Server, *driver.Session, error) {
 	if harness.IsModern(requested) {
-		return discover(ctx, t, unknown(t, requested), spoken)
+		return discover(ctx, t, unknown(t, requested), opened, spoken)
 	}
-	server, s, err := shakeHands(ctx, t, unknown(t, requested))
+	server, s, err := shakeHands(ctx, t, unknown(t, requested), opened)
 	if err != nil || server.Failure == "" {
 		return server, s, err
 	}
@@ -44,7 +44,7 @@ func ask(
 		return server, s, nil
 	}
 	s.Close()
-	return shakeHands(ctx, t, unknown(t, offered))
+	return shakeHands(ctx, t, unknown(t, offered), nil)
 }
 
 // unknown is a server of which nothing was learnt yet.
@@ -69,19 +69,12 @@ func (e *NotSpoken) Error() string { return e.Why }
 
 // shakeHands asks a server for a revision with a handshake.
 func shakeHands(
-	ctx context.Context, t driver.Target, server *harness.Server,
+	ctx context.Context, t driver.Target, server *harness.Server, opened *driver.Session,
 ) (*harness.Server, *driver.Session, error) {
-	s, r, err := greet(ctx, t, server)
+	s, r, err := greet(ctx, t, server, opened)
 	if s == nil {
 		return unmet(t, server), nil, err
 	}
-	return shake(ctx, t, server, s, r)
-}
-
-// shake goes on with a handshake once initialize was answered.
-func shake(
-	ctx context.Context, t driver.Target, server *harness.Server, s *driver.Session, r driver.Reply,
-) (_ *harness.Server, _ *driver.Session, err error) {
 	server.First = r
 	switch {
 	case server.Failure != "":
@@ -162,21 +155,14 @@ func survey(
 		return server, s, nil
 	}
 	s.Close()
-	s, err := onceMore(ctx, t, server)
-	if err == nil {
-		readLists(s, server) // the first session may have ended before they were there
-	}
-	return server, s, err
-}
-
-// onceMore opens a session of a server that serves one at a time, after the others were closed.
-func onceMore(ctx context.Context, t driver.Target, server *harness.Server) (*driver.Session, error) {
 	server.OneClient = true
 	s, err := again(ctx, t, server)
-	if err != nil && !afterFirst(err) {
+	if err == nil {
+		readLists(s, server) // the first session may have ended before they were there
+	} else if !afterFirst(err) {
 		err = fmt.Errorf("the server serves one session and no other: %w", err)
 	}
-	return s, err
+	return server, s, err
 }
 
 // pace is how long an answer took; 0 when there was none.

@@ -23,7 +23,7 @@ const (
 	pong      = `"result":{}`
 )
 
-// found is what a test wants Auto to find.
+// found is what a test wants to be found.
 type found struct {
 	name     string
 	serves   script
@@ -31,7 +31,6 @@ type found struct {
 	speaks   []string // that is known
 	all      []string // that Revisions says
 	spare    bool
-	hostile  bool   // the spare session was sent what no client of the revision sends
 	failure  string // the beginning
 	err      string // a part
 
@@ -59,7 +58,7 @@ var askedBothWays = []found{
 			"server/discover": notFound, "initialize": welcome, "ping": pong,
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 	},
 	{
 		name:     "modern, and says so",
@@ -83,7 +82,7 @@ var askedBothWays = []found{
 		serves: script{
 			"server/discover": mismatch, "initialize": welcome, "ping": pong, "tools/list": tools,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, undiscovered: "error -32020: no",
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, undiscovered: "error -32020: no",
 	},
 	{
 		name: "both, server/discover not at all",
@@ -91,7 +90,7 @@ var askedBothWays = []found{
 			"server/discover": notFound, "initialize": welcome, "ping": pong,
 			"tools/list": `"result":{"resultType":"complete","tools":[]}`,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 		undiscovered: "error -32601: Method not found",
 	},
 	{
@@ -101,7 +100,7 @@ var askedBothWays = []found{
 			"initialize":      welcome, "ping": pong,
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 		undiscovered: "error -32603: Internal error",
 	},
 	{
@@ -110,14 +109,14 @@ var askedBothWays = []found{
 			"server/discover": `"result":["2026-07-28"]`, "initialize": welcome, "ping": pong,
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 		undiscovered: `result ["2026-07-28"]`,
 	},
 	{
 		name: "handshake, with an empty result for what it does not know",
 		serves: script{"server/discover": pong, "initialize": welcome, "ping": pong,
 			"tools/list": pong, "prompts/list": pong, "resources/list": pong},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 	},
 	{
 		name: "handshake, with another refusal of server/discover",
@@ -125,14 +124,14 @@ var askedBothWays = []found{
 			"server/discover": `"error":{"code":-32602,"message":"no"}`, "initialize": welcome, "ping": pong,
 			"tools/list": notFound, "prompts/list": notFound, "resources/list": notFound,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, hostile: true,
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true,
 	},
 	{
 		name: "both, server/discover refuses what it offers",
 		serves: script{
 			"server/discover": onlyNewer, "initialize": welcome, "ping": pong, "tools/list": tools,
 		},
-		revision: "2025-11-25", speaks: onlyOld, all: allOlder, undiscovered: "error -32022: no",
+		revision: "2025-11-25", speaks: onlyOld, all: allOlder, spare: true, undiscovered: "error -32022: no",
 	},
 	{
 		name:     "a later revision alone",
@@ -213,11 +212,7 @@ func (w found) want(t *testing.T, f Found, err error) {
 	if f.Spare == nil {
 		return
 	}
-	agreed := w.revision
-	if w.hostile { // it was asked for the other era, and is to be greeted
-		agreed = ""
-	}
-	if f.Spare.Agreed() != agreed || f.Spare.Ordinary() == w.hostile || f.Spare.Record(0)[0].Hostile != w.hostile {
+	if f.Spare.Agreed() != w.revision || !f.Spare.Ordinary() || f.Spare.IsHostile() {
 		t.Errorf("the spare session is not of use: it has agreed to %q", f.Spare.Agreed())
 	}
 }
@@ -225,7 +220,7 @@ func (w found) want(t *testing.T, f Found, err error) {
 // asked asks a server both ways.
 func (w found) asked(t *testing.T, target driver.Target) {
 	t.Helper()
-	f, err := Auto(t.Context(), target)
+	f, err := Find(t.Context(), target, "", true)
 	w.want(t, f, err)
 	f.Close()
 	all, undiscovered, err := Revisions(t.Context(), target)
@@ -234,7 +229,7 @@ func (w found) asked(t *testing.T, target driver.Target) {
 	}
 }
 
-func TestAuto(t *testing.T) {
+func TestFind(t *testing.T) {
 	for _, tt := range append(askedBothWays, askedOverStdio...) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { tt.asked(t, driver.Target{Serve: tt.serves.serve}) })
@@ -242,7 +237,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-func TestAutoOverHTTP(t *testing.T) {
+func TestFindOverHTTP(t *testing.T) {
 	for _, tt := range askedBothWays {
 		tt.spare = false // a session costs nothing
 		t.Run(tt.name, func(t *testing.T) { tt.asked(t, at(t, tt.serves)) })
@@ -251,7 +246,7 @@ func TestAutoOverHTTP(t *testing.T) {
 
 // A process of one era that is silent in the other costs no more than two seconds; one that dies of it costs a further
 // process, which others use.
-func TestAutoWaitsForNobody(t *testing.T) {
+func TestFindWaitsForNobody(t *testing.T) {
 	for _, tt := range slices.Concat(askedOverStdio[:4], askedOverStdio[5:6]) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -263,7 +258,7 @@ func TestAutoWaitsForNobody(t *testing.T) {
 					return tt.serves.serve(ctx, in, out, errs, term)
 				}}
 				begin := time.Now()
-				f, err := Auto(t.Context(), target)
+				f, err := Find(t.Context(), target, "", true)
 				took := time.Since(begin)
 				if (err != nil) != (tt.err != "") || took > 3*time.Second || started.Load() > 3 {
 					t.Errorf("it took %v and %d processes: %v", took, started.Load(), err)
@@ -304,7 +299,7 @@ func oneAtATime(serves script, first string, wait bool) driver.Server {
 }
 
 // What is said of a server that allows one process at a time does not depend on which of them has the first turn.
-func TestAutoWithOneProcess(t *testing.T) {
+func TestFindWithOneProcess(t *testing.T) {
 	for _, first := range []string{"initialize", "server/discover"} {
 		for _, tt := range append(askedBothWays[:4:4], askedOverStdio[:4]...) {
 			t.Run(tt.name+", the others die, first "+first, func(t *testing.T) {
@@ -326,7 +321,7 @@ func (w found) askedInLine(t *testing.T, first string, wait bool) {
 		w.asked(t, driver.Target{Serve: oneAtATime(w.serves, first, wait)})
 	})
 	synctest.Test(t, func(t *testing.T) {
-		f, _ := Auto(t.Context(), driver.Target{Serve: oneAtATime(w.serves, first, wait)})
+		f, _ := Find(t.Context(), driver.Target{Serve: oneAtATime(w.serves, first, wait)}, "", true)
 		wantInLine(t, f)
 	})
 }
@@ -360,20 +355,23 @@ func TestServerThatStartsOnce(t *testing.T) {
 	}
 	for _, first := range []string{"initialize", "server/discover"} {
 		synctest.Test(t, func(t *testing.T) {
-			if _, err := Auto(t.Context(), once(first)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			_, err := Find(t.Context(), once(first), "", true)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("first %s: got %v", first, err)
 			}
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
-		if _, err := In(t.Context(), once(""), "2025-11-25"); err == nil || !strings.HasPrefix(err.Error(), want) {
+		_, err := Find(t.Context(), once(""), "2025-11-25", true)
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("got %v", err)
 		}
 	})
 	for _, revision := range both { // the process that was started ahead is the one
 		synctest.Test(t, func(t *testing.T) {
 			target := driver.Target{Serve: onlyAhead()}
-			if _, err := In(t.Context(), target, revision); err == nil || !strings.HasPrefix(err.Error(), want) {
+			_, err := Find(t.Context(), target, revision, true)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%s: got %v", revision, err)
 			}
 		})
@@ -396,14 +394,14 @@ func onlyAhead() driver.Server {
 }
 
 // It is known as well when one revision is asked for.
-func TestInWithOneProcess(t *testing.T) {
+func TestFindARevisionWithOneProcess(t *testing.T) {
 	for name, wait := range map[string]bool{"the others wait": true, "the others die": false} {
 		for _, revision := range both {
 			t.Run(revision+", "+name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					target := driver.Target{Serve: oneAtATime(askedBothWays[0].serves, "", wait)}
 					begin := time.Now()
-					f, err := In(t.Context(), target, revision)
+					f, err := Find(t.Context(), target, revision, true)
 					if took := time.Since(begin); err != nil || f.Server.Revision != revision || took > 3*time.Second {
 						t.Errorf("got %+v, %v after %v", f.Server, err, took)
 					}
@@ -415,10 +413,10 @@ func TestInWithOneProcess(t *testing.T) {
 }
 
 // A server that runs any number has a further session for others to use.
-func TestInWithManyProcesses(t *testing.T) {
+func TestFindARevisionWithManyProcesses(t *testing.T) {
 	for _, revision := range both {
 		synctest.Test(t, func(t *testing.T) {
-			f, err := In(t.Context(), driver.Target{Serve: askedBothWays[0].serves.serve}, revision)
+			f, err := Find(t.Context(), driver.Target{Serve: askedBothWays[0].serves.serve}, revision, true)
 			if err != nil || f.Server.OneClient || !f.First.Ordinary() || f.Spare == nil || !f.Spare.Ordinary() {
 				t.Errorf("got %+v, %v", f.Server, err)
 			}
@@ -461,10 +459,10 @@ func (w untilEnd) Write(p []byte) (int, error) {
 }
 
 // A server whose new process ends the old one is asked in line as well.
-func TestAutoWithTheNewestProcess(t *testing.T) {
+func TestFindWithTheNewestProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := askedBothWays[1]
-		f, err := Auto(t.Context(), driver.Target{Serve: newestOnly(w.serves)})
+		f, err := Find(t.Context(), driver.Target{Serve: newestOnly(w.serves)}, "", true)
 		if err != nil || f.Server.Revision != w.revision || !f.First.Alive() {
 			t.Errorf("got %+v, %v", f.Server, err)
 		}
@@ -473,7 +471,7 @@ func TestAutoWithTheNewestProcess(t *testing.T) {
 }
 
 // The process that starts beside the one that is asked first may be in its way: then that one is asked once more.
-func TestInBesideAnother(t *testing.T) {
+func TestFindBesideAnother(t *testing.T) {
 	serves := askedBothWays[0].serves
 	for name, serve := range map[string]func() driver.Server{
 		"the new process ends the old one":        func() driver.Server { return newestOnly(serves) },
@@ -483,7 +481,7 @@ func TestInBesideAnother(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, err := In(t.Context(), driver.Target{Serve: serve()}, "2025-11-25")
+				f, err := Find(t.Context(), driver.Target{Serve: serve()}, "2025-11-25", true)
 				if err != nil || f.Server.Failure != "" || !f.First.Alive() {
 					t.Fatalf("got %+v, %v", f.Server, err)
 				}
@@ -531,7 +529,7 @@ func butFirst(serves script) driver.Server {
 }
 
 // A server that takes its time to start takes it once: its two processes start side by side.
-func TestInStartsBothAtOnce(t *testing.T) {
+func TestFindStartsBothAtOnce(t *testing.T) {
 	for _, revision := range both {
 		synctest.Test(t, func(t *testing.T) {
 			const start = time.Second
@@ -542,7 +540,7 @@ func TestInStartsBothAtOnce(t *testing.T) {
 				return askedBothWays[0].serves.serve(ctx, in, out, errs, term)
 			}}
 			begin := time.Now()
-			f, err := In(t.Context(), target, revision)
+			f, err := Find(t.Context(), target, revision, true)
 			if took := time.Since(begin); err != nil || f.Spare == nil || took >= 2*start {
 				t.Errorf("got %+v, %v after %v", f, err, took)
 			}

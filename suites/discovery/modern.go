@@ -13,14 +13,14 @@ import (
 
 // discover asks a server in a revision without a handshake, and says so once it is shown to speak that.
 func discover(
-	ctx context.Context, t driver.Target, server *harness.Server, spoken func(),
+	ctx context.Context, t driver.Target, server *harness.Server, opened *driver.Session, spoken func(),
 ) (*harness.Server, *driver.Session, error) {
 	era := driver.Modern{Revision: server.Requested}
 	server.Era, t.Era = era, era
 	if server.Transport == "sse" {
 		return server, nil, &NotSpoken{Why: "the server speaks HTTP+SSE, which has no revision without a handshake"}
 	}
-	s, r, err := knock(ctx, t, server)
+	s, r, err := knock(ctx, t, server, opened)
 	if s == nil {
 		return unmet(t, server), nil, err
 	}

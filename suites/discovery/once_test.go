@@ -13,7 +13,7 @@ import (
 )
 
 // One process is enough where the server answers server/discover, whatever it says. Its session is not a hostile one.
-func TestOnce(t *testing.T) {
+func TestFindWithoutAFurtherProcess(t *testing.T) {
 	handshake := script{
 		"initialize": welcome, "ping": pong,
 		"tools/list": oldTools, "prompts/list": notFound, "resources/list": notFound,
@@ -48,7 +48,7 @@ func TestOnce(t *testing.T) {
 					started.Add(1)
 					return tt.serves.serve(ctx, in, out, logs, term)
 				}, Limits: driver.Limits{Reply: 100 * time.Millisecond}}
-				f, err := Once(t.Context(), target, tt.asked)
+				f, err := Find(t.Context(), target, tt.asked, false)
 				if err != nil || f.Server.Failure != "" || f.Spare != nil {
 					t.Fatalf("got %+v, %v", f, err)
 				}

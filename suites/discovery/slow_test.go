@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,12 @@ func TestRevisionsOfSlowEra(t *testing.T) {
 }
 
 // The era by which a server is judged is the same when it is slow in one of them.
-func TestAutoOfSlowEra(t *testing.T) {
+func TestFindSlowEra(t *testing.T) {
 	for _, greeting := range []string{"initialize", "server/discover"} {
 		t.Run(greeting, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, err := Auto(t.Context(), driver.Target{Serve: slowAt(`"`+greeting+`"`, 1500*time.Millisecond)})
+				target := driver.Target{Serve: slowAt(`"`+greeting+`"`, 1500*time.Millisecond)}
+				f, err := Find(t.Context(), target, "", true)
 				if err != nil || f.Server.Revision != firstChoice {
 					t.Errorf("judged by %s, %v", f.Server.Revision, err)
 				}
@@ -57,12 +59,61 @@ func TestAutoOfSlowEra(t *testing.T) {
 
 // A server that is slow in the era by which it is judged is waited for once it is shown to speak it: what it lists is
 // not cut short.
-func TestAutoOfSlowLists(t *testing.T) {
+func TestFindSlowLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, err := Auto(t.Context(), driver.Target{Serve: slowAt("2026-07-28", 1500*time.Millisecond)})
+		f, err := Find(t.Context(), driver.Target{Serve: slowAt("2026-07-28", 1500*time.Millisecond)}, "", true)
 		if err != nil || f.Server.Revision != firstChoice || len(f.Server.Tools) == 0 || !f.First.Alive() {
 			t.Errorf("judged by %s with the tools %v: %v", f.Server.Revision, f.Server.Tools, err)
 		}
 		f.Close()
 	})
+}
+
+// What is found of a server that takes its time to start, so that the second process is asked before the first one has
+// answered, is what is found of one that answers at once.
+func TestFindSlowToStart(t *testing.T) {
+	for _, tt := range slices.Concat(askedBothWays, askedOverStdio[:4]) {
+		for _, start := range []time.Duration{time.Second, 4 * time.Second} {
+			t.Run(tt.name+", "+start.String(), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					tt.asked(t, driver.Target{Serve: startingIn(start, tt.serves.serve)})
+				})
+			})
+		}
+	}
+}
+
+// startingIn is a server that takes some time to start.
+func startingIn(d time.Duration, serve driver.Server) driver.Server {
+	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
+		time.Sleep(d)
+		return serve(ctx, in, out, errs, term)
+	}
+}
+
+// The era by which a server is judged is the same when one of its processes takes longer to start than the other one,
+// by less than three times.
+func TestFindOneSlowerToStart(t *testing.T) {
+	for name, slow := range map[string]int32{"the first": 1, "the second": 2} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var started atomic.Int32
+				fast := askedBothWays[0].serves.serve
+				late := startingIn(1500*time.Millisecond, fast)
+				f, err := Find(t.Context(), driver.Target{Serve: func(
+					ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
+				) int {
+					time.Sleep(time.Second)
+					if started.Add(1) == slow {
+						return late(ctx, in, out, errs, term)
+					}
+					return fast(ctx, in, out, errs, term)
+				}}, "", true)
+				if err != nil || f.Server.Revision != firstChoice {
+					t.Errorf("judged by %s, %v", f.Server.Revision, err)
+				}
+				f.Close()
+			})
+		})
+	}
 }

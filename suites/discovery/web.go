@@ -20,8 +20,9 @@ func greet(
 	ctx context.Context,
 	t driver.Target,
 	server *harness.Server,
+	opened *driver.Session,
 ) (s *driver.Session, r driver.Reply, err error) {
-	s, r, err = knock(ctx, t, server)
+	s, r, err = knock(ctx, t, server, opened)
 	if err != nil || t.Site == nil || !older(s, r) {
 		return s, r, err
 	}
@@ -41,13 +42,18 @@ func greet(
 	return s, r, nil
 }
 
-// knock opens the first session of a run and greets the server. It goes where a server at a URL redirects it, and waits
-// until that is there.
+// knock opens the first session of a run, unless one was opened over stdio, and greets the server. It goes where a
+// server at a URL redirects it, and waits until that is there.
 func knock(
 	ctx context.Context,
 	t driver.Target,
 	server *harness.Server,
+	opened *driver.Session,
 ) (s *driver.Session, r driver.Reply, err error) {
+	if opened != nil {
+		opened.SetEra(t.Era)
+		return opened, opened.Greet(driver.Hello(server.Requested)), nil
+	}
 	for range mostRedirects {
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
 			return nil, r, err

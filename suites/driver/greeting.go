@@ -88,14 +88,6 @@ func (s *Session) ConfirmWith(params M) {
 	s.ordinary = len(s.client) == 0 && s.Hello["protocolVersion"] == s.Revision
 }
 
-// BeginAnew has a process whose server has refused an era count as one that was not greeted yet in another. Whatever is
-// said in it is what no client says.
-func (s *Session) BeginAnew(e Era) {
-	s.HostileThroughout()
-	s.SetEra(e)
-	s.agree(nil, "")
-}
-
 // AsAsked has a session count as an ordinary one that the server has granted another revision for.
 func (s *Session) AsAsked() { s.ordinary = len(s.client) == 0 }
 

@@ -25,7 +25,6 @@ type Pool struct {
 	clients  map[string]*shelf // of LendAs; with mu
 	ahead    chan *Session
 	unused   chan *Session // for Fresh
-	spoken   chan *Session // for Launch: see Options.Spoken
 	enough   chan struct{} // closed when nothing more is to be started ahead
 	stop     sync.Once
 	starting chan struct{} // one entry for each process that is starting
@@ -114,7 +113,7 @@ func NewPool(ctx context.Context, t Target, revision string, size int, slow bool
 	return &Pool{
 		ctx: ctx, target: t, revision: revision, eager: slow || t.Site != nil,
 		clean: newShelf(Clean, size), hostile: newShelf(Hostile, size), clients: map[string]*shelf{},
-		ahead: make(chan *Session), unused: make(chan *Session, 1), spoken: make(chan *Session, 1),
+		ahead: make(chan *Session), unused: make(chan *Session, 1),
 		enough: make(chan struct{}), starting: make(chan struct{}, runtime.NumCPU()+1),
 	}
 }
@@ -195,12 +194,6 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 			return nil, err
 		}
 	}
-	if o.Spoken {
-		if s := p.next(p.spoken); s != nil {
-			return s, nil
-		}
-		o.Spoken = false
-	}
 	if o == (Options{}) {
 		select {
 		case s, ok := <-p.ahead:
@@ -216,7 +209,7 @@ func (p *Pool) Launch(o Options) (*Session, error) {
 // Fresh returns an established session that nobody has used, and that has answered a harmless request: whatever the
 // server makes of the greeting is not taken for something else.
 func (p *Pool) Fresh() (*Session, error) {
-	if s := p.next(p.unused); s != nil {
+	if s := p.nextUnused(); s != nil {
 		return s, nil
 	}
 	s, err := p.establish()
@@ -235,10 +228,10 @@ func (p *Pool) Fresh() (*Session, error) {
 	return s, nil
 }
 
-// next is the session that waits there; nil when there is none that goes on.
-func (p *Pool) next(there chan *Session) *Session {
+// nextUnused is the session that waits for Fresh; nil when there is none that goes on.
+func (p *Pool) nextUnused() *Session {
 	select {
-	case s := <-there:
+	case s := <-p.unused:
 		if s.Alive() {
 			return s
 		}
@@ -387,24 +380,15 @@ func (p *Pool) Donate(s *Session) {
 	p.Return(s)
 }
 
-// Offer gives the pool a session that nobody has used, which the next Fresh returns unless it is hostile. Launch
-// returns a process that was not greeted to who takes one that was spoken to.
+// Offer gives the pool a session that nobody has used, which the next Fresh returns unless it is hostile or another one
+// waits for that.
 func (p *Pool) Offer(s *Session) {
-	if s.Agreed() == "" {
-		p.hold(p.spoken, s)
-		return
-	}
 	if s.IsHostile() || !s.Ordinary() || s.Revision != p.revision {
 		p.Donate(s)
 		return
 	}
-	p.hold(p.unused, s)
-}
-
-// hold has a session wait there, or donates it when another one does.
-func (p *Pool) hold(there chan *Session, s *Session) {
 	select {
-	case there <- s:
+	case p.unused <- s:
 	default:
 		p.Donate(s)
 	}
@@ -430,10 +414,8 @@ func (p *Pool) Close(s *Session) {
 
 // Retire ends every session that is idle, behind the run.
 func (p *Pool) Retire() {
-	for _, there := range []chan *Session{p.unused, p.spoken} {
-		if s := p.next(there); s != nil {
-			p.Close(s)
-		}
+	if s := p.nextUnused(); s != nil {
+		p.Close(s)
 	}
 	p.mu.Lock()
 	all := slices.Collect(maps.Values(p.clients))

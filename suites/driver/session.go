@@ -74,7 +74,6 @@ type Options struct {
 	MuteStderr bool // connect stderr to the null device instead of reading it
 	ByHand     bool // over HTTP+SSE: open no stream, all requests are made with HTTP.Do
 	SSE        bool // try HTTP+SSE, though it is not known that the URL speaks it
-	Spoken     bool // of a pool: a process will do that was told what no client of the era says, and was not greeted
 }
 
 // Start opens a session and says nothing in it: over stdio it launches the target.

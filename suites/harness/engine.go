@@ -32,7 +32,7 @@ type Options struct {
 	Guarded  []string     // tools, prompts and resources whose requestState is to be protected
 	Profile  Profile
 	First    *driver.Session // the session of discovery, to be lent; may be nil
-	Spare    *driver.Session // another one, which may be hostile, or not greeted yet; may be nil
+	Spare    *driver.Session // another one, which nobody has used; may be nil
 	Grace    time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
 
 	Credentials Credentials

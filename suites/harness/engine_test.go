@@ -154,23 +154,17 @@ func TestSessionOfDiscovery(t *testing.T) {
 	}
 }
 
-// A process that discovery has asked for another era is taken by who wants one that was spoken to, and nothing in it
-// counts for watches.
+// The other session of discovery is taken by who wants one that nobody has used, and what is said in it counts for
+// watches.
 func TestSpareSessionOfDiscovery(t *testing.T) {
 	out := scene{
 		cast: []role{
 			{id: "a/one", check: uses},
-			{id: "a/spoken", check: Fresh(func(t *T) {
-				s := t.Launch(driver.Options{Spoken: true})
-				if err := s.Establish(driver.Hello(Newest)); err != nil {
-					t.Fail("a process that goes on", "%v", err)
-				}
-				t.Ask(s, "tools/list", nil)
-			})},
+			{id: "a/fresh", check: Fresh(func(t *T) { t.Ask(t.Own(), "tools/list", nil) })},
 			{id: "a/watch", check: Watch(func(t *T, w Wire) {
 				greetings, lists := len(w.ResultsOf("initialize").List), len(w.ResultsOf("tools/list").List)
-				if greetings != 1 || lists != 1 {
-					t.Fail("those of one session", "%d greetings and %d lists", greetings, lists)
+				if greetings != 2 || lists != 2 {
+					t.Fail("those of two sessions", "%d greetings and %d lists", greetings, lists)
 				}
 			})},
 		},

@@ -65,12 +65,7 @@ func (s scene) play(t *testing.T) (out played) {
 			s.options.First = greeted(t, ctx, target)
 		}
 		if s.spare {
-			spare, err := driver.Start(ctx, target, driver.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			spare.BeginAnew(driver.Handshake{})
-			s.options.Spare = spare
+			s.options.Spare = greeted(t, ctx, target)
 		}
 		out.run(ctx, target, server, s)
 		if slices.ContainsFunc(out.sessions, (*driver.Session).Alive) && s.interrupt == 0 {

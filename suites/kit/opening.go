@@ -125,7 +125,7 @@ func open(t *T, o Opening) Opened {
 	if t.Server.Transport == "http" { // where a server has no way to speak first
 		o.Idle, o.Patient = false, false
 	}
-	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted, Spoken: o.Lacking && !t.Alone()})}
+	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted})}
 	p.before()
 	if o.CutOff && p.s.Stdio() != nil {
 		p.cutOff()

@@ -87,11 +87,7 @@ func (s Server) target(o options) (t driver.Target, err error) {
 
 // meet opens the first sessions of the server in a revision, or in the newest that it speaks.
 func meet(ctx context.Context, target driver.Target, revision string) (found discovery.Found, err error) {
-	if revision == "" {
-		found, err = discovery.Auto(ctx, target)
-	} else {
-		found, err = discovery.In(ctx, target, revision)
-	}
+	found, err = discovery.Find(ctx, target, revision, true)
 	switch {
 	case err != nil:
 		return found, fmt.Errorf("the server could not be tested: %w", harness.ExplainAll(err))
