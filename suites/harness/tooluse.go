@@ -1,19 +1,24 @@
 package harness
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// ToolUse is what came of the calls of a tool, with whatever arguments. Invalid ones have to fail.
+// ToolUse is what came of the calls of a tool. Only those with valid arguments tell whether it works: others have to
+// fail.
 type ToolUse struct {
 	Name     string `json:"name"`
-	Answered bool   `json:"answered,omitempty"` // any of them was
+	Answered bool   `json:"answered,omitempty"` // any call was
 	Silent   bool   `json:"silent,omitempty"`   // none was, though the server went on
-	Failed   bool   `json:"failed,omitempty"`   // every answer was an error, or had isError
-	Said     string `json:"said,omitempty"`     // by the answer to valid arguments, if every answer was one of these
+	Crashed  bool   `json:"crashed,omitempty"`  // the server ended during a call
+	Works    bool   `json:"works,omitempty"`    // a call with valid arguments succeeded
+	Failed   bool   `json:"failed,omitempty"`   // every such call failed, of those that came to an end
+	Faulty   bool   `json:"faulty,omitempty"`   // and not for its arguments, as far as can be told
+	Said     string `json:"said,omitempty"`     // by such a failure, if every such call failed
 }
 
 // longAnswer is how many bytes an answer has that is not read once more to find out whether it is a failure.
@@ -28,26 +33,30 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []ToolUse) {
 		}
 	}
 	for _, s := range sessions {
-		open := map[string]driver.Reply{} // calls without an answer yet, by their ids
+		open := map[string]*driver.Frame{} // calls without an answer yet, by their ids
+		running := map[string]bool{}       // those that the client has sent nothing else after
 		for _, f := range s.Record(0) {
 			key := driver.IDKey(f.Answers())
 			switch {
-			case f.Side == driver.FromClient && f.IsRequest() && f.Method == "tools/call":
-				if name := calledTool(f); at[name] != nil {
-					called[name] = true
-					open[driver.IDKey(f.ID)] = driver.Reply{Request: f}
-				}
+			case f.Side == driver.FromClient && at[calledTool(f)] != nil:
+				called[calledTool(f)] = true
+				open[driver.IDKey(f.ID)], running[driver.IDKey(f.ID)] = f, true
+			case f.Side == driver.FromClient && f.Method != "ping" && f.Method != "server/discover":
+				clear(running)
 			case f.Side == driver.Event && !f.AfterEOF && strings.HasPrefix(f.Raw.String(), "the server "):
+				call := culprit(open, running)
+				if call != nil && death.MatchString(f.Raw.String()) && server.Transport != "http" {
+					at[calledTool(call)].crashed(call, f.Raw.String())
+				}
 				clear(open) // it has ended by itself
-			case f.Side == driver.FromServer && f.IsResponse() && open[key].Request != nil:
-				reply := open[key]
+			case f.Side == driver.FromServer && f.IsResponse() && open[key] != nil:
+				at[calledTool(open[key])].answered(driver.Reply{Request: open[key], Frame: f})
 				delete(open, key)
-				reply.Frame = f
-				at[calledTool(reply.Request)].answered(reply)
+				delete(running, key)
 			}
 		}
-		for _, reply := range open {
-			use := at[calledTool(reply.Request)]
+		for _, call := range open {
+			use := at[calledTool(call)]
 			use.Silent = !use.Answered
 		}
 	}
@@ -61,39 +70,109 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []ToolUse) {
 	return used
 }
 
-// calledTool is the name in a call.
+// death is how a record has it that the process of its session has ended. Over HTTP it is that of others as well.
+var death = regexp.MustCompile(`^the server (exited|was (killed|ended) by)`)
+
+// calledTool is the name in a call; empty where a frame is none.
 func calledTool(f *driver.Frame) string {
+	if !f.IsRequest() || f.Method != "tools/call" {
+		return ""
+	}
 	params, _ := f.JSON()["params"].(M)
 	name, _ := params["name"].(string)
 	return name
 }
 
-// answered notes an answer. Calls with valid arguments ask for progress, others do not.
-func (u *ToolUse) answered(r driver.Reply) {
-	failed := r.Frame.Raw.Len() <= longAnswer && r.Refuses()
-	u.Failed = failed && (u.Failed || !u.Answered)
-	u.Answered, u.Silent = true, false
-	params, _ := r.Request.JSON()["params"].(M)
+// culprit is a call that a server ended during; nil where it may have been another message, or a call of another tool.
+func culprit(open map[string]*driver.Frame, running map[string]bool) (call *driver.Frame) {
+	for key := range running {
+		if call != nil && calledTool(call) != calledTool(open[key]) {
+			return nil
+		}
+		if call == nil || isValidCall(open[key]) {
+			call = open[key]
+		}
+	}
+	return call
+}
+
+// isValidCall reports whether a call has valid arguments: those ask for progress, others do not.
+func isValidCall(f *driver.Frame) bool {
+	params, _ := f.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
-	switch text := r.Text(); {
-	case !u.Failed:
-		u.Said = ""
-	case meta["progressToken"] != nil && (u.Said == "" || text < u.Said): // whatever came first
-		u.Said = text
+	return meta["progressToken"] != nil && !f.Hostile
+}
+
+// crashed notes that the server ended during a call.
+func (u *ToolUse) crashed(call *driver.Frame, how string) {
+	u.Crashed = true
+	if isValidCall(call) {
+		u.failed(how, true)
 	}
 }
+
+// answered notes an answer.
+func (u *ToolUse) answered(r driver.Reply) {
+	u.Answered, u.Silent = true, false
+	switch {
+	case !isValidCall(r.Request):
+	case r.Frame.Raw.Len() <= longAnswer && r.Refuses():
+		u.failed(r.Text(), isFaulty(r))
+	default:
+		*u = ToolUse{Name: u.Name, Answered: true, Crashed: u.Crashed, Works: true}
+	}
+}
+
+// failed notes that a call with valid arguments has. What tells of a fault is said before all else, and otherwise what
+// does not depend on which came first.
+func (u *ToolUse) failed(said string, faulty bool) {
+	if u.Works {
+		return
+	}
+	if !u.Failed || faulty && !u.Faulty || faulty == u.Faulty && said < u.Said {
+		u.Said = said
+	}
+	u.Failed, u.Faulty = true, u.Faulty || faulty
+}
+
+// isFaulty reports whether a call with valid arguments failed by a fault of the tool, or of what it needs. A tool may
+// refuse arguments that were made up ("no such file"), and say so by a code for that, or want another client.
+func isFaulty(r driver.Reply) bool {
+	const resourceNotFound, missingCapability, urlElicitation, invalidParams = -32002, -32021, -32042, -32602
+	code, _ := r.Code()
+	refusals := []int{resourceNotFound, missingCapability, urlElicitation, invalidParams}
+	if r.Error() != nil && !slices.Contains(refusals, code) {
+		return !r.Limited()
+	}
+	return fault.MatchString(r.Text()) && !madeUp.MatchString(r.Text())
+}
+
+// fault is how programs tell of a fault of their own, or of what they need, whatever they were given.
+var fault = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
+	`UnboundLocal|ZeroDivision|Assertion|Connection\w*)Error\b|NullPointerException|nil pointer|nil map|` +
+	`is not a function|is not defined|[Cc]annot read propert|has no attribute|index out of range|` +
+	`\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|getaddrinfo|fetch failed|` +
+	`[Cc]onnection refused|no such host|[Nn]etwork is unreachable|\bis down\b`)
+
+// madeUp are the values that arguments are made of: what says one of them is about the arguments.
+var madeUp = regexp.MustCompile(`mcpcheck|example\.(com|org|net)`)
 
 // addUse adds what another shard has called.
 func addUse(all []ToolUse, other []ToolUse) []ToolUse {
 	for _, use := range other {
 		i := slices.IndexFunc(all, func(u ToolUse) bool { return u.Name == use.Name })
-		switch {
-		case i < 0:
+		if i < 0 {
 			all = append(all, use)
-		case !all[i].Answered && (use.Answered || use.Silent), use.Answered && !use.Failed:
-			all[i] = use
-		case all[i].Failed && all[i].Said == "":
-			all[i].Said = use.Said
+			continue
+		}
+		u := &all[i]
+		u.Answered, u.Crashed = u.Answered || use.Answered, u.Crashed || use.Crashed
+		u.Silent = !u.Answered && (u.Silent || use.Silent)
+		switch {
+		case use.Works:
+			u.Works, u.Failed, u.Faulty, u.Said = true, false, false, ""
+		case use.Failed:
+			u.failed(use.Said, use.Faulty)
 		}
 	}
 	return all

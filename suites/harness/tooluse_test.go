@@ -2,7 +2,6 @@ package harness
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 )
 
 func TestUsedTools(t *testing.T) {
+	const ending = " after stdin was closed"
 	session := func(lines ...string) *driver.Session {
 		said := []driver.Saying{
 			{Side: driver.FromClient, Text: []byte(`{"jsonrpc":"2.0","id":100,"method":"initialize","params":{}}`)},
@@ -18,7 +18,7 @@ func TestUsedTools(t *testing.T) {
 		}
 		for _, l := range lines {
 			side := map[byte]driver.Side{'>': driver.FromClient, '<': driver.FromServer, '.': driver.Event}[l[0]]
-			said = append(said, driver.Saying{Side: side, Text: []byte(l[1:])})
+			said = append(said, driver.Saying{Side: side, Text: []byte(l[1:]), AfterEOF: strings.HasSuffix(l, ending)})
 		}
 		s, _ := driver.Replay(time.Now(), "stdio", said, true)
 		return s
@@ -27,38 +27,122 @@ func TestUsedTools(t *testing.T) {
 		return fmt.Sprintf(`>{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`, id, tool)
 	}
 	valid := func(id int, tool string) string {
-		return strings.Replace(call(id, tool), `"params":{`, `"params":{"_meta":{"progressToken":1},`, 1)
+		return strings.Replace(call(id, tool), `{"name`, `{"_meta":{"progressToken":1},"arguments":{"a":1},"name`, 1)
 	}
 	result := func(id int, rest string) string { return fmt.Sprintf(`<{"jsonrpc":"2.0","id":%d,%s}`, id, rest) }
-	const failed = `"result":{"isError":true,"content":[{"type":"text","text":"no key"}]}`
-	server := &Server{}
-	for _, name := range []string{"works", "fails", "hangs", "kills", "idle", "works"} {
-		server.Tools = append(server.Tools, M{"name": name})
+	isError := func(id int, text string) string {
+		return result(id, fmt.Sprintf(`"result":{"isError":true,"content":[{"type":"text","text":%q}]}`, text))
 	}
-	got := UsedTools(server, []*driver.Session{
-		session(call(1, "works"), call(2, "hangs"), result(1, `"result":{}`), valid(3, "fails"), result(3, failed),
-			".stdin closed"),
-		session(call(1, "works"), result(1, failed), call(2, "no such tool"), call(3, "fails"),
-			result(3, `"error":{"code":-32603,"message":"refused"}`), call(4, "kills"), ".the server died"),
-	})
-	want := []ToolUse{
-		{Name: "works", Answered: true}, {Name: "fails", Answered: true, Failed: true, Said: "no key"},
-		{Name: "hangs", Silent: true}, {Name: "kills"},
+	failed := func(id, code int, message string) string {
+		return result(id, fmt.Sprintf(`"error":{"code":%d,"message":%q}`, code, message))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("want %+v\n got %+v", want, got)
-	}
+	works := func(id int) string { return result(id, `"result":{}`) }
+	const exit, ping = ".the server exited with status 2", `>{"jsonrpc":"2.0","id":9,"method":"ping"}`
+	const cancelled = `>{"jsonrpc":"2.0","method":"notifications/cancelled"}`
+	const refused = "connect ECONNREFUSED 127.0.0.1:5432"
+	down := ToolUse{Answered: true, Failed: true, Faulty: true, Said: refused}
+	died := ToolUse{Crashed: true, Failed: true, Faulty: true, Said: exit[1:]}
 
-	half := []ToolUse{
-		{Name: "works", Answered: true, Failed: true, Said: "no"}, {Name: "fails", Answered: true, Failed: true},
-		{Name: "hangs"},
+	for name, c := range map[string]struct {
+		lines []string
+		want  ToolUse
+	}{
+		"works": {[]string{valid(1, "x"), works(1)}, ToolUse{Answered: true, Works: true}},
+		"works at last": {
+			[]string{valid(1, "x"), isError(1, refused), valid(2, "x"), works(2)},
+			ToolUse{Answered: true, Works: true},
+		},
+		"worked at first": {
+			[]string{valid(1, "x"), works(1), valid(2, "x"), isError(2, refused)},
+			ToolUse{Answered: true, Works: true},
+		},
+		"refuses invalid ones": {
+			[]string{call(1, "x"), isError(1, "a is missing")},
+			ToolUse{Answered: true},
+		},
+		"takes invalid ones": {
+			[]string{call(1, "x"), works(1), valid(2, "x"), isError(2, refused)},
+			down,
+		},
+		"refuses made-up ones": {
+			[]string{valid(1, "x"), isError(1, "no such file")},
+			ToolUse{Answered: true, Failed: true, Said: "no such file"},
+		},
+		"by a code": {
+			[]string{valid(1, "x"), failed(1, -32602, "no such file")},
+			ToolUse{Answered: true, Failed: true, Said: "no such file"},
+		},
+		"a host that is made up": {
+			[]string{valid(1, "x"), isError(1, "ENOTFOUND mcpcheck")},
+			ToolUse{Answered: true, Failed: true, Said: "ENOTFOUND mcpcheck"},
+		},
+		"too many calls": {
+			[]string{valid(1, "x"), failed(1, -32000, "rate limit")},
+			ToolUse{Answered: true, Failed: true, Said: "rate limit"},
+		},
+		"wants another client": {
+			[]string{valid(1, "x"), failed(1, -32021, "sampling")},
+			ToolUse{Answered: true, Failed: true, Said: "sampling"},
+		},
+		"what it needs is down": {[]string{valid(1, "x"), isError(1, refused)}, down},
+		"that tells most": {
+			[]string{valid(1, "x"), isError(1, refused), valid(2, "x"), isError(2, "a")},
+			down,
+		},
+		"a protocol error": {
+			[]string{valid(1, "x"), failed(1, -32603, "boom")},
+			ToolUse{Answered: true, Failed: true, Faulty: true, Said: "boom"},
+		},
+		"kills": {[]string{valid(1, "x"), ping, exit}, died},
+		"kills by invalid ones": {
+			[]string{valid(1, "x"), works(1), call(2, "x"), exit},
+			ToolUse{Answered: true, Works: true, Crashed: true},
+		},
+		"another input kills":   {[]string{valid(1, "x"), cancelled, exit}, ToolUse{}},
+		"another tool may kill": {[]string{valid(1, "x"), valid(2, "y"), exit}, ToolUse{}},
+		"it was asked to end":   {[]string{valid(1, "x"), exit + ending}, ToolUse{Silent: true}},
+		"never answers":         {[]string{valid(1, "x"), call(2, "no such tool")}, ToolUse{Silent: true}},
+		"does not answer any more": {
+			[]string{valid(1, "x"), works(1), valid(2, "x")},
+			ToolUse{Answered: true, Works: true},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := &Server{Tools: []M{{"name": "idle"}, {"name": "x"}, {"name": "x"}, {"name": "y"}}}
+			c.want.Name = "x"
+			used := UsedTools(server, []*driver.Session{session(c.lines...)})
+			if len(used) == 0 || used[0] != c.want {
+				t.Errorf("want %+v\n got %+v", c.want, used)
+			}
+		})
 	}
-	merged := addUse(slices.Clone(half), got)
-	lacks := func(use ToolUse) bool { return !slices.Contains(merged, use) }
-	if slices.ContainsFunc(want, lacks) || len(merged) != len(want) {
-		t.Errorf("shards come to %+v", merged)
+	over := &Server{Transport: "http", Tools: []M{{"name": "x"}}}
+	if used := UsedTools(over, []*driver.Session{session(valid(1, "x"), exit)}); used[0].Crashed {
+		t.Error("over HTTP another session may have ended the server")
 	}
-	if back := addUse(slices.Clone(got), half); !slices.Equal(back, want) {
-		t.Errorf("the other way round they come to %+v", back)
+}
+
+func TestAddUse(t *testing.T) {
+	for name, c := range map[string]struct{ one, other, want ToolUse }{
+		"one works": {
+			ToolUse{Answered: true, Failed: true, Faulty: true, Said: "a"}, ToolUse{Answered: true, Works: true},
+			ToolUse{Answered: true, Works: true},
+		},
+		"one was called": {
+			ToolUse{Answered: true}, ToolUse{Crashed: true, Failed: true, Said: "a"},
+			ToolUse{Answered: true, Crashed: true, Failed: true, Said: "a"},
+		},
+		"one has answered":     {ToolUse{Silent: true}, ToolUse{Answered: true}, ToolUse{Answered: true}},
+		"neither has answered": {ToolUse{Silent: true}, ToolUse{}, ToolUse{Silent: true}},
+		"both failed": {
+			ToolUse{Failed: true, Said: "b"}, ToolUse{Failed: true, Said: "a"},
+			ToolUse{Failed: true, Said: "a"},
+		},
+	} {
+		for _, pair := range [][2]ToolUse{{c.one, c.other}, {c.other, c.one}} {
+			if got := addUse([]ToolUse{pair[0]}, []ToolUse{pair[1], {Name: "x"}}); got[0] != c.want || len(got) != 2 {
+				t.Errorf("%s: want %+v\n got %+v", name, c.want, got)
+			}
+		}
 	}
 }
