@@ -98,5 +98,6 @@ func ownFrame(lines []string, why int) string {
 // place is a frame with its place in a source, library one of code that others wrote.
 var (
 	place   = regexp.MustCompile(`^\s+(?:at |File "|\S*\.(?:go|rs):\d)`)
-	library = regexp.MustCompile(`/lib/python|site-packages|<frozen|node_modules|node:|\(native\)|/rustc/|go/src/`)
+	library = regexp.MustCompile(`/lib/python|site-packages|<frozen|node_modules|` +
+		`node:|\(native\)|/rustc/|go/src/|pkg/mod/`)
 )

@@ -77,6 +77,16 @@ func Wrap(s string, width int) (lines []string) {
 	return lines
 }
 
+// Chop breaks a line anywhere into lines of at most width characters.
+func Chop(s string, width int) (lines []string) {
+	for utf8.RuneCountInString(s) > width {
+		at := Characters.offset(s, width)
+		lines = append(lines, s[:at])
+		s = s[at:]
+	}
+	return append(lines, s)
+}
+
 // colour is a sequence that changes the colour of a terminal. (ECMA-48, 8.3.117 SGR)
 var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
 

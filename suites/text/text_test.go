@@ -2,6 +2,7 @@ package text
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -95,6 +96,33 @@ func TestShell(t *testing.T) {
 	} {
 		if got := Shell(words...); got != want {
 			t.Errorf("%q: want %s, got %s", words, want, got)
+		}
+	}
+}
+
+// A shell takes the lines of a command as the command.
+func TestWrapShell(t *testing.T) {
+	for _, c := range []struct {
+		command string
+		width   int
+		want    []string
+	}{
+		{"mcpcheck run -- node a.js", 25, []string{"mcpcheck run -- node a.js"}},
+		{"mcpcheck run -- node a.js", 24, []string{`mcpcheck run -- node \`, "  a.js"}},
+		{"mcpcheck run -- node a.js", 16, []string{`mcpcheck run \`, "  -- node a.js"}},
+		{"run 'it'\\''s in here' x", 10, []string{`run \`, `  'it'\''s in here' \`, "  x"}},
+		{"a-long-word", 4, []string{"a-long-word"}},
+	} {
+		if got := WrapShell(c.command, c.width); !slices.Equal(got, c.want) {
+			t.Errorf("%s at %d came to %q, want %q", c.command, c.width, got, c.want)
+		}
+	}
+}
+
+func TestChop(t *testing.T) {
+	for want, width := range map[string]int{"äbcd": 4, "äb|cd": 2, "äbc|d": 3} {
+		if got := strings.Join(Chop("äbcd", width), "|"); got != want {
+			t.Errorf("at %d: got %s, want %s", width, got, want)
 		}
 	}
 }
