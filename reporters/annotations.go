@@ -47,7 +47,7 @@ func Annotations(w io.Writer, r harness.Report, place Place) error {
 
 // minorGroup are the failures that do not block, a line each in a group of the log that is folded.
 func minorGroup(r harness.Report) string {
-	minor := grouped(only(spared(r).Results, isMinor), sameFinding)
+	minor := grouped(Worst(only(spared(r).Results, isMinor)), sameFinding)
 	if len(minor) == 0 {
 		return ""
 	}
@@ -81,7 +81,7 @@ func annotationErrors(r harness.Report, place Place) (all []annotation) {
 		problem := shortenLines(r.Problem, annotationLines, annotationWidth)
 		all = append(all, annotation{place.location(), 1, "mcpcheck", problem})
 	}
-	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
+	for _, g := range grouped(Worst(only(r.Results, isFailure)), sameFinding) {
 		x := g.newest()
 		title := fmt.Sprintf("%s (%s)", x.ID, dotted(shortGate(x), revisionsText(r, g)))
 		text := []string{

@@ -17,7 +17,8 @@ import (
 //  1. The first line says what is tested, and against which revision; a second one what a configuration leaves out.
 //     Nothing else is written before the run is over, but a line of progress on a terminal.
 //  2. What blocks comes first, the worst before all else: crashes and tools that never work, then failures, in at most
-//     eight lines each. Those of one cause are one entry.
+//     eight lines each. Those of one cause are one entry. Messages that no client sends end a server in one entry, and
+//     where nothing blocks in one line.
 //  3. What does not block is counted, a line for each kind: tools, known failures, others, what was not decided,
 //     recommendations.
 //  4. The verdict comes last, and under it the command that helps now. Of a server that was not tested it is why, what
@@ -26,7 +27,8 @@ import (
 //     Verbose: a line for each area as it ends, the details of all failures, and each reason for what was not decided.
 //     Wire: a line for each result as it is known, with its messages, and nothing is shortened.
 //  6. Colour only emphasises: without it nothing is lost. Text from a server is escaped, so that it cannot command the
-//     terminal, nor a GitHub workflow in whose log it is shown. Lines break between words at the width of the terminal.
+//     terminal, nor a GitHub workflow in whose log it is shown. Lines break between words at the width of the terminal,
+//     those of commands so that a shell takes them as one. What is quoted is cut, but with -v what decided.
 
 // Verbosity is how much the console says.
 type Verbosity int
@@ -242,7 +244,7 @@ func (c *Console) Done(r harness.Report) error {
 		c.write("\n" + c.problem(r.Problem))
 	}
 	if len(s.facts) > 0 {
-		if len(s.entries) > 0 || c.tabled {
+		if !unmet(r) {
 			c.write("\n")
 		}
 		for _, f := range s.facts {

@@ -45,6 +45,9 @@ func (c *Console) entry(e entry) string {
 // heading names an entry, and at the right what it is.
 func (c *Console) heading(e entry) string {
 	head := c.paint.sign(e.sign) + " "
+	if e.short != "" && len(e.facts) == 0 {
+		return c.folded(head, c.paint.bold.Sprint(e.name)+"  "+e.level+": "+shorten(e.short, 2*c.prose()))
+	}
 	gap := c.prose() - 2 - utf8.RuneCountInString(e.name) - utf8.RuneCountInString(e.level)
 	if e.level == "" || gap < 2 {
 		return c.folded(head, strings.TrimRight(c.paint.bold.Sprint(e.name)+"  "+e.level, " "))
@@ -58,10 +61,14 @@ func (c *Console) fact(indent string, f fact) string {
 		return ""
 	}
 	width := c.prose() - len(indent) - labels
+	most := 1 // lines of what is quoted
+	if !strings.Contains(f.text, "\n") {
+		most = max(f.lines, 1)
+	}
 	var all []string
 	for line := range strings.SplitSeq(f.text, "\n") {
 		if f.quoted {
-			all = append(all, shorten(line, c.limit(width)))
+			all = append(all, cutTo(line, most, c.limit(width))...)
 		} else {
 			all = append(all, text.Wrap(line, width)...)
 		}
@@ -93,20 +100,24 @@ func atMostLines(all []string, most int) []string {
 	return shown
 }
 
-// next are the commands that help now, which are not wrapped, for copying.
+// next are the commands that help now. Where they are wrapped, they can be copied all the same.
 func (c *Console) next(commands []string) string {
 	if len(commands) == 0 {
 		return ""
 	}
+	var all []string
+	for _, command := range commands {
+		all = append(all, text.WrapShell(printableLine(command), c.columns-2-labels)...)
+	}
 	var b lines
-	b.hang("  "+c.paint.faint.Sprintf("%-*s", labels, "next"), 2+labels, each(commands, printableLine))
+	b.hang("  "+c.paint.faint.Sprintf("%-*s", labels, "next"), 2+labels, all)
 	return b.String()
 }
 
 // evidence is all there is to say of a failure.
 func (c *Console) evidence(b *lines, r harness.Result) {
 	if sent := sentFor(r); sent != "" {
-		b.add("    " + c.paint.faint.Sprint("sent    ") + " " + shorten(sent, c.limit(c.o.Width-13)))
+		b.add("    " + c.paint.faint.Sprint("sent    ") + " " + cut(sent, c.limit(c.o.Width-13)))
 	}
 	c.message(b, r.Message)
 	c.wire(b, "  ", r.Wire)
@@ -136,7 +147,7 @@ func (c *Console) message(b *lines, said string) {
 		indent := "    " + line[:len(line)-len(value)]
 		word, value, _ := strings.Cut(value, " ")
 		if word == "expected" || word == "got" {
-			value = shorten(value, c.limit(c.o.Width-len(indent)-9))
+			value = cut(value, c.limit(c.o.Width-len(indent)-9))
 			b.add(indent + c.paint.wants[word].Sprintf("%-8s", word) + " " + value)
 			continue
 		}
@@ -148,16 +159,30 @@ func (c *Console) message(b *lines, said string) {
 	}
 }
 
-// wire shows the evidence: when, which way, what.
+// wire shows the evidence: when, which way, what. What decided is wrapped, everything else cut.
 func (c *Console) wire(b *lines, indent string, wire []harness.Line) {
-	c.quote(b, indent, wireLines(wire, c.limit(12), math.MaxInt))
+	const most = 12
+	decided := map[string]bool{}
+	for _, l := range wire {
+		decided[wireLine(l)] = l.Decisive
+	}
+	width := c.o.Width - len(indent) - 2
+	var all []string
+	for _, line := range wireLines(wire, c.limit(most), math.MaxInt) {
+		if decided[line] {
+			all = append(all, text.Chop(cut(line, c.limit(most*width)), width)...)
+		} else {
+			all = append(all, line)
+		}
+	}
+	c.quote(b, indent, all)
 }
 
 // quote shows lines that others wrote, each cut to the width of the terminal.
 func (c *Console) quote(b *lines, indent string, quoted []string) {
 	gutter := indent + c.paint.faint.Sprint("│ ")
 	for _, line := range quoted {
-		b.add(gutter + shorten(line, c.limit(c.o.Width-len(indent)-2)))
+		b.add(gutter + cut(line, c.limit(c.o.Width-len(indent)-2)))
 	}
 }
 
@@ -203,11 +228,12 @@ func (c *Console) short(r harness.Report) string {
 		shown = func(x harness.Result) bool { return isFailure(x) || x.Verdict == harness.Fail }
 	}
 	var b lines
-	for _, g := range grouped(only(spared(r).Results, shown), sameFinding) {
-		b.add(c.shortLine(g))
+	for _, g := range grouped(Worst(only(spared(r).Results, shown)), sameFinding) {
+		b.WriteString(c.folded(c.paint.mark(count(g))+" ", c.shortLine(g)))
 	}
 	for _, s := range stale(r) {
-		b.add(fmt.Sprintf("%s %s: %s (stale): %s", c.paint.fail.Sprint("✗"), staleAt(r, s), s.Entry, s.Why))
+		b.WriteString(c.folded(c.paint.fail.Sprint("✗")+" ",
+			fmt.Sprintf("%s: %s (stale): %s", staleAt(r, s), s.Entry, s.Why)))
 	}
 	return b.String()
 }
@@ -222,14 +248,15 @@ func (c *Console) shortLine(g group) string {
 	if c.several() {
 		why += ", " + c.revisionText(g)
 	}
-	line := fmt.Sprintf("%s %s (%s): ", c.paint.mark(count(g)), r.ID, why)
+	line := fmt.Sprintf("%s (%s): ", r.ID, why)
 	if c.o.Verbosity == Brief {
 		return line + headline(r.Message)
 	}
 	fix, _, _ := strings.Cut(r.Fix, ". ")
 	fix = labelled(" · fix: ", strings.TrimSuffix(fix, "."))
-	width := max(40, c.o.Width-utf8.RuneCountInString(line)-utf8.RuneCountInString(fix))
-	return line + shorten(headline(r.Message), width) + fix
+	const most = 240 // three lines of most terminals
+	width := max(40, most-utf8.RuneCountInString(line)-utf8.RuneCountInString(fix))
+	return line + cut(headline(r.Message), width) + fix
 }
 
 // revisionText names the revisions of a group.

@@ -162,18 +162,17 @@ func TestConsoleColor(t *testing.T) {
 	}
 }
 
-// Every line keeps to the width of the terminal, but what is for copying, and words that are longer.
+// Every line keeps to the width of the terminal, but words that are longer.
 func TestConsoleWidth(t *testing.T) {
-	for _, width := range []int{40, 80, 120} {
-		for _, r := range []harness.Report{everything(), twice(), baselined()} {
-			for line := range strings.Lines(play(t, ConsoleOptions{Width: width}, r)) {
-				line = strings.TrimRight(line, "\n")
-				words := strings.Fields(line)
-				copied := len(words) > 0 && (words[0] == "next" || words[0] == "mcpcheck" && words[1] == "run")
-				if n := len([]rune(line)); n > width && !copied && !slices.ContainsFunc(words, func(w string) bool {
-					return len([]rune(w)) > width/2
-				}) {
-					t.Errorf("wider than %d columns: %q", width, line)
+	for _, verbosity := range []Verbosity{Quiet, Brief, Normal} {
+		for _, width := range []int{40, 80, 120} {
+			for _, r := range []harness.Report{everything(), twice(), baselined(), crashing(), strict()} {
+				for line := range strings.Lines(play(t, ConsoleOptions{Width: width, Verbosity: verbosity}, r)) {
+					line = strings.TrimRight(line, "\n")
+					long := func(w string) bool { return len([]rune(w)) > width/2 }
+					if n := len([]rune(line)); n > width && !slices.ContainsFunc(strings.Fields(line), long) {
+						t.Errorf("wider than %d columns: %q", width, line)
+					}
 				}
 			}
 		}
@@ -195,23 +194,85 @@ func TestConsoleOfServersUnmet(t *testing.T) {
 	}
 }
 
-// Of tools whose calls all failed a few kinds are shown. One that has not been called with valid arguments is none.
+// Of tools that do not work a few kinds are shown. One that may refuse what it was given is none, unless all do.
 func TestConsoleOfBrokenTools(t *testing.T) {
+	const broken = ": every call with valid arguments failed"
 	r := harness.Report{Coverage: []harness.Coverage{{Revision: "x"}}}
 	for i := range 9 {
 		r.Coverage[0].Tools = append(r.Coverage[0].Tools,
 			harness.ToolUse{Name: fmt.Sprint("tool", i), Answered: true, Failed: true, Said: fmt.Sprint("no ", i)})
 	}
-	if out := play(t, ConsoleOptions{}, r); strings.Count(out, "every call failed") != mostCrashes {
+	tools := r.Coverage[0].Tools
+	if out := play(t, ConsoleOptions{}, r); strings.Count(out, broken) != mostCrashes {
 		t.Errorf("want %d kinds, got\n%s", mostCrashes, out)
 	}
-	r.Coverage[0].Tools[3].Said = ""
-	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, "every call failed") {
-		t.Errorf("not every tool fails, and none as if it had a fault:\n%s", out)
+	tools[3].Failed = false
+	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, broken) {
+		t.Errorf("not every tool fails, and none by a fault:\n%s", out)
 	}
-	r.Coverage[0].Tools[2].Said = "TypeError: x is not a function"
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "! tool2: every call failed") {
+	tools[2].Faulty, tools[2].Crashed, tools[2].Said = true, true, "the server exited with status 2"
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "! tool2"+broken) {
 		t.Errorf("a tool with a fault is not named:\n%s", out)
+	}
+	r.Results = []harness.Result{{ID: "a/b", Verdict: harness.Fail, Wire: wire(
+		`→1{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool2"}}`,
+		"·1the server exited with status 2",
+	)}}
+	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, broken) {
+		t.Errorf("a tool that is among the crashes is named twice:\n%s", out)
+	}
+}
+
+// Beyond the first failures there is no more than their names, and why some are not decided.
+func TestConsoleOfManyFailures(t *testing.T) {
+	r := harness.Report{ExitCode: harness.ExitFails}
+	for i := range 9 {
+		r.Results = append(r.Results, harness.Result{
+			ID: fmt.Sprint("a/", i), Level: harness.Must, Verdict: harness.Fail, Gates: true, GatedBy: harness.GateMust,
+			Message: fmt.Sprint("got ", i),
+		}, harness.Result{
+			ID: fmt.Sprint("b/", i), Level: harness.Must, Verdict: harness.Inconclusive, Gates: true,
+			GatedBy: harness.GateInconclusive, Message: "no tool was called",
+		})
+	}
+	out := play(t, ConsoleOptions{Width: 80}, r)
+	for _, want := range []string{
+		"✗ and 5 more                                                     in full with -v\n✗ a/4   ",
+		"✗ b/0 and 8 more  MUST, not decided: no tool was called\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("want %q in\n%s", want, out)
+		}
+	}
+	r.Results = only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Inconclusive })
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "    why         no tool was called\n") {
+		t.Errorf("it is not said why nothing is decided:\n%s", out)
+	}
+}
+
+// One function counts: what is not decided, and what a quick run has not tried, are as many in the short screen as in
+// the long one, without advice.
+func TestConsoleCountsAsOne(t *testing.T) {
+	r := harness.Report{Options: &harness.OptionsInfo{Quick: true}}
+	for _, area := range []string{"tools", "advice"} {
+		r.Results = append(r.Results,
+			harness.Result{ID: area + "/a", Verdict: harness.Inconclusive, Message: "why"},
+			harness.Result{ID: area + "/b", Verdict: harness.Inconclusive, Reason: harness.CallsOff, Message: "off"},
+			harness.Result{ID: area + "/c", Verdict: harness.Pass, Message: "in part"},
+			harness.Result{ID: area + "/d", Verdict: harness.Skip, Reason: harness.NotTried, Message: "later"})
+	}
+	for verbosity, wants := range map[Verbosity][]string{
+		Normal: {"2 checks not decided (1 needs such calls), 1 passed partly, 1 not tried"},
+		Verbose: {
+			"✓ 1 passed partly", "? 1 check not decided", "1 check needs such calls", "1 not tried by a quick run",
+		},
+	} {
+		out := play(t, ConsoleOptions{Verbosity: verbosity}, r)
+		for _, want := range wants {
+			if !strings.Contains(out, want) {
+				t.Errorf("want %q in\n%s", want, out)
+			}
+		}
 	}
 }
 

@@ -93,12 +93,6 @@ func callsText(coverage []harness.Coverage, results []harness.Result) (head stri
 // toolsText says in a line what came of calling tools, and which were not called with valid arguments; in a second one
 // how many were called with invalid ones, if not all. It is empty where no check calls tools.
 func toolsText(r harness.Report, most int) string {
-	answers := map[string]bool{} // whether there was any, of the tools that were called
-	for _, c := range r.Coverage {
-		for _, u := range c.Tools {
-			answers[u.Name] = answers[u.Name] || u.Answered
-		}
-	}
 	var barred []harness.UncalledTool // each once, though it may have another reason in another revision
 	named := map[string]bool{}
 	for _, u := range uncalled(r.Coverage) {
@@ -106,29 +100,17 @@ func toolsText(r harness.Report, most int) string {
 			named[u.Name], barred = true, append(barred, u)
 		}
 	}
-	if len(answers)+len(barred) == 0 {
+	used := usedTools(r)
+	if len(used)+len(barred) == 0 {
 		return ""
 	}
-	answered, never := 0, 0
-	for _, any := range answers {
-		if any {
-			answered++
-		}
-	}
+	never := 0
 	for _, u := range barred {
-		if _, called := answers[u.Name]; !called {
+		if !slices.ContainsFunc(used, func(called harness.ToolUse) bool { return called.Name == u.Name }) {
 			never++
 		}
 	}
-	text := fmt.Sprintf("%d: %d called, ", r.Server.Tools, len(answers))
-	switch {
-	case len(answers) == 0:
-		text = fmt.Sprintf("%d: none called", r.Server.Tools)
-	case answered == len(answers):
-		text += "all answered"
-	default:
-		text += fmt.Sprintf("%d answered", answered)
-	}
+	text := fmt.Sprintf("%d: %s", r.Server.Tools, callsMade(used, callableTools(r)))
 	how := "not called"
 	if never < len(barred) {
 		how = "not called with valid arguments"
@@ -137,6 +119,94 @@ func toolsText(r harness.Report, most int) string {
 		text += fmt.Sprintf(" · %d %s: %s", len(barred), how, uncalledText(barred, most))
 	}
 	return strings.Join(nonEmpty(text, invalidText(r.Coverage)), "\n")
+}
+
+// callsMade says how many tools were called, and what came of it: each tool counts by the worst.
+func callsMade(used, callable []harness.ToolUse) string {
+	if len(used) == 0 {
+		return "none called"
+	}
+	broken := isBroken(callable)
+	var answered, errors, failed, crashed, silent int
+	for _, u := range used {
+		switch {
+		case u.Crashed:
+			crashed++
+		case u.Silent:
+			silent++
+		case broken(u):
+			failed++
+		case u.Answered:
+			answered++
+			if u.Failed {
+				errors++
+			}
+		}
+	}
+	parts := []string{fmt.Sprintf("%d called", len(used))}
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	if answered == len(used) {
+		parts = append(parts, "all answered")
+	} else {
+		add(answered, "answered")
+	}
+	if errors > 0 {
+		parts[len(parts)-1] += fmt.Sprintf(" (%d with errors for valid arguments)", errors)
+	}
+	add(failed, "failed")
+	add(crashed, "crashed")
+	add(silent, "never answered")
+	return strings.Join(parts, ", ")
+}
+
+// usedTools are the tools that were called, each once, as it was in the revision in which it did worst.
+func usedTools(r harness.Report) (used []harness.ToolUse) {
+	at := map[string]int{}
+	for _, c := range r.Coverage {
+		for _, u := range c.Tools {
+			i, found := at[u.Name]
+			switch {
+			case !found:
+				at[u.Name], used = len(used), append(used, u)
+			case trouble(u) > trouble(used[i]):
+				used[i] = u
+			}
+		}
+	}
+	return used
+}
+
+// trouble ranks what came of a tool.
+func trouble(u harness.ToolUse) int {
+	switch {
+	case u.Crashed:
+		return 3
+	case u.Silent:
+		return 2
+	case u.Failed:
+		return 1
+	}
+	return 0
+}
+
+// callableTools are those of them that may be called with valid arguments.
+func callableTools(r harness.Report) []harness.ToolUse {
+	barred := map[string]bool{}
+	for _, u := range uncalled(r.Coverage) {
+		barred[u.Name] = barred[u.Name] || u.Barred
+	}
+	return only(usedTools(r), func(u harness.ToolUse) bool { return !barred[u.Name] })
+}
+
+// isBroken recognises tools that do not work: of which all calls with valid arguments failed by a fault of theirs, or
+// together with those of all others that may be called so.
+func isBroken(callable []harness.ToolUse) func(harness.ToolUse) bool {
+	all := len(callable) > 1 && !slices.ContainsFunc(callable, func(u harness.ToolUse) bool { return !u.Failed })
+	return func(u harness.ToolUse) bool { return u.Failed && (u.Faulty || all) }
 }
 
 var shortReason = strings.NewReplacer(harness.Unmarked, "no readOnlyHint", harness.Destructive, "destructive")
@@ -204,6 +274,10 @@ func invalidText(coverage []harness.Coverage) string {
 			i = *c.Invalid
 		}
 	}
+	const label = "isError on bad input: "
+	if i.Unmarked == 0 && i.Destructive > 0 {
+		return fmt.Sprintf(label+"%d of %d tried, %d destructive: --calls all", i.Tried, i.Tools(), i.Destructive)
+	}
 	barred := nonEmpty(
 		barredText(i, i.Unmarked, "have no readOnlyHint: add annotations, example arguments, or --calls invalid"),
 		barredText(i, i.Destructive, "are marked destructive: --calls all"),
@@ -212,7 +286,7 @@ func invalidText(coverage []harness.Coverage) string {
 		return ""
 	}
 	tried := fmt.Sprintf("%d of %s tried", i.Tried, Plural(i.Tools(), "tool"))
-	return "isError on bad input: " + tried + "; " + strings.Join(barred, "; ")
+	return label + tried + "; " + strings.Join(barred, "; ")
 }
 
 // barredText says what holds of so many tools that may not be called with invalid arguments.

@@ -40,7 +40,7 @@ func TestInvalidText(t *testing.T) {
 		{harness.InvalidInput{Tried: 1, Unmarked: 2}, "1 of 3 tools tried; the others have " + unmarked},
 		{harness.InvalidInput{Tried: 1, Unmarked: 1}, "1 of 2 tools tried; the other has " + unmarked},
 		{harness.InvalidInput{Unmarked: 2}, "0 of 2 tools tried; they have " + unmarked},
-		{harness.InvalidInput{Destructive: 1}, "0 of 1 tool tried; it is " + destructive},
+		{harness.InvalidInput{Destructive: 1}, "0 of 1 tried, 1 destructive: --calls all"},
 		{harness.InvalidInput{Tried: 3, Unmarked: 2, Destructive: 1},
 			"3 of 6 tools tried; 2 have " + unmarked + "; 1 is " + destructive},
 	} {

@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -43,6 +44,34 @@ func sentFor(r harness.Result) string {
 		return sentForStatus(r.Wire, found[1])
 	}
 	return ""
+}
+
+// inFull is what came of a failure, with the result whole that a check has cut, if the wire has it.
+func inFull(got string, wire []harness.Line) string {
+	head, tail, cut := strings.Cut(got, "…")
+	if !cut || !strings.HasPrefix(head, "result {") {
+		return got
+	}
+	for _, l := range wire {
+		m, ok := messageOf(l)
+		var result map[string]any
+		if !ok || !l.Decisive || json.Unmarshal(m.Result, &result) != nil {
+			continue
+		}
+		if whole := "result " + compact(result); strings.HasPrefix(whole, head) && strings.HasSuffix(whole, tail) {
+			return whole
+		}
+	}
+	return got
+}
+
+// compact is a value as checks write it.
+func compact(v any) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(v) // it was decoded
+	return strings.TrimSuffix(b.String(), "\n")
 }
 
 // aboutHTTP are the areas of which a request over HTTP tells more than its message.
@@ -113,15 +142,102 @@ func causeOf(r harness.Result) string {
 	return method + "\x00" + madeUp.ReplaceAllString(got, "")
 }
 
-// crash is the end of a server that nobody asked for.
+// crash is the end of a server that nobody asked for, or several with one cause.
 type crash struct {
-	how   string   // the server exited with status 1
-	input string   // that came before it
-	told  []string // the lines of its stderr that tell most
+	how       string   // the server exited with status 1
+	input     string   // that came before it
+	tool      string   // that it called
+	malformed bool     // the input is no message of the protocol
+	odd       bool     // it is one that no client sends
+	told      []string // the lines of its stderr that tell most
+
+	inputs []string // all that led to it, without what is made up
+	checks []string // that have seen it
 }
 
-// key tells crashes apart.
-func (c crash) key() string { return c.how + "\x00" + strings.Join(c.told, "\x00") }
+// key tells crashes apart: by what the server has told, or else by the input.
+func (c crash) key() string {
+	if len(c.told) == 0 {
+		return c.inputKey()
+	}
+	return c.how + "\x00" + timeless(c.told[0]) + "\x00" + strings.Join(c.told[1:], "\x00")
+}
+
+// inputKey tells crashes apart of which the server has told nothing.
+func (c crash) inputKey() string { return c.how + "\x00" + timeless(c.input) }
+
+// timeless is a text without what is another each time: names that are made up, numbers, and with them the time.
+func timeless(s string) string { return digits.ReplaceAllString(madeUp.ReplaceAllString(s, ""), "") }
+
+var digits = regexp.MustCompile(`\d+`)
+
+// crashesIn are the crashes in the evidence of results, each cause once: first those by calls of tools, last those by
+// messages that no client sends. Where the server has told nothing, it is the one that has the same input.
+func crashesIn(results []harness.Result) (all []crash) {
+	at := map[string]int{}
+	for _, mute := range []bool{false, true} {
+		for _, r := range results {
+			for _, c := range crashesOf(r) {
+				if mute != (len(c.told) == 0) {
+					continue
+				}
+				i, found := at[c.key()]
+				if !found {
+					i, all = len(all), append(all, c)
+				}
+				at[c.key()], at[c.inputKey()] = i, i
+				all[i].add(timeless(c.input), r.ID)
+			}
+		}
+	}
+	for i, c := range all {
+		all[i].odd = c.malformed || !slices.ContainsFunc(c.checks, isNotRobust)
+	}
+	slices.SortStableFunc(all, func(a, b crash) int { return cmp.Compare(a.rank(), b.rank()) })
+	return all
+}
+
+// isNotRobust reports whether a check is about what clients do send.
+func isNotRobust(id string) bool { return !strings.HasPrefix(id, "robust/") }
+
+// add adds an input and who has seen it.
+func (c *crash) add(input, check string) {
+	if !slices.Contains(c.inputs, input) {
+		c.inputs = append(c.inputs, input)
+	}
+	if !slices.Contains(c.checks, check) {
+		c.checks = append(c.checks, check)
+	}
+}
+
+func (c crash) rank() int {
+	switch {
+	case c.odd:
+		return 2
+	case c.tool == "":
+		return 1
+	}
+	return 0
+}
+
+// together is the first of some crashes, with what is to say of all.
+func together(all []crash) crash {
+	one := all[0]
+	one.inputs, one.checks = slices.Clone(one.inputs), slices.Clone(one.checks)
+	for _, c := range all[1:] {
+		one.malformed = one.malformed && c.malformed
+		for _, input := range c.inputs {
+			one.add(input, c.checks[0])
+		}
+		for _, check := range c.checks {
+			one.add(c.inputs[0], check)
+		}
+	}
+	if robust := slices.DeleteFunc(slices.Clone(one.checks), isNotRobust); len(robust) > 0 {
+		one.checks = robust
+	}
+	return one
+}
 
 // crashesOf are the crashes in the evidence of a result.
 func crashesOf(r harness.Result) (all []crash) {
@@ -138,7 +254,11 @@ func crashesOf(r harness.Result) (all []crash) {
 		case l.Text == "stdin closed" || strings.HasSuffix(l.Text, " sent"):
 			ending = true
 		case !ending && crashed.MatchString(l.Text):
-			all = append(all, crash{l.Text, inputBefore(r.Wire[begin:i]), text.Telling(l.Stderr)})
+			input := inputBefore(r.Wire[begin:i])
+			tool, malformed := readInput(input)
+			all = append(all, crash{
+				how: l.Text, input: requestText(input), told: text.Telling(l.Stderr), tool: tool, malformed: malformed,
+			})
 		}
 	}
 	return all
@@ -149,14 +269,35 @@ var crashed = regexp.MustCompile(`^the server (exited with status [1-9]|was (kil
 
 // inputBefore is what was sent last before a line and had no answer: of several at once the first, since checks send a
 // request behind what they try.
-func inputBefore(wire []harness.Line) (input string) {
+func inputBefore(wire []harness.Line) (input harness.Line) {
 	for _, l := range slices.Backward(wire) {
 		switch {
 		case l.Direction == harness.Sent:
-			input = requestText(l)
-		case input != "":
+			input = l
+		case input.Text != "":
 			return input
 		}
 	}
 	return input
+}
+
+// readInput is the tool that a message calls, unless it is made up, and whether it is no message of the protocol, as
+// far as it was kept.
+func readInput(l harness.Line) (tool string, malformed bool) {
+	var m map[string]any
+	if l.Text == "" || l.Truncated {
+		return "", false
+	}
+	if json.Unmarshal([]byte(l.Text), &m) != nil {
+		return "", true
+	}
+	method, named := m["method"].(string)
+	if m["jsonrpc"] != "2.0" || !named && m["result"] == nil && m["error"] == nil {
+		return "", true
+	}
+	params, _ := m["params"].(map[string]any)
+	if name, _ := params["name"].(string); method == "tools/call" && !madeUp.MatchString(name) {
+		tool = name
+	}
+	return tool, false
 }

@@ -1,6 +1,9 @@
 package reporters
 
 import (
+	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
@@ -91,6 +94,111 @@ func TestCrashesOf(t *testing.T) {
 				t.Errorf("%d crashes of a pass", got)
 			}
 		})
+	}
+}
+
+// Crashes with one cause are one, whatever is another each time, and those by calls of tools come first.
+func TestCrashesIn(t *testing.T) {
+	const call = `→1{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`
+	dead := func(id, input string, stderr ...string) harness.Result {
+		r := harness.Result{ID: id, Verdict: harness.Fail, Wire: wire(input, "·1the server exited with status 1")}
+		r.Wire[1].Stderr = stderr
+		return r
+	}
+	stranger := func(n int) string { return fmt.Sprintf(call, n, "mcpcheck_no_such_tool_"+fmt.Sprint(n)) }
+	tool := fmt.Sprintf(call, 1, "weather")
+	malformed, deep := `→1{"mcpcheck" !!}`, `→1{"jsonrpc":"2.0","id":"deep","method":"ping"}`
+	for name, c := range map[string]struct {
+		results []harness.Result
+		want    []string // the checks that saw each
+		odd     int
+	}{
+		"other times": {[]harness.Result{
+			dead("a/1", malformed, "2026/11/28 12:51:59 bad"), dead("a/2", malformed, "2026/11/29 13:00:00 bad"),
+		}, []string{"a/1 a/2"}, 1},
+		"other names": {
+			[]harness.Result{dead("a/1", stranger(1)), dead("a/2", stranger(2))},
+			[]string{"a/1 a/2"}, 0,
+		},
+		"other words": {
+			[]harness.Result{dead("a/1", tool, "no key"), dead("a/2", tool, "no disk")},
+			[]string{"a/1", "a/2"}, 0,
+		},
+		"without words": {
+			[]harness.Result{dead("a/1", tool), dead("a/2", tool, "no key")},
+			[]string{"a/2 a/1"}, 0,
+		},
+		"tools first": {[]harness.Result{
+			dead("a/1", malformed, "x"), dead("a/2", stranger(1), "y"), dead("a/3", tool, "z"),
+		}, []string{"a/3", "a/2", "a/1"}, 1},
+		"what only robust sends": {
+			[]harness.Result{dead("robust/1", deep), dead("a/1", tool)},
+			[]string{"a/1", "robust/1"}, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := crashesIn(c.results)
+			got := each(all, func(c crash) string { return strings.Join(c.checks, " ") })
+			if odd := len(only(all, func(c crash) bool { return c.odd })); !slices.Equal(got, c.want) || odd != c.odd {
+				t.Errorf("got %q and %d odd, want %q and %d", got, odd, c.want, c.odd)
+			}
+		})
+	}
+}
+
+// Where nothing blocks, messages that no client sends are a line; otherwise they are one entry, and the last.
+func TestCrashesByOddMessages(t *testing.T) {
+	r := harness.Report{}
+	for i, input := range []string{`{"mcpcheck" !!}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `[]`, `5`, `"x"`} {
+		r.Results = append(r.Results, harness.Result{
+			ID: "robust/survives", Verdict: harness.Fail, Level: harness.Advice,
+			Wire: wire("→1"+input, "·1the server exited with status 1"),
+		})
+		r.Results[i].Wire[1].Stderr = []string{fmt.Sprintf("12:00:0%d cannot read %s", i, input)}
+	}
+	const folded = "crashes     5 malformed messages end the server (robust/survives): -v\n"
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, folded) || strings.Contains(out, "stderr") {
+		t.Errorf("want %q in\n%s", folded, out)
+	}
+	r.ExitCode = harness.ExitFails
+	const entry = "! 5 malformed messages end the server\n    sent "
+	if out := play(t, ConsoleOptions{}, r); strings.Count(out, entry) != 1 {
+		t.Errorf("want one entry in\n%s", out)
+	}
+	if out := play(t, ConsoleOptions{Verbosity: Verbose}, r); strings.Count(out, "! the server crashed") != 5 {
+		t.Errorf("want an entry for each in\n%s", out)
+	}
+}
+
+// The frames of a trace in Go are indented by tabs, which are no control characters to show.
+func TestCrashOfGo(t *testing.T) {
+	r := harness.Report{ExitCode: harness.ExitFails, Results: []harness.Result{{
+		ID: "a/b", Verdict: harness.Fail,
+		Wire: wire(`→1{"jsonrpc":"2.0","id":1,"method":"ping"}`, "·1the server exited with status 2"),
+	}}}
+	r.Results[0].Wire[1].Stderr = []string{
+		"panic: assignment to entry in nil map", "", "goroutine 7 [running]:", "main.main.func1(...)",
+		"\t/root/go/pkg/mod/example.com/sdk@v1.0.0/server.go:1 +0x1", "\t/src/main.go:24 +0x59",
+	}
+	const want = "    stderr      panic: assignment to entry in nil map\n                /src/main.go:24 +0x59\n"
+	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, want) {
+		t.Errorf("want %q in\n%s", want, out)
+	}
+}
+
+func TestInFull(t *testing.T) {
+	const result = `{"isError":true,"content":[{"type":"text","text":"<no> such tool"}]}`
+	said := deciding(wire(`←1{"id":1,"result":`+result+`}`), 0)
+	const whole = `result {"content":[{"text":"<no> such tool","type":"text"}],"isError":true}`
+	for got, want := range map[string]string{
+		`result {"content":[{"te…],"isError":true}`: whole,
+		`result {"contents":[…],"isError":true}`:    `result {"contents":[…],"isError":true}`,
+		"error -32602: no …tool":                    "error -32602: no …tool",
+		whole:                                       whole,
+	} {
+		if full := inFull(got, said); full != want {
+			t.Errorf("%s came to %s, want %s", got, full, want)
+		}
 	}
 }
 

@@ -28,8 +28,8 @@ const (
 // Flavored Markdown Spec, sections 4.5 Fenced code blocks, 4.10 Tables, 6.3 Code spans)
 func Markdown(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
-	gating := grouped(only(r.Results, isFailure), sameFinding)
-	minor := grouped(only(r.Results, isMinor), sameFinding)
+	gating := grouped(Worst(only(r.Results, isFailure)), sameFinding)
+	minor := grouped(Worst(only(r.Results, isMinor)), sameFinding)
 	head := "<!-- mcpcheck -->\n" + markdownHead(r) + markdownFindings(r, gating)
 	more := markdownStale(r) + markdownKnown(r) + markdownAdvice(r)
 	last := markdownFindings(r, minor)

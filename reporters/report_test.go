@@ -358,11 +358,12 @@ func recorded() harness.Report {
 func crashing() harness.Report {
 	r := conforming()
 	r.ExitCode = harness.ExitFails
-	r.Server.Tools = 4
+	r.Server.Tools = 5
 	r.Coverage[0].Uncalled = []harness.UncalledTool{{Name: "drop", Why: harness.Destructive, Barred: true}}
 	r.Coverage[0].Tools = []harness.ToolUse{
-		{Name: "add", Answered: true}, {Name: "drop", Answered: true, Failed: true, Said: "drop what?"},
-		{Name: "keys", Answered: true, Failed: true, Said: "KeyError: 'API_KEY'\n  at line 3"},
+		{Name: "add", Answered: true, Works: true, Crashed: true}, {Name: "drop", Answered: true},
+		{Name: "keys", Answered: true, Failed: true, Faulty: true, Said: "KeyError: 'API_KEY'\n  at line 3"},
+		{Name: "read", Answered: true, Failed: true, Said: "no such file"},
 		{Name: "wait", Silent: true},
 	}
 	traceback := []string{
@@ -392,7 +393,7 @@ func crashing() harness.Report {
 	unnamed.Wire = slices.Clone(unnamed.Wire)
 	unnamed.Wire[0].Text = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"arguments":{}}}`
 	r.Results = append(r.Results, checklistOnly(), gatingMust(), unnamed,
-		dead("robust/survives-malformed-json", "survives input that is no valid message", "1", harness.Must),
+		dead("robust/survives-malformed-json", "survives input that is not a valid message", "1", harness.Must),
 		dead("jsonrpc/parse-error-reported", "reports unparsable input", "2", harness.Should))
 	return judged(r)
 }

@@ -3,7 +3,6 @@ package reporters
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,12 +23,13 @@ type entry struct {
 	name  string
 	level string
 	rule  string // the requirement as a sentence
+	short string // what it comes to, where there is no more than its name
 	facts []fact
 
 	result *harness.Result // whose evidence there is besides; nil: none
 }
 
-// fact is a label and what stands behind it. What is quoted is not wrapped.
+// fact is a label and what stands behind it. What is quoted is cut: a line of several to one line each.
 type fact struct {
 	label, text string
 	quoted      bool
@@ -45,12 +45,12 @@ const mostCrashes = 3
 // newScreen is the screen of a report, or one with the details of all failures and what was not decided.
 func newScreen(r harness.Report, detailed bool) screen {
 	shown := spared(r)
-	s := screen{entries: slices.Concat(crashEntries(shown.Results), toolEntries(r)), facts: facts(r, detailed)}
+	crashes := crashesIn(shown.Results)
+	crashed, crashFact := crashEntries(r, crashes, detailed)
+	s := screen{entries: slices.Concat(crashed, toolEntries(r, crashes)), facts: facts(r, crashFact, detailed)}
 	blocking := failureEntries(r, only(shown.Results, isFailure), "✗", !detailed)
 	if !detailed {
-		for i := mostEntries; i < len(blocking); i++ {
-			blocking[i] = entry{sign: "✗", name: blocking[i].name, level: blocking[i].level}
-		}
+		blocking = atMostEntries(blocking)
 	}
 	s.entries = append(s.entries, blocking...)
 	s.entries = append(s.entries, staleEntries(r)...)
@@ -58,7 +58,7 @@ func newScreen(r harness.Report, detailed bool) screen {
 		minor := only(shown.Results, isMinor)
 		accepted := only(shown.Results, func(x harness.Result) bool { return acceptedText(x) != "" })
 		s.entries = slices.Concat(s.entries, failureEntries(r, minor, "!", false),
-			failureEntries(r, accepted, "~", false), openEntries(r))
+			failureEntries(r, accepted, "~", false), openEntries(shown.Results))
 	}
 	if wantsAdvice(r) {
 		s.entries = append(s.entries, adviceEntries(r)...)
@@ -74,47 +74,55 @@ func newScreen(r harness.Report, detailed bool) screen {
 	return s
 }
 
+// atMostEntries leaves of the entries beyond the first few what they are, and says how to see more of them.
+func atMostEntries(all []entry) []entry {
+	if len(all) <= mostEntries {
+		return all
+	}
+	rest := all[mostEntries:]
+	shown := slices.Clone(all[:mostEntries])
+	if n := len(only(rest, func(e entry) bool { return e.short == "" })); n > 0 {
+		shown = append(shown, entry{sign: "✗", name: fmt.Sprintf("and %d more", n), level: "in full with -v"})
+	}
+	for _, e := range rest {
+		shown = append(shown, entry{sign: e.sign, name: e.name, level: e.level, short: e.short})
+	}
+	return shown
+}
+
 // failureEntries are failures, the worst first; together those that have one cause, if that is wanted.
 func failureEntries(r harness.Report, results []harness.Result, sign string, together bool) (entries []entry) {
-	groups := grouped(results, sameFinding)
-	slices.SortStableFunc(groups, func(a, b group) int {
-		return cmp.Compare(severity(a.newest()), severity(b.newest()))
-	})
 	key := sameFinding
 	if together {
 		key = causeOf
 	}
-	var causes [][]group
-	at := map[string]int{}
-	for _, g := range groups {
-		k := key(g.newest())
-		i, ok := at[k]
-		if !ok {
-			i = len(causes)
-			at[k] = i
-			causes = append(causes, nil)
-		}
-		causes[i] = append(causes[i], g)
-	}
-	for _, c := range causes {
-		entries = append(entries, failureEntry(r, c, sign))
+	for _, cause := range grouped(Worst(results), key) {
+		entries = append(entries, failureEntry(r, grouped(cause, sameFinding), sign))
 	}
 	return entries
 }
 
-// severity ranks failures, the worst first.
+// Worst are the results with the worst first: MUSTs before SHOULDs, one's own failures before those of an SDK, and
+// last what is not decided.
+func Worst(results []harness.Result) []harness.Result {
+	return slices.SortedStableFunc(slices.Values(results), func(a, b harness.Result) int {
+		return cmp.Compare(severity(a), severity(b))
+	})
+}
+
+// severity ranks results, the worst first.
 func severity(r harness.Result) int {
-	switch {
+	levels := int(harness.Must)
+	switch level := int(harness.Must - r.Level); {
 	case r.Verdict == harness.Error:
-		return 4
+		return 4 * levels
 	case r.Verdict == harness.Inconclusive:
-		return 3
+		return 3*levels + level
 	case r.SDK != nil:
-		return 2
-	case r.Level == harness.Must:
-		return 0
+		return levels + level
+	default:
+		return level
 	}
-	return 1
 }
 
 // failureEntry is a failure, and which others have the same cause.
@@ -127,6 +135,7 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 	want, got := "", headline(x.Message)
 	if x.Verdict == harness.Fail {
 		want, got = wantGot(x)
+		got = inFull(got, x.Wire)
 	}
 	if len(x.Findings) > 0 {
 		if x.Findings[0].Subject != "" {
@@ -142,10 +151,16 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 	}
 	e.facts = []fact{
 		{label: "sent", text: sentFor(x), quoted: true},
-		{label: "got", text: got, quoted: true},
+		{label: "got", text: got, quoted: true, lines: 2 - min(len(same), 1)},
 		{label: "expected", text: want, lines: 1},
 		{label: "fix", text: x.Fix, lines: 2},
-		{label: "same for", text: some(same, 4), lines: 2},
+		{label: "same for", text: some(same, 4), lines: 1},
+	}
+	if x.Verdict == harness.Inconclusive {
+		if len(same) > 0 {
+			e.name += fmt.Sprintf(" and %d more", len(same))
+		}
+		e.short, e.facts = got, []fact{{label: "why", text: got, lines: 2}, e.facts[4]}
 	}
 	return e
 }
@@ -154,6 +169,9 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 func entryLevel(r harness.Report, g group) string {
 	x := g.newest()
 	level := x.Level.String()
+	if x.Verdict == harness.Fail && x.Level < x.Entry {
+		level += ", minor"
+	}
 	switch {
 	case x.Verdict == harness.Error:
 		level = "error of mcpcheck"
@@ -161,8 +179,6 @@ func entryLevel(r harness.Report, g group) string {
 		level += ", not decided"
 	case x.GatedBy != harness.GateMust && x.GatedBy != harness.NoGate:
 		level += ", " + string(x.GatedBy)
-	case x.Level < x.Entry:
-		level += ", minor"
 	}
 	whose := ""
 	if x.SDK != nil {
@@ -173,56 +189,58 @@ func entryLevel(r harness.Report, g group) string {
 	return dotted(level, whose, revisionsText(r, g))
 }
 
-// crashEntries are the deaths of the server, each cause once.
-func crashEntries(results []harness.Result) (entries []entry) {
-	var all []crash
-	seen := map[string][]string{} // the checks that saw it, by its key
-	for _, r := range results {
-		for _, c := range crashesOf(r) {
-			if seen[c.key()] == nil {
-				all = append(all, c)
-			}
-			if !slices.Contains(seen[c.key()], r.ID) {
-				seen[c.key()] = append(seen[c.key()], r.ID)
-			}
+// crashEntries are the deaths of the server, each cause once, those by messages that no client sends as one entry.
+// Where nothing blocks and only such messages end the server, they are a fact instead.
+func crashEntries(r harness.Report, all []crash, detailed bool) (entries []entry, instead string) {
+	if !detailed {
+		odd := only(all, func(c crash) bool { return c.odd })
+		if all = all[:len(all)-len(odd)]; len(odd) > 0 { // they are the last
+			all = append(all, together(odd))
+		}
+		if len(all) == 1 && all[0].odd && r.ExitCode == harness.ExitConforms {
+			return nil, fmt.Sprintf("%s (%s): -v", all[0].oddText(), named(all[0].checks, 1))
 		}
 	}
 	for i, c := range all {
-		if i == mostCrashes && len(all) > i+1 {
-			return append(entries, entry{sign: "!", name: fmt.Sprintf("and %d crashes more", len(all)-i)})
+		if i == mostCrashes && len(all) > i+1 && !detailed {
+			return append(entries, entry{sign: "!", name: fmt.Sprintf("and %d crashes more: -v", len(all)-i)}), ""
 		}
-		how := "the server crashed: it " + strings.TrimPrefix(c.how, "the server ")
-		entries = append(entries, entry{sign: "!", name: how, facts: []fact{
+		name := "the server crashed: it " + strings.TrimPrefix(c.how, "the server ")
+		if c.odd && len(c.inputs) > 1 {
+			name = c.oddText()
+		}
+		entries = append(entries, entry{sign: "!", name: name, facts: []fact{
 			{label: "sent", text: c.input, quoted: true},
 			{label: "stderr", text: strings.Join(c.told, "\n"), quoted: true},
-			{label: "seen by", text: some(seen[c.key()], 2), lines: 1},
+			{label: "seen by", text: some(c.checks, 2), lines: 1},
 		}})
 	}
-	return entries
+	return entries, ""
 }
 
-// toolEntries are the tools that never answer, and those of which every call failed as if the program had a fault, or
-// together with those of all others.
-func toolEntries(r harness.Report) (entries []entry) {
-	var tools []harness.ToolUse // that may be called with valid arguments, each once
-	seen := map[string]bool{}
-	for _, u := range uncalled(r.Coverage) {
-		seen[u.Name] = u.Barred
+// oddText says how many messages that no client sends end the server.
+func (c crash) oddText() string {
+	what := "malformed or unexpected message"
+	if c.malformed {
+		what = "malformed message"
 	}
-	for _, c := range r.Coverage {
-		for _, u := range c.Tools {
-			if !seen[u.Name] {
-				seen[u.Name], tools = true, append(tools, u)
-			}
-		}
+	n := len(c.inputs)
+	return Plural(n, what) + " " + agree(n, "ends", "end") + " the server"
+}
+
+// toolEntries are the tools that do not work and those that never answer. One that ended the server is among the
+// crashes, if one of them is by a call of it.
+func toolEntries(r harness.Report, crashes []crash) (entries []entry) {
+	tools := callableTools(r)
+	seen := func(u harness.ToolUse) bool {
+		return u.Crashed && slices.ContainsFunc(crashes, func(c crash) bool { return c.tool == u.Name })
 	}
-	all := len(tools) > 1 && !slices.ContainsFunc(tools, func(u harness.ToolUse) bool { return u.Said == "" })
-	broken := only(tools, func(u harness.ToolUse) bool { return u.Said != "" && (all || faulty.MatchString(u.Said)) })
+	broken := slices.DeleteFunc(only(tools, isBroken(tools)), seen)
 	for len(broken) > 0 {
 		said, last := broken[0].Said, len(entries) == mostCrashes-1
 		same := func(u harness.ToolUse) bool { return u.Said == said || last }
 		entries = append(entries, entry{
-			sign: "!", name: toolNames(only(broken, same)) + ": every call failed",
+			sign: "!", name: toolNames(only(broken, same)) + ": every call with valid arguments failed",
 			facts: []fact{{label: "got", text: headline(said), quoted: true}},
 		})
 		broken = slices.DeleteFunc(broken, same)
@@ -240,11 +258,6 @@ func toolNames(tools []harness.ToolUse) string {
 	return some(each(tools, func(u harness.ToolUse) string { return u.Name }), 3)
 }
 
-// faulty is how programs tell of a fault of their own, whatever they were given.
-var faulty = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
-	`UnboundLocal|ZeroDivision|Assertion)Error\b|NullPointerException|nil pointer|is not a function|is not defined|` +
-	`[Cc]annot read propert|has no attribute|index out of range`)
-
 // staleEntries are the entries of the baseline that do not hold any more.
 func staleEntries(r harness.Report) []entry {
 	if len(stale(r)) == 0 {
@@ -259,12 +272,11 @@ func staleEntries(r harness.Report) []entry {
 }
 
 // openEntries are what is no more than it is for a reason: passes that are partial, and what was not decided.
-func openEntries(r harness.Report) (entries []entry) {
-	partly := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass && x.Message != "" })
-	if len(partly) > 0 {
+func openEntries(results []harness.Result) (entries []entry) {
+	if partly := only(results, isPartly); len(partly) > 0 {
 		entries = append(entries, reasonsEntry("✓", fmt.Sprintf("%d passed partly", len(partly)), partly))
 	}
-	open := only(r.Results, func(x harness.Result) bool {
+	open := only(results, func(x harness.Result) bool {
 		return x.Verdict == harness.Inconclusive && !x.Gates && !isCallsOff(x)
 	})
 	if len(open) > 0 {
@@ -304,16 +316,17 @@ func adviceEntries(r harness.Report) []entry {
 
 // facts are a line each: of tools, of what is accepted, of failures that do not block, of what was not decided and of
 // recommendations. The last line of what has more says how to see it.
-func facts(r harness.Report, detailed bool) (all []fact) {
+func facts(r harness.Report, crashes string, detailed bool) (all []fact) {
 	shown := spared(r)
 	add := func(label, text string) {
 		if text != "" {
 			all = append(all, fact{label: label, text: text})
 		}
 	}
+	add("crashes", crashes)
 	if detailed {
 		add("tools", toolsText(r, mostUncalled))
-		if n := len(only(r.Results, isCallsOff)); n > 0 {
+		if n := count(r.Results).callsOff; n > 0 {
 			add("", Plural(n, "check")+" "+agree(n, "needs", "need")+" such calls")
 		}
 		add("not seen", unexercisedText(r.Coverage))
@@ -321,7 +334,7 @@ func facts(r harness.Report, detailed bool) (all []fact) {
 		add("tools", toolsText(r, 1))
 		add("known", acceptedFact(shown))
 		add("also", minorText(shown.Results))
-		add("not seen", strings.Join(nonEmpty(openText(shown), unexercisedText(r.Coverage)), "\n"))
+		add("not seen", strings.Join(nonEmpty(openText(r), unexercisedText(r.Coverage)), "\n"))
 	}
 	if n := count(r.Results).Advice; n > 0 && !wantsAdvice(r) {
 		add("advice", Plural(n, "recommendation")+" for servers used by models: --advice")
@@ -334,7 +347,7 @@ func acceptedFact(r harness.Report) string {
 	var parts []string
 	accepted := func(where string, pick func(harness.Result) bool) {
 		if ids := group(only(r.Results, pick)).ids(); len(ids) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s: %s", len(ids), where, some(ids, 1)))
+			parts = append(parts, fmt.Sprintf("%d %s: %s", len(ids), where, named(ids, 1)))
 		}
 	}
 	if r.Baseline != nil {
@@ -374,23 +387,22 @@ func agree(n int, one, many string) string {
 // openText says how much was not decided.
 func openText(r harness.Report) string {
 	var parts []string
-	open := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Inconclusive && !x.Gates })
-	if len(open) > 0 {
-		text := Plural(len(open), "check") + " not decided"
-		switch calls := len(only(open, isCallsOff)); calls {
+	t := count(r.Results)
+	if n := t.open(); n > 0 {
+		text := Plural(n, "check") + " not decided"
+		switch t.callsOff {
 		case 0:
-		case len(open):
+		case n:
 			text += " without such calls"
 		default:
-			text += fmt.Sprintf(" (%d need such calls)", calls)
+			text += fmt.Sprintf(" (%d %s such calls)", t.callsOff, agree(t.callsOff, "needs", "need"))
 		}
 		parts = append(parts, text)
 	}
-	partly := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass && x.Message != "" })
-	if len(partly) > 0 {
-		parts = append(parts, fmt.Sprintf("%d passed partly", len(partly)))
+	if t.partly > 0 {
+		parts = append(parts, fmt.Sprintf("%d passed partly", t.partly))
 	}
-	if t := count(r.Results); t.notTried > 0 {
+	if t.notTried > 0 {
 		parts = append(parts, fmt.Sprintf("%d not tried by a quick run", t.notTried))
 	}
 	if len(parts) == 0 {

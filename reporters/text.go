@@ -1,7 +1,9 @@
 package reporters
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -58,6 +60,11 @@ func isPlain(s string) bool {
 // printableLine is printable for text that must stay on one line.
 func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
 
+// printableWords is printableLine for what a program wrote, in which tabs indent.
+func printableWords(s string) string { return printableLine(tabs.Replace(s)) }
+
+var tabs = strings.NewReplacer("\t", "    ")
+
 // sentence is printableLine for text that was written in several lines, such as a reason in YAML.
 func sentence(s string) string { return printableLine(strings.Join(strings.Fields(s), " ")) }
 
@@ -95,7 +102,7 @@ func printableResult(r harness.Result) harness.Result {
 	}
 	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
 		l.Session, l.Arrow = printableLine(l.Session), printableLine(l.Arrow)
-		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), each(l.Stderr, printableLine)
+		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), each(l.Stderr, printableWords)
 		return l
 	})
 	return r
@@ -116,7 +123,7 @@ func printableReport(r harness.Report) harness.Report {
 		i.Set = printableSet(i.Set)
 		return i
 	})
-	r.Problem = printableText(r.Problem)
+	r.Problem = printableText(tabs.Replace(r.Problem))
 	r.Options = printableOptions(r.Options)
 	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
 		c.Unexercised = each(c.Unexercised, printableLine)
@@ -194,6 +201,89 @@ func shorten(s string, limit int) string {
 	return text.Shorten(s, text.Characters, limit-tail-1, tail, "…")
 }
 
+// cut is shorten for a line that may have a JSON object in it: before it is cut, what tells nothing is left out.
+func cut(s string, limit int) string {
+	if utf8.RuneCountInString(s) <= limit {
+		return s
+	}
+	return shorten(lean(s), limit)
+}
+
+// cutTo is cut to one line of so many characters, or to as many as there may be if nothing has to be cut then.
+func cutTo(s string, lines, width int) []string {
+	one := cut(s, width)
+	if whole := lean(s); one != s && lines > 1 && utf8.RuneCountInString(whole) <= lines*width {
+		return text.Chop(whole, width)
+	}
+	return []string{one}
+}
+
+// lean is a line without what tells nothing in the JSON object that it has.
+func lean(s string) string {
+	i := strings.IndexByte(s, '{')
+	if i < 0 {
+		return s
+	}
+	var v map[string]any
+	d := json.NewDecoder(strings.NewReader(s[i:]))
+	if d.UseNumber(); d.Decode(&v) != nil {
+		return s
+	}
+	var b strings.Builder
+	b.WriteString(s[:i])
+	essence(&b, v)
+	return b.String() + s[i+int(d.InputOffset()):]
+}
+
+// essence writes a value without what every message has, and that a result is an error first.
+func essence(b *strings.Builder, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v))
+		first := func(name string) bool { return name == "isError" || name == "error" }
+		names = append(only(names, first), slices.DeleteFunc(names, first)...)
+		b.WriteByte('{')
+		empty := true
+		for _, name := range names {
+			if isIdle(v, name) {
+				continue
+			}
+			if !empty {
+				b.WriteByte(',')
+			}
+			empty = false
+			b.WriteString(compact(name) + ":")
+			essence(b, v[name])
+		}
+		b.WriteByte('}')
+	case []any:
+		b.WriteByte('[')
+		for i, x := range v {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			essence(b, x)
+		}
+		b.WriteByte(']')
+	default:
+		b.WriteString(compact(v))
+	}
+}
+
+// isIdle reports whether a member of an object tells nothing beside its others.
+func isIdle(object map[string]any, name string) bool {
+	has := func(name string) bool { return object[name] != nil }
+	switch name {
+	case "_meta":
+		return len(object) > 1
+	case "jsonrpc", "id":
+		return has("jsonrpc") && (has("method") || has("result") || has("error"))
+	case "type":
+		return object["type"] == "text" && has("text")
+	}
+	return false
+}
+
 // shortenLines keeps at most limit lines of a text, each of at most width characters.
 func shortenLines(s string, limit, width int) string {
 	all := strings.Split(s, "\n")
@@ -258,7 +348,15 @@ func Plural(n int, noun string) string {
 
 // some joins at most limit of the names: "a, b and 3 more".
 func some(names []string, limit int) string {
-	if len(names) <= limit+1 { // "and 1 more" is not shorter than its name
+	if len(names) == limit+1 { // "and 1 more" is not shorter than its name
+		limit++
+	}
+	return named(names, limit)
+}
+
+// named joins the first of the names, and says how many there are more.
+func named(names []string, limit int) string {
+	if len(names) <= limit {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:limit], ", "), len(names)-limit)

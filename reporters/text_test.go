@@ -1,6 +1,7 @@
 package reporters
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,5 +151,90 @@ func TestGateText(t *testing.T) {
 	}
 	if !strings.Contains(gateText(harness.GateChecklist), "--profile spec") {
 		t.Error("the checklist's gate does not name --profile spec")
+	}
+}
+
+// Before a line is cut, what tells nothing is left out, and that a result is an error comes first.
+func TestCut(t *testing.T) {
+	const text = `"content":[{"type":"text","text":"no such tool"}]`
+	for _, c := range []struct {
+		line  string
+		limit int
+		want  string
+	}{
+		{`{"jsonrpc":"2.0","id":3,"result":{}}`, 36, `{"jsonrpc":"2.0","id":3,"result":{}}`},
+		{`{"jsonrpc":"2.0","id":3,"result":{}}`, 35, `{"result":{}}`},
+		{`{"jsonrpc":"2.0","id":3}`, 20, `{"id":3,"jsonr…2.0"}`},
+		{`result {"_meta":{"a":1},` + text + `,"isError":true}`, 60,
+			`result {"isError":true,"content":[{"text":"no such tool"}]}`},
+		{`got {"_meta":{"a":12345678901234567890}} (and 2 more)`, 52,
+			`got {"_meta":{"a":12345678901234567890… (and 2 more)`},
+		{`got {"id":12345678901234567890,"b":["x",{}],"_meta":1} (and 2 more)`, 66,
+			`got {"b":["x",{}],"id":12345678901234567890} (and 2 more)`},
+		{`a {"line": that is cut`, 20, `a {"line": tha…s cut`},
+	} {
+		if got := cut(c.line, c.limit); got != c.want {
+			t.Errorf("%s at %d:\n got %s\nwant %s", c.line, c.limit, got, c.want)
+		}
+	}
+}
+
+func TestCutTo(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		lines int
+		want  []string
+	}{
+		{`{"b":1,"a":2}`, 1, []string{`{"b":1,"a":2}`}},
+		{`{"a":"12345678901234567890"}`, 1, []string{`{"a":"12345678…890"}`}},
+		{`{"a":"12345678901234567890"}`, 2, []string{`{"a":"12345678901234`, `567890"}`}},
+		{`{"a":"1234567890123456789012345678901234567890"}`, 2, []string{`{"a":"12345678…890"}`}},
+	} {
+		if got := cutTo(c.line, c.lines, 20); !slices.Equal(got, c.want) {
+			t.Errorf("%s in %d came to %q, want %q", c.line, c.lines, got, c.want)
+		}
+	}
+}
+
+// Failures come first, the strongest before all else; those of an SDK after one's own, and what is not decided last.
+func TestWorst(t *testing.T) {
+	result := func(id string, v harness.Verdict, l harness.Level, sdk *harness.SDKInfo) harness.Result {
+		return harness.Result{ID: id, Verdict: v, Level: l, SDK: sdk}
+	}
+	sdk := &harness.SDKInfo{}
+	want := []string{
+		"own must", "own should", "own advice", "sdk must", "sdk should", "open must", "open should", "error",
+	}
+	results := []harness.Result{
+		result("error", harness.Error, harness.Must, nil),
+		result("open should", harness.Inconclusive, harness.Should, nil),
+		result("sdk should", harness.Fail, harness.Should, sdk),
+		result("own should", harness.Fail, harness.Should, nil),
+		result("open must", harness.Inconclusive, harness.Must, nil),
+		result("sdk must", harness.Fail, harness.Must, sdk),
+		result("own advice", harness.Fail, harness.Advice, nil),
+		result("own must", harness.Fail, harness.Must, nil),
+	}
+	if got := each(Worst(results), func(r harness.Result) string { return r.ID }); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestCallsMade(t *testing.T) {
+	ok, refuses := harness.ToolUse{Answered: true, Works: true}, harness.ToolUse{Answered: true, Failed: true}
+	down := harness.ToolUse{Answered: true, Failed: true, Faulty: true}
+	dies, mute := harness.ToolUse{Works: true, Crashed: true}, harness.ToolUse{Silent: true}
+	for want, used := range map[string][]harness.ToolUse{
+		"none called":                    nil,
+		"2 called, all answered":         {ok, ok},
+		"2 called, 2 failed":             {refuses, refuses},
+		"1 called, 1 failed":             {down},
+		"2 called, 1 answered, 1 failed": {ok, down},
+		"2 called, all answered (1 with errors for valid arguments)": {ok, refuses},
+		"3 called, 1 answered, 1 crashed, 1 never answered":          {ok, dies, mute},
+	} {
+		if got := callsMade(used, used); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }

@@ -14,12 +14,19 @@ type tally struct {
 	gatingFails int // of Fail; what else gates is inconclusive
 	knownFails  int // of Fail
 	notTried    int // of Skip, by a quick run
+	partly      int // of Pass
+	callsOff    int // of Inconclusive, as isCallsOff has it
 }
 
 func count(results []harness.Result) tally {
 	t := tally{Counts: harness.Count(results)}
 	for _, r := range results {
 		switch {
+		case r.IsAdvice():
+		case isPartly(r):
+			t.partly++
+		case isCallsOff(r):
+			t.callsOff++
 		case r.Verdict == harness.Skip && r.Reason == harness.NotTried:
 			t.notTried++
 		case r.Verdict != harness.Fail:
@@ -31,6 +38,9 @@ func count(results []harness.Result) tally {
 	}
 	return t
 }
+
+// isPartly reports whether a pass is partial.
+func isPartly(r harness.Result) bool { return r.Verdict == harness.Pass && r.Message != "" }
 
 // newFails are the fails that neither the baseline lists nor an SDK explains.
 func (t tally) newFails() int { return t.Fail - t.knownFails - t.SDK }
@@ -97,6 +107,9 @@ func acceptedText(r harness.Result) string {
 	}
 	return ""
 }
+
+// open is how many are not decided and do not gate.
+func (t tally) open() int { return t.Inconclusive - t.Gating + t.gatingFails }
 
 // inconclusive is "3 not decided (1 blocking)", or "" if there are none.
 func (t tally) inconclusive() string {
