@@ -123,7 +123,7 @@ func (f *Frame) Carriage() Carriage {
 func (s *Session) replayedRequest(f *Frame, c Carriage) *Exchange {
 	return &Exchange{
 		Method: c.Method, URL: c.Path, Header: c.Header, Body: f.Raw.Bytes(), At: f.At,
-		s: s, asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), apart: f.Apart,
+		s: s, message: f, asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), apart: f.Apart,
 		standing: c.Method == http.MethodGet, left: s.opened.Add(f.At), stop: func() {}, settled: func() {},
 	}
 }

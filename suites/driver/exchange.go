@@ -24,6 +24,7 @@ type Exchange struct {
 	At     time.Duration // since the session opened
 
 	s         *Session
+	message   *Frame            // in the record: the request
 	asked     json.RawMessage   // id of the one request in the body; nil when there is none
 	batch     []json.RawMessage // ids of the requests in the body, if that is an array
 	reply     bool              // the body answers a request of the server
@@ -75,6 +76,8 @@ type Answer struct {
 	Err      error         // why it ended, unless it simply did
 	HeadAt   time.Duration // when the headers came, and when it ended, since the session opened
 	EndAt    time.Duration
+
+	of *Exchange
 }
 
 // OK reports whether the status is one of success.
@@ -183,7 +186,7 @@ func (x *Exchange) Answer() Answer {
 
 func (x *Exchange) snapshot() Answer {
 	a := x.answer
-	a.IsStream = x.stream
+	a.of, a.IsStream = x, x.stream
 	a.Events = slices.Clone(a.Events)
 	return a
 }

@@ -204,7 +204,8 @@ const (
 func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 	f.HTTP = &Exchange{
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw.Bytes(),
-		s: h.s, asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), standing: f.standing, elsewhere: h.old,
+		s: h.s, message: f,
+		asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), standing: f.standing, elsewhere: h.old,
 		stop: func() {}, settled: func() {},
 	}
 	for _, id := range append(f.HTTP.batch, f.HTTP.asked) {

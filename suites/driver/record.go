@@ -40,6 +40,7 @@ type record struct {
 	left     time.Duration // when it was
 	closed   bool          // it can say no more
 	cause    string        // why the session is over
+	last     *Frame        // that says so
 	excess   *Excess       // what mcpcheck itself cut off first; nil: nothing
 }
 
@@ -63,7 +64,7 @@ func (r *record) put(f *Frame) {
 		r.flooding = true
 		f = newEvent("from here on, what the server sends unasked is not kept: it is too much")
 	}
-	f.At = time.Since(r.opened)
+	f.At, f.Place = time.Since(r.opened), Place{r, r.first + len(r.frames)}
 	f.Hostile, f.AfterEOF, f.User, f.Earlier = r.hostile, r.eof, r.user, r.earlier
 	r.owe(f)
 	if f.Side == FromClient && f.HTTP != nil {
@@ -223,7 +224,7 @@ func (r *record) over(cause string) { r.end(newEvent(cause)) }
 func (r *record) end(f *Frame) {
 	r.put(f)
 	r.mu.Lock()
-	r.closed, r.cause = true, f.Raw.String()
+	r.closed, r.cause, r.last = true, f.Raw.String(), f
 	r.wake()
 	r.mu.Unlock()
 }
@@ -245,6 +246,8 @@ type Death struct {
 	Stderr []string // the last lines there
 	Hint   string   // what it looks like, and what to do about it; empty: nobody knows
 	Excess *Excess  // what mcpcheck cut off before; nil: nothing
+
+	end *Frame // of the session, in its record; nil: it is in none
 }
 
 func (e *Death) Error() string { return e.Cause }
@@ -260,7 +263,7 @@ func (e *Death) Unwrap() error {
 // Death is why the session is over; nil while it is not.
 func (r *record) Death() error {
 	r.mu.Lock()
-	death, closed := &Death{Cause: r.cause, Excess: r.excess}, r.closed
+	death, closed := &Death{Cause: r.cause, Excess: r.excess, end: r.last}, r.closed
 	r.mu.Unlock()
 	if !closed {
 		return nil

@@ -64,6 +64,7 @@ func Replay(opened time.Time, transport string, said []Saying, whole bool) (s *S
 			s.eof, s.left = true, line.At
 		}
 		f.Hostile = f.Hostile || s.hostile
+		f.Place = Place{&s.record, s.first + len(s.frames)}
 		s.frames = append(s.frames, f)
 	}
 	if n := len(said); n > 0 && !s.eof {

@@ -188,6 +188,8 @@ type Silence struct {
 	Partial int    // bytes that came without a newline
 	Coming  bool   // it was on its way when --timeout was over, as StillComing has it
 	Held    bool   // mcpcheck itself did not listen for some of the time
+
+	request *Frame // in the record; nil: it is not there any more
 }
 
 func (e *Silence) Error() string {

@@ -40,7 +40,7 @@ func encode(v any) []byte {
 }
 
 // Notify sends a notification; params nil leaves them out.
-func (s *Session) Notify(method string, params M) { s.SendJSON(message(method, params)) }
+func (s *Session) Notify(method string, params M) *Frame { return s.SendJSON(message(method, params)) }
 
 func message(method string, params M) M {
 	m := M{"jsonrpc": "2.0", "method": method}
@@ -279,6 +279,17 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 	return r
 }
 
+// sentWith is the message of the client, or the batch, with the request of an id; nil when there is none.
+func (s *Session) sentWith(id json.RawMessage) *Frame {
+	for _, f := range slices.Backward(s.Record(0)) {
+		asks := func(m *Frame) bool { return m.IsRequest() && SameID(m.ID, id) }
+		if f.Side == FromClient && slices.ContainsFunc(f.Members(), asks) {
+			return f
+		}
+	}
+	return nil
+}
+
 // silence is the error of a request that had no answer within its bound since a moment.
 func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	s.mu.Lock()
@@ -293,6 +304,9 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 		Method: p.Method, After: after, Limit: b.flag, Partial: s.partial.bytes, Held: s.heldSince(begin),
 	}
 	s.mu.Unlock()
+	if err.request = p.frame; p.frame == nil {
+		err.request = s.sentWith(p.ID)
+	}
 	err.Coming = s.isComing(p)
 	s.exceed(ExcessOf(err))
 	return err

@@ -25,6 +25,7 @@ const (
 // Frame is one line of the wire, as it was seen; over HTTP, one body or one event of a stream.
 type Frame struct {
 	At    time.Duration // since the session opened
+	Place Place
 	Side  Side
 	Raw   Text // without the newline
 	Shape Shape
@@ -234,7 +235,8 @@ func (f *Frame) Members() (members []*Frame) {
 		return []*Frame{f}
 	}
 	for _, raw := range Parts(f.Text()) {
-		m := &Frame{At: f.At, Side: f.Side, Raw: Plain(raw), Hostile: f.Hostile, Ended: f.Ended, AfterEOF: f.AfterEOF}
+		m := &Frame{At: f.At, Place: f.Place, Side: f.Side, Raw: Plain(raw)}
+		m.Hostile, m.Ended, m.AfterEOF = f.Hostile, f.Ended, f.AfterEOF
 		m.User, m.Earlier = f.User, f.Earlier
 		m.parse()
 		m.Deep, m.renamed, m.Part = f.Deep, f.renamed, true
