@@ -29,24 +29,27 @@ type outcome struct {
 	untold    []Finding // those
 	where     []string
 	subjects  []string
-	lines     []Line
-	decided   []*driver.Frame // of a fail about a response: its request, and that
+	shown     shown           // the evidence; nothing: what the attempt has said and heard
+	lines     []Line          // these as reports have them
+	decided   []*driver.Frame // of a fail: the exchange in which it was seen
+	heard     []passage       // of a fail: what was said and heard until then
 	users     [][]string      // of the sessions in which it was seen: of each fail, those that may have led to it
 	again     bool            // an inconclusive that a session of its own may resolve
 	lost      bool            // one that rests on a silent or dead server
 	later     bool            // one of a quick run whose turn has not come
 }
 
-// line is a frame as evidence of the outcome.
-func (o outcome) line(session string, f *driver.Frame) Line {
-	l := lineOf(session, f)
-	l.Decisive = slices.Contains(o.decided, f)
-	return l
-}
-
 // confirmed reports whether the outcome needs no confirmation alone.
 func (o outcome) confirmed() bool {
 	return o.verdict == Pass || o.verdict == Skip || o.verdict == Inconclusive && !o.again
+}
+
+// By is a T whose fails were decided by what is named, beside what they quote: replies, answers over HTTP, frames,
+// messages, subjects. It is for values that do not tell of the exchange that brought them.
+func (t *T) By(values ...any) *T {
+	inner := *t
+	inner.told = append(slices.Clone(t.told), values...)
+	return &inner
 }
 
 // Expect asserts at the level of the requirement.
@@ -60,7 +63,7 @@ func (t *T) Inform(actual any) *Assertion { return t.assert(Advice, actual) }
 
 func (t *T) assert(most Level, actual any) *Assertion {
 	r, isReply := actual.(driver.Reply)
-	a := &Assertion{decided: exchanges([]any{actual})}
+	a := &Assertion{told: append(slices.Clone(t.told), actual)}
 	a.gomega = gomega.NewGomega(func(message string, skip ...int) {
 		depth := 1
 		if len(skip) > 0 {
@@ -69,16 +72,17 @@ func (t *T) assert(most Level, actual any) *Assertion {
 		if isReply {
 			t.NotLate(r)
 		}
-		panic(t.failed(most, message, a.decided, depth+1))
+		panic(t.failed(most, message, framesIn(a.told...), depth+1))
 	}).ExpectWithOffset(1, actual)
 	return a
 }
 
-// Assertion asserts something of a value. The evidence of a fail has the request and response that decided: the value,
-// where that is a reply, and the replies that Hold quotes.
+// Assertion asserts something of a value. The evidence of a fail marks the exchange that decided: that of the value, of
+// what Hold quotes and of what T.By names. Where none of these tells, it is the subject of Each or, without one, the
+// last exchange that has what the message quotes.
 type Assertion struct {
-	gomega  types.Assertion
-	decided []*driver.Frame
+	gomega types.Assertion
+	told   []any // that tells what decides
 }
 
 // To asserts that the value matches, under circumstances that a format and its arguments may say.
@@ -93,32 +97,27 @@ func (a *Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
 	return a.gomega.NotTo(m, circumstances...)
 }
 
-// add adds what a matcher quotes to what decided.
+// add adds what a matcher quotes to what tells.
 func (a *Assertion) add(m types.GomegaMatcher) {
 	if m, ok := m.(*matcher); ok {
-		a.decided = append(a.decided, exchanges(m.args)...)
+		a.told = append(a.told, m.args...)
 	}
 }
 
-// say is Sprintf, with Got for the replies among the arguments.
+// say is Sprintf, with Got for the replies among the arguments, and the beginning of frames.
 func say(format string, args []any) string {
 	args = slices.Clone(args)
 	for i, arg := range args {
-		if r, ok := arg.(driver.Reply); ok {
-			args[i] = Got(r)
+		switch arg := arg.(type) {
+		case driver.Reply:
+			args[i] = Got(arg)
+		case *driver.Frame:
+			if args[i] = ""; arg != nil {
+				args[i] = arg.Raw.Brief()
+			}
 		}
 	}
 	return fmt.Sprintf(format, args...)
-}
-
-// exchanges are the requests and responses of the replies among values.
-func exchanges(values []any) (frames []*driver.Frame) {
-	for _, v := range values {
-		if r, ok := v.(driver.Reply); ok {
-			frames = append(frames, r.Request, r.Frame)
-		}
-	}
-	return slices.DeleteFunc(frames, func(f *driver.Frame) bool { return f == nil })
 }
 
 // NotLate ends a check that would blame the server for a request without an answer which was on its way, or has one
@@ -145,15 +144,15 @@ func (t *T) Lateness(r driver.Reply) error {
 }
 
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:
-// it says what was expected and, by a format and its arguments, what came. A reply among these is said by Got, and
-// marked in the evidence.
+// it says what was expected and, by a format and its arguments, what came. A reply among these is said by Got. The
+// exchanges of replies, answers and frames among them are marked in the evidence.
 func (t *T) Fail(want, got string, args ...any) { t.failAt(Must, want, got, args) }
 
 // FailAt is Fail for a lesser deviation: at that level or, if it is lower, at that of the requirement.
 func (t *T) FailAt(most Level, want, got string, args ...any) { t.failAt(most, want, got, args) }
 
 func (t *T) failAt(most Level, want, got string, args []any) {
-	panic(t.failed(most, wantGot(want, say(got, args)), exchanges(args), 3))
+	panic(t.failed(most, wantGot(want, say(got, args)), framesIn(append(slices.Clone(t.told), args...)...), 3))
 }
 
 // failed is a fail at the level of the requirement, but not above most. The line that has found it is depth calls up.
@@ -161,7 +160,7 @@ func (t *T) failed(most Level, message string, decided []*driver.Frame, depth in
 	_, file, line, _ := runtime.Caller(depth)
 	return stop{outcome{
 		verdict: Fail, level: min(most, t.entry.Level.In(t.by)), message: strings.TrimSpace(message),
-		findings: []Finding{findingOf(message)}, decided: decided,
+		findings: []Finding{findingOf(message)}, decided: decided, heard: t.scope.passages(),
 		where: []string{fmt.Sprintf("%s/%s:%d", filepath.Base(filepath.Dir(file)), filepath.Base(file), line)},
 	}}
 }

@@ -17,10 +17,11 @@ type Subject struct {
 	Behind []*driver.Frame // are not shown: those that brought the value
 }
 
-// part is a line with the value of the subject; none without one.
-func (s Subject) part() []Line {
-	if s.Value == nil {
-		return nil
+// shown is what shows the subject.
+func (s Subject) shown() (all shown) {
+	all.frames = slices.DeleteFunc(slices.Clone(s.Frames), func(f *driver.Frame) bool { return f == nil })
+	if len(all.frames) > 0 || s.Value == nil {
+		return all
 	}
 	way := Received
 	if s.Sent {
@@ -28,7 +29,7 @@ func (s Subject) part() []Line {
 	}
 	line := newLine(way, Compact(s.Value))
 	line.Part = true
-	return []Line{line}
+	return shown{parts: []Line{line}}
 }
 
 // excess is what mcpcheck itself cut off of what the subject shows; nil when that is whole.
@@ -142,12 +143,9 @@ func (c *collection) add(s Subject, o outcome) {
 	}
 }
 
-// fail keeps a finding, unless the same was made on another message. Where no reply is known to have decided, the
+// fail keeps a finding, unless the same was made on another message. Where no exchange is known to have decided, the
 // subject did.
 func (c *collection) fail(s Subject, o outcome) {
-	if len(o.decided) == 0 {
-		o.decided = s.Frames
-	}
 	key := [2]string{s.Name, o.message}
 	if c.told[key] {
 		return
@@ -158,6 +156,17 @@ func (c *collection) fail(s Subject, o outcome) {
 	c.told[key] = true
 	if s.Name != "" {
 		o.subjects = []string{s.Name}
+	}
+	if own := s.shown(); own.any() {
+		for i := range own.parts {
+			own.parts[i].Decisive = len(o.decided) == 0
+		}
+		if len(o.decided) == 0 {
+			o.decided = own.frames
+		}
+		o.shown = own
+	} else if o.decided = o.decisive(); o.shown.any() {
+		o.shown.frames = append(o.shown.frames, o.decided...)
 	}
 	c.fails = append(c.fails, finding{s, o})
 }
@@ -240,30 +249,12 @@ func (c *collection) failure() outcome {
 		texts = append(texts, text)
 		all.findings = append(all.findings, f.findings()...)
 		all.untold = append(all.untold, f.untold...)
-		all.lines = append(all.lines, f.evidence()...)
+		all.shown.add(f.shown)
 		all.decided = append(all.decided, f.decided...)
 	}
 	all.subjects = slices.Compact(all.subjects)
 	all.message = strings.Join(texts, "\n")
 	return all
-}
-
-// evidence is what shows the subject, and the exchange that decided where that is another one.
-func (f finding) evidence() (lines []Line) {
-	for _, frame := range f.subject.Frames {
-		if frame != nil {
-			lines = append(lines, f.line("", frame))
-		}
-	}
-	if lines == nil {
-		lines = f.subject.part()
-	}
-	for _, frame := range f.decided {
-		if frame != nil && !slices.Contains(f.subject.Frames, frame) {
-			lines = append(lines, f.line("", frame))
-		}
-	}
-	return lines
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -15,7 +15,9 @@ import (
 // outcomeOf is what a check of a MUST comes to that needs no server.
 func outcomeOf(run func(*T)) outcome {
 	t := &T{entry: &Requirement{Level: ByRevision[Level]{All: Must}}, by: Newest, scope: &scope{}}
-	return t.scope.outcome(func() { run(t) })
+	o := t.scope.outcome(func() { run(t) })
+	o.lines = t.scope.evidence(o)
+	return o
 }
 
 // finds is a check on one of several things, named as it is to end: "fail oh".
@@ -219,7 +221,7 @@ func TestAssertions(t *testing.T) {
 		where := fmt.Sprintf("harness/collect_test.go:%d", line-len(tests)-1+i)
 		for entry, want := range map[Level]Level{Must: tt.must, Should: tt.should, May: tt.may} {
 			by := ByRevision[Level]{All: Advice, By: map[string]Level{"2025-03-26": entry}}
-			o := guard(func() { tt.run(&T{entry: &Requirement{Level: by}, by: "2025-03-26"}) })
+			o := guard(func() { tt.run(&T{entry: &Requirement{Level: by}, by: "2025-03-26", scope: &scope{}}) })
 			if o.verdict != Fail || o.level != want || o.message != "expected 2\ngot 1" ||
 				!slices.Equal(o.where, []string{where}) {
 				t.Errorf("%s of a %s: got %+v, want %s at %s", tt.name, entry, o, want, where)

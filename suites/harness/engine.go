@@ -449,13 +449,11 @@ func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome,
 	case e.ctx.Err() != nil && o.verdict != Pass:
 		o = interrupted(e.ctx)
 	case o.verdict == Fail && strange != nil:
-		lines := o.lines
+		failed := o
 		o = *strange
-		o.lines = lines
+		o.shown, o.decided = failed.shown, failed.decided
 	}
-	if o.lines = bound(o.lines); o.lines == nil {
-		o.lines = used.evidence(o)
-	}
+	o.lines = used.evidence(o)
 	o.lost = o.lost || o.again && used.trouble().any()
 	return o, used
 }

@@ -1,19 +1,145 @@
 package harness
 
 import (
-	"slices"
+	"fmt"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// What two passages of a session have in common is shown once.
-func TestPassagesOfASession(t *testing.T) {
-	a, b := new(driver.Session), new(driver.Session)
-	all := []passage{{b, 4, 9}, {a, 0, 3}, {b, 2, 5}, {a, 7, 8}, {b, 3, 4}}
-	want := [][]passage{{{b, 2, 5}, {b, 5, 5}, {b, 5, 9}}, {{a, 0, 3}, {a, 7, 8}}}
-	got := bySession(all)
-	if !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("got %v, want %v", got, want)
+// A fail shows the session in which it was seen, in order, and marks the exchange that decided: the one that the
+// assertion knows, the one that the message quotes or names, else the last.
+func TestEvidence(t *testing.T) {
+	quiet := script{{method: "tools/list", does: ignores}}
+	dead := script{{method: "tools/list", does: dies}}
+	odd := script{{method: "tools/list", does: act{result: `{"tools":"odd"}`}}}
+	tests := []struct {
+		name   string
+		script script
+		check  func(*T)
+		want   string // method or event of each line, * if it decided, of several sessions the number before it
+	}{
+		{"the value is the reply", nil, func(t *T) {
+			s := t.Own()
+			r := t.Ask(s, "tools/list", nil)
+			t.Harmless(s)
+			t.Expect(r).To(BeError())
+		}, "tools/list* ←* ping ←"},
+		{"no answer", quiet, func(t *T) {
+			s := t.Own()
+			r := t.Try(s, "tools/list", nil)
+			t.TryHarmless(s)
+			t.Expect(r).To(BeAnswered())
+		}, "tools/list* ping ←"},
+		{"the error of a process that ends", dead, func(t *T) {
+			s := t.Own()
+			t.Harmless(s)
+			err := t.Try(s, "tools/list", nil).Err
+			t.Expect(err == nil).To(Hold("life", "%v", err))
+		}, "ping ← tools/list* the server exited with status 1*"},
+		{"the one that is named", nil, func(t *T) {
+			s := t.Own()
+			r := t.Ask(s, "tools/list", nil)
+			t.Harmless(s)
+			t.By(r).Expect(1).To(BeOneOf(2))
+		}, "tools/list* ←* ping ←"},
+		{"a frame that is quoted", nil, func(t *T) {
+			s := t.Own()
+			r := t.Ask(s, "tools/list", nil)
+			t.Harmless(s)
+			t.Fail("nothing", "%s", r.Frame)
+		}, "tools/list* ←* ping ←"},
+		{"what the message quotes", odd, func(t *T) {
+			s := t.Own()
+			r := t.Ask(s, "tools/list", nil)
+			t.Harmless(s)
+			t.Expect(r.Result()["tools"]).To(BeArray())
+		}, "tools/list* ←* ping ←"},
+		{"the method that it names", nil, func(t *T) {
+			s := t.Own()
+			t.Ask(s, "tools/list", nil)
+			t.Harmless(s)
+			t.Fail("more in tools/list", "less")
+		}, "tools/list* ←* ping ←"},
+		{"the last", nil, func(t *T) {
+			s := t.Own()
+			t.Ask(s, "tools/list", nil)
+			t.Harmless(s)
+			t.Expect(1).To(BeOneOf(2))
+		}, "tools/list ← ping* ←*"},
+		{"without the sessions that decided nothing", nil, func(t *T) {
+			t.Ask(t.Own(), "prompts/list", nil)
+			t.Expect(t.Ask(t.Own(), "tools/list", nil)).To(BeError())
+		}, "tools/list* ←*"},
+		{"of subjects, a session after the other", nil, func(t *T) {
+			first, second := t.Own(), t.Own()
+			ask := func(s *driver.Session, method string) Subject {
+				r := t.Ask(s, method, nil)
+				return Subject{Name: method, Frames: []*driver.Frame{r.Request, r.Frame}}
+			}
+			subjects := []Subject{ask(first, "a"), ask(second, "b"), ask(first, "c")}
+			t.Each([]Subject{subjects[2], subjects[1], subjects[0]}, func(t *T, _ Subject) { t.Fail("it", "none") })
+		}, "1a* 1←* 1c* 1←* 2b* 2←*"},
+		{"of subjects that are but names, each its own", nil, func(t *T) {
+			s := t.Own()
+			Each(t, []string{"a", "b"}, Named, func(t *T, method string) {
+				t.Ask(s, method, nil)
+				t.Fail("it", "none")
+			})
+		}, "a* ←* b* ←*"},
+		{"of subjects with a value, the exchange that the assertion knows", nil, func(t *T) {
+			r := t.Ask(t.Own(), "a", nil)
+			part := Subject{Name: "a", Value: M{"is": "a"}}
+			t.Each([]Subject{part}, func(t *T, _ Subject) { t.Expect(r).To(BeError()) })
+		}, "← a* ←*"},
+		{"of a value alone, that", nil, func(t *T) {
+			t.Each([]Subject{{Name: "a", Value: M{"is": "a"}}}, func(t *T, _ Subject) { t.Fail("it", "none") })
+		}, "←*"},
+		{"of nothing said", nil, func(t *T) { t.Fail("it", "none") }, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := scene{
+				script: tt.script, options: Options{Jobs: 1}, cast: []role{{id: "a/check", check: Probe(tt.check)}},
+			}.play(t)
+			out.want(t, "a/check", Fail, "")
+			if got := sketch(out.results["a/check"].Wire); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+var methodOfLine = regexp.MustCompile(`"method":"([^"]*)"`)
+
+// sketch is a wire in short.
+func sketch(wire []Line) string {
+	var lines []string
+	for _, l := range wire {
+		said := l.Text
+		if found := methodOfLine.FindStringSubmatch(said); found != nil {
+			said = found[1]
+		} else if l.Direction == Received {
+			said = l.Arrow
+		}
+		if l.Decisive {
+			said += "*"
+		}
+		lines = append(lines, l.Session+said)
+	}
+	return strings.Join(lines, " ")
+}
+
+// Where lines are left out, the line that says so has its place in the session and in time.
+func TestGapHasItsPlace(t *testing.T) {
+	var all []Line
+	for i := range 10 {
+		all = append(all, Line{Session: "2", Seconds: float64(i), Text: fmt.Sprint(i)})
+	}
+	gap := Abridged(all, 4)[1]
+	if !gap.Truncated || gap.Session != "2" || gap.Seconds != 6 {
+		t.Errorf("got %+v", gap)
 	}
 }

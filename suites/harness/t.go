@@ -29,6 +29,7 @@ type T struct {
 	scope *scope
 	yield func() // of the case; may be nil
 
+	told     []any           // that decides, as By was told
 	reason   Reason          // for what it ends with, as Because has it; empty: none was given
 	stimulus string          // that is being tried for this check and others; empty: none
 	hurry    <-chan struct{} // closed once who waits for that stimulus has a session that others may wait for
@@ -340,6 +341,17 @@ func (t *T) Part(run func()) (end func()) {
 // no answer to this request, but to their number.
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 	return t.Accept(s.Exchange(method, params))
+}
+
+// Discovered are the answers to a method in the session of discovery.
+func (t *T) Discovered(method string) (all []driver.Reply) {
+	if t.run.options.First == nil {
+		return nil
+	}
+	for _, m := range (Wire{Sessions: []*driver.Session{t.run.options.First}}).ResultsOf(method).List {
+		all = append(all, driver.Reply{Method: method, Request: m.Request, Frame: m.Frame})
+	}
+	return all
 }
 
 // Hurry reports whether requests that need not come one after the other are sent together: the server takes its time

@@ -32,6 +32,15 @@ func (e Echoed) String() string {
 	return Got(e.Reply)
 }
 
+// Frames are the request and what came of it.
+func (e Echoed) Frames() []*driver.Frame {
+	frames := e.Reply.Frames()
+	if e.Stray != nil {
+		frames = append(frames, e.Stray)
+	}
+	return frames
+}
+
 // Shortly is how much longer than a later request a request is waited for that takes no time.
 const Shortly = 500 * time.Millisecond
 

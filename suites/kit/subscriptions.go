@@ -356,6 +356,17 @@ func (u *Subscription) Tagged(m *driver.Frame) bool {
 // Ack is the acknowledgment; nil when none came.
 func (h *heard) Ack() *Heard { return h.ack }
 
+// Frames are the request, the acknowledgment, and what ended the subscription.
+func (u *Subscription) Frames() []*driver.Frame {
+	frames := []*driver.Frame{u.Request}
+	for _, m := range []*Heard{u.ack, u.end} {
+		if m != nil {
+			frames = append(frames, m.Frame)
+		}
+	}
+	return frames
+}
+
 // Took is how long its acknowledgment took; 0 when none came.
 func (u *Subscription) Took() time.Duration {
 	ack := u.Ack()
