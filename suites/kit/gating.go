@@ -95,18 +95,18 @@ func (g *Gating) WantSurvivor(t *T) {
 	}
 }
 
-// Expect wants refusals. A request that draws the same error after the handshake proves nothing, nor does a call that
-// has no answer then either.
-func (g *Gating) Expect(t *T) {
+// Expect wants refusals before a moment. A request that draws the same error after the handshake proves nothing, nor
+// does a call that has no answer then either.
+func (g *Gating) Expect(t *T, moment string) {
 	listProves := !sameError(g.EarlyList, g.LateList)
 	callProves := g.Called && (g.EarlyCall.Answered() || g.LateCall.Answered()) && !sameError(g.EarlyCall, g.LateCall)
 	if listProves {
 		WantRefuser(t, g.EarlyList)
-		t.Expect(g.EarlyList).To(BeError(), "%s before initialize", g.Method)
+		t.Expect(g.EarlyList).To(BeError(), "%s before %s", g.Method, moment)
 	}
 	if callProves {
 		WantRefuser(t, g.EarlyCall)
-		t.Expect(g.EarlyCall).To(BeError(), "tools/call before initialize")
+		t.Expect(g.EarlyCall).To(BeError(), "tools/call before %s", moment)
 	}
 	if !listProves && !callProves {
 		t.Inconclusive("the same requests are refused after the handshake as well")

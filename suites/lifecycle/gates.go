@@ -35,7 +35,7 @@ var gates = Suite{
 		o.BeforeGreeting.WantSurvivor(t)
 		o.BeforeGreeting.WantLate(t)
 		t.Expect(o.Welcome).To(BeResult(), "initialize after the early requests")
-		o.BeforeGreeting.Expect(t)
+		o.BeforeGreeting.Expect(t, "initialize")
 		t.Expect(o.List.Answered()).To(Hold("an answer to "+o.List.Method+" after the handshake", "%s", o.List))
 	}),
 
@@ -46,7 +46,7 @@ var gates = Suite{
 			t.Because(OtherCheck).Skip("no answer before initialized: " +
 				"lifecycle/request-before-initialized-notification")
 		}
-		g.Expect(t)
+		g.Expect(t, "notifications/initialized")
 	}),
 
 	"lifecycle/request-before-initialized-notification": Fresh(func(t *T) {
