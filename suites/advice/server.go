@@ -10,7 +10,8 @@ import (
 // server is how a server presents itself.
 var server = Suite{
 	"advice/instructions-present": Probe(func(t *T) {
-		t.Expect(textIn(t.Server.Welcome, "instructions") != "").To(Hold("instructions for the model", "none"))
+		instructions := textIn(t.Server.Welcome, "instructions")
+		t.By(t.Server.First).Expect(instructions != "").To(Hold("instructions for the model", "none"))
 	}),
 
 	"advice/instructions-stable": WatchAfter(readAgain, func(t *T, w Wire) {
@@ -29,12 +30,13 @@ var server = Suite{
 		if !ok {
 			t.Because(OtherCheck).Skip("the server has no name")
 		}
-		t.Expect(len(name) <= 64 && friendlyName.MatchString(name)).To(Hold(
+		t.By(t.Server.First).Expect(len(name) <= 64 && friendlyName.MatchString(name)).To(Hold(
 			"a short name of lower-case letters, digits, hyphens, dots and underscores", "%s", Show(name)))
 	}),
 
 	"advice/server-description-present": Probe(func(t *T) {
-		t.Expect(textIn(wantIdentity(t), "description") != "").To(Hold("a description in serverInfo", "none"))
+		description := textIn(wantIdentity(t), "description")
+		t.By(t.Server.First).Expect(description != "").To(Hold("a description in serverInfo", "none"))
 	}),
 
 	"advice/completions-for-enumerable-arguments": Probe(func(t *T) {
@@ -42,7 +44,8 @@ var server = Suite{
 		if what == "" {
 			t.Because(NotOffered).Skip("no prompt has arguments, and no template of resources is listed")
 		}
-		t.Expect(t.Server.Declares("completions")).To(Hold("the capability completions, since "+what, "none"))
+		t.By(t.Server.First).Expect(t.Server.Declares("completions")).To(
+			Hold("the capability completions, since "+what, "none"))
 	}),
 }
 

@@ -13,8 +13,8 @@ var links = Suite{
 		if _, isObject := extensions.(M); !isObject && Has(t.Server.Capabilities, "extensions") {
 			t.Because(OtherCheck).Skip("capabilities.extensions is not an object: discover/extensions-shape")
 		}
-		t.Expect(t.Server.Extension(extension) != nil).To(Hold(extension+" in capabilities.extensions, since tools "+
-			"have pages", "%s", Show(extensions)))
+		t.By(t.Server.First).Expect(t.Server.Extension(extension) != nil).To(Hold(
+			extension+" in capabilities.extensions, since tools have pages", "%s", Show(extensions)))
 	}),
 
 	"apps/resource-uri-scheme": Probe(func(t *T) {

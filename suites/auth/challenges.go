@@ -50,6 +50,7 @@ var challenges = Suite{
 		case !has && resourceMetadataOf(t).Found == nil:
 			needRevision(t)
 		}
+		t = t.By(gateOf(t).Answer)
 		t.Expect(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
 		t.Expect(c.Params["resource_metadata"]).To(That("an absolute URL as resource_metadata", isAbsolute))
 	}),
@@ -59,7 +60,7 @@ var challenges = Suite{
 		if scopes, _ := foundObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
 			t.Because(NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
 		}
-		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
+		t.By(gateOf(t).Answer).Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
 	}),
 
 	"auth/no-offline-access": Probe(func(t *T) {
@@ -72,8 +73,9 @@ var challenges = Suite{
 			t.Because(NotOffered).Skip("the server names no scopes")
 		}
 		const scope, want = "offline_access", "no scope offline_access, which is nothing that the server needs"
-		t.Expect(!slices.Contains(challenged, scope)).To(Hold(want, "%s in the challenge", scope))
-		t.Expect(!slices.Contains(supported, any(scope))).To(Hold(want, "%s in scopes_supported", scope))
+		t.By(gateOf(t).Answer).Expect(!slices.Contains(challenged, scope)).To(Hold(want, "%s in the challenge", scope))
+		t.By(resourceMetadataOf(t).Found).Expect(!slices.Contains(supported, any(scope))).To(
+			Hold(want, "%s in scopes_supported", scope))
 	}),
 
 	"auth/insufficient-scope-403": Probe(func(t *T) {
@@ -82,6 +84,7 @@ var challenges = Suite{
 			t.Because(OtherCheck).Skip("too little scope is not answered with 403 (auth/insufficient-permission-403)")
 		}
 		c := challengeOf(b.Answer)
+		t = t.By(b.Answer)
 		t.Expect(c.Params["error"]).To(BeOneOf("insufficient_scope"))
 		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
 		t.Expect(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
@@ -90,14 +93,13 @@ var challenges = Suite{
 	"auth/invalid-token-error-code": Probe(func(t *T) {
 		r := invalidTokens(t)
 		c := firstChallenge(t)
-		t.Expect(c.Params["error"]).To(That("no error in the challenge for a missing token", func(code string) bool {
-			return code == ""
-		}))
+		const want = "no error in the challenge for a missing token"
+		t.By(gateOf(t).Answer).Expect(c.Params["error"]).To(That(want, func(code string) bool { return code == "" }))
 		if r.Invalid.Status != http.StatusUnauthorized || !hasChallenge(r.Invalid) {
 			t.Because(OtherCheck).Skip("a bad token brings no 401 with a challenge (auth/invalid-token-401, " +
 				"auth/www-authenticate-present)")
 		}
-		t.Expect(challengeOf(r.Invalid).Params["error"]).To(BeOneOf("invalid_token"))
+		t.By(r.Invalid).Expect(challengeOf(r.Invalid).Params["error"]).To(BeOneOf("invalid_token"))
 	}),
 }
 

@@ -27,6 +27,14 @@ type document struct {
 
 func (d *document) String() string { return fmt.Sprintf("%s: %s", d.URL, d.Answer) }
 
+// Frames are those of the request and the answer.
+func (d *document) Frames() []*driver.Frame {
+	if d == nil {
+		return nil
+	}
+	return d.Answer.Frames()
+}
+
 // Reason is what it is for a check that wants the document.
 func (d *document) Reason() Reason { return ReasonOf(d.Answer) }
 

@@ -21,7 +21,7 @@ var issuers = Suite{
 			case localIssuer(t).Below != nil:
 				t.Because(OtherCheck).Skip("it is below the path of the endpoint only: auth/metadata-base-url")
 			}
-			t.Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
+			t.By(i.Tried).Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
 			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it",
 				"OpenID Connect only, at %s", i.Found.URL))
 			name, _ := i.Found.Doc["issuer"].(string)
@@ -67,7 +67,7 @@ var issuers = Suite{
 		case l.Below == nil:
 			t.Because(OtherCheck).Skip("there is no metadata of an authorization server (auth/fallback-endpoints)")
 		}
-		t.Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
+		t.By(l.Below).Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
 	}),
 
 	"auth/fallback-endpoints": Probe(func(t *T) {
@@ -235,7 +235,7 @@ func eachIssuer(t *T, judge func(*T, issuer)) {
 		case i.Found == nil && undecided(i.Tried) != nil:
 			t.Inconclusive("could not fetch its metadata: %s", undecided(i.Tried))
 		}
-		judge(t, i)
+		judge(t.By(i.Found), i)
 	})
 }
 

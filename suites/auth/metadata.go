@@ -46,6 +46,7 @@ var metadata = Suite{
 
 	"auth/metadata-json": Probe(func(t *T) {
 		d := foundMetadata(t)
+		t = t.By(d)
 		t.Expect(d.Doc != nil).To(Hold("a JSON object", "%s", d))
 		t.Expect(Member(d.Doc, "resource")).To(BeString())
 		t.Expect(d.Answer.MediaType()).To(BeOneOf("application/json"))
@@ -53,6 +54,7 @@ var metadata = Suite{
 
 	"auth/metadata-authorization-servers": Probe(func(t *T) {
 		doc := foundObject(t)
+		t = t.By(foundMetadata(t))
 		servers := Member(doc, "authorization_servers")
 		t.Expect(servers).To(That("authorization_servers, a list that is not empty", func(list []any) bool {
 			return len(list) > 0
@@ -73,6 +75,7 @@ var metadata = Suite{
 		if !here && (t.Site().Loopback() || strings.EqualFold(resource.Hostname(), own.Hostname())) {
 			t.Inconclusive("the resource is %s; the server may be behind a proxy when clients use it", text)
 		}
+		t = t.By(d)
 		path, mine := strings.TrimSuffix(resource.Path, "/"), strings.TrimSuffix(own.Path, "/")
 		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(Hold("the URL of the server",
 			"resource %s", text))

@@ -27,9 +27,9 @@ var Checks = Suite{
 		if !together && first.Event != nil {
 			t.Skip("the answers came on an event stream, where each may stand alone")
 		}
-		t.Expect(together).To(Hold("both answers in one array", "%s", kit.Brief(first)))
+		t.Expect(together).To(Hold("both answers in one array", "%s", first))
 		if only := single(t)[0].Reply.Frame; only != nil && only.HTTP == nil { // over HTTP one JSON object will do
-			t.Expect(only.Shape == driver.Array).To(Hold("the only answer in an array", "%s", kit.Brief(only)))
+			t.Expect(only.Shape == driver.Array).To(Hold("the only answer in an array", "%s", only))
 		}
 	}),
 
@@ -47,7 +47,7 @@ var Checks = Suite{
 		kit.ExpectIgnored(t, s, mark)
 		// Otherwise batch/response-is-array reports it; over HTTP one JSON object will do.
 		if f := e.Reply.Frame; usual == driver.Array && f.HTTP == nil {
-			t.Warn(f.Shape == driver.Array).To(Hold("the answer in an array", "%s", kit.Brief(f)))
+			t.Warn(f.Shape == driver.Array).To(Hold("the answer in an array", "%s", f))
 		}
 	}),
 
@@ -107,7 +107,7 @@ var Checks = Suite{
 			t.Because(OtherCheck).Skip("the session did not survive it: robust/survives-malformed-json")
 		}
 		for _, f := range p.Came {
-			t.Expect(f.Shape != driver.Array).To(Hold("an error alone", "%s", kit.Brief(f)))
+			t.Expect(f.Shape != driver.Array).To(Hold("an error alone", "%s", f))
 		}
 		r := kit.Reaction(p, nil)
 		if r.Answered() && r.Frame.HTTP != nil && r.Frame.HTTP.Refuses() {
@@ -160,7 +160,7 @@ var Checks = Suite{
 		p := kit.Provoke(t, `[{"jsonrpc":"2.0","id":70088,$harmless}]`)
 		kit.ExpectAlive(t, p.Fatal)
 		for _, f := range p.Came {
-			t.Expect(f.Shape != driver.Array).To(Hold("no array as answer", "%s", kit.Brief(f)))
+			t.Expect(f.Shape != driver.Array).To(Hold("no array as answer", "%s", f))
 		}
 		if kit.Reaction(p, []byte("70088")).Result() != nil {
 			t.Skip("the server serves the request in an array, which is leniency")

@@ -67,7 +67,7 @@ func expectIgnored(t *T, s *driver.Session, before int, params M) {
 	came = s.WithoutEarlier(before, kit.WithoutCopies(t, came, sent))
 	if sent.HTTP != nil {
 		a := kit.Own(t, sent.HTTP.Answer())
-		t.Expect(a.Status).To(That("an HTTP status below 500", func(status int) bool { return status < 500 }))
+		t.By(a).Expect(a.Status).To(That("an HTTP status below 500", func(status int) bool { return status < 500 }))
 	}
 	i := slices.IndexFunc(came, func(f *driver.Frame) bool {
 		refusal := f.HTTP != nil && f.HTTP == sent.HTTP && f.HTTP.Answer().Status >= 400
@@ -77,6 +77,6 @@ func expectIgnored(t *T, s *driver.Session, before int, params M) {
 		kit.NotNoise(t, driver.Reply{Frame: came[i]})
 		kit.SkipReplier(t)
 		kit.SkipDoubler(t, s)
-		t.Fail("no reply to the cancellation", "%s", kit.Brief(came[i]))
+		t.Fail("no reply to the cancellation", "%s", came[i])
 	}
 }

@@ -14,7 +14,7 @@ var delivery = Suite{
 	"http/get-stream-no-responses": WatchAfter(func(t *T) { postSeveral(t); askTwo(t) }, func(t *T, w Wire) {
 		kit.EachStream(t, wantGet(t, w), func(t *T, e *kit.EventStream) {
 			response := lone(e)
-			t.Expect(response == nil).To(Hold("requests and notifications only", "%s", kit.Brief(response)))
+			t.Expect(response == nil).To(Hold("requests and notifications only", "%s", response))
 		})
 	}),
 
@@ -25,21 +25,21 @@ var delivery = Suite{
 		}
 		const what = "message while two streams were open that could both have taken it"
 		Judge(t, what, all, delivered.subject, func(t *T, d delivered) {
-			t.Expect(d.Twin == nil).To(Hold("each message on one stream", "the same on two: %s", kit.Brief(d.Frame)))
+			t.Expect(d.Twin == nil).To(Hold("each message on one stream", "the same on two: %s", d.Frame))
 		})
 	}),
 
 	"http/post-stream-messages-related": WatchAfter(kit.CallTools, func(t *T, w Wire) {
 		if changes := changesOn(kit.PostStreams(t, w)); t.Modern() && len(changes) > 0 {
 			Each(t, changes, Message.Subject, func(t *T, m Message) {
-				t.Fail("a message that is about the request of the stream", "%s", kit.Brief(m.Frame))
+				t.Fail("a message that is about the request of the stream", "%s", m.Frame)
 			})
 		}
 		posted := func(p progress) bool { return p.Stream.Method == http.MethodPost && !p.Stream.Listens() }
 		judgeProgress(t, w, posted, func(t *T, p progress) {
 			asked, of := p.Stream.Asked(), p.Of.Request.ID
 			t.Expect(driver.SameID(of, asked)).To(Hold("progress of the request "+string(asked),
-				"that of the request %s: %s", of, kit.Brief(p.Frame)))
+				"that of the request %s: %s", of, p.Frame))
 		})
 	}),
 
@@ -51,7 +51,7 @@ var delivery = Suite{
 				t.Because(OtherCheck).Skip("it came on two streams: http/no-broadcast")
 			}
 			t.Expect(!listening).To(Hold("progress on the stream of its request",
-				"%s on a GET stream", kit.Brief(p.Frame)))
+				"%s on a GET stream", p.Frame))
 		})
 	}),
 }

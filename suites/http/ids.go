@@ -17,11 +17,15 @@ var ids = Suite{
 		if len(ids) == 0 {
 			t.Because(NotOffered).Skip("the server issues no session id")
 		}
-		if !t.Server.Sessionless {
-			ids = append(ids, tenIDs(t)...)
-		}
+		visible := That("visible ASCII characters, 0x21 to 0x7E, at least one", isVisibleASCII)
 		for _, id := range ids {
-			t.Expect(id).To(That("visible ASCII characters, 0x21 to 0x7E, at least one", isVisibleASCII))
+			t.By(t.Server.First).Expect(id).To(visible)
+		}
+		if t.Server.Sessionless {
+			return
+		}
+		for _, id := range tenIDs(t) {
+			t.Expect(id).To(visible)
 		}
 	}),
 

@@ -15,7 +15,7 @@ var resumptionChecks = Suite{
 	"http/resume-replays-own-stream-only": Probe(func(t *T) {
 		r := resumed(t)
 		stranger := r.stranger()
-		t.Expect(stranger == "").To(Hold("nothing but the rest of the resumed stream", "%s", stranger))
+		t.By(r.answer).Expect(stranger == "").To(Hold("nothing but the rest of the resumed stream", "%s", stranger))
 	}),
 
 	"http/resume-via-get": Probe(func(t *T) {

@@ -119,7 +119,7 @@ var security = Suite{
 				t.Skip("pages of any origin may read answers, but the server wants a token")
 			}
 			const want = "no Access-Control-Allow-Origin that lets pages of " + foreignOrigin + " read answers"
-			t.Expect(allowed).To(That(want, isRestrictive))
+			t.By(a).Expect(allowed).To(That(want, isRestrictive))
 		}
 	}),
 }
@@ -161,6 +161,9 @@ type knock struct {
 	Answer  driver.Answer
 	Reply   driver.Reply
 }
+
+// Frames are those of the request and the answer.
+func (k knock) Frames() []*driver.Frame { return k.Answer.Frames() }
 
 // await is a knock when it has been answered, or will not be.
 func await(s *driver.Session, name string, x *driver.Exchange) knock {

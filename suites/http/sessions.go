@@ -103,7 +103,7 @@ var sessions = Suite{
 			t.Because(OtherCheck).Inconclusive("initialize is not served: %s (lifecycle/initialize-succeeds)", a)
 		}
 		const want = "initialize served without further headers, as with them"
-		t.Expect(kit.HelloTakenWith(t, s)).To(BeEmptyList[string](want), "it was answered with %s", a)
+		t.By(a).Expect(kit.HelloTakenWith(t, s)).To(BeEmptyList[string](want), "it was answered with %s", a)
 		if t.Server.Welcome == nil { // else discovery has seen it served, and there may be one session only
 			t.Because(OtherCheck).Inconclusive("initialize is not served in any way: %s "+
 				"(lifecycle/initialize-succeeds)", a)

@@ -112,7 +112,7 @@ var streams = Suite{
 		t.Judge(events, func(t *T, m Message) {
 			usual := BeOneOf("", "message")
 			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
-				t.Expect(m.IsMeant()).To(Hold("one JSON-RPC message", "%s", kit.Brief(m.Frame)))
+				t.Expect(m.IsMeant()).To(Hold("one JSON-RPC message", "%s", m.Frame))
 			}
 			t.Warn(m.Event.Type).To(usual)
 		})

@@ -40,7 +40,7 @@ func expectOwnResults(t *T, named bool) {
 			continue
 		}
 		alone := toolOf[resultOf(s.Await(sendAgain(s, nil, c)))]
-		t.Expect(alone != c.Tool.Name).To(Hold("the result of "+c.Tool.Name, "that of %s", other))
+		t.By(e).Expect(alone != c.Tool.Name).To(Hold("the result of "+c.Tool.Name, "that of %s", other))
 	}
 }
 

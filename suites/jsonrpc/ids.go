@@ -23,7 +23,7 @@ var ids = Suite{
 		for _, echoes := range all {
 			for _, e := range echoes.List {
 				if id, ok := e.Reply.M()["id"].(json.Number); ok { // an HTTP error needs none
-					t.Warn(string(id)).To(BeOneOf(string(e.ID)))
+					t.By(e).Warn(string(id)).To(BeOneOf(string(e.ID)))
 				}
 			}
 		}
@@ -98,7 +98,7 @@ var ids = Suite{
 			e.NotStuck(t)
 			expectEcho(t, queries[i].UsualBeside(t, s, e), e)
 			mistaken := queries[i].Mistaken(e.Reply, queries)
-			t.Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
+			t.By(e).Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
 		}
 		expectOwnResults(t, named)
 	}),

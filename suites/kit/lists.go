@@ -75,9 +75,9 @@ func WantParamsOptional(t *T, l List, works string) {
 	list := func(params M) func() []string { return func() []string { return l.names(t, s, params) } }
 	usual := list(forms[0])
 	want := usual()
-	for _, params := range forms[1:] {
+	for i, params := range forms[1:] {
 		got, same := Compare(t, slices.Equal, want, usual, list(params))
-		t.Expect(same).To(Hold("the "+l.Capability+" that come with params {}",
+		t.By(replies[0], replies[i+1]).Expect(same).To(Hold("the "+l.Capability+" that come with params {}",
 			"other ones with params %s: %s", Show(params), Difference(want, got)))
 	}
 }

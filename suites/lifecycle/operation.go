@@ -91,7 +91,8 @@ var operation = Suite{
 			if excess := c.session.Unheard(0); excess != nil && !c.announced {
 				t.Inconclusive("%v", excess)
 			}
-			t.Expect(c.announced).To(Hold("a list_changed notification", "none although the list has changed"))
+			t.By(c.behind).Expect(c.announced).To(
+				Hold("a list_changed notification", "none although the list has changed"))
 		})
 	}),
 }

@@ -15,8 +15,8 @@ var versionChecks = Suite{
 	"lifecycle/version-echo-supported": Fresh(func(t *T) {
 		offered := offeredVersions(t)
 		Each(t, slices.Sorted(maps.Keys(offered)), Named, func(t *T, version string) {
-			got := versionOf(kit.WelcomeFor(t, version))
-			t.Expect(got).To(BeOneOf[any](version), "it was offered in answer to %s", offered[version])
+			r := kit.WelcomeFor(t, version)
+			t.By(r).Expect(versionOf(r)).To(BeOneOf[any](version), "it was offered in answer to %s", offered[version])
 		})
 	}),
 
@@ -29,7 +29,8 @@ var versionChecks = Suite{
 				t.Warn(r).To(BeResult())
 			}
 			t.Expect(r).To(BeResult())
-			t.Expect(versionOf(r)).NotTo(BeOneOf[any](version), "there is no such version, so it cannot be supported")
+			t.By(r).Expect(versionOf(r)).NotTo(BeOneOf[any](version),
+				"there is no such version, so it cannot be supported")
 		})
 	}),
 
@@ -40,11 +41,12 @@ var versionChecks = Suite{
 			t.Because(NotOffered).Skip("no supported version is known")
 		}
 		Each(t, kit.Sorted(kit.MadeUp), Named, func(t *T, version string) {
-			offer, ok := versionOf(kit.WelcomeFor(t, version)).(string)
+			r := kit.WelcomeFor(t, version)
+			offer, ok := versionOf(r).(string)
 			if !ok || offer == version || offer > Newest {
 				t.Because(OtherCheck).Skip("the unknown version was echoed or refused: lifecycle/version-fallback")
 			}
-			t.Expect(offer).To(BeOneOf(supported[len(supported)-1]))
+			t.By(r).Expect(offer).To(BeOneOf(supported[len(supported)-1]))
 		})
 	}),
 

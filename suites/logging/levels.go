@@ -47,7 +47,7 @@ var levels = Suite{
 				if kit.LevelOf(m) < 0 {
 					t.Because(OtherCheck).Skip("it has no known level: logging/message-schema")
 				}
-				t.Expect(kit.LevelOf(m) >= c.level).To(Hold(kit.LogLevels[c.level]+" or above", "%s",
+				t.By(m).Expect(kit.LevelOf(m) >= c.level).To(Hold(kit.LogLevels[c.level]+" or above", "%s",
 					kit.LogLevels[kit.LevelOf(m)]))
 			}
 		}

@@ -36,14 +36,14 @@ var changes = Suite{
 		}
 		c.tells(tell("file:///mcpcheck/two"))
 		mark := s.Mark()
-		s.Notify(listChanged, nil)
+		sent := s.Notify(listChanged, nil)
 		_, err := s.Settle(mark)
 		kit.ExpectAlive(t, err)
 		kit.ExpectIgnored(t, s, mark)
 		t.Expect(t.TryHarmless(s)).To(BeAnswered(), "after "+listChanged)
 		if asked {
 			_, err = s.Wait(mark, Late, isForRoots)
-			t.Inform(err == nil).To(Hold("a request for the roots that have changed", "none"))
+			t.By(sent).Inform(err == nil).To(Hold("a request for the roots that have changed", "none"))
 		}
 	}),
 }

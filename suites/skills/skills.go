@@ -27,13 +27,13 @@ const (
 var declaration = Suite{
 	"skills/settings-shape": Probe(func(t *T) {
 		extensions, _ := t.Server.Capabilities["extensions"].(M)
-		t.Expect(extensions[extension]).To(BeObject(), extension)
-		t.Expect(Member(extensions[extension].(M), "directoryRead")).To(
+		t.By(t.Server.First).Expect(extensions[extension]).To(BeObject(), extension)
+		t.By(t.Server.First).Expect(Member(extensions[extension].(M), "directoryRead")).To(
 			BeOneOf[any](true, false, Absent{}), "directoryRead")
 	}),
 
 	"skills/needs-resources": Probe(func(t *T) {
-		t.Expect(t.Server.Declares("resources")).To(Hold("the capability resources", "none"))
+		t.By(t.Server.First).Expect(t.Server.Declares("resources")).To(Hold("the capability resources", "none"))
 	}),
 
 	"skills/list-implemented": Probe(func(t *T) {

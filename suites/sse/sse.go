@@ -56,7 +56,7 @@ var Checks = Suite{
 
 	"sse/message-events": Watch(func(t *T, w Wire) {
 		t.Judge(w.Lines().Filter("message event", isMessageEvent), func(t *T, m Message) {
-			t.Expect(m.IsMeant()).To(Hold("a JSON-RPC message", "%s", kit.Brief(m.Frame)))
+			t.Expect(m.IsMeant()).To(Hold("a JSON-RPC message", "%s", m.Frame))
 			t.Expect(cmp.Or(m.Event.Type, "message")).To(BeOneOf("message"), "the type of the event")
 		})
 	}),

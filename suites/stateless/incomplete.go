@@ -77,7 +77,7 @@ var incomplete = Suite{
 			opened := openedSince(s, mark)
 			s.Cancel(p, "it was not to be served")
 			t.Accept(reply)
-			t.Expect(reply.Result() == nil && !opened).To(Hold("no "+r.Method+" without clientCapabilities",
+			t.By(reply).Expect(reply.Result() == nil && !opened).To(Hold("no "+r.Method+" without clientCapabilities",
 				"%s", served(reply, opened)))
 		})
 	}),

@@ -51,7 +51,7 @@ var lists = Suite{
 			}
 			r := next()
 			t.Expect(r).To(BeResult(), "%s with a cursor of another connection", list)
-			t.Expect(page(r) != page(first)).To(Hold("the next page of "+list, "the first one again"))
+			t.By(r).Expect(page(r) != page(first)).To(Hold("the next page of "+list, "the first one again"))
 			return
 		}
 		t.Because(NotOffered).Skip("no list has a second page")

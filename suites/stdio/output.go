@@ -55,7 +55,7 @@ var output = Suite{
 
 	"stdio/no-unsolicited-output": WatchAfter(func(t *T) { kit.Idle(t) }, func(t *T, _ Wire) {
 		for _, f := range kit.Idle(t) {
-			t.Expect(!f.IsNotification()).To(Hold("silence without a request or a subscription", "%s", kit.Brief(f)))
+			t.Expect(!f.IsNotification()).To(Hold("silence without a request or a subscription", "%s", f))
 		}
 	}),
 

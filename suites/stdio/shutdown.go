@@ -20,7 +20,7 @@ var shutdown = Suite{
 			t.Because(OtherCheck).Skip("the process did not exit by itself: stdio/exits-on-eof")
 		}
 		for _, m := range e.Output.Filter(e.Output.What, isDone).List {
-			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages while shutting down", "%q", m.Raw.Brief()))
+			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages while shutting down", "%q", m.Frame))
 		}
 	}),
 }

@@ -81,7 +81,7 @@ var begin = Suite{
 				claimed = append(claimed, a.member)
 			}
 		}
-		t.Expect(claimed).To(BeEmptyList[string]("what the server declares that it announces"))
+		t.By(u).Expect(claimed).To(BeEmptyList[string]("what the server declares that it announces"))
 	}),
 
 	"subscriptions/ack-supported-honoured": Probe(func(t *T) {
@@ -92,7 +92,7 @@ var begin = Suite{
 				dropped = append(dropped, member)
 			}
 		}
-		t.Expect(dropped).To(BeEmptyList[string]("all that the server declares that it announces"))
+		t.By(u).Expect(dropped).To(BeEmptyList[string]("all that the server declares that it announces"))
 	}),
 
 	"subscriptions/unknown-filter-member": Probe(func(t *T) {
@@ -100,7 +100,7 @@ var begin = Suite{
 		u := try(t)[unknown]
 		wantRoom(t, u)
 		t.Expect(u.Ack() != nil).To(Hold("an acknowledgment", "%s", u.Reply()))
-		t.Expect(Member(u.Honoured(), "mcpcheckX")).To(BeOneOf[any](Absent{}, false))
+		t.By(u).Expect(Member(u.Honoured(), "mcpcheckX")).To(BeOneOf[any](Absent{}, false))
 	}),
 
 	"subscriptions/http-sse": Probe(func(t *T) {
@@ -117,7 +117,7 @@ var begin = Suite{
 		s := t.Hostile()
 		u := kit.Subscribe(t, s, s.NextID(), nil)
 		u.Cancel()
-		t.Expect(u.Ack() == nil).To(Hold("error -32602", "an acknowledgment"))
+		t.By(u).Expect(u.Ack() == nil).To(Hold("error -32602", "an acknowledgment"))
 		kit.WantRefuser(t, u.Reply())
 		t.Expect(u.Reply()).To(BeError(-32602))
 	}),

@@ -17,7 +17,7 @@ var ends = Suite{
 		if !wantsAny(honoured(t, u)) {
 			t.Because(NotObserved).Skip("nothing was granted, and then the server may end it")
 		}
-		t.Expect(u.End() == nil && !u.Over).To(Hold("a subscription that lasts", "its end at once"))
+		t.By(u).Expect(u.End() == nil && !u.Over).To(Hold("a subscription that lasts", "its end at once"))
 	}),
 
 	"subscriptions/close-result-shape": WatchAfter(leaveOpen, func(t *T, w Wire) {
@@ -48,7 +48,7 @@ var ends = Suite{
 			t.Because(NotObserved).Skip("SIGTERM has ended the process, not the server itself")
 		}
 		u.Reread()
-		t.Expect(u.End() != nil).To(Hold("the result of "+kit.Listen, "none before the process ended"))
+		t.By(u).Expect(u.End() != nil).To(Hold("the result of "+kit.Listen, "none before the process ended"))
 	}),
 }
 

@@ -14,7 +14,7 @@ var cancelling = Suite{
 			t.Because(OtherCheck).Skip("there is no such task: tasks-ext/durable-create")
 		}
 		t.Expect(r).To(BeResult())
-		expectEmpty(t, r.Result())
+		expectEmpty(t.By(r), r.Result())
 	}),
 
 	"tasks-ext/get-cancelled": Probe(func(t *T) {
@@ -34,7 +34,7 @@ var cancelling = Suite{
 		if status, _ := c.Last().Result()["status"].(string); status == "working" || status == "input_required" {
 			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)", c.Session.Patience())
 		}
-		t.Expect(c.Last().Result()["status"]).To(BeOneOf("cancelled"))
+		t.By(c.Last()).Expect(c.Last().Result()["status"]).To(BeOneOf("cancelled"))
 	}),
 
 	"tasks-ext/cancel-terminal": Probe(func(t *T) {

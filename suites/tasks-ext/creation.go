@@ -89,18 +89,19 @@ var creation = Suite{
 
 	"tasks-ext/id-entropy": WatchAfter(follows, func(t *T, w Wire) {
 		var ids []string
+		var made []Message
 		for _, m := range knowingResults(t, w).List {
 			result := kit.ResultOf(m)
 			id, isString := result["taskId"].(string)
 			if isString && result["resultType"] == "task" && !slices.Contains(ids, id) {
-				ids = append(ids, id)
+				ids, made = append(ids, id), append(made, m)
 			}
 		}
 		if len(ids) < 2 {
 			t.Because(NotObserved).Skip("no two tasks were made")
 		}
 		guessable := kit.Guessable(ids, time.Now()) != "" || kit.VaryingBits(ids) < fewBits
-		t.Warn(!guessable).To(Hold("ids that nobody can guess", "%s", Show(ids)))
+		t.By(made).Warn(!guessable).To(Hold("ids that nobody can guess", "%s", Show(ids)))
 	}),
 
 	"tasks-ext/no-request-state": Probe(func(t *T) {

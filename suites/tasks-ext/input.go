@@ -19,7 +19,7 @@ var input = Suite{
 					t.Inconclusive("the responses were refused: %s", Got(r))
 				}
 				t.Expect(r).To(BeResult())
-				expectEmpty(t, r.Result())
+				expectEmpty(t.By(r), r.Result())
 			}
 		})
 	}),
@@ -58,7 +58,8 @@ var input = Suite{
 		t.Expect(tried.Unknown).To(BeResult(), "a response to what was never asked for")
 		kit.WantAnswer(t, tried.AfterUnknown)
 		tried.WantTime(t, tried.AfterUnknown)
-		t.Expect(tried.AfterUnknown.Result()["status"]).To(BeOneOf("input_required"), "the status after that")
+		status := tried.AfterUnknown.Result()["status"]
+		t.By(tried.AfterUnknown).Expect(status).To(BeOneOf("input_required"), "the status after that")
 		if tried.Partial.Result() != nil {
 			kit.WantAnswer(t, tried.Answered)
 			tried.WantTime(t, tried.Answered)
@@ -77,7 +78,7 @@ var input = Suite{
 			t.Inconclusive("tasks/get was answered with %s", Got(tried.AfterPartial))
 		}
 		rest := outstanding(tried.AfterPartial)
-		t.Expect(slices.Contains(rest, tried.keys[1])).To(Hold(
+		t.By(tried.AfterPartial).Expect(slices.Contains(rest, tried.keys[1])).To(Hold(
 			"a task that still asks for "+tried.keys[1], "%s", Show(tried.AfterPartial.Result())))
 	}),
 
@@ -94,7 +95,7 @@ var input = Suite{
 		c := courseOf(t, t.Session(), again)
 		c.client = only
 		c.untilAsked()
-		t.Expect(outstanding(c.Last())).To(BeEmptyList[string]("no request that the client cannot answer"))
+		t.By(c.Last()).Expect(outstanding(c.Last())).To(BeEmptyList[string]("no request that the client cannot answer"))
 	}),
 }
 

@@ -17,7 +17,7 @@ var listening = Suite{
 		p, ack, r := listen(s, kit.NoTask, M{})
 		defer s.Cancel(p, "it was answered")
 		if ack != nil {
-			t.Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s", Show(paramsOf(ack)))
+			t.By(ack).Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s", Show(paramsOf(ack)))
 		}
 		kit.WantRefuser(t, r)
 		if kit.WantAnswer(t, r); isUnknown(r) {
@@ -30,7 +30,7 @@ var listening = Suite{
 		l := listened(t)
 		broken := kit.Broken(t, "tasks-ext/listen-ack-subset", "TaskSubscriptionsAcknowledgedNotification",
 			l.ack.JSON())
-		t.Expect(broken).To(BeEmptyList[string]("a list of ids"))
+		t.By(l.ack).Expect(broken).To(BeEmptyList[string]("a list of ids"))
 		var others []any
 		filter, _ := paramsOf(l.ack)["notifications"].(M)
 		ids, _ := filter["taskIds"].([]any)
@@ -39,7 +39,7 @@ var listening = Suite{
 				others = append(others, id)
 			}
 		}
-		t.Expect(others).To(BeEmptyList[any]("no task but the one that was asked for"))
+		t.By(l.ack).Expect(others).To(BeEmptyList[any]("no task but the one that was asked for"))
 	}),
 
 	"tasks-ext/notification-shape": Probe(func(t *T) {

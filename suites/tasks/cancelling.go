@@ -15,8 +15,8 @@ var cancelling = Suite{
 		c.wantInTime(t)
 		t.Expect(c.Ack).To(BeResult())
 		broken := kit.Broken(t, "tasks/cancel-result", "CancelTaskResult", c.Ack.Result())
-		t.Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
-		t.Expect(c.Ack.Result()["status"]).To(BeOneOf[any]("cancelled"))
+		t.By(c.Ack).Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
+		t.By(c.Ack).Expect(c.Ack.Result()["status"]).To(BeOneOf[any]("cancelled"))
 	}),
 
 	"tasks/cancel-sticks": Probe(func(t *T) {

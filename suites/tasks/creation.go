@@ -79,8 +79,9 @@ var creation = Suite{
 			t.Because(NotOffered).Skip("tasks may be bound to the token")
 		}
 		var ids []string
+		var made []Message
 		for _, x := range madeOn(t, w) {
-			ids = append(ids, x.id())
+			ids, made = append(ids, x.id()), append(made, x.Message)
 		}
 		if len(ids) < 2 {
 			nothing(t, "two tasks were made")
@@ -88,10 +89,10 @@ var creation = Suite{
 		guessable := kit.Guessable(ids, time.Now()) != "" || kit.VaryingBits(ids) < fewBits
 		want := Hold("ids that nobody can guess", "%s", Show(ids))
 		if t.Site() == nil { // whoever starts the process is the only one to ask
-			t.Warn(!guessable).To(want)
+			t.By(made).Warn(!guessable).To(want)
 			return
 		}
-		t.Expect(!guessable).To(want)
+		t.By(made).Expect(!guessable).To(want)
 	}),
 }
 

@@ -25,7 +25,7 @@ var listing = Suite{
 		kit.WantAnswer(t, r)
 		t.Expect(r).To(BeResult())
 		broken := kit.Broken(t, "tasks/list-schema", "ListTasksResult", r.Result())
-		t.Expect(broken).To(BeEmptyList[string]("a list of tasks"))
+		t.By(r).Expect(broken).To(BeEmptyList[string]("a list of tasks"))
 	}),
 
 	"tasks/list-complete": Probe(func(t *T) {

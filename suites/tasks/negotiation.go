@@ -16,10 +16,10 @@ var negotiation = Suite{
 		if declared == (Absent{}) {
 			t.Because(NotDeclared).Skip("the server does not declare tasks")
 		}
-		t.Expect(declared).To(BeObject(), "tasks")
+		t.By(t.Server.First).Expect(declared).To(BeObject(), "tasks")
 		welcome := t.Server.Welcome
 		broken := kit.Broken(t, "tasks/capability-shape", "InitializeResult", welcome)
-		t.Expect(broken).To(BeEmptyList[string]("objects throughout"))
+		t.By(t.Server.First).Expect(broken).To(BeEmptyList[string]("objects throughout"))
 	}),
 
 	"tasks/undeclared-task-param-ignored": Probe(func(t *T) {
@@ -44,7 +44,8 @@ var negotiation = Suite{
 
 	"tasks/not-in-earlier-revisions": Probe(func(t *T) {
 		ignoresTask(t, t.Hostile())
-		t.Inform(Member(t.Server.Capabilities, "tasks")).To(BeOneOf[any](Absent{}), "capabilities.tasks")
+		declared := Member(t.Server.Capabilities, "tasks")
+		t.By(t.Server.First).Inform(declared).To(BeOneOf[any](Absent{}), "capabilities.tasks")
 	}),
 
 	"tasks/list-undeclared": Probe(func(t *T) {
@@ -142,7 +143,7 @@ var negotiation = Suite{
 		if t.Server.Protected || t.Credentials.Bearer != "" {
 			t.Because(NotOffered).Skip("the server identifies clients by token")
 		}
-		t.Expect(member(t.Server.Capabilities, "tasks", "list") == nil).To(Hold(
+		t.By(t.Server.First).Expect(member(t.Server.Capabilities, "tasks", "list") == nil).To(Hold(
 			"no tasks.list where anybody may ask", "%s", Show(t.Server.Capabilities["tasks"])))
 	}),
 }
