@@ -139,9 +139,23 @@ func unusable(t driver.Target, s *driver.Session, r driver.Reply) error {
 	case none != "":
 		return errors.New(none)
 	case r.Err != nil:
-		return unheard(s, r.Err)
+		return unheard(s, ended(t, s, r.Err))
 	}
 	return nil
+}
+
+// ended is how the process of a server at a URL has ended, where mcpcheck has started it and the connection was closed
+// before: it may take a moment to exit. Otherwise it is the error of the connection.
+func ended(t driver.Target, s *driver.Session, err error) error {
+	var unanswered *driver.Unanswered
+	switch {
+	case t.Site == nil, !t.Site.Started(), !errors.As(err, &unanswered):
+		return err
+	case unanswered.HTTP == nil, unanswered.HTTP.Answer().Status != 0:
+		return err
+	}
+	s.Wait(s.Mark(), 2*time.Second, func(*driver.Frame) bool { return false })
+	return cmp.Or(s.Death(), err)
 }
 
 // survey learns what a server lists that serves a session, and whether it serves two.
