@@ -106,7 +106,7 @@ var polling = Suite{
 			if mute {
 				t.Because(Silent).Skip("it was not asked: the first of them is silence enough")
 			}
-			r := c.ask("tasks/get", M{"_meta": M{kit.RelatedTask: M{"taskId": ids[related.Name]}}})
+			r := c.getWith(t, M{kit.RelatedTask: M{"taskId": ids[related.Name]}})
 			mute = kit.IsSilence(r)
 			c.expectOwn(t, r)
 		})
@@ -122,6 +122,17 @@ var polling = Suite{
 			t.Inform(!stream).To(Hold(kit.JSONType, "an event stream"))
 		})
 	}),
+}
+
+// getWith asks after the task with metadata. What has no answer soon is asked without before it fails, and is waited for
+// when that is confirmed.
+func (c *course) getWith(t *T, meta M) driver.Reply {
+	p := c.Session.Request("tasks/get", M{"taskId": c.ID, "_meta": meta})
+	if t.Alone() {
+		return c.Session.Await(p)
+	}
+	t.Doubt()
+	return c.Session.AwaitFor(p, max(kit.Shortly, 2*t.Server.Pace))
 }
 
 // expectOwn wants the answer to tasks/get with the metadata of another task to be that of the task, as it is without.

@@ -70,10 +70,7 @@ func askable(t *T) *driver.Session {
 	if t.Quick() {
 		return t.Apart()
 	}
-	if t.Site() == nil {
-		kit.LetInquire(t) // in a session that serves this as well
-	}
-	return kit.ClientAgain(t, kit.AbleIn(t.Revision), kit.Willingly(t)).Session
+	return kit.NewClient(t, kit.AbleIn(t.Revision)).Session // side by side with all others, since tasks take their time
 }
 
 // unprompted are the methods of what a server asks its client for before any tool is called: without more, it is not a
