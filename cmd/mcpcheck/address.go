@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // address is where the server is, as it is written: {port} is not filled in.
@@ -76,12 +77,30 @@ func (a address) withPort() (address, error) {
 	return a, nil
 }
 
-// freePort is a port of the loopback interface that nobody listens on.
-func freePort() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
+// claimed keeps the sockets that claim the ports of freePort until the program ends.
+var claimed struct {
+	sync.Mutex
+	all []net.PacketConn
+}
+
+// freePort is a port of the loopback interface that nobody listens on. Its number over UDP claims it: a server takes its
+// time before it listens, and another run must not choose the same port meanwhile.
+func freePort() (port string, err error) {
+	const tries = 20
+	for range tries {
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			return "", err
+		}
+		var claim net.PacketConn
+		claim, err = net.ListenPacket("udp", l.Addr().String())
+		l.Close()
+		if err == nil {
+			claimed.Lock()
+			defer claimed.Unlock()
+			claimed.all = append(claimed.all, claim)
+			return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+		}
 	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
+	return "", err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"net"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -102,6 +103,10 @@ func TestWithPort(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, filled, cmp.AllowUnexported(address{})); diff != "" || port == portMark {
 		t.Errorf("port %s, - wanted, + got:\n%s", port, diff)
+	}
+	if other, err := net.ListenPacket("udp", "127.0.0.1:"+port); err == nil {
+		other.Close()
+		t.Errorf("port %s is not claimed: another run may choose it", port)
 	}
 	if written.command[1] != portMark {
 		t.Errorf("what was written has changed: %v", written.command)
