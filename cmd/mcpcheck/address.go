@@ -83,8 +83,8 @@ var claimed struct {
 	all []net.PacketConn
 }
 
-// freePort is a port of the loopback interface that nobody listens on. Its number over UDP claims it: a server takes its
-// time before it listens, and another run must not choose the same port meanwhile.
+// freePort is a port of the loopback interface that nobody listens on. Its number over UDP claims it: a server takes
+// its time before it listens, and another run must not choose the same port meanwhile.
 func freePort() (port string, err error) {
 	const tries = 20
 	for range tries {

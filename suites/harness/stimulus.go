@@ -102,7 +102,7 @@ func (e *Execution) stimulus(t *T, name string) (s *stimulus, known bool) {
 		e.mu.Unlock()
 		first.await(t)
 		e.mu.Lock()
-		if first.sound() || !t.alone && e.watching.Load() { // what is tried then is judged by nobody
+		if first.sound() || !t.alone && e.watching.Load() && first.o.verdict == Pass {
 			first.users = append(first.users, t.entry.ID)
 			return first, true
 		}

@@ -124,8 +124,8 @@ var polling = Suite{
 	}),
 }
 
-// getWith asks after the task with metadata. What has no answer soon is asked without before it fails, and is waited for
-// when that is confirmed.
+// getWith asks after the task with metadata. What has no answer soon is asked without before it fails, and is waited
+// for when that is confirmed.
 func (c *course) getWith(t *T, meta M) driver.Reply {
 	p := c.Session.Request("tasks/get", M{"taskId": c.ID, "_meta": meta})
 	if t.Alone() {
