@@ -122,8 +122,11 @@ func callsByLevel(t *T) byLevel {
 		for _, level := range []string{"error", "emergency"} {
 			all.at = append(all.at, logsAt(t, s, all.logger, level))
 		}
-		if !t.Modern() {
+		switch {
+		case !t.Modern():
 			setTo(t, s, "info")
+		case t.Site() == nil:
+			s.Idle(kit.Shortly) // what is logged now is late: no other request is under way, as there is among other calls
 		}
 		return all
 	})
