@@ -25,7 +25,7 @@ func main() {
 }
 
 func saveMemory() {
-	debug.SetMemoryLimit(60 << 20) // a server with very long lists makes mcpcheck slower, not big
+	debug.SetMemoryLimit(96 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 
 // exit is an error that asks for a certain exit code. Without a cause there is nothing left to say.
