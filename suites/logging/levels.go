@@ -125,8 +125,8 @@ func callsByLevel(t *T) byLevel {
 		switch {
 		case !t.Modern():
 			setTo(t, s, "info")
-		case t.Site() == nil:
-			s.Idle(kit.Shortly) // what is logged now is late: no other request is under way, as there is among other calls
+		case t.Site() == nil && !t.Quick():
+			s.Idle(kit.Shortly) // what is logged now is late: no other request is under way
 		}
 		return all
 	})
