@@ -3,7 +3,7 @@ package harness
 import "slices"
 
 // Coverage is how much of a revision a run judged. Every requirement that holds in the revision over the transport is
-// counted in one of the counts below Requirements. Advice is none of the revision, and is counted nowhere.
+// counted in one of the counts below Requirements. Advice is not part of the revision, and is not counted.
 type Coverage struct {
 	Revision      string   `json:"revision"`
 	Requirements  int      `json:"requirements"`

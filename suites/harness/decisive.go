@@ -42,7 +42,7 @@ func framesIn(values ...any) (frames []*driver.Frame) {
 // isTelling reports whether values of a type may tell of exchanges.
 func isTelling(t reflect.Type) bool { return t.Kind() == reflect.Struct || t.Kind() == reflect.Pointer }
 
-// decisive is the exchange that decided a fail: the one that is known or, for want of one, the last that was seen which
+// decisive is the exchange that decided a fail: the one that is known or, if none is, the last that was seen which
 // has what the message quotes, or whose method it names, else the last; where nothing came, what was sent last.
 func (o outcome) decisive() []*driver.Frame {
 	if len(o.decided) > 0 || len(o.shown.parts) > 0 {

@@ -44,7 +44,7 @@ type confirmations struct {
 }
 
 // session is the one for clean or for hostile input, which may be sent in a clean one when there is no other. Once it
-// is the turn of hostile input, all goes into one session. One that is over, or in which something was amiss, is
+// is the turn of hostile input, all goes into one session. One that is over, or in which a request had no answer, is
 // replaced.
 func (g *confirmations) session(hostile bool) (*driver.Session, error) {
 	hostile = hostile || g.turn == inHostileSession
@@ -68,7 +68,7 @@ func (g *confirmations) session(hostile bool) (*driver.Session, error) {
 	return s, err
 }
 
-// index is the place of the session for clean or for hostile input, -1 when there is none.
+// index is the index of the session for clean or for hostile input, -1 when there is no such session.
 func (g *confirmations) index(hostile bool) int {
 	return slices.IndexFunc(g.sessions, func(s *driver.Session) bool { return s.IsHostile() == hostile })
 }
@@ -92,7 +92,7 @@ func (e *Execution) waits(c Case, o outcome) bool {
 }
 
 // proven reports whether a failure needs no confirmation: the server is to answer well-formed messages well whatever
-// well-formed messages came before, and nothing was amiss with the sessions.
+// well-formed messages came before, and no session ended or left a request unanswered.
 func (e *Execution) proven(c Case, o outcome, used *scope) bool {
 	return o.verdict == Fail && e.waits(c, o) && !used.doubtful && !used.trouble().any()
 }

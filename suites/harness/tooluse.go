@@ -8,7 +8,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// ToolUse is what came of the calls of a tool. Only those with valid arguments tell whether it works: others have to
+// ToolUse is the outcome of the calls of a tool. Only those with valid arguments tell whether it works: others have to
 // fail.
 type ToolUse struct {
 	Name     string `json:"name"`
@@ -73,7 +73,7 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []ToolUse) {
 // death is how a record has it that the process of its session has ended. Over HTTP it is that of others as well.
 var death = regexp.MustCompile(`^the server (exited|was (killed|ended) by)`)
 
-// calledTool is the name in a call; empty where a frame is none.
+// calledTool is the name of the tool in a call; empty for other frames.
 func calledTool(f *driver.Frame) string {
 	if !f.IsRequest() || f.Method != "tools/call" {
 		return ""
