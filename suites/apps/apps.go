@@ -24,7 +24,7 @@ var able = M{"extensions": M{extension: M{"mimeTypes": []any{pageType}}}}
 // uiTools are the tools with a page that the server lists to a client that shows pages, once for all checks. Without
 // any, a check does not apply.
 func uiTools(t *T) []Subject {
-	all := Shared(t, "tools with pages", func(t *T) (tools []Subject) {
+	all := Step(t, "tools with pages", func(t *T) (tools []Subject) {
 		t.PagesWith(t.Session(), "tools/list", "tools", kit.Declaring(nil, able), func(page M) {
 			for _, tool := range kit.ObjectsIn(page["tools"]) {
 				if name, named := tool["name"].(string); named && hasPage(t, tool) {

@@ -51,7 +51,7 @@ var calls = Suite{
 // shownCalls calls the tools with a page as a client that shows pages, once for all checks.
 func shownCalls(t *T) kit.ToolCalls {
 	tools := uiTools(t)
-	return Shared(t, "calls of tools with pages", func(t *T) kit.ToolCalls {
+	return Step(t, "calls of tools with pages", func(t *T) kit.ToolCalls {
 		return kit.CallsDeclaring(t, t.Session(), able, tools)
 	})
 }

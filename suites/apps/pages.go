@@ -108,7 +108,7 @@ func readPages(t *T) []page {
 		uris = uris[:mostPages]
 		t.Partly("%d pages were not read: mcpcheck reads %d", n, mostPages)
 	}
-	return Shared(t, "pages of tools", func(t *T) (pages []page) {
+	return Step(t, "pages of tools", func(t *T) (pages []page) {
 		for _, uri := range uris {
 			r := kit.Converse(t, t.Session(), "resources/read", kit.Declaring(M{"uri": uri}, able)).Last
 			if !r.Answered() {

@@ -140,7 +140,7 @@ type resourceMetadata struct {
 // of the endpoint, then at that of the host.
 func resourceMetadataOf(t *T) resourceMetadata {
 	g := gateOf(t)
-	return Shared(t, "resource metadata", func(t *T) (m resourceMetadata) {
+	return Step(t, "resource metadata", func(t *T) (m resourceMetadata) {
 		own := endpointURL(t)
 		urls := []string{at(own, resourceMetadataPath+strings.TrimSuffix(own.Path, "/")), at(own, resourceMetadataPath)}
 		if hint := challengeOf(g.Answer).Params["resource_metadata"]; isAbsolute(hint) {

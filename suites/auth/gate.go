@@ -28,7 +28,7 @@ func gateOf(t *T) gate {
 				"(--bearer-env)",
 		)
 	}
-	g := Shared(t, "without a token", findGate)
+	g := Step(t, "without a token", findGate)
 	if g.Method == "" {
 		greeting, _ := kit.Greeting(t)
 		t.Skip("the server serves %s and lists without a token", greeting)

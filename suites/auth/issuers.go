@@ -143,7 +143,7 @@ type local struct {
 
 func localIssuer(t *T) local {
 	gateOf(t)
-	return Shared(t, "local issuer", func(t *T) (l local) {
+	return Step(t, "local issuer", func(t *T) (l local) {
 		own := endpointURL(t)
 		path := strings.TrimSuffix(own.Path, "/")
 		urls := []string{at(own, issuerMetadataPath)}
@@ -191,7 +191,7 @@ func issuersOf(t *T) []issuer {
 		t.Because(OtherCheck).Skip("the metadata of the resource names no authorization server " +
 			"(auth/metadata-authorization-servers)")
 	}
-	return Shared(t, "issuers", func(t *T) (all []issuer) {
+	return Step(t, "issuers", func(t *T) (all []issuer) {
 		for _, id := range ids[:min(len(ids), mostIssuers)] {
 			all = append(all, lookUp(t, id))
 		}

@@ -199,7 +199,7 @@ func methodOf(x *driver.Exchange) string {
 func unarmed(t *T) []attempt {
 	g := gateOf(t)
 	needToken(t)
-	return Shared(t, "without a token in a session", func(t *T) (tries []attempt) {
+	return Step(t, "without a token in a session", func(t *T) (tries []attempt) {
 		s := t.Own()
 		try := func(name, method string, params M) {
 			request := kit.Request{Method: method, Params: params, Header: kit.Header("Authorization")}
@@ -298,7 +298,7 @@ type refusedTokens struct {
 // invalidTokens are tried once, by all checks together.
 func invalidTokens(t *T) refusedTokens {
 	g := gateOf(t)
-	return Shared(t, "invalid tokens", func(t *T) (r refusedTokens) {
+	return Step(t, "invalid tokens", func(t *T) (r refusedTokens) {
 		knock := func(token string) *driver.Exchange { return g.knock(t, kit.Request{Header: bearing(token)}) }
 		r.Tries = []attempt{
 			{"an unknown token", knock(invalidToken)},
@@ -338,7 +338,7 @@ func beyondScope(t *T) beyond {
 	gateOf(t)
 	needKind(t, t.Credentials.Narrow, "narrow")
 	needToken(t)
-	b := Shared(t, "beyond the scope", func(t *T) beyond {
+	b := Step(t, "beyond the scope", func(t *T) beyond {
 		s, token := t.Start(), []string{"Bearer " + t.Credentials.Narrow}
 		first, welcome := enter(t, s, token)
 		if welcome == nil {

@@ -170,7 +170,7 @@ var Checks = Suite{
 
 // batched is what came of two requests in an array, up to the first without an answer.
 func batched(t *T) []kit.Echoed {
-	return Shared(t, "batch", func(t *T) []kit.Echoed {
+	return Step(t, "batch", func(t *T) []kit.Echoed {
 		s := t.Session()
 		mark := s.Mark()
 		first, one := kit.Harmless(s, 70081)
@@ -186,7 +186,7 @@ func batched(t *T) []kit.Echoed {
 
 // single is what came of one request in an array.
 func single(t *T) []kit.Echoed {
-	return Shared(t, "batch of one", func(t *T) []kit.Echoed {
+	return Step(t, "batch of one", func(t *T) []kit.Echoed {
 		s := t.Session()
 		return inArray(s, 70087, kit.Queries(t, s)[:1])
 	})

@@ -168,7 +168,7 @@ func having(t *T, w Wire, hint string) Messages {
 func eachLongList(t *T, run func(t *T, pages []M)) {
 	full := slices.DeleteFunc(lists(t.Server), func(l list) bool { return len(l.items) == 0 })
 	Each(t, full, list.subject, func(t *T, l list) {
-		pages := Shared(t, "cache hints of the pages of "+l.method, l.hints)
+		pages := Step(t, "cache hints of the pages of "+l.method, l.hints)
 		if len(pages) < 2 {
 			t.Because(NotOffered).Skip("each list has one page")
 		}

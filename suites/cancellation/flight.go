@@ -125,7 +125,7 @@ func (x cancellation) wantEffect(t *T) {
 // notification may overtake it: a call that is answered all the same is made once more.
 func takenBack(t *T) cancellation {
 	wantNotice(t)
-	return Shared(t, "a call that is cancelled", func(t *T) cancellation {
+	return Step(t, "a call that is cancelled", func(t *T) cancellation {
 		call, usual := slow(t)
 		x := takeBack(t, call, token)
 		if t.Site() != nil && x.ignored() {
@@ -176,7 +176,7 @@ func slow(t *T) (call kit.ToolCall, talks bool) {
 // saysLate reports whether the server has reported the progress of a call in the second half of its time.
 func saysLate(c kit.ToolCall) bool {
 	half := c.Reply.Request.At + c.Took/2 - c.Took/10
-	return slices.ContainsFunc(kit.ReportsIn(c.Session, c.Session.Record(0)), func(r *kit.Step) bool {
+	return slices.ContainsFunc(kit.ReportsIn(c.Session, c.Session.Record(0)), func(r *kit.ProgressReport) bool {
 		return r.Of != nil && driver.SameID(r.Of.Request.ID, c.Reply.Request.ID) && r.At >= half
 	})
 }

@@ -59,7 +59,7 @@ var declaring = Suite{
 // undeclared is the answer to a request for what the server does not declare: to complete the first that it lists.
 func undeclared(t *T) driver.Reply {
 	kit.WantCapabilities(t, t.Server.Welcome)
-	return Shared(t, "undeclared completion", func(t *T) driver.Reply {
+	return Step(t, "undeclared completion", func(t *T) driver.Reply {
 		blank := kit.Blank{Ref: kit.PromptRef("mcpcheck"), Name: "a"}
 		if listed := kit.Blanks(t); len(listed) > 0 {
 			blank = listed[0]

@@ -90,7 +90,7 @@ func ask(t *T) driver.Reply {
 	if t.Server.Failure != "" {
 		return t.Start().Greet(driver.Hello(t.Revision))
 	}
-	return Shared(t, "server/discover", func(t *T) driver.Reply {
+	return Step(t, "server/discover", func(t *T) driver.Reply {
 		return t.Try(t.Session(), "server/discover", nil)
 	})
 }

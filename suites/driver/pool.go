@@ -88,13 +88,7 @@ func (s *shelf) enter() bool {
 func (s *shelf) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.open--
-	s.allowFirst()
-}
-
-// allowFirst has the next one to lend open a session when there is none. The caller holds mu.
-func (s *shelf) allowFirst() {
-	if s.open > 0 {
+	if s.open--; s.open > 0 {
 		return
 	}
 	select {
@@ -253,18 +247,15 @@ func (p *Pool) establish() (*Session, error) {
 	return s, nil
 }
 
-// ErrAllLent says that who was in a hurry did not wait for a session.
-var ErrAllLent = errors.New("all sessions are lent")
-
 // Lend returns an established session that others may have used, of the hostile ones or of the clean ones. It comes
-// back by Return or Discard. While all are lent it waits for one, until the hurry begins: then the error is ErrAllLent.
-func (p *Pool) Lend(hostile bool, hurry <-chan struct{}) (*Session, error) {
-	return p.lend(p.shelf(hostile), p.Fresh, hurry)
+// back by Return or Discard. While all are lent it waits for one.
+func (p *Pool) Lend(hostile bool) (*Session, error) {
+	return p.lend(p.shelf(hostile), p.Fresh)
 }
 
 // LendAs is Lend of sessions whose client has introduced itself alike. Where there is none, open opens one.
-func (p *Pool) LendAs(hello M, open func() (*Session, error), hurry <-chan struct{}) (*Session, error) {
-	return p.lend(p.clientShelf(hello), open, hurry)
+func (p *Pool) LendAs(hello M, open func() (*Session, error)) (*Session, error) {
+	return p.lend(p.clientShelf(hello), open)
 }
 
 func (p *Pool) clientShelf(hello M) *shelf {
@@ -277,7 +268,7 @@ func (p *Pool) clientShelf(hello M) *shelf {
 	return p.clients[string(key)]
 }
 
-func (p *Pool) lend(shelf *shelf, open func() (*Session, error), hurry <-chan struct{}) (s *Session, err error) {
+func (p *Pool) lend(shelf *shelf, open func() (*Session, error)) (s *Session, err error) {
 	defer func() {
 		if s != nil {
 			s.shelf = shelf
@@ -294,8 +285,6 @@ func (p *Pool) lend(shelf *shelf, open func() (*Session, error), hurry <-chan st
 			return s, nil
 		case <-shelf.empty: // donations will add to it
 			shelf.first()
-		case <-hurry:
-			return nil, ErrAllLent
 		case <-p.ctx.Done():
 			return nil, context.Cause(p.ctx)
 		}
@@ -314,21 +303,6 @@ func (p *Pool) lend(shelf *shelf, open func() (*Session, error), hurry <-chan st
 		s.Hostile()
 	}
 	return s, nil
-}
-
-// Promise says that a hostile session is going to be donated. While there is none, who wants one waits for it, where a
-// pool would open one. withdraw ends that, be the promise kept or not.
-func (p *Pool) Promise() (withdraw func()) {
-	shelf := p.hostile
-	select {
-	case <-shelf.empty:
-	default: // there is one
-	}
-	return func() {
-		shelf.mu.Lock()
-		defer shelf.mu.Unlock()
-		shelf.allowFirst()
-	}
 }
 
 func (p *Pool) shelf(hostile bool) *shelf {

@@ -72,7 +72,7 @@ func tellLeft(t *T) {
 // inMode calls them as a client that declares these modes and all else. One with a single mode is asked in it in every
 // way.
 func inMode(t *T, modes M) []asker {
-	return Shared(t, "client with elicitation "+Show(modes), func(t *T) (all []asker) {
+	return Step(t, "client with elicitation "+Show(modes), func(t *T) (all []asker) {
 		declared := maps.Clone(kit.AbleIn(t.Revision))
 		if declared["elicitation"] = modes; len(modes) == 0 && !t.Modern() {
 			declared = kit.Plain // of which there is a session already

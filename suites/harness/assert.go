@@ -37,7 +37,11 @@ type outcome struct {
 	again     bool            // an inconclusive that a session of its own may resolve
 	lost      bool            // one that rests on a silent or dead server
 	later     bool            // one of a quick run whose turn has not come
+	until     *step           // that is being held for another check, and is read; nil: none
 }
+
+// put reports whether the attempt was put off.
+func (o outcome) put() bool { return o.later || o.until != nil }
 
 // confirmed reports whether the outcome needs no confirmation alone.
 func (o outcome) confirmed() bool {

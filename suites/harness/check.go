@@ -7,7 +7,7 @@ type Check struct {
 	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
 
 	whenRefused, whenProtected bool
-	promised                   bool // its process is going to be lent to others, who wait for it
+	promised                   bool // its process is going to be lent to others, which are tried after it
 
 	modern *Check // the script for revisions without a handshake; nil: it is this one
 }
@@ -30,7 +30,7 @@ func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 func Fresh(run func(*T)) Check { return Check{kind: fresh, run: run} }
 
 // ThenHostile is for a check whose process is a good one to lend as a hostile session, since what it began with was of
-// that kind. Over stdio, others that want such a session wait for it.
+// that kind. Over stdio, others that want such a session are tried after it.
 func (c Check) ThenHostile() Check {
 	c.promised = true
 	return c

@@ -122,7 +122,7 @@ type finding struct {
 }
 
 func (c *collection) add(s Subject, o outcome) {
-	if o.later {
+	if o.put() {
 		panic(stop{o})
 	}
 	switch o.verdict {

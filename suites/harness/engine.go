@@ -59,10 +59,10 @@ type Execution struct {
 
 	watching atomic.Bool       // the record is complete
 	said     []*driver.Session // the record; set before watching is
-	withdraw func()            // ends what cases have promised
+	promise  *step             // a case that gives others its process as a hostile session; nil: none does
 
 	mu       sync.Mutex
-	shared   map[string]*stimulus
+	steps    map[string]*step
 	doubts   []doubt           // cases to be decided again when nothing else runs
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
@@ -78,6 +78,8 @@ type Execution struct {
 	without  map[string]bool   // watches of a quick run for which nothing was tried; with mu
 	waiting  []unconfirmedCase // with mu
 	recorded bool              // there is no server, but a record of one
+
+	memos memos
 
 	sdks func() []SDK // with which the server is written; once the run is over
 }
@@ -101,7 +103,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
 		ended: make(chan struct{}), over: make(chan struct{}),
-		shared: map[string]*stimulus{}, without: map[string]bool{}, learnt: map[string]M{},
+		steps: map[string]*step{}, without: map[string]bool{}, learnt: map[string]M{},
 		long: map[string]error{},
 	}
 	for i := range plan {
@@ -120,7 +122,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.adopt(o.Spare, e.pool.Offer)
 	e.pool.Ahead(e.ahead())
 	if slices.ContainsFunc(plan, Case.promises) && !e.single() {
-		e.withdraw = e.pool.Promise()
+		e.promise = &step{name: "a hostile session", over: make(chan struct{})}
 	}
 	go e.work()
 	go e.watchdog()
@@ -298,23 +300,26 @@ func interleave(a, b []int) (all []int) {
 	return all
 }
 
-// try carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire.
-func (e *Execution) try(i int, yield func()) {
+// try carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire. It is to
+// be tried again when a step is over; nil: it was tried.
+func (e *Execution) try(i int) (until *step) {
 	c := e.plan[i]
-	c.yield = yield
 	defer e.options.Progress.begin(c.Area())()
-	if c.check.kind == watch && !e.watching.Load() {
+	stimulates := c.check.kind == watch && !e.watching.Load()
+	if stimulates {
 		c.check.run = c.check.prepare
-		e.judge(i, c)
-		return
 	}
-	r, trouble, putOff := e.judge(i, c)
-	if c.promises() && e.withdraw != nil {
-		e.withdraw()
+	j := e.judge(i, c)
+	switch {
+	case j.until != nil:
+		return j.until
+	case c.promises() && e.promise != nil && !e.promise.isOver():
+		close(e.promise.over)
 	}
-	if !putOff {
-		e.conclude(i, r, trouble)
+	if !stimulates && !j.waits {
+		e.conclude(i, j.result, j.rests)
 	}
+	return nil
 }
 
 // conclude settles a case, or has it decided again when its verdict rests on trouble.
@@ -331,8 +336,7 @@ func (e *Execution) conclude(i int, r Result, trouble trouble) {
 	e.settle(i, r)
 }
 
-// parallel tries cases in their order, as many at a time as there are jobs. Those that only wait for what others try do
-// not count.
+// parallel tries cases in their order, as many at a time as there are jobs. Those that wait for a step do not count.
 func (e *Execution) parallel(cases []int) {
 	jobs := e.options.Jobs
 	if e.quiet.Load() {
@@ -342,11 +346,15 @@ func (e *Execution) parallel(cases []int) {
 	var workers sync.WaitGroup
 	for _, i := range cases {
 		places <- struct{}{}
-		leave := sync.OnceFunc(func() { <-places })
 		workers.Go(func() {
-			defer leave()
-			e.try(i, leave)
+			until := e.try(i)
+			for ; until != nil; until = e.try(i) {
+				<-places
+				<-until.over
+				places <- struct{}{}
+			}
 			e.clear()
+			<-places
 		})
 	}
 	workers.Wait()
@@ -394,38 +402,54 @@ func (e *Execution) InvalidInput() *InvalidInput {
 // Problem is why the run could not go on; empty when it did.
 func (e *Execution) Problem() string { return e.breaker.reason() }
 
+// judged is what a case came to.
+type judged struct {
+	result Result
+	rests  trouble // on which the verdict rests
+	waits  bool    // for its turn, without a result: to be confirmed, or in a quick run
+	until  *step   // when that is over it is to be judged anew; nil: it is judged
+}
+
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
 // left behind is never held against the server. What does not block is confirmed later, together with others, unless it
-// is proven. What rests on trouble is decided again. A case that was put off has no verdict yet.
-func (e *Execution) judge(i int, c Case) (r Result, rests trouble, putOff bool) {
+// is proven. What rests on trouble is decided again.
+func (e *Execution) judge(i int, c Case) (j judged) {
 	begin := time.Now()
 	if c.foreseen.verdict != "" {
-		return e.result(c, c.foreseen, begin), trouble{}, false
+		return judged{result: e.result(c, c.foreseen, begin)}
 	}
 	o, used := e.attempt(c, nil, false)
+	if o.until != nil {
+		used.release(e.pool, true)
+		return judged{until: o.until}
+	}
 	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) && !e.proven(c, o, used) {
 		if e.waits(c, o) && !used.trouble().any() {
 			e.mu.Lock()
 			e.waiting = append(e.waiting, unconfirmedCase{i, turnOf(c, used)})
 			e.mu.Unlock()
 			used.release(e.pool, true)
-			return Result{}, trouble{}, true
+			return judged{waits: true}
 		}
 		again, second := e.attempt(c, nil, true)
 		used.release(e.pool, again.verdict == o.verdict)
+		if again.until != nil {
+			return judged{until: again.until}
+		}
 		o, used = again, second
 	}
 	shared := e.target.Site != nil // all sessions have the same server
 	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
 	again := c.check.kind == probe || c.check.kind == fresh
 	if again && unsure {
-		rests = used.trouble()
+		j.rests = used.trouble()
 	}
 	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
 	if o.later {
 		e.putOff(i)
 	}
-	return e.result(c, e.untried(c, o), begin), rests, o.later
+	j.result, j.waits = e.result(c, e.untried(c, o), begin), o.later
+	return j
 }
 
 // attempt runs the check of a case once: alone, which may be in sessions that it shares with other confirmations, or
@@ -442,7 +466,7 @@ func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome,
 	}
 	t := &T{
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
-		run: e, entry: c.Requirement, by: c.By, alone: alone, scope: used, yield: c.yield,
+		run: e, entry: c.Requirement, by: c.By, alone: alone, promises: c.promises(), scope: used,
 	}
 	o = used.outcome(func() { c.check.run(t) })
 	switch strange := used.strangeness(); {

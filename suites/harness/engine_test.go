@@ -209,11 +209,11 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// Checks that wait for a stimulus that another one tries do not keep others from being tried.
+// Checks that wait for a step that another one tries do not keep others from being tried.
 func TestWaitingTakesNoPlace(t *testing.T) {
 	var tried, meanwhile atomic.Bool
 	waits := Probe(func(t *T) {
-		Shared(t, "stimulus", func(t *T) bool {
+		Step(t, "step", func(t *T) bool {
 			time.Sleep(time.Second)
 			tried.Store(true)
 			return true
@@ -227,7 +227,7 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 		options: Options{Jobs: 2},
 	}.play(t)
 	if !meanwhile.Load() {
-		t.Error("the last check was not tried before the stimulus was")
+		t.Error("the last check was not tried before the step was")
 	}
 }
 
@@ -245,10 +245,10 @@ func TestJobsFor(t *testing.T) {
 	}
 }
 
-// Who waits for a stimulus with the one session of the pool does not keep those waiting who try the stimulus.
+// Who waits for a step with the one session of the pool does not keep those waiting who try the step.
 func TestWaitingWithASession(t *testing.T) {
 	try := func(t *T) {
-		Shared(t, "stimulus", func(t *T) bool {
+		Step(t, "step", func(t *T) bool {
 			time.Sleep(time.Second)
 			t.Ask(t.Session(), "tools/list", nil)
 			return true

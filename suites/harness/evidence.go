@@ -15,7 +15,7 @@ type passage struct {
 
 func (p passage) frames() []*driver.Frame { return p.session.Between(p.from, p.to) }
 
-// passages are the parts of records that show an attempt: of the stimuli that it shares, and of its own sessions.
+// passages are the parts of records that show an attempt: of the steps that it reads, and of its own sessions.
 func (c *scope) passages() []passage {
 	all := slices.Clone(c.extra)
 	for _, u := range c.uses {

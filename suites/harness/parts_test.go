@@ -110,9 +110,9 @@ func TestTogetherIsConfirmed(t *testing.T) {
 			func(t *T) { list(t) }, Pass, 2},
 		{"on a silent server", script{{method: "slow", process: 2, does: ignores}},
 			func(t *T) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) }, Pass, 2},
-		{"on a stimulus that found it silent", script{{method: "slow", process: 2, does: ignores}},
+		{"on a step that found it silent", script{{method: "slow", process: 2, does: ignores}},
 			func(t *T) {
-				answered := Shared(t, "stimulus", func(t *T) bool { return t.Try(t.Own(), "slow", nil).Answered() })
+				answered := Step(t, "step", func(t *T) bool { return t.Try(t.Own(), "slow", nil).Answered() })
 				t.Expect(answered).To(BeOneOf(true))
 			}, Pass, 2},
 	}
@@ -133,8 +133,8 @@ func TestTogetherIsConfirmed(t *testing.T) {
 	}
 }
 
-// A stimulus is tried once for all checks, once more for those that are alone, and once more when nothing else runs.
-func TestShared(t *testing.T) {
+// A step is tried once for all checks, once more for those that are alone, and once more when nothing else runs.
+func TestStep(t *testing.T) {
 	tests := []struct {
 		name   string
 		script script
@@ -154,7 +154,7 @@ func TestShared(t *testing.T) {
 			values := map[string]string{}
 			sharing := func(id string) role {
 				return role{id: id, check: Probe(func(t *T) {
-					r := Shared(t, "stimulus", func(t *T) M {
+					r := Step(t, "step", func(t *T) M {
 						r := t.Try(t.Session(), "share", nil)
 						t.Expect(r).To(BeResult())
 						return r.Result()
@@ -182,8 +182,8 @@ func TestShared(t *testing.T) {
 	}
 }
 
-// A stimulus that had sessions to itself, and no trouble with them, is not tried again to confirm a verdict.
-func TestSharedAlone(t *testing.T) {
+// A step that had sessions to itself, and no trouble with them, is not tried again to confirm a verdict.
+func TestStepAlone(t *testing.T) {
 	tests := []struct {
 		name   string
 		script script
@@ -194,7 +194,7 @@ func TestSharedAlone(t *testing.T) {
 	}
 	for _, tt := range tests {
 		sharing := Probe(func(t *T) {
-			Shared(t, "stimulus", func(t *T) bool { return t.Try(t.Own(), "share", nil).Answered() })
+			Step(t, "step", func(t *T) bool { return t.Try(t.Own(), "share", nil).Answered() })
 			t.Expect(list(t)).To(BeError(-1))
 		})
 		out := scene{
@@ -209,16 +209,16 @@ func TestSharedAlone(t *testing.T) {
 	}
 }
 
-// A stimulus that stops ends every check that wants it in the same way, and shows each the same evidence, once.
-func TestSharedStops(t *testing.T) {
+// A step that stops ends every check that wants it in the same way, and shows each the same evidence, once.
+func TestStepStops(t *testing.T) {
 	for how, verdict := range map[string]Verdict{
 		"skip": Skip, "open": Inconclusive, "fail": Fail, "panic": Error, "pass": Pass,
 	} {
 		twice := Probe(func(t *T) {
 			for range 2 {
-				Shared(t, "stimulus", func(t *T) bool {
+				Step(t, "step", func(t *T) bool {
 					t.Ask(t.Session(), "share", nil)
-					end(t, how, "stimulus")
+					end(t, how, "step")
 					return true
 				})
 			}
@@ -232,7 +232,7 @@ func TestSharedStops(t *testing.T) {
 				out.want(t, id, verdict, "")
 				wire := out.results[id].Wire
 				if len(wire) != 2 || !strings.Contains(wire[0].Text, `"share"`) {
-					t.Errorf("%s, isolate %v: %s has not the evidence of the stimulus: %v", how, isolate, id, wire)
+					t.Errorf("%s, isolate %v: %s has not the evidence of the step: %v", how, isolate, id, wire)
 				}
 			}
 			if out.times("share") != 1 {
@@ -242,19 +242,19 @@ func TestSharedStops(t *testing.T) {
 	}
 }
 
-// A part of a stimulus ends the checks that want it, and no others.
+// A part of a step ends the checks that want it, and no others.
 func TestPart(t *testing.T) {
 	for how, verdict := range map[string]Verdict{
 		"skip": Skip, "open": Inconclusive, "fail": Fail, "panic": Error, "pass": Pass,
 	} {
-		stimulus := func(t *T) (part func()) {
-			return Shared(t, "stimulus", func(t *T) func() {
+		step := func(t *T) (part func()) {
+			return Step(t, "step", func(t *T) func() {
 				return t.Part(func() { end(t, how, "part") })
 			})
 		}
 		out := scene{cast: []role{
-			{id: "a/wants", check: Probe(func(t *T) { stimulus(t)() })},
-			{id: "a/other", check: Probe(func(t *T) { stimulus(t) })},
+			{id: "a/wants", check: Probe(func(t *T) { step(t)() })},
+			{id: "a/other", check: Probe(func(t *T) { step(t) })},
 		}}.play(t)
 		out.want(t, "a/wants", verdict, "")
 		out.want(t, "a/other", Pass, "")
@@ -264,8 +264,8 @@ func TestPart(t *testing.T) {
 // What was tried well in a session that others had used is not tried again for a watch, though some cases had to be
 // decided again when nothing else ran.
 func TestWatchAfterQuiet(t *testing.T) {
-	stimulus := func(t *T) {
-		Shared(t, "stimulus", func(t *T) bool {
+	step := func(t *T) {
+		Step(t, "step", func(t *T) bool {
 			t.Doubt()
 			return t.Try(t.Session(), "share", nil).Answered()
 		})
@@ -274,7 +274,7 @@ func TestWatchAfterQuiet(t *testing.T) {
 		script: script{{method: "hang", does: ignores}},
 		cast: []role{
 			{id: "a/doubtful", check: Probe(func(t *T) { t.Ask(t.Own(), "hang", nil) })},
-			{id: "a/watch", check: WatchAfter(stimulus, func(t *T, _ Wire) { stimulus(t) })},
+			{id: "a/watch", check: WatchAfter(step, func(t *T, _ Wire) { step(t) })},
 		},
 	}.play(t)
 	out.want(t, "a/watch", Pass, "")

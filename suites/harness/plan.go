@@ -18,10 +18,10 @@ type Case struct {
 	check    Check
 	foreseen outcome // decided without trying; without a verdict otherwise
 	beside   bool    // its requirement has its home in another shard
-	yield    func()  // lets another case be tried at the same time, for this one only waits; nil: none waits for that
+
 }
 
-// promises reports whether others wait for the process of the case.
+// promises reports whether others are tried after the case that are lent its process.
 func (c Case) promises() bool { return c.check.promised && c.foreseen.verdict == "" }
 
 // Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.

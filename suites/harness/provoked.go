@@ -45,7 +45,7 @@ func (e *Execution) provokers(watch string, fails [][]string) (fewest []string) 
 	return fewest
 }
 
-// checks are the checks beside a watch among the users of sessions. Of several that want the same stimulus one is
+// checks are the checks beside a watch among the users of sessions. Of several that read the same step one is
 // enough, and none where the watch wants it as well. The caller holds mu.
 func (e *Execution) checks(watch string, users []string) (ids []string) {
 	if slices.Contains(users, controlled) {
@@ -53,8 +53,8 @@ func (e *Execution) checks(watch string, users []string) (ids []string) {
 	}
 	for _, user := range users {
 		wanting := []string{user}
-		if stimulus := e.shared[user]; stimulus != nil {
-			wanting = stimulus.users
+		if step := e.steps[user]; step != nil {
+			wanting = step.users
 		}
 		if user != "" && !slices.Contains(wanting, watch) {
 			ids = append(ids, wanting[0])

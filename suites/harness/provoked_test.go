@@ -12,7 +12,7 @@ func TestProvokedBy(t *testing.T) {
 		{method: "refuses", does: refuses(-1)},
 	}
 	say := func(t *T) { t.Ask(t.Session(), "says", nil) }
-	shared := func(t *T) { Shared(t, "a stimulus", func(t *T) bool { say(t); return true }) }
+	shared := func(t *T) { Step(t, "a step", func(t *T) bool { say(t); return true }) }
 	judge := func(of func(Wire) Messages) func(*T, Wire) {
 		return func(t *T, w Wire) { t.Judge(of(w), func(t *T, _ Message) { t.Fail("none", "one") }) }
 	}
@@ -29,14 +29,14 @@ func TestProvokedBy(t *testing.T) {
 			[]string{"a/says"},
 		},
 		"its own": {[]role{{id: "a/watch", check: WatchAfter(say, judge(Wire.Notifications))}}, nil},
-		"a stimulus of several": {
+		"a step of several": {
 			[]role{
 				{id: "a/other", check: Probe(shared)},
 				{id: "a/watch", check: WatchAfter(shared, judge(Wire.Notifications))},
 			},
 			nil,
 		},
-		"a stimulus of others": {
+		"a step of others": {
 			[]role{{id: "a/one", check: Probe(shared)}, {id: "a/watch", check: Watch(judge(Wire.Notifications))}},
 			[]string{"a/one"},
 		},

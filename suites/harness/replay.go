@@ -45,7 +45,7 @@ func JudgeRecorded(
 	o.Jobs = 1
 	e := &Execution{
 		ctx: context.Background(), server: server, options: o, said: sessions,
-		recorded: true, shared: map[string]*stimulus{},
+		recorded: true, steps: map[string]*step{},
 		sdks: sync.OnceValue(func() []SDK { return recognised(o.SDKs, sessions) }),
 	}
 	e.watching.Store(true)
@@ -56,8 +56,7 @@ func JudgeRecorded(
 			continue
 		}
 		c.check.prepare = nil
-		r, _, _ := e.judge(i, c)
-		results = append(results, e.withSDK(r))
+		results = append(results, e.withSDK(e.judge(i, c).result))
 	}
 	return results, unasked
 }

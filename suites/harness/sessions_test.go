@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// A check has one session of each kind, which the stimuli that it shares have too; alone as well as not.
+// A check has one session of each kind, which the steps that it shares have too; alone as well as not.
 func TestSessions(t *testing.T) {
 	for _, isolate := range []bool{false, true} {
 		var got []string
@@ -23,11 +23,11 @@ func TestSessions(t *testing.T) {
 		}
 		out := scene{
 			cast: []role{{id: "a/sessions", check: Probe(func(t *T) {
-				Shared(t, "earlier stimulus", func(t *T) bool { had("in a stimulus", t.Session()); return true })
+				Step(t, "earlier step", func(t *T) bool { had("in a step", t.Session()); return true })
 				had("clean", t.Session())
 				had("hostile", t.Hostile())
 				had("clean", t.Session())
-				Shared(t, "stimulus", func(t *T) bool { had("in a stimulus", t.Session()); return true })
+				Step(t, "step", func(t *T) bool { had("in a step", t.Session()); return true })
 				had("of its own", t.Own())
 				had("new", t.Start())
 			})}},
@@ -35,7 +35,7 @@ func TestSessions(t *testing.T) {
 		}.play(t)
 		out.want(t, "a/sessions", Pass, "")
 		want := []string{
-			"in a stimulus 1", "clean 1", "hostile 2", "clean 1", "in a stimulus 1", "of its own 3", "new 4",
+			"in a step 1", "clean 1", "hostile 2", "clean 1", "in a step 1", "of its own 3", "new 4",
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("isolate %v: %s", isolate, diff)
@@ -272,10 +272,10 @@ func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
 					<-wanted
 					t.Fail("nothing", "this")
 				}
-				Shared(t, "x", func(*T) bool { return true })
+				Step(t, "x", func(*T) bool { return true })
 			})},
 			{id: "a/two", check: Probe(func(t *T) {
-				Shared(t, "x", func(t *T) bool {
+				Step(t, "x", func(t *T) bool {
 					<-held
 					close(wanted)
 					t.Session()
@@ -287,7 +287,7 @@ func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
 	}.play(t).want(t, "a/one", Pass, "")
 }
 
-// Who wants a hostile session waits for the process of a check that has promised it; when that is no good, one is
+// Who wants a hostile session is tried after a check that has promised its process. When that is no good, one is
 // opened.
 func TestPromisedSession(t *testing.T) {
 	for _, jobs := range []int{1, 4} {

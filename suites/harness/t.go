@@ -22,17 +22,16 @@ type T struct {
 
 	Credentials Credentials
 
-	run   *Execution
-	entry *Requirement
-	by    string // the revision whose text judges
-	alone bool   // a confirmation: every session is the check's own
-	scope *scope
-	yield func() // of the case; may be nil
+	run      *Execution
+	entry    *Requirement
+	by       string // the revision whose text judges
+	alone    bool   // a confirmation: every session is the check's own
+	promises bool   // others are lent its process
+	scope    *scope
 
-	told     []any           // that decides, as By was told
-	reason   Reason          // for what it ends with, as Because has it; empty: none was given
-	stimulus string          // that is being tried for this check and others; empty: none
-	hurry    <-chan struct{} // closed once who waits for that stimulus has a session that others may wait for
+	told   []any  // that decides, as By was told
+	reason Reason // for what it ends with, as Because has it; empty: none was given
+	step   string // that is being held; empty: none
 }
 
 // scope is the sessions and the evidence of one attempt; Ts of the same attempt share it.
@@ -42,14 +41,14 @@ type scope struct {
 	together *confirmations // of one that shares sessions with others; nil: it does not
 	apart    bool           // the sessions of outer are in use elsewhere
 	amiss    trouble        // beside that of its sessions
-	strange  *outcome       // why nothing in a shared stimulus can be held against the server; nil: all can
+	strange  *outcome       // why nothing in a step can be held against the server; nil: all can
 	uses     []use
 	lent     bool      // some verdict may rest on a session that others have used
 	doubtful bool      // or on more than well-formed messages in such a session
-	extra    []passage // of shared stimuli
-	shared   []*stimulus
-	partly   []string // what a pass does not cover, and why
-	notes    []string // what was measured
+	extra    []passage // of steps
+	steps    []*step   // that were read
+	partly   []string  // what a pass does not cover, and why
+	notes    []string  // what was measured
 }
 
 type use struct {
@@ -66,7 +65,7 @@ const (
 	own      how = iota // opened for this attempt
 	lent                // of the pool
 	borrowed            // of the attempt around this one, which gives it back
-	kept                // for a stimulus inside this attempt, which has borrowed it
+	kept                // for a step inside this attempt, which has borrowed it
 	left                // to itself, until the run ends it
 	spared              // for who wants one that nobody has used
 )
@@ -94,13 +93,13 @@ func (t *T) lend(hostile bool) *driver.Session {
 	if t.Alone() {
 		return t.sole(hostile)
 	}
+	if p := t.run.promise; hostile && p != nil && !p.isOver() && !t.promises {
+		panic(p.pending())
+	}
 	if t.scope.holds(kindOf(hostile)) {
 		return t.Own()
 	}
-	s, err := t.run.pool.Lend(hostile, t.hurry)
-	if errors.Is(err, driver.ErrAllLent) {
-		return t.Own()
-	}
+	s, err := t.run.pool.Lend(hostile)
 	if s != nil {
 		t.scope.rests(s.Used > 0, s.Used > 0 && hostile)
 	}
@@ -175,11 +174,8 @@ func (t *T) Client(hello M, prepare func(*driver.Session)) *driver.Session {
 		s, _ := open()
 		return s
 	}
-	s, err := t.run.pool.LendAs(hello, open, t.hurry)
-	switch {
-	case errors.Is(err, driver.ErrAllLent):
-		s, _ = open()
-	case opened == nil:
+	s, err := t.run.pool.LendAs(hello, open)
+	if opened == nil {
 		s = t.keep(s, err, lent)
 		t.scope.rests(s.Used > 0, s.Used > 0)
 		prepare(s)
@@ -228,7 +224,7 @@ func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
 		}
 		t.Again("no session: %v", Explain(err))
 	}
-	before := s.UsedBy(cmp.Or(t.stimulus, t.entry.ID))
+	before := s.UsedBy(cmp.Or(t.step, t.entry.ID))
 	t.scope.uses = append(t.scope.uses, use{session: s, how: how, mark: s.Mark(), before: before})
 	return s
 }
@@ -327,9 +323,12 @@ func (c *scope) rests(lent, doubtful bool) {
 	c.lent, c.doubtful = c.lent || lent, c.doubtful || doubtful
 }
 
-// Part runs a part of a stimulus that not all of the checks want that share it. end ends these as the part has ended.
+// Part runs a part of a step that not all of the checks want that read it. end ends these as the part has ended.
 func (t *T) Part(run func()) (end func()) {
 	o := guard(run)
+	if o.put() {
+		panic(stop{o})
+	}
 	return func() {
 		if o.verdict != Pass {
 			panic(stop{o})

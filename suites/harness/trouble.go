@@ -19,7 +19,7 @@ func (c *scope) adopt(t trouble) {
 	c.amiss.silences = append(c.amiss.silences, t.silences...)
 }
 
-// trouble is what was amiss with the sessions of the attempt, and with those of the stimuli that it shares.
+// trouble is what was amiss with the sessions of the attempt, and with those of the steps that it reads.
 func (c *scope) trouble() trouble {
 	t := trouble{c.amiss.upset, slices.Clone(c.amiss.silences)}
 	for _, u := range c.uses {

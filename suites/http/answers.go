@@ -162,7 +162,7 @@ func mistake(r kit.RoundTrip) string {
 
 // brokenJSON is the answer to a body that is no JSON. It ends the check when the server does not survive it.
 func brokenJSON(t *T) driver.Answer {
-	return Shared(t, "a body that is not JSON", func(t *T) driver.Answer {
+	return Step(t, "a body that is not JSON", func(t *T) driver.Answer {
 		s := t.Hostile()
 		a := kit.Post(s, `{"mcpcheck" !!`).End()
 		if a.Status == 0 && t.TryHarmless(s).Err != nil {

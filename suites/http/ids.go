@@ -69,7 +69,7 @@ func firstIDs(t *T) []string {
 
 // tenIDs are the ids of ten sessions that begin at the same time or, where the server serves one, one after the other.
 func tenIDs(t *T) []string {
-	return Shared(t, "ten sessions", func(t *T) (ids []string) {
+	return Step(t, "ten sessions", func(t *T) (ids []string) {
 		s := t.Start()
 		var hellos []*driver.Exchange
 		for i := range 10 {

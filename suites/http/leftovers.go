@@ -60,7 +60,7 @@ func refusedMethod(method string) Check {
 
 // oldMethods are the answers to GET and DELETE as clients of older revisions send them.
 func oldMethods(t *T) map[string]driver.Answer {
-	return Shared(t, "methods of older revisions", func(t *T) map[string]driver.Answer {
+	return Step(t, "methods of older revisions", func(t *T) map[string]driver.Answer {
 		s, answers := t.Hostile(), map[string]driver.Answer{}
 		in := http.Header{kit.SessionIDHeader: {"mcpcheck"}, kit.VersionHeader: {Newest}}
 		for method, header := range map[string]http.Header{
@@ -74,7 +74,7 @@ func oldMethods(t *T) map[string]driver.Answer {
 
 // oldHeaders makes requests with headers of older revisions, which the answers may repeat.
 func oldHeaders(t *T) {
-	Shared(t, "headers of older revisions", func(t *T) bool {
+	Step(t, "headers of older revisions", func(t *T) bool {
 		s := t.Session()
 		method, params := kit.Ordinary(t, s)
 		for _, request := range []string{method, "server/discover"} {
@@ -108,7 +108,7 @@ type handshake struct {
 
 // handshakeOf asks the server for the handshake that older revisions begin with.
 func handshakeOf(t *T) handshake {
-	return Shared(t, "a handshake", func(t *T) (h handshake) {
+	return Step(t, "a handshake", func(t *T) (h handshake) {
 		s := t.Start()
 		s.HostileThroughout()
 		params := driver.Hello(Newest)

@@ -76,7 +76,7 @@ type listened struct {
 
 // listening opens the streams in a session of their own.
 func listening(t *T) listened {
-	return Shared(t, "streams of GET", func(t *T) (both listened) {
+	return Step(t, "streams of GET", func(t *T) (both listened) {
 		s := t.Own()
 		both.first = kit.StandingOf(t, s).HeadInTime()
 		if both.asked = both.first.Status != 0 && kit.StreamOr405(both.first); both.asked {
@@ -111,7 +111,7 @@ func askOtherMethods(t *T) {
 
 // otherMethods are requests with methods that the endpoint has no use for.
 func otherMethods(t *T) []kit.Attempt {
-	return Shared(t, "other methods", func(t *T) (all []kit.Attempt) {
+	return Step(t, "other methods", func(t *T) (all []kit.Attempt) {
 		s := t.Session()
 		var sent []*driver.Exchange
 		for _, method := range []string{http.MethodPut, http.MethodPatch} {

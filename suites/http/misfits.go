@@ -80,7 +80,7 @@ func answerRightly(t *T, s *driver.Session, request kit.Request, x *driver.Excha
 
 // listMisfits are those of an ordinary request.
 func listMisfits(t *T) []misfitted {
-	return Shared(t, "headers that do not fit", func(t *T) []misfitted {
+	return Step(t, "headers that do not fit", func(t *T) []misfitted {
 		method, params := kit.Ordinary(t, t.Hostile())
 		return misfits(t, kit.Request{Method: method, Params: params}, []form{
 			{noVersion, kit.Header(kit.VersionHeader)},
@@ -115,7 +115,7 @@ func namedMisfits(t *T, request kit.Request) []misfitted {
 
 // nameMisfits are namedMisfits of whatever server.
 func nameMisfits(t *T, request kit.Request) []misfitted {
-	return Shared(t, "names that do not fit: "+request.Method, func(t *T) []misfitted {
+	return Step(t, "names that do not fit: "+request.Method, func(t *T) []misfitted {
 		return misfits(t, request, []form{
 			{noName, kit.Header(nameHeader)},
 			{otherName, kit.Header(nameHeader, "mcpcheck-other")},
@@ -205,7 +205,7 @@ func headerMisfits(t *T) (all []misfitted) {
 
 // withOtherVersions are requests that name one version in the header and another one in the body.
 func withOtherVersions(t *T) []misfitted {
-	return Shared(t, "versions that differ", askWithOtherVersions)
+	return Step(t, "versions that differ", askWithOtherVersions)
 }
 
 func askWithOtherVersions(t *T) (all []misfitted) {

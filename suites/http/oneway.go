@@ -98,7 +98,7 @@ type messages struct {
 // oneWay sends messages that want no answer in a session of its own, as a client that invites the server to ask for its
 // roots.
 func oneWay(t *T) messages {
-	return Shared(t, "one-way messages", func(t *T) (sent messages) {
+	return Step(t, "one-way messages", func(t *T) (sent messages) {
 		s := t.Start()
 		hello := driver.Hello(t.Revision)
 		hello["capabilities"] = M{"roots": M{}}

@@ -279,7 +279,7 @@ func (p argument) try(t *T, value any, header http.Header) kit.Attempt {
 // plainCall is a call of a tool with an argument that stands in a header, as any client makes it.
 func plainCall(t *T) kit.Attempt {
 	p := wantArgument(t, argument.isAny)
-	return Shared(t, "a call with its headers", func(t *T) kit.Attempt { return p.try(t, p.value, nil) })
+	return Step(t, "a call with its headers", func(t *T) kit.Attempt { return p.try(t, p.value, nil) })
 }
 
 // expectTaken wants the call not refused for its headers, unless any call is.
@@ -304,7 +304,7 @@ func expectTaken(t *T, x kit.Attempt) {
 // argumentMisfits are those of a call of a tool whose argument stands in a header.
 func argumentMisfits(t *T) []misfitted {
 	p := wantArgument(t, argument.isAny)
-	return Shared(t, "headers of arguments that do not fit", func(t *T) []misfitted {
+	return Step(t, "headers of arguments that do not fit", func(t *T) []misfitted {
 		return p.misfits(t, p.value, []form{
 			{noArgument, kit.Header(p.header)}, {otherArgument, kit.Header(p.header, "mcpcheck-other")},
 		})

@@ -97,7 +97,7 @@ func resumed(t *T) resumption {
 	if t.Server.Sessionless {
 		t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
-	return Shared(t, "resumption", func(t *T) (r resumption) {
+	return Step(t, "resumption", func(t *T) (r resumption) {
 		s := t.Own()
 		method, params := kit.Ordinary(t, s)
 		x := kit.ByHand(s, kit.Request{Method: method, Params: params})

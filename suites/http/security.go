@@ -227,7 +227,7 @@ type visitors struct {
 // knocks makes the requests at once or, where the server serves one session, one after the other; what is refused as
 // busy is made once more, in its turn.
 func knocks(t *T) visitors {
-	return Shared(t, "visitors", func(t *T) (v visitors) {
+	return Step(t, "visitors", func(t *T) (v visitors) {
 		s := t.Start()
 		own := kit.SiteURL(t)
 		visit := func(name, host string, origin ...string) (answered func() knock) {
@@ -319,7 +319,7 @@ type oldVisitors struct {
 
 // oldKnocks makes the requests at once. What is posted wants no answer: it would come with the stream of the session.
 func oldKnocks(t *T) oldVisitors {
-	return Shared(t, "old visitors", func(t *T) (v oldVisitors) {
+	return Step(t, "old visitors", func(t *T) (v oldVisitors) {
 		s := t.Session()
 		done := t.Harmless(s)
 		late := M{"requestId": done.Request.ID, "reason": "mcpcheck"}

@@ -165,7 +165,7 @@ func serves(r driver.Reply, a driver.Answer) bool {
 
 // withoutID is a request in a session that lacks the session id.
 func withoutID(t *T) (driver.Reply, driver.Answer) {
-	x := Shared(t, "without session id", func(t *T) *driver.Exchange {
+	x := Step(t, "without session id", func(t *T) *driver.Exchange {
 		x := kit.ByHand(t.Session(), kit.Request{Header: kit.Header(kit.SessionIDHeader)})
 		x.Reply()
 		return x
@@ -186,7 +186,7 @@ type ended struct {
 
 // endedSession ends a session with DELETE and tries to use it.
 func endedSession(t *T) ended {
-	return Shared(t, "ended session", func(t *T) (e ended) {
+	return Step(t, "ended session", func(t *T) (e ended) {
 		s := t.Start()
 		in := kit.ByHandSession(t, s)
 		e.GetBefore = kit.HeadOf(kit.Get(s, in))
@@ -270,7 +270,7 @@ func withoutSession(t *T) (answers []driver.Answer) {
 // answers. Tools are called while both sessions are open. A server that takes its time is asked less: it may take one
 // request after the other.
 func askTwo(t *T) []*driver.Exchange {
-	return Shared(t, "two sessions at once", func(t *T) (sent []*driver.Exchange) {
+	return Step(t, "two sessions at once", func(t *T) (sent []*driver.Exchange) {
 		const most, same = 4, 70041
 		a, b := t.Own(), t.Own()
 		both := []*driver.Session{a, b}

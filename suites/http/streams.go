@@ -219,7 +219,7 @@ func answerLost(s *driver.Session) bool {
 // postSeveral sees to it that there are event streams to judge, if the server sends any: requests at the same time,
 // each read to the end of its answer.
 func postSeveral(t *T) {
-	Shared(t, "several posts", func(t *T) bool {
+	Step(t, "several posts", func(t *T) bool {
 		t.Linger(time.Now())
 		s := t.Session()
 		method, params := kit.Ordinary(t, s)

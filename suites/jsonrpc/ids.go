@@ -141,7 +141,7 @@ func integerEchoes(t *T) []kit.Echoes {
 	if !all[0].Served() {
 		return all
 	}
-	return append(all, Shared(t, "integer ids of other requests", func(t *T) []kit.Echoes {
+	return append(all, Step(t, "integer ids of other requests", func(t *T) []kit.Echoes {
 		return kit.OtherEchoes(t, t.Session(), "integer")
 	})...)
 }

@@ -163,7 +163,7 @@ func ValidCalls(t *T) ToolCalls {
 	if !t.Modern() && !t.Alone() && !t.Quick() && !t.Server.Slow() && t.Site() == nil {
 		MeetAgain(t) // in the session of which they are made
 	}
-	return Shared(t, ValidCallsName, func(t *T) (calls ToolCalls) {
+	return Step(t, ValidCallsName, func(t *T) (calls ToolCalls) {
 		s, mark := calls.begin(t, t.Apart())
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
@@ -442,7 +442,7 @@ func (c *ToolCall) hear(t *T, a *Allowance) (params M, again bool) {
 // InvalidCalls calls tools with arguments that their schemas forbid, as many as there is time for: of each keyword that
 // can be broken first one, then another, and so on.
 func InvalidCalls(t *T) ToolCalls {
-	return Shared(t, "invalid calls", func(t *T) (calls ToolCalls) {
+	return Step(t, "invalid calls", func(t *T) (calls ToolCalls) {
 		s := t.Session()
 		limits := watchLimits(t, s)
 		queue, allowance := calls.spoiled(t), NewAllowance()

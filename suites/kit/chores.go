@@ -66,7 +66,7 @@ func LetDelegate(t *T) { Chores(t) }
 // Chores calls the tools that may be called, each once, as a client that runs what it is asked for as tasks, and
 // returns those in the order in which they were made.
 func Chores(t *T) []*Chore {
-	return slices.Clone(Shared(t, "client with tasks", func(t *T) (chores []*Chore) {
+	return slices.Clone(Step(t, "client with tasks", func(t *T) (chores []*Chore) {
 		for _, client := range delegates(t) {
 			chores = append(chores, client.tasks()...)
 		}
@@ -76,19 +76,17 @@ func Chores(t *T) []*Chore {
 
 // delegates are the clients that have called the tools. The first one samples, and can do no more with that, so that
 // its session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are
-// among those which are called. Where a session does not last, or a call that was given up has spoilt it, those that
-// ask others and have not answered there are called in another one.
+// among those which are called: those that it did not call, and where its session does not last, or a call that was
+// given up has spoilt it, those that have not answered there, are called in another one.
 //
 // Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
 // are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
 // asked to sample, one that can do all.
 func delegates(t *T) []*receiver {
-	tools := Choice(t)
-	first, later := firstDelegate(t)
-	clients := []*receiver{first}
-	answered := first.call(tools)
+	first := Step(t, "first client with tasks", callAsDelegate)
 	var inquiries []*Inquiry
 	t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
+	clients, tools := []*receiver{first.receiver}, Choice(t)
 	unseen := unseenBy(tools, inquiries)
 	all := slices.Concat(tools, unseen)
 	anew := func(capabilities M, tools []Subject) {
@@ -96,14 +94,14 @@ func delegates(t *T) []*receiver {
 		another.call(tools)
 		clients = append(clients, another)
 	}
-	switch again := unseenBy(answered, inquiries); {
-	case first.s.Usable():
-		first.call(unseen)
-	case len(again) > 0:
-		anew(delegating(t.Revision), again)
+	if !first.lasts {
+		unseen = unseenBy(first.answered, inquiries)
+	}
+	if len(unseen) > 0 {
+		anew(delegating(t.Revision), unseen)
 	}
 	const sample, elicit = "sampling/createMessage", "elicitation/create"
-	if later && anyLacks(clients, inquiries, sample, elicit) {
+	if first.later && anyLacks(clients, inquiries, sample, elicit) {
 		anew(delegating(t.Revision), all)
 	}
 	if anyLacks(clients, inquiries, sample) {
@@ -163,6 +161,21 @@ func delegate(t *T, capabilities M) *receiver {
 	r.s = NewClient(t, capabilities).Session
 	r.s.AnswerBy(r.take)
 	return r
+}
+
+// firstCalls are the calls of the first such client.
+type firstCalls struct {
+	*receiver
+	later    bool      // it has asked for a later version
+	answered []Subject // tools
+	lasts    bool      // its session serves others
+}
+
+func callAsDelegate(t *T) (first firstCalls) {
+	first.receiver, first.later = firstDelegate(t)
+	first.answered = first.call(Choice(t))
+	first.lasts = first.s.Usable()
+	return first
 }
 
 // firstDelegate is such a client that samples, and can do no more with that. Unless the check is tried alone, it may be

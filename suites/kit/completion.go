@@ -131,7 +131,7 @@ func CompletionSession(t *T) *driver.Session {
 
 // CompleteAll completes all that the server lists, as far as there is time: from nothing, then from a letter.
 func CompleteAll(t *T) Completions {
-	return Shared(t, "completions", func(t *T) (all Completions) {
+	return Step(t, "completions", func(t *T) (all Completions) {
 		if !Completes(t) {
 			return all
 		}

@@ -27,7 +27,7 @@ func TwoConnections(t *T) Connections {
 		n.endLists()
 		return n.lists
 	}
-	return Shared(t, "two connections", func(t *T) (c Connections) {
+	return Step(t, "two connections", func(t *T) (c Connections) {
 		c.compare(t, list, t.Start())
 		return c
 	})

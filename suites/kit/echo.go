@@ -72,7 +72,7 @@ func StringIDs(t *T) Echoes {
 }
 
 func echoAll(t *T, name string, ids ...any) Echoes {
-	return Shared(t, name, func(t *T) (all Echoes) {
+	return Step(t, name, func(t *T) (all Echoes) {
 		s := t.Session()
 		all.Usual = t.Harmless(s)
 		all.List = EchoEach(t, s, ids)
@@ -203,7 +203,7 @@ func ExpectIgnored(t *T, s *driver.Session, mark int) {
 
 // SkipReplier ends a check that has seen a reply to a notification if the server replies to a cancellation as well.
 func SkipReplier(t *T) {
-	if Shared(t, "replies to a cancellation", func(t *T) bool {
+	if Step(t, "replies to a cancellation", func(t *T) bool {
 		s := t.Own()
 		cancellation := Cancellation(s)
 		mark := s.Mark()

@@ -22,7 +22,7 @@ func AskedToInitialize(t *T) driver.Reply {
 		t.Doubt()
 		return asked // by discovery
 	}
-	return Shared(t, "initialize", askToInitialize)
+	return Step(t, "initialize", askToInitialize)
 }
 
 // askToInitialize waits as long as a server may take to start. While others run, one that is silent for a moment, or
@@ -91,7 +91,7 @@ func (c Claim) IsLike(other Claim) bool {
 // what the server makes of that is nothing to judge the version by that it is judged by. Over stdio the same list comes
 // before in that version: a server may take a connection for one of the version in which it was first asked.
 func Claims(t *T, version string) []Claim {
-	return Shared(t, "version "+version, func(t *T) (all []Claim) {
+	return Step(t, "version "+version, func(t *T) (all []Claim) {
 		s, methods, when := t.Hostile(), []string{"server/discover"}, ""
 		if list, _ := ListMethod(t); list != "" {
 			methods = append(methods, list)

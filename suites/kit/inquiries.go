@@ -28,7 +28,7 @@ func Inquiries(t *T) Inquired {
 	if t.Modern() {
 		return askedByResults(ValidCalls(t))
 	}
-	return Shared(t, "client that can be asked", func(t *T) (a Inquired) {
+	return Step(t, "client that can be asked", func(t *T) (a Inquired) {
 		r := &round{t: t, calls: &ToolCalls{again: true}, called: map[string]bool{}, allowance: NewAllowance()}
 		if !t.Alone() {
 			Begin(t, Opening{Client: true}) // in its session, if there is one

@@ -20,7 +20,7 @@ type newcomer struct {
 }
 
 func meet(t *T) *newcomer {
-	return Shared(t, "another connection", func(t *T) *newcomer {
+	return Step(t, "another connection", func(t *T) *newcomer {
 		t.Doubt()
 		s := t.Launch(driver.Options{MuteStderr: true})
 		n := &newcomer{session: s}
@@ -69,7 +69,7 @@ func Ignore(t *T) {
 		Begin(t, Opening{Idle: true})
 		return
 	}
-	Shared(t, "nothing", func(t *T) bool {
+	Step(t, "nothing", func(t *T) bool {
 		t.Leave(t.Start())
 		return true
 	})
@@ -82,7 +82,7 @@ func Idle(t *T) []*driver.Frame {
 		n := meet(t)
 		return n.session.Since(n.left)
 	}
-	return Shared(t, "idle after server/discover", func(t *T) []*driver.Frame {
+	return Step(t, "idle after server/discover", func(t *T) []*driver.Frame {
 		s := t.Start()
 		if r := s.Greet(driver.Hello(t.Revision)); r.Result() == nil {
 			t.Again("server/discover brought %s", Got(r))
@@ -104,7 +104,7 @@ func Notify(t *T) {
 		Begin(t, Opening{Left: true}).WantWelcome(t)
 		return
 	}
-	Shared(t, "notifications", func(t *T) bool {
+	Step(t, "notifications", func(t *T) bool {
 		s := t.Own()
 		sendNotifications(t, s)
 		t.Leave(s)
@@ -115,7 +115,7 @@ func Notify(t *T) {
 // MeetAgain begins a further session with a handshake, like the first one of the run, and lists its tools before any is
 // called. It is left for who wants an unused one.
 func MeetAgain(t *T) {
-	Shared(t, "a further session", func(t *T) bool {
+	Step(t, "a further session", func(t *T) bool {
 		s := t.Own()
 		if t.Server.Declares("tools") {
 			ListNames(t, s, nil)

@@ -109,7 +109,7 @@ func Begin(t *T, o Opening) Opened {
 			t.Doubt()
 		}
 	}
-	return Shared(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
+	return Step(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
 }
 
 // opener opens a session step by step.

@@ -54,7 +54,7 @@ type GotPrompts struct {
 // GetPrompts asks for the prompts that the server lists, each once and with the arguments that it requires, as far as
 // there is time.
 func GetPrompts(t *T) GotPrompts {
-	return Shared(t, "prompts", func(t *T) (all GotPrompts) {
+	return Step(t, "prompts", func(t *T) (all GotPrompts) {
 		var queue []*GotPrompt
 		for _, prompt := range ListedPrompts(t) {
 			if _, named := prompt.Value["name"].(string); named {

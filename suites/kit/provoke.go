@@ -138,7 +138,7 @@ type Provoked struct {
 // Provoke sends a line that breaks the protocol in an established session, filled by Fill, and returns what the server
 // makes of it. Each line is sent once, whichever check needs it first.
 func Provoke(t *T, line string) Provoked {
-	return Shared(t, "line "+line, func(t *T) Provoked {
+	return Step(t, "line "+line, func(t *T) Provoked {
 		s := t.Hostile()
 		used := s.Used > 0 || s.Provoked
 		p := provokeIn(t, s, line)
@@ -155,7 +155,7 @@ func NotNoise(t *T, r driver.Reply) {
 	if !r.Answered() || r.Bare() || !IsBare(r.Frame.ID) {
 		return
 	}
-	noisy := Shared(t, "noise", func(t *T) bool {
+	noisy := Step(t, "noise", func(t *T) bool {
 		s := t.Session()
 		mark := s.Mark()
 		t.Harmless(s)

@@ -27,7 +27,7 @@ func IsNoMethod(method string) bool { return strings.HasSuffix(method, unknownNa
 
 // UnknownMethod is what comes of a method that no server has.
 func UnknownMethod(t *T) Echoed {
-	return Shared(t, "unknown method", func(t *T) Echoed {
+	return Step(t, "unknown method", func(t *T) Echoed {
 		s := t.Session()
 		mark := s.Mark()
 		return Await(s, mark, s.Request(NoMethod, nil), s.Patience())
@@ -89,7 +89,7 @@ func WantServed(t *T, r driver.Reply, ordinary M) {
 		return
 	}
 	t.NotLate(r)
-	other := Shared(t, "ordinary "+r.Method, func(t *T) driver.Reply { return t.Try(t.Session(), r.Method, ordinary) })
+	other := Step(t, "ordinary "+r.Method, func(t *T) driver.Reply { return t.Try(t.Session(), r.Method, ordinary) })
 	if IsSilence(other) || IsLost(other) {
 		t.Because(OtherCheck).Skip("no request of %s has an answer: jsonrpc/every-request-answered", r.Method)
 	}

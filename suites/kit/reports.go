@@ -15,15 +15,15 @@ import (
 // Asked is a request of the client, and when it was answered.
 type Asked struct {
 	Request *driver.Frame
-	Answer  *driver.Frame // nil: none has come
-	Over    bool          // the client has taken it back
-	Reports []*Step       // of its progress, as they came
+	Answer  *driver.Frame     // nil: none has come
+	Over    bool              // the client has taken it back
+	Reports []*ProgressReport // of its progress, as they came
 
 	token json.RawMessage // nil: it asks for no progress
 }
 
-// Step is a notification of progress, and what the client had asked for when it came.
-type Step struct {
+// ProgressReport is a notification of progress, and what the client had asked for when it came.
+type ProgressReport struct {
 	Message
 	Of    *Asked        // the request that has given the token, the latest of several; nil: none has
 	Done  *driver.Frame // the answer to that, which came before; nil: it was under way
@@ -36,16 +36,16 @@ type Step struct {
 // Reports are the reports of progress of the sessions that negotiated the revision, as long as their clients kept the
 // protocol. A session whose record has lost its beginning is left out, and so is what strayed into another session,
 // where http/session-isolation judges that.
-func Reports(t *T, w Wire) (all []*Step) {
+func Reports(t *T, w Wire) (all []*ProgressReport) {
 	for _, s := range Established(t, Wire{Sessions: w.Whole()}) {
 		all = append(all, ReportsOf(t, s)...)
 	}
-	strange := func(r *Step) bool { return r.Of == nil }
+	strange := func(r *ProgressReport) bool { return r.Of == nil }
 	if t.Server.Transport != "http" || t.Modern() || !slices.ContainsFunc(all, strange) {
 		return all
 	}
 	isStray := StrayProgress(w)
-	return slices.DeleteFunc(all, func(r *Step) bool { return strange(r) && isStray(r.Session, r.Frame) })
+	return slices.DeleteFunc(all, func(r *ProgressReport) bool { return strange(r) && isStray(r.Session, r.Frame) })
 }
 
 // StrayProgress tells whether a message in a session is progress of what another session has asked for.
@@ -86,16 +86,16 @@ func TokenOf(m *driver.Frame) json.RawMessage {
 }
 
 // ReportsOf are those of a session that has ended.
-func ReportsOf(t *T, s *driver.Session) []*Step {
-	return Shared(t, "reports of progress in "+s.Name(), func(*T) []*Step { return ReportsIn(s, s.Record(0)) })
+func ReportsOf(t *T, s *driver.Session) []*ProgressReport {
+	return Memo(t, "reports of progress in "+s.Name(), func() []*ProgressReport { return ReportsIn(s, s.Record(0)) })
 }
 
 // ReportsIn are those in a part of what was said in a session.
-func ReportsIn(s *driver.Session, frames []*driver.Frame) (all []*Step) {
+func ReportsIn(s *driver.Session, frames []*driver.Frame) (all []*ProgressReport) {
 	told := &told{under: map[string]*Asked{}, with: map[string][]*Asked{}}
 	told.read(frames, func(f, m *driver.Frame) {
 		if IsProgress(m) {
-			r := &Step{Message: Message{Frame: m, Session: s}}
+			r := &ProgressReport{Message: Message{Frame: m, Session: s}}
 			told.attribute(r, f)
 			all = append(all, r)
 		}
@@ -170,7 +170,7 @@ func tokenIn(request *driver.Frame) json.RawMessage {
 }
 
 // attribute finds out what a report, which came in a frame, is about.
-func (s *told) attribute(r *Step, f *driver.Frame) {
+func (s *told) attribute(r *ProgressReport, f *driver.Frame) {
 	token := TokenOf(r.Frame)
 	r.Listens = slices.ContainsFunc(s.asked, func(a *Asked) bool {
 		return a.Request.IsStanding() && OfRequest(f, a.Request)
@@ -221,16 +221,16 @@ func OfRequest(f, request *driver.Frame) bool {
 func OfOther(f, request *driver.Frame) bool { return hasOwnStream(f) && !OfRequest(f, request) }
 
 // Params are those of the report.
-func (r *Step) Params() M {
+func (r *ProgressReport) Params() M {
 	params, _ := r.JSON()["params"].(M)
 	return params
 }
 
 // Token is the one that the report names.
-func (r *Step) Token() any { return Member(r.Params(), "progressToken") }
+func (r *ProgressReport) Token() any { return Member(r.Params(), "progressToken") }
 
 // Subject shows the request and the report.
-func (r *Step) Subject() Subject {
+func (r *ProgressReport) Subject() Subject {
 	if r.Of != nil {
 		return Subject{Frames: []*driver.Frame{r.Of.Request, r.Frame}}
 	}
@@ -250,7 +250,7 @@ func (a *Asked) AsTask() bool {
 func Reporter(t *T) ToolCall {
 	calls := ValidCalls(t)
 	return Quickest(t, calls, "progress was reported", func(c ToolCall) bool {
-		return slices.ContainsFunc(ReportsIn(c.Session, c.Session.Record(0)), func(r *Step) bool {
+		return slices.ContainsFunc(ReportsIn(c.Session, c.Session.Record(0)), func(r *ProgressReport) bool {
 			return r.Of != nil && driver.SameID(r.Of.Request.ID, c.Reply.Request.ID)
 		})
 	})

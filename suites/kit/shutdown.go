@@ -23,7 +23,7 @@ type EndOfInput struct {
 
 // AtEOF closes the stdin of a session that has served, and watches the end.
 func AtEOF(t *T) EndOfInput {
-	return Shared(t, "end of stdin", func(t *T) (e EndOfInput) {
+	return Step(t, "end of stdin", func(t *T) (e EndOfInput) {
 		s := t.Last()
 		t.Harmless(s)
 		before := strings.Join(s.StderrTail(), "\n")

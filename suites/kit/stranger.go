@@ -18,7 +18,7 @@ type stranger struct {
 }
 
 func accost(t *T) *stranger {
-	return Shared(t, "a stranger", func(t *T) *stranger {
+	return Step(t, "a stranger", func(t *T) *stranger {
 		s := t.Start()
 		s.HostileThroughout()
 		n := &stranger{claims: claimAtFirst(t, s)}
@@ -52,7 +52,7 @@ func Undressed(t *T) []Incomplete {
 	if t.Bundles() {
 		return accost(t).undressed
 	}
-	return Shared(t, "requests without _meta", func(t *T) []Incomplete {
+	return Step(t, "requests without _meta", func(t *T) []Incomplete {
 		s := t.Start()
 		s.HostileThroughout()
 		return undress(t, s)
@@ -91,7 +91,7 @@ func FirstClaims(t *T) []Claim {
 	case t.Bundles():
 		return accost(t).claims
 	}
-	return Shared(t, "unknown versions at first", func(t *T) []Claim {
+	return Step(t, "unknown versions at first", func(t *T) []Claim {
 		s := t.Start()
 		s.HostileThroughout()
 		return claimAtFirst(t, s)

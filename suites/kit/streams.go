@@ -33,7 +33,7 @@ const never = time.Duration(math.MaxInt64)
 // StreamsOf are the event streams of a session, as long as the client kept the protocol. Of those that checks have
 // asked for by hand, only GET streams count.
 func StreamsOf(t *T, s *driver.Session) []*EventStream {
-	return Shared(t, "event streams of "+s.Name(), func(*T) []*EventStream { return readStreams(s) })
+	return Memo(t, "event streams of "+s.Name(), func() []*EventStream { return readStreams(s) })
 }
 
 func readStreams(s *driver.Session) (all []*EventStream) {

@@ -18,7 +18,7 @@ import (
 func UnknownTool(t *T) (name string, r driver.Reply) {
 	WantCalls(t)
 	name = UnknownName(t)
-	return name, Shared(t, "unknown tool", func(t *T) driver.Reply {
+	return name, Step(t, "unknown tool", func(t *T) driver.Reply {
 		return TryAmiss(t, t.Session(), "tools/call", M{"name": name, "arguments": M{}})
 	})
 }

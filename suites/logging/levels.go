@@ -97,7 +97,7 @@ func callsByLevel(t *T) byLevel {
 	if t.Server.Sessionless && !t.Modern() {
 		t.Because(NotOffered).Skip(noSessions)
 	}
-	return Shared(t, "log messages by level", func(t *T) (all byLevel) {
+	return Step(t, "log messages by level", func(t *T) (all byLevel) {
 		loggers, s := kit.MaybeLoggers(t), t.Session()
 		for _, all.logger = range loggers {
 			all.before = nil

@@ -32,7 +32,7 @@ func askers(t *T) (all []asker) {
 		params := M{"name": call.Tool.Name, "arguments": call.Arguments}
 		all = append(all, asker{call.Input, call.Tool.Name, kit.Declaring(params, kit.Able)})
 	}
-	all = append(all, Shared(t, "prompts and resources", items)...)
+	all = append(all, Step(t, "prompts and resources", items)...)
 	return slices.DeleteFunc(all, func(a asker) bool { return len(a.Asked) == 0 })
 }
 

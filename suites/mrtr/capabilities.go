@@ -127,7 +127,7 @@ func undeclared(capability, method string) Check {
 // incapable is what the requests of some askers come to for a client that has no capability.
 func incapable(t *T) []*trial {
 	all := wantAskers(t, "request that asks for input was made", asker.requests)
-	return Shared(t, "client without capabilities", func(t *T) (trials []*trial) {
+	return Step(t, "client without capabilities", func(t *T) (trials []*trial) {
 		for _, a := range all {
 			trials = append(trials, &trial{a, kit.AskAmiss(t, t.Session(), a.Method, kit.Declaring(a.params, M{}))})
 		}

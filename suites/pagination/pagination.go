@@ -174,7 +174,7 @@ type walk struct {
 // walked follows a list, once for all checks. A session may end on the way, as the server likes: it is followed again
 // in another one then.
 func walked(t *T, l kit.List) walk {
-	return Shared(t, "walk through "+l.Method, func(t *T) (w walk) {
+	return Step(t, "walk through "+l.Method, func(t *T) (w walk) {
 		if w.err = t.Mute(l.Method); w.err != nil {
 			return w
 		}

@@ -74,7 +74,7 @@ var Checks = Suite{
 
 // plain is the answer to a ping without params.
 func plain(t *T) driver.Reply {
-	return Shared(t, "a plain ping", func(t *T) driver.Reply { return t.Try(t.Session(), "ping", nil) })
+	return Step(t, "a plain ping", func(t *T) driver.Reply { return t.Try(t.Session(), "ping", nil) })
 }
 
 // wantServed ends a check when ping is not served at all.

@@ -31,7 +31,7 @@ var Checks = Merge(tokens, Suite{
 	}),
 
 	"progress/stops-after-response": WatchAfter(lateReports, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
 			const astray = time.Second // in which what came over another stream may have crossed the answer
 			switch {
 			case r.Of == nil:
@@ -51,7 +51,7 @@ var Checks = Merge(tokens, Suite{
 	}),
 
 	"progress/params-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
 			broken := kit.Broken(t, "progress/params-valid", "ProgressNotification", r.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("progress, a number, and members of the right types"))
 		})
@@ -82,7 +82,7 @@ var Checks = Merge(tokens, Suite{
 	}),
 
 	"progress/on-request-stream": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
 			switch {
 			case r.Of == nil:
 				t.Because(OtherCheck).Skip("it is of no request: progress/known-token")
@@ -99,7 +99,7 @@ var Checks = Merge(tokens, Suite{
 const mostReports = 100
 
 // reports are those of the run. Without any, a check does not apply.
-func reports(t *T, w Wire) []*kit.Step {
+func reports(t *T, w Wire) []*kit.ProgressReport {
 	all := kit.Reports(t, w)
 	if len(all) == 0 {
 		if len(flows(t, w)) > 0 {
@@ -122,19 +122,19 @@ func lateReports(t *T) {
 }
 
 // pair is two reports of one request, one right after the other on one channel.
-type pair struct{ earlier, later *kit.Step }
+type pair struct{ earlier, later *kit.ProgressReport }
 
 func (p pair) subject() Subject {
 	return Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
 }
 
 // pairsOf pairs each report with the last one before it on its channel.
-func pairsOf(reports []*kit.Step) (pairs []pair) {
+func pairsOf(reports []*kit.ProgressReport) (pairs []pair) {
 	type channel struct {
 		of *kit.Asked
 		on *driver.Exchange
 	}
-	last := map[channel]*kit.Step{}
+	last := map[channel]*kit.ProgressReport{}
 	for _, r := range reports {
 		if r.Of == nil {
 			continue
@@ -177,7 +177,7 @@ func flows(t *T, w Wire) (all []flow) {
 }
 
 // valueOf is how far a request is, as a report has it.
-func valueOf(r *kit.Step) (value *big.Float, ok bool) {
+func valueOf(r *kit.ProgressReport) (value *big.Float, ok bool) {
 	const bits = 256
 	value, _, err := big.ParseFloat(string(number(r.Params()["progress"])), 10, bits, big.ToNearestEven)
 	return value, err == nil

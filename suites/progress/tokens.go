@@ -11,7 +11,7 @@ import (
 // tokens are the checks of the tokens by which reports say what they are about.
 var tokens = Suite{
 	"progress/known-token": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.Step).Subject, func(t *T, r *kit.Step) {
+		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
 			switch {
 			case r.Of != nil && r.Done != nil:
 				t.Because(OtherCheck).Skip("the request was answered before: progress/stops-after-response")
@@ -25,8 +25,8 @@ var tokens = Suite{
 	}),
 
 	"progress/token-type-preserved": WatchAfter(callWithTokens, func(t *T, w Wire) {
-		given := slices.DeleteFunc(reports(t, w), func(r *kit.Step) bool { return r.Of == nil && r.Like == nil })
-		Judge(t, "progress for a token that was given", given, (*kit.Step).Subject, func(t *T, r *kit.Step) {
+		given := slices.DeleteFunc(reports(t, w), func(r *kit.ProgressReport) bool { return r.Of == nil && r.Like == nil })
+		Judge(t, "progress for a token that was given", given, (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
 			t.Expect(r.Of != nil).To(Hold("the token as it was given", "%s", Show(r.Token())))
 		})
 		if !typed(t) {
@@ -37,7 +37,7 @@ var tokens = Suite{
 	"progress/not-without-token": WatchAfter(callWithoutToken, func(t *T, w Wire) {
 		for _, r := range kit.Reports(t, w) {
 			if r.Plain {
-				Each(t, []*kit.Step{r}, (*kit.Step).Subject, func(t *T, r *kit.Step) {
+				Each(t, []*kit.ProgressReport{r}, (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
 					t.Fail("no progress of a request without a token", "some for %s", Show(r.Token()))
 				})
 			}
@@ -61,7 +61,7 @@ var tokens = Suite{
 // typed calls a tool that reports its progress with tokens of both types, side by side, and tells whether it did so
 // for each type, be the token of another one.
 func typed(t *T) bool {
-	return Shared(t, "calls with tokens of both types", func(t *T) bool {
+	return Step(t, "calls with tokens of both types", func(t *T) bool {
 		call, s := kit.Reporter(t), t.Session()
 		mark := s.Mark()
 		var sent []driver.Pending
@@ -88,7 +88,7 @@ func callWithTokens(t *T) { typed(t) }
 
 // callWithoutToken calls a tool that reports its progress without a token.
 func callWithoutToken(t *T) {
-	Shared(t, "a call without a token", func(t *T) driver.Reply {
+	Step(t, "a call without a token", func(t *T) driver.Reply {
 		call, s := kit.Reporter(t), t.Session()
 		r := t.Accept(s.AwaitCall(call.Again(s, nil)))
 		if !r.Answered() {

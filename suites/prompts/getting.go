@@ -104,7 +104,7 @@ func eachGot(t *T, run func(*T, *kit.GotPrompt)) {
 // stillListed are the names that are listed once what is listed was got.
 func stillListed(t *T) []string {
 	kit.GetPrompts(t)
-	return Shared(t, "prompts listed, once they were got", func(t *T) []string {
+	return Step(t, "prompts listed, once they were got", func(t *T) []string {
 		return kit.NamesIn(t, t.Session(), "prompts", M{})
 	})
 }

@@ -63,7 +63,7 @@ var lists = Suite{
 }
 
 // pagesOf are the pages of the list, read once for all checks that judge them.
-func pagesOf(t *T) []Subject { return Shared(t, "pages of prompts/list", readPages) }
+func pagesOf(t *T) []Subject { return Step(t, "pages of prompts/list", readPages) }
 
 func readPages(t *T) (pages []Subject) {
 	t.Pages(t.Session(), "prompts/list", "prompts", func(page M) {

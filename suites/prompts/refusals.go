@@ -40,7 +40,7 @@ var refusals = Suite{
 
 // aboutStranger is the answer to a request for a prompt that does not exist.
 func aboutStranger(t *T) driver.Reply {
-	return Shared(t, "unknown prompt", func(t *T) driver.Reply {
+	return Step(t, "unknown prompt", func(t *T) driver.Reply {
 		return kit.AskAmiss(t, t.Session(), "prompts/get", M{"name": kit.UnknownPrompt(t)})
 	})
 }

@@ -95,7 +95,7 @@ func (r reading) subject() Subject {
 // readings are what is listed, read once for all checks: as much as there is time and room for, what is known to be
 // long in the end. Who asks for input gets it.
 func readings(t *T) []reading {
-	all := Shared(t, "listed resources, read", func(t *T) (all []reading) {
+	all := Step(t, "listed resources, read", func(t *T) (all []reading) {
 		const long = 1 << 20
 		isLong := func(resource M) bool { return numberIn(resource["size"]) > long }
 		allowance, s := kit.NewAllowance(), t.Session()
@@ -125,7 +125,7 @@ func readings(t *T) []reading {
 // stillListed are the URIs that are listed once what is listed was read.
 func stillListed(t *T) []string {
 	readAll(t)
-	return Shared(t, "listed resources, once they were read", func(t *T) []string { return urisNow(t, t.Session()) })
+	return Step(t, "listed resources, once they were read", func(t *T) []string { return urisNow(t, t.Session()) })
 }
 
 // readAll sees to it that what is listed was read.

@@ -64,7 +64,7 @@ func (p page) subject() Subject { return Subject{Name: "page " + Show(p.number),
 
 // judgePages wants the pages of a list to be as the schema has them, as far as no other entry says so.
 func judgePages(t *T, l kit.List, id, definition string) {
-	pages := Shared(t, "pages of "+l.Method, func(t *T) (pages []page) {
+	pages := Step(t, "pages of "+l.Method, func(t *T) (pages []page) {
 		t.Pages(t.Session(), l.Method, l.Member, func(result M) {
 			p := page{number: len(pages) + 1, broken: kit.Broken(t, id, definition, result)}
 			if p.broken != nil {

@@ -82,7 +82,7 @@ func wantServed(t *T, r driver.Reply) {
 
 // aboutUnknown is what comes of reading a resource that no server has.
 func aboutUnknown(t *T) driver.Reply {
-	return Shared(t, "unknown resource", func(t *T) driver.Reply {
+	return Step(t, "unknown resource", func(t *T) driver.Reply {
 		return kit.AskAmiss(t, t.Session(), readMethod, M{"uri": unknownURI(t)})
 	})
 }

@@ -105,7 +105,7 @@ func isAsked(o kit.Opened) bool { return slices.ContainsFunc(o.Asked, isForRoots
 // without is what came of a client that has lost its roots. What goes wrong then, the change may have caused: a client
 // that had none from the beginning shows that.
 func without(t *T) []trial {
-	return Shared(t, "client without roots", func(t *T) (all []trial) {
+	return Step(t, "client without roots", func(t *T) (all []trial) {
 		c := clientAgain(t, lacks[0].answer)
 		for i, m := range lacks {
 			x := trial{manner: m, asked: true}
@@ -124,7 +124,7 @@ func without(t *T) []trial {
 
 // called is what came of clients that are asked by a tool.
 func called(t *T, tool *kit.Inquiry) []trial {
-	return Shared(t, "client without roots that a tool asks", func(t *T) (all []trial) {
+	return Step(t, "client without roots that a tool asks", func(t *T) (all []trial) {
 		c := clientAgain(t, lacks[0].answer)
 		for _, m := range lacks {
 			c.tells(m.answer)

@@ -92,7 +92,7 @@ func answerOtherwise(t *T) { trials(t) }
 // trials call the tools that sample again.
 func trials(t *T) []*trial {
 	all := samplers(t)
-	return Shared(t, "client whose model answers otherwise", func(t *T) (trials []*trial) {
+	return Step(t, "client whose model answers otherwise", func(t *T) (trials []*trial) {
 		c := kit.ClientAgain(t, kit.AbleIn(t.Revision), kit.Willingly(t))
 		c.Rounds = mostTurns + kit.MostRounds
 		call := func(i *kit.Inquiry, answering kit.Answering) *kit.Inquiry {
@@ -152,7 +152,7 @@ func samplePlainly(t *T) {
 		kit.LetDelegate(t)
 		return
 	}
-	Shared(t, "client that samples, and no more", func(t *T) bool {
+	Step(t, "client that samples, and no more", func(t *T) bool {
 		c := kit.NewClient(t, kit.Plain)
 		for _, i := range all {
 			if c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)).Mute() || !c.Session.Usable() {

@@ -83,7 +83,7 @@ const mostDirectories = 6
 
 // listings are the directories of the first skills. Without any the check ends, unless it can do without.
 func listings(t *T, orNone bool) []listing {
-	all := Shared(t, directory, readDirectories)
+	all := Step(t, directory, readDirectories)
 	switch {
 	case len(all) > 0 || orNone:
 		return all
@@ -164,7 +164,7 @@ func (l listing) child(uri string) M {
 
 // now are the files of the skill as its entry has them now.
 func (l listing) now(t *T) []string {
-	return Shared(t, "entry now: "+l.skill.wantURI(t), func(t *T) []string {
+	return Step(t, "entry now: "+l.skill.wantURI(t), func(t *T) []string {
 		entry, _ := ask(t, get, l.skill.wantURI(t)).Result()["skill"].(M)
 		return append(skill{entry}.uris(), l.skill.uris()...)
 	})

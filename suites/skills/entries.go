@@ -22,7 +22,7 @@ const (
 // entries are the checks of what entries of skills say.
 var entries = Suite{
 	"skills/list-ends": Probe(func(t *T) {
-		c := Shared(t, list, readList)
+		c := Step(t, list, readList)
 		if c.refused {
 			t.Because(OtherCheck).Skip("it is not served: skills/list-implemented")
 		}

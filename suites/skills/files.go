@@ -145,7 +145,7 @@ type reading struct {
 // readings are the SKILL.md of the first skills of the list, and some of their other files. What does not fit its entry
 // is read again, with the entry as it is now: the skill may have changed.
 func readings(t *T) []reading {
-	return Shared(t, "files of skills", func(t *T) (all []reading) {
+	return Step(t, "files of skills", func(t *T) (all []reading) {
 		skills := allSkills(t)
 		for _, s := range skills[:min(len(skills), mostSkills)] {
 			uri, _ := s.entry["uri"].(string)

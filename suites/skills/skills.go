@@ -150,7 +150,7 @@ type catalogue struct {
 
 // listed is the list, for a check that cannot do without.
 func listed(t *T) catalogue {
-	c := Shared(t, list, readList)
+	c := Step(t, list, readList)
 	var endless *Endless
 	switch {
 	case c.refused:
@@ -200,7 +200,7 @@ func (a answer) subject() Subject { return a.skill.subject() }
 
 // got are the answers of skills/get for the first skills of the list, as far as there are results.
 func got(t *T) []answer {
-	return Shared(t, get, func(t *T) (all []answer) {
+	return Step(t, get, func(t *T) (all []answer) {
 		for _, s := range listed(t).skills() {
 			if uri, _ := s.entry["uri"].(string); strings.HasSuffix(uri, skillFile) && len(all) < mostSkills {
 				if result := ask(t, get, uri).Result(); result != nil {

@@ -202,7 +202,7 @@ func (c *oldClient) announced(t *T) *oldClient {
 }
 
 // connected is a client that connects, as several checks judge it.
-func connected(t *T) *oldClient { return Shared(t, "sse stream", connect) }
+func connected(t *T) *oldClient { return Step(t, "sse stream", connect) }
 
 // oldWelcome is what came of initialize.
 type oldWelcome struct {
@@ -212,7 +212,7 @@ type oldWelcome struct {
 }
 
 // greeting is how a server takes initialize, as several checks judge it.
-func greeting(t *T) oldWelcome { return Shared(t, "sse initialize", sayHello) }
+func greeting(t *T) oldWelcome { return Step(t, "sse initialize", sayHello) }
 
 // sayHello says initialize.
 func sayHello(t *T) oldWelcome {

@@ -85,7 +85,7 @@ var incomplete = Suite{
 
 // incapable are server/discover and a list without what the client can do.
 func incapable(t *T) []kit.Incomplete {
-	return Shared(t, "requests without capabilities", func(t *T) (all []kit.Incomplete) {
+	return Step(t, "requests without capabilities", func(t *T) (all []kit.Incomplete) {
 		s := t.Hostile()
 		methods := []string{"server/discover"}
 		if list, _ := kit.ListMethod(t); list != "" {

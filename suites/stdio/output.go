@@ -83,7 +83,7 @@ var output = Suite{
 
 // unterminated is how many bytes have come of an answer that no newline ends.
 func unterminated(t *T) int {
-	return Shared(t, "a newline", func(t *T) int {
+	return Step(t, "a newline", func(t *T) int {
 		s := t.Session()
 		r := s.Await(kit.HarmlessAs(s, 70066))
 		if r.Answered() {

@@ -153,7 +153,7 @@ func attempts(t *T) []M {
 // left for a moment, until later requests are answered; when it has no acknowledgment, there is no other. A server over
 // HTTP that takes its time is asked for the others together.
 func try(t *T) []*kit.Subscription {
-	return Shared(t, "subscriptions", func(t *T) []*kit.Subscription {
+	return Step(t, "subscriptions", func(t *T) []*kit.Subscription {
 		s := t.Session()
 		var wishes []kit.Wish
 		for n, filter := range attempts(t) {

@@ -79,7 +79,7 @@ type cancellation struct {
 // cancelled makes such a task, and follows it to its end. Over HTTP it is asked after from another connection.
 func cancelled(t *T) cancellation {
 	call := longest(t).Call
-	return Shared(t, "cancelled task", func(t *T) cancellation {
+	return Step(t, "cancelled task", func(t *T) cancellation {
 		c := cancellation{course: begin(t, t.Session(), call, nil)}
 		if t.Site() != nil {
 			c.Session = t.Own()

@@ -143,7 +143,7 @@ type provocation struct {
 func provoked(t *T) provocation {
 	asking := those(t, "task that asks for input", asks)
 	slices.SortStableFunc(asking, func(a, b *course) int { return b.together() - a.together() })
-	return Shared(t, "task with strange input", func(t *T) provocation {
+	return Step(t, "task with strange input", func(t *T) provocation {
 		p := provocation{course: begin(t, t.Hostile(), asking[0].Call, nil)}
 		if p.untilAsked(); len(outstanding(p.Last())) == 0 {
 			t.Inconclusive("%s asked for input before, and now told %s", p.Call.Tool.Name, Got(p.Last()))

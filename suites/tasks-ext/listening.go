@@ -134,7 +134,7 @@ const ofTask = "mcpcheck-task"
 // listened makes a task, listens for it, and follows it to its end. The call asks for progress and all log messages.
 func listened(t *T) listener {
 	call := longest(t).Call
-	return Shared(t, "task that is listened for", func(t *T) listener {
+	return Step(t, "task that is listened for", func(t *T) listener {
 		s := t.Session()
 		meta := maps.Clone(kit.MetaOf(call.Params(s)))
 		maps.Copy(meta, M{"progressToken": ofTask, driver.MetaLogLevel: "debug"})

@@ -42,7 +42,7 @@ const mostEnded = 3
 
 // tell calls the tools that may be called, each once, and follows the tasks that come of that to their end.
 func tell(t *T) *story {
-	return Shared(t, "tasks", func(t *T) *story {
+	return Step(t, "tasks", func(t *T) *story {
 		s := t.Session()
 		story := &story{ToolCalls: kit.CallsDeclaring(t, s, able, kit.Choice(t))}
 		for _, call := range story.List {

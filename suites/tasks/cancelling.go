@@ -79,7 +79,7 @@ func cancelled(t *T) cancellation {
 		t.Because(NotDeclared).Skip("the server does not declare tasks.cancel")
 	}
 	before := lasting(t)
-	return Shared(t, "cancelled task", func(t *T) cancellation {
+	return Step(t, "cancelled task", func(t *T) cancellation {
 		c := cancellation{course: begin(t, t.Session(), before)}
 		c.Ack = c.ask("tasks/cancel", nil)
 		c.Again = c.ask("tasks/cancel", nil)

@@ -111,7 +111,7 @@ type awaiting struct {
 // awaited makes such a task.
 func awaited(t *T) awaiting {
 	before := longest(t)
-	return Shared(t, "task whose result is awaited", func(t *T) awaiting {
+	return Step(t, "task whose result is awaited", func(t *T) awaiting {
 		w := awaiting{course: begin(t, t.Session(), before)}
 		w.wait()
 		for r := w.Look(); r.Result() != nil && w.HasTime(); r = w.Look() {

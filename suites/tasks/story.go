@@ -36,7 +36,7 @@ const (
 
 // tell calls the tools as tasks that run as such and may be called, each once, and follows the tasks to their end.
 func tell(t *T) *story {
-	return Shared(t, "tasks", func(t *T) *story {
+	return Step(t, "tasks", func(t *T) *story {
 		story := &story{Asked: &desk{t: t, known: map[string]bool{}}}
 		if !augments(t) {
 			return story

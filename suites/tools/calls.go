@@ -135,7 +135,7 @@ func malformedCall(t *T, params M) driver.Reply {
 
 // namelessCall is what comes of tools/call with arguments and no name.
 func namelessCall(t *T) driver.Reply {
-	return Shared(t, "a call without a name", func(t *T) driver.Reply { return malformedCall(t, M{"arguments": M{}}) })
+	return Step(t, "a call without a name", func(t *T) driver.Reply { return malformedCall(t, M{"arguments": M{}}) })
 }
 
 // callable is the name of a tool that may be called with invalid arguments.

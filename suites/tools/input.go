@@ -91,7 +91,7 @@ func failsAnyway(t *T, c kit.ToolCall) bool {
 
 // secondReply is the answer to a call when it is made once more.
 func secondReply(t *T, c kit.ToolCall) driver.Reply {
-	return Shared(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
+	return Step(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
 		params := kit.Enabling(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
 		return t.Ask(t.Session(), "tools/call", params)
 	})

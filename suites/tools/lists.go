@@ -99,7 +99,7 @@ type listing struct {
 
 // allPages reads the list, once for all checks that judge it. The error is that its end was not reached.
 func allPages(t *T) (listing, error) {
-	l := Shared(t, "pages of tools/list", readList)
+	l := Step(t, "pages of tools/list", readList)
 	return l, l.err
 }
 
