@@ -79,7 +79,7 @@ type Execution struct {
 	waiting  []unconfirmedCase // with mu
 	recorded bool              // there is no server, but a record of one
 
-	memos memos
+	memos sync.Map // of Memo
 
 	sdks func() []SDK // with which the server is written; once the run is over
 }
@@ -217,40 +217,6 @@ func (e *Execution) of(k kind) (cases []int) {
 		}
 	}
 	return cases
-}
-
-// Late is for how long a run waits for what may come late. A server that takes longer for its answers is watched for
-// longer, as long as others talk to it.
-const Late = 1250 * time.Millisecond
-
-// leave has the run end a session once it has waited for what may come late; false when it has done so already.
-func (e *Execution) leave(s *driver.Session) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.lingered {
-		e.left = append(e.left, s)
-	}
-	return !e.lingered
-}
-
-// linger keeps the sessions open for what may come late, unless the run is a quick one, and ends those that were left
-// to themselves.
-func (e *Execution) linger() {
-	e.mu.Lock()
-	lasts, left := e.lasts, e.left
-	e.lingered = true
-	e.mu.Unlock()
-	if !e.options.Quick {
-		timer := time.NewTimer(time.Until(lasts))
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-e.ctx.Done():
-		}
-	}
-	for _, s := range left {
-		e.pool.Close(s)
-	}
 }
 
 // talking are the cases that talk to the server, in the order in which they begin: those that need processes early,
@@ -604,17 +570,3 @@ func (c *scope) borrowed() bool {
 // wire is what was said before the watches. Sessions that these open to confirm something are not judged: they may be
 // greeting still.
 func (t *T) wire() Wire { return Wire{Sessions: t.run.said} }
-
-// Untried are the results of a plan whose server could not be talked to: one root cause, and what depends on it
-// inconclusive.
-func Untried(plan []Case, reason string) (results []Result) {
-	for _, c := range plan {
-		level := c.Level.In(c.By)
-		results = append(results, Result{
-			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level,
-			Verdict: Inconclusive, Reason: HandshakeFailed, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
-			Beside: c.beside,
-		})
-	}
-	return results
-}

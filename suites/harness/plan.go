@@ -124,3 +124,17 @@ func names(catalogue Catalogue) (names []string) {
 	}
 	return names
 }
+
+// Untried are the results of a plan whose server could not be talked to: one root cause, and what depends on it
+// inconclusive.
+func Untried(plan []Case, reason string) (results []Result) {
+	for _, c := range plan {
+		level := c.Level.In(c.By)
+		results = append(results, Result{
+			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level,
+			Verdict: Inconclusive, Reason: HandshakeFailed, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
+			Beside: c.beside,
+		})
+	}
+	return results
+}

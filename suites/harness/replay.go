@@ -61,8 +61,8 @@ func JudgeRecorded(
 	return results, unasked
 }
 
-// wantServer ends the check where it would talk to the server, and there is only a record of it.
-func (t *T) wantServer() {
+// WantServer ends a check that would talk to the server, or needs more than a recording has, where there is only one.
+func WantServer(t *T) {
 	if t.run.recorded {
 		t.Because(NotGiven).Inconclusive("it needs a live server, and this is a recording")
 	}

@@ -40,7 +40,7 @@ func (s *step) isOver() bool {
 // more for those that confirm a verdict alone. Nobody waits for it inside a check: one that reads a step which is being
 // held for another one begins anew when that is over, and so reads its steps before it says anything itself.
 func Step[V any](t *T, name string, hold func(*T) V) V {
-	t.wantServer()
+	WantServer(t)
 	s, ours := t.run.step(t, name)
 	if ours {
 		t.hold(s, func(inner *T) { s.value = hold(inner) })
@@ -127,23 +127,12 @@ func (e *Execution) forget(s *step) {
 	delete(e.steps, s.name)
 }
 
-// memos are values that were computed once.
-type memos struct {
-	mu  sync.Mutex
-	all map[string]func() any
+// Memo is what is computed once from a part of the record, for all checks that read it. The key is of a type of its own
+// or the part itself.
+func Memo[K comparable, V any](t *T, key K, compute func() V) V {
+	once, _ := t.run.memos.LoadOrStore(memo[V]{key}, sync.OnceValue(compute))
+	return once.(func() V)()
 }
 
-// Memo computes a value of the record once for all checks that read it, and says nothing to the server.
-func Memo[V any](t *T, name string, compute func() V) V {
-	m := &t.run.memos
-	m.mu.Lock()
-	if m.all == nil {
-		m.all = map[string]func() any{}
-	}
-	if m.all[name] == nil {
-		m.all[name] = sync.OnceValue(func() any { return compute() })
-	}
-	once := m.all[name]
-	m.mu.Unlock()
-	return once().(V)
-}
+// memo tells what is computed apart by its type.
+type memo[V any] struct{ key any }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	"github.com/mcpcheck/mcpcheck/suites/text"
@@ -85,7 +84,7 @@ func (t *T) Hostile() *driver.Session {
 
 // lend is the session that this attempt has already, or one of the pool.
 func (t *T) lend(hostile bool) *driver.Session {
-	t.wantServer()
+	WantServer(t)
 	hostile = t.inItsTurn(hostile)
 	if s := t.scope.held(t.Revision, hostile); s != nil {
 		return t.keep(s, nil, borrowed)
@@ -196,7 +195,7 @@ func (t *T) Inviting(hello M, prepare func(*driver.Session)) *driver.Session {
 
 // Last is an established session that this check may end; nobody needs it any more.
 func (t *T) Last() *driver.Session {
-	t.wantServer()
+	WantServer(t)
 	if t.Alone() {
 		return t.Own()
 	}
@@ -209,7 +208,7 @@ func (t *T) Last() *driver.Session {
 
 // wantTurn ends the check where it would start a process of a server that runs one at a time, while there is another.
 func (t *T) wantTurn() {
-	t.wantServer()
+	WantServer(t)
 	if t.Server.OneClient && t.Site() == nil && slices.ContainsFunc(t.run.Sessions(), (*driver.Session).Alive) {
 		t.Because(Died).Inconclusive("it takes two processes at a time, and the server runs one")
 	}
@@ -272,28 +271,6 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 	return nil
 }
 
-// Linger keeps the sessions of the run open for Late since something was sent: it may have an effect that comes late,
-// for watches to judge. Nobody waits for it but the run in its end.
-func (t *T) Linger(since time.Time) {
-	t.run.mu.Lock()
-	defer t.run.mu.Unlock()
-	if until := since.Add(Late); until.After(t.run.lasts) {
-		t.run.lasts = until
-	}
-}
-
-// Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
-// says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is tried
-// after the run has waited.
-func (t *T) Leave(s *driver.Session) {
-	if t.run.server.OneClient || !t.run.leave(s) {
-		s.Idle(Late)
-		return
-	}
-	t.Linger(time.Now())
-	t.goes(s, left)
-}
-
 // Spare gives a session away that was opened for this attempt, to who wants one that nobody has used.
 func (t *T) Spare(s *driver.Session) { t.goes(s, spared) }
 
@@ -306,7 +283,7 @@ func (t *T) goes(s *driver.Session, how how) {
 // Site is the server at its URL; nil over stdio. There is none of a record.
 func (t *T) Site() *driver.Site {
 	if t.Server.Transport != "stdio" {
-		t.wantServer()
+		WantServer(t)
 	}
 	return t.run.target.Site
 }

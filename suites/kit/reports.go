@@ -87,7 +87,7 @@ func TokenOf(m *driver.Frame) json.RawMessage {
 
 // ReportsOf are those of a session that has ended.
 func ReportsOf(t *T, s *driver.Session) []*ProgressReport {
-	return Memo(t, "reports of progress in "+s.Name(), func() []*ProgressReport { return ReportsIn(s, s.Record(0)) })
+	return Memo(t, s, func() []*ProgressReport { return ReportsIn(s, s.Record(0)) })
 }
 
 // ReportsIn are those in a part of what was said in a session.

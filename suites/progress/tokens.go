@@ -25,8 +25,9 @@ var tokens = Suite{
 	}),
 
 	"progress/token-type-preserved": WatchAfter(callWithTokens, func(t *T, w Wire) {
-		given := slices.DeleteFunc(reports(t, w), func(r *kit.ProgressReport) bool { return r.Of == nil && r.Like == nil })
-		Judge(t, "progress for a token that was given", given, (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
+		stray := func(r *kit.ProgressReport) bool { return r.Of == nil && r.Like == nil }
+		given, subject := slices.DeleteFunc(reports(t, w), stray), (*kit.ProgressReport).Subject
+		Judge(t, "progress for a token that was given", given, subject, func(t *T, r *kit.ProgressReport) {
 			t.Expect(r.Of != nil).To(Hold("the token as it was given", "%s", Show(r.Token())))
 		})
 		if !typed(t) {

@@ -53,7 +53,7 @@ type exact struct {
 
 // examine looks at each message of the run once, for all watches. Of lists that came several times it keeps one.
 func examine(t *T, w Wire) examined {
-	return Memo(t, "all messages, examined", func() (all examined) {
+	return Memo(t, "all messages", func() (all examined) {
 		known := map[exact]*findings{}
 		for _, m := range w.Messages().Established(t.Revision).List {
 			definition := definitionOf(m, t.Revision)
