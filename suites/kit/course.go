@@ -101,6 +101,14 @@ func (c *Course) pause(state M) time.Duration {
 	return max(leastPause, min(pause, time.Until(c.until)))
 }
 
+// Took is how long the task took, as far as it was followed.
+func (c *Course) Took() time.Duration {
+	if at := c.Last().Frame; at != nil {
+		return c.Session.Moment(at).Sub(c.Begun)
+	}
+	return 0
+}
+
 // Over reports whether nothing more is to be heard.
 func (c *Course) Over() bool { return c.End != "" || c.Why != "" }
 
@@ -138,6 +146,16 @@ func (c *Course) allowed() string {
 
 // Followed is a course, and what an area knows of the task beside that.
 type Followed interface{ Plain() *Course }
+
+// Another is a session for one more task like it: the usual one or, where tasks take long, one of its own, so that
+// nobody waits for that.
+func (c *Course) Another(t *T, usual func() *driver.Session) *driver.Session {
+	const long = time.Second
+	if c.Took() > long && !t.Alone() && !t.Quick() {
+		return t.Own()
+	}
+	return usual()
+}
 
 // Plain is the course alone.
 func (c *Course) Plain() *Course { return c }

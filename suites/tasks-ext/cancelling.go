@@ -47,8 +47,10 @@ var cancelling = Suite{
 	}),
 
 	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
-		call := longest(t).Call
-		c := begin(t, t.Hostile(), call, nil)
+		before := longest(t)
+		s := before.Another(t, t.Hostile)
+		s.Hostile()
+		c := begin(t, s, before.Call, nil)
 		c.CancelCall(t)
 		kit.Follow(c)
 		if c.End == "" {
@@ -78,9 +80,9 @@ type cancellation struct {
 
 // cancelled makes such a task, and follows it to its end. Over HTTP it is asked after from another connection.
 func cancelled(t *T) cancellation {
-	call := longest(t).Call
+	before := longest(t)
 	return Step(t, "cancelled task", func(t *T) cancellation {
-		c := cancellation{course: begin(t, t.Session(), call, nil)}
+		c := cancellation{course: begin(t, before.Another(t, t.Session), before.Call, nil)}
 		if t.Site() != nil {
 			c.Session = t.Own()
 		}

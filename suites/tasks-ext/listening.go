@@ -133,12 +133,12 @@ const ofTask = "mcpcheck-task"
 
 // listened makes a task, listens for it, and follows it to its end. The call asks for progress and all log messages.
 func listened(t *T) listener {
-	call := longest(t).Call
+	before := longest(t)
 	return Step(t, "task that is listened for", func(t *T) listener {
-		s := t.Session()
-		meta := maps.Clone(kit.MetaOf(call.Params(s)))
+		s := before.Another(t, t.Session)
+		meta := maps.Clone(kit.MetaOf(before.Call.Params(s)))
 		maps.Copy(meta, M{"progressToken": ofTask, driver.MetaLogLevel: "debug"})
-		l := listener{course: begin(t, s, call, M{"_meta": meta})}
+		l := listener{course: begin(t, s, before.Call, M{"_meta": meta})}
 		mark := s.Mark()
 		p, ack, r := listen(s, l.ID, able)
 		defer s.Cancel(p, "the task has ended")

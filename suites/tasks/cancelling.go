@@ -54,7 +54,9 @@ var cancelling = Suite{
 
 	"tasks/notifications-cancelled-does-not-cancel": Probe(func(t *T) {
 		before := lasting(t)
-		c := begin(t, t.Hostile(), before)
+		s := before.Another(t, t.Hostile)
+		s.Hostile()
+		c := begin(t, s, before)
 		c.CancelCall(t)
 		follow(c)
 		if c.End == "" {
@@ -80,11 +82,11 @@ func cancelled(t *T) cancellation {
 	}
 	before := lasting(t)
 	return Step(t, "cancelled task", func(t *T) cancellation {
-		c := cancellation{course: begin(t, t.Session(), before)}
+		c := cancellation{course: begin(t, before.Another(t, t.Session), before)}
 		c.Ack = c.ask("tasks/cancel", nil)
 		c.Again = c.ask("tasks/cancel", nil)
 		c.Extend()
-		done := before.Took + before.Took/2
+		done := before.Took() + before.Took()/2
 		if before.End == "" || done > c.Session.Patience() {
 			done = c.Session.Patience()
 			c.Short = "the task was watched for " + done.String() + " only (--timeout)"

@@ -3,7 +3,6 @@ package tasks
 import (
 	"errors"
 	"maps"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -16,7 +15,6 @@ type course struct {
 	Token  any          // of its progress
 	Result driver.Reply // to tasks/result; Err says why there is none
 	Again  driver.Reply // to another, where that was an error
-	Took   time.Duration
 
 	Listening bool // until mcpcheck gave up, the server had a way to ask, or it has told the result
 
@@ -124,9 +122,7 @@ func follow(courses ...*course) {
 	kit.Follow(courses...)
 	for _, c := range courses {
 		switch {
-		case c.End != "":
-			c.Took = c.Session.Moment(c.Last().Frame).Sub(c.Begun)
-		case c.waiting.ID != nil && c.Session.Usable():
+		case c.End == "" && c.waiting.ID != nil && c.Session.Usable():
 			r := c.Session.AwaitFor(c.waiting, 0)
 			c.Listening = isSilent(r) || r.Result() != nil
 			c.Session.Cancel(c.waiting, "mcpcheck waits no longer")

@@ -112,7 +112,7 @@ type awaiting struct {
 func awaited(t *T) awaiting {
 	before := longest(t)
 	return Step(t, "task whose result is awaited", func(t *T) awaiting {
-		w := awaiting{course: begin(t, t.Session(), before)}
+		w := awaiting{course: begin(t, before.Another(t, t.Session), before)}
 		w.wait()
 		for r := w.Look(); r.Result() != nil && w.HasTime(); r = w.Look() {
 			if status := r.Result()["status"]; status != "working" && status != "input_required" {
