@@ -274,14 +274,12 @@ func (p *Pool) lend(shelf *shelf, open func() (*Session, error)) (s *Session, er
 			s.shelf = shelf
 		}
 	}()
-	select {
-	case s := <-shelf.idle:
+	if s := p.idle(shelf); s != nil {
 		return s, nil
-	default:
 	}
 	if !p.eager || !shelf.enter() {
 		select {
-		case s := <-shelf.idle:
+		case s := <-shelf.idle: // which was in use just now
 			return s, nil
 		case <-shelf.empty: // donations will add to it
 			shelf.first()
@@ -371,12 +369,26 @@ func (p *Pool) Offer(s *Session) {
 // Take removes an idle session from the pool for good, a clean one or a hostile one; nil when none is idle.
 func (p *Pool) Take(hostile bool) *Session {
 	shelf := p.shelf(hostile)
-	select {
-	case s := <-shelf.idle:
+	s := p.idle(shelf)
+	if s != nil {
 		shelf.leave()
-		return s
-	default:
-		return nil
+	}
+	return s
+}
+
+// idle is a session on a shelf that can be used; nil when none is idle.
+func (p *Pool) idle(shelf *shelf) *Session {
+	for {
+		select {
+		case s := <-shelf.idle:
+			if s.Usable() {
+				return s
+			}
+			shelf.leave()
+			p.Close(s)
+		default:
+			return nil
+		}
 	}
 }
 
@@ -395,14 +407,9 @@ func (p *Pool) Retire() {
 	all := slices.Collect(maps.Values(p.clients))
 	p.mu.Unlock()
 	for _, shelf := range append(all, p.clean, p.hostile) {
-		for drained := false; !drained; {
-			select {
-			case s := <-shelf.idle:
-				shelf.leave()
-				p.Close(s)
-			default:
-				drained = true
-			}
+		for s := p.idle(shelf); s != nil; s = p.idle(shelf) {
+			shelf.leave()
+			p.Close(s)
 		}
 	}
 }

@@ -72,12 +72,14 @@ type Execution struct {
 	learnt   map[string]M     // arguments by tool; with mu
 	long     map[string]error // by method, why a list is not followed once more; with mu
 
-	quiet    atomic.Bool       // nothing else runs
-	spoiled  atomic.Bool       // the session of a quick run has been made a hostile one
-	later    []int             // cases that wait for that; with mu
-	without  map[string]bool   // watches of a quick run for which nothing was tried; with mu
-	waiting  []unconfirmedCase // with mu
-	recorded bool              // there is no server, but a record of one
+	quiet      atomic.Bool       // nothing else runs
+	spoiled    atomic.Bool       // the session of a quick run has been made a hostile one
+	later      []int             // cases that wait for that; with mu
+	without    map[string]bool   // watches of a quick run for which nothing was tried; with mu
+	waiting    []unconfirmedCase // with mu
+	confirming sync.WaitGroup    // cases that are confirmed alone
+	alone      chan struct{}     // holds an entry for each of these
+	recorded   bool              // there is no server, but a record of one
 
 	memos sync.Map // of Memo
 
@@ -102,7 +104,7 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
 		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
-		ended: make(chan struct{}), over: make(chan struct{}),
+		ended: make(chan struct{}), over: make(chan struct{}), alone: make(chan struct{}, o.Jobs),
 		steps: map[string]*step{}, without: map[string]bool{}, learnt: map[string]M{},
 		long: map[string]error{},
 	}
@@ -194,6 +196,7 @@ func (e *Execution) work() {
 	e.parallel(e.talking())
 	e.spoil()
 	e.confirmTogether()
+	e.confirming.Wait()
 	e.linger()
 	e.parallel(e.of(ending))
 	e.decideAgain()
@@ -390,20 +393,13 @@ func (e *Execution) judge(i int, c Case) (j judged) {
 		return judged{until: o.until}
 	}
 	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) && !e.proven(c, o, used) {
-		if e.waits(c, o) && !used.trouble().any() {
-			e.mu.Lock()
-			e.waiting = append(e.waiting, unconfirmedCase{i, turnOf(c, used)})
-			e.mu.Unlock()
-			used.release(e.pool, true)
-			return judged{waits: true}
-		}
-		again, second := e.attempt(c, nil, true)
-		used.release(e.pool, again.verdict == o.verdict)
-		if again.until != nil {
-			return judged{until: again.until}
-		}
-		o, used = again, second
+		return e.confirm(i, c, o, used, begin)
 	}
+	return e.judged(i, c, o, used, begin)
+}
+
+// judged is what a case came to by its last attempt.
+func (e *Execution) judged(i int, c Case, o outcome, used *scope, begin time.Time) (j judged) {
 	shared := e.target.Site != nil // all sessions have the same server
 	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
 	again := c.check.kind == probe || c.check.kind == fresh

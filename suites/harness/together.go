@@ -84,6 +84,53 @@ func (g *confirmations) release(used *scope) {
 	used.release(g.pool, false)
 }
 
+// confirm tries a case once more that did not pass on sessions that others have used: together with others or, what
+// blocks, alone, while others are tried.
+func (e *Execution) confirm(i int, c Case, o outcome, used *scope, begin time.Time) judged {
+	well, uses := !used.trouble().any(), used.uses
+	together, turn := well && e.waits(c, o), turnOf(c, used)
+	used.release(e.pool, well) // nobody waits for them
+	if together {
+		e.mu.Lock()
+		e.waiting = append(e.waiting, unconfirmedCase{i, turn})
+		e.mu.Unlock()
+		return judged{waits: true}
+	}
+	alone := func() judged {
+		again, second := e.again(c, nil)
+		if again.verdict != o.verdict {
+			abandon(uses)
+		}
+		return e.judged(i, c, again, second, begin)
+	}
+	if e.options.Jobs == 1 || e.quiet.Load() || c.check.kind != probe && c.check.kind != fresh {
+		return alone()
+	}
+	e.confirming.Go(func() {
+		e.alone <- struct{}{}
+		j := alone()
+		<-e.alone
+		e.conclude(i, j.result, j.rests)
+	})
+	return judged{waits: true}
+}
+
+// abandon has sessions lent to nobody more, since something in them is not as it is in a new one.
+func abandon(uses []use) {
+	for _, u := range uses {
+		u.session.Abandon()
+	}
+}
+
+// again makes the attempt that confirms, once the steps are over that it reads.
+func (e *Execution) again(c Case, with *confirmations) (o outcome, used *scope) {
+	for o, used = e.attempt(c, with, true); o.until != nil; o, used = e.attempt(c, with, true) {
+		used.release(e.pool, false)
+		<-o.until.over
+	}
+	return o, used
+}
+
 // waits reports whether what a check came to is confirmed together with others: over stdio, where a session is a
 // process.
 func (e *Execution) waits(c Case, o outcome) bool {
@@ -107,7 +154,7 @@ func (e *Execution) confirmTogether() {
 		c, begin := e.plan[w.place], time.Now()
 		g.turn = w.turn
 		decided := e.options.Progress.begin(c.Area())
-		o, used := e.attempt(c, g, true)
+		o, used := e.again(c, g)
 		var rests trouble
 		if !o.confirmed() {
 			rests = used.trouble()
