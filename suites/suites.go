@@ -4,7 +4,6 @@ package suites
 
 import (
 	_ "embed"
-	"encoding/json"
 	"slices"
 	"sync"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/batch"
 	"github.com/mcpcheck/mcpcheck/suites/caching"
 	"github.com/mcpcheck/mcpcheck/suites/cancellation"
+	"github.com/mcpcheck/mcpcheck/suites/catalogue"
 	"github.com/mcpcheck/mcpcheck/suites/completion"
 	"github.com/mcpcheck/mcpcheck/suites/discover"
 	"github.com/mcpcheck/mcpcheck/suites/elicitation"
@@ -105,16 +105,9 @@ var Areas = []Area{
 //go:generate go test -run ^TestCatalogueIsCurrent$ . -update
 //go:generate go test -run ^TestPagesAreCurrent$ ../cmd/mcpcheck -update
 
-// catalogue is made from suites/*/*.yaml. Each start of mcpcheck reads it, which takes four times as long from YAML.
-//
-//go:embed catalogue.json
-var catalogue []byte
-
 // All is every requirement, those whose check is not built yet included.
-var All = sync.OnceValue(func() (all harness.Catalogue) {
-	if err := json.Unmarshal(catalogue, &all); err != nil {
-		panic("suites: catalogue.json: " + err.Error()) // a test reads it
-	}
+var All = sync.OnceValue(func() harness.Catalogue {
+	all := catalogue.All()
 	for _, a := range Areas {
 		a.Claim(a.of(all))
 	}
