@@ -28,7 +28,7 @@ var floors = map[string][]string{
 	"suites/driver":    {"suites/text"},
 	"suites/harness":   {"suites/driver", "suites/text"},
 	"suites/catalogue": {"suites/harness"},
-	"suites/kit":       {"schemas", "suites/driver", "suites/harness"},
+	"suites/kit":       {"schemas", "suites/catalogue", "suites/driver", "suites/harness"},
 	"suites/(area)":    {"schemas", "suites/driver", "suites/harness", "suites/kit"},
 	"suites/specs":     {"suites/driver", "suites/harness"},
 	"suites/mcptest":   {"suites", "suites/discovery", "suites/harness", "suites/driver"},

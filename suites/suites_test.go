@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/mcpcheck/mcpcheck/schemas"
 	"github.com/mcpcheck/mcpcheck/suites/harness"
-	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
 // TestAreasAreFolders proves that each area has its file in a folder of its name, with entries of its name only, and
@@ -104,11 +104,14 @@ func TestBuiltEntriesHaveAFix(t *testing.T) {
 	}
 }
 
-// TestOwnersAreBuilt: what an entry owns is reported by nobody else, so it needs a check.
-func TestOwnersAreBuilt(t *testing.T) {
-	for _, o := range slices.Concat(kit.ModernOwners, kit.Owners) {
-		if r, ok := Find(o.ID); o.ID != "" && (!ok || !HasCheck(r)) {
-			t.Errorf("%s owns %s %s and has no check", o.ID, o.Definition, o.Path)
+// TestOwners: what an entry owns is reported by nobody else, so it needs a check.
+func TestOwners(t *testing.T) {
+	if err := All().CheckOwners(schemas.Defines); err != nil {
+		t.Error(err)
+	}
+	for _, r := range All() {
+		if len(r.Owns) > 0 && !HasCheck(r) {
+			t.Errorf("%s owns %v and has no check", r.ID, r.Owns)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type Requirement struct {
 	Needs      []string          `yaml:"needs"`
 	Safety     string            `yaml:"safety"`
 	Tier       string            `yaml:"tier"`
+	Owns       []MemberPattern   `yaml:"owns"` // members whose violations of the schema it alone reports
 	Statement  string            `yaml:"statement"`
 	Stimulus   ByEra             `yaml:"stimulus"`
 	Pass       ByEra             `yaml:"pass"`

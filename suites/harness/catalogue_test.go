@@ -50,6 +50,8 @@ func TestReadCatalogueNamesThePlace(t *testing.T) {
 		{"- id: a/b\n  see: x\n", "2:3: cannot unmarshal !!str `x` into []string"},
 		{"- id: [\n", "yaml: line 1: did not find expected node content"},
 		{"- id: a/b\n  pass: [x]\n", "2:9: cannot unmarshal !!seq into string"},
+		{"- id: a/b\n  owns: [/a, /b/]\n", `2:14: owns "/b/" (want [DEFINITION ]/PATH, with * for any step and ` +
+			"** for any number of steps)"},
 	} {
 		entries, err := ReadCatalogue([]byte(tt.text))
 		if err == nil || err.Error() != tt.want || entries != nil {

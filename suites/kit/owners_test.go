@@ -68,3 +68,31 @@ func TestOwnerOf(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnerOfByRevision: what is said of a member differs from one revision to the next, and so does who owns it.
+func TestOwnerOfByRevision(t *testing.T) {
+	const legacy, modern = "2025-11-25", "2026-07-28"
+	output := schemas.Violation{Definition: "ListToolsResult", Path: "/tools/0/outputSchema", Keyword: "type"}
+	status := schemas.Violation{Definition: "GetTaskResult", Path: "/status", Keyword: "type"}
+	asked := schemas.Violation{Definition: "InputRequiredResult", Path: "/inputRequests/x/params", Keyword: "required",
+		Rule: `missing required member "maxTokens"`}
+	named := schemas.Violation{Definition: "InputRequiredResult", Path: "/inputRequests/icons/method", Keyword: "const"}
+	null := schemas.Violation{Definition: "CallToolResult", Path: "/x", Keyword: "type", NullOptional: true}
+	for _, c := range []struct {
+		revision  string
+		violation schemas.Violation
+		owner     string
+	}{
+		{legacy, output, "tools/output-schema-object"},
+		{modern, output, "tools/output-schema-valid"},
+		{legacy, status, "tasks/status-values"},
+		{modern, status, "tasks-ext/get-working"},
+		{modern, asked, "sampling/request-schema"},
+		{modern, named, "mrtr/input-request-methods"},
+		{legacy, null, "schema/optional-members-not-null"},
+	} {
+		if got := OwnerOf(c.violation, c.revision); got != c.owner {
+			t.Errorf("%s: %v: want %s, got %s", c.revision, c.violation, c.owner, got)
+		}
+	}
+}
