@@ -18,9 +18,9 @@ type MemberPattern struct {
 }
 
 // patternForm is that of the text of a MemberPattern: an optional definition, and a path.
-var patternForm = regexp.MustCompile(`^(?:([A-Z]\w*) )?/((?:` + step + `(?:/` + step + `)*)?)$`)
+var patternForm = regexp.MustCompile(`^(?:([A-Z]\w*) )?/((?:` + pathStep + `(?:/` + pathStep + `)*)?)$`)
 
-const step = `(?:\*\*?|(?:[^ /*~]|~[01])+)`
+const pathStep = `(?:\*\*?|(?:[^ /*~]|~[01])+)`
 
 // UnmarshalText reads a pattern.
 func (p *MemberPattern) UnmarshalText(text []byte) error {
