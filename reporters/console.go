@@ -136,7 +136,8 @@ func (c *Console) begin(r harness.Report) {
 		against = ""
 	}
 	c.write(c.folded("", dotted(
-		tool, server, r.Target.Transport, against, alsoSupports(r), notDiscovered(r.Server),
+		tool, server, r.Target.Transport, against, alsoSupports(r), oneClient(r.Server),
+		notDiscovered(r.Server),
 	)))
 	if options := optionsText(r.Options); options != "" {
 		c.write(c.folded("", options))

@@ -149,6 +149,7 @@ func newPageHead(r harness.Report, o Options) pageHead {
 	h.note("Set of requirements", nonEmpty(setsText(r))...)
 	h.note("Not exercised", nonEmpty(unexercisedText(r.Coverage))...)
 	h.note("Not judged", nonEmpty(notDiscovered(r.Server))...)
+	h.note("Sessions", nonEmpty(oneClient(r.Server))...)
 	h.note("Options", nonEmpty(optionsText(r.Options))...)
 	calls, why := callsText(r.Coverage, r.Results)
 	h.note(calls, why...)

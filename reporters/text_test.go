@@ -138,6 +138,17 @@ func TestNotDiscovered(t *testing.T) {
 	}
 }
 
+func TestOneClient(t *testing.T) {
+	for one, want := range map[bool]string{
+		false: "",
+		true:  "serves one client at a time: tested one session after the other",
+	} {
+		if got := oneClient((&harness.Server{OneClient: one}).Info()); got != want {
+			t.Errorf("%v: got %q, want %q", one, got, want)
+		}
+	}
+}
+
 func TestGateText(t *testing.T) {
 	seen := map[string]harness.Gate{}
 	for _, g := range []harness.Gate{

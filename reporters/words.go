@@ -439,6 +439,14 @@ func notDiscovered(s harness.ServerInfo) string {
 	return "not tested without a handshake: server/discover was answered with " + s.Undiscovered
 }
 
+// oneClient says that the server serves one client at a time; empty when it serves several.
+func oneClient(s harness.ServerInfo) string {
+	if !s.OneClient {
+		return ""
+	}
+	return "serves one client at a time: tested one session after the other"
+}
+
 func negotiation(r harness.RevisionInfo) string {
 	switch {
 	case r.Assumed:

@@ -182,7 +182,8 @@ type ServerInfo struct {
 	Speaks       []string `json:"speaks,omitempty"` // revisions, as far as that is known
 	Undiscovered string   `json:"undiscovered,omitempty"`
 	Tools        int      `json:"tools"`
-	Empty        bool     `json:"empty,omitempty"` // it offers no tools, and declares no resources or prompts
+	Empty        bool     `json:"empty,omitempty"`     // it offers no tools, and declares no resources or prompts
+	OneClient    bool     `json:"oneClient,omitempty"` // it serves one client at a time
 }
 
 // RevisionInfo is one revision that was judged.

@@ -126,7 +126,7 @@ func (s *Server) Info() ServerInfo {
 	info := s.Identity()
 	text := func(key string) string { v, _ := info[key].(string); return v }
 	out := ServerInfo{Name: text("name"), Version: text("version"), Tools: len(s.Tools), Speaks: s.Speaks}
-	out.Undiscovered = s.Undiscovered
+	out.Undiscovered, out.OneClient = s.Undiscovered, s.OneClient
 	out.Empty = s.Welcome != nil && s.AllTools && len(s.Tools) == 0 &&
 		!s.Declares("resources") && !s.Declares("prompts")
 	for name, v := range s.Capabilities {
