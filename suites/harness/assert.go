@@ -132,19 +132,14 @@ func (t *T) NotLate(r driver.Reply) {
 	if !errors.As(r.Err, &silence) {
 		return
 	}
-	switch given := t.run.target.Limits.ForReply(); {
-	case silence.Coming:
+	given := t.run.target.Limits.ForReply()
+	if silence.Coming {
 		t.Because(Silent).Again("the server was still answering %s after the --timeout of %v", r.Method, given)
-	case t.Lateness(r) != nil:
-		t.Because(Silent).Again("the server answered %s, but after the --timeout of %v",
-			r.Method, given)
 	}
-}
-
-// Lateness says that a request without an answer has one after all, in twice the time that it was given; nil when it
-// has none.
-func (t *T) Lateness(r driver.Reply) error {
-	return t.run.breaker.lateness(r, 2*t.run.target.Limits.ForReply())
+	if _, late := r.Late(2 * given); late != nil {
+		t.run.health.answers(r.Method)
+		t.Because(Silent).Again("the server answered %s, but after the --timeout of %v", r.Method, given)
+	}
 }
 
 // Fail ends the check with a fail at the level of the requirement, where there is no value left to assert something of:

@@ -18,23 +18,23 @@ const mostControl = 100
 
 // control tries a control and, if it fails, another one. If both fail the run is stopped.
 func (e *Execution) control() {
-	n := e.longestTrouble()
+	n := e.longestFaulted()
 	var failed *driver.Session
-	var why string
+	var err error
 	for range 2 {
-		if failed, why = e.endure(n); why == "" || e.ctx.Err() != nil {
+		if failed, err = e.endure(n); err == nil || e.ctx.Err() != nil {
 			return
 		}
 	}
-	e.breaker.trip(failed, why)
+	e.health.fail(failed, err)
 }
 
-// endure makes n harmless requests in a session of its own. why is what went wrong, empty when nothing did; then the
-// session is nil when none could be had.
-func (e *Execution) endure(n int) (s *driver.Session, why string) {
-	s, err := e.pool.Fresh()
-	if e.breaker.session(s, err); err != nil {
-		return nil, e.breaker.loss(err)
+// endure makes n harmless requests in a session of its own. err is what went wrong; the session is nil when none could
+// be opened.
+func (e *Execution) endure(n int) (s *driver.Session, err error) {
+	s, err = e.pool.Fresh()
+	if e.health.session(s, err); err != nil {
+		return nil, err
 	}
 	defer func() {
 		e.pool.Close(s)
@@ -46,44 +46,33 @@ func (e *Execution) endure(n int) (s *driver.Session, why string) {
 		r := s.Lives()
 		switch {
 		case driver.ExcessOf(r.Err) != nil:
-			return s, "" // our own bound has ended it
+			return s, nil // our own bound has ended it
 		case !r.Answered():
 			method, _ := s.Harmless()
-			return s, fmt.Sprintf("the server serves no session to its end: where nothing but %s is asked, "+
-				"it ends after %d answers: %s", method, i+1, Explain(r.Err)) // the first of them was to Fresh
+			return s, fmt.Errorf("the server serves no session to its end: where nothing but %s is asked, "+
+				"it ends after %d answers: %w", method, i+1, Explain(r.Err)) // the first of them was to Fresh
 		}
 	}
-	return s, ""
+	return s, nil
 }
 
-// longestTrouble is how many messages were sent in the longest session that died or fell silent. At a site all sessions
+// longestFaulted is how many messages were sent in the longest session that died or fell silent. At a site all sessions
 // have the same server: as many as there may be.
-func (e *Execution) longestTrouble() (most int) {
+func (e *Execution) longestFaulted() (most int) {
 	for _, s := range e.pool.Sessions() {
 		switch {
 		case !s.Troubled():
 		case e.target.Site != nil:
 			return mostControl
 		default:
-			most = max(most, sentIn(s))
+			sent := 0
+			for _, f := range s.Record(0) {
+				if f.Side == driver.FromClient {
+					sent++
+				}
+			}
+			most = max(most, sent)
 		}
 	}
 	return most
 }
-
-// sentIn is how many messages were sent in a session.
-func sentIn(s *driver.Session) (n int) {
-	for _, f := range s.Record(0) {
-		if f.Side == driver.FromClient {
-			n++
-		}
-	}
-	return n
-}
-
-// Gone reports whether the run was stopped because no session could be had any more.
-func (t *T) Gone() bool { return t.run.breaker.lostServer() }
-
-// Control is a session in which nothing was asked but harmless requests, and which died or fell silent; nil when there
-// is none. Then that is the server's one fault.
-func (t *T) Control() *driver.Session { return t.run.breaker.control() }

@@ -50,7 +50,7 @@ type Execution struct {
 	plan    []Case
 	options Options
 	pool    *driver.Pool
-	breaker breaker
+	health  health
 
 	done    []chan struct{} // by case
 	results []Result
@@ -63,7 +63,7 @@ type Execution struct {
 
 	mu       sync.Mutex
 	steps    map[string]*step
-	doubts   []doubt           // cases to be decided again when nothing else runs
+	pending  []pendingCase     // to be decided again when nothing else runs
 	lasts    time.Time         // until when sessions are kept open for what comes late
 	left     []*driver.Session // to themselves until then
 	lingered bool              // that has come; with mu
@@ -112,14 +112,14 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 		e.done[i] = make(chan struct{})
 	}
 	e.sdks = sync.OnceValue(func() []SDK { return recognised(o.SDKs, e.Sessions()) })
-	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.breaker.heard, o.Progress.watch(target.Waits)
-	e.target.Stopped = e.breaker.stopped
+	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.health.heard, o.Progress.watch(target.Waits)
+	e.target.Stopped = e.health.noSession
 	if o.First != nil {
 		e.target.Shift, e.target.Echoes = o.First.Shift(), o.First.Echoes()
 	}
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessions(target), server.Slow())
 	e.quiet.Store(server.OneClient)
-	e.breaker.begin(o.First)
+	e.health.begin(o.First)
 	e.adopt(o.First, e.pool.Donate)
 	e.adopt(o.Spare, e.pool.Offer)
 	e.pool.Ahead(e.ahead())
@@ -291,14 +291,15 @@ func (e *Execution) try(i int) (until *step) {
 	return nil
 }
 
-// conclude settles a case, or has it decided again when its verdict rests on trouble.
-func (e *Execution) conclude(i int, r Result, trouble trouble) {
-	if e.breaker.suspects() {
+// conclude settles a case, or has it decided again when nothing else runs, since its verdict rests on the server's
+// health.
+func (e *Execution) conclude(i int, r Result, rests sessionFault) {
+	if !e.watching.Load() && e.health.suspect() {
 		e.control()
 	}
-	if trouble.any() {
+	if rests.any() && e.ctx.Err() == nil {
 		e.mu.Lock()
-		e.doubts = append(e.doubts, doubt{i, r, trouble})
+		e.pending = append(e.pending, pendingCase{i, r, rests})
 		e.mu.Unlock()
 		return
 	}
@@ -369,19 +370,22 @@ func (e *Execution) InvalidInput() *InvalidInput {
 }
 
 // Problem is why the run could not go on; empty when it did.
-func (e *Execution) Problem() string { return e.breaker.reason() }
+func (e *Execution) Problem() string {
+	reason, _ := e.health.stopped()
+	return reason
+}
 
 // judged is what a case came to.
 type judged struct {
 	result Result
-	rests  trouble // on which the verdict rests
-	waits  bool    // for its turn, without a result: to be confirmed, or in a quick run
-	until  *step   // when that is over it is to be judged anew; nil: it is judged
+	rests  sessionFault // on which the verdict rests
+	waits  bool         // for its turn, without a result: to be confirmed, or in a quick run
+	until  *step        // when that is over it is to be judged anew; nil: it is judged
 }
 
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
 // left behind is never held against the server. What does not block is confirmed later, together with others, unless it
-// is proven. What rests on trouble is decided again.
+// is proven. What rests on the server's health is decided again.
 func (e *Execution) judge(i int, c Case) (j judged) {
 	begin := time.Now()
 	if c.foreseen.verdict != "" {
@@ -392,7 +396,8 @@ func (e *Execution) judge(i int, c Case) (j judged) {
 		used.release(e.pool, true)
 		return judged{until: o.until}
 	}
-	if used.lent && !o.confirmed() && !e.confirmed(used.trouble()) && !e.spares(c, o) && !e.proven(c, o, used) {
+	rests := used.restsOn(c.check.kind, o).any()
+	if used.lent && !o.confirmed() && !rests && !e.spares(c, o) && !e.proven(c, o, used) {
 		return e.confirm(i, c, o, used, begin)
 	}
 	return e.judged(i, c, o, used, begin)
@@ -400,12 +405,7 @@ func (e *Execution) judge(i int, c Case) (j judged) {
 
 // judged is what a case came to by its last attempt.
 func (e *Execution) judged(i int, c Case, o outcome, used *scope, begin time.Time) (j judged) {
-	shared := e.target.Site != nil // all sessions have the same server
-	unsure := !o.confirmed() || shared && o.verdict == Inconclusive
-	again := c.check.kind == probe || c.check.kind == fresh
-	if again && unsure {
-		j.rests = used.trouble()
-	}
+	j.rests = used.restsOn(c.check.kind, o)
 	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
 	if o.later {
 		e.putOff(i)
@@ -421,9 +421,9 @@ func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome,
 	switch {
 	case e.ctx.Err() != nil:
 		return interrupted(e.ctx), used
-	case e.breaker.reason() != "" && !e.watching.Load():
-		used.adopt(trouble{upset: true})
-		why := "not tried: " + e.breaker.reason()
+	case e.Problem() != "" && !e.watching.Load():
+		used.add(sessionFault{ended: true})
+		why := "not tried: " + e.Problem()
 		return outcome{verdict: Inconclusive, reason: Stopped, message: why, again: true}, used
 	}
 	t := &T{
@@ -440,7 +440,7 @@ func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome,
 		o.shown, o.decided = failed.shown, failed.decided
 	}
 	o.lines = used.evidence(o)
-	o.lost = o.lost || o.again && used.trouble().any()
+	o.lost = o.lost || o.again && used.faults().any()
 	return o, used
 }
 
@@ -526,36 +526,6 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 		}
 	}
 	c.uses = nil
-}
-
-// strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own
-// or cannot be read, it has ended a session, or mcpcheck did not take all that came. Nil when none of that is so.
-func (c *scope) strangeness() *outcome {
-	strange := func(r Reason, why string) *outcome {
-		return &outcome{verdict: Inconclusive, reason: r, message: why, again: true}
-	}
-	for _, u := range c.uses {
-		if excess := u.session.Excess(u.mark); excess != nil {
-			return strange(Limit, excess.Error())
-		}
-		if u.session.IsIllegible(u.mark) {
-			return strange(OtherCheck, "in place of an answer came what cannot be read: "+
-				"stdio/stdout-only-messages, stdio/one-message-per-line")
-		}
-		for _, x := range u.session.HTTP().Exchanges() {
-			a := x.Answer()
-			if a.Foreign() {
-				return strange(ForeignAnswer, "an answer was not the server's own: "+a.String())
-			}
-			if x.Expels() && !u.session.IsHostile() {
-				return strange(Died, "the server has ended the session: "+a.String())
-			}
-			if excess := a.Excess(); excess != nil && x.ByHand() { // else its messages are in the record
-				return strange(Limit, excess.Error())
-			}
-		}
-	}
-	return c.strange
 }
 
 // borrowed reports whether a session of the attempt around this one was used.

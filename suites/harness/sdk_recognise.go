@@ -53,7 +53,7 @@ func (e *Execution) reveal() {
 	e.mu.Lock()
 	wanted := slices.ContainsFunc(e.results, unexplained)
 	e.mu.Unlock()
-	if !wanted || e.ctx.Err() != nil || e.breaker.reason() != "" {
+	if !wanted || e.ctx.Err() != nil || e.Problem() != "" {
 		return
 	}
 	s, err := e.pool.Fresh()

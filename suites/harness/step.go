@@ -14,7 +14,7 @@ type step struct {
 	o        outcome
 	lent     bool // as of its scope
 	doubtful bool
-	trouble  trouble
+	fault    sessionFault
 	strange  *outcome
 	passages []passage
 	users    []string // ids of the checks for which it was held
@@ -23,7 +23,7 @@ type step struct {
 // sound reports whether the step had sessions to itself and found nothing wrong with them: to hold it once more would
 // make no difference.
 func (s *step) sound() bool {
-	return !s.lent && !s.trouble.any() && s.strange == nil && s.o.verdict == Pass
+	return !s.lent && !s.fault.any() && s.strange == nil && s.o.verdict == Pass
 }
 
 // isOver reports whether it was held.
@@ -46,7 +46,7 @@ func Step[V any](t *T, name string, hold func(*T) V) V {
 		t.hold(s, func(inner *T) { s.value = hold(inner) })
 	}
 	t.scope.rests(s.lent, s.doubtful)
-	t.scope.adopt(s.trouble)
+	t.scope.add(s.fault)
 	t.scope.strange = cmp.Or(t.scope.strange, s.strange)
 	if !slices.Contains(t.scope.steps, s) {
 		t.scope.steps, t.scope.extra = append(t.scope.steps, s), append(t.scope.extra, s.passages...)
@@ -65,7 +65,10 @@ func (t *T) hold(s *step, converse func(*T)) {
 	s.lent = inner.scope.lent || inner.scope.borrowed() && !t.Alone()
 	s.doubtful = inner.scope.doubtful
 	s.passages = inner.scope.passages()
-	s.trouble, s.strange = inner.scope.trouble(), inner.scope.strangeness()
+	if t.run.quiet.Load() {
+		inner.scope.outwait()
+	}
+	s.fault, s.strange = inner.scope.faults(), inner.scope.strangeness()
 	if g := t.scope.root().together; g != nil {
 		g.release(inner.scope)
 	} else {

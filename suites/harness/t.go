@@ -39,7 +39,7 @@ type scope struct {
 	alone    bool           // of a confirmation
 	together *confirmations // of one that shares sessions with others; nil: it does not
 	apart    bool           // the sessions of outer are in use elsewhere
-	amiss    trouble        // beside that of its sessions
+	fault    sessionFault   // besides those of its sessions
 	strange  *outcome       // why nothing in a step can be held against the server; nil: all can
 	uses     []use
 	lent     bool      // some verdict may rest on a session that others have used
@@ -215,9 +215,9 @@ func (t *T) wantTurn() {
 }
 
 func (t *T) keep(s *driver.Session, err error, how how) *driver.Session {
-	t.run.breaker.session(s, err)
+	t.run.health.session(s, err)
 	if err != nil {
-		t.scope.adopt(trouble{upset: true})
+		t.scope.add(sessionFault{ended: true})
 		if errors.As(err, new(*noSession)) {
 			t.Again("%v", err)
 		}
@@ -360,25 +360,13 @@ func (t *T) Accept(r driver.Reply) driver.Reply {
 // Ask sends a request whose silence another check judges: it ends the check as inconclusive when no answer comes, and
 // does not wait for one where that is known.
 func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
-	t.wantServed(method)
+	t.requireAnswered(method)
 	r := t.Try(s, method, params)
 	if r.Err != nil {
 		t.Again("%v", Explain(r.Err))
 	}
 	return r
 }
-
-// wantServed ends the check as inconclusive when a method has no answer, as far as is known.
-func (t *T) wantServed(method string) {
-	if err := t.Mute(method); err != nil {
-		t.scope.adopt(trouble{silences: []string{method}})
-		t.Because(Silent).Again("%s was not asked again: %v", method, err)
-	}
-}
-
-// Mute is the error of a method that was asked for more than once and never had an answer in time; nil when that is not
-// known.
-func (t *T) Mute(method string) error { return t.run.breaker.silenceOf(method) }
 
 // Harmless sends a request that every server answers and that changes nothing, where any would do. Like Ask, it ends
 // the check as inconclusive when no answer comes.
@@ -402,7 +390,7 @@ func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)
 // PagesWith is Pages with params beside the cursor. A list that had more pages than are followed is not followed once
 // more: that takes minutes, and would end no better.
 func (t *T) PagesWith(s *driver.Session, method, member string, params M, visit func(result M)) {
-	t.wantServed(method)
+	t.requireAnswered(method)
 	err := t.run.tooLong(method)
 	if err == nil {
 		err = t.run.follow(s, method, member, params, visit)
@@ -482,7 +470,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 	for _, c := range scopes {
 		t.scope.uses = append(t.scope.uses, c.uses...)
 		t.scope.rests(c.lent, c.doubtful)
-		t.scope.adopt(c.trouble())
+		t.scope.add(c.faults())
 		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 		t.scope.partly = append(t.scope.partly, c.partly...)

@@ -87,10 +87,9 @@ func (g *confirmations) release(used *scope) {
 // confirm tries a case once more that did not pass on sessions that others have used: together with others or, what
 // blocks, alone, while others are tried.
 func (e *Execution) confirm(i int, c Case, o outcome, used *scope, begin time.Time) judged {
-	well, uses := !used.trouble().any(), used.uses
-	together, turn := well && e.waits(c, o), turnOf(c, used)
-	used.release(e.pool, well) // nobody waits for them
-	if together {
+	uses, turn := used.uses, turnOf(c, used)
+	used.release(e.pool, true) // nobody waits for them
+	if e.waits(c, o) {
 		e.mu.Lock()
 		e.waiting = append(e.waiting, unconfirmedCase{i, turn})
 		e.mu.Unlock()
@@ -138,13 +137,14 @@ func (e *Execution) waits(c Case, o outcome) bool {
 	return together && e.target.Site == nil && !e.single() && !e.quiet.Load() && !e.options.Isolate && !e.gates(c, o)
 }
 
-// proven reports whether a failure needs no confirmation: the server is to answer well-formed messages well whatever
-// well-formed messages came before, and no session ended or left a request unanswered.
+// proven reports whether a failure that does not rest on the server's health needs no confirmation: the server is to
+// answer well-formed messages well whatever well-formed messages came before.
 func (e *Execution) proven(c Case, o outcome, used *scope) bool {
-	return o.verdict == Fail && e.waits(c, o) && !used.doubtful && !used.trouble().any()
+	return o.verdict == Fail && e.waits(c, o) && !used.doubtful
 }
 
-// confirmTogether confirms what has waited for it. What rests on trouble is decided again, as ever.
+// confirmTogether confirms what has waited for it. What rests on the server's health is
+// decided again, as ever.
 func (e *Execution) confirmTogether() {
 	g := &confirmations{pool: e.pool}
 	slices.SortFunc(e.waiting, func(a, b unconfirmedCase) int {
@@ -155,10 +155,7 @@ func (e *Execution) confirmTogether() {
 		g.turn = w.turn
 		decided := e.options.Progress.begin(c.Area())
 		o, used := e.again(c, g)
-		var rests trouble
-		if !o.confirmed() {
-			rests = used.trouble()
-		}
+		rests := used.restsOn(c.check.kind, o)
 		g.release(used)
 		decided()
 		e.conclude(w.place, e.result(c, e.untried(c, o), begin), rests)

@@ -11,12 +11,10 @@ func (e *Execution) watchdog() {
 		return
 	case <-e.ctx.Done():
 	}
-	grace := time.NewTimer(e.options.Grace)
-	defer grace.Stop()
 	select {
 	case <-e.ended:
 		return
-	case <-grace.C:
+	case <-time.After(e.options.Grace):
 	}
 	for i, c := range e.plan {
 		e.settle(i, e.result(c, interrupted(e.ctx), time.Now()))

@@ -158,6 +158,7 @@ func (all *requests) subject(x *kit.Exchange) Subject {
 // when it is.
 func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	other := judgedElsewhere(t, x, all)
+	control, down := t.Down()
 	switch {
 	case x.Answer != nil:
 		return ""
@@ -192,11 +193,11 @@ func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 			return why
 		}
 		return all.regained(t, x)
-	case x.Session == t.Control(), x.Crashed() && (other == "" || servesAny(t, other, all)):
+	case x.Session == control, x.Crashed() && (other == "" || servesAny(t, other, all)):
 		return ""
 	case other != "":
 		return other
-	case t.Gone() && x.Last():
+	case down && control == nil && x.Last():
 		return "the server has stopped to answer anything"
 	case whyUndeclared(x) != "":
 		return whyUndeclared(x)

@@ -239,7 +239,7 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	for len(queue) > 0 && (f.calls == nil || f.sound()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch mute, spent := f.t.Mute("tools/call"), f.allowance.Spent(); {
+		switch mute, spent := f.t.Unanswered("tools/call"), f.allowance.Spent(); {
 		case mute != nil:
 			c.leave(*call, "no call was answered: "+mute.Error())
 			c.Uncalled[len(c.Uncalled)-1].Mute = true

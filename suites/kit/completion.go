@@ -163,7 +163,7 @@ func CompleteAll(t *T) Completions {
 // unserved is why no more has to be asked for: nothing is served, or silence is known.
 func (c Completions) unserved(t *T) string {
 	const tried = 3
-	if err := t.Mute("completion/complete"); err != nil {
+	if err := t.Unanswered("completion/complete"); err != nil {
 		return err.Error()
 	}
 	unknown := func(c Completion) bool { code, _ := c.Reply.Code(); return code == -32601 }

@@ -43,7 +43,7 @@ func askToInitialize(t *T) driver.Reply {
 	if !IsSilence(r) && !r.Busy() {
 		return r
 	}
-	if t.WhenQuiet("initialize"); r.Busy() {
+	if t.RequireQuiet("initialize"); r.Busy() {
 		return r
 	}
 	s.SetEra(t.Server.Era)

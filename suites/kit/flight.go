@@ -142,7 +142,7 @@ func (f *flight) outwait() {
 	if !f.silent || len(running) == 0 {
 		return
 	}
-	if slow := f.t.Lateness(running[0].Reply); slow != nil {
+	if _, slow := running[0].Reply.Late(2 * f.session.Patience()); slow != nil {
 		running[0].Reply.Err = slow
 	}
 }

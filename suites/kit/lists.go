@@ -90,7 +90,7 @@ func ListMethod(t *T) (method string, served bool) {
 		items []M
 	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
 		method := family.name + "/list"
-		if t.Server.Declares(family.name) && t.Mute(method) == nil {
+		if t.Server.Declares(family.name) && t.Unanswered(method) == nil {
 			return method, len(family.items) > 0
 		}
 	}
@@ -102,7 +102,7 @@ func WantListMethod(t *T) string {
 	method, _ := ListMethod(t)
 	for _, declared := range ListsOf(t.Server.Capabilities) {
 		if method == "" {
-			t.Lost("no list is answered: %v", t.Mute(declared))
+			t.Lost("no list is answered: %v", t.Unanswered(declared))
 		}
 	}
 	if method == "" {
@@ -171,7 +171,7 @@ func ListsOf(capabilities M) (methods []string) {
 // AskLists asks for each list that the server declares, so that there are answers to judge.
 func AskLists(t *T) {
 	for _, method := range ListsOf(t.Server.Capabilities) {
-		if t.Mute(method) == nil {
+		if t.Unanswered(method) == nil {
 			t.Try(t.Session(), method, nil)
 		}
 	}

@@ -66,7 +66,7 @@ func GetPrompts(t *T) GotPrompts {
 			allowance.Stop()
 			s := t.Session() // which may take a process
 			if all.Left = allowance.Spent(); all.Left == "" {
-				if err := t.Mute("prompts/get"); err != nil {
+				if err := t.Unanswered("prompts/get"); err != nil {
 					all.Left = err.Error()
 				}
 			}

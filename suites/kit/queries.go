@@ -29,7 +29,7 @@ func Queries(t *T, s *driver.Session) (all []Query) {
 	if t.Server.Declares("tools") && t.MayCallUnknown() {
 		others = append(others, Query{Method: "tools/call", Params: M{"name": UnknownName(t), "arguments": M{}}})
 	}
-	others = slices.DeleteFunc(others, func(q Query) bool { return t.Mute(q.Method) != nil })
+	others = slices.DeleteFunc(others, func(q Query) bool { return t.Unanswered(q.Method) != nil })
 	var sent []driver.Pending
 	if t.Hurry() {
 		for _, q := range others {

@@ -65,7 +65,7 @@ func TryAmiss(t *T, s *driver.Session, method string, params M) driver.Reply {
 
 // AskAmiss is t.Ask with a request that is to be refused. It ends the check when the server refuses nothing.
 func AskAmiss(t *T, s *driver.Session, method string, params M) driver.Reply {
-	if t.Mute(method) != nil {
+	if t.Unanswered(method) != nil {
 		return t.Ask(s, method, params) // which does not wait for it
 	}
 	r := TryAmiss(t, s, method, params)

@@ -82,7 +82,7 @@ func askOthers(t *T) {
 	method, _ := s.Harmless()
 	t.Try(s, method, able)
 	for _, list := range kit.ListsOf(t.Server.Capabilities) {
-		if t.Mute(list) == nil {
+		if t.Unanswered(list) == nil {
 			t.Try(s, list, able)
 		}
 	}

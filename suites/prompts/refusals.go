@@ -23,7 +23,7 @@ var refusals = Suite{
 	}),
 
 	"prompts/get-missing-name": Probe(func(t *T) {
-		if err := t.Mute("prompts/get"); err != nil {
+		if err := t.Unanswered("prompts/get"); err != nil {
 			t.Lost("%v", err)
 		}
 		codes := []int{-32602}

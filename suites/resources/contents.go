@@ -102,7 +102,7 @@ func readings(t *T) []reading {
 		for _, late := range []bool{false, true} {
 			for _, resource := range t.Server.Resources {
 				uri, isString := resource["uri"].(string)
-				if !isString || isLong(resource) != late || allowance.Spent() != "" || t.Mute(readMethod) != nil {
+				if !isString || isLong(resource) != late || allowance.Spent() != "" || t.Unanswered(readMethod) != nil {
 					continue
 				}
 				c := kit.Converse(t, s, readMethod, kit.Enabling(t, M{"uri": uri}))
@@ -138,7 +138,7 @@ func eachReading(t *T, run func(*T, reading)) {
 	}
 	all := readings(t)
 	if len(all) == 0 {
-		t.Again("no resource was read: %v", t.Mute(readMethod))
+		t.Again("no resource was read: %v", t.Unanswered(readMethod))
 	}
 	Each(t, all, reading.subject, run)
 }

@@ -68,7 +68,7 @@ var Checks = Suite{
 			return // although other processes were starting
 		}
 		t.WantPatience()
-		t.WhenQuiet(t.Server.Greeting())
+		t.RequireQuiet(t.Server.Greeting())
 		r := t.Start().Greet(driver.Hello(t.Revision))
 		if !r.Answered() {
 			t.Again("%v", Explain(r.Err))

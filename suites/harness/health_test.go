@@ -2,15 +2,17 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
 // A server that has stopped to serve is not waited for a hundred times; once it is given another chance, a few failures
 // are enough.
-func TestBreaker(t *testing.T) {
+func TestHealth(t *testing.T) {
 	start := func(t *T) { t.Own() }
 	ask := func(t *T) { t.Ask(t.Own(), "tools/list", nil) }
 	dying := func(processes ...int) (s script) {
@@ -23,8 +25,7 @@ func TestBreaker(t *testing.T) {
 	for n := range 30 {
 		later = append(later, line{method: "tools/list", process: n + 2, does: ignores})
 	}
-	const gone, mute = "the server can no longer be talked to: the server exited with status 1",
-		"the server has stopped to answer: no answer to tools/list within 5s (--timeout)"
+	const gone = "the server can no longer be talked to: the server exited with status 1"
 	tests := []struct {
 		name    string
 		script  script
@@ -60,9 +61,9 @@ func TestBreaker(t *testing.T) {
 			later,
 			ask,
 			Inconclusive,
-			mute,
+			"",
 			"tools/list",
-			1 + 6 + 2,
+			1 + 6 + 6,
 		},
 		{"ping is", script{{method: "tools/list", does: ignores}}, func(t *T) {
 			s := t.Own()
@@ -102,7 +103,7 @@ func TestBreaker(t *testing.T) {
 }
 
 // That a method hangs the server says nothing of what others ask for, who never ask for that.
-func TestBreakerOfAServerThatHangs(t *testing.T) {
+func TestHealthOfAServerThatHangs(t *testing.T) {
 	out := scene{
 		script: script{{method: "tools/list", does: hangs}},
 		cast: []role{
@@ -117,23 +118,79 @@ func TestBreakerOfAServerThatHangs(t *testing.T) {
 	out.want(t, "a/ping", Pass, "")
 }
 
-// That a run is over is no failure of the server.
-func TestBreakerOfAnInterruptedRun(t *testing.T) {
-	var b breaker
-	for range 10 {
-		b.session(nil, fmt.Errorf("no session: %w", context.Canceled))
+// A method has no answer once it was never answered twice or, where nothing else runs, once; one that was answered
+// before, after six requests in a row. What one that is known for it leaves unanswered calls for no control.
+func TestUnansweredMethods(t *testing.T) {
+	const answer, silence = true, false
+	tests := []struct {
+		name    string
+		quiet   bool
+		came    []bool
+		known   bool
+		suspect bool
+	}{
+		{"once", false, []bool{silence}, false, false},
+		{"once in quiet", true, []bool{silence}, true, false},
+		{"twice", false, []bool{silence, silence}, true, true},
+		{"and answered", false, []bool{silence, silence, answer}, false, true},
+		{"answered before", true, []bool{answer, silence, silence, silence, silence, silence}, false, true},
+		{"and never after it", true, []bool{answer, silence, silence, silence, silence, silence, silence}, true, true},
+		{"and once more", true, []bool{answer, silence, silence, silence, answer, silence, silence}, false, true},
 	}
-	if b.reason() != "" {
-		t.Errorf("it is open: %s", b.reason())
+	for _, tt := range tests {
+		var h health
+		if tt.quiet {
+			h.restart()
+		}
+		for _, answered := range tt.came {
+			r := driver.Reply{Method: "tools/list", Err: &driver.Silence{}}
+			if answered {
+				r = driver.Reply{Method: "tools/list", Frame: &driver.Frame{}}
+			}
+			h.heard(&driver.Session{}, time.Time{}, r)
+		}
+		known, suspect := h.unanswered("tools/list") != nil, h.suspect()
+		if known != tt.known || suspect != tt.suspect {
+			t.Errorf("%s: known is %v, suspect is %v", tt.name, known, suspect)
+		}
 	}
 }
 
-// Sessions are opened as long as they can be had, also where none is served to its end.
-func TestBreakerStopsSessions(t *testing.T) {
+// A server that answers after the time of --timeout is slow, and not wrong, also where the request was made for several
+// checks in a session that has ended since.
+func TestLateAnswerToASharedRequest(t *testing.T) {
+	late := func(t *T) {
+		t.Expect(Step(t, "stimulus", func(t *T) driver.Reply {
+			return t.Try(t.Session(), "share", nil)
+		})).To(BeAnswered())
+	}
+	out := scene{
+		script:  script{{method: "share", does: takes(8 * time.Second)}},
+		cast:    []role{{id: "a/one", check: Probe(late)}, {id: "a/two", check: Probe(late)}},
+		options: Options{Jobs: 1},
+	}.play(t)
+	const want = "the server answered share, but after the --timeout of 5s"
+	out.want(t, "a/one", Inconclusive, want)
+	out.want(t, "a/two", Inconclusive, want)
+}
+
+// That a run is over is no failure of the server.
+func TestHealthInAnInterruptedRun(t *testing.T) {
+	var h health
+	for range 10 {
+		h.session(nil, fmt.Errorf("no session: %w", context.Canceled))
+	}
+	if reason, _ := h.stopped(); reason != "" {
+		t.Errorf("it is stopped: %s", reason)
+	}
+}
+
+// Sessions are opened as long as that is possible, also where none is served to its end.
+func TestSessionsOfAStoppedRun(t *testing.T) {
 	for _, failed := range []*driver.Session{nil, {}} {
-		var b breaker
-		b.trip(failed, "of a control")
-		if stopped := b.stopped() != nil; stopped != (failed == nil) {
+		var h health
+		h.fail(failed, errors.New("of a control"))
+		if stopped := h.noSession() != nil; stopped != (failed == nil) {
 			t.Errorf("stopped is %v after a control in %v", stopped, failed)
 		}
 	}
