@@ -138,7 +138,7 @@ func (s *Session) InTurn(try func() (busy bool)) {
 // Await waits for the answer to a request for the reply limit, as due counts it.
 func (s *Session) Await(p Pending) Reply {
 	r := s.awaitReply(p)
-	s.tell(p, r)
+	s.tell(r)
 	return r
 }
 
@@ -148,16 +148,16 @@ func (s *Session) awaitReply(p Pending) Reply {
 }
 
 // tell tells Target.Heard.
-func (s *Session) tell(p Pending, r Reply) {
+func (s *Session) tell(r Reply) {
 	if s.heard != nil && !s.IsHostile() {
-		s.heard(p.sent, r)
+		s.heard(s, r)
 	}
 }
 
 // tellAnswer is tell for a request whose silence would tell nothing.
-func (s *Session) tellAnswer(p Pending, r Reply) Reply {
+func (s *Session) tellAnswer(r Reply) Reply {
 	if r.Answered() {
-		s.tell(p, r)
+		s.tell(r)
 	}
 	return r
 }
@@ -166,7 +166,7 @@ func (s *Session) tellAnswer(p Pending, r Reply) Reply {
 func (s *Session) AwaitCall(p Pending) Reply {
 	b := s.replyBound()
 	b.free = true
-	return s.tellAnswer(p, s.awaitUntil(p, b, func() time.Time { return s.due(p.leftAt()) }))
+	return s.tellAnswer(s.awaitUntil(p, b, func() time.Time { return s.due(p.leftAt()) }))
 }
 
 // due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
@@ -233,7 +233,7 @@ func (s *Session) StartPatience() time.Duration { return s.limits.Start }
 
 // AwaitFor waits for the answer to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
-	return s.tellAnswer(p, s.awaitFor(p, d))
+	return s.tellAnswer(s.awaitFor(p, d))
 }
 
 // awaitFor is AwaitFor without telling anybody.

@@ -29,9 +29,9 @@ type Session struct {
 
 	record
 	link     link
-	shelf    *shelf                        // of the pool, that it was lent from; nil while it is not lent
-	heard    func(sent time.Time, r Reply) // Target.Heard
-	waits    *Waits                        // Target.Waits
+	shelf    *shelf                // of the pool, that it was lent from; nil while it is not lent
+	heard    func(*Session, Reply) // Target.Heard
+	waits    *Waits                // Target.Waits
 	number   int
 	nextID   int
 	stands   []Pending // sent with Stand
@@ -89,10 +89,8 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
-	}, asked: map[string][]*question{}, waits: t.Waits, shift: t.Shift, shifts: t.Shift != 0, echoing: t.Echoes}
-	if t.Heard != nil {
-		s.heard = func(sent time.Time, r Reply) { t.Heard(s, sent, r) }
-	}
+	}, asked: map[string][]*question{}, waits: t.Waits, shift: t.Shift, shifts: t.Shift != 0, echoing: t.Echoes,
+		heard: t.Heard}
 	s.SetEra(t.Era)
 	return s
 }

@@ -43,7 +43,7 @@ func (s *Session) Idle(d time.Duration) { s.pass(d) }
 // fence sends the request that proves order, and waits for the answer.
 func (s *Session) fence() (sent []Pending, r Reply) {
 	sent, r = s.prove()
-	s.tell(sent[0], r)
+	s.tell(r)
 	return sent, r
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
@@ -145,7 +144,7 @@ func (h *health) answers(method string) {
 }
 
 // heard is told what came of a request in a session without hostile input.
-func (h *health) heard(s *driver.Session, _ time.Time, r driver.Reply) {
+func (h *health) heard(s *driver.Session, r driver.Reply) {
 	switch {
 	case r.Answered():
 		h.answers(r.Method)

@@ -147,7 +147,7 @@ func TestUnansweredMethods(t *testing.T) {
 			if answered {
 				r = driver.Reply{Method: "tools/list", Frame: &driver.Frame{}}
 			}
-			h.heard(&driver.Session{}, time.Time{}, r)
+			h.heard(&driver.Session{}, r)
 		}
 		known, suspect := h.unanswered("tools/list") != nil, h.suspect()
 		if known != tt.known || suspect != tt.suspect {
