@@ -1,7 +1,6 @@
 package driver
 
 import (
-	"bytes"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,13 +103,4 @@ func (t *intake) begin() (end func()) {
 		timer.Stop()
 		giveUp()
 	}
-}
-
-// exact is a text without the room behind it, if that is much.
-func exact(text []byte) []byte {
-	const much = 4 << 10
-	if cap(text)-len(text) > much {
-		return bytes.Clone(text)
-	}
-	return text
 }

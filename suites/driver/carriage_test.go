@@ -43,7 +43,7 @@ func TestCarriage(t *testing.T) {
 		if got := c.String(); got != text {
 			t.Errorf("written %q, want %q", got, text)
 		}
-		if diff := cmp.Diff(c, ParseCarriage(text), cmp.AllowUnexported(Text{})); diff != "" {
+		if diff := cmp.Diff(c, ParseCarriage(text)); diff != "" {
 			t.Errorf("%s, read (-want +got):\n%s", text, diff)
 		}
 	}

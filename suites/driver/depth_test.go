@@ -33,7 +33,7 @@ func TestDeepMessages(t *testing.T) {
 		{"deep, and no JSON", `{"result":` + nested(12_000, "") + `,nonsense}`, NotJSON, true, ""},
 	}
 	for _, tt := range tests {
-		f := &Frame{Raw: Plain([]byte(tt.raw))}
+		f := &Frame{Raw: Text(tt.raw)}
 		f.parse()
 		if f.Shape != tt.shape || f.Deep != tt.deep || string(f.ID) != tt.answers {
 			t.Errorf("%s: got shape %v, deep %v, id %s", tt.name, f.Shape, f.Deep, f.ID)

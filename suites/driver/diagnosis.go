@@ -126,13 +126,19 @@ var onEither = []sign{
 
 // repeated is the first member that a JSON object has more than once; empty when there is none.
 func repeated(line []byte) string {
-	if !json.Valid(line) || !bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if begin, _ := d.Token(); begin != json.Delim('{') {
 		return ""
 	}
 	seen := map[string]bool{}
-	for name := range Parts(line) {
-		if seen[name] {
+	for d.More() {
+		token, _ := d.Token()
+		name, isName := token.(string)
+		if isName && seen[name] && json.Valid(line) {
 			return name
+		}
+		if !isName || d.Decode(new(json.RawMessage)) != nil {
+			return ""
 		}
 		seen[name] = true
 	}

@@ -80,7 +80,7 @@ func TestFrameShapes(t *testing.T) {
 		{`Server is running`, NotJSON, false, false, false},
 	}
 	for _, tt := range tests {
-		f := &Frame{Raw: Plain([]byte(tt.raw))}
+		f := &Frame{Raw: Text(tt.raw)}
 		f.parse()
 		got := []any{f.Shape, f.IsResponse(), f.IsRequest(), f.IsNotification()}
 		if want := []any{tt.shape, tt.response, tt.request, tt.notification}; !slices.Equal(got, want) {

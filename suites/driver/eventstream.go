@@ -36,10 +36,10 @@ type eventReader struct {
 
 	begun   bool // the byte order mark, if any, has been passed
 	afterCR bool // the last line ended with CR, which LF may follow
-	line    pieces
+	line    bytes.Buffer
 	block   StreamEvent
-	data    pieces // of the block
-	any     bool   // the block has a field
+	data    bytes.Buffer // of the block
+	any     bool         // the block has a field
 }
 
 // Write takes the next bytes of the stream, in pieces of any size.
@@ -60,7 +60,7 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		if !r.taken.grow(i) {
 			return n, r.taken.r.limits.tooLong("an event has")
 		}
-		r.line.write(p[:i])
+		r.line.Write(p[:i])
 		if i == len(p) {
 			break
 		}
@@ -74,14 +74,15 @@ func (r *eventReader) Write(p []byte) (int, error) {
 
 // unended is how many bytes have come of the data of an event that has not ended.
 func (r *eventReader) unended() (n int) {
-	if r.line.beginsWith("data:") {
-		n = r.line.size - len("data:")
+	if bytes.HasPrefix(r.line.Bytes(), []byte("data:")) {
+		n = r.line.Len() - len("data:")
 	}
-	return n + r.data.size
+	return n + r.data.Len()
 }
 
 func (r *eventReader) endLine() {
-	line := r.line.take()
+	defer r.line.Reset()
+	line := r.line.Bytes()
 	if !r.begun {
 		r.begun = true
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
@@ -105,10 +106,10 @@ func (r *eventReader) field(name string, value []byte) {
 		b.Type = string(value)
 	case "data":
 		if b.HasData {
-			r.data.write([]byte{'\n'})
+			r.data.WriteByte('\n')
 		}
 		b.HasData = true
-		r.data.hand(value)
+		r.data.Write(value)
 	case "id":
 		if !bytes.Contains(value, []byte{0}) {
 			b.ID, b.HasID = string(value), true
@@ -122,7 +123,7 @@ func (r *eventReader) field(name string, value []byte) {
 
 func (r *eventReader) endBlock() {
 	if r.any {
-		r.block.Data = Plain(r.data.take())
+		r.block.Data = drain(&r.data)
 		r.each(r.block)
 	}
 	r.block, r.any = StreamEvent{}, false
@@ -135,5 +136,5 @@ func readEvents(stream io.Reader, taken *intake, each func(StreamEvent), comment
 	r := &eventReader{taken: taken, each: each, comment: comment}
 	defer taken.finish()
 	_, err = io.Copy(r, stream)
-	return r.any || r.line.size > 0, err
+	return r.any || r.line.Len() > 0, err
 }

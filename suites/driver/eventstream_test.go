@@ -10,7 +10,7 @@ import (
 )
 
 func TestReadEvents(t *testing.T) {
-	message := func(data string) StreamEvent { return StreamEvent{Data: Plain([]byte(data)), HasData: true} }
+	message := func(data string) StreamEvent { return StreamEvent{Data: Text(data), HasData: true} }
 	tests := []struct {
 		name, stream string
 		want         []StreamEvent
@@ -24,12 +24,12 @@ func TestReadEvents(t *testing.T) {
 		{"a byte order mark is passed", "\uFEFFdata: x\n\n", []StreamEvent{message("x")}},
 		{"a later one belongs to the field's name", "data: x\n\n\uFEFFdata: y\n\n", []StreamEvent{message("x"), {}}},
 		{"comments", ": ping\n\n:\ndata: x\n\n",
-			[]StreamEvent{{Comments: 1}, {Data: Plain([]byte("x")), HasData: true, Comments: 1}}},
+			[]StreamEvent{{Comments: 1}, {Data: Text("x"), HasData: true, Comments: 1}}},
 		{"a priming event", "id: 7\ndata:\n\n", []StreamEvent{{ID: "7", HasID: true, HasData: true}}},
 		{"a field without colon", "data\n\n", []StreamEvent{{HasData: true}}},
 		{"type, id and retry", "event: endpoint\nid: a b\nretry: 100\ndata: /m\n\n",
 			[]StreamEvent{{
-				Type: "endpoint", ID: "a b", HasID: true, Retry: "100", Data: Plain([]byte("/m")), HasData: true,
+				Type: "endpoint", ID: "a b", HasID: true, Retry: "100", Data: Text("/m"), HasData: true,
 			}}},
 		{"a retry that is no number", "retry: 1s\ndata: x\n\n", []StreamEvent{message("x")}},
 		{"an id with NUL", "id: a\x00b\ndata: x\n\n", []StreamEvent{message("x")}},

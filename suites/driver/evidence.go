@@ -141,7 +141,7 @@ func (x *Exchange) Frames() []*Frame {
 	if a.Status == 0 {
 		return []*Frame{x.message}
 	}
-	head := &Frame{Side: Status, Raw: Plain([]byte(a.String())), Ended: true, HTTP: x, At: a.HeadAt}
+	head := &Frame{Side: Status, Raw: Text(a.String()), Ended: true, HTTP: x, At: a.HeadAt}
 	head.Place = x.message.Place
 	return []*Frame{x.message, head}
 }

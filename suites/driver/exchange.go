@@ -454,7 +454,7 @@ func batchIn(f *Frame) (ids []json.RawMessage) {
 }
 
 func methodOf(body []byte) string {
-	f := &Frame{Raw: Plain(body)}
+	f := &Frame{Raw: Text(body)}
 	f.parse()
 	return f.Method
 }

@@ -26,7 +26,7 @@ type HTTPRequest struct {
 // alone: checks that watch the wire leave it out.
 func (h *HTTP) Do(r HTTPRequest) *Exchange {
 	target := h.resolve(r.URL)
-	f := &Frame{Side: FromClient, Raw: Plain(r.Body), Ended: true, Apart: true}
+	f := &Frame{Side: FromClient, Raw: Text(r.Body), Ended: true, Apart: true}
 	f.parse()
 	x := h.exchange(cmp.Or(r.Method, http.MethodPost), target, f)
 	if x.foreign = !h.ours(target); x.foreign {

@@ -191,7 +191,7 @@ func (h *HTTP) end(x *Exchange, err error) {
 func (h *HTTP) status(x *Exchange, err error) {
 	a := x.Answer()
 	a.Ended, a.Err = true, err
-	h.s.put(&Frame{Side: Status, Raw: Plain([]byte(a.String())), Ended: true, HTTP: x, Apart: x.apart})
+	h.s.put(&Frame{Side: Status, Raw: Text(a.String()), Ended: true, HTTP: x, Apart: x.apart})
 }
 
 // readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
@@ -200,8 +200,7 @@ func (h *HTTP) status(x *Exchange, err error) {
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	taken := h.s.intake(&x.partial, h.ctx.Done())
 	defer taken.finish()
-	all, err := h.readAll(resp, taken)
-	body := Plain(all)
+	body, err := h.readAll(resp, taken)
 	h.s.mu.Lock()
 	x.answer.Body = body
 	h.s.mu.Unlock()
@@ -212,17 +211,16 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 		f = h.receiveBody(x, body)
 	}
 	if err == nil && f == nil {
-		f = h.receiveBody(x, Plain(firstDocument(body.Bytes())))
+		f = h.receiveBody(x, firstDocument(body))
 	}
-	body.pack()
 	if f == nil || x.asked != nil && !(Pending{ID: x.asked}).answeredBy(f) {
 		h.status(x, err)
 	}
 }
 
 // receiveBody hands a body on, or the beginning of one; nil when that is not a message.
-func (h *HTTP) receiveBody(x *Exchange, body Text) *Frame {
-	f := &Frame{Raw: body.trimmed(), Ended: true, HTTP: x, Apart: x.apart}
+func (h *HTTP) receiveBody(x *Exchange, body []byte) *Frame {
+	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
 	f.parse()
 	if !h.carries(x, f) {
 		return nil
@@ -260,35 +258,32 @@ func sheared(body []byte) []byte {
 	const space, most = " \t\r\n", 1 << 10
 	first := len(body) - len(bytes.TrimLeft(body, space))
 	last := max(first, len(bytes.TrimRight(body, space)))
-	if left := max(0, first-most); left > 0 {
-		return bytes.Clone(body[left:min(len(body), last+most)])
-	}
-	return exact(body[:min(len(body), last+most)])
+	return bytes.Clone(body[max(0, first-most):min(len(body), last+most)])
 }
 
 var errCutShort = errors.New("the body ended early")
 
 // readAll reads a body up to the limit of a message.
-func (h *HTTP) readAll(resp *http.Response, taken *intake) ([]byte, error) {
+func (h *HTTP) readAll(resp *http.Response, taken *intake) (Text, error) {
 	tooLong := h.s.limits.tooLong("the body has")
 	if resp.ContentLength > int64(h.s.limits.Message) {
 		return nil, tooLong
 	}
-	var all pieces
+	var all bytes.Buffer
 	chunk := make([]byte, 32<<10)
 	for {
 		n, err := resp.Body.Read(chunk)
 		if !taken.grow(n) {
 			return nil, tooLong
 		}
-		all.write(chunk[:n])
-		taken.unended(all.size)
+		all.Write(chunk[:n])
+		taken.unended(all.Len())
 		switch {
 		case err == io.EOF:
 			taken.unended(0)
-			return sheared(all.take()), nil
+			return sheared(all.Bytes()), nil
 		case err != nil:
-			return all.take(), fmt.Errorf("%w: %w", errCutShort, plainError(err))
+			return drain(&all), fmt.Errorf("%w: %w", errCutShort, plainError(err))
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestLimited(t *testing.T) {
 			`{"error":{"code":-32602,"message":"Unknown tool: rate_limit"}}`, false},
 	} {
 		m, _ := Decode([]byte(tt.answer)).(M)
-		r := Reply{Request: &Frame{Raw: Plain([]byte(tt.request))}, Frame: &Frame{}, Made: m}
+		r := Reply{Request: &Frame{Raw: Text(tt.request)}, Frame: &Frame{}, Made: m}
 		if got := r.Limited(); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)
 		}

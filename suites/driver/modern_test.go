@@ -326,7 +326,7 @@ func TestModernHeader(t *testing.T) {
 	}
 	defer s.Close()
 	for name, tt := range tests {
-		f, header := &Frame{Raw: Plain([]byte(tt.message))}, http.Header{}
+		f, header := &Frame{Raw: Text(tt.message)}, http.Header{}
 		f.parse()
 		e.header(s.HTTP(), header, f)
 		if tt.want == nil {

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 )
@@ -28,7 +29,7 @@ func (e StreamEvent) Message() ([]byte, bool) {
 
 // IsAnswer reports whether a body, or the data of an event, answers requests.
 func IsAnswer(body []byte) bool {
-	f := &Frame{Raw: Plain(body)}
+	f := &Frame{Raw: Text(body)}
 	f.parse()
 	return f.IsResponse() || f.Shape == Array
 }
@@ -42,7 +43,7 @@ type Posted struct {
 
 // NewPosted looks at a body.
 func NewPosted(method string, body []byte) (p Posted) {
-	f := &Frame{Side: FromClient, Raw: Plain(body)}
+	f := &Frame{Side: FromClient, Raw: Text(body)}
 	f.parse()
 	for _, m := range f.Members() {
 		if m.IsRequest() {
@@ -57,7 +58,7 @@ func NewPosted(method string, body []byte) (p Posted) {
 // Brings reports whether the body of an answer is a message: that of an HTTP error may be some other JSON. Over
 // HTTP+SSE none is.
 func (p Posted) Brings(status int, body []byte, old bool) bool {
-	f := &Frame{Raw: Plain(body).trimmed()}
+	f := &Frame{Raw: bytes.TrimSpace(body)}
 	f.parse()
 	x := &p.exchange
 	x.answer.Status = status

@@ -53,7 +53,6 @@ func (r *record) wake() {
 // put keeps a frame. Once the record is too big, what the server sends unasked is not kept any more, and for anything
 // else the oldest frames are dropped.
 func (r *record) put(f *Frame) {
-	f.Raw.pack()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if f.unasked() && r.full(unaskedShare) {
@@ -109,7 +108,7 @@ func (r *record) drop(f *Frame) {
 // event keeps something that happened beside the messages.
 func (r *record) event(text string) { r.put(newEvent(text)) }
 
-func newEvent(text string) *Frame { return &Frame{Side: Event, Raw: Plain([]byte(text)), Ended: true} }
+func newEvent(text string) *Frame { return &Frame{Side: Event, Raw: Text(text), Ended: true} }
 
 // keep accounts for bytes of the record. The caller holds mu.
 func (r *record) keep(bytes int) {

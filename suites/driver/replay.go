@@ -45,7 +45,7 @@ func Replay(opened time.Time, transport string, said []Saying, whole bool) (s *S
 			break
 		}
 		f := &Frame{
-			At: line.At, Side: line.Side, Raw: Plain(line.Text), Ended: !line.Unended, AfterEOF: line.AfterEOF,
+			At: line.At, Side: line.Side, Raw: Text(line.Text), Ended: !line.Unended, AfterEOF: line.AfterEOF,
 			Hostile: line.Hostile, Apart: line.Apart, Strayed: line.Strayed, Aside: line.Aside,
 		}
 		if f.Side == FromClient || f.Side == FromServer {

@@ -31,22 +31,22 @@ func (p Pending) leftAt() time.Time {
 
 // reply reads the answer out of the frame that has it.
 func (p Pending) reply(f *Frame) Reply {
-	r := Reply{Method: p.Method, Request: p.frame, Frame: f, said: f, Made: f.briefly()}
+	r := Reply{Method: p.Method, Request: p.frame, Frame: f, said: f}
 	ownID := f.IsResponse() && SameID(f.Answers(), p.ID)
 	switch {
 	case f.HTTP != nil && f.HTTP.failed() && f.HTTP.batched(p.ID) && !ownID: // the batch was refused
 		none := &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
-		r.Frame, r.said, r.Made, r.Err = nil, nil, nil, none
+		r.Frame, r.said, r.Err = nil, nil, none
 	case f.Side == Status && f.HTTP.failed() && f.HTTP.resumed == 0:
 		r.Made = refusal(f)
 	case f.Side == Status && f.HTTP.misnamed != nil: // and there was no other one
-		r.Frame, r.said, r.Made = f.HTTP.misnamed, f.HTTP.misnamed, nil
+		r.Frame, r.said = f.HTTP.misnamed, f.HTTP.misnamed
 	case f.Side == Status:
 		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: f.Raw.String(), HTTP: f.HTTP}
 	default:
 		for _, m := range f.Members() {
 			if p.answeredBy(m) {
-				r.said, r.Made = m, m.briefly()
+				r.said = m
 			}
 		}
 	}

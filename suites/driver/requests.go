@@ -20,7 +20,7 @@ func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, piec
 // write is Write with a frame that says more of them.
 func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
 	f.Side, f.Ended = FromClient, true
-	f.Raw = Plain(bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n")))
+	f.Raw = bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n"))
 	f.parse()
 	s.expectEchoes(f)
 	s.link.send(f, pieces)

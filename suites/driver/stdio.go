@@ -104,32 +104,32 @@ func (p *Stdio) read() {
 func (p *Stdio) readLines() (excess *Excess) {
 	const beginning = 4 << 10
 	s := p.s
-	taken := s.intake(&s.partial, p.proc.exited)
-	defer taken.finish()
+	reading := s.intake(&s.partial, p.proc.exited)
+	defer reading.finish()
 	chunk := make([]byte, 64<<10)
-	var line pieces
+	var line bytes.Buffer
 	for {
 		n, err := p.proc.stdout.Read(chunk)
 		for rest := chunk[:n]; len(rest) > 0; {
 			head, tail, found := bytes.Cut(rest, []byte{'\n'})
-			if !taken.grow(len(head)) {
-				begun := line.take()
-				s.put(&Frame{Side: FromServer, Raw: Plain(bytes.Clone(begun[:min(len(begun), beginning)]))})
+			if !reading.grow(len(head)) {
+				begun := bytes.Clone(line.Next(beginning))
+				s.put(&Frame{Side: FromServer, Raw: begun})
 				return s.limits.tooLong("the server wrote a line of")
 			}
-			line.write(head)
+			line.Write(head)
 			rest = tail
 			if found {
-				s.receive(&Frame{Raw: Plain(line.take()), Ended: true})
-				taken.finish()
+				s.receive(&Frame{Raw: drain(&line), Ended: true})
+				reading.finish()
 			}
 		}
-		if taken.unended(line.size); s.flooded() {
+		if reading.unended(line.Len()); s.flooded() {
 			s.hold(func() { time.Sleep(throttle) })
 		}
 		if err != nil {
-			if line.size > 0 {
-				s.receive(&Frame{Raw: Plain(line.take())})
+			if line.Len() > 0 {
+				s.receive(&Frame{Raw: drain(&line)})
 			}
 			return nil
 		}

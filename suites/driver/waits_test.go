@@ -17,7 +17,7 @@ func TestWaits(t *testing.T) {
 			}
 		}
 		want("")
-		call := &Frame{Raw: Plain([]byte(`{"method":"tools/call","params":{"name":"slow_tool"}}`))}
+		call := &Frame{Raw: Text(`{"method":"tools/call","params":{"name":"slow_tool"}}`)}
 		call.parse()
 		endCall := w.begin(Pending{Method: "tools/call", frame: call}, false)
 		time.Sleep(time.Second / 2)
@@ -43,7 +43,7 @@ func TestWaitNames(t *testing.T) {
 		`{"method":"tools/call","params":{"name":7}}`:          "tools/call",
 		`{"method":"tools/call","params":[]}`:                  "tools/call",
 	} {
-		f := &Frame{Raw: Plain([]byte(raw))}
+		f := &Frame{Raw: Text(raw)}
 		f.parse()
 		if got := (Pending{Method: f.Method, frame: f}).name(); got != want {
 			t.Errorf("%s: got %q, want %q", raw, got, want)

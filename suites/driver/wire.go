@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
-	"weak"
 )
 
 // Side is where a frame came from.
@@ -69,12 +68,8 @@ type Frame struct {
 	// SIGTERM.
 	AfterEOF bool
 
-	// decoded is what JSON returned last, as long as memory is not wanted for something else: the many checks that read
-	// all messages of a run would decode each of them again.
-	decoded struct {
-		sync.Mutex
-		object weak.Pointer[M]
-	}
+	decoded sync.Mutex // of object
+	object  M          // what JSON has returned of a short text
 }
 
 // Shape is what a line is as JSON.
@@ -92,9 +87,9 @@ const (
 // cost is about how many bytes the frame takes. With one that stands for an HTTP answer, or is the message in it, the
 // body counts, which may be longer.
 func (f *Frame) cost() int {
-	cost := f.Raw.Len() + frameCost
+	cost := len(f.Raw) + frameCost
 	if f.Side != FromClient && f.HTTP != nil {
-		cost = max(f.Raw.Len(), f.HTTP.answer.Body.Len()) + frameCost
+		cost = max(len(f.Raw), len(f.HTTP.answer.Body)) + frameCost
 	}
 	for _, line := range f.Stderr {
 		cost += len(line)
@@ -104,13 +99,13 @@ func (f *Frame) cost() int {
 
 // Text is what mcpcheck reads of the frame: all of it, unless it is Deep.
 func (f *Frame) Text() []byte {
-	text, _ := shallow(f.Raw.Bytes())
+	text, _ := shallow(f.Raw)
 	return text
 }
 
 // parse fills in what the line is. Member names are matched exactly.
 func (f *Frame) parse() {
-	text, deep := shallow(f.Raw.Bytes())
+	text, deep := shallow(f.Raw)
 	f.Deep = deep
 	trimmed := bytes.TrimLeft(text, " \t\r\n")
 	switch {
@@ -126,26 +121,28 @@ func (f *Frame) parse() {
 }
 
 func (f *Frame) members(text []byte) {
-	if !json.Valid(text) {
+	members := Members(text)
+	if members == nil {
 		return
 	}
 	f.Shape = Object
-	var err json.RawMessage
-	for name, value := range Parts(text) {
-		switch name {
-		case "id":
-			f.ID = bytes.Clone(value)
-		case "method":
-			f.HasMethod, f.Method = true, unquote(value)
-		case "result":
-			f.HasResult = true
-		case "error":
-			f.HasError, err = true, value
-		case "jsonrpc":
-			f.HasVersion = true
-		}
+	var method json.RawMessage
+	f.ID = members["id"]
+	method, f.HasMethod = members["method"]
+	json.Unmarshal(method, &f.Method)
+	_, f.HasResult = members["result"]
+	_, f.HasError = members["error"]
+	_, f.HasVersion = members["jsonrpc"]
+	f.marked = f.HasVersion || f.HasError && isReserved(members["error"])
+}
+
+// Members are those of a JSON object as they are written, of several with one name the last; nil when a text is not
+// one.
+func Members(text []byte) (members map[string]json.RawMessage) {
+	if json.Unmarshal(text, &members) != nil {
+		return nil
 	}
-	f.marked = f.HasVersion || f.HasError && isReserved(err)
+	return members
 }
 
 // isReserved reports whether an error has a code that JSON-RPC keeps for itself.
@@ -179,7 +176,7 @@ func (f *Frame) IsRequest() bool { return f.Shape == Object && f.HasMethod && f.
 // one that cannot be read.
 func (f *Frame) IsGarbled() bool {
 	return f.Side == FromServer && f.HTTP == nil && f.Ended && f.Shape == NotJSON &&
-		bytes.HasPrefix(bytes.TrimLeft(f.Raw.Bytes(), " \t\r"), []byte("{"))
+		bytes.HasPrefix(bytes.TrimLeft(f.Raw, " \t\r"), []byte("{"))
 }
 
 // refusesFor reports whether the frame is the HTTP error that answers the request of that id: such an answer need not
@@ -212,21 +209,20 @@ func (f *Frame) JSON() M {
 	}
 	f.decoded.Lock()
 	defer f.decoded.Unlock()
-	if object := f.decoded.object.Value(); object != nil {
-		return *object
+	if f.object != nil {
+		return f.object
 	}
-	defer alone(f.Raw.Len())()
-	object, _ := thrifty(f.Raw.Bytes()).(M)
-	f.decoded.object = weak.Make(&object)
+	object, _ := Decode(f.Raw).(M)
+	if f.isShort() {
+		f.object = object
+	}
 	return object
 }
 
-// briefly is JSON of what is short, and nil of what is long.
-func (f *Frame) briefly() M {
-	if f.Raw.Len() > shortText {
-		return nil
-	}
-	return f.JSON()
+// isShort reports whether what the frame says takes little room once it is decoded.
+func (f *Frame) isShort() bool {
+	const short = 16 << 10
+	return len(f.Raw) <= short
 }
 
 // Members are the messages of a frame: itself, or the members of an array.
@@ -234,8 +230,10 @@ func (f *Frame) Members() (members []*Frame) {
 	if f.Shape != Array {
 		return []*Frame{f}
 	}
-	for _, raw := range Parts(f.Text()) {
-		m := &Frame{At: f.At, Place: f.Place, Side: f.Side, Raw: Plain(raw)}
+	var all []json.RawMessage
+	json.Unmarshal(f.Text(), &all)
+	for _, raw := range all {
+		m := &Frame{At: f.At, Place: f.Place, Side: f.Side, Raw: Text(raw)}
 		m.Hostile, m.Ended, m.AfterEOF = f.Hostile, f.Ended, f.AfterEOF
 		m.User, m.Earlier = f.User, f.Earlier
 		m.parse()
@@ -246,38 +244,16 @@ func (f *Frame) Members() (members []*Frame) {
 }
 
 // ValidUTF8 reports whether the line is UTF-8 text.
-func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw.Bytes()) }
+func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none. The value of a long
-// text is for reading: others have the same one.
-func Decode(raw []byte) any {
-	defer alone(len(raw))()
-	return thrifty(raw)
-}
-
-// long is held by who decodes a long text: several at a time would fill the memory.
-var long sync.Mutex
-
-// alone waits until no other long text is decoded, if so many bytes are long.
-func alone(bytes int) (done func()) {
-	if bytes <= longMessage {
-		return func() {}
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none.
+func Decode(raw []byte) (v any) {
+	const long = 1 << 20
+	if len(raw) > long {
+		decoding.Lock()
+		defer decoding.Unlock()
 	}
-	long.Lock()
-	return long.Unlock
-}
-
-// thrifty is Decode for who is alone.
-func thrifty(raw []byte) any {
 	text, _ := shallow(raw)
-	if len(text) > shortText && json.Valid(text) {
-		return Sharing{}.decode(text, sharedLevels)
-	}
-	return decode(text)
-}
-
-// decode is Decode of a text that is shallow, without any sharing.
-func decode(text []byte) (v any) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	if d.Decode(&v) != nil {
@@ -285,6 +261,9 @@ func decode(text []byte) (v any) {
 	}
 	return v
 }
+
+// decoding is held by who decodes a long text: several at a time would fill the memory.
+var decoding sync.Mutex
 
 // SameID reports whether two ids are the same JSON value: equal as numbers, or equal as strings after decoding. A
 // number never equals a string.

@@ -145,8 +145,8 @@ func TestEachPanics(t *testing.T) {
 
 // What the server sent is judged only if it sent some.
 func TestJudge(t *testing.T) {
-	request := &driver.Frame{Side: driver.FromClient, Raw: driver.Plain([]byte("asked"))}
-	answer := &driver.Frame{Side: driver.FromServer, Raw: driver.Plain([]byte("said"))}
+	request := &driver.Frame{Side: driver.FromClient, Raw: driver.Text("asked")}
+	answer := &driver.Frame{Side: driver.FromServer, Raw: driver.Text("said")}
 	tests := []struct {
 		name     string
 		list     []Message

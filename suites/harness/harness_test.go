@@ -154,7 +154,7 @@ func TestPermit(t *testing.T) {
 
 func reply(text string) driver.Reply {
 	m, _ := driver.Decode([]byte(text)).(M)
-	return driver.Reply{Made: m, Frame: &driver.Frame{Raw: driver.Plain([]byte(text))}}
+	return driver.Reply{Made: m, Frame: &driver.Frame{Raw: driver.Text(text)}}
 }
 
 func TestMatchers(t *testing.T) {

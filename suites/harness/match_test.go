@@ -89,7 +89,7 @@ func TestBareErrors(t *testing.T) {
 	bare := driver.Reply{
 		Frame: &driver.Frame{
 			Side: driver.Status,
-			Raw:  driver.Plain([]byte("HTTP 400 Bad Request")),
+			Raw:  driver.Text("HTTP 400 Bad Request"),
 		}, Made: M{"error": M{"message": "no"}},
 	}
 	tests := []struct {
@@ -146,7 +146,7 @@ func TestShow(t *testing.T) {
 		{Absent{}, "nothing: the member is missing"},
 		{Member(M{"a": nil}, "a"), "null"},
 		{Member(M{"a": nil}, "b"), "nothing: the member is missing"},
-		{&driver.Frame{Raw: driver.Plain([]byte("as it was"))}, "as it was"},
+		{&driver.Frame{Raw: driver.Text("as it was")}, "as it was"},
 		{errors.New("oh"), "oh"},
 		{time.Second, "1s"},
 		{&strings.Builder{}, "{}"}, // a Stringer by its pointer

@@ -91,7 +91,7 @@ func TestIsMeant(t *testing.T) {
 		`7`:                                false,
 	}
 	for raw, want := range tests {
-		line := &driver.Frame{Shape: driver.Array, Raw: driver.Plain([]byte("[" + raw + "]"))}
+		line := &driver.Frame{Shape: driver.Array, Raw: driver.Text("[" + raw + "]")}
 		if got := (Message{Frame: line.Members()[0], asked: asked}).IsMeant(); got != want {
 			t.Errorf("%s: got %v", raw, got)
 		}

@@ -163,14 +163,11 @@ func (p pages) name(key page, next string) (known, circle bool) {
 	return known, slices.Contains(nexts, next)
 }
 
-// ListAll returns the items of all pages of a list. Equal parts of them may be the same: they are not to be changed.
+// ListAll returns the items of all pages of a list.
 func ListAll(s *driver.Session, method, member string, params M) (items []any, err error) {
-	shared := driver.Sharing{}
 	err = EachPage(s, method, member, params, func(result M) {
 		page, _ := result[member].([]any)
-		for _, item := range page {
-			items = append(items, shared.One(item))
-		}
+		items = append(items, page...)
 	})
 	return items, err
 }

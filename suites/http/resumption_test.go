@@ -9,7 +9,7 @@ import (
 // An event of another stream is known by its message, and not by an id that several streams use.
 func TestStrangeEvents(t *testing.T) {
 	event := func(id, data string) driver.StreamEvent {
-		return driver.StreamEvent{ID: id, HasID: id != "", Data: driver.Plain([]byte(data)), HasData: true}
+		return driver.StreamEvent{ID: id, HasID: id != "", Data: driver.Text(data), HasData: true}
 	}
 	const mine, theirs = `{"id":7,"result":{}}`, `{"id":8,"result":{}}`
 	const note, other = `{"method":"notifications/a"}`, `{"method":"notifications/b"}`

@@ -59,7 +59,7 @@ func TestAllowance(t *testing.T) {
 			t.Errorf("after three times four seconds: %q", why)
 		}
 		a = NewAllowance()
-		if a.Spend(driver.Reply{Frame: &driver.Frame{Raw: driver.Plain(make([]byte, 20<<20))}}) {
+		if a.Spend(driver.Reply{Frame: &driver.Frame{Raw: driver.Text(make([]byte, 20<<20))}}) {
 			t.Error("there is room for an answer of 20 MiB")
 		}
 		if why := a.Spent(); why != "there was no room left for more answers" {

@@ -12,8 +12,8 @@ func answerTo(arguments, answer string) driver.Reply {
 	request := []byte(`{"method":"tools/call","params":{"name":"add","arguments":` + arguments + `}}`)
 	m, _ := driver.Decode([]byte(answer)).(M)
 	return driver.Reply{
-		Request: &driver.Frame{Raw: driver.Plain(request), Shape: driver.Object},
-		Frame:   &driver.Frame{Raw: driver.Plain([]byte(answer)), Shape: driver.Object},
+		Request: &driver.Frame{Raw: driver.Text(request), Shape: driver.Object},
+		Frame:   &driver.Frame{Raw: driver.Text(answer), Shape: driver.Object},
 		Made:    m,
 	}
 }

@@ -126,7 +126,7 @@ func messagesOf(f *driver.Frame) (messages []*driver.Frame) {
 	}
 	for line := range bytes.SplitSeq(f.Raw.Bytes(), []byte("\n")) {
 		array := slices.Concat([]byte("["), line, []byte("]"))
-		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: driver.Plain(array), User: f.User}
+		one := driver.Frame{At: f.At, Side: f.Side, Shape: driver.Array, Raw: driver.Text(array), User: f.User}
 		messages = append(messages, one.Members()...)
 	}
 	return messages

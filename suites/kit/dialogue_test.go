@@ -15,7 +15,7 @@ type said []*driver.Frame
 
 func (d *said) asks(id int) {
 	*d = append(*d, &driver.Frame{
-		Side: driver.FromClient, Raw: driver.Plain([]byte("{}")), Shape: driver.Object,
+		Side: driver.FromClient, Raw: driver.Text("{}"), Shape: driver.Object,
 		HasMethod: true, Method: "initialize",
 		ID: json.RawMessage(strconv.Itoa(id)),
 	})
@@ -74,7 +74,7 @@ func TestFloodOfResponses(t *testing.T) {
 	for id := range many {
 		d.asks(many + id)
 		d.gets("null")
-		d = append(d, &driver.Frame{Side: driver.Event, Raw: driver.Plain([]byte("something happened"))})
+		d = append(d, &driver.Frame{Side: driver.Event, Raw: driver.Text("something happened")})
 	}
 	pairs := pair(&driver.Session{}, d)
 	strays, meant := 0, 0

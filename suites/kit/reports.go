@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -162,6 +163,9 @@ func (s *told) answered(m *driver.Frame) {
 
 // tokenIn is the token for progress in a request; nil when there is none.
 func tokenIn(request *driver.Frame) json.RawMessage {
+	if !bytes.Contains(request.Raw, []byte(`"progressToken"`)) { // which is learnt sooner than by decoding
+		return nil
+	}
 	params, _ := request.JSON()["params"].(M)
 	if token, has := MetaOf(params)["progressToken"]; has {
 		return Compact(token)

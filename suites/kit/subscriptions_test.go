@@ -14,7 +14,7 @@ func TestLeaving(t *testing.T) {
 	frame := func(side driver.Side, at time.Duration, id int, method, params string) *driver.Frame {
 		f := &driver.Frame{
 			Side: side, At: at, Shape: driver.Object, HasVersion: true, Method: method, HasMethod: true,
-			Raw: driver.Plain(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)),
+			Raw: driver.Text(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)),
 		}
 		if id > 0 {
 			f.ID = []byte(strconv.Itoa(id))

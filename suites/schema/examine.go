@@ -127,7 +127,7 @@ func judgedPart(m Message) []byte {
 	if !m.IsResponse() {
 		return m.Text()
 	}
-	return driver.Part(m.Text(), "result")
+	return driver.Members(m.Text())["result"]
 }
 
 // titleOf names a message for people.

@@ -57,7 +57,7 @@ func TestSpreadIsLinear(t *testing.T) {
 
 func frames(lines []string) (all []*driver.Frame) {
 	for _, line := range lines {
-		f := &driver.Frame{Side: driver.FromServer, Raw: driver.Plain([]byte(line)), Ended: true}
+		f := &driver.Frame{Side: driver.FromServer, Raw: driver.Text(line), Ended: true}
 		if json.Valid(f.Raw.Bytes()) {
 			f.Shape = driver.Object
 		}

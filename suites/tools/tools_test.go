@@ -8,7 +8,7 @@ import (
 
 func reply(message string) driver.Reply {
 	m, _ := driver.Decode([]byte(message)).(driver.M)
-	return driver.Reply{Frame: &driver.Frame{Raw: driver.Plain([]byte(message))}, Made: m}
+	return driver.Reply{Frame: &driver.Frame{Raw: driver.Text(message)}, Made: m}
 }
 
 // Answers to unknown tools, and whether an equal answer to a listed one means that the server does not know it.
