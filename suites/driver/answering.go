@@ -9,41 +9,33 @@ import (
 
 // A response names its request by the id. Some servers change ids on the way, most often 7 into "7", and then it is
 // clear all the same what is answered: over stdio if the texts are the same, over HTTP whatever comes with the exchange
-// of the request, and everywhere what can only be meant for the greeting. Others count the ids for themselves: then
-// what is answered is as far off as it was with the greeting. That an id was changed is for a check to say; the others
-// go on.
+// of the request, and everywhere what can only be meant for the greeting. That an id was changed is for a check to say; the
+// others go on. A response under any other id answers nothing.
 
-// asks are the ids under which the sessions of one server have asked, and which of them.
+// asks are the ids under which the sessions of one server have asked, and which of them did: nil stands for several.
 type asks struct {
 	mu sync.Mutex
-	by map[string]asker
-}
-
-type asker struct {
-	s       *Session // the first
-	several bool     // others did so, too
+	by map[string]*Session
 }
 
 func (a *asks) add(s *Session, id json.RawMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.by == nil {
-		a.by = map[string]asker{}
+		a.by = map[string]*Session{}
 	}
-	first, known := a.by[textKey(id)]
-	switch {
-	case !known:
-		a.by[textKey(id)] = asker{s: s}
-	case first.s != s:
-		a.by[textKey(id)] = asker{s: first.s, several: true}
+	key := textKey(id)
+	if first, known := a.by[key]; known && first != s {
+		s = nil
 	}
+	a.by[key] = s
 }
 
 func (a *asks) beside(s *Session, id json.RawMessage) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	by, known := a.by[textKey(id)]
-	return known && (by.several || by.s != s)
+	return known && by != s
 }
 
 // AskedBeside reports whether another session of the same server has asked under an id. A response with it may be meant
@@ -57,7 +49,6 @@ func (s *Session) AskedBeside(id json.RawMessage) bool {
 type question struct {
 	id       json.RawMessage
 	answered bool
-	stands   bool // it is answered in the end only, see Session.Stand
 }
 
 // ask notes that the session asks under an id, which null is not.
@@ -79,15 +70,6 @@ func (s *Session) isAnswered(id json.RawMessage) bool {
 	defer s.mu.Unlock()
 	q := s.questionOf(id)
 	return q != nil && q.answered
-}
-
-// stand notes that what the session has asked under an id is answered in the end only.
-func (s *Session) stand(id json.RawMessage) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if q := s.questionOf(id); q != nil {
-		q.stands = true
-	}
 }
 
 // greets notes that the session greets the server under an id.
@@ -124,14 +106,12 @@ func (s *Session) attribute(f *Frame) {
 			s.crossed = s.crossed || m.Strayed
 		case !SameID(id, m.ID):
 			f.rename(m.ID, id)
-			s.shifts = s.shifts || s.shift != 0 && distance(id, m.ID) == s.shift
 		}
 		if q := s.questionOf(id); q != nil {
 			q.answered = true
 		}
 		if SameID(id, s.greeting) {
 			s.greeting = nil
-			s.shift = distance(id, m.ID)
 		}
 	}
 }
@@ -146,8 +126,6 @@ func (s *Session) meant(f, response *Frame) json.RawMessage {
 		return x.asked
 	case s.welcomes(response):
 		return s.greeting
-	case s.shiftedTo(response.ID) != nil:
-		return s.shiftedTo(response.ID)
 	case s.questionOf(response.ID) != nil:
 		return response.ID
 	case len(alike) > 0 && (response.HasResult || response.HasError):
@@ -176,52 +154,6 @@ func (s *Session) welcomes(response *Frame) bool {
 
 // welcomeMembers are those by which the result of initialize is known.
 var welcomeMembers = []string{"protocolVersion", "capabilities", "serverInfo"}
-
-// Shift is what the server adds to the ids that it repeats, as far as is known; 0 when it adds nothing.
-func (s *Session) Shift() int64 {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.shifts {
-		return 0
-	}
-	return s.shift
-}
-
-// AnsweredAs is the id under which the server answers a request: its own, or one as far off as ids are known to be.
-func (s *Session) AnsweredAs(id json.RawMessage) json.RawMessage {
-	n, ok := Integer(json.Number(id))
-	if by := s.Shift(); ok && by != 0 {
-		return encode(n + by)
-	}
-	return id
-}
-
-// shiftedTo is the id of the request that waits for its answer if ids are as far off as that of the greeting was; nil
-// when there is none. Once a response came so under an id that no request waited under, or with the exchange of its
-// request, the server is known to do that with all. The caller holds mu.
-func (s *Session) shiftedTo(id json.RawMessage) json.RawMessage {
-	n, ok := Integer(json.Number(id))
-	if s.shift == 0 || !ok {
-		return nil
-	}
-	waits := func(q *question) bool { return q != nil && !q.answered }
-	q, under := s.questionOf(encode(n-s.shift)), s.questionOf(id)
-	if !waits(q) || waits(under) && !under.stands && !s.shifts {
-		return nil
-	}
-	s.shifts = true
-	return q.id
-}
-
-// distance is how much greater an id is than another; 0 unless both are integers.
-func distance(from, to json.RawMessage) int64 {
-	a, isNumber := Integer(json.Number(from))
-	b, areNumbers := Integer(json.Number(to))
-	if !isNumber || !areNumbers {
-		return 0
-	}
-	return b - a
-}
 
 // questionOf is the request of the session that has an id; nil when there is none. The caller holds mu.
 func (s *Session) questionOf(id json.RawMessage) *question {

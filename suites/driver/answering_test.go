@@ -77,44 +77,36 @@ func TestReactionsAnswerNoEarlierRequest(t *testing.T) {
 	}
 }
 
-// A server that answers the greeting under an id that is off by some, and another request so that no request waits
-// under that id, is off by as much with all; one that is wrong with the greeting only means what it says.
-func TestAnswersUnderShiftedIDs(t *testing.T) {
-	tests := []struct {
-		name  string
-		ids   []int // of the answers to the requests 1, 2, 3 and 4, the last two of which are sent together
-		shift int64
-	}{
-		{"none", []int{1, 2, 3, 4}, 0},
-		{"the greeting only", []int{2, 2, 3, 4}, 0},
-		{"one more", []int{2, 3, 4, 5}, 1},
-		{"one less", []int{0, 1, 2, 3}, -1},
-		{"another each time", []int{2, 9, 3, 4}, 0},
-	}
-	for _, tt := range tests {
-		serve := answering(func(n int, _ string) string {
-			const answer = `{"jsonrpc":"2.0","id":%d,"result":{"protocolVersion":"2025-11-25","to":"%d"}}` + "\n"
-			switch n {
-			case 3:
-				return ""
-			case 4: // the later one first
-				return fmt.Sprintf(answer+answer, tt.ids[3], 4, tt.ids[2], 3)
-			}
-			return fmt.Sprintf(answer, tt.ids[n-1], n)
+// A response under an id that no request has answers nothing, and is named where there is no answer.
+func TestStrayResponsesAreNamed(t *testing.T) {
+	for id, stray := range map[string]string{"1": "", `"1"`: "", "2": "2", "null": "null", `"x"`: `"x"`} {
+		serve := answering(func(int, string) string {
+			return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", id)
 		})
-		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-			s.Greet(Hello("2025-11-25"))
-			s.Await(s.Request("ping", nil))
-			if got := s.Shift(); got != tt.shift {
-				t.Errorf("%s: the shift is %d, not %d", tt.name, got, tt.shift)
-			}
-			for _, p := range []Pending{s.Request("ping", nil), s.Request("ping", nil)} {
-				if got := s.Await(p).Result()["to"]; got != string(p.ID) {
-					t.Errorf("%s: request %s got the answer to %v", tt.name, p.ID, got)
-				}
+		converse(t, Limits{Reply: 50 * time.Millisecond}, serve, func(t *testing.T, s *Session) {
+			r, silence := s.Exchange("ping", nil), new(Silence)
+			if errors.As(r.Err, &silence); r.Answered() != (stray == "") || string(silence.Stray) != stray {
+				t.Errorf("%s: %v", id, r.Err)
 			}
 		})
 	}
+}
+
+// A server that prints what it reads ends the session: what it prints cannot be told from what it says.
+func TestEchoEndsTheSession(t *testing.T) {
+	serve := answering(func(_ int, line string) string {
+		return line + "\n" + `{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}` + "\n"
+	})
+	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		if r := s.Greet(Hello("2025-11-25")); !errors.As(r.Err, new(*Death)) || r.Err.Error() != errEcho.Error() {
+			t.Errorf("got %v", r.Err)
+		}
+		for _, f := range s.Since(0) {
+			if f.Shape != Echo {
+				t.Errorf("it was heard: %s", f.Raw)
+			}
+		}
+	})
 }
 
 // When two requests have ids that are alike, each has its own answer.

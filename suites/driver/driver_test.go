@@ -204,27 +204,6 @@ func TestStillComing(t *testing.T) {
 	}
 }
 
-// A program that sends back what it is sent is not waited for as long as a server that is about to start; one that
-// answers beside that has a moment for it.
-func TestEcho(t *testing.T) {
-	for name, tt := range map[string]struct {
-		adds string
-		want bool
-	}{
-		"alone":         {"", false},
-		"and an answer": {`{"jsonrpc":"2.0","id":1,"result":{}}` + "\n", true},
-	} {
-		serve := answering(func(_ int, line string) string { return line + "\n" + tt.adds })
-		converse(t, Limits{Start: time.Minute}, serve, func(t *testing.T, s *Session) {
-			begin := time.Now()
-			r := s.Greet(Hello("2025-11-25"))
-			if took := time.Since(begin); r.Answered() != tt.want || took > time.Second {
-				t.Errorf("%s: got %v %v after %v", name, r.M(), r.Err, took)
-			}
-		})
-	}
-}
-
 // A call may run for longer than an answer may take: that says nothing of the session.
 func TestLongCallIsNoTrouble(t *testing.T) {
 	serve := answering(func(int, string) string { return "" })

@@ -320,6 +320,6 @@ func (h *HTTP) close() {
 		h.s.over("the session was closed")
 	}
 	if h.host != nil && slices.ContainsFunc(h.Exchanges(), func(x *Exchange) bool { return x.Answer().IsStream }) {
-		h.site.parting.wait(h.host)
+		h.site.awaitParting(h.host)
 	}
 }

@@ -3,7 +3,6 @@ package driver
 import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -66,11 +65,6 @@ func (p Pending) answeredBy(f *Frame) bool {
 		}
 	}
 	return false
-}
-
-// repeatedBy reports whether a frame is the request itself, sent back.
-func (p Pending) repeatedBy(f *Frame) bool {
-	return f.Side == FromServer && p.frame != nil && bytes.Equal(f.Raw.Bytes(), p.frame.Raw.Bytes())
 }
 
 // Reply is the answer to a request, or the reason why none came.
@@ -189,6 +183,8 @@ type Silence struct {
 	Coming  bool   // it was on its way when --timeout was over, as StillComing has it
 	Held    bool   // mcpcheck itself did not listen for some of the time
 
+	Stray json.RawMessage // the id of a response that came meanwhile and answers nothing; nil: none did
+
 	request *Frame // in the record; nil: it is not there any more
 }
 
@@ -199,6 +195,9 @@ func (e *Silence) Error() string {
 	}
 	if e.Partial > 0 {
 		text += fmt.Sprintf(" (%s came without a newline)", count(e.Partial, "byte"))
+	}
+	if e.Stray != nil {
+		text += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.Stray))
 	}
 	if e.Coming {
 		text += ", though it was still coming"

@@ -22,7 +22,6 @@ func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
 	f.Side, f.Ended = FromClient, true
 	f.Raw = bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n"))
 	f.parse()
-	s.expectEchoes(f)
 	s.link.send(f, pieces)
 	return f
 }
@@ -77,7 +76,6 @@ func (s *Session) Stand(method string, params M) Pending {
 // StandID is Stand under the given id.
 func (s *Session) StandID(id any, method string, params M) Pending {
 	p := s.Expecting(id, method)
-	s.stand(p.ID)
 	p.frame = s.write(&Frame{standing: true}, [][]byte{append(encode(s.Message(id, method, params)), '\n')})
 	s.stands = append(s.stands, p)
 	return p
@@ -182,20 +180,15 @@ func (s *Session) due(sent time.Time) time.Time {
 }
 
 // AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start. One that
-// sends the request back has started: it has only a moment left. So has one that has answered a request which was sent
-// beside: it has as long as for any other answer.
+// has answered a request which was sent beside has started: it has as long as for any other answer.
 func (s *Session) AwaitFirst(p Pending, beside ...Pending) Reply {
-	const moment = time.Second
 	defer s.waits.begin(p, s.isStarting())()
 	b := s.startBound()
 	end := time.Now().Add(b.d)
 	came, err := s.Wait(p.from, b.d, func(f *Frame) bool {
-		return p.answeredBy(f) || p.repeatedBy(f) || anyAnswered(beside, f)
+		return p.answeredBy(f) || anyAnswered(beside, f)
 	})
-	switch {
-	case err == nil && p.repeatedBy(came):
-		return s.awaitFor(p, moment)
-	case err == nil && anyAnswered(beside, came):
+	if err == nil && anyAnswered(beside, came) {
 		return s.awaitReply(p)
 	}
 	r := s.awaitUntil(p, b, func() time.Time { return end })
@@ -302,6 +295,7 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	}
 	err := &Silence{
 		Method: p.Method, After: after, Limit: b.flag, Partial: s.partial.bytes, Held: s.heldSince(begin),
+		Stray: s.stray(p.from),
 	}
 	s.mu.Unlock()
 	if err.request = p.frame; p.frame == nil {
@@ -310,6 +304,16 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 	err.Coming = s.isComing(p)
 	s.exceed(ExcessOf(err))
 	return err
+}
+
+// stray is the id of a response since a mark that answers nothing; nil when there is none. The caller holds mu.
+func (s *Session) stray(mark int) json.RawMessage {
+	for _, f := range s.frames[max(0, min(mark-s.first, len(s.frames))):] {
+		if f.Side == FromServer && f.IsResponse() && f.ID != nil && s.questionOf(f.Answers()) == nil {
+			return f.ID
+		}
+	}
+	return nil
 }
 
 // longestOpen is the method of the request that has had no answer for the longest time: those after it may have had to
@@ -350,14 +354,6 @@ func unanswered(frames []*Frame) (open []Pending) {
 func (s *Session) IsIllegible(mark int) bool {
 	frames := s.Record(mark)
 	return slices.ContainsFunc(frames, (*Frame).IsGarbled) && len(unanswered(frames)) > 0
-}
-
-// receive records a line of the server and answers it when it is a request.
-func (s *Session) receive(f *Frame) {
-	if f.parse(); s.isEcho(f) {
-		f = &Frame{Raw: f.Raw, Ended: f.Ended, Shape: Echo}
-	}
-	s.take(f)
 }
 
 // take records a message of the server and answers it when it is a request.

@@ -41,10 +41,6 @@ type Session struct {
 	asked     map[string][]*question // requests of the client, by the text of their ids
 	greeting  json.RawMessage        // id of the greeting while it has no answer; nil otherwise
 	unsettled bool                   // what was said before it may still be answered
-	shift     int64                  // how far off the id was under which the greeting was answered
-	shifts    bool                   // so are those of other answers
-	echoing   bool                   // the server prints what it reads
-	unechoed  [][]byte               // lines of the client that it may print
 	asides    []json.RawMessage      // ids of those of its requests that are for nobody but itself
 	era       Era
 	client    M // the capabilities that were declared
@@ -89,8 +85,7 @@ func Start(ctx context.Context, t Target, o Options) (*Session, error) {
 func newSession(ctx context.Context, t Target, stderr *stderrKeeper) *Session {
 	s := &Session{record: record{
 		ctx: ctx, opened: time.Now(), limits: t.Limits, budget: t.Budget, stderr: stderr, changed: make(chan struct{}),
-	}, asked: map[string][]*question{}, waits: t.Waits, shift: t.Shift, shifts: t.Shift != 0, echoing: t.Echoes,
-		heard: t.Heard}
+	}, asked: map[string][]*question{}, waits: t.Waits, heard: t.Heard}
 	s.SetEra(t.Era)
 	return s
 }

@@ -36,7 +36,8 @@ type Site struct {
 	greeted   atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
 	holdsBack atomic.Bool  // a GET had no headers for as long as an answer may take
 	asks      asks
-	parting   parting
+	parts     atomic.Bool // its process ends with a client's stream
+	stays     atomic.Bool // it was waited for in vain
 
 	mu        sync.Mutex
 	url       *url.URL
@@ -74,7 +75,7 @@ func NewSite(o SiteOptions) (*Site, error) {
 	}
 	return &Site{
 		o: o, header: overlay(nil, o.Header), client: newClient(o, roots),
-		starting: make(chan struct{}, 1), url: u, transport: "http", parting: parting{hopes: 1},
+		starting: make(chan struct{}, 1), url: u, transport: "http",
 	}, nil
 }
 
@@ -298,7 +299,7 @@ func (e *Unreachable) Error() string {
 
 func (e *Unreachable) Unwrap() error { return e.Err }
 
-// mostStarts is how often a server that dies is started; see parting.
+// mostStarts is how often a server that dies is started.
 const mostStarts = 50
 
 // Ready starts the server if it has to, and waits until its port takes connections. The context of the first call is
@@ -339,7 +340,7 @@ func (site *Site) start(ctx context.Context, l Limits) error {
 		return fmt.Errorf("something else listens on %s already\nstop it, or let mcpcheck choose a port with {port}",
 			site.address())
 	}
-	if site.starts == 0 || !site.parting.seen(site.process()) { // else it has not died
+	if host := site.process(); host == nil || !site.parts.Load() || host.exit != (Exit{}) { // else it has not died
 		site.starts++
 	}
 	if site.starts > mostStarts {
@@ -455,6 +456,27 @@ func (site *Site) mourns(ctx context.Context, host *process) bool {
 		return false
 	}
 	return exits(ends)
+}
+
+// awaitParting waits for a moment whether the server's process ends, now that the stream of a client has. Servers over
+// HTTP+SSE of 2024 exit with status 0 then, and who comes meanwhile reaches a process that is about to end. Whether a
+// server is one of these shows the first time.
+func (site *Site) awaitParting(host *process) {
+	moment := 100 * time.Millisecond
+	switch {
+	case site.parts.Load():
+		moment *= 5
+	case site.stays.Load():
+		return
+	}
+	timer := time.NewTimer(moment)
+	defer timer.Stop()
+	select {
+	case <-host.exited:
+		site.parts.Store(site.parts.Load() || host.exit == Exit{})
+	case <-timer.C:
+		site.stays.Store(true)
+	}
 }
 
 // Close ends the server's process, if it is ours, and every idle connection.

@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -100,8 +101,9 @@ func (p *Stdio) read() {
 	p.finish(p.readLines())
 }
 
-// readLines reads until stdout ends, or until a line gets too long, of which the beginning is kept.
-func (p *Stdio) readLines() (excess *Excess) {
+// readLines reads until stdout ends; why says what makes it useless to read on: a line that is too long, of which the
+// beginning is kept, or one that is the client's own.
+func (p *Stdio) readLines() (why error) {
 	const beginning = 4 << 10
 	s := p.s
 	reading := s.intake(&s.partial, p.proc.exited)
@@ -120,7 +122,9 @@ func (p *Stdio) readLines() (excess *Excess) {
 			line.Write(head)
 			rest = tail
 			if found {
-				s.receive(&Frame{Raw: drain(&line), Ended: true})
+				if err := p.receive(&Frame{Raw: drain(&line), Ended: true}); err != nil {
+					return err
+				}
 				reading.finish()
 			}
 		}
@@ -129,19 +133,32 @@ func (p *Stdio) readLines() (excess *Excess) {
 		}
 		if err != nil {
 			if line.Len() > 0 {
-				s.receive(&Frame{Raw: drain(&line)})
+				return p.receive(&Frame{Raw: drain(&line)})
 			}
 			return nil
 		}
 	}
 }
 
+// errEcho is why a session ends whose server prints what it reads: what it prints cannot be told from what it says.
+var errEcho = errors.New("the server sends back what it is sent")
+
+// receive takes in a line. That of a client's greeting, which no server sends, is an echo.
+func (p *Stdio) receive(f *Frame) error {
+	if f.parse(); f.Method == "initialize" || f.Method == "server/discover" {
+		p.s.put(&Frame{Side: FromServer, Raw: f.Raw, Ended: f.Ended, Shape: Echo})
+		return errEcho
+	}
+	p.s.take(f)
+	return nil
+}
+
 // finish records how the session ended.
-func (p *Stdio) finish(excess *Excess) {
+func (p *Stdio) finish(why error) {
 	var cause string
-	if excess != nil {
-		cause = excess.Error()
-		p.s.exceed(excess)
+	if why != nil {
+		cause = why.Error()
+		p.s.exceed(ExcessOf(why))
 		p.proc.kill()
 	} else {
 		grace := time.NewTimer(time.Second)

@@ -18,10 +18,7 @@ type Target struct {
 	Env     []string // KEY=VALUE, added to the environment of this process
 	Dir     string   // working directory; empty is the current one
 
-	Era   Era   // how its sessions go; nil is the handshake
-	Shift int64 // how far off the ids of its answers are known to be; see Session.Shift
-
-	Echoes bool // it is known to print what it reads; see Session.Echoes
+	Era Era // how its sessions go; nil is the handshake
 
 	// Serve is a server inside this process, in place of Command. Tests use it to run many servers under a virtual
 	// clock.

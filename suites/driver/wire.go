@@ -81,7 +81,7 @@ const (
 	Object
 	Array
 	Scalar
-	Echo // a line of the client, which the server prints
+	Echo // the greeting of the client, which the server sends back
 )
 
 // cost is about how many bytes the frame takes. With one that stands for an HTTP answer, or is the message in it, the

@@ -114,9 +114,6 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	e.sdks = sync.OnceValue(func() []SDK { return recognised(o.SDKs, e.Sessions()) })
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.health.heard, o.Progress.watch(target.Waits)
 	e.target.Stopped = e.health.noSession
-	if o.First != nil {
-		e.target.Shift, e.target.Echoes = o.First.Shift(), o.First.Echoes()
-	}
 	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessions(target), server.Slow())
 	e.quiet.Store(server.OneClient)
 	e.health.begin(o.First)

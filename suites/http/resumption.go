@@ -51,7 +51,7 @@ var resumptionChecks = Suite{
 		call := droppable(t)
 		s := t.Own()
 		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params(s)})
-		first, id := identifiedEvent(x), s.AnsweredAs(x.Asked())
+		first, id := identifiedEvent(x), x.Asked()
 		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, id).Answered() || first.ID == "" {
 			t.Inconclusive("%s answered before it could be interrupted: %s", call.Tool.Name, a)
 		}
@@ -106,7 +106,7 @@ func resumed(t *T) resumption {
 			t.Because(NotOffered).Skip("event streams have no ids: they cannot be resumed")
 		}
 		x.Abort()
-		id := s.AnsweredAs(x.Asked())
+		id := x.Asked()
 		r.early = kit.ResponseAmong(x.End().Events, id).Answered()
 		r.ambiguous = slices.ContainsFunc(s.HTTP().Exchanges(), func(other *driver.Exchange) bool {
 			return other != x && slices.ContainsFunc(other.Answer().Events, func(e driver.StreamEvent) bool {
@@ -118,7 +118,7 @@ func resumed(t *T) resumption {
 		r.others = other.Request.HTTP.Answer().Events
 		for _, f := range s.Since(0) {
 			if f.Side == driver.FromClient && f.IsRequest() && f.HTTP != x {
-				r.foreign = append(r.foreign, s.AnsweredAs(f.ID))
+				r.foreign = append(r.foreign, f.ID)
 			}
 		}
 		again := resumeAfter(s, first.ID)

@@ -316,7 +316,7 @@ func strayResponses(w Wire) (strays []stray) {
 				break
 			}
 			for _, m := range f.Members() {
-				switch id := ownID(s, m); {
+				switch id := ownID(m); {
 				case f.Side == driver.FromClient && m.IsRequest():
 					asked[driver.IDKey(id)] = true
 				case f.Side == driver.FromServer && m.IsResponse():
@@ -330,9 +330,9 @@ func strayResponses(w Wire) (strays []stray) {
 	return strays
 }
 
-// ownID is the id of a message, as it was before it became a text, or one as far off as all are.
-func ownID(s *driver.Session, m *driver.Frame) json.RawMessage {
-	if driver.AlikeID(m.ID, s.AnsweredAs(m.Answers())) {
+// ownID is the id of a message, as it was before it became a text.
+func ownID(m *driver.Frame) json.RawMessage {
+	if driver.AlikeID(m.ID, m.Answers()) {
 		return m.Answers()
 	}
 	return m.ID

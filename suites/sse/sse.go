@@ -289,7 +289,7 @@ func isResponse(e driver.StreamEvent) bool {
 // answering tells whether a text is the response to a request. Whether its id is a number, and the right one, is for
 // another check.
 func (c *oldClient) answering(id int) (isAnswer func(text []byte) bool) {
-	known := c.session.AnsweredAs(Compact(id))
+	known := Compact(id)
 	return func(text []byte) bool {
 		m, _ := driver.Decode(text).(M)
 		return driver.AlikeID(Compact(m["id"]), known) && (Has(m, "result") || Has(m, "error"))
