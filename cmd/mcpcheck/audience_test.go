@@ -75,7 +75,7 @@ func (comes) Waiting() string  { return "tools/call slow" }
 // starts is how far a run has come that waits for a process to start.
 type starts struct{ comes }
 
-func (starts) Starting() string { return "18th time, 5.1 s each" }
+func (starts) Starting() string { return "process 18, 5.1 s each" }
 func (starts) Waiting() string  { return "initialize" }
 
 // While a run waits it is said how far it has come: on a terminal each second in one place, in a pipe every ten
@@ -109,7 +109,7 @@ func TestProgressOfRuns(t *testing.T) {
 			terminal, slow, "7/233 · 14 s · tools · waiting for tools/call slow of weather", "",
 		},
 		"what it starts": {
-			terminal, again, "7/233 · 14 s · tools · starting the server, 18th time, 5.1 s each", "",
+			terminal, again, "7/233 · 14 s · tools · starting the server, process 18, 5.1 s each", "",
 		},
 		"one of several":          {terminal, second, "2025-06-18 · 0/90 · 14 s", ""},
 		"with colours":            {bright, run, "0/233 · 14 s", ""},

@@ -328,20 +328,3 @@ func TestAnswerBy(t *testing.T) {
 		t.Errorf("the server was sent %q, want %q", server[1:], want)
 	}
 }
-
-// A request that has no answer while mcpcheck holds back what the server sends has met a limit of mcpcheck: the server
-// has not fallen silent.
-func TestSilenceWhileHeld(t *testing.T) {
-	serve := answering(func(int, string) string { return "" })
-	for _, held := range []bool{false, true} {
-		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-			p := s.Request("ping", nil)
-			if held {
-				go s.hold(func() { time.Sleep(time.Second) })
-			}
-			if r := s.Await(p); (ExcessOf(r.Err) != nil) != held || (s.Excess(0) != nil) != held {
-				t.Errorf("held is %v: got %v, and %v of the session", held, r.Err, s.Excess(0))
-			}
-		})
-	}
-}

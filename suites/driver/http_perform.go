@@ -198,7 +198,7 @@ func (h *HTTP) status(x *Exchange, err error) {
 // than one document the first is taken for the answer: that there are others, a check says. A message that leaves the
 // request without its answer leaves it so for good.
 func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
-	taken := h.s.intake(&x.partial, h.ctx.Done())
+	taken := &intake{r: &h.s.record, part: &x.partial}
 	defer taken.finish()
 	body, err := h.readAll(resp, taken)
 	h.s.mu.Lock()

@@ -47,8 +47,8 @@ const (
 // is.
 func (h *HTTP) readStream(x *Exchange, body io.Reader) {
 	answered, came := false, false
-	taken := h.s.intake(&x.partial, h.ctx.Done())
-	cut, err := readEvents(throttled{h, body}, taken, func(e StreamEvent) {
+	taken := &intake{r: &h.s.record, part: &x.partial}
+	cut, err := readEvents(body, taken, func(e StreamEvent) {
 		h.keepEvent(x, e)
 		if f := h.receiveEvent(x, e); f != nil {
 			came, answered = true, answered || Pending{ID: x.asked}.answeredBy(f)
@@ -126,19 +126,6 @@ func (x *Exchange) forget(n int) {
 	}
 	x.answer.Events = slices.Clone(x.answer.Events[n:])
 	x.answer.Lost += n
-}
-
-// throttled reads a stream with pauses while it floods the record.
-type throttled struct {
-	h    *HTTP
-	body io.Reader
-}
-
-func (t throttled) Read(p []byte) (int, error) {
-	if t.h.s.flooded() {
-		t.h.s.hold(func() { t.h.sleep(throttle) })
-	}
-	return t.body.Read(p)
 }
 
 // mostResumed is how often one stream is resumed.

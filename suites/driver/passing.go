@@ -13,8 +13,8 @@ type EventStream struct{ r *eventReader }
 
 // NewEventStream has each called with the events of a stream.
 func NewEventStream(limit int, each func(StreamEvent)) *EventStream {
-	r := &record{limits: Limits{Message: limit}}
-	return &EventStream{&eventReader{taken: r.intake(&partial{}, nil), each: each, comment: func() {}}}
+	taken := &intake{r: &record{limits: Limits{Message: limit}}, part: &partial{}}
+	return &EventStream{&eventReader{taken: taken, each: each, comment: func() {}}}
 }
 
 // Write fails when an event is too long.

@@ -26,10 +26,6 @@ type record struct {
 	flooding bool      // the server sends more unasked than is kept
 	lost     int       // what was dropped stood before this absolute index
 	unheard  int       // the same of what the server sent unasked
-	dropped  bool      // frames were, since flooded was asked
-	unkept   int       // bytes of frames that were dropped since the last answer
-	holds    int       // how many readers wait by our own will
-	held     time.Time // when the last one did
 	partial  partial   // over stdio: the line that is not complete yet
 	owed     int       // messages of the client that may still be answered
 	answered time.Time // when the last answer to one of them came
@@ -57,7 +53,7 @@ func (r *record) put(f *Frame) {
 	defer r.mu.Unlock()
 	if f.unasked() && r.full(unaskedShare) {
 		r.unheard = r.first + len(r.frames) + 1
-		if r.drop(f); r.flooding {
+		if r.flooding {
 			return
 		}
 		r.flooding = true
@@ -71,13 +67,7 @@ func (r *record) put(f *Frame) {
 	}
 	r.frames = append(r.frames, f)
 	r.keep(f.cost())
-	if f.Side == FromServer && f.IsResponse() {
-		r.unkept = 0
-	}
 	for r.full(ownShare) && len(r.frames) > 1 {
-		if f.Side == FromServer && !f.IsResponse() { // long answers that were asked for are not a flood
-			r.drop(r.frames[0])
-		}
 		r.keep(-r.frames[0].cost())
 		r.frames[0] = nil
 		r.frames = r.frames[1:]
@@ -99,12 +89,6 @@ func (r *record) owe(f *Frame) {
 	}
 }
 
-// drop notes that a frame is not kept for what the server sends. The caller holds mu.
-func (r *record) drop(f *Frame) {
-	r.dropped = true
-	r.unkept += f.cost()
-}
-
 // event keeps something that happened beside the messages.
 func (r *record) event(text string) { r.put(newEvent(text)) }
 
@@ -119,19 +103,7 @@ func (r *record) keep(bytes int) {
 // full reports whether the record is over a limit: its own or, when all of them together are over theirs, a share of
 // it. The caller holds mu.
 func (r *record) full(share int) bool {
-	const scanty = 8
-	return r.size > r.limits.Wire || r.size > share && r.budget.exhausted() ||
-		r.size > share/scanty && r.budget.scarce()
-}
-
-// flooded reports whether so many frames were dropped, some of them since it was last asked, that the server has to be
-// read more slowly.
-func (r *record) flooded() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	dropped := r.dropped
-	r.dropped = false
-	return dropped && r.unkept > unthrottled
+	return r.size > r.limits.Wire || r.size > share && r.budget.exhausted()
 }
 
 // UsedBy says who uses the session from now on, which its frames tell. It returns who did before.

@@ -181,7 +181,6 @@ type Silence struct {
 	Limit   string // the flag that says how long; empty: none does
 	Partial int    // bytes that came without a newline
 	Coming  bool   // it was on its way when --timeout was over, as StillComing has it
-	Held    bool   // mcpcheck itself did not listen for some of the time
 
 	Stray json.RawMessage // the id of a response that came meanwhile and answers nothing; nil: none did
 
@@ -202,18 +201,7 @@ func (e *Silence) Error() string {
 	if e.Coming {
 		text += ", though it was still coming"
 	}
-	if e.Held {
-		text += ", while mcpcheck held back what the server sends: it is more than mcpcheck takes at a time"
-	}
 	return text
-}
-
-// Unwrap is the excess, if it may be the cause.
-func (e *Silence) Unwrap() error {
-	if !e.Held {
-		return nil
-	}
-	return &Excess{e.Error()}
 }
 
 // Unanswered says that the transport brought no answer to a request, and none will come: an HTTP exchange that ended

@@ -241,12 +241,11 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 	if p.ID == nil {
 		return Reply{Err: errors.New("it was not asked")}
 	}
-	begin := time.Now()
 	defer s.waits.begin(p, s.isStarting())()
 	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
 	silent := errors.Is(err, errTimeout)
 	if silent {
-		err = s.silence(p, b, begin)
+		err = s.silence(p, b)
 	}
 	if err != nil {
 		r := Reply{Method: p.Method, Request: p.frame, Err: err}
@@ -283,8 +282,8 @@ func (s *Session) sentWith(id json.RawMessage) *Frame {
 	return nil
 }
 
-// silence is the error of a request that had no answer within its bound since a moment.
-func (s *Session) silence(p Pending, b bound, begin time.Time) error {
+// silence is the error of a request that had no answer within its bound.
+func (s *Session) silence(p Pending, b bound) error {
 	s.mu.Lock()
 	if b.d >= s.limits.Reply && !b.free {
 		s.silent = append(s.silent, cmp.Or(s.longestOpen(), p.Method))
@@ -294,15 +293,13 @@ func (s *Session) silence(p Pending, b bound, begin time.Time) error {
 		after = time.Since(p.sent).Round(100 * time.Millisecond)
 	}
 	err := &Silence{
-		Method: p.Method, After: after, Limit: b.flag, Partial: s.partial.bytes, Held: s.heldSince(begin),
-		Stray: s.stray(p.from),
+		Method: p.Method, After: after, Limit: b.flag, Partial: s.partial.bytes, Stray: s.stray(p.from),
 	}
 	s.mu.Unlock()
 	if err.request = p.frame; p.frame == nil {
 		err.request = s.sentWith(p.ID)
 	}
 	err.Coming = s.isComing(p)
-	s.exceed(ExcessOf(err))
 	return err
 }
 

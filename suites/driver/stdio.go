@@ -106,7 +106,7 @@ func (p *Stdio) read() {
 func (p *Stdio) readLines() (why error) {
 	const beginning = 4 << 10
 	s := p.s
-	reading := s.intake(&s.partial, p.proc.exited)
+	reading := &intake{r: &s.record, part: &s.partial}
 	defer reading.finish()
 	chunk := make([]byte, 64<<10)
 	var line bytes.Buffer
@@ -128,9 +128,7 @@ func (p *Stdio) readLines() (why error) {
 				reading.finish()
 			}
 		}
-		if reading.unended(line.Len()); s.flooded() {
-			s.hold(func() { time.Sleep(throttle) })
-		}
+		reading.unended(line.Len())
 		if err != nil {
 			if line.Len() > 0 {
 				return p.receive(&Frame{Raw: drain(&line)})

@@ -50,60 +50,40 @@ func (w *Waits) begin(p Pending, first bool) (end func()) {
 // Longest names the request that is waited for the longest, and for at least so long: "tools/call slow_tool". Empty
 // when there is none.
 func (w *Waits) Longest(least time.Duration) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	if x := w.longest(least); x != nil {
 		return x.request.name()
 	}
 	return ""
 }
 
-// longest is the wait that lasts the longest, and for at least so long; nil when there is none. The caller holds mu.
+// longest is the wait that lasts the longest, and for at least so long; nil when there is none.
 func (w *Waits) longest(least time.Duration) *wait {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if len(w.open) == 0 || time.Since(w.open[0].since) < least {
 		return nil
 	}
 	return w.open[0]
 }
 
-// Start says which start of a process Longest waits for: "18th time, 5.1 s each". Empty when it waits for no start.
+// Start says which start of a process Longest waits for: "process 18, 5.1 s each". Empty when it waits for no start.
 func (w *Waits) Start(least time.Duration) string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	x := w.longest(least)
-	switch {
-	case x == nil || x.start == 0:
+	if x == nil || x.start == 0 {
 		return ""
-	case w.ended == 0:
-		return ordinal(x.start) + " time"
 	}
-	return fmt.Sprintf("%s time, %.1f s each", ordinal(x.start), w.mean().Seconds())
+	text := fmt.Sprint("process ", x.start)
+	if ended, each := w.Starts(); ended > 0 {
+		text += fmt.Sprintf(", %.1f s each", each.Seconds())
+	}
+	return text
 }
 
 // Starts is how many processes were waited for until they had started, and how long on average.
 func (w *Waits) Starts() (n int, each time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ended, w.mean()
-}
-
-// mean is how long a start took on average. The caller holds mu.
-func (w *Waits) mean() time.Duration { return w.took / time.Duration(max(1, w.ended)) }
-
-// ordinal is 1st, 2nd, 3rd, 4th …
-func ordinal(n int) string {
-	suffix := "th"
-	if n%100 < 11 || n%100 > 13 {
-		switch n % 10 {
-		case 1:
-			suffix = "st"
-		case 2:
-			suffix = "nd"
-		case 3:
-			suffix = "rd"
-		}
-	}
-	return fmt.Sprint(n, suffix)
+	return w.ended, w.took / time.Duration(max(1, w.ended))
 }
 
 // name is the method of the request, and what it asks for by name.

@@ -49,7 +49,7 @@ func (p *Progress) Settled() int { return int(p.settled.Load()) }
 // when there is none.
 func (p *Progress) Waiting() string { return p.waitsSoFar().Longest(time.Second) }
 
-// Starting says which start of the server the run has waited for the longest, and for some time: "18th time, 5.1 s
+// Starting says which start of the server the run has waited for the longest, and for some time: "process 18, 5.1 s
 // each". Empty when it waits for something else.
 func (p *Progress) Starting() string { return p.waitsSoFar().Start(time.Second) }
 

@@ -23,7 +23,6 @@ func TestReasonOf(t *testing.T) {
 		"any error":              {errors.New("it is so"), ""},
 		"a value that knows it":  {gap{}, NotOffered},
 		"a silence":              {&driver.Silence{Method: "ping"}, Silent},
-		"one of our own making":  {&driver.Silence{Method: "ping", Held: true}, Limit},
 		"an end":                 {&driver.Death{Cause: "it exited"}, Died},
 		"an end that is told":    {Explain(&driver.Death{Cause: "it exited"}), Died},
 		"an end after an excess": {&driver.Death{Excess: &driver.Excess{What: "too long"}}, Limit},
