@@ -310,40 +310,27 @@ func (r *record) Wait(from int, d time.Duration, match func(*Frame) bool) (*Fram
 }
 
 // waitUntil is Wait until an end that may move.
-func (r *record) waitUntil(from int, end func() time.Time, match func(*Frame) bool) (*Frame, error) {
-	timer := time.NewTimer(time.Until(end()))
-	defer timer.Stop()
-	for {
-		r.mu.Lock()
-		for ; from < r.first+len(r.frames); from++ {
-			if i := from - r.first; i >= 0 && match(r.frames[i]) {
-				f := r.frames[i]
-				r.mu.Unlock()
-				return f, nil
+func (r *record) waitUntil(from int, end func() time.Time, match func(*Frame) bool) (found *Frame, err error) {
+	closed := false
+	err = r.until(end, func() bool {
+		for from = max(from, r.first); from < r.first+len(r.frames); from++ {
+			if f := r.frames[from-r.first]; match(f) {
+				found = f
+				return true
 			}
 		}
-		closed, changed := r.closed, r.changed
-		r.mu.Unlock()
-		if closed {
-			return nil, r.Death()
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			left := time.Until(end())
-			if left <= 0 {
-				return nil, errTimeout
-			}
-			timer.Reset(left)
-		case <-r.ctx.Done():
-			return nil, context.Cause(r.ctx)
-		}
+		closed = r.closed
+		return closed
+	})
+	if closed {
+		err = r.Death()
 	}
+	return found, err
 }
 
-// until waits until a condition holds that depends on the record or on an exchange, at most until an end that may move.
-// The condition is tried with mu held.
-func (r *record) until(end func() time.Time, holds func() bool) bool {
+// until waits until a condition holds that depends on the record or on an exchange, at most until an end that may move:
+// errTimeout, or the context's error. The condition is tried with mu held.
+func (r *record) until(end func() time.Time, holds func() bool) error {
 	timer := time.NewTimer(time.Until(end()))
 	defer timer.Stop()
 	for {
@@ -351,18 +338,18 @@ func (r *record) until(end func() time.Time, holds func() bool) bool {
 		ok, changed := holds(), r.changed
 		r.mu.Unlock()
 		if ok {
-			return true
+			return nil
 		}
 		select {
 		case <-changed:
 		case <-timer.C:
 			left := time.Until(end())
 			if left <= 0 {
-				return false
+				return errTimeout
 			}
 			timer.Reset(left)
 		case <-r.ctx.Done():
-			return false
+			return context.Cause(r.ctx)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -14,7 +15,9 @@ import (
 type Stdio struct {
 	s    *Session
 	proc *process
-	out  *outbox
+	out  chan [][]byte // the pieces of messages that wait to be written
+	bye  chan struct{} // closed by stop, once nothing more is to be sent
+	stop func()
 	done chan struct{} // closed once the server said its last word
 	quit sync.Once
 
@@ -29,7 +32,11 @@ func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
 	}
 	s := newSession(ctx, t, keepStderr(proc.stderr, t.Limits.Stderr))
 	s.Muted = o.MuteStderr
-	p := &Stdio{s: s, proc: proc, out: newOutbox(s.limits.Message), done: make(chan struct{})}
+	p := &Stdio{
+		s: s, proc: proc,
+		out: make(chan [][]byte, mostUnread), bye: make(chan struct{}), done: make(chan struct{}),
+	}
+	p.stop = sync.OnceFunc(func() { close(p.bye) })
 	s.link = p
 	go p.write()
 	go p.read()
@@ -53,9 +60,26 @@ func (p *Stdio) outlive() {
 	}
 }
 
+// mostUnread is how many messages may wait to be written: a server that does not read cannot block the harness.
+const mostUnread = 1 << 12
+
+// errUnread is an Excess: what mcpcheck did not send, no server can answer.
+var errUnread = &Excess{fmt.Sprintf("the server leaves more than %d messages unread", mostUnread)}
+
+var errStdinClosed = errors.New("stdin is closed")
+
 // send queues a message. What is not going to be written does not stand in the record as said.
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
-	if why := p.out.refuses(); why != nil {
+	var why error
+	select {
+	case <-p.bye:
+		why = errStdinClosed
+	default:
+		if len(p.out) == cap(p.out) {
+			why = errUnread
+		}
+	}
+	if why != nil {
 		p.unsent.Do(func() { p.s.event("messages of the client were not sent: " + why.Error()) })
 		p.s.exceed(ExcessOf(why))
 		return
@@ -66,15 +90,27 @@ func (p *Stdio) send(f *Frame, pieces [][]byte) {
 		}
 	}
 	p.s.put(f)
-	p.out.put(pieces)
+	select {
+	case p.out <- pieces:
+	case <-p.proc.exited:
+	}
 }
 
-// write carries out what send queues.
+// write carries out what send queues, until nothing more is to be sent or the process has ended.
 func (p *Stdio) write() {
 	defer p.proc.stdin.Close()
-	defer p.out.close()
-	for pieces := p.out.next(p.proc.exited); pieces != nil; pieces = p.out.next(p.proc.exited) {
-		if p.writePieces(pieces) != nil {
+	defer p.stop()
+	for {
+		select {
+		case pieces := <-p.out:
+			if p.writePieces(pieces) != nil {
+				return
+			}
+		case <-p.proc.exited:
+			return
+		case <-p.bye:
+			for len(p.out) > 0 && p.writePieces(<-p.out) == nil {
+			}
 			return
 		}
 	}
@@ -195,7 +231,7 @@ func (p *Stdio) part(first func()) {
 		first()
 		p.s.event("stdin closed")
 		p.s.ending()
-		p.out.close()
+		p.stop()
 	})
 }
 

@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -58,22 +59,12 @@ type Limits struct {
 func (l Limits) ForReply() time.Duration { return l.withDefaults().Reply }
 
 func (l Limits) withDefaults() Limits {
-	orInt := func(p *int, d int) {
-		if *p == 0 {
-			*p = d
-		}
-	}
-	or := func(p *time.Duration, d time.Duration) {
-		if *p == 0 {
-			*p = d
-		}
-	}
-	orInt(&l.Message, 16<<20)
-	orInt(&l.Wire, l.Message+8<<20)
-	orInt(&l.Stderr, 16<<10)
-	or(&l.Reply, 5*time.Second)
-	or(&l.Start, 15*time.Second)
-	or(&l.Stop, 2*time.Second)
-	or(&l.Grace, 100*time.Millisecond)
+	l.Message = cmp.Or(l.Message, 16<<20)
+	l.Wire = cmp.Or(l.Wire, l.Message+8<<20)
+	l.Stderr = cmp.Or(l.Stderr, 16<<10)
+	l.Reply = cmp.Or(l.Reply, 5*time.Second)
+	l.Start = cmp.Or(l.Start, 15*time.Second)
+	l.Stop = cmp.Or(l.Stop, 2*time.Second)
+	l.Grace = cmp.Or(l.Grace, 100*time.Millisecond)
 	return l
 }

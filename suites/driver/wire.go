@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"encoding/json"
+	"hash/maphash"
 	"strconv"
 	"sync"
 	"time"
@@ -212,17 +213,16 @@ func (f *Frame) JSON() M {
 	if f.object != nil {
 		return f.object
 	}
-	object, _ := Decode(f.Raw).(M)
-	if f.isShort() {
-		f.object = object
+	const short = 16 << 10 // takes little room once it is decoded
+	if len(f.Raw) <= short {
+		f.object, _ = Decode(f.Raw).(M)
+		return f.object
+	}
+	object := M{} // of members that may be those of another message
+	for name, member := range Members(f.Text()) {
+		object[name] = Decode(member)
 	}
 	return object
-}
-
-// isShort reports whether what the frame says takes little room once it is decoded.
-func (f *Frame) isShort() bool {
-	const short = 16 << 10
-	return len(f.Raw) <= short
 }
 
 // Members are the messages of a frame: itself, or the members of an array.
@@ -246,13 +246,31 @@ func (f *Frame) Members() (members []*Frame) {
 // ValidUTF8 reports whether the line is UTF-8 text.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none.
-func Decode(raw []byte) (v any) {
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none. The value of a long text
+// is for reading: others have the same one.
+func Decode(raw []byte) any {
 	const long = 1 << 20
-	if len(raw) > long {
-		decoding.Lock()
-		defer decoding.Unlock()
+	if len(raw) <= long {
+		return decode(raw)
 	}
+	lately.Lock()
+	defer lately.Unlock()
+	if key := maphash.Bytes(seed, raw); lately.text != key {
+		lately.value = nil // makes room
+		lately.text, lately.value = key, decode(raw)
+	}
+	return lately.value
+}
+
+// lately is the long text that was decoded last, by its hash: a server repeats its lists. It is locked by who decodes
+// one, for several at a time would fill the memory.
+var lately struct {
+	sync.Mutex
+	text  uint64
+	value any
+}
+
+func decode(raw []byte) (v any) {
 	text, _ := shallow(raw)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -261,9 +279,6 @@ func Decode(raw []byte) (v any) {
 	}
 	return v
 }
-
-// decoding is held by who decodes a long text: several at a time would fill the memory.
-var decoding sync.Mutex
 
 // SameID reports whether two ids are the same JSON value: equal as numbers, or equal as strings after decoding. A
 // number never equals a string.
@@ -278,8 +293,6 @@ func IDKey(id json.RawMessage) string {
 	case isCount(id): // as nearly all are
 		digits := bytes.TrimRight(id, "0")
 		return string(digits) + "e" + strconv.Itoa(len(id)-len(digits))
-	case isPlainText(id):
-		return string(id) // as strconv.Quote writes it
 	case len(id) > 0 && id[0] == '"' && json.Unmarshal(id, &text) == nil:
 		return strconv.Quote(text)
 	}
@@ -297,17 +310,4 @@ func isCount(id json.RawMessage) bool {
 		}
 	}
 	return len(id) > 0 && id[0] != '0'
-}
-
-// isPlainText reports whether an id is a string that is written without an escape, in printable ASCII.
-func isPlainText(id json.RawMessage) bool {
-	if len(id) < 2 || id[0] != '"' || id[len(id)-1] != '"' {
-		return false
-	}
-	for _, c := range id[1 : len(id)-1] {
-		if c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
-		}
-	}
-	return true
 }
