@@ -9,8 +9,8 @@ import (
 
 // A response names its request by the id. Some servers change ids on the way, most often 7 into "7", and then it is
 // clear all the same what is answered: over stdio if the texts are the same, over HTTP whatever comes with the exchange
-// of the request, and everywhere what can only be meant for the greeting. That an id was changed is for a check to say; the
-// others go on. A response under any other id answers nothing.
+// of the request, and everywhere what can only be meant for the greeting. That an id was changed is for a check to say;
+// the others go on. A response under any other id answers nothing.
 
 // asks are the ids under which the sessions of one server have asked, and which of them did: nil stands for several.
 type asks struct {

@@ -86,22 +86,3 @@ func TestWhatIsReadCounts(t *testing.T) {
 		t.Errorf("%d bytes are left", kept)
 	}
 }
-
-// Of the white space around a body little is kept, and not none.
-func TestSheared(t *testing.T) {
-	const much = 100 << 10
-	space, some := strings.Repeat(" ", much), strings.Repeat(" ", 1<<10)
-	for body, want := range map[string]string{
-		"":                      "",
-		"{}":                    "{}",
-		" {}\n":                 " {}\n",
-		space + "{}" + space:    some + "{}" + some,
-		space:                   some,
-		`{"a":"` + space + `"}`: `{"a":"` + space + `"}`,
-	} {
-		got := sheared([]byte(body))
-		if string(got) != want || cap(got) > len(got)+much/2 {
-			t.Errorf("%.20q…: got %d bytes of %d, want %d", body, len(got), cap(got), len(want))
-		}
-	}
-}

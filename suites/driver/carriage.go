@@ -124,7 +124,7 @@ func (s *Session) replayedRequest(f *Frame, c Carriage) *Exchange {
 	return &Exchange{
 		Method: c.Method, URL: c.Path, Header: c.Header, Body: f.Raw.Bytes(), At: f.At,
 		s: s, message: f, asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), apart: f.Apart,
-		standing: c.Method == http.MethodGet, left: s.opened.Add(f.At), stop: func() {}, settled: func() {},
+		standing: c.Method == http.MethodGet, left: s.opened.Add(f.At), stop: func() {},
 	}
 }
 
@@ -140,7 +140,7 @@ func (x *Exchange) replay(f *Frame, c Carriage) {
 		if a.Status == 0 {
 			a.Err = errors.New(strings.TrimPrefix(c.Why, "no HTTP answer: "))
 		}
-		x.stream = f.Side == Status && mediaType(a.Header) == "text/event-stream" && a.OK()
+		x.stream = f.Side == Status && MediaType(a.Header) == "text/event-stream" && a.OK()
 		return
 	}
 	e := *c.Event

@@ -38,7 +38,6 @@ type Exchange struct {
 	sent      io.Reader         // in place of Body; nil: Body itself
 	size      int64             // of sent
 	stop      func()            // aborts it
-	settled   func()            // is told that the answer has come, or will not
 
 	// Guarded by the session's lock. Status and stream do not change once a frame of the exchange is in the record.
 	answer   Answer
@@ -102,9 +101,10 @@ func (a Answer) IsOtherJSON() bool {
 }
 
 // MediaType is the media type in lower case, without parameters.
-func (a Answer) MediaType() string { return mediaType(a.Header) }
+func (a Answer) MediaType() string { return MediaType(a.Header) }
 
-func mediaType(h http.Header) string {
+// MediaType is the media type that headers name, in lower case and without parameters.
+func MediaType(h http.Header) string {
 	text := h.Get("Content-Type")
 	if kind, _, err := mime.ParseMediaType(text); err == nil {
 		return kind
@@ -270,7 +270,7 @@ func (x *Exchange) Reply() Reply { return x.s.awaitReply(x.Pending()) }
 
 // Pending is the request that was made.
 func (x *Exchange) Pending() Pending {
-	return Pending{ID: x.asked, Method: methodOf(x.Body), sent: x.leftAt()}
+	return Pending{ID: x.asked, Method: x.message.Method, sent: x.leftAt()}
 }
 
 // Abort drops the connection.
@@ -324,7 +324,7 @@ func (x *Exchange) isBusy() bool { return x.answer.Status == http.StatusConflict
 // Expels reports whether the server knows the session no more: a request that it serves in any is answered with 404.
 func (x *Exchange) Expels() bool {
 	harmless, _ := x.s.Harmless()
-	return x.outOfSession() && methodOf(x.Body) == harmless
+	return x.outOfSession() && x.message.Method == harmless
 }
 
 // outOfSession reports whether what was sent in a session was answered with 404, as by a server that has ended it.
@@ -451,10 +451,4 @@ func batchIn(f *Frame) (ids []json.RawMessage) {
 		}
 	}
 	return ids
-}
-
-func methodOf(body []byte) string {
-	f := &Frame{Raw: Text(body)}
-	f.parse()
-	return f.Method
 }

@@ -28,7 +28,6 @@ type HTTP struct {
 	issued   []issued      // session ids; the first one is used
 	ended    int           // how many of them were, see EndIssued
 	turn     chan struct{} // closed once the next message may be sent
-	open     int           // messages that wait for their answer
 	closing  sync.Once
 }
 
@@ -196,8 +195,6 @@ const (
 	headStart = 20 * time.Millisecond
 	// toTake is how long a server has over HTTP+SSE to say that it has taken a message that wants no answer.
 	toTake = time.Second
-	// mostOpen is how many messages may wait for their answer.
-	mostOpen = 256
 )
 
 // exchange prepares the HTTP request that carries a frame of the client, and has the frame know it.
@@ -206,7 +203,7 @@ func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 		Method: method, URL: url, Header: h.headers(method, f), Body: f.Raw.Bytes(),
 		s: h.s, message: f,
 		asked: askedBy(f), batch: batchIn(f), reply: f.IsResponse(), standing: f.standing, elsewhere: h.old,
-		stop: func() {}, settled: func() {},
+		stop: func() {},
 	}
 	for _, id := range append(f.HTTP.batch, f.HTTP.asked) {
 		h.s.ask(id)
@@ -218,10 +215,6 @@ func (h *HTTP) exchange(method, url string, f *Frame) *Exchange {
 // one is sent, and a request is given a moment.
 func (h *HTTP) send(f *Frame, _ [][]byte) {
 	x := h.exchange(http.MethodPost, h.Endpoint(), f)
-	if h.crowded() {
-		h.fail(x, errors.New("it was not sent: too many messages have no answer yet"))
-		return
-	}
 	h.s.put(f)
 	h.enqueue(x, h.patience(f))
 }
@@ -242,12 +235,9 @@ func (h *HTTP) patience(f *Frame) time.Duration {
 func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.open++
-	x.settled = sync.OnceFunc(h.settled)
 	before, taken := h.turn, make(chan struct{})
 	h.turn = taken
 	h.running.Go(func() {
-		defer x.settled()
 		select {
 		case <-before:
 		case <-h.ctx.Done():
@@ -258,20 +248,6 @@ func (h *HTTP) enqueue(x *Exchange, patience time.Duration) {
 		defer give()
 		h.perform(x, give)
 	})
-}
-
-// crowded reports whether so many messages wait for their answer that no more is sent.
-func (h *HTTP) crowded() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.open >= mostOpen
-}
-
-// settled counts a message out that has its answer, or gets none.
-func (h *HTTP) settled() {
-	h.mu.Lock()
-	h.open--
-	h.mu.Unlock()
 }
 
 // finish gives an exchange that has brought an answer a moment to end: a server may serve one request at a time. Where

@@ -67,34 +67,17 @@ func decoded(resp *http.Response) (io.Reader, error) {
 	case "", "identity":
 		return resp.Body, nil
 	case "gzip":
-		return &unzipped{from: resp.Body}, nil
+		return gzip.NewReader(resp.Body)
 	default:
 		return nil, fmt.Errorf("it is encoded as %s, which was not asked for", Brief([]byte(encoding)))
 	}
-}
-
-// unzipped reads what gzip has made smaller. It waits for none of it before it is read.
-type unzipped struct {
-	from io.Reader
-	zip  *gzip.Reader
-}
-
-func (u *unzipped) Read(b []byte) (int, error) {
-	if u.zip == nil {
-		zip, err := gzip.NewReader(u.from)
-		if err != nil {
-			return 0, err
-		}
-		u.zip = zip
-	}
-	return u.zip.Read(b)
 }
 
 // isUnnamedStream reports whether the answer to a request is an event stream by another media type: that it is, a check
 // says, and the others judge what comes on it.
 func isUnnamedStream(resp *http.Response, body *bufio.Reader) bool {
 	const longest = len("event:")
-	if resp.StatusCode != http.StatusOK || slices.Contains([]string{"application/json", ""}, mediaType(resp.Header)) {
+	if resp.StatusCode != http.StatusOK || slices.Contains([]string{"application/json", ""}, MediaType(resp.Header)) {
 		return false
 	}
 	begin, _ := body.Peek(longest)
@@ -153,7 +136,7 @@ func (h *HTTP) head(x *Exchange, resp *http.Response) {
 	defer h.s.mu.Unlock()
 	a := &x.answer
 	a.Status, a.Header, a.HeadAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
-	x.stream = mediaType(resp.Header) == "text/event-stream" && a.OK()
+	x.stream = MediaType(resp.Header) == "text/event-stream" && a.OK()
 	if x.isBusy() && !x.apart {
 		h.site.serial.Store(true)
 	}
@@ -253,14 +236,6 @@ func (h *HTTP) carries(x *Exchange, f *Frame) bool {
 		slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })
 }
 
-// sheared is a body without most of the white space around it, of which a server may send any amount.
-func sheared(body []byte) []byte {
-	const space, most = " \t\r\n", 1 << 10
-	first := len(body) - len(bytes.TrimLeft(body, space))
-	last := max(first, len(bytes.TrimRight(body, space)))
-	return bytes.Clone(body[max(0, first-most):min(len(body), last+most)])
-}
-
 var errCutShort = errors.New("the body ended early")
 
 // readAll reads a body up to the limit of a message.
@@ -281,7 +256,7 @@ func (h *HTTP) readAll(resp *http.Response, taken *intake) (Text, error) {
 		switch {
 		case err == io.EOF:
 			taken.unended(0)
-			return sheared(all.Bytes()), nil
+			return drain(&all), nil
 		case err != nil:
 			return drain(&all), fmt.Errorf("%w: %w", errCutShort, plainError(err))
 		}

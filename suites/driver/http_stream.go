@@ -37,11 +37,8 @@ func (h *HTTP) Standing() *Exchange {
 	return nil
 }
 
-// mostEvents is how many events of a stream are kept, fewEvents while a server floods the run.
-const (
-	mostEvents = 1024
-	fewEvents  = 64
-)
+// mostEvents is how many events of a stream are kept.
+const mostEvents = 1024
 
 // readStream hands the events of a stream on until it ends. If it ended before the answer came, and can be resumed, it
 // is.
@@ -90,9 +87,6 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 	}
 	h.s.take(f)
 	answers := f.IsResponse() || f.Shape == Array
-	if answers {
-		x.settled()
-	}
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
 	x.replied = x.replied || answers
@@ -106,13 +100,9 @@ func (h *HTTP) receiveEvent(x *Exchange, e StreamEvent) *Frame {
 func (h *HTTP) keepEvent(x *Exchange, e StreamEvent) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	most := mostEvents
-	if h.s.budget.exhausted() {
-		most = fewEvents
-	}
 	x.answer.Events = append(x.answer.Events, e)
 	h.s.keep(e.cost())
-	if n := len(x.answer.Events); n > most || n > 1 && h.s.full(ownShare) {
+	if n := len(x.answer.Events); n > mostEvents || n > 1 && h.s.full(ownShare) {
 		x.forget(max(1, n/2))
 	}
 	h.s.wake()

@@ -259,29 +259,11 @@ func TestHTTPStreamsThatStayOpen(t *testing.T) {
 		stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", body["id"]))
 		<-r.Context().Done()
 	}}, SiteOptions{})
-	for range mostOpen + 1 {
+	const many = 300
+	for range many {
 		if r := s.Exchange("ping", nil); r.Result() == nil {
 			t.Fatalf("ping brought %+v", r)
 		}
-	}
-}
-
-// What is not sent, because too much is unanswered, is not recorded as sent.
-func TestHTTPMessagesAreBounded(t *testing.T) {
-	s := visit(t, &endpoint{serve: func(_ http.ResponseWriter, r *http.Request, _ M) {
-		<-r.Context().Done()
-	}}, SiteOptions{})
-	mark := s.Mark()
-	var last Pending
-	for range mostOpen + 10 {
-		last = s.Request("ping", nil)
-	}
-	if r := s.Await(last); r.Err == nil || !strings.Contains(r.Err.Error(), "it was not sent") {
-		t.Errorf("the last ping brought %+v", r)
-	}
-	sent := slices.DeleteFunc(s.Record(mark), func(f *Frame) bool { return f.Side != FromClient })
-	if len(sent) > mostOpen {
-		t.Errorf("%d messages are recorded as sent", len(sent))
 	}
 }
 

@@ -120,7 +120,7 @@ func (Modern) cancel(s *Session, p Pending, reason string) {
 
 // heard keeps the session ids that the server issues to who begins as in the other era.
 func (Modern) heard(h *HTTP, x *Exchange) {
-	if methodOf(x.Body) == "initialize" {
+	if x.message.Method == "initialize" {
 		h.learn(x)
 	}
 }

@@ -3,7 +3,6 @@ package driver
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
 )
 
 // What passes by a recorder over HTTP, which looks at it and leaves it as it is.
@@ -64,6 +63,3 @@ func (p Posted) Brings(status int, body []byte, old bool) bool {
 	x.answer.Status = status
 	return (&HTTP{old: old}).carries(x, f)
 }
-
-// MediaType is the media type that headers name, in lower case and without parameters.
-func MediaType(h http.Header) string { return mediaType(h) }

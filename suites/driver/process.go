@@ -64,41 +64,27 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 	cmd := exec.Command(t.Command[0], t.Command[1:]...)
 	cmd.Dir = t.Dir
 	cmd.Env = Marked(append(os.Environ(), t.Env...))
-	var ends []io.Closer // of the pipes, the server's ends: closed here once it has them
-	pipe := func() (r, w *os.File, err error) {
-		r, w, err = os.Pipe()
-		return r, w, err
-	}
-	inR, inW, err := pipe()
-	if err != nil {
-		return nil, err
-	}
-	outR, outW, err := pipe()
-	if err != nil {
-		return nil, errors.Join(err, inR.Close(), inW.Close())
-	}
-	ends = append(ends, inR, outW)
-	cmd.Stdin, cmd.Stdout = inR, outW
-	var stderr io.Reader
-	if !muteStderr {
-		errR, errW, err := pipe()
+	var ours, theirs []*os.File // the ends of the pipes: the server's are closed here once it has them
+	defer func() { closeAll(theirs) }()
+	for range 3 {
+		r, w, err := os.Pipe()
 		if err != nil {
-			return nil, errors.Join(err, inR.Close(), inW.Close(), outR.Close(), outW.Close())
+			closeAll(ours)
+			return nil, err
 		}
-		ends = append(ends, errW)
-		cmd.Stderr, stderr = errW, errR
+		ours, theirs = append(ours, r), append(theirs, w)
+	}
+	ours[0], theirs[0] = theirs[0], ours[0] // stdin goes the other way
+	cmd.Stdin, cmd.Stdout = theirs[0], theirs[1]
+	if !muteStderr {
+		cmd.Stderr = theirs[2]
 	}
 	group := newGroup(cmd)
-	err = cmd.Start()
-	for _, end := range ends {
-		end.Close()
-	}
-	if err != nil {
-		inW.Close()
-		outR.Close()
+	if err := cmd.Start(); err != nil {
+		closeAll(ours)
 		return nil, err
 	}
-	p := &process{stdin: inW, stdout: outR, stderr: stderr, exited: make(chan struct{})}
+	p := &process{stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
 	if err := group.adopt(cmd); err != nil {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -113,6 +99,12 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 		close(p.exited)
 	}()
 	return p, nil
+}
+
+func closeAll(files []*os.File) {
+	for _, file := range files {
+		file.Close()
+	}
 }
 
 // launchInside runs a server inside this process.

@@ -246,8 +246,8 @@ func (f *Frame) Members() (members []*Frame) {
 // ValidUTF8 reports whether the line is UTF-8 text.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none. The value of a long text
-// is for reading: others have the same one.
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none. The value of a long
+// text is for reading: others have the same one.
 func Decode(raw []byte) any {
 	const long = 1 << 20
 	if len(raw) <= long {
