@@ -39,13 +39,23 @@ func (c *Connections) compare(t *T, list string, there *driver.Session) {
 	if c.First.Result() == nil {
 		return
 	}
-	here := t.Session()
+	here := untouched(t)
 	c.Here = append(c.Here, listing(t, here))
 	c.There = append(c.There, listing(t, there))
 	c.Here = append(c.Here, listing(t, here))
 	askHarmless(t, there)
 	c.There = append(c.There, listing(t, there))
 	c.Here = append(c.Here, listing(t, here))
+}
+
+// untouched is a session that others may have used, but in which no tool had a result, since that may have changed what
+// is listed.
+func untouched(t *T) *driver.Session {
+	s := t.Session()
+	if results := (Wire{Sessions: []*driver.Session{s}}).ResultsOf("tools/call"); len(results.List) > 0 {
+		return t.Own()
+	}
+	return s
 }
 
 // ListOf is the member of the result of a list method that is the list.
