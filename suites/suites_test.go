@@ -104,6 +104,13 @@ func TestBuiltEntriesHaveAFix(t *testing.T) {
 	}
 }
 
+// TestEntriesYieldToEntries proves that whatever an entry yields to is tried, and reported by one of them.
+func TestEntriesYieldToEntries(t *testing.T) {
+	if err := All().CheckYields(Checks()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestOwners: what an entry owns is reported by nobody else, so it needs a check.
 func TestOwners(t *testing.T) {
 	if err := All().CheckOwners(schemas.Defines); err != nil {

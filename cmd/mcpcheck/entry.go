@@ -24,8 +24,9 @@ type entry struct {
 	Tried      *eraTexts         `json:"tried,omitempty"` // how
 	Pass       *eraTexts         `json:"pass,omitempty"`  // when
 	Fail       *eraTexts         `json:"fail,omitempty"`
-	Skip       *eraTexts         `json:"skip,omitempty"` // or inconclusive
-	Spec       map[string]string `json:"spec,omitempty"` // URL by revision
+	Skip       *eraTexts         `json:"skip,omitempty"`     // or inconclusive
+	YieldsTo   []string          `json:"yieldsTo,omitempty"` // ids and globs of what reports a common cause
+	Spec       map[string]string `json:"spec,omitempty"`     // URL by revision
 	Fix        string            `json:"fix,omitempty"`
 	SDKs       []sdkEntry        `json:"sdks,omitempty"`  // that break it
 	Since      string            `json:"since,omitempty"` // the release in which the check is new; missing: the first
@@ -60,7 +61,7 @@ func entryOf(r *harness.Requirement) entry {
 		Levels: map[string]string{}, Basis: r.Basis, Checklist: r.Checklist, Transports: r.Transports,
 		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement,
 		Tried: eraTextsOf(r.Stimulus), Pass: eraTextsOf(r.Pass), Fail: eraTextsOf(r.Fail), Skip: eraTextsOf(r.Skip),
-		Spec: map[string]string{}, Fix: r.Fix, Since: r.Since, Notes: r.Notes,
+		YieldsTo: r.YieldsTo, Spec: map[string]string{}, Fix: r.Fix, Since: r.Since, Notes: r.Notes,
 		requirement: r,
 	}
 	for _, d := range r.SDKs {

@@ -140,6 +140,7 @@ func explain(w io.Writer, r *harness.Requirement) {
 	section(w, "pass", byEra(r.Pass))
 	section(w, "fail", byEra(r.Fail))
 	section(w, "not decided", byEra(r.Skip))
+	section(w, "yields to", strings.Join(r.YieldsTo, ", "))
 	section(w, "fix", r.Fix)
 	section(w, "notes", r.Notes)
 	for _, said := range deviations(r) {

@@ -113,6 +113,7 @@ func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error 
 		{"Passes", inMarkdown(byEra(r.Pass))},
 		{"Fails", inMarkdown(byEra(r.Fail))},
 		{"Not decided", inMarkdown(byEra(r.Skip))},
+		{"Yields to", inMarkdown(strings.Join(r.YieldsTo, ", "))},
 		{"Fix", inMarkdown(r.Fix)},
 		{"Notes", inMarkdown(r.Notes)},
 		{"SDKs", inMarkdown(strings.Join(deviations(r), "\n"))},

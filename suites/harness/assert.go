@@ -33,6 +33,10 @@ type outcome struct {
 	lines     []Line          // these as reports have them
 	decided   []*driver.Frame // of a fail: the exchange in which it was seen
 	heard     []passage       // of a fail: what was said and heard until then
+	wrong     []mistake       // of a fail: by finding
+	mistakeOf string          // of a fail: the entry that is about it
+	yieldsTo  []string        // of one for another check: ids beside those that the entry yields to
+	unjudged  []string        // of a pass: subjects that yield
 	users     [][]string      // of the sessions in which it was seen: of each fail, those that may have led to it
 	again     bool            // an inconclusive that a session of its own may resolve
 	lost      bool            // one that rests on a silent or dead server
@@ -67,7 +71,7 @@ func (t *T) Inform(actual any) *Assertion { return t.assert(Advice, actual) }
 
 func (t *T) assert(most Level, actual any) *Assertion {
 	r, isReply := actual.(driver.Reply)
-	a := &Assertion{told: append(slices.Clone(t.told), actual)}
+	a := &Assertion{actual: actual, told: append(slices.Clone(t.told), actual)}
 	a.gomega = gomega.NewGomega(func(message string, skip ...int) {
 		depth := 1
 		if len(skip) > 0 {
@@ -76,7 +80,9 @@ func (t *T) assert(most Level, actual any) *Assertion {
 		if isReply {
 			t.NotLate(r)
 		}
-		panic(t.failed(most, message, framesIn(a.told...), depth+1))
+		failed := t.failed(most, message, framesIn(a.told...), depth+1)
+		failed.mistakeOf = a.mistakeOf
+		panic(failed)
 	}).ExpectWithOffset(1, actual)
 	return a
 }
@@ -86,7 +92,10 @@ func (t *T) assert(most Level, actual any) *Assertion {
 // last exchange that has what the message quotes.
 type Assertion struct {
 	gomega types.Assertion
+	actual any
 	told   []any // that tells what decides
+
+	mistakeOf string // the entry that is about it, if the assertion does not hold
 }
 
 // To asserts that the value matches, under circumstances that a format and its arguments may say.
@@ -101,10 +110,15 @@ func (a *Assertion) NotTo(m types.GomegaMatcher, circumstances ...any) bool {
 	return a.gomega.NotTo(m, circumstances...)
 }
 
-// add adds what a matcher quotes to what tells.
-func (a *Assertion) add(m types.GomegaMatcher) {
-	if m, ok := m.(*matcher); ok {
-		a.told = append(a.told, m.args...)
+// add adds what a matcher quotes to what tells, and which entry a mistake would be of.
+func (a *Assertion) add(of types.GomegaMatcher) {
+	m, ok := of.(*matcher)
+	if !ok {
+		return
+	}
+	a.told = append(a.told, m.args...)
+	if m.mistakeOf != nil {
+		a.mistakeOf = m.mistakeOf(a.actual)
 	}
 }
 
@@ -172,6 +186,12 @@ func (t *T) Partly(format string, a ...any) {
 // Note says what the check has measured, whatever it comes to: its result tells. It does not end the check.
 func (t *T) Note(format string, a ...any) {
 	t.scope.notes = append(t.scope.notes, fmt.Sprintf(format, a...))
+}
+
+// Yield ends the check: something is amiss that keeps it from judging, and that entries report to which its own yields.
+// The message says what is amiss, and names no entry.
+func (t *T) Yield(format string, a ...any) {
+	panic(stop{t.Because(OtherCheck).open(Skip, OtherCheck, format, a)})
 }
 
 // Skip ends the check: it does not apply to this server.

@@ -33,6 +33,7 @@ type Requirement struct {
 	Pass       ByEra             `yaml:"pass"`
 	Fail       ByEra             `yaml:"fail"`
 	Skip       ByEra             `yaml:"skip"`
+	YieldsTo   []string          `yaml:"yields_to"` // ids and globs: a failure there is the cause
 	Official   []string          `yaml:"official"`
 	Notes      string            `yaml:"notes"`
 	Fix        string            `yaml:"fix"`   // what a server author should change

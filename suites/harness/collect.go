@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -112,6 +113,8 @@ type collection struct {
 	fails  []finding
 	told   map[[2]string]bool // names and messages of fails
 	open   []finding
+	wrong  []mistake // of all fails
+	yields []finding // to other checks
 	skip   *outcome
 }
 
@@ -137,7 +140,10 @@ func (c *collection) add(s Subject, o outcome) {
 	case Inconclusive:
 		c.open = append(c.open, finding{s, o})
 	case Skip:
-		if c.skip == nil {
+		if o.reason == OtherCheck {
+			c.yields = append(c.yields, finding{s, o})
+		}
+		if c.skip == nil || c.skip.reason != OtherCheck && o.reason == OtherCheck {
 			c.skip = &o
 		}
 	}
@@ -146,6 +152,17 @@ func (c *collection) add(s Subject, o outcome) {
 // fail keeps a finding, unless the same was made on another message. Where no exchange is known to have decided, the
 // subject did.
 func (c *collection) fail(s Subject, o outcome) {
+	own := s.shown()
+	switch {
+	case o.wrong != nil:
+		c.wrong = append(c.wrong, o.wrong...)
+	case len(o.decided) > 0:
+		c.wrong = append(c.wrong, mistakeIn(o.decided, o.mistakeOf))
+	case own.any():
+		c.wrong = append(c.wrong, mistakeIn(own.frames, o.mistakeOf))
+	default:
+		c.wrong = append(c.wrong, mistakeIn(o.decisive(), o.mistakeOf))
+	}
 	key := [2]string{s.Name, o.message}
 	if c.told[key] {
 		return
@@ -157,7 +174,7 @@ func (c *collection) fail(s Subject, o outcome) {
 	if s.Name != "" {
 		o.subjects = []string{s.Name}
 	}
-	if own := s.shown(); own.any() {
+	if own.any() {
 		for i := range own.parts {
 			own.parts[i].Decisive = len(o.decided) == 0
 		}
@@ -175,9 +192,14 @@ func (c *collection) finish(t *T) {
 	switch {
 	case len(c.fails) > 0:
 		panic(stop{c.failure()})
-	case c.passed > 0 && c.open != nil:
-		t.Partly("%d of %d variants could not be tested (%s)", len(c.open), c.passed+len(c.open), c.reasons())
 	case c.passed > 0:
+		if c.open != nil {
+			t.Partly("%s (%s)", untested(len(c.open), c.passed), reasons(c.open))
+		}
+		if c.yields != nil {
+			t.scope.unjudged = append(t.scope.unjudged, fmt.Sprintf("%s (%s), and no other check reports why",
+				untested(len(c.yields), c.passed), reasons(c.yields)))
+		}
 	case c.open != nil:
 		panic(stop{c.open[0].outcome})
 	case c.skip != nil:
@@ -201,10 +223,15 @@ func (f finding) findings() (named []Finding) {
 	return named
 }
 
+// untested says how many of some subjects could not be tried.
+func untested(n, passed int) string {
+	return fmt.Sprintf("%d of %d variants could not be tested", n, n+passed)
+}
+
 // reasons are why subjects could not be tried: each reason once, with the first subject that it holds for.
-func (c *collection) reasons() string {
+func reasons(open []finding) string {
 	var told, texts []string
-	for _, f := range c.open {
+	for _, f := range open {
 		if slices.Contains(told, f.message) {
 			continue
 		}
@@ -225,7 +252,7 @@ const most = 5
 
 // failure is the worst of the fails, with the message and the evidence of the first few.
 func (c *collection) failure() outcome {
-	all := outcome{verdict: Fail}
+	all := outcome{verdict: Fail, wrong: c.wrong}
 	for _, f := range c.fails {
 		all.level = max(all.level, f.level)
 	}

@@ -103,14 +103,11 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
-		done: make([]chan struct{}, len(plan)), results: make([]Result, len(plan)),
 		ended: make(chan struct{}), over: make(chan struct{}), alone: make(chan struct{}, o.Jobs),
 		steps: map[string]*step{}, without: map[string]bool{}, learnt: map[string]M{},
 		long: map[string]error{},
 	}
-	for i := range plan {
-		e.done[i] = make(chan struct{})
-	}
+	e.prepare()
 	e.sdks = sync.OnceValue(func() []SDK { return recognised(o.SDKs, e.Sessions()) })
 	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.health.heard, o.Progress.watch(target.Waits)
 	e.target.Stopped = e.health.noSession
@@ -126,6 +123,14 @@ func Execute(ctx context.Context, target driver.Target, server *Server, plan []C
 	go e.work()
 	go e.watchdog()
 	return e
+}
+
+// prepare makes room for the results of the plan.
+func (e *Execution) prepare() {
+	e.done, e.results = make([]chan struct{}, len(e.plan)), make([]Result, len(e.plan))
+	for i := range e.plan {
+		e.done[i] = make(chan struct{})
+	}
 }
 
 // jobsFor is how many checks are tried at a time: as many as were asked for or, if none were, as seem good.
@@ -335,16 +340,6 @@ func (e *Execution) clear() {
 	}
 }
 
-// Result waits for the result of the case at that place of the plan. Of a failure that may come from an SDK it is known
-// when the run is over.
-func (e *Execution) Result(i int) Result {
-	<-e.done[i]
-	if e.results[i].Deviations != nil {
-		<-e.over
-	}
-	return e.withSDK(e.results[i])
-}
-
 // Wait returns once every case has its result and every process has gone. What has not come to its end when the context
 // and the grace after it have is left behind.
 func (e *Execution) Wait() { <-e.over }
@@ -436,6 +431,9 @@ func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome,
 		o = *strange
 		o.shown, o.decided = failed.shown, failed.decided
 	}
+	if o.verdict == Fail && o.wrong == nil {
+		o.wrong = []mistake{mistakeIn(o.decisive(), o.mistakeOf)}
+	}
 	o.lines = used.evidence(o)
 	o.lost = o.lost || o.again && used.faults().any()
 	return o, used
@@ -461,7 +459,7 @@ func (c *scope) outcome(run func()) outcome {
 	o := guard(run)
 	o.note = strings.Join(c.notes, "\n")
 	if o.verdict == Pass {
-		o.message = strings.Join(c.partly, "\n")
+		o.message, o.unjudged = strings.Join(c.partly, "\n"), c.unjudged
 	}
 	return o
 }
@@ -484,7 +482,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 		Verdict: o.verdict, Reason: o.reason, Message: o.message, Note: o.note,
 		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
 		Seconds: round(time.Since(begin).Seconds()), Wire: o.lines, Where: o.where,
-		Lost: o.lost, Beside: c.beside, Deviations: e.deviations(c, o),
+		Lost: o.lost, Beside: c.beside, Deviations: e.deviations(c, o), Yields: o.yields(),
 	}
 	if o.verdict == Fail {
 		r.Level = o.level
@@ -492,10 +490,7 @@ func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
 	if c.check.kind == watch {
 		r.ProvokedBy = e.provokers(c.ID, o.users)
 	}
-	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, entry, c.Checklist, len(c.Asked) > 0)
-	if r.Gates = r.GatedBy != NoGate; r.GatedBy == GateDirectory {
-		r.Asked = c.Asked
-	}
+	e.gate(c, &r)
 	return r
 }
 

@@ -22,6 +22,8 @@ type matcher struct {
 	ok   func(actual any) bool
 	got  func(actual any) string
 	args []any // of Hold
+
+	mistakeOf func(actual any) string // the entry that is about a value that does not match; may be nil
 }
 
 func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
@@ -47,7 +49,9 @@ func findingOf(message string) Finding {
 }
 
 // That matches when ok does; want says what in a few words.
-func That[A any](want string, ok func(A) bool) types.GomegaMatcher {
+func That[A any](want string, ok func(A) bool) types.GomegaMatcher { return that(want, ok) }
+
+func that[A any](want string, ok func(A) bool) *matcher {
 	return &matcher{want: want, got: Show, ok: func(actual any) bool {
 		a, is := actual.(A)
 		return is && ok(a)
@@ -56,12 +60,14 @@ func That[A any](want string, ok func(A) bool) types.GomegaMatcher {
 
 // onReply matches replies; everything else is shown as it is. Where JSON came over HTTP that is no answer to anything,
 // it ends the check as inconclusive, since another one reports that.
-func onReply(want string, ok func(driver.Reply) bool) types.GomegaMatcher {
-	return That(want, func(r driver.Reply) bool {
+func onReply(want string, ok func(driver.Reply) bool) *matcher {
+	return that(want, func(r driver.Reply) bool {
 		none := (*driver.Unanswered)(nil)
 		if errors.As(r.Err, &none) && none.HTTP != nil && none.HTTP.Answer().IsOtherJSON() {
-			message := r.Err.Error() + " (http/json-reply-single-object)"
-			panic(stop{outcome{verdict: Inconclusive, reason: OtherCheck, message: message}})
+			panic(stop{outcome{
+				verdict: Inconclusive, reason: OtherCheck, message: r.Err.Error(),
+				yieldsTo: []string{"http/json-reply-single-object"},
+			}})
 		}
 		return ok(r)
 	})
@@ -89,17 +95,27 @@ func BeError(codes ...int) types.GomegaMatcher {
 	if len(codes) > 0 {
 		want = "error " + strings.Join(names, " or ")
 	}
-	return onReply(want, func(r driver.Reply) bool {
+	m := onReply(want, func(r driver.Reply) bool {
 		if r.Answered() && r.Member("error") != nil && len(codes) == 0 {
 			return true
 		}
 		code, ok := r.Code()
 		if !ok && r.Bare() {
-			message := "there is no code to judge: " + Got(r) + " (http/request-errors-are-jsonrpc)"
-			panic(stop{outcome{verdict: Inconclusive, reason: OtherCheck, message: message}})
+			panic(stop{outcome{
+				verdict: Inconclusive, reason: OtherCheck, message: "there is no code to judge: " + Got(r),
+				yieldsTo: []string{"http/request-errors-are-jsonrpc"},
+			}})
 		}
 		return ok && slices.Contains(codes, code)
 	})
+	m.mistakeOf = func(actual any) string {
+		r, _ := actual.(driver.Reply)
+		if code, ok := r.Error()["code"].(json.Number); r.Error() == nil || ok && driver.IsInteger(code) {
+			return ""
+		}
+		return "jsonrpc/error-code-integer"
+	}
+	return m
 }
 
 // BeRefused matches an answer that is a JSON-RPC error, or a tool result with isError true.
@@ -187,7 +203,7 @@ func Got(r driver.Reply) string {
 		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
 		code := "without a code"
 		if Has(r.Error(), "code") {
-			code = fmt.Sprint(r.Error()["code"])
+			code = Show(r.Error()["code"])
 		}
 		return fmt.Sprintf("error %s: %s", code, driver.Brief([]byte(message)))
 	case Has(r.M(), "result"):

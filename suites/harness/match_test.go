@@ -100,7 +100,7 @@ func TestBareErrors(t *testing.T) {
 	}{
 		{"any error", BeError(), Pass, ""},
 		{"an error of a code", BeError(-32600), Inconclusive,
-			"there is no code to judge: HTTP 400 Bad Request (http/request-errors-are-jsonrpc)"},
+			"there is no code to judge: HTTP 400 Bad Request"},
 		{"a refusal", BeRefused(), Pass, ""},
 		{"a result", BeResult(), Fail, "expected a result\ngot HTTP 400 Bad Request"},
 	}

@@ -40,6 +40,7 @@ func MergeReports(reports []NamedReport, catalogue Catalogue) (merged Report, du
 			}
 		}
 	}
+	m.explain(merged.Profile)
 	duplicates = m.named()
 	merged.Results = m.ordered(merged.Revisions)
 	merged.Coverage = m.coverage(reports)

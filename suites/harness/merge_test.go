@@ -181,3 +181,39 @@ func TestMergeReportsExercised(t *testing.T) {
 		t.Error(err, diff)
 	}
 }
+
+// What yields to an entry of another shard says what that has come to.
+func TestMergeCauses(t *testing.T) {
+	for _, tt := range []struct {
+		cause   Verdict
+		message string // of the cause
+		verdict Verdict
+		want    string
+	}{
+		{Fail, "", Skip, "it is odd: same cause as b/1"},
+		{Inconclusive, "", Skip, "it is odd: same cause as b/1"},
+		{Pass, "1 of 2 variants could not be tested", Skip, "it is odd: same cause as b/1"},
+		{Pass, "", Inconclusive, "it is odd, and no other check reports it"},
+		{"", "", Skip, "it is odd: b/1 judges that"},
+	} {
+		yields := because(OtherCheck, of("a/1", Skip))
+		yields.Message, yields.Causes = "it is odd: b/1 judges that", []string{"b/1"}
+		cause := of("b/1", tt.cause)
+		cause.Message = tt.message
+		parts := []NamedReport{part("a", 1, 2, yields), part("b", 2, 2, cause)}
+		if tt.cause == "" {
+			parts = parts[:1]
+		}
+		for i := range parts {
+			parts[i].Profile = Strict
+		}
+		merged, _, err := MergeReports(parts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := merged.Results[0]
+		if r.Verdict != tt.verdict || r.Message != tt.want || r.Gates != (tt.verdict == Inconclusive) {
+			t.Errorf("%s: got %s: %s, gates %v", tt.cause, r.Verdict, r.Message, r.Gates)
+		}
+	}
+}

@@ -16,9 +16,9 @@ type Case struct {
 	By       string // the one whose text judges; another one only where the area says so
 
 	check    Check
-	foreseen outcome // decided without trying; without a verdict otherwise
-	beside   bool    // its requirement has its home in another shard
-
+	yields   []string // the entries that it yields to, as far as they apply to the server
+	foreseen outcome  // decided without trying; without a verdict otherwise
+	beside   bool     // its requirement has its home in another shard
 }
 
 // promises reports whether others are tried after the case that are lent its process.
@@ -32,15 +32,23 @@ func (c Case) Foreseen() (v Verdict, code Reason, why string) {
 // Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
 // Cases whose verdict is known beforehand are in the plan with the reason.
 func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan []Case) {
+	var ids []string
 	for _, r := range catalogue {
 		check, built := suite[r.ID]
 		by, applies := r.Judges(server.Revision, server.Transport)
-		if !built || !applies || !want(r) {
+		if !built || !applies {
+			continue
+		}
+		ids = append(ids, r.ID)
+		if !want(r) {
 			continue
 		}
 		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check.in(server.Revision)}
 		c.foreseen = foreseen(r, c.check, server)
 		plan = append(plan, c)
+	}
+	for i, c := range plan {
+		plan[i].yields = c.Requirement.yields(ids)
 	}
 	return plan
 }

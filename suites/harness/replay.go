@@ -42,21 +42,29 @@ func Recorded(transport string, sessions []*driver.Session) *Server {
 func JudgeRecorded(
 	server *Server, plan []Case, sessions []*driver.Session, o Options,
 ) (results []Result, unasked int) {
-	o.Jobs = 1
+	o.Jobs, o.Progress = 1, &Progress{}
 	e := &Execution{
-		ctx: context.Background(), server: server, options: o, said: sessions,
+		ctx: context.Background(), server: server, options: o, said: sessions, over: make(chan struct{}),
 		recorded: true, steps: map[string]*step{},
 		sdks: sync.OnceValue(func() []SDK { return recognised(o.SDKs, sessions) }),
 	}
 	e.watching.Store(true)
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
-	for i, c := range plan {
+	for _, c := range plan {
 		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
 			unasked++
 			continue
 		}
 		c.check.prepare = nil
-		results = append(results, e.withSDK(e.judge(i, c).result))
+		e.plan = append(e.plan, c)
+	}
+	e.prepare()
+	for i, c := range e.plan {
+		e.settle(i, e.judge(i, c).result)
+	}
+	close(e.over)
+	for i := range e.plan {
+		results = append(results, e.Result(i))
 	}
 	return results, unasked
 }

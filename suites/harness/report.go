@@ -16,6 +16,7 @@ type Result struct {
 	Gates     bool      `json:"gates"`                // counts against the exit code
 	GatedBy   Gate      `json:"gatedBy,omitempty"`    // why it gates
 	Reason    Reason    `json:"reasonCode,omitempty"` // of a skip or an inconclusive
+	Causes    []string  `json:"causes,omitempty"`     // ids of the entries that report what stands in the way
 	Message   string    `json:"message,omitempty"`    // expected and got, why no verdict, what a pass leaves out
 	Note      string    `json:"note,omitempty"`       // what was measured
 	Findings  []Finding `json:"findings,omitempty"`   // of a fail: its message taken apart
@@ -40,6 +41,9 @@ type Result struct {
 
 	// Deviations of SDKs that may explain the fail. Reports have SDK.
 	Deviations []Deviation `json:"-"`
+
+	// Yields is what the result says that other entries are the cause of, until it is told. Reports have Causes.
+	Yields *yielding `json:"-"`
 
 	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
 	Lost bool `json:"lost,omitempty"`

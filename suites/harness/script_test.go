@@ -37,6 +37,7 @@ type role struct {
 	check  Check
 	safety string
 	sdks   []Deviation
+	yields []string
 }
 
 // played is what came of a scene.
@@ -115,7 +116,8 @@ func (s scene) plan(server *Server) []Case {
 	for _, p := range s.cast {
 		catalogue = append(catalogue, &Requirement{
 			ID: p.id, Title: "title of " + p.id, Fix: "fix of " + p.id, Safety: p.safety, SDKs: p.sdks,
-			Level: ByRevision[Level]{All: Must}, Spec: map[string]string{Newest: "page#anchor"},
+			YieldsTo: p.yields,
+			Level:    ByRevision[Level]{All: Must}, Spec: map[string]string{Newest: "page#anchor"},
 		})
 		suite[p.id] = p.check
 	}
@@ -171,7 +173,7 @@ type act struct {
 	silent bool          // nothing
 	dies   bool          // it exits with status 1
 	hangs  bool          // it reads nothing more
-	code   int           // an error
+	code   string        // of an error, as JSON
 	result string        // of the answer, as JSON
 	says   string        // lines of its own, before the answer
 	after  time.Duration // it takes its time
@@ -183,7 +185,7 @@ var (
 	hangs   = act{hangs: true}
 )
 
-func refuses(code int) act      { return act{code: code} }
+func refuses(code int) act      { return act{code: fmt.Sprint(code)} }
 func says(lines ...string) act  { return act{says: strings.Join(lines, "\n") + "\n"} }
 func takes(d time.Duration) act { return act{after: d} }
 
@@ -242,8 +244,8 @@ func (s *stage) serve(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-c
 func (a act) answer(m message, process int, alone bool) string {
 	result := cmp.Or(a.result, fmt.Sprintf(`{"process":%d,"alone":%v}`, process, alone))
 	switch {
-	case a.code != 0:
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`, m.ID, a.code)
+	case a.code != "":
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":%s,"message":"no"}}`, m.ID, a.code)
 	case m.Method == "initialize" && a.result == "":
 		result = fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{}}`, Newest)
 	}

@@ -100,16 +100,16 @@ func (t *T) Down() (control *driver.Session, down bool) {
 // strangeness is why nothing in the sessions of the attempt can be held against the server: an answer was not its own
 // or cannot be read, it has ended a session, or mcpcheck did not take all that came. Nil when none of that is so.
 func (c *scope) strangeness() *outcome {
-	strange := func(r Reason, why string) *outcome {
-		return &outcome{verdict: Inconclusive, reason: r, message: why, again: true}
+	strange := func(r Reason, why string, causes ...string) *outcome {
+		return &outcome{verdict: Inconclusive, reason: r, message: why, yieldsTo: causes, again: true}
 	}
 	for _, u := range c.uses {
 		if excess := u.session.Excess(u.mark); excess != nil {
 			return strange(Limit, excess.Error())
 		}
 		if u.session.IsIllegible(u.mark) {
-			return strange(OtherCheck, "in place of an answer came what cannot be read: "+
-				"stdio/stdout-only-messages, stdio/one-message-per-line")
+			return strange(OtherCheck, "in place of an answer came what cannot be read",
+				"stdio/stdout-only-messages", "stdio/one-message-per-line")
 		}
 		for _, x := range u.session.HTTP().Exchanges() {
 			a := x.Answer()

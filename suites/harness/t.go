@@ -47,6 +47,7 @@ type scope struct {
 	extra    []passage // of steps
 	steps    []*step   // that were read
 	partly   []string  // what a pass does not cover, and why
+	unjudged []string  // what it does not cover unless other checks report why
 	notes    []string  // what was measured
 }
 
@@ -474,6 +475,7 @@ func (t *T) Together(n int, run func(t *T, i int)) {
 		t.scope.strange = cmp.Or(t.scope.strange, c.strange)
 		t.scope.extra = append(t.scope.extra, c.extra...)
 		t.scope.partly = append(t.scope.partly, c.partly...)
+		t.scope.unjudged = append(t.scope.unjudged, c.unjudged...)
 		t.scope.notes = append(t.scope.notes, c.notes...)
 	}
 	for _, o := range outcomes {

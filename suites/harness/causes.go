@@ -1,0 +1,295 @@
+package harness
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+)
+
+// A mistake of a server is reported once, by the entry that it is about. The entries that this mistake keeps from being
+// judged, or makes fail as well, name that entry in yields_to. What a check says of the mistake is verified here: the
+// entry has failed, or the result is inconclusive.
+
+// CheckYields finds what is wrong with yields_to in a catalogue: what names no entry that a check tries, or the entry
+// itself.
+func (c Catalogue) CheckYields(suite Suite) error {
+	ids := c.built(suite)
+	for _, r := range c {
+		for _, pattern := range r.YieldsTo {
+			found, err := matching(pattern, ids)
+			switch {
+			case err != nil:
+				return fmt.Errorf("%s: yields_to %q: %w", r.ID, pattern, err)
+			case len(found) == 0:
+				return fmt.Errorf("%s: yields_to %q is not an entry that a check tries", r.ID, pattern)
+			case slices.Equal(found, []string{r.ID}):
+				return fmt.Errorf("%s yields to itself", r.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// built are the ids of the entries that a check tries.
+func (c Catalogue) built(suite Suite) (ids []string) {
+	for _, r := range c {
+		if _, built := suite[r.ID]; built {
+			ids = append(ids, r.ID)
+		}
+	}
+	return ids
+}
+
+// yields are those of the ids that the entry yields to.
+func (r *Requirement) yields(ids []string) (all []string) {
+	for _, pattern := range r.YieldsTo {
+		found, _ := matching(pattern, ids)
+		for _, id := range found {
+			if id != r.ID && !slices.Contains(all, id) {
+				all = append(all, id)
+			}
+		}
+	}
+	return all
+}
+
+// matching are the ids that a glob, or an id, matches.
+func matching(pattern string, ids []string) (found []string, err error) {
+	if _, err := path.Match(pattern, ""); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if ok, _ := path.Match(pattern, id); ok {
+			found = append(found, id)
+		}
+	}
+	return found, nil
+}
+
+// yielding is what a result says that other entries are the cause of.
+type yielding struct {
+	amiss    string    // of a result without a verdict: what the check cannot judge for
+	to       []string  // ids beside those that the entry yields to
+	unjudged []string  // of a pass: subjects that could not be judged, should no other check report why
+	wrong    []mistake // of a fail: by finding
+}
+
+// mistake is what a finding of a fail rests on: messages, and the entry that is about it, whatever message shows it.
+type mistake struct {
+	messages []frameKey
+	entry    string // id; empty: none is known
+}
+
+// yields is what the outcome of a check says so.
+func (o outcome) yields() *yielding {
+	switch {
+	case o.verdict == Fail && o.wrong != nil:
+		return &yielding{wrong: o.wrong}
+	case o.verdict == Pass && o.unjudged != nil:
+		return &yielding{unjudged: o.unjudged}
+	case o.reason == OtherCheck:
+		return &yielding{amiss: o.message, to: o.yieldsTo}
+	}
+	return nil
+}
+
+// mistakeIn is what a finding rests on: of the frames that decided it the messages of the server or, where it said
+// nothing, the requests that it left unanswered.
+func mistakeIn(decided []*driver.Frame, entry string) mistake {
+	m := mistake{entry: entry}
+	for _, side := range []driver.Side{driver.FromServer, driver.FromClient} {
+		for _, f := range decided {
+			if f != nil && f.Side == side {
+				m.messages = append(m.messages, keyOf(f))
+			}
+		}
+		if m.messages != nil {
+			break
+		}
+	}
+	return m
+}
+
+// isOf reports whether each finding of a fail rests on a mistake that an entry has failed on.
+func (y yielding) isOf(entry string, failed *yielding) bool {
+	known := map[frameKey]bool{}
+	for _, m := range failed.wrong {
+		for _, key := range m.messages {
+			known[key] = true
+		}
+	}
+	return len(y.wrong) > 0 && !slices.ContainsFunc(y.wrong, func(m mistake) bool {
+		return m.entry != entry && !slices.ContainsFunc(m.messages, func(key frameKey) bool { return known[key] })
+	})
+}
+
+// What a result says of its causes: in which state they are.
+const (
+	sameCause  = "same cause as "
+	judgesThat = " judges that"
+	judgeThat  = " judge that"
+	unreported = ", and no other check reports it"
+)
+
+// causes are entries that a result yields to: those that failed, or have no verdict themselves, and those that were not
+// tried. Neither has those that found nothing wrong.
+type causes struct{ failed, undecided, untried []string }
+
+// add adds an entry by its result.
+func (c *causes) add(r Result) {
+	switch {
+	case r.Verdict == Fail:
+		c.failed = append(c.failed, r.ID)
+	case r.Verdict == Error, r.Verdict == Pass && r.Message != "": // which leaves something out
+		c.undecided = append(c.undecided, r.ID)
+	case slices.Contains([]Reason{NotTried, Interrupted, Stopped, Budget, CallsOff, NotGiven}, r.Reason):
+		c.untried = append(c.untried, r.ID)
+	case len(r.Causes) > 0 && strings.HasSuffix(r.Message, sameCause+named(r.Causes)):
+		c.failed = append(c.failed, r.Causes...)
+	case len(r.Causes) > 0:
+		c.untried = append(c.untried, r.Causes...)
+	case r.Verdict == Inconclusive && !strings.HasSuffix(r.Message, unreported): // it was not wrong about another one
+		c.undecided = append(c.undecided, r.ID)
+	}
+}
+
+// ids are those that the result names, and whether they are the cause or, since they were not tried, may be.
+func (c causes) ids() (ids []string, same bool) {
+	switch {
+	case c.failed != nil:
+		ids = c.failed
+	case c.undecided != nil:
+		ids = c.undecided
+	default:
+		ids = c.untried
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), c.failed != nil || c.undecided != nil
+}
+
+// named are the ids of causes in a message, of many the first ones.
+func named(ids []string) string {
+	if more := len(ids) - most; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), more)
+	}
+	return strings.Join(ids, ", ")
+}
+
+// inView is the result of a case in view of the entries that it yields to, for whose results it waits. Those from which
+// it is asked for do not count, since entries may yield to each other.
+func (e *Execution) inView(i int, from ...int) Result {
+	<-e.done[i]
+	r := e.results[i]
+	switch y := r.Yields; {
+	case y == nil, y.to == nil && len(e.plan[i].YieldsTo) == 0: // its area names none yet
+	case y.amiss != "":
+		r.explain(e.causesOf(i, from, nil))
+		e.gate(e.plan[i], &r)
+	case y.unjudged != nil:
+		if ids, _ := e.causesOf(i, from, nil).ids(); ids == nil {
+			r.Message = strings.Join(append(nonEmpty(r.Message), y.unjudged...), "\n")
+		}
+	case r.Verdict == Fail:
+		e.demote(i, &r, e.causesOf(i, from, func(j int) bool {
+			cause := e.results[j]
+			weaker := cause.Verdict != Fail || cause.Level < r.Level || r.Gates && !cause.Gates
+			return !weaker && y.isOf(cause.ID, cause.Yields) && (j < i || !e.leadsTo(j, i, nil))
+		}))
+	}
+	return r
+}
+
+// causesOf are the entries that a case yields to, those apart that do not count.
+func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c causes) {
+	from = append(slices.Clip(from), i)
+	for _, id := range slices.Concat(e.plan[i].yields, e.results[i].Yields.to) {
+		j := e.index(id)
+		switch {
+		case j < 0:
+			c.untried = append(c.untried, id)
+			continue
+		case slices.Contains(from, j):
+			continue
+		}
+		if r := e.inView(j, from...); counts == nil || counts(j) {
+			c.add(r)
+		}
+	}
+	return c
+}
+
+// index is where an entry is in the plan, -1 when it is not.
+func (e *Execution) index(id string) int {
+	return slices.IndexFunc(e.plan, func(c Case) bool { return c.ID == id })
+}
+
+// leadsTo reports whether an entry yields to another one, directly or by way of others.
+func (e *Execution) leadsTo(j, i int, visited map[int]bool) bool {
+	if visited == nil {
+		visited = map[int]bool{}
+	}
+	if visited[j] || j < 0 {
+		return false
+	}
+	visited[j] = true
+	return slices.ContainsFunc(e.plan[j].yields, func(id string) bool {
+		return id == e.plan[i].ID || e.leadsTo(e.index(id), i, visited)
+	})
+}
+
+// explain has a result without a verdict say which entries report what is amiss. When none does, though all were tried,
+// the check was wrong about that.
+func (r *Result) explain(c causes) {
+	ids, same := c.ids()
+	r.Causes = ids
+	switch named := named(ids); {
+	case same:
+		r.Message += ": " + sameCause + named
+	case len(ids) == 1:
+		r.Message += ": " + named + judgesThat
+	case ids != nil:
+		r.Message += ": " + named + judgeThat
+	default:
+		r.Verdict, r.Reason, r.Message = Inconclusive, Undecided, r.Message+unreported
+	}
+}
+
+// demote takes a fail back whose cause has failed.
+func (e *Execution) demote(i int, r *Result, c causes) {
+	causes, same := c.ids()
+	if !same {
+		return
+	}
+	r.Causes, r.Verdict, r.Reason, r.Level = causes, Skip, OtherCheck, r.Entry
+	r.Message = sameCause + named(causes)
+	r.Findings, r.Truncated, r.Subjects, r.ProvokedBy, r.Deviations = nil, false, nil, nil, nil
+	e.gate(e.plan[i], r)
+}
+
+// explain has the results that yield to entries of other shards say what these have come to.
+func (m *merger) explain(profile Profile) {
+	for i, r := range m.results {
+		named := ": " + named(r.Causes)
+		amiss, one := strings.CutSuffix(r.Message, named+judgesThat)
+		amiss, several := strings.CutSuffix(amiss, named+judgeThat)
+		if r.Reason != OtherCheck || !one && !several {
+			continue
+		}
+		var c causes
+		for _, id := range r.Causes {
+			if j, tried := m.at[resultKey{r.Revision, id}]; tried {
+				c.add(m.results[j])
+			} else {
+				c.untried = append(c.untried, id)
+			}
+		}
+		r.Message = amiss
+		r.explain(c)
+		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.Entry, false, false)
+		r.Gates = r.GatedBy != NoGate
+		m.results[i] = r
+	}
+}
