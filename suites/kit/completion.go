@@ -200,7 +200,7 @@ func (c Completions) Served(t *T) (served []Completion) {
 		}
 	}
 	if len(served) == 0 {
-		t.Because(OtherCheck).Skip("nothing is completed: completion/works-when-declared")
+		t.Yield("nothing is completed")
 	}
 	return served
 }

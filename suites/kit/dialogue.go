@@ -328,8 +328,7 @@ func repliesSince(s *driver.Session, mark int) (replies []*driver.Frame, noisy b
 // that was not cancelled.
 func SkipDoubler(t *T, s *driver.Session) {
 	if pair(s, s.Record(0)).doubles() {
-		t.Because(OtherCheck).Skip("a request that was not cancelled has several answers, too: " +
-			"jsonrpc/single-response-per-request")
+		t.Yield("a request that was not cancelled has several answers, too")
 	}
 }
 

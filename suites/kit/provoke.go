@@ -63,7 +63,7 @@ func Rejections(t *T, names ...string) (all []Rejection) {
 		}
 	}
 	if len(all) == 0 {
-		t.Because(OtherCheck).Skip("the session did not survive it: robust/survives-malformed-json")
+		t.Yield("the session did not survive it")
 	}
 	return all
 }
@@ -163,7 +163,7 @@ func NotNoise(t *T, r driver.Reply) {
 		return slices.ContainsFunc(t.Settle(s, mark), nameless)
 	})
 	if noisy {
-		t.Because(OtherCheck).Skip("the server sends responses without id anyhow: jsonrpc/no-response-without-id")
+		t.Yield("the server sends responses without id anyhow")
 	}
 }
 

@@ -12,7 +12,7 @@ var lists = Suite{
 
 	"prompts/list-works": Probe(func(t *T) { kit.ExpectList(t, "prompts") }),
 
-	"prompts/list-params-optional": Probe(func(t *T) { kit.WantParamsOptional(t, kit.Lists[1], "prompts/list-works") }),
+	"prompts/list-params-optional": Probe(func(t *T) { kit.WantParamsOptional(t, kit.Lists[1]) }),
 
 	"prompts/list-result-schema": Probe(func(t *T) {
 		pages := pagesOf(t)

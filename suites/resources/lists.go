@@ -28,9 +28,7 @@ var lists = Suite{
 		t.Expect(Member(r.Result(), "resourceTemplates")).To(BeArray())
 	}),
 
-	"resources/list-params-optional": Probe(func(t *T) {
-		kit.WantParamsOptional(t, resourceList, "resources/list-works")
-	}),
+	"resources/list-params-optional": Probe(func(t *T) { kit.WantParamsOptional(t, resourceList) }),
 
 	"resources/list-result-schema": Probe(func(t *T) {
 		judgePages(t, resourceList, "resources/list-result-schema", "ListResourcesResult")

@@ -29,7 +29,7 @@ var lists = Suite{
 	}),
 
 	"tools/list-params-optional": Probe(func(t *T) {
-		kit.WantParamsOptional(t, kit.Lists[0], "tools/list-works")
+		kit.WantParamsOptional(t, kit.Lists[0])
 	}),
 
 	"tools/list-result-schema": Probe(func(t *T) {
