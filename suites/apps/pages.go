@@ -102,7 +102,7 @@ func readPages(t *T) []page {
 		}
 	}
 	if len(uris) == 0 {
-		t.Because(OtherCheck).Skip("no page has a URI with ui://: apps/resource-uri-scheme, apps/deprecated-flat-key")
+		t.Yield("no page has a URI with ui://")
 	}
 	if n := len(uris) - mostPages; n > 0 {
 		uris = uris[:mostPages]
@@ -125,7 +125,7 @@ func eachContents(t *T, run func(t *T, p page, contents []M)) {
 	Each(t, readPages(t), page.Subject, func(t *T, p page) {
 		contents := kit.ObjectsIn(p.Reply.Result()["contents"])
 		if len(contents) == 0 {
-			t.Because(OtherCheck).Skip("the page has no contents: apps/resource-exists")
+			t.Yield("the page has no contents")
 		}
 		run(t, p, contents)
 	})
