@@ -21,8 +21,7 @@ var inFlight = Suite{
 		t.Expect(r).To(BeAnswered(), "the request after those that were cancelled")
 		came, _ := s.Settle(mark)
 		if answersTo(t, r.Request.ID, came) > 1 {
-			t.Because(OtherCheck).Skip("a request that was not cancelled has several answers, too: " +
-				"jsonrpc/single-response-per-request")
+			t.Yield("a request that was not cancelled has several answers, too")
 		}
 		for _, id := range ids {
 			n := answersTo(t, id, came)
