@@ -13,8 +13,7 @@ var malformedChecks = Suite{
 	"jsonrpc/parse-error-reported": Probe(func(t *T) {
 		r := kit.Rejections(t, kit.NotJSON)[0].Reply
 		if codeless(r) {
-			t.Because(OtherCheck).Skip("over HTTP a status of an error is enough: http/malformed-json-status, " +
-				"sse/malformed-post")
+			t.Skip("over HTTP a status of an error is enough")
 		}
 		kit.WantRefuser(t, r)
 		t.Expect(r).To(BeError(-32700))
