@@ -44,7 +44,7 @@ var versionChecks = Suite{
 			r := kit.WelcomeFor(t, version)
 			offer, ok := versionOf(r).(string)
 			if !ok || offer == version || offer > Newest {
-				t.Because(OtherCheck).Skip("the unknown version was echoed or refused: lifecycle/version-fallback")
+				t.Yield("the unknown version was echoed or refused")
 			}
 			t.By(r).Expect(offer).To(BeOneOf(supported[len(supported)-1]))
 		})
@@ -55,9 +55,9 @@ var versionChecks = Suite{
 			version, ok := resultOf(m)["protocolVersion"].(string)
 			switch {
 			case !ok:
-				t.Because(OtherCheck).Skip("protocolVersion is not a string: lifecycle/initialize-result-fields")
+				t.Yield("protocolVersion is not a string")
 			case slices.Contains(kit.MadeUp, version):
-				t.Because(OtherCheck).Skip("a made-up version was echoed: lifecycle/version-fallback")
+				t.Yield("a made-up version was echoed")
 			case slices.Contains(Modern, version):
 				t.Because(Limit).Inconclusive("%s has no handshake, and %s does not know it", version, Newest)
 			case isDate(version) && version >= Modern[0]:
