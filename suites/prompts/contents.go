@@ -66,7 +66,7 @@ func eachOf(t *T, run func(*T, *kit.GotPrompt, M)) {
 	Each(t, kit.GetPrompts(t).Want(t).List, (*kit.GotPrompt).Subject, func(t *T, got *kit.GotPrompt) {
 		result := got.Result(t)
 		if result == nil {
-			t.Because(OtherCheck).Skip("no prompt was got: prompts/get-works")
+			t.Yield("no prompt was got")
 		}
 		run(t, got, result)
 	})
