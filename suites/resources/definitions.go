@@ -17,7 +17,7 @@ var definitions = Suite{
 		eachResource(t, func(t *T, resource M) {
 			uri, isString := resource["uri"].(string)
 			if !isString {
-				t.Because(OtherCheck).Skip("the URI is not a string: resources/list-result-schema")
+				t.Yield("the URI is not a string")
 			}
 			t.Expect(uri).To(That("an absolute URI by RFC 3986", func(uri string) bool {
 				return absoluteURI.MatchString(nonASCII.ReplaceAllString(uri, "x"))

@@ -27,7 +27,7 @@ var subscribing = Suite{
 	"resources/unsubscribe-works": Probe(func(t *T) {
 		first, uri := subscribed(t)
 		if first.Result() == nil {
-			t.Because(OtherCheck).Skip("no subscription is accepted: resources/subscribe-works")
+			t.Yield("no subscription is accepted")
 		}
 		s := t.Session()
 		t.Ask(s, subscribe, M{"uri": uri})
@@ -47,7 +47,7 @@ var subscribing = Suite{
 
 	"resources/subscribe-missing-uri": Probe(func(t *T) {
 		if r, _ := subscribed(t); r.Result() == nil {
-			t.Because(OtherCheck).Skip("no subscription is accepted: resources/subscribe-works")
+			t.Yield("no subscription is accepted")
 		}
 		r := kit.AskAmiss(t, t.Hostile(), subscribe, M{})
 		t.Expect(r).To(BeError())

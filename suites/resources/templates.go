@@ -18,7 +18,7 @@ var templates = Suite{
 		eachItem(t, "the server lists no template", subjects(t.Server.Templates, "uriTemplate"), func(t *T, item M) {
 			text, isString := item["uriTemplate"].(string)
 			if !isString {
-				t.Because(OtherCheck).Skip("uriTemplate is not a string: resources/templates-result-schema")
+				t.Yield("uriTemplate is not a string")
 			}
 			_, err := uritemplate.New(text)
 			t.Expect(err == nil).To(Hold("a URI template by RFC 6570", "%s: %v", text, err))
@@ -34,7 +34,7 @@ var templates = Suite{
 		Each(t, all, template.subject, func(t *T, x template) {
 			if r, read := x.listed(t); read {
 				if r.reply.Result() == nil {
-					t.Because(OtherCheck).Skip("what is listed of it cannot be read: resources/read-listed")
+					t.Yield("what is listed of it cannot be read")
 				}
 				return
 			}
