@@ -50,7 +50,7 @@ var messages = Suite{
 		Judge(t, "websiteUrl", examine(t, w).Parts("websiteUrl"), part.Subject, func(t *T, p part) {
 			text, ok := p.value.(string)
 			if !ok {
-				t.Because(OtherCheck).Skip("websiteUrl is not a string: schema/all-server-messages-valid")
+				t.Yield("websiteUrl is not a string")
 			}
 			t.Expect(text).To(That("an absolute http or https URL", isWebsite))
 		})
@@ -133,8 +133,7 @@ func expectKnownMethod(t *T, m Message) {
 		return
 	}
 	if _, later := schemas.MethodSince(m.Method); later {
-		t.Because(OtherCheck).Skip("%s is of a later revision: "+
-			"lifecycle/operation-matches-negotiated-version", m.Method)
+		t.Yield("%s is of a later revision", m.Method)
 	}
 	if isExtended(t.Server.Capabilities) {
 		t.Skip("the server declares an extension, which may define %s", m.Method)

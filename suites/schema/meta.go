@@ -33,7 +33,7 @@ var meta = Suite{
 	"schema/meta-reverse-dns-prefix": Watch(func(t *T, w Wire) {
 		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedKey, func(t *T, key, where string) {
 			if t.Modern() && key == "ui/resourceUri" {
-				t.Because(OtherCheck).Skip("%s is an old key of the extension of apps: apps/deprecated-flat-key", key)
+				t.Skip("%s is an old key of the extension of apps", key)
 			}
 			labels := metaLabels(key)
 			reversed := isTopLevel(labels[0])
