@@ -20,7 +20,8 @@ var alone = Suite{
 		t.Ask(s, list, nil)
 		r := kit.TryAmiss(t, s, list, M{"_meta": driver.Omitted})
 		if fresh.Result() != nil && Has(fresh.Result(), "resultType") == Has(r.Result(), "resultType") {
-			t.Because(OtherCheck).Skip("it is served as the first request, too: stateless/missing-meta")
+			wantDecided(t, fresh)
+			t.Yield("it is served as the first request, too")
 		}
 		t.Expect(r.Result() == nil).To(Hold(
 			"an error for a request without _meta, also after requests that had it", "%s", r))
@@ -36,7 +37,7 @@ var alone = Suite{
 			s := t.Session()
 			if elicits(kit.AskAmiss(t, s, "tools/call", unable)) { // maybe since another check has declared it
 				if s = t.Own(); elicits(t.Ask(s, "tools/call", unable)) {
-					t.Because(OtherCheck).Skip("it elicits from any client: mrtr/undeclared-elicitation")
+					t.Yield("it elicits from any client")
 				}
 			}
 			if !elicits(t.Ask(s, "tools/call", able)) {
@@ -53,7 +54,7 @@ var alone = Suite{
 	"stateless/version-per-request": Probe(func(t *T) {
 		kit.Refusal(t)
 		if usual := t.Harmless(t.Session()); usual.Result() == nil {
-			t.Because(OtherCheck).Skip("server/discover is not served: discover/implemented")
+			t.Yield("server/discover is not served")
 		}
 		s := t.Hostile()
 		var sent []driver.Pending
@@ -69,7 +70,7 @@ var alone = Suite{
 		list := kit.WantListMethod(t)
 		const id = "mcpcheck-same"
 		if t.Ask(t.Session(), list, nil).Result() == nil {
-			t.Because(OtherCheck).Skip("%s is not served under an id of its own either", list)
+			t.Yield("%s is not served under an id of its own either", list)
 		}
 		discovered := kit.ByHand(t.Session(), kit.Request{ID: id, Method: "server/discover"})
 		listed := kit.ByHand(t.Other(), kit.Request{ID: id, Method: list})
