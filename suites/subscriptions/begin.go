@@ -20,9 +20,9 @@ var begin = Suite{
 		case u.Reply().Error() != nil && len(advertised(t)) == 0:
 			t.Inconclusive("subscriptions/listen was refused: %s", Got(u.Reply()))
 		case u.Beside > 0:
-			t.Because(OtherCheck).Skip("another one of the session has begun: subscriptions/concurrent")
+			t.Yield("another one of the session has begun")
 		case u.IsBody():
-			t.Because(OtherCheck).Skip("it is answered without a stream: subscriptions/http-sse")
+			t.Yield("it is answered without a stream")
 		}
 		t.Fail("an acknowledgment", "%s", u.Reply())
 	}),
@@ -73,10 +73,9 @@ var begin = Suite{
 			switch {
 			case !wants(honoured(t, u), a.member) || slices.Contains(able, a.member):
 			case Has(declared, a.flag) && !isFlag:
-				t.Because(OtherCheck).Skip("%s of %s is not a boolean: schema/capability-shapes", a.flag, a.family)
+				t.Yield("%s of %s is not a boolean", a.flag, a.family)
 			case servesUndeclared(t, a.family):
-				t.Because(OtherCheck).Skip("%s are served undeclared: "+
-					"tools/capability-declared, jsonrpc/undeclared-method-not-found", a.family)
+				t.Yield("%s are served undeclared", a.family)
 			default:
 				claimed = append(claimed, a.member)
 			}
@@ -106,7 +105,7 @@ var begin = Suite{
 	"subscriptions/http-sse": Probe(func(t *T) {
 		u := try(t)[everything]
 		if u.Reply().Error() != nil {
-			t.Because(OtherCheck).Skip("it is refused: subscriptions/listen-implemented")
+			t.Yield("it is refused")
 		}
 		answer := kit.Own(t, u.Request.HTTP.Answer())
 		t.Expect(answer.IsStream).To(Hold("an event stream", "%s", answer))
@@ -206,7 +205,7 @@ func asksNothing(w kit.Wish) bool {
 func acknowledged(t *T) []*kit.Subscription {
 	all := try(t)
 	if all[everything].Ack() == nil {
-		t.Because(OtherCheck).Skip("no subscription begins: subscriptions/listen-implemented or concurrent")
+		t.Yield("no subscription begins")
 	}
 	return slices.DeleteFunc(slices.Clone(all), func(u *kit.Subscription) bool { return u.Ack() == nil })
 }
@@ -227,7 +226,7 @@ func misshapen(t *T, u *kit.Subscription) []string {
 // honoured is the filter in an acknowledgment, for a check that cannot do without.
 func honoured(t *T, u *kit.Subscription) M {
 	if len(misshapen(t, u)) > 0 {
-		t.Because(OtherCheck).Skip("its notifications are not a filter: subscriptions/ack-shape")
+		t.Yield("its notifications are not a filter")
 	}
 	return u.Honoured()
 }
@@ -342,13 +341,13 @@ func isMuteSince(u *kit.Subscription) bool {
 func sideBySide(t *T, u neighbour) {
 	wantRoom(t, u.Subscription)
 	if code, _ := u.Reply().Code(); code == -32602 {
-		t.Because(OtherCheck).Skip("it is refused for what it asks for, not for being another one")
+		t.Yield("it is refused for what it asks for, not for being another one")
 	}
 	if isOverAtOnce(u.Subscription) && slices.ContainsFunc(try(t), isOverAtOnce) {
-		t.Because(OtherCheck).Skip("its result comes without an acknowledgment: subscriptions/ack-first")
+		t.Yield("its result comes without an acknowledgment")
 	}
 	if u.Reply().Err != nil && isMuteSince(u.Subscription) {
-		t.Because(OtherCheck).Skip("nothing is answered any more: jsonrpc/every-request-answered")
+		t.Yield("nothing is answered any more")
 	}
 	t.Expect(u.Ack() != nil).To(Hold("an acknowledgment beside another subscription", "%s", u.Reply()))
 	own := told(u.Subscription)
