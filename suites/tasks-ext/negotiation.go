@@ -205,7 +205,7 @@ func ranWell(t *T, tool string) bool {
 func discreet(t *T) kit.ToolCall {
 	calls := plainCalls(t)
 	if slices.ContainsFunc(calls, func(call kit.ToolCall) bool { return isTask(call.Reply) }) {
-		t.Because(OtherCheck).Skip("a client that does not know tasks gets some: tasks-ext/not-for-non-declaring")
+		t.Yield("a client that does not know tasks gets some")
 	}
 	if i := slices.IndexFunc(calls, func(call kit.ToolCall) bool { return call.Reply.Result() != nil }); i >= 0 {
 		return calls[i]
