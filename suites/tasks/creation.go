@@ -41,10 +41,10 @@ var creation = Suite{
 		judgeAll(t, tasks(t), func(t *T, c *course) {
 			task := taskIn(c.Made.Result())
 			if task == nil {
-				t.Because(OtherCheck).Skip("there is no task: tasks/create-result")
+				t.Yield("there is no task")
 			}
 			if status, _ := task["status"].(string); !isStatus(status) {
-				t.Because(OtherCheck).Skip("it is not a status: tasks/status-values")
+				t.Yield("it is not a status")
 			}
 			t.Expect(task["status"]).To(BeOneOf[any]("working"))
 		})

@@ -229,7 +229,7 @@ func longest(t *T) *course {
 	}
 	c := slices.MaxFunc(tasks(t.Unconfirmed()), func(a, b *course) int { return working(a) - working(b) })
 	if c.ID == "" {
-		t.Because(OtherCheck).Skip("no task has an id: tasks/id-string")
+		t.Yield("no task has an id")
 	}
 	if c.End == "" {
 		t.WantPatience()
