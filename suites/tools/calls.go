@@ -32,7 +32,7 @@ var calling = Suite{
 	"tools/call-missing-params": Probe(func(t *T) {
 		r := malformedCall(t, nil)
 		if silent := new(*driver.Silence); errors.As(r.Err, silent) && errors.As(namelessCall(t).Err, silent) {
-			t.Because(OtherCheck).Skip("a call without a name has no answer either: tools/call-missing-name")
+			t.Yield("a call without a name has no answer either")
 		}
 		t.Expect(r).To(BeRefused())
 		t.Warn(r).To(BeError(-32602, -32600))
@@ -117,7 +117,7 @@ var calling = Suite{
 		case !calls.Notified && calls.Unheard != nil:
 			t.Inconclusive("%v", calls.Unheard)
 		case calls.Deaf:
-			t.Because(OtherCheck).Skip("no subscription for it is open: subscriptions/listen-implemented or stays-open")
+			t.Yield("no subscription for it is open")
 		}
 		t.Expect(calls.Notified).To(Hold("notifications/tools/list_changed",
 			"none, although the list changed from %s to %s", Show(calls.Before), Show(calls.After)))
