@@ -46,20 +46,19 @@ func TestReasonsAreOfTheList(t *testing.T) {
 	}
 }
 
-// TestOtherChecksAreNamed proves that a reason that names an entry is given as that of another check, and the reverse.
-func TestOtherChecksAreNamed(t *testing.T) {
+// TestReasonsNameNoEntry proves that no check says itself which entry reports what is amiss: that is in yields_to, by
+// which it is verified.
+func TestReasonsNameNoEntry(t *testing.T) {
 	for file, parsed := range suiteFiles(t) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
 			if !ok || !skips(call) {
 				return true
 			}
-			names := slices.ContainsFunc(named.FindAllString(textsIn(call), -1), func(id string) bool {
-				_, known := Find(id)
-				return known
-			})
-			if by := reasonOf(call); names && by != "OtherCheck" {
-				t.Errorf("%s: %s names an entry: t.Because(OtherCheck)", file, textsIn(call))
+			for _, id := range named.FindAllString(textsIn(call), -1) {
+				if _, known := Find(id); known {
+					t.Errorf("%s: %s names an entry: t.Yield, and yields_to in the catalogue", file, textsIn(call))
+				}
 			}
 			return true
 		})
@@ -124,19 +123,6 @@ func reasonNames(t *testing.T) (names []string) {
 		names = append(names, name.String())
 	}
 	return names
-}
-
-// reasonOf is the name of the reason that a call is given: t.Because(NotOffered).Skip(…); empty when it is given none.
-func reasonOf(call *ast.CallExpr) string {
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return ""
-	}
-	because, ok := sel.X.(*ast.CallExpr)
-	if !ok || called(because.Fun) != "Because" {
-		return ""
-	}
-	return called(because.Args[0])
 }
 
 // called is the name that an expression ends with; empty when it has none.

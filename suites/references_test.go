@@ -45,16 +45,9 @@ func unbuilt(text string) (ids []string) {
 	return ids
 }
 
-// skips reports whether a node is t.Skip(…), t.Inconclusive(…), or a string that a function returns as such a reason.
-func skips(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.CallExpr:
-		sel, ok := n.Fun.(*ast.SelectorExpr)
-		return ok && slices.Contains([]string{"Skip", "Inconclusive", "Again"}, sel.Sel.Name)
-	case *ast.ReturnStmt:
-		return true
-	}
-	return false
+// skips reports whether a call is t.Skip(…), or another one that ends a check without a verdict.
+func skips(call *ast.CallExpr) bool {
+	return slices.Contains([]string{"Yield", "Skip", "Inconclusive", "Again"}, called(call.Fun))
 }
 
 // textsIn are the strings below a node.

@@ -184,7 +184,7 @@ func (e *Execution) inView(i int, from ...int) Result {
 	<-e.done[i]
 	r := e.results[i]
 	switch y := r.Yields; {
-	case y == nil, y.to == nil && len(e.plan[i].YieldsTo) == 0: // its area names none yet
+	case y == nil:
 	case y.amiss != "":
 		r.explain(e.causesOf(i, from, nil))
 		e.gate(e.plan[i], &r)
