@@ -43,12 +43,12 @@ func (c Catalogue) built(suite Suite) (ids []string) {
 	return ids
 }
 
-// yields are those of the ids that the entry yields to.
-func (r *Requirement) yields(ids []string) (all []string) {
-	for _, pattern := range r.YieldsTo {
-		found, _ := matching(pattern, ids)
+// yields are the entries that the case yields to, as far as they apply to the server.
+func (c Case) yields() (all []string) {
+	for _, pattern := range c.YieldsTo {
+		found, _ := matching(pattern, c.others)
 		for _, id := range found {
-			if id != r.ID && !slices.Contains(all, id) {
+			if id != c.ID && !slices.Contains(all, id) {
 				all = append(all, id)
 			}
 		}
@@ -205,7 +205,7 @@ func (e *Execution) inView(i int, from ...int) Result {
 // causesOf are the entries that a case yields to, those apart that do not count.
 func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c causes) {
 	from = append(slices.Clip(from), i)
-	for _, id := range slices.Concat(e.plan[i].yields, e.results[i].Yields.to) {
+	for _, id := range slices.Concat(e.plan[i].yields(), e.results[i].Yields.to) {
 		j := e.index(id)
 		switch {
 		case j < 0:
@@ -235,7 +235,7 @@ func (e *Execution) leadsTo(j, i int, visited map[int]bool) bool {
 		return false
 	}
 	visited[j] = true
-	return slices.ContainsFunc(e.plan[j].yields, func(id string) bool {
+	return slices.ContainsFunc(e.plan[j].yields(), func(id string) bool {
 		return id == e.plan[i].ID || e.leadsTo(e.index(id), i, visited)
 	})
 }

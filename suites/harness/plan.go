@@ -16,7 +16,7 @@ type Case struct {
 	By       string // the one whose text judges; another one only where the area says so
 
 	check    Check
-	yields   []string // the entries that it yields to, as far as they apply to the server
+	others   []string // the ids of all entries that apply to the server, wanted or not
 	foreseen outcome  // decided without trying; without a verdict otherwise
 	beside   bool     // its requirement has its home in another shard
 }
@@ -47,8 +47,8 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan
 		c.foreseen = foreseen(r, c.check, server)
 		plan = append(plan, c)
 	}
-	for i, c := range plan {
-		plan[i].yields = c.Requirement.yields(ids)
+	for i := range plan {
+		plan[i].others = ids
 	}
 	return plan
 }
