@@ -25,6 +25,9 @@ func main() {
 }
 
 func saveMemory() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(40) // takes a tenth of a second of CPU time, and spares 20 MB
+	}
 	debug.SetMemoryLimit(96 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 

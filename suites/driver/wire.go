@@ -213,14 +213,14 @@ func (f *Frame) JSON() M {
 	if f.object != nil {
 		return f.object
 	}
-	const short = 16 << 10 // takes little room once it is decoded
+	const short = 1 << 10 // takes little room once it is decoded
 	if len(f.Raw) <= short {
 		f.object, _ = Decode(f.Raw).(M)
 		return f.object
 	}
-	object := M{} // of members that may be those of another message
+	object := M{}
 	for name, member := range Members(f.Text()) {
-		object[name] = Decode(member)
+		object[name] = lately.decode(member)
 	}
 	return object
 }
@@ -246,31 +246,8 @@ func (f *Frame) Members() (members []*Frame) {
 // ValidUTF8 reports whether the line is UTF-8 text.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none. The value of a long
-// text is for reading: others have the same one.
-func Decode(raw []byte) any {
-	const long = 1 << 20
-	if len(raw) <= long {
-		return decode(raw)
-	}
-	lately.Lock()
-	defer lately.Unlock()
-	if key := maphash.Bytes(seed, raw); lately.text != key {
-		lately.value = nil // makes room
-		lately.text, lately.value = key, decode(raw)
-	}
-	return lately.value
-}
-
-// lately is the long text that was decoded last, by its hash: a server repeats its lists. It is locked by who decodes
-// one, for several at a time would fill the memory.
-var lately struct {
-	sync.Mutex
-	text  uint64
-	value any
-}
-
-func decode(raw []byte) (v any) {
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none.
+func Decode(raw []byte) (v any) {
 	text, _ := shallow(raw)
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
@@ -278,6 +255,32 @@ func decode(raw []byte) (v any) {
 		return nil
 	}
 	return v
+}
+
+// lately are the members of messages that were decoded last: a server repeats its lists, which many checks read.
+var lately values
+
+// values are JSON values by the hashes of their texts.
+type values struct {
+	mu    sync.Mutex
+	known map[uint64]any
+	size  int // bytes of the texts
+}
+
+// decode is Decode for one at a time: several long texts would fill the memory. The value is for reading.
+func (d *values) decode(text []byte) any {
+	const most = 1 << 20
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := maphash.Bytes(seed, text)
+	if value, known := d.known[key]; known {
+		return value
+	}
+	if d.size += len(text); d.size > most || d.known == nil {
+		d.known, d.size = map[uint64]any{}, len(text)
+	}
+	d.known[key] = Decode(text)
+	return d.known[key]
 }
 
 // SameID reports whether two ids are the same JSON value: equal as numbers, or equal as strings after decoding. A
