@@ -1,9 +1,9 @@
 package reporters
 
 import (
+	"bufio"
 	"encoding/json"
 	"io"
-	"strings"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -133,6 +133,7 @@ func encodeLine(w io.Writer, v any) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, strings.ReplaceAll(visible(string(text)), "##[", `##\u005b`))
-	return err
+	out := bufio.NewWriter(w)
+	visible{out}.Write(text)
+	return out.Flush()
 }

@@ -1,13 +1,14 @@
 package reporters
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
@@ -59,28 +60,33 @@ type jsonResult struct {
 // writeJSON writes a value as indented JSON in which GitHub's runner finds no command: no line of it begins with "::",
 // and "##[" stands escaped. So do characters that are not visible, for whoever looks at it in a terminal.
 func writeJSON(w io.Writer, v any) error {
-	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
+	out := bufio.NewWriter(w)
+	enc := json.NewEncoder(visible{out})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, strings.ReplaceAll(visible(text.String()), "##[", `##\u005b`))
-	return err
+	return out.Flush()
 }
 
-// visible escapes, in JSON, the invisible characters that its encoder leaves as they are.
-func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || unicode.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		for _, unit := range utf16.Encode([]rune{r}) {
-			fmt.Fprintf(&b, `\u%04x`, unit)
+// visible escapes, in JSON of which it is given the whole, "##[" and the invisible characters that its encoder leaves
+// as they are.
+type visible struct{ w *bufio.Writer }
+
+func (v visible) Write(text []byte) (int, error) {
+	for i, size := 0, 0; i < len(text); i += size {
+		var r rune
+		switch r, size = utf8.DecodeRune(text[i:]); {
+		case r == '[' && bytes.HasSuffix(text[:i], []byte("##")):
+			v.w.WriteString(`\u005b`)
+		case r == '\n', unicode.IsPrint(r):
+			v.w.Write(text[i : i+size])
+		default:
+			for _, unit := range utf16.Encode([]rune{r}) {
+				fmt.Fprintf(v.w, `\u%04x`, unit)
+			}
 		}
 	}
-	return b.String()
+	return len(text), nil // an error of the writer stays, and Flush returns it
 }
