@@ -259,11 +259,13 @@ func Decode(raw []byte) (v any) {
 // lately are the members of messages that were decoded last: a server repeats its lists, which many checks read.
 var lately values
 
-// values are JSON values by the hashes of their texts.
+// values are JSON values by the hashes of their texts: short ones, and the last long one.
 type values struct {
-	mu    sync.Mutex
-	known map[uint64]any
-	size  int // bytes of the texts
+	mu      sync.Mutex
+	known   map[uint64]any
+	size    int // bytes of the texts of those
+	long    any
+	longKey uint64
 }
 
 // decode is Decode for one at a time: several long texts would fill the memory. The value is for reading.
@@ -272,6 +274,13 @@ func (d *values) decode(text []byte) any {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := maphash.Bytes(seed, text)
+	if len(text) > most {
+		if d.longKey != key {
+			d.long = nil // makes room
+			d.long, d.longKey = Decode(text), key
+		}
+		return d.long
+	}
 	if value, known := d.known[key]; known {
 		return value
 	}
