@@ -40,3 +40,26 @@ func fingerprintOf(kind string, v any) uint64 {
 		v    any
 	}{kind, v})
 }
+
+// shared is a value that was just decoded, in which objects and arrays that are equal are one: those of long lists are
+// much alike, and together take little room then. known are those that there were before, by their fingerprints.
+func shared(v any, known map[uint64]any) any {
+	switch v := v.(type) {
+	case M:
+		for name, member := range v {
+			v[name] = shared(member, known)
+		}
+	case []any:
+		for i, item := range v {
+			v[i] = shared(item, known)
+		}
+	default:
+		return v
+	}
+	key := Fingerprint(v)
+	if one, has := known[key]; has {
+		return one
+	}
+	known[key] = v
+	return v
+}

@@ -1,6 +1,9 @@
 package driver
 
-import "testing"
+import (
+	"reflect"
+	"testing"
+)
 
 // Values have the same fingerprint if they are equal, whatever the order of members, and only then.
 func TestFingerprint(t *testing.T) {
@@ -20,5 +23,18 @@ func TestFingerprint(t *testing.T) {
 	one, other := Decode([]byte(`{"a":1,"b":[2,{"c":3}]}`)), Decode([]byte(`{"b":[2,{"c":3}],"a":1}`))
 	if Fingerprint(one) != Fingerprint(other) {
 		t.Error("the order of members makes a difference")
+	}
+}
+
+// What is shared is equal to what it was, and its equal parts are one.
+func TestShared(t *testing.T) {
+	const text = `{"a":{"of":["x",{"y":1}]},"b":{"of":["x",{"y":1}]},"c":{"of":["x",{"y":2}]}}`
+	all := shared(Decode([]byte(text)), map[uint64]any{}).(M)
+	if !reflect.DeepEqual(all, Decode([]byte(text))) {
+		t.Errorf("got %v", all)
+	}
+	one := func(name string) uintptr { return reflect.ValueOf(all[name]).Pointer() }
+	if one("a") != one("b") || one("a") == one("c") {
+		t.Error("equal parts are two, or others are one")
 	}
 }

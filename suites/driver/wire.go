@@ -277,7 +277,7 @@ func (d *values) decode(text []byte) any {
 	if len(text) > most {
 		if d.longKey != key {
 			d.long = nil // makes room
-			d.long, d.longKey = Decode(text), key
+			d.long, d.longKey = shared(Decode(text), map[uint64]any{}), key
 		}
 		return d.long
 	}
