@@ -156,6 +156,12 @@ func (c *causes) add(r Result) {
 	}
 }
 
+// join adds the causes of something else.
+func (c *causes) join(d causes) {
+	c.failed, c.undecided = append(c.failed, d.failed...), append(c.undecided, d.undecided...)
+	c.untried = append(c.untried, d.untried...)
+}
+
 // ids are those that the result names, and whether they are the cause or, since they were not tried, may be.
 func (c causes) ids() (ids []string, same bool) {
 	switch {
@@ -214,8 +220,12 @@ func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c caus
 		case slices.Contains(from, j):
 			continue
 		}
-		if r := e.inView(j, from...); counts == nil || counts(j) {
+		r := e.inView(j, from...)
+		if counts == nil || counts(j) {
 			c.add(r)
+		}
+		if r.Verdict == Pass && e.results[j].Yields != nil && counts == nil {
+			c.join(e.causesOf(j, from, nil)) // of what it could not judge either
 		}
 	}
 	return c

@@ -50,6 +50,7 @@ func TestYield(t *testing.T) {
 		{id: "b/open", check: endsIn(Inconclusive)},
 		{id: "b/watch-fails", check: Watch(func(t *T, _ Wire) { t.Fail("good", "bad") })},
 		{id: "b/yields", check: Probe(yields), yields: []string{"b/fails"}},
+		{id: "b/some", check: Probe(some), yields: []string{"b/fails"}},
 		{id: "b/mutual", check: Probe(yields), yields: []string{"a/one"}},
 	}
 	for i := range 7 {
@@ -69,6 +70,7 @@ func TestYield(t *testing.T) {
 		{"b/passes b/fails*", yields, Skip, OtherCheck, "b/fails b/fails-too",
 			"src is not a string: same cause as b/fails, b/fails-too"},
 		{"b/yields", yields, Skip, OtherCheck, "b/fails", "src is not a string: same cause as b/fails"},
+		{"b/some", yields, Skip, OtherCheck, "b/fails", "src is not a string: same cause as b/fails"},
 		{"b/open b/passes", yields, Skip, OtherCheck, "b/open", "src is not a string: same cause as b/open"},
 		{"b/passes b/skips", yields, Inconclusive, Undecided, "",
 			"src is not a string, and no other check reports it"},
