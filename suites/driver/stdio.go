@@ -92,6 +92,7 @@ func (p *Stdio) send(f *Frame, pieces [][]byte) {
 	p.s.put(f)
 	select {
 	case p.out <- pieces:
+	case <-p.bye:
 	case <-p.proc.exited:
 	}
 }
