@@ -31,7 +31,7 @@ func readAgain(t *T) {
 		kit.MeetAgain(t)
 	}
 	for range 2 {
-		t.TryHarmless(t.Session())
+		TryHarmless(t, t.Session())
 		kit.AskLists(t)
 	}
 }

@@ -25,7 +25,7 @@ var able = M{"extensions": M{extension: M{"mimeTypes": []any{pageType}}}}
 // any, a check does not apply.
 func uiTools(t *T) []Subject {
 	all := Step(t, "tools with pages", func(t *T) (tools []Subject) {
-		t.PagesWith(t.Session(), "tools/list", "tools", kit.Declaring(nil, able), func(page M) {
+		FollowPagesWith(t, t.Session(), "tools/list", "tools", kit.Declaring(nil, able), func(page M) {
 			for _, tool := range kit.ObjectsIn(page["tools"]) {
 				if name, named := tool["name"].(string); named && hasPage(t, tool) {
 					tools = append(tools, Subject{Name: name, Value: tool})

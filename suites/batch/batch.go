@@ -43,7 +43,7 @@ var Checks = Suite{
 		e := kit.Await(s, mark, p, kit.Shortly)
 		e.NotStuck(t)
 		t.Expect(e).To(kit.BeAnsweredUnder(e.ID))
-		t.Settle(s, mark)
+		Settle(t, s, mark)
 		kit.ExpectIgnored(t, s, mark)
 		// Otherwise batch/response-is-array reports it; over HTTP one JSON object will do.
 		if f := e.Reply.Frame; usual == driver.Array && f.HTTP == nil {

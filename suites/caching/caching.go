@@ -109,14 +109,14 @@ func hintedList(method string) Check { return hinted(method, func(t *T) { ask(t,
 
 // ask asks for a list, so that there is something to judge.
 func ask(t *T, method string) {
-	if t.Unanswered(method) == nil {
+	if Unanswered(t, method) == nil {
 		t.Try(t.Session(), method, nil)
 	}
 }
 
 // askAll asks for all that clients may keep.
 func askAll(t *T) {
-	t.TryHarmless(t.Session())
+	TryHarmless(t, t.Session())
 	kit.AskLists(t)
 	if t.Server.Declares("resources") {
 		ask(t, "resources/templates/list")
@@ -180,7 +180,7 @@ func (l list) subject() Subject { return Named(l.method) }
 
 // hints are those of the pages of the list, one after the other.
 func (l list) hints(t *T) (pages []M) {
-	t.Pages(t.Session(), l.method, l.member, func(page M) {
+	FollowPages(t, t.Session(), l.method, l.member, func(page M) {
 		hints := M{}
 		for _, hint := range []string{"ttlMs", "cacheScope"} {
 			if Has(page, hint) {

@@ -16,7 +16,7 @@ var inFlight = Suite{
 		s := t.Session()
 		mark := s.Mark()
 		ids := race(t, s)
-		r := t.TryHarmless(s)
+		r := TryHarmless(t, s)
 		wantBusy(t, r)
 		t.Expect(r).To(BeAnswered(), "the request after those that were cancelled")
 		came, _ := s.Settle(mark)
@@ -86,7 +86,7 @@ func wantBusy(t *T, silent driver.Reply) {
 	for range racers {
 		s.Request(s.Harmless())
 	}
-	if !t.TryHarmless(s).Answered() {
+	if !TryHarmless(t, s).Answered() {
 		t.Because(Silent).Inconclusive("%v, nor after as many requests that were not cancelled", silent.Err)
 	}
 }
@@ -141,18 +141,18 @@ func takeBack(t *T, call kit.ToolCall, token string) cancellation {
 	s := t.Session()
 	begin, mark := time.Now(), s.Mark()
 	p := x.call.Again(s, M{"progressToken": token})
-	t.Harmless(s)
-	if t.Accept(s.AwaitFor(p, 0)).Answered() {
+	AskHarmless(t, s)
+	if Accept(t, s.AwaitFor(p, 0)).Answered() {
 		t.Inconclusive("%s was done before it could be cancelled", x.call.Tool.Name)
 	}
 	s.Cancel(p, "mcpcheck does not want it any more")
-	t.Settle(s, mark)
+	Settle(t, s, mark)
 	mark = s.Mark()
-	x.reply = t.Accept(s.AwaitFor(p, time.Until(begin.Add(2*x.call.Took))))
+	x.reply = Accept(t, s.AwaitFor(p, time.Until(begin.Add(2*x.call.Took))))
 	x.later = said(s.Since(mark), token)
-	x.after = t.TryHarmless(s)
+	x.after = TryHarmless(t, s)
 	if x.reply.Answered() && !kit.SameKind(x.reply, x.call.Reply) {
-		x.again = t.Accept(s.AwaitCall(x.call.Again(s, nil)))
+		x.again = Accept(t, s.AwaitCall(x.call.Again(s, nil)))
 	}
 	return x
 }

@@ -14,7 +14,7 @@ var ignored = Suite{
 	"cancellation/unknown-id-ignored": Probe(func(t *T) {
 		wantNotice(t)
 		s := t.Hostile()
-		t.Harmless(s)
+		AskHarmless(t, s)
 		expectIgnored(t, s, s.Mark(), M{"requestId": "mcpcheck-none"})
 	}),
 
@@ -22,7 +22,7 @@ var ignored = Suite{
 		wantNotice(t)
 		s := t.Hostile()
 		before := s.Mark()
-		done := t.Harmless(s)
+		done := AskHarmless(t, s)
 		expectIgnored(t, s, before, M{"requestId": done.Request.ID})
 	}),
 
@@ -31,7 +31,7 @@ var ignored = Suite{
 		form := func(params M) Subject { return Named(fmt.Sprintf("params %s", Compact(params))) }
 		Each(t, []M{nil, {}, {"requestId": M{}}}, form, func(t *T, params M) {
 			s := t.Hostile()
-			t.Harmless(s)
+			AskHarmless(t, s)
 			expectIgnored(t, s, s.Mark(), params)
 		})
 	}),

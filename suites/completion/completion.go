@@ -48,7 +48,7 @@ var declaring = Suite{
 			return
 		}
 		for _, c := range all {
-			if code, _ := t.Accept(c.Reply).Code(); code != -32601 {
+			if code, _ := Accept(t, c.Reply).Code(); code != -32601 {
 				t.Again("nothing was completed: %s", Got(c.Reply))
 			}
 		}
@@ -105,7 +105,7 @@ var results = Suite{
 // eachResult tries a check on what was completed.
 func eachResult(t *T, run func(*T, kit.Completion)) {
 	Each(t, kit.CompleteAll(t).Want(t).List, kit.Completion.Subject, func(t *T, c kit.Completion) {
-		if r := t.Accept(c.Reply); r.Err != nil {
+		if r := Accept(t, c.Reply); r.Err != nil {
 			t.Again("%v", Explain(r.Err))
 		}
 		if code, _ := c.Reply.Code(); code == -32601 {

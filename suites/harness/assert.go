@@ -78,7 +78,7 @@ func (t *T) assert(most Level, actual any) *Assertion {
 			depth += skip[0]
 		}
 		if isReply {
-			t.NotLate(r)
+			NotLate(t, r)
 		}
 		failed := t.failed(most, message, framesIn(a.told...), depth+1)
 		failed.mistakeOf = a.mistakeOf
@@ -141,7 +141,7 @@ func say(format string, args []any) string {
 // NotLate ends a check that would blame the server for a request without an answer which was on its way, or has one
 // after all, in twice the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who goes on
 // in the session first.
-func (t *T) NotLate(r driver.Reply) {
+func NotLate(t *T, r driver.Reply) {
 	silence := (*driver.Silence)(nil)
 	if !errors.As(r.Err, &silence) {
 		return
@@ -213,7 +213,7 @@ func (t *T) Again(format string, a ...any) {
 }
 
 // Lost ends the check as inconclusive because the server was silent whatever was tried: once more would bring nothing.
-func (t *T) Lost(format string, a ...any) {
+func Lost(t *T, format string, a ...any) {
 	o := t.open(Inconclusive, Silent, format, a)
 	o.lost = true
 	panic(stop{o})

@@ -95,44 +95,44 @@ type InvalidInput struct {
 func (i InvalidInput) Tools() int { return i.Tried + i.Unmarked + i.Destructive }
 
 // NotCalled tells the report which tools were not called with valid arguments, of all.
-func (t *T) NotCalled(tools []UncalledTool) {
+func NotCalled(t *T, tools []UncalledTool) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	t.run.uncalled = tools
 }
 
 // CalledInvalid tells the report how many tools were called with invalid arguments.
-func (t *T) CalledInvalid(calls InvalidInput) {
+func CalledInvalid(t *T, calls InvalidInput) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	t.run.invalid = &calls
 }
 
 // MayCall is what the run's policy says of a tool.
-func (t *T) MayCall(tool Subject) Permission {
+func MayCall(t *T, tool Subject) Permission {
 	_, examples := t.run.options.Examples[tool.Name]
 	return t.run.options.Calls.Permit(tool.Value, examples)
 }
 
 // MayCallUnknown reports whether a tool that does not exist may be called.
-func (t *T) MayCallUnknown() bool { return t.run.options.Calls != CallsNone }
+func MayCallUnknown(t *T) bool { return t.run.options.Calls != CallsNone }
 
 // ProtectsState reports whether the operator says that the state of requests for a tool, a prompt or a resource has to
 // be protected, so that one that was tampered with must not be taken.
-func (t *T) ProtectsState(name string) bool { return slices.Contains(t.run.options.Guarded, name) }
+func ProtectsState(t *T, name string) bool { return slices.Contains(t.run.options.Guarded, name) }
 
-// Example are the operator's arguments for a tool; nil when there are none.
-func (t *T) Example(tool string) M { return t.run.options.Examples[tool] }
+// ExampleOf are the operator's arguments for a tool; nil when there are none.
+func ExampleOf(t *T, tool string) M { return t.run.options.Examples[tool] }
 
 // Learn has a tool called with arguments from now on that it may answer sooner than others.
-func (t *T) Learn(tool string, args M) {
+func Learn(t *T, tool string, args M) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	t.run.learnt[tool] = args
 }
 
 // Learnt are the arguments that Learn was told of; nil when there are none.
-func (t *T) Learnt(tool string) M {
+func Learnt(t *T, tool string) M {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	return t.run.learnt[tool]

@@ -36,7 +36,7 @@ func (c Check) ThenHostile() Check {
 	return c
 }
 
-// Ending is a check of how a session ends, T.Last. It runs after the probes.
+// Ending is a check of how a session ends, LastSession. It runs after the probes.
 func Ending(run func(*T)) Check { return Check{kind: ending, run: run} }
 
 // Watch is a check that says nothing: it judges what was on the wire during the whole run.

@@ -37,14 +37,14 @@ func TestConfirmation(t *testing.T) {
 		{"a fail", Probe(lent(fail)), false, Fail, 2},
 		{"a fail that others had caused", Probe(lent(fail, pass)), false, Pass, 2},
 		{"a lesser fail", Probe(lent(func(t *T) { t.FailAt(Should, "this", "that") })), false, Fail, 1},
-		{"a lesser fail in doubt", Probe(func(t *T) { t.Doubt(); t.FailAt(Should, "this", "that") }), false, Fail, 2},
+		{"a lesser fail in doubt", Probe(func(t *T) { Doubt(t); t.FailAt(Should, "this", "that") }), false, Fail, 2},
 		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, Skip, 2},
 		{"a fault of mcpcheck", Probe(lent(broken)), false, Error, 2},
 		{"a fail on a session of its own", Probe(func(t *T) { t.Own(); fail(t) }), false, Fail, 1},
 		{"a fail on a process of its own", Fresh(func(t *T) { t.Start(); fail(t) }), false, Fail, 1},
 		{"a fail without a session", Probe(fail), false, Fail, 1},
-		{"a fail in doubt", Probe(func(t *T) { t.Doubt(); fail(t) }), false, Fail, 2},
-		{"a fail at the end of a lent session", Ending(func(t *T) { t.Last(); fail(t) }), false, Fail, 2},
+		{"a fail in doubt", Probe(func(t *T) { Doubt(t); fail(t) }), false, Fail, 2},
+		{"a fail at the end of a lent session", Ending(func(t *T) { LastSession(t); fail(t) }), false, Fail, 2},
 		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, Fail, 1},
 		{"a fail where nothing is shared", Probe(lent(fail)), true, Fail, 1},
 	}
@@ -65,7 +65,7 @@ func TestConfirmationOfAnEnd(t *testing.T) {
 	out := scene{
 		cast: []role{
 			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.Own() })},
-			{id: "a/end", check: Ending(func(t *T) { t.Last(); t.Fail("this", "that") })},
+			{id: "a/end", check: Ending(func(t *T) { LastSession(t); t.Fail("this", "that") })},
 		},
 		options: Options{Jobs: DefaultJobs},
 	}.play(t) // which wants all sessions ended

@@ -36,7 +36,7 @@ func TestDecidingAgain(t *testing.T) {
 		{"dead in a crowd", crowd(dies), Probe, silence, Pass, 2},
 		{"dead in a crowd, and left to itself when it is not", crowd(dies), Probe, func(t *T) {
 			silence(t)
-			t.Leave(t.Own())
+			Leave(t, t.Own())
 		}, Pass, 2},
 		{"not to be asked in a crowd", crowd(ignores), Probe, asked, Pass, 2},
 		{"silent in a crowd, from the start", crowd(ignores), Fresh, silence, Pass, 2},
@@ -92,7 +92,7 @@ func TestDecidingAgainInQuiet(t *testing.T) {
 	part := func(id string) role {
 		return role{id: id, check: Probe(func(t *T) {
 			if !t.run.quiet.Load() {
-				t.Together(2, func(t *T, _ int) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) })
+				InParallel(t, 2, func(t *T, _ int) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) })
 			}
 			mu.Lock()
 			order = append(order, id)
@@ -127,11 +127,11 @@ func TestOneClient(t *testing.T) {
 		script: script{{crowded: true, does: dies}},
 		cast: []role{
 			{id: "a/one", check: uses}, {id: "a/two", check: uses}, {id: "a/fresh", check: greet},
-			{id: "a/ending", check: Ending(func(t *T) { t.Ask(t.Last(), "tools/list", nil) })},
+			{id: "a/ending", check: Ending(func(t *T) { t.Ask(LastSession(t), "tools/list", nil) })},
 			{id: "b/started", check: beside(hello)},
 			{id: "b/own", check: beside(func(t *T) { t.Ask(t.Own(), "tools/list", nil) })},
 			{id: "b/parts", check: Probe(func(t *T) {
-				t.Together(2, func(t *T, _ int) { t.Ask(t.Session(), "tools/list", nil) })
+				InParallel(t, 2, func(t *T, _ int) { t.Ask(t.Session(), "tools/list", nil) })
 			})},
 		},
 		server: Server{OneClient: true}, options: Options{Jobs: 8}, first: true, lingers: true,
@@ -300,7 +300,7 @@ func TestPhases(t *testing.T) {
 					came("judged")
 					t.Judge(w.ResultsOf("says/prepared"), func(*T, Message) {})
 				})},
-			{id: "a/ending", check: Ending(func(t *T) { came("ending"); t.Last().Stdio().CloseInput() })},
+			{id: "a/ending", check: Ending(func(t *T) { came("ending"); LastSession(t).Stdio().CloseInput() })},
 			{id: "a/call", check: Probe(func(*T) { came("call") }), safety: "calls-tool-invalid"},
 			{id: "a/probe", check: Probe(saying("probe"))},
 			{id: "a/fresh", check: Fresh(func(t *T) { came("fresh"); t.Start() })},
@@ -366,7 +366,7 @@ func TestInterruption(t *testing.T) {
 				{id: "a/passing", check: Probe(func(t *T) { t.Try(t.Session(), "tools/list", nil) })},
 				{id: "a/failing", check: Probe(func(t *T) { t.Fail("this", "that") })},
 				{id: "a/later", check: uses},
-				{id: "a/ending", check: Ending(func(t *T) { t.Last() })},
+				{id: "a/ending", check: Ending(func(t *T) { LastSession(t) })},
 				{id: "a/watch", check: Watch(func(*T, Wire) {})},
 			},
 			options: Options{Jobs: 1}, interrupt: time.Second, cause: tt.cause,

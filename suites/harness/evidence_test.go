@@ -24,49 +24,49 @@ func TestEvidence(t *testing.T) {
 		{"the value is the reply", nil, func(t *T) {
 			s := t.Own()
 			r := t.Ask(s, "tools/list", nil)
-			t.Harmless(s)
+			AskHarmless(t, s)
 			t.Expect(r).To(BeError())
 		}, "tools/list* ←* ping ←"},
 		{"no answer", quiet, func(t *T) {
 			s := t.Own()
 			r := t.Try(s, "tools/list", nil)
-			t.TryHarmless(s)
+			TryHarmless(t, s)
 			t.Expect(r).To(BeAnswered())
 		}, "tools/list* ping ←"},
 		{"the error of a process that ends", dead, func(t *T) {
 			s := t.Own()
-			t.Harmless(s)
+			AskHarmless(t, s)
 			err := t.Try(s, "tools/list", nil).Err
 			t.Expect(err == nil).To(Hold("life", "%v", err))
 		}, "ping ← tools/list* the server exited with status 1*"},
 		{"the one that is named", nil, func(t *T) {
 			s := t.Own()
 			r := t.Ask(s, "tools/list", nil)
-			t.Harmless(s)
+			AskHarmless(t, s)
 			t.By(r).Expect(1).To(BeOneOf(2))
 		}, "tools/list* ←* ping ←"},
 		{"a frame that is quoted", nil, func(t *T) {
 			s := t.Own()
 			r := t.Ask(s, "tools/list", nil)
-			t.Harmless(s)
+			AskHarmless(t, s)
 			t.Fail("nothing", "%s", r.Frame)
 		}, "tools/list* ←* ping ←"},
 		{"what the message quotes", odd, func(t *T) {
 			s := t.Own()
 			r := t.Ask(s, "tools/list", nil)
-			t.Harmless(s)
+			AskHarmless(t, s)
 			t.Expect(r.Result()["tools"]).To(BeArray())
 		}, "tools/list* ←* ping ←"},
 		{"the method that it names", nil, func(t *T) {
 			s := t.Own()
 			t.Ask(s, "tools/list", nil)
-			t.Harmless(s)
+			AskHarmless(t, s)
 			t.Fail("more in tools/list", "less")
 		}, "tools/list* ←* ping ←"},
 		{"the last", nil, func(t *T) {
 			s := t.Own()
 			t.Ask(s, "tools/list", nil)
-			t.Harmless(s)
+			AskHarmless(t, s)
 			t.Expect(1).To(BeOneOf(2))
 		}, "tools/list ← ping* ←*"},
 		{"without the sessions that decided nothing", nil, func(t *T) {

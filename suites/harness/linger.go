@@ -42,7 +42,7 @@ func (e *Execution) linger() {
 
 // Linger keeps the sessions of the run open for Late since something was sent: it may have an effect that comes late,
 // for watches to judge. Nobody waits for it but the run in its end.
-func (t *T) Linger(since time.Time) {
+func Linger(t *T, since time.Time) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	if until := since.Add(Late); until.After(t.run.lasts) {
@@ -53,11 +53,11 @@ func (t *T) Linger(since time.Time) {
 // Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
 // says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is tried
 // after the run has waited.
-func (t *T) Leave(s *driver.Session) {
+func Leave(t *T, s *driver.Session) {
 	if t.run.server.OneClient || !t.run.leave(s) {
 		s.Idle(Late)
 		return
 	}
-	t.Linger(time.Now())
+	Linger(t, time.Now())
 	t.goes(s, left)
 }

@@ -170,11 +170,11 @@ func TestCallsOfTheRun(t *testing.T) {
 	options := Options{Calls: CallsSafe, Examples: map[string]M{"write": {"text": "x"}}}
 	out := scene{
 		cast: []role{{id: "a/one", check: Probe(func(t *T) {
-			t.Expect(t.MayCall(Named("write")).Valid).To(BeOneOf(true))
-			t.Expect(t.MayCall(Named("erase")).Valid).To(BeOneOf(false))
-			t.Expect(t.MayCallUnknown()).To(BeOneOf(true))
-			t.Expect(t.Example("write")["text"]).To(BeOneOf[any]("x"))
-			t.Expect(t.Example("erase") == nil).To(BeOneOf(true))
+			t.Expect(MayCall(t, Named("write")).Valid).To(BeOneOf(true))
+			t.Expect(MayCall(t, Named("erase")).Valid).To(BeOneOf(false))
+			t.Expect(MayCallUnknown(t)).To(BeOneOf(true))
+			t.Expect(ExampleOf(t, "write")["text"]).To(BeOneOf[any]("x"))
+			t.Expect(ExampleOf(t, "erase") == nil).To(BeOneOf(true))
 			t.Expect(t.Site() == nil).To(BeOneOf(true))
 		})}},
 		options: options,

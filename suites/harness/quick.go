@@ -26,14 +26,14 @@ func (o Options) single(target driver.Target) bool { return o.Quick && target.Si
 func (e *Execution) single() bool { return e.options.single(e.target) }
 
 // WantMore ends a check that would open a session beside the one of a quick run, unless it confirms something.
-func (t *T) WantMore() {
+func WantMore(t *T) {
 	if t.Quick() {
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsMore}})
 	}
 }
 
 // WantPatience ends a check that would wait for long, unless it confirms something.
-func (t *T) WantPatience() {
+func WantPatience(t *T) {
 	if t.Quick() {
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsTime}})
 	}
@@ -47,7 +47,7 @@ func (t *T) inItsTurn(hostile bool) bool {
 	case !t.Quick():
 		return hostile
 	case e.spoiled.Load():
-		t.Doubt()
+		Doubt(t)
 		return true
 	case hostile:
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsMore, later: true}})
@@ -56,7 +56,7 @@ func (t *T) inItsTurn(hostile bool) bool {
 }
 
 // Apart is Own for what must not be tried twice, and so is not confirmed alone: a quick run tries it in its session.
-func (t *T) Apart() *driver.Session {
+func Apart(t *T) *driver.Session {
 	if !t.Quick() {
 		return t.Own()
 	}

@@ -64,7 +64,7 @@ func (c *scope) restsOn(k kind, o outcome) (none sessionFault) {
 
 // Unanswered is the error of a method that was asked for more than once and has no answer, as far as is known; nil when
 // that is not known. A check that does not pass then is decided again when nothing else runs.
-func (t *T) Unanswered(method string) error {
+func Unanswered(t *T, method string) error {
 	err := t.run.health.unanswered(method)
 	if err != nil {
 		t.scope.add(sessionFault{unanswered: []string{method}})
@@ -74,14 +74,14 @@ func (t *T) Unanswered(method string) error {
 
 // requireAnswered ends the check as inconclusive when a method has no answer, as far as is known.
 func (t *T) requireAnswered(method string) {
-	if err := t.Unanswered(method); err != nil {
+	if err := Unanswered(t, method); err != nil {
 		t.Because(Silent).Again("%s was not asked again: %v", method, err)
 	}
 }
 
 // RequireQuiet ends an attempt that has had no answer to a method for a moment, unless nothing else runs: it is made
 // again when that is so, and the server has all its time.
-func (t *T) RequireQuiet(method string) {
+func RequireQuiet(t *T, method string) {
 	if t.run.quiet.Load() {
 		return
 	}
@@ -92,7 +92,7 @@ func (t *T) RequireQuiet(method string) {
 // Down reports whether the run was stopped because the server no longer serves. control is the session in which nothing
 // was asked but harmless requests, and which ended or fell silent: the server's one fault then. It is nil when no
 // session could be opened any more.
-func (t *T) Down() (control *driver.Session, down bool) {
+func Down(t *T) (control *driver.Session, down bool) {
 	reason, control := t.run.health.stopped()
 	return control, reason != ""
 }

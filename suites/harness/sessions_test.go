@@ -52,7 +52,7 @@ func TestSessionsOfChecksAtATime(t *testing.T) {
 				take[kind](t)
 				time.Sleep(time.Second) // so that the others have theirs
 			}
-			t.Together(2, func(t *T, _ int) { t.Session() })
+			InParallel(t, 2, func(t *T, _ int) { t.Session() })
 		})
 	}
 	out := scene{
@@ -75,9 +75,9 @@ func TestSessionsBegin(t *testing.T) {
 		heard string
 	}{
 		{"new", Fresh(func(t *T) { t.Start() }), ""},
-		{"with options", Fresh(func(t *T) { t.Launch(driver.Options{MuteStderr: true}) }), ""},
+		{"with options", Fresh(func(t *T) { StartWith(t, driver.Options{MuteStderr: true}) }), ""},
 		{"established", Probe(func(t *T) { t.Own() }), "1 initialize, 1 notifications/initialized, 1 ping"},
-		{"to be ended, of the pool", Ending(func(t *T) { t.Ask(t.Last(), "last", nil) }),
+		{"to be ended, of the pool", Ending(func(t *T) { t.Ask(LastSession(t), "last", nil) }),
 			"1 initialize, 1 notifications/initialized, 1 last"},
 	}
 	for _, tt := range tests {
@@ -96,12 +96,12 @@ func TestSessionsBegin(t *testing.T) {
 func TestRequestsOfOtherChecks(t *testing.T) {
 	const silence, death = "no answer to list within 5s (--timeout)", "the server exited with status 1"
 	ask := func(t *T) { t.Ask(t.Own(), "list", nil) }
-	pages := func(t *T) { t.Pages(t.Own(), "list", "items", func(M) {}) }
+	pages := func(t *T) { FollowPages(t, t.Own(), "list", "items", func(M) {}) }
 	settle := func(t *T) {
 		s := t.Own()
 		mark := s.Mark()
 		s.Notify("list", nil)
-		for _, f := range t.Settle(s, mark) {
+		for _, f := range Settle(t, s, mark) {
 			t.Fail("nothing", "%s", f.Raw.Bytes())
 		}
 	}
@@ -267,7 +267,7 @@ func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
 			{id: "a/one", check: Probe(func(t *T) {
 				if !t.Alone() {
 					t.Session()
-					t.Doubt()
+					Doubt(t)
 					close(held)
 					<-wanted
 					t.Fail("nothing", "this")

@@ -108,7 +108,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 
 // Unconfirmed is for a request that tells what the server is like: what it brought others is good enough for a
 // confirmation.
-func (t *T) Unconfirmed() *T {
+func Unconfirmed(t *T) *T {
 	other := *t
 	other.alone = false
 	return &other
@@ -132,16 +132,17 @@ func (t *T) sole(hostile bool) *driver.Session {
 
 // Own is an established session that only this check uses.
 func (t *T) Own() *driver.Session {
-	t.WantMore()
+	WantMore(t)
 	t.wantTurn()
 	s, err := t.run.pool.Fresh()
 	return t.keep(s, err, own)
 }
 
-// Other is an established session on another connection than Session. Without a handshake nothing that was said on a
-// connection before matters to what is said on it now: over stdio, where a connection is a process, it is Hostile.
-func (t *T) Other() *driver.Session {
-	if !t.Bundles() {
+// OtherConnection is an established session on another connection than Session. Without a handshake nothing that was
+// said on a connection before matters to what is said on it now: over stdio, where a connection is a process, it is
+// Hostile.
+func OtherConnection(t *T) *driver.Session {
+	if !Bundles(t) {
 		return t.Own()
 	}
 	return t.Hostile()
@@ -149,25 +150,26 @@ func (t *T) Other() *driver.Session {
 
 // Bundles reports whether one process shows several things at a time: where there is no handshake, over stdio. What
 // does not pass there is confirmed alone.
-func (t *T) Bundles() bool { return t.Modern() && t.Site() == nil && !t.Alone() }
+func Bundles(t *T) bool { return t.Modern() && t.Site() == nil && !t.Alone() }
 
 // Start is a process to which nothing was said yet.
-func (t *T) Start() *driver.Session { return t.Launch(driver.Options{}) }
+func (t *T) Start() *driver.Session { return StartWith(t, driver.Options{}) }
 
-// Launch is like Start with options.
-func (t *T) Launch(o driver.Options) *driver.Session {
-	t.WantMore()
+// StartWith is like Start with options.
+func StartWith(t *T, o driver.Options) *driver.Session {
+	WantMore(t)
 	t.wantTurn()
 	s, err := t.run.pool.Launch(o)
 	return t.keep(s, err, own)
 }
 
-// Client is an established session of a client that introduces itself so; prepare is told of it before the server can
-// ask anything in it. Unless the check is tried alone, others may have used it before that want the same of a client.
-func (t *T) Client(hello M, prepare func(*driver.Session)) *driver.Session {
+// ClientSession is an established session of a client that introduces itself so; prepare is told of it before the
+// server can ask anything in it. Unless the check is tried alone, others may have used it before that want the same of
+// a client.
+func ClientSession(t *T, hello M, prepare func(*driver.Session)) *driver.Session {
 	var opened *driver.Session
 	open := func() (*driver.Session, error) {
-		opened = t.Inviting(hello, prepare)
+		opened = InvitingSession(t, hello, prepare)
 		return opened, nil
 	}
 	if t.Alone() || t.scope.root().apart || t.scope.holds(driver.AsClient) {
@@ -183,8 +185,8 @@ func (t *T) Client(hello M, prepare func(*driver.Session)) *driver.Session {
 	return s
 }
 
-// Inviting is Client that nobody has used before. Others may use it afterwards.
-func (t *T) Inviting(hello M, prepare func(*driver.Session)) *driver.Session {
+// InvitingSession is ClientSession that nobody has used before. Others may use it afterwards.
+func InvitingSession(t *T, hello M, prepare func(*driver.Session)) *driver.Session {
 	s := t.Start()
 	prepare(s)
 	if err := s.Establish(hello); err != nil {
@@ -194,14 +196,14 @@ func (t *T) Inviting(hello M, prepare func(*driver.Session)) *driver.Session {
 	return s
 }
 
-// Last is an established session that this check may end; nobody needs it any more.
-func (t *T) Last() *driver.Session {
+// LastSession is an established session that this check may end; nobody needs it any more.
+func LastSession(t *T) *driver.Session {
 	WantServer(t)
 	if t.Alone() {
 		return t.Own()
 	}
 	if s := t.run.pool.Take(t.run.spoiled.Load()); s != nil {
-		t.Doubt()
+		Doubt(t)
 		return t.keep(s, nil, own)
 	}
 	return t.Own()
@@ -273,7 +275,7 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 }
 
 // Spare gives a session away that was opened for this attempt, to who wants one that nobody has used.
-func (t *T) Spare(s *driver.Session) { t.goes(s, spared) }
+func Spare(t *T, s *driver.Session) { t.goes(s, spared) }
 
 // goes says where a session goes afterwards.
 func (t *T) goes(s *driver.Session, how how) {
@@ -294,7 +296,7 @@ func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 
 // Doubt says that a verdict of this attempt may rest on more than what the check is about. If it is not a pass, the
 // check is tried once more alone.
-func (t *T) Doubt() { t.scope.rests(true, true) }
+func Doubt(t *T) { t.scope.rests(true, true) }
 
 // rests notes what a verdict of the attempt may rest on.
 func (c *scope) rests(lent, doubtful bool) {
@@ -302,7 +304,7 @@ func (c *scope) rests(lent, doubtful bool) {
 }
 
 // Part runs a part of a step that not all of the checks want that read it. end ends these as the part has ended.
-func (t *T) Part(run func()) (end func()) {
+func Part(t *T, run func()) (end func()) {
 	o := guard(run)
 	if o.put() {
 		panic(stop{o})
@@ -317,11 +319,11 @@ func (t *T) Part(run func()) (end func()) {
 // Try sends a request and returns whatever comes, be it nothing. It ends the check as inconclusive when what comes is
 // no answer to this request, but to their number.
 func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
-	return t.Accept(s.Exchange(method, params))
+	return Accept(t, s.Exchange(method, params))
 }
 
 // Discovered are the answers to a method in the session of discovery.
-func (t *T) Discovered(method string) (all []driver.Reply) {
+func Discovered(t *T, method string) (all []driver.Reply) {
 	if t.run.options.First == nil {
 		return nil
 	}
@@ -334,16 +336,16 @@ func (t *T) Discovered(method string) (all []driver.Reply) {
 // Hurry reports whether requests that need not come one after the other are sent together: the server takes its time
 // for each answer, has refused none because of another, and nothing is being confirmed. What is not a pass then, is
 // confirmed one by one.
-func (t *T) Hurry() bool {
+func Hurry(t *T) bool {
 	hurry := t.Server.Slow() && !t.Alone() && t.run.options.Jobs > 1 && !t.Site().Serial()
 	if hurry {
-		t.Doubt()
+		Doubt(t)
 	}
 	return hurry
 }
 
 // Accept is for who has sent the request in another way than Try.
-func (t *T) Accept(r driver.Reply) driver.Reply {
+func Accept(t *T, r driver.Reply) driver.Reply {
 	method := r.Method
 	if excess := driver.ExcessOf(r.Err); excess != nil {
 		t.Again("%v", excess)
@@ -369,28 +371,28 @@ func (t *T) Ask(s *driver.Session, method string, params M) driver.Reply {
 	return r
 }
 
-// Harmless sends a request that every server answers and that changes nothing, where any would do. Like Ask, it ends
+// AskHarmless sends a request that every server answers and that changes nothing, where any would do. Like Ask, it ends
 // the check as inconclusive when no answer comes.
-func (t *T) Harmless(s *driver.Session) driver.Reply {
+func AskHarmless(t *T, s *driver.Session) driver.Reply {
 	method, params := s.Harmless()
 	return t.Ask(s, method, params)
 }
 
 // TryHarmless is Try with the session's harmless request.
-func (t *T) TryHarmless(s *driver.Session) driver.Reply {
+func TryHarmless(t *T, s *driver.Session) driver.Reply {
 	method, params := s.Harmless()
 	return t.Try(s, method, params)
 }
 
-// Pages follows a list to its end in a session and visits the results; it ends the check as inconclusive when that
-// fails.
-func (t *T) Pages(s *driver.Session, method, member string, visit func(result M)) {
-	t.PagesWith(s, method, member, M{}, visit)
+// FollowPages follows a list to its end in a session and visits the results; it ends the check as inconclusive when
+// that fails.
+func FollowPages(t *T, s *driver.Session, method, member string, visit func(result M)) {
+	FollowPagesWith(t, s, method, member, M{}, visit)
 }
 
-// PagesWith is Pages with params beside the cursor. A list that had more pages than are followed is not followed once
-// more: that takes minutes, and would end no better.
-func (t *T) PagesWith(s *driver.Session, method, member string, params M, visit func(result M)) {
+// FollowPagesWith is FollowPages with params besides the cursor. A list that had more pages than are followed is not
+// followed once more: that takes minutes, and would end no better.
+func FollowPagesWith(t *T, s *driver.Session, method, member string, params M, visit func(result M)) {
 	t.requireAnswered(method)
 	err := t.run.tooLong(method)
 	if err == nil {
@@ -403,7 +405,7 @@ func (t *T) PagesWith(s *driver.Session, method, member string, params M, visit 
 
 // Settle waits until the server has nothing more to say to what it was sent since the mark, and returns what it said;
 // it ends the check as inconclusive when the session does not survive.
-func (t *T) Settle(s *driver.Session, mark int) []*driver.Frame {
+func Settle(t *T, s *driver.Session, mark int) []*driver.Frame {
 	came, err := s.Settle(mark)
 	if err != nil {
 		t.Again("%v", Explain(err))
@@ -450,9 +452,9 @@ func explain(err error, most int) string {
 	return said
 }
 
-// Together runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.
+// InParallel runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.
 // When parts stop, the check stops as the first of them did.
-func (t *T) Together(n int, run func(t *T, i int)) {
+func InParallel(t *T, n int, run func(t *T, i int)) {
 	outcomes := make([]outcome, n)
 	scopes := make([]*scope, n)
 	var parts sync.WaitGroup

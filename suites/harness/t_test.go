@@ -51,7 +51,7 @@ func TestHarmless(t *testing.T) {
 					t.Fatal(err)
 				}
 				check := T{run: &Execution{}}
-				o := guard(func() { check.Harmless(s) })
+				o := guard(func() { AskHarmless(&check, s) })
 				s.Close()
 				if asked != tt.asked || o.verdict != tt.want || o.again != (tt.want == Inconclusive) {
 					t.Errorf("the server was asked for %q, and it came to %+v", asked, o)

@@ -32,7 +32,7 @@ var answers = Suite{
 
 	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
 		s := t.Hostile()
-		if r := t.Harmless(s); r.Bare() {
+		if r := AskHarmless(t, s); r.Bare() {
 			t.Again("%s, too, is answered with %s", r.Method, Got(r))
 		}
 		kit.WantErrors(t)
@@ -114,11 +114,11 @@ var answers = Suite{
 			t.Skip("so much is only sent to a server on this machine")
 		}
 		s := t.Own()
-		usual := t.Harmless(s)
+		usual := AskHarmless(t, s)
 		x := large(s)
 		a := x.End()
 		x.Abort()
-		t.Expect(t.TryHarmless(s)).To(beAsUsual(usual), "the request after the large one")
+		t.Expect(TryHarmless(t, s)).To(beAsUsual(usual), "the request after the large one")
 		t.Expect(a).To(That("the large request served, or refused with 4xx", isNoServerError))
 	}),
 }
@@ -165,7 +165,7 @@ func brokenJSON(t *T) driver.Answer {
 	return Step(t, "a body that is not JSON", func(t *T) driver.Answer {
 		s := t.Hostile()
 		a := kit.Post(s, `{"mcpcheck" !!`).End()
-		if a.Status == 0 && t.TryHarmless(s).Err != nil {
+		if a.Status == 0 && TryHarmless(t, s).Err != nil {
 			t.Yield("the session did not survive it")
 		}
 		return a
@@ -189,7 +189,7 @@ func failing(t *T, s *driver.Session) (all []kit.Attempt) {
 	}
 	if t.Server.Declares("tools") {
 		ask("tools/list with a cursor that is a number", "tools/list", M{"cursor": 5})
-		if t.MayCallUnknown() {
+		if MayCallUnknown(t) {
 			ask("tools/call without params", "tools/call", nil)
 		}
 	}
@@ -231,7 +231,7 @@ func atOnce(t *T) (replies []driver.Reply) {
 	const many = 20
 	s := t.Session()
 	begin := time.Now()
-	if r := t.Harmless(s); r.Bare() {
+	if r := AskHarmless(t, s); r.Bare() {
 		t.Again("a single request is not served either: %s", Got(r))
 	}
 	deadline := time.Now().Add(s.Patience() + many*time.Since(begin))
@@ -254,7 +254,7 @@ func wantOneByOne(t *T, many int) {
 	s := t.Own()
 	begin := time.Now()
 	for range many {
-		if r := t.TryHarmless(s); r.Err != nil {
+		if r := TryHarmless(t, s); r.Err != nil {
 			t.Skip("requests are not answered one by one either: %v", r.Err)
 		}
 	}

@@ -85,7 +85,7 @@ var mirror = Suite{
 		kit.EachAttempt(t, []kit.Attempt{
 			kit.AttemptOf(s, "a plain name in Base64", encoded), kit.AttemptOf(s, "a name beyond ASCII", foreign),
 		}, func(t *T, x kit.Attempt) {
-			r := t.Accept(x.Reply())
+			r := Accept(t, x.Reply())
 			kit.Own(t, x.Answer())
 			t.Expect(r).To(That("it taken for the name in the body", func(r driver.Reply) bool {
 				return !isMismatch(r)
@@ -183,7 +183,7 @@ func (x misfitted) String() string { return x.Answer().String() }
 func eachMisfit(t *T, all []misfitted, run func(*T, misfitted)) {
 	Each(t, all, func(x misfitted) Subject { return x.Subject }, func(t *T, x misfitted) {
 		kit.Own(t, x.Answer())
-		t.Accept(x.Reply())
+		Accept(t, x.Reply())
 		run(t, x)
 	})
 }

@@ -64,7 +64,7 @@ func askRightly(t *T, s *driver.Session, request kit.Request) driver.Reply {
 
 // answerRightly is the answer to a request that was made with the right headers, as askRightly wants it.
 func answerRightly(t *T, s *driver.Session, request kit.Request, x *driver.Exchange) driver.Reply {
-	r := t.Accept(wantRefuser(t, s, x))
+	r := Accept(t, wantRefuser(t, s, x))
 	kit.NotForeign(t, x.Answer())
 	if r.Err != nil {
 		t.Because(Silent).Again("the request has no answer with the right headers either: %v", r.Err)
@@ -152,7 +152,7 @@ func promptRequest(t *T) kit.Request {
 // namedRequest is one of them that the server may be asked; it ends a check that wants one where there is none.
 func namedRequest(t *T) kit.Request {
 	switch {
-	case t.Server.Declares("tools") && t.MayCallUnknown():
+	case t.Server.Declares("tools") && MayCallUnknown(t):
 		return toolRequest(t)
 	case t.Server.Declares("prompts"):
 		return promptRequest(t)
@@ -189,7 +189,7 @@ func allMisfits(t *T) []misfitted {
 // headerMisfits are those of the headers that every server knows.
 func headerMisfits(t *T) (all []misfitted) {
 	all = slices.Concat(listMisfits(t), withOtherVersions(t))
-	if t.Server.Declares("tools") && t.MayCallUnknown() {
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
 		all = append(all, nameMisfits(t, toolRequest(t))...)
 	}
 	if t.Server.Declares("resources") {
@@ -211,7 +211,7 @@ func withOtherVersions(t *T) []misfitted {
 func askWithOtherVersions(t *T) (all []misfitted) {
 	const unknown = "2099-01-01"
 	s := t.Hostile()
-	usual := t.Harmless(s)
+	usual := AskHarmless(t, s)
 	for _, v := range []struct{ header, body string }{
 		{t.Revision, unknown}, {unknown, t.Revision}, {Newest, t.Revision},
 	} {

@@ -109,7 +109,7 @@ func oneWay(t *T) messages {
 		mark := s.Mark()
 		s.SendJSON(cancellation)
 		kit.LetAsk(t, s)
-		t.Settle(s, mark)
+		Settle(t, s, mark)
 		if !t.Modern() { // whose clients send no responses
 			sent.Unsolicited = []kit.Attempt{respond(t, s)}
 		}
@@ -133,6 +133,6 @@ func respond(t *T, s *driver.Session) kit.Attempt {
 	s.Hostile()
 	response := kit.Post(s, `{"jsonrpc":"2.0","id":"mcpcheck-unsolicited","result":{}}`)
 	response.End()
-	t.Settle(s, s.Mark())
+	Settle(t, s, s.Mark())
 	return kit.AttemptOf(s, "an unsolicited response", response)
 }

@@ -294,7 +294,7 @@ func (p argument) expectTaken(t *T, value any, header http.Header) {
 // expectTaken wants a call not refused for its headers. Whether the tool likes the arguments is its own business.
 func expectTaken(t *T, x kit.Attempt) {
 	kit.EachAttempt(t, []kit.Attempt{x}, func(t *T, x kit.Attempt) {
-		r, a := t.Accept(x.Reply()), kit.Own(t, x.Answer())
+		r, a := Accept(t, x.Reply()), kit.Own(t, x.Answer())
 		t.Expect(r).To(That("the call taken with its headers", func(r driver.Reply) bool {
 			return !isMismatch(r) && (!r.Bare() || a.Status != http.StatusBadRequest)
 		}))

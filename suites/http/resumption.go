@@ -122,7 +122,7 @@ func resumed(t *T) resumption {
 			}
 		}
 		again := resumeAfter(s, first.ID)
-		t.Settle(s, s.Mark())
+		Settle(t, s, s.Mark())
 		r.answer = kit.Within(again, time.Second, func(a driver.Answer) bool {
 			return r.idOfResponse || r.brought(a)
 		})

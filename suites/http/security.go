@@ -321,7 +321,7 @@ type oldVisitors struct {
 func oldKnocks(t *T) oldVisitors {
 	return Step(t, "old visitors", func(t *T) (v oldVisitors) {
 		s := t.Session()
-		done := t.Harmless(s)
+		done := AskHarmless(t, s)
 		late := M{"requestId": done.Request.ID, "reason": "mcpcheck"}
 		note := Compact(M{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": late})
 		url := t.Site().URL()

@@ -283,7 +283,7 @@ func askTwo(t *T) []*driver.Exchange {
 			kit.Standing(t, s) // on which the answers of the other session may come
 		}
 		begin := time.Now()
-		t.Harmless(a)
+		AskHarmless(t, a)
 		rounds := int(a.Patience() / max(most*time.Since(begin), 1))
 		for i := range max(1, min(rounds, most)) {
 			one := kit.TextID(t, fmt.Sprint("mcpcheck-in-one-", i))
@@ -296,7 +296,7 @@ func askTwo(t *T) []*driver.Exchange {
 			x.End()
 		}
 		for _, s := range both {
-			t.Leave(s)
+			Leave(t, s)
 		}
 		kit.CallTools(t)
 		return sent

@@ -161,7 +161,7 @@ var streams = Suite{
 
 	"http/disconnect-survival": Ending(func(t *T) {
 		s := t.Own()
-		usual := t.Harmless(s)
+		usual := AskHarmless(t, s)
 		all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
 		x := kit.ByHand(s, kit.Request{
 			ID: kit.TextID(t, "mcpcheck-dropped"), Method: "subscriptions/listen", Params: M{"notifications": all},
@@ -171,7 +171,7 @@ var streams = Suite{
 		}
 		x.Abort()
 		s.Idle(toNotice)
-		t.Expect(t.TryHarmless(s)).To(beAsUsual(usual), "the request after the dropped stream")
+		t.Expect(TryHarmless(t, s)).To(beAsUsual(usual), "the request after the dropped stream")
 	}),
 
 	"http/get-retry-before-close": WatchAfter(kit.CallTools, func(t *T, w Wire) {
@@ -218,7 +218,7 @@ func answerLost(s *driver.Session) bool {
 // each read to the end of its answer.
 func postSeveral(t *T) {
 	Step(t, "several posts", func(t *T) bool {
-		t.Linger(time.Now())
+		Linger(t, time.Now())
 		s := t.Session()
 		method, params := kit.Ordinary(t, s)
 		mark := s.Mark()
@@ -235,7 +235,7 @@ func postSeveral(t *T) {
 				f.HTTP.EndFor(time.Until(end))
 			}
 		}
-		t.Harmless(s) // so that it is on record how long the streams were open
+		AskHarmless(t, s) // so that it is on record how long the streams were open
 		return true
 	})
 }

@@ -28,7 +28,7 @@ var envelopeChecks = Suite{
 	}),
 
 	"jsonrpc/utf8-output": WatchAfter(func(t *T) {
-		if t.Server.Declares("tools") && t.MayCallUnknown() {
+		if t.Server.Declares("tools") && MayCallUnknown(t) {
 			kit.TryAmiss(t, t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {

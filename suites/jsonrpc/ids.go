@@ -49,7 +49,7 @@ var ids = Suite{
 			t.Yield("ids are not repeated")
 		}
 		s := t.Session()
-		usual := t.Harmless(s)
+		usual := AskHarmless(t, s)
 		for _, e := range kit.EchoEach(t, s, ids) {
 			expectEcho(t, usual, e)
 		}
@@ -63,7 +63,7 @@ var ids = Suite{
 			t.Yield("no string is served as id")
 		}
 		s := t.Session()
-		usual := t.Harmless(s)
+		usual := AskHarmless(t, s)
 		expectEcho(t, usual, kit.Echo(s, "raw é✓😀"))
 		mark := s.Mark()
 		p, _ := kit.Harmless(s, "escaped é✓😀")
@@ -131,7 +131,7 @@ func invite(t *T) {
 	if list, served := kit.ListMethod(t); served {
 		t.Try(s, list, meta)
 	}
-	t.Linger(time.Now())
+	Linger(t, time.Now())
 }
 
 // integerEchoes are the echoes of integers.
@@ -174,10 +174,10 @@ func skipRenumbered(t *T) {
 
 // expectEcho wants an answer under the id, of the kind that is usual.
 func expectEcho(t *T, usual driver.Reply, e kit.Echoed) {
-	if _, down := t.Down(); down && e.Reply.Err != nil { // no other request would have had an answer
+	if _, down := Down(t); down && e.Reply.Err != nil { // no other request would have had an answer
 		t.Inconclusive("%v", Explain(e.Reply.Err))
 	}
-	t.NotLate(e.Reply)
+	NotLate(t, e.Reply)
 	t.Expect(e).To(kit.BeNamed(e.ID))
 	t.Expect(e.Reply).To(beLike(usual))
 }

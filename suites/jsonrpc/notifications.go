@@ -14,13 +14,13 @@ var notifications = Suite{
 		cancellation := kit.Cancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
-		t.Settle(s, mark)
+		Settle(t, s, mark)
 		kit.ExpectNoReply(t, s, mark)
 	}),
 
 	"jsonrpc/unknown-notification-ignored": Probe(func(t *T) {
 		s := t.Session()
-		t.Harmless(s) // what the handshake brought is not a reply
+		AskHarmless(t, s) // what the handshake brought is not a reply
 		mark := s.Mark()
 		s.Notify("notifications/mcpcheck/unknown", nil)
 		_, err := s.Settle(mark)

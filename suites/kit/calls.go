@@ -24,7 +24,7 @@ func CallTools(t *T) {
 // CallToolsAndLinger is CallTools for who judges what comes late as well.
 func CallToolsAndLinger(t *T) {
 	if len(t.Server.Tools) > 0 {
-		t.Linger(ValidCalls(t).Ended)
+		Linger(t, ValidCalls(t).Ended)
 	}
 }
 
@@ -164,7 +164,7 @@ func ValidCalls(t *T) ToolCalls {
 		MeetAgain(t) // in the session of which they are made
 	}
 	return Step(t, ValidCallsName, func(t *T) (calls ToolCalls) {
-		s, mark := calls.begin(t, t.Apart())
+		s, mark := calls.begin(t, Apart(t))
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {
@@ -177,7 +177,7 @@ func ValidCalls(t *T) ToolCalls {
 			if f.end(); len(queue) == 0 {
 				calls.hear()
 				calls.Ended = time.Now()
-				t.NotCalled(calls.untried())
+				NotCalled(t, calls.untried())
 				return calls
 			}
 		}
@@ -239,7 +239,7 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	for len(queue) > 0 && (f.calls == nil || f.sound()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch mute, spent := f.t.Unanswered("tools/call"), f.allowance.Spent(); {
+		switch mute, spent := Unanswered(f.t, "tools/call"), f.allowance.Spent(); {
 		case mute != nil:
 			c.leave(*call, "no call was answered: "+mute.Error())
 			c.Uncalled[len(c.Uncalled)-1].Mute = true
@@ -453,7 +453,7 @@ func InvalidCalls(t *T) ToolCalls {
 				calls.dropLimited(limits(s))
 			}
 			if f.end(); len(queue) == 0 {
-				t.CalledInvalid(calls.counted(t))
+				CalledInvalid(t, calls.counted(t))
 				return calls
 			}
 		}
@@ -576,7 +576,7 @@ func commonest(uncalled []Uncalled) Uncalled {
 // alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
 	if i := slices.IndexFunc(uncalled, func(u Uncalled) bool { return u.Mute && might(u.Tool.Value) }); i >= 0 {
-		t.Lost("no tool that was called has answered (%v)", uncalled[i])
+		Lost(t, "no tool that was called has answered (%v)", uncalled[i])
 	}
 	for _, u := range uncalled {
 		if !u.Tasked && might(u.Tool.Value) {

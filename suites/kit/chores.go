@@ -85,7 +85,7 @@ func Chores(t *T) []*Chore {
 func delegates(t *T) []*receiver {
 	first := Step(t, "first client with tasks", callAsDelegate)
 	var inquiries []*Inquiry
-	t.Part(func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
+	Part(t, func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
 	clients, tools := []*receiver{first.receiver}, Choice(t)
 	unseen := unseenBy(tools, inquiries)
 	all := slices.Concat(tools, unseen)
@@ -181,7 +181,7 @@ func callAsDelegate(t *T) (first firstCalls) {
 // firstDelegate is such a client that samples, and can do no more with that. Unless the check is tried alone, it may be
 // one that has asked for a later version, in the session of an opening.
 func firstDelegate(t *T) (r *receiver, later bool) {
-	t.Part(func() {
+	Part(t, func() {
 		if t.Alone() {
 			return
 		}
@@ -190,7 +190,7 @@ func firstDelegate(t *T) (r *receiver, later bool) {
 			return
 		}
 		another := &receiver{t: t, asked: map[question]bool{}}
-		another.s = t.Client(o.Hello, func(s *driver.Session) {
+		another.s = ClientSession(t, o.Hello, func(s *driver.Session) {
 			another.s = s
 			s.AnswerBy(another.take)
 		})

@@ -98,16 +98,16 @@ func NewClient(t *T, capabilities M) *Client {
 
 // NewClientAnswering is a client with these capabilities that answers so, but for calls that have it otherwise.
 func NewClientAnswering(t *T, capabilities M, answering Answering) *Client {
-	return newClient(t, capabilities, answering, t.Inviting)
+	return newClient(t, capabilities, answering, InvitingSession)
 }
 
 // ClientAgain is NewClientAnswering for what may come later in a session of such a client as well as at its beginning.
 func ClientAgain(t *T, capabilities M, answering Answering) *Client {
-	return newClient(t, capabilities, answering, t.Client)
+	return newClient(t, capabilities, answering, ClientSession)
 }
 
 func newClient(
-	t *T, capabilities M, answering Answering, begin func(hello M, prepare func(*driver.Session)) *driver.Session,
+	t *T, capabilities M, answering Answering, begin func(t *T, hello M, prepare func(*driver.Session)) *driver.Session,
 ) *Client {
 	c := &Client{Declared: capabilities, answering: answering}
 	if t.Modern() {
@@ -116,7 +116,7 @@ func newClient(
 	}
 	hello := driver.Hello(t.Revision)
 	hello["capabilities"] = capabilities
-	begin(hello, func(s *driver.Session) {
+	begin(t, hello, func(s *driver.Session) {
 		c.Session = s
 		s.AnswerBy(c.answer)
 	})
@@ -241,7 +241,7 @@ func (c *Client) Call(t *T, tool Subject, arguments M, answering Answering) *Inq
 	defer func() { c.answerBy(before) }()
 	mark := c.Session.Mark()
 	p := c.Session.Request("tools/call", params)
-	if i.Reply = t.Accept(c.Session.AwaitCall(p)); !i.Reply.Answered() {
+	if i.Reply = Accept(t, c.Session.AwaitCall(p)); !i.Reply.Answered() {
 		c.Session.Cancel(p, "mcpcheck waits no longer")
 		c.Session.Abandon()
 	}

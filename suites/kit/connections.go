@@ -22,7 +22,7 @@ type Listing map[string][]string
 // TwoConnections asks for lists on two connections by turns, and in between on one of them for what changes nothing.
 func TwoConnections(t *T) Connections {
 	list := WantListMethod(t)
-	if t.Bundles() {
+	if Bundles(t) {
 		n := meet(t)
 		n.endLists()
 		return n.lists
@@ -70,7 +70,7 @@ func listing(t *T, s *driver.Session) Listing {
 	for _, list := range ListsOf(t.Server.Capabilities) {
 		key := map[bool]string{true: "uri", false: "name"}[list == "resources/list"]
 		names := []string{}
-		t.Pages(s, list, ListOf(list), func(page M) {
+		FollowPages(t, s, list, ListOf(list), func(page M) {
 			for _, item := range ObjectsIn(page[ListOf(list)]) {
 				name, _ := item[key].(string)
 				names = append(names, name)
@@ -84,7 +84,7 @@ func listing(t *T, s *driver.Session) Listing {
 // askHarmless makes requests that change nothing: those for what does not exist, and readings.
 func askHarmless(t *T, s *driver.Session) {
 	t.Try(s, "server/discover", nil)
-	if t.Server.Declares("tools") && t.MayCallUnknown() {
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
 		TryAmiss(t, s, "tools/call", M{"name": UnknownName(t), "arguments": M{}})
 	}
 	if len(t.Server.Resources) > 0 {

@@ -191,7 +191,7 @@ func Follow[C Followed](courses ...C) {
 func NothingFollowed[C Followed](t *T, what string, courses []C, uncalled []Uncalled) {
 	for _, c := range plain(courses) {
 		if c.End == "" {
-			t.WantPatience()
+			WantPatience(t)
 			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.Call.Tool.Name, c.Why)
 		}
 	}
@@ -211,7 +211,7 @@ func SayUnfinished[C Followed](t *T, courses []C) {
 func (c *Course) CancelCall(t *T) {
 	mark := c.Session.Mark()
 	c.Session.Notify("notifications/cancelled", M{"requestId": ID(c.Made.Request), "reason": "it was answered"})
-	t.Settle(c.Session, mark)
+	Settle(t, c.Session, mark)
 }
 
 // WantTime ends a check with an answer that there is no such task when the time of the task may have been over.
@@ -304,7 +304,7 @@ func WantAnswer(t *T, r driver.Reply) {
 	if r.Expelled() || r.Busy() {
 		t.Again("%s was answered with %s, which does not depend on the request", r.Method, Got(r))
 	}
-	t.Accept(r)
+	Accept(t, r)
 	WantObject(t, r)
 	WantRefuser(t, r)
 }

@@ -74,7 +74,7 @@ func StringIDs(t *T) Echoes {
 func echoAll(t *T, name string, ids ...any) Echoes {
 	return Step(t, name, func(t *T) (all Echoes) {
 		s := t.Session()
-		all.Usual = t.Harmless(s)
+		all.Usual = AskHarmless(t, s)
 		all.List = EchoEach(t, s, ids)
 		return all
 	})
@@ -91,7 +91,7 @@ func echoes(
 	t *T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
 ) (all []Echoed) {
 	mark, sent := s.Mark(), map[any]driver.Pending{}
-	hurry := t.Hurry()
+	hurry := Hurry(t)
 	if hurry {
 		for _, id := range ids {
 			sent[id] = ask(id)
@@ -185,7 +185,7 @@ func ExpectAlive(t *T, err error) {
 // ExpectNoReply wants no reply to the notification that was sent after the mark. One that comes late is for watches of
 // all responses.
 func ExpectNoReply(t *T, s *driver.Session, mark int) {
-	t.Linger(time.Now())
+	Linger(t, time.Now())
 	replies, noisy := repliesSince(s, mark)
 	t.Expect(replies).To(BeEmptyList[*driver.Frame]("no reply to a notification"))
 	if noisy {

@@ -19,7 +19,7 @@ const (
 // requests over HTTP, that nothing else was said in.
 func AskedToInitialize(t *T) driver.Reply {
 	if asked := t.Server.Shaken; asked.Answered() && !t.Alone() {
-		t.Doubt()
+		Doubt(t)
 		return asked // by discovery
 	}
 	return Step(t, "initialize", askToInitialize)
@@ -43,12 +43,12 @@ func askToInitialize(t *T) driver.Reply {
 	if !IsSilence(r) && !r.Busy() {
 		return r
 	}
-	if t.RequireQuiet("initialize"); r.Busy() {
+	if RequireQuiet(t, "initialize"); r.Busy() {
 		return r
 	}
 	s.SetEra(t.Server.Era)
 	r = s.AwaitFirst(p, s.Request(s.Harmless()))
-	t.NotLate(r)
+	NotLate(t, r)
 	return r
 }
 

@@ -65,7 +65,7 @@ func ExpectAnnounced(t *T, family string) {
 // NamesIn are the names of a family of all pages, in their order, when they are asked for with params. What has none is
 // known by its place.
 func NamesIn(t *T, s *driver.Session, family string, params M) (names []string) {
-	t.PagesWith(s, family+"/list", family, params, func(page M) {
+	FollowPagesWith(t, s, family+"/list", family, params, func(page M) {
 		for _, item := range namedSubjects(ObjectsIn(page[family])) {
 			names = append(names, item.Name)
 		}

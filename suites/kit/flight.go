@@ -233,7 +233,7 @@ func (f *flight) hasten(c *ToolCall) bool {
 		return false
 	}
 	c.Arguments, c.hastened = args, true
-	f.t.Learn(c.Tool.Name, args)
+	Learn(f.t, c.Tool.Name, args)
 	return true
 }
 

@@ -70,7 +70,7 @@ func (g *Gating) sendLate(t *T, s *driver.Session, list driver.Reply) {
 
 // call calls an unknown tool, if there are tools.
 func (g *Gating) call(t *T, s *driver.Session) (r driver.Reply) {
-	if g.Called = t.MayCallUnknown() && t.Server.Declares("tools"); g.Called {
+	if g.Called = MayCallUnknown(t) && t.Server.Declares("tools"); g.Called {
 		sent := s.Request("tools/call", M{"name": UnknownName(t), "arguments": M{}})
 		r = AwaitAmiss(t, s, sent, func() driver.Reply { return s.Await(sent) })
 	}

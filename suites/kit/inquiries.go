@@ -86,10 +86,10 @@ func (r *round) grew() bool {
 // uncalled are the tools that the server lists to the client and that were not called yet, those first that may ask.
 func (r *round) uncalled() (tools []Subject) {
 	s := r.client.Session
-	r.t.Harmless(s) // what the server does once the session is established, it has done then
+	AskHarmless(r.t, s) // what the server does once the session is established, it has done then
 	r.mark = s.Mark()
 	var listed []M
-	r.t.Pages(s, "tools/list", "tools", func(page M) { listed = append(listed, ObjectsIn(page["tools"])...) })
+	FollowPages(r.t, s, "tools/list", "tools", func(page M) { listed = append(listed, ObjectsIn(page["tools"])...) })
 	for _, tool := range inOrder(r.t, namedSubjects(listed)) {
 		if !r.called[tool.Name] {
 			r.called[tool.Name] = true

@@ -10,7 +10,7 @@ import (
 // watchLimits calls an unknown tool before other calls, and again after them. When the server has come to answer that
 // in another way, its limit for calls is likely to be reached; limits then returns the second answer.
 func watchLimits(t *T, s *driver.Session) (limits func(s *driver.Session) driver.Reply) {
-	if !t.MayCallUnknown() {
+	if !MayCallUnknown(t) {
 		return func(*driver.Session) (none driver.Reply) { return none }
 	}
 	params := M{"name": UnknownName(t), "arguments": M{}}
@@ -53,7 +53,7 @@ func Together(t *T, s *driver.Session, times int, method string, params M) (all 
 		if r.Busy() {
 			r = s.Exchange(method, params)
 		}
-		all = append(all, t.Accept(r))
+		all = append(all, Accept(t, r))
 	}
 	return all
 }

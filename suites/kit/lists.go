@@ -49,7 +49,7 @@ func (l List) Keys(page M) (keys []string) {
 
 // names are what the list has on all pages, when it is asked for with params.
 func (l List) names(t *T, s *driver.Session, params M) (names []string) {
-	t.PagesWith(s, l.Method, l.Member, params, func(page M) { names = append(names, l.Keys(page)...) })
+	FollowPagesWith(t, s, l.Method, l.Member, params, func(page M) { names = append(names, l.Keys(page)...) })
 	return slices.Compact(Sorted(names))
 }
 
@@ -89,7 +89,7 @@ func ListMethod(t *T) (method string, served bool) {
 		items []M
 	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
 		method := family.name + "/list"
-		if t.Server.Declares(family.name) && t.Unanswered(method) == nil {
+		if t.Server.Declares(family.name) && Unanswered(t, method) == nil {
 			return method, len(family.items) > 0
 		}
 	}
@@ -101,7 +101,7 @@ func WantListMethod(t *T) string {
 	method, _ := ListMethod(t)
 	for _, declared := range ListsOf(t.Server.Capabilities) {
 		if method == "" {
-			t.Lost("no list is answered: %v", t.Unanswered(declared))
+			Lost(t, "no list is answered: %v", Unanswered(t, declared))
 		}
 	}
 	if method == "" {
@@ -170,7 +170,7 @@ func ListsOf(capabilities M) (methods []string) {
 // AskLists asks for each list that the server declares, so that there are answers to judge.
 func AskLists(t *T) {
 	for _, method := range ListsOf(t.Server.Capabilities) {
-		if t.Unanswered(method) == nil {
+		if Unanswered(t, method) == nil {
 			t.Try(t.Session(), method, nil)
 		}
 	}

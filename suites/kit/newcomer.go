@@ -21,10 +21,10 @@ type newcomer struct {
 
 func meet(t *T) *newcomer {
 	return Step(t, "another connection", func(t *T) *newcomer {
-		t.Doubt()
-		s := t.Launch(driver.Options{MuteStderr: true})
+		Doubt(t)
+		s := StartWith(t, driver.Options{MuteStderr: true})
 		n := &newcomer{session: s}
-		n.endLists = t.Part(func() {
+		n.endLists = Part(t, func() {
 			if list, _ := ListMethod(t); list != "" {
 				n.lists.compare(t, list, s)
 			}
@@ -37,7 +37,7 @@ func meet(t *T) *newcomer {
 		}
 		sendNotifications(t, s)
 		n.left = s.Mark()
-		t.Leave(s)
+		Leave(t, s)
 		return n
 	})
 }
@@ -55,14 +55,14 @@ func sendNotifications(t *T, s *driver.Session) {
 	mark := s.Mark()
 	s.SendJSON(Cancellation(s))
 	s.Notify("notifications/mcpcheck/unknown", nil)
-	t.Settle(s, mark)
+	Settle(t, s, mark)
 }
 
 // Ignore starts a server to which nothing is said, for watches to judge what it says all the same. Without a handshake
 // it is left to itself after the first requests.
 func Ignore(t *T) {
 	switch {
-	case t.Bundles():
+	case Bundles(t):
 		meet(t)
 		return
 	case !t.Modern():
@@ -70,7 +70,7 @@ func Ignore(t *T) {
 		return
 	}
 	Step(t, "nothing", func(t *T) bool {
-		t.Leave(t.Start())
+		Leave(t, t.Start())
 		return true
 	})
 }
@@ -78,7 +78,7 @@ func Ignore(t *T) {
 // Idle is what a server without a handshake has said so far in a process in which it was asked for nothing more, once
 // it had answered server/discover.
 func Idle(t *T) []*driver.Frame {
-	if t.Bundles() {
+	if Bundles(t) {
 		n := meet(t)
 		return n.session.Since(n.left)
 	}
@@ -97,7 +97,7 @@ func Idle(t *T) []*driver.Frame {
 // the session meanwhile: whatever comes then could be meant for that.
 func Notify(t *T) {
 	switch {
-	case t.Bundles():
+	case Bundles(t):
 		meet(t)
 		return
 	case !t.Modern():
@@ -107,7 +107,7 @@ func Notify(t *T) {
 	Step(t, "notifications", func(t *T) bool {
 		s := t.Own()
 		sendNotifications(t, s)
-		t.Leave(s)
+		Leave(t, s)
 		return true
 	})
 }
@@ -120,14 +120,14 @@ func MeetAgain(t *T) {
 		if t.Server.Declares("tools") {
 			ListNames(t, s, nil)
 		}
-		t.Spare(s)
+		Spare(t, s)
 		return true
 	})
 }
 
 // Muted is what a session came to that was begun with nobody to read stderr.
 func Muted(t *T) Opened {
-	if t.Bundles() {
+	if Bundles(t) {
 		n := meet(t)
 		return Opened{Welcome: n.welcome, List: n.list()}
 	}

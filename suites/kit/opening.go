@@ -106,7 +106,7 @@ func Begin(t *T, o Opening) Opened {
 		all := openings(t.Revision)
 		if i := slices.IndexFunc(all, func(c Opening) bool { return c.includes(o) }); i >= 0 {
 			o = all[i]
-			t.Doubt()
+			Doubt(t)
 		}
 	}
 	return Step(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
@@ -125,7 +125,7 @@ func open(t *T, o Opening) Opened {
 	if t.Server.Transport == "http" { // where a server has no way to speak first
 		o.Idle, o.Patient = false, false
 	}
-	p := &opener{Opening: o, t: t, s: t.Launch(driver.Options{MuteStderr: o.Muted})}
+	p := &opener{Opening: o, t: t, s: StartWith(t, driver.Options{MuteStderr: o.Muted})}
 	p.before()
 	if o.CutOff && p.s.Stdio() != nil {
 		p.cutOff()
@@ -225,8 +225,8 @@ func (p *opener) afterwards() {
 		p.s.Refuse, p.s.Invites = false, true
 	}
 	if p.Left {
-		p.t.Part(func() { sendNotifications(p.t, p.s) })
-		p.t.Leave(p.s)
+		Part(p.t, func() { sendNotifications(p.t, p.s) })
+		Leave(p.t, p.s)
 	}
 }
 
@@ -436,7 +436,7 @@ func WantCapabilities(t *T, welcome M) {
 // WelcomeFor is the answer to initialize with a version.
 func WelcomeFor(t *T, version string) driver.Reply {
 	if version == t.Server.Requested && t.Server.Welcome != nil && !t.Alone() {
-		t.Doubt()
+		Doubt(t)
 		return t.Server.First // discovery has asked already
 	}
 	return Begin(t, Opening{version: version}).Welcome
@@ -444,5 +444,5 @@ func WelcomeFor(t *T, version string) driver.Reply {
 
 // AskAll asks for several versions at a time; the answers are had from WelcomeFor.
 func AskAll(t *T, versions []string) {
-	t.Together(len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
+	InParallel(t, len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
 }

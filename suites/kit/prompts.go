@@ -66,7 +66,7 @@ func GetPrompts(t *T) GotPrompts {
 			allowance.Stop()
 			s := t.Session() // which may take a process
 			if all.Left = allowance.Spent(); all.Left == "" {
-				if err := t.Unanswered("prompts/get"); err != nil {
+				if err := Unanswered(t, "prompts/get"); err != nil {
 					all.Left = err.Error()
 				}
 			}
@@ -94,8 +94,8 @@ func newGot(t *T, prompt Subject) *GotPrompt {
 // follow takes the first reply, and answers what it asks for.
 func (g *GotPrompt) follow(t *T, s *driver.Session, r driver.Reply) {
 	g.Last = r
-	g.end = t.Part(func() {
-		if params, again := g.hear(t, t.Accept(r)); again {
+	g.end = Part(t, func() {
+		if params, again := g.hear(t, Accept(t, r)); again {
 			g.Continue(t, s, params)
 		}
 	})

@@ -158,9 +158,9 @@ func NotNoise(t *T, r driver.Reply) {
 	noisy := Step(t, "noise", func(t *T) bool {
 		s := t.Session()
 		mark := s.Mark()
-		t.Harmless(s)
+		AskHarmless(t, s)
 		nameless := func(f *driver.Frame) bool { return f.IsResponse() && IsBare(f.ID) }
-		return slices.ContainsFunc(t.Settle(s, mark), nameless)
+		return slices.ContainsFunc(Settle(t, s, mark), nameless)
 	})
 	if noisy {
 		t.Yield("the server sends responses without id anyhow")
@@ -211,7 +211,7 @@ func Listening(t *T, f *driver.Frame) bool {
 // Regain establishes a session that began with what no conforming client says, for others to use, if it serves as one
 // that did not: where one process shows several things at a time.
 func Regain(t *T, s *driver.Session) {
-	if !t.Bundles() || s.Troubled() {
+	if !Bundles(t) || s.Troubled() {
 		return
 	}
 	if s.Greet(driver.Hello(t.Revision)).Result() != nil && stillServes(t, s) == nil {

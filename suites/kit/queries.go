@@ -26,27 +26,27 @@ func Queries(t *T, s *driver.Session) (all []Query) {
 	if list, _ := ListMethod(t); list != "" && list != method {
 		others = append(others, Query{Method: list})
 	}
-	if t.Server.Declares("tools") && t.MayCallUnknown() {
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
 		others = append(others, Query{Method: "tools/call", Params: M{"name": UnknownName(t), "arguments": M{}}})
 	}
-	others = slices.DeleteFunc(others, func(q Query) bool { return t.Unanswered(q.Method) != nil })
+	others = slices.DeleteFunc(others, func(q Query) bool { return Unanswered(t, q.Method) != nil })
 	var sent []driver.Pending
-	if t.Hurry() {
+	if Hurry(t) {
 		for _, q := range others {
 			sent = append(sent, s.Request(q.Method, q.Params))
 		}
 	}
-	all = append(all, Query{method, params, t.Harmless(s)})
+	all = append(all, Query{method, params, AskHarmless(t, s)})
 	for i, q := range others {
 		if sent != nil {
-			q.Usual = t.Accept(s.Await(sent[i]))
+			q.Usual = Accept(t, s.Await(sent[i]))
 		} else {
 			q.Usual = TryAmiss(t, s, q.Method, q.Params)
 		}
 		if q.Usual.Answered() {
 			all = append(all, q)
 		} else {
-			t.Harmless(s) // what follows wants a session that goes on
+			AskHarmless(t, s) // what follows wants a session that goes on
 		}
 	}
 	return all

@@ -60,12 +60,12 @@ func AwaitAmiss(t *T, s *driver.Session, p driver.Pending, wait func() driver.Re
 
 // TryAmiss is t.Try with a request that may be refused, as ExchangeAmiss makes it.
 func TryAmiss(t *T, s *driver.Session, method string, params M) driver.Reply {
-	return t.Accept(ExchangeAmiss(t, s, method, params))
+	return Accept(t, ExchangeAmiss(t, s, method, params))
 }
 
 // AskAmiss is t.Ask with a request that is to be refused. It ends the check when the server refuses nothing.
 func AskAmiss(t *T, s *driver.Session, method string, params M) driver.Reply {
-	if t.Unanswered(method) != nil {
+	if Unanswered(t, method) != nil {
 		return t.Ask(s, method, params) // which does not wait for it
 	}
 	r := TryAmiss(t, s, method, params)
@@ -88,7 +88,7 @@ func WantServed(t *T, r driver.Reply, ordinary M) {
 	if !IsSilence(r) && !IsLost(r) {
 		return
 	}
-	t.NotLate(r)
+	NotLate(t, r)
 	other := Step(t, "ordinary "+r.Method, func(t *T) driver.Reply { return t.Try(t.Session(), r.Method, ordinary) })
 	if IsSilence(other) || IsLost(other) {
 		t.Yield("no request of %s has an answer", r.Method)
@@ -107,11 +107,11 @@ func WantErrors(t *T) {
 func RefusesNothing(t *T, r driver.Reply) bool {
 	switch {
 	case IsSilence(r):
-		return IsSilence(UnknownMethod(t.Unconfirmed()).Reply)
+		return IsSilence(UnknownMethod(Unconfirmed(t)).Reply)
 	case r.Result() == nil || r.Refuses():
 		return false
 	}
-	other := UnknownMethod(t.Unconfirmed()).Reply
+	other := UnknownMethod(Unconfirmed(t)).Reply
 	return other.Result() != nil && !other.Refuses() && bytes.Equal(content(r.Result()), content(other.Result()))
 }
 

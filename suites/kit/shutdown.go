@@ -24,14 +24,14 @@ type EndOfInput struct {
 // AtEOF closes the stdin of a session that has served, and watches the end.
 func AtEOF(t *T) EndOfInput {
 	return Step(t, "end of stdin", func(t *T) (e EndOfInput) {
-		s := t.Last()
-		t.Harmless(s)
+		s := LastSession(t)
+		AskHarmless(t, s)
 		before := strings.Join(s.StderrTail(), "\n")
 		begin := time.Now()
 		s.Stdio().CloseInput()
 		if !t.Alone() { // most are gone at once; who is not has the whole time when it is confirmed
 			if e.Exit, e.ByItself = s.Stdio().AwaitExit(ExitLimit / 5); !e.ByItself {
-				t.Doubt()
+				Doubt(t)
 				t.Again("the process did not end soon after its stdin")
 			}
 		}

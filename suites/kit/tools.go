@@ -29,7 +29,7 @@ func WantAnyAnswer(t *T, r driver.Reply) {
 	if !IsSilence(r) && !IsLost(r) {
 		return
 	}
-	t.NotLate(r)
+	NotLate(t, r)
 	if calls := slices.Concat(ValidCalls(t).List, InvalidCalls(t).List); len(calls) > 0 && len(Answered(calls)) == 0 {
 		t.Yield("no call of a tool has an answer")
 	}
@@ -46,7 +46,7 @@ func IsFatal(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Death)) 
 
 // WantCalls ends a check that calls no tool that exists, when not even such calls may be made.
 func WantCalls(t *T) {
-	if !t.MayCallUnknown() {
+	if !MayCallUnknown(t) {
 		t.Because(CallsOff).Inconclusive("tools are not called (--calls none)")
 	}
 }
@@ -82,7 +82,7 @@ func leastNumbers(t *T, tool Subject, args M) M {
 		}
 	}
 	schema, err := schemas.Compile(input, t.Revision)
-	if numbers == 0 || t.Example(tool.Name) != nil || err != nil || schema.Validate(least) != nil {
+	if numbers == 0 || ExampleOf(t, tool.Name) != nil || err != nil || schema.Validate(least) != nil {
 		return nil
 	}
 	return least
@@ -90,13 +90,13 @@ func leastNumbers(t *T, tool Subject, args M) M {
 
 // TaskArguments are ValidArguments for a call that is to run as a task.
 func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
-	if p := t.MayCall(tool); !p.Valid {
+	if p := MayCall(t, tool); !p.Valid {
 		return nil, &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
-	if example := t.Example(tool.Name); example != nil {
+	if example := ExampleOf(t, tool.Name); example != nil {
 		return example, nil
 	}
-	if args := t.Learnt(tool.Name); args != nil {
+	if args := Learnt(t, tool.Name); args != nil {
 		return args, nil
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
@@ -112,7 +112,7 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 // MayVary says why a tool may not be called with whatever arguments; nil when it may. Where a check changes an example,
 // that may do harm which the example does not.
 func MayVary(t *T, tool Subject) *Uncalled {
-	if p := t.MayCall(tool); !p.Any() {
+	if p := MayCall(t, tool); !p.Any() {
 		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
 	return nil
@@ -123,7 +123,7 @@ func MayBreak(t *T, tool Subject) *Uncalled {
 	if why := Uncallable(tool.Value, t.Revision); why != "" {
 		return &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
 	}
-	if p := t.MayCall(tool); !p.Invalid {
+	if p := MayCall(t, tool); !p.Invalid {
 		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
 	}
 	return nil
@@ -138,7 +138,7 @@ func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not [
 	if err != nil {
 		return nil, []Uncalled{{Tool: tool, Why: err.Error()}}
 	}
-	p := t.MayCall(tool)
+	p := MayCall(t, tool)
 	for _, b := range all {
 		if !p.Valid && isMild(b.Keyword) {
 			not = append(not, Uncalled{Tool: tool, Keyword: b.Keyword, Why: p.Why, Barred: true})
@@ -159,7 +159,7 @@ func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
 	if err != nil {
 		return nil, err
 	}
-	valid := t.Example(tool.Name)
+	valid := ExampleOf(t, tool.Name)
 	if valid == nil {
 		if valid, err = schemas.Valid(schema, t.Seed); err != nil {
 			return nil, err

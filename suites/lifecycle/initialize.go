@@ -74,7 +74,7 @@ var initialize = Suite{
 		again := kit.TryAmiss(t, s, "initialize", driver.Hello(t.Revision))
 		kit.WantRefuser(t, again)
 		t.Expect(again).To(BeAnswered())
-		later := t.TryHarmless(s)
+		later := TryHarmless(t, s)
 		t.Expect(later).To(BeAnswered(), "%s after a second initialize", later.Method)
 	}),
 

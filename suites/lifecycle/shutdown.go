@@ -19,8 +19,8 @@ var shutdown = Suite{
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
-		t.WantMore() // for the end of stdin shows more
-		s := t.Last()
+		WantMore(t) // for the end of stdin shows more
+		s := LastSession(t)
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(kit.ExitLimit)
 		t.Expect(gone).To(Hold("the process gone within 5s of SIGTERM", "a process that still runs"))
@@ -41,7 +41,7 @@ var shutdown = Suite{
 			t.Inconclusive("%v", silence) // it is slow, and still at it
 		}
 		if !o.Pong.Answered() {
-			t.Harmless(t.Own()) // it may leave that unanswered at any time
+			AskHarmless(t, t.Own()) // it may leave that unanswered at any time
 		}
 		t.Expect(o.Welcome).To(BeAnswered(), "initialize, sent before stdin was closed")
 		t.Expect(o.Pong).To(BeAnswered(), "%s, sent before stdin was closed", o.Pong.Method)

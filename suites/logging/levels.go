@@ -29,7 +29,7 @@ var levels = Suite{
 		})
 	}).InModern(Probe(func(t *T) {
 		s := t.Hostile()
-		if t.Harmless(s).Result() == nil {
+		if AskHarmless(t, s).Result() == nil {
 			t.Yield("it is not served with any level")
 		}
 		method, _ := s.Harmless()
@@ -162,13 +162,13 @@ func setTo(t *T, s *driver.Session, level string) {
 	if r := t.Ask(s, setLevel, M{"level": level}); r.Result() == nil {
 		t.Yield("the level cannot be set")
 	}
-	t.Settle(s, mark)
+	Settle(t, s, mark)
 }
 
 // logsOf are the log messages that come while a call runs in a session. It ends a check whose call is not served.
 func logsOf(t *T, s *driver.Session, c kit.ToolCall, meta M) (logs []*driver.Frame) {
 	mark := s.Mark()
-	r := t.Accept(s.AwaitCall(c.Again(s, meta)))
+	r := Accept(t, s.AwaitCall(c.Again(s, meta)))
 	if r.Result() == nil {
 		t.Again("%s, which was served before, was answered with %s", c.Tool.Name, Got(r))
 	}

@@ -114,7 +114,7 @@ func (x *trial) expectRejected(t *T, what string) {
 		return
 	}
 	kit.WantRefuser(t, x.reply)
-	if !t.ProtectsState(x.name) {
+	if !ProtectsState(t, x.name) {
 		t.Because(NotGiven).Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
 			"protected-state of mcpcheck.yaml", what, x.name)
 	}
@@ -134,7 +134,7 @@ func another(t *T, a asker) (other asker, found bool) {
 // varied is the request with other arguments.
 func (a asker) varied(t *T) (other asker, found bool) {
 	for _, tool := range t.Server.Tools {
-		if !a.isCall() || tool["name"] != a.name || t.Example(a.name) != nil {
+		if !a.isCall() || tool["name"] != a.name || ExampleOf(t, a.name) != nil {
 			continue // what else than the example is harmless is not known
 		}
 		schema, err := schemas.Compile(tool["inputSchema"], t.Revision)

@@ -145,7 +145,7 @@ const tries = 3
 // askLists asks for each list that the server declares, so that there are pages to judge.
 func askLists(t *T) {
 	for _, l := range kit.DeclaredLists(t) {
-		if t.Unanswered(l.Method) == nil {
+		if Unanswered(t, l.Method) == nil {
 			t.Try(t.Session(), l.Method, nil)
 		}
 	}
@@ -175,7 +175,7 @@ type walk struct {
 // in another one then.
 func walked(t *T, l kit.List) walk {
 	return Step(t, "walk through "+l.Method, func(t *T) (w walk) {
-		if w.err = t.Unanswered(l.Method); w.err != nil {
+		if w.err = Unanswered(t, l.Method); w.err != nil {
 			return w
 		}
 		for range tries {
@@ -269,7 +269,7 @@ func wantSecond(t *T, s *driver.Session, l kit.List) (cursor string) {
 
 // follow is what a list has, on all of its pages.
 func follow(t *T, s *driver.Session, l kit.List) (keys []string) {
-	t.Pages(s, l.Method, l.Member, func(page M) { keys = append(keys, l.Keys(page)...) })
+	FollowPages(t, s, l.Method, l.Member, func(page M) { keys = append(keys, l.Keys(page)...) })
 	return keys
 }
 

@@ -115,7 +115,7 @@ func lateReports(t *T) {
 	calls := kit.ValidCalls(t)
 	for _, c := range calls.List {
 		if len(kit.ReportsIn(c.Session, c.Session.Record(0))) > 0 {
-			t.Linger(calls.Ended)
+			Linger(t, calls.Ended)
 			return
 		}
 	}

@@ -70,7 +70,7 @@ func typed(t *T) bool {
 			sent = append(sent, call.Again(s, M{"progressToken": token}))
 		}
 		for _, p := range sent {
-			t.Accept(s.AwaitCall(p))
+			Accept(t, s.AwaitCall(p))
 		}
 		var number, text bool
 		for _, r := range kit.ReportsIn(s, s.Record(mark)) {
@@ -91,7 +91,7 @@ func callWithTokens(t *T) { typed(t) }
 func callWithoutToken(t *T) {
 	Step(t, "a call without a token", func(t *T) driver.Reply {
 		call, s := kit.Reporter(t), t.Session()
-		r := t.Accept(s.AwaitCall(call.Again(s, nil)))
+		r := Accept(t, s.AwaitCall(call.Again(s, nil)))
 		if !r.Answered() {
 			t.Again("%v", Explain(r.Err))
 		}

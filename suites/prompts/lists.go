@@ -66,7 +66,7 @@ var lists = Suite{
 func pagesOf(t *T) []Subject { return Step(t, "pages of prompts/list", readPages) }
 
 func readPages(t *T) (pages []Subject) {
-	t.Pages(t.Session(), "prompts/list", "prompts", func(page M) {
+	FollowPages(t, t.Session(), "prompts/list", "prompts", func(page M) {
 		pages = append(pages, Subject{Name: "page " + Show(len(pages)+1), Value: page})
 	})
 	return pages

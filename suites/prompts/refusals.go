@@ -23,8 +23,8 @@ var refusals = Suite{
 	}),
 
 	"prompts/get-missing-name": Probe(func(t *T) {
-		if err := t.Unanswered("prompts/get"); err != nil {
-			t.Lost("%v", err)
+		if err := Unanswered(t, "prompts/get"); err != nil {
+			Lost(t, "%v", err)
 		}
 		codes := []int{-32602}
 		if t.Modern() && t.Server.Transport == "http" {

@@ -101,7 +101,8 @@ func readings(t *T) []reading {
 		for _, late := range []bool{false, true} {
 			for _, resource := range t.Server.Resources {
 				uri, isString := resource["uri"].(string)
-				if !isString || isLong(resource) != late || allowance.Spent() != "" || t.Unanswered(readMethod) != nil {
+				spent := allowance.Spent() != "" || Unanswered(t, readMethod) != nil
+				if !isString || isLong(resource) != late || spent {
 					continue
 				}
 				c := kit.Converse(t, s, readMethod, kit.Enabling(t, M{"uri": uri}))
@@ -137,7 +138,7 @@ func eachReading(t *T, run func(*T, reading)) {
 	}
 	all := readings(t)
 	if len(all) == 0 {
-		t.Again("no resource was read: %v", t.Unanswered(readMethod))
+		t.Again("no resource was read: %v", Unanswered(t, readMethod))
 	}
 	Each(t, all, reading.subject, run)
 }
@@ -159,7 +160,7 @@ func expectSize(t *T, r reading, blob string) {
 		return
 	}
 	var now any
-	t.Pages(t.Session(), listMethod, "resources", func(result M) {
+	FollowPages(t, t.Session(), listMethod, "resources", func(result M) {
 		for _, resource := range kit.ObjectsIn(result["resources"]) {
 			if resource["uri"] == r.uri {
 				now = resource["size"]

@@ -63,7 +63,7 @@ func (p page) subject() Subject { return Subject{Name: "page " + Show(p.number),
 // judgePages wants the pages of a list to be as the schema has them, as far as no other entry says so.
 func judgePages(t *T, l kit.List, id, definition string) {
 	pages := Step(t, "pages of "+l.Method, func(t *T) (pages []page) {
-		t.Pages(t.Session(), l.Method, l.Member, func(result M) {
+		FollowPages(t, t.Session(), l.Method, l.Member, func(result M) {
 			p := page{number: len(pages) + 1, broken: kit.Broken(t, id, definition, result)}
 			if p.broken != nil {
 				p.result = result // a long list is not kept for nothing
@@ -79,7 +79,7 @@ func judgePages(t *T, l kit.List, id, definition string) {
 
 // urisNow are the URIs of the resources as they are listed now.
 func urisNow(t *T, s *driver.Session) (uris []string) {
-	t.Pages(s, listMethod, "resources", func(result M) {
+	FollowPages(t, s, listMethod, "resources", func(result M) {
 		for _, resource := range kit.ObjectsIn(result["resources"]) {
 			if uri, isString := resource["uri"].(string); isString {
 				uris = append(uris, uri)

@@ -67,8 +67,8 @@ var Checks = Suite{
 		if first := t.Server.First; first.Answered() && sinceStart(first) <= quick {
 			return // although other processes were starting
 		}
-		t.WantPatience()
-		t.RequireQuiet(t.Server.Greeting())
+		WantPatience(t)
+		RequireQuiet(t, t.Server.Greeting())
 		r := t.Start().Greet(driver.Hello(t.Revision))
 		if !r.Answered() {
 			t.Again("%v", Explain(r.Err))

@@ -29,7 +29,7 @@ var boundaries = Suite{
 		if !c.wasAsked() {
 			t.Because(NotObserved).Skip("the server does not ask for roots once the session is established")
 		}
-		t.Settle(c.Session, 0) // over HTTP a call may overtake the answer with the roots
+		Settle(t, c.Session, 0) // over HTTP a call may overtake the answer with the roots
 		readers = slices.DeleteFunc(readers, func(r *reader) bool { return !r.reads(t, c, p) })
 		if len(readers) == 0 {
 			t.Because(NotObserved).Skip("no tool was found that reads a file in the roots by its path")

@@ -31,7 +31,7 @@ var changes = Suite{
 		c := clientAgain(t, tell("file:///mcpcheck/one"))
 		s := c.Session
 		asked := c.wasAsked()
-		if r := t.TryHarmless(s); !r.Answered() { // it may end by itself when nothing has come for a while
+		if r := TryHarmless(t, s); !r.Answered() { // it may end by itself when nothing has come for a while
 			t.Again("the session did not last until the roots changed: %v", Explain(r.Err))
 		}
 		c.tells(tell("file:///mcpcheck/two"))
@@ -40,7 +40,7 @@ var changes = Suite{
 		_, err := s.Settle(mark)
 		kit.ExpectAlive(t, err)
 		kit.ExpectIgnored(t, s, mark)
-		t.Expect(t.TryHarmless(s)).To(BeAnswered(), "after "+listChanged)
+		t.Expect(TryHarmless(t, s)).To(BeAnswered(), "after "+listChanged)
 		if asked {
 			_, err = s.Wait(mark, Late, isForRoots)
 			t.By(sent).Inform(err == nil).To(Hold("a request for the roots that have changed", "none"))
@@ -159,7 +159,7 @@ func (c *client) after(t *T, x trial) trial {
 		}
 	}
 	c.Session.Settle(0) // over HTTP what is sent next may overtake the answer
-	x.pong = t.TryHarmless(c.Session)
+	x.pong = TryHarmless(t, c.Session)
 	if method, served := kit.ListMethod(t); served {
 		x.list = t.Try(c.Session, method, nil)
 	}

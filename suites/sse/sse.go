@@ -126,7 +126,7 @@ var Checks = Suite{
 	}),
 
 	"sse/fallback-status": Probe(func(t *T) {
-		s := t.Launch(driver.Options{ByHand: true})
+		s := StartWith(t, driver.Options{ByHand: true})
 		x := kit.ByHand(s, kit.Request{
 			ID: "fallback", Method: "initialize", Params: driver.Hello(t.Revision), URL: kit.SiteURL(t).String(),
 		})
@@ -164,7 +164,7 @@ type oldClient struct {
 
 // connect opens an event stream and waits for what it says first.
 func connect(t *T) *oldClient {
-	c := &oldClient{session: t.Launch(driver.Options{ByHand: true})}
+	c := &oldClient{session: StartWith(t, driver.Options{ByHand: true})}
 	c.Stream = kit.Get(c.session, nil)
 	if c.Opened = kit.Own(t, c.Stream.Head()); !c.Opened.IsStream {
 		return c

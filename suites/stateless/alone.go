@@ -53,7 +53,7 @@ var alone = Suite{
 
 	"stateless/version-per-request": Probe(func(t *T) {
 		kit.Refusal(t)
-		if usual := t.Harmless(t.Session()); usual.Result() == nil {
+		if usual := AskHarmless(t, t.Session()); usual.Result() == nil {
 			t.Yield("server/discover is not served")
 		}
 		s := t.Hostile()
@@ -73,7 +73,7 @@ var alone = Suite{
 			t.Yield("%s is not served under an id of its own either", list)
 		}
 		discovered := kit.ByHand(t.Session(), kit.Request{ID: id, Method: "server/discover"})
-		listed := kit.ByHand(t.Other(), kit.Request{ID: id, Method: list})
+		listed := kit.ByHand(OtherConnection(t), kit.Request{ID: id, Method: list})
 		t.Inform(discovered.Reply()).To(haveMember("supportedVersions"), "server/discover beside %s", list)
 		t.Inform(listed.Reply()).To(haveMember(kit.ListOf(list)), "%s beside server/discover", list)
 	}),

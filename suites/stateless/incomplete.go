@@ -42,7 +42,7 @@ var incomplete = Suite{
 
 	"stateless/client-info-optional": Probe(func(t *T) {
 		s := t.Session()
-		if r := t.Harmless(s); r.Result() == nil {
+		if r := AskHarmless(t, s); r.Result() == nil {
 			t.Yield("server/discover is not served with it either")
 		}
 		r := t.Try(s, "server/discover", M{"_meta": M{driver.MetaClient: driver.Omitted}})
@@ -76,7 +76,7 @@ var incomplete = Suite{
 			reply := kit.AwaitAmiss(t, s, p, wait)
 			opened := openedSince(s, mark)
 			s.Cancel(p, "it was not to be served")
-			t.Accept(reply)
+			Accept(t, reply)
 			t.By(reply).Expect(reply.Result() == nil && !opened).To(Hold("no "+r.Method+" without clientCapabilities",
 				"%s", served(reply, opened)))
 		})
@@ -141,7 +141,7 @@ func methodsOf(t *T) (all []kit.Incomplete) {
 	for _, list := range lists[min(1, len(lists)):] {
 		add(list, nil)
 	}
-	if t.Server.Declares("tools") && t.MayCallUnknown() {
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
 		add("tools/call", M{"name": kit.UnknownName(t), "arguments": M{}})
 	}
 	if t.Server.Declares("resources") {

@@ -41,7 +41,7 @@ var lists = Suite{
 			if !paged {
 				continue
 			}
-			next := func() driver.Reply { return t.Ask(t.Other(), list, M{"cursor": cursor}) }
+			next := func() driver.Reply { return t.Ask(OtherConnection(t), list, M{"cursor": cursor}) }
 			page := func(r driver.Reply) string { return string(Compact(r.Result()[kit.ListOf(list)])) }
 			switch usual := t.Ask(t.Session(), list, M{"cursor": cursor}); {
 			case usual.Result() == nil:

@@ -12,7 +12,7 @@ import (
 var input = Suite{
 	"stdio/input-split-across-writes": Probe(func(t *T) {
 		s := t.Session()
-		whole := t.Harmless(s)
+		whole := AskHarmless(t, s)
 		p, request := kit.Harmless(s, 70061)
 		line := append(Compact(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
@@ -29,7 +29,7 @@ var input = Suite{
 
 	"stdio/input-coalesced": Probe(func(t *T) {
 		s := t.Session()
-		alone := t.Harmless(s)
+		alone := AskHarmless(t, s)
 		ids := []int{70062, 70063, 70064}
 		var lines strings.Builder
 		var pending []driver.Pending

@@ -36,7 +36,7 @@ var output = Suite{
 
 	"stdio/one-message-per-line": WatchAfter(func(t *T) {
 		// A server that repeats the name shows whether it escapes it.
-		if t.Server.Declares("tools") && t.MayCallUnknown() {
+		if t.Server.Declares("tools") && MayCallUnknown(t) {
 			kit.TryAmiss(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
@@ -89,7 +89,7 @@ func unterminated(t *T) int {
 		if r.Answered() {
 			return 0 // its newline came with it
 		}
-		t.NotLate(r)
+		NotLate(t, r)
 		partial := s.Stdio().Partial()
 		if partial == 0 {
 			t.Inconclusive("%v", r.Err)

@@ -163,7 +163,7 @@ func try(t *T) []*kit.Subscription {
 			wishes = append(wishes, kit.Wish{ID: id, Params: M{"notifications": filter}})
 		}
 		first := kit.SubscribeAll(t, s, wishes[everything])
-		t.Settle(s, s.Mark())
+		Settle(t, s, s.Mark())
 		first[0].Reread()
 		first[0].Cancel()
 		if first[0].Ack() == nil {
@@ -180,13 +180,13 @@ func inTurns(t *T, s *driver.Session, took time.Duration, wishes []kit.Wish) (al
 	const long = time.Second
 	size := 1
 	if took >= long && t.Site() != nil && !t.Site().Serial() && !t.Alone() {
-		t.Doubt()
+		Doubt(t)
 		size = len(wishes)
 	}
 	for some := range slices.Chunk(wishes, size) {
 		begun := kit.SubscribeAll(t, s, some...)
 		if slices.ContainsFunc(some, asksNothing) {
-			t.Settle(s, s.Mark())
+			Settle(t, s, s.Mark())
 		}
 		for _, u := range begun {
 			u.Cancel()

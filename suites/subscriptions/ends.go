@@ -34,7 +34,7 @@ var ends = Suite{
 			t.Skip("this system has no SIGTERM")
 		}
 		acknowledged(t)
-		s := t.Last()
+		s := LastSession(t)
 		u := kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.AllChanges(t)})
 		if u.Ack() == nil || u.End() != nil {
 			t.Yield("no subscription is open")
@@ -66,7 +66,7 @@ func wantsAny(filter M) bool {
 // one by itself since the server announces nothing, one of its own.
 func leaveOpen(t *T) {
 	try(t)
-	if t.Bundles() && t.Session().Listens() {
+	if Bundles(t) && t.Session().Listens() {
 		return
 	}
 	s := t.Own()

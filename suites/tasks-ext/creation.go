@@ -155,7 +155,7 @@ func askOthers(t *T) {
 	}
 	s := t.Session()
 	for _, method := range append(kit.ListsOf(t.Server.Capabilities), "server/discover") {
-		if t.Unanswered(method) == nil {
+		if Unanswered(t, method) == nil {
 			t.Try(s, method, kit.Declaring(nil, able))
 		}
 	}

@@ -146,7 +146,7 @@ func listened(t *T) listener {
 		if kit.Follow(l.course); ack == nil {
 			t.Because(NotOffered).Skip("the server sends no task notifications: %s", Got(r))
 		}
-		t.Settle(s, mark)
+		Settle(t, s, mark)
 		for _, f := range s.Since(mark) {
 			if f.Side == driver.FromServer && f.IsNotification() && f != ack {
 				l.notified = append(l.notified, f)

@@ -135,7 +135,7 @@ func (p principal) ask(t *T, method string, params M) driver.Reply {
 	})
 	r := x.Reply()
 	kit.WantRefuser(t, r)
-	return t.Accept(r)
+	return Accept(t, r)
 }
 
 // mostPages is how many pages of tasks/list the other principal reads.

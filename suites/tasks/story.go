@@ -68,7 +68,7 @@ func tell(t *T) *story {
 // askable is a session whose client can be asked for everything. A quick run has one session, whose client cannot.
 func askable(t *T) *driver.Session {
 	if t.Quick() {
-		return t.Apart()
+		return Apart(t)
 	}
 	return kit.NewClient(t, kit.AbleIn(t.Revision)).Session // side by side with all others, since tasks take their time
 }
@@ -76,7 +76,7 @@ func askable(t *T) *driver.Session {
 // unprompted are the methods of what a server asks its client for before any tool is called: without more, it is not a
 // task that asks for that.
 func unprompted(t *T, s *driver.Session) map[string]bool {
-	t.TryHarmless(s)
+	TryHarmless(t, s)
 	if t.Alone() {
 		kit.LetAsk(t, s)
 	}
@@ -227,12 +227,12 @@ func longest(t *T) *course {
 		}
 		return bits.Len(uint(len(c.Moments("working")))) // about as long is as long: the first one is taken
 	}
-	c := slices.MaxFunc(tasks(t.Unconfirmed()), func(a, b *course) int { return working(a) - working(b) })
+	c := slices.MaxFunc(tasks(Unconfirmed(t)), func(a, b *course) int { return working(a) - working(b) })
 	if c.ID == "" {
 		t.Yield("no task has an id")
 	}
 	if c.End == "" {
-		t.WantPatience()
+		WantPatience(t)
 	}
 	return c
 }
