@@ -63,7 +63,7 @@ func directionOf(side driver.Side) string {
 func marksOf(s *driver.Saying) map[string]*bool {
 	return map[string]*bool{
 		"unended": &s.Unended, "after-eof": &s.AfterEOF, "hostile": &s.Hostile, "apart": &s.Apart,
-		"strayed": &s.Strayed, "cut": &s.Cut, "gap": &s.Gap,
+		"strayed": &s.Strayed, "aside": &s.Aside, "cut": &s.Cut, "gap": &s.Gap,
 	}
 }
 
@@ -124,7 +124,7 @@ func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, 
 		for _, f := range s.Record(0) {
 			said := driver.Saying{
 				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Unended: !f.Ended, AfterEOF: f.AfterEOF,
-				Hostile: f.Hostile, Apart: f.Apart, Strayed: f.Strayed,
+				Hostile: f.Hostile, Apart: f.Apart, Strayed: f.Strayed, Aside: f.Aside,
 			}
 			carried(f, &said, numbers)
 			for _, text := range messages(f, said.Text) {

@@ -93,6 +93,7 @@ func (s *Session) greets(id json.RawMessage) {
 func (s *Session) attribute(f *Frame) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	defer func() { f.Aside = s.isAside(f) }() // once it is known what it answers
 	for _, m := range f.Members() {
 		if !m.IsResponse() {
 			continue

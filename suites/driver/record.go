@@ -258,10 +258,10 @@ func (r *record) Mark() int {
 	return r.first + len(r.frames)
 }
 
-// Since is what the server sent since the mark, without what was for another session.
+// Since is what the server sent since the mark, without what was for another session or for the session itself.
 func (r *record) Since(mark int) (came []*Frame) {
 	for _, f := range r.Record(mark) {
-		if f.Side == FromServer && !f.Strayed {
+		if f.Side == FromServer && !f.Strayed && !f.Aside {
 			came = append(came, f)
 		}
 	}

@@ -13,7 +13,7 @@ type Saying struct {
 	Side Side
 	Text []byte // without the newline
 
-	Unended, AfterEOF, Hostile, Apart, Strayed bool // as Frame has them
+	Unended, AfterEOF, Hostile, Apart, Strayed, Aside bool // as Frame has them
 
 	Exchange int    // over HTTP, the one that has carried it: a number of its own in the session; 0: that is not known
 	Carriage string // of HTTP, as Carriage has it
@@ -46,7 +46,7 @@ func Replay(opened time.Time, transport string, said []Saying, whole bool) (s *S
 		}
 		f := &Frame{
 			At: line.At, Side: line.Side, Raw: Text(line.Text), Ended: !line.Unended, AfterEOF: line.AfterEOF,
-			Hostile: line.Hostile, Apart: line.Apart, Strayed: line.Strayed,
+			Hostile: line.Hostile, Apart: line.Apart, Strayed: line.Strayed, Aside: line.Aside,
 		}
 		if f.Side == FromClient || f.Side == FromServer {
 			f.parse()

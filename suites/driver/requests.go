@@ -235,13 +235,14 @@ func (s *Session) awaitFor(p Pending, d time.Duration) Reply {
 	return s.awaitUntil(p, bound{d: d}, func() time.Time { return end })
 }
 
-// awaitUntil waits for the answer to a request until an end that may move; the bound is what it is said to be.
-func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time) Reply {
+// awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; the
+// bound is what it is said to be.
+func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ...Pending) Reply {
 	if p.ID == nil {
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	defer s.waits.begin(p, s.isStarting())()
-	f, err := s.waitUntil(p.from, end, p.answeredBy)
+	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
 	silent := errors.Is(err, errTimeout)
 	if silent {
 		err = s.silence(p, b)
@@ -252,6 +253,11 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time) Reply {
 			r.late = func(within time.Duration) (bool, error) { return s.late(p, within) }
 		}
 		return r
+	}
+	for _, other := range others {
+		if other.answeredBy(f) {
+			p = other
+		}
 	}
 	r := p.reply(f)
 	if h := s.HTTP(); h != nil {

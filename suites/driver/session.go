@@ -41,6 +41,7 @@ type Session struct {
 	asked     map[string][]*question // requests of the client, by the text of their ids
 	greeting  json.RawMessage        // id of the greeting while it has no answer; nil otherwise
 	unsettled bool                   // what was said before it may still be answered
+	asides    []json.RawMessage      // ids of those of its requests that are for nobody but itself
 	era       Era
 	client    M // the capabilities that were declared
 	answerer  func(request *Frame) (taken bool)

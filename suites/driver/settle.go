@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 )
@@ -25,7 +27,7 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 	if r.Err != nil {
 		return s.WithoutEarlier(mark, s.Since(mark)), r.Err
 	}
-	came := s.WithoutEarlier(mark, without(s.Since(mark), p))
+	came := s.WithoutEarlier(mark, without(s.Since(mark), p...))
 	for _, f := range came {
 		if slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.MayAnswer(nil) }) {
 			return came, nil
@@ -39,13 +41,38 @@ func (s *Session) React(mark int) ([]*Frame, error) {
 func (s *Session) Idle(d time.Duration) { s.pass(d) }
 
 // fence sends the request that proves order, and waits for the answer.
-func (s *Session) fence() (sent Pending, r Reply) {
-	sent = s.Request(s.Harmless())
-	return sent, s.Await(sent)
+func (s *Session) fence() (sent []Pending, r Reply) {
+	sent, r = s.prove()
+	s.tell(r)
+	return sent, r
 }
 
-// Lives makes sure that the server answers its harmless request.
-func (s *Session) Lives() Reply { return s.awaitReply(s.Request(s.Harmless())) }
+// prove sends the harmless request, and waits for the answer. When half of the time has passed without one, the lists
+// that the server declares are asked for as well, unless it is serial: any answer proves that it lives.
+func (s *Session) prove() (sent []Pending, r Reply) {
+	first := s.Request(s.Harmless())
+	sent = []Pending{first}
+	if h := s.HTTP(); h != nil && h.site.Serial() {
+		return sent, s.awaitReply(first)
+	}
+	var silence *Silence
+	if r = s.awaitFor(first, s.limits.Reply/2); !errors.As(r.Err, &silence) {
+		return sent, r
+	}
+	for _, capability := range []string{"tools", "prompts", "resources"} {
+		if method := capability + "/list"; s.Capabilities[capability] != nil && method != first.Method {
+			sent = append(sent, s.askAside(method))
+		}
+	}
+	r = s.awaitUntil(first, s.replyBound(), func() time.Time { return s.due(first.leftAt()) }, sent[1:]...)
+	return sent, r
+}
+
+// Lives makes sure that the server answers: its harmless request or, when that has no answer, a list.
+func (s *Session) Lives() Reply {
+	_, r := s.prove()
+	return r
+}
 
 // grace is how long something may still be on its way once a later request was answered: ten times what that answer
 // took, so that a busy machine has more.
@@ -56,10 +83,10 @@ func (s *Session) grace(answer Reply) time.Duration {
 
 // linger waits for the grace, and for one more request after it, and returns what came since the mark without the
 // answers to the harness's own requests.
-func (s *Session) linger(mark int, grace time.Duration, first Pending) ([]*Frame, error) {
+func (s *Session) linger(mark int, grace time.Duration, first []Pending) ([]*Frame, error) {
 	s.pass(grace)
 	last, r := s.fence()
-	return without(s.Since(mark), first, last), r.Err
+	return without(s.Since(mark), append(first, last...)...), r.Err
 }
 
 // WithoutEarlier leaves out the answers to requests from before the mark, unless their ids have been used again.
@@ -102,4 +129,21 @@ func anyAnswered(own []Pending, f *Frame) bool {
 		}
 	}
 	return false
+}
+
+// askAside sends a request whose answer nobody else is to take for something: it may come long after another one has
+// proved what there was to prove.
+func (s *Session) askAside(method string) Pending {
+	id := s.NextID()
+	s.mu.Lock()
+	s.asides = append(s.asides, encode(id))
+	s.mu.Unlock()
+	return s.RequestID(id, method, nil)
+}
+
+// isAside reports whether a frame answers such a request. The caller holds mu.
+func (s *Session) isAside(f *Frame) bool {
+	return f.IsResponse() && slices.ContainsFunc(s.asides, func(id json.RawMessage) bool {
+		return SameID(id, f.Answers())
+	})
 }

@@ -43,6 +43,7 @@ type Frame struct {
 	Stderr []string // of an event that is the end of a process: its last lines there
 
 	Strayed bool // a response to a request of another session
+	Aside   bool // a response to a request that the session made for itself
 
 	// Who used the session, as UsedBy was told, and who did before; empty: nobody in particular.
 	User, Earlier string

@@ -173,3 +173,29 @@ func TestRequestsSentTogether(t *testing.T) {
 		}
 	}
 }
+
+// When the harmless request has no answer, another one proves that the server lives.
+func TestFence(t *testing.T) {
+	tests := []struct {
+		name     string
+		declares string
+		verdict  Verdict
+	}{
+		{"a list that is declared", `{"tools":{}}`, Pass},
+		{"no list", `{}`, Inconclusive},
+	}
+	for _, tt := range tests {
+		welcome := fmt.Sprintf(`{"protocolVersion":%q,"capabilities":%s}`, Newest, tt.declares)
+		out := scene{
+			script: script{{method: "initialize", does: act{result: welcome}}, {method: "ping", does: ignores}},
+			cast: []role{{id: "a/one", check: Probe(func(t *T) {
+				s := t.Own()
+				mark := s.Mark()
+				s.Notify("nothing", nil)
+				t.Expect(Settle(t, s, mark)).To(BeEmptyList[*driver.Frame]("nothing"))
+			})}},
+			options: Options{Jobs: 1},
+		}.play(t)
+		out.want(t, "a/one", tt.verdict, "")
+	}
+}
