@@ -12,8 +12,9 @@ import (
 // Budget bounds what the sessions of one run keep of their wires together, so that a server that floods each of its
 // sessions cannot make the harness grow. What is being read counts as well. A nil Budget bounds nothing.
 type Budget struct {
-	limit int64
-	kept  atomic.Int64
+	limit   int64
+	kept    atomic.Int64
+	decoded atomic.Int64 // bytes of the texts whose frames keep what they say
 }
 
 const (
@@ -29,6 +30,19 @@ func (b *Budget) add(bytes int) {
 	if b != nil {
 		b.kept.Add(int64(bytes))
 	}
+}
+
+// mostDecoded is how many bytes of texts are kept decoded as well, which takes several times their room unless they are
+// alike. What does not belong to them is decoded for each check that reads it.
+const mostDecoded = 8 << 20
+
+// mayDecode reports whether a frame of so many bytes may keep what it says.
+func (b *Budget) mayDecode(bytes int) bool {
+	if b == nil || b.decoded.Load()+int64(bytes) > mostDecoded {
+		return b == nil
+	}
+	b.decoded.Add(int64(bytes))
+	return true
 }
 
 func (b *Budget) exhausted() bool { return b != nil && b.kept.Load() > b.limit }

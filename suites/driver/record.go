@@ -59,6 +59,7 @@ func (r *record) put(f *Frame) {
 		r.flooding = true
 		f = newEvent("from here on, what the server sends unasked is not kept: it is too much")
 	}
+	f.keeps = f.Side == FromServer && r.budget.mayDecode(len(f.Raw))
 	f.At, f.Place = time.Since(r.opened), Place{r, r.first + len(r.frames)}
 	f.Hostile, f.AfterEOF, f.User, f.Earlier = r.hostile, r.eof, r.user, r.earlier
 	r.owe(f)

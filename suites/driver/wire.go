@@ -70,7 +70,8 @@ type Frame struct {
 	AfterEOF bool
 
 	decoded sync.Mutex // of object
-	object  M          // what JSON has returned of a short text
+	object  M          // what JSON has returned, where it keeps that
+	keeps   bool       // JSON keeps what it has decoded, whatever the length
 }
 
 // Shape is what a line is as JSON.
@@ -221,6 +222,9 @@ func (f *Frame) JSON() M {
 	object := M{}
 	for name, member := range Members(f.Text()) {
 		object[name] = lately.decode(member)
+	}
+	if f.keeps {
+		f.object = object
 	}
 	return object
 }
