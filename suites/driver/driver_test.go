@@ -122,6 +122,27 @@ func answering(answer func(n int, line string) string) Server {
 	}
 }
 
+// A request without an answer is a silence of its session, until a later one of the same method has an answer.
+func TestSilences(t *testing.T) {
+	serve := answering(func(n int, line string) string {
+		if n == 1 {
+			return ""
+		}
+		var request struct{ ID json.RawMessage }
+		json.Unmarshal([]byte(line), &request)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", request.ID)
+	})
+	for later, want := range map[string][]string{"tasks/get": {}, "ping": {"tasks/get"}} {
+		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+			s.Exchange("tasks/get", nil)
+			s.Exchange(later, nil)
+			if got, only := s.Silences(); !slices.Equal(got, want) || !only || s.Troubled() != (len(want) > 0) {
+				t.Errorf("after an answered %s: %v, troubled is %v", later, got, s.Troubled())
+			}
+		})
+	}
+}
+
 func TestAnswersInAnyOrder(t *testing.T) {
 	serve := answering(func(n int, _ string) string {
 		if n < 3 {

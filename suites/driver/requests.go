@@ -145,8 +145,14 @@ func (s *Session) awaitReply(p Pending) Reply {
 	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.leftAt()) })
 }
 
-// tell tells Target.Heard.
+// tell tells Target.Heard. A method of which a request is answered that came later than one without an answer is no
+// silence of the session: it is that one request which has no answer.
 func (s *Session) tell(r Reply) {
+	if r.Answered() {
+		s.mu.Lock()
+		s.silent = slices.DeleteFunc(s.silent, func(method string) bool { return method == r.Method })
+		s.mu.Unlock()
+	}
 	if s.heard != nil && !s.IsHostile() {
 		s.heard(s, r)
 	}
