@@ -385,7 +385,7 @@ func (e *Execution) judge(i int, c Case) (j judged) {
 	}
 	o, used := e.attempt(c, nil, false)
 	if o.until != nil {
-		used.release(e.pool, true)
+		used.release(e.pool, false) // in which it would say the same again, under the same ids
 		return judged{until: o.until}
 	}
 	rests := used.restsOn(c.check.kind, o).any()

@@ -44,12 +44,18 @@ const (
 	mostNoLonger = 6
 )
 
-// begin takes the session of discovery, nil when there is none. What had no answer in it was asked when nothing else
-// ran.
+// begin takes the session of discovery, nil when there is none: what was answered in it, and what was not when nothing
+// else ran.
 func (h *health) begin(discovery *driver.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.discovery = discovery
+	if h.discovery = discovery; discovery != nil {
+		for _, m := range (Wire{Sessions: []*driver.Session{discovery}}).Results().List {
+			if m.Request != nil {
+				h.method(m.Request.Method).answered = true
+			}
+		}
+	}
 	h.recall()
 }
 

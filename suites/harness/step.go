@@ -72,7 +72,7 @@ func (t *T) hold(s *step, converse func(*T)) {
 	if g := t.scope.root().together; g != nil {
 		g.release(inner.scope)
 	} else {
-		inner.scope.release(t.run.pool, (s.o.verdict == Pass || s.o.put() || t.run.single()) && !t.alone)
+		inner.scope.release(t.run.pool, (s.o.verdict == Pass || t.run.single()) && !t.alone)
 	}
 	t.run.clear()
 	if s.o.put() {

@@ -93,7 +93,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 	if t.Alone() {
 		return t.sole(hostile)
 	}
-	if p := t.run.promise; hostile && p != nil && !p.isOver() && !t.promises {
+	if p := t.run.promise; hostile && p != nil && !p.isOver() && !t.promises && len(t.scope.uses) == 0 {
 		panic(p.pending())
 	}
 	if t.scope.holds(kindOf(hostile)) {

@@ -13,7 +13,7 @@ import (
 )
 
 var streams = Suite{
-	"http/sse-response-eventually": WatchAfter(postSeveral, func(t *T, w Wire) {
+	"http/sse-response-eventually": WatchAfter(postAndCall, func(t *T, w Wire) {
 		streams, sullen := kit.PostStreams(t, w), kit.LeavesErrors(kit.Dialogues(w))
 		responded := map[string]bool{} // by method
 		for _, e := range streams {
@@ -57,7 +57,7 @@ var streams = Suite{
 		})
 	}),
 
-	"http/sse-early-close-needs-event-id": WatchAfter(postSeveral, func(t *T, w Wire) {
+	"http/sse-early-close-needs-event-id": WatchAfter(postAndCall, func(t *T, w Wire) {
 		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
 			t.Expect(e.Identified()).To(Hold("an event id, since the response is to come yet", "%s", e.Answer))
 		})
@@ -238,6 +238,12 @@ func postSeveral(t *T) {
 		AskHarmless(t, s) // so that it is on record how long the streams were open
 		return true
 	})
+}
+
+// postAndCall does so, and calls the tools that may be called.
+func postAndCall(t *T) {
+	postSeveral(t)
+	kit.CallTools(t)
 }
 
 func retries(e driver.StreamEvent) bool { return e.Retry != "" }

@@ -114,7 +114,7 @@ func StateOf(r driver.Reply) json.RawMessage {
 	if r.Frame == nil {
 		return nil
 	}
-	return driver.Members(driver.Members(r.Frame.Raw)["result"])["requestState"]
+	return driver.Members(driver.Members(r.Frame.Text())["result"])["requestState"]
 }
 
 // Responses are what a real client answers to all that a reply asks for; err says why there are none.
