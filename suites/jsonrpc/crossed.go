@@ -15,13 +15,13 @@ const (
 	mostAlone   = 2 * mostCrossed
 )
 
-// expectOwnResults calls read-only tools, each alone, and then once more, all at a time, under ids of mixed types where
-// strings are served. It wants an answer under each, and none that is what another tool has returned alone. A tool
-// whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of their
-// own: what else they do to it is not held against the server.
-func expectOwnResults(t *T, named bool) {
+// expectOwnResults repeats valid calls of read-only tools, each alone, and then all at a time, under ids of mixed types
+// where strings are served. It wants an answer under each, and none that is what another tool has returned alone. A
+// tool whose results change from call to call proves nothing. Where there is a handshake, the calls have a session of
+// their own: what else they do to it is not held against the server.
+func expectOwnResults(t *T, valid []kit.ToolCall, named bool) {
 	s := t.Session()
-	calls, toolOf := distinctCalls(t, s)
+	calls, toolOf := distinctCalls(valid, s)
 	mark := s.Mark()
 	var all []driver.Pending
 	for i, c := range calls {
@@ -46,10 +46,10 @@ func expectOwnResults(t *T, named bool) {
 
 // distinctCalls are calls of read-only tools that return each something of its own when nothing else is under way;
 // toolOf says which by that. What they have returned before, among others, may have been mixed up already.
-func distinctCalls(t *T, s *driver.Session) (calls []kit.ToolCall, toolOf map[string]string) {
+func distinctCalls(valid []kit.ToolCall, s *driver.Session) (calls []kit.ToolCall, toolOf map[string]string) {
 	toolOf = map[string]string{}
 	alone := 0
-	for _, c := range kit.ValidCalls(t).List {
+	for _, c := range valid {
 		if !IsReadOnly(c.Tool.Value) || !c.IsPlain() || c.Long {
 			continue
 		}

@@ -76,7 +76,7 @@ var ids = Suite{
 		if !kit.IntegerIDs(t).Served() {
 			t.Yield("integers are not served as ids")
 		}
-		named := kit.StringIDs(t).Served()
+		named, valid := kit.StringIDs(t).Served(), kit.ValidCalls(t).List
 		s := t.Session()
 		kinds := kit.Queries(t, s)
 		mark := s.Mark()
@@ -99,7 +99,7 @@ var ids = Suite{
 			mistaken := queries[i].Mistaken(e.Reply, queries)
 			t.By(e).Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
 		}
-		expectOwnResults(t, named)
+		expectOwnResults(t, valid, named)
 	}),
 
 	"jsonrpc/server-request-id-type": Watch(func(t *T, w Wire) {

@@ -51,8 +51,8 @@ var getting = Suite{
 	}),
 
 	"prompts/unknown-argument": Probe(func(t *T) {
-		s := t.Session()
 		eachGot(t, func(t *T, got *kit.GotPrompt) {
+			s := t.Session()
 			usual := kit.Asking(t, s, "prompts/get", got.Params)
 			other := func() driver.Reply {
 				return t.Try(s, "prompts/get", withArgument(got.Params, "mcpcheck_extra", "1"))
