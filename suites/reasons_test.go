@@ -46,7 +46,7 @@ func TestReasonsAreOfTheList(t *testing.T) {
 	}
 }
 
-// TestReasonsNameNoEntry proves that no check says itself which entry reports what is amiss: that is in yields_to, by
+// TestReasonsNameNoEntry proves that no check says itself which entry reports a mistake: that is in yields_to, by
 // which it is verified.
 func TestReasonsNameNoEntry(t *testing.T) {
 	for file, parsed := range suiteFiles(t) {

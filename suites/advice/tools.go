@@ -62,14 +62,14 @@ var tools = Suite{
 	"advice/tool-count": Probe(func(t *T) {
 		n := len(wantTools(t, shownTools(t)))
 		t.Note("%d tools", n)
-		t.By(Discovered(t, "tools/list")).Expect(n <= 40).To(Hold("up to 40 tools, better up to 15", "%d", n))
+		t.By(DiscoveryReplies(t, "tools/list")).Expect(n <= 40).To(Hold("up to 40 tools, better up to 15", "%d", n))
 		wantAll(t)
 	}),
 
 	"advice/tool-definitions-size": Probe(func(t *T) {
 		size := sizeOf(wantTools(t, shownTools(t)))
 		t.Note("%s", size)
-		t.By(Discovered(t, "tools/list")).Expect(size.tokens <= mostTokens).To(Hold(
+		t.By(DiscoveryReplies(t, "tools/list")).Expect(size.tokens <= mostTokens).To(Hold(
 			fmt.Sprintf("definitions of up to %d tokens, better up to 10000", mostTokens), "%s", size))
 		wantAll(t)
 	}),
@@ -87,7 +87,7 @@ var tools = Suite{
 				found = append(found, style+" ("+few(names)+")")
 			}
 		}
-		t.By(Discovered(t, "tools/list")).Expect(len(found) <= 1).To(
+		t.By(DiscoveryReplies(t, "tools/list")).Expect(len(found) <= 1).To(
 			Hold("names in one style", "%s", strings.Join(found, ", ")))
 	}),
 }

@@ -109,7 +109,7 @@ func hintedList(method string) Check { return hinted(method, func(t *T) { ask(t,
 
 // ask asks for a list, so that there is something to judge.
 func ask(t *T, method string) {
-	if Unanswered(t, method) == nil {
+	if KnownUnanswered(t, method) == nil {
 		t.Try(t.Session(), method, nil)
 	}
 }

@@ -56,7 +56,7 @@ type intake struct {
 
 // partial is a message that has begun to come and has not ended.
 type partial struct {
-	bytes int           // of it that have come; 0: there is none
+	bytes int           // of it that were read; 0: no message is incomplete
 	last  time.Duration // when the last of them came, since the session opened
 }
 
@@ -73,7 +73,8 @@ func (t *intake) finish() {
 	t.held = 0
 }
 
-// unended notes, after each read, how many bytes have come of a message that has not ended; 0: there is none.
+// unended notes, after each read, how many bytes of a message were read that has not ended; 0: no message is
+// incomplete.
 func (t *intake) unended(bytes int) {
 	t.r.mu.Lock()
 	defer t.r.mu.Unlock()

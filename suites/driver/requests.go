@@ -186,15 +186,15 @@ func (s *Session) due(sent time.Time) time.Time {
 }
 
 // AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start. One that
-// has answered a request which was sent beside has started: it has as long as for any other answer.
-func (s *Session) AwaitFirst(p Pending, beside ...Pending) Reply {
+// has answered another request which was sent with it has started: it has as long as for any other answer.
+func (s *Session) AwaitFirst(p Pending, others ...Pending) Reply {
 	defer s.waits.begin(p, s.isStarting())()
 	b := s.startBound()
 	end := time.Now().Add(b.d)
 	came, err := s.Wait(p.from, b.d, func(f *Frame) bool {
-		return p.answeredBy(f) || anyAnswered(beside, f)
+		return p.answeredBy(f) || anyAnswered(others, f)
 	})
-	if err == nil && anyAnswered(beside, came) {
+	if err == nil && anyAnswered(others, came) {
 		return s.awaitReply(p)
 	}
 	r := s.awaitUntil(p, b, func() time.Time { return end })

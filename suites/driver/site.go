@@ -37,7 +37,7 @@ type Site struct {
 	holdsBack atomic.Bool  // a GET had no headers for as long as an answer may take
 	asks      asks
 	parts     atomic.Bool // its process ends with a client's stream
-	stays     atomic.Bool // it was waited for in vain
+	stays     atomic.Bool // its process went on when a client's stream had ended
 
 	mu        sync.Mutex
 	url       *url.URL

@@ -28,9 +28,9 @@ type Target struct {
 	Limits Limits
 	Budget *Budget // of all sessions together; nil is unbounded
 
-	// Heard is told what came of each request that was awaited in a session whose client keeps the protocol; nil tells
-	// nobody. Of requests that may take their time it is told the answers only. The greeting, and what was sent by
-	// hand, are not among them. Any goroutine may call it.
+	// Heard is told the outcome of each request that was awaited in a session whose client keeps the protocol; nil
+	// tells nobody. Of requests that may take their time it is told the answers only. The greeting, and what was
+	// sent by hand, are not among them. Any goroutine may call it.
 	Heard func(s *Session, r Reply)
 
 	// Stopped is why a pool opens no more sessions; nil while it does, and a nil func is never asked. Any goroutine may

@@ -250,7 +250,7 @@ func (f *Frame) Members() (members []*Frame) {
 // ValidUTF8 reports whether the line is UTF-8 text.
 func (f *Frame) ValidUTF8() bool { return utf8.Valid(f.Raw) }
 
-// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is none.
+// Decode reads a JSON text, with numbers as json.Number, down to MaxDepth; nil when it is not JSON.
 func Decode(raw []byte) (v any) {
 	text, _ := shallow(raw)
 	d := json.NewDecoder(bytes.NewReader(text))

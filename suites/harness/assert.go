@@ -35,7 +35,7 @@ type outcome struct {
 	heard     []passage       // of a fail: what was said and heard until then
 	wrong     []mistake       // of a fail: by finding
 	mistakeOf string          // of a fail: the entry that is about it
-	yieldsTo  []string        // of one for another check: ids beside those that the entry yields to
+	yieldsTo  []string        // of one for another check: ids besides those that the entry yields to
 	unjudged  []string        // of a pass: subjects that yield
 	users     [][]string      // of the sessions in which it was seen: of each fail, those that may have led to it
 	again     bool            // an inconclusive that a session of its own may resolve
@@ -44,8 +44,8 @@ type outcome struct {
 	until     *step           // that is being held for another check, and is read; nil: none
 }
 
-// put reports whether the attempt was put off.
-func (o outcome) put() bool { return o.later || o.until != nil }
+// isPutOff reports whether the attempt was put off.
+func (o outcome) isPutOff() bool { return o.later || o.until != nil }
 
 // confirmed reports whether the outcome needs no confirmation alone.
 func (o outcome) confirmed() bool {
@@ -78,7 +78,7 @@ func (t *T) assert(most Level, actual any) *Assertion {
 			depth += skip[0]
 		}
 		if isReply {
-			NotLate(t, r)
+			RequireNotLate(t, r)
 		}
 		failed := t.failed(most, message, framesIn(a.told...), depth+1)
 		failed.mistakeOf = a.mistakeOf
@@ -138,10 +138,10 @@ func say(format string, args []any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// NotLate ends a check that would blame the server for a request without an answer which was on its way, or has one
-// after all, in twice the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who goes on
-// in the session first.
-func NotLate(t *T, r driver.Reply) {
+// RequireNotLate ends a check that would blame the server for a request without an answer which was on its way, or has
+// one after all, in twice the time: it is slow, and not wrong. Every assertion about a reply does so; it is for who
+// goes on in the session first.
+func RequireNotLate(t *T, r driver.Reply) {
 	silence := (*driver.Silence)(nil)
 	if !errors.As(r.Err, &silence) {
 		return
@@ -188,8 +188,8 @@ func (t *T) Note(format string, a ...any) {
 	t.scope.notes = append(t.scope.notes, fmt.Sprintf(format, a...))
 }
 
-// Yield ends the check: something is amiss that keeps it from judging, and that entries report to which its own yields.
-// The message says what is amiss, and names no entry.
+// Yield ends the check: the server makes a mistake that keeps it from judging, and that entries report to which its own
+// yields. The message says what the mistake is, and names no entry.
 func (t *T) Yield(format string, a ...any) {
 	panic(stop{t.Because(OtherCheck).open(Skip, OtherCheck, format, a)})
 }
@@ -212,8 +212,9 @@ func (t *T) Again(format string, a ...any) {
 	panic(stop{o})
 }
 
-// Lost ends the check as inconclusive because the server was silent whatever was tried: once more would bring nothing.
-func Lost(t *T, format string, a ...any) {
+// NoAnswer ends the check as inconclusive because the server was silent whatever was tried: once more would bring
+// nothing.
+func NoAnswer(t *T, format string, a ...any) {
 	o := t.open(Inconclusive, Silent, format, a)
 	o.lost = true
 	panic(stop{o})

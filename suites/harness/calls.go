@@ -124,15 +124,15 @@ func ProtectsState(t *T, name string) bool { return slices.Contains(t.run.option
 // ExampleOf are the operator's arguments for a tool; nil when there are none.
 func ExampleOf(t *T, tool string) M { return t.run.options.Examples[tool] }
 
-// Learn has a tool called with arguments from now on that it may answer sooner than others.
-func Learn(t *T, tool string, args M) {
+// RememberArguments has a tool called with arguments from now on that it may answer sooner than others.
+func RememberArguments(t *T, tool string, args M) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	t.run.learnt[tool] = args
 }
 
-// Learnt are the arguments that Learn was told of; nil when there are none.
-func Learnt(t *T, tool string) M {
+// RememberedArguments are the arguments that RememberArguments was told of; nil if it was not called.
+func RememberedArguments(t *T, tool string) M {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	return t.run.learnt[tool]

@@ -71,8 +71,8 @@ func matching(pattern string, ids []string) (found []string, err error) {
 
 // yielding is what a result says that other entries are the cause of.
 type yielding struct {
-	amiss    string    // of a result without a verdict: what the check cannot judge for
-	to       []string  // ids beside those that the entry yields to
+	mistake  string    // of a result without a verdict: what keeps the check from judging
+	to       []string  // ids besides those that the entry yields to
 	unjudged []string  // of a pass: subjects that could not be judged, should no other check report why
 	wrong    []mistake // of a fail: by finding
 }
@@ -91,7 +91,7 @@ func (o outcome) yields() *yielding {
 	case o.verdict == Pass && o.unjudged != nil:
 		return &yielding{unjudged: o.unjudged}
 	case o.reason == OtherCheck:
-		return &yielding{amiss: o.message, to: o.yieldsTo}
+		return &yielding{mistake: o.message, to: o.yieldsTo}
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (e *Execution) inView(i int, from ...int) Result {
 	r := e.results[i]
 	switch y := r.Yields; {
 	case y == nil:
-	case y.amiss != "":
+	case y.mistake != "":
 		r.explain(e.causesOf(i, from, nil))
 		e.gate(e.plan[i], &r)
 	case y.unjudged != nil:
@@ -250,7 +250,7 @@ func (e *Execution) leadsTo(j, i int, visited map[int]bool) bool {
 	})
 }
 
-// explain has a result without a verdict say which entries report what is amiss. When none does, though all were tried,
+// explain has a result without a verdict say which entries report the mistake. When none does, though all were tried,
 // the check was wrong about that.
 func (r *Result) explain(c causes) {
 	ids, same := c.ids()
@@ -283,8 +283,8 @@ func (e *Execution) demote(i int, r *Result, c causes) {
 func (m *merger) explain(profile Profile) {
 	for i, r := range m.results {
 		named := ": " + named(r.Causes)
-		amiss, one := strings.CutSuffix(r.Message, named+judgesThat)
-		amiss, several := strings.CutSuffix(amiss, named+judgeThat)
+		said, one := strings.CutSuffix(r.Message, named+judgesThat)
+		said, several := strings.CutSuffix(said, named+judgeThat)
 		if r.Reason != OtherCheck || !one && !several {
 			continue
 		}
@@ -296,7 +296,7 @@ func (m *merger) explain(profile Profile) {
 				c.untried = append(c.untried, id)
 			}
 		}
-		r.Message = amiss
+		r.Message = said
 		r.explain(c)
 		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.Entry, false, false)
 		r.Gates = r.GatedBy != NoGate

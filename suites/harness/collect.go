@@ -125,7 +125,7 @@ type finding struct {
 }
 
 func (c *collection) add(s Subject, o outcome) {
-	if o.put() {
+	if o.isPutOff() {
 		panic(stop{o})
 	}
 	switch o.verdict {

@@ -37,13 +37,16 @@ func TestConfirmation(t *testing.T) {
 		{"a fail", Probe(lent(fail)), false, Fail, 2},
 		{"a fail that others had caused", Probe(lent(fail, pass)), false, Pass, 2},
 		{"a lesser fail", Probe(lent(func(t *T) { t.FailAt(Should, "this", "that") })), false, Fail, 1},
-		{"a lesser fail in doubt", Probe(func(t *T) { Doubt(t); t.FailAt(Should, "this", "that") }), false, Fail, 2},
+		{"a lesser fail that needs confirmation", Probe(func(t *T) {
+			NeedsConfirmation(t)
+			t.FailAt(Should, "this", "that")
+		}), false, Fail, 2},
 		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, Skip, 2},
 		{"a fault of mcpcheck", Probe(lent(broken)), false, Error, 2},
 		{"a fail on a session of its own", Probe(func(t *T) { t.Own(); fail(t) }), false, Fail, 1},
 		{"a fail on a process of its own", Fresh(func(t *T) { t.Start(); fail(t) }), false, Fail, 1},
 		{"a fail without a session", Probe(fail), false, Fail, 1},
-		{"a fail in doubt", Probe(func(t *T) { Doubt(t); fail(t) }), false, Fail, 2},
+		{"a fail in doubt", Probe(func(t *T) { NeedsConfirmation(t); fail(t) }), false, Fail, 2},
 		{"a fail at the end of a lent session", Ending(func(t *T) { LastSession(t); fail(t) }), false, Fail, 2},
 		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, Fail, 1},
 		{"a fail where nothing is shared", Probe(lent(fail)), true, Fail, 1},

@@ -45,7 +45,7 @@ func TestControl(t *testing.T) {
 			var failed *driver.Session
 			out := scene{script: tt.script, options: Options{Jobs: 1}, cast: []role{
 				{id: "a/long", check: Probe(long)},
-				{id: "a/watch", check: Watch(func(t *T, _ Wire) { failed, _ = Down(t) })},
+				{id: "a/watch", check: Watch(func(t *T, _ Wire) { failed, _ = ServerDown(t) })},
 			}}.play(t)
 			out.want(t, "a/long", tt.verdict, tt.message)
 			if (failed != nil) != tt.control || (out.problem != "") != tt.control {
@@ -74,7 +74,7 @@ func TestControlAgain(t *testing.T) {
 				t.Expect(r).To(BeAnswered())
 			})},
 			{id: "a/two", check: uses},
-			{id: "a/watch", check: Watch(func(t *T, _ Wire) { failed, _ = Down(t) })},
+			{id: "a/watch", check: Watch(func(t *T, _ Wire) { failed, _ = ServerDown(t) })},
 		},
 		options: Options{Jobs: 1},
 	}.play(t)

@@ -72,14 +72,14 @@ type Execution struct {
 	learnt   map[string]M     // arguments by tool; with mu
 	long     map[string]error // by method, why a list is not followed once more; with mu
 
-	quiet      atomic.Bool       // nothing else runs
-	spoiled    atomic.Bool       // the session of a quick run has been made a hostile one
-	later      []int             // cases that wait for that; with mu
-	without    map[string]bool   // watches of a quick run for which nothing was tried; with mu
-	waiting    []unconfirmedCase // with mu
-	confirming sync.WaitGroup    // cases that are confirmed alone
-	alone      chan struct{}     // holds an entry for each of these
-	recorded   bool              // there is no server, but a record of one
+	quiet        atomic.Bool       // nothing else runs
+	invalidPhase atomic.Bool       // the session of a quick run has been made a hostile one
+	later        []int             // cases that wait for that; with mu
+	without      map[string]bool   // watches of a quick run for which nothing was tried; with mu
+	waiting      []unconfirmedCase // with mu
+	confirming   sync.WaitGroup    // cases that are confirmed alone
+	alone        chan struct{}     // holds an entry for each of these
+	recorded     bool              // there is no server, but a record of one
 
 	memos sync.Map // of Memo
 
@@ -196,7 +196,7 @@ func (e *Execution) work() {
 		e.pool.Wait() // for the end of the session of discovery
 	}
 	e.parallel(e.talking())
-	e.spoil()
+	e.startInvalidPhase()
 	e.confirmTogether()
 	e.confirming.Wait()
 	e.linger()
@@ -367,7 +367,7 @@ func (e *Execution) Problem() string {
 	return reason
 }
 
-// judged is what a case came to.
+// judged is the outcome of a case.
 type judged struct {
 	result Result
 	rests  sessionFault // on which the verdict rests
@@ -392,11 +392,11 @@ func (e *Execution) judge(i int, c Case) (j judged) {
 	if used.lent && !o.confirmed() && !rests && !e.spares(c, o) && !e.proven(c, o, used) {
 		return e.confirm(i, c, o, used, begin)
 	}
-	return e.judged(i, c, o, used, begin)
+	return e.decide(i, c, o, used, begin)
 }
 
-// judged is what a case came to by its last attempt.
-func (e *Execution) judged(i int, c Case, o outcome, used *scope, begin time.Time) (j judged) {
+// decide judges a case by its last attempt.
+func (e *Execution) decide(i int, c Case, o outcome, used *scope, begin time.Time) (j judged) {
 	j.rests = used.restsOn(c.check.kind, o)
 	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
 	if o.later {

@@ -36,7 +36,7 @@ func TestDecidingAgain(t *testing.T) {
 		{"dead in a crowd", crowd(dies), Probe, silence, Pass, 2},
 		{"dead in a crowd, and left to itself when it is not", crowd(dies), Probe, func(t *T) {
 			silence(t)
-			Leave(t, t.Own())
+			KeepIdle(t, t.Own())
 		}, Pass, 2},
 		{"not to be asked in a crowd", crowd(ignores), Probe, asked, Pass, 2},
 		{"silent in a crowd, from the start", crowd(ignores), Fresh, silence, Pass, 2},
@@ -92,7 +92,7 @@ func TestDecidingAgainInQuiet(t *testing.T) {
 	part := func(id string) role {
 		return role{id: id, check: Probe(func(t *T) {
 			if !t.run.quiet.Load() {
-				InParallel(t, 2, func(t *T, _ int) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) })
+				Parallel(t, 2, func(t *T, _ int) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) })
 			}
 			mu.Lock()
 			order = append(order, id)
@@ -131,7 +131,7 @@ func TestOneClient(t *testing.T) {
 			{id: "b/started", check: beside(hello)},
 			{id: "b/own", check: beside(func(t *T) { t.Ask(t.Own(), "tools/list", nil) })},
 			{id: "b/parts", check: Probe(func(t *T) {
-				InParallel(t, 2, func(t *T, _ int) { t.Ask(t.Session(), "tools/list", nil) })
+				Parallel(t, 2, func(t *T, _ int) { t.Ask(t.Session(), "tools/list", nil) })
 			})},
 		},
 		server: Server{OneClient: true}, options: Options{Jobs: 8}, first: true, lingers: true,

@@ -149,7 +149,7 @@ func (h *health) answers(method string) {
 	m.answered, m.silences = true, 0
 }
 
-// heard is told what came of a request in a session without hostile input.
+// heard is told the outcome of a request in a session without hostile input.
 func (h *health) heard(s *driver.Session, r driver.Reply) {
 	switch {
 	case r.Answered():

@@ -40,9 +40,9 @@ func (e *Execution) linger() {
 	}
 }
 
-// Linger keeps the sessions of the run open for Late since something was sent: it may have an effect that comes late,
-// for watches to judge. Nobody waits for it but the run in its end.
-func Linger(t *T, since time.Time) {
+// ObserveLate keeps the sessions of the run open for Late since something was sent: it may have an effect that comes
+// late, for watches to judge. Nobody waits for it but the run in its end.
+func ObserveLate(t *T, since time.Time) {
 	t.run.mu.Lock()
 	defer t.run.mu.Unlock()
 	if until := since.Add(Late); until.After(t.run.lasts) {
@@ -50,14 +50,14 @@ func Linger(t *T, since time.Time) {
 	}
 }
 
-// Leave leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the server
-// says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is tried
-// after the run has waited.
-func Leave(t *T, s *driver.Session) {
+// KeepIdle leaves a session to itself for Late at the least: nothing more is said in it, and watches judge what the
+// server says. A server that takes one client at a time keeps everybody waiting for it, and so does a check that is
+// tried after the run has waited.
+func KeepIdle(t *T, s *driver.Session) {
 	if t.run.server.OneClient || !t.run.leave(s) {
 		s.Idle(Late)
 		return
 	}
-	Linger(t, time.Now())
+	ObserveLate(t, time.Now())
 	t.goes(s, left)
 }

@@ -27,7 +27,7 @@ func TestTogether(t *testing.T) {
 				if tt.again && !t.run.quiet.Load() {
 					t.Ask(t.Own(), "silence", nil)
 				}
-				InParallel(t, 3, func(t *T, _ int) { t.Ask(t.Own(), "tools/list", nil) })
+				Parallel(t, 3, func(t *T, _ int) { t.Ask(t.Own(), "tools/list", nil) })
 			})}},
 			options: Options{Jobs: tt.jobs},
 		}.play(t)
@@ -47,7 +47,7 @@ func TestSessionsOfParts(t *testing.T) {
 		out := scene{
 			cast: []role{{id: "a/together", check: Probe(func(t *T) {
 				names := map[string]bool{t.Session().Name(): true}
-				InParallel(t, 2, func(t *T, _ int) { names[t.Session().Name()] = true })
+				Parallel(t, 2, func(t *T, _ int) { names[t.Session().Name()] = true })
 				t.Expect(len(names)).To(BeOneOf(3))
 			})}},
 			options: Options{Jobs: 1, Isolate: isolate},
@@ -73,7 +73,7 @@ func TestTogetherStops(t *testing.T) {
 		out := scene{
 			cast: []role{{id: "a/together", check: Probe(func(t *T) {
 				parts := strings.Fields(tt.parts)
-				InParallel(t, len(parts), func(t *T, i int) {
+				Parallel(t, len(parts), func(t *T, i int) {
 					time.Sleep(time.Duration(len(parts)-i) * time.Second) // the last one is the first to stop
 					end(t, parts[i], fmt.Sprint("part ", i))
 				})
@@ -121,7 +121,7 @@ func TestTogetherIsConfirmed(t *testing.T) {
 		out := scene{
 			script: tt.script,
 			cast: []role{{id: "a/uses", check: uses}, {id: "a/together", check: Probe(func(t *T) {
-				InParallel(t, 1, func(t *T, _ int) { tt.run(t) })
+				Parallel(t, 1, func(t *T, _ int) { tt.run(t) })
 			})}},
 			options: Options{Jobs: 1},
 		}.play(t)
@@ -249,7 +249,7 @@ func TestPart(t *testing.T) {
 	} {
 		step := func(t *T) (part func()) {
 			return Step(t, "step", func(t *T) func() {
-				return Part(t, func() { end(t, how, "part") })
+				return Deferred(t, func() { end(t, how, "part") })
 			})
 		}
 		out := scene{cast: []role{
@@ -266,7 +266,7 @@ func TestPart(t *testing.T) {
 func TestWatchAfterQuiet(t *testing.T) {
 	step := func(t *T) {
 		Step(t, "step", func(t *T) bool {
-			Doubt(t)
+			NeedsConfirmation(t)
 			return t.Try(t.Session(), "share", nil).Answered()
 		})
 	}

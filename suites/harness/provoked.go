@@ -45,7 +45,7 @@ func (e *Execution) provokers(watch string, fails [][]string) (fewest []string) 
 	return fewest
 }
 
-// checks are the checks beside a watch among the users of sessions. Of several that read the same step one is
+// checks are the checks besides a watch among the users of sessions. Of several that read the same step one is
 // enough, and none where the watch wants it as well. The caller holds mu.
 func (e *Execution) checks(watch string, users []string) (ids []string) {
 	if slices.Contains(users, controlled) {

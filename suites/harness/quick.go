@@ -25,15 +25,16 @@ func (o Options) single(target driver.Target) bool { return o.Quick && target.Si
 
 func (e *Execution) single() bool { return e.options.single(e.target) }
 
-// WantMore ends a check that would open a session beside the one of a quick run, unless it confirms something.
-func WantMore(t *T) {
+// RequireSecondSession ends a check that would open a session beside the one of a quick run, unless it confirms
+// something.
+func RequireSecondSession(t *T) {
 	if t.Quick() {
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsMore}})
 	}
 }
 
-// WantPatience ends a check that would wait for long, unless it confirms something.
-func WantPatience(t *T) {
+// RequireTime ends a check that would wait for long, unless it confirms something.
+func RequireTime(t *T) {
 	if t.Quick() {
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsTime}})
 	}
@@ -46,8 +47,8 @@ func (t *T) inItsTurn(hostile bool) bool {
 	switch {
 	case !t.Quick():
 		return hostile
-	case e.spoiled.Load():
-		Doubt(t)
+	case e.invalidPhase.Load():
+		NeedsConfirmation(t)
 		return true
 	case hostile:
 		panic(stop{outcome{verdict: Inconclusive, reason: NotTried, message: needsMore, later: true}})
@@ -55,8 +56,9 @@ func (t *T) inItsTurn(hostile bool) bool {
 	return false
 }
 
-// Apart is Own for what must not be tried twice, and so is not confirmed alone: a quick run tries it in its session.
-func Apart(t *T) *driver.Session {
+// OwnUnlessQuick is Own for what must not be tried twice, and so is not confirmed alone: a quick run tries it in its
+// session.
+func OwnUnlessQuick(t *T) *driver.Session {
 	if !t.Quick() {
 		return t.Own()
 	}
@@ -73,8 +75,8 @@ func (e *Execution) putOff(i int) {
 	e.mu.Unlock()
 }
 
-// spoil makes the session of a quick run a hostile one, and tries the cases that have waited for that.
-func (e *Execution) spoil() {
+// startInvalidPhase makes the session of a quick run a hostile one, and tries the cases that have waited for that.
+func (e *Execution) startInvalidPhase() {
 	if !e.single() {
 		return
 	}
@@ -82,7 +84,7 @@ func (e *Execution) spoil() {
 		s.Hostile()
 		e.pool.Donate(s)
 	}
-	e.spoiled.Store(true)
+	e.invalidPhase.Store(true)
 	e.parallel(e.later)
 }
 

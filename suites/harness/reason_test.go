@@ -51,7 +51,7 @@ func TestReasonsOfOutcomes(t *testing.T) {
 		"one that shows an error": {func(t *T) { t.Again("no session: %v", Explain(silence)) }, Silent},
 		"one of two errors":       {func(t *T) { t.Again("%v, then %v", errors.New("x"), silence) }, Silent},
 		"one that was given":      {func(t *T) { t.Because(Limit).Inconclusive("%v", silence) }, Limit},
-		"a silence of the server": {func(t *T) { Lost(t, "nothing has answered") }, Silent},
+		"a silence of the server": {func(t *T) { NoAnswer(t, "nothing has answered") }, Silent},
 		"one that was not used":   {func(t *T) { t.Because(Limit); t.Skip("it is so") }, NotApplicable},
 	} {
 		o := guard(func() { tt.end(&T{scope: &scope{}}) })

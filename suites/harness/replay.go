@@ -69,8 +69,9 @@ func JudgeRecorded(
 	return results, unasked
 }
 
-// WantServer ends a check that would talk to the server, or needs more than a recording has, where there is only one.
-func WantServer(t *T) {
+// RequireServer ends a check that would talk to the server, or needs more than a recording has, where there is only
+// one.
+func RequireServer(t *T) {
 	if t.run.recorded {
 		t.Because(NotGiven).Inconclusive("it needs a live server, and this is a recording")
 	}

@@ -37,7 +37,7 @@ func (c *scope) faults() sessionFault {
 }
 
 // outwait waits in sessions in which a request had no answer in time until the last of them has had twice that time:
-// NotLate finds the answer in their records then, once they are ended.
+// RequireNotLate finds the answer in their records then, once they are ended.
 func (c *scope) outwait() {
 	for _, u := range c.uses {
 		if unanswered, _ := u.session.Silences(); len(unanswered) == 0 {
@@ -62,9 +62,9 @@ func (c *scope) restsOn(k kind, o outcome) (none sessionFault) {
 	return c.faults()
 }
 
-// Unanswered is the error of a method that was asked for more than once and has no answer, as far as is known; nil when
-// that is not known. A check that does not pass then is decided again when nothing else runs.
-func Unanswered(t *T, method string) error {
+// KnownUnanswered is the error of a method that was asked for more than once and has no answer, as far as is known; nil
+// when that is not known. A check that does not pass then is decided again when nothing else runs.
+func KnownUnanswered(t *T, method string) error {
 	err := t.run.health.unanswered(method)
 	if err != nil {
 		t.scope.add(sessionFault{unanswered: []string{method}})
@@ -74,7 +74,7 @@ func Unanswered(t *T, method string) error {
 
 // requireAnswered ends the check as inconclusive when a method has no answer, as far as is known.
 func (t *T) requireAnswered(method string) {
-	if err := Unanswered(t, method); err != nil {
+	if err := KnownUnanswered(t, method); err != nil {
 		t.Because(Silent).Again("%s was not asked again: %v", method, err)
 	}
 }
@@ -89,10 +89,10 @@ func RequireQuiet(t *T, method string) {
 	t.Because(Silent).Again("%s was not waited for while others were tried", method)
 }
 
-// Down reports whether the run was stopped because the server no longer serves. control is the session in which nothing
-// was asked but harmless requests, and which ended or fell silent: the server's one fault then. It is nil when no
-// session could be opened any more.
-func Down(t *T) (control *driver.Session, down bool) {
+// ServerDown reports whether the run was stopped because the server no longer serves. control is the session in which
+// nothing was asked but harmless requests, and which ended or fell silent: the server's one fault then. It is nil when
+// no session could be opened any more.
+func ServerDown(t *T) (control *driver.Session, down bool) {
 	reason, control := t.run.health.stopped()
 	return control, reason != ""
 }

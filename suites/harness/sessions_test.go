@@ -52,7 +52,7 @@ func TestSessionsOfChecksAtATime(t *testing.T) {
 				take[kind](t)
 				time.Sleep(time.Second) // so that the others have theirs
 			}
-			InParallel(t, 2, func(t *T, _ int) { t.Session() })
+			Parallel(t, 2, func(t *T, _ int) { t.Session() })
 		})
 	}
 	out := scene{
@@ -267,7 +267,7 @@ func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
 			{id: "a/one", check: Probe(func(t *T) {
 				if !t.Alone() {
 					t.Session()
-					Doubt(t)
+					NeedsConfirmation(t)
 					close(held)
 					<-wanted
 					t.Fail("nothing", "this")

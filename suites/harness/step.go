@@ -36,11 +36,11 @@ func (s *step) isOver() bool {
 	}
 }
 
-// Step returns what came of a conversation that is held once for all checks that read it and, unless it was sound, once
-// more for those that confirm a verdict alone. Nobody waits for it inside a check: one that reads a step which is being
-// held for another one begins anew when that is over, and so reads its steps before it says anything itself.
+// Step returns the outcome of a conversation that is held once for all checks that read it and, unless it was sound,
+// once more for those that confirm a verdict alone. Nobody waits for it inside a check: one that reads a step which is
+// being held for another one begins anew when that is over, and so reads its steps before it says anything itself.
 func Step[V any](t *T, name string, hold func(*T) V) V {
-	WantServer(t)
+	RequireServer(t)
 	s, ours := t.run.step(t, name)
 	if ours {
 		t.hold(s, func(inner *T) { s.value = hold(inner) })
@@ -75,7 +75,7 @@ func (t *T) hold(s *step, converse func(*T)) {
 		inner.scope.release(t.run.pool, (s.o.verdict == Pass || t.run.single()) && !t.alone)
 	}
 	t.run.clear()
-	if s.o.put() {
+	if s.o.isPutOff() {
 		t.run.forget(s)
 	}
 	close(s.over)

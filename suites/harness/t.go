@@ -85,7 +85,7 @@ func (t *T) Hostile() *driver.Session {
 
 // lend is the session that this attempt has already, or one of the pool.
 func (t *T) lend(hostile bool) *driver.Session {
-	WantServer(t)
+	RequireServer(t)
 	hostile = t.inItsTurn(hostile)
 	if s := t.scope.held(t.Revision, hostile); s != nil {
 		return t.keep(s, nil, borrowed)
@@ -132,7 +132,7 @@ func (t *T) sole(hostile bool) *driver.Session {
 
 // Own is an established session that only this check uses.
 func (t *T) Own() *driver.Session {
-	WantMore(t)
+	RequireSecondSession(t)
 	t.wantTurn()
 	s, err := t.run.pool.Fresh()
 	return t.keep(s, err, own)
@@ -142,22 +142,22 @@ func (t *T) Own() *driver.Session {
 // said on a connection before matters to what is said on it now: over stdio, where a connection is a process, it is
 // Hostile.
 func OtherConnection(t *T) *driver.Session {
-	if !Bundles(t) {
+	if !SharesProcess(t) {
 		return t.Own()
 	}
 	return t.Hostile()
 }
 
-// Bundles reports whether one process shows several things at a time: where there is no handshake, over stdio. What
-// does not pass there is confirmed alone.
-func Bundles(t *T) bool { return t.Modern() && t.Site() == nil && !t.Alone() }
+// SharesProcess reports whether one process shows several things at a time: where there is no handshake, over stdio.
+// What does not pass there is confirmed alone.
+func SharesProcess(t *T) bool { return t.Modern() && t.Site() == nil && !t.Alone() }
 
 // Start is a process to which nothing was said yet.
 func (t *T) Start() *driver.Session { return StartWith(t, driver.Options{}) }
 
 // StartWith is like Start with options.
 func StartWith(t *T, o driver.Options) *driver.Session {
-	WantMore(t)
+	RequireSecondSession(t)
 	t.wantTurn()
 	s, err := t.run.pool.Launch(o)
 	return t.keep(s, err, own)
@@ -198,12 +198,12 @@ func InvitingSession(t *T, hello M, prepare func(*driver.Session)) *driver.Sessi
 
 // LastSession is an established session that this check may end; nobody needs it any more.
 func LastSession(t *T) *driver.Session {
-	WantServer(t)
+	RequireServer(t)
 	if t.Alone() {
 		return t.Own()
 	}
-	if s := t.run.pool.Take(t.run.spoiled.Load()); s != nil {
-		Doubt(t)
+	if s := t.run.pool.Take(t.run.invalidPhase.Load()); s != nil {
+		NeedsConfirmation(t)
 		return t.keep(s, nil, own)
 	}
 	return t.Own()
@@ -211,7 +211,7 @@ func LastSession(t *T) *driver.Session {
 
 // wantTurn ends the check where it would start a process of a server that runs one at a time, while there is another.
 func (t *T) wantTurn() {
-	WantServer(t)
+	RequireServer(t)
 	if t.Server.OneClient && t.Site() == nil && slices.ContainsFunc(t.run.Sessions(), (*driver.Session).Alive) {
 		t.Because(Died).Inconclusive("it takes two processes at a time, and the server runs one")
 	}
@@ -284,8 +284,8 @@ func (c *scope) held(revision string, hostile bool) *driver.Session {
 	return nil
 }
 
-// Spare gives a session away that was opened for this attempt, to who wants one that nobody has used.
-func Spare(t *T, s *driver.Session) { t.goes(s, spared) }
+// KeepUnused gives a session away that was opened for this attempt, to who wants one that nobody has used.
+func KeepUnused(t *T, s *driver.Session) { t.goes(s, spared) }
 
 // goes says where a session goes afterwards.
 func (t *T) goes(s *driver.Session, how how) {
@@ -296,7 +296,7 @@ func (t *T) goes(s *driver.Session, how how) {
 // Site is the server at its URL; nil over stdio. There is none of a record.
 func (t *T) Site() *driver.Site {
 	if t.Server.Transport != "stdio" {
-		WantServer(t)
+		RequireServer(t)
 	}
 	return t.run.target.Site
 }
@@ -304,19 +304,19 @@ func (t *T) Site() *driver.Site {
 // Alone reports whether this attempt confirms a verdict: then a check tries what it is about and nothing beside it.
 func (t *T) Alone() bool { return t.alone || t.run.options.Isolate }
 
-// Doubt says that a verdict of this attempt may rest on more than what the check is about. If it is not a pass, the
-// check is tried once more alone.
-func Doubt(t *T) { t.scope.rests(true, true) }
+// NeedsConfirmation says that a verdict of this attempt may rest on more than what the check is about. If it is not a
+// pass, the check is tried once more alone.
+func NeedsConfirmation(t *T) { t.scope.rests(true, true) }
 
 // rests notes what a verdict of the attempt may rest on.
 func (c *scope) rests(lent, doubtful bool) {
 	c.lent, c.doubtful = c.lent || lent, c.doubtful || doubtful
 }
 
-// Part runs a part of a step that not all of the checks want that read it. end ends these as the part has ended.
-func Part(t *T, run func()) (end func()) {
+// Deferred runs a part of a step that not all of the checks want that read it. end ends these as the part has ended.
+func Deferred(t *T, run func()) (end func()) {
 	o := guard(run)
-	if o.put() {
+	if o.isPutOff() {
 		panic(stop{o})
 	}
 	return func() {
@@ -332,8 +332,8 @@ func (t *T) Try(s *driver.Session, method string, params M) driver.Reply {
 	return Accept(t, s.Exchange(method, params))
 }
 
-// Discovered are the answers to a method in the session of discovery.
-func Discovered(t *T, method string) (all []driver.Reply) {
+// DiscoveryReplies are the answers to a method in the session of discovery.
+func DiscoveryReplies(t *T, method string) (all []driver.Reply) {
 	if t.run.options.First == nil {
 		return nil
 	}
@@ -343,13 +343,13 @@ func Discovered(t *T, method string) (all []driver.Reply) {
 	return all
 }
 
-// Hurry reports whether requests that need not come one after the other are sent together: the server takes its time
-// for each answer, has refused none because of another, and nothing is being confirmed. What is not a pass then, is
-// confirmed one by one.
-func Hurry(t *T) bool {
+// SendsAtOnce reports whether requests that need not come one after the other are sent together: the server takes its
+// time for each answer, has refused none because of another, and nothing is being confirmed. What is not a pass then,
+// is confirmed one by one.
+func SendsAtOnce(t *T) bool {
 	hurry := t.Server.Slow() && !t.Alone() && t.run.options.Jobs > 1 && !t.Site().Serial()
 	if hurry {
-		Doubt(t)
+		NeedsConfirmation(t)
 	}
 	return hurry
 }
@@ -462,9 +462,9 @@ func explain(err error, most int) string {
 	return said
 }
 
-// InParallel runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.
+// Parallel runs n parts of a check, at the same time unless the check has to be quiet, each with sessions of its own.
 // When parts stop, the check stops as the first of them did.
-func InParallel(t *T, n int, run func(t *T, i int)) {
+func Parallel(t *T, n int, run func(t *T, i int)) {
 	outcomes := make([]outcome, n)
 	scopes := make([]*scope, n)
 	var parts sync.WaitGroup

@@ -100,7 +100,7 @@ func (e *Execution) confirm(i int, c Case, o outcome, used *scope, begin time.Ti
 		if again.verdict != o.verdict {
 			abandon(uses)
 		}
-		return e.judged(i, c, again, second, begin)
+		return e.decide(i, c, again, second, begin)
 	}
 	if e.options.Jobs == 1 || e.quiet.Load() || c.check.kind != probe && c.check.kind != fresh {
 		return alone()
@@ -143,8 +143,7 @@ func (e *Execution) proven(c Case, o outcome, used *scope) bool {
 	return o.verdict == Fail && e.waits(c, o) && !used.doubtful
 }
 
-// confirmTogether confirms what has waited for it. What rests on the server's health is
-// decided again, as ever.
+// confirmTogether confirms what has waited for it. What rests on the server's health is decided again, as always.
 func (e *Execution) confirmTogether() {
 	g := &confirmations{pool: e.pool}
 	slices.SortFunc(e.waiting, func(a, b unconfirmedCase) int {

@@ -14,7 +14,7 @@ func TestConfirmTogether(t *testing.T) {
 	minor := func(method string, hostile, fails bool) Check {
 		return Probe(func(t *T) {
 			if !t.Alone() {
-				Doubt(t)
+				NeedsConfirmation(t)
 			}
 			s := t.lend(hostile)
 			if hostile {
@@ -28,13 +28,13 @@ func TestConfirmTogether(t *testing.T) {
 	}
 	blocks := Probe(func(t *T) {
 		t.Try(t.Session(), "blocks", nil)
-		Doubt(t)
+		NeedsConfirmation(t)
 		t.Fail("this", "that")
 	})
 	opening := Fresh(func(t *T) {
 		s := t.Start()
 		s.Establish(driver.Hello(Newest))
-		Doubt(t)
+		NeedsConfirmation(t)
 		t.Try(s, "opening", nil)
 		t.FailAt(Should, "this", "that")
 	})

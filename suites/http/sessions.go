@@ -296,7 +296,7 @@ func askTwo(t *T) []*driver.Exchange {
 			x.End()
 		}
 		for _, s := range both {
-			Leave(t, s)
+			KeepIdle(t, s)
 		}
 		kit.CallTools(t)
 		return sent

@@ -218,7 +218,7 @@ func answerLost(s *driver.Session) bool {
 // each read to the end of its answer.
 func postSeveral(t *T) {
 	Step(t, "several posts", func(t *T) bool {
-		Linger(t, time.Now())
+		ObserveLate(t, time.Now())
 		s := t.Session()
 		method, params := kit.Ordinary(t, s)
 		mark := s.Mark()

@@ -153,7 +153,7 @@ func (all *requests) subject(x *kit.Exchange) Subject {
 // when it is.
 func excuse(t *T, w Wire, x *kit.Exchange, all *requests) string {
 	other := judgedElsewhere(t, x, all)
-	control, down := Down(t)
+	control, down := ServerDown(t)
 	switch {
 	case x.Answer != nil:
 		return ""

@@ -36,8 +36,8 @@ var errorChecks = Suite{
 	"jsonrpc/error-code-integer": WatchAfter(provokeError, func(t *T, w Wire) {
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			e := errorObject(t, m)
-			if codeBeside(m, e) {
-				t.Yield("the code is beside the error")
+			if hasCodeOutside(m, e) {
+				t.Yield("the code is not inside the error")
 			}
 			t.Expect(Member(e, "code")).To(BeInteger())
 		})
@@ -54,8 +54,8 @@ var errorChecks = Suite{
 	"jsonrpc/error-object-shape": WatchAfter(provokeError, func(t *T, w Wire) {
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			t.Expect(m.JSON()["error"]).To(BeObject())
-			beside := codeBeside(m, errorObject(t, m))
-			t.Expect(!beside).To(Hold("the code inside error", "it beside error"))
+			outside := hasCodeOutside(m, errorObject(t, m))
+			t.Expect(!outside).To(Hold("the code inside error", "it next to error"))
 		})
 	}).WhenRefused(),
 
@@ -120,8 +120,8 @@ func errorObject(t *T, m Message) M {
 	return e
 }
 
-// codeBeside reports whether the code stands beside the error.
-func codeBeside(m Message, e M) bool { return !Has(e, "code") && Has(m.JSON(), "code") }
+// hasCodeOutside reports whether the code is a member of the response, next to error.
+func hasCodeOutside(m Message, e M) bool { return !Has(e, "code") && Has(m.JSON(), "code") }
 
 // withoutTexts is a message without the longer texts of a request, as they were sent or decoded: what it quotes of them
 // is not the server's own.

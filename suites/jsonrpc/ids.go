@@ -131,7 +131,7 @@ func invite(t *T) {
 	if list, served := kit.ListMethod(t); served {
 		t.Try(s, list, meta)
 	}
-	Linger(t, time.Now())
+	ObserveLate(t, time.Now())
 }
 
 // integerEchoes are the echoes of integers.
@@ -174,10 +174,10 @@ func skipRenumbered(t *T) {
 
 // expectEcho wants an answer under the id, of the kind that is usual.
 func expectEcho(t *T, usual driver.Reply, e kit.Echoed) {
-	if _, down := Down(t); down && e.Reply.Err != nil { // no other request would have had an answer
+	if _, down := ServerDown(t); down && e.Reply.Err != nil { // no other request would have had an answer
 		t.Inconclusive("%v", Explain(e.Reply.Err))
 	}
-	NotLate(t, e.Reply)
+	RequireNotLate(t, e.Reply)
 	t.Expect(e).To(kit.BeNamed(e.ID))
 	t.Expect(e.Reply).To(beLike(usual))
 }

@@ -24,7 +24,7 @@ func CallTools(t *T) {
 // CallToolsAndLinger is CallTools for who judges what comes late as well.
 func CallToolsAndLinger(t *T) {
 	if len(t.Server.Tools) > 0 {
-		Linger(t, ValidCalls(t).Ended)
+		ObserveLate(t, ValidCalls(t).Ended)
 	}
 }
 
@@ -164,7 +164,7 @@ func ValidCalls(t *T) ToolCalls {
 		MeetAgain(t) // in the session of which they are made
 	}
 	return Step(t, ValidCallsName, func(t *T) (calls ToolCalls) {
-		s, mark := calls.begin(t, Apart(t))
+		s, mark := calls.begin(t, OwnUnlessQuick(t))
 		limits := watchLimits(t, s)
 		queue, allowance := calls.valid(t, Choice(t)), NewAllowance()
 		for ; ; s, mark = calls.begin(t, t.Own()) {
@@ -239,7 +239,7 @@ func (c *ToolCalls) make(f *flight, queue []*ToolCall) (rest []*ToolCall) {
 	for len(queue) > 0 && (f.calls == nil || f.sound()) {
 		call := queue[0]
 		queue = queue[1:]
-		switch mute, spent := Unanswered(f.t, "tools/call"), f.allowance.Spent(); {
+		switch mute, spent := KnownUnanswered(f.t, "tools/call"), f.allowance.Spent(); {
 		case mute != nil:
 			c.leave(*call, "no call was answered: "+mute.Error())
 			c.Uncalled[len(c.Uncalled)-1].Mute = true
@@ -576,7 +576,7 @@ func commonest(uncalled []Uncalled) Uncalled {
 // alike: reports put equal reasons together.
 func NothingSeen(t *T, what string, uncalled []Uncalled, might func(tool M) bool) {
 	if i := slices.IndexFunc(uncalled, func(u Uncalled) bool { return u.Mute && might(u.Tool.Value) }); i >= 0 {
-		Lost(t, "no tool that was called has answered (%v)", uncalled[i])
+		NoAnswer(t, "no tool that was called has answered (%v)", uncalled[i])
 	}
 	for _, u := range uncalled {
 		if !u.Tasked && might(u.Tool.Value) {

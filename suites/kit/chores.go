@@ -77,7 +77,7 @@ func Chores(t *T) []*Chore {
 // delegates are the clients that have called the tools. The first one samples, and can do no more with that, so that
 // its session shows what a server asks such a one for as well. Tools that are seen by clients that can be asked are
 // among those which are called: those that it did not call, and where its session does not last, or a call that was
-// given up has spoilt it, those that have not answered there, are called in another one.
+// given up keeps it busy, those that have not answered there, are called in another one.
 //
 // Servers may ask a client for less that has asked for a later version, or that samples and can do no more. What others
 // are asked for and the client was not, a further one may be: one that has asked for the revision and, where it is not
@@ -85,7 +85,7 @@ func Chores(t *T) []*Chore {
 func delegates(t *T) []*receiver {
 	first := Step(t, "first client with tasks", callAsDelegate)
 	var inquiries []*Inquiry
-	Part(t, func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
+	Deferred(t, func() { inquiries = Inquiries(t).Inquiries }) // others say why there are none
 	clients, tools := []*receiver{first.receiver}, Choice(t)
 	unseen := unseenBy(tools, inquiries)
 	all := slices.Concat(tools, unseen)
@@ -181,7 +181,7 @@ func callAsDelegate(t *T) (first firstCalls) {
 // firstDelegate is such a client that samples, and can do no more with that. Unless the check is tried alone, it may be
 // one that has asked for a later version, in the session of an opening.
 func firstDelegate(t *T) (r *receiver, later bool) {
-	Part(t, func() {
+	Deferred(t, func() {
 		if t.Alone() {
 			return
 		}

@@ -163,7 +163,7 @@ func CompleteAll(t *T) Completions {
 // unserved is why no more has to be asked for: nothing is served, or silence is known.
 func (c Completions) unserved(t *T) string {
 	const tried = 3
-	if err := Unanswered(t, "completion/complete"); err != nil {
+	if err := KnownUnanswered(t, "completion/complete"); err != nil {
 		return err.Error()
 	}
 	unknown := func(c Completion) bool { code, _ := c.Reply.Code(); return code == -32601 }
@@ -230,7 +230,7 @@ func (c Completions) Completed(prompt, argument string) string {
 
 // AtOnce is how many requests that need not come one after the other are made side by side.
 func AtOnce(t *T) int {
-	if Hurry(t) {
+	if SendsAtOnce(t) {
 		return mostRunning
 	}
 	return 1

@@ -22,7 +22,7 @@ type Listing map[string][]string
 // TwoConnections asks for lists on two connections by turns, and in between on one of them for what changes nothing.
 func TwoConnections(t *T) Connections {
 	list := WantListMethod(t)
-	if Bundles(t) {
+	if SharesProcess(t) {
 		n := meet(t)
 		n.endLists()
 		return n.lists

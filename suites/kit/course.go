@@ -191,7 +191,7 @@ func Follow[C Followed](courses ...C) {
 func NothingFollowed[C Followed](t *T, what string, courses []C, uncalled []Uncalled) {
 	for _, c := range plain(courses) {
 		if c.End == "" {
-			WantPatience(t)
+			RequireTime(t)
 			t.Inconclusive("no %s, and the task of %s has not ended: %s", what, c.Call.Tool.Name, c.Why)
 		}
 	}

@@ -91,7 +91,7 @@ func echoes(
 	t *T, s *driver.Session, ids []any, ask func(id any) driver.Pending, patience time.Duration,
 ) (all []Echoed) {
 	mark, sent := s.Mark(), map[any]driver.Pending{}
-	hurry := Hurry(t)
+	hurry := SendsAtOnce(t)
 	if hurry {
 		for _, id := range ids {
 			sent[id] = ask(id)
@@ -185,7 +185,7 @@ func ExpectAlive(t *T, err error) {
 // ExpectNoReply wants no reply to the notification that was sent after the mark. One that comes late is for watches of
 // all responses.
 func ExpectNoReply(t *T, s *driver.Session, mark int) {
-	Linger(t, time.Now())
+	ObserveLate(t, time.Now())
 	replies, noisy := repliesSince(s, mark)
 	t.Expect(replies).To(BeEmptyList[*driver.Frame]("no reply to a notification"))
 	if noisy {

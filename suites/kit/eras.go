@@ -19,7 +19,7 @@ const (
 // requests over HTTP, that nothing else was said in.
 func AskedToInitialize(t *T) driver.Reply {
 	if asked := t.Server.Shaken; asked.Answered() && !t.Alone() {
-		Doubt(t)
+		NeedsConfirmation(t)
 		return asked // by discovery
 	}
 	return Step(t, "initialize", askToInitialize)
@@ -48,7 +48,7 @@ func askToInitialize(t *T) driver.Reply {
 	}
 	s.SetEra(t.Server.Era)
 	r = s.AwaitFirst(p, s.Request(s.Harmless()))
-	NotLate(t, r)
+	RequireNotLate(t, r)
 	return r
 }
 

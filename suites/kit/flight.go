@@ -233,7 +233,7 @@ func (f *flight) hasten(c *ToolCall) bool {
 		return false
 	}
 	c.Arguments, c.hastened = args, true
-	Learn(f.t, c.Tool.Name, args)
+	RememberArguments(f.t, c.Tool.Name, args)
 	return true
 }
 

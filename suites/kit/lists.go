@@ -89,7 +89,7 @@ func ListMethod(t *T) (method string, served bool) {
 		items []M
 	}{{"tools", t.Server.Tools}, {"prompts", t.Server.Prompts}, {"resources", t.Server.Resources}} {
 		method := family.name + "/list"
-		if t.Server.Declares(family.name) && Unanswered(t, method) == nil {
+		if t.Server.Declares(family.name) && KnownUnanswered(t, method) == nil {
 			return method, len(family.items) > 0
 		}
 	}
@@ -101,7 +101,7 @@ func WantListMethod(t *T) string {
 	method, _ := ListMethod(t)
 	for _, declared := range ListsOf(t.Server.Capabilities) {
 		if method == "" {
-			Lost(t, "no list is answered: %v", Unanswered(t, declared))
+			NoAnswer(t, "no list is answered: %v", KnownUnanswered(t, declared))
 		}
 	}
 	if method == "" {
@@ -170,7 +170,7 @@ func ListsOf(capabilities M) (methods []string) {
 // AskLists asks for each list that the server declares, so that there are answers to judge.
 func AskLists(t *T) {
 	for _, method := range ListsOf(t.Server.Capabilities) {
-		if Unanswered(t, method) == nil {
+		if KnownUnanswered(t, method) == nil {
 			t.Try(t.Session(), method, nil)
 		}
 	}

@@ -29,7 +29,7 @@ func WantedLevel(request *driver.Frame) any {
 // wantLogs asks for all that is logged in a session, where a session is asked.
 func wantLogs(t *T, s *driver.Session) {
 	const method = "logging/setLevel"
-	if !t.Modern() && s.Capabilities["logging"] != nil && Unanswered(t, method) == nil {
+	if !t.Modern() && s.Capabilities["logging"] != nil && KnownUnanswered(t, method) == nil {
 		t.Try(s, method, M{"level": LogLevels[0]})
 	}
 }

@@ -21,10 +21,10 @@ type newcomer struct {
 
 func meet(t *T) *newcomer {
 	return Step(t, "another connection", func(t *T) *newcomer {
-		Doubt(t)
+		NeedsConfirmation(t)
 		s := StartWith(t, driver.Options{MuteStderr: true})
 		n := &newcomer{session: s}
-		n.endLists = Part(t, func() {
+		n.endLists = Deferred(t, func() {
 			if list, _ := ListMethod(t); list != "" {
 				n.lists.compare(t, list, s)
 			}
@@ -37,7 +37,7 @@ func meet(t *T) *newcomer {
 		}
 		sendNotifications(t, s)
 		n.left = s.Mark()
-		Leave(t, s)
+		KeepIdle(t, s)
 		return n
 	})
 }
@@ -62,7 +62,7 @@ func sendNotifications(t *T, s *driver.Session) {
 // it is left to itself after the first requests.
 func Ignore(t *T) {
 	switch {
-	case Bundles(t):
+	case SharesProcess(t):
 		meet(t)
 		return
 	case !t.Modern():
@@ -70,7 +70,7 @@ func Ignore(t *T) {
 		return
 	}
 	Step(t, "nothing", func(t *T) bool {
-		Leave(t, t.Start())
+		KeepIdle(t, t.Start())
 		return true
 	})
 }
@@ -78,7 +78,7 @@ func Ignore(t *T) {
 // Idle is what a server without a handshake has said so far in a process in which it was asked for nothing more, once
 // it had answered server/discover.
 func Idle(t *T) []*driver.Frame {
-	if Bundles(t) {
+	if SharesProcess(t) {
 		n := meet(t)
 		return n.session.Since(n.left)
 	}
@@ -97,7 +97,7 @@ func Idle(t *T) []*driver.Frame {
 // the session meanwhile: whatever comes then could be meant for that.
 func Notify(t *T) {
 	switch {
-	case Bundles(t):
+	case SharesProcess(t):
 		meet(t)
 		return
 	case !t.Modern():
@@ -107,7 +107,7 @@ func Notify(t *T) {
 	Step(t, "notifications", func(t *T) bool {
 		s := t.Own()
 		sendNotifications(t, s)
-		Leave(t, s)
+		KeepIdle(t, s)
 		return true
 	})
 }
@@ -120,14 +120,14 @@ func MeetAgain(t *T) {
 		if t.Server.Declares("tools") {
 			ListNames(t, s, nil)
 		}
-		Spare(t, s)
+		KeepUnused(t, s)
 		return true
 	})
 }
 
 // Muted is what a session came to that was begun with nobody to read stderr.
 func Muted(t *T) Opened {
-	if Bundles(t) {
+	if SharesProcess(t) {
 		n := meet(t)
 		return Opened{Welcome: n.welcome, List: n.list()}
 	}

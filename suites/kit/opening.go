@@ -106,7 +106,7 @@ func Begin(t *T, o Opening) Opened {
 		all := openings(t.Revision)
 		if i := slices.IndexFunc(all, func(c Opening) bool { return c.includes(o) }); i >= 0 {
 			o = all[i]
-			Doubt(t)
+			NeedsConfirmation(t)
 		}
 	}
 	return Step(t, fmt.Sprintf("opening %+v", o), func(t *T) Opened { return open(t, o) })
@@ -225,8 +225,8 @@ func (p *opener) afterwards() {
 		p.s.Refuse, p.s.Invites = false, true
 	}
 	if p.Left {
-		Part(p.t, func() { sendNotifications(p.t, p.s) })
-		Leave(p.t, p.s)
+		Deferred(p.t, func() { sendNotifications(p.t, p.s) })
+		KeepIdle(p.t, p.s)
 	}
 }
 
@@ -436,7 +436,7 @@ func WantCapabilities(t *T, welcome M) {
 // WelcomeFor is the answer to initialize with a version.
 func WelcomeFor(t *T, version string) driver.Reply {
 	if version == t.Server.Requested && t.Server.Welcome != nil && !t.Alone() {
-		Doubt(t)
+		NeedsConfirmation(t)
 		return t.Server.First // discovery has asked already
 	}
 	return Begin(t, Opening{version: version}).Welcome
@@ -444,5 +444,5 @@ func WelcomeFor(t *T, version string) driver.Reply {
 
 // AskAll asks for several versions at a time; the answers are had from WelcomeFor.
 func AskAll(t *T, versions []string) {
-	InParallel(t, len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
+	Parallel(t, len(versions), func(t *T, i int) { WelcomeFor(t, versions[i]) })
 }

@@ -66,7 +66,7 @@ func GetPrompts(t *T) GotPrompts {
 			allowance.Stop()
 			s := t.Session() // which may take a process
 			if all.Left = allowance.Spent(); all.Left == "" {
-				if err := Unanswered(t, "prompts/get"); err != nil {
+				if err := KnownUnanswered(t, "prompts/get"); err != nil {
 					all.Left = err.Error()
 				}
 			}
@@ -94,7 +94,7 @@ func newGot(t *T, prompt Subject) *GotPrompt {
 // follow takes the first reply, and answers what it asks for.
 func (g *GotPrompt) follow(t *T, s *driver.Session, r driver.Reply) {
 	g.Last = r
-	g.end = Part(t, func() {
+	g.end = Deferred(t, func() {
 		if params, again := g.hear(t, Accept(t, r)); again {
 			g.Continue(t, s, params)
 		}

@@ -211,7 +211,7 @@ func Listening(t *T, f *driver.Frame) bool {
 // Regain establishes a session that began with what no conforming client says, for others to use, if it serves as one
 // that did not: where one process shows several things at a time.
 func Regain(t *T, s *driver.Session) {
-	if !Bundles(t) || s.Troubled() {
+	if !SharesProcess(t) || s.Troubled() {
 		return
 	}
 	if s.Greet(driver.Hello(t.Revision)).Result() != nil && stillServes(t, s) == nil {

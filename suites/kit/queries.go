@@ -29,9 +29,9 @@ func Queries(t *T, s *driver.Session) (all []Query) {
 	if t.Server.Declares("tools") && MayCallUnknown(t) {
 		others = append(others, Query{Method: "tools/call", Params: M{"name": UnknownName(t), "arguments": M{}}})
 	}
-	others = slices.DeleteFunc(others, func(q Query) bool { return Unanswered(t, q.Method) != nil })
+	others = slices.DeleteFunc(others, func(q Query) bool { return KnownUnanswered(t, q.Method) != nil })
 	var sent []driver.Pending
-	if Hurry(t) {
+	if SendsAtOnce(t) {
 		for _, q := range others {
 			sent = append(sent, s.Request(q.Method, q.Params))
 		}

@@ -65,7 +65,7 @@ func TryAmiss(t *T, s *driver.Session, method string, params M) driver.Reply {
 
 // AskAmiss is t.Ask with a request that is to be refused. It ends the check when the server refuses nothing.
 func AskAmiss(t *T, s *driver.Session, method string, params M) driver.Reply {
-	if Unanswered(t, method) != nil {
+	if KnownUnanswered(t, method) != nil {
 		return t.Ask(s, method, params) // which does not wait for it
 	}
 	r := TryAmiss(t, s, method, params)
@@ -88,7 +88,7 @@ func WantServed(t *T, r driver.Reply, ordinary M) {
 	if !IsSilence(r) && !IsLost(r) {
 		return
 	}
-	NotLate(t, r)
+	RequireNotLate(t, r)
 	other := Step(t, "ordinary "+r.Method, func(t *T) driver.Reply { return t.Try(t.Session(), r.Method, ordinary) })
 	if IsSilence(other) || IsLost(other) {
 		t.Yield("no request of %s has an answer", r.Method)

@@ -31,7 +31,7 @@ func AtEOF(t *T) EndOfInput {
 		s.Stdio().CloseInput()
 		if !t.Alone() { // most are gone at once; who is not has the whole time when it is confirmed
 			if e.Exit, e.ByItself = s.Stdio().AwaitExit(ExitLimit / 5); !e.ByItself {
-				Doubt(t)
+				NeedsConfirmation(t)
 				t.Again("the process did not end soon after its stdin")
 			}
 		}

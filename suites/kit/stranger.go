@@ -23,7 +23,7 @@ func accost(t *T) *stranger {
 		s.HostileThroughout()
 		n := &stranger{claims: claimAtFirst(t, s)}
 		if slices.ContainsFunc(n.claims, func(c Claim) bool { return !c.IsRefused() }) {
-			Doubt(t)
+			NeedsConfirmation(t)
 		}
 		n.undressed = undress(t, s)
 		return n
@@ -49,7 +49,7 @@ var WithoutCapabilities = M{"_meta": M{driver.MetaCapabilities: driver.Omitted}}
 // others no _meta. Over stdio nothing ordinary was said before in their process. Others have it afterwards as a hostile
 // session, unless the server has come to treat such requests otherwise than at first.
 func Undressed(t *T) []Incomplete {
-	if Bundles(t) {
+	if SharesProcess(t) {
 		return accost(t).undressed
 	}
 	return Step(t, "requests without _meta", func(t *T) []Incomplete {
@@ -88,7 +88,7 @@ func FirstClaims(t *T) []Claim {
 	switch {
 	case t.Site() != nil:
 		return nil
-	case Bundles(t):
+	case SharesProcess(t):
 		return accost(t).claims
 	}
 	return Step(t, "unknown versions at first", func(t *T) []Claim {

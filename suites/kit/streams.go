@@ -33,7 +33,7 @@ const never = time.Duration(math.MaxInt64)
 // StreamsOf are the event streams of a session, as long as the client kept the protocol. Of those that checks have
 // asked for by hand, only GET streams count.
 func StreamsOf(t *T, s *driver.Session) []*EventStream {
-	WantServer(t) // a recording does not hold the events that have no data
+	RequireServer(t) // a recording does not hold the events that have no data
 	return Memo(t, s, func() []*EventStream { return readStreams(s) })
 }
 

@@ -29,7 +29,7 @@ func WantAnyAnswer(t *T, r driver.Reply) {
 	if !IsSilence(r) && !IsLost(r) {
 		return
 	}
-	NotLate(t, r)
+	RequireNotLate(t, r)
 	if calls := slices.Concat(ValidCalls(t).List, InvalidCalls(t).List); len(calls) > 0 && len(Answered(calls)) == 0 {
 		t.Yield("no call of a tool has an answer")
 	}
@@ -96,7 +96,7 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	if example := ExampleOf(t, tool.Name); example != nil {
 		return example, nil
 	}
-	if args := Learnt(t, tool.Name); args != nil {
+	if args := RememberedArguments(t, tool.Name); args != nil {
 		return args, nil
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)

@@ -32,7 +32,7 @@ func (x Watched) Subject() Subject {
 // Without a handshake that is what the subscriptions of the session are for.
 func watch(t *T, s *driver.Session) (watched []Watched) {
 	capability, _ := s.Capabilities["resources"].(M)
-	if capability["subscribe"] != true || !t.Server.CanAnnounce() || Unanswered(t, "resources/read") != nil {
+	if capability["subscribe"] != true || !t.Server.CanAnnounce() || KnownUnanswered(t, "resources/read") != nil {
 		return nil
 	}
 	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), MostWatched)] {

@@ -19,7 +19,7 @@ var shutdown = Suite{
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
-		WantMore(t) // for the end of stdin shows more
+		RequireSecondSession(t) // for the end of stdin shows more
 		s := LastSession(t)
 		s.Stdio().Terminate()
 		_, gone := s.Stdio().AwaitExit(kit.ExitLimit)

@@ -123,7 +123,7 @@ func remembers(t *T) bool {
 		return false
 	}
 	kept := false
-	Part(t, func() {
+	Deferred(t, func() {
 		c := callsByLevel(t)
 		kept = len(c.before) == 0 && len(c.after) > 0
 	})
@@ -143,6 +143,6 @@ func callWithoutLevel(t *T) {
 func lateLogs(t *T) {
 	kit.CallToolsAndLinger(t)
 	if t.Server.Declares("logging") {
-		Part(t, func() { callsByLevel(t) })
+		Deferred(t, func() { callsByLevel(t) })
 	}
 }

@@ -81,7 +81,7 @@ func askOthers(t *T) {
 	method, _ := s.Harmless()
 	t.Try(s, method, able)
 	for _, list := range kit.ListsOf(t.Server.Capabilities) {
-		if Unanswered(t, list) == nil {
+		if KnownUnanswered(t, list) == nil {
 			t.Try(s, list, able)
 		}
 	}

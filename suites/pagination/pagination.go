@@ -145,7 +145,7 @@ const tries = 3
 // askLists asks for each list that the server declares, so that there are pages to judge.
 func askLists(t *T) {
 	for _, l := range kit.DeclaredLists(t) {
-		if Unanswered(t, l.Method) == nil {
+		if KnownUnanswered(t, l.Method) == nil {
 			t.Try(t.Session(), l.Method, nil)
 		}
 	}
@@ -175,7 +175,7 @@ type walk struct {
 // in another one then.
 func walked(t *T, l kit.List) walk {
 	return Step(t, "walk through "+l.Method, func(t *T) (w walk) {
-		if w.err = Unanswered(t, l.Method); w.err != nil {
+		if w.err = KnownUnanswered(t, l.Method); w.err != nil {
 			return w
 		}
 		for range tries {

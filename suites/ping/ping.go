@@ -50,7 +50,7 @@ var Checks = Suite{
 				slow = append(slow, c)
 			}
 			if c.Long && !c.PingFirst {
-				Doubt(t) // it may have loaded what it needs for the first time
+				NeedsConfirmation(t) // it may have loaded what it needs for the first time
 			}
 		}
 		if len(slow) == 0 {

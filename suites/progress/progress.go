@@ -115,7 +115,7 @@ func lateReports(t *T) {
 	calls := kit.ValidCalls(t)
 	for _, c := range calls.List {
 		if len(kit.ReportsIn(c.Session, c.Session.Record(0))) > 0 {
-			Linger(t, calls.Ended)
+			ObserveLate(t, calls.Ended)
 			return
 		}
 	}

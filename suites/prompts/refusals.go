@@ -23,8 +23,8 @@ var refusals = Suite{
 	}),
 
 	"prompts/get-missing-name": Probe(func(t *T) {
-		if err := Unanswered(t, "prompts/get"); err != nil {
-			Lost(t, "%v", err)
+		if err := KnownUnanswered(t, "prompts/get"); err != nil {
+			NoAnswer(t, "%v", err)
 		}
 		codes := []int{-32602}
 		if t.Modern() && t.Server.Transport == "http" {

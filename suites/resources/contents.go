@@ -101,7 +101,7 @@ func readings(t *T) []reading {
 		for _, late := range []bool{false, true} {
 			for _, resource := range t.Server.Resources {
 				uri, isString := resource["uri"].(string)
-				spent := allowance.Spent() != "" || Unanswered(t, readMethod) != nil
+				spent := allowance.Spent() != "" || KnownUnanswered(t, readMethod) != nil
 				if !isString || isLong(resource) != late || spent {
 					continue
 				}
@@ -138,7 +138,7 @@ func eachReading(t *T, run func(*T, reading)) {
 	}
 	all := readings(t)
 	if len(all) == 0 {
-		t.Again("no resource was read: %v", Unanswered(t, readMethod))
+		t.Again("no resource was read: %v", KnownUnanswered(t, readMethod))
 	}
 	Each(t, all, reading.subject, run)
 }

@@ -67,7 +67,7 @@ var Checks = Suite{
 		if first := t.Server.First; first.Answered() && sinceStart(first) <= quick {
 			return // although other processes were starting
 		}
-		WantPatience(t)
+		RequireTime(t)
 		RequireQuiet(t, t.Server.Greeting())
 		r := t.Start().Greet(driver.Hello(t.Revision))
 		if !r.Answered() {

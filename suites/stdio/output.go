@@ -89,7 +89,7 @@ func unterminated(t *T) int {
 		if r.Answered() {
 			return 0 // its newline came with it
 		}
-		NotLate(t, r)
+		RequireNotLate(t, r)
 		partial := s.Stdio().Partial()
 		if partial == 0 {
 			t.Inconclusive("%v", r.Err)

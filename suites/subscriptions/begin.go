@@ -180,7 +180,7 @@ func inTurns(t *T, s *driver.Session, took time.Duration, wishes []kit.Wish) (al
 	const long = time.Second
 	size := 1
 	if took >= long && t.Site() != nil && !t.Site().Serial() && !t.Alone() {
-		Doubt(t)
+		NeedsConfirmation(t)
 		size = len(wishes)
 	}
 	for some := range slices.Chunk(wishes, size) {

@@ -66,7 +66,7 @@ func wantsAny(filter M) bool {
 // one by itself since the server announces nothing, one of its own.
 func leaveOpen(t *T) {
 	try(t)
-	if Bundles(t) && t.Session().Listens() {
+	if SharesProcess(t) && t.Session().Listens() {
 		return
 	}
 	s := t.Own()

@@ -155,7 +155,7 @@ func askOthers(t *T) {
 	}
 	s := t.Session()
 	for _, method := range append(kit.ListsOf(t.Server.Capabilities), "server/discover") {
-		if Unanswered(t, method) == nil {
+		if KnownUnanswered(t, method) == nil {
 			t.Try(s, method, kit.Declaring(nil, able))
 		}
 	}

@@ -187,7 +187,7 @@ func plainCalls(t *T) (calls []kit.ToolCall) {
 		}
 	}
 	if len(calls) == 0 {
-		Lost(t, "no tool that makes tasks has answered a client that does not know them")
+		NoAnswer(t, "no tool that makes tasks has answered a client that does not know them")
 	}
 	return calls
 }

@@ -137,7 +137,7 @@ func longest(t *T) *course {
 	}
 	c := slices.MaxFunc(tasks(t), func(a, b *course) int { return working(a) - working(b) })
 	if c.End == "" {
-		WantPatience(t)
+		RequireTime(t)
 	}
 	return c
 }

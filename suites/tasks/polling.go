@@ -131,7 +131,7 @@ func (c *course) getWith(t *T, meta M) driver.Reply {
 	if t.Alone() {
 		return c.Session.Await(p)
 	}
-	Doubt(t)
+	NeedsConfirmation(t)
 	return c.Session.AwaitFor(p, max(kit.Shortly, 2*t.Server.Pace))
 }
 

@@ -68,7 +68,7 @@ func tell(t *T) *story {
 // askable is a session whose client can be asked for everything. A quick run has one session, whose client cannot.
 func askable(t *T) *driver.Session {
 	if t.Quick() {
-		return Apart(t)
+		return OwnUnlessQuick(t)
 	}
 	return kit.NewClient(t, kit.AbleIn(t.Revision)).Session // side by side with all others, since tasks take their time
 }
@@ -232,7 +232,7 @@ func longest(t *T) *course {
 		t.Yield("no task has an id")
 	}
 	if c.End == "" {
-		WantPatience(t)
+		RequireTime(t)
 	}
 	return c
 }
