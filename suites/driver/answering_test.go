@@ -67,7 +67,7 @@ func TestReactionsAnswerNoEarlierRequest(t *testing.T) {
 		})
 		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
 			s.Await(s.RequestID(tt.before, "ping", nil))
-			s.nextID = 1
+			s.ids = 1
 			mark := s.Mark()
 			s.Send([]byte(tt.sent))
 			if came, err := s.React(mark); err != nil || len(came) != tt.want {

@@ -34,7 +34,7 @@ type HTTP struct {
 func newHTTP(ctx context.Context, site *Site, t Target, old bool) *HTTP {
 	s := newSession(ctx, t, site.stderr())
 	inner, stop := context.WithCancelCause(ctx)
-	s.nextID = site.idBase() // so that an answer that belongs to another session is seen to
+	s.firstID = site.idBase() // so that an answer that belongs to another session is seen to
 	h := &HTTP{
 		s: s, site: site, ctx: inner, stop: stop, old: old,
 		endpoint: site.URL(), turn: closedChannel(),

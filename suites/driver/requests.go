@@ -56,8 +56,24 @@ func (s *Session) Request(method string, params M) Pending {
 
 // NextID is an id for the next request, a number that no other session of the server has.
 func (s *Session) NextID() int {
-	s.nextID++
-	return s.nextID
+	s.ids++
+	return s.firstID + s.ids
+}
+
+// ChoseIDs reports whether requests were sent since the mark under ids that are not of NextID. The client must not send
+// them again in the session.
+func (s *Session) ChoseIDs(mark int) bool {
+	for _, f := range s.Record(mark) {
+		if f.Side == FromClient && slices.ContainsFunc(f.Members(), s.hasChosenID) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) hasChosenID(f *Frame) bool {
+	n, ok := Integer(json.Number(f.ID))
+	return f.IsRequest() && !(ok && int64(s.firstID) < n && n <= int64(s.firstID+s.ids))
 }
 
 // RequestID sends a request under the given id, any JSON value.

@@ -33,7 +33,8 @@ type Session struct {
 	heard    func(*Session, Reply) // Target.Heard
 	waits    *Waits                // Target.Waits
 	number   int
-	nextID   int
+	firstID  int       // after which those of NextID come
+	ids      int       // how many NextID has given
 	stands   []Pending // sent with Stand
 	ordinary bool      // established without client capabilities, in the revision that was asked for
 

@@ -385,7 +385,7 @@ func (e *Execution) judge(i int, c Case) (j judged) {
 	}
 	o, used := e.attempt(c, nil, false)
 	if o.until != nil {
-		used.release(e.pool, false) // in which it would say the same again, under the same ids
+		used.release(e.pool, used.isRepeatable())
 		return judged{until: o.until}
 	}
 	rests := used.restsOn(c.check.kind, o).any()
@@ -518,6 +518,11 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 		}
 	}
 	c.uses = nil
+}
+
+// isRepeatable reports whether what the attempt has sent in its sessions may be sent again in them.
+func (c *scope) isRepeatable() bool {
+	return !slices.ContainsFunc(c.uses, func(u use) bool { return u.session.ChoseIDs(u.mark) })
 }
 
 // borrowed reports whether a session of the attempt around this one was used.

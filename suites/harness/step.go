@@ -72,7 +72,8 @@ func (t *T) hold(s *step, converse func(*T)) {
 	if g := t.scope.root().together; g != nil {
 		g.release(inner.scope)
 	} else {
-		inner.scope.release(t.run.pool, (s.o.verdict == Pass || t.run.single()) && !t.alone)
+		well := s.o.verdict == Pass || t.run.single() || s.o.isPutOff() && inner.scope.isRepeatable()
+		inner.scope.release(t.run.pool, well && !t.alone)
 	}
 	t.run.clear()
 	if s.o.isPutOff() {

@@ -93,7 +93,7 @@ func (t *T) lend(hostile bool) *driver.Session {
 	if t.Alone() {
 		return t.sole(hostile)
 	}
-	if p := t.run.promise; hostile && p != nil && !p.isOver() && !t.promises && !t.scope.spoke() {
+	if p := t.run.promise; hostile && p != nil && !p.isOver() && !t.promises {
 		panic(p.pending())
 	}
 	if t.scope.holds(kindOf(hostile)) {
@@ -257,16 +257,6 @@ func (c *scope) root() *scope {
 		c = c.outer
 	}
 	return c
-}
-
-// spoke reports whether the attempt has had a session.
-func (c *scope) spoke() bool {
-	for ; c != nil; c = c.outer {
-		if len(c.uses) > 0 {
-			return true
-		}
-	}
-	return false
 }
 
 // held is a session that this attempt has, established and of the kind that is wanted; nil when it has none.

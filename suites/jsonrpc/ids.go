@@ -48,11 +48,10 @@ var ids = Suite{
 		if len(ids) == 0 {
 			t.Yield("ids are not repeated")
 		}
-		s := t.Session()
-		usual := AskHarmless(t, s)
-		for _, e := range kit.EchoEach(t, s, ids) {
-			expectEcho(t, usual, e)
-		}
+		expectEchoes(t, Step(t, "falsy ids", func(t *T) kit.Echoes {
+			s := t.Session()
+			return kit.Echoes{Usual: AskHarmless(t, s), List: kit.EchoEach(t, s, ids)}
+		}))
 		if len(ids) == 2 {
 			expectEchoes(t, kit.OtherEchoes(t, t.Hostile(), "falsy")...) // an id is used once in a session
 		}
