@@ -111,3 +111,36 @@ func TestConfirmationOnTheWire(t *testing.T) {
 		})
 	}
 }
+
+// Failures that are confirmed in one session have a control between them: what a server no longer answers after one of
+// them is found then, and the failure is decided again.
+func TestConfirmationsInOneSessionAreControlled(t *testing.T) {
+	lesser := func(t *T) {
+		NeedsConfirmation(t)
+		t.Ask(t.Session(), "tools/list", nil)
+		t.FailAt(Should, "this", "that")
+	}
+	tests := []struct {
+		name     string
+		script   script
+		attempts int // of the first check
+	}{
+		{"a server that serves", nil, 2},
+		{"one that is silent after the first check", script{
+			{method: "ping", process: 2, from: 2, does: ignores},
+		}, 3},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			out := scene{
+				script: tt.script, options: Options{Jobs: 1},
+				cast: []role{{id: "a/one", check: Probe(lesser)}, {id: "a/two", check: Probe(lesser)}},
+			}.play(t)
+			for _, id := range []string{"a/one", "a/two"} {
+				out.want(t, id, Fail, "")
+			}
+			out.wantAttempts(t, "a/one", tt.attempts)
+			out.wantAttempts(t, "a/two", 2)
+		})
+	}
+}

@@ -143,6 +143,17 @@ func (e *Execution) proven(c Case, o outcome, used *scope) bool {
 	return o.verdict == Fail && e.waits(c, o) && !used.doubtful
 }
 
+// controlEach makes a harmless request in the sessions of an attempt. One that no longer answers it is a session fault
+// of this attempt, and serves no later one. Where such requests are known to have no answer, none is made.
+func (e *Execution) controlEach(used *scope) {
+	for _, u := range used.uses {
+		method, _ := u.session.Harmless()
+		if u.session.Ordinary() && !u.session.Troubled() && e.health.unanswered(method) == nil {
+			u.session.Lives()
+		}
+	}
+}
+
 // confirmTogether confirms what has waited for it. What rests on the server's health is decided again, as always.
 func (e *Execution) confirmTogether() {
 	g := &confirmations{pool: e.pool}
@@ -154,6 +165,7 @@ func (e *Execution) confirmTogether() {
 		g.turn = w.turn
 		decided := e.options.Progress.begin(c.Area())
 		o, used := e.again(c, g)
+		e.controlEach(used)
 		rests := used.restsOn(c.check.kind, o)
 		g.release(used)
 		decided()
