@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -48,14 +49,8 @@ var resumptionChecks = Suite{
 	}),
 
 	"http/disconnect-is-not-cancel": Probe(func(t *T) {
-		call := droppable(t)
-		s := t.Own()
-		x := kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params(s)})
-		first, id := identifiedEvent(x), x.Asked()
-		if a := x.Answer(); a.Ended || kit.ResponseAmong(a.Events, id).Answered() || first.ID == "" {
-			t.Inconclusive("%s answered before it could be interrupted: %s", call.Tool.Name, a)
-		}
-		x.Abort()
+		s, call, x, first := interrupted(t)
+		id := x.Asked()
 		again := resumeAfter(s, first.ID)
 		a := kit.Within(again, 5*call.Took+time.Second, func(a driver.Answer) bool {
 			return kit.ResponseAmong(a.Events, id).Answered()
@@ -71,6 +66,25 @@ var resumptionChecks = Suite{
 		t.Expect(finished).To(Hold("the result of "+call.Tool.Name+", as without a dropped connection",
 			"%s", outcomeOf(inRecord(s, r), a)))
 	}),
+}
+
+// interrupted makes calls, one after the other, up to the first whose connection can be dropped after its stream has
+// an event to resume it after, and before its response has come. It returns that call and its event.
+func interrupted(t *T) (s *driver.Session, call kit.ToolCall, x *driver.Exchange, first driver.StreamEvent) {
+	var quick string
+	for _, call = range droppable(t) {
+		s = t.Own()
+		x = kit.ByHand(s, kit.Request{Method: "tools/call", Params: call.Params(s)})
+		first = identifiedEvent(x)
+		a := x.Answer()
+		if !a.Ended && !kit.ResponseAmong(a.Events, x.Asked()).Answered() && first.ID != "" {
+			x.Abort()
+			return s, call, x, first
+		}
+		quick = fmt.Sprintf("%s answered before it could be interrupted: %s", call.Tool.Name, a)
+	}
+	t.Inconclusive("%s", quick)
+	return
 }
 
 // describe is an event in a few words.
@@ -187,9 +201,9 @@ func resumeAfter(s *driver.Session, id string) (x *driver.Exchange) {
 	return x
 }
 
-// droppable is the quickest call during which a ping was answered, on a stream that can be resumed before the result
-// has come. How long a call took would not tell: on a busy machine any may take a while.
-func droppable(t *T) kit.ToolCall {
+// droppable are the calls during which a ping was answered, on a stream that can be resumed before the result has come,
+// the quickest first. How long a call took would not tell: on a busy machine any may take a while.
+func droppable(t *T) (list []kit.ToolCall) {
 	if t.Server.Sessionless {
 		t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 	}
@@ -200,12 +214,14 @@ func droppable(t *T) kit.ToolCall {
 		}
 		first := identifiedEvent(c.Reply.Request.HTTP)
 		if kit.Identifies(first) && !kit.ResponseAmong([]driver.StreamEvent{first}, c.Reply.Frame.ID).Answered() {
-			return c
+			list = append(list, c)
 		}
 	}
-	const what = "tool that was called takes a while, and answers on a stream that can be resumed"
-	kit.NothingSeen(t, what, calls.Uncalled, kit.AnyTool)
-	return kit.ToolCall{}
+	if len(list) == 0 {
+		const what = "tool that was called takes a while, and answers on a stream that can be resumed"
+		kit.NothingSeen(t, what, calls.Uncalled, kit.AnyTool)
+	}
+	return list
 }
 
 // inRecord is a reply as it stands in the record of the session, where its frame is evidence.
