@@ -10,9 +10,9 @@ import (
 
 // NewAnnotations returns a reporter that writes annotations for GitHub Actions to out, the standard output of a step,
 // at the end of the run.
-func NewAnnotations(out io.Writer, place Place) Reporter {
+func NewAnnotations(out io.Writer, place Location) Reporter {
 	write := func(w io.Writer, r harness.Report) error { return Annotations(w, r, place) }
-	return atEndTo(out, Format{Name: "annotations", Write: write})
+	return newFileReporter(out, Format{Name: "annotations", Write: write})
 }
 
 // annotationLimit is how many annotations of a kind GitHub keeps of a step; others would be lost without a word.
@@ -29,14 +29,14 @@ const (
 // an error for what blocks, for a fault of mcpcheck and for what kept the run from its end, a warning for each stale
 // entry of the baseline, at its line, and a notice that sums up; in the log, failures that do not block. (GitHub Docs,
 // "Workflow commands for GitHub Actions")
-func Annotations(w io.Writer, r harness.Report, place Place) error {
+func Annotations(w io.Writer, r harness.Report, place Location) error {
 	r = printableReport(r)
-	var b lines
+	var b lineBuilder
 	b.WriteString(minorGroup(r))
-	for _, a := range atMost(annotationErrors(r, place), "error") {
+	for _, a := range limitAnnotations(annotationErrors(r, place), "error") {
 		b.WriteString(a.command("error"))
 	}
-	for _, a := range atMost(annotationWarnings(r, place), "stale entry") {
+	for _, a := range limitAnnotations(annotationWarnings(r, place), "stale entry") {
 		b.WriteString(a.command("warning"))
 	}
 	word, said := outcomeText(r)
@@ -47,15 +47,15 @@ func Annotations(w io.Writer, r harness.Report, place Place) error {
 
 // minorGroup are the failures that do not block, a line each in a group of the log that is folded.
 func minorGroup(r harness.Report) string {
-	minor := grouped(Worst(only(spared(r).Results, isMinor)), sameFinding)
+	minor := groupBy(WorstFirst(filter(withoutHiddenAdvice(r).Results, isMinor)), findingKey)
 	if len(minor) == 0 {
 		return ""
 	}
-	var b lines
-	b.add("::group::" + Plural(len(minor), "failure") + " that " + agree(len(minor), "does", "do") + " not block")
+	var b lineBuilder
+	b.add("::group::" + Plural(len(minor), "failure") + " that " + wordForm(len(minor), "does", "do") + " not block")
 	for _, g := range minor {
 		x := g.newest()
-		b.add("  " + inert(x.ID+" ("+dotted(levelText(x), revisionsText(r, g))+"): "+titleOf(x)))
+		b.add("  " + withoutCommands(x.ID+" ("+joinParts(levelText(x), revisionsText(r, g))+"): "+resultTitle(x)))
 	}
 	b.add("::endgroup::")
 	return b.String()
@@ -76,37 +76,37 @@ type annotation struct {
 }
 
 // annotationErrors are the findings that kept a run from success.
-func annotationErrors(r harness.Report, place Place) (all []annotation) {
+func annotationErrors(r harness.Report, place Location) (all []annotation) {
 	if r.Problem != "" {
 		problem := shortenLines(r.Problem, annotationLines, annotationWidth)
-		all = append(all, annotation{place.location(), 1, "mcpcheck", problem})
+		all = append(all, annotation{place.pathOrDefault(), 1, "mcpcheck", problem})
 	}
-	for _, g := range grouped(Worst(only(r.Results, isFailure)), sameFinding) {
+	for _, g := range groupBy(WorstFirst(filter(r.Results, isFailure)), findingKey) {
 		x := g.newest()
-		title := fmt.Sprintf("%s (%s)", x.ID, dotted(shortGate(x), revisionsText(r, g)))
+		title := fmt.Sprintf("%s (%s)", x.ID, joinParts(shortGate(x), revisionsText(r, g)))
 		text := []string{
-			x.Requires(), shortenLines(x.Message, annotationLines, annotationWidth), gateNote(x),
+			x.RequirementText(), shortenLines(x.Message, annotationLines, annotationWidth), gateNote(x),
 			labelled("fix: ", x.Fix), labelled("spec: ", x.Spec),
 		}
-		all = append(all, annotation{place.location(), 1, title, strings.Join(nonEmpty(text...), "\n")})
+		all = append(all, annotation{place.pathOrDefault(), 1, title, strings.Join(nonEmpty(text...), "\n")})
 	}
 	return all
 }
 
 // annotationWarnings are the entries of the baseline that do not hold any more.
-func annotationWarnings(r harness.Report, place Place) (all []annotation) {
-	for _, s := range stale(r) {
+func annotationWarnings(r harness.Report, place Location) (all []annotation) {
+	for _, s := range staleBaseline(r) {
 		all = append(all, annotation{
-			file: place.relative(r.Baseline.File), line: s.Line,
+			file: place.relativePath(r.Baseline.File), line: s.Line,
 			title:   "stale entry " + s.Entry,
-			message: s.Why + "\nfix: " + staleRemedy,
+			message: s.Reason + "\nfix: " + staleFix,
 		})
 	}
 	return all
 }
 
-// atMost cuts annotations at the limit; the last one then says how many are not shown.
-func atMost(all []annotation, noun string) []annotation {
+// limitAnnotations cuts annotations at the limit; the last one then says how many are not shown.
+func limitAnnotations(all []annotation, noun string) []annotation {
 	if len(all) <= annotationLimit {
 		return all
 	}
@@ -116,18 +116,19 @@ func atMost(all []annotation, noun string) []annotation {
 	return append(shown[:len(shown):len(shown)], annotation{title: "mcpcheck", message: more})
 }
 
-// command is the annotation as a workflow command. Values are escaped as @actions/core does (actions/toolkit,
+// parseCommand is the annotation as a workflow command. Values are escaped as @actions/core does (actions/toolkit,
 // packages/core/src/command.ts), so that the command stays on its line and within its parameters.
 func (a annotation) command(name string) string {
 	var parameters []string
 	if a.file != "" {
-		parameters = append(parameters, "file="+commandValue.Replace(a.file), fmt.Sprintf("line=%d", max(a.line, 1)))
+		parameters = append(parameters, "file="+commandValueEscaper.Replace(a.file),
+			fmt.Sprintf("line=%d", max(a.line, 1)))
 	}
-	parameters = append(parameters, "title="+commandValue.Replace(a.title))
-	return "::" + name + " " + strings.Join(parameters, ",") + "::" + commandText.Replace(a.message) + "\n"
+	parameters = append(parameters, "title="+commandValueEscaper.Replace(a.title))
+	return "::" + name + " " + strings.Join(parameters, ",") + "::" + commandTextEscaper.Replace(a.message) + "\n"
 }
 
 var (
-	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
-	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
+	commandTextEscaper  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+	commandValueEscaper = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )

@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// command reads a line as GitHub's runner does (actions/runner, ActionCommand.cs).
-func command(t *testing.T, line string) (name string, parameters map[string]string, data string) {
+// parseCommand reads a line as GitHub's runner does (actions/runner, ActionCommand.cs).
+func parseCommand(t *testing.T, line string) (name string, parameters map[string]string, data string) {
 	t.Helper()
 	head, data, ok := strings.Cut(strings.TrimPrefix(line, "::"), "::")
 	if !strings.HasPrefix(line, "::") || !ok {
@@ -28,8 +28,8 @@ func command(t *testing.T, line string) (name string, parameters map[string]stri
 	return name, parameters, unescape(data)
 }
 
-// ungrouped are the lines that are in no group of the log, whose own are indented, so that none is a command.
-func ungrouped(t *testing.T, text string) (outside []string) {
+// linesOutsideGroups are the lines that are in no group of the log, whose own are indented, so that none is a command.
+func linesOutsideGroups(t *testing.T, text string) (outside []string) {
 	t.Helper()
 	inside := false
 	for line := range strings.Lines(text) {
@@ -55,14 +55,14 @@ func unescape(s string) string {
 	return s
 }
 
-func TestAnnotationsAreCommandsOfOurs(t *testing.T) {
-	all := evilSamples()
-	all["crowd"] = crowd()
+func TestAnnotationsAreOwnCommands(t *testing.T) {
+	all := allSampleReports()
+	all["crowd"] = largeReport()
 	for sample, r := range all {
 		t.Run(sample, func(t *testing.T) {
 			counts := map[string]int{}
-			for _, line := range ungrouped(t, string(render(t, annotate, r))) {
-				name, parameters, _ := command(t, line)
+			for _, line := range linesOutsideGroups(t, string(render(t, writeAnnotations, r))) {
+				name, parameters, _ := parseCommand(t, line)
 				counts[name]++
 				for parameter := range parameters {
 					if !slices.Contains([]string{"file", "line", "title"}, parameter) {
@@ -83,10 +83,10 @@ func TestAnnotationsAreCommandsOfOurs(t *testing.T) {
 	}
 }
 
-func TestAnnotationsSayHowManyMore(t *testing.T) {
+func TestAnnotationsCountTheRest(t *testing.T) {
 	var errs []string
-	for _, line := range ungrouped(t, string(render(t, annotate, crowd()))) {
-		if name, _, data := command(t, line); name == "error" {
+	for _, line := range linesOutsideGroups(t, string(render(t, writeAnnotations, largeReport()))) {
+		if name, _, data := parseCommand(t, line); name == "error" {
 			errs = append(errs, data)
 		}
 	}
@@ -115,13 +115,13 @@ func TestAnnotateError(t *testing.T) {
 // The reporter writes at the end of the run, not before.
 func TestNewAnnotations(t *testing.T) {
 	var out bytes.Buffer
-	r := NewAnnotations(&out, Place{Location: "mcpcheck.yaml"})
+	r := NewAnnotations(&out, Location{Path: "mcpcheck.yaml"})
 	r.Result(gatingMust())
 	if out.Len() > 0 {
 		t.Errorf("wrote %q before the end", &out)
 	}
 	const want = "::error file=mcpcheck.yaml,line=1,title=http/origin-refused (MUST)::"
-	if err := r.Done(overHTTP()); err != nil || !strings.HasPrefix(out.String(), want) {
+	if err := r.Done(httpReport()); err != nil || !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got %q, error %v", &out, err)
 	}
 }

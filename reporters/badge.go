@@ -33,7 +33,7 @@ func newBadge(r harness.Report) badge {
 	switch r.ExitCode {
 	case harness.ExitConforms:
 		b.Message, b.Color = "conforms", "brightgreen"
-		if accepted := cmp.Or(t.known(), t.ofSDK()); accepted != "" {
+		if accepted := cmp.Or(t.knownText(), t.sdkFailures()); accepted != "" {
 			b.Message, b.Color = accepted, "yellow"
 		}
 	case harness.ExitFails:
@@ -59,18 +59,18 @@ var badgeColors = map[string]string{
 	"brightgreen": "#4c1", "yellow": "#dfb317", "orange": "#fe7d37", "red": "#e05d44", "lightgrey": "#9f9f9f",
 }
 
-// badgeFormat is the drawing: %[1]d is its width, %[2]s what it says, %[3]d and %[4]d the widths of its halves, %[5]s
+// badgeTemplate is the drawing: %[1]d is its width, %[2]s what it says, %[3]d and %[4]d the widths of its halves, %[5]s
 // the colour of the right one, %[6]s and %[7]s their texts.
 //
 //go:embed badge.format.svg
-var badgeFormat string
+var badgeTemplate string
 
 // BadgeSVG draws the badge in the style "flat" of shields.io.
 func BadgeSVG(w io.Writer, r harness.Report) error {
 	b := newBadge(r)
 	left, right := badgeWidth(b.Label), badgeWidth(b.Message)
 	all := html.EscapeString(b.Label + ": " + b.Message)
-	_, err := fmt.Fprintf(w, badgeFormat, left+right, all, left, right, badgeColors[b.Color],
+	_, err := fmt.Fprintf(w, badgeTemplate, left+right, all, left, right, badgeColors[b.Color],
 		badgeText(b.Label, 0, left), badgeText(b.Message, left, right))
 	return err
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// endpoint is what shields.io takes of an endpoint; it rejects unknown members. (badges/shields, services/endpoint)
-const endpoint = `{
+// endpointSchema is what shields.io takes of an endpoint; it rejects unknown members. (badges/shields,
+// services/endpoint)
+const endpointSchema = `{
 	"type": "object", "additionalProperties": false, "required": ["schemaVersion", "label", "message"],
 	"properties": {
 		"schemaVersion": {"const": 1},
@@ -23,13 +24,13 @@ const endpoint = `{
 }`
 
 func TestBadgeIsValid(t *testing.T) {
-	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(endpoint))
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(endpointSchema))
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantValid(t, compiled(t, doc), BadgeJSON, evilSamples())
-	for name, r := range evilSamples() {
-		var root element
+	checkValid(t, compileSchema(t, doc), BadgeJSON, allSampleReports())
+	for name, r := range allSampleReports() {
+		var root xmlElement
 		err := xml.Unmarshal(render(t, BadgeSVG, r), &root)
 		if err != nil || root.attr("role") != "img" || root.attr("aria-label") != root.Children[0].Text {
 			t.Errorf("%s: got %v, error %v", name, root.Attrs, err)
@@ -38,17 +39,17 @@ func TestBadgeIsValid(t *testing.T) {
 }
 
 func TestBadge(t *testing.T) {
-	interrupted := twice()
+	interrupted := interruptedReport()
 	for want, r := range map[string]harness.Report{
-		"MCP 2025-06-18|conforms|brightgreen":         conforming(),
-		"MCP 2025-06-18|2 known failures|yellow":      accepted(),
-		"MCP 2025-06-18|2 failures of the SDK|yellow": excused(),
-		"MCP 2025-06-18|3 stale entries|red":          baselined(),
-		"MCP 2025-06-18|1 failure|red":                overHTTP(),
-		"MCP 2025-11-25|6 failures|red":               strict(),
-		"MCP|not tested|lightgrey":                    untestable(),
+		"MCP 2025-06-18|conforms|brightgreen":         conformingReport(),
+		"MCP 2025-06-18|2 known failures|yellow":      acceptedReport(),
+		"MCP 2025-06-18|2 failures of the SDK|yellow": excusedReport(),
+		"MCP 2025-06-18|3 stale entries|red":          baselineReport(),
+		"MCP 2025-06-18|1 failure|red":                httpReport(),
+		"MCP 2025-11-25|6 failures|red":               strictReport(),
+		"MCP|not tested|lightgrey":                    untestableReport(),
 		"MCP|interrupted|lightgrey":                   interrupted,
-		"MCP 2025-11-25|error|orange":                 everything(),
+		"MCP 2025-11-25|error|orange":                 fullReport(),
 	} {
 		if b := newBadge(r); b.Label+"|"+b.Message+"|"+b.Color != want {
 			t.Errorf("want %s, got %+v", want, b)

@@ -95,7 +95,7 @@ func (b *browser) send(method string, params any) {
 }
 
 // next is the next message of Chromium. Those that are no answers are kept.
-func (b *browser) next() (e event) {
+func (b *browser) readEvent() (e event) {
 	b.t.Helper()
 	text, err := b.in.ReadBytes(0)
 	if err == nil {
@@ -110,12 +110,12 @@ func (b *browser) next() (e event) {
 	return e
 }
 
-// do sends a command and waits for its result, into which it reads the answer.
-func (b *browser) do(method string, params, result any) {
+// call sends a command and waits for its result, into which it reads the answer.
+func (b *browser) call(method string, params, result any) {
 	b.t.Helper()
 	b.send(method, params)
 	for {
-		e := b.next()
+		e := b.readEvent()
 		if e.ID != b.id {
 			continue
 		}
@@ -138,23 +138,23 @@ type m = map[string]any
 func (b *browser) attach() {
 	b.t.Helper()
 	var target struct{ TargetID string }
-	b.do("Target.createTarget", m{"url": "about:blank"}, &target)
+	b.call("Target.createTarget", m{"url": "about:blank"}, &target)
 	var session struct{ SessionID string }
-	b.do("Target.attachToTarget", m{"targetId": target.TargetID, "flatten": true}, &session)
+	b.call("Target.attachToTarget", m{"targetId": target.TargetID, "flatten": true}, &session)
 	b.session = session.SessionID
-	b.do("Performance.enable", m{"timeDomain": "threadTicks"}, nil)
+	b.call("Performance.enable", m{"timeDomain": "threadTicks"}, nil)
 	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
-		b.do(domain+".enable", nil, nil)
+		b.call(domain+".enable", nil, nil)
 	}
 }
 
-// open loads a page, whose address may end in a fragment.
+// undecided loads a page, whose address may end in a fragment.
 func (b *browser) open(path, fragment string) {
 	b.t.Helper()
-	b.do("Page.navigate", m{"url": "about:blank"}, nil)
+	b.call("Page.navigate", m{"url": "about:blank"}, nil)
 	b.events = nil
 	address := url.URL{Scheme: "file", Path: path, Fragment: fragment}
-	b.do("Page.navigate", m{"url": address.String()}, nil)
+	b.call("Page.navigate", m{"url": address.String()}, nil)
 	for loaded := false; !loaded; {
 		var state string
 		b.eval("document.readyState + document.title", &state)
@@ -169,7 +169,7 @@ func (b *browser) eval(expression string, result any) {
 		Result    struct{ Value json.RawMessage }
 		Exception json.RawMessage `json:"exceptionDetails"`
 	}
-	b.do("Runtime.evaluate", m{"expression": expression, "returnByValue": true, "awaitPromise": true}, &reply)
+	b.call("Runtime.evaluate", m{"expression": expression, "returnByValue": true, "awaitPromise": true}, &reply)
 	if reply.Exception != nil {
 		b.t.Fatalf("%.200s: %s", expression, reply.Exception)
 	}
@@ -180,8 +180,8 @@ func (b *browser) eval(expression string, result any) {
 	}
 }
 
-// want compares what an expression comes to.
-func (b *browser) want(expression string, want any) {
+// expect compares what an expression comes to.
+func (b *browser) expect(expression string, want any) {
 	b.t.Helper()
 	var got any
 	b.eval(expression, &got)
@@ -190,7 +190,7 @@ func (b *browser) want(expression string, want any) {
 	}
 }
 
-// press presses a key in the page.
+// clickOnVerdict presses a key in the page.
 func (b *browser) press(key, text string) {
 	b.t.Helper()
 	down := m{"type": "keyDown", "key": key, "code": key}
@@ -200,12 +200,13 @@ func (b *browser) press(key, text string) {
 	if key == "Enter" {
 		down["windowsVirtualKeyCode"] = 13
 	}
-	b.do("Input.dispatchKeyEvent", down, nil)
-	b.do("Input.dispatchKeyEvent", m{"type": "keyUp", "key": key, "code": key}, nil)
+	b.call("Input.dispatchKeyEvent", down, nil)
+	b.call("Input.dispatchKeyEvent", m{"type": "keyUp", "key": key, "code": key}, nil)
 }
 
-// quiet reports what the page said on the console, what went wrong in it, and every request but the one for itself.
-func (b *browser) quiet() {
+// checkQuiet reports what the page said on the console, what went wrong in it, and every request but the one for
+// itself.
+func (b *browser) checkQuiet() {
 	b.t.Helper()
 	for _, e := range b.events {
 		switch e.Method {
@@ -223,8 +224,8 @@ func (b *browser) quiet() {
 	}
 }
 
-// spent is how many seconds the thread of the page has worked.
-func (b *browser) spent() float64 {
+// threadSeconds is how many seconds the thread of the page has worked.
+func (b *browser) threadSeconds() float64 {
 	b.t.Helper()
 	var reply struct {
 		Metrics []struct {
@@ -232,7 +233,7 @@ func (b *browser) spent() float64 {
 			Value float64
 		}
 	}
-	b.do("Performance.getMetrics", nil, &reply)
+	b.call("Performance.getMetrics", nil, &reply)
 	for _, metric := range reply.Metrics {
 		if metric.Name == "TaskDuration" {
 			return metric.Value
@@ -250,21 +251,21 @@ func (b *browser) screenshot(name string) {
 		return
 	}
 	var shot struct{ Data []byte }
-	b.do("Page.captureScreenshot", m{"format": "png"}, &shot)
+	b.call("Page.captureScreenshot", m{"format": "png"}, &shot)
 	if err := os.WriteFile(filepath.Join(dir, name+".png"), shot.Data, 0o644); err != nil {
 		b.t.Error(err)
 	}
 }
 
 // pageFile writes a report as a page.
-func pageFile(t *testing.T, write writer) string {
+func pageFile(t *testing.T, write reportWriter) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.html")
 	f, err := os.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(write(f, everything()), f.Close()); err != nil {
+	if err := errors.Join(write(f, fullReport()), f.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path

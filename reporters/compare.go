@@ -11,34 +11,34 @@ import (
 // ComparisonJSON writes a comparison as indented JSON.
 func ComparisonJSON(w io.Writer, c harness.Comparison) error { return writeJSON(w, c) }
 
-// section is a part of a comparison.
-type section struct {
+// comparisonSection is a part of a comparison.
+type comparisonSection struct {
 	title string
 	lines []string
 }
 
-// sections are the parts of a comparison in which there is something.
-func sections(c harness.Comparison) (shown []section) {
+// comparisonSections are the parts of a comparison in which there is something.
+func comparisonSections(c harness.Comparison) (shown []comparisonSection) {
 	changes := func(title string, list []harness.Change) {
-		s := section{title: title}
+		s := comparisonSection{title: title}
 		for _, change := range list {
 			s.lines = append(s.lines, changeText(change))
 		}
 		shown = append(shown, s)
 	}
 	if c.Problem != "" {
-		shown = append(shown, section{"The new run was not finished", []string{printableLine(c.Problem)}})
+		shown = append(shown, comparisonSection{"The new run was not finished", []string{printableLine(c.Problem)}})
 	}
 	changes("Newly failing", c.NewlyFailing)
 	changes("Newly passing", c.NewlyPassing)
 	changes("No longer tested", c.NotJudged)
 	changes("Changed level or text", c.Changed)
-	changes("Requirements added", c.Came)
-	changes("Requirements removed", c.Went)
-	edits := section{title: "Changes of the catalogue"}
-	for _, e := range c.Catalogue {
+	changes("Requirements added", c.Added)
+	changes("Requirements removed", c.Removed)
+	edits := comparisonSection{title: "Changes of the catalogue"}
+	for _, e := range c.RequirementChanges {
 		edits.lines = append(edits.lines, printableLine(fmt.Sprintf("%s (%s) %s: %s → %s",
-			e.ID, e.Revision, e.Member, shorten(e.Old, comparedWidth), shorten(e.New, comparedWidth))))
+			e.ID, e.Revision, e.Member, shorten(e.Old, comparisonWidth), shorten(e.New, comparisonWidth))))
 	}
 	shown = append(shown, edits)
 	kept := shown[:0]
@@ -50,8 +50,8 @@ func sections(c harness.Comparison) (shown []section) {
 	return kept
 }
 
-// comparedWidth is how many characters are shown of a text that has changed.
-const comparedWidth = 200
+// comparisonWidth is how many characters are shown of a text that has changed.
+const comparisonWidth = 200
 
 // changeText is a change on one line: what it was, what it is, and why.
 func changeText(c harness.Change) string {
@@ -62,13 +62,13 @@ func changeText(c harness.Change) string {
 	was, is := stateText(c.Old), stateText(c.New)
 	states := strings.Join(nonEmpty(was, is), " → ")
 	if c.New != nil && c.New.Message != "" && (c.Old == nil || c.New.Message != c.Old.Message) {
-		said = ": " + shorten(headline(c.New.Message), comparedWidth)
+		said = ": " + shorten(headline(c.New.Message), comparisonWidth)
 	}
-	return printableLine(mark + " " + c.ID + " (" + revisionsOfChange(c) + ") " + states + said)
+	return printableLine(mark + " " + c.ID + " (" + changeRevisions(c) + ") " + states + said)
 }
 
 // stateText is a verdict with what counts beside it; nothing of no state.
-func stateText(s *harness.State) string {
+func stateText(s *harness.ResultState) string {
 	if s == nil {
 		return ""
 	}
@@ -86,8 +86,8 @@ func stateText(s *harness.State) string {
 	return text
 }
 
-// revisionsOfChange are the revisions of a change, one where they are the same.
-func revisionsOfChange(c harness.Change) string {
+// changeRevisions are the revisions of a change, one where they are the same.
+func changeRevisions(c harness.Change) string {
 	switch {
 	case c.Old == nil:
 		return c.New.Revision
@@ -99,35 +99,35 @@ func revisionsOfChange(c harness.Change) string {
 
 // comparisonVerdict is the last line of a comparison, and the heading of its page.
 func comparisonVerdict(c harness.Comparison) string {
-	return dotted(Plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
+	return joinParts(Plural(c.Regressions, "regression"), fmt.Sprintf("%d newly failing", len(c.NewlyFailing)),
 		fmt.Sprintf("%d newly passing", len(c.NewlyPassing)),
 		Plural(len(c.Changed)+len(c.NotJudged), "other change"),
-		fmt.Sprintf("%d added", len(c.Came)), fmt.Sprintf("%d removed", len(c.Went)))
+		fmt.Sprintf("%d added", len(c.Added)), fmt.Sprintf("%d removed", len(c.Removed)))
 }
 
 // ComparisonText writes a comparison for people.
 func ComparisonText(w io.Writer, c harness.Comparison) error {
-	var b lines
+	var b lineBuilder
 	for _, said := range c.Conditions {
-		b.add("differs: " + printableLine(shorten(said, comparedWidth)))
+		b.add("differs: " + printableLine(shorten(said, comparisonWidth)))
 	}
-	for _, s := range sections(c) {
+	for _, s := range comparisonSections(c) {
 		b.add(fmt.Sprintf("%s (%d)", s.title, len(s.lines)))
 		for _, line := range s.lines {
 			b.add("  " + line)
 		}
 	}
 	b.add(comparisonVerdict(c))
-	_, err := io.WriteString(w, inert(b.String()))
+	_, err := io.WriteString(w, withoutCommands(b.String()))
 	return err
 }
 
 // ChangesText writes which checks fail now and did not, which are fixed, and how many verdicts changed otherwise.
 func ChangesText(w io.Writer, c harness.Comparison) error {
-	var b lines
+	var b lineBuilder
 	failed := func(change harness.Change) bool { return change.Old.Verdict == harness.Fail }
 	turned := func(change harness.Change) bool { return change.Old.Verdict != change.New.Verdict }
-	fixed := only(c.NewlyPassing, failed)
+	fixed := filter(c.NewlyPassing, failed)
 	for _, changes := range []struct {
 		word string
 		list []harness.Change
@@ -137,18 +137,18 @@ func ChangesText(w io.Writer, c harness.Comparison) error {
 			ids = append(ids, printableLine(change.ID))
 		}
 		if len(ids) > 0 {
-			b.add(fmt.Sprintf("%-9s  %s", changes.word, some(ids, 8)))
+			b.add(fmt.Sprintf("%-9s  %s", changes.word, joinSome(ids, 8)))
 		}
 	}
-	others := len(c.NewlyPassing) - len(fixed) + len(c.NotJudged) + len(only(c.Changed, turned)) +
-		len(c.Came) + len(c.Went)
+	others := len(c.NewlyPassing) - len(fixed) + len(c.NotJudged) + len(filter(c.Changed, turned)) +
+		len(c.Added) + len(c.Removed)
 	switch {
 	case others > 0:
 		b.add(fmt.Sprintf("%-9s  %s", "also", Plural(others, "other verdict")+" changed"))
 	case b.Len() == 0:
 		b.add("no verdict changed")
 	}
-	_, err := io.WriteString(w, inert(b.String()))
+	_, err := io.WriteString(w, withoutCommands(b.String()))
 	return err
 }
 
@@ -159,13 +159,14 @@ func ComparisonMarkdown(w io.Writer, c harness.Comparison) error {
 	if c.Regressions > 0 {
 		mark = "❌"
 	}
-	page := "<!-- mcpcheck diff -->\n### " + mark + " mcpcheck: " + brief(comparisonVerdict(c)) + "\n\n"
+	page := "<!-- mcpcheck diff -->\n### " + mark + " mcpcheck: " + shortLiteral(comparisonVerdict(c)) + "\n\n"
 	for _, said := range c.Conditions {
-		page += code(said) + "\n\n"
+		page += codeSpan(said) + "\n\n"
 	}
-	for _, s := range sections(c) {
+	for _, s := range comparisonSections(c) {
 		title := fmt.Sprintf("%s (%d)", s.title, len(s.lines))
-		block := folded(title, fenced(shortenLines(strings.Join(s.lines, "\n"), comparedLines, markdownWidth)))
+		block := detailsBlock(title,
+			codeBlock(shortenLines(strings.Join(s.lines, "\n"), comparisonLines, markdownWidth)))
 		if len(page)+len(block) > markdownLimit {
 			block = "**" + title + "** is left out here; the JSON has it.\n\n"
 		}
@@ -175,5 +176,5 @@ func ComparisonMarkdown(w io.Writer, c harness.Comparison) error {
 	return err
 }
 
-// comparedLines is how many changes of a kind a page shows.
-const comparedLines = 60
+// comparisonLines is how many changes of a kind a page shows.
+const comparisonLines = 60

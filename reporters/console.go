@@ -50,11 +50,11 @@ type ConsoleOptions struct {
 	Width     int  // of the terminal in columns; 0 if unknown, and then only prose and evidence are kept within bounds
 	Verbosity Verbosity
 
-	// Repeat is the command that repeats one check. Without it, none is shown.
-	Repeat func(harness.Result) string
+	// RepeatCommand is the command that repeats one check. Without it, none is shown.
+	RepeatCommand func(harness.Result) string
 
-	// Next are the one or two commands that help after a run. Without it, none is shown.
-	Next func(harness.Report) []string
+	// NextCommands are the one or two commands that help after a run. Without it, none is shown.
+	NextCommands func(harness.Report) []string
 }
 
 // Area is how many cases of one area will be run in one revision.
@@ -65,19 +65,19 @@ type Area struct {
 
 // Console writes a run for people as it happens. Its methods may be called from several goroutines.
 type Console struct {
-	o       ConsoleOptions
+	options ConsoleOptions
 	columns int // for lines of our own words
-	paint   palette
+	palette palette
 
-	mu        sync.Mutex
-	err       error // the first that Out gave
-	begun     bool
-	held      bool                   // nothing is written before the end, since the server could not be talked to
-	tabled    bool                   // the table of areas has begun
-	progress  int                    // columns of the progress line that is on the screen
-	revisions []harness.RevisionInfo // those begun
-	advising  bool                   // advice is shown
-	areas     []*areaRun
+	mu            sync.Mutex
+	err           error // the first that Out gave
+	started       bool
+	heldBack      bool                   // nothing is written before the end, since the server could not be talked to
+	tableStarted  bool                   // the table of areas has begun
+	progressWidth int                    // columns of the progress line that is on the screen
+	revisions     []harness.RevisionInfo // those begun
+	showsAdvice   bool                   // advice is shown
+	areas         []*areaRun
 }
 
 // areaRun is an area on its way.
@@ -97,7 +97,7 @@ func NewConsole(o ConsoleOptions) *Console {
 		o.Width, columns = 160, math.MaxInt
 	}
 	o.Width = max(o.Width, 40) // a narrower one may wrap
-	return &Console{o: o, columns: max(columns, o.Width), paint: newPalette(o.Color)}
+	return &Console{options: o, columns: max(columns, o.Width), palette: newPalette(o.Color)}
 }
 
 // Begin writes the first lines, from what is known of the report. It may be called again when a further revision is
@@ -105,42 +105,42 @@ func NewConsole(o ConsoleOptions) *Console {
 func (c *Console) Begin(r harness.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.held = !met(r) && c.o.Verbosity < Wire; !c.held {
+	if c.heldBack = !wasReached(r) && c.options.Verbosity < Wire; !c.heldBack {
 		c.begin(r)
 	}
 }
 
 func (c *Console) begin(r harness.Report) {
 	r = printableReport(r)
-	c.advising = wantsAdvice(r)
+	c.showsAdvice = showsAdvice(r)
 	c.revisions = r.Revisions
-	if c.o.Verbosity < Normal {
+	if c.options.Verbosity < Normal {
 		return
 	}
-	if c.begun {
-		if c.tabled {
+	if c.started {
+		if c.tableStarted {
 			c.write("\n")
 		}
-		c.tabled = false
-		c.write(c.folded("", testedAgainst(r.Revisions[len(r.Revisions)-1:])))
+		c.tableStarted = false
+		c.write(c.wrappedLine("", testedAgainstText(r.Revisions[len(r.Revisions)-1:])))
 		return
 	}
-	c.begun = true
+	c.started = true
 	server := shorten(serverText(r.Server), 80)
 	if server == "" {
 		server = targetText(r.Target)
 	}
-	tool := c.paint.bold.Sprint(r.Tool.Name + " " + r.Tool.Version)
-	against := testedAgainst(r.Revisions)
-	if unmet(r) {
+	tool := c.palette.bold.Sprint(r.Program.Name + " " + r.Program.Version)
+	against := testedAgainstText(r.Revisions)
+	if isUnreachable(r) {
 		against = ""
 	}
-	c.write(c.folded("", dotted(
-		tool, server, r.Target.Transport, against, alsoSupports(r), oneClient(r.Server),
-		notDiscovered(r.Server),
+	c.write(c.wrappedLine("", joinParts(
+		tool, server, r.Target.Transport, against, alsoSupportsText(r), oneClientText(r.Server),
+		undiscoveredText(r.Server),
 	)))
 	if options := optionsText(r.Options); options != "" {
-		c.write(c.folded("", options))
+		c.write(c.wrappedLine("", options))
 	}
 }
 
@@ -149,7 +149,7 @@ func (c *Console) Areas(revision string, areas []Area) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, a := range areas {
-		if a.Name == "advice" && !c.advising {
+		if a.Name == "advice" && !c.showsAdvice {
 			continue
 		}
 		c.area(printableLine(a.Name), printableLine(revision)).cases = a.Cases
@@ -173,33 +173,33 @@ func (c *Console) area(name, revision string) *areaRun {
 func (c *Console) Progress(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.o.Terminal || c.o.Verbosity == Quiet {
+	if !c.options.Terminal || c.options.Verbosity == Quiet {
 		return
 	}
-	text = shorten(printableLine(text), c.o.Width-1)
+	text = shorten(printableLine(text), c.options.Width-1)
 	c.write("")
-	c.put(c.paint.faint.Sprint(text))
-	c.progress = utf8.RuneCountInString(text)
+	c.writeText(c.palette.faint.Sprint(text))
+	c.progressWidth = utf8.RuneCountInString(text)
 }
 
 // Result takes one result, and writes the line of its area if it is the last and such lines are wanted.
 func (c *Console) Result(r harness.Result) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.o.Verbosity < Verbose {
+	if c.options.Verbosity < Verbose {
 		return
 	}
-	if r = printableResult(r); r.IsAdvice() && !c.advising {
+	if r = printableResult(r); r.IsAdvice() && !c.showsAdvice {
 		return
 	}
-	if c.o.Verbosity == Wire {
-		c.table(c.resultLine(r))
+	if c.options.Verbosity == Wire {
+		c.writeTableLine(c.resultLine(r))
 	}
-	r.Wire = nil // the report has it; here results are only counted
+	r.Evidence = nil // the report has it; here results are only counted
 	a := c.area(r.Area(), r.Revision)
 	a.results = append(a.results, r)
-	if len(a.results) == a.cases && !c.held {
-		c.areaDone(a)
+	if len(a.results) == a.cases && !c.heldBack {
+		c.writeArea(a)
 	}
 }
 
@@ -208,35 +208,35 @@ func (c *Console) Done(r harness.Report) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r = printableReport(r)
-	if !c.begun {
+	if !c.started {
 		c.begin(r)
 	}
-	if unmet(r) {
-		if c.o.Verbosity >= Normal {
+	if isUnreachable(r) {
+		if c.options.Verbosity >= Normal {
 			c.write("\n")
 		}
-		c.write(c.untested(r))
+		c.write(c.untestedText(r))
 		return c.err
 	}
 	for _, a := range c.areas {
 		if !a.written && len(a.results) > 0 {
-			c.areaDone(a)
+			c.writeArea(a)
 		}
 	}
 	untestable := r.ExitCode == harness.ExitUntestable
-	if c.o.Verbosity < Normal {
-		c.write(c.short(r))
+	if c.options.Verbosity < Normal {
+		c.write(c.shortText(r))
 		if untestable {
-			c.write(c.untested(r))
+			c.write(c.untestedText(r))
 			return c.err
 		}
 		word, parts, more := verdict(r)
 		c.write(c.verdict(r, word, append(append(parts, more...), duration(r.Seconds))))
 		return c.err
 	}
-	s := newScreen(r, c.o.Verbosity > Normal)
+	s := newScreen(r, c.options.Verbosity > Normal)
 	for i, e := range s.entries {
-		if i == 0 || e.rule != "" || len(e.facts) > 0 || s.entries[i-1].sign != e.sign {
+		if i == 0 || e.requirement != "" || len(e.facts) > 0 || s.entries[i-1].sign != e.sign {
 			c.write("\n")
 		}
 		c.write(c.entry(e))
@@ -245,7 +245,7 @@ func (c *Console) Done(r harness.Report) error {
 		c.write("\n" + c.problem(r.Problem))
 	}
 	if len(s.facts) > 0 {
-		if !unmet(r) {
+		if !isUnreachable(r) {
 			c.write("\n")
 		}
 		for _, f := range s.facts {
@@ -253,61 +253,61 @@ func (c *Console) Done(r harness.Report) error {
 		}
 	}
 	if untestable {
-		c.write("\n" + c.untested(r))
+		c.write("\n" + c.untestedText(r))
 		return c.err
 	}
 	c.write("\n" + c.verdict(r, s.word, s.parts))
-	if c.o.Next != nil {
-		c.write(c.next(c.o.Next(r)))
+	if c.options.NextCommands != nil {
+		c.write(c.nextText(c.options.NextCommands(r)))
 	}
 	return c.err
 }
 
 // write writes text in place of the progress line.
 func (c *Console) write(text string) {
-	if c.progress > 0 {
-		text = "\r" + strings.Repeat(" ", c.progress) + "\r" + text
-		c.progress = 0
+	if c.progressWidth > 0 {
+		text = "\r" + strings.Repeat(" ", c.progressWidth) + "\r" + text
+		c.progressWidth = 0
 	}
-	c.put(text)
+	c.writeText(text)
 }
 
-// put writes text and keeps the first error.
-func (c *Console) put(text string) {
+// writeText writes text and keeps the first error.
+func (c *Console) writeText(text string) {
 	if text == "" || c.err != nil {
 		return
 	}
-	_, c.err = io.WriteString(c.o.Out, inert(text))
+	_, c.err = io.WriteString(c.options.Out, withoutCommands(text))
 }
 
-// table writes a line of the table of areas.
-func (c *Console) table(text string) {
-	if !c.tabled {
+// writeTableLine writes a line of the table of areas.
+func (c *Console) writeTableLine(text string) {
+	if !c.tableStarted {
 		c.write("\n")
 	}
-	c.tabled = true
+	c.tableStarted = true
 	c.write(text)
 }
 
-// several reports whether lines must name the revision.
-func (c *Console) several() bool { return len(revisionsOf(c.revisions)) > 1 }
+// hasSeveralRevisions reports whether lines must name the revision.
+func (c *Console) hasSeveralRevisions() bool { return len(revisionsOf(c.revisions)) > 1 }
 
-// areaDone writes the line of an area, complete or not.
-func (c *Console) areaDone(a *areaRun) {
+// writeArea writes the line of an area, complete or not.
+func (c *Console) writeArea(a *areaRun) {
 	a.written = true
 	t := count(a.results)
 	if t.Pass+t.Fail+t.Error == 0 && slices.ContainsFunc(c.revisions, isAssumed(a.revision)) {
 		return // the server could not be talked to
 	}
-	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.paint.failures(t), t.ofSDK()), t.others()...)
+	parts := append(nonEmpty(fmt.Sprintf("%3d passed", t.Pass), c.palette.failures(t), t.sdkFailures()), t.others()...)
 	if missing := a.cases - len(a.results); missing > 0 {
 		parts = append(parts, fmt.Sprintf("%d not run", missing))
 	}
 	name := fmt.Sprintf("%-*s", c.nameWidth(), a.name)
-	if c.several() {
+	if c.hasSeveralRevisions() {
 		name += "  " + a.revision
 	}
-	c.table(c.folded(c.paint.mark(t)+" ", name+"  "+strings.Join(parts, ", ")))
+	c.writeTableLine(c.wrappedLine(c.palette.mark(t)+" ", name+"  "+strings.Join(parts, ", ")))
 }
 
 // nameWidth is the width of the column of area names.
@@ -321,20 +321,20 @@ func (c *Console) nameWidth() int {
 
 // resultLine is a result with its wire, for the table of all of them.
 func (c *Console) resultLine(r harness.Result) string {
-	line := "  " + c.paint.mark(count([]harness.Result{r})) + " " + r.ID
+	line := "  " + c.palette.mark(count([]harness.Result{r})) + " " + r.ID
 	switch {
 	case r.Verdict == harness.Pass && r.Message != "":
 		line += "  partly: " + headline(r.Message)
 	case r.Verdict == harness.Pass:
-		line += "  " + c.paint.faint.Sprint(r.Title)
+		line += "  " + c.palette.faint.Sprint(r.Title)
 	case r.Verdict == harness.Fail || r.Verdict == harness.Error:
-		line += "  " + c.paint.faint.Sprint("details below")
-		r.Wire = nil // as it is there
+		line += "  " + c.palette.faint.Sprint("details below")
+		r.Evidence = nil // as it is there
 	default:
 		line += "  " + string(r.Verdict) + ": " + headline(r.Message)
 	}
-	var b lines
+	var b lineBuilder
 	b.add(line)
-	c.wire(&b, "    ", r.Wire)
+	c.writeWire(&b, "    ", r.Evidence)
 	return b.String()
 }

@@ -10,30 +10,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// hanging is how far the further lines of a wrapped line are indented.
-const hanging = 4
+// hangingIndent is how far the further lines of a wrapped line are indented.
+const hangingIndent = 4
 
-// labels is the width of the column of labels.
-const labels = 12
+// labelWidth is the width of the column of labels.
+const labelWidth = 12
 
-const issues = "https://github.com/mcpcheck/mcpcheck/issues"
+const issuesURL = "https://github.com/mcpcheck/mcpcheck/issues"
 
 // folded is a line of our own words after a mark, wrapped at the width of the terminal.
-func (c *Console) folded(mark, said string) string {
-	var b lines
-	b.hang(mark, hanging, text.Wrap(said, c.columns-hanging))
+func (c *Console) wrappedLine(mark, said string) string {
+	var b lineBuilder
+	b.addIndented(mark, hangingIndent, text.Wrap(said, c.columns-hangingIndent))
 	return b.String()
 }
 
 // entry is an entry of the screen. Its evidence, where details are wanted, stands in place of its facts.
 func (c *Console) entry(e entry) string {
-	var b lines
+	var b lineBuilder
 	b.WriteString(c.heading(e))
-	if e.rule != "" {
-		b.hang("  ", 2, text.Wrap(e.rule, c.prose()-2))
+	if e.requirement != "" {
+		b.addIndented("  ", 2, text.Wrap(e.requirement, c.proseWidth()-2))
 	}
-	if e.result != nil && c.o.Verbosity > Normal {
-		c.evidence(&b, *e.result)
+	if e.result != nil && c.options.Verbosity > Normal {
+		c.writeEvidence(&b, *e.result)
 		return b.String()
 	}
 	for _, f := range e.facts {
@@ -44,15 +44,15 @@ func (c *Console) entry(e entry) string {
 
 // heading names an entry, and at the right what it is.
 func (c *Console) heading(e entry) string {
-	head := c.paint.sign(e.sign) + " "
-	if e.short != "" && len(e.facts) == 0 {
-		return c.folded(head, c.paint.bold.Sprint(e.name)+"  "+e.level+": "+shorten(e.short, 2*c.prose()))
+	head := c.palette.sign(e.sign) + " "
+	if e.summary != "" && len(e.facts) == 0 {
+		return c.wrappedLine(head, c.palette.bold.Sprint(e.name)+"  "+e.level+": "+shorten(e.summary, 2*c.proseWidth()))
 	}
-	gap := c.prose() - 2 - utf8.RuneCountInString(e.name) - utf8.RuneCountInString(e.level)
+	gap := c.proseWidth() - 2 - utf8.RuneCountInString(e.name) - utf8.RuneCountInString(e.level)
 	if e.level == "" || gap < 2 {
-		return c.folded(head, strings.TrimRight(c.paint.bold.Sprint(e.name)+"  "+e.level, " "))
+		return c.wrappedLine(head, strings.TrimRight(c.palette.bold.Sprint(e.name)+"  "+e.level, " "))
 	}
-	return head + c.paint.bold.Sprint(e.name) + strings.Repeat(" ", gap) + e.level + "\n"
+	return head + c.palette.bold.Sprint(e.name) + strings.Repeat(" ", gap) + e.level + "\n"
 }
 
 // fact is a fact after its label, with as many lines as it may have; nothing where it says nothing.
@@ -60,38 +60,38 @@ func (c *Console) fact(indent string, f fact) string {
 	if f.text == "" {
 		return ""
 	}
-	width := c.prose() - len(indent) - labels
+	width := c.proseWidth() - len(indent) - labelWidth
 	most := 1 // lines of what is quoted
 	if !strings.Contains(f.text, "\n") {
-		most = max(f.lines, 1)
+		most = max(f.maxLines, 1)
 	}
 	var all []string
 	for line := range strings.SplitSeq(f.text, "\n") {
 		if f.quoted {
-			all = append(all, cutTo(line, most, c.limit(width))...)
+			all = append(all, shortenLinesJSON(line, most, c.limit(width))...)
 		} else {
 			all = append(all, text.Wrap(line, width)...)
 		}
 	}
-	if f.lines > 0 && c.o.Verbosity == Normal {
-		all = atMostLines(all, f.lines)
+	if f.maxLines > 0 && c.options.Verbosity == Normal {
+		all = limitLines(all, f.maxLines)
 	}
-	label := fmt.Sprintf("%-*s", labels, f.label)
-	if ink := c.paint.wants[f.label]; ink != nil {
+	label := fmt.Sprintf("%-*s", labelWidth, f.label)
+	if ink := c.palette.labelColors[f.label]; ink != nil {
 		label = ink.Sprint(label)
 	} else {
-		label = c.paint.faint.Sprint(label)
+		label = c.palette.faint.Sprint(label)
 	}
 	if strings.TrimSpace(f.label) == "" {
-		label = strings.Repeat(" ", labels)
+		label = strings.Repeat(" ", labelWidth)
 	}
-	var b lines
-	b.hang(indent+label, len(indent)+labels, all)
+	var b lineBuilder
+	b.addIndented(indent+label, len(indent)+labelWidth, all)
 	return b.String()
 }
 
-// atMostLines cuts lines; the last one then says that there is more.
-func atMostLines(all []string, most int) []string {
+// limitLines cuts lines; the last one then says that there is more.
+func limitLines(all []string, most int) []string {
 	if len(all) <= most {
 		return all
 	}
@@ -101,41 +101,41 @@ func atMostLines(all []string, most int) []string {
 }
 
 // next are the commands that help now. Where they are wrapped, they can be copied all the same.
-func (c *Console) next(commands []string) string {
+func (c *Console) nextText(commands []string) string {
 	if len(commands) == 0 {
 		return ""
 	}
 	var all []string
 	for _, command := range commands {
-		all = append(all, text.WrapShell(printableLine(command), c.columns-2-labels)...)
+		all = append(all, text.WrapShell(printableLine(command), c.columns-2-labelWidth)...)
 	}
-	var b lines
-	b.hang("  "+c.paint.faint.Sprintf("%-*s", labels, "next"), 2+labels, all)
+	var b lineBuilder
+	b.addIndented("  "+c.palette.faint.Sprintf("%-*s", labelWidth, "next"), 2+labelWidth, all)
 	return b.String()
 }
 
-// evidence is all there is to say of a failure.
-func (c *Console) evidence(b *lines, r harness.Result) {
-	if sent := sentFor(r); sent != "" {
-		b.add("    " + c.paint.faint.Sprint("sent    ") + " " + cut(sent, c.limit(c.o.Width-13)))
+// writeEvidence is all there is to say of a failure.
+func (c *Console) writeEvidence(b *lineBuilder, r harness.Result) {
+	if sent := sentText(r); sent != "" {
+		b.add("    " + c.palette.faint.Sprint("sent    ") + " " + shortenJSON(sent, c.limit(c.options.Width-13)))
 	}
-	c.message(b, r.Message)
-	c.wire(b, "  ", r.Wire)
-	c.label(b, "on", some(subjects(r), c.limit(8)))
-	c.label(b, "gate", countsText(r))
-	c.label(b, "known", acceptedText(r))
-	c.label(b, "spec", r.Spec)
-	for _, ask := range r.Asked {
-		c.label(b, "asked", "by "+ask.By+": "+ask.Rule+" "+ask.Source)
+	c.writeMessage(b, r.Message)
+	c.writeWire(b, "  ", r.Evidence)
+	c.writeLabel(b, "on", joinSome(subjects(r), c.limit(8)))
+	c.writeLabel(b, "gate", countsText(r))
+	c.writeLabel(b, "known", acceptedText(r))
+	c.writeLabel(b, "spec", r.Spec)
+	for _, ask := range r.DirectoryRules {
+		c.writeLabel(b, "asked", "by "+ask.Directory+": "+ask.Rule+" "+ask.Source)
 	}
-	c.label(b, "fix", r.Fix)
-	if c.o.Repeat != nil {
-		c.label(b, "rerun", printableLine(c.o.Repeat(r)))
+	c.writeLabel(b, "fix", r.Fix)
+	if c.options.RepeatCommand != nil {
+		c.writeLabel(b, "rerun", printableLine(c.options.RepeatCommand(r)))
 	}
 }
 
-// message shows what was expected and what came.
-func (c *Console) message(b *lines, said string) {
+// writeMessage shows what was expected and what came.
+func (c *Console) writeMessage(b *lineBuilder, said string) {
 	said = strings.TrimSpace(said)
 	if said == "" {
 		return
@@ -147,93 +147,93 @@ func (c *Console) message(b *lines, said string) {
 		indent := "    " + line[:len(line)-len(value)]
 		word, value, _ := strings.Cut(value, " ")
 		if word == "expected" || word == "got" {
-			value = cut(value, c.limit(c.o.Width-len(indent)-9))
-			b.add(indent + c.paint.wants[word].Sprintf("%-8s", word) + " " + value)
+			value = shortenJSON(value, c.limit(c.options.Width-len(indent)-9))
+			b.add(indent + c.palette.labelColors[word].Sprintf("%-8s", word) + " " + value)
 			continue
 		}
-		line = shorten(strings.TrimSpace(line), c.limit(4*c.prose()))
-		b.hang(indent, len(indent), text.Wrap(line, c.prose()-len(indent)))
+		line = shorten(strings.TrimSpace(line), c.limit(4*c.proseWidth()))
+		b.addIndented(indent, len(indent), text.Wrap(line, c.proseWidth()-len(indent)))
 	}
 	if left := len(all) - len(shown); left > 0 {
-		b.add(c.paint.faint.Sprintf("    … %s more (-vv)", Plural(left, "line")))
+		b.add(c.palette.faint.Sprintf("    … %s more (-vv)", Plural(left, "line")))
 	}
 }
 
 // wire shows the evidence: when, which way, what. What decided is wrapped, everything else cut.
-func (c *Console) wire(b *lines, indent string, wire []harness.Line) {
+func (c *Console) writeWire(b *lineBuilder, indent string, wire []harness.Line) {
 	const most = 12
 	decided := map[string]bool{}
 	for _, l := range wire {
 		decided[wireLine(l)] = l.Decisive
 	}
-	width := c.o.Width - len(indent) - 2
+	width := c.options.Width - len(indent) - 2
 	var all []string
 	for _, line := range wireLines(wire, c.limit(most), math.MaxInt) {
 		if decided[line] {
-			all = append(all, text.Chop(cut(line, c.limit(most*width)), width)...)
+			all = append(all, text.BreakLine(shortenJSON(line, c.limit(most*width)), width)...)
 		} else {
 			all = append(all, line)
 		}
 	}
-	c.quote(b, indent, all)
+	c.writeQuote(b, indent, all)
 }
 
-// quote shows lines that others wrote, each cut to the width of the terminal.
-func (c *Console) quote(b *lines, indent string, quoted []string) {
-	gutter := indent + c.paint.faint.Sprint("│ ")
+// writeQuote shows lines that others wrote, each cut to the width of the terminal.
+func (c *Console) writeQuote(b *lineBuilder, indent string, quoted []string) {
+	gutter := indent + c.palette.faint.Sprint("│ ")
 	for _, line := range quoted {
-		b.add(gutter + cut(line, c.limit(c.o.Width-len(indent)-2)))
+		b.add(gutter + shortenJSON(line, c.limit(c.options.Width-len(indent)-2)))
 	}
 }
 
-// label adds a labelled line if there is something to say.
-func (c *Console) label(b *lines, label, said string) {
+// writeLabel adds a labelled line if there is something to say.
+func (c *Console) writeLabel(b *lineBuilder, label, said string) {
 	if said == "" {
 		return
 	}
-	lead := "  " + c.paint.faint.Sprintf("%-7s", label+":")
+	lead := "  " + c.palette.faint.Sprintf("%-7s", label+":")
 	if label == "spec" || label == "rerun" { // for copying
 		b.add(lead + said)
 		return
 	}
-	b.hang(lead, 9, text.Wrap(said, c.prose()-9))
+	b.addIndented(lead, 9, text.Wrap(said, c.proseWidth()-9))
 }
 
 // problem shows why the run did not come to its end, with its details.
 func (c *Console) problem(problem string) string {
-	var b lines
-	b.add(c.paint.fail.Sprint("✗ ") + c.paint.bold.Sprint(headline(problem)))
-	if _, rest := split(problem); rest != "" {
-		c.quote(&b, "  ", text.Excerpt(strings.Split(rest, "\n"), c.limit(10)))
+	var b lineBuilder
+	b.add(c.palette.fail.Sprint("✗ ") + c.palette.bold.Sprint(headline(problem)))
+	if _, rest := splitHeadline(problem); rest != "" {
+		c.writeQuote(&b, "  ", text.Excerpt(strings.Split(rest, "\n"), c.limit(10)))
 	}
 	return b.String()
 }
 
 // limit is n, or no limit where everything is wanted.
 func (c *Console) limit(n int) int {
-	if c.o.Verbosity == Wire {
+	if c.options.Verbosity == Wire {
 		return 1 << 30
 	}
 	return max(n, 1)
 }
 
-// prose is the width of sentences: the terminal's, but not wider than is good to read.
-func (c *Console) prose() int { return min(c.o.Width, 100) }
+// proseWidth is the width of sentences: the terminal's, but not wider than is good to read.
+func (c *Console) proseWidth() int { return min(c.options.Width, 100) }
 
 // short is a line for each result that blocks, each fault of mcpcheck, and each stale entry of the baseline; in brief
 // also for each other failure.
-func (c *Console) short(r harness.Report) string {
+func (c *Console) shortText(r harness.Report) string {
 	shown := isFailure
-	if c.o.Verbosity == Brief {
+	if c.options.Verbosity == Brief {
 		shown = func(x harness.Result) bool { return isFailure(x) || x.Verdict == harness.Fail }
 	}
-	var b lines
-	for _, g := range grouped(Worst(only(spared(r).Results, shown)), sameFinding) {
-		b.WriteString(c.folded(c.paint.mark(count(g))+" ", c.shortLine(g)))
+	var b lineBuilder
+	for _, g := range groupBy(WorstFirst(filter(withoutHiddenAdvice(r).Results, shown)), findingKey) {
+		b.WriteString(c.wrappedLine(c.palette.mark(count(g))+" ", c.shortLine(g)))
 	}
-	for _, s := range stale(r) {
-		b.WriteString(c.folded(c.paint.fail.Sprint("✗")+" ",
-			fmt.Sprintf("%s: %s (stale): %s", staleAt(r, s), s.Entry, s.Why)))
+	for _, s := range staleBaseline(r) {
+		b.WriteString(c.wrappedLine(c.palette.fail.Sprint("✗")+" ",
+			fmt.Sprintf("%s: %s (stale): %s", stalePosition(r, s), s.Entry, s.Reason)))
 	}
 	return b.String()
 }
@@ -245,18 +245,18 @@ func (c *Console) shortLine(g group) string {
 	if !isFailure(r) {
 		why = levelText(r) + ", " + resultGate(r)
 	}
-	if c.several() {
+	if c.hasSeveralRevisions() {
 		why += ", " + c.revisionText(g)
 	}
 	line := fmt.Sprintf("%s (%s): ", r.ID, why)
-	if c.o.Verbosity == Brief {
+	if c.options.Verbosity == Brief {
 		return line + headline(r.Message)
 	}
 	fix, _, _ := strings.Cut(r.Fix, ". ")
 	fix = labelled(" · fix: ", strings.TrimSuffix(fix, "."))
 	const most = 240 // three lines of most terminals
 	width := max(40, most-utf8.RuneCountInString(line)-utf8.RuneCountInString(fix))
-	return line + cut(headline(r.Message), width) + fix
+	return line + shortenJSON(headline(r.Message), width) + fix
 }
 
 // revisionText names the revisions of a group.
@@ -270,12 +270,12 @@ func (c *Console) revisionText(g group) string {
 
 // verdict is the verdict, and what to say of it.
 func (c *Console) verdict(r harness.Report, word string, parts []string) string {
-	ink := c.paint.fail
+	ink := c.palette.fail
 	if r.ExitCode == harness.ExitConforms {
-		ink = c.paint.pass
+		ink = c.palette.pass
 	}
 	const noBreak = "\u00a0" // between a number and its unit
-	said := dotted(parts[:len(parts)-1]...)
-	said = dotted(said, strings.ReplaceAll(parts[len(parts)-1], " ", noBreak))
-	return strings.ReplaceAll(c.folded("", ink.Sprint(word)+"  "+said), noBreak, " ")
+	said := joinParts(parts[:len(parts)-1]...)
+	said = joinParts(said, strings.ReplaceAll(parts[len(parts)-1], " ", noBreak))
+	return strings.ReplaceAll(c.wrappedLine("", ink.Sprint(word)+"  "+said), noBreak, " ")
 }

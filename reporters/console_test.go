@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares with a file of testdata.
-func golden(t *testing.T, name string, got []byte) {
+// compareGolden compares with a file of testdata.
+func compareGolden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *update {
@@ -39,15 +39,15 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// play tells a console a run as the runner would.
-func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
+// runConsole tells a console a run as the runner would.
+func runConsole(t *testing.T, o ConsoleOptions, r harness.Report) string {
 	t.Helper()
 	var out bytes.Buffer
 	o.Out = &out
-	o.Repeat = func(x harness.Result) string {
+	o.RepeatCommand = func(x harness.Result) string {
 		return "mcpcheck run --only " + x.ID + " -- " + targetText(r.Target)
 	}
-	o.Next = func(r harness.Report) []string {
+	o.NextCommands = func(r harness.Report) []string {
 		if r.ExitCode != harness.ExitFails {
 			return nil
 		}
@@ -60,7 +60,7 @@ func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
 		c.Begin(begun)
 	}
 	for _, info := range r.Revisions {
-		c.Areas(info.Revision, areasOf(r, info.Revision))
+		c.Areas(info.Revision, areasIn(r, info.Revision))
 	}
 	for _, x := range r.Results {
 		c.Result(x)
@@ -71,10 +71,10 @@ func play(t *testing.T, o ConsoleOptions, r harness.Report) string {
 	return out.String()
 }
 
-// areasOf counts cases by area. A run that was interrupted had more to come.
-func areasOf(r harness.Report, revision string) (areas []Area) {
-	results := only(r.Results, func(x harness.Result) bool { return x.Revision == revision })
-	for _, g := range grouped(results, harness.Result.Area) {
+// areasIn counts cases by area. A run that was interrupted had more to come.
+func areasIn(r harness.Report, revision string) (areas []Area) {
+	results := filter(r.Results, func(x harness.Result) bool { return x.Revision == revision })
+	for _, g := range groupBy(results, harness.Result.Area) {
 		cases := len(g)
 		if r.ExitCode == harness.ExitInterrupted && revision == "2025-11-25" && g[0].Area() == "tools" {
 			cases += 2
@@ -92,32 +92,32 @@ func TestConsoleGolden(t *testing.T) {
 		report  harness.Report
 		lines   int // at most; 0: as many as there are
 	}{
-		{"report.txt", screen, everything(), 0},
-		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, everything(), 0},
-		{"report-quiet.txt", ConsoleOptions{Verbosity: Quiet}, everything(), 7},
-		{"report-brief.txt", ConsoleOptions{Verbosity: Brief}, everything(), 0},
-		{"report-verbose.txt", ConsoleOptions{Verbosity: Verbose}, everything(), 0},
-		{"report-wire.txt", ConsoleOptions{Verbosity: Wire}, everything(), 0},
-		{"problem.txt", screen, untestable(), 10},
-		{"problem-quiet.txt", ConsoleOptions{Verbosity: Quiet}, untestable(), 2},
-		{"conforming.txt", screen, conforming(), 0},
-		{"typical.txt", screen, typical(), 15},
-		{"crashing.txt", screen, crashing(), 60},
-		{"strict.txt", screen, strict(), 0},
-		{"revisions.txt", screen, twice(), 0},
-		{"revisions-quiet.txt", ConsoleOptions{Verbosity: Quiet}, twice(), 0},
-		{"baseline.txt", screen, baselined(), 0},
-		{"baseline-quiet.txt", ConsoleOptions{Verbosity: Quiet}, baselined(), 4},
-		{"baseline-verbose.txt", ConsoleOptions{Verbosity: Verbose}, baselined(), 0},
-		{"accepted.txt", screen, accepted(), 0},
-		{"excused.txt", screen, excused(), 0},
-		{"excused-verbose.txt", ConsoleOptions{Verbosity: Verbose}, excused(), 0},
-		{"recorded.txt", screen, recorded(), 0},
-		{"http.txt", screen, overHTTP(), 0},
+		{"report.txt", screen, fullReport(), 0},
+		{"report-color.txt", ConsoleOptions{Color: true, Width: 100}, fullReport(), 0},
+		{"report-quiet.txt", ConsoleOptions{Verbosity: Quiet}, fullReport(), 7},
+		{"report-brief.txt", ConsoleOptions{Verbosity: Brief}, fullReport(), 0},
+		{"report-verbose.txt", ConsoleOptions{Verbosity: Verbose}, fullReport(), 0},
+		{"report-wire.txt", ConsoleOptions{Verbosity: Wire}, fullReport(), 0},
+		{"problem.txt", screen, untestableReport(), 10},
+		{"problem-quiet.txt", ConsoleOptions{Verbosity: Quiet}, untestableReport(), 2},
+		{"conforming.txt", screen, conformingReport(), 0},
+		{"typical.txt", screen, typicalReport(), 15},
+		{"crashing.txt", screen, crashingReport(), 60},
+		{"strict.txt", screen, strictReport(), 0},
+		{"revisions.txt", screen, interruptedReport(), 0},
+		{"revisions-quiet.txt", ConsoleOptions{Verbosity: Quiet}, interruptedReport(), 0},
+		{"baseline.txt", screen, baselineReport(), 0},
+		{"baseline-quiet.txt", ConsoleOptions{Verbosity: Quiet}, baselineReport(), 4},
+		{"baseline-verbose.txt", ConsoleOptions{Verbosity: Verbose}, baselineReport(), 0},
+		{"accepted.txt", screen, acceptedReport(), 0},
+		{"excused.txt", screen, excusedReport(), 0},
+		{"excused-verbose.txt", ConsoleOptions{Verbosity: Verbose}, excusedReport(), 0},
+		{"recorded.txt", screen, recordedReport(), 0},
+		{"http.txt", screen, httpReport(), 0},
 	} {
 		t.Run(c.file, func(t *testing.T) {
-			out := play(t, c.options, c.report)
-			golden(t, c.file, []byte(out))
+			out := runConsole(t, c.options, c.report)
+			compareGolden(t, c.file, []byte(out))
 			if n := strings.Count(out, "\n"); c.lines > 0 && n > c.lines {
 				t.Errorf("%d lines, want at most %d", n, c.lines)
 			}
@@ -127,12 +127,12 @@ func TestConsoleGolden(t *testing.T) {
 
 // What a server sends never commands the terminal, nor the workflow whose log it is, wherever it sends it.
 func TestConsoleEscapesServerText(t *testing.T) {
-	r := malicious()
+	r := maliciousReport()
 	ours := regexp.MustCompile("\x1b\\[[0-9;]*m")
 	for _, verbosity := range []Verbosity{Quiet, Brief, Normal, Verbose, Wire} {
 		for _, color := range []bool{false, true} {
 			t.Run(fmt.Sprint(verbosity, color), func(t *testing.T) {
-				out := play(t, ConsoleOptions{Verbosity: verbosity, Color: color}, r)
+				out := runConsole(t, ConsoleOptions{Verbosity: verbosity, Color: color}, r)
 				if color {
 					if strings.Contains(out, "\x1b[31m\\x9b") {
 						t.Error("a colour of the server reached the terminal")
@@ -144,7 +144,7 @@ func TestConsoleEscapesServerText(t *testing.T) {
 						t.Fatalf("%q reached the terminal: %q", c, out[max(0, i-40):min(len(out), i+40)])
 					}
 				}
-				noCommands(t, out)
+				checkNoCommands(t, out)
 			})
 		}
 	}
@@ -152,8 +152,8 @@ func TestConsoleEscapesServerText(t *testing.T) {
 
 func TestConsoleColor(t *testing.T) {
 	t.Setenv("NO_COLOR", "1") // is for the caller to look at
-	plain := play(t, ConsoleOptions{Width: 100}, everything())
-	coloured := play(t, ConsoleOptions{Width: 100, Color: true}, everything())
+	plain := runConsole(t, ConsoleOptions{Width: 100}, fullReport())
+	coloured := runConsole(t, ConsoleOptions{Width: 100, Color: true}, fullReport())
 	if strings.Contains(plain, "\x1b") {
 		t.Error("colours although there should be none")
 	}
@@ -166,8 +166,9 @@ func TestConsoleColor(t *testing.T) {
 func TestConsoleWidth(t *testing.T) {
 	for _, verbosity := range []Verbosity{Quiet, Brief, Normal} {
 		for _, width := range []int{40, 80, 120} {
-			for _, r := range []harness.Report{everything(), twice(), baselined(), crashing(), strict()} {
-				for line := range strings.Lines(play(t, ConsoleOptions{Width: width, Verbosity: verbosity}, r)) {
+			for _, r := range []harness.Report{fullReport(), interruptedReport(), baselineReport(), crashingReport(),
+				strictReport()} {
+				for line := range strings.Lines(runConsole(t, ConsoleOptions{Width: width, Verbosity: verbosity}, r)) {
 					line = strings.TrimRight(line, "\n")
 					long := func(w string) bool { return len([]rune(w)) > width/2 }
 					if n := len([]rune(line)); n > width && !slices.ContainsFunc(strings.Fields(line), long) {
@@ -180,16 +181,16 @@ func TestConsoleWidth(t *testing.T) {
 }
 
 // Of a server that could not be talked to the verdict says why, and nothing else does.
-func TestConsoleOfServersUnmet(t *testing.T) {
-	r := untestable()
+func TestConsoleOfUnreachableServers(t *testing.T) {
+	r := untestableReport()
 	r.Results = append(r.Results, harness.Result{
 		ID: "ping/answers", Verdict: harness.Inconclusive, Reason: harness.HandshakeFailed, Message: "it was not tried",
 	})
-	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, "it was not tried") {
+	if out := runConsole(t, ConsoleOptions{}, r); strings.Contains(out, "it was not tried") {
 		t.Errorf("the reason is told for each check:\n%s", out)
 	}
 	r.Results[0].Reason, r.Revisions = harness.Silent, []harness.RevisionInfo{{Revision: "2025-11-25"}}
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "1 check not decided") {
+	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "1 check not decided") {
 		t.Errorf("what was tried is not told:\n%s", out)
 	}
 }
@@ -199,26 +200,26 @@ func TestConsoleOfBrokenTools(t *testing.T) {
 	const broken = ": every call with valid arguments failed"
 	r := harness.Report{Coverage: []harness.Coverage{{Revision: "x"}}}
 	for i := range 9 {
-		r.Coverage[0].Tools = append(r.Coverage[0].Tools,
-			harness.ToolUse{Name: fmt.Sprint("tool", i), Answered: true, Failed: true, Said: fmt.Sprint("no ", i)})
+		r.Coverage[0].CalledTools = append(r.Coverage[0].CalledTools,
+			harness.ToolUse{Name: fmt.Sprint("tool", i), Answered: true, Failed: true, Message: fmt.Sprint("no ", i)})
 	}
-	tools := r.Coverage[0].Tools
-	if out := play(t, ConsoleOptions{}, r); strings.Count(out, broken) != mostCrashes {
-		t.Errorf("want %d kinds, got\n%s", mostCrashes, out)
+	tools := r.Coverage[0].CalledTools
+	if out := runConsole(t, ConsoleOptions{}, r); strings.Count(out, broken) != maxCrashes {
+		t.Errorf("want %d kinds, got\n%s", maxCrashes, out)
 	}
 	tools[3].Failed = false
-	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, broken) {
+	if out := runConsole(t, ConsoleOptions{}, r); strings.Contains(out, broken) {
 		t.Errorf("not every tool fails, and none by a fault:\n%s", out)
 	}
-	tools[2].Faulty, tools[2].Crashed, tools[2].Said = true, true, "the server exited with status 2"
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "! tool2"+broken) {
+	tools[2].Faulty, tools[2].Crashed, tools[2].Message = true, true, "the server exited with status 2"
+	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "! tool2"+broken) {
 		t.Errorf("a tool with a fault is not named:\n%s", out)
 	}
-	r.Results = []harness.Result{{ID: "a/b", Verdict: harness.Fail, Wire: wire(
+	r.Results = []harness.Result{{ID: "a/b", Verdict: harness.Fail, Evidence: parseWire(
 		`→1{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"tool2"}}`,
 		"·1the server exited with status 2",
 	)}}
-	if out := play(t, ConsoleOptions{}, r); strings.Contains(out, broken) {
+	if out := runConsole(t, ConsoleOptions{}, r); strings.Contains(out, broken) {
 		t.Errorf("a tool that is among the crashes is named twice:\n%s", out)
 	}
 }
@@ -235,7 +236,7 @@ func TestConsoleOfManyFailures(t *testing.T) {
 			GatedBy: harness.GateInconclusive, Message: "no tool was called",
 		})
 	}
-	out := play(t, ConsoleOptions{Width: 80}, r)
+	out := runConsole(t, ConsoleOptions{Width: 80}, r)
 	for _, want := range []string{
 		"✗ and 5 more                                                     in full with -v\n✗ a/4   ",
 		"✗ b/0 and 8 more  MUST, not decided: no tool was called\n",
@@ -244,15 +245,15 @@ func TestConsoleOfManyFailures(t *testing.T) {
 			t.Errorf("want %q in\n%s", want, out)
 		}
 	}
-	r.Results = only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Inconclusive })
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, "    why         no tool was called\n") {
+	r.Results = filter(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Inconclusive })
+	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, "    why         no tool was called\n") {
 		t.Errorf("it is not said why nothing is decided:\n%s", out)
 	}
 }
 
 // One function counts: what is not decided, and what a quick run has not tried, are as many in the short screen as in
 // the long one, without advice.
-func TestConsoleCountsAsOne(t *testing.T) {
+func TestConsoleCountsAgree(t *testing.T) {
 	r := harness.Report{Options: &harness.OptionsInfo{Quick: true}}
 	for _, area := range []string{"tools", "advice"} {
 		r.Results = append(r.Results,
@@ -267,7 +268,7 @@ func TestConsoleCountsAsOne(t *testing.T) {
 			"✓ 1 passed partly", "? 1 check not decided", "1 check needs such calls", "1 not tried by a quick run",
 		},
 	} {
-		out := play(t, ConsoleOptions{Verbosity: verbosity}, r)
+		out := runConsole(t, ConsoleOptions{Verbosity: verbosity}, r)
 		for _, want := range wants {
 			if !strings.Contains(out, want) {
 				t.Errorf("want %q in\n%s", want, out)
@@ -277,11 +278,11 @@ func TestConsoleCountsAsOne(t *testing.T) {
 }
 
 func TestConsoleLimitsMessages(t *testing.T) {
-	r := everything()
+	r := fullReport()
 	r.Results = r.Results[3:4]
 	r.Results[0].Message = strings.Repeat("a line\n", 19) + "the last"
 	for verbosity, want := range map[Verbosity]string{Verbose: "    … 4 lines more (-vv)\n", Wire: "    the last\n"} {
-		if out := play(t, ConsoleOptions{Verbosity: verbosity}, r); !strings.Contains(out, want) {
+		if out := runConsole(t, ConsoleOptions{Verbosity: verbosity}, r); !strings.Contains(out, want) {
 			t.Errorf("want %q in\n%s", want, out)
 		}
 	}
@@ -316,7 +317,7 @@ func TestConsoleProgress(t *testing.T) {
 
 func TestConsoleFromManyGoroutines(t *testing.T) {
 	c := NewConsole(ConsoleOptions{Out: new(bytes.Buffer), Terminal: true})
-	r := everything()
+	r := fullReport()
 	c.Begin(r)
 	var wg sync.WaitGroup
 	for _, x := range r.Results {
@@ -329,12 +330,12 @@ func TestConsoleFromManyGoroutines(t *testing.T) {
 	}
 }
 
-type broken struct{}
+type failingWriter struct{}
 
-func (broken) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+func (failingWriter) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
 func TestConsoleReportsWriteErrors(t *testing.T) {
-	c := NewConsole(ConsoleOptions{Out: broken{}})
+	c := NewConsole(ConsoleOptions{Out: failingWriter{}})
 	c.Begin(harness.Report{})
 	if err := c.Done(harness.Report{}); err == nil {
 		t.Error("want the error of the writer, got none")
@@ -343,13 +344,13 @@ func TestConsoleReportsWriteErrors(t *testing.T) {
 
 // Of a server that nobody could talk to, people see why and nothing else, each line once, however much they want to see
 // of one that was tested.
-func TestConsoleOfAnUnmetServer(t *testing.T) {
-	r := everything()
+func TestConsoleOfUnreachableServerIsShort(t *testing.T) {
+	r := fullReport()
 	r.ExitCode = harness.ExitUntestable
 	r.Problem = "the server refuses\nits last lines on stderr:\n  starting\n  Error: no"
 	r.Revisions[0].Assumed = true
 	for _, v := range []Verbosity{Quiet, Brief, Normal, Verbose} {
-		got := play(t, ConsoleOptions{Verbosity: v}, r)
+		got := runConsole(t, ConsoleOptions{Verbosity: v}, r)
 		want := "NOT TESTED  the server refuses\n  Error: no\n"
 		if v >= Normal {
 			head := "mcpcheck 0.1.0 · server-everything 2.0.0 · stdio\n" + optionsText(r.Options) + "\n\n"
@@ -360,7 +361,7 @@ func TestConsoleOfAnUnmetServer(t *testing.T) {
 		}
 	}
 	r.ExitCode = harness.ExitFails // what it answers is tested all the same
-	if got := play(t, ConsoleOptions{}, r); !strings.Contains(got, "(requested; no handshake took place)\n") {
+	if got := runConsole(t, ConsoleOptions{}, r); !strings.Contains(got, "(requested; no handshake took place)\n") {
 		t.Errorf("got %s", got)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// counted are the counts that outputs have of a run.
-type counted struct{ pass, blocking, minor, known, sdk int }
+// outcomeCounts are the counts that outputs have of a run.
+type outcomeCounts struct{ pass, blocking, minor, known, sdk int }
 
 // TestOutputsAgree counts in every output of one run, and compares. In the report there is a result of every kind,
 // advice and advice that blocks among them.
@@ -25,7 +25,7 @@ func TestOutputsAgree(t *testing.T) {
 	advice := func(id string, v harness.Verdict) harness.Result {
 		return harness.Result{ID: "advice/" + id, Title: "describes it", Level: harness.Advice, Verdict: v}
 	}
-	r := baselined()
+	r := baselineReport()
 	r.Baseline.Stale = nil
 	r.Results = append(r.Results, gatingMust(), passed("ping/a", "answers"), advice("a", harness.Pass),
 		advice("b", harness.Fail), advice("c", harness.Fail))
@@ -34,12 +34,12 @@ func TestOutputsAgree(t *testing.T) {
 	excused.ID, excused.SDK = "tools/excused", &harness.SDKInfo{ID: "tmcp", Name: "tmcp", Versions: "1.20"}
 	r.Results = append(r.Results, excused)
 	r.Target, r.ExitCode = harness.TargetInfo{Transport: "stdio"}, harness.ExitFails
-	r = judged(r)
+	r = withDerivedFields(r)
 	asked := &r.Results[len(r.Results)-2]
 	asked.Gates, asked.GatedBy = true, harness.GateDirectory
 	r.Counts = harness.Count(r.Results)
 	c := r.Counts
-	want := counted{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
+	want := outcomeCounts{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
 	if want.pass == 0 || want.blocking == 0 || want.minor == 0 || want.known == 0 || want.sdk == 0 || c.Advice != 1 {
 		t.Fatalf("the report does not have everything: %+v, %+v", want, c)
 	}
@@ -52,39 +52,39 @@ func TestOutputsAgree(t *testing.T) {
 		}
 		return ""
 	}
-	for name, got := range map[string]counted{
-		"console":     countsIn(t, play(t, ConsoleOptions{Verbosity: Verbose}, r)),
-		"quiet":       countsIn(t, play(t, ConsoleOptions{Verbosity: Quiet}, r)),
-		"markdown":    countsIn(t, text("markdown")),
-		"html":        countsIn(t, text("html")),
-		"annotations": countsIn(t, string(render(t, annotate, r))),
-		"tap":         countsIn(t, text("tap")),
+	for name, got := range map[string]outcomeCounts{
+		"console":     textCounts(t, runConsole(t, ConsoleOptions{Verbosity: Verbose}, r)),
+		"quiet":       textCounts(t, runConsole(t, ConsoleOptions{Verbosity: Quiet}, r)),
+		"markdown":    textCounts(t, text("markdown")),
+		"html":        textCounts(t, text("html")),
+		"annotations": textCounts(t, string(render(t, writeAnnotations, r))),
+		"tap":         textCounts(t, text("tap")),
 		"json":        jsonCounts(t, text("json")),
 		"junit":       junitCounts(t, text("junit")),
 		"ctrf":        ctrfCounts(t, text("ctrf")),
 		"fleet":       fleetCounts(NewFleetRow("x", r)),
 		"page":        pageIndexCounts(t, text("html")),
 	} {
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(counted{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(outcomeCounts{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
-	said := fmt.Sprintf("%d blocking: %s · %d passed", want.blocking, some(Blocking(r), 2), want.pass)
-	if row := NewFleetRow("x", r).Said(); row != said {
+	said := fmt.Sprintf("%d blocking: %s · %d passed", want.blocking, joinSome(Blocking(r), 2), want.pass)
+	if row := NewFleetRow("x", r).Summary(); row != said {
 		t.Errorf("fleet says %s", row)
 	}
 	if badge := newBadge(r).Message; badge != Plural(want.blocking, "failure") {
 		t.Errorf("the badge says %s", badge)
 	}
-	if line := play(t, ConsoleOptions{}, r); !strings.Contains(line, fmt.Sprintf("FAIL  %s, %s · %d passed",
+	if line := runConsole(t, ConsoleOptions{}, r); !strings.Contains(line, fmt.Sprintf("FAIL  %s, %s · %d passed",
 		Plural(want.blocking, "blocking failure"), Plural(want.minor, "other"), want.pass)) {
 		t.Errorf("the screen says\n%s", line)
 	}
 }
 
 // Of a server that nobody could talk to, no output for people has counts.
-func TestUnmetServersHaveNoCounts(t *testing.T) {
-	r := everything()
+func TestUnreachableServersHaveNoCounts(t *testing.T) {
+	r := fullReport()
 	r.ExitCode, r.Problem, r.Revisions[0].Assumed = harness.ExitUntestable, "the server wants authorization", true
 	counts := regexp.MustCompile(`\d+ (passed|tried|skipped|not decided|blocking)|requirements of 20`)
 	for _, f := range Formats {
@@ -97,8 +97,8 @@ func TestUnmetServersHaveNoCounts(t *testing.T) {
 	}
 }
 
-// number is what the group of a pattern has, 0 where it is nowhere.
-func number(t *testing.T, text, pattern string) int {
+// matchedNumber is what the group of a pattern has, 0 where it is nowhere.
+func matchedNumber(t *testing.T, text, pattern string) int {
 	t.Helper()
 	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
 	if found == nil {
@@ -111,8 +111,8 @@ func number(t *testing.T, text, pattern string) int {
 	return n
 }
 
-// countsIn are the counts in the words for people: of the last line that has them all.
-func countsIn(t *testing.T, text string) counted {
+// textCounts are the counts in the words for people: of the last line that has them all.
+func textCounts(t *testing.T, text string) outcomeCounts {
 	t.Helper()
 	line := ""
 	for l := range strings.Lines(text) {
@@ -120,24 +120,24 @@ func countsIn(t *testing.T, text string) counted {
 			line = l
 		}
 	}
-	return counted{
-		pass: number(t, line, `(\d+) passed`), blocking: number(t, line, `(\d+) blocking failure`),
-		minor: number(t, line, `(\d+) other`), known: number(t, line, `(\d+) known failure`),
-		sdk: number(t, line, `(\d+) known deviation`),
+	return outcomeCounts{
+		pass: matchedNumber(t, line, `(\d+) passed`), blocking: matchedNumber(t, line, `(\d+) blocking failure`),
+		minor: matchedNumber(t, line, `(\d+) other`), known: matchedNumber(t, line, `(\d+) known failure`),
+		sdk: matchedNumber(t, line, `(\d+) known deviation`),
 	}
 }
 
-func jsonCounts(t *testing.T, text string) counted {
+func jsonCounts(t *testing.T, text string) outcomeCounts {
 	t.Helper()
 	var r struct{ Counts harness.Counts }
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		t.Fatal(err)
 	}
 	c := r.Counts
-	return counted{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
+	return outcomeCounts{c.Pass, c.Gating, c.Fail - c.Gating - c.Known - c.SDK, c.Known, c.SDK}
 }
 
-func junitCounts(t *testing.T, text string) (c counted) {
+func junitCounts(t *testing.T, text string) (c outcomeCounts) {
 	t.Helper()
 	var doc junitSuites
 	if err := xml.Unmarshal([]byte(text), &doc); err != nil {
@@ -166,7 +166,7 @@ func junitCounts(t *testing.T, text string) (c counted) {
 	return c
 }
 
-func ctrfCounts(t *testing.T, text string) (c counted) {
+func ctrfCounts(t *testing.T, text string) (c outcomeCounts) {
 	t.Helper()
 	var doc ctrfReport
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
@@ -193,7 +193,7 @@ func ctrfCounts(t *testing.T, text string) (c counted) {
 }
 
 // fleetCounts has no counts of its own for what comes from an SDK: it is known.
-func fleetCounts(row FleetRow) (c counted) {
+func fleetCounts(row FleetRow) (c outcomeCounts) {
 	for _, a := range row.Areas {
 		c.pass += a.Pass
 		c.blocking += a.Gating
@@ -205,18 +205,18 @@ func fleetCounts(row FleetRow) (c counted) {
 }
 
 // pageIndexCounts are the counts of the page's list, which are those of its filters.
-func pageIndexCounts(t *testing.T, text string) (c counted) {
+func pageIndexCounts(t *testing.T, text string) (c outcomeCounts) {
 	t.Helper()
 	outcomes := map[string]int{}
 	for _, found := range regexp.MustCompile(`"outcome":"([a-z]+)"`).FindAllStringSubmatch(text, -1) {
 		outcomes[found[1]]++
 	}
-	return counted{outcomes["pass"], outcomes["gating"], outcomes["fail"], outcomes["known"] - 1, 1}
+	return outcomeCounts{outcomes["pass"], outcomes["gating"], outcomes["fail"], outcomes["known"] - 1, 1}
 }
 
 // The suites of JUnit together took as long as the run, though checks run side by side.
 func TestJUnitTimes(t *testing.T) {
-	r := everything()
+	r := fullReport()
 	for i := range r.Results {
 		r.Results[i].Seconds = 2
 	}
@@ -240,15 +240,15 @@ func TestJUnitTimes(t *testing.T) {
 
 // A profile that asks for what is only advice under another one does not pass on the page of that.
 func TestPageProfileDirectory(t *testing.T) {
-	r := conforming()
+	r := conformingReport()
 	r.Results = append(r.Results, harness.Result{
 		ID: "advice/tool-title-present", Title: "gives each tool a title", Level: harness.Advice, Verdict: harness.Fail,
 	})
-	r = judged(r)
-	o := Options{Rules: func(id string) (*harness.Requirement, bool) {
+	r = withDerivedFields(r)
+	o := Options{FindRequirement: func(id string) (*harness.Requirement, bool) {
 		q := &harness.Requirement{ID: id}
 		if id == "advice/tool-title-present" {
-			q.Asked = []harness.Ask{{By: "a directory"}}
+			q.DirectoryRules = []harness.DirectoryRule{{Directory: "a directory"}}
 		}
 		return q, true
 	}}

@@ -8,12 +8,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// uncovered are what the counts of results do not tell of the requirements: how many were left out, and how many no
+// omittedCounts are what the counts of results do not tell of the requirements: how many were left out, and how many no
 // check tries yet.
-func uncovered(coverage []harness.Coverage) (parts []string) {
+func omittedCounts(coverage []harness.Coverage) (parts []string) {
 	left, without := 0, 0
 	for _, c := range coverage {
-		left += c.LeftOut
+		left += c.Excluded
 		without += c.NotChecked
 	}
 	if left > 0 {
@@ -33,7 +33,7 @@ func coverageText(c harness.Coverage) string {
 		what string
 	}{
 		{c.NotApplicable, "do not apply"}, {c.NotTried, "could not be tested"},
-		{c.LeftOut, "left out"}, {c.NotChecked, "not checked yet"},
+		{c.Excluded, "left out"}, {c.NotChecked, "not checked yet"},
 	} {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
@@ -63,19 +63,19 @@ func unexercisedText(coverage []harness.Coverage) string {
 	return "declared by the server, but not tested: " + strings.Join(names, ", ")
 }
 
-// mostUncalled is how many tools are named that were not called: of all servers but those that list without measure.
-const mostUncalled = 200
+// maxUncalled is how many tools are named that were not called: of all servers but those that list without measure.
+const maxUncalled = 200
 
 // callsText says which calls of tools were not made in some revision: with valid arguments, a line for each reason, and
 // with invalid ones a line for all. It stands in place of the checks that could not be decided without these calls, and
 // says how many they are. It is empty when no call is missing.
 func callsText(coverage []harness.Coverage, results []harness.Result) (head string, lines []string) {
 	all, input := uncalled(coverage), invalidText(coverage)
-	needing := len(only(results, isCallsOff))
-	barred := slices.ContainsFunc(all, func(u harness.UncalledTool) bool { return u.Barred })
+	needing := len(filter(results, isCallsOff))
+	barred := slices.ContainsFunc(all, func(u harness.UncalledTool) bool { return u.Forbidden })
 	lines = uncalledLines(all)
 	if barred || needing > 0 && input == "" {
-		lines = append(lines, harness.CallsRemedy)
+		lines = append(lines, harness.HowToAllowCalls)
 	}
 	lines = append(lines, nonEmpty(input)...)
 	if needing > 0 {
@@ -110,7 +110,7 @@ func toolsText(r harness.Report, most int) string {
 			never++
 		}
 	}
-	text := fmt.Sprintf("%d: %s", r.Server.Tools, callsMade(used, callableTools(r)))
+	text := fmt.Sprintf("%d: %s", r.Server.Tools, callCounts(used, callableTools(r)))
 	how := "not called"
 	if never < len(barred) {
 		how = "not called with valid arguments"
@@ -121,8 +121,8 @@ func toolsText(r harness.Report, most int) string {
 	return strings.Join(nonEmpty(text, invalidText(r.Coverage)), "\n")
 }
 
-// callsMade says how many tools were called, and what came of it: each tool counts by the worst.
-func callsMade(used, callable []harness.ToolUse) string {
+// callCounts says how many tools were called, and what came of it: each tool counts by the worst.
+func callCounts(used, callable []harness.ToolUse) string {
 	if len(used) == 0 {
 		return "none called"
 	}
@@ -167,12 +167,12 @@ func callsMade(used, callable []harness.ToolUse) string {
 func usedTools(r harness.Report) (used []harness.ToolUse) {
 	at := map[string]int{}
 	for _, c := range r.Coverage {
-		for _, u := range c.Tools {
+		for _, u := range c.CalledTools {
 			i, found := at[u.Name]
 			switch {
 			case !found:
 				at[u.Name], used = len(used), append(used, u)
-			case trouble(u) > trouble(used[i]):
+			case toolSeverity(u) > toolSeverity(used[i]):
 				used[i] = u
 			}
 		}
@@ -180,8 +180,8 @@ func usedTools(r harness.Report) (used []harness.ToolUse) {
 	return used
 }
 
-// trouble ranks what came of a tool.
-func trouble(u harness.ToolUse) int {
+// toolSeverity ranks what came of a tool.
+func toolSeverity(u harness.ToolUse) int {
 	switch {
 	case u.Crashed:
 		return 3
@@ -197,9 +197,9 @@ func trouble(u harness.ToolUse) int {
 func callableTools(r harness.Report) []harness.ToolUse {
 	barred := map[string]bool{}
 	for _, u := range uncalled(r.Coverage) {
-		barred[u.Name] = barred[u.Name] || u.Barred
+		barred[u.Name] = barred[u.Name] || u.Forbidden
 	}
-	return only(usedTools(r), func(u harness.ToolUse) bool { return !barred[u.Name] })
+	return filter(usedTools(r), func(u harness.ToolUse) bool { return !barred[u.Name] })
 }
 
 // isBroken recognises tools that do not work: of which all calls with valid arguments failed by a fault of theirs, or
@@ -209,20 +209,21 @@ func isBroken(callable []harness.ToolUse) func(harness.ToolUse) bool {
 	return func(u harness.ToolUse) bool { return u.Failed && (u.Faulty || all) }
 }
 
-var shortReason = strings.NewReplacer(harness.Unmarked, "no readOnlyHint", harness.Destructive, "destructive")
+var reasonShortener = strings.NewReplacer(harness.NotMarkedSafe, "no readOnlyHint", harness.MarkedDestructive,
+	"destructive")
 
 // uncalledText names tools, at most so many for each reason, and the reasons.
 func uncalledText(tools []harness.UncalledTool, most int) string {
 	var whys, named []string
 	names := map[string][]string{}
 	for _, u := range tools {
-		if names[u.Why] == nil {
-			whys = append(whys, u.Why)
+		if names[u.Reason] == nil {
+			whys = append(whys, u.Reason)
 		}
-		names[u.Why] = append(names[u.Why], u.Name)
+		names[u.Reason] = append(names[u.Reason], u.Name)
 	}
 	for _, why := range whys {
-		named = append(named, some(names[why], most)+" ("+shortReason.Replace(why)+")")
+		named = append(named, joinSome(names[why], most)+" ("+reasonShortener.Replace(why)+")")
 	}
 	return strings.Join(named, ", ")
 }
@@ -237,7 +238,7 @@ func isCallsOff(r harness.Result) bool {
 func uncalled(coverage []harness.Coverage) (all []harness.UncalledTool) {
 	said := map[harness.UncalledTool]bool{} // a server may list 100,000
 	for _, c := range coverage {
-		for _, u := range c.Uncalled {
+		for _, u := range c.UncalledTools {
 			if !said[u] {
 				said[u], all = true, append(all, u)
 			}
@@ -250,16 +251,16 @@ func uncalled(coverage []harness.Coverage) (all []harness.UncalledTool) {
 func uncalledLines(all []harness.UncalledTool) (lines []string) {
 	var reasons []string
 	names := map[string][]string{}
-	for _, u := range all[:min(len(all), mostUncalled)] {
-		if names[u.Why] == nil {
-			reasons = append(reasons, u.Why)
+	for _, u := range all[:min(len(all), maxUncalled)] {
+		if names[u.Reason] == nil {
+			reasons = append(reasons, u.Reason)
 		}
-		names[u.Why] = append(names[u.Why], u.Name)
+		names[u.Reason] = append(names[u.Reason], u.Name)
 	}
 	for _, why := range reasons {
 		lines = append(lines, strings.Join(names[why], ", ")+": "+why)
 	}
-	if more := len(all) - mostUncalled; more > 0 {
+	if more := len(all) - maxUncalled; more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return lines
@@ -268,45 +269,45 @@ func uncalledLines(all []harness.UncalledTool) (lines []string) {
 // invalidText says how many tools were tried with invalid arguments, of those that can be, and what to do about the
 // others; it is empty when all were.
 func invalidText(coverage []harness.Coverage) string {
-	var i harness.InvalidInput // of the revision with the most tools
+	var i harness.InvalidCallCounts // of the revision with the most tools
 	for _, c := range coverage {
-		if c.Invalid != nil && c.Invalid.Tools() >= i.Tools() {
-			i = *c.Invalid
+		if c.InvalidCalls != nil && c.InvalidCalls.Total() >= i.Total() {
+			i = *c.InvalidCalls
 		}
 	}
 	const label = "isError on bad input: "
 	if i.Unmarked == 0 && i.Destructive > 0 {
-		return fmt.Sprintf(label+"%d of %d tried, %d destructive: --calls all", i.Tried, i.Tools(), i.Destructive)
+		return fmt.Sprintf(label+"%d of %d tried, %d destructive: --calls all", i.Tried, i.Total(), i.Destructive)
 	}
 	barred := nonEmpty(
-		barredText(i, i.Unmarked, "have no readOnlyHint: add annotations, example arguments, or --calls invalid"),
-		barredText(i, i.Destructive, "are marked destructive: --calls all"),
+		notAllowedText(i, i.Unmarked, "have no readOnlyHint: add annotations, example arguments, or --calls invalid"),
+		notAllowedText(i, i.Destructive, "are marked destructive: --calls all"),
 	)
 	if len(barred) == 0 {
 		return ""
 	}
-	tried := fmt.Sprintf("%d of %s tried", i.Tried, Plural(i.Tools(), "tool"))
+	tried := fmt.Sprintf("%d of %s tried", i.Tried, Plural(i.Total(), "tool"))
 	return label + tried + "; " + strings.Join(barred, "; ")
 }
 
-// barredText says what holds of so many tools that may not be called with invalid arguments.
-func barredText(i harness.InvalidInput, n int, what string) string {
+// notAllowedText says what holds of so many tools that may not be called with invalid arguments.
+func notAllowedText(i harness.InvalidCallCounts, n int, what string) string {
 	who := fmt.Sprint(n)
 	switch n {
 	case 0:
 		return ""
-	case i.Tools():
+	case i.Total():
 		who = "they"
-	case i.Tools() - i.Tried:
+	case i.Total() - i.Tried:
 		who = "the others"
 	}
 	if n == 1 {
-		return singular.Replace(who + " " + what)
+		return singularForms.Replace(who + " " + what)
 	}
 	return who + " " + what
 }
 
-var singular = strings.NewReplacer("they have", "it has", "they are", "it is", "others have", "other has",
+var singularForms = strings.NewReplacer("they have", "it has", "they are", "it is", "others have", "other has",
 	"others are", "other is", "1 have", "1 has", "1 are", "1 is")
 
 // optionsText says what of the configuration a reader has to know: the file, and what was left out and why.
@@ -321,7 +322,7 @@ func optionsText(o *harness.OptionsInfo) string {
 	if len(o.Only) > 0 {
 		parts = append(parts, "only "+strings.Join(o.Only, ", "))
 	}
-	if left := leftOut(*o); len(left) > 0 {
+	if left := omittedChecks(*o); len(left) > 0 {
 		parts = append(parts, "leaves out "+strings.Join(left, ", "))
 	}
 	if o.Set != nil {
@@ -330,7 +331,7 @@ func optionsText(o *harness.OptionsInfo) string {
 	if o.Shard != nil {
 		parts = append(parts, "shard "+o.Shard.String()+" of the run")
 	}
-	return dotted(parts...)
+	return joinParts(parts...)
 }
 
 // setText names a set of requirements.
@@ -347,8 +348,8 @@ func setsText(r harness.Report) string {
 	return strings.Join(names, ", ")
 }
 
-// leftOut are the checks that are left out, each with its reason.
-func leftOut(o harness.OptionsInfo) (texts []string) {
+// omittedChecks are the checks that are left out, each with its reason.
+func omittedChecks(o harness.OptionsInfo) (texts []string) {
 	for _, s := range o.Skip {
 		text := s.Check
 		if s.Reason != "" {

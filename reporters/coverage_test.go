@@ -9,9 +9,9 @@ import (
 )
 
 // What allows calls is proposed for tools that may not be called, and for no others.
-func TestTheRemedyIsForToolsThatMayNotBeCalled(t *testing.T) {
-	barred := harness.UncalledTool{Name: "grow", Why: "it is not marked read-only", Barred: true}
-	mute := harness.UncalledTool{Name: "wait", Why: "no call was answered"}
+func TestFixIsForToolsThatMayNotBeCalled(t *testing.T) {
+	barred := harness.UncalledTool{Name: "grow", Reason: "it is not marked read-only", Forbidden: true}
+	mute := harness.UncalledTool{Name: "wait", Reason: "no call was answered"}
 	for _, tt := range []struct {
 		tools []harness.UncalledTool
 		want  bool
@@ -20,8 +20,8 @@ func TestTheRemedyIsForToolsThatMayNotBeCalled(t *testing.T) {
 		{[]harness.UncalledTool{mute}, false},
 		{[]harness.UncalledTool{mute, barred}, true},
 	} {
-		_, lines := callsText([]harness.Coverage{{Uncalled: tt.tools}}, nil)
-		if got := slices.Contains(lines, harness.CallsRemedy); got != tt.want {
+		_, lines := callsText([]harness.Coverage{{UncalledTools: tt.tools}}, nil)
+		if got := slices.Contains(lines, harness.HowToAllowCalls); got != tt.want {
 			t.Errorf("%v: %q", tt.tools, lines)
 		}
 	}
@@ -32,23 +32,23 @@ func TestInvalidText(t *testing.T) {
 	const unmarked = "no readOnlyHint: add annotations, example arguments, or --calls invalid"
 	const destructive = "marked destructive: --calls all"
 	for _, tt := range []struct {
-		calls harness.InvalidInput
+		calls harness.InvalidCallCounts
 		want  string
 	}{
-		{harness.InvalidInput{Tried: 3}, ""},
-		{harness.InvalidInput{}, ""},
-		{harness.InvalidInput{Tried: 1, Unmarked: 2}, "1 of 3 tools tried; the others have " + unmarked},
-		{harness.InvalidInput{Tried: 1, Unmarked: 1}, "1 of 2 tools tried; the other has " + unmarked},
-		{harness.InvalidInput{Unmarked: 2}, "0 of 2 tools tried; they have " + unmarked},
-		{harness.InvalidInput{Destructive: 1}, "0 of 1 tried, 1 destructive: --calls all"},
-		{harness.InvalidInput{Tried: 3, Unmarked: 2, Destructive: 1},
+		{harness.InvalidCallCounts{Tried: 3}, ""},
+		{harness.InvalidCallCounts{}, ""},
+		{harness.InvalidCallCounts{Tried: 1, Unmarked: 2}, "1 of 3 tools tried; the others have " + unmarked},
+		{harness.InvalidCallCounts{Tried: 1, Unmarked: 1}, "1 of 2 tools tried; the other has " + unmarked},
+		{harness.InvalidCallCounts{Unmarked: 2}, "0 of 2 tools tried; they have " + unmarked},
+		{harness.InvalidCallCounts{Destructive: 1}, "0 of 1 tried, 1 destructive: --calls all"},
+		{harness.InvalidCallCounts{Tried: 3, Unmarked: 2, Destructive: 1},
 			"3 of 6 tools tried; 2 have " + unmarked + "; 1 is " + destructive},
 	} {
 		want := tt.want
 		if want != "" {
 			want = "isError on bad input: " + want
 		}
-		if got := invalidText([]harness.Coverage{{}, {Invalid: &tt.calls}}); got != want {
+		if got := invalidText([]harness.Coverage{{}, {InvalidCalls: &tt.calls}}); got != want {
 			t.Errorf("%+v: got %q, want %q", tt.calls, got, want)
 		}
 	}
@@ -64,8 +64,8 @@ func TestChecksWithoutTheirCallsAreInNoList(t *testing.T) {
 	}
 	report := harness.Report{
 		Coverage: []harness.Coverage{{
-			Uncalled: []harness.UncalledTool{{Name: "send", Why: harness.Unmarked, Barred: true}},
-			Invalid:  &harness.InvalidInput{Unmarked: 1},
+			UncalledTools: []harness.UncalledTool{{Name: "send", Reason: harness.NotMarkedSafe, Forbidden: true}},
+			InvalidCalls:  &harness.InvalidCallCounts{Unmarked: 1},
 		}},
 		Results: []harness.Result{
 			open("tools/a", harness.CallsOff, false), open("tools/b", harness.CallsOff, false),

@@ -20,7 +20,7 @@ func CTRF(w io.Writer, r harness.Report) error {
 	doc := ctrfReport{
 		Format: "CTRF", Version: "0.0.0", GeneratedBy: "mcpcheck",
 		Results: ctrfResults{
-			Tool:        ctrfTool{Name: "mcpcheck", Version: r.Tool.Version},
+			Tool:        ctrfTool{Name: "mcpcheck", Version: r.Program.Version},
 			Tests:       ctrfTests(r),
 			Environment: newCtrfEnvironment(r),
 			Extra:       ctrfExtra{Profile: r.Profile, ExitCode: r.ExitCode, Problem: r.Problem},
@@ -138,17 +138,18 @@ func ctrfTests(r harness.Report) []ctrfTest {
 	if r.Problem != "" {
 		tests = append(tests, ctrfTest{
 			Name: "mcpcheck/run", Status: "failed", Duration: wholeMilliseconds(r.Seconds),
-			Suite: []string{"mcpcheck"}, RawStatus: "error", Message: headline(r.Problem), Trace: inert(r.Problem),
+			Suite: []string{"mcpcheck"}, RawStatus: "error", Message: headline(r.Problem),
+			Trace: withoutCommands(r.Problem),
 		})
 	}
 	several := len(revisionsOf(r.Revisions)) > 1
 	for _, x := range r.Results {
 		tests = append(tests, newCtrfTest(x, several))
 	}
-	for _, s := range stale(r) {
+	for _, s := range staleBaseline(r) {
 		tests = append(tests, ctrfTest{
 			Name: staleName(s), Status: "failed", Suite: []string{"baseline"}, RawStatus: "stale",
-			Message: staleAt(r, s) + ": " + s.Entry + ": " + s.Why, Trace: "fix: " + staleRemedy,
+			Message: stalePosition(r, s) + ": " + s.Entry + ": " + s.Reason, Trace: "fix: " + staleFix,
 		})
 	}
 	return tests
@@ -157,9 +158,9 @@ func ctrfTests(r harness.Report) []ctrfTest {
 func newCtrfTest(r harness.Result, several bool) ctrfTest {
 	test := ctrfTest{
 		Name: testName(r, several), Status: ctrfStatus(r), Duration: wholeMilliseconds(r.Seconds),
-		Suite: []string{r.Area()}, Message: titleOf(r),
+		Suite: []string{r.Area()}, Message: resultTitle(r),
 		RawStatus: string(r.Verdict), Tags: []string{r.Area(), r.Level.String()},
-		Labels: map[string]string{"revision": r.Revision, "level": r.Level.String(), "title": r.Requires()},
+		Labels: map[string]string{"revision": r.Revision, "level": r.Level.String(), "title": r.RequirementText()},
 	}
 	if several {
 		test.Suite = slices.Insert(test.Suite, 0, r.Revision)
@@ -175,7 +176,7 @@ func newCtrfTest(r harness.Result, several bool) ctrfTest {
 	}
 	if r.Verdict == harness.Fail || isFailure(r) {
 		test.Trace = strings.TrimSpace(junitDetail(r))
-		test.Stdout = wireLines(r.Wire, fileWireLines, fileWireWidth)
+		test.Stdout = wireLines(r.Evidence, fileWireLines, fileWireWidth)
 	}
 	return test
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func ctrfOf(t *testing.T, r harness.Report) (doc ctrfReport) {
+func parseCTRF(t *testing.T, r harness.Report) (doc ctrfReport) {
 	t.Helper()
 	if err := json.Unmarshal(render(t, CTRF, r), &doc); err != nil {
 		t.Fatal(err)
@@ -17,9 +17,9 @@ func ctrfOf(t *testing.T, r harness.Report) (doc ctrfReport) {
 
 // A test fails exactly when the run does, the counts are those of the tests, and no test is there twice.
 func TestCTRFIsRedWhenTheRunFails(t *testing.T) {
-	for name, r := range samples() {
+	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
-			doc := ctrfOf(t, r)
+			doc := parseCTRF(t, r)
 			s := doc.Results.Summary
 			if red, want := s.Failed > 0, r.ExitCode != harness.ExitConforms; red != want {
 				t.Errorf("exit code %d: want red %v, got %v", r.ExitCode, want, red)
@@ -44,7 +44,7 @@ func TestCTRFStatus(t *testing.T) {
 		"passed":  {Verdict: harness.Pass},
 		"skipped": {Verdict: harness.Skip},
 		"failed":  {Verdict: harness.Fail, Gates: true},
-		"other":   {Verdict: harness.Fail, Known: &harness.Known{}},
+		"other":   {Verdict: harness.Fail, Known: &harness.KnownInfo{}},
 	} {
 		if got := ctrfStatus(r); got != status {
 			t.Errorf("%+v: want %s, got %s", r, status, got)

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// message is a line of the wire as far as it is JSON-RPC.
+// writeMessage is a line of the wire as far as it is JSON-RPC.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method any             `json:"method"`
@@ -23,50 +23,50 @@ type message struct {
 	} `json:"error"`
 }
 
-func messageOf(l harness.Line) (m message, ok bool) {
+func parseMessage(l harness.Line) (m message, ok bool) {
 	return m, json.Unmarshal([]byte(l.Text), &m) == nil
 }
 
-// sentFor is what was sent when the first finding of a failure came back: the first request that decided or, where the
+// sentText is what was sent when the first finding of a failure came back: the first request that decided or, where the
 // finding is the status of an answer over HTTP, the last one that has it. It is empty where nothing was sent for it.
-func sentFor(r harness.Result) string {
-	for _, l := range r.Wire {
+func sentText(r harness.Result) string {
+	for _, l := range r.Evidence {
 		switch {
 		case !l.Decisive || l.Direction != harness.Sent:
-		case slices.Contains(aboutHTTP, r.Area()):
+		case slices.Contains(httpAreas, r.Area()):
 			return strings.TrimSpace(l.HTTP + " " + requestText(l))
 		default:
 			return requestText(l)
 		}
 	}
 	_, got := wantGot(r)
-	if found := httpStatus.FindStringSubmatch(got); found != nil {
-		return sentForStatus(r.Wire, found[1])
+	if found := httpStatusPattern.FindStringSubmatch(got); found != nil {
+		return sentTextForStatus(r.Evidence, found[1])
 	}
 	return ""
 }
 
-// inFull is what came of a failure, with the result whole that a check has cut, if the wire has it.
-func inFull(got string, wire []harness.Line) string {
+// untruncated is what came of a failure, with the result whole that a check has cut, if the wire has it.
+func untruncated(got string, wire []harness.Line) string {
 	head, tail, cut := strings.Cut(got, "…")
 	if !cut || !strings.HasPrefix(head, "result {") {
 		return got
 	}
 	for _, l := range wire {
-		m, ok := messageOf(l)
+		m, ok := parseMessage(l)
 		var result map[string]any
 		if !ok || !l.Decisive || json.Unmarshal(m.Result, &result) != nil {
 			continue
 		}
-		if whole := "result " + compact(result); strings.HasPrefix(whole, head) && strings.HasSuffix(whole, tail) {
+		if whole := "result " + compactJSON(result); strings.HasPrefix(whole, head) && strings.HasSuffix(whole, tail) {
 			return whole
 		}
 	}
 	return got
 }
 
-// compact is a value as checks write it.
-func compact(v any) string {
+// compactJSON is a value as checks write it.
+func compactJSON(v any) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -74,17 +74,17 @@ func compact(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// aboutHTTP are the areas of which a request over HTTP tells more than its message.
-var aboutHTTP = []string{"http", "sse", "auth"}
+// httpAreas are the areas of which a request over HTTP tells more than its message.
+var httpAreas = []string{"http", "sse", "auth"}
 
-// noAnswer is how a check tells of a request without an answer, and why it has none.
-var noAnswer = regexp.MustCompile(`^no answer to (\S+?)(?:[:;] (.*))?(?: within .*)?$`)
+// noAnswerPattern is how a check tells of a request without an answer, and why it has none.
+var noAnswerPattern = regexp.MustCompile(`^no answer to (\S+?)(?:[:;] (.*))?(?: within .*)?$`)
 
-// httpStatus is how a check tells of an answer over HTTP.
-var httpStatus = regexp.MustCompile(`^(?:HTTP|status) (\d{3})\b`)
+// httpStatusPattern is how a check tells of an answer over HTTP.
+var httpStatusPattern = regexp.MustCompile(`^(?:HTTP|status) (\d{3})\b`)
 
-// sentForStatus is the last request over HTTP that was answered with the status.
-func sentForStatus(wire []harness.Line, status string) string {
+// sentTextForStatus is the last request over HTTP that was answered with the status.
+func sentTextForStatus(wire []harness.Line, status string) string {
 	for i, l := range slices.Backward(wire) {
 		if l.Direction != harness.Received || !strings.HasPrefix(l.HTTP, status) {
 			continue
@@ -101,7 +101,7 @@ func sentForStatus(wire []harness.Line, status string) string {
 // requestText is a request as people write it: its method and its params, without what every request carries. What is
 // not a request stays as it was on the wire.
 func requestText(l harness.Line) string {
-	m, ok := messageOf(l)
+	m, ok := parseMessage(l)
 	method, named := m.Method.(string)
 	var whole map[string]json.RawMessage
 	if !ok || !named || m.ID == nil || json.Unmarshal([]byte(l.Text), &whole) != nil || len(whole) > 4 ||
@@ -118,38 +118,38 @@ func requestText(l harness.Line) string {
 	return strings.TrimSpace(method + " " + string(m.Params))
 }
 
-// madeUp are the names that checks make up anew in each run, and whatever else tells equal answers apart.
-var madeUp = regexp.MustCompile(`mcpcheck[_-][\w-]+`)
+// generatedNames are the names that checks make up anew in each run, and whatever else tells equal answers apart.
+var generatedNames = regexp.MustCompile(`mcpcheck[_-][\w-]+`)
 
-// causeOf is the key of failures that have one cause: the same answer to requests of the same method, or the same
+// causeKey is the key of failures that have one cause: the same answer to requests of the same method, or the same
 // crash. Others have causes of their own.
-func causeOf(r harness.Result) string {
+func causeKey(r harness.Result) string {
 	if r.Verdict == harness.Inconclusive {
 		return "inconclusive\x00" + headline(r.Message)
 	}
 	if all := crashesOf(r); len(all) > 0 {
 		return "crash\x00" + all[0].key()
 	}
-	sent := sentFor(r)
+	sent := sentText(r)
 	_, got := wantGot(r)
 	if sent == "" || r.Verdict != harness.Fail {
 		return r.ID
 	}
-	if found := noAnswer.FindStringSubmatch(got); found != nil && found[2] != "" {
+	if found := noAnswerPattern.FindStringSubmatch(got); found != nil && found[2] != "" {
 		return "no answer\x00" + found[2]
 	}
 	method, _, _ := strings.Cut(sent, " ")
-	return method + "\x00" + madeUp.ReplaceAllString(got, "")
+	return method + "\x00" + generatedNames.ReplaceAllString(got, "")
 }
 
 // crash is the end of a server that nobody asked for, or several with one cause.
 type crash struct {
-	how       string   // the server exited with status 1
-	input     string   // that came before it
-	tool      string   // that it called
-	malformed bool     // the input is no message of the protocol
-	odd       bool     // it is one that no client sends
-	told      []string // the lines of its stderr that tell most
+	description string   // the server exited with status 1
+	input       string   // that came before it
+	tool        string   // that it called
+	malformed   bool     // the input is no message of the protocol
+	invalid     bool     // it is one that no client sends
+	stderrLines []string // the lines of its stderr that tell most
 
 	inputs []string // all that led to it, without what is made up
 	checks []string // that have seen it
@@ -157,28 +157,30 @@ type crash struct {
 
 // key tells crashes apart: by what the server has told, or else by the input.
 func (c crash) key() string {
-	if len(c.told) == 0 {
+	if len(c.stderrLines) == 0 {
 		return c.inputKey()
 	}
-	return c.how + "\x00" + timeless(c.told[0]) + "\x00" + strings.Join(c.told[1:], "\x00")
+	return c.description + "\x00" + stableText(c.stderrLines[0]) + "\x00" + strings.Join(c.stderrLines[1:], "\x00")
 }
 
 // inputKey tells crashes apart of which the server has told nothing.
-func (c crash) inputKey() string { return c.how + "\x00" + timeless(c.input) }
+func (c crash) inputKey() string { return c.description + "\x00" + stableText(c.input) }
 
-// timeless is a text without what is another each time: names that are made up, numbers, and with them the time.
-func timeless(s string) string { return digits.ReplaceAllString(madeUp.ReplaceAllString(s, ""), "") }
+// stableText is a text without what is another each time: names that are made up, numbers, and with them the time.
+func stableText(s string) string {
+	return digits.ReplaceAllString(generatedNames.ReplaceAllString(s, ""), "")
+}
 
 var digits = regexp.MustCompile(`\d+`)
 
-// crashesIn are the crashes in the evidence of results, each cause once: first those by calls of tools, last those by
-// messages that no client sends. Where the server has told nothing, it is the one that has the same input.
-func crashesIn(results []harness.Result) (all []crash) {
+// distinctCrashes are the crashes in the evidence of results, each cause once: first those by calls of tools, last
+// those by messages that no client sends. Where the server has told nothing, it is the one that has the same input.
+func distinctCrashes(results []harness.Result) (all []crash) {
 	at := map[string]int{}
 	for _, mute := range []bool{false, true} {
 		for _, r := range results {
 			for _, c := range crashesOf(r) {
-				if mute != (len(c.told) == 0) {
+				if mute != (len(c.stderrLines) == 0) {
 					continue
 				}
 				i, found := at[c.key()]
@@ -186,19 +188,19 @@ func crashesIn(results []harness.Result) (all []crash) {
 					i, all = len(all), append(all, c)
 				}
 				at[c.key()], at[c.inputKey()] = i, i
-				all[i].add(timeless(c.input), r.ID)
+				all[i].add(stableText(c.input), r.ID)
 			}
 		}
 	}
 	for i, c := range all {
-		all[i].odd = c.malformed || !slices.ContainsFunc(c.checks, isNotRobust)
+		all[i].invalid = c.malformed || !slices.ContainsFunc(c.checks, isNotRobustness)
 	}
 	slices.SortStableFunc(all, func(a, b crash) int { return cmp.Compare(a.rank(), b.rank()) })
 	return all
 }
 
-// isNotRobust reports whether a check is about what clients do send.
-func isNotRobust(id string) bool { return !strings.HasPrefix(id, "robust/") }
+// isNotRobustness reports whether a check is about what clients do send.
+func isNotRobustness(id string) bool { return !strings.HasPrefix(id, "robust/") }
 
 // add adds an input and who has seen it.
 func (c *crash) add(input, check string) {
@@ -212,7 +214,7 @@ func (c *crash) add(input, check string) {
 
 func (c crash) rank() int {
 	switch {
-	case c.odd:
+	case c.invalid:
 		return 2
 	case c.tool == "":
 		return 1
@@ -220,8 +222,8 @@ func (c crash) rank() int {
 	return 0
 }
 
-// together is the first of some crashes, with what is to say of all.
-func together(all []crash) crash {
+// mergeCrashes is the first of some crashes, with what is to say of all.
+func mergeCrashes(all []crash) crash {
 	one := all[0]
 	one.inputs, one.checks = slices.Clone(one.inputs), slices.Clone(one.checks)
 	for _, c := range all[1:] {
@@ -233,7 +235,7 @@ func together(all []crash) crash {
 			one.add(c.inputs[0], check)
 		}
 	}
-	if robust := slices.DeleteFunc(slices.Clone(one.checks), isNotRobust); len(robust) > 0 {
+	if robust := slices.DeleteFunc(slices.Clone(one.checks), isNotRobustness); len(robust) > 0 {
 		one.checks = robust
 	}
 	return one
@@ -245,31 +247,32 @@ func crashesOf(r harness.Result) (all []crash) {
 		return nil
 	}
 	begin, ending := 0, false // of the session, which was asked to end
-	for i, l := range r.Wire {
-		if l.Session != r.Wire[begin].Session || l.Seconds < r.Wire[max(i-1, 0)].Seconds {
+	for i, l := range r.Evidence {
+		if l.Session != r.Evidence[begin].Session || l.Seconds < r.Evidence[max(i-1, 0)].Seconds {
 			begin, ending = i, false
 		}
 		switch {
-		case l.Direction != harness.Happened:
+		case l.Direction != harness.Event:
 		case l.Text == "stdin closed" || strings.HasSuffix(l.Text, " sent"):
 			ending = true
-		case !ending && crashed.MatchString(l.Text):
-			input := inputBefore(r.Wire[begin:i])
-			tool, malformed := readInput(input)
+		case !ending && crashPattern.MatchString(l.Text):
+			input := lastUnanswered(r.Evidence[begin:i])
+			tool, malformed := parseInput(input)
 			all = append(all, crash{
-				how: l.Text, input: requestText(input), told: text.Telling(l.Stderr), tool: tool, malformed: malformed,
+				description: l.Text, input: requestText(input), stderrLines: text.CrashLines(l.Stderr), tool: tool,
+				malformed: malformed,
 			})
 		}
 	}
 	return all
 }
 
-// crashed is how the end of a process is told that is one of a crash.
-var crashed = regexp.MustCompile(`^the server (exited with status [1-9]|was (killed|ended) by)`)
+// crashPattern is how the end of a process is told that is one of a crash.
+var crashPattern = regexp.MustCompile(`^the server (exited with status [1-9]|was (killed|ended) by)`)
 
-// inputBefore is what was sent last before a line and had no answer: of several at once the first, since checks send a
-// request behind what they try.
-func inputBefore(wire []harness.Line) (input harness.Line) {
+// lastUnanswered is what was sent last before a line and had no answer: of several at once the first, since checks send
+// a request behind what they try.
+func lastUnanswered(wire []harness.Line) (input harness.Line) {
 	for _, l := range slices.Backward(wire) {
 		switch {
 		case l.Direction == harness.Sent:
@@ -281,9 +284,9 @@ func inputBefore(wire []harness.Line) (input harness.Line) {
 	return input
 }
 
-// readInput is the tool that a message calls, unless it is made up, and whether it is no message of the protocol, as
+// parseInput is the tool that a message calls, unless it is made up, and whether it is no message of the protocol, as
 // far as it was kept.
-func readInput(l harness.Line) (tool string, malformed bool) {
+func parseInput(l harness.Line) (tool string, malformed bool) {
 	var m map[string]any
 	if l.Text == "" || l.Truncated {
 		return "", false
@@ -296,7 +299,7 @@ func readInput(l harness.Line) (tool string, malformed bool) {
 		return "", true
 	}
 	params, _ := m["params"].(map[string]any)
-	if name, _ := params["name"].(string); method == "tools/call" && !madeUp.MatchString(name) {
+	if name, _ := params["name"].(string); method == "tools/call" && !generatedNames.MatchString(name) {
 		tool = name
 	}
 	return tool, false

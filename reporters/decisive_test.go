@@ -10,7 +10,7 @@ import (
 )
 
 // wire is evidence: each line begins with the way it went and the session.
-func wire(lines ...string) (all []harness.Line) {
+func parseWire(lines ...string) (all []harness.Line) {
 	for _, l := range lines {
 		arrow, rest := string([]rune(l)[0]), string([]rune(l)[1:])
 		line := harness.Line{Arrow: arrow, Direction: directions[arrow], Session: rest[:1], Text: rest[1:]}
@@ -19,15 +19,15 @@ func wire(lines ...string) (all []harness.Line) {
 	return all
 }
 
-// deciding marks lines as decisive.
-func deciding(wire []harness.Line, places ...int) []harness.Line {
+// markDecisive marks lines as decisive.
+func markDecisive(wire []harness.Line, places ...int) []harness.Line {
 	for _, i := range places {
 		wire[i].Decisive = true
 	}
 	return wire
 }
 
-func TestSentFor(t *testing.T) {
+func TestSentText(t *testing.T) {
 	said := []string{
 		`→1{"id":1,"jsonrpc":"2.0","method":"ping"}`, `←1{"id":1,"jsonrpc":"2.0","result":{}}`,
 		`→2{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"_meta":{"a":1},"name":"x"}}`,
@@ -47,24 +47,24 @@ func TestSentFor(t *testing.T) {
 		{"about HTTP", "http", []int{2}, `POST /mcp tools/call {"name":"x"}`},
 		{"nothing", "tools", nil, ""},
 	} {
-		r := harness.Result{ID: tt.area + "/a", Wire: deciding(wire(said...), tt.decisive...)}
-		r.Wire[2].HTTP = "POST /mcp"
-		if sent := sentFor(r); sent != tt.want {
+		r := harness.Result{ID: tt.area + "/a", Evidence: markDecisive(parseWire(said...), tt.decisive...)}
+		r.Evidence[2].HTTP = "POST /mcp"
+		if sent := sentText(r); sent != tt.want {
 			t.Errorf("%s came to %q, want %q", tt.name, sent, tt.want)
 		}
 	}
 }
 
-func TestSentForStatus(t *testing.T) {
-	r := overHTTP().Results[1]
-	r.Wire = append(r.Wire, harness.Line{Direction: harness.Sent, HTTP: "DELETE /mcp"})
+func TestSentTextForStatus(t *testing.T) {
+	r := httpReport().Results[1]
+	r.Evidence = append(r.Evidence, harness.Line{Direction: harness.Sent, HTTP: "DELETE /mcp"})
 	for got, want := range map[string]string{
 		"status 200":  "POST /mcp; origin: https://evil.example ping",
 		"HTTP 200 OK": "POST /mcp; origin: https://evil.example ping",
 		"status 404":  "",
 	} {
 		r.Findings[0].Got = got
-		if sent := sentFor(r); sent != want {
+		if sent := sentText(r); sent != want {
 			t.Errorf("%q came to %q, want %q", got, sent, want)
 		}
 	}
@@ -85,7 +85,7 @@ func TestCrashesOf(t *testing.T) {
 		"another was ended":  {[]string{"·1stdin closed", "→2{}", "·2the server exited with status 1"}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := harness.Result{Verdict: harness.Fail, Wire: wire(c.wire...)}
+			r := harness.Result{Verdict: harness.Fail, Evidence: parseWire(c.wire...)}
 			if got := len(crashesOf(r)); got != c.want {
 				t.Errorf("%d crashes, want %d", got, c.want)
 			}
@@ -98,11 +98,12 @@ func TestCrashesOf(t *testing.T) {
 }
 
 // Crashes with one cause are one, whatever is another each time, and those by calls of tools come first.
-func TestCrashesIn(t *testing.T) {
+func TestDistinctCrashes(t *testing.T) {
 	const call = `→1{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q}}`
 	dead := func(id, input string, stderr ...string) harness.Result {
-		r := harness.Result{ID: id, Verdict: harness.Fail, Wire: wire(input, "·1the server exited with status 1")}
-		r.Wire[1].Stderr = stderr
+		r := harness.Result{ID: id, Verdict: harness.Fail,
+			Evidence: parseWire(input, "·1the server exited with status 1")}
+		r.Evidence[1].Stderr = stderr
 		return r
 	}
 	stranger := func(n int) string { return fmt.Sprintf(call, n, "mcpcheck_no_such_tool_"+fmt.Sprint(n)) }
@@ -137,9 +138,10 @@ func TestCrashesIn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			all := crashesIn(c.results)
-			got := each(all, func(c crash) string { return strings.Join(c.checks, " ") })
-			if odd := len(only(all, func(c crash) bool { return c.odd })); !slices.Equal(got, c.want) || odd != c.odd {
+			all := distinctCrashes(c.results)
+			got := mapEach(all, func(c crash) string { return strings.Join(c.checks, " ") })
+			if odd := len(filter(all, func(c crash) bool { return c.invalid })); !slices.Equal(got,
+				c.want) || odd != c.odd {
 				t.Errorf("got %q and %d odd, want %q and %d", got, odd, c.want, c.odd)
 			}
 		})
@@ -147,25 +149,25 @@ func TestCrashesIn(t *testing.T) {
 }
 
 // Where nothing blocks, messages that no client sends are a line; otherwise they are one entry, and the last.
-func TestCrashesByOddMessages(t *testing.T) {
+func TestCrashesByInvalidMessages(t *testing.T) {
 	r := harness.Report{}
 	for i, input := range []string{`{"mcpcheck" !!}`, `{"jsonrpc":"1.0","id":1,"method":"ping"}`, `[]`, `5`, `"x"`} {
 		r.Results = append(r.Results, harness.Result{
 			ID: "robust/survives", Verdict: harness.Fail, Level: harness.Advice,
-			Wire: wire("→1"+input, "·1the server exited with status 1"),
+			Evidence: parseWire("→1"+input, "·1the server exited with status 1"),
 		})
-		r.Results[i].Wire[1].Stderr = []string{fmt.Sprintf("12:00:0%d cannot read %s", i, input)}
+		r.Results[i].Evidence[1].Stderr = []string{fmt.Sprintf("12:00:0%d cannot read %s", i, input)}
 	}
 	const folded = "crashes     5 malformed messages end the server (robust/survives): -v\n"
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, folded) || strings.Contains(out, "stderr") {
+	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, folded) || strings.Contains(out, "stderr") {
 		t.Errorf("want %q in\n%s", folded, out)
 	}
 	r.ExitCode = harness.ExitFails
 	const entry = "! 5 malformed messages end the server\n    sent "
-	if out := play(t, ConsoleOptions{}, r); strings.Count(out, entry) != 1 {
+	if out := runConsole(t, ConsoleOptions{}, r); strings.Count(out, entry) != 1 {
 		t.Errorf("want one entry in\n%s", out)
 	}
-	if out := play(t, ConsoleOptions{Verbosity: Verbose}, r); strings.Count(out, "! the server crashed") != 5 {
+	if out := runConsole(t, ConsoleOptions{Verbosity: Verbose}, r); strings.Count(out, "! the server crashed") != 5 {
 		t.Errorf("want an entry for each in\n%s", out)
 	}
 }
@@ -174,21 +176,21 @@ func TestCrashesByOddMessages(t *testing.T) {
 func TestCrashOfGo(t *testing.T) {
 	r := harness.Report{ExitCode: harness.ExitFails, Results: []harness.Result{{
 		ID: "a/b", Verdict: harness.Fail,
-		Wire: wire(`→1{"jsonrpc":"2.0","id":1,"method":"ping"}`, "·1the server exited with status 2"),
+		Evidence: parseWire(`→1{"jsonrpc":"2.0","id":1,"method":"ping"}`, "·1the server exited with status 2"),
 	}}}
-	r.Results[0].Wire[1].Stderr = []string{
+	r.Results[0].Evidence[1].Stderr = []string{
 		"panic: assignment to entry in nil map", "", "goroutine 7 [running]:", "main.main.func1(...)",
 		"\t/root/go/pkg/mod/example.com/sdk@v1.0.0/server.go:1 +0x1", "\t/src/main.go:24 +0x59",
 	}
 	const want = "    stderr      panic: assignment to entry in nil map\n                /src/main.go:24 +0x59\n"
-	if out := play(t, ConsoleOptions{}, r); !strings.Contains(out, want) {
+	if out := runConsole(t, ConsoleOptions{}, r); !strings.Contains(out, want) {
 		t.Errorf("want %q in\n%s", want, out)
 	}
 }
 
-func TestInFull(t *testing.T) {
+func TestUntruncated(t *testing.T) {
 	const result = `{"isError":true,"content":[{"type":"text","text":"<no> such tool"}]}`
-	said := deciding(wire(`←1{"id":1,"result":`+result+`}`), 0)
+	said := markDecisive(parseWire(`←1{"id":1,"result":`+result+`}`), 0)
 	const whole = `result {"content":[{"text":"<no> such tool","type":"text"}],"isError":true}`
 	for got, want := range map[string]string{
 		`result {"content":[{"te…],"isError":true}`: whole,
@@ -196,20 +198,20 @@ func TestInFull(t *testing.T) {
 		"error -32602: no …tool":                    "error -32602: no …tool",
 		whole:                                       whole,
 	} {
-		if full := inFull(got, said); full != want {
+		if full := untruncated(got, said); full != want {
 			t.Errorf("%s came to %s, want %s", got, full, want)
 		}
 	}
 }
 
-func TestCauseOf(t *testing.T) {
+func TestCauseKey(t *testing.T) {
 	fail := func(id, name, got string) harness.Result {
-		said := wire(
+		said := parseWire(
 			`→1{"id":1,"jsonrpc":"2.0","method":"tools/call","params":{"name":"`+name+`"}}`,
 			`←1{"id":1,"jsonrpc":"2.0","error":{"code":-32000,"message":"no `+name+`"}}`,
 		)
 		findings := []harness.Finding{{Got: got}}
-		return harness.Result{ID: id, Verdict: harness.Fail, Findings: findings, Wire: deciding(said, 0, 1)}
+		return harness.Result{ID: id, Verdict: harness.Fail, Findings: findings, Evidence: markDecisive(said, 0, 1)}
 	}
 	one := fail("a/one", "mcpcheck_no_such_1", "error -32000: no mcpcheck_no_such_1")
 	for name, c := range map[string]struct {
@@ -220,7 +222,7 @@ func TestCauseOf(t *testing.T) {
 		"another answer":    {fail("a/two", "echo", "error -32000: no echo"), false},
 		"an unknown answer": {fail("a/two", "mcpcheck_no_such_2", "a description"), false},
 	} {
-		if got := causeOf(one) == causeOf(c.other); got != c.same {
+		if got := causeKey(one) == causeKey(c.other); got != c.same {
 			t.Errorf("%s: one cause is %v, want %v", name, got, c.same)
 		}
 	}

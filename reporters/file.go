@@ -15,43 +15,44 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// ToFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
+// NewFile returns a reporter that writes the format to the file path, or to stdout if path is "-".
 //
 // Whether the file can be written is found out at once, before the run starts, but nothing appears there until the
 // whole report is: see ReplaceFile. Directories are not created. Errors name the file and say what to do.
-func ToFile(format Format, path string, stdout io.Writer) (Reporter, error) {
-	format, err := format.of(path)
+func NewFile(format Format, path string, stdout io.Writer) (Reporter, error) {
+	format, err := format.forFile(path)
 	if err != nil {
 		return nil, err
 	}
 	if path == "-" {
-		return atEndTo(stdout, format), nil
+		return newFileReporter(stdout, format), nil
 	}
-	if err := Writable(path); err != nil {
-		return nil, unwritable(format, path, err)
+	if err := CheckWritable(path); err != nil {
+		return nil, unwritableError(format, path, err)
 	}
-	return &atEnd{format: format, path: path, write: func(text []byte) error { return ReplaceFile(path, text) }}, nil
+	return &fileReporter{format: format, path: path,
+		write: func(text []byte) error { return ReplaceFile(path, text) }}, nil
 }
 
-// atEnd writes one format when the run is over.
-type atEnd struct {
+// fileReporter writes one format when the run is over.
+type fileReporter struct {
 	format Format
 	path   string // - is standard output
 	write  func(text []byte) error
 }
 
-func atEndTo(stdout io.Writer, format Format) *atEnd {
-	return &atEnd{format: format, path: "-", write: func(text []byte) error {
+func newFileReporter(stdout io.Writer, format Format) *fileReporter {
+	return &fileReporter{format: format, path: "-", write: func(text []byte) error {
 		_, err := stdout.Write(text)
 		return err
 	}}
 }
 
-func (*atEnd) Result(harness.Result) {}
+func (*fileReporter) Result(harness.Result) {}
 
 // Done renders the report in memory and writes it in one go, so that a format that fails leaves the previous file as it
 // was.
-func (a *atEnd) Done(r harness.Report) error {
+func (a *fileReporter) Done(r harness.Report) error {
 	var text bytes.Buffer
 	err := a.format.Write(&text, r)
 	if err == nil {
@@ -59,15 +60,15 @@ func (a *atEnd) Done(r harness.Report) error {
 	}
 	switch {
 	case err != nil && a.path == "-":
-		return fmt.Errorf("%s report: standard output: %w", a.format.Name, Bare(err))
+		return fmt.Errorf("%s report: standard output: %w", a.format.Name, WithoutPath(err))
 	case err != nil:
-		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, Bare(err))
+		return fmt.Errorf("%s report %s: %w", a.format.Name, a.path, WithoutPath(err))
 	}
 	return nil
 }
 
-// Writable finds out whether a file can be written, and leaves it as it was.
-func Writable(path string) error {
+// CheckWritable finds out whether a file can be written, and leaves it as it was.
+func CheckWritable(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case path == "":
@@ -88,19 +89,19 @@ func Writable(path string) error {
 	return f.Close()
 }
 
-// ReplaceFile writes a file in one go, as ReplaceFileBy does.
+// ReplaceFile writes a file in one go, as ReplaceFileFunc does.
 func ReplaceFile(name string, text []byte) error {
-	return ReplaceFileBy(name, 0o644, func(w io.Writer) error {
+	return ReplaceFileFunc(name, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
 }
 
-// ReplaceFileBy writes a file in one go: who reads it finds the old text or the new one, whatever happens meanwhile. It
-// is written as it is made, so that no more of it is in memory than is at hand, and has the permissions of the old one,
-// or those that are given. What a symbolic link points to is what changes. A pipe or a device is written to, and so is
-// a file in whose place no other can be put, such as one that is mounted by itself.
-func ReplaceFileBy(name string, mode fs.FileMode, write func(io.Writer) error) error {
+// ReplaceFileFunc writes a file in one go: who reads it finds the old text or the new one, whatever happens meanwhile.
+// It is written as it is made, so that no more of it is in memory than is at hand, and has the permissions of the old
+// one, or those that are given. What a symbolic link points to is what changes. A pipe or a device is written to, and
+// so is a file in whose place no other can be put, such as one that is mounted by itself.
+func ReplaceFileFunc(name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target
 	}
@@ -114,15 +115,15 @@ func ReplaceFileBy(name string, mode fs.FileMode, write func(io.Writer) error) e
 	case err != nil && old != nil:
 		return overwrite(name, write)
 	case err != nil:
-		return instead(beside, name, err)
+		return renameInError(beside, name, err)
 	}
 	defer os.Remove(beside) // unless it has become the file
-	err = buffered(f, write)
+	err = writeBuffered(f, write)
 	if err == nil && old != nil {
 		err = f.Chmod(old.Mode().Perm())
 	}
 	if err = cmp.Or(err, f.Sync(), f.Close()); err != nil {
-		return instead(beside, name, err)
+		return renameInError(beside, name, err)
 	}
 	if err = os.Rename(beside, name); err != nil && old != nil {
 		return overwrite(name, write)
@@ -130,8 +131,8 @@ func ReplaceFileBy(name string, mode fs.FileMode, write func(io.Writer) error) e
 	return err
 }
 
-// instead is an error that names another file, where it names that one.
-func instead(of, name string, err error) error {
+// renameInError is an error that names another file, where it names that one.
+func renameInError(of, name string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) && path.Path == of {
 		return &fs.PathError{Op: path.Op, Path: name, Err: path.Err}
@@ -145,17 +146,17 @@ func overwrite(name string, write func(io.Writer) error) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(buffered(f, write), f.Close())
+	return cmp.Or(writeBuffered(f, write), f.Close())
 }
 
-// buffered has something written piece by piece.
-func buffered(w io.Writer, write func(io.Writer) error) error {
+// writeBuffered has something written piece by piece.
+func writeBuffered(w io.Writer, write func(io.Writer) error) error {
 	b := bufio.NewWriter(w)
 	return cmp.Or(write(b), b.Flush())
 }
 
-// unwritable says why a report file cannot be written and what to do about it.
-func unwritable(format Format, path string, err error) error {
+// unwritableError says why a report file cannot be written and what to do about it.
+func unwritableError(format Format, path string, err error) error {
 	switch dir := filepath.Dir(path); {
 	case path == "":
 		return fmt.Errorf("%s report: no file named; name one, or - for standard output", format.Name)
@@ -165,11 +166,11 @@ func unwritable(format Format, path string, err error) error {
 	case !IsDir(dir):
 		return fmt.Errorf("%s report %s: no directory %s; create it first", format.Name, path, dir)
 	}
-	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, Bare(err))
+	return fmt.Errorf("%s report %s: %w; name a file that can be written", format.Name, path, WithoutPath(err))
 }
 
-// Bare is an error without the path, for where that is named already.
-func Bare(err error) error {
+// WithoutPath is an error without the path, for where that is named already.
+func WithoutPath(err error) error {
 	var opening *fs.PathError
 	if errors.As(err, &opening) {
 		return opening.Err

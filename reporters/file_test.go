@@ -14,12 +14,12 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func TestToFile(t *testing.T) {
+func TestNewFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")
 	if err := os.WriteFile(path, []byte(strings.Repeat("previous ", 1e4)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	rep, err := ToFile(Formats[0], path, nil)
+	rep, err := NewFile(Formats[0], path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,30 +27,30 @@ func TestToFile(t *testing.T) {
 	if text, _ := os.ReadFile(path); !bytes.HasPrefix(text, []byte("previous")) {
 		t.Error("the previous report is gone before there is a new one")
 	}
-	if err := rep.Done(everything()); err != nil {
+	if err := rep.Done(fullReport()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(render(t, JSON, everything())), string(text)); diff != "" {
+	if diff := cmp.Diff(string(render(t, JSON, fullReport())), string(text)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-func TestToFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
+func TestNewFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.json")
 	if err := os.WriteFile(path, []byte("previous"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	fail := func(io.Writer, harness.Report) error { return errors.New("cannot") }
 	failing := Format{Name: "bad", Ext: ".bad", Write: fail}
-	rep, err := ToFile(failing, path, nil)
+	rep, err := NewFile(failing, path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rep.Done(everything()); err == nil || err.Error() != "bad report "+path+": cannot" {
+	if err := rep.Done(fullReport()); err == nil || err.Error() != "bad report "+path+": cannot" {
 		t.Errorf("got error %v", err)
 	}
 	if text, _ := os.ReadFile(path); string(text) != "previous" {
@@ -58,21 +58,21 @@ func TestToFileKeepsThePreviousReportWhenRenderingFails(t *testing.T) {
 	}
 }
 
-func TestToFileWritesToStdout(t *testing.T) {
+func TestNewFileWritesToStdout(t *testing.T) {
 	var out bytes.Buffer
-	rep, err := ToFile(Formats[1], "-", &out)
+	rep, err := NewFile(Formats[1], "-", &out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := rep.Done(everything()); err != nil {
+	if err := rep.Done(fullReport()); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(out.Bytes(), render(t, JUnit, everything())) {
+	if !bytes.Equal(out.Bytes(), render(t, JUnit, fullReport())) {
 		t.Error("standard output does not hold the report")
 	}
 }
 
-func TestToFileNamesWhatToDo(t *testing.T) {
+func TestNewFileErrorsSayWhatToDo(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -84,7 +84,7 @@ func TestToFileNamesWhatToDo(t *testing.T) {
 		{dir + "/no/report.xml", "junit report DIR/no/report.xml: no directory DIR/no; create it first"},
 		{file + "/report.xml", "junit report DIR/file/report.xml: no directory DIR/file; create it first"},
 	} {
-		_, err := ToFile(Formats[1], c.path, nil)
+		_, err := NewFile(Formats[1], c.path, nil)
 		if err == nil {
 			t.Errorf("%q: want an error", c.path)
 			continue
@@ -98,7 +98,7 @@ func TestToFileNamesWhatToDo(t *testing.T) {
 // TestNothingAppearsBeforeTheReport proves that a run that is killed leaves no report that is half done.
 func TestNothingAppearsBeforeTheReport(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := ToFile(Formats[0], filepath.Join(dir, "report.json"), nil); err != nil {
+	if _, err := NewFile(Formats[0], filepath.Join(dir, "report.json"), nil); err != nil {
 		t.Fatal(err)
 	}
 	if left, _ := os.ReadDir(dir); len(left) > 0 {

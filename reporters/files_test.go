@@ -19,26 +19,28 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// samples are the reports that every format is tried on.
-func samples() map[string]harness.Report {
+// sampleReports are the reports that every format is tried on.
+func sampleReports() map[string]harness.Report {
 	return map[string]harness.Report{
-		"report": everything(), "problem": untestable(), "conforming": conforming(), "strict": strict(),
-		"revisions": twice(), "baseline": baselined(), "accepted": accepted(), "http": overHTTP(),
-		"excused": excused(),
+		"report": fullReport(), "problem": untestableReport(), "conforming": conformingReport(),
+		"strict":    strictReport(),
+		"revisions": interruptedReport(), "baseline": baselineReport(), "accepted": acceptedReport(),
+		"http":    httpReport(),
+		"excused": excusedReport(),
 		"empty":   {SchemaVersion: 1, Profile: harness.Spec},
 	}
 }
 
-// evilSamples are the samples and one with evil texts wherever they can be.
-func evilSamples() map[string]harness.Report {
-	all := samples()
-	all["evil"] = malicious()
+// allSampleReports are the samples and one with evil texts wherever they can be.
+func allSampleReports() map[string]harness.Report {
+	all := sampleReports()
+	all["evil"] = maliciousReport()
 	return all
 }
 
-type writer = func(io.Writer, harness.Report) error
+type reportWriter = func(io.Writer, harness.Report) error
 
-func render(t *testing.T, write writer, r harness.Report) []byte {
+func render(t *testing.T, write reportWriter, r harness.Report) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	if err := write(&out, r); err != nil {
@@ -47,25 +49,26 @@ func render(t *testing.T, write writer, r harness.Report) []byte {
 	return out.Bytes()
 }
 
-// every is each format with those of the same name, and annotations.
-func every() (all []Format) {
+// allFormats is each format with those of the same name, and annotations.
+func allFormats() (all []Format) {
 	for _, format := range Formats {
-		all = append(all, format.all()...)
+		all = append(all, format.withVariants()...)
 	}
-	return append(all, Format{Name: "annotations", Ext: ".annotations", Write: annotate})
+	return append(all, Format{Name: "annotations", Ext: ".annotations", Write: writeAnnotations})
 }
 
-func annotate(w io.Writer, r harness.Report) error { return Annotations(w, r, Place{}) }
+func writeAnnotations(w io.Writer, r harness.Report) error { return Annotations(w, r, Location{}) }
 
 func TestFormatsGolden(t *testing.T) {
-	all := samples()
-	for _, format := range every() {
+	all := sampleReports()
+	for _, format := range allFormats() {
 		for _, name := range []string{"report", "problem", "revisions", "baseline", "accepted", "excused", "http"} {
 			file := name + format.Ext
-			if format.File != "" {
-				file = name + "-" + format.File + format.Ext
+			if format.BaseName != "" {
+				file = name + "-" + format.BaseName + format.Ext
 			}
-			t.Run(file, func(t *testing.T) { golden(t, file, withoutAssets(render(t, format.Write, all[name]))) })
+			t.Run(file,
+				func(t *testing.T) { compareGolden(t, file, withoutAssets(render(t, format.Write, all[name]))) })
 		}
 	}
 }
@@ -73,9 +76,10 @@ func TestFormatsGolden(t *testing.T) {
 // A report is the same however often it is written, in UTF-8, without invisible characters, without commands to a
 // workflow but those of the annotations.
 func TestFormatsAreSafe(t *testing.T) {
-	for _, format := range every() {
+	for _, format := range allFormats() {
 		t.Run(format.Name+format.Ext, func(t *testing.T) {
-			reports := map[string]harness.Report{"evil": malicious(), "crowd": crowd(), "report": everything()}
+			reports := map[string]harness.Report{"evil": maliciousReport(), "crowd": largeReport(),
+				"report": fullReport()}
 			for name, r := range reports {
 				out := string(render(t, format.Write, r))
 				if out != string(render(t, format.Write, r)) {
@@ -88,15 +92,15 @@ func TestFormatsAreSafe(t *testing.T) {
 					t.Errorf("%s: holds %q", name, out[max(0, i-20):min(len(out), i+20)])
 				}
 				if format.Name != "annotations" {
-					noCommands(t, out)
+					checkNoCommands(t, out)
 				}
 			}
 		})
 	}
 }
 
-// noCommands reports where GitHub's runner would find a workflow command.
-func noCommands(t *testing.T, log string) {
+// checkNoCommands reports where GitHub's runner would find a workflow command.
+func checkNoCommands(t *testing.T, log string) {
 	t.Helper()
 	for line := range strings.Lines(log) {
 		if strings.HasPrefix(strings.TrimSpace(line), "::") || strings.Contains(line, "##[") {
@@ -106,27 +110,27 @@ func noCommands(t *testing.T, log string) {
 }
 
 // Reports are not changed by being written: several formats share one.
-func TestFormatsLeaveTheReportAlone(t *testing.T) {
-	for name, r := range samples() {
-		for _, format := range every() {
+func TestFormatsDoNotChangeTheReport(t *testing.T) {
+	for name, r := range sampleReports() {
+		for _, format := range allFormats() {
 			render(t, format.Write, r)
 		}
-		if diff := cmp.Diff(samples()[name], r); diff != "" {
+		if diff := cmp.Diff(sampleReports()[name], r); diff != "" {
 			t.Errorf("a format changed the report %s:\n%s", name, diff)
 		}
 	}
 }
 
 func TestFormatsReportWriteErrors(t *testing.T) {
-	for _, format := range every() {
-		if err := format.Write(broken{}, everything()); err == nil {
+	for _, format := range allFormats() {
+		if err := format.Write(failingWriter{}, fullReport()); err == nil {
 			t.Errorf("%s: want the error of the writer, got none", format.Name)
 		}
 	}
 }
 
-// schema compiles the schema of the JSON report, after a change.
-func schema(t *testing.T, change func(any)) *jsonschema.Schema {
+// reportSchema compiles the schema of the JSON report, after a change.
+func reportSchema(t *testing.T, change func(any)) *jsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile("../schemas/report.schema.json")
 	if err != nil {
@@ -137,10 +141,10 @@ func schema(t *testing.T, change func(any)) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	change(doc)
-	return compiled(t, doc)
+	return compileSchema(t, doc)
 }
 
-func compiled(t *testing.T, doc any) *jsonschema.Schema {
+func compileSchema(t *testing.T, doc any) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -154,35 +158,35 @@ func compiled(t *testing.T, doc any) *jsonschema.Schema {
 	return s
 }
 
-// objects visits every object in a JSON value.
-func objects(v any, visit func(map[string]any)) {
+// visitObjects visits every object in a JSON value.
+func visitObjects(v any, visit func(map[string]any)) {
 	switch v := v.(type) {
 	case map[string]any:
 		visit(v)
 		for _, x := range v {
-			objects(x, visit)
+			visitObjects(x, visit)
 		}
 	case []any:
 		for _, x := range v {
-			objects(x, visit)
+			visitObjects(x, visit)
 		}
 	}
 }
 
 // The schema holds, and describes every member that is written.
 func TestJSONIsValid(t *testing.T) {
-	s := schema(t, func(doc any) {
-		objects(doc, func(o map[string]any) {
+	s := reportSchema(t, func(doc any) {
+		visitObjects(doc, func(o map[string]any) {
 			if o["type"] == "object" && o["properties"] != nil {
 				o["additionalProperties"] = false
 			}
 		})
 	})
-	wantValid(t, s, JSON, samples())
+	checkValid(t, s, JSON, sampleReports())
 }
 
-// wantValid judges what a format makes of each report by a schema.
-func wantValid(t *testing.T, s *jsonschema.Schema, write writer, reports map[string]harness.Report) {
+// checkValid judges what a format makes of each report by a schema.
+func checkValid(t *testing.T, s *jsonschema.Schema, write reportWriter, reports map[string]harness.Report) {
 	t.Helper()
 	for name, r := range reports {
 		doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(render(t, write, r)))
@@ -196,8 +200,8 @@ func wantValid(t *testing.T, s *jsonschema.Schema, write writer, reports map[str
 }
 
 func TestSchemaDescribesEveryMember(t *testing.T) {
-	schema(t, func(doc any) {
-		objects(doc, func(o map[string]any) {
+	reportSchema(t, func(doc any) {
+		visitObjects(doc, func(o map[string]any) {
 			members, _ := o["properties"].(map[string]any)
 			if o["type"] != "object" {
 				return // a condition
@@ -212,7 +216,7 @@ func TestSchemaDescribesEveryMember(t *testing.T) {
 }
 
 func TestSchemaRejects(t *testing.T) {
-	s := schema(t, func(any) {})
+	s := reportSchema(t, func(any) {})
 	for name, spoil := range map[string]func(report, result map[string]any){
 		"another version":         func(r, _ map[string]any) { r["schemaVersion"] = 2 },
 		"no counts":               func(r, _ map[string]any) { delete(r, "counts") },
@@ -239,7 +243,7 @@ func TestSchemaRejects(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var doc map[string]any
-			if err := json.Unmarshal(render(t, JSON, everything()), &doc); err != nil {
+			if err := json.Unmarshal(render(t, JSON, fullReport()), &doc); err != nil {
 				t.Fatal(err)
 			}
 			spoil(doc, doc["results"].([]any)[0].(map[string]any))
@@ -252,17 +256,18 @@ func TestSchemaRejects(t *testing.T) {
 
 // A report can be read back, for what is later made of stored ones.
 func TestJSONRoundTrip(t *testing.T) {
-	for name, r := range samples() {
+	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
 			if len(r.Results) == 0 || len(r.Revisions) == 0 {
 				r.Results, r.Revisions = []harness.Result{}, []harness.RevisionInfo{}
 			}
-			r.Results = each(r.Results, func(x harness.Result) harness.Result {
+			r.Results = mapEach(r.Results, func(x harness.Result) harness.Result {
 				x.Message = validUTF8(x.Message)
-				x.Findings = each(x.Findings, func(f harness.Finding) harness.Finding {
+				x.Findings = mapEach(x.Findings, func(f harness.Finding) harness.Finding {
 					return harness.Finding{Subject: f.Subject, Want: f.Want, Got: validUTF8(f.Got)}
 				})
-				x.Wire = each(x.Wire, func(l harness.Line) harness.Line { l.Text = validUTF8(l.Text); return l })
+				x.Evidence = mapEach(x.Evidence,
+					func(l harness.Line) harness.Line { l.Text = validUTF8(l.Text); return l })
 				return x
 			})
 			var back harness.Report
@@ -276,9 +281,9 @@ func TestJSONRoundTrip(t *testing.T) {
 	}
 }
 
-// grammar is what the schema that Jenkins publishes (jenkinsci/xunit-plugin, junit-10.xsd) and that of Ant both allow:
-// by element the children in their order, and the attributes, required ones with "!".
-var grammar = map[string]struct{ children, attributes string }{
+// junitElements is what the schema that Jenkins publishes (jenkinsci/xunit-plugin, junit-10.xsd) and that of Ant both
+// allow: by element the children in their order, and the attributes, required ones with "!".
+var junitElements = map[string]struct{ children, attributes string }{
 	"testsuites": {"testsuite*", "name tests failures errors time"},
 	"testsuite":  {"properties? testcase*", "name! tests! failures! errors! skipped time timestamp"},
 	"properties": {"property*", ""},
@@ -290,9 +295,9 @@ var grammar = map[string]struct{ children, attributes string }{
 	"system-out": {"", ""},
 }
 
-// forms are what attributes look like. The schema lets times have a comma for every thousand (SUREFIRE_TIME) and leaves
-// numbers open, which readers do not.
-var forms = map[string]*regexp.Regexp{
+// junitAttributePatterns are what attributes look like. The schema lets times have a comma for every thousand
+// (SUREFIRE_TIME) and leaves numbers open, which readers do not.
+var junitAttributePatterns = map[string]*regexp.Regexp{
 	"time":      regexp.MustCompile(`^[0-9]+\.[0-9]+$`),
 	"timestamp": regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}$`),
 	"tests":     regexp.MustCompile(`^[0-9]+$`),
@@ -301,15 +306,15 @@ var forms = map[string]*regexp.Regexp{
 	"skipped":   regexp.MustCompile(`^[0-9]+$`),
 }
 
-// element is any XML.
-type element struct {
+// xmlElement is any XML.
+type xmlElement struct {
 	XMLName  xml.Name
-	Attrs    []xml.Attr `xml:",any,attr"`
-	Children []element  `xml:",any"`
-	Text     string     `xml:",chardata"`
+	Attrs    []xml.Attr   `xml:",any,attr"`
+	Children []xmlElement `xml:",any"`
+	Text     string       `xml:",chardata"`
 }
 
-func (e element) attr(name string) string {
+func (e xmlElement) attr(name string) string {
 	for _, a := range e.Attrs {
 		if a.Name.Local == name {
 			return a.Value
@@ -319,9 +324,9 @@ func (e element) attr(name string) string {
 }
 
 // check reports where the element departs from the grammar.
-func (e element) check(t *testing.T) {
+func (e xmlElement) check(t *testing.T) {
 	t.Helper()
-	rule, known := grammar[e.XMLName.Local]
+	rule, known := junitElements[e.XMLName.Local]
 	if !known {
 		t.Errorf("unknown element %s", e.XMLName.Local)
 	}
@@ -339,7 +344,7 @@ func (e element) check(t *testing.T) {
 		if !slices.Contains(allowed, a.Name.Local) {
 			t.Errorf("%s has the attribute %s", e.XMLName.Local, a.Name.Local)
 		}
-		if form, ok := forms[a.Name.Local]; ok && !form.MatchString(a.Value) {
+		if form, ok := junitAttributePatterns[a.Name.Local]; ok && !form.MatchString(a.Value) {
 			t.Errorf("%s has the %s %q", e.XMLName.Local, a.Name.Local, a.Value)
 		}
 	}
@@ -350,7 +355,7 @@ func (e element) check(t *testing.T) {
 	}
 }
 
-func parseJUnit(t *testing.T, r harness.Report) (root element, text []byte) {
+func parseJUnit(t *testing.T, r harness.Report) (root xmlElement, text []byte) {
 	t.Helper()
 	text = render(t, JUnit, r)
 	if err := xml.Unmarshal(text, &root); err != nil {
@@ -360,7 +365,7 @@ func parseJUnit(t *testing.T, r harness.Report) (root element, text []byte) {
 }
 
 func TestJUnitKeepsToTheSchema(t *testing.T) {
-	for name, r := range evilSamples() {
+	for name, r := range allSampleReports() {
 		t.Run(name, func(t *testing.T) {
 			root, text := parseJUnit(t, r)
 			root.check(t)
@@ -375,7 +380,7 @@ func TestJUnitKeepsToTheSchema(t *testing.T) {
 
 // A dashboard is red exactly when the run is not a success.
 func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
-	for name, r := range samples() {
+	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
 			root, _ := parseJUnit(t, r)
 			red := root.attr("failures") != "0" || root.attr("errors") != "0"
@@ -388,7 +393,7 @@ func TestJUnitIsRedWhenTheRunFails(t *testing.T) {
 
 // Known fails do not make a dashboard red, and say why.
 func TestJUnitOfABaseline(t *testing.T) {
-	root, text := parseJUnit(t, accepted())
+	root, text := parseJUnit(t, acceptedReport())
 	if root.attr("failures") != "0" {
 		t.Error("known fails are failures")
 	}
@@ -400,7 +405,7 @@ func TestJUnitOfABaseline(t *testing.T) {
 			t.Errorf("want %s", want)
 		}
 	}
-	if root, _ = parseJUnit(t, baselined()); root.attr("failures") != "3" {
+	if root, _ = parseJUnit(t, baselineReport()); root.attr("failures") != "3" {
 		t.Errorf("want 3 failures, one for each stale entry, got %s", root.attr("failures"))
 	}
 }
@@ -416,7 +421,7 @@ func TestJUnitNamesAreStable(t *testing.T) {
 		}
 		return names
 	}
-	for name, r := range samples() {
+	for name, r := range sampleReports() {
 		t.Run(name, func(t *testing.T) {
 			got := names(r)
 			if slices.Sort(got); len(slices.Compact(slices.Clone(got))) != len(got) {
@@ -424,7 +429,7 @@ func TestJUnitNamesAreStable(t *testing.T) {
 			}
 		})
 	}
-	changed := everything()
+	changed := fullReport()
 	for i := range changed.Results {
 		x := &changed.Results[i]
 		x.Verdict, x.Gates, x.GatedBy = harness.Fail, true, harness.GateMust
@@ -432,7 +437,7 @@ func TestJUnitNamesAreStable(t *testing.T) {
 		x.Message, x.Subjects, x.Title, x.Seconds = "other", nil, "other", 9
 	}
 	changed.Revisions = []harness.RevisionInfo{{Requested: "2025-11-25", Revision: "2025-06-18"}}
-	if diff := cmp.Diff(names(everything()), names(changed)); diff != "" {
+	if diff := cmp.Diff(names(fullReport()), names(changed)); diff != "" {
 		t.Errorf("names vary with the run:\n%s", diff)
 	}
 }

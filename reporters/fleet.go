@@ -20,7 +20,7 @@ type FleetRow struct {
 	Dir           string    `json:"dir,omitempty"`    // of its reports, with slashes, beside the page
 	ExitCode      int       `json:"exitCode"`         // of its run
 	Judged        bool      `json:"judged"`           // false: there is nothing but its name yet
-	Tested        time.Time `json:"tested,omitzero"`  // when that was done
+	TestedAt      time.Time `json:"tested,omitzero"`  // when that was done
 	Server        string    `json:"server,omitempty"` // as it names itself
 	Transport     string    `json:"transport,omitempty"`
 	Revisions     string    `json:"revisions,omitempty"`
@@ -45,13 +45,13 @@ type FleetArea struct {
 // NewFleetRow is the row of a report, in which advice counts only where it blocks. Where it was judged in several
 // revisions, an area counts all of them.
 func NewFleetRow(name string, r harness.Report) FleetRow {
-	r = spared(printableReport(r))
+	r = withoutHiddenAdvice(printableReport(r))
 	row := FleetRow{
 		SchemaVersion: 1, Name: name, ExitCode: r.ExitCode, Judged: true, Server: serverText(r.Server),
 		Transport: r.Target.Transport, Revisions: strings.Join(revisionsOf(r.Revisions), ", "), Problem: r.Problem,
 		Blocking: Blocking(r),
 	}
-	if unmet(r) {
+	if isUnreachable(r) {
 		return row // the problem says all
 	}
 	at := map[string]int{}
@@ -69,7 +69,7 @@ func NewFleetRow(name string, r harness.Report) FleetRow {
 
 // Blocking are the requirements that block, in the order in which people are shown them: the worst first.
 func Blocking(r harness.Report) (ids []string) {
-	for _, e := range failureEntries(r, only(r.Results, func(x harness.Result) bool { return x.Gates }), "", false) {
+	for _, e := range failureEntries(r, filter(r.Results, func(x harness.Result) bool { return x.Gates }), "", false) {
 		if !slices.Contains(ids, e.name) {
 			ids = append(ids, e.name)
 		}
@@ -87,8 +87,8 @@ func (a *FleetArea) count(outcome string) {
 
 // fleetCount is how many requirements came to an outcome.
 type fleetCount struct {
-	outcome, sign, word string
-	n                   *int
+	outcome, symbol, word string
+	n                     *int
 }
 
 // counts are those of an area, the worst first.
@@ -120,7 +120,7 @@ func (r FleetRow) Outcome() string {
 }
 
 // fleetOutcome is what a server came to: a sign, and how it is said of one server and of many.
-type fleetOutcome struct{ name, sign, one, many string }
+type fleetOutcome struct{ name, symbol, one, many string }
 
 func (o fleetOutcome) text(n int) string {
 	if n == 1 {
@@ -138,8 +138,8 @@ var fleetOutcomes = []fleetOutcome{
 	{"conforms", "✓", "conforms", "conform"},
 }
 
-// Said is a row in a few words: what counts of it, or why there is nothing to count.
-func (r FleetRow) Said() string {
+// Summary is a row in a few words: what counts of it, or why there is nothing to count.
+func (r FleetRow) Summary() string {
 	if !r.Judged {
 		return "not judged yet"
 	}
@@ -149,9 +149,9 @@ func (r FleetRow) Said() string {
 			*all.counts()[i].n += *c.n
 		}
 	}
-	parts := nonEmpty(Reason(r.Problem))
+	parts := nonEmpty(ProblemCause(r.Problem))
 	if all.Gating > 0 {
-		blocking := strings.Join(nonEmpty("blocking", some(r.Blocking, 2)), ": ")
+		blocking := strings.Join(nonEmpty("blocking", joinSome(r.Blocking, 2)), ": ")
 		parts = append(parts, fmt.Sprintf("%d %s", all.Gating, blocking))
 	}
 	if all.Error > 0 {
@@ -160,43 +160,44 @@ func (r FleetRow) Said() string {
 	if all.Pass > 0 {
 		parts = append(parts, fmt.Sprintf("%d passed", all.Pass))
 	}
-	return dotted(parts...)
+	return joinParts(parts...)
 }
 
 // FleetLine is a row on a line for people: a sign, the name, and what it came to.
 func FleetLine(r FleetRow) string {
 	for _, o := range fleetOutcomes {
 		if o.name == r.Outcome() {
-			return o.sign + " " + Line(shorten(r.Name, markdownCell)) + "  " + Line(shorten(r.Said(), comparedWidth))
+			return o.symbol + " " + PrintableLine(shorten(r.Name,
+				markdownCell)) + "  " + PrintableLine(shorten(r.Summary(), comparisonWidth))
 		}
 	}
-	return Line(r.Name)
+	return PrintableLine(r.Name)
 }
 
 // Fleet is many servers side by side. Its rows can be had again and again, in the order of the list; no more than one
 // is in memory at a time, so they may be as many as there are.
 type Fleet struct {
-	Tool harness.Tool
+	Tool harness.ProgramInfo
 	Rows iter.Seq2[FleetRow, error]
 }
 
 // FleetTally is how many servers came to what, and the areas that were judged of any.
 type FleetTally struct {
-	Servers int
-	Areas   []string
-	of      map[string]int // servers, by outcome
+	Servers   int
+	Areas     []string
+	byOutcome map[string]int // servers, by outcome
 }
 
 // Tally counts the rows. The areas stand in the order that is given.
 func (f Fleet) Tally(areas []string) (t FleetTally, err error) {
-	t.of = map[string]int{}
+	t.byOutcome = map[string]int{}
 	seen := map[string]bool{}
 	for row, err := range f.Rows {
 		if err != nil {
 			return t, err
 		}
 		t.Servers++
-		t.of[row.Outcome()]++
+		t.byOutcome[row.Outcome()]++
 		for _, a := range row.Areas {
 			seen[a.Name] = true
 		}
@@ -213,11 +214,11 @@ func (f Fleet) Tally(areas []string) (t FleetTally, err error) {
 // mcpcheck before both.
 func (t FleetTally) ExitCode() int {
 	switch {
-	case t.of["broken"] > 0:
-		return harness.ExitBroken
-	case t.of["fails"] > 0:
+	case t.byOutcome["broken"] > 0:
+		return harness.ExitInternal
+	case t.byOutcome["fails"] > 0:
 		return harness.ExitFails
-	case t.of["untested"] > 0, t.of["waiting"] > 0, t.Servers == 0:
+	case t.byOutcome["untested"] > 0, t.byOutcome["waiting"] > 0, t.Servers == 0:
 		return harness.ExitUntestable
 	}
 	return harness.ExitConforms
@@ -227,7 +228,7 @@ func (t FleetTally) ExitCode() int {
 func (t FleetTally) Headline() string {
 	said := t.headline()
 	for _, o := range fleetOutcomes {
-		if n := t.of[o.name]; n > 0 && t.Servers > 1 && o.name != "fails" && o.name != "conforms" {
+		if n := t.byOutcome[o.name]; n > 0 && t.Servers > 1 && o.name != "fails" && o.name != "conforms" {
 			said += ", " + o.text(n)
 		}
 	}
@@ -235,13 +236,13 @@ func (t FleetTally) Headline() string {
 }
 
 func (t FleetTally) headline() string {
-	conform, fail := t.of["conforms"], t.of["fails"]
+	conform, fail := t.byOutcome["conforms"], t.byOutcome["fails"]
 	switch {
 	case t.Servers == 0:
 		return "there are no servers"
 	case t.Servers == 1:
 		for _, o := range fleetOutcomes {
-			if t.of[o.name] > 0 {
+			if t.byOutcome[o.name] > 0 {
 				return "the server " + o.one
 			}
 		}
@@ -250,18 +251,18 @@ func (t FleetTally) headline() string {
 	case fail == 0:
 		return fmt.Sprintf("%d of %d servers conform", conform, t.Servers)
 	}
-	return fmt.Sprintf("%d of %d servers %s not conform", fail, t.Servers, agree(fail, "does", "do"))
+	return fmt.Sprintf("%d of %d servers %s not conform", fail, t.Servers, wordForm(fail, "does", "do"))
 }
 
 // Counts are how many servers came to what.
 func (t FleetTally) Counts() string {
 	var parts []string
 	for _, o := range fleetOutcomes {
-		if n := t.of[o.name]; n > 0 {
+		if n := t.byOutcome[o.name]; n > 0 {
 			parts = append(parts, o.text(n))
 		}
 	}
-	return dotted(parts...)
+	return joinParts(parts...)
 }
 
 // Limits of a Markdown page of many servers: GitHub takes step summaries of 1 MiB.
@@ -274,8 +275,8 @@ func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 	if sign == "" {
 		sign = "⚠️"
 	}
-	page := "<!-- mcpcheck fleet -->\n### " + sign + " mcpcheck: " + brief(t.Headline()) + "\n\n" +
-		brief(t.Counts()) + "\n\n"
+	page := "<!-- mcpcheck fleet -->\n### " + sign + " mcpcheck: " + shortLiteral(t.Headline()) + "\n\n" +
+		shortLiteral(t.Counts()) + "\n\n"
 	head := row(append([]string{"Server", "Result"}, t.Areas...)...)
 	page += head + strings.Repeat("|---", len(t.Areas)+2) + "|\n"
 	bytes, err := io.WriteString(w, page)
@@ -284,7 +285,7 @@ func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 	}
 	left := 0
 	for _, o := range fleetOutcomes {
-		if t.of[o.name] == 0 {
+		if t.byOutcome[o.name] == 0 {
 			continue
 		}
 		for r, err := range f.Rows {
@@ -294,7 +295,7 @@ func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 			if r.Outcome() != o.name {
 				continue
 			}
-			line := fleetMarkdownRow(r, t.Areas, o.sign)
+			line := fleetMarkdownRow(r, t.Areas, o.symbol)
 			if bytes += len(line); bytes > fleetLimit {
 				left++
 				continue
@@ -313,36 +314,36 @@ func FleetMarkdown(w io.Writer, f Fleet, t FleetTally) error {
 }
 
 func fleetMarkdownRow(r FleetRow, areas []string, sign string) string {
-	name := code(r.Name)
-	if r.Dir != "" && webPath(r.Dir) {
+	name := codeSpan(r.Name)
+	if r.Dir != "" && isWebPath(r.Dir) {
 		name = "[" + name + "](" + r.Dir + "/report.html)"
 	}
-	cells := []string{name, sign + " " + brief(r.Said())}
+	cells := []string{name, sign + " " + shortLiteral(r.Summary())}
 	by := map[string]FleetArea{}
 	for _, a := range r.Areas {
 		by[a.Name] = a
 	}
 	for _, area := range areas {
-		cells = append(cells, by[area].cell())
+		cells = append(cells, by[area].cellText())
 	}
 	return row(cells...)
 }
 
-// cell is an area in a sign or two: the worst, and how many.
-func (a FleetArea) cell() string {
+// cellText is an area in a sign or two: the worst, and how many.
+func (a FleetArea) cellText() string {
 	for _, c := range a.counts() {
 		switch {
 		case *c.n == 0:
 		case c.outcome == "pass" || c.outcome == "skip":
-			return c.sign
+			return c.symbol
 		case c.outcome == "fail":
-			return fmt.Sprintf("(%s %d)", c.sign, *c.n)
+			return fmt.Sprintf("(%s %d)", c.symbol, *c.n)
 		default:
-			return fmt.Sprintf("%s %d", c.sign, *c.n)
+			return fmt.Sprintf("%s %d", c.symbol, *c.n)
 		}
 	}
 	return ""
 }
 
-// webPath reports whether a path may stand in a link as it is.
-func webPath(path string) bool { return webAddress.MatchString("https://x/" + path) }
+// isWebPath reports whether a path may stand in a link as it is.
+func isWebPath(path string) bool { return urlPattern.MatchString("https://x/" + path) }

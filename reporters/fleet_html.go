@@ -14,7 +14,8 @@ import (
 func FleetHTML(w io.Writer, f Fleet, t FleetTally) error {
 	page := fleetPage{
 		Policy: fleetPolicy, Style: template.CSS(pageStyle + fleetStyle), Scripts: fleetScripts,
-		Outcome: "odd", Headline: sentenceCase(t.Headline()), Counts: t.Counts(), Version: inert(f.Tool.Version),
+		Outcome: "odd", Headline: sentenceCase(t.Headline()), Counts: t.Counts(),
+		Version: withoutCommands(f.Tool.Version),
 	}
 	switch t.ExitCode() {
 	case harness.ExitConforms:
@@ -25,7 +26,7 @@ func FleetHTML(w io.Writer, f Fleet, t FleetTally) error {
 	if err := fleetTemplate.ExecuteTemplate(w, "head", page); err != nil {
 		return err
 	}
-	if err := fleetBlock(w, f, t); err != nil {
+	if err := writeFleetBlock(w, f, t); err != nil {
 		return err
 	}
 	return fleetTemplate.ExecuteTemplate(w, "tail", page)
@@ -43,7 +44,7 @@ var fleetScript string
 var (
 	fleetTemplate = template.Must(template.New("fleet").Parse(fleetText))
 	fleetScripts  = []template.JS{template.JS(commonScript), template.JS(fleetScript)}
-	fleetPolicy   = policyOf(pageStyle+fleetStyle, fleetScripts)
+	fleetPolicy   = securityPolicy(pageStyle+fleetStyle, fleetScripts)
 )
 
 // fleetPage is what the template shows.
@@ -60,13 +61,13 @@ type fleetRow struct {
 	Name    string   `json:"name"`
 	Link    string   `json:"link,omitempty"` // to its report
 	Outcome string   `json:"outcome"`
-	Said    string   `json:"said,omitempty"`
+	Summary string   `json:"said,omitempty"`
 	Server  string   `json:"server,omitempty"` // what it is
 	Cells   [][2]any `json:"cells,omitempty"`  // by area, at which place, and its counts
 }
 
-// fleetBlock writes the rows: a line with the areas, then one for each server.
-func fleetBlock(w io.Writer, f Fleet, t FleetTally) error {
+// writeFleetBlock writes the rows: a line with the areas, then one for each server.
+func writeFleetBlock(w io.Writer, f Fleet, t FleetTally) error {
 	if _, err := io.WriteString(w, `<script type="application/json" id="rows">`); err != nil {
 		return err
 	}
@@ -88,10 +89,10 @@ func fleetBlock(w io.Writer, f Fleet, t FleetTally) error {
 			return err
 		}
 		shown := fleetRow{
-			Name: row.Name, Outcome: row.Outcome(), Said: row.Said(),
-			Server: dotted(nonEmpty(row.Server, row.Transport, row.Revisions)...),
+			Name: row.Name, Outcome: row.Outcome(), Summary: row.Summary(),
+			Server: joinParts(nonEmpty(row.Server, row.Transport, row.Revisions)...),
 		}
-		if row.Dir != "" && webPath(row.Dir) {
+		if row.Dir != "" && isWebPath(row.Dir) {
 			shown.Link = row.Dir + "/report.html"
 		}
 		for _, a := range row.Areas {

@@ -15,10 +15,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// fleetOf is a fleet of rows, and its tally.
-func fleetOf(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
+// newFleet is a fleet of rows, and its tally.
+func newFleet(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
 	t.Helper()
-	f := Fleet{Tool: harness.Tool{Version: "1.2.3"}, Rows: func(yield func(FleetRow, error) bool) {
+	f := Fleet{Tool: harness.ProgramInfo{Version: "1.2.3"}, Rows: func(yield func(FleetRow, error) bool) {
 		for _, r := range rows {
 			if !yield(r, nil) {
 				return
@@ -32,27 +32,27 @@ func fleetOf(t *testing.T, rows ...FleetRow) (Fleet, FleetTally) {
 	return f, tally
 }
 
-// mixedFleet has a server of each outcome.
-func mixedFleet() []FleetRow {
-	conforms, fails, untested := NewFleetRow("honest", passing()), NewFleetRow("faulty", everything()), FleetRow{
+// mixedRows has a server of each outcome.
+func mixedRows() []FleetRow {
+	conforms, fails, untested := NewFleetRow("honest", passingReport()), NewFleetRow("faulty", fullReport()), FleetRow{
 		Name: "gone", Judged: true, ExitCode: harness.ExitUsage, Problem: "cannot run gone: no such command",
 	}
 	fails.ExitCode = harness.ExitFails
 	conforms.Dir, fails.Dir = "servers/honest", "servers/faulty"
-	broken := FleetRow{Name: "broken", Judged: true, ExitCode: harness.ExitBroken, Problem: "killed"}
+	broken := FleetRow{Name: "broken", Judged: true, ExitCode: harness.ExitInternal, Problem: "killed"}
 	return []FleetRow{conforms, fails, untested, {Name: "later"}, broken}
 }
 
-func passing() harness.Report {
-	r := everything()
+func passingReport() harness.Report {
+	r := fullReport()
 	r.ExitCode, r.Problem = harness.ExitConforms, ""
-	r.Results = only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass })
+	r.Results = filter(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Pass })
 	return r
 }
 
 // Each requirement is counted once, under what the page of one server shows of it.
 func TestFleetRowCountsEachResultOnce(t *testing.T) {
-	for name, r := range evilSamples() {
+	for name, r := range allSampleReports() {
 		want := map[string]int{}
 		for _, x := range r.Results {
 			want[x.Area()+" "+outcome(x)]++
@@ -91,7 +91,7 @@ func TestFleetExitCode(t *testing.T) {
 		{[]FleetRow{row(1), row(1), row(4)}, 4, "2 of 3 servers do not conform, 1 was too much for mcpcheck"},
 		{[]FleetRow{row(0), row(130)}, 4, "1 of 2 servers conform, 1 was too much for mcpcheck"},
 	} {
-		_, tally := fleetOf(t, c.rows...)
+		_, tally := newFleet(t, c.rows...)
 		if tally.ExitCode() != c.code || tally.Headline() != c.headline {
 			t.Errorf("%+v: %d, %s; want %d, %s", c.rows, tally.ExitCode(), tally.Headline(), c.code, c.headline)
 		}
@@ -102,12 +102,12 @@ func TestFleetExitCode(t *testing.T) {
 // policy allows its own script and style alone, and it leads nowhere but to the reports beside it.
 func TestFleetHTMLIsSelfContained(t *testing.T) {
 	const evil = `</script><img src=x onerror=pwned()>"'&<!--` + "\u2028\x1b"
-	rows := append(mixedFleet(),
+	rows := append(mixedRows(),
 		FleetRow{
 			Name: evil, Judged: true, ExitCode: 1, Server: evil, Problem: evil, Transport: evil, Dir: "servers/" + evil,
 			Areas: []FleetArea{{Name: "tools", Gating: 1}},
 		})
-	f, tally := fleetOf(t, rows...)
+	f, tally := newFleet(t, rows...)
 	f.Tool.Version = evil
 	var page bytes.Buffer
 	if err := FleetHTML(&page, f, tally); err != nil {
@@ -163,7 +163,7 @@ func TestFleetMarkdownIsBounded(t *testing.T) {
 		rows = append(rows, FleetRow{Name: fmt.Sprintf("server-%05d | `x`", i), Judged: true, Dir: "servers/x"})
 	}
 	rows = append(rows, FleetRow{Name: "last", Judged: true, ExitCode: 1})
-	f, tally := fleetOf(t, rows...)
+	f, tally := newFleet(t, rows...)
 	var page bytes.Buffer
 	if err := FleetMarkdown(&page, f, tally); err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestFleetMarkdownIsBounded(t *testing.T) {
 }
 
 // A row that cannot be read is an error, not a page without it.
-func TestFleetTellsOfRowsThatCannotBeRead(t *testing.T) {
+func TestFleetReportsUnreadableRows(t *testing.T) {
 	torn := func(rows iter.Seq2[FleetRow, error]) Fleet {
 		return Fleet{Rows: func(yield func(FleetRow, error) bool) {
 			for r := range rows {
@@ -191,7 +191,7 @@ func TestFleetTellsOfRowsThatCannotBeRead(t *testing.T) {
 			}
 		}}
 	}
-	f, tally := fleetOf(t, mixedFleet()...)
+	f, tally := newFleet(t, mixedRows()...)
 	broken := torn(f.Rows)
 	var page bytes.Buffer
 	if _, err := broken.Tally(nil); err == nil {

@@ -5,8 +5,8 @@ import "github.com/mcpcheck/mcpcheck/suites/harness"
 // Headline is what a result came to, in one line of at most so many characters that commands neither a terminal nor a
 // workflow: what was wanted and what came.
 func Headline(r harness.Result, limit int) string {
-	return shorten(Line(headline(r.Message)), limit)
+	return shorten(PrintableLine(headline(r.Message)), limit)
 }
 
-// Line is a text as one line that commands neither a terminal nor a workflow.
-func Line(text string) string { return inert(sentence(text)) }
+// PrintableLine is a text as one line that commands neither a terminal nor a workflow.
+func PrintableLine(text string) string { return withoutCommands(sentence(text)) }

@@ -25,7 +25,7 @@ func TestHeadlineOfResult(t *testing.T) {
 }
 
 // Where one reason leaves many requirements at MUST open, the verdict says how many, and names it.
-func TestOneCause(t *testing.T) {
+func TestCommonCause(t *testing.T) {
 	results := func(n int, level harness.Level, verdict harness.Verdict, message string) []harness.Result {
 		return slices.Repeat([]harness.Result{{Level: level, Verdict: verdict, Message: message}}, n)
 	}
@@ -48,7 +48,7 @@ func TestOneCause(t *testing.T) {
 		"SHOULD":  {results(20, harness.Should, harness.Inconclusive, "search did not answer"), ""},
 		"skipped": {results(20, harness.Must, harness.Skip, "not offered"), ""},
 	} {
-		if got := oneCause(c.results); got != c.want {
+		if got := commonCause(c.results); got != c.want {
 			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}

@@ -21,11 +21,11 @@ import (
 // text is: the policy forbids it, by Trusted Types, to make markup of text.
 func HTML(w io.Writer, r harness.Report, o Options) error {
 	r = printableReport(r)
-	if unmet(r) {
+	if isUnreachable(r) {
 		r.Coverage, r.Revisions, r.Results = nil, nil, nil
 	}
 	head := newPageHead(r, o) // of all: another profile may ask for what is advice under this one
-	r = spared(r)
+	r = withoutHiddenAdvice(r)
 	index, details, err := pageBlocks(r, o)
 	if err != nil {
 		return err
@@ -55,12 +55,12 @@ var pageEvidence string
 var (
 	pageTemplate = template.Must(template.New("page").Parse(pageText))
 	pageScripts  = []template.JS{template.JS(commonScript), template.JS(pageEvidence), template.JS(pageScript)}
-	pagePolicy   = policyOf(pageStyle, pageScripts)
+	pagePolicy   = securityPolicy(pageStyle, pageScripts)
 )
 
-// policyOf is the Content Security Policy of a page: its own style and scripts, and nothing else.
-func policyOf(style string, scripts []template.JS) string {
-	hashes := each(scripts, func(script template.JS) string { return sourceHash(string(script)) })
+// securityPolicy is the Content Security Policy of a page: its own style and scripts, and nothing else.
+func securityPolicy(style string, scripts []template.JS) string {
+	hashes := mapEach(scripts, func(script template.JS) string { return sourceHash(string(script)) })
 	return strings.Join([]string{
 		"default-src 'none'", "img-src data:", "style-src " + sourceHash(style),
 		"script-src " + strings.Join(hashes, " "),
@@ -95,7 +95,7 @@ type pageHead struct {
 	Facts      []pageFact
 	Problem    string
 	Stale      []string
-	Remedy     string // of stale entries
+	Fix        string // of stale entries
 	Profiles   []pageProfile
 	Notes      []pageNote
 }
@@ -111,48 +111,49 @@ type pageNote struct {
 
 // pageProfile is what a profile says of the run.
 type pageProfile struct {
-	Name   string
-	Gates  bool // it is that of the run
-	Passes bool
-	Says   string
+	Name     string
+	Selected bool // it is that of the run
+	Passes   bool
+	Summary  string
 }
 
 // pageFailure is a line for readers without scripts.
 type pageFailure struct {
-	ID, Spec, Level, Revision, Said string
+	ID, Spec, Level, Revision, Summary string
 }
 
 func newPageHead(r harness.Report, o Options) pageHead {
 	h := pageHead{
-		Outcome: pageOutcome(r), Conclusion: inert(sentenceCase(conclusion(r))),
-		Counts: pageCounts(r), Server: inert(serverText(r.Server)), Target: inert(targetText(r.Target)),
-		Problem: inert(r.Problem),
-		Remedy:  staleRemedy, Profiles: pageProfiles(r, o),
+		Outcome: pageOutcome(r), Conclusion: withoutCommands(sentenceCase(conclusion(r))),
+		Counts: pageCounts(r), Server: withoutCommands(serverText(r.Server)),
+		Target:  withoutCommands(targetText(r.Target)),
+		Problem: withoutCommands(r.Problem),
+		Fix:     staleFix, Profiles: pageProfiles(r, o),
 		Facts: []pageFact{
 			{"transport", r.Target.Transport},
 			{"revisions", strings.Join(revisionsOf(r.Revisions), ", ")},
-			{"also supports", strings.TrimPrefix(alsoSupports(r), "also supports ")},
+			{"also supports", strings.TrimPrefix(alsoSupportsText(r), "also supports ")},
 			{"took", duration(r.Seconds)},
-			{"mcpcheck", r.Tool.Version},
+			{"mcpcheck", r.Program.Version},
 		},
 	}
 	if !r.Started.IsZero() {
 		h.Facts = append(h.Facts, pageFact{"started", r.Started.Format("2006-01-02 15:04:05 -07:00")})
 	}
-	h.Facts = each(h.Facts, func(f pageFact) pageFact { return pageFact{f.Name, inert(f.Value)} })
-	for _, s := range stale(r) {
-		h.Stale = append(h.Stale, inert(staleAt(r, s)+": "+s.Entry+": "+s.Why))
+	h.Facts = mapEach(h.Facts, func(f pageFact) pageFact { return pageFact{f.Name, withoutCommands(f.Value)} })
+	for _, s := range staleBaseline(r) {
+		h.Stale = append(h.Stale, withoutCommands(stalePosition(r, s)+": "+s.Entry+": "+s.Reason))
 	}
 	for _, c := range r.Coverage {
-		h.note("Requirements", coverageText(c))
+		h.addNote("Requirements", coverageText(c))
 	}
-	h.note("Set of requirements", nonEmpty(setsText(r))...)
-	h.note("Not exercised", nonEmpty(unexercisedText(r.Coverage))...)
-	h.note("Not judged", nonEmpty(notDiscovered(r.Server))...)
-	h.note("Sessions", nonEmpty(oneClient(r.Server))...)
-	h.note("Options", nonEmpty(optionsText(r.Options))...)
+	h.addNote("Set of requirements", nonEmpty(setsText(r))...)
+	h.addNote("Not exercised", nonEmpty(unexercisedText(r.Coverage))...)
+	h.addNote("Not judged", nonEmpty(undiscoveredText(r.Server))...)
+	h.addNote("Sessions", nonEmpty(oneClientText(r.Server))...)
+	h.addNote("Options", nonEmpty(optionsText(r.Options))...)
 	calls, why := callsText(r.Coverage, r.Results)
-	h.note(calls, why...)
+	h.addNote(calls, why...)
 	return h
 }
 
@@ -160,13 +161,13 @@ func newPageHead(r harness.Report, o Options) pageHead {
 func pageCounts(r harness.Report) string {
 	r.Problem = "" // stands elsewhere
 	_, parts, more := verdict(r)
-	return inert(dotted(append(parts, more...)...))
+	return withoutCommands(joinParts(append(parts, more...)...))
 }
 
-// note adds a note that says something.
-func (h *pageHead) note(head string, lines ...string) {
+// addNote adds a note that says something.
+func (h *pageHead) addNote(head string, lines ...string) {
 	if len(lines) > 0 {
-		h.Notes = append(h.Notes, pageNote{head, each(lines, inert)})
+		h.Notes = append(h.Notes, pageNote{head, mapEach(lines, withoutCommands)})
 	}
 }
 
@@ -194,52 +195,52 @@ func pageProfiles(r harness.Report, o Options) (profiles []pageProfile) {
 	for _, p := range harness.Profiles {
 		n := 0
 		for _, x := range r.Results {
-			if gatesUnder(p, r, x, o) {
+			if gatesUnderProfile(p, r, x, o) {
 				n++
 			}
 		}
-		said := pageProfile{Name: string(p), Gates: p == r.Profile}
+		said := pageProfile{Name: string(p), Selected: p == r.Profile}
 		switch {
 		case len(r.Results) == 0:
-			said.Says = "nothing was tested"
+			said.Summary = "nothing was tested"
 		case n > 0:
-			said.Says = fmt.Sprintf("%d blocking", n)
-		case len(stale(r)) > 0:
-			said.Says = staleText(r)
+			said.Summary = fmt.Sprintf("%d blocking", n)
+		case len(staleBaseline(r)) > 0:
+			said.Summary = staleText(r)
 		case r.ExitCode != harness.ExitConforms && r.ExitCode != harness.ExitFails:
-			said.Says = "not tested to the end"
+			said.Summary = "not tested to the end"
 		default:
-			said.Says, said.Passes = "nothing blocks", true
+			said.Summary, said.Passes = "nothing blocks", true
 		}
 		profiles = append(profiles, said)
 	}
 	return profiles
 }
 
-// gatesUnder reports whether a result gates, or would under another profile than that of the run.
-func gatesUnder(p harness.Profile, r harness.Report, x harness.Result, o Options) bool {
+// gatesUnderProfile reports whether a result gates, or would under another profile than that of the run.
+func gatesUnderProfile(p harness.Profile, r harness.Report, x harness.Result, o Options) bool {
 	if p == r.Profile || x.Known != nil || x.Tentative {
 		return x.Gates
 	}
-	checklist, asked := x.GatedBy == harness.GateChecklist, len(x.Asked) > 0
-	if x.SDK != nil && p.ExcusesSDKs() && (r.Options == nil || r.Options.SDK == "") {
+	checklist, asked := x.GatedBy == harness.GateChecklist, len(x.DirectoryRules) > 0
+	if x.SDK != nil && p.IgnoresKnownDeviations() && (r.Options == nil || r.Options.SDK == "") {
 		return false
 	}
-	if o.Rules != nil {
-		if q, ok := o.Rules(x.ID); ok {
-			checklist, asked = q.Checklist, len(q.Asked) > 0
+	if o.FindRequirement != nil {
+		if q, ok := o.FindRequirement(x.ID); ok {
+			checklist, asked = q.Checklist, len(q.DirectoryRules) > 0
 		}
 	}
-	return p.Gate(x.Verdict, x.Level, x.Entry, checklist, asked) != harness.NoGate
+	return p.Gate(x.Verdict, x.Level, x.EntryLevel, checklist, asked) != harness.NoGate
 }
 
 // pageFailures are what kept the run from success, for readers without scripts.
 func pageFailures(r harness.Report) (failures []pageFailure) {
-	for _, g := range grouped(only(r.Results, isFailure), sameFinding) {
+	for _, g := range groupBy(filter(r.Results, isFailure), findingKey) {
 		x := g.newest()
 		failures = append(failures, pageFailure{
-			ID: inert(x.ID), Spec: webAddress.FindString(x.Spec), Level: markdownLevel(x),
-			Revision: inert(revisionsText(r, g)), Said: inert(titleOf(x)),
+			ID: withoutCommands(x.ID), Spec: urlPattern.FindString(x.Spec), Level: markdownLevel(x),
+			Revision: withoutCommands(revisionsText(r, g)), Summary: withoutCommands(resultTitle(x)),
 		})
 	}
 	return failures

@@ -20,32 +20,32 @@ type pageRequirement struct {
 
 // pageResult is what the index tells of a result.
 type pageResult struct {
-	Revision string `json:"revision"`
-	Outcome  string `json:"outcome"` // gating, fail, known, inconclusive, skip, pass or error
-	Verdict  string `json:"verdict"`
-	Level    string `json:"level"`
-	Said     string `json:"said,omitempty"`
-	At       int    `json:"at"` // its line among the details
+	Revision    string `json:"revision"`
+	Outcome     string `json:"outcome"` // gating, fail, known, inconclusive, skip, pass or error
+	Verdict     string `json:"verdict"`
+	Level       string `json:"level"`
+	Summary     string `json:"said,omitempty"`
+	DetailIndex int    `json:"at"` // its line among the details
 }
 
 // pageDetail is the rest of a result.
 type pageDetail struct {
-	Level    string            `json:"level"`
-	Gate     string            `json:"gate"`
-	Profiles []string          `json:"profiles"` // under which it gates
-	Reason   harness.Reason    `json:"reason,omitempty"`
-	Message  string            `json:"message,omitempty"`
-	Note     string            `json:"note,omitempty"`
-	Findings []harness.Finding `json:"findings,omitempty"`
-	More     bool              `json:"more,omitempty"` // findings than these
-	Subjects []string          `json:"subjects,omitempty"`
-	Spec     string            `json:"spec,omitempty"`
-	Fix      string            `json:"fix,omitempty"`
-	Known    string            `json:"known,omitempty"`
-	Asked    []harness.Ask     `json:"asked,omitempty"`
-	Provoked []string          `json:"provokedBy,omitempty"`
-	Seconds  float64           `json:"seconds"`
-	Wire     []harness.Line    `json:"wire,omitempty"`
+	Level      string                  `json:"level"`
+	Gate       string                  `json:"gate"`
+	Profiles   []string                `json:"profiles"` // under which it gates
+	Reason     harness.Reason          `json:"reason,omitempty"`
+	Message    string                  `json:"message,omitempty"`
+	Note       string                  `json:"note,omitempty"`
+	Findings   []harness.Finding       `json:"findings,omitempty"`
+	Truncated  bool                    `json:"more,omitempty"` // findings than these
+	Subjects   []string                `json:"subjects,omitempty"`
+	Spec       string                  `json:"spec,omitempty"`
+	Fix        string                  `json:"fix,omitempty"`
+	Known      string                  `json:"known,omitempty"`
+	Asked      []harness.DirectoryRule `json:"asked,omitempty"`
+	ProvokedBy []string                `json:"provokedBy,omitempty"`
+	Seconds    float64                 `json:"seconds"`
+	Wire       []harness.Line          `json:"wire,omitempty"`
 }
 
 // pageIndex is the first block of a page but for its requirements.
@@ -61,7 +61,7 @@ func pageBlocks(r harness.Report, o Options) (index, details string, err error) 
 	about := pageIndex{append([]string{}, revisionsOf(r.Revisions)...), r.Profile, harness.Profiles}
 	var requirements []any
 	var all []pageDetail
-	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.ID }) {
+	for _, g := range groupBy(r.Results, func(x harness.Result) string { return x.ID }) {
 		q := newPageRequirement(g.newest(), o)
 		for _, x := range g {
 			q.Results = append(q.Results, newPageResult(x, len(all)))
@@ -78,9 +78,9 @@ func pageBlocks(r harness.Report, o Options) (index, details string, err error) 
 }
 
 func newPageRequirement(r harness.Result, o Options) pageRequirement {
-	q := pageRequirement{ID: r.ID, Area: r.Area(), Title: r.Requires()}
-	if o.Rules != nil {
-		if entry, ok := o.Rules(r.ID); ok {
+	q := pageRequirement{ID: r.ID, Area: r.Area(), Title: r.RequirementText()}
+	if o.FindRequirement != nil {
+		if entry, ok := o.FindRequirement(r.ID); ok {
 			q.Statement, q.Checklist = sentence(entry.Statement), entry.Checklist
 		}
 	}
@@ -90,11 +90,11 @@ func newPageRequirement(r harness.Result, o Options) pageRequirement {
 func newPageResult(r harness.Result, at int) pageResult {
 	said := ""
 	if r.Verdict != harness.Pass {
-		said = titleOf(r)
+		said = resultTitle(r)
 	}
 	return pageResult{
 		Revision: r.Revision, Outcome: outcome(r), Verdict: string(r.Verdict), Level: r.Level.String(),
-		Said: said, At: at,
+		Summary: said, DetailIndex: at,
 	}
 }
 
@@ -115,12 +115,13 @@ func newPageDetail(r harness.Result, report harness.Report, o Options) pageDetai
 	d := pageDetail{
 		Level: levelText(r), Gate: countsText(r), Profiles: []string{}, Reason: r.Reason,
 		Message: r.Message, Note: r.Note,
-		Findings: r.Findings, More: r.Truncated, Subjects: subjects(r), Spec: r.Spec, Fix: r.Fix, Asked: r.Asked,
-		Provoked: r.ProvokedBy, Seconds: r.Seconds, Wire: r.Wire,
+		Findings: r.Findings, Truncated: r.Truncated, Subjects: subjects(r), Spec: r.Spec, Fix: r.Fix,
+		Asked:      r.DirectoryRules,
+		ProvokedBy: r.TriggeredBy, Seconds: r.Seconds, Wire: r.Evidence,
 	}
 	d.Known = acceptedText(r)
 	for _, p := range harness.Profiles {
-		if gatesUnder(p, report, r, o) {
+		if gatesUnderProfile(p, report, r, o) {
 			d.Profiles = append(d.Profiles, string(p))
 		}
 	}
@@ -134,6 +135,6 @@ func encodeLine(w io.Writer, v any) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	visible{out}.Write(text)
+	visibleWriter{out}.Write(text)
 	return out.Flush()
 }

@@ -22,12 +22,12 @@ func withoutAssets(page []byte) []byte {
 	return regexp.MustCompile(`&#39;sha256-.+?&#39;`).ReplaceAll(page, []byte("HASH"))
 }
 
-// pageOf is a page as a browser takes it apart: its elements by name, and its two blocks.
-func pageOf(t *testing.T, r harness.Report) (
+// parsePage is a page as a browser takes it apart: its elements by name, and its two blocks.
+func parsePage(t *testing.T, r harness.Report) (
 	elements map[string][]*html.Node, index []json.RawMessage, details []string,
 ) {
 	t.Helper()
-	doc, err := html.Parse(bytes.NewReader(render(t, Formats[formatAt("html")].Write, r)))
+	doc, err := html.Parse(bytes.NewReader(render(t, Formats[formatIndex("html")].Write, r)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func pageOf(t *testing.T, r harness.Report) (
 	return elements, index, strings.Split(strings.TrimSpace(scripts[1].FirstChild.Data), "\n")
 }
 
-func formatAt(name string) int {
+func formatIndex(name string) int {
 	for i, f := range Formats {
 		if f.Name == name {
 			return i
@@ -64,9 +64,9 @@ func TestHTMLIsWhatTheTemplateSays(t *testing.T) {
 	for _, name := range known {
 		allowed[name[1]] = true
 	}
-	for name, r := range evilSamples() {
+	for name, r := range allSampleReports() {
 		t.Run(name, func(t *testing.T) {
-			elements, index, details := pageOf(t, r)
+			elements, index, details := parsePage(t, r)
 			for element, nodes := range elements {
 				if !allowed[element] {
 					t.Errorf("the template has no %s", element)
@@ -87,13 +87,13 @@ func TestHTMLIsWhatTheTemplateSays(t *testing.T) {
 				}
 				for _, x := range q.Results {
 					var d pageDetail
-					if err := json.Unmarshal([]byte(details[x.At]), &d); err != nil || d.Level == "" {
-						t.Errorf("%s: details %q, %v", q.ID, details[x.At], err)
+					if err := json.Unmarshal([]byte(details[x.DetailIndex]), &d); err != nil || d.Level == "" {
+						t.Errorf("%s: details %q, %v", q.ID, details[x.DetailIndex], err)
 					}
 					n++
 				}
 			}
-			if want := len(spared(r).Results); n != want {
+			if want := len(withoutHiddenAdvice(r).Results); n != want {
 				t.Errorf("%d results in the index, want %d", n, want)
 			}
 		})
@@ -102,7 +102,7 @@ func TestHTMLIsWhatTheTemplateSays(t *testing.T) {
 
 // A page leads to no request: it names no file, and its policy allows its own scripts and style only.
 func TestHTMLIsSelfContained(t *testing.T) {
-	elements, _, _ := pageOf(t, everything())
+	elements, _, _ := parsePage(t, fullReport())
 	var policy string
 	for _, meta := range elements["meta"] {
 		if meta.Attr[0].Val == "Content-Security-Policy" {
@@ -131,17 +131,17 @@ func TestHTMLIsSelfContained(t *testing.T) {
 }
 
 // What other profiles say is what they say when they are asked.
-func TestHTMLTellsWhatOtherProfilesSay(t *testing.T) {
+func TestHTMLShowsOtherProfiles(t *testing.T) {
 	rules := func(id string) (*harness.Requirement, bool) {
 		q := &harness.Requirement{ID: id, Checklist: id == "lifecycle/requests-gated"}
 		if id == "tools/name-characters" {
-			q.Asked = []harness.Ask{{By: "a directory"}}
+			q.DirectoryRules = []harness.DirectoryRule{{Directory: "a directory"}}
 		}
 		return q, true
 	}
 	got := map[string]string{}
-	for _, p := range pageProfiles(everything(), Options{Rules: rules}) {
-		got[p.Name] = fmt.Sprint(p.Says, p.Gates, p.Passes)
+	for _, p := range pageProfiles(fullReport(), Options{FindRequirement: rules}) {
+		got[p.Name] = fmt.Sprint(p.Summary, p.Selected, p.Passes)
 	}
 	want := map[string]string{
 		"release": "4 blockingtrue false", "spec": "3 blockingfalse false",
@@ -157,10 +157,10 @@ func TestHTMLTellsWhatOtherProfilesSay(t *testing.T) {
 // What comes from an SDK gates under the profile strict, and under the others where the operator wants it.
 func TestPageProfilesOfSDKs(t *testing.T) {
 	for sdk, want := range map[string]string{"": "nothing blocks", "gate": "1 blocking"} {
-		r := excused()
+		r := excusedReport()
 		r.Profile, r.Options = harness.Release, &harness.OptionsInfo{SDK: sdk}
 		profiles := pageProfiles(r, Options{})
-		if spec, strict := profiles[1].Says, profiles[2].Says; spec != want || strict != "5 blocking" {
+		if spec, strict := profiles[1].Summary, profiles[2].Summary; spec != want || strict != "5 blocking" {
 			t.Errorf("--sdk %q: spec says %q, strict %q", sdk, spec, strict)
 		}
 	}

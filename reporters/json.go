@@ -24,24 +24,24 @@ func JSON(w io.Writer, r harness.Report) error {
 	}
 	r.Problem = validUTF8(r.Problem)
 	r.Server.Name, r.Server.Version = validUTF8(r.Server.Name), validUTF8(r.Server.Version)
-	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
-		c.Tools = each(c.Tools, func(u harness.ToolUse) harness.ToolUse {
-			u.Said = validUTF8(u.Said)
+	r.Coverage = mapEach(r.Coverage, func(c harness.Coverage) harness.Coverage {
+		c.CalledTools = mapEach(c.CalledTools, func(u harness.ToolUse) harness.ToolUse {
+			u.Message = validUTF8(u.Message)
 			return u
 		})
 		return c
 	})
-	results := each(r.Results, func(x harness.Result) jsonResult {
+	results := mapEach(r.Results, func(x harness.Result) jsonResult {
 		x.Message = validUTF8(x.Message)
-		x.Findings = each(x.Findings, func(f harness.Finding) harness.Finding {
+		x.Findings = mapEach(x.Findings, func(f harness.Finding) harness.Finding {
 			return harness.Finding{Subject: validUTF8(f.Subject), Want: validUTF8(f.Want), Got: validUTF8(f.Got)}
 		})
-		x.Subjects = each(x.Subjects, validUTF8)
-		x.Wire = each(x.Wire, func(l harness.Line) harness.Line {
-			l.HTTP, l.Text, l.Stderr = validUTF8(l.HTTP), validUTF8(l.Text), each(l.Stderr, validUTF8)
+		x.Subjects = mapEach(x.Subjects, validUTF8)
+		x.Evidence = mapEach(x.Evidence, func(l harness.Line) harness.Line {
+			l.HTTP, l.Text, l.Stderr = validUTF8(l.HTTP), validUTF8(l.Text), mapEach(l.Stderr, validUTF8)
 			return l
 		})
-		return jsonResult{x, x.Requires()}
+		return jsonResult{x, x.RequirementText()}
 	})
 	return writeJSON(w, jsonReport{r, results})
 }
@@ -61,7 +61,7 @@ type jsonResult struct {
 // and "##[" stands escaped. So do characters that are not visible, for whoever looks at it in a terminal.
 func writeJSON(w io.Writer, v any) error {
 	out := bufio.NewWriter(w)
-	enc := json.NewEncoder(visible{out})
+	enc := json.NewEncoder(visibleWriter{out})
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(v); err != nil {
@@ -70,11 +70,11 @@ func writeJSON(w io.Writer, v any) error {
 	return out.Flush()
 }
 
-// visible escapes, in JSON of which it is given the whole, "##[" and the invisible characters that its encoder leaves
-// as they are.
-type visible struct{ w *bufio.Writer }
+// visibleWriter escapes, in JSON of which it is given the whole, "##[" and the invisible characters that its encoder
+// leaves as they are.
+type visibleWriter struct{ w *bufio.Writer }
 
-func (v visible) Write(text []byte) (int, error) {
+func (v visibleWriter) Write(text []byte) (int, error) {
 	for i, size := 0, 0; i < len(text); i += size {
 		var r rune
 		switch r, size = utf8.DecodeRune(text[i:]); {

@@ -33,19 +33,19 @@ func JUnit(w io.Writer, r harness.Report) error {
 	if r.Problem != "" {
 		doc.add(junitProblem(r))
 	}
-	share := junitShare(r)
+	share := ownTimeShare(r)
 	several := len(revisionsOf(r.Revisions)) > 1
-	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.Revision + "\x00" + x.Area() }) {
+	for _, g := range groupBy(r.Results, func(x harness.Result) string { return x.Revision + "\x00" + x.Area() }) {
 		doc.add(junitArea(r, g, several, share))
 	}
-	if len(stale(r)) > 0 {
+	if len(staleBaseline(r)) > 0 {
 		doc.add(junitBaseline(r))
 	}
 	text, err := xml.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, xml.Header+inert(string(text))+"\n")
+	_, err = io.WriteString(w, xml.Header+withoutCommands(string(text))+"\n")
 	return err
 }
 
@@ -139,28 +139,28 @@ func junitProblem(r harness.Report) junitSuite {
 func junitBaseline(r harness.Report) junitSuite {
 	s := newJunitSuite(r, "baseline", "")
 	s.Time = junitTime(0)
-	for _, entry := range stale(r) {
+	for _, entry := range staleBaseline(r) {
 		name := entry.Entry
 		if slices.ContainsFunc(s.Cases, func(c junitCase) bool { return c.Name == name }) {
 			name = fmt.Sprintf("%s (line %d)", name, entry.Line)
 		}
-		message := fmt.Sprintf("%s: %s: %s", staleAt(r, entry), entry.Entry, entry.Why)
+		message := fmt.Sprintf("%s: %s: %s", stalePosition(r, entry), entry.Entry, entry.Reason)
 		s.Cases = append(s.Cases, junitCase{
 			Class: "mcpcheck.baseline",
 			Name:  name,
 			Time:  s.Time,
 			Failure: &junitOutcome{
 				Type: "stale", Message: message,
-				Text: "\n" + message + "\nfix:  " + staleRemedy + "\n",
+				Text: "\n" + message + "\nfix:  " + staleFix + "\n",
 			},
 		})
 	}
 	return s
 }
 
-// junitShare is which part of the time that a check took is its own: checks run side by side, and the suites together
+// ownTimeShare is which part of the time that a check took is its own: checks run side by side, and the suites together
 // took as long as the run.
-func junitShare(r harness.Report) float64 {
+func ownTimeShare(r harness.Report) float64 {
 	sum := 0.0
 	for _, x := range r.Results {
 		sum += x.Seconds
@@ -192,37 +192,37 @@ func junitArea(r harness.Report, results group, several bool, share float64) jun
 // newJunitSuite is a suite without cases. The revision may be empty.
 func newJunitSuite(r harness.Report, name, revision string) junitSuite {
 	s := junitSuite{Name: name, Timestamp: r.Started.UTC().Format("2006-01-02T15:04:05")}
-	s.property("mcpcheck.version", r.Tool.Version)
-	s.property("target", targetText(r.Target))
-	s.property("transport", r.Target.Transport)
-	s.property("server", serverText(r.Server))
-	s.property("revision", revision)
+	s.addProperty("mcpcheck.version", r.Program.Version)
+	s.addProperty("target", targetText(r.Target))
+	s.addProperty("transport", r.Target.Transport)
+	s.addProperty("server", serverText(r.Server))
+	s.addProperty("revision", revision)
 	if i := slices.IndexFunc(r.Revisions, func(i harness.RevisionInfo) bool { return i.Revision == revision }); i >= 0 {
-		s.property("revision.requested", r.Revisions[i].Requested)
+		s.addProperty("revision.requested", r.Revisions[i].Requested)
 		if set := r.Revisions[i].Set; set != nil {
-			s.property("set", set.Name)
-			s.property("set.digest", set.Digest)
+			s.addProperty("set", set.Name)
+			s.addProperty("set.digest", set.Digest)
 		}
 	}
-	s.property("profile", string(r.Profile))
+	s.addProperty("profile", string(r.Profile))
 	for _, c := range r.Coverage {
 		if c.Revision == revision {
-			s.property("coverage", coverageText(c))
-			s.property("unexercised", strings.Join(c.Unexercised, ", "))
+			s.addProperty("coverage", coverageText(c))
+			s.addProperty("unexercised", strings.Join(c.Unexercised, ", "))
 			_, calls := callsText([]harness.Coverage{c}, nil)
-			s.property("uncalled", strings.Join(calls, "; "))
+			s.addProperty("uncalled", strings.Join(calls, "; "))
 		}
 	}
 	if o := r.Options; o != nil {
-		s.property("configuration", o.Configuration)
-		s.property("only", strings.Join(o.Only, ", "))
-		s.property("skip", strings.Join(leftOut(*o), ", "))
+		s.addProperty("configuration", o.Configuration)
+		s.addProperty("only", strings.Join(o.Only, ", "))
+		s.addProperty("skip", strings.Join(omittedChecks(*o), ", "))
 	}
 	return s
 }
 
-// property adds a property that is known.
-func (s *junitSuite) property(name, value string) {
+// addProperty adds a property that is known.
+func (s *junitSuite) addProperty(name, value string) {
 	if value != "" {
 		s.Properties = append(s.Properties, junitProperty{name, value})
 	}
@@ -230,7 +230,7 @@ func (s *junitSuite) property(name, value string) {
 
 func newJunitCase(class string, r harness.Result) junitCase {
 	c := junitCase{Class: class, Name: r.ID, Time: junitTime(r.Seconds)}
-	message := titleOf(r)
+	message := resultTitle(r)
 	switch {
 	case r.Verdict == harness.Pass && r.Message != "":
 		c.Out = &junitText{"passed partly: " + r.Message}
@@ -246,18 +246,18 @@ func newJunitCase(class string, r harness.Result) junitCase {
 	case r.Verdict == harness.Fail:
 		c.Skipped = &junitOutcome{Message: fmt.Sprintf("warning (%s): %s", r.Level, message), Text: junitDetail(r)}
 	case r.Verdict == harness.Inconclusive:
-		c.Skipped = &junitOutcome{Message: "inconclusive: " + message, Text: more(r.Message, message)}
+		c.Skipped = &junitOutcome{Message: "inconclusive: " + message, Text: textBelowHeadline(r.Message, message)}
 	default:
-		c.Skipped = &junitOutcome{Message: message, Text: more(r.Message, message)}
+		c.Skipped = &junitOutcome{Message: message, Text: textBelowHeadline(r.Message, message)}
 	}
-	if len(r.Wire) > 0 {
-		c.Out = &junitText{"\n" + strings.Join(wireLines(r.Wire, fileWireLines, fileWireWidth), "\n") + "\n"}
+	if len(r.Evidence) > 0 {
+		c.Out = &junitText{"\n" + strings.Join(wireLines(r.Evidence, fileWireLines, fileWireWidth), "\n") + "\n"}
 	}
 	return c
 }
 
-// more is a text, or "" if its headline says it all.
-func more(text, headline string) string {
+// textBelowHeadline is a text, or "" if its headline says it all.
+func textBelowHeadline(text, headline string) string {
 	if text == headline {
 		return ""
 	}
@@ -266,7 +266,7 @@ func more(text, headline string) string {
 
 // junitDetail is all there is to say about a fail but its wire.
 func junitDetail(r harness.Result) string {
-	lines := []string{"", r.Requires(), fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
+	lines := []string{"", r.RequirementText(), fmt.Sprintf("%s, %s", levelText(r), resultGate(r)), "", r.Message, ""}
 	for _, l := range []struct{ label, text string }{
 		{"on:   ", strings.Join(subjects(r), ", ")},
 		{"spec: ", r.Spec},

@@ -28,8 +28,8 @@ const (
 // Flavored Markdown Spec, sections 4.5 Fenced code blocks, 4.10 Tables, 6.3 Code spans)
 func Markdown(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
-	gating := grouped(Worst(only(r.Results, isFailure)), sameFinding)
-	minor := grouped(Worst(only(r.Results, isMinor)), sameFinding)
+	gating := groupBy(WorstFirst(filter(r.Results, isFailure)), findingKey)
+	minor := groupBy(WorstFirst(filter(r.Results, isMinor)), findingKey)
 	head := "<!-- mcpcheck -->\n" + markdownHead(r) + markdownFindings(r, gating)
 	more := markdownStale(r) + markdownKnown(r) + markdownAdvice(r)
 	last := markdownFindings(r, minor)
@@ -38,7 +38,8 @@ func Markdown(w io.Writer, r harness.Report) error {
 	evidence, left := markdownEvidence(gating, left)
 	lesser, _ := markdownEvidence(minor, left)
 	if last != "" {
-		last = folded(Plural(len(minor), "failure")+" that "+agree(len(minor), "does", "do")+" not block", last+lesser)
+		last = detailsBlock(Plural(len(minor), "failure")+" that "+wordForm(len(minor), "does", "do")+" not block",
+			last+lesser)
 	}
 	_, err := io.WriteString(w, head+evidence+more+last)
 	return err
@@ -54,21 +55,22 @@ func markdownHead(r harness.Report) string {
 	problem := r.Problem
 	r.Problem = "" // not among the counts
 	_, counts := outcomeText(r)
-	head := "### " + verdictSign(r) + " mcpcheck: " + brief(conclusion(r)) + "\n\n" + brief(counts) + "\n\n"
+	head := "### " + verdictEmoji(r) + " mcpcheck: " + shortLiteral(conclusion(r)) + "\n\n" + shortLiteral(counts) +
+		"\n\n"
 	if server := serverText(r.Server); server != "" {
-		head += code(server) + " over " + brief(r.Target.Transport) + "\n\n"
+		head += codeSpan(server) + " over " + shortLiteral(r.Target.Transport) + "\n\n"
 	}
 	for _, c := range r.Coverage {
-		head += brief(coverageText(c)) + "\n\n"
+		head += shortLiteral(coverageText(c)) + "\n\n"
 	}
 	for _, note := range nonEmpty(unexercisedText(r.Coverage), optionsText(r.Options)) {
-		head += code(shorten(note, markdownWidth)) + "\n\n"
+		head += codeSpan(shorten(note, markdownWidth)) + "\n\n"
 	}
 	if calls, notes := callsText(r.Coverage, r.Results); calls != "" {
-		head += fenced(shorten(calls+":\n"+strings.Join(notes, "\n"), markdownTable)) + "\n"
+		head += codeBlock(shorten(calls+":\n"+strings.Join(notes, "\n"), markdownTable)) + "\n"
 	}
 	if problem != "" {
-		head += fenced(shortenLines(problem, markdownLines/2, markdownWidth/2)) + "\n"
+		head += codeBlock(shortenLines(problem, markdownLines/2, markdownWidth/2)) + "\n"
 	}
 	return head
 }
@@ -79,11 +81,11 @@ func markdownFindings(r harness.Report, groups []group) string {
 	for i, g := range groups {
 		x := g.newest()
 		want, got := wantGot(x)
-		id := linked(x.ID, x.Spec)
+		id := idLink(x.ID, x.Spec)
 		if names := subjects(x); len(names) > 0 {
-			id += " on " + code(some(names, 3))
+			id += " on " + codeSpan(joinSome(names, 3))
 		}
-		rows[i] = row(id, brief(dotted(markdownLevel(x), revisionsText(r, g))), code(want), code(got))
+		rows[i] = row(id, shortLiteral(joinParts(markdownLevel(x), revisionsText(r, g))), codeSpan(want), codeSpan(got))
 	}
 	return table(row("Requirement", "Level", "Expected", "Got"), rows)
 }
@@ -96,33 +98,33 @@ func markdownLevel(r harness.Result) string {
 	case gateNote(r) == "":
 		return levelText(r)
 	}
-	return dotted(levelText(r), shortGate(r))
+	return joinParts(levelText(r), shortGate(r))
 }
 
 // markdownStale is a table of the entries of the baseline that do not hold.
 func markdownStale(r harness.Report) string {
 	var rows []string
-	for _, s := range stale(r) {
-		rows = append(rows, row(code(staleAt(r, s)), code(s.Entry), code(s.Why)))
+	for _, s := range staleBaseline(r) {
+		rows = append(rows, row(codeSpan(stalePosition(r, s)), codeSpan(s.Entry), codeSpan(s.Reason)))
 	}
 	if len(rows) == 0 {
 		return ""
 	}
-	head := "**" + staleText(r) + " in the baseline**: " + staleRemedy + ".\n\n"
+	head := "**" + staleText(r) + " in the baseline**: " + staleFix + ".\n\n"
 	return head + table(row("Where", "Entry", "Why"), rows)
 }
 
 // markdownKnown is a folded table of the fails that are accepted: the baseline lists them, or they come from an SDK.
 func markdownKnown(r harness.Report) string {
 	var rows []string
-	for _, x := range only(r.Results, func(x harness.Result) bool { return acceptedText(x) != "" }) {
-		rows = append(rows, row(linked(x.ID, x.Spec), brief(x.Revision), code(acceptedText(x))))
+	for _, x := range filter(r.Results, func(x harness.Result) bool { return acceptedText(x) != "" }) {
+		rows = append(rows, row(idLink(x.ID, x.Spec), shortLiteral(x.Revision), codeSpan(acceptedText(x))))
 	}
 	if len(rows) == 0 {
 		return ""
 	}
-	head := strings.Join(nonEmpty(count(r.Results).known(), deviations(r.Results)), "; ")
-	return folded(head, table(row("Requirement", "Revision", "Why it is accepted"), rows))
+	head := strings.Join(nonEmpty(count(r.Results).knownText(), sdkDeviations(r.Results)), "; ")
+	return detailsBlock(head, table(row("Requirement", "Revision", "Why it is accepted"), rows))
 }
 
 // markdownEvidence is a folded block for each finding, of at most so many bytes in all. It returns how many bytes are
@@ -130,7 +132,8 @@ func markdownKnown(r harness.Report) string {
 func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 	for i, g := range groups {
 		r := g.newest()
-		block := folded("<code>"+brief(r.ID)+"</code> "+brief(r.Requires()), fenced(markdownDetail(r)))
+		block := detailsBlock("<code>"+shortLiteral(r.ID)+"</code> "+shortLiteral(r.RequirementText()),
+			codeBlock(markdownDetail(r)))
 		if len(blocks)+len(block) > bytes {
 			rest := Plural(len(groups)-i, "failure")
 			return blocks + fmt.Sprintf("The evidence of %s is left out here; other reports have it.\n\n", rest), 0
@@ -144,15 +147,15 @@ func markdownEvidence(groups []group, bytes int) (blocks string, left int) {
 func markdownDetail(r harness.Result) string {
 	parts := nonEmpty(
 		shortenLines(r.Message, markdownLines, markdownWidth),
-		strings.Join(wireLines(r.Wire, markdownLines, markdownWidth), "\n"),
+		strings.Join(wireLines(r.Evidence, markdownLines, markdownWidth), "\n"),
 		gateNote(r),
-		labelled("on: ", some(subjects(r), 20)),
+		labelled("on: ", joinSome(subjects(r), 20)),
 		strings.Join(text.Wrap(labelled("fix: ", r.Fix), 100), "\n"),
 	)
 	return strings.Join(parts, "\n\n")
 }
 
-// table is a table with as many rows as there is room for.
+// writeTableLine is a table with as many rows as there is room for.
 func table(head string, rows []string) string {
 	if len(rows) == 0 {
 		return ""
@@ -171,30 +174,30 @@ func table(head string, rows []string) string {
 func row(cells ...string) string { return "| " + strings.Join(cells, " | ") + " |\n" }
 
 // folded is Markdown behind a summary, which is HTML.
-func folded(summary, body string) string {
+func detailsBlock(summary, body string) string {
 	return "<details>\n<summary>" + summary + "</summary>\n\n" + strings.TrimRight(body, "\n") + "\n\n</details>\n\n"
 }
 
-// brief is literal, shortened.
-func brief(s string) string { return literal(shorten(s, 2*markdownCell)) }
+// shortLiteral is literal, shortened.
+func shortLiteral(s string) string { return escapeLiteral(shorten(s, 2*markdownCell)) }
 
-// literal is a text as Markdown and HTML both show it: with references for all that either gives a meaning, and with a
-// space of no width where GitHub would see a mention or an issue.
-func literal(s string) string { return references.Replace(s) }
+// escapeLiteral is a text as Markdown and HTML both show it: with references for all that either gives a meaning, and
+// with a space of no width where GitHub would see a mention or an issue.
+func escapeLiteral(s string) string { return characterReferences.Replace(s) }
 
-var references = strings.NewReplacer(
+var characterReferences = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", `\`, "&#92;", "`", "&#96;", "*", "&#42;", "_", "&#95;",
 	"[", "&#91;", "]", "&#93;", "|", "&#124;", "~", "&#126;", "$", "&#36;", "://", "&#58;//", "::", "&#58;&#58;",
 	"www.", "www&#46;", "@", "@&#8203;", "#", "#&#8203;",
 )
 
-// code is a text of one line as a code span that may stand in a table, where a
+// codeSpan is a text of one line as a code span that may stand in a table, where a
 // pipe would end the cell whatever stands before it. Nothing stays nothing.
-func code(s string) string {
+func codeSpan(s string) string {
 	if s == "" {
 		return ""
 	}
-	s = inert(strings.ReplaceAll(shorten(s, markdownCell), "|", "¦"))
+	s = withoutCommands(strings.ReplaceAll(shorten(s, markdownCell), "|", "¦"))
 	ticks := fence(s, 1)
 	if strings.Trim(s, "` ") != s {
 		s = " " + s + " "
@@ -202,10 +205,10 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// fenced is a text as a block of code.
-func fenced(s string) string {
+// codeBlock is a text as a block of code.
+func codeBlock(s string) string {
 	ticks := fence(s, 3)
-	return ticks + "text\n" + inert(s) + "\n" + ticks + "\n"
+	return ticks + "text\n" + withoutCommands(s) + "\n" + ticks + "\n"
 }
 
 // fence is more backticks than stand together in a text, and at least so many.
@@ -218,13 +221,13 @@ func fence(s string, least int) string {
 
 var backticks = regexp.MustCompile("`+")
 
-// linked is an id that links to its sentence of the specification.
-func linked(id, url string) string {
-	if len(url) > 300 || !webAddress.MatchString(url) {
-		return code(id)
+// idLink is an id that links to its sentence of the specification.
+func idLink(id, url string) string {
+	if len(url) > 300 || !urlPattern.MatchString(url) {
+		return codeSpan(id)
 	}
-	return "[" + code(id) + "](" + url + ")"
+	return "[" + codeSpan(id) + "](" + url + ")"
 }
 
-// webAddress is a URL without characters that mean something in Markdown.
-var webAddress = regexp.MustCompile(`^https?://[A-Za-z0-9./_~#?=&%+-]+$`)
+// urlPattern is a URL without characters that mean something in Markdown.
+var urlPattern = regexp.MustCompile(`^https?://[A-Za-z0-9./_~#?=&%+-]+$`)

@@ -10,20 +10,21 @@ import (
 
 // A page never is larger than GitHub takes, and says what it leaves out.
 func TestMarkdownIsBounded(t *testing.T) {
-	long := malicious()
+	long := maliciousReport()
 	for i := range long.Results {
 		x := &long.Results[i]
 		x.ID, x.Spec = strings.Repeat(x.ID, 500), "https://"+strings.Repeat("x", 1e5)
-		x.Title, x.Message = strings.Repeat(evil, 500), strings.Repeat(evil, 500)
-		x.Subjects = []string{strings.Repeat(evil, 500)}
+		x.Title, x.Message = strings.Repeat(maliciousText, 500), strings.Repeat(maliciousText, 500)
+		x.Subjects = []string{strings.Repeat(maliciousText, 500)}
 	}
-	long.Server.Name, long.Problem = strings.Repeat(evil, 500), strings.Repeat(strings.Repeat(evil, 500), 10)
-	for name, r := range map[string]harness.Report{"crowd": crowd(), "long": long} {
+	long.Server.Name, long.Problem = strings.Repeat(maliciousText,
+		500), strings.Repeat(strings.Repeat(maliciousText, 500), 10)
+	for name, r := range map[string]harness.Report{"crowd": largeReport(), "long": long} {
 		if size := len(render(t, Markdown, r)); size > markdownLimit {
 			t.Errorf("%s: has %d bytes, at most %d were wanted", name, size, markdownLimit)
 		}
 	}
-	page := string(render(t, Markdown, crowd()))
+	page := string(render(t, Markdown, largeReport()))
 	for _, want := range []string{
 		`(?m)^… and [0-9]+ more of 240\.$`,
 		`(?m)^… and [0-9]+ more of 80\.$`,
@@ -40,7 +41,7 @@ func TestMarkdownIsBounded(t *testing.T) {
 
 // What a server said is never markup: outside of code there is nothing but ours.
 func TestMarkdownKeepsServerTextInCode(t *testing.T) {
-	page := string(render(t, Markdown, malicious()))
+	page := string(render(t, Markdown, maliciousReport()))
 	page = withoutFences(page)
 	for line := range strings.Lines(page) {
 		line = regexp.MustCompile("(`+)[^`].*?[^`]??(`+)").ReplaceAllStringFunc(line, withoutSpan)
@@ -83,7 +84,7 @@ func withoutSpan(s string) string {
 	return ""
 }
 
-func TestCode(t *testing.T) {
+func TestCodeSpan(t *testing.T) {
 	for in, want := range map[string]string{
 		"":          "",
 		"a":         "`a`",
@@ -93,7 +94,7 @@ func TestCode(t *testing.T) {
 		" a":        "`  a `",
 		"::error::": "`\\::error::`",
 	} {
-		if got := code(in); got != want {
+		if got := codeSpan(in); got != want {
 			t.Errorf("code(%q)\nwant %s\n got %s", in, want, got)
 		}
 	}

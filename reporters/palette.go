@@ -6,9 +6,9 @@ import (
 
 // palette is what the colours of one console mean.
 type palette struct {
-	pass, fail, warn, open, bold, faint *color.Color
+	pass, fail, warn, undecided, bold, faint *color.Color
 
-	wants map[string]*color.Color // of the words for what was expected and what came
+	labelColors map[string]*color.Color // of the words for what was expected and what came
 }
 
 // newPalette returns the colours, or ones that leave text as it is. It does not ask the environment or the terminal, as
@@ -24,13 +24,13 @@ func newPalette(enabled bool) palette {
 		return c
 	}
 	return palette{
-		pass:  ink(color.FgGreen, color.Bold),
-		fail:  ink(color.FgRed, color.Bold),
-		warn:  ink(color.FgYellow, color.Bold),
-		open:  ink(color.FgMagenta, color.Bold),
-		bold:  ink(color.Bold),
-		faint: ink(color.Faint),
-		wants: map[string]*color.Color{
+		pass:      ink(color.FgGreen, color.Bold),
+		fail:      ink(color.FgRed, color.Bold),
+		warn:      ink(color.FgYellow, color.Bold),
+		undecided: ink(color.FgMagenta, color.Bold),
+		bold:      ink(color.Bold),
+		faint:     ink(color.Faint),
+		labelColors: map[string]*color.Color{
 			"expected": ink(color.FgGreen), "got": ink(color.FgRed),
 		},
 	}
@@ -53,7 +53,7 @@ func (p palette) mark(t tally) string {
 	return p.sign("–")
 }
 
-// sign is such a character in its colour.
+// symbol is such a character in its colour.
 func (p palette) sign(sign string) string {
 	switch sign {
 	case "✗":
@@ -63,7 +63,7 @@ func (p palette) sign(sign string) string {
 	case "✓":
 		return p.pass.Sprint(sign)
 	case "?":
-		return p.open.Sprint(sign)
+		return p.undecided.Sprint(sign)
 	}
 	return p.faint.Sprint(sign)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// fetched is a file of an npm package, which .ci/browser fetches: what others read reports with is never committed.
-func fetched(t *testing.T, file string) string {
+// npmFile is a file of an npm package, which .ci/browser fetches: what others read reports with is never committed.
+func npmFile(t *testing.T, file string) string {
 	t.Helper()
 	dir := os.Getenv("MCPCHECK_NODE_MODULES")
 	if dir == "" {
@@ -32,8 +32,8 @@ func fetched(t *testing.T, file string) string {
 // The parser of node-tap, in its strict mode, finds a stream to fail exactly when the run does, and bails out only of
 // a run that has a problem.
 func TestTAPIsReadByItsParser(t *testing.T) {
-	parser := fetched(t, "tap-parser/bin/cmd.cjs")
-	for name, r := range evilSamples() {
+	parser := npmFile(t, "tap-parser/bin/cmd.cjs")
+	for name, r := range allSampleReports() {
 		cmd := exec.CommandContext(t.Context(), "node", parser, "--strict", "--json")
 		cmd.Stdin = bytes.NewReader(render(t, TAP, r))
 		out, err := cmd.Output()
@@ -53,9 +53,9 @@ func TestTAPIsReadByItsParser(t *testing.T) {
 func TestCTRFIsValid(t *testing.T) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	s, err := c.Compile(fetched(t, "ctrf/dist/ctrf-schema-0.0.json"))
+	s, err := c.Compile(npmFile(t, "ctrf/dist/ctrf-schema-0.0.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantValid(t, s, CTRF, evilSamples())
+	checkValid(t, s, CTRF, allSampleReports())
 }

@@ -30,22 +30,23 @@ type Reporter interface {
 
 // Format is a kind of report that needs only the end of the run.
 type Format struct {
-	Name  string // as in the flag: "junit"
-	Ext   string // of its files, with the dot: ".xml"
-	File  string // in a report directory, without Ext; report if empty, whose .json is another format's
-	Write func(io.Writer, harness.Report) error
+	Name     string // as in the flag: "junit"
+	Ext      string // of its files, with the dot: ".xml"
+	BaseName string // in a report directory, without Ext; report if empty, whose .json is another format's
+	Write    func(io.Writer, harness.Report) error
 
-	// Also are formats of the same name, for files with another extension. A format that has some takes no file with an
-	// extension that none of them has.
-	Also []Format
+	// Variants are formats of the same name, for files with another extension. A format that has some takes no file
+	// with an extension that none of them has.
+	Variants []Format
 }
 
 // Options are what some formats want to know besides the report.
 type Options struct {
-	Place
+	Location
 
-	// Rules finds a requirement of the catalogue, for its statement and what other profiles ask. It may be nil.
-	Rules func(id string) (*harness.Requirement, bool)
+	// FindRequirement finds a requirement of the catalogue, for its statement and what other profiles ask. It may be
+	// nil.
+	FindRequirement func(id string) (*harness.Requirement, bool)
 }
 
 // NewFormats returns all formats of files.
@@ -54,28 +55,28 @@ func NewFormats(o Options) []Format {
 	html := func(w io.Writer, r harness.Report) error { return HTML(w, r, o) }
 	return []Format{
 		{Name: "json", Ext: ".json", Write: JSON},
-		{Name: "junit", Ext: ".xml", Write: sparing(JUnit)},
-		{Name: "markdown", Ext: ".md", Write: sparing(Markdown)},
-		{Name: "sarif", Ext: ".sarif", Write: sparing(sarif)},
+		{Name: "junit", Ext: ".xml", Write: withoutAdvice(JUnit)},
+		{Name: "markdown", Ext: ".md", Write: withoutAdvice(Markdown)},
+		{Name: "sarif", Ext: ".sarif", Write: withoutAdvice(sarif)},
 		{Name: "html", Ext: ".html", Write: html},
-		{Name: "tap", Ext: ".tap", Write: sparing(TAP)},
-		{Name: "ctrf", Ext: ".json", File: "ctrf", Write: sparing(CTRF)},
-		{Name: "badge", Ext: ".svg", File: "badge", Write: BadgeSVG,
-			Also: []Format{{Name: "badge", Ext: ".json", File: "badge", Write: BadgeJSON}}},
+		{Name: "tap", Ext: ".tap", Write: withoutAdvice(TAP)},
+		{Name: "ctrf", Ext: ".json", BaseName: "ctrf", Write: withoutAdvice(CTRF)},
+		{Name: "badge", Ext: ".svg", BaseName: "badge", Write: BadgeSVG,
+			Variants: []Format{{Name: "badge", Ext: ".json", BaseName: "badge", Write: BadgeJSON}}},
 	}
 }
 
 // Formats are all formats of files, without a catalogue to quote.
 var Formats = NewFormats(Options{})
 
-// Dir returns reporters that write every format to the directory, which is made if there is none: report.json,
+// NewDir returns reporters that write every format to the directory, which is made if there is none: report.json,
 // report.xml and so on, ctrf.json, badge.svg and badge.json.
-func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
+func NewDir(dir string, formats []Format) (reporters []Reporter, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, Bare(err))
+		return nil, fmt.Errorf("report directory %s: %w; name a directory that can be made", dir, WithoutPath(err))
 	}
-	for path, format := range inDir(dir, formats) {
-		r, err := ToFile(format, path, nil)
+	for path, format := range dirFiles(dir, formats) {
+		r, err := NewFile(format, path, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -84,22 +85,22 @@ func Dir(dir string, formats []Format) (reporters []Reporter, err error) {
 	return reporters, nil
 }
 
-// ClearDir removes the files that Dir writes to the directory, those that are there.
+// ClearDir removes the files that NewDir writes to the directory, those that are there.
 func ClearDir(dir string, formats []Format) error {
-	for path := range inDir(dir, formats) {
+	for path := range dirFiles(dir, formats) {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path), Bare(err))
+			return fmt.Errorf("report directory %s: cannot remove %s: %w", dir, filepath.Base(path), WithoutPath(err))
 		}
 	}
 	return nil
 }
 
-// inDir yields the files of a report directory, and what is in each.
-func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
+// dirFiles yields the files of a report directory, and what is in each.
+func dirFiles(dir string, formats []Format) iter.Seq2[string, Format] {
 	return func(yield func(string, Format) bool) {
 		for _, format := range formats {
-			for _, f := range format.all() {
-				if !yield(filepath.Join(dir, cmp.Or(f.File, "report")+f.Ext), f) {
+			for _, f := range format.withVariants() {
+				if !yield(filepath.Join(dir, cmp.Or(f.BaseName, "report")+f.Ext), f) {
 					return
 				}
 			}
@@ -107,18 +108,18 @@ func inDir(dir string, formats []Format) iter.Seq2[string, Format] {
 	}
 }
 
-// all are the format and those of the same name.
-func (f Format) all() []Format {
-	return append([]Format{{Name: f.Name, Ext: f.Ext, File: f.File, Write: f.Write}}, f.Also...)
+// withVariants are the format and those of the same name.
+func (f Format) withVariants() []Format {
+	return append([]Format{{Name: f.Name, Ext: f.Ext, BaseName: f.BaseName, Write: f.Write}}, f.Variants...)
 }
 
 // of is the format for a file.
-func (f Format) of(path string) (Format, error) {
-	if len(f.Also) == 0 || path == "-" || path == "" {
+func (f Format) forFile(path string) (Format, error) {
+	if len(f.Variants) == 0 || path == "-" || path == "" {
 		return f, nil
 	}
 	var known []string
-	for _, format := range f.all() {
+	for _, format := range f.withVariants() {
 		if format.Ext == filepath.Ext(path) {
 			return format, nil
 		}

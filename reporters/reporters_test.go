@@ -17,11 +17,11 @@ func TestBadgeKindByExtension(t *testing.T) {
 	dir := t.TempDir()
 	for file, want := range map[string]string{"b.svg": "<svg ", "b.json": "{\n"} {
 		path := filepath.Join(dir, file)
-		rep, err := ToFile(badge, path, nil)
+		rep, err := NewFile(badge, path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := rep.Done(overHTTP()); err != nil {
+		if err := rep.Done(httpReport()); err != nil {
 			t.Fatal(err)
 		}
 		if text, _ := os.ReadFile(path); !strings.HasPrefix(string(text), want) {
@@ -29,19 +29,19 @@ func TestBadgeKindByExtension(t *testing.T) {
 		}
 	}
 	const want = "badge report b.png: unknown kind of file; name one that ends in .svg or .json"
-	if _, err := ToFile(badge, "b.png", nil); err == nil || err.Error() != want {
+	if _, err := NewFile(badge, "b.png", nil); err == nil || err.Error() != want {
 		t.Errorf("want %s\n got %v", want, err)
 	}
 }
 
-func TestDir(t *testing.T) {
+func TestNewDir(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	reporters, err := Dir(dir, Formats)
+	reporters, err := NewDir(dir, Formats)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range reporters {
-		if err := r.Done(everything()); err != nil {
+		if err := r.Done(fullReport()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -63,7 +63,7 @@ func TestDir(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
-	_, err = Dir(filepath.Join(dir, "report.md"), Formats)
+	_, err = NewDir(filepath.Join(dir, "report.md"), Formats)
 	const remedy = "; name a directory that can be made"
 	if err == nil || errors.Is(err, fs.ErrExist) || !strings.Contains(err.Error(), remedy) {
 		t.Errorf("a file in place of the directory: got error %v", err)
@@ -73,12 +73,12 @@ func TestDir(t *testing.T) {
 func TestClearDir(t *testing.T) {
 	dir := t.TempDir()
 	notOurs := filepath.Join(dir, "notes.md")
-	reporters, err := Dir(dir, Formats)
+	reporters, err := NewDir(dir, Formats)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range reporters {
-		if err := r.Done(everything()); err != nil {
+		if err := r.Done(fullReport()); err != nil {
 			t.Error(err)
 		}
 	}

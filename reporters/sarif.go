@@ -23,21 +23,21 @@ func SARIF(w io.Writer, r harness.Report, o Options) error {
 	r = printableReport(r)
 	s := sarifRun{
 		Tool: sarifTool{Driver: sarifDriver{
-			Name: r.Tool.Name, Version: r.Tool.Version, Home: home, Rules: []sarifRule{},
+			Name: r.Program.Name, Version: r.Program.Version, Home: homeURL, Rules: []sarifRule{},
 		}},
 		AutomationDetails: sarifAutomation{"mcpcheck/" + r.Target.Transport + "/"},
 		Results:           []sarifResult{},
 	}
-	if semantic.MatchString(r.Tool.Version) {
-		s.Tool.Driver.SemanticVersion = r.Tool.Version
+	if semanticVersion.MatchString(r.Program.Version) {
+		s.Tool.Driver.SemanticVersion = r.Program.Version
 	}
 	rules := map[string]int{}
-	for _, g := range grouped(r.Results, func(x harness.Result) string { return x.ID }) {
+	for _, g := range groupBy(r.Results, func(x harness.Result) string { return x.ID }) {
 		rules[g[0].ID] = len(s.Tool.Driver.Rules)
 		s.Tool.Driver.Rules = append(s.Tool.Driver.Rules, newSarifRule(g.newest(), o))
 	}
-	reported := only(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Fail || x.Gates })
-	for _, g := range grouped(reported, sameFinding) {
+	reported := filter(r.Results, func(x harness.Result) bool { return x.Verdict == harness.Fail || x.Gates })
+	for _, g := range groupBy(reported, findingKey) {
 		s.Results = append(s.Results, newSarifResult(r, g, rules[g[0].ID], o))
 	}
 	s.Invocations = []sarifInvocation{newSarifInvocation(r, o)}
@@ -45,12 +45,12 @@ func SARIF(w io.Writer, r harness.Report, o Options) error {
 }
 
 const (
-	home        = "https://github.com/mcpcheck/mcpcheck"
+	homeURL     = "https://github.com/mcpcheck/mcpcheck"
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
 
-// semantic is a version by Semantic Versioning 2.0, near enough.
-var semantic = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
+// semanticVersion is a version by Semantic Versioning 2.0, near enough.
+var semanticVersion = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+([-+][0-9A-Za-z.+-]+)?$`)
 
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
@@ -168,37 +168,37 @@ type sarifNotification struct { // 3.58
 	Locations []sarifLocation `json:"locations,omitempty"`
 }
 
-// sarifPlace is a line of a file. Code scanning wants the whole of its region.
-func sarifPlace(path string, line int) sarifLocation {
+// newSarifLocation is a line of a file. Code scanning wants the whole of its region.
+func newSarifLocation(path string, line int) sarifLocation {
 	line = max(line, 1)
-	return sarifLocation{sarifPhysical{sarifArtifact{uri(path)}, sarifRegion{line, 1, line, 2}}}
+	return sarifLocation{sarifPhysical{sarifArtifact{uriReference(path)}, sarifRegion{line, 1, line, 2}}}
 }
 
 // newSarifRule is a requirement as a rule.
 func newSarifRule(r harness.Result, o Options) sarifRule {
 	rule := sarifRule{
 		ID:               r.ID,
-		ShortDescription: sarifMessage{Text: sarifText(r.Requires(), 1000)},
-		FullDescription:  sarifMessage{Text: sarifText(r.Requires(), 1000)},
+		ShortDescription: sarifMessage{Text: sarifText(r.RequirementText(), 1000)},
+		FullDescription:  sarifMessage{Text: sarifText(r.RequirementText(), 1000)},
 		Help:             sarifHelp(r),
 		Default:          sarifDefault{"note"},
 		Properties: sarifProperties{
-			Tags: []string{r.Area(), r.Entry.String()}, Precision: "very-high", Severity: "recommendation",
+			Tags: []string{r.Area(), r.EntryLevel.String()}, Precision: "very-high", Severity: "recommendation",
 		},
 	}
-	if webAddress.MatchString(r.Spec) {
+	if urlPattern.MatchString(r.Spec) {
 		rule.HelpURI = r.Spec
 	}
-	switch r.Entry {
+	switch r.EntryLevel {
 	case harness.Must:
 		rule.Default.Level, rule.Properties.Severity = "error", "error"
 	case harness.Should:
 		rule.Default.Level, rule.Properties.Severity = "warning", "warning"
 	}
-	if o.Rules == nil {
+	if o.FindRequirement == nil {
 		return rule
 	}
-	if q, ok := o.Rules(r.ID); ok {
+	if q, ok := o.FindRequirement(r.ID); ok {
 		rule.FullDescription.Text = sarifText(sentence(q.Statement), 1000)
 		if q.Checklist {
 			rule.Properties.Tags = append(rule.Properties.Tags, "checklist")
@@ -210,9 +210,11 @@ func newSarifRule(r harness.Result, o Options) sarifRule {
 // sarifHelp is what a server author needs to know about a requirement.
 func sarifHelp(r harness.Result) sarifMessage {
 	explain := "mcpcheck explain " + r.ID
-	plain := nonEmpty(r.Requires(), labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec), "More: "+explain)
-	marked := nonEmpty(literal(r.Requires()), labelled("**Fix:** ", literal(r.Fix)), "More: "+code(explain))
-	if webAddress.MatchString(r.Spec) {
+	plain := nonEmpty(r.RequirementText(), labelled("Fix: ", r.Fix), labelled("Specification: ", r.Spec),
+		"More: "+explain)
+	marked := nonEmpty(escapeLiteral(r.RequirementText()), labelled("**Fix:** ", escapeLiteral(r.Fix)),
+		"More: "+codeSpan(explain))
+	if urlPattern.MatchString(r.Spec) {
 		marked = append(marked, "[Sentence of the specification]("+r.Spec+")")
 	}
 	return sarifMessage{Text: sarifText(strings.Join(plain, "\n"), 4000), Markdown: strings.Join(marked, "\n\n")}
@@ -225,11 +227,11 @@ func newSarifResult(report harness.Report, g group, rule int, o Options) sarifRe
 		RuleID: r.ID, RuleIndex: rule,
 		Kind: "fail", Level: sarifLevel(r),
 		Message:      sarifMessage{Text: sarifFinding(report, g)},
-		Locations:    []sarifLocation{sarifPlace(o.location(), 1)},
+		Locations:    []sarifLocation{newSarifLocation(o.pathOrDefault(), 1)},
 		Fingerprints: sarifFingerprints(r.ID),
 		Properties: sarifProperties{
 			Revisions: g.revisions(), GatedBy: string(r.GatedBy), Subjects: r.Subjects,
-			Wire: wireLines(r.Wire, fileWireLines, fileWireWidth),
+			Wire: wireLines(r.Evidence, fileWireLines, fileWireWidth),
 		},
 	}
 	if r.Verdict != harness.Fail {
@@ -241,7 +243,7 @@ func newSarifResult(report harness.Report, g group, rule int, o Options) sarifRe
 	if isKnown(r) && report.Baseline != nil {
 		result.Suppressions = []sarifSuppression{{
 			Kind: "external", Status: "accepted", Justification: knownText(*r.Known),
-			Location: sarifPlace(o.relative(report.Baseline.File), r.Known.Line),
+			Location: newSarifLocation(o.relativePath(report.Baseline.File), r.Known.Line),
 		}}
 	}
 	return result
@@ -261,7 +263,7 @@ func sarifLevel(r harness.Result) string {
 // sarifFinding is the message of a finding. Its first line has to do as a title.
 func sarifFinding(report harness.Report, g group) string {
 	r := g.newest()
-	first := titleOf(r)
+	first := resultTitle(r)
 	rest := shortenLines(r.Message, markdownLines, markdownWidth)
 	if strings.ReplaceAll(rest, "\n", ", ") == first {
 		rest = ""
@@ -269,7 +271,7 @@ func sarifFinding(report harness.Report, g group) string {
 	if revisions := revisionsText(report, g); revisions != "" {
 		first += " (" + revisions + ")"
 	}
-	lines := nonEmpty(first, rest, gateNote(r), labelled("on: ", some(subjects(r), 20)))
+	lines := nonEmpty(first, rest, gateNote(r), labelled("on: ", joinSome(subjects(r), 20)))
 	return sarifText(strings.Join(lines, "\n\n"), 4000)
 }
 
@@ -308,9 +310,9 @@ func newSarifInvocation(r harness.Report, o Options) sarifInvocation {
 			i.Execution = append(i.Execution, sarifError(x.ID+": "+x.Message))
 		}
 	}
-	for _, s := range stale(r) {
-		n := sarifError("stale entry of the baseline: " + s.Entry + ": " + s.Why + "; " + staleRemedy)
-		n.Locations = []sarifLocation{sarifPlace(o.relative(r.Baseline.File), s.Line)}
+	for _, s := range staleBaseline(r) {
+		n := sarifError("stale entry of the baseline: " + s.Entry + ": " + s.Reason + "; " + staleFix)
+		n.Locations = []sarifLocation{newSarifLocation(o.relativePath(r.Baseline.File), s.Line)}
 		i.Configuration = append(i.Configuration, n)
 	}
 	return i

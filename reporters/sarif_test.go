@@ -12,13 +12,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// catalogued is SARIF with a catalogue of one entry.
-func catalogued(w io.Writer, r harness.Report) error {
+// writeSARIFWithCatalogue is SARIF with a catalogue of one entry.
+func writeSARIFWithCatalogue(w io.Writer, r harness.Report) error {
 	rules := func(id string) (*harness.Requirement, bool) {
 		entry := &harness.Requirement{ID: id, Statement: "Servers MUST\n do [it](http://x).", Checklist: true}
 		return entry, id == "tools/unknown-tool-code"
 	}
-	return SARIF(w, r, Options{Place: Place{Location: "mcpcheck.yaml"}, Rules: rules})
+	return SARIF(w, r, Options{Location: Location{Path: "mcpcheck.yaml"}, FindRequirement: rules})
 }
 
 // The schema is that of the OASIS standard with errata 01, as github.com/owenrumney/go-sarif/v3 carries it.
@@ -29,14 +29,14 @@ func TestSARIFIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantValid(t, s, catalogued, evilSamples())
+	checkValid(t, s, writeSARIFWithCatalogue, allSampleReports())
 }
 
-// sarifOf is the only run of a SARIF file.
-func sarifOf(t *testing.T, r harness.Report) sarifRun {
+// parseSARIF is the only run of a SARIF file.
+func parseSARIF(t *testing.T, r harness.Report) sarifRun {
 	t.Helper()
 	var log sarifLog
-	if err := json.Unmarshal(render(t, catalogued, r), &log); err != nil {
+	if err := json.Unmarshal(render(t, writeSARIFWithCatalogue, r), &log); err != nil {
 		t.Fatal(err)
 	}
 	return log.Runs[0]
@@ -45,9 +45,9 @@ func sarifOf(t *testing.T, r harness.Report) sarifRun {
 // What GitHub's page "SARIF support for code scanning" calls required is there, and not empty, nor longer than it
 // takes.
 func TestSARIFIsWhatCodeScanningWants(t *testing.T) {
-	for name, r := range evilSamples() {
+	for name, r := range allSampleReports() {
 		t.Run(name, func(t *testing.T) {
-			run := sarifOf(t, r)
+			run := parseSARIF(t, r)
 			seen := map[string]bool{}
 			for _, rule := range run.Tool.Driver.Rules {
 				for what, text := range map[string]string{
@@ -83,9 +83,10 @@ func TestSARIFIsWhatCodeScanningWants(t *testing.T) {
 
 func TestSARIFLevels(t *testing.T) {
 	got := map[string]string{}
-	for name, r := range map[string]harness.Report{"": everything(), "strict ": strict(), "known ": accepted()} {
-		for _, x := range sarifOf(t, r).Results {
-			got[name+x.RuleID] = dotted(x.Kind, x.Level, fmt.Sprint(len(x.Suppressions)))
+	for name, r := range map[string]harness.Report{"": fullReport(), "strict ": strictReport(),
+		"known ": acceptedReport()} {
+		for _, x := range parseSARIF(t, r).Results {
+			got[name+x.RuleID] = joinParts(x.Kind, x.Level, fmt.Sprint(len(x.Suppressions)))
 		}
 	}
 	want := map[string]string{
@@ -115,17 +116,17 @@ func TestSARIFLevels(t *testing.T) {
 // A finding is the same whatever the server said.
 func TestSARIFFingerprintsAreStable(t *testing.T) {
 	prints := func(r harness.Report) (all []string) {
-		for _, x := range sarifOf(t, r).Results {
+		for _, x := range parseSARIF(t, r).Results {
 			all = append(all, fmt.Sprint(x.RuleID, x.Fingerprints))
 		}
 		return all
 	}
-	changed := everything()
+	changed := fullReport()
 	for i := range changed.Results {
 		x := &changed.Results[i]
-		x.Message, x.Subjects, x.Revision, x.Wire = "other "+x.ID, nil, "2025-06-18", nil
+		x.Message, x.Subjects, x.Revision, x.Evidence = "other "+x.ID, nil, "2025-06-18", nil
 	}
-	if diff := cmp.Diff(prints(everything()), prints(changed)); diff != "" {
+	if diff := cmp.Diff(prints(fullReport()), prints(changed)); diff != "" {
 		t.Errorf("fingerprints vary with the run:\n%s", diff)
 	}
 }
@@ -137,10 +138,10 @@ func TestSARIFNotifications(t *testing.T) {
 		execution  int
 		settings   int
 	}{
-		"everything": {everything(), false, 1, 0}, "problem": {untestable(), false, 1, 0},
-		"baseline": {baselined(), true, 0, 3}, "http": {overHTTP(), true, 0, 0},
+		"everything": {fullReport(), false, 1, 0}, "problem": {untestableReport(), false, 1, 0},
+		"baseline": {baselineReport(), true, 0, 3}, "http": {httpReport(), true, 0, 0},
 	} {
-		i := sarifOf(t, c.report).Invocations[0]
+		i := parseSARIF(t, c.report).Invocations[0]
 		if i.Successful != c.successful || i.ExitCode != c.report.ExitCode {
 			t.Errorf("%s: got %+v", name, i)
 		}

@@ -19,12 +19,12 @@ type screen struct {
 
 // entry is something to look at: a failure and those of the same cause, a crash, a list.
 type entry struct {
-	sign  string // ✗ blocks, ! wants to be looked at, ~ is accepted, ? is not decided, ✓ passed
-	name  string
-	level string
-	rule  string // the requirement as a sentence
-	short string // what it comes to, where there is no more than its name
-	facts []fact
+	sign        string // ✗ blocks, ! wants to be looked at, ~ is accepted, ? is not decided, ✓ passed
+	name        string
+	level       string
+	requirement string // the requirement as a sentence
+	summary     string // what it comes to, where there is no more than its name
+	facts       []fact
 
 	result *harness.Result // whose evidence there is besides; nil: none
 }
@@ -33,34 +33,34 @@ type entry struct {
 type fact struct {
 	label, text string
 	quoted      bool
-	lines       int // at most so many are shown, unless everything is; 0: all
+	maxLines    int // at most so many are shown, unless everything is; 0: all
 }
 
-// mostEntries is how many failures are shown with what was sent and received, unless details are wanted.
-const mostEntries = 4
+// maxEntries is how many failures are shown with what was sent and received, unless details are wanted.
+const maxEntries = 4
 
-// mostCrashes is how many crashes are shown, and how many kinds of tools that never work.
-const mostCrashes = 3
+// maxCrashes is how many crashes are shown, and how many kinds of tools that never work.
+const maxCrashes = 3
 
 // newScreen is the screen of a report, or one with the details of all failures and what was not decided.
 func newScreen(r harness.Report, detailed bool) screen {
-	shown := spared(r)
-	crashes := crashesIn(shown.Results)
+	shown := withoutHiddenAdvice(r)
+	crashes := distinctCrashes(shown.Results)
 	crashed, crashFact := crashEntries(r, crashes, detailed)
 	s := screen{entries: slices.Concat(crashed, toolEntries(r, crashes)), facts: facts(r, crashFact, detailed)}
-	blocking := failureEntries(r, only(shown.Results, isFailure), "✗", !detailed)
+	blocking := failureEntries(r, filter(shown.Results, isFailure), "✗", !detailed)
 	if !detailed {
-		blocking = atMostEntries(blocking)
+		blocking = limitEntries(blocking)
 	}
 	s.entries = append(s.entries, blocking...)
 	s.entries = append(s.entries, staleEntries(r)...)
 	if detailed {
-		minor := only(shown.Results, isMinor)
-		accepted := only(shown.Results, func(x harness.Result) bool { return acceptedText(x) != "" })
+		minor := filter(shown.Results, isMinor)
+		accepted := filter(shown.Results, func(x harness.Result) bool { return acceptedText(x) != "" })
 		s.entries = slices.Concat(s.entries, failureEntries(r, minor, "!", false),
-			failureEntries(r, accepted, "~", false), openEntries(shown.Results))
+			failureEntries(r, accepted, "~", false), undecidedEntries(shown.Results))
 	}
-	if wantsAdvice(r) {
+	if showsAdvice(r) {
 		s.entries = append(s.entries, adviceEntries(r)...)
 	}
 	var more []string
@@ -74,37 +74,37 @@ func newScreen(r harness.Report, detailed bool) screen {
 	return s
 }
 
-// atMostEntries leaves of the entries beyond the first few what they are, and says how to see more of them.
-func atMostEntries(all []entry) []entry {
-	if len(all) <= mostEntries {
+// limitEntries leaves of the entries beyond the first few what they are, and says how to see more of them.
+func limitEntries(all []entry) []entry {
+	if len(all) <= maxEntries {
 		return all
 	}
-	rest := all[mostEntries:]
-	shown := slices.Clone(all[:mostEntries])
-	if n := len(only(rest, func(e entry) bool { return e.short == "" })); n > 0 {
+	rest := all[maxEntries:]
+	shown := slices.Clone(all[:maxEntries])
+	if n := len(filter(rest, func(e entry) bool { return e.summary == "" })); n > 0 {
 		shown = append(shown, entry{sign: "✗", name: fmt.Sprintf("and %d more", n), level: "in full with -v"})
 	}
 	for _, e := range rest {
-		shown = append(shown, entry{sign: e.sign, name: e.name, level: e.level, short: e.short})
+		shown = append(shown, entry{sign: e.sign, name: e.name, level: e.level, summary: e.summary})
 	}
 	return shown
 }
 
 // failureEntries are failures, the worst first; together those that have one cause, if that is wanted.
 func failureEntries(r harness.Report, results []harness.Result, sign string, together bool) (entries []entry) {
-	key := sameFinding
+	key := findingKey
 	if together {
-		key = causeOf
+		key = causeKey
 	}
-	for _, cause := range grouped(Worst(results), key) {
-		entries = append(entries, failureEntry(r, grouped(cause, sameFinding), sign))
+	for _, cause := range groupBy(WorstFirst(results), key) {
+		entries = append(entries, failureEntry(r, groupBy(cause, findingKey), sign))
 	}
 	return entries
 }
 
-// Worst are the results with the worst first: MUSTs before SHOULDs, one's own failures before those of an SDK, and
+// WorstFirst are the results with the worst first: MUSTs before SHOULDs, one's own failures before those of an SDK, and
 // last what is not decided.
-func Worst(results []harness.Result) []harness.Result {
+func WorstFirst(results []harness.Result) []harness.Result {
 	return slices.SortedStableFunc(slices.Values(results), func(a, b harness.Result) int {
 		return cmp.Compare(severity(a), severity(b))
 	})
@@ -128,14 +128,14 @@ func severity(r harness.Result) int {
 // failureEntry is a failure, and which others have the same cause.
 func failureEntry(r harness.Report, cause []group, sign string) entry {
 	x := cause[0].newest()
-	e := entry{sign: sign, name: x.ID, level: entryLevel(r, cause[0]), rule: x.Requires(), result: &x}
+	e := entry{sign: sign, name: x.ID, level: entryLevel(r, cause[0]), requirement: x.RequirementText(), result: &x}
 	if x.Verdict == harness.Error {
-		e.rule = "error in mcpcheck, not in the server; please report it: " + issues
+		e.requirement = "error in mcpcheck, not in the server; please report it: " + issuesURL
 	}
 	want, got := "", headline(x.Message)
 	if x.Verdict == harness.Fail {
 		want, got = wantGot(x)
-		got = inFull(got, x.Wire)
+		got = untruncated(got, x.Evidence)
 	}
 	if len(x.Findings) > 0 {
 		if x.Findings[0].Subject != "" {
@@ -150,17 +150,17 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 		same = append(same, g[0].ID+" ("+g.newest().Level.String()+")")
 	}
 	e.facts = []fact{
-		{label: "sent", text: sentFor(x), quoted: true},
-		{label: "got", text: got, quoted: true, lines: 2 - min(len(same), 1)},
-		{label: "expected", text: want, lines: 1},
-		{label: "fix", text: x.Fix, lines: 2},
-		{label: "same for", text: some(same, 4), lines: 1},
+		{label: "sent", text: sentText(x), quoted: true},
+		{label: "got", text: got, quoted: true, maxLines: 2 - min(len(same), 1)},
+		{label: "expected", text: want, maxLines: 1},
+		{label: "fix", text: x.Fix, maxLines: 2},
+		{label: "same for", text: joinSome(same, 4), maxLines: 1},
 	}
 	if x.Verdict == harness.Inconclusive {
 		if len(same) > 0 {
 			e.name += fmt.Sprintf(" and %d more", len(same))
 		}
-		e.short, e.facts = got, []fact{{label: "why", text: got, lines: 2}, e.facts[4]}
+		e.summary, e.facts = got, []fact{{label: "why", text: got, maxLines: 2}, e.facts[4]}
 	}
 	return e
 }
@@ -169,7 +169,7 @@ func failureEntry(r harness.Report, cause []group, sign string) entry {
 func entryLevel(r harness.Report, g group) string {
 	x := g.newest()
 	level := x.Level.String()
-	if x.Verdict == harness.Fail && x.Level < x.Entry {
+	if x.Verdict == harness.Fail && x.Level < x.EntryLevel {
 		level += ", minor"
 	}
 	switch {
@@ -186,46 +186,46 @@ func entryLevel(r harness.Report, g group) string {
 	} else if isKnown(x) {
 		whose = "known"
 	}
-	return dotted(level, whose, revisionsText(r, g))
+	return joinParts(level, whose, revisionsText(r, g))
 }
 
 // crashEntries are the deaths of the server, each cause once, those by messages that no client sends as one entry.
 // Where nothing blocks and only such messages end the server, they are a fact instead.
 func crashEntries(r harness.Report, all []crash, detailed bool) (entries []entry, instead string) {
 	if !detailed {
-		odd := only(all, func(c crash) bool { return c.odd })
+		odd := filter(all, func(c crash) bool { return c.invalid })
 		if all = all[:len(all)-len(odd)]; len(odd) > 0 { // they are the last
-			all = append(all, together(odd))
+			all = append(all, mergeCrashes(odd))
 		}
-		if len(all) == 1 && all[0].odd && r.ExitCode == harness.ExitConforms {
-			return nil, fmt.Sprintf("%s (%s): -v", all[0].oddText(), named(all[0].checks, 1))
+		if len(all) == 1 && all[0].invalid && r.ExitCode == harness.ExitConforms {
+			return nil, fmt.Sprintf("%s (%s): -v", all[0].invalidText(), joinFirst(all[0].checks, 1))
 		}
 	}
 	for i, c := range all {
-		if i == mostCrashes && len(all) > i+1 && !detailed {
+		if i == maxCrashes && len(all) > i+1 && !detailed {
 			return append(entries, entry{sign: "!", name: fmt.Sprintf("and %d crashes more: -v", len(all)-i)}), ""
 		}
-		name := "the server crashed: it " + strings.TrimPrefix(c.how, "the server ")
-		if c.odd && len(c.inputs) > 1 {
-			name = c.oddText()
+		name := "the server crashed: it " + strings.TrimPrefix(c.description, "the server ")
+		if c.invalid && len(c.inputs) > 1 {
+			name = c.invalidText()
 		}
 		entries = append(entries, entry{sign: "!", name: name, facts: []fact{
 			{label: "sent", text: c.input, quoted: true},
-			{label: "stderr", text: strings.Join(c.told, "\n"), quoted: true},
-			{label: "seen by", text: some(c.checks, 2), lines: 1},
+			{label: "stderr", text: strings.Join(c.stderrLines, "\n"), quoted: true},
+			{label: "seen by", text: joinSome(c.checks, 2), maxLines: 1},
 		}})
 	}
 	return entries, ""
 }
 
-// oddText says how many messages that no client sends end the server.
-func (c crash) oddText() string {
+// invalidText says how many messages that no client sends end the server.
+func (c crash) invalidText() string {
 	what := "malformed or unexpected message"
 	if c.malformed {
 		what = "malformed message"
 	}
 	n := len(c.inputs)
-	return Plural(n, what) + " " + agree(n, "ends", "end") + " the server"
+	return Plural(n, what) + " " + wordForm(n, "ends", "end") + " the server"
 }
 
 // toolEntries are the tools that do not work and those that never answer. One that ended the server is among the
@@ -235,17 +235,17 @@ func toolEntries(r harness.Report, crashes []crash) (entries []entry) {
 	seen := func(u harness.ToolUse) bool {
 		return u.Crashed && slices.ContainsFunc(crashes, func(c crash) bool { return c.tool == u.Name })
 	}
-	broken := slices.DeleteFunc(only(tools, isBroken(tools)), seen)
+	broken := slices.DeleteFunc(filter(tools, isBroken(tools)), seen)
 	for len(broken) > 0 {
-		said, last := broken[0].Said, len(entries) == mostCrashes-1
-		same := func(u harness.ToolUse) bool { return u.Said == said || last }
+		said, last := broken[0].Message, len(entries) == maxCrashes-1
+		same := func(u harness.ToolUse) bool { return u.Message == said || last }
 		entries = append(entries, entry{
-			sign: "!", name: toolNames(only(broken, same)) + ": every call with valid arguments failed",
+			sign: "!", name: toolNames(filter(broken, same)) + ": every call with valid arguments failed",
 			facts: []fact{{label: "got", text: headline(said), quoted: true}},
 		})
 		broken = slices.DeleteFunc(broken, same)
 	}
-	if silent := only(tools, func(u harness.ToolUse) bool { return u.Silent }); len(silent) > 0 {
+	if silent := filter(tools, func(u harness.ToolUse) bool { return u.Silent }); len(silent) > 0 {
 		entries = append(entries, entry{
 			sign: "!", name: toolNames(silent) + ": no call was answered in time (--timeout)",
 		})
@@ -255,28 +255,28 @@ func toolEntries(r harness.Report, crashes []crash) (entries []entry) {
 
 // toolNames are some of the names.
 func toolNames(tools []harness.ToolUse) string {
-	return some(each(tools, func(u harness.ToolUse) string { return u.Name }), 3)
+	return joinSome(mapEach(tools, func(u harness.ToolUse) string { return u.Name }), 3)
 }
 
 // staleEntries are the entries of the baseline that do not hold any more.
 func staleEntries(r harness.Report) []entry {
-	if len(stale(r)) == 0 {
+	if len(staleBaseline(r)) == 0 {
 		return nil
 	}
 	e := entry{sign: "✗", name: staleText(r) + " in the baseline"}
-	for _, s := range stale(r) {
-		e.facts = append(e.facts, fact{label: "entry", text: staleAt(r, s) + "  " + s.Entry + ": " + s.Why})
+	for _, s := range staleBaseline(r) {
+		e.facts = append(e.facts, fact{label: "entry", text: stalePosition(r, s) + "  " + s.Entry + ": " + s.Reason})
 	}
-	e.facts = append(e.facts, fact{label: "fix", text: staleRemedy})
+	e.facts = append(e.facts, fact{label: "fix", text: staleFix})
 	return []entry{e}
 }
 
-// openEntries are what is no more than it is for a reason: passes that are partial, and what was not decided.
-func openEntries(results []harness.Result) (entries []entry) {
-	if partly := only(results, isPartly); len(partly) > 0 {
+// undecidedEntries are what is no more than it is for a reason: passes that are partial, and what was not decided.
+func undecidedEntries(results []harness.Result) (entries []entry) {
+	if partly := filter(results, isPartial); len(partly) > 0 {
 		entries = append(entries, reasonsEntry("✓", fmt.Sprintf("%d passed partly", len(partly)), partly))
 	}
-	open := only(results, func(x harness.Result) bool {
+	open := filter(results, func(x harness.Result) bool {
 		return x.Verdict == harness.Inconclusive && !x.Gates && !isCallsOff(x)
 	})
 	if len(open) > 0 {
@@ -288,27 +288,27 @@ func openEntries(results []harness.Result) (entries []entry) {
 // reasonsEntry says why results are no more than they are: each reason once, with the ids that it holds for.
 func reasonsEntry(sign, name string, results []harness.Result) entry {
 	e := entry{sign: sign, name: name}
-	for _, g := range grouped(results, sameReason) {
-		_, more := split(g[0].Message)
+	for _, g := range groupBy(results, reasonKey) {
+		_, more := splitHeadline(g[0].Message)
 		e.facts = append(e.facts, fact{label: fmt.Sprint(len(g.ids())), text: headline(g[0].Message)},
-			fact{text: more, quoted: true, lines: 10}, fact{text: strings.Join(g.ids(), ", "), lines: 4})
+			fact{text: more, quoted: true, maxLines: 10}, fact{text: strings.Join(g.ids(), ", "), maxLines: 4})
 	}
 	return e
 }
 
 // adviceEntries are the recommendations that are not followed, and what was measured for them.
 func adviceEntries(r harness.Report) []entry {
-	all := only(r.Results, harness.Result.IsAdvice)
+	all := filter(r.Results, harness.Result.IsAdvice)
 	if len(all) == 0 {
 		return nil
 	}
-	e := entry{sign: "i", name: adviceHead(all)}
-	for _, note := range notes(all) {
+	e := entry{sign: "i", name: adviceHeading(all)}
+	for _, note := range measuredNotes(all) {
 		e.facts = append(e.facts, fact{text: note})
 	}
-	for _, g := range grouped(only(all, isUndone), sameFinding) {
+	for _, g := range groupBy(filter(all, isNotFollowed), findingKey) {
 		x := g.newest()
-		e.facts = append(e.facts, fact{text: x.ID + "  " + dotted(headline(x.Message), some(subjects(x), 8))},
+		e.facts = append(e.facts, fact{text: x.ID + "  " + joinParts(headline(x.Message), joinSome(subjects(x), 8))},
 			fact{label: "fix", text: x.Fix})
 	}
 	return []entry{e}
@@ -317,7 +317,7 @@ func adviceEntries(r harness.Report) []entry {
 // facts are a line each: of tools, of what is accepted, of failures that do not block, of what was not decided and of
 // recommendations. The last line of what has more says how to see it.
 func facts(r harness.Report, crashes string, detailed bool) (all []fact) {
-	shown := spared(r)
+	shown := withoutHiddenAdvice(r)
 	add := func(label, text string) {
 		if text != "" {
 			all = append(all, fact{label: label, text: text})
@@ -325,18 +325,18 @@ func facts(r harness.Report, crashes string, detailed bool) (all []fact) {
 	}
 	add("crashes", crashes)
 	if detailed {
-		add("tools", toolsText(r, mostUncalled))
+		add("tools", toolsText(r, maxUncalled))
 		if n := count(r.Results).callsOff; n > 0 {
-			add("", Plural(n, "check")+" "+agree(n, "needs", "need")+" such calls")
+			add("", Plural(n, "check")+" "+wordForm(n, "needs", "need")+" such calls")
 		}
 		add("not seen", unexercisedText(r.Coverage))
 	} else {
 		add("tools", toolsText(r, 1))
 		add("known", acceptedFact(shown))
 		add("also", minorText(shown.Results))
-		add("not seen", strings.Join(nonEmpty(openText(r), unexercisedText(r.Coverage)), "\n"))
+		add("not seen", strings.Join(nonEmpty(undecidedText(r), unexercisedText(r.Coverage)), "\n"))
 	}
-	if n := count(r.Results).Advice; n > 0 && !wantsAdvice(r) {
+	if n := count(r.Results).Advice; n > 0 && !showsAdvice(r) {
 		add("advice", Plural(n, "recommendation")+" for servers used by models: --advice")
 	}
 	return all
@@ -346,61 +346,61 @@ func facts(r harness.Report, crashes string, detailed bool) (all []fact) {
 func acceptedFact(r harness.Report) string {
 	var parts []string
 	accepted := func(where string, pick func(harness.Result) bool) {
-		if ids := group(only(r.Results, pick)).ids(); len(ids) > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s: %s", len(ids), where, named(ids, 1)))
+		if ids := group(filter(r.Results, pick)).ids(); len(ids) > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s: %s", len(ids), where, joinFirst(ids, 1)))
 		}
 	}
 	if r.Baseline != nil {
 		accepted("in "+r.Baseline.File, isKnown)
 	}
-	accepted("in the SDK", harness.Result.IsExcused)
+	accepted("in the SDK", harness.Result.IsKnownDeviation)
 	return strings.Join(parts, "\n")
 }
 
 // minorText counts the failures that do not block.
 func minorText(results []harness.Result) string {
-	minor := grouped(only(results, isMinor), sameFinding)
+	minor := groupBy(filter(results, isMinor), findingKey)
 	if len(minor) == 0 {
 		return ""
 	}
 	full := 0
 	for _, g := range minor {
-		if x := g.newest(); x.Level == x.Entry && x.Level >= harness.Should {
+		if x := g.newest(); x.Level == x.EntryLevel && x.Level >= harness.Should {
 			full++
 		}
 	}
-	text := Plural(len(minor), "failure") + " that " + agree(len(minor), "does", "do") + " not block"
+	text := Plural(len(minor), "failure") + " that " + wordForm(len(minor), "does", "do") + " not block"
 	if full > 0 && full < len(minor) {
 		text += fmt.Sprintf(" (%d SHOULD, %d minor)", full, len(minor)-full)
 	}
 	return text + ": -v"
 }
 
-// agree is the form of a word for so many.
-func agree(n int, one, many string) string {
+// wordForm is the form of a word for so many.
+func wordForm(n int, one, many string) string {
 	if n == 1 {
 		return one
 	}
 	return many
 }
 
-// openText says how much was not decided.
-func openText(r harness.Report) string {
+// undecidedText says how much was not decided.
+func undecidedText(r harness.Report) string {
 	var parts []string
 	t := count(r.Results)
-	if n := t.open(); n > 0 {
+	if n := t.undecided(); n > 0 {
 		text := Plural(n, "check") + " not decided"
 		switch t.callsOff {
 		case 0:
 		case n:
 			text += " without such calls"
 		default:
-			text += fmt.Sprintf(" (%d %s such calls)", t.callsOff, agree(t.callsOff, "needs", "need"))
+			text += fmt.Sprintf(" (%d %s such calls)", t.callsOff, wordForm(t.callsOff, "needs", "need"))
 		}
 		parts = append(parts, text)
 	}
-	if t.partly > 0 {
-		parts = append(parts, fmt.Sprintf("%d passed partly", t.partly))
+	if t.partialPasses > 0 {
+		parts = append(parts, fmt.Sprintf("%d passed partly", t.partialPasses))
 	}
 	if t.notTried > 0 {
 		parts = append(parts, fmt.Sprintf("%d not tried by a quick run", t.notTried))

@@ -19,9 +19,9 @@ import (
 // its end is a Bail out at the end.
 func TAP(w io.Writer, r harness.Report) error {
 	r = printableReport(r)
-	var b lines
+	var b lineBuilder
 	b.add("TAP version 14")
-	b.add("# " + tapText(dotted(strings.TrimSpace(r.Tool.Name+" "+r.Tool.Version), targetText(r.Target),
+	b.add("# " + tapText(joinParts(strings.TrimSpace(r.Program.Name+" "+r.Program.Version), targetText(r.Target),
 		serverText(r.Server), optionsText(r.Options))))
 	tests := tapTests(r)
 	switch {
@@ -46,14 +46,14 @@ func TAP(w io.Writer, r harness.Report) error {
 
 // tapTest is a test point.
 type tapTest struct {
-	failed    bool
-	name      string
-	directive string // SKIP or TODO, and why
-	diagnosis tapDiagnosis
+	failed      bool
+	name        string
+	directive   string // SKIP or TODO, and why
+	diagnostics tapDiagnostics
 }
 
-// tapDiagnosis is what stands below a test point. The first two keys are those of TAP 14's own examples.
-type tapDiagnosis struct {
+// tapDiagnostics is what stands below a test point. The first two keys are those of TAP 14's own examples.
+type tapDiagnostics struct {
 	Message  string   `yaml:"message,omitempty"`
 	Severity string   `yaml:"severity,omitempty"` // fail, todo or skip
 	Title    string   `yaml:"title,omitempty"`
@@ -67,7 +67,7 @@ type tapDiagnosis struct {
 }
 
 // add writes the test point with its number.
-func (p tapTest) add(b *lines, number int) error {
+func (p tapTest) add(b *lineBuilder, number int) error {
 	line := fmt.Sprintf("ok %d - %s", number, tapText(p.name))
 	if p.failed {
 		line = "not " + line
@@ -79,16 +79,16 @@ func (p tapTest) add(b *lines, number int) error {
 		line += "…"
 	}
 	b.add(line)
-	if p.diagnosis.Message == "" {
+	if p.diagnostics.Message == "" {
 		return nil
 	}
 	var text strings.Builder
 	encoder := yaml.NewEncoder(&text)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(p.diagnosis); err != nil {
+	if err := encoder.Encode(p.diagnostics); err != nil {
 		return err
 	}
-	b.hang("  ", 2, strings.Split("---\n"+text.String()+"...", "\n"))
+	b.addIndented("  ", 2, strings.Split("---\n"+text.String()+"...", "\n"))
 	return nil
 }
 
@@ -98,9 +98,10 @@ func tapTests(r harness.Report) (tests []tapTest) {
 	for _, x := range r.Results {
 		tests = append(tests, newTapTest(testName(x, several), x))
 	}
-	for _, s := range stale(r) {
-		tests = append(tests, tapTest{failed: true, name: staleName(s), diagnosis: tapDiagnosis{
-			Message: inert(staleAt(r, s) + ": " + s.Entry + ": " + s.Why), Severity: "fail", Fix: staleRemedy,
+	for _, s := range staleBaseline(r) {
+		tests = append(tests, tapTest{failed: true, name: staleName(s), diagnostics: tapDiagnostics{
+			Message: withoutCommands(stalePosition(r, s) + ": " + s.Entry + ": " +
+				s.Reason), Severity: "fail", Fix: staleFix,
 		}})
 	}
 	return tests
@@ -112,7 +113,7 @@ func newTapTest(name string, r harness.Result) tapTest {
 	switch {
 	case r.Verdict == harness.Pass:
 		if r.Message != "" {
-			p.diagnosis = tapDiagnosis{Message: inert("passed partly: " + r.Message)}
+			p.diagnostics = tapDiagnostics{Message: withoutCommands("passed partly: " + r.Message)}
 		}
 		return p
 	case isFailure(r):
@@ -120,18 +121,20 @@ func newTapTest(name string, r harness.Result) tapTest {
 	case acceptedText(r) != "":
 		p.failed, severity, p.directive = true, "todo", "TODO known: "+acceptedText(r)
 	case r.Verdict == harness.Fail:
-		p.failed, severity, p.directive = true, "todo", fmt.Sprintf("TODO warning (%s): %s", r.Level, titleOf(r))
+		p.failed, severity, p.directive = true, "todo", fmt.Sprintf("TODO warning (%s): %s", r.Level, resultTitle(r))
 	case r.Verdict == harness.Inconclusive:
-		p.directive = "SKIP inconclusive: " + titleOf(r)
+		p.directive = "SKIP inconclusive: " + resultTitle(r)
 	default:
-		p.directive = "SKIP " + titleOf(r)
+		p.directive = "SKIP " + resultTitle(r)
 		return p
 	}
-	p.diagnosis = tapDiagnosis{
-		Message: inert(r.Message), Severity: severity,
-		Title: inert(r.Requires()), Level: levelText(r), Gate: countsText(r),
-		Subjects: each(subjects(r), inert), Spec: inert(r.Spec), Fix: inert(r.Fix), Duration: milliseconds(r.Seconds),
-		Wire: each(wireLines(r.Wire, fileWireLines, fileWireWidth), inert),
+	p.diagnostics = tapDiagnostics{
+		Message: withoutCommands(r.Message), Severity: severity,
+		Title: withoutCommands(r.RequirementText()), Level: levelText(r), Gate: countsText(r),
+		Subjects: mapEach(subjects(r),
+			withoutCommands), Spec: withoutCommands(r.Spec), Fix: withoutCommands(r.Fix), Duration: milliseconds(
+			r.Seconds),
+		Wire: mapEach(wireLines(r.Evidence, fileWireLines, fileWireWidth), withoutCommands),
 	}
 	return p
 }
@@ -140,6 +143,6 @@ func newTapTest(name string, r harness.Result) tapTest {
 func milliseconds(seconds float64) float64 { return math.Round(seconds*1e6) / 1e3 }
 
 // tapText is a text as a part of a line, with what begins a directive escaped.
-func tapText(s string) string { return tapEscapes.Replace(inert(printableLine(s))) }
+func tapText(s string) string { return tapEscapes.Replace(withoutCommands(printableLine(s))) }
 
 var tapEscapes = strings.NewReplacer(`\`, `\\`, "#", `\#`)

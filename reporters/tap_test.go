@@ -13,8 +13,8 @@ import (
 var tapLine = regexp.MustCompile(`^(TAP version 14|1\.\.[0-9]+( # SKIP .+)?|` +
 	`(not )?ok [0-9]+ - ([^\\#]|\\[\\#])+( # (SKIP|TODO) .*)?|#.*|Bail out! .*)$`)
 
-// tapPoints are the test points of a TAP file, each on its line; what stands between does not break the grammar.
-func tapPoints(t *testing.T, r harness.Report) (points []string, bail bool) {
+// parseTAP are the test points of a TAP file, each on its line; what stands between does not break the grammar.
+func parseTAP(t *testing.T, r harness.Report) (points []string, bail bool) {
 	t.Helper()
 	inside := false
 	for line := range strings.Lines(string(render(t, TAP, r))) {
@@ -40,9 +40,9 @@ func tapPoints(t *testing.T, r harness.Report) (points []string, bail bool) {
 
 // Test points are numbered, as many as planned, and fail exactly when the run does.
 func TestTAPIsRedWhenTheRunFails(t *testing.T) {
-	for name, r := range evilSamples() {
+	for name, r := range allSampleReports() {
 		t.Run(name, func(t *testing.T) {
-			points, red := tapPoints(t, r)
+			points, red := parseTAP(t, r)
 			plan := fmt.Sprintf("\n1..%d", len(points))
 			if len(points) > 0 && !strings.Contains(string(render(t, TAP, r)), plan+"\n") {
 				t.Errorf("want the plan %s", plan)
@@ -65,7 +65,7 @@ func TestTAPIsRedWhenTheRunFails(t *testing.T) {
 func TestTAPEscapes(t *testing.T) {
 	r := nonGatingShould()
 	r.ID, r.Message = "tools/a", `got \ # SKIP it {`
-	points, _ := tapPoints(t, judged(harness.Report{
+	points, _ := parseTAP(t, withDerivedFields(harness.Report{
 		Revisions: []harness.RevisionInfo{{Revision: "2025-11-25"}}, Results: []harness.Result{r},
 	}))
 	const want = `not ok 1 - tools/a # TODO warning (SHOULD): got \\ \# SKIP it {…`

@@ -9,14 +9,15 @@ import (
 
 // TestTentative: a fail of a check that is new is told as one that does not gate for that, under no profile.
 func TestTentative(t *testing.T) {
-	r := harness.Result{ID: "ping/a", Verdict: harness.Fail, Level: harness.Must, Entry: harness.Must, Tentative: true}
+	r := harness.Result{ID: "ping/a", Verdict: harness.Fail, Level: harness.Must, EntryLevel: harness.Must,
+		Tentative: true}
 	if got := levelText(r); got != "MUST, tentative" {
 		t.Errorf("level %q", got)
 	}
 	if got := resultGate(r); !strings.HasPrefix(got, "not blocking: the check is new") {
 		t.Errorf("gate %q", got)
 	}
-	if gatesUnder(harness.Strict, harness.Report{Profile: harness.Spec}, r, Options{}) {
+	if gatesUnderProfile(harness.Strict, harness.Report{Profile: harness.Spec}, r, Options{}) {
 		t.Error("it gates under another profile")
 	}
 	r.Verdict = harness.Pass

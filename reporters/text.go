@@ -61,9 +61,9 @@ func isPlain(s string) bool {
 func printableLine(s string) string { return strings.ReplaceAll(printable(s), "\n", `\n`) }
 
 // printableWords is printableLine for what a program wrote, in which tabs indent.
-func printableWords(s string) string { return printableLine(tabs.Replace(s)) }
+func printableWords(s string) string { return printableLine(tabReplacer.Replace(s)) }
 
-var tabs = strings.NewReplacer("\t", "    ")
+var tabReplacer = strings.NewReplacer("\t", "    ")
 
 // sentence is printableLine for text that was written in several lines, such as a reason in YAML.
 func sentence(s string) string { return printableLine(strings.Join(strings.Fields(s), " ")) }
@@ -81,12 +81,12 @@ func printableResult(r harness.Result) harness.Result {
 	r.Message = printableText(r.Message)
 	r.Spec = printableLine(r.Spec)
 	r.Fix = printableText(r.Fix)
-	r.Findings = each(r.Findings, func(f harness.Finding) harness.Finding {
+	r.Findings = mapEach(r.Findings, func(f harness.Finding) harness.Finding {
 		return harness.Finding{
 			Subject: printableLine(f.Subject), Want: printableText(f.Want), Got: printableText(f.Got),
 		}
 	})
-	r.Subjects = each(r.Subjects, printableLine)
+	r.Subjects = mapEach(r.Subjects, printableLine)
 	if r.Known != nil {
 		known := *r.Known
 		known.Reason, known.Expires = sentence(known.Reason), printableLine(known.Expires)
@@ -94,45 +94,45 @@ func printableResult(r harness.Result) harness.Result {
 	}
 	if r.SDK != nil {
 		sdk := *r.SDK
-		if !sdkName.MatchString(sdk.Name) {
+		if !sdkNamePattern.MatchString(sdk.Name) {
 			sdk.Name = "an SDK"
 		}
 		sdk.ID, sdk.Versions, sdk.Issue = printableLine(sdk.ID), printableLine(sdk.Versions), printableLine(sdk.Issue)
 		r.SDK = &sdk
 	}
-	r.Wire = each(r.Wire, func(l harness.Line) harness.Line {
+	r.Evidence = mapEach(r.Evidence, func(l harness.Line) harness.Line {
 		l.Session, l.Arrow = printableLine(l.Session), printableLine(l.Arrow)
-		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), each(l.Stderr, printableWords)
+		l.HTTP, l.Text, l.Stderr = printableLine(l.HTTP), printableLine(l.Text), mapEach(l.Stderr, printableWords)
 		return l
 	})
 	return r
 }
 
-// sdkName is what SDKs are called. A report that was read may say anything.
-var sdkName = regexp.MustCompile(`^[\w@/.() -]{1,40}$`)
+// sdkNamePattern is what SDKs are called. A report that was read may say anything.
+var sdkNamePattern = regexp.MustCompile(`^[\w@/.() -]{1,40}$`)
 
 // printableReport is a copy of the report with nothing in it that a server could use against a terminal or a parser.
 func printableReport(r harness.Report) harness.Report {
-	r.Tool.Name, r.Tool.Version = printableLine(r.Tool.Name), printableLine(r.Tool.Version)
-	r.Target.Command = each(r.Target.Command, printableLine)
+	r.Program.Name, r.Program.Version = printableLine(r.Program.Name), printableLine(r.Program.Version)
+	r.Target.Command = mapEach(r.Target.Command, printableLine)
 	r.Target.Dir, r.Target.URL = printableLine(r.Target.Dir), printableLine(r.Target.URL)
 	r.Server.Name, r.Server.Version = printableLine(r.Server.Name), printableLine(r.Server.Version)
-	r.Server.Undiscovered = printableLine(r.Server.Undiscovered)
-	r.Revisions = each(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
+	r.Server.DiscoverError = printableLine(r.Server.DiscoverError)
+	r.Revisions = mapEach(r.Revisions, func(i harness.RevisionInfo) harness.RevisionInfo {
 		i.Requested, i.Revision = printableLine(i.Requested), printableLine(i.Revision)
 		i.Set = printableSet(i.Set)
 		return i
 	})
-	r.Problem = printableText(tabs.Replace(r.Problem))
+	r.Problem = printableText(tabReplacer.Replace(r.Problem))
 	r.Options = printableOptions(r.Options)
-	r.Coverage = each(r.Coverage, func(c harness.Coverage) harness.Coverage {
-		c.Unexercised = each(c.Unexercised, printableLine)
-		c.Uncalled = each(c.Uncalled, func(u harness.UncalledTool) harness.UncalledTool {
-			u.Name, u.Why = printableLine(u.Name), sentence(u.Why)
+	r.Coverage = mapEach(r.Coverage, func(c harness.Coverage) harness.Coverage {
+		c.Unexercised = mapEach(c.Unexercised, printableLine)
+		c.UncalledTools = mapEach(c.UncalledTools, func(u harness.UncalledTool) harness.UncalledTool {
+			u.Name, u.Reason = printableLine(u.Name), sentence(u.Reason)
 			return u
 		})
-		c.Tools = each(c.Tools, func(u harness.ToolUse) harness.ToolUse {
-			u.Name, u.Said = printableLine(u.Name), printableText(u.Said)
+		c.CalledTools = mapEach(c.CalledTools, func(u harness.ToolUse) harness.ToolUse {
+			u.Name, u.Message = printableLine(u.Name), printableText(u.Message)
 			return u
 		})
 		return c
@@ -140,12 +140,12 @@ func printableReport(r harness.Report) harness.Report {
 	if r.Baseline != nil {
 		r.Baseline = &harness.Baseline{
 			File: printableLine(r.Baseline.File),
-			Stale: each(r.Baseline.Stale, func(s harness.Stale) harness.Stale {
-				return harness.Stale{Entry: printableLine(s.Entry), Line: s.Line, Why: sentence(s.Why)}
+			Stale: mapEach(r.Baseline.Stale, func(s harness.StaleEntry) harness.StaleEntry {
+				return harness.StaleEntry{Entry: printableLine(s.Entry), Line: s.Line, Reason: sentence(s.Reason)}
 			}),
 		}
 	}
-	r.Results = each(r.Results, printableResult)
+	r.Results = mapEach(r.Results, printableResult)
 	return r
 }
 
@@ -154,9 +154,9 @@ func printableOptions(o *harness.OptionsInfo) *harness.OptionsInfo {
 		return nil
 	}
 	printed := *o
-	printed.Configuration, printed.Only = printableLine(o.Configuration), each(o.Only, printableLine)
-	printed.Skip = each(o.Skip, func(s harness.Omission) harness.Omission {
-		return harness.Omission{Check: printableLine(s.Check), Reason: printableLine(s.Reason)}
+	printed.Configuration, printed.Only = printableLine(o.Configuration), mapEach(o.Only, printableLine)
+	printed.Skip = mapEach(o.Skip, func(s harness.Exclusion) harness.Exclusion {
+		return harness.Exclusion{Check: printableLine(s.Check), Reason: printableLine(s.Reason)}
 	})
 	printed.Set = printableSet(o.Set)
 	return &printed
@@ -171,16 +171,16 @@ func printableSet(s *harness.SetInfo) *harness.SetInfo {
 
 // Workflow commands as GitHub's runner finds them in a log: "::error::" at the beginning of a line, and the older
 // "##[error]" anywhere in one. Our colours count as spaces. (actions/runner, ActionCommand.cs)
-var commandStart = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
+var workflowCommand = regexp.MustCompile("(?m)^((?: |\x1b\\[[0-9;]*m)*)::")
 
-// inert is a text in which the runner finds no command, so that what a server says cannot command a workflow when a
-// report is shown in its log.
-func inert(text string) string {
-	return strings.ReplaceAll(commandStart.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
+// withoutCommands is a text in which the runner finds no command, so that what a server says cannot command a workflow
+// when a report is shown in its log.
+func withoutCommands(text string) string {
+	return strings.ReplaceAll(workflowCommand.ReplaceAllString(text, `$1\::`), "##[", `##\[`)
 }
 
-// each maps a slice. What is nil stays so, and what is empty.
-func each[T, V any](in []T, f func(T) V) []V {
+// mapEach maps a slice. What is nil stays so, and what is empty.
+func mapEach[T, V any](in []T, f func(T) V) []V {
 	if in == nil {
 		return nil
 	}
@@ -201,25 +201,27 @@ func shorten(s string, limit int) string {
 	return text.Shorten(s, text.Characters, limit-tail-1, tail, "…")
 }
 
-// cut is shorten for a line that may have a JSON object in it: before it is cut, what tells nothing is left out.
-func cut(s string, limit int) string {
+// shortenJSON is shorten for a line that may have a JSON object in it: before it is cut, what tells nothing is left
+// out.
+func shortenJSON(s string, limit int) string {
 	if utf8.RuneCountInString(s) <= limit {
 		return s
 	}
-	return shorten(lean(s), limit)
+	return shorten(compactLine(s), limit)
 }
 
-// cutTo is cut to one line of so many characters, or to as many as there may be if nothing has to be cut then.
-func cutTo(s string, lines, width int) []string {
-	one := cut(s, width)
-	if whole := lean(s); one != s && lines > 1 && utf8.RuneCountInString(whole) <= lines*width {
-		return text.Chop(whole, width)
+// shortenLinesJSON is cut to one line of so many characters, or to as many as there may be if nothing has to be cut
+// then.
+func shortenLinesJSON(s string, lines, width int) []string {
+	one := shortenJSON(s, width)
+	if whole := compactLine(s); one != s && lines > 1 && utf8.RuneCountInString(whole) <= lines*width {
+		return text.BreakLine(whole, width)
 	}
 	return []string{one}
 }
 
-// lean is a line without what tells nothing in the JSON object that it has.
-func lean(s string) string {
+// compactLine is a line without what tells nothing in the JSON object that it has.
+func compactLine(s string) string {
 	i := strings.IndexByte(s, '{')
 	if i < 0 {
 		return s
@@ -231,29 +233,29 @@ func lean(s string) string {
 	}
 	var b strings.Builder
 	b.WriteString(s[:i])
-	essence(&b, v)
+	writeEssential(&b, v)
 	return b.String() + s[i+int(d.InputOffset()):]
 }
 
-// essence writes a value without what every message has, and that a result is an error first.
-func essence(b *strings.Builder, v any) {
+// writeEssential writes a value without what every message has, and that a result is an error first.
+func writeEssential(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		names := slices.Sorted(maps.Keys(v))
 		first := func(name string) bool { return name == "isError" || name == "error" }
-		names = append(only(names, first), slices.DeleteFunc(names, first)...)
+		names = append(filter(names, first), slices.DeleteFunc(names, first)...)
 		b.WriteByte('{')
 		empty := true
 		for _, name := range names {
-			if isIdle(v, name) {
+			if isUninformative(v, name) {
 				continue
 			}
 			if !empty {
 				b.WriteByte(',')
 			}
 			empty = false
-			b.WriteString(compact(name) + ":")
-			essence(b, v[name])
+			b.WriteString(compactJSON(name) + ":")
+			writeEssential(b, v[name])
 		}
 		b.WriteByte('}')
 	case []any:
@@ -262,16 +264,16 @@ func essence(b *strings.Builder, v any) {
 			if i > 0 {
 				b.WriteByte(',')
 			}
-			essence(b, x)
+			writeEssential(b, x)
 		}
 		b.WriteByte(']')
 	default:
-		b.WriteString(compact(v))
+		b.WriteString(compactJSON(v))
 	}
 }
 
-// isIdle reports whether a member of an object tells nothing beside its others.
-func isIdle(object map[string]any, name string) bool {
+// isUninformative reports whether a member of an object tells nothing beside its others.
+func isUninformative(object map[string]any, name string) bool {
 	has := func(name string) bool { return object[name] != nil }
 	switch name {
 	case "_meta":
@@ -287,7 +289,7 @@ func isIdle(object map[string]any, name string) bool {
 // shortenLines keeps at most limit lines of a text, each of at most width characters.
 func shortenLines(s string, limit, width int) string {
 	all := strings.Split(s, "\n")
-	shown := each(all[:min(len(all), limit)], func(line string) string { return shorten(line, width) })
+	shown := mapEach(all[:min(len(all), limit)], func(line string) string { return shorten(line, width) })
 	if left := len(all) - len(shown); left > 0 {
 		shown = append(shown, fmt.Sprintf("… %s more", Plural(left, "line")))
 	}
@@ -317,20 +319,20 @@ func headline(message string) string {
 		}
 		said += line
 		if strings.HasPrefix(line, "got ") {
-			said, _ = split(said) // without what leads to more
+			said, _ = splitHeadline(said) // without what leads to more
 			return said
 		}
 	}
-	said, _ = split(message)
+	said, _ = splitHeadline(message)
 	return said
 }
 
-// titleOf is a headline for where a tool lists results.
-func titleOf(r harness.Result) string { return shorten(headline(r.Message), 300) }
+// resultTitle is a headline for where a tool lists results.
+func resultTitle(r harness.Result) string { return shorten(headline(r.Message), 300) }
 
-// split is the first line of a text and the others. If what follows a semicolon in the first line leads to the others
-// ("it died; its last lines:") it goes with them.
-func split(text string) (head, rest string) {
+// splitHeadline is the first line of a text and the others. If what follows a semicolon in the first line leads to the
+// others ("it died; its last lines:") it goes with them.
+func splitHeadline(text string) (head, rest string) {
 	head, rest, _ = strings.Cut(text, "\n")
 	if i := strings.LastIndex(head, "; "); i >= 0 && strings.HasSuffix(head, ":") {
 		return head[:i], head[i+2:] + "\n" + rest
@@ -346,16 +348,16 @@ func Plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// some joins at most limit of the names: "a, b and 3 more".
-func some(names []string, limit int) string {
+// joinSome joins at most limit of the names: "a, b and 3 more".
+func joinSome(names []string, limit int) string {
 	if len(names) == limit+1 { // "and 1 more" is not shorter than its name
 		limit++
 	}
-	return named(names, limit)
+	return joinFirst(names, limit)
 }
 
-// named joins the first of the names, and says how many there are more.
-func named(names []string, limit int) string {
+// joinFirst joins the first of the names, and says how many there are more.
+func joinFirst(names []string, limit int) string {
 	if len(names) <= limit {
 		return strings.Join(names, ", ")
 	}
@@ -384,8 +386,8 @@ func targetText(t harness.TargetInfo) string {
 func wireLines(wire []harness.Line, limit, width int) (shown []string) {
 	var told []string
 	headings, session := sessionHeadings(wire), ""
-	for _, l := range harness.Abridged(wire, limit) {
-		if l.Direction == harness.Happened && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
+	for _, l := range harness.ShortenEvidence(wire, limit) {
+		if l.Direction == harness.Event && l.Truncated && strings.HasSuffix(l.Text, " lines left out") {
 			shown = append(shown, "… "+l.Text)
 			continue
 		}
@@ -437,21 +439,21 @@ func wireLine(l harness.Line) string {
 }
 
 // lines builds a text line by line.
-type lines struct{ strings.Builder }
+type lineBuilder struct{ strings.Builder }
 
-func (b *lines) add(line string) { b.WriteString(strings.TrimRight(line, " ") + "\n") }
+func (b *lineBuilder) add(line string) { b.WriteString(strings.TrimRight(line, " ") + "\n") }
 
-// hang adds lines after a lead that takes so many columns, and indents the
+// addIndented adds lines after a lead that takes so many columns, and indents the
 // further ones by as much.
-func (b *lines) hang(lead string, columns int, lines []string) {
+func (b *lineBuilder) addIndented(lead string, columns int, lines []string) {
 	for _, line := range lines {
 		b.add(lead + line)
 		lead = strings.Repeat(" ", columns)
 	}
 }
 
-// dotted joins the parts that are not empty: "a · b".
-func dotted(parts ...string) string { return strings.Join(nonEmpty(parts...), " · ") }
+// joinParts joins the parts that are not empty: "a · b".
+func joinParts(parts ...string) string { return strings.Join(nonEmpty(parts...), " · ") }
 
 func nonEmpty(parts ...string) []string {
 	return slices.DeleteFunc(parts, func(s string) bool { return s == "" })

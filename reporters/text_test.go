@@ -68,7 +68,7 @@ func TestDuration(t *testing.T) {
 	}
 }
 
-func TestSome(t *testing.T) {
+func TestJoinSome(t *testing.T) {
 	for _, c := range []struct {
 		names []string
 		want  string
@@ -77,13 +77,13 @@ func TestSome(t *testing.T) {
 		{[]string{"a", "b", "c"}, "a, b, c"},
 		{[]string{"a", "b", "c", "d"}, "a, b and 2 more"},
 	} {
-		if got := some(c.names, 2); got != c.want {
+		if got := joinSome(c.names, 2); got != c.want {
 			t.Errorf("some(%q, 2): want %q, got %q", c.names, c.want, got)
 		}
 	}
 }
 
-func TestTestedAgainst(t *testing.T) {
+func TestTestedAgainstText(t *testing.T) {
 	for _, c := range []struct {
 		judged harness.RevisionInfo
 		want   string
@@ -99,13 +99,13 @@ func TestTestedAgainst(t *testing.T) {
 		{harness.RevisionInfo{Requested: "2025-11-25", Revision: "2025-11-25", Assumed: true},
 			"tested against 2025-11-25 (requested; no handshake took place)"},
 	} {
-		if got := testedAgainst([]harness.RevisionInfo{c.judged}); got != c.want {
+		if got := testedAgainstText([]harness.RevisionInfo{c.judged}); got != c.want {
 			t.Errorf("want %s\n got %s", c.want, got)
 		}
 	}
 }
 
-func TestAlsoSupports(t *testing.T) {
+func TestAlsoSupportsText(t *testing.T) {
 	both := []string{"2025-06-18", "2025-11-25", "2026-07-28"}
 	for _, c := range []struct {
 		speaks, judged []string
@@ -117,33 +117,33 @@ func TestAlsoSupports(t *testing.T) {
 		{both, []string{"2026-07-28"}, "also supports 2025-11-25"},
 		{both, []string{"2025-06-18", "2026-07-28"}, ""},
 	} {
-		report := harness.Report{Server: harness.ServerInfo{Speaks: c.speaks}}
+		report := harness.Report{Server: harness.ServerInfo{Revisions: c.speaks}}
 		for _, revision := range c.judged {
 			report.Revisions = append(report.Revisions, harness.RevisionInfo{Revision: revision})
 		}
-		if got := alsoSupports(report); got != c.want {
+		if got := alsoSupportsText(report); got != c.want {
 			t.Errorf("speaks %q, judged by %q: got %q, want %q", c.speaks, c.judged, got, c.want)
 		}
 	}
 }
 
-func TestNotDiscovered(t *testing.T) {
+func TestUndiscoveredText(t *testing.T) {
 	for said, want := range map[string]string{
 		"":               "",
 		"error -32603: ": "not tested without a handshake: server/discover was answered with error -32603: ",
 	} {
-		if got := notDiscovered(harness.ServerInfo{Undiscovered: said}); got != want {
+		if got := undiscoveredText(harness.ServerInfo{DiscoverError: said}); got != want {
 			t.Errorf("%q: got %q, want %q", said, got, want)
 		}
 	}
 }
 
-func TestOneClient(t *testing.T) {
+func TestOneClientText(t *testing.T) {
 	for one, want := range map[bool]string{
 		false: "",
 		true:  "serves one client at a time: tested one session after the other",
 	} {
-		if got := oneClient((&harness.Server{OneClient: one}).Info()); got != want {
+		if got := oneClientText((&harness.Server{OneClient: one}).Info()); got != want {
 			t.Errorf("%v: got %q, want %q", one, got, want)
 		}
 	}
@@ -166,7 +166,7 @@ func TestGateText(t *testing.T) {
 }
 
 // Before a line is cut, what tells nothing is left out, and that a result is an error comes first.
-func TestCut(t *testing.T) {
+func TestShortenJSON(t *testing.T) {
 	const text = `"content":[{"type":"text","text":"no such tool"}]`
 	for _, c := range []struct {
 		line  string
@@ -184,13 +184,13 @@ func TestCut(t *testing.T) {
 			`got {"b":["x",{}],"id":12345678901234567890} (and 2 more)`},
 		{`a {"line": that is cut`, 20, `a {"line": tha…s cut`},
 	} {
-		if got := cut(c.line, c.limit); got != c.want {
+		if got := shortenJSON(c.line, c.limit); got != c.want {
 			t.Errorf("%s at %d:\n got %s\nwant %s", c.line, c.limit, got, c.want)
 		}
 	}
 }
 
-func TestCutTo(t *testing.T) {
+func TestShortenLinesJSON(t *testing.T) {
 	for _, c := range []struct {
 		line  string
 		lines int
@@ -201,14 +201,14 @@ func TestCutTo(t *testing.T) {
 		{`{"a":"12345678901234567890"}`, 2, []string{`{"a":"12345678901234`, `567890"}`}},
 		{`{"a":"1234567890123456789012345678901234567890"}`, 2, []string{`{"a":"12345678…890"}`}},
 	} {
-		if got := cutTo(c.line, c.lines, 20); !slices.Equal(got, c.want) {
+		if got := shortenLinesJSON(c.line, c.lines, 20); !slices.Equal(got, c.want) {
 			t.Errorf("%s in %d came to %q, want %q", c.line, c.lines, got, c.want)
 		}
 	}
 }
 
 // Failures come first, the strongest before all else; those of an SDK after one's own, and what is not decided last.
-func TestWorst(t *testing.T) {
+func TestWorstFirst(t *testing.T) {
 	result := func(id string, v harness.Verdict, l harness.Level, sdk *harness.SDKInfo) harness.Result {
 		return harness.Result{ID: id, Verdict: v, Level: l, SDK: sdk}
 	}
@@ -226,12 +226,12 @@ func TestWorst(t *testing.T) {
 		result("own advice", harness.Fail, harness.Advice, nil),
 		result("own must", harness.Fail, harness.Must, nil),
 	}
-	if got := each(Worst(results), func(r harness.Result) string { return r.ID }); !slices.Equal(got, want) {
+	if got := mapEach(WorstFirst(results), func(r harness.Result) string { return r.ID }); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-func TestCallsMade(t *testing.T) {
+func TestCallCounts(t *testing.T) {
 	ok, refuses := harness.ToolUse{Answered: true, Works: true}, harness.ToolUse{Answered: true, Failed: true}
 	down := harness.ToolUse{Answered: true, Failed: true, Faulty: true}
 	dies, mute := harness.ToolUse{Works: true, Crashed: true}, harness.ToolUse{Silent: true}
@@ -244,7 +244,7 @@ func TestCallsMade(t *testing.T) {
 		"2 called, all answered (1 with errors for valid arguments)": {ok, refuses},
 		"3 called, 1 answered, 1 crashed, 1 never answered":          {ok, dies, mute},
 	} {
-		if got := callsMade(used, used); got != want {
+		if got := callCounts(used, used); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -9,28 +9,28 @@ import (
 
 // Bounds of the search for values.
 const (
-	maxValues   = 4000 // values made in all, rejected ones included
-	maxDepth    = 24   // values inside each other
-	maxTries    = 64   // for one value
-	minTries    = 8    // for each combination of choices: numbers and strings still vary
-	maxItems    = 1000 // items or properties of one value
-	plentyDepth = 6    // down to here arrays have an item even if they need none
+	maxValues         = 4000 // values made in all, rejected ones included
+	maxDepth          = 24   // values inside each other
+	maxTries          = 64   // for one value
+	minTries          = 8    // for each combination of choices: numbers and strings still vary
+	maxItems          = 1000 // items or properties of one value
+	maxExtraItemDepth = 6    // down to here arrays have an item even if they need none
 )
 
-// Valid makes arguments that a tool's input schema accepts, in both of its dialects if there are two. They are small:
-// optional properties stay out unless the schema makes them necessary, and recursion ends as soon as it may. default
-// and examples are used where they are valid; strings keep their format if it is a known one, and otherwise read
-// "mcpcheck" if they may. The same seed always gives the same arguments; seed 0 takes the first of all choices.
+// ValidArguments makes arguments that a tool's input schema accepts, in both of its dialects if there are two. They are
+// small: optional properties stay out unless the schema makes them necessary, and recursion ends as soon as it may.
+// default and examples are used where they are valid; strings keep their format if it is a known one, and otherwise
+// read "mcpcheck" if they may. The same seed always gives the same arguments; seed 0 takes the first of all choices.
 //
 // The error says in one line what could not be made, and where in the schema: "/properties/q/pattern: no string found
 // for (?=x)y".
-func Valid(s *Schema, seed int64) (map[string]any, error) {
-	arguments, err := valid(s, seed)
+func ValidArguments(s *Schema, seed int64) (map[string]any, error) {
+	arguments, err := validInDialect(s, seed)
 	if err == nil {
 		err = s.validateAll(arguments)
 	}
 	if err != nil && s.older != nil {
-		older, bad := valid(s.older, seed)
+		older, bad := validInDialect(s.older, seed)
 		if bad == nil && s.validateAll(older) == nil {
 			return older, nil
 		}
@@ -41,15 +41,15 @@ func Valid(s *Schema, seed int64) (map[string]any, error) {
 	return arguments, nil
 }
 
-// valid makes arguments that the schema accepts in its first dialect.
-func valid(s *Schema, seed int64) (arguments map[string]any, err error) {
+// validInDialect makes arguments that the schema accepts in its first dialect.
+func validInDialect(s *Schema, seed int64) (arguments map[string]any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			arguments, err = nil, &LimitError{fmt.Sprint(r)}
 		}
 	}()
-	m := &maker{schema: s}
-	v, err := m.value(place{parts: []*jsonschema.Schema{s.root}, variant: variantOf(seed), object: true})
+	m := &valueMaker{schema: s}
+	v, err := m.value(place{parts: []*jsonschema.Schema{s.root}, variant: variantOf(seed), mustBeObject: true})
 	if err != nil {
 		return nil, err
 	}
@@ -60,33 +60,33 @@ func valid(s *Schema, seed int64) (arguments map[string]any, err error) {
 // variantOf folds a seed into a small number: it shows in strings, and is added to numbers.
 func variantOf(seed int64) int { return int(uint64(seed) % 10_000) }
 
-// maker makes values for places in one schema.
-type maker struct {
-	schema  *Schema
-	made    int
-	heights map[*jsonschema.Schema]int  // see height
-	circles map[*jsonschema.Schema]bool // see circular
+// valueMaker makes values for places in one schema.
+type valueMaker struct {
+	schema          *Schema
+	valueCount      int
+	heights         map[*jsonschema.Schema]int  // see height
+	circularSchemas map[*jsonschema.Schema]bool // see circular
 }
 
 // place is where a value is wanted.
 type place struct {
-	parts   []*jsonschema.Schema // what must all accept it
-	depth   int
-	variant int  // 0: the first choice everywhere
-	object  bool // it must be an object, whatever parts say
+	parts        []*jsonschema.Schema // what must all accept it
+	depth        int
+	variant      int  // 0: the first choice everywhere
+	mustBeObject bool // it must be an object, whatever parts say
 }
 
 // value makes a value that all parts of the place accept, trying one choice after the other.
-func (m *maker) value(p place) (any, error) {
+func (m *valueMaker) value(p place) (any, error) {
 	if p.depth > maxDepth {
-		return nil, p.fail("values would be nested without end")
+		return nil, p.newError("values would be nested without end")
 	}
 	var first error
 	for try := range maxTries {
 		c := &choices{code: try, offset: p.variant}
-		v, err := m.attempt(p, c)
+		v, err := m.tryValue(p, c)
 		if err == nil {
-			err = m.accepted(p, v)
+			err = m.checkAccepted(p, v)
 		}
 		if err == nil {
 			return v, nil
@@ -94,28 +94,28 @@ func (m *maker) value(p place) (any, error) {
 		if first == nil {
 			first = err
 		}
-		if m.made > maxValues || c.code >= minTries {
+		if m.valueCount > maxValues || c.code >= minTries {
 			break
 		}
 	}
 	return nil, first
 }
 
-func (m *maker) accepted(p place, v any) error {
+func (m *valueMaker) checkAccepted(p place, v any) error {
 	for _, part := range p.parts {
 		invalid, err := m.schema.check(part, v)
 		if err != nil {
 			return err
 		}
 		if invalid != nil {
-			return p.fail("no value found, the best try was refused: " + describe(invalid).Error())
+			return p.newError("no value found, the best try was refused: " + describeError(invalid).Error())
 		}
 	}
 	return nil
 }
 
-// fail says that no value can be made at a place.
-func (p place) fail(why string) error {
+// newError says that no value can be made at a place.
+func (p place) newError(why string) error {
 	return fmt.Errorf("%s: %s", orRoot(locationPath(p.parts[0].Location)), why)
 }
 
@@ -126,7 +126,7 @@ type choices struct {
 }
 
 // pick chooses one of n.
-func (c *choices) pick(n int) int { return (c.fallback(n) + c.offset) % max(n, 1) }
+func (c *choices) choose(n int) int { return (c.fallback(n) + c.offset) % max(n, 1) }
 
 // fallback chooses one of n, beginning with the first whatever the seed.
 func (c *choices) fallback(n int) int {
@@ -136,20 +136,20 @@ func (c *choices) fallback(n int) int {
 	return digit
 }
 
-// attempt makes a value with the given choices. It may turn out not to be accepted.
-func (m *maker) attempt(p place, c *choices) (any, error) {
-	if m.made++; m.made > maxValues {
-		return nil, p.fail("too much work to find a value")
+// tryValue makes a value with the given choices. It may turn out not to be accepted.
+func (m *valueMaker) tryValue(p place, c *choices) (any, error) {
+	if m.valueCount++; m.valueCount > maxValues {
+		return nil, p.newError("too much work to find a value")
 	}
 	parts := m.flatten(p.parts, p.depth, c)
-	if v, ok := given(parts, p, c); ok {
+	if v, ok := declaredValue(parts, p, c); ok {
 		return v, nil
 	}
 	types := possibleTypes(parts, p)
 	if len(types) == 0 {
-		return nil, p.fail("no type fits")
+		return nil, p.newError("no type fits")
 	}
-	typ := types[c.pick(len(types))]
+	typ := types[c.choose(len(types))]
 	switch typ {
 	case "object":
 		return m.object(p, parts, c)
@@ -161,7 +161,7 @@ func (m *maker) attempt(p place, c *choices) (any, error) {
 
 // flatten lists the schemas and all that they apply to the same value: references and allOf, and one choice out of each
 // anyOf, oneOf and if. Without choices (c nil) it keeps to what applies in any case.
-func (m *maker) flatten(parts []*jsonschema.Schema, depth int, c *choices) []*jsonschema.Schema {
+func (m *valueMaker) flatten(parts []*jsonschema.Schema, depth int, c *choices) []*jsonschema.Schema {
 	list := slices.Clone(parts)
 	for i := 0; i < len(list); i++ {
 		s := list[i]
@@ -171,8 +171,8 @@ func (m *maker) flatten(parts []*jsonschema.Schema, depth int, c *choices) []*js
 			add = append(add, s.DynamicRef.Ref)
 		}
 		if c != nil {
-			add = append(add, m.branch(s.AnyOf, depth, c), m.branch(s.OneOf, depth, c))
-			add = append(add, condition(s, c)...)
+			add = append(add, m.chooseBranch(s.AnyOf, depth, c), m.chooseBranch(s.OneOf, depth, c))
+			add = append(add, chooseCondition(s, c)...)
 		}
 		for _, next := range add {
 			if next != nil && !slices.Contains(list, next) {
@@ -183,18 +183,18 @@ func (m *maker) flatten(parts []*jsonschema.Schema, depth int, c *choices) []*js
 	return list
 }
 
-// branch chooses a schema of an anyOf or oneOf that can be satisfied, rather one that does not lead into recursion;
-// deep down only one of those that end soonest.
-func (m *maker) branch(schemas []*jsonschema.Schema, depth int, c *choices) *jsonschema.Schema {
+// chooseBranch chooses a schema of an anyOf or oneOf that can be satisfied, rather one that does not lead into
+// recursion; deep down only one of those that end soonest.
+func (m *valueMaker) chooseBranch(schemas []*jsonschema.Schema, depth int, c *choices) *jsonschema.Schema {
 	if len(schemas) == 0 {
 		return nil
 	}
-	lowest := m.lowest(schemas)
+	lowest := m.minHeight(schemas)
 	var open, circular []*jsonschema.Schema
 	for _, s := range schemas {
 		switch h := m.height(s); {
-		case h == endless || isFalse(s) || depth > plentyDepth && h > lowest:
-		case m.circular(s):
+		case h == infiniteHeight || isFalse(s) || depth > maxExtraItemDepth && h > lowest:
+		case m.isCircular(s):
 			circular = append(circular, s)
 		default:
 			open = append(open, s)
@@ -204,11 +204,11 @@ func (m *maker) branch(schemas []*jsonschema.Schema, depth int, c *choices) *jso
 	if len(open) == 0 {
 		return schemas[0]
 	}
-	return open[c.pick(len(open))]
+	return open[c.choose(len(open))]
 }
 
-// condition chooses what to add for if, then and else: that the condition does not hold, or that it holds.
-func condition(s *jsonschema.Schema, c *choices) []*jsonschema.Schema {
+// chooseCondition chooses what to add for if, then and else: that the condition does not hold, or that it holds.
+func chooseCondition(s *jsonschema.Schema, c *choices) []*jsonschema.Schema {
 	if s.If == nil {
 		return nil
 	}
@@ -220,22 +220,22 @@ func condition(s *jsonschema.Schema, c *choices) []*jsonschema.Schema {
 
 func isFalse(s *jsonschema.Schema) bool { return s.Bool != nil && !*s.Bool }
 
-// given chooses among the values that the schemas themselves name: const, enum, default, examples. The latter two are
-// first choices only: there is always one more choice, to make a value.
-func given(parts []*jsonschema.Schema, p place, c *choices) (any, bool) {
+// declaredValue chooses among the values that the schemas themselves name: const, enum, default, examples. The latter
+// two are first choices only: there is always one more choice, to make a value.
+func declaredValue(parts []*jsonschema.Schema, p place, c *choices) (any, bool) {
 	var proposed []any
 	for _, s := range parts {
 		if s.Const != nil {
 			return *s.Const, true
 		}
 		if s.Enum != nil {
-			return s.Enum.Values[c.pick(len(s.Enum.Values))], true
+			return s.Enum.Values[c.choose(len(s.Enum.Values))], true
 		}
-		if s.Default != nil && fits(*s.Default, p) {
+		if s.Default != nil && hasAllowedType(*s.Default, p) {
 			proposed = append(proposed, *s.Default)
 		}
 		for _, example := range s.Examples {
-			if fits(example, p) {
+			if hasAllowedType(example, p) {
 				proposed = append(proposed, example)
 			}
 		}
@@ -243,17 +243,17 @@ func given(parts []*jsonschema.Schema, p place, c *choices) (any, bool) {
 	if len(proposed) == 0 {
 		return nil, false
 	}
-	i := c.pick(len(proposed) + 1)
+	i := c.choose(len(proposed) + 1)
 	if i == len(proposed) {
 		return nil, false
 	}
 	return deepCopy(proposed[i]), true
 }
 
-// fits tells whether a value may stand at a place, as far as its type goes.
-func fits(v any, p place) bool {
+// hasAllowedType tells whether a value may stand at a place, as far as its type goes.
+func hasAllowedType(v any, p place) bool {
 	_, isObject := v.(map[string]any)
-	return isObject || !p.object
+	return isObject || !p.mustBeObject
 }
 
 var allTypes = []string{"string", "integer", "number", "boolean", "array", "object", "null"}
@@ -261,7 +261,7 @@ var allTypes = []string{"string", "integer", "number", "boolean", "array", "obje
 // possibleTypes lists the types that all schemas allow. Where no schema has a type keyword, it begins with the type
 // that the other keywords are about.
 func possibleTypes(parts []*jsonschema.Schema, p place) []string {
-	if p.object {
+	if p.mustBeObject {
 		return []string{"object"}
 	}
 	types := allTypes
@@ -283,13 +283,13 @@ func possibleTypes(parts []*jsonschema.Schema, p place) []string {
 		types = slices.DeleteFunc(slices.Clone(types), func(t string) bool { return t == "integer" })
 	}
 	if !typed {
-		return union([]string{hintedType(parts)}, types)
+		return appendNew([]string{guessedType(parts)}, types)
 	}
 	return types
 }
 
-// hintedType guesses the type that schemas without type keyword are about.
-func hintedType(parts []*jsonschema.Schema) string {
+// guessedType guesses the type that schemas without type keyword are about.
+func guessedType(parts []*jsonschema.Schema) string {
 	for _, s := range parts {
 		switch {
 		case s.Properties != nil || s.Required != nil || s.PatternProperties != nil || s.AdditionalProperties != nil ||
@@ -305,8 +305,8 @@ func hintedType(parts []*jsonschema.Schema) string {
 	return "string"
 }
 
-// bound returns the largest of a keyword's values, or 0.
-func bound(parts []*jsonschema.Schema, keyword func(*jsonschema.Schema) *int) int {
+// largestKeyword returns the largest of a keyword's values, or 0.
+func largestKeyword(parts []*jsonschema.Schema, keyword func(*jsonschema.Schema) *int) int {
 	largest := 0
 	for _, s := range parts {
 		if n := keyword(s); n != nil {
@@ -316,8 +316,8 @@ func bound(parts []*jsonschema.Schema, keyword func(*jsonschema.Schema) *int) in
 	return largest
 }
 
-// union appends what is not yet in the list.
-func union(list, more []string) []string {
+// appendNew appends what is not yet in the list.
+func appendNew(list, more []string) []string {
 	for _, s := range more {
 		if !slices.Contains(list, s) {
 			list = append(list, s)

@@ -9,11 +9,11 @@ import (
 )
 
 // array makes an array: as many items as needed, and one even if none is needed, for an empty list seldom makes sense.
-func (m *maker) array(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
-	shape := shapeOf(parts)
-	n := shape.least
-	if c.fallback(2) == 0 && p.depth < plentyDepth {
-		n = max(n, m.pleasantLength(parts, shape))
+func (m *valueMaker) array(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
+	shape := arrayBoundsOf(parts)
+	n := shape.minLength
+	if c.fallback(2) == 0 && p.depth < maxExtraItemDepth {
+		n = max(n, m.defaultLength(parts, shape))
 	}
 	from := 0 // contains is met by the items from here on
 	if shape.contains > 0 {
@@ -21,7 +21,7 @@ func (m *maker) array(p place, parts []*jsonschema.Schema, c *choices) (any, err
 		n = max(n, from+shape.contains)
 	}
 	if n > maxItems {
-		return nil, p.fail(fmt.Sprintf("an array of %d items is too long", n))
+		return nil, p.newError(fmt.Sprintf("an array of %d items is too long", n))
 	}
 	p.variant += c.code
 	items := []any{}
@@ -39,15 +39,15 @@ func (m *maker) array(p place, parts []*jsonschema.Schema, c *choices) (any, err
 	return items, nil
 }
 
-// uniqueTries is how many values are made to find one that is not yet in the array.
-const uniqueTries = 40
+// maxUniqueTries is how many values are made to find one that is not yet in the array.
+const maxUniqueTries = 40
 
-func (m *maker) item(p place, schemas []*jsonschema.Schema, i int, others []any, unique bool) (any, error) {
+func (m *valueMaker) item(p place, schemas []*jsonschema.Schema, i int, others []any, unique bool) (any, error) {
 	if !unique {
 		i = 0
 	}
 	var item any
-	for try := range uniqueTries {
+	for try := range maxUniqueTries {
 		if len(schemas) == 0 {
 			item = exampleText(p.variant + i + try)
 		} else {
@@ -64,20 +64,21 @@ func (m *maker) item(p place, schemas []*jsonschema.Schema, i int, others []any,
 	return item, nil
 }
 
-// shape is what schemas say about the length of an array.
-type shape struct {
-	least, prefix, contains int
-	most                    int // -1: no bound
-	unique                  bool
+// arrayBounds is what schemas say about the length of an array.
+type arrayBounds struct {
+	minLength, prefix, contains int
+	maxLength                   int // -1: no bound
+	unique                      bool
 }
 
-func shapeOf(parts []*jsonschema.Schema) shape {
-	z := shape{most: -1, least: bound(parts, func(s *jsonschema.Schema) *int { return s.MinItems })}
+func arrayBoundsOf(parts []*jsonschema.Schema) arrayBounds {
+	z := arrayBounds{maxLength: -1,
+		minLength: largestKeyword(parts, func(s *jsonschema.Schema) *int { return s.MinItems })}
 	for _, s := range parts {
 		z.unique = z.unique || s.UniqueItems
-		z.prefix = max(z.prefix, len(tuple(s)))
-		if s.MaxItems != nil && (z.most < 0 || *s.MaxItems < z.most) {
-			z.most = *s.MaxItems
+		z.prefix = max(z.prefix, len(tupleSchemas(s)))
+		if s.MaxItems != nil && (z.maxLength < 0 || *s.MaxItems < z.maxLength) {
+			z.maxLength = *s.MaxItems
 		}
 		if s.Contains != nil && s.MinContains != nil {
 			z.contains = max(z.contains, *s.MinContains)
@@ -88,30 +89,30 @@ func shapeOf(parts []*jsonschema.Schema) shape {
 	return z
 }
 
-// maxTuple is how many items of a tuple are filled without need.
-const maxTuple = 16
+// maxTupleItems is how many items of a tuple are filled without need.
+const maxTupleItems = 16
 
-// pleasantLength is the length of an array that looks natural: the whole tuple, or one item.
-func (m *maker) pleasantLength(parts []*jsonschema.Schema, z shape) int {
+// defaultLength is the length of an array that looks natural: the whole tuple, or one item.
+func (m *valueMaker) defaultLength(parts []*jsonschema.Schema, z arrayBounds) int {
 	n := 0
 	for _, s := range itemSchemas(parts, z.prefix) {
-		if isFalse(s) || m.circular(s) {
-			return min(z.prefix, maxTuple)
+		if isFalse(s) || m.isCircular(s) {
+			return min(z.prefix, maxTupleItems)
 		}
 	}
 	if z.prefix > 0 {
-		n = min(z.prefix, maxTuple)
+		n = min(z.prefix, maxTupleItems)
 	} else if len(itemSchemas(parts, 0)) > 0 {
 		n = 1
 	}
-	if z.most >= 0 {
-		n = min(n, z.most)
+	if z.maxLength >= 0 {
+		n = min(n, z.maxLength)
 	}
 	return n
 }
 
-// tuple returns the schemas of the first items: prefixItems, before 2020-12 an array in items.
-func tuple(s *jsonschema.Schema) []*jsonschema.Schema {
+// tupleSchemas returns the schemas of the first items: prefixItems, before 2020-12 an array in items.
+func tupleSchemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	if list, ok := s.Items.([]*jsonschema.Schema); ok {
 		return list
 	}
@@ -122,13 +123,13 @@ func tuple(s *jsonschema.Schema) []*jsonschema.Schema {
 func itemSchemas(parts []*jsonschema.Schema, i int) []*jsonschema.Schema {
 	var list []*jsonschema.Schema
 	for _, s := range parts {
-		if first := tuple(s); i < len(first) {
+		if first := tupleSchemas(s); i < len(first) {
 			list = append(list, first[i])
 			continue
 		}
 		list = appendSchema(list, s.Items)
 		list = appendSchema(list, s.Items2020)
-		if tuple(s) != nil {
+		if tupleSchemas(s) != nil {
 			list = appendSchema(list, s.AdditionalItems)
 		}
 	}

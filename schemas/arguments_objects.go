@@ -9,22 +9,22 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// object makes an object: the required properties, and what dependencies and minProperties add to them.
-func (m *maker) object(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
+// mustBeObject makes an object: the required properties, and what dependencies and minProperties add to them.
+func (m *valueMaker) object(p place, parts []*jsonschema.Schema, c *choices) (any, error) {
 	names, parts := m.requiredNames(p, parts, c)
 	if c.fallback(2) == 1 { // the plain way has failed: not, oneOf and the like may need an optional property
-		names = union(names, declared(parts))
+		names = appendNew(names, declaredNames(parts))
 	}
 	p.variant += c.code
-	least := bound(parts, func(s *jsonschema.Schema) *int { return s.MinProperties })
-	for _, name := range declared(parts) {
-		if len(names) < least && m.possible(parts, name) {
-			names = union(names, []string{name})
+	least := largestKeyword(parts, func(s *jsonschema.Schema) *int { return s.MinProperties })
+	for _, name := range declaredNames(parts) {
+		if len(names) < least && m.isPossible(parts, name) {
+			names = appendNew(names, []string{name})
 		}
 	}
 	object := map[string]any{}
 	for _, name := range names {
-		if err := m.property(object, p, parts, name); err != nil {
+		if err := m.addProperty(object, p, parts, name); err != nil {
 			return nil, err
 		}
 	}
@@ -34,7 +34,7 @@ func (m *maker) object(p place, parts []*jsonschema.Schema, c *choices) (any, er
 			return nil, err
 		}
 		if _, known := object[name]; !known {
-			if err := m.property(object, p, parts, name); err != nil {
+			if err := m.addProperty(object, p, parts, name); err != nil {
 				return nil, err
 			}
 		}
@@ -44,19 +44,19 @@ func (m *maker) object(p place, parts []*jsonschema.Schema, c *choices) (any, er
 
 // requiredNames lists the required properties in the order of the schema, and those that they depend on. It returns the
 // schemas with those added that apply because of these properties.
-func (m *maker) requiredNames(p place, parts []*jsonschema.Schema, c *choices) ([]string, []*jsonschema.Schema) {
+func (m *valueMaker) requiredNames(p place, parts []*jsonschema.Schema, c *choices) ([]string, []*jsonschema.Schema) {
 	var names []string
 	for {
 		before := len(names) + len(parts)
 		for _, s := range parts {
-			names = union(names, s.Required)
+			names = appendNew(names, s.Required)
 		}
 		for _, name := range names {
 			for _, s := range parts {
-				names = union(names, s.DependentRequired[name])
+				names = appendNew(names, s.DependentRequired[name])
 				switch dependency := s.Dependencies[name].(type) {
 				case []string:
-					names = union(names, dependency)
+					names = appendNew(names, dependency)
 				case *jsonschema.Schema:
 					parts = m.withPart(parts, dependency, p, c)
 				}
@@ -69,7 +69,9 @@ func (m *maker) requiredNames(p place, parts []*jsonschema.Schema, c *choices) (
 	}
 }
 
-func (m *maker) withPart(parts []*jsonschema.Schema, one *jsonschema.Schema, p place, c *choices) []*jsonschema.Schema {
+func (m *valueMaker) withPart(
+	parts []*jsonschema.Schema, one *jsonschema.Schema, p place, c *choices,
+) []*jsonschema.Schema {
 	if one == nil || slices.Contains(parts, one) {
 		return parts
 	}
@@ -81,27 +83,27 @@ func (m *maker) withPart(parts []*jsonschema.Schema, one *jsonschema.Schema, p p
 	return parts
 }
 
-// declared lists the names in properties, sorted.
-func declared(parts []*jsonschema.Schema) []string {
+// declaredNames lists the names in properties, sorted.
+func declaredNames(parts []*jsonschema.Schema) []string {
 	var names []string
 	for _, s := range parts {
-		names = union(names, slices.Sorted(maps.Keys(s.Properties)))
+		names = appendNew(names, slices.Sorted(maps.Keys(s.Properties)))
 	}
 	return names
 }
 
-// possible tells whether a property may have a finite value.
-func (m *maker) possible(parts []*jsonschema.Schema, name string) bool {
+// isPossible tells whether a property may have a finite value.
+func (m *valueMaker) isPossible(parts []*jsonschema.Schema, name string) bool {
 	schemas, allowed := propertySchemas(parts, name)
 	return allowed && !slices.ContainsFunc(schemas, func(s *jsonschema.Schema) bool {
-		return isFalse(s) || m.height(s) >= endless
+		return isFalse(s) || m.height(s) >= infiniteHeight
 	})
 }
 
-func (m *maker) property(object map[string]any, p place, parts []*jsonschema.Schema, name string) error {
+func (m *valueMaker) addProperty(object map[string]any, p place, parts []*jsonschema.Schema, name string) error {
 	schemas, allowed := propertySchemas(parts, name)
 	if !allowed {
-		return p.fail(fmt.Sprintf("the property %s is required but not allowed", brief(name)))
+		return p.newError(fmt.Sprintf("the property %s is required but not allowed", brief(name)))
 	}
 	if len(schemas) == 0 {
 		object[name] = exampleText(p.variant)
@@ -153,7 +155,7 @@ func sortedPatterns(s *jsonschema.Schema) []*pattern {
 
 // newName invents the name of a property: by propertyNames, by a pattern of patternProperties where other names are not
 // allowed, or any.
-func (m *maker) newName(p place, parts []*jsonschema.Schema, variant int) (string, error) {
+func (m *valueMaker) newName(p place, parts []*jsonschema.Schema, variant int) (string, error) {
 	var names []*jsonschema.Schema
 	var patterns []*pattern
 	for _, s := range parts {
@@ -171,9 +173,9 @@ func (m *maker) newName(p place, parts []*jsonschema.Schema, variant int) (strin
 		return plain, nil
 	}
 	for _, re := range patterns {
-		if name, ok := matching(re, 0, maxExample, variant); ok {
+		if name, ok := matchingString(re, 0, maxExampleLength, variant); ok {
 			return name, nil
 		}
 	}
-	return "", p.fail("no name found for a further property")
+	return "", p.newError("no name found for a further property")
 }

@@ -6,28 +6,28 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// endless is the height of a schema that only infinite values satisfy.
-const endless = 1 << 20
+// infiniteHeight is the height of a schema that only infinite values satisfy.
+const infiniteHeight = 1 << 20
 
 // height is about how deep the flattest value is that a schema accepts. It finds the way out of recursive schemas.
-func (m *maker) height(s *jsonschema.Schema) int {
+func (m *valueMaker) height(s *jsonschema.Schema) int {
 	if m.heights == nil {
 		m.measureHeights()
 	}
 	if h, ok := m.heights[s]; ok {
 		return h
 	}
-	return endless
+	return infiniteHeight
 }
 
 // measureHeights lowers the heights from endless until nothing changes: at most as often as values are deep.
-func (m *maker) measureHeights() {
+func (m *valueMaker) measureHeights() {
 	m.heights = map[*jsonschema.Schema]int{}
-	parts := everyPart(m.schema.root)
+	parts := allParts(m.schema.root)
 	for range maxDepth {
 		changed := false
 		for _, s := range parts {
-			if h := m.heightNow(s); h < m.height(s) {
+			if h := m.computeHeight(s); h < m.height(s) {
 				m.heights[s], changed = h, true
 			}
 		}
@@ -37,16 +37,16 @@ func (m *maker) measureHeights() {
 	}
 }
 
-// heightNow computes the height of a schema from those of its parts.
-func (m *maker) heightNow(s *jsonschema.Schema) int {
+// computeHeight computes the height of a schema from those of its parts.
+func (m *valueMaker) computeHeight(s *jsonschema.Schema) int {
 	if s.Bool != nil || s.Const != nil || s.Enum != nil || s.Default != nil {
 		return 0
 	}
 	own := []*jsonschema.Schema{s}
-	h := m.highest(m.flatten(own, 0, nil)[1:])
+	h := m.maxHeight(m.flatten(own, 0, nil)[1:])
 	for _, branches := range [][]*jsonschema.Schema{s.AnyOf, s.OneOf} {
 		if len(branches) > 0 {
-			h = max(h, m.lowest(branches))
+			h = max(h, m.minHeight(branches))
 		}
 	}
 	if allowsScalar(s) {
@@ -54,17 +54,17 @@ func (m *maker) heightNow(s *jsonschema.Schema) int {
 	}
 	for _, name := range s.Required {
 		schemas, _ := propertySchemas(own, name)
-		h = max(h, m.highest(schemas)+1)
+		h = max(h, m.maxHeight(schemas)+1)
 	}
 	if s.MinItems != nil {
-		for i := range min(*s.MinItems, len(tuple(s))+1) {
-			h = max(h, m.highest(itemSchemas(own, i))+1)
+		for i := range min(*s.MinItems, len(tupleSchemas(s))+1) {
+			h = max(h, m.maxHeight(itemSchemas(own, i))+1)
 		}
 	}
-	return min(h, endless)
+	return min(h, infiniteHeight)
 }
 
-func (m *maker) highest(schemas []*jsonschema.Schema) int {
+func (m *valueMaker) maxHeight(schemas []*jsonschema.Schema) int {
 	h := 0
 	for _, s := range schemas {
 		h = max(h, m.height(s))
@@ -72,8 +72,8 @@ func (m *maker) highest(schemas []*jsonschema.Schema) int {
 	return h
 }
 
-func (m *maker) lowest(schemas []*jsonschema.Schema) int {
-	h := endless
+func (m *valueMaker) minHeight(schemas []*jsonschema.Schema) int {
+	h := infiniteHeight
 	for _, s := range schemas {
 		h = min(h, m.height(s))
 	}
@@ -87,19 +87,19 @@ func allowsScalar(s *jsonschema.Schema) bool {
 	})
 }
 
-// circular tells whether a schema leads back to itself, or to another that does.
-func (m *maker) circular(s *jsonschema.Schema) bool {
-	if known, ok := m.circles[s]; ok {
+// isCircular tells whether a schema leads back to itself, or to another that does.
+func (m *valueMaker) isCircular(s *jsonschema.Schema) bool {
+	if known, ok := m.circularSchemas[s]; ok {
 		return known
 	}
-	if m.circles == nil {
-		m.circles = map[*jsonschema.Schema]bool{}
+	if m.circularSchemas == nil {
+		m.circularSchemas = map[*jsonschema.Schema]bool{}
 	}
-	m.circles[s] = true // what is found on the way back here
+	m.circularSchemas[s] = true // what is found on the way back here
 	found := false
-	for _, next := range append(inPlace(s), below(s)...) {
-		found = m.circular(next) || found
+	for _, next := range append(inPlaceSubschemas(s), childSubschemas(s)...) {
+		found = m.isCircular(next) || found
 	}
-	m.circles[s] = found
+	m.circularSchemas[s] = found
 	return found
 }

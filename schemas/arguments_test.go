@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// realLife are schemas as generators and well-known servers publish them, with the arguments made for seed 0 (or the
-// error), and the counterexamples.
-var realLife = []struct {
+// publishedSchemas are schemas as generators and well-known servers publish them, with the arguments made for seed 0
+// (or the error), and the counterexamples.
+var publishedSchemas = []struct {
 	name, schema, valid string
-	spoiled             []string
+	invalid             []string
 }{
 	{"nothing", `{}`, `{}`, nil},
 	{"true", `true`, `{}`, nil},
@@ -197,31 +197,31 @@ var realLife = []struct {
 		`/properties/n: no type fits`, nil},
 }
 
-func TestRealLife(t *testing.T) {
-	for _, test := range realLife {
+func TestPublishedSchemas(t *testing.T) {
+	for _, test := range publishedSchemas {
 		t.Run(test.name, func(t *testing.T) {
 			s := mustCompile(t, test.schema)
-			got, spoiled := made(t, s)
+			got, spoiled := generatedArguments(t, s)
 			if got != test.valid {
 				t.Errorf("got %s\nwant %s", got, test.valid)
 			}
-			if a, b := strings.Join(spoiled, "\n"), strings.Join(test.spoiled, "\n"); a != b {
+			if a, b := strings.Join(spoiled, "\n"), strings.Join(test.invalid, "\n"); a != b {
 				t.Errorf("got\n%s\nwant\n%s", a, b)
 			}
 		})
 	}
 }
 
-// made returns what Valid and Counterexamples make for seed 0, as text.
-func made(t *testing.T, s *Schema) (string, []string) {
+// made returns what ValidArguments and Counterexamples make for seed 0, as text.
+func generatedArguments(t *testing.T, s *Schema) (string, []string) {
 	t.Helper()
-	valid, err := Valid(s, 0)
+	valid, err := ValidArguments(s, 0)
 	if err != nil {
 		return err.Error(), nil
 	}
 	var spoiled []string
 	for _, c := range checkCounterexamples(t, s, valid) {
-		spoiled = append(spoiled, fmt.Sprintf("%s %s %s: %s", c.Keyword, c.Path, jsonText(c.Arguments), c.Why))
+		spoiled = append(spoiled, fmt.Sprintf("%s %s %s: %s", c.Keyword, c.Path, jsonText(c.Arguments), c.Reason))
 	}
 	return jsonText(valid), spoiled
 }
@@ -246,11 +246,11 @@ func checkCounterexamples(t *testing.T, s *Schema, valid map[string]any) []Count
 		if s.Validate(c.Arguments) == nil {
 			t.Errorf("%s: accepted: %s", c.Keyword, jsonText(c.Arguments))
 		}
-		if n := len(jsonText(c.Arguments)); n > len(before)*(maxTooMany+2)+2*maxExample {
+		if n := len(jsonText(c.Arguments)); n > len(before)*(maxOverlongItems+2)+2*maxExampleLength {
 			t.Errorf("%s: %d bytes", c.Keyword, n)
 		}
-		if strings.Contains(c.Why, "\n") || c.Why == "" {
-			t.Errorf("%s: why: %q", c.Keyword, c.Why)
+		if strings.Contains(c.Reason, "\n") || c.Reason == "" {
+			t.Errorf("%s: why: %q", c.Keyword, c.Reason)
 		}
 	}
 	if jsonText(valid) != before {
@@ -259,80 +259,85 @@ func checkCounterexamples(t *testing.T, s *Schema, valid map[string]any) []Count
 	return list
 }
 
-// one wraps the schema of a required property.
-func one(property string) string {
+// requiredProperty wraps the schema of a required property.
+func requiredProperty(property string) string {
 	return `{"type":"object","properties":{"x":` + property + `},"required":["x"]}`
 }
 
 func TestValidKeywords(t *testing.T) {
 	tests := []struct{ schema, want string }{
-		{one(`{}`), `"mcpcheck"`},
-		{one(`true`), `"mcpcheck"`},
-		{one(`{"type":"null"}`), `null`},
-		{one(`{"type":"boolean"}`), `false`},
-		{one(`{"type":["null","integer"]}`), `1`},
-		{one(`{"type":"integer","minimum":5}`), `5`},
-		{one(`{"type":"integer","exclusiveMinimum":5}`), `6`},
-		{one(`{"type":"integer","maximum":-5}`), `-5`},
-		{one(`{"type":"integer","exclusiveMaximum":0}`), `-1`},
-		{one(`{"type":"integer","minimum":3,"maximum":20,"multipleOf":7}`), `7`},
-		{one(`{"type":"integer","multipleOf":0.5}`), `1`},
-		{one(`{"type":"integer","multipleOf":1.5}`), `3`},
-		{one(`{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}`), `0.5`},
-		{one(`{"type":"number","minimum":0.1,"maximum":0.2,"multipleOf":0.1}`), `0.1`},
-		{one(`{"type":"number","minimum":2.5,"maximum":2.5}`), `2.5`},
-		{one(`{"type":"integer","minimum":9007199254740993}`), `9007199254740993`},
-		{one(`{"type":"string","minLength":12}`), `"mcpcheckmcpc"`},
-		{one(`{"type":"string","maxLength":3}`), `"mcp"`},
-		{one(`{"type":"string","maxLength":0}`), `""`},
-		{one(`{"type":"string","format":"date-time"}`), `"2025-01-01T12:00:00Z"`},
-		{one(`{"type":"string","format":"date"}`), `"2025-01-01"`},
-		{one(`{"type":"string","format":"time"}`), `"12:00:00Z"`},
-		{one(`{"type":"string","format":"duration"}`), `"PT1M"`},
-		{one(`{"type":"string","format":"email"}`), `"mcpcheck@example.com"`},
-		{one(`{"type":"string","format":"uri"}`), `"https://example.com/mcpcheck"`},
-		{one(`{"type":"string","format":"url"}`), `"https://example.com/mcpcheck"`},
-		{one(`{"type":"string","format":"uuid"}`), `"00000000-0000-4000-8000-000000000001"`},
-		{one(`{"type":"string","format":"ipv4"}`), `"192.0.2.1"`},
-		{one(`{"type":"string","format":"ipv6"}`), `"2001:db8::1"`},
-		{one(`{"type":"string","format":"hostname"}`), `"mcpcheck.example.com"`},
-		{one(`{"type":"string","format":"regex"}`), `"mcpcheck"`},
-		{one(`{"type":"string","format":"json-pointer"}`), `"/mcpcheck"`},
-		{one(`{"type":"string","format":"date-time","pattern":"Z$"}`), `"2025-01-01T12:00:00Z"`},
-		{one(`{"type":"string","pattern":"^https://github\\.com/"}`), `"https://github.com/"`},
-		{one(`{"type":"string","pattern":"^(GET|POST)$"}`), `"GET"`},
-		{one(`{"type":"string","pattern":"^\\S+\\s\\S+$"}`), `"mcpche k"`},
-		{one(`{"type":"string","pattern":"^\\p{Lu}\\w*$"}`), ``},
-		{one(`{"allOf":[{"type":"string","pattern":"^a"},{"pattern":"z$"}]}`), ``},
-		{one(`{"type":"string","enum":["b","a"]}`), `"b"`},
-		{one(`{"enum":[null,1]}`), `null`},
-		{one(`{"type":"integer","enum":["1",2]}`), `2`},
-		{one(`{"const":{"a":[1]}}`), `{"a":[1]}`},
-		{one(`{"type":"string","default":5}`), `"mcpcheck"`},
-		{one(`{"type":"array"}`), `[]`},
-		{one(`{"type":"array","items":{"type":"integer"}}`), `[1]`},
-		{one(`{"type":"array","items":{"type":"integer"},"maxItems":0}`), `[]`},
-		{one(`{"type":"array","items":{"enum":["a","b","c"]},"minItems":3,"uniqueItems":true}`), `["a","b","c"]`},
-		{one(`{"type":"array","items":{"type":"boolean"},"minItems":2,"uniqueItems":true}`), `[false,true]`},
-		{one(`{"type":"array","minItems":2,"uniqueItems":true}`), `["mcpcheck","mcpcheck1"]`},
-		{one(`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false,"minItems":2}`),
+		{requiredProperty(`{}`), `"mcpcheck"`},
+		{requiredProperty(`true`), `"mcpcheck"`},
+		{requiredProperty(`{"type":"null"}`), `null`},
+		{requiredProperty(`{"type":"boolean"}`), `false`},
+		{requiredProperty(`{"type":["null","integer"]}`), `1`},
+		{requiredProperty(`{"type":"integer","minimum":5}`), `5`},
+		{requiredProperty(`{"type":"integer","exclusiveMinimum":5}`), `6`},
+		{requiredProperty(`{"type":"integer","maximum":-5}`), `-5`},
+		{requiredProperty(`{"type":"integer","exclusiveMaximum":0}`), `-1`},
+		{requiredProperty(`{"type":"integer","minimum":3,"maximum":20,"multipleOf":7}`), `7`},
+		{requiredProperty(`{"type":"integer","multipleOf":0.5}`), `1`},
+		{requiredProperty(`{"type":"integer","multipleOf":1.5}`), `3`},
+		{requiredProperty(`{"type":"number","exclusiveMinimum":0,"exclusiveMaximum":1}`), `0.5`},
+		{requiredProperty(`{"type":"number","minimum":0.1,"maximum":0.2,"multipleOf":0.1}`), `0.1`},
+		{requiredProperty(`{"type":"number","minimum":2.5,"maximum":2.5}`), `2.5`},
+		{requiredProperty(`{"type":"integer","minimum":9007199254740993}`), `9007199254740993`},
+		{requiredProperty(`{"type":"string","minLength":12}`), `"mcpcheckmcpc"`},
+		{requiredProperty(`{"type":"string","maxLength":3}`), `"mcp"`},
+		{requiredProperty(`{"type":"string","maxLength":0}`), `""`},
+		{requiredProperty(`{"type":"string","format":"date-time"}`), `"2025-01-01T12:00:00Z"`},
+		{requiredProperty(`{"type":"string","format":"date"}`), `"2025-01-01"`},
+		{requiredProperty(`{"type":"string","format":"time"}`), `"12:00:00Z"`},
+		{requiredProperty(`{"type":"string","format":"duration"}`), `"PT1M"`},
+		{requiredProperty(`{"type":"string","format":"email"}`), `"mcpcheck@example.com"`},
+		{requiredProperty(`{"type":"string","format":"uri"}`), `"https://example.com/mcpcheck"`},
+		{requiredProperty(`{"type":"string","format":"url"}`), `"https://example.com/mcpcheck"`},
+		{requiredProperty(`{"type":"string","format":"uuid"}`), `"00000000-0000-4000-8000-000000000001"`},
+		{requiredProperty(`{"type":"string","format":"ipv4"}`), `"192.0.2.1"`},
+		{requiredProperty(`{"type":"string","format":"ipv6"}`), `"2001:db8::1"`},
+		{requiredProperty(`{"type":"string","format":"hostname"}`), `"mcpcheck.example.com"`},
+		{requiredProperty(`{"type":"string","format":"regex"}`), `"mcpcheck"`},
+		{requiredProperty(`{"type":"string","format":"json-pointer"}`), `"/mcpcheck"`},
+		{requiredProperty(`{"type":"string","format":"date-time","pattern":"Z$"}`), `"2025-01-01T12:00:00Z"`},
+		{requiredProperty(`{"type":"string","pattern":"^https://github\\.com/"}`), `"https://github.com/"`},
+		{requiredProperty(`{"type":"string","pattern":"^(GET|POST)$"}`), `"GET"`},
+		{requiredProperty(`{"type":"string","pattern":"^\\S+\\s\\S+$"}`), `"mcpche k"`},
+		{requiredProperty(`{"type":"string","pattern":"^\\p{Lu}\\w*$"}`), ``},
+		{requiredProperty(`{"allOf":[{"type":"string","pattern":"^a"},{"pattern":"z$"}]}`), ``},
+		{requiredProperty(`{"type":"string","enum":["b","a"]}`), `"b"`},
+		{requiredProperty(`{"enum":[null,1]}`), `null`},
+		{requiredProperty(`{"type":"integer","enum":["1",2]}`), `2`},
+		{requiredProperty(`{"const":{"a":[1]}}`), `{"a":[1]}`},
+		{requiredProperty(`{"type":"string","default":5}`), `"mcpcheck"`},
+		{requiredProperty(`{"type":"array"}`), `[]`},
+		{requiredProperty(`{"type":"array","items":{"type":"integer"}}`), `[1]`},
+		{requiredProperty(`{"type":"array","items":{"type":"integer"},"maxItems":0}`), `[]`},
+		{requiredProperty(`{"type":"array","items":{"enum":["a","b","c"]},"minItems":3,"uniqueItems":true}`),
+			`["a","b","c"]`},
+		{requiredProperty(`{"type":"array","items":{"type":"boolean"},"minItems":2,"uniqueItems":true}`),
+			`[false,true]`},
+		{requiredProperty(`{"type":"array","minItems":2,"uniqueItems":true}`), `["mcpcheck","mcpcheck1"]`},
+		{requiredProperty(
+			`{"type":"array","prefixItems":[{"type":"string"},{"type":"integer"}],"items":false,"minItems":2}`),
 			`["mcpcheck",1]`},
-		{one(`{"type":"array","prefixItems":[{"type":"string"}],"contains":{"type":"integer"},"minContains":2}`),
+		{requiredProperty(
+			`{"type":"array","prefixItems":[{"type":"string"}],"contains":{"type":"integer"},"minContains":2}`),
 			`["mcpcheck",1,1]`},
-		{one(`{"type":"array","contains":{"const":"x"}}`), `["x"]`},
+		{requiredProperty(`{"type":"array","contains":{"const":"x"}}`), `["x"]`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["x"],
 			"properties":{"x":{"type":"array",
 			"items":[{"type":"string"},{"type":"integer"}],"additionalItems":false}}}`, `["mcpcheck",1]`},
-		{one(`{"type":"object","minProperties":2}`), `{"mcpcheck":"mcpcheck","mcpcheck1":"mcpcheck"}`},
-		{one(`{"type":"object","minProperties":1,"properties":{"a":{"type":"integer"},"b":{}}}`), `{"a":1}`},
-		{one(`{"type":"object","minProperties":1,"propertyNames":{"pattern":"^k\\d$"},` +
+		{requiredProperty(`{"type":"object","minProperties":2}`), `{"mcpcheck":"mcpcheck","mcpcheck1":"mcpcheck"}`},
+		{requiredProperty(`{"type":"object","minProperties":1,"properties":{"a":{"type":"integer"},"b":{}}}`),
+			`{"a":1}`},
+		{requiredProperty(`{"type":"object","minProperties":1,"propertyNames":{"pattern":"^k\\d$"},` +
 			`"additionalProperties":{"type":"null"}}`), ``},
-		{one(`{"type":"object","minProperties":2,"patternProperties":{"^k\\d$":{"type":"integer"}},` +
+		{requiredProperty(`{"type":"object","minProperties":2,"patternProperties":{"^k\\d$":{"type":"integer"}},` +
 			`"additionalProperties":false}`), ``},
-		{one(`{"type":"object","additionalProperties":{"type":"integer"},"required":["k"]}`), `{"k":1}`},
-		{one(`{"type":"object","required":["a"],"dependentRequired":{"a":["b"],"b":["c"]}}`),
+		{requiredProperty(`{"type":"object","additionalProperties":{"type":"integer"},"required":["k"]}`), `{"k":1}`},
+		{requiredProperty(`{"type":"object","required":["a"],"dependentRequired":{"a":["b"],"b":["c"]}}`),
 			`{"a":"mcpcheck","b":"mcpcheck","c":"mcpcheck"}`},
-		{one(`{"type":"object","required":["a"],"dependentSchemas":{"a":{"required":["d"],` +
+		{requiredProperty(`{"type":"object","required":["a"],"dependentSchemas":{"a":{"required":["d"],` +
 			`"properties":{"d":{"const":1}}}}}`), `{"a":"mcpcheck","d":1}`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","required":["x"],` +
 			`"dependencies":{"x":["y"],"y":{"required":["z"]}}}`, ``},
@@ -343,13 +348,13 @@ func TestValidKeywords(t *testing.T) {
 			`"if":{"properties":{"x":{"const":"a"}}},"then":{"required":["y"]}}`, `"a"`},
 		{`{"type":"object","required":["x"],"properties":{"x":{"enum":["a","b"]}},` +
 			`"if":{"properties":{"x":{"const":"a"}}},"then":false}`, `"b"`},
-		{one(`{"type":"string","not":{"const":"mcpcheck"}}`), `"mcpcheck1"`},
-		{one(`{"type":"string","not":{"enum":["mcpcheck","mcpcheck1"]}}`), `"mcpcheck2"`},
-		{one(`{"not":{"type":"string"}}`), `1`},
-		{one(`{"allOf":[{"type":"object","properties":{"a":{"type":"integer"}},` +
+		{requiredProperty(`{"type":"string","not":{"const":"mcpcheck"}}`), `"mcpcheck1"`},
+		{requiredProperty(`{"type":"string","not":{"enum":["mcpcheck","mcpcheck1"]}}`), `"mcpcheck2"`},
+		{requiredProperty(`{"not":{"type":"string"}}`), `1`},
+		{requiredProperty(`{"allOf":[{"type":"object","properties":{"a":{"type":"integer"}},` +
 			`"required":["a"]},{"properties":{"a":{"minimum":7}}}]}`), `{"a":7}`},
-		{one(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), ``},
-		{one(`{"anyOf":[false,{"type":"integer"}]}`), `1`},
+		{requiredProperty(`{"oneOf":[{"type":"number"},{"type":"integer"}]}`), ``},
+		{requiredProperty(`{"anyOf":[false,{"type":"integer"}]}`), `1`},
 		{`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"unevaluatedProperties":false,` +
 			`"allOf":[{"properties":{"y":true}}]}`, `"mcpcheck"`},
 		{`{"type":"object","required":["x"],"properties":{"x":{"$ref":"http://json-schema.org/draft-07/schema#"}}}`,
@@ -357,7 +362,7 @@ func TestValidKeywords(t *testing.T) {
 	}
 	for _, test := range tests {
 		s := mustCompile(t, test.schema)
-		valid, err := Valid(s, 0)
+		valid, err := ValidArguments(s, 0)
 		if err != nil {
 			t.Errorf("%s: %v", test.schema, err)
 			continue
@@ -375,11 +380,11 @@ func TestSeeds(t *testing.T) {
 		"d":{"anyOf":[{"type":"string","format":"date"},{"type":"boolean"}]}},"required":["a","b","c","d"]}`)
 	different := map[string]bool{}
 	for seed := int64(-5); seed < 20; seed++ {
-		first, err := Valid(s, seed)
+		first, err := ValidArguments(s, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, _ := Valid(s, seed)
+		second, _ := ValidArguments(s, seed)
 		if jsonText(first) != jsonText(second) {
 			t.Errorf("seed %d: %s, then %s", seed, jsonText(first), jsonText(second))
 		}
@@ -426,8 +431,8 @@ func TestBrokenKeywords(t *testing.T) {
 		{`{"type":"object","additionalProperties":false}`, "additionalProperties", ``},
 	}
 	for _, test := range tests {
-		s := mustCompile(t, one(test.property))
-		valid, err := Valid(s, 0)
+		s := mustCompile(t, requiredProperty(test.property))
+		valid, err := ValidArguments(s, 0)
 		if err != nil {
 			t.Errorf("%s: %v", test.property, err)
 			continue
@@ -511,7 +516,7 @@ func TestRandomSchemas(t *testing.T) {
 			"properties": map[string]any{"v": randomSchema(r, 0), "next": map[string]any{"$ref": "#/$defs/node"}},
 		}}
 		s := mustCompile(t, jsonText(doc))
-		valid, err := Valid(s, int64(i%3))
+		valid, err := ValidArguments(s, int64(i%3))
 		if err != nil {
 			failed++
 			t.Logf("%v\n%s", err, jsonText(doc))
@@ -524,7 +529,7 @@ func TestRandomSchemas(t *testing.T) {
 	if failed > count/50 {
 		t.Errorf("no arguments for %d of %d schemas", failed, count)
 	}
-	for _, k := range spoilers {
+	for _, k := range mutators {
 		if broken[k.keyword] == 0 {
 			t.Errorf("%s was never broken", k.keyword)
 		}
@@ -533,17 +538,17 @@ func TestRandomSchemas(t *testing.T) {
 }
 
 func BenchmarkValid(b *testing.B) {
-	s := mustCompile(b, ordinary)
+	s := mustCompile(b, ordinarySchema)
 	for b.Loop() {
-		if _, err := Valid(s, 0); err != nil {
+		if _, err := ValidArguments(s, 0); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 func BenchmarkCounterexamples(b *testing.B) {
-	s := mustCompile(b, ordinary)
-	valid, _ := Valid(s, 0)
+	s := mustCompile(b, ordinarySchema)
+	valid, _ := ValidArguments(s, 0)
 	for b.Loop() {
 		Counterexamples(s, valid, 0)
 	}

@@ -10,9 +10,9 @@ import (
 //go:embed config.schema.json
 var Config []byte
 
-// List is the JSON Schema of a list of servers by name, each with the keys of mcpcheck.yaml: those of Config, of which
-// one has to say how the server is reached.
-func List() ([]byte, error) {
+// ServerList is the JSON Schema of a list of servers by name, each with the keys of mcpcheck.yaml: those of Config, of
+// which one has to say how the server is reached.
+func ServerList() ([]byte, error) {
 	var server map[string]any
 	if err := json.Unmarshal(Config, &server); err != nil {
 		return nil, err

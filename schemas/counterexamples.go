@@ -17,15 +17,15 @@ type Counterexample struct {
 	Keyword   string         // "required", "type", "enum", …
 	Path      string         // JSON pointer to the spoiled place in the arguments: "/city"
 	Arguments map[string]any // what to send
-	Why       string         // one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c", "f"`
+	Reason    string         // one line: `city is missing`, `units is "mcpcheck-not-in-enum", not one of "c", "f"`
 }
 
 // Counterexamples makes arguments that a tool's input schema refuses whatever its dialect, each proved by s.Validate:
-// valid (from Valid), with one change that breaks one keyword. There is at most one for each of required, type, enum,
-// const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern, minItems,
-// maxItems and additionalProperties, in this order, and a second one for required that has no arguments at all, if a
-// required property has no default. What cannot be made is left out. Only keywords that apply in any case are broken,
-// not those below anyOf and the like. Top-level properties are preferred, required ones first.
+// valid (from ValidArguments), with one change that breaks one keyword. There is at most one for each of required,
+// type, enum, const, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf, minLength, maxLength, pattern,
+// minItems, maxItems and additionalProperties, in this order, and a second one for required that has no arguments at
+// all, if a required property has no default. What cannot be made is left out. Only keywords that apply in any case are
+// broken, not those below anyOf and the like. Top-level properties are preferred, required ones first.
 //
 // The values are harmless: short, no paths or commands, strings that begin with "mcpcheck" if they may.
 func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counterexample) {
@@ -34,9 +34,9 @@ func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counte
 			list = nil
 		}
 	}()
-	m := &maker{schema: s}
+	m := &valueMaker{schema: s}
 	sites := m.sites(valid)
-	for _, k := range spoilers {
+	for _, k := range mutators {
 		if c, ok := m.counterexample(k, sites, valid, variantOf(seed)); ok {
 			list = append(list, c)
 		}
@@ -47,41 +47,41 @@ func Counterexamples(s *Schema, valid map[string]any, seed int64) (list []Counte
 	return list
 }
 
-// spoiler makes a value for a site that breaks one keyword.
-type spoiler struct {
+// mutator makes a value for a site that breaks one keyword.
+type mutator struct {
 	keyword string
-	spoil   func(m *maker, t site, variant int) (spoiled, bool)
+	mutate  func(m *valueMaker, t mutationSite, variant int) (mutation, bool)
 }
 
 // spoiled is the change that a spoiler proposes: a new value for the site or, with a member, for a member of it.
-type spoiled struct {
-	member string // "": the site itself
-	remove bool   // the member
-	value  any
-	why    string // what comes after the name of the place
-	poor   bool   // another site would do better: this one has further limits, which the change breaks unseen
+type mutation struct {
+	member     string // "": the site itself
+	remove     bool   // the member
+	value      any
+	reason     string // what comes after the name of the place
+	isFallback bool   // another site would do better: this one has further limits, which the change breaks unseen
 }
 
-var spoilers = []spoiler{
+var mutators = []mutator{
 	{"required", withoutRequired},
-	{"type", ofWrongType},
+	{"type", wrongType},
 	{"enum", outsideEnum},
-	{"const", notTheConst},
+	{"const", otherThanConst},
 	{"minimum", belowMinimum},
 	{"maximum", aboveMaximum},
 	{"exclusiveMinimum", atExclusiveMinimum},
 	{"exclusiveMaximum", atExclusiveMaximum},
-	{"multipleOf", noMultiple},
+	{"multipleOf", notMultiple},
 	{"minLength", tooShort},
 	{"maxLength", tooLong},
 	{"pattern", notMatching},
 	{"minItems", tooFewItems},
 	{"maxItems", tooManyItems},
-	{"additionalProperties", withUndeclared},
+	{"additionalProperties", undeclaredProperty},
 }
 
-// site is a place in the arguments that could be spoiled.
-type site struct {
+// mutationSite is a place in the arguments that could be spoiled.
+type mutationSite struct {
 	path    []string
 	parts   []*jsonschema.Schema // what applies there in any case
 	value   any
@@ -95,9 +95,9 @@ const (
 
 // sites lists the root, then the places below it level by level; in each object required properties first, then those
 // that are there, then those that may be added.
-func (m *maker) sites(valid map[string]any) []site {
-	root := site{parts: m.flatten([]*jsonschema.Schema{m.schema.root}, 0, nil), value: valid, present: true}
-	list := []site{root}
+func (m *valueMaker) sites(valid map[string]any) []mutationSite {
+	root := mutationSite{parts: m.flatten([]*jsonschema.Schema{m.schema.root}, 0, nil), value: valid, present: true}
+	list := []mutationSite{root}
 	for i := 0; i < len(list) && len(list) < maxSites; i++ {
 		if list[i].present && len(list[i].path) < maxSiteDepth {
 			list = append(list, m.sitesBelow(list[i])...)
@@ -106,11 +106,11 @@ func (m *maker) sites(valid map[string]any) []site {
 	return list
 }
 
-func (m *maker) sitesBelow(t site) []site {
-	var list []site
+func (m *valueMaker) sitesBelow(t mutationSite) []mutationSite {
+	var list []mutationSite
 	add := func(name string, schemas []*jsonschema.Schema, value any, present bool) {
 		path := append(slices.Clone(t.path), name)
-		list = append(list, site{path, m.flatten(schemas, 0, nil), value, present})
+		list = append(list, mutationSite{path, m.flatten(schemas, 0, nil), value, present})
 	}
 	switch value := t.value.(type) {
 	case map[string]any:
@@ -132,12 +132,12 @@ func propertyOrder(parts []*jsonschema.Schema, value map[string]any) []string {
 	for _, s := range parts {
 		for _, name := range s.Required {
 			if _, present := value[name]; present {
-				names = union(names, []string{name})
+				names = appendNew(names, []string{name})
 			}
 		}
 	}
-	names = union(names, slices.Sorted(maps.Keys(value)))
-	return union(names, declared(parts))
+	names = appendNew(names, slices.Sorted(maps.Keys(value)))
+	return appendNew(names, declaredNames(parts))
 }
 
 func isRequired(parts []*jsonschema.Schema, name string) bool {
@@ -146,14 +146,16 @@ func isRequired(parts []*jsonschema.Schema, name string) bool {
 
 // counterexample breaks a keyword at the first site where it is the only one to break, else where it is among those
 // that break.
-func (m *maker) counterexample(k spoiler, sites []site, valid map[string]any, variant int) (Counterexample, bool) {
+func (m *valueMaker) counterexample(
+	k mutator, sites []mutationSite, valid map[string]any, variant int,
+) (Counterexample, bool) {
 	var second Counterexample
 	for _, t := range sites {
-		change, ok := k.spoil(m, t, variant)
+		change, ok := k.mutate(m, t, variant)
 		if !ok {
 			continue
 		}
-		c := Counterexample{Keyword: k.keyword, Arguments: t.changed(valid, change)}
+		c := Counterexample{Keyword: k.keyword, Arguments: t.withChange(valid, change)}
 		path := t.path
 		if change.member != "" {
 			path = append(slices.Clone(path), change.member)
@@ -161,9 +163,9 @@ func (m *maker) counterexample(k spoiler, sites []site, valid map[string]any, va
 		if c.Arguments == nil {
 			continue
 		}
-		c.Path, c.Why = pointer(path), strings.Join(path, ".")+" "+change.why
+		c.Path, c.Reason = jsonPointer(path), strings.Join(path, ".")+" "+change.reason
 		breaks, alone := m.breaks(c.Arguments, k.keyword, path)
-		if alone && !change.poor {
+		if alone && !change.isFallback {
 			return c, true
 		}
 		if breaks && second.Keyword == "" {
@@ -174,12 +176,12 @@ func (m *maker) counterexample(k spoiler, sites []site, valid map[string]any, va
 }
 
 // breaks tells whether arguments break a keyword at a place, and whether that is all they break.
-func (m *maker) breaks(arguments map[string]any, keyword string, path []string) (breaks, alone bool) {
+func (m *valueMaker) breaks(arguments map[string]any, keyword string, path []string) (breaks, alone bool) {
 	invalid, err := m.schema.check(m.schema.root, arguments)
-	if err != nil || invalid == nil || m.schema.older != nil && !m.schema.older.refuses(arguments) {
+	if err != nil || invalid == nil || m.schema.older != nil && !m.schema.older.rejects(arguments) {
 		return false, false
 	}
-	found := toolErrors.breaches(invalid)
+	found := toolTranslator.keywordErrors(invalid)
 	for _, b := range found {
 		if keywordOf(b.kind) == keyword && slices.Equal(b.path, path) {
 			return true, len(found) == 1
@@ -188,8 +190,8 @@ func (m *maker) breaks(arguments map[string]any, keyword string, path []string) 
 	return false, false
 }
 
-// changed returns a copy of the valid arguments with a change at the site, or nil if nothing can be changed there.
-func (t site) changed(valid map[string]any, change spoiled) map[string]any {
+// withChange returns a copy of the valid arguments with a change at the site, or nil if nothing can be changed there.
+func (t mutationSite) withChange(valid map[string]any, change mutation) map[string]any {
 	arguments, _ := deepCopy(valid).(map[string]any)
 	path := t.path
 	if change.member != "" {
@@ -224,7 +226,7 @@ func (t site) changed(valid map[string]any, change spoiled) map[string]any {
 }
 
 // withEmpty adds the counterexample without arguments, unless it is there already.
-func (m *maker) withEmpty(list []Counterexample, root site) []Counterexample {
+func (m *valueMaker) withEmpty(list []Counterexample, root mutationSite) []Counterexample {
 	if slices.ContainsFunc(list, func(c Counterexample) bool { return len(c.Arguments) == 0 }) {
 		return list
 	}
@@ -235,36 +237,36 @@ func (m *maker) withEmpty(list []Counterexample, root site) []Counterexample {
 		}
 	}
 	none := map[string]any{}
-	if len(names) == 0 || !m.schema.refuses(none) {
+	if len(names) == 0 || !m.schema.rejects(none) {
 		return list
 	}
 	why := "there are no arguments: " + names[0] + " is missing"
 	if len(names) > 1 {
 		why = "there are no arguments: " + strings.Join(names, ", ") + " are missing"
 	}
-	return append(list, Counterexample{"required", "/" + escapeToken(names[0]), none, cut(why, 200)})
+	return append(list, Counterexample{"required", "/" + escapeToken(names[0]), none, truncate(why, 200)})
 }
 
 // hasDefault tells whether a property has a default: some generators list such properties as required.
-func (m *maker) hasDefault(parts []*jsonschema.Schema, name string) bool {
+func (m *valueMaker) hasDefault(parts []*jsonschema.Schema, name string) bool {
 	schemas, _ := propertySchemas(parts, name)
 	return slices.ContainsFunc(m.flatten(schemas, 0, nil), func(s *jsonschema.Schema) bool { return s.Default != nil })
 }
 
-func withoutRequired(m *maker, t site, _ int) (spoiled, bool) {
+func withoutRequired(m *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	object, _ := t.value.(map[string]any)
 	for _, name := range propertyOrder(t.parts, object) {
 		_, present := object[name]
 		if present && isRequired(t.parts, name) && !m.hasDefault(t.parts, name) {
-			return spoiled{member: name, remove: true, why: "is missing"}, true
+			return mutation{member: name, remove: true, reason: "is missing"}, true
 		}
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
-// ofWrongType gives an object for a scalar, and a string for an array or object: clashes that survive no sane coercion.
+// wrongType gives an object for a scalar, and a string for an array or object: clashes that survive no sane coercion.
 // It takes only places of a single type.
-func ofWrongType(_ *maker, t site, _ int) (spoiled, bool) {
+func wrongType(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	typ, limited := "", false
 	for _, s := range t.parts {
 		limited = limited || s.Enum != nil || s.Const != nil
@@ -273,44 +275,46 @@ func ofWrongType(_ *maker, t site, _ int) (spoiled, bool) {
 		}
 		types := s.Types.ToStrings()
 		if len(types) != 1 || typ != "" && typ != types[0] {
-			return spoiled{}, false
+			return mutation{}, false
 		}
 		typ = types[0]
 	}
 	switch typ {
 	case "":
-		return spoiled{}, false
+		return mutation{}, false
 	case "array", "object":
-		return spoiled{value: plainText, why: "is a string, not an " + typ, poor: limited}, true
+		return mutation{value: plainText, reason: "is a string, not an " + typ, isFallback: limited}, true
 	case "integer":
 		typ = "whole number"
 	}
-	return spoiled{value: map[string]any{plainText: true}, why: "is an object, not a " + typ, poor: limited}, true
+	return mutation{value: map[string]any{plainText: true}, reason: "is an object, not a " + typ,
+		isFallback: limited}, true
 }
 
-func outsideEnum(_ *maker, t site, _ int) (spoiled, bool) {
+func outsideEnum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	for _, s := range t.parts {
 		if s.Enum != nil {
-			v, ok := another(t.parts, "mcpcheck-not-in-enum", s.Enum.Values)
-			return spoiled{value: v, why: fmt.Sprintf("is %s, not %s", brief(v), toolErrors.oneOf(s.Enum.Values))}, ok
+			v, ok := otherValue(t.parts, "mcpcheck-not-in-enum", s.Enum.Values)
+			return mutation{value: v,
+				reason: fmt.Sprintf("is %s, not %s", brief(v), toolTranslator.oneOf(s.Enum.Values))}, ok
 		}
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
-func notTheConst(_ *maker, t site, _ int) (spoiled, bool) {
+func otherThanConst(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	for _, s := range t.parts {
 		if s.Const != nil {
-			v, ok := another(t.parts, "mcpcheck-not-the-const", []any{*s.Const})
-			return spoiled{value: v, why: fmt.Sprintf("is %s, not %s", brief(v), brief(*s.Const))}, ok
+			v, ok := otherValue(t.parts, "mcpcheck-not-the-const", []any{*s.Const})
+			return mutation{value: v, reason: fmt.Sprintf("is %s, not %s", brief(v), brief(*s.Const))}, ok
 		}
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
-// another makes a value of an allowed type that is not among some: the text, a number above all of them, the other
+// otherValue makes a value of an allowed type that is not among some: the text, a number above all of them, the other
 // boolean.
-func another(parts []*jsonschema.Schema, text string, values []any) (any, bool) {
+func otherValue(parts []*jsonschema.Schema, text string, values []any) (any, bool) {
 	types := possibleTypes(parts, place{})
 	switch {
 	case slices.Contains(types, "string") && !slices.Contains(values, any(text)):
@@ -322,25 +326,27 @@ func another(parts []*jsonschema.Schema, text string, values []any) (any, bool) 
 				above = n
 			}
 		}
-		return jsonNumber(multiple(above, big.NewRat(1, 1), 1)), above.Cmp(safeInteger) < 0
+		return jsonNumber(multiple(above, big.NewRat(1, 1), 1)), above.Cmp(maxSafeInteger) < 0
 	case slices.Contains(types, "boolean") && len(values) == 1:
 		return values[0] == false, true
 	}
 	return nil, false
 }
 
-// safeInteger bounds the numbers that all JSON libraries keep exactly.
-var safeInteger = big.NewRat(1<<50, 1)
+// maxSafeInteger bounds the numbers that all JSON libraries keep exactly.
+var maxSafeInteger = big.NewRat(1<<50, 1)
 
-// beyond makes a counterexample to a bound: a number that is as far from it as need be, in the steps of the other
+// beyondBound makes a counterexample to a bound: a number that is as far from it as need be, in the steps of the other
 // keywords.
-func beyond(t site, get func(*jsonschema.Schema) *big.Rat, open, up bool, relation string) (spoiled, bool) {
+func beyondBound(
+	t mutationSite, get func(*jsonschema.Schema) *big.Rat, open, up bool, relation string,
+) (mutation, bool) {
 	for _, s := range t.parts {
 		bound := get(s)
-		if bound == nil || new(big.Rat).Abs(bound).Cmp(safeInteger) > 0 {
+		if bound == nil || new(big.Rat).Abs(bound).Cmp(maxSafeInteger) > 0 {
 			continue
 		}
-		step := spanOf(t.parts, isInteger(t.parts)).step
+		step := numberRangeOf(t.parts, isInteger(t.parts)).step
 		if step == nil {
 			step = big.NewRat(1, 1)
 		}
@@ -353,9 +359,9 @@ func beyond(t site, get func(*jsonschema.Schema) *big.Rat, open, up bool, relati
 			n = multiple(bound, step, -1)
 		}
 		v := jsonNumber(n)
-		return spoiled{value: v, why: fmt.Sprintf("is %v, %s %s", v, relation, decimal(bound))}, true
+		return mutation{value: v, reason: fmt.Sprintf("is %v, %s %s", v, relation, decimal(bound))}, true
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
 func isInteger(parts []*jsonschema.Schema) bool {
@@ -363,28 +369,28 @@ func isInteger(parts []*jsonschema.Schema) bool {
 	return slices.Contains(types, "integer") && !slices.Contains(types, "number")
 }
 
-func belowMinimum(_ *maker, t site, _ int) (spoiled, bool) {
-	return beyond(t, func(s *jsonschema.Schema) *big.Rat { return s.Minimum }, false, false, "below the minimum")
+func belowMinimum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	return beyondBound(t, func(s *jsonschema.Schema) *big.Rat { return s.Minimum }, false, false, "below the minimum")
 }
 
-func aboveMaximum(_ *maker, t site, _ int) (spoiled, bool) {
-	return beyond(t, func(s *jsonschema.Schema) *big.Rat { return s.Maximum }, false, true, "above the maximum")
+func aboveMaximum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	return beyondBound(t, func(s *jsonschema.Schema) *big.Rat { return s.Maximum }, false, true, "above the maximum")
 }
 
-func atExclusiveMinimum(_ *maker, t site, _ int) (spoiled, bool) {
-	return beyond(t, func(s *jsonschema.Schema) *big.Rat { return s.ExclusiveMinimum }, true, false, "not above")
+func atExclusiveMinimum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	return beyondBound(t, func(s *jsonschema.Schema) *big.Rat { return s.ExclusiveMinimum }, true, false, "not above")
 }
 
-func atExclusiveMaximum(_ *maker, t site, _ int) (spoiled, bool) {
-	return beyond(t, func(s *jsonschema.Schema) *big.Rat { return s.ExclusiveMaximum }, true, true, "not below")
+func atExclusiveMaximum(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	return beyondBound(t, func(s *jsonschema.Schema) *big.Rat { return s.ExclusiveMaximum }, true, true, "not below")
 }
 
-func noMultiple(_ *maker, t site, _ int) (spoiled, bool) {
+func notMultiple(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	for _, s := range t.parts {
 		if s.MultipleOf == nil {
 			continue
 		}
-		span, integer := spanOf(t.parts, isInteger(t.parts)), isInteger(t.parts)
+		span, integer := numberRangeOf(t.parts, isInteger(t.parts)), isInteger(t.parts)
 		half := new(big.Rat).Quo(s.MultipleOf, big.NewRat(2, 1))
 		for _, start := range []*big.Rat{span.low, big.NewRat(0, 1), span.high} {
 			for _, add := range []*big.Rat{big.NewRat(1, 1), half, big.NewRat(-1, 1), new(big.Rat).Neg(half)} {
@@ -393,96 +399,97 @@ func noMultiple(_ *maker, t site, _ int) (spoiled, bool) {
 					continue
 				}
 				n.Add(n, add)
-				if span.holds(n) && (n.IsInt() || !integer) && !new(big.Rat).Quo(n, s.MultipleOf).IsInt() {
+				if span.contains(n) && (n.IsInt() || !integer) && !new(big.Rat).Quo(n, s.MultipleOf).IsInt() {
 					v := jsonNumber(n)
 					why := fmt.Sprintf("is %v, no multiple of %s", v, decimal(s.MultipleOf))
-					return spoiled{value: v, why: why}, true
+					return mutation{value: v, reason: why}, true
 				}
 			}
 		}
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
-func tooShort(_ *maker, t site, variant int) (spoiled, bool) {
-	w := wordingOf(t.parts)
-	if w.least == 0 || w.least > maxExample {
-		return spoiled{}, false
+func tooShort(_ *valueMaker, t mutationSite, variant int) (mutation, bool) {
+	w := stringRulesOf(t.parts)
+	if w.minLength == 0 || w.minLength > maxExampleLength {
+		return mutation{}, false
 	}
-	text := w.text(w.least-1, variant)
-	return spoiled{value: text, why: fmt.Sprintf("has %d characters, fewer than %d", w.least-1, w.least)}, true
+	text := w.text(w.minLength-1, variant)
+	return mutation{value: text, reason: fmt.Sprintf("has %d characters, fewer than %d", w.minLength-1,
+		w.minLength)}, true
 }
 
-func tooLong(_ *maker, t site, variant int) (spoiled, bool) {
+func tooLong(_ *valueMaker, t mutationSite, variant int) (mutation, bool) {
 	for _, s := range t.parts {
-		if s.MaxLength != nil && *s.MaxLength <= maxExample {
-			text := wordingOf(t.parts).text(*s.MaxLength+1, variant)
+		if s.MaxLength != nil && *s.MaxLength <= maxExampleLength {
+			text := stringRulesOf(t.parts).text(*s.MaxLength+1, variant)
 			n := utf8.RuneCountInString(text)
-			return spoiled{value: text, why: fmt.Sprintf("has %d characters, more than %d", n, *s.MaxLength)}, true
+			return mutation{value: text, reason: fmt.Sprintf("has %d characters, more than %d", n, *s.MaxLength)}, true
 		}
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
 // text makes a string of a length, if possible one that all patterns match.
-func (w wording) text(length, variant int) string {
-	w.least, w.most = length, length
+func (w stringRules) text(length, variant int) string {
+	w.minLength, w.maxLength = length, length
 	for _, p := range w.patterns {
-		if text, ok := matching(p, length, length, variant); ok && w.allows(text) {
+		if text, ok := matchingString(p, length, length, variant); ok && w.allows(text) {
 			return text
 		}
 	}
-	return fill(exampleText(variant), length, length)
+	return fitLength(exampleText(variant), length, length)
 }
 
-func notMatching(_ *maker, t site, _ int) (spoiled, bool) {
-	w := wordingOf(t.parts)
+func notMatching(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
+	w := stringRulesOf(t.parts)
 	if len(w.patterns) == 0 {
-		return spoiled{}, false
+		return mutation{}, false
 	}
 	bad := w.patterns[0]
 	for _, text := range []string{plainText, "mcpcheck does not match!", "MCPCHECK", "mcpcheck-1", "0", "!", ""} {
-		text = fill(text, w.least, w.most)
+		text = fitLength(text, w.minLength, w.maxLength)
 		if matched, err := bad.match(text); err == nil && !matched {
-			why := fmt.Sprintf("is %s, no match of %s", brief(text), cut(bad.source, 80))
-			return spoiled{value: text, why: why}, true
+			why := fmt.Sprintf("is %s, no match of %s", brief(text), truncate(bad.source, 80))
+			return mutation{value: text, reason: why}, true
 		}
 	}
-	return spoiled{}, false
+	return mutation{}, false
 }
 
-func tooFewItems(m *maker, t site, variant int) (spoiled, bool) {
-	least := shapeOf(t.parts).least
+func tooFewItems(m *valueMaker, t mutationSite, variant int) (mutation, bool) {
+	least := arrayBoundsOf(t.parts).minLength
 	items, ok := m.siteValue(t, variant).([]any)
 	if least == 0 || !ok || len(items) < least {
-		return spoiled{}, false
+		return mutation{}, false
 	}
-	return spoiled{value: items[:least-1], why: fmt.Sprintf("has %d items, fewer than %d", least-1, least)}, true
+	return mutation{value: items[:least-1], reason: fmt.Sprintf("has %d items, fewer than %d", least-1, least)}, true
 }
 
-// maxTooMany bounds the arrays that are made too long.
-const maxTooMany = 64
+// maxOverlongItems bounds the arrays that are made too long.
+const maxOverlongItems = 64
 
-func tooManyItems(m *maker, t site, variant int) (spoiled, bool) {
-	shape := shapeOf(t.parts)
+func tooManyItems(m *valueMaker, t mutationSite, variant int) (mutation, bool) {
+	shape := arrayBoundsOf(t.parts)
 	items, ok := m.siteValue(t, variant).([]any)
-	if shape.most < 0 || shape.most > maxTooMany || !ok {
-		return spoiled{}, false
+	if shape.maxLength < 0 || shape.maxLength > maxOverlongItems || !ok {
+		return mutation{}, false
 	}
 	items = slices.Clone(items)
 	p := place{parts: t.parts, depth: len(t.path), variant: variant}
-	for len(items) <= shape.most {
+	for len(items) <= shape.maxLength {
 		item, err := m.item(p, itemSchemas(t.parts, len(items)), len(items), items, shape.unique)
 		if err != nil {
-			return spoiled{}, false
+			return mutation{}, false
 		}
 		items = append(items, item)
 	}
-	return spoiled{value: items, why: fmt.Sprintf("has %d items, more than %d", len(items), shape.most)}, true
+	return mutation{value: items, reason: fmt.Sprintf("has %d items, more than %d", len(items), shape.maxLength)}, true
 }
 
 // siteValue returns the valid value at a site, or makes one; nil if there is none.
-func (m *maker) siteValue(t site, variant int) any {
+func (m *valueMaker) siteValue(t mutationSite, variant int) any {
 	if t.present {
 		return t.value
 	}
@@ -496,10 +503,10 @@ func (m *maker) siteValue(t site, variant int) any {
 	return v
 }
 
-func withUndeclared(_ *maker, t site, _ int) (spoiled, bool) {
+func undeclaredProperty(_ *valueMaker, t mutationSite, _ int) (mutation, bool) {
 	closed := slices.ContainsFunc(t.parts, func(s *jsonschema.Schema) bool { return s.AdditionalProperties == false })
 	if !closed || len(t.path) > 0 {
-		return spoiled{}, false
+		return mutation{}, false
 	}
-	return spoiled{member: "mcpcheck_extra", value: true, why: "is not declared"}, true
+	return mutation{member: "mcpcheck_extra", value: true, reason: "is not declared"}, true
 }

@@ -22,7 +22,7 @@ var differences = []struct {
 	reason     string
 	patch      map[string]any // by path in the definitions; a path that a revision lacks is passed over
 	definition string
-	witness    string
+	example    string
 	revisions  string // where the patch applies, and the witness shows it
 }{
 	{
@@ -31,13 +31,13 @@ var differences = []struct {
 			"Resource/properties/size/type":     "number",
 			"ResourceLink/properties/size/type": "number",
 		},
-		definition: "Resource", witness: `{"name":"","uri":"","size":0.5}`,
+		definition: "Resource", example: `{"name":"","uri":"","size":0.5}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason:     "schema.ts types total as number, schema.json narrows it to integer",
 		patch:      map[string]any{"CompleteResult/properties/completion/properties/total/type": "number"},
-		definition: "CompleteResult", witness: `{"resultType":"","completion":{"values":[],"total":0.5}}`,
+		definition: "CompleteResult", example: `{"resultType":"","completion":{"values":[],"total":0.5}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
@@ -47,7 +47,7 @@ var differences = []struct {
 			"CreateMessageRequestParams/properties/maxTokens/type":             "number",
 		},
 		definition: "CreateMessageRequest",
-		witness: `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage",
+		example: `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage",
 			"params":{"messages":[],"maxTokens":0.5}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
@@ -57,7 +57,7 @@ var differences = []struct {
 			"StringSchema/properties/minLength/type": "number",
 			"StringSchema/properties/maxLength/type": "number",
 		},
-		definition: "StringSchema", witness: `{"type":"string","minLength":0.5}`,
+		definition: "StringSchema", example: `{"type":"string","minLength":0.5}`,
 		revisions: "2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
@@ -69,13 +69,13 @@ var differences = []struct {
 			"TitledMultiSelectEnumSchema/properties/maxItems/type":   "number",
 		},
 		definition: "UntitledMultiSelectEnumSchema",
-		witness:    `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
+		example:    `{"type":"array","items":{"type":"string","enum":[]},"minItems":0.5}`,
 		revisions:  "2025-11-25 2026-07-28",
 	},
 	{
 		reason:     "schema.ts types the requested ttl of a task as number, schema.json narrows it to integer",
 		patch:      map[string]any{"TaskMetadata/properties/ttl/type": "number"},
-		definition: "TaskMetadata", witness: `{"ttl":0.5}`,
+		definition: "TaskMetadata", example: `{"ttl":0.5}`,
 		revisions: "2025-11-25",
 	},
 	{
@@ -85,7 +85,7 @@ var differences = []struct {
 				"type": []any{"string", "number", "boolean"},
 			},
 		},
-		definition: "ElicitResult", witness: `{"action":"accept","content":{"a":0.5}}`,
+		definition: "ElicitResult", example: `{"action":"accept","content":{"a":0.5}}`,
 		revisions: "2025-06-18",
 	},
 	{
@@ -96,7 +96,7 @@ var differences = []struct {
 				"items": map[string]any{"type": "string"},
 			},
 		},
-		definition: "ElicitResult", witness: `{"action":"accept","content":{"a":0.5}}`,
+		definition: "ElicitResult", example: `{"action":"accept","content":{"a":0.5}}`,
 		revisions: "2025-11-25 2026-07-28",
 	},
 	{
@@ -105,7 +105,7 @@ var differences = []struct {
 			"Task/properties/ttl/type":          []any{"number", "null"},
 			"Task/properties/pollInterval/type": "number",
 		},
-		definition: "Task", witness: `{"taskId":"","status":"working","createdAt":"","lastUpdatedAt":"","ttl":0.5}`,
+		definition: "Task", example: `{"taskId":"","status":"working","createdAt":"","lastUpdatedAt":"","ttl":0.5}`,
 		revisions: "2025-11-25",
 	},
 	{
@@ -114,7 +114,7 @@ var differences = []struct {
 			"Tool/properties/inputSchema/properties/properties/additionalProperties/type":  []any{"object", "boolean"},
 			"Tool/properties/outputSchema/properties/properties/additionalProperties/type": []any{"object", "boolean"},
 		},
-		definition: "Tool", witness: `{"name":"","inputSchema":{"type":"object","properties":{"x":true}}}`,
+		definition: "Tool", example: `{"name":"","inputSchema":{"type":"object","properties":{"x":true}}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25",
 	},
 	{
@@ -131,13 +131,13 @@ var differences = []struct {
 				"type": []any{"string", "integer", "null"},
 			},
 		},
-		definition: "Error", witness: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}`,
+		definition: "Error", example: `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":""}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28",
 	},
 	{
 		reason:     "an error about a message that could not be read may lack the id (schema.ts: from 2025-11-25 on)",
 		patch:      map[string]any{"JSONRPCError/required": []any{"error", "jsonrpc"}},
-		definition: "Error", witness: `{"jsonrpc":"2.0","error":{"code":-32700,"message":""}}`,
+		definition: "Error", example: `{"jsonrpc":"2.0","error":{"code":-32700,"message":""}}`,
 		revisions: "2024-11-05 2025-03-26 2025-06-18",
 	},
 	{
@@ -152,7 +152,7 @@ var differences = []struct {
 			}},
 		},
 		definition: "GetTaskRequest",
-		witness:    `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
+		example:    `{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"taskId":"","_meta":null}}`,
 		revisions:  "2025-11-25",
 	},
 	{
@@ -162,13 +162,13 @@ var differences = []struct {
 			"JSONRPCRequest/properties/params":      map[string]any{"$ref": "#/$defs/RequestParams"},
 			"JSONRPCNotification/properties/params": map[string]any{"$ref": "#/$defs/NotificationParams"},
 		},
-		definition: "Request", witness: `{"jsonrpc":"2.0","id":1,"method":""}`,
+		definition: "Request", example: `{"jsonrpc":"2.0","id":1,"method":""}`,
 		revisions: "2026-07-28",
 	},
 	{
 		reason:     "schema.ts has null and all numbers among JSON values, schema.json leaves out null and fractions",
 		patch:      map[string]any{"JSONObject/additionalProperties": true},
-		definition: "ServerCapabilities", witness: `{"logging":{"a":[null,0.5]}}`,
+		definition: "ServerCapabilities", example: `{"logging":{"a":[null,0.5]}}`,
 		revisions: "2026-07-28",
 	},
 	{
@@ -176,7 +176,7 @@ var differences = []struct {
 		patch: map[string]any{"InputRequiredResult/anyOf": []any{
 			map[string]any{"required": []any{"inputRequests"}}, map[string]any{"required": []any{"requestState"}},
 		}},
-		definition: "InputRequiredResult", witness: `{"resultType":"input_required"}`,
+		definition: "InputRequiredResult", example: `{"resultType":"input_required"}`,
 		revisions: "2026-07-28",
 	},
 	{
@@ -192,7 +192,7 @@ var differences = []struct {
 			},
 		},
 		definition: "SubscriptionsAcknowledgedNotification",
-		witness: `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
+		example: `{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged",
 			"params":{"notifications":{}}}`,
 		revisions: "2026-07-28",
 	},
@@ -204,7 +204,7 @@ func TestSameVerdictAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
 		t.Run(revision, func(t *testing.T) {
 			t.Parallel()
-			ours, theirs := messagesOf(revision).schemas, published(t, revision)
+			ours, theirs := messagesOf(revision).schemas, publishedDefinitions(t, revision)
 			for _, d := range differences {
 				if strings.Contains(d.revisions, revision) {
 					applyPatch(theirs, d.patch)
@@ -243,7 +243,7 @@ func TestSameVerdictAsPublished(t *testing.T) {
 // name themselves.
 func TestAllMessagesCompared(t *testing.T) {
 	for _, revision := range messages().Revisions {
-		set, theirs := messagesOf(revision), published(t, revision)
+		set, theirs := messagesOf(revision), publishedDefinitions(t, revision)
 		names := []string{
 			"Error", "Tool", "Resource", "ResourceTemplate", "Prompt", "Implementation", "ServerCapabilities",
 		}
@@ -268,8 +268,8 @@ func TestAllMessagesCompared(t *testing.T) {
 func TestDifferencesOccur(t *testing.T) {
 	for _, d := range differences {
 		for _, revision := range strings.Fields(d.revisions) {
-			theirs := published(t, revision)
-			value := decode(t, d.witness)
+			theirs := publishedDefinitions(t, revision)
+			value := decode(t, d.example)
 			got := ValidateMessage(revision, d.definition, value)
 			counterpart := counterpartOf(theirs, d.definition)
 			want := compileDefinition(theirs, counterpart).Validate(value)
@@ -289,7 +289,7 @@ func TestDifferencesOccur(t *testing.T) {
 // send.
 func TestSameMethodsAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
-		set, theirs := messagesOf(revision), published(t, revision)
+		set, theirs := messagesOf(revision), publishedDefinitions(t, revision)
 		compareMethods(t, revision, theirs, "Server", set.server, set.client)
 		compareMethods(t, revision, theirs, "Client", set.client, set.server)
 	}
@@ -298,7 +298,7 @@ func TestSameMethodsAsPublished(t *testing.T) {
 // TestSameInputsAsPublished compares which requests results may hold, and which results may hold any.
 func TestSameInputsAsPublished(t *testing.T) {
 	for _, revision := range messages().Revisions {
-		set, theirs := messagesOf(revision), published(t, revision)
+		set, theirs := messagesOf(revision), publishedDefinitions(t, revision)
 		if diff := cmp.Diff(methodsOf(theirs, "InputRequest"), set.server.inputs); diff != "" {
 			t.Errorf("%s: requests inside results (-published +ours)\n%s", revision, diff)
 		}
@@ -340,7 +340,7 @@ func compareMethods(t *testing.T, revision string, theirs map[string]any, name s
 // membersOf names the members of a published union; none of one that is not published, or has one member.
 func membersOf(definitions map[string]any, union string) []string {
 	var members []string
-	branches, _ := at(definitions, union+"/anyOf").([]any)
+	branches, _ := valueAt(definitions, union+"/anyOf").([]any)
 	for _, member := range branches {
 		members = append(members, strings.TrimPrefix(member.(map[string]any)["$ref"].(string), "#/$defs/"))
 	}
@@ -351,22 +351,22 @@ func membersOf(definitions map[string]any, union string) []string {
 // that message.
 func methodsOf(definitions map[string]any, union string) map[string]string {
 	methods := map[string]string{}
-	if method, ok := at(definitions, union+"/properties/method/const").(string); ok {
+	if method, ok := valueAt(definitions, union+"/properties/method/const").(string); ok {
 		for name, definition := range definitions {
-			if name != union && at(definition, "properties/method/const") == method {
+			if name != union && valueAt(definition, "properties/method/const") == method {
 				methods[method] = name
 			}
 		}
 	}
 	for _, name := range membersOf(definitions, union) {
-		method := at(definitions, name+"/properties/method").(map[string]any)["const"].(string)
+		method := valueAt(definitions, name+"/properties/method").(map[string]any)["const"].(string)
 		methods[method] = name
 	}
 	return methods
 }
 
-// published reads the definitions of a published schema.
-func published(t *testing.T, revision string) map[string]any {
+// publishedDefinitions reads the definitions of a published schema.
+func publishedDefinitions(t *testing.T, revision string) map[string]any {
 	t.Helper()
 	source, err := os.ReadFile(filepath.Join(publishedDir, revision+".json"))
 	if err != nil {
@@ -399,7 +399,7 @@ func counterpartOf(definitions map[string]any, name string) string {
 	if definitions[name] == nil {
 		return ""
 	}
-	hasEnvelope := func(name string) bool { return at(definitions, name+"/properties/jsonrpc") != nil }
+	hasEnvelope := func(name string) bool { return valueAt(definitions, name+"/properties/jsonrpc") != nil }
 	for _, envelope := range []string{"Request", "Notification"} {
 		isInside := name != envelope && hasEnvelope("CallToolRequest") && !hasEnvelope(name)
 		if strings.HasSuffix(name, envelope) && !isInside {
@@ -418,14 +418,14 @@ func counterpartOf(definitions map[string]any, name string) string {
 func applyPatch(definitions map[string]any, patch map[string]any) {
 	for path, value := range patch {
 		i := strings.LastIndex(path, "/")
-		if parent, ok := at(definitions, path[:i]).(map[string]any); ok {
+		if parent, ok := valueAt(definitions, path[:i]).(map[string]any); ok {
 			parent[path[i+1:]] = value
 		}
 	}
 }
 
-// at returns what a path leads to, nil if nothing.
-func at(value any, path string) any {
+// valueAt returns what a path leads to, nil if nothing.
+func valueAt(value any, path string) any {
 	for step := range strings.SplitSeq(path, "/") {
 		object, _ := value.(map[string]any)
 		value = object[step]

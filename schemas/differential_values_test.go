@@ -48,13 +48,13 @@ func (g *generator) values(definition string) []any {
 func (g *generator) value(schema any) any {
 	s, _ := schema.(map[string]any)
 	if enum, ok := s["enum"].([]any); ok {
-		return pick(g, enum)
+		return pickOne(g, enum)
 	}
 	if value, ok := s["const"]; ok {
 		return value
 	}
 	if members, ok := s["union"].([]any); ok {
-		return g.value(map[string]any{"$ref": "#/$defs/" + pick(g, members).(string)})
+		return g.value(map[string]any{"$ref": "#/$defs/" + pickOne(g, members).(string)})
 	}
 	var value any
 	for _, part := range g.parts(s) {
@@ -64,7 +64,7 @@ func (g *generator) value(schema any) any {
 		value = merge(value, g.ofType(s))
 	}
 	if value == nil && len(s) == 0 {
-		return g.anything()
+		return g.anyJSON()
 	}
 	return value
 }
@@ -79,7 +79,7 @@ func (g *generator) parts(s map[string]any) []any {
 		parts = append(parts, all...)
 	}
 	if branches, ok := s["anyOf"].([]any); ok {
-		parts = append(parts, pick(g, branches))
+		parts = append(parts, pickOne(g, branches))
 	}
 	if s["if"] != nil && g.IntN(2) == 0 {
 		parts = append(parts, s["if"], s["then"])
@@ -93,15 +93,15 @@ func (g *generator) parts(s map[string]any) []any {
 func (g *generator) ofType(s map[string]any) any {
 	t := s["type"]
 	if list, ok := t.([]any); ok {
-		t = pick(g, list)
+		t = pickOne(g, list)
 	}
 	switch t {
 	case "string":
-		return pick(g, words)
+		return pickOne(g, words)
 	case "integer":
-		return pick(g, []any{0.0, 1.0, -7.0, json.Number("3"), json.Number("9007199254740993")})
+		return pickOne(g, []any{0.0, 1.0, -7.0, json.Number("3"), json.Number("9007199254740993")})
 	case "number":
-		return pick(g, []any{0.0, 1.0, 0.25, json.Number("0.5"), json.Number("1")})
+		return pickOne(g, []any{0.0, 1.0, 0.25, json.Number("0.5"), json.Number("1")})
 	case "boolean":
 		return g.IntN(2) == 0
 	case "null":
@@ -127,7 +127,7 @@ func (g *generator) object(s map[string]any) any {
 	}
 	if others, ok := s["additionalProperties"].(map[string]any); ok {
 		for range g.IntN(3) {
-			object[pick(g, words).(string)] = g.value(others)
+			object[pickOne(g, words).(string)] = g.value(others)
 		}
 	}
 	return object
@@ -140,9 +140,9 @@ var words = []any{
 	"complete", "input_required", "private", "roots/list", "elicitation/create",
 }
 
-// anything makes some JSON.
-func (g *generator) anything() any {
-	return pick(g, []any{
+// anyJSON makes some JSON.
+func (g *generator) anyJSON() any {
+	return pickOne(g, []any{
 		nil, true, false, 0.0, -1.0, 1.5, 1e300, json.Number("2"), json.Number("2.5"), "", "a", "ä\n",
 		[]any{}, []any{nil}, []any{"a"}, map[string]any{}, map[string]any{"a": nil}, map[string]any{"type": "text"},
 	})
@@ -155,7 +155,7 @@ func (g *generator) mutant(value any) any {
 	list, isList := value.([]any)
 	switch {
 	case isObject && len(object) > 0 && g.IntN(4) > 0:
-		name := pick(g, slices.Sorted(maps.Keys(object)))
+		name := pickOne(g, slices.Sorted(maps.Keys(object)))
 		if g.IntN(3) == 0 {
 			delete(object, name)
 		} else {
@@ -163,7 +163,7 @@ func (g *generator) mutant(value any) any {
 		}
 		return object
 	case isObject && g.IntN(3) == 0:
-		object[pick(g, memberNames)] = g.anything()
+		object[pickOne(g, memberNames)] = g.anyJSON()
 		return object
 	case isList && len(list) > 0 && g.IntN(8) > 0:
 		i := g.IntN(len(list))
@@ -172,9 +172,9 @@ func (g *generator) mutant(value any) any {
 	case g.IntN(4) == 0:
 		return nil
 	case g.IntN(3) == 0:
-		return pick(g, words)
+		return pickOne(g, words)
 	}
-	return g.anything()
+	return g.anyJSON()
 }
 
 // memberNames are optional members, most of them of some revisions only, and one of none.
@@ -187,7 +187,7 @@ var memberNames = []string{
 	"x-unknown",
 }
 
-func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
+func pickOne[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
 
 // merge lays one value over another: objects member by member, else the later.
 func merge(a, b any) any {

@@ -27,16 +27,16 @@ func exampleScalar(typ string, parts []*jsonschema.Schema, variant int) (any, er
 
 // exampleString makes a string for schemas: of the format they name, a match of their patterns, of the right length.
 func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
-	w := wordingOf(parts)
-	if w.least > maxExample {
+	w := stringRulesOf(parts)
+	if w.minLength > maxExampleLength {
 		at := orRoot(locationPath(parts[0].Location))
-		return nil, fmt.Errorf("%s: a string of %d characters is too long", at, w.least)
+		return nil, fmt.Errorf("%s: a string of %d characters is too long", at, w.minLength)
 	}
 	candidates := w.formatted(variant)
-	candidates = append(candidates, fill(exampleText(variant), w.least, w.most))
+	candidates = append(candidates, fitLength(exampleText(variant), w.minLength, w.maxLength))
 	all := ""
 	for _, p := range w.patterns {
-		if text, ok := matching(p, w.least, w.most, variant); ok {
+		if text, ok := matchingString(p, w.minLength, w.maxLength, variant); ok {
 			candidates = append(candidates, text)
 			all += text
 		}
@@ -49,39 +49,40 @@ func exampleString(parts []*jsonschema.Schema, variant int) (any, error) {
 	}
 	for _, s := range parts {
 		if p, ok := s.Pattern.(*pattern); ok {
-			return nil, p.noString(s)
+			return nil, p.noStringError(s)
 		}
 	}
 	return nil, fmt.Errorf("%s: no string is at least %d and at most %d characters long",
-		orRoot(locationPath(parts[0].Location)), w.least, w.most)
+		orRoot(locationPath(parts[0].Location)), w.minLength, w.maxLength)
 }
 
-// noString says that no string was made for the pattern of a schema.
-func (p *pattern) noString(s *jsonschema.Schema) error {
-	why := fmt.Errorf("no string found for %s", cut(p.source, 80))
+// noStringError says that no string was made for the pattern of a schema.
+func (p *pattern) noStringError(s *jsonschema.Schema) error {
+	why := fmt.Errorf("no string found for %s", truncate(p.source, 80))
 	if _, err := p.match(plainText); err != nil {
 		why = err
 	}
 	return fmt.Errorf("%s/pattern: %w", locationPath(s.Location), why)
 }
 
-// wording is what schemas want of a string.
-type wording struct {
-	least, most int
-	formats     []string
-	patterns    []*pattern
+// stringRules is what schemas want of a string.
+type stringRules struct {
+	minLength, maxLength int
+	formats              []string
+	patterns             []*pattern
 }
 
-func wordingOf(parts []*jsonschema.Schema) wording {
-	w := wording{least: bound(parts, func(s *jsonschema.Schema) *int { return s.MinLength }), most: maxExample}
+func stringRulesOf(parts []*jsonschema.Schema) stringRules {
+	w := stringRules{minLength: largestKeyword(parts, func(s *jsonschema.Schema) *int { return s.MinLength }),
+		maxLength: maxExampleLength}
 	for _, s := range parts {
 		if s.MaxLength != nil {
-			w.most = min(w.most, *s.MaxLength)
+			w.maxLength = min(w.maxLength, *s.MaxLength)
 		}
 		if p, ok := s.Pattern.(*pattern); ok {
 			w.patterns = append(w.patterns, p)
 		}
-		if f := noteOf(s).format; f != "" {
+		if f := schemaNoteOf(s).format; f != "" {
 			w.formats = append(w.formats, f)
 		}
 	}
@@ -89,8 +90,8 @@ func wordingOf(parts []*jsonschema.Schema) wording {
 }
 
 // allows tells whether a text has the right length and matches all patterns.
-func (w wording) allows(text string) bool {
-	if n := utf8.RuneCountInString(text); n < w.least || n > w.most {
+func (w stringRules) allows(text string) bool {
+	if n := utf8.RuneCountInString(text); n < w.minLength || n > w.maxLength {
 		return false
 	}
 	for _, p := range w.patterns {
@@ -101,7 +102,7 @@ func (w wording) allows(text string) bool {
 	return true
 }
 
-func (w wording) formatted(variant int) []string {
+func (w stringRules) formatted(variant int) []string {
 	var texts []string
 	for _, f := range w.formats {
 		texts = append(texts, formatExamples(f, variant)...)
@@ -109,8 +110,8 @@ func (w wording) formatted(variant int) []string {
 	return texts
 }
 
-// fill lengthens a text until it has the least length, or cuts it to the most.
-func fill(text string, least, most int) string {
+// fitLength lengthens a text until it has the least length, or cuts it to the most.
+func fitLength(text string, least, most int) string {
 	if missing := least - len(text); missing > 0 {
 		text += strings.Repeat(plainText, missing/len(plainText)+1)[:missing]
 	}
@@ -125,23 +126,24 @@ func exampleText(variant int) string {
 	return plainText + strconv.Itoa(variant)
 }
 
-// matchTries is how many strings are made to find one that a pattern really matches, in the right length.
-const matchTries = 24
+// maxMatchTries is how many strings are made to find one that a pattern really matches, in the right length.
+const maxMatchTries = 24
 
-// matching makes a string that a pattern matches, of a length between the bounds.
-func matching(p *pattern, least, most, variant int) (string, bool) {
-	tree, err := syntax.Parse(p.source, syntax.ParseOptions{RegexOptions: syntax.RegexOptions(ecma)})
+// matchingString makes a string that a pattern matches, of a length between the bounds.
+func matchingString(p *pattern, least, most, variant int) (string, bool) {
+	tree, err := syntax.Parse(p.source, syntax.ParseOptions{RegexOptions: syntax.RegexOptions(ecmaOptions)})
 	if p.re == nil || err != nil {
 		return "", false
 	}
-	w := wording{least: least, most: most, patterns: []*pattern{p}}
-	for try := range matchTries {
+	w := stringRules{minLength: least, maxLength: most, patterns: []*pattern{p}}
+	for try := range maxMatchTries {
 		wanted := max(least, min(len(plainText), most)-try) // as long as "mcpcheck" reads well; shorter if need be
-		text, ok := example(tree.Root, wanted, variant+try/2)
+		text, ok := exampleOf(tree.Root, wanted, variant+try/2)
 		if !ok {
 			continue
 		}
-		for _, candidate := range []string{text, text + fill(plainText, least-utf8.RuneCountInString(text), most)} {
+		for _, candidate := range []string{text, text + fitLength(plainText, least-utf8.RuneCountInString(text),
+			most)} {
 			if w.allows(candidate) {
 				return candidate, true
 			}
@@ -188,15 +190,15 @@ func formatExamples(format string, variant int) []string {
 	return nil
 }
 
-// span is what schemas want of a number.
-type span struct {
+// numberRange is what schemas want of a number.
+type numberRange struct {
 	low, high         *big.Rat // nil: no bound
 	lowOpen, highOpen bool     // the bound itself is excluded
 	step              *big.Rat // the number is a multiple of it; nil: any number
 }
 
-func spanOf(parts []*jsonschema.Schema, integer bool) span {
-	var z span
+func numberRangeOf(parts []*jsonschema.Schema, integer bool) numberRange {
+	var z numberRange
 	if integer {
 		z.step = big.NewRat(1, 1)
 	}
@@ -212,19 +214,19 @@ func spanOf(parts []*jsonschema.Schema, integer bool) span {
 	return z
 }
 
-func (z *span) raise(bound *big.Rat, open bool) {
+func (z *numberRange) raise(bound *big.Rat, open bool) {
 	if bound != nil && (z.low == nil || bound.Cmp(z.low) > 0 || bound.Cmp(z.low) == 0 && open) {
 		z.low, z.lowOpen = bound, open
 	}
 }
 
-func (z *span) lower(bound *big.Rat, open bool) {
+func (z *numberRange) lower(bound *big.Rat, open bool) {
 	if bound != nil && (z.high == nil || bound.Cmp(z.high) < 0 || bound.Cmp(z.high) == 0 && open) {
 		z.high, z.highOpen = bound, open
 	}
 }
 
-func (z *span) holds(n *big.Rat) bool {
+func (z *numberRange) contains(n *big.Rat) bool {
 	if z.low != nil && (n.Cmp(z.low) < 0 || z.lowOpen && n.Cmp(z.low) == 0) {
 		return false
 	}
@@ -244,7 +246,7 @@ func commonMultiple(a, b *big.Rat) *big.Rat {
 // exampleNumber makes a number: 1 if that is allowed, else one near a bound. Variants count up, or down from an upper
 // bound.
 func exampleNumber(parts []*jsonschema.Schema, integer bool, variant int) (any, error) {
-	z := spanOf(parts, integer)
+	z := numberRangeOf(parts, integer)
 	step := z.step
 	if step == nil {
 		step = big.NewRat(1, 2)
@@ -260,7 +262,7 @@ func exampleNumber(parts []*jsonschema.Schema, integer bool, variant int) (any, 
 		multiple(z.high, step, -1),
 		multiple(z.high, step, -2),
 	} {
-		if candidate != nil && z.holds(candidate) {
+		if candidate != nil && z.contains(candidate) {
 			return jsonNumber(candidate), nil
 		}
 	}

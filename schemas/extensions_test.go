@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	tasks  = "io.modelcontextprotocol/tasks"
-	skills = "io.modelcontextprotocol/skills"
+	tasksExtension  = "io.modelcontextprotocol/tasks"
+	skillsExtension = "io.modelcontextprotocol/skills"
 )
 
 // TestMethodsOfExtensions holds that an extension defines its methods where it is named, and in the revisions that it
@@ -26,26 +26,26 @@ func TestMethodsOfExtensions(t *testing.T) {
 		method, extension      string
 		with, without, earlier string // definitions in 2026-07-28 with and without it, and with it in 2025-11-25
 	}{
-		{ResultDefinition, "tasks/get", tasks, "GetTaskResult", "", "GetTaskResult"},
-		{ResultDefinition, "tasks/update", tasks, "UpdateTaskResult", "", ""},
-		{ResultDefinition, "tasks/list", tasks, "", "", "ListTasksResult"},
-		{ResultDefinition, "tools/call", tasks, "CallToolResult", "CallToolResult", "CallToolResult"},
-		{ofType("task"), "tools/call", tasks, "CreateTaskResult", "", ""},
-		{ofType("task"), "prompts/get", tasks, "", "", ""},
-		{ofType("complete"), "tasks/cancel", tasks, "CancelTaskResult", "", "CancelTaskResult"},
-		{ofType("input_required"), "tools/call", tasks, "InputRequiredResult", "InputRequiredResult", ""},
-		{NotificationDefinition, "notifications/tasks", tasks, "TaskStatusNotification", "", ""},
-		{NotificationDefinition, "notifications/subscriptions/acknowledged", tasks,
+		{ResultDefinition, "tasks/get", tasksExtension, "GetTaskResult", "", "GetTaskResult"},
+		{ResultDefinition, "tasks/update", tasksExtension, "UpdateTaskResult", "", ""},
+		{ResultDefinition, "tasks/list", tasksExtension, "", "", "ListTasksResult"},
+		{ResultDefinition, "tools/call", tasksExtension, "CallToolResult", "CallToolResult", "CallToolResult"},
+		{ofType("task"), "tools/call", tasksExtension, "CreateTaskResult", "", ""},
+		{ofType("task"), "prompts/get", tasksExtension, "", "", ""},
+		{ofType("complete"), "tasks/cancel", tasksExtension, "CancelTaskResult", "", "CancelTaskResult"},
+		{ofType("input_required"), "tools/call", tasksExtension, "InputRequiredResult", "InputRequiredResult", ""},
+		{NotificationDefinition, "notifications/tasks", tasksExtension, "TaskStatusNotification", "", ""},
+		{NotificationDefinition, "notifications/subscriptions/acknowledged", tasksExtension,
 			"TaskSubscriptionsAcknowledgedNotification", "SubscriptionsAcknowledgedNotification", ""},
-		{ClientRequestDefinition, "tasks/get", tasks, "GetTaskRequest", "", "GetTaskRequest"},
+		{ClientRequestDefinition, "tasks/get", tasksExtension, "GetTaskRequest", "", "GetTaskRequest"},
 		{ResultDefinition, "tasks/get", "example.com/tasks", "", "", "GetTaskResult"},
-		{ResultDefinition, "tasks/get", skills, "", "", "GetTaskResult"},
-		{ResultDefinition, "skills/list", skills, "ListSkillsResult", "", ""},
-		{ResultDefinition, "skills/get", skills, "GetSkillResult", "", ""},
-		{ofType("input_required"), "skills/get", skills, "", "", ""},
-		{ResultDefinition, "resources/directory/read", skills, "ReadResourceDirectoryResult", "", ""},
-		{ClientRequestDefinition, "skills/get", skills, "GetSkillRequest", "", ""},
-		{ResultDefinition, "skills/list", tasks, "", "", ""},
+		{ResultDefinition, "tasks/get", skillsExtension, "", "", "GetTaskResult"},
+		{ResultDefinition, "skills/list", skillsExtension, "ListSkillsResult", "", ""},
+		{ResultDefinition, "skills/get", skillsExtension, "GetSkillResult", "", ""},
+		{ofType("input_required"), "skills/get", skillsExtension, "", "", ""},
+		{ResultDefinition, "resources/directory/read", skillsExtension, "ReadResourceDirectoryResult", "", ""},
+		{ClientRequestDefinition, "skills/get", skillsExtension, "GetSkillRequest", "", ""},
+		{ResultDefinition, "skills/list", tasksExtension, "", "", ""},
 	}
 	for _, test := range tests {
 		with, _ := test.lookup("2026-07-28", test.method, "example.com/other", test.extension)
@@ -59,10 +59,11 @@ func TestMethodsOfExtensions(t *testing.T) {
 }
 
 func TestResultTypesOfExtensions(t *testing.T) {
-	if diff := cmp.Diff([]string{"complete", "input_required", "task"}, ResultTypes("2026-07-28", tasks)); diff != "" {
+	if diff := cmp.Diff([]string{"complete", "input_required", "task"},
+		ResultTypes("2026-07-28", tasksExtension)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
-	if got := ResultTypes("2025-11-25", tasks); got != nil {
+	if got := ResultTypes("2025-11-25", tasksExtension); got != nil {
 		t.Errorf("2025-11-25: got %v, want none", got)
 	}
 }

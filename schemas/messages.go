@@ -46,7 +46,7 @@ func ValidateMessage(revision, definition string, value any) []Violation {
 	if !ok {
 		panic(fmt.Sprintf("schemas: no definition %q in revision %q", definition, revision))
 	}
-	return set.violations(definition, compile().Validate(tame(value)))
+	return set.violations(definition, compile().Validate(boundNumbers(value)))
 }
 
 // Defines reports whether the schema of the revision has a definition, that of an extension included.
@@ -170,7 +170,7 @@ func MethodBefore(method string) (revision string, ok bool) {
 func isSent(revision, method string) bool {
 	s := messages().Server
 	for _, sent := range []tree{s.Notifications, s.Requests} {
-		if definition, ok := sent[method]; ok && holds(definition, revision) {
+		if definition, ok := sent[method]; ok && existsIn(definition, revision) {
 			return true
 		}
 	}

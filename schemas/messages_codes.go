@@ -13,19 +13,19 @@ const (
 	CodeRetired  CodeUse = "retired"  // an earlier revision defined it
 )
 
-// UseOfCode returns what the revision says of an error code.
-func UseOfCode(revision string, code int) CodeUse { return messagesOf(revision).codeRange(code).Use }
+// CodeUseOf returns what the revision says of an error code.
+func CodeUseOf(revision string, code int) CodeUse { return messagesOf(revision).rangeOf(code).Use }
 
 // ErrorDefinition names the definition of an error response with the code; the value to judge is the whole message. It
 // is "Error" where the revision gives the code no form of its own.
 func ErrorDefinition(revision string, code int) string {
-	if definition := messagesOf(revision).codeRange(code).Is; definition != "" {
+	if definition := messagesOf(revision).rangeOf(code).Is; definition != "" {
 		return definition
 	}
 	return "Error"
 }
 
-// codeRange is what revisions say of error codes next to each other.
+// rangeOf is what revisions say of error codes next to each other.
 type codeRange struct {
 	From, To      int
 	Use           CodeUse
@@ -35,8 +35,8 @@ type codeRange struct {
 
 func (r codeRange) in(revision string) bool { return isBetween(r.Since, r.Before, revision) }
 
-// codeRange returns the first range that has the code, an empty one if none has.
-func (set *messageSet) codeRange(code int) codeRange {
+// rangeOf returns the first range that has the code, an empty one if none has.
+func (set *messageSet) rangeOf(code int) codeRange {
 	for _, r := range set.codes {
 		if r.From <= code && code <= r.To {
 			return r

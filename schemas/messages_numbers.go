@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// tame returns the value with numbers of absurd size or precision replaced by the nearest float: the validator does
-// exact arithmetic, in which 1e999999999 panics and 1e-999999 takes its time. The value itself is left as it is.
-func tame(value any) any {
-	tamed, _ := tameCopy(value)
+// boundNumbers returns the value with numbers of absurd size or precision replaced by the nearest float: the validator
+// does exact arithmetic, in which 1e999999999 panics and 1e-999999 takes its time. The value itself is left as it is.
+func boundNumbers(value any) any {
+	tamed, _ := boundNumbersIn(value)
 	return tamed
 }
 
-// tameCopy copies only what holds such a number, and tells whether it did.
-func tameCopy(value any) (any, bool) {
+// boundNumbersIn copies only what holds such a number, and tells whether it did.
+func boundNumbersIn(value any) (any, bool) {
 	switch v := value.(type) {
 	case json.Number:
-		return tameNumber(v)
+		return boundNumber(v)
 	case []any:
 		var copied []any
 		for i, entry := range v {
-			if tamed, ok := tameCopy(entry); ok {
+			if tamed, ok := boundNumbersIn(entry); ok {
 				if copied == nil {
 					copied = slices.Clone(v)
 				}
@@ -36,7 +36,7 @@ func tameCopy(value any) (any, bool) {
 	case map[string]any:
 		var copied map[string]any
 		for name, member := range v {
-			if tamed, ok := tameCopy(member); ok {
+			if tamed, ok := boundNumbersIn(member); ok {
 				if copied == nil {
 					copied = maps.Clone(v)
 				}
@@ -50,7 +50,7 @@ func tameCopy(value any) (any, bool) {
 	return value, false
 }
 
-func tameNumber(n json.Number) (any, bool) {
+func boundNumber(n json.Number) (any, bool) {
 	if len(n) < 40 && !strings.ContainsAny(string(n), "eE") {
 		return n, false
 	}

@@ -62,16 +62,16 @@ type sideSource struct {
 func (s sideSource) in(revision string) side {
 	types := map[string]map[string]string{}
 	for resultType, results := range s.ResultTypes {
-		if byMethod := names(results, revision); len(byMethod) > 0 {
+		if byMethod := definitionNames(results, revision); len(byMethod) > 0 {
 			types[resultType] = byMethod
 		}
 	}
 	return side{
-		results:       names(s.Results, revision),
+		results:       definitionNames(s.Results, revision),
 		resultTypes:   types,
-		notifications: names(s.Notifications, revision),
-		requests:      names(s.Requests, revision),
-		inputs:        names(s.Inputs, revision),
+		notifications: definitionNames(s.Notifications, revision),
+		requests:      definitionNames(s.Requests, revision),
+		inputs:        definitionNames(s.Inputs, revision),
 	}
 }
 
@@ -117,22 +117,22 @@ func extensionTexts() [][]byte {
 }
 
 // IsWord reports whether a text is a word that messages are made of: a method, a member, a value.
-func IsWord(text string) bool { return vocabulary()[text] }
+func IsWord(text string) bool { return messageWords()[text] }
 
-// vocabulary is all words in the source, but for its comments. To read it as YAML would take longer.
-var vocabulary = sync.OnceValue(func() map[string]bool {
+// messageWords is all words in the source, but for its comments. To read it as YAML would take longer.
+var messageWords = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	text := bytes.Join(append(extensionTexts(), messagesYAML), []byte("\n"))
 	for line := range strings.Lines(string(text)) {
 		written, _, _ := strings.Cut(" "+line, " #")
-		for _, word := range wordForm.FindAllString(written, -1) {
+		for _, word := range wordPattern.FindAllString(written, -1) {
 			all[word] = true
 		}
 	}
 	return all
 })
 
-var wordForm = regexp.MustCompile(`[A-Za-z][A-Za-z/_]*`)
+var wordPattern = regexp.MustCompile(`[A-Za-z][A-Za-z/_]*`)
 
 // readMessages reads the text of the protocol with those of the extensions.
 func readMessages(protocol []byte) *messageSource {
@@ -214,7 +214,7 @@ func (p partSource) definitions(revision string) map[string]any {
 	return resolve(map[string]any(p.Definitions), revision).(map[string]any)
 }
 
-// lookUp finds a method in the tables of the extensions, in their order, or in that of the protocol.
+// resolvePointer finds a method in the tables of the extensions, in their order, or in that of the protocol.
 func (set *messageSet) lookUp(
 	method string, extensions []string, table func(part) map[string]string,
 ) (definition string, ok bool) {
@@ -232,7 +232,7 @@ type tree map[string]any
 
 // UnmarshalYAML reads the tree node by node, which takes a fifth of the time that the library's own values take.
 func (t *tree) UnmarshalYAML(node *yaml.Node) error {
-	value, err := plain(node)
+	value, err := decodeNode(node)
 	if err != nil {
 		return err
 	}
@@ -244,15 +244,15 @@ func (t *tree) UnmarshalYAML(node *yaml.Node) error {
 	return nil
 }
 
-// plain turns a node into a value.
-func plain(node *yaml.Node) (any, error) {
+// decodeNode turns a node into a value.
+func decodeNode(node *yaml.Node) (any, error) {
 	switch node.Kind {
 	case yaml.MappingNode:
-		return plainMap(node)
+		return decodeMap(node)
 	case yaml.SequenceNode:
 		list := []any{}
 		for _, entry := range node.Content {
-			value, err := plain(entry)
+			value, err := decodeNode(entry)
 			if err != nil {
 				return nil, err
 			}
@@ -272,14 +272,14 @@ func plain(node *yaml.Node) (any, error) {
 	return nil, fmt.Errorf("line %d: neither map, list, text, boolean nor integer", node.Line)
 }
 
-func plainMap(node *yaml.Node) (any, error) {
+func decodeMap(node *yaml.Node) (any, error) {
 	object := map[string]any{}
 	for pair := range slices.Chunk(node.Content, 2) {
 		name := pair[0].Value
 		if _, twice := object[name]; twice {
 			return nil, fmt.Errorf("line %d: %s is there already", pair[0].Line, name)
 		}
-		value, err := plain(pair[1])
+		value, err := decodeNode(pair[1])
 		if err != nil {
 			return nil, err
 		}
@@ -288,8 +288,8 @@ func plainMap(node *yaml.Node) (any, error) {
 	return object, nil
 }
 
-// names resolves a map from methods to definitions.
-func names(source map[string]any, revision string) map[string]string {
+// definitionNames resolves a map from methods to definitions.
+func definitionNames(source map[string]any, revision string) map[string]string {
 	byMethod := map[string]string{}
 	for method, definition := range resolve(source, revision).(map[string]any) {
 		byMethod[method] = definition.(string)
@@ -305,7 +305,7 @@ func resolve(source any, revision string) any {
 	case []any:
 		list := []any{}
 		for _, entry := range source {
-			if holds(entry, revision) {
+			if existsIn(entry, revision) {
 				list = append(list, resolve(entry, revision))
 			}
 		}
@@ -320,7 +320,7 @@ func resolveMap(source map[string]any, revision string) any {
 	}
 	resolved := make(map[string]any, len(source))
 	for key, value := range source {
-		if !holds(value, revision) {
+		if !existsIn(value, revision) {
 			continue
 		}
 		resolved[key] = resolve(value, revision)
@@ -338,7 +338,7 @@ func resolveMap(source map[string]any, revision string) any {
 
 // holds tells whether a part of the source exists in the revision. Revisions are dates, so that they compare as
 // strings.
-func holds(source any, revision string) bool {
+func existsIn(source any, revision string) bool {
 	part, ok := source.(map[string]any)
 	if !ok {
 		return true

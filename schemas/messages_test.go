@@ -370,7 +370,7 @@ func TestErrorCodes(t *testing.T) {
 		{0, CodeFree, CodeFree, "Error"},
 	}
 	for _, test := range tests {
-		before, modern := UseOfCode("2025-11-25", test.code), UseOfCode("2026-07-28", test.code)
+		before, modern := CodeUseOf("2025-11-25", test.code), CodeUseOf("2026-07-28", test.code)
 		if before != test.before || modern != test.modern {
 			t.Errorf("%d: got %q and %q, want %q and %q", test.code, before, modern, test.before, test.modern)
 		}

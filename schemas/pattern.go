@@ -18,26 +18,26 @@ import (
 type pattern struct {
 	source string
 	re     *regexp2.Regexp
-	why    string
+	reason string
 	slow   atomic.Bool // a text has taken too long
-	meter  *meter
+	budget *workBudget
 }
 
 const (
-	maxPattern = 4096                   // bytes of a regular expression
-	matchStep  = 1000                   // bytes of text that are matched in one step
-	matchTime  = 200 * time.Millisecond // for one text: backtracking can take for ever
-	stepTime   = time.Second / maxSteps // a match that takes longer costs more steps
+	maxPatternLength = 4096                   // bytes of a regular expression
+	matchStep        = 1000                   // bytes of text that are matched in one step
+	matchTime        = 200 * time.Millisecond // for one text: backtracking can take for ever
+	stepTime         = time.Second / maxSteps // a match that takes longer costs more steps
 )
 
-// ecma is how the engine is to read expressions.
-const ecma = regexp2.ECMAScript | regexp2.Unicode
+// ecmaOptions is how the engine is to read expressions.
+const ecmaOptions = regexp2.ECMAScript | regexp2.Unicode
 
 // The engine's clock of timeouts is set going here and kept going: one that the first match started inside a
 // synctest bubble would tell the bubble's time to everybody.
 func init() {
 	const forever = 1 << 62
-	started := regexp2.MustCompile("", ecma)
+	started := regexp2.MustCompile("", ecmaOptions)
 	started.MatchTimeout = forever
 	if _, err := started.MatchString(""); err != nil {
 		panic(err)
@@ -55,21 +55,21 @@ var lexeme = regexp.MustCompile(`(?s)\(\?(?::|<?[=!]|<[A-Za-z_$][\w$]*>)|\{\d+(?
 	`|\[\^?(?:[^\]\\]|` + ecmaEscape + `)*\]|(\(\?.?|\\.?|[\[\]{}])|.`)
 
 // newPattern compiles a regular expression; matching draws on the meter.
-func newPattern(source string, m *meter) *pattern {
-	p := &pattern{source: source, meter: m}
-	if len(source) > maxPattern {
-		p.why = fmt.Sprintf("it is longer than %d bytes", maxPattern)
+func newPattern(source string, m *workBudget) *pattern {
+	p := &pattern{source: source, budget: m}
+	if len(source) > maxPatternLength {
+		p.reason = fmt.Sprintf("it is longer than %d bytes", maxPatternLength)
 		return p
 	}
 	for _, part := range lexeme.FindAllStringSubmatch(source, -1) {
 		if foreign := part[1]; foreign != "" {
-			p.why = foreign + " is not ECMA-262"
+			p.reason = foreign + " is not ECMA-262"
 			return p
 		}
 	}
-	re, err := regexp2.Compile(source, ecma)
+	re, err := regexp2.Compile(source, ecmaOptions)
 	if err != nil {
-		p.why = err.Error()
+		p.reason = err.Error()
 		return p
 	}
 	re.MatchTimeout = matchTime
@@ -88,34 +88,34 @@ func (p *pattern) match(text string) (matched bool, err error) {
 	}
 	switch {
 	case p.re == nil:
-		return false, fmt.Errorf("the pattern %s cannot be read: %s", cut(p.source, 80), p.why)
+		return false, fmt.Errorf("the pattern %s cannot be read: %s", truncate(p.source, 80), p.reason)
 	case p.slow.Load():
-		return false, fmt.Errorf("the pattern %s takes too long to match", cut(p.source, 80))
+		return false, fmt.Errorf("the pattern %s takes too long to match", truncate(p.source, 80))
 	}
 	return matched, nil
 }
 
 // MatchString is match for the library. It panics where match fails, as the meter does; (*Schema).check recovers.
 func (p *pattern) MatchString(text string) bool {
-	p.meter.spend(len(text) / matchStep * (1 + len(p.source)/10))
+	p.budget.charge(len(text) / matchStep * (1 + len(p.source)/10))
 	began := time.Now()
 	matched, err := p.match(text)
 	if err != nil {
 		panic(err)
 	}
-	p.meter.spend(int(time.Since(began) / stepTime))
+	p.budget.charge(int(time.Since(began) / stepTime))
 	return matched
 }
 
-// maxExample is how long a string mcpcheck makes.
-const maxExample = 4096
+// maxExampleLength is how long a string mcpcheck makes.
+const maxExampleLength = 4096
 
-// example makes a string that an expression matches, of at least minLength characters if its repetitions allow that.
+// exampleOf makes a string that an expression matches, of at least minLength characters if its repetitions allow that.
 // Different variants choose differently, as far as there is a choice. It does not know about lookaheads, word
 // boundaries and the like: the caller must try whether the string does match.
-func example(node *syntax.RegexNode, minLength, variant int) (string, bool) {
+func exampleOf(node *syntax.RegexNode, minLength, variant int) (string, bool) {
 	w := exampleWriter{variant: variant}
-	w.missing = minLength - w.shortest(node)
+	w.missing = minLength - w.minLength(node)
 	ok := w.write(node)
 	return w.text.String(), ok
 }
@@ -128,11 +128,11 @@ type exampleWriter struct {
 	text    strings.Builder
 	missing int // characters that repetitions should still add to the shortest string
 	variant int
-	mixed   bool // characters of all kinds: a lookahead may want them
+	isMixed bool // characters of all kinds: a lookahead may want them
 	writes  int
 }
 
-func (w *exampleWriter) shortest(node *syntax.RegexNode) int {
+func (w *exampleWriter) minLength(node *syntax.RegexNode) int {
 	s := exampleWriter{variant: w.variant}
 	s.write(node)
 	return utf8.RuneCountInString(s.text.String())
@@ -147,15 +147,15 @@ func (w *exampleWriter) write(node *syntax.RegexNode) bool {
 	case syntax.NtNothing, syntax.NtRef:
 		return false
 	case syntax.NtPosLook, syntax.NtNegLook:
-		w.mixed = true
+		w.isMixed = true
 	case syntax.NtMulti:
 		w.text.WriteString(string(node.Str))
 	case syntax.NtOne, syntax.NtNotone, syntax.NtSet:
-		return w.char(node)
+		return w.writeChar(node)
 	case syntax.NtOneloop, syntax.NtOnelazy, syntax.NtOneloopatomic,
 		syntax.NtNotoneloop, syntax.NtNotonelazy, syntax.NtNotoneloopatomic,
 		syntax.NtSetloop, syntax.NtSetlazy, syntax.NtSetloopatomic:
-		return w.repeat(node, w.char)
+		return w.repeat(node, w.writeChar)
 	case syntax.NtLoop, syntax.NtLazyloop:
 		return w.repeat(node, func(node *syntax.RegexNode) bool { return w.write(node.Children[0]) })
 	case syntax.NtAlternate:
@@ -167,7 +167,7 @@ func (w *exampleWriter) write(node *syntax.RegexNode) bool {
 			}
 		}
 	}
-	return w.text.Len() <= maxExample
+	return w.text.Len() <= maxExampleLength
 }
 
 // repeat writes an expression as often as it must be, then as often as it may be while characters are missing.
@@ -175,7 +175,7 @@ func (w *exampleWriter) repeat(node *syntax.RegexNode, write func(*syntax.RegexN
 	least, most := node.M, node.N
 	for n := 0; n < least || w.missing > 0 && n < most; n++ {
 		before := w.text.Len()
-		if !write(node) || w.text.Len() > maxExample {
+		if !write(node) || w.text.Len() > maxExampleLength {
 			return n >= least
 		}
 		added := w.text.Len() - before
@@ -191,13 +191,13 @@ func (w *exampleWriter) repeat(node *syntax.RegexNode, write func(*syntax.RegexN
 
 const plainText = "mcpcheck"
 
-var niceRunes = []string{
+var preferredRunes = []string{
 	plainText, "abdfgijlnoqrstuvwxyz", "0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "_-. !@#$%&*+?",
 }
 
-// char writes one character that a leaf of the expression matches: if possible one of "mcpcheck", a letter or a digit,
-// then any printable one.
-func (w *exampleWriter) char(leaf *syntax.RegexNode) bool {
+// writeChar writes one character that a leaf of the expression matches: if possible one of "mcpcheck", a letter or a
+// digit, then any printable one.
+func (w *exampleWriter) writeChar(leaf *syntax.RegexNode) bool {
 	c, ok := leaf.Ch, true
 	switch leaf.T {
 	case syntax.NtOne, syntax.NtOneloop, syntax.NtOnelazy, syntax.NtOneloopatomic:
@@ -213,9 +213,9 @@ func (w *exampleWriter) char(leaf *syntax.RegexNode) bool {
 // pick takes a character out of a set.
 func (w *exampleWriter) pick(in func(rune) bool) (rune, bool) {
 	variant := w.variant + w.text.Len()
-	for kind, preferred := range niceRunes {
-		if w.mixed {
-			preferred = niceRunes[(variant+kind)%len(niceRunes)]
+	for kind, preferred := range preferredRunes {
+		if w.isMixed {
+			preferred = preferredRunes[(variant+kind)%len(preferredRunes)]
 		}
 		for i := range len(preferred) {
 			if c := rune(preferred[(variant+i)%len(preferred)]); in(c) {

@@ -29,7 +29,7 @@ func TestPatternIsECMA(t *testing.T) {
 		{`^\{\}\[\]$`, []string{"{}[]"}, nil},
 	}
 	for _, test := range tests {
-		p := newPattern(test.pattern, &meter{})
+		p := newPattern(test.pattern, &workBudget{})
 		for _, text := range test.match {
 			if matched, err := p.match(text); !matched || err != nil {
 				t.Errorf("%s does not match %q: %v", p, text, err)
@@ -50,17 +50,17 @@ func TestPatternIsNotECMA(t *testing.T) {
 		`\a`, `\Aab\z`, `\Z`, `\Qa.b\E`, `[\Q]\E]`, `\e`, `\h`, `\R`, `\x{41}`, `\pL`, `\p{Greek}`, `\u004`, `\c`, `\`,
 		`x{,3}`, `x{`, `}`, `]`, `[`, `(`, `)`, `a++`, `a{2,1}`, `^*`, `(?=a)*`, `[b-a]`, `\1`, `\k<a>`,
 		`(?i)a`, `(?P<n>a)`, `(?#x)`, `(?>a)`, `(?'n'a)`, `(?|a)`, `(?(1)a|b)`,
-		strings.Repeat("x", maxPattern+1),
+		strings.Repeat("x", maxPatternLength+1),
 	} {
-		p := newPattern(source, &meter{})
+		p := newPattern(source, &workBudget{})
 		if _, err := p.match("a"); err == nil {
-			t.Errorf("%s is read", cut(source, 80))
+			t.Errorf("%s is read", truncate(source, 80))
 		}
 	}
 }
 
 func TestBacktrackingIsBounded(t *testing.T) {
-	p := newPattern(`^(a+)+$`, &meter{})
+	p := newPattern(`^(a+)+$`, &workBudget{})
 	if matched, err := p.match("aaa"); !matched || err != nil {
 		t.Errorf("got %v, %v", matched, err)
 	}
@@ -113,8 +113,8 @@ func TestArgumentsForPatterns(t *testing.T) {
 		{`{"type":"string","pattern":"(?=x)y"}`, "/properties/x/pattern: no string found for (?=x)y"},
 	}
 	for _, test := range tests {
-		s := mustCompile(t, one(test.property))
-		valid, err := Valid(s, 0)
+		s := mustCompile(t, requiredProperty(test.property))
+		valid, err := ValidArguments(s, 0)
 		if err != nil || test.failure != "" {
 			if err == nil || err.Error() != test.failure {
 				t.Errorf("%s: got %v, want %s", test.property, err, test.failure)
@@ -135,11 +135,11 @@ func FuzzPattern(f *testing.F) {
 		f.Add(p, 3)
 	}
 	f.Fuzz(func(t *testing.T, source string, least int) {
-		p := newPattern(source, &meter{left: maxSteps})
+		p := newPattern(source, &workBudget{remaining: maxSteps})
 		if p.re == nil {
 			return
 		}
-		if s, ok := matching(p, least%100, 200, 1); ok {
+		if s, ok := matchingString(p, least%100, 200, 1); ok {
 			if matched, err := p.match(s); err == nil && !matched {
 				t.Errorf("%q does not match %q", s, source)
 			}

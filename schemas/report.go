@@ -30,8 +30,8 @@ var reportSchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compiler.Compile(name)
 })
 
-// CheckReport says in one line where a text is no JSON report; nil when it is one.
-func CheckReport(text []byte) error {
+// ValidateReport says in one line where a text is no JSON report; nil when it is one.
+func ValidateReport(text []byte) error {
 	schema, err := reportSchema()
 	if err != nil {
 		return err
@@ -42,15 +42,15 @@ func CheckReport(text []byte) error {
 	}
 	var invalid *jsonschema.ValidationError
 	if err := schema.Validate(v); errors.As(err, &invalid) {
-		return deepest(invalid)
+		return deepestCause(invalid)
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// deepest says of the first of the causes that has no cause itself where it is, and what is wrong there.
-func deepest(e *jsonschema.ValidationError) error {
+// deepestCause says of the first of the causes that has no cause itself where it is, and what is wrong there.
+func deepestCause(e *jsonschema.ValidationError) error {
 	for len(e.Causes) > 0 {
 		e = e.Causes[0]
 	}

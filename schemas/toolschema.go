@@ -18,15 +18,15 @@ type Schema struct {
 	older    *Schema // the same in draft-07, where the revision leaves the dialect open; else nil
 	enumCost int     // of comparing one value with the longest enum
 
-	mu    sync.Mutex // guards meter
-	meter *meter
+	mu     sync.Mutex // guards meter
+	budget *workBudget
 }
 
 // UnknownDialectError says that $schema names no dialect that mcpcheck knows.
 type UnknownDialectError struct{ Dialect string }
 
 func (e *UnknownDialectError) Error() string {
-	return fmt.Sprintf("/$schema: unknown dialect %q", cut(e.Dialect, 120))
+	return fmt.Sprintf("/$schema: unknown dialect %q", truncate(e.Dialect, 120))
 }
 
 // InvalidSchemaError says where a schema breaks the metaschema of its dialect, and how.
@@ -44,7 +44,7 @@ type DanglingRefError struct {
 }
 
 func (e *DanglingRefError) Error() string {
-	return fmt.Sprintf("%s: %q does not resolve", e.Path, cut(e.Ref, 120))
+	return fmt.Sprintf("%s: %q does not resolve", e.Path, truncate(e.Ref, 120))
 }
 
 // ExternalRefError names a reference that leaves the schema. It is never followed.
@@ -54,7 +54,7 @@ type ExternalRefError struct {
 }
 
 func (e *ExternalRefError) Error() string {
-	return fmt.Sprintf("%s: %q is outside the schema, and is not fetched", e.Path, cut(e.Ref, 120))
+	return fmt.Sprintf("%s: %q is outside the schema, and is not fetched", e.Path, truncate(e.Ref, 120))
 }
 
 // LimitError says that a schema, or a value, is larger or more tangled than mcpcheck follows. It is not a verdict:
@@ -146,8 +146,8 @@ type noLoader struct{}
 
 func (noLoader) Load(string) (any, error) { return nil, errors.New("not fetched") }
 
-// moreFormats are formats that Valid makes strings for and the library does not know.
-var moreFormats = []string{"url", "idn-email", "idn-hostname"}
+// extraFormats are formats that ValidArguments makes strings for and the library does not know.
+var extraFormats = []string{"url", "idn-email", "idn-hostname"}
 
 func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
 	defer func() {
@@ -155,13 +155,13 @@ func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
 			s, err = nil, &LimitError{fmt.Sprint(r)}
 		}
 	}()
-	s = &Schema{dialect: draft.String(), meter: &meter{}}
+	s = &Schema{dialect: draft.String(), budget: &workBudget{}}
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(draft)
 	c.UseLoader(noLoader{})
-	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) { return newPattern(source, s.meter), nil })
-	c.AssertFormat() // only so that the names of formats are kept for Valid; prepare takes the assertion out
-	for _, name := range moreFormats {
+	c.UseRegexpEngine(func(source string) (jsonschema.Regexp, error) { return newPattern(source, s.budget), nil })
+	c.AssertFormat() // only so that the names of formats are kept for ValidArguments; prepare takes the assertion out
+	for _, name := range extraFormats {
 		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
 	}
 	if err := c.AddResource(schemaURL, doc); err != nil {
@@ -169,16 +169,16 @@ func compileAs(doc any, draft *jsonschema.Draft) (s *Schema, err error) {
 	}
 	root, err := c.Compile(schemaURL)
 	if err != nil {
-		return nil, compileError(err, doc)
+		return nil, newCompileError(err, doc)
 	}
 	s.root = root
 	return s, s.prepare()
 }
 
-// compileError turns the library's error into one of ours.
-func compileError(err error, doc any) error {
+// newCompileError turns the library's error into one of ours.
+func newCompileError(err error, doc any) error {
 	if bad := (*jsonschema.SchemaValidationError)(nil); errors.As(err, &bad) {
-		return invalidSchema(bad)
+		return newInvalidSchemaError(bad)
 	}
 	if bad := (*jsonschema.UnsupportedVocabularyError)(nil); errors.As(err, &bad) {
 		return &UnknownDialectError{bad.Vocabulary}
@@ -198,13 +198,13 @@ func compileError(err error, doc any) error {
 	return &InvalidSchemaError{"", strings.ReplaceAll(err.Error(), schemaURL, "")}
 }
 
-func invalidSchema(bad *jsonschema.SchemaValidationError) error {
+func newInvalidSchemaError(bad *jsonschema.SchemaValidationError) error {
 	invalid := (*jsonschema.ValidationError)(nil)
 	if !errors.As(bad.Err, &invalid) {
 		return &InvalidSchemaError{locationPath(bad.URL), bad.Err.Error()}
 	}
-	first := toolErrors.breaches(invalid)[0]
-	return &InvalidSchemaError{locationPath(bad.URL) + pointer(first.path), first.text}
+	first := toolTranslator.keywordErrors(invalid)[0]
+	return &InvalidSchemaError{locationPath(bad.URL) + jsonPointer(first.path), first.text}
 }
 
 // locationPath returns the JSON pointer in a URL's fragment.
@@ -223,18 +223,18 @@ func locationPath(location string) string {
 // cannot be read, or takes too long: then there is no verdict. format is an annotation, as JSON Schema 2020-12
 // Validation section 7.2.1 has it, in all dialects.
 func (s *Schema) Validate(v any) error {
-	err := s.validate(v)
+	err := s.validateFirst(v)
 	if err == nil || s.older == nil {
 		return err
 	}
-	if other := s.older.validate(v); other == nil || isLimit(other) {
+	if other := s.older.validateFirst(v); other == nil || isLimit(other) {
 		return other
 	}
 	return err
 }
 
-// validate is Validate in the first dialect.
-func (s *Schema) validate(v any) error {
+// validateFirst is Validate in the first dialect.
+func (s *Schema) validateFirst(v any) error {
 	invalid, err := s.check(s.root, v)
 	if err != nil {
 		return err
@@ -242,20 +242,20 @@ func (s *Schema) validate(v any) error {
 	if invalid == nil {
 		return nil
 	}
-	return describe(invalid)
+	return describeError(invalid)
 }
 
 // validateAll is Validate in every dialect.
 func (s *Schema) validateAll(v any) error {
-	err := s.validate(v)
+	err := s.validateFirst(v)
 	if err == nil && s.older != nil {
-		err = s.older.validate(v)
+		err = s.older.validateFirst(v)
 	}
 	return err
 }
 
-// refuses tells whether it is certain that v does not satisfy the schema, whatever the dialect.
-func (s *Schema) refuses(v any) bool {
+// rejects tells whether it is certain that v does not satisfy the schema, whatever the dialect.
+func (s *Schema) rejects(v any) bool {
 	err := s.Validate(v)
 	return err != nil && !isLimit(err)
 }
@@ -277,7 +277,7 @@ func (s *Schema) check(part *jsonschema.Schema, v any) (invalid *jsonschema.Vali
 			err = &LimitError{fmt.Sprint(r)}
 		}
 	}()
-	s.meter.left = maxSteps / (1 + s.enumCost/100)
+	s.budget.remaining = maxSteps / (1 + s.enumCost/100)
 	errors.As(part.Validate(v), &invalid)
 	return invalid, nil
 }

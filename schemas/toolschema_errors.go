@@ -10,24 +10,24 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// toolErrors translates what is wrong with the schemas of tools, and with values by them.
-var toolErrors = translator{
+// toolTranslator translates what is wrong with the schemas of tools, and with values by them.
+var toolTranslator = translator{
 	member: func(object []string, name, wrong string) ([]string, string) {
 		return append(slices.Clone(object), name), wrong
 	},
-	choose: onlyBranch,
-	value:  brief,
-	listed: 4,
+	choose:        onlyBranch,
+	value:         brief,
+	maxEnumValues: 4,
 }
 
 // maxFindings is how many findings one error of Validate has.
 const maxFindings = 3
 
-// describe makes one line of what is wrong with a value.
-func describe(invalid *jsonschema.ValidationError) error {
+// describeError makes one line of what is wrong with a value.
+func describeError(invalid *jsonschema.ValidationError) error {
 	var texts []string
-	for _, b := range toolErrors.breaches(invalid) {
-		texts = append(texts, orRoot(pointer(b.path))+": "+b.text)
+	for _, b := range toolTranslator.keywordErrors(invalid) {
+		texts = append(texts, orRoot(jsonPointer(b.path))+": "+b.text)
 	}
 	slices.Sort(texts)
 	texts = slices.Compact(texts)
@@ -44,14 +44,14 @@ func orRoot(path string) string {
 
 // onlyBranch tells what is wrong with a value that fits no branch: the findings of the only branch for values of its
 // type, if there is one; else the types wanted, if that is all; else just that none fits.
-func onlyBranch(e *jsonschema.ValidationError, branches [][]breach) []breach {
+func onlyBranch(e *jsonschema.ValidationError, branches [][]keywordError) []keywordError {
 	var want []string
-	var rest [][]breach
+	var rest [][]keywordError
 	got := ""
 	for _, branch := range branches {
 		k, ofType := branch[0].kind.(*kind.Type)
 		if ofType && len(branch) == 1 && len(branch[0].path) == len(e.InstanceLocation) {
-			want, got = union(want, k.Want), k.Got
+			want, got = appendNew(want, k.Want), k.Got
 		} else {
 			rest = append(rest, branch)
 		}
@@ -59,10 +59,10 @@ func onlyBranch(e *jsonschema.ValidationError, branches [][]breach) []breach {
 	switch len(rest) {
 	case 0:
 		k := &kind.Type{Want: want, Got: got}
-		return []breach{{path: e.InstanceLocation, kind: k, text: textOfShape(k)}}
+		return []keywordError{{path: e.InstanceLocation, kind: k, text: textOfShape(k)}}
 	case 1:
 		return rest[0]
 	}
 	text := fmt.Sprintf("fits none of the %d schemas in %s", len(branches), keywordOf(e.ErrorKind))
-	return []breach{{path: e.InstanceLocation, kind: e.ErrorKind, text: text}}
+	return []keywordError{{path: e.InstanceLocation, kind: e.ErrorKind, text: text}}
 }

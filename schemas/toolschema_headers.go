@@ -32,32 +32,32 @@ const (
 	HeaderPlace  HeaderRule = "place"  // the parameter is reached through properties alone
 )
 
-// HeaderFault is one x-mcp-header that breaks a rule.
-type HeaderFault struct {
+// HeaderViolation is one x-mcp-header that breaks a rule.
+type HeaderViolation struct {
 	Rule HeaderRule
 	Path string // JSON pointer to the keyword: "/properties/a/x-mcp-header"
 	Text string // what was wanted and what came, one line
 
-	// Arguable says that the specification can be read otherwise: the type is a union with null, or is not stated where
-	// x-mcp-header is, but by enum, const or another schema.
-	Arguable bool
+	// Ambiguous says that the specification can be read otherwise: the type is a union with null, or is not stated
+	// where x-mcp-header is, but by enum, const or another schema.
+	Ambiguous bool
 }
 
 // ParamHeaders lists what an inputSchema marks with x-mcp-header: what breaks no rule, and every rule that is broken,
 // both from the outside in and by name. Where something is broken, clients have to leave the tool out. A member named
 // x-mcp-header that is not a keyword of a schema marks nothing: a property of that name, or a part of a default. It
 // returns nothing for a document beyond the limits of Compile.
-func ParamHeaders(inputSchema any) (headers []ParamHeader, faults []HeaderFault) {
+func ParamHeaders(inputSchema any) (headers []ParamHeader, faults []HeaderViolation) {
 	if measureSchema(inputSchema) != nil {
 		return nil, nil
 	}
 	named := map[string]string{} // where each name is, in lower case
-	for _, m := range marksIn(target{value: inputSchema}, nil, true) {
-		found := m.faults()
+	for _, m := range headerMarksIn(target{value: inputSchema}, nil, true) {
+		found := m.violations()
 		name, _ := m.header.(string)
 		key := strings.ToLower(name)
 		if first, twice := named[key]; twice && key != "" {
-			found = append(found, m.fault(HeaderUnique, quoted(name)+" is at "+first+" as well"))
+			found = append(found, m.violation(HeaderUnique, quote(name)+" is at "+first+" as well"))
 		} else {
 			named[key] = m.path
 		}
@@ -69,8 +69,8 @@ func ParamHeaders(inputSchema any) (headers []ParamHeader, faults []HeaderFault)
 	return headers, faults
 }
 
-// mark is an x-mcp-header in a schema.
-type mark struct {
+// headerMark is an x-mcp-header in a schema.
+type headerMark struct {
 	header any
 	path   string
 	schema map[string]any // of the parameter
@@ -78,64 +78,65 @@ type mark struct {
 	static bool           // the steps are the names of properties, at least one
 }
 
-// marksIn lists what is marked in a schema and below. The steps count only where nothing but properties leads there.
-func marksIn(t target, steps []string, static bool) []mark {
+// headerMarksIn lists what is marked in a schema and below. The steps count only where nothing but properties leads
+// there.
+func headerMarksIn(t target, steps []string, static bool) []headerMark {
 	object, ok := t.value.(map[string]any)
 	if !ok {
 		return nil
 	}
-	var marks []mark
+	var marks []headerMark
 	if header, ok := object[HeaderKeyword]; ok {
 		static := static && len(steps) > 0
-		marks = append(marks, mark{header, t.path + "/" + HeaderKeyword, object, steps, static})
+		marks = append(marks, headerMark{header, t.path + "/" + HeaderKeyword, object, steps, static})
 	}
 	for _, sub := range subschemas(object) {
 		static := static && sub.keyword == "properties"
 		next := append(slices.Clone(steps), sub.name)
-		marks = append(marks, marksIn(target{sub.value, t.path + sub.path}, next, static)...)
+		marks = append(marks, headerMarksIn(target{sub.value, t.path + sub.path}, next, static)...)
 	}
 	return marks
 }
 
-func (m mark) fault(rule HeaderRule, text string) HeaderFault {
-	return HeaderFault{Rule: rule, Path: m.path, Text: text}
+func (m headerMark) violation(rule HeaderRule, text string) HeaderViolation {
+	return HeaderViolation{Rule: rule, Path: m.path, Text: text}
 }
 
-// faults lists the rules that the mark breaks whatever else is marked.
-func (m mark) faults() []HeaderFault {
-	var found []HeaderFault
+// violations lists the rules that the mark breaks whatever else is marked.
+func (m headerMark) violations() []HeaderViolation {
+	var found []HeaderViolation
 	if name, ok := m.header.(string); !ok || !httpguts.ValidHeaderFieldName(name) {
-		found = append(found, m.fault(HeaderName, "expected a token of RFC 9110, got "+quoted(m.header)))
+		found = append(found, m.violation(HeaderName, "expected a token of RFC 9110, got "+quote(m.header)))
 	}
 	if !m.static {
-		return append(found, m.fault(HeaderPlace, "expected a property that is reached through properties alone"))
+		return append(found, m.violation(HeaderPlace, "expected a property that is reached through properties alone"))
 	}
-	if got, arguable := m.typeFault(); got != "" {
-		f := m.fault(HeaderType, "expected integer, string or boolean, got "+got)
-		f.Arguable = arguable
+	if got, arguable := m.typeViolation(); got != "" {
+		f := m.violation(HeaderType, "expected integer, string or boolean, got "+got)
+		f.Ambiguous = arguable
 		found = append(found, f)
 	}
 	return found
 }
 
-// typeFault says what the parameter is instead of one of the types that may be marked, "" if it is one of them, and
+// typeViolation says what the parameter is instead of one of the types that may be marked, "" if it is one of them, and
 // whether that is arguable.
-func (m mark) typeFault() (got string, arguable bool) {
+func (m headerMark) typeViolation() (got string, arguable bool) {
 	switch t := m.schema["type"].(type) {
 	case string:
-		if mayBeMarked(t) {
+		if isMarkableType(t) {
 			return "", false
 		}
 		return t, false
 	case []any:
 		refused := slices.ContainsFunc(t, func(v any) bool {
 			name, _ := v.(string)
-			return !mayBeMarked(name) && name != "null"
+			return !isMarkableType(name) && name != "null"
 		})
-		return "the types " + cut(fmt.Sprint(t), 60), !refused
+		return "the types " + truncate(fmt.Sprint(t), 60), !refused
 	}
-	if values, ok := m.listed(); ok {
-		return "values without type", !slices.ContainsFunc(values, isOfNoMarkedType)
+	if values, ok := m.enumValues(); ok {
+		return "values without type", !slices.ContainsFunc(values, hasUnmarkableType)
 	}
 	for _, keyword := range []string{"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "not"} {
 		if m.schema[keyword] != nil {
@@ -146,7 +147,7 @@ func (m mark) typeFault() (got string, arguable bool) {
 }
 
 // listed returns the values that the parameter can have, if they are listed.
-func (m mark) listed() (values []any, ok bool) {
+func (m headerMark) enumValues() (values []any, ok bool) {
 	if value, ok := m.schema["const"]; ok {
 		return []any{value}, true
 	}
@@ -154,8 +155,8 @@ func (m mark) listed() (values []any, ok bool) {
 	return values, ok
 }
 
-// isOfNoMarkedType reports whether a value is of no type that may be marked, and not null.
-func isOfNoMarkedType(value any) bool {
+// hasUnmarkableType reports whether a value is of no type that may be marked, and not null.
+func hasUnmarkableType(value any) bool {
 	switch value := value.(type) {
 	case map[string]any, []any:
 		return true
@@ -166,7 +167,7 @@ func isOfNoMarkedType(value any) bool {
 	return false
 }
 
-// mayBeMarked reports whether parameters of a type may be marked.
-func mayBeMarked(typeName string) bool {
+// isMarkableType reports whether parameters of a type may be marked.
+func isMarkableType(typeName string) bool {
 	return typeName == "integer" || typeName == "string" || typeName == "boolean"
 }

@@ -119,7 +119,7 @@ func TestParamHeaders(t *testing.T) {
 			}
 			for _, f := range faults {
 				place := string(f.Rule) + "@" + strings.TrimSuffix(f.Path, "/"+HeaderKeyword)
-				if f.Arguable {
+				if f.Ambiguous {
 					place += "?"
 				}
 				gotFaults = append(gotFaults, place)
@@ -134,7 +134,7 @@ func TestParamHeaders(t *testing.T) {
 	}
 }
 
-func TestHeaderFaultTexts(t *testing.T) {
+func TestHeaderViolationTexts(t *testing.T) {
 	schema := `{"x-mcp-header":"Root","properties":{
 		"a":{"type":"string","x-mcp-header":"My Region"},"b":{"type":["string","null"],"x-mcp-header":"B"},
 		"c":{"type":"number","x-mcp-header":"C"},"d":{"type":"string","x-mcp-header":"root"},

@@ -25,15 +25,15 @@ const (
 	maxNumber      = 400        // characters in a number, and its decimal exponent
 )
 
-// size is what measure finds out about a JSON value.
-type size struct {
+// measurement is what measure finds out about a JSON value.
+type measurement struct {
 	nodes, depth int
 	names        map[string]bool // texts of $ref, $id and the like; nil: not wanted
 	ids, dynamic int             // how many $id, and how many $dynamicRef or $recursiveRef
 }
 
 // measure walks through v, and stops with a LimitError at the given bounds.
-func (z *size) measure(v any, depth, maxNodes, maxDepth int) error {
+func (z *measurement) measure(v any, depth, maxNodes, maxDepth int) error {
 	z.nodes++
 	z.depth = max(z.depth, depth)
 	if z.nodes > maxNodes {
@@ -45,7 +45,7 @@ func (z *size) measure(v any, depth, maxNodes, maxDepth int) error {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
-			z.remember(key, value)
+			z.countReference(key, value)
 			if err := z.measure(value, depth+1, maxNodes, maxDepth); err != nil {
 				return err
 			}
@@ -62,8 +62,8 @@ func (z *size) measure(v any, depth, maxNodes, maxDepth int) error {
 	return nil
 }
 
-// remember counts the keywords that make schemas refer to each other.
-func (z *size) remember(key string, value any) {
+// countReference counts the keywords that make schemas refer to each other.
+func (z *measurement) countReference(key string, value any) {
 	text, ok := value.(string)
 	if z.names == nil || !ok {
 		return
@@ -91,21 +91,21 @@ func measureNumber(n string) error {
 }
 
 func measureSchema(doc any) error {
-	z := size{names: map[string]bool{}}
+	z := measurement{names: map[string]bool{}}
 	if err := z.measure(doc, 0, maxSchemaNodes, maxSchemaDepth); err != nil {
 		return err
 	}
 	if z.nodes*len(z.names) > maxLookups {
 		return &LimitError{fmt.Sprintf("%d references and identifiers in %d JSON values", len(z.names), z.nodes)}
 	}
-	if z.dynamic > 0 && z.ids > 1 { // leads to schemas that everyPart does not see
+	if z.dynamic > 0 && z.ids > 1 { // leads to schemas that allParts does not see
 		return &LimitError{"dynamic references between embedded schemas"}
 	}
 	return nil
 }
 
 func measureValue(v any, enumCost int) error {
-	z := size{}
+	z := measurement{}
 	if err := z.measure(v, 0, maxValueNodes, maxValueDepth); err != nil {
 		return err
 	}
@@ -116,55 +116,56 @@ func measureValue(v any, enumCost int) error {
 }
 
 // meter bounds the work of one validation: schemas can make it exponential in the size of schema and value.
-type meter struct{ left int }
+type workBudget struct{ remaining int }
 
-// spend panics when the work is used up; (*Schema).check recovers.
-func (m *meter) spend(steps int) {
-	m.left -= steps
-	if m.left < 0 {
+// charge panics when the work is used up; (*Schema).check recovers.
+func (m *workBudget) charge(steps int) {
+	m.remaining -= steps
+	if m.remaining < 0 {
 		panic(fmt.Sprintf("more than %d steps to validate", maxSteps))
 	}
 }
 
-// note is what we keep with each compiled schema: what it costs to apply, and what prepare has taken out of it. It is
-// an extension of the library's, which is called whenever the schema has been applied.
-type note struct {
-	meter  *meter
+// schemaNote is what we keep with each compiled schema: what it costs to apply, and what prepare has taken out of it.
+// It is an extension of the library's, which is called whenever the schema has been applied.
+type schemaNote struct {
+	budget *workBudget
 	cost   int
 	format string // format, an annotation
 }
 
-func (n *note) Validate(ctx *jsonschema.ValidatorContext, _ any) {
-	n.meter.spend(n.cost * (1 + len(ctx.ValueLocation())/8)) // every error copies the location
+func (n *schemaNote) Validate(ctx *jsonschema.ValidatorContext, _ any) {
+	n.budget.charge(n.cost * (1 + len(ctx.ValueLocation())/8)) // every error copies the location
 }
 
-// noteOf returns the note of a compiled schema: never nil. Boolean schemas share an empty one.
-func noteOf(s *jsonschema.Schema) *note {
+// schemaNoteOf returns the note of a compiled schema: never nil. Boolean schemas share an empty one.
+func schemaNoteOf(s *jsonschema.Schema) *schemaNote {
 	if len(s.Extensions) == 1 {
-		if n, ok := s.Extensions[0].(*note); ok {
+		if n, ok := s.Extensions[0].(*schemaNote); ok {
 			return n
 		}
 	}
-	return &note{}
+	return &schemaNote{}
 }
 
 // prepare makes a compiled schema fit for our use: adds the meter, takes out assertions of format, and mends numbers
 // too large for an int. It fails if schemas apply to one place in a circle, or in too long a chain.
 func (s *Schema) prepare() error {
 	chains := map[*jsonschema.Schema]int{}
-	for _, part := range everyPart(s.root) {
+	for _, part := range allParts(s.root) {
 		if n := chainLength(part, chains); n > maxChain {
 			return &LimitError{"schemas that refer to each other in a circle, or very long chain, at " +
 				orRoot(locationPath(part.Location))}
 		}
 		s.enumCost = max(s.enumCost, enumCost(part))
-		s.prepareOne(part)
+		s.preparePart(part)
 	}
 	return nil
 }
 
-func (s *Schema) prepareOne(part *jsonschema.Schema) {
-	n := &note{meter: s.meter, cost: 1 + len(inPlace(part)) + len(part.Required) + len(part.PatternProperties)}
+func (s *Schema) preparePart(part *jsonschema.Schema) {
+	n := &schemaNote{budget: s.budget, cost: 1 + len(inPlaceSubschemas(part)) + len(part.Required) +
+		len(part.PatternProperties)}
 	if part.Format != nil {
 		n.format = part.Format.Name
 		part.Format = nil
@@ -197,12 +198,12 @@ func enumCost(part *jsonschema.Schema) int {
 	return cost
 }
 
-// everyPart lists a compiled schema and all that it uses, each once, in no particular order.
-func everyPart(root *jsonschema.Schema) []*jsonschema.Schema {
+// allParts lists a compiled schema and all that it uses, each once, in no particular order.
+func allParts(root *jsonschema.Schema) []*jsonschema.Schema {
 	parts := []*jsonschema.Schema{root}
 	seen := map[*jsonschema.Schema]bool{root: true}
 	for i := 0; i < len(parts); i++ {
-		for _, next := range append(inPlace(parts[i]), below(parts[i])...) {
+		for _, next := range append(inPlaceSubschemas(parts[i]), childSubschemas(parts[i])...) {
 			if !seen[next] {
 				seen[next] = true
 				parts = append(parts, next)
@@ -212,8 +213,8 @@ func everyPart(root *jsonschema.Schema) []*jsonschema.Schema {
 	return parts
 }
 
-// inPlace lists the schemas that s applies to the same value.
-func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
+// inPlaceSubschemas lists the schemas that s applies to the same value.
+func inPlaceSubschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Concat(s.AllOf, s.AnyOf, s.OneOf)
 	for _, one := range []*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else} {
 		list = appendSchema(list, one)
@@ -227,8 +228,8 @@ func inPlace(s *jsonschema.Schema) []*jsonschema.Schema {
 	return slices.AppendSeq(list, maps.Values(s.DependentSchemas))
 }
 
-// below lists the schemas that s applies to parts of the value.
-func below(s *jsonschema.Schema) []*jsonschema.Schema {
+// childSubschemas lists the schemas that s applies to parts of the value.
+func childSubschemas(s *jsonschema.Schema) []*jsonschema.Schema {
 	list := slices.Clone(s.PrefixItems)
 	for _, one := range []any{s.AdditionalProperties, s.AdditionalItems, s.Items, s.Items2020, s.Contains,
 		s.PropertyNames, s.UnevaluatedProperties, s.UnevaluatedItems} {
@@ -257,7 +258,7 @@ func chainLength(s *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	}
 	known[s] = maxChain + 1 // what a circle finds
 	longest := 0
-	for _, next := range inPlace(s) {
+	for _, next := range inPlaceSubschemas(s) {
 		longest = max(longest, chainLength(next, known))
 	}
 	known[s] = longest + 1

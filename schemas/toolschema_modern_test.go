@@ -67,7 +67,8 @@ func TestSchemasOfTools(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.sentence, func(t *testing.T) {
 			s, err := Compile(decode(t, test.schema), "2026-07-28")
-			if got := typed(err); (err != nil) != (test.wantError != "") || !strings.HasPrefix(got, test.wantError) {
+			if got := typeAndText(err); (err != nil) != (test.wantError != "") || !strings.HasPrefix(got,
+				test.wantError) {
 				t.Fatalf("got error %q, want %q", got, test.wantError)
 			}
 			for _, value := range test.accepted {
@@ -131,14 +132,14 @@ func TestArgumentsOfModernTools(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		valid, err := Valid(s, 0)
+		valid, err := ValidArguments(s, 0)
 		if err != nil || jsonText(valid) != test.valid {
 			t.Errorf("%s: valid is %s (%v), want %s", test.schema, jsonText(valid), err, test.valid)
 			continue
 		}
 		var broken []string
 		for _, c := range checkCounterexamples(t, s, valid) {
-			broken = union(broken, []string{c.Keyword})
+			broken = appendNew(broken, []string{c.Keyword})
 		}
 		if !slices.Equal(broken, test.broken) {
 			t.Errorf("%s: counterexamples for %v, want %v", test.schema, broken, test.broken)

@@ -28,14 +28,14 @@ func Refs(doc any) []Ref {
 	}
 	dialect := DialectOf(doc)
 	x := refIndex{
-		draft04:  drafts[dialect] == jsonschema.Draft4,
-		siblings: siblingsCount(dialect),
-		named:    map[string]target{},
-		seen:     map[string]bool{},
+		draft04:        drafts[dialect] == jsonschema.Draft4,
+		countsSiblings: countsSiblings(dialect),
+		named:          map[string]target{},
+		seen:           map[string]bool{},
 	}
 	base, _ := url.Parse(schemaURL)
 	x.named[schemaURL] = target{doc, ""}
-	x.schema(target{doc, ""}, base)
+	x.addSchema(target{doc, ""}, base)
 	for i := 0; i < len(x.refs); i++ { // grows as references lead to new places
 		x.resolve(&x.refs[i].Ref, x.refs[i].base)
 	}
@@ -47,8 +47,8 @@ func Refs(doc any) []Ref {
 	return refs
 }
 
-// siblingsCount tells whether keywords beside a $ref count in a dialect: since 2019-09 they do.
-func siblingsCount(dialect string) bool {
+// countsSiblings tells whether keywords beside a $ref count in a dialect: since 2019-09 they do.
+func countsSiblings(dialect string) bool {
 	switch drafts[dialect] {
 	case jsonschema.Draft4, jsonschema.Draft6, jsonschema.Draft7:
 		return false
@@ -58,11 +58,11 @@ func siblingsCount(dialect string) bool {
 
 // refIndex collects the references of a document, and what they can lead to.
 type refIndex struct {
-	draft04  bool
-	siblings bool
-	named    map[string]target // by absolute URL: resources, and anchors with #
-	seen     map[string]bool   // JSON pointers to schemas
-	refs     []basedRef
+	draft04        bool
+	countsSiblings bool
+	named          map[string]target // by absolute URL: resources, and anchors with #
+	seen           map[string]bool   // JSON pointers to schemas
+	refs           []basedRef
 }
 
 type basedRef struct {
@@ -76,21 +76,21 @@ type target struct {
 	path  string
 }
 
-// schema notes the references and names in a schema and all schemas below it.
-func (x *refIndex) schema(t target, base *url.URL) {
+// addSchema notes the references and names in a schema and all schemas below it.
+func (x *refIndex) addSchema(t target, base *url.URL) {
 	object, ok := t.value.(map[string]any)
 	if !ok || x.seen[t.path] {
 		return
 	}
 	x.seen[t.path] = true
-	base = x.name(object, t, base)
+	base = x.addNames(object, t, base)
 	for _, keyword := range []string{"$ref", "$dynamicRef", "$recursiveRef"} {
 		if text, ok := object[keyword].(string); ok {
 			x.refs = append(x.refs, basedRef{Ref{Path: t.path + "/" + keyword, Target: text}, base})
 		}
 	}
 	for _, sub := range subschemas(object) {
-		x.schema(target{sub.value, t.path + sub.path}, base)
+		x.addSchema(target{sub.value, t.path + sub.path}, base)
 	}
 }
 
@@ -129,14 +129,14 @@ func subschemas(object map[string]any) []subschema {
 	return list
 }
 
-// name notes the names that a schema gives itself, and returns the base URL inside it.
-func (x *refIndex) name(object map[string]any, t target, base *url.URL) *url.URL {
+// addNames notes the names that a schema gives itself, and returns the base URL inside it.
+func (x *refIndex) addNames(object map[string]any, t target, base *url.URL) *url.URL {
 	idKeyword := "$id"
 	if x.draft04 {
 		idKeyword = "id"
 	}
 	id, _ := object[idKeyword].(string)
-	if _, isRef := object["$ref"]; isRef && !x.siblings {
+	if _, isRef := object["$ref"]; isRef && !x.countsSiblings {
 		id = ""
 	}
 	resource, fragment, _ := strings.Cut(id, "#")
@@ -177,7 +177,7 @@ func (x *refIndex) resolve(r *Ref, base *url.URL) {
 	}
 	to, ok := root, true
 	if strings.HasPrefix(fragment, "/") {
-		to, ok = lookUp(root, fragment)
+		to, ok = resolvePointer(root, fragment)
 	} else if fragment != "" {
 		to, ok = x.named[u.String()+"#"+fragment]
 	}
@@ -187,12 +187,12 @@ func (x *refIndex) resolve(r *Ref, base *url.URL) {
 	switch to.value.(type) {
 	case map[string]any, bool:
 		r.Resolves = true
-		x.schema(to, u)
+		x.addSchema(to, u)
 	}
 }
 
-// lookUp follows a JSON pointer.
-func lookUp(t target, pointer string) (target, bool) {
+// resolvePointer follows a JSON pointer.
+func resolvePointer(t target, pointer string) (target, bool) {
 	for _, token := range strings.Split(pointer, "/")[1:] {
 		token = strings.ReplaceAll(strings.ReplaceAll(token, "~1", "/"), "~0", "~")
 		switch value := t.value.(type) {

@@ -17,7 +17,7 @@ func mustCompile(t testing.TB, text string) *Schema {
 	t.Helper()
 	s, err := Compile(decode(t, text), "2025-11-25")
 	if err != nil {
-		t.Fatalf("%v\n%s", err, cut(text, 500))
+		t.Fatalf("%v\n%s", err, truncate(text, 500))
 	}
 	return s
 }
@@ -100,14 +100,14 @@ func TestCompileErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		_, err := Compile(decode(t, test.schema), test.revision)
-		if got := typed(err); got != test.want {
+		if got := typeAndText(err); got != test.want {
 			t.Errorf("%s\n got %s\nwant %s", test.schema, got, test.want)
 		}
 	}
 }
 
-// typed is the type of an error and its text, "" for none.
-func typed(err error) string {
+// typeAndText is the type of an error and its text, "" for none.
+func typeAndText(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -220,8 +220,8 @@ func TestRefs(t *testing.T) {
 	}
 }
 
-// hostileSchemas must neither crash nor hang, nor fill the memory; what comes out does not matter.
-func hostileSchemas() map[string]string {
+// maliciousSchemas must neither crash nor hang, nor fill the memory; what comes out does not matter.
+func maliciousSchemas() map[string]string {
 	repeat := strings.Repeat
 	chain := `{"$defs":{`
 	for i := range 40 {
@@ -286,9 +286,9 @@ func hostileSchemas() map[string]string {
 	}
 }
 
-// TestHostileSchemas proves that all that is done with a schema comes to an end: work without bound meets the limit
+// TestMaliciousSchemas proves that all that is done with a schema comes to an end: work without bound meets the limit
 // that go test has for a package.
-func TestHostileSchemas(t *testing.T) {
+func TestMaliciousSchemas(t *testing.T) {
 	deepValue := any(map[string]any{})
 	for range 60 {
 		deepValue = map[string]any{"n": deepValue, "a": []any{deepValue}}
@@ -303,7 +303,7 @@ func TestHostileSchemas(t *testing.T) {
 	long := make([]any, 20_000)
 	huge := strings.Repeat("x", 1<<20)
 	values := []any{deepValue, chain, map[string]any{"a": long, "n": huge}, long, huge, nil}
-	for name, text := range hostileSchemas() {
+	for name, text := range maliciousSchemas() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			doc := decode(t, text)
@@ -316,7 +316,7 @@ func TestHostileSchemas(t *testing.T) {
 				for _, v := range values {
 					_ = s.Validate(v)
 				}
-				valid, err := Valid(s, 1)
+				valid, err := ValidArguments(s, 1)
 				if err == nil {
 					checkCounterexamples(t, s, valid)
 				}
@@ -325,7 +325,7 @@ func TestHostileSchemas(t *testing.T) {
 	}
 }
 
-func TestValidateForeignValues(t *testing.T) {
+func TestValidateOtherGoTypes(t *testing.T) {
 	s := mustCompile(t, `{"properties":{"a":{"type":"string"}}}`)
 	for _, v := range []any{
 		struct{}{}, map[string]any{"a": []string{"x"}}, map[string]any{"a": func() {}}, make(chan int),
@@ -340,12 +340,12 @@ func TestValidateForeignValues(t *testing.T) {
 }
 
 func TestValidateConcurrently(t *testing.T) {
-	s := mustCompile(t, ordinary)
+	s := mustCompile(t, ordinarySchema)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
 			for range 50 {
-				valid, err := Valid(s, int64(i))
+				valid, err := ValidArguments(s, int64(i))
 				if err != nil || s.Validate(valid) != nil {
 					t.Error(err)
 				}
@@ -356,8 +356,9 @@ func TestValidateConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// ordinary is like most schemas of tools.
-const ordinary = `{"type":"object","$schema":"http://json-schema.org/draft-07/schema#","additionalProperties":false,
+// ordinarySchema is like most schemas of tools.
+const ordinarySchema = `{"type":"object","$schema":"http://json-schema.org/draft-07/schema#",
+	"additionalProperties":false,
 	"properties":{
 		"path":{"type":"string","description":"Where to look"},
 		"pattern":{"type":"string","minLength":1},
@@ -368,7 +369,7 @@ const ordinary = `{"type":"object","$schema":"http://json-schema.org/draft-07/sc
 
 // TestManyTools keeps an eye on what servers with 10,000 tools cost.
 func TestManyTools(t *testing.T) {
-	doc := decode(t, ordinary)
+	doc := decode(t, ordinarySchema)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -393,7 +394,7 @@ func TestManyTools(t *testing.T) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	doc := decode(b, ordinary)
+	doc := decode(b, ordinarySchema)
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, err := Compile(doc, "2025-11-25"); err != nil {
@@ -403,7 +404,7 @@ func BenchmarkCompile(b *testing.B) {
 }
 
 func BenchmarkValidate(b *testing.B) {
-	s := mustCompile(b, ordinary)
+	s := mustCompile(b, ordinarySchema)
 	v := decode(b, `{"path":"a","pattern":"b","limit":5,"tags":["x","y"]}`)
 	b.ReportAllocs()
 	for b.Loop() {
@@ -414,7 +415,7 @@ func BenchmarkValidate(b *testing.B) {
 }
 
 func FuzzCompile(f *testing.F) {
-	f.Add(ordinary, `{}`)
+	f.Add(ordinarySchema, `{}`)
 	f.Add(`{"anyOf":[{"$ref":"#/$defs/a"}],"$defs":{"a":{"pattern":"[a-z]{2}\\s"}}}`, `{"a":1}`)
 	f.Fuzz(func(t *testing.T, schema, value string) {
 		var doc, v any
@@ -430,7 +431,7 @@ func FuzzCompile(f *testing.F) {
 				continue
 			}
 			_ = s.Validate(v)
-			if valid, err := Valid(s, 3); err == nil {
+			if valid, err := ValidArguments(s, 3); err == nil {
 				checkCounterexamples(t, s, valid)
 			}
 		}
@@ -465,7 +466,7 @@ func TestOpenDialect(t *testing.T) {
 				t.Errorf("%s: %s: %v", test.schema, text, err)
 			}
 		}
-		valid, err := Valid(s, 0)
+		valid, err := ValidArguments(s, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -474,7 +475,7 @@ func TestOpenDialect(t *testing.T) {
 		}
 		var broken []string
 		for _, c := range checkCounterexamples(t, s, valid) {
-			broken = union(broken, []string{c.Keyword})
+			broken = appendNew(broken, []string{c.Keyword})
 		}
 		if !slices.Equal(broken, test.broken) {
 			t.Errorf("%s: %s: counterexamples for %v, want %v", test.schema, test.revision, broken, test.broken)

@@ -9,9 +9,9 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 )
 
-// breach is one way in which a value breaks a schema: a leaf of the validator's tree of errors, or what stands for all
-// the branches of an anyOf.
-type breach struct {
+// keywordError is one way in which a value breaks a schema: a leaf of the validator's tree of errors, or what stands
+// for all the branches of an anyOf.
+type keywordError struct {
 	path         []string // to the place in the value
 	kind         jsonschema.ErrorKind
 	text         string
@@ -25,24 +25,24 @@ type translator struct {
 	member func(object []string, name, wrong string) (path []string, text string)
 
 	// choose says what is wrong with a value that fits no branch of an anyOf or oneOf.
-	choose func(e *jsonschema.ValidationError, branches [][]breach) []breach
+	choose func(e *jsonschema.ValidationError, branches [][]keywordError) []keywordError
 
-	value    func(v any) string // shows a value in a few characters
-	listed   int                // how many values of an enum are shown
-	optional map[string]bool    // addresses of the schemas of optional members
+	value         func(v any) string // shows a value in a few characters
+	maxEnumValues int                // how many values of an enum are shown
+	optional      map[string]bool    // addresses of the schemas of optional members
 }
 
-// breaches lists what an error of the validator's is about, in the order of their places, each once. There is at least
-// one.
-func (t *translator) breaches(e *jsonschema.ValidationError) []breach {
+// keywordErrors lists what an error of the validator's is about, in the order of their places, each once. There is at
+// least one.
+func (t *translator) keywordErrors(e *jsonschema.ValidationError) []keywordError {
 	found := t.collect(e, -1, "")
-	slices.SortStableFunc(found, compareBreaches)
-	return mergeSame(found)
+	slices.SortStableFunc(found, compareKeywordErrors)
+	return mergeEqual(found)
 }
 
 // collect lists the leaves of an error. Depth is how long the path to the error above is, and entry the address of the
 // schema by which the validator came to its place.
-func (t *translator) collect(e *jsonschema.ValidationError, depth int, entry string) []breach {
+func (t *translator) collect(e *jsonschema.ValidationError, depth int, entry string) []keywordError {
 	at := e.InstanceLocation
 	if len(at) > depth {
 		entry = e.SchemaURL
@@ -65,31 +65,31 @@ func (t *translator) collect(e *jsonschema.ValidationError, depth int, entry str
 	case *kind.Dependency:
 		return t.members(at, k, k.Missing, "missing beside "+k.Prop)
 	case *kind.Type:
-		return []breach{{at, k, t.text(k), k.Got == "null" && t.optional[entry]}}
+		return []keywordError{{at, k, t.text(k), k.Got == "null" && t.optional[entry]}}
 	}
-	return []breach{{path: at, kind: e.ErrorKind, text: t.text(e.ErrorKind)}}
+	return []keywordError{{path: at, kind: e.ErrorKind, text: t.text(e.ErrorKind)}}
 }
 
 // collectEach lists the leaves of each error below an error.
-func (t *translator) collectEach(e *jsonschema.ValidationError, entry string) [][]breach {
-	var found [][]breach
+func (t *translator) collectEach(e *jsonschema.ValidationError, entry string) [][]keywordError {
+	var found [][]keywordError
 	for _, cause := range e.Causes {
 		found = append(found, t.collect(cause, len(e.InstanceLocation), entry))
 	}
 	return found
 }
 
-func (t *translator) members(at []string, k jsonschema.ErrorKind, names []string, wrong string) []breach {
-	var found []breach
+func (t *translator) members(at []string, k jsonschema.ErrorKind, names []string, wrong string) []keywordError {
+	var found []keywordError
 	for _, name := range names {
 		path, text := t.member(at, name, wrong)
-		found = append(found, breach{path: path, kind: k, text: text})
+		found = append(found, keywordError{path: path, kind: k, text: text})
 	}
 	return found
 }
 
-// compareBreaches orders by place, list entries by their index, and then by what is wrong.
-func compareBreaches(a, b breach) int {
+// compareKeywordErrors orders by place, list entries by their index, and then by what is wrong.
+func compareKeywordErrors(a, b keywordError) int {
 	return cmp.Or(slices.CompareFunc(a.path, b.path, compareSteps), cmp.Compare(a.text, b.text))
 }
 
@@ -102,12 +102,12 @@ func compareSteps(a, b string) int {
 	return cmp.Compare(a, b)
 }
 
-// mergeSame leaves each breach of an ordered list once: composed schemas may judge one member twice. A member is
+// mergeEqual leaves each breach of an ordered list once: composed schemas may judge one member twice. A member is
 // optional only if it is so for both.
-func mergeSame(ordered []breach) []breach {
-	var merged []breach
+func mergeEqual(ordered []keywordError) []keywordError {
+	var merged []keywordError
 	for _, b := range ordered {
-		if n := len(merged); n > 0 && compareBreaches(merged[n-1], b) == 0 {
+		if n := len(merged); n > 0 && compareKeywordErrors(merged[n-1], b) == 0 {
 			merged[n-1].nullOptional = merged[n-1].nullOptional && b.nullOptional
 			continue
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWording holds what is said of values that a tool's schema refuses, for every keyword.
-func TestWording(t *testing.T) {
+// TestErrorTexts holds what is said of values that a tool's schema refuses, for every keyword.
+func TestErrorTexts(t *testing.T) {
 	long := strings.Repeat("ä", 30)
 	tests := []struct{ schema, value, want string }{
 		{`{"type":["string","null"]}`, `1`, `/: expected null or string, got number`},

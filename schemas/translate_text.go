@@ -33,7 +33,7 @@ func (t *translator) textOfValue(k jsonschema.ErrorKind) string {
 	case *kind.Format:
 		return fmt.Sprintf("expected a valid %s, got %s", k.Want, t.value(k.Got))
 	case *kind.Pattern:
-		return fmt.Sprintf("expected a match of %s, got %s", cut(k.Want, 80), t.value(k.Got))
+		return fmt.Sprintf("expected a match of %s, got %s", truncate(k.Want, 80), t.value(k.Got))
 	case *kind.PropertyNames:
 		return fmt.Sprintf("the name %s is not allowed", t.value(k.Property))
 	}
@@ -46,10 +46,10 @@ func (t *translator) oneOf(values []any) string {
 		return t.value(values[0])
 	}
 	var texts []string
-	for _, v := range values[:min(len(values), t.listed)] {
+	for _, v := range values[:min(len(values), t.maxEnumValues)] {
 		texts = append(texts, t.value(v))
 	}
-	if len(values) > t.listed {
+	if len(values) > t.maxEnumValues {
 		texts = append(texts, "…")
 	}
 	return "one of " + strings.Join(texts, ", ")
@@ -136,9 +136,9 @@ func outOfRange(relation string, want, got *big.Rat) string {
 func brief(v any) string {
 	switch v := v.(type) {
 	case string:
-		return strconv.Quote(cut(v, 40))
+		return strconv.Quote(truncate(v, 40))
 	case json.Number:
-		return cut(v.String(), 40)
+		return truncate(v.String(), 40)
 	case map[string]any:
 		return fmt.Sprintf("an object with %d properties", len(v))
 	case []any:
@@ -146,11 +146,11 @@ func brief(v any) string {
 	case nil:
 		return "null"
 	}
-	return cut(fmt.Sprint(v), 40)
+	return truncate(fmt.Sprint(v), 40)
 }
 
-// cut shortens a text to n bytes and an ellipsis, between characters.
-func cut(s string, n int) string { return text.Shorten(s, text.Bytes, n, 0, "…") }
+// truncate shortens a text to n bytes and an ellipsis, between characters.
+func truncate(s string, n int) string { return text.Shorten(s, text.Bytes, n, 0, "…") }
 
 // decimal shows an exact number as JSON would, as far as that is possible.
 func decimal(r *big.Rat) string {
@@ -164,8 +164,8 @@ func decimal(r *big.Rat) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// pointer writes a path as a JSON Pointer (RFC 6901).
-func pointer(path []string) string {
+// jsonPointer writes a path as a JSON Pointer (RFC 6901).
+func jsonPointer(path []string) string {
 	var b strings.Builder
 	for _, token := range path {
 		b.WriteString("/" + escapeToken(token))

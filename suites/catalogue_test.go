@@ -29,7 +29,7 @@ func TestCatalogueIsCurrent(t *testing.T) {
 		all = append(all, entries...)
 	}
 	const file = "catalogue/catalogue.json"
-	want := inLines(t, all)
+	want := entriesJSON(t, all)
 	if *update {
 		if err := os.WriteFile(file, want, 0o644); err != nil {
 			t.Fatal(err)
@@ -41,8 +41,8 @@ func TestCatalogueIsCurrent(t *testing.T) {
 	}
 }
 
-// inLines is a JSON array with an entry on each line, without members that have no value.
-func inLines(t *testing.T, entries harness.Catalogue) []byte {
+// entriesJSON is a JSON array with an entry on each line, without members that have no value.
+func entriesJSON(t *testing.T, entries harness.Catalogue) []byte {
 	t.Helper()
 	var lines [][]byte
 	for _, entry := range entries {
@@ -54,24 +54,24 @@ func inLines(t *testing.T, entries harness.Catalogue) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		prune(members)
+		removeEmpty(members)
 		line, _ := json.Marshal(members)
 		lines = append(lines, line)
 	}
 	return append(append([]byte("[\n"), bytes.Join(lines, []byte(",\n"))...), "\n]\n"...)
 }
 
-// prune removes the members of objects that have no value.
-func prune(v any) {
+// removeEmpty removes the members of objects that have no value.
+func removeEmpty(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, member := range v {
-			prune(member)
+			removeEmpty(member)
 		}
 		maps.DeleteFunc(v, func(_ string, member any) bool { return isEmpty(member) })
 	case []any:
 		for _, item := range v {
-			prune(item)
+			removeEmpty(item)
 		}
 	}
 }

@@ -20,9 +20,9 @@ const root = ".."
 
 const module = "github.com/mcpcheck/mcpcheck/"
 
-// floors says for each package which others of this module it may import: cmd → reporters, suites → areas → kit →
-// harness → driver. Areas never import each other; fixtures write both sides of the protocol a second time.
-var floors = map[string][]string{
+// allowedImports says for each package which others of this module it may import: cmd → reporters, suites → areas → kit
+// → harness → driver. Areas never import each other; fixtures write both sides of the protocol a second time.
+var allowedImports = map[string][]string{
 	"suites/text":      {},
 	"schemas":          {"suites/text"},
 	"suites/driver":    {"suites/text"},
@@ -53,8 +53,8 @@ func TestImportsRunOneWay(t *testing.T) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		from := floorOf(path.Dir(file))
-		allowed, known := floors[from]
+		from := importGroup(path.Dir(file))
+		allowed, known := allowedImports[from]
 		if !known {
 			t.Fatalf("%s: the package %s has no place in the house; give it one in floors", file, from)
 		}
@@ -68,15 +68,15 @@ func TestImportsRunOneWay(t *testing.T) {
 			if strings.HasPrefix(imported, "github.com/onsi/ginkgo/") && from != "suites/specs" {
 				t.Errorf("%s imports Ginkgo, which suites/specs alone may", file)
 			}
-			if ours && !slices.Contains(allowed, floorOf(to)) {
+			if ours && !slices.Contains(allowed, importGroup(to)) {
 				t.Errorf("%s imports %s, which %s may not", file, to, from)
 			}
 		}
 	}
 }
 
-// floorOf is the name under which floors knows a package: areas are all alike.
-func floorOf(pkg string) string {
+// importGroup is the name under which floors knows a package: areas are all alike.
+func importGroup(pkg string) string {
 	name, inSuites := strings.CutPrefix(pkg, "suites/")
 	if inSuites && slices.ContainsFunc(Areas, func(a Area) bool { return a.Name == name }) {
 		return "suites/(area)"
@@ -86,8 +86,8 @@ func floorOf(pkg string) string {
 
 // Limits of what a reader has to take in at a time.
 const (
-	widest  = 120 // characters of a line, a tab counts four
-	longest = 600 // lines of a file
+	maxLineWidth = 120 // characters of a line, a tab counts four
+	maxFileLines = 600 // lines of a file
 )
 
 // TestFilesAreReadable keeps lines and files of Go short.
@@ -101,12 +101,12 @@ func TestFilesAreReadable(t *testing.T) {
 		n := 0
 		for lines := bufio.NewScanner(text); lines.Scan(); {
 			n++
-			if width := utf8.RuneCountInString(strings.ReplaceAll(lines.Text(), "\t", "    ")); width > widest {
-				t.Errorf("%s:%d has %d characters, more than %d", file, n, width, widest)
+			if width := utf8.RuneCountInString(strings.ReplaceAll(lines.Text(), "\t", "    ")); width > maxLineWidth {
+				t.Errorf("%s:%d has %d characters, more than %d", file, n, width, maxLineWidth)
 			}
 		}
-		if n > longest {
-			t.Errorf("%s has %d lines, more than %d: divide it by subject", file, n, longest)
+		if n > maxFileLines {
+			t.Errorf("%s has %d lines, more than %d: divide it by subject", file, n, maxFileLines)
 		}
 	}
 }

@@ -16,25 +16,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestReasonsAreOfTheList proves that no reason is given but those that harness.Reasons documents: reasons are given by
+// TestReasonsAreListed proves that no reason is given but those that harness.Reasons documents: reasons are given by
 // name, an outcome without a verdict has one, and every name is in the list.
-func TestReasonsAreOfTheList(t *testing.T) {
+func TestReasonsAreListed(t *testing.T) {
 	var names []string
 	for file, parsed := range suiteFiles(t) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.ValueSpec:
-				if called(n.Type) == "Reason" {
+				if exprName(n.Type) == "Reason" {
 					names = append(names, n.Names[0].Name)
 				}
 			case *ast.CallExpr:
-				if called(n.Fun) == "Because" && !slices.Contains(reasonNames(t), called(n.Args[0])) {
+				if exprName(n.Fun) == "WithReason" && !slices.Contains(reasonNames(t), exprName(n.Args[0])) {
 					t.Errorf("%s: Because wants the name of a reason", file)
 				}
 			case *ast.CompositeLit:
-				members := membersOf(n)
+				members := namedMembers(n)
 				open := members["verdict"] == "Skip" || members["verdict"] == "Inconclusive"
-				if called(n.Type) == "outcome" && open && members["reason"] == "" {
+				if exprName(n.Type) == "outcome" && open && members["reason"] == "" {
 					t.Errorf("%s: an outcome without a verdict wants a reason", file)
 				}
 			}
@@ -52,12 +52,12 @@ func TestReasonsNameNoEntry(t *testing.T) {
 	for file, parsed := range suiteFiles(t) {
 		ast.Inspect(parsed, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || !skips(call) {
+			if !ok || !endsWithoutVerdict(call) {
 				return true
 			}
-			for _, id := range named.FindAllString(textsIn(call), -1) {
+			for _, id := range entryID.FindAllString(stringsIn(call), -1) {
 				if _, known := Find(id); known {
-					t.Errorf("%s: %s names an entry: t.Yield, and yields_to in the catalogue", file, textsIn(call))
+					t.Errorf("%s: %s names an entry: t.Yield, and yields_to in the catalogue", file, stringsIn(call))
 				}
 			}
 			return true
@@ -73,7 +73,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 		fmt.Fprintf(&table, "| %s | %s |\n", r.Code, r.Means)
 	}
 	const page = "reporters/README.md"
-	if !strings.HasSuffix(read(t, page), "\n\n"+table.String()) {
+	if !strings.HasSuffix(readFile(t, page), "\n\n"+table.String()) {
 		t.Errorf(page+" does not end with this table:\n%s", table.String())
 	}
 	var schema struct {
@@ -87,7 +87,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 			}
 		} `json:"$defs"`
 	}
-	if err := json.Unmarshal([]byte(read(t, "schemas/report.schema.json")), &schema); err != nil {
+	if err := json.Unmarshal([]byte(readFile(t, "schemas/report.schema.json")), &schema); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -103,7 +103,7 @@ func TestReasonsAreDocumented(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, file string) string {
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, file))
 	if err != nil {
@@ -125,8 +125,8 @@ func reasonNames(t *testing.T) (names []string) {
 	return names
 }
 
-// called is the name that an expression ends with; empty when it has none.
-func called(x ast.Expr) string {
+// exprName is the name that an expression ends with; empty when it has none.
+func exprName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:
 		return x.Name
@@ -136,12 +136,12 @@ func called(x ast.Expr) string {
 	return ""
 }
 
-// membersOf are the members of a literal that have names for values.
-func membersOf(lit *ast.CompositeLit) map[string]string {
+// namedMembers are the members of a literal that have names for values.
+func namedMembers(lit *ast.CompositeLit) map[string]string {
 	members := map[string]string{}
 	for _, x := range lit.Elts {
 		if pair, ok := x.(*ast.KeyValueExpr); ok {
-			members[called(pair.Key)] = called(pair.Value)
+			members[exprName(pair.Key)] = exprName(pair.Value)
 		}
 	}
 	return members

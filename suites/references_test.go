@@ -11,33 +11,33 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestNothingIsLeftToNobody proves that what a check does not judge in favour of another entry is judged there: an
-// entry that is named by the rules of one that has a check, or by any text of a check, has one itself.
-func TestNothingIsLeftToNobody(t *testing.T) {
-	for _, r := range Built() {
-		for _, rule := range []harness.ByEra{r.Stimulus, r.Pass, r.Fail, r.Skip} {
-			wantBuilt(t, r.ID, rule.Legacy+" "+rule.Modern)
+// TestReferencedEntriesHaveChecks proves that what a check does not judge in favour of another entry is judged there:
+// an entry that is named by the rules of one that has a check, or by any text of a check, has one itself.
+func TestReferencedEntriesHaveChecks(t *testing.T) {
+	for _, r := range Implemented() {
+		for _, rule := range []harness.ByEra{r.Procedure, r.Pass, r.Fail, r.Skip} {
+			requireChecks(t, r.ID, rule.Legacy+" "+rule.Modern)
 		}
 	}
 	for file, parsed := range suiteFiles(t) {
-		wantBuilt(t, file, textsIn(parsed))
+		requireChecks(t, file, stringsIn(parsed))
 	}
 }
 
-// named finds the ids of entries in a text.
-var named = regexp.MustCompile(`[a-z-]+/[a-z0-9-]*[a-z0-9]`)
+// entryID finds the ids of entries in a text.
+var entryID = regexp.MustCompile(`[a-z-]+/[a-z0-9-]*[a-z0-9]`)
 
-// wantBuilt wants a check for each entry that a text names.
-func wantBuilt(t *testing.T, where, text string) {
+// requireChecks wants a check for each entry that a text names.
+func requireChecks(t *testing.T, where, text string) {
 	t.Helper()
-	for _, id := range unbuilt(text) {
+	for _, id := range idsWithoutCheck(text) {
 		t.Errorf("%s leaves something to %s, which has no check", where, id)
 	}
 }
 
-// unbuilt are the entries that a text names and that have no check.
-func unbuilt(text string) (ids []string) {
-	for _, id := range named.FindAllString(text, -1) {
+// idsWithoutCheck are the entries that a text names and that have no check.
+func idsWithoutCheck(text string) (ids []string) {
+	for _, id := range entryID.FindAllString(text, -1) {
 		if r, ok := Find(id); ok && !HasCheck(r) {
 			ids = append(ids, id)
 		}
@@ -45,13 +45,13 @@ func unbuilt(text string) (ids []string) {
 	return ids
 }
 
-// skips reports whether a call is t.Skip(…), or another one that ends a check without a verdict.
-func skips(call *ast.CallExpr) bool {
-	return slices.Contains([]string{"Yield", "Skip", "Inconclusive", "Again"}, called(call.Fun))
+// endsWithoutVerdict reports whether a call is t.Skip(…), or another one that ends a check without a verdict.
+func endsWithoutVerdict(call *ast.CallExpr) bool {
+	return slices.Contains([]string{"Yield", "Skip", "Inconclusive", "Retry"}, exprName(call.Fun))
 }
 
-// textsIn are the strings below a node.
-func textsIn(n ast.Node) string {
+// stringsIn are the strings below a node.
+func stringsIn(n ast.Node) string {
 	var b strings.Builder
 	ast.Inspect(n, func(n ast.Node) bool {
 		if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
@@ -62,17 +62,18 @@ func textsIn(n ast.Node) string {
 	return b.String()
 }
 
-// TestReferencesAreSeen proves that the ids in the texts of both kinds are found, and those without a check among them.
-func TestReferencesAreSeen(t *testing.T) {
+// TestReferencesAreFound proves that the ids in the texts of both kinds are found, and those without a check among
+// them.
+func TestReferencesAreFound(t *testing.T) {
 	want := []string{"ping/empty-result", "tools/list-works"}
 	text := "some words: ping/empty-result, (tools/list-works)"
 	for _, r := range Planned() {
 		want, text = append(want, r.ID), text+" and "+r.ID
 	}
-	if got := named.FindAllString(text+".", -1); !slices.Equal(got, want) {
+	if got := entryID.FindAllString(text+".", -1); !slices.Equal(got, want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
-	if got := unbuilt(text); !slices.Equal(got, want[2:]) {
+	if got := idsWithoutCheck(text); !slices.Equal(got, want[2:]) {
 		t.Errorf("found %v without a check, want %v", got, want[2:])
 	}
 }

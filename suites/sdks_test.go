@@ -9,8 +9,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestSDKsAreLegal holds the deviations of all entries against the list of SDKs, and the reverse.
-func TestSDKsAreLegal(t *testing.T) {
+// TestSDKsAreValid holds the deviations of all entries against the list of SDKs, and the reverse.
+func TestSDKsAreValid(t *testing.T) {
 	if err := All().CheckSDKs(SDKs()); err != nil {
 		t.Error(err)
 	}
@@ -20,15 +20,15 @@ func TestSDKsAreLegal(t *testing.T) {
 		if !slices.ContainsFunc(All(), named) {
 			t.Errorf("no entry names %s", sdk.ID)
 		}
-		if NameOfSDK(sdk.ID) == "" || len(sdk.Says) == 0 {
+		if SDKName(sdk.ID) == "" || len(sdk.Errors) == 0 {
 			t.Errorf("%s has no name, or says nothing", sdk.ID)
 		}
 	}
 }
 
-// TestSDKsAreToldByTheirErrors has what servers of each SDK say, parts of lines of the wire, and what others say as
+// TestSDKsAreRecognised has what servers of each SDK say, parts of lines of the wire, and what others say as
 // well: texts of libraries and the style of a language tell nothing.
-func TestSDKsAreToldByTheirErrors(t *testing.T) {
+func TestSDKsAreRecognised(t *testing.T) {
 	const zod = `"message":"[\n  {\n    \"expected\": \"object\",\n    \"code\": \"invalid_type\",\n` +
 		`    \"path\": [\n      \"params\"\n    ],`
 	for _, tt := range []struct{ said, sdks string }{
@@ -81,7 +81,7 @@ func TestSDKsAreToldByTheirErrors(t *testing.T) {
 	} {
 		var told []string
 		for _, sdk := range SDKs() {
-			if sdk.Wrote(bytes.Split([]byte(tt.said), []byte("|"))...) {
+			if sdk.Matches(bytes.Split([]byte(tt.said), []byte("|"))...) {
 				told = append(told, sdk.ID)
 			}
 		}

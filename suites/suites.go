@@ -48,8 +48,8 @@ import (
 // Area is a part of the specification: its name is the first half of the ids of its requirements.
 type Area struct {
 	harness.Area
-	About  string        // what it is about, in a few words
-	Checks harness.Suite // those that are built, by id; nil where there is none yet
+	Description string        // what it is about, in a few words
+	Checks      harness.Suite // those that are built, by id; nil where there is none yet
 }
 
 // Areas are all areas, in the order of reports.
@@ -61,11 +61,12 @@ var Areas = []Area{
 	},
 	{harness.Area{Name: "stdio"}, "The transport over standard streams", stdio.Checks},
 	{
-		harness.Area{Name: "http", JudgedBy: harness.AtLeast("2025-03-26")},
+		harness.Area{Name: "http", ChooseRevision: harness.AtLeast("2025-03-26")},
 		"The transport Streamable HTTP: messages, sessions, streams, security",
 		http.Checks,
 	},
-	{harness.Area{Name: "sse", JudgedBy: harness.NearestRevision}, "The transport HTTP+SSE of 2024-11-05", sse.Checks},
+	{harness.Area{Name: "sse", ChooseRevision: harness.NearestRevision}, "The transport HTTP+SSE of 2024-11-05",
+		sse.Checks},
 	{harness.Area{Name: "jsonrpc"}, "Messages by JSON-RPC: ids, answers, errors, notifications", jsonrpc.Checks},
 	{harness.Area{Name: "result"}, "What all results have in common since 2026-07-28", result.Checks},
 	{harness.Area{Name: "batch"}, "Batches of JSON-RPC, which 2025-03-26 has", batch.Checks},
@@ -81,9 +82,11 @@ var Areas = []Area{
 	{harness.Area{Name: "tools"}, "Tools: lists, definitions, calls and results", tools.Checks},
 	{harness.Area{Name: "resources"}, "Resources and templates of resources", resources.Checks},
 	{harness.Area{Name: "prompts"}, "Prompts: lists, what comes of getting them, errors", prompts.Checks},
-	{harness.Area{Name: "roots", OfClient: true}, "Roots of the client, as the server asks for them", roots.Checks},
-	{harness.Area{Name: "sampling", OfClient: true}, "Requests for messages of the client's model", sampling.Checks},
-	{harness.Area{Name: "elicitation", OfClient: true}, "Questions to the user", elicitation.Checks},
+	{harness.Area{Name: "roots", ClientDeclares: true}, "Roots of the client, as the server asks for them",
+		roots.Checks},
+	{harness.Area{Name: "sampling", ClientDeclares: true}, "Requests for messages of the client's model",
+		sampling.Checks},
+	{harness.Area{Name: "elicitation", ClientDeclares: true}, "Questions to the user", elicitation.Checks},
 	{harness.Area{Name: "mrtr"}, "Results that ask for input, and are asked for again", mrtr.Checks},
 	{harness.Area{Name: "subscriptions"}, "Streams of notifications that the client listens to", subscriptions.Checks},
 	{harness.Area{Name: "caching"}, "Hints for caches", caching.Checks},
@@ -109,16 +112,16 @@ var Areas = []Area{
 var All = sync.OnceValue(func() harness.Catalogue {
 	all := catalogue.All()
 	for _, a := range Areas {
-		a.Claim(a.of(all))
+		a.AssignTo(a.entriesIn(all))
 	}
 	return all
 })
 
 // Requirements are the entries of the area.
-func (a Area) Requirements() harness.Catalogue { return a.of(All()) }
+func (a Area) Requirements() harness.Catalogue { return a.entriesIn(All()) }
 
-// of are those of all entries that belong to the area.
-func (a Area) of(all harness.Catalogue) (own harness.Catalogue) {
+// entriesIn are those of all entries that belong to the area.
+func (a Area) entriesIn(all harness.Catalogue) (own harness.Catalogue) {
 	for _, r := range all {
 		if r.Area() == a.Name {
 			own = append(own, r)
@@ -127,8 +130,8 @@ func (a Area) of(all harness.Catalogue) (own harness.Catalogue) {
 	return own
 }
 
-// Built are the requirements that a check tries.
-var Built = sync.OnceValue(func() harness.Catalogue {
+// Implemented are the requirements that a check tries.
+var Implemented = sync.OnceValue(func() harness.Catalogue {
 	return slices.DeleteFunc(slices.Clone(All()), func(r *harness.Requirement) bool { return !HasCheck(r) })
 })
 
@@ -138,7 +141,7 @@ var Checks = sync.OnceValue(func() harness.Suite {
 	for _, a := range Areas {
 		all = append(all, a.Checks)
 	}
-	return harness.Merge(all...)
+	return harness.MergeSuites(all...)
 })
 
 // Planned are the requirements that no check tries yet, in the order of the catalogue.
@@ -157,23 +160,25 @@ func HasCheck(r *harness.Requirement) bool {
 	return has
 }
 
-// IsTried reports whether a check tries the requirement in a revision in which it holds.
-func IsTried(r *harness.Requirement, revision string) bool { return HasCheck(r) && r.Holds(revision) }
+// HasCheckIn reports whether a check tries the requirement in a revision in which it holds.
+func HasCheckIn(r *harness.Requirement, revision string) bool {
+	return HasCheck(r) && r.AppliesIn(revision)
+}
 
 //go:embed sdks.yaml
-var sdks []byte
+var sdksYAML []byte
 
 // SDKs are the libraries whose known deviations the entries name.
 var SDKs = sync.OnceValue(func() []harness.SDK {
-	all, err := harness.ReadSDKs(sdks)
+	all, err := harness.ReadSDKs(sdksYAML)
 	if err != nil {
 		panic("suites: sdks.yaml: " + err.Error()) // a test reads it
 	}
 	return all
 })
 
-// NameOfSDK is the name of the SDK of that id.
-func NameOfSDK(id string) string {
+// SDKName is the name of the SDK of that id.
+func SDKName(id string) string {
 	i := slices.IndexFunc(SDKs(), func(s harness.SDK) bool { return s.ID == id })
 	return SDKs()[i].Name
 }

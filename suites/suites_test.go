@@ -39,8 +39,8 @@ func TestAreasAreFolders(t *testing.T) {
 	}
 }
 
-// TestEntriesAreLegal holds every entry of the catalogue against its vocabulary.
-func TestEntriesAreLegal(t *testing.T) {
+// TestEntriesAreValid holds every entry of the catalogue against its vocabulary.
+func TestEntriesAreValid(t *testing.T) {
 	bases := []string{"keyword", "schema", "imported", "declarative", "inferred", "advice"}
 	tiers := []string{"core", "core-should", "auto-fixture", "fixture", "process", "extension", "auth", "advice"}
 	safeties := []string{"safe", "calls-tool-invalid", "calls-tool-valid", "kills-process"}
@@ -58,8 +58,8 @@ func TestEntriesAreLegal(t *testing.T) {
 		legal(slices.Contains(tiers, r.Tier), "unknown tier "+r.Tier)
 		legal(slices.Contains(safeties, r.Safety), "unknown safety "+r.Safety)
 		legal(len(r.Title) > 0 && len(r.Title) <= 90, "the title has more than 90 characters, or none")
-		legal(len(r.In()) > 0, "holds in no revision")
-		for _, revision := range r.In() {
+		legal(len(r.ApplicableRevisions()) > 0, "holds in no revision")
+		for _, revision := range r.ApplicableRevisions() {
 			legal(r.Level.In(revision) != 0, "no level in "+revision)
 		}
 		for revision := range r.Spec {
@@ -82,12 +82,12 @@ func TestEveryCheckHasAnEntry(t *testing.T) {
 	}
 }
 
-// TestBuiltAreasAreComplete proves that what a built area says of a handshake revision has a check.
-func TestBuiltAreasAreComplete(t *testing.T) {
+// TestImplementedAreasAreComplete proves that what a built area says of a handshake revision has a check.
+func TestImplementedAreasAreComplete(t *testing.T) {
 	for _, a := range Areas {
 		for _, r := range a.Requirements() {
-			for _, revision := range harness.Handshake {
-				if len(a.Checks) > 0 && !HasCheck(r) && r.Holds(revision) {
+			for _, revision := range harness.LegacyRevisions {
+				if len(a.Checks) > 0 && !HasCheck(r) && r.AppliesIn(revision) {
 					t.Errorf("%s holds in %s and has no check", r.ID, revision)
 				}
 			}
@@ -95,8 +95,8 @@ func TestBuiltAreasAreComplete(t *testing.T) {
 	}
 }
 
-// TestBuiltEntriesHaveAFix proves that a check whose fail can gate tells a server author what to change.
-func TestBuiltEntriesHaveAFix(t *testing.T) {
+// TestEntriesWithCheckHaveFix proves that a check whose fail can gate tells a server author what to change.
+func TestEntriesWithCheckHaveFix(t *testing.T) {
 	for _, r := range All() {
 		if HasCheck(r) && r.Fix == "" {
 			t.Errorf("%s has no fix", r.ID)

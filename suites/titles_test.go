@@ -24,7 +24,7 @@ func TestTitles(t *testing.T) {
 	}
 	nouns := map[string]bool{"logs": true} // that are verbs elsewhere
 	for _, r := range All() {
-		said := harness.Result{Title: r.Title, Entry: harness.Must}.Requires()
+		said := harness.Result{Title: r.Title, EntryLevel: harness.Must}.RequirementText()
 		rest := strings.TrimPrefix(said, "must ")
 		if found := begins.FindStringSubmatch(r.Title + " "); found[1] != "" {
 			before, _, _ := strings.Cut(r.Title, found[1])
@@ -54,7 +54,7 @@ func thirdPerson(verb string) string {
 	return verb + "s"
 }
 
-func TestRequires(t *testing.T) {
+func TestRequirementText(t *testing.T) {
 	for title, want := range map[string]string{
 		"answers ping":                       "must answer ping",
 		"does not trust Origin null":         "must not trust Origin null",
@@ -64,11 +64,12 @@ func TestRequires(t *testing.T) {
 		"refuses a POST and keeps the rest":  "must refuse a POST and keep the rest",
 		"reports these and still serves one": "must report these and still serve one",
 	} {
-		if got := (harness.Result{Title: title, Level: harness.Should, Entry: harness.Must}).Requires(); got != want {
+		if got := (harness.Result{Title: title, Level: harness.Should,
+			EntryLevel: harness.Must}).RequirementText(); got != want {
 			t.Errorf("%q is %q, want %q", title, got, want)
 		}
 	}
-	if got := (harness.Result{Title: "answers", Entry: harness.Advice}).Requires(); got != "should answer" {
+	if got := (harness.Result{Title: "answers", EntryLevel: harness.Advice}).RequirementText(); got != "should answer" {
 		t.Errorf("advice is %q", got)
 	}
 }

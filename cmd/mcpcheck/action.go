@@ -19,41 +19,41 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newAction() *cobra.Command {
+func newActionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "action",
 		Short:  "Run as the second step of action.yml",
 		Hidden: true,
-		Args:   noWords,
+		Args:   rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			a := action{input: input, log: cmd.OutOrStdout()}
+			a := action{input: actionInput, log: cmd.OutOrStdout()}
 			args, err := a.prepare()
 			if err != nil {
-				return a.refuse(err)
+				return a.rejectInputs(err)
 			}
-			return a.conclude(run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()))
+			return a.finish(run(args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr()))
 		},
 	}
 }
 
 // input is the value of an input of action.yml, which comes as an environment variable; empty if there is none:
 // action.yml may be of another version.
-func input(name string) string {
+func actionInput(name string) string {
 	return os.Getenv("INPUT_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
 }
 
 // action is a step that turns inputs into arguments of mcpcheck run, and its reports into outputs and a summary.
 type action struct {
-	input func(name string) string
-	log   io.Writer // of the step, which the runner reads commands in
-	shown string    // the report directory, as later steps see it; they are in the workspace
-	ran   bool      // what is in the report directory is of this run
+	input     func(name string) string
+	log       io.Writer // of the step, which the runner reads commands in
+	reportDir string    // the report directory, as later steps see it; they are in the workspace
+	hasRun    bool      // what is in the report directory is of this run
 }
 
 // prepare goes to the working directory, removes what an earlier run has left, and returns the arguments of mcpcheck.
 // Its errors are the user's.
 func (a *action) prepare() (args []string, err error) {
-	if err := a.locate(); err != nil {
+	if err := a.resolveReportDir(); err != nil {
 		return nil, err
 	}
 	for _, name := range []string{"summary", "fail"} {
@@ -67,11 +67,11 @@ func (a *action) prepare() (args []string, err error) {
 	if err := reporters.ClearDir(a.input("report-dir"), reporters.Formats); err != nil {
 		return nil, err
 	}
-	return a.arguments()
+	return a.runArgs()
 }
 
 // locate finds out what the report directory is called in the workspace.
-func (a *action) locate() error {
+func (a *action) resolveReportDir() error {
 	dir := a.input("report-dir")
 	shown := dir
 	if dir != "" && filepath.VolumeName(dir) == "" && !os.IsPathSeparator(dir[0]) {
@@ -80,24 +80,24 @@ func (a *action) locate() error {
 	if dir == "" || strings.ContainsAny(shown, "\r\n") {
 		return errors.New("report-dir and working-directory are to be paths, each on one line")
 	}
-	a.shown = shown
+	a.reportDir = shown
 	return nil
 }
 
 // arguments are those that the inputs ask for.
-func (a *action) arguments() ([]string, error) {
+func (a *action) runArgs() ([]string, error) {
 	args := []string{"run", "--report-dir", a.input("report-dir")}
 	for _, name := range []string{"url", "profile", "protocol", "baseline", "config"} {
 		if value := a.input(name); value != "" {
 			args = append(args, "--"+name, value)
 		}
 	}
-	more, err := splitWords(a.input("args"))
+	more, err := splitArgs(a.input("args"))
 	if err != nil {
 		return nil, err
 	}
 	args = append(args, more...)
-	command, err := splitWords(a.input("command"))
+	command, err := splitArgs(a.input("command"))
 	if err != nil {
 		return nil, err
 	}
@@ -107,9 +107,9 @@ func (a *action) arguments() ([]string, error) {
 	return args, nil
 }
 
-// splitWords returns the words of a text. Several lines are a word each, as they are. One line is split as a shell
+// splitArgs returns the words of a text. Several lines are a word each, as they are. One line is split as a shell
 // splits it, and nothing is expanded.
-func splitWords(text string) ([]string, error) {
+func splitArgs(text string) ([]string, error) {
 	text = strings.TrimRight(text, "\r\n") // as YAML's block style has it
 	if strings.Contains(text, "\n") {
 		return strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n"), nil
@@ -122,31 +122,31 @@ func splitWords(text string) ([]string, error) {
 }
 
 // refuse ends a step with inputs that are not as they should be.
-func (a *action) refuse(cause error) error {
+func (a *action) rejectInputs(cause error) error {
 	err := errors.Join(reporters.AnnotateError(a.log, cause.Error()), a.setOutputs(harness.ExitUsage))
 	if err != nil {
-		return &exit{harness.ExitBroken, err}
+		return &exitError{harness.ExitInternal, err}
 	}
-	return &exit{code: harness.ExitUsage}
+	return &exitError{code: harness.ExitUsage}
 }
 
 // conclude tells how mcpcheck ended, and decides whether the step fails.
-func (a *action) conclude(code int) error {
-	a.ran = true
-	err := errors.Join(a.setOutputs(code), a.summarize(), a.annotate(code))
+func (a *action) finish(code int) error {
+	a.hasRun = true
+	err := errors.Join(a.setOutputs(code), a.writeSummary(), a.annotateMissingReport(code))
 	judged := code == harness.ExitFails || code == harness.ExitUntestable
 	switch {
 	case err != nil:
-		return &exit{harness.ExitBroken, err}
+		return &exitError{harness.ExitInternal, err}
 	case code == harness.ExitConforms, judged && a.input("fail") == "false":
 		return nil
 	}
-	return &exit{code: code}
+	return &exitError{code: code}
 }
 
 // annotate points to the log where mcpcheck has annotated nothing: it annotates what it reports.
-func (a *action) annotate(code int) error {
-	if code == harness.ExitConforms || a.report("report.json") != "" {
+func (a *action) annotateMissingReport(code int) error {
+	if code == harness.ExitConforms || a.reportPath("report.json") != "" {
 		return nil
 	}
 	message := fmt.Sprintf("mcpcheck ended with exit code %d: the log of this step says why", code)
@@ -155,7 +155,7 @@ func (a *action) annotate(code int) error {
 
 // setOutputs sets all outputs of the step.
 func (a *action) setOutputs(code int) error {
-	return appendTo("GITHUB_OUTPUT", a.outputs(code))
+	return appendToFile("GITHUB_OUTPUT", a.outputs(code))
 }
 
 // outputs are a line for each. No value has a line break, and none is a text of the server, which so cannot set another
@@ -164,22 +164,22 @@ func (a *action) outputs(code int) string {
 	counts, gating := a.counts()
 	var lines strings.Builder
 	for _, output := range [][2]string{
-		{"verdict", cmp.Or(verdictOfExit[code], "error")},
+		{"verdict", cmp.Or(exitVerdicts[code], "error")},
 		{"exit-code", strconv.Itoa(code)},
 		{"counts", counts},
 		{"gating", gating},
-		{"report-dir", a.shown},
-		{"junit", a.report("report.xml")},
-		{"sarif", a.report("report.sarif")},
-		{"markdown", a.report("report.md")},
+		{"report-dir", a.reportDir},
+		{"junit", a.reportPath("report.xml")},
+		{"sarif", a.reportPath("report.sarif")},
+		{"markdown", a.reportPath("report.md")},
 	} {
 		fmt.Fprintf(&lines, "%s=%s\n", output[0], output[1])
 	}
 	return lines.String()
 }
 
-// verdictOfExit is the output verdict by exit code; any other is an error.
-var verdictOfExit = map[int]string{
+// exitVerdicts is the output verdict by exit code; any other is an error.
+var exitVerdicts = map[int]string{
 	harness.ExitConforms:    "conforms",
 	harness.ExitFails:       "fails",
 	harness.ExitUsage:       "usage",
@@ -190,7 +190,7 @@ var verdictOfExit = map[int]string{
 // counts are those of the report, as JSON on one line, and how many failures gate; both are empty if there is no
 // report.
 func (a *action) counts() (counts, gating string) {
-	if a.report("report.json") == "" {
+	if a.reportPath("report.json") == "" {
 		return "", ""
 	}
 	var report struct{ Counts harness.Counts }
@@ -203,28 +203,28 @@ func (a *action) counts() (counts, gating string) {
 }
 
 // report is where later steps find a report; empty if this run has written none.
-func (a *action) report(name string) string {
+func (a *action) reportPath(name string) string {
 	file, err := os.Stat(filepath.Join(a.input("report-dir"), name))
-	if !a.ran || err != nil || file.Size() == 0 { // it is opened before the run, and written after it
+	if !a.hasRun || err != nil || file.Size() == 0 { // it is opened before the run, and written after it
 		return ""
 	}
-	return a.shown + "/" + name
+	return a.reportDir + "/" + name
 }
 
-// summarize puts the Markdown report on the summary page of the job.
-func (a *action) summarize() error {
-	if a.input("summary") == "false" || a.report("report.md") == "" {
+// writeSummary puts the Markdown report on the summary page of the job.
+func (a *action) writeSummary() error {
+	if a.input("summary") == "false" || a.reportPath("report.md") == "" {
 		return nil
 	}
 	text, err := os.ReadFile(filepath.Join(a.input("report-dir"), "report.md"))
 	if err != nil {
 		return err
 	}
-	return appendTo("GITHUB_STEP_SUMMARY", string(text))
+	return appendToFile("GITHUB_STEP_SUMMARY", string(text))
 }
 
-// appendTo adds a text to the file that the runner names in a variable.
-func appendTo(variable, text string) error {
+// appendToFile adds a text to the file that the runner names in a variable.
+func appendToFile(variable, text string) error {
 	file, err := os.OpenFile(os.Getenv(variable), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fmt.Errorf("%s: %w", variable, err)

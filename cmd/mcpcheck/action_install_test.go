@@ -19,18 +19,18 @@ import (
 // TestActionInstall has action.yml install mcpcheck and run it: from releases made here, which stand on commits of a
 // repository made here, and from its own source.
 func TestActionInstall(t *testing.T) {
-	wantsWhole(t, "it builds mcpcheck and archives")
+	requireWhole(t, "it builds mcpcheck and archives")
 	t.Parallel()
-	if r := newRunner(t); r.env["RUNNER_ARCH"] == "" {
+	if r := newActionRunner(t); r.env["RUNNER_ARCH"] == "" {
 		t.Skip("there are no releases for this architecture")
 	}
 	p := newPublisher(t)
-	content(t, filepath.Join(p.root, ".github", "action", "install.sh")) // so that go test knows when it has changed
+	readFile(t, filepath.Join(p.root, ".github", "action", "install.sh")) // so that go test knows when it has changed
 	for _, version := range []string{"1.2.3", "1.3.0"} {
-		archive := p.archive(t, version)
-		p.publish(t, version, map[string]string{archiveName: archive, "checksums.txt": checksum(archive)})
+		archive := p.buildArchive(t, version)
+		p.publish(t, version, map[string]string{archiveName: archive, "checksums.txt": checksumLine(archive)})
 	}
-	p.publish(t, "2.0.0", map[string]string{archiveName: "changed", "checksums.txt": checksum("original")})
+	p.publish(t, "2.0.0", map[string]string{archiveName: "changed", "checksums.txt": checksumLine("original")})
 	p.publish(t, "2.0.1", map[string]string{archiveName: "any", "checksums.txt": ""})
 	p.publish(t, "2.0.2", map[string]string{archiveName: "any", "checksums.txt": "0123  " + archiveName + "\n"})
 	p.publish(t, "2.0.3", map[string]string{archiveName: "any"})
@@ -51,8 +51,8 @@ func TestActionInstall(t *testing.T) {
 
 		"uses: mcpcheck/mcpcheck@v1.3.0":                {ref: "v1.3.0", log: "mcpcheck 1.3.0"},
 		"uses: …@v1 is the release that v1 stands on":   {ref: "v1", git: true, log: "mcpcheck 1.2.3"},
-		"uses: …@commit of a release":                   {ref: p.released, git: true, log: "mcpcheck 1.2.3"},
-		"uses: …@commit of no release is built":         {ref: p.unreleased, git: true, log: "mcpcheck devel"},
+		"uses: …@commit of a release":                   {ref: p.releasedCommit, git: true, log: "mcpcheck 1.2.3"},
+		"uses: …@commit of no release is built":         {ref: p.unreleasedCommit, git: true, log: "mcpcheck devel"},
 		"uses: …@main is built":                         {ref: "main", git: true, log: "mcpcheck devel"},
 		"a version that is asked for wins over the ref": {version: "1.2.3", ref: "v1.3.0", log: "mcpcheck 1.2.3"},
 
@@ -66,23 +66,23 @@ func TestActionInstall(t *testing.T) {
 		"a release without checksums":      {version: "2.0.3", failed: true, log: "cannot download"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if test.git && p.released == "" {
+			if test.git && p.releasedCommit == "" {
 				t.Skip("there is no git here")
 			}
 			t.Parallel()
-			r := newRunner(t)
-			p.lead(t, r, test.ref)
+			r := newActionRunner(t)
+			p.configure(t, r, test.ref)
 			if test.arch != "" {
 				r.env["RUNNER_ARCH"] = test.arch
 			}
-			status, _ := r.act(t, map[string]string{
+			status, _ := r.run(t, map[string]string{
 				"command": "mcpcheck serve", "args": "--only discover", "summary": "false", "version": test.version,
 			})
 			if (status != 0) != test.failed || !strings.Contains(r.log.String(), test.log) {
 				t.Errorf("status %d, want %q in the log:\n%s", status, test.log, r.log.String())
 			}
-			program := filepath.Join(r.env["RUNNER_TEMP"], "mcpcheck", programName)
-			if exists(program) == test.failed {
+			program := filepath.Join(r.env["RUNNER_TEMP"], "mcpcheck", executableName)
+			if fileExists(program) == test.failed {
 				t.Errorf("mcpcheck is there: %v, and the step failed: %v", !test.failed, test.failed)
 			}
 		})
@@ -91,16 +91,16 @@ func TestActionInstall(t *testing.T) {
 
 // publisher makes releases, and the repository in which they are tagged.
 type publisher struct {
-	root       string // of this repository
-	dir        string
-	released   string // a commit, tagged v1.2.3 and v1; empty: there is no git
-	unreleased string // the commit after it, on main
+	root             string // of this repository
+	dir              string
+	releasedCommit   string // a commit, tagged v1.2.3 and v1; empty: there is no git
+	unreleasedCommit string // the commit after it, on main
 }
 
 const repositoryURL = "https://github.com/mcpcheck/mcpcheck"
 
-// fakeCurl downloads what is published here.
-const fakeCurl = `#!/usr/bin/env bash
+// fakeCurlScript downloads what is published here.
+const fakeCurlScript = `#!/usr/bin/env bash
 while (($# > 1)); do
 	if [[ $1 == --output ]]; then output=$2; fi
 	shift
@@ -120,7 +120,7 @@ func newPublisher(t *testing.T) *publisher {
 		t.Fatal(err)
 	}
 	p := &publisher{root: root, dir: filepath.ToSlash(t.TempDir())} // for bash, on Windows too
-	writeFile(t, filepath.Join(p.dir, "bin", "curl"), fakeCurl)
+	writeExecutable(t, filepath.Join(p.dir, "bin", "curl"), fakeCurlScript)
 	if _, err := exec.LookPath("git"); err == nil {
 		p.makeRepository(t)
 	}
@@ -130,15 +130,15 @@ func newPublisher(t *testing.T) *publisher {
 func (p *publisher) makeRepository(t *testing.T) {
 	t.Helper()
 	git := func(args ...string) string {
-		return command(t, p.dir, p.gitEnv(), "git", append([]string{"-C", "repository"}, args...)...)
+		return runCommand(t, p.dir, p.gitEnv(), "git", append([]string{"-C", "repository"}, args...)...)
 	}
-	command(t, p.dir, p.gitEnv(), "git", "init", "-q", "-b", "main", "repository")
+	runCommand(t, p.dir, p.gitEnv(), "git", "init", "-q", "-b", "main", "repository")
 	git("commit", "-q", "--allow-empty", "-m", "release 1.2.3")
 	git("tag", "-a", "-m", "v1.2.3", "v1.2.3")
 	git("tag", "v1")
-	p.released = git("rev-parse", "HEAD")
+	p.releasedCommit = git("rev-parse", "HEAD")
 	git("commit", "-q", "--allow-empty", "-m", "not released")
-	p.unreleased = git("rev-parse", "HEAD")
+	p.unreleasedCommit = git("rev-parse", "HEAD")
 }
 
 // gitEnv leads Git to the repository made here, past the configuration of this machine.
@@ -153,24 +153,24 @@ func (p *publisher) gitEnv() map[string]string {
 }
 
 var (
-	programName = "mcpcheck" + map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
-	archiveName = "mcpcheck_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
+	executableName = "mcpcheck" + map[bool]string{true: ".exe"}[runtime.GOOS == "windows"]
+	archiveName    = "mcpcheck_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
 )
 
-// archive is that of a release, with an mcpcheck that knows its version.
-func (p *publisher) archive(t *testing.T, version string) string {
+// buildArchive is that of a release, with an mcpcheck that knows its version.
+func (p *publisher) buildArchive(t *testing.T, version string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), programName)
-	command(t, p.root, map[string]string{"CGO_ENABLED": "0", "GOPROXY": "off"}, // as install.sh builds it
+	program := filepath.Join(t.TempDir(), executableName)
+	runCommand(t, p.root, map[string]string{"CGO_ENABLED": "0", "GOPROXY": "off"}, // as install.sh builds it
 		"go", "build", "-trimpath", "-ldflags", "-X main.version="+version, "-o", program, "./cmd/mcpcheck")
-	text := content(t, program)
+	text := readFile(t, program)
 	var archive bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&archive, gzip.NoCompression) // the race detector makes it slow
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := tar.NewWriter(zipped)
-	header := &tar.Header{Name: programName, Mode: 0o755, Size: int64(len(text))}
+	header := &tar.Header{Name: executableName, Mode: 0o755, Size: int64(len(text))}
 	if err := files.WriteHeader(header); err != nil {
 		t.Fatal(err)
 	}
@@ -181,8 +181,8 @@ func (p *publisher) archive(t *testing.T, version string) string {
 	return archive.String()
 }
 
-// checksum is the line of checksums.txt for an archive.
-func checksum(archive string) string {
+// checksumLine is the line of checksums.txt for an archive.
+func checksumLine(archive string) string {
 	return fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(archive)), archiveName)
 }
 
@@ -190,12 +190,12 @@ func checksum(archive string) string {
 func (p *publisher) publish(t *testing.T, version string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		writeFile(t, filepath.Join(p.dir, "releases", "v"+version, name), text)
+		writeExecutable(t, filepath.Join(p.dir, "releases", "v"+version, name), text)
 	}
 }
 
-// lead has a runner take mcpcheck from here, and says what uses: names after the @.
-func (p *publisher) lead(t *testing.T, r *runner, ref string) {
+// configure has a runner take mcpcheck from here, and says what uses: names after the @.
+func (p *publisher) configure(t *testing.T, r *actionRunner, ref string) {
 	t.Helper()
 	for name, value := range p.gitEnv() {
 		r.env[name] = value
@@ -207,11 +207,11 @@ func (p *publisher) lead(t *testing.T, r *runner, ref string) {
 	}
 }
 
-// command returns what a program says, which must succeed.
-func command(t *testing.T, dir string, env map[string]string, name string, args ...string) string {
+// runCommand returns what a program says, which must succeed.
+func runCommand(t *testing.T, dir string, env map[string]string, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
-	cmd.Dir, cmd.Env = dir, environOf(env)
+	cmd.Dir, cmd.Env = dir, cleanEnv(env)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
@@ -219,8 +219,8 @@ func command(t *testing.T, dir string, env map[string]string, name string, args 
 	return strings.TrimSpace(string(out))
 }
 
-// writeFile writes a file that can be run, in a directory that is made for it.
-func writeFile(t *testing.T, file, text string) {
+// writeExecutable writes a file that can be run, in a directory that is made for it.
+func writeExecutable(t *testing.T, file, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o755)); err != nil {
 		t.Fatal(err)

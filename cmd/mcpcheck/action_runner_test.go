@@ -15,8 +15,8 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// composite is what GitHub's runner reads of action.yml.
-type composite struct {
+// actionManifest is what GitHub's runner reads of action.yml.
+type actionManifest struct {
 	Name        string
 	Description string
 	Author      string
@@ -25,20 +25,20 @@ type composite struct {
 	Outputs     map[string]struct{ Description, Value string }
 	Runs        struct {
 		Using string
-		Steps []step
+		Steps []actionStep
 	}
 }
 
-type step struct {
+type actionStep struct {
 	Name, ID, Shell, Run string
 	Env                  map[string]string
 }
 
-// runner runs the steps of action.yml as GitHub's runner does: with its defaults, its environment variables and its
-// outputs, in a workspace of its own.
-type runner struct {
+// actionRunner runs the steps of action.yml as GitHub's runner does: with its defaults, its environment variables and
+// its outputs, in a workspace of its own.
+type actionRunner struct {
 	root      string // of this repository
-	action    composite
+	action    actionManifest
 	workspace string
 	values    map[string]string // of the expressions, such as inputs.url
 	env       map[string]string
@@ -46,8 +46,8 @@ type runner struct {
 	log       bytes.Buffer
 }
 
-// newRunner needs bash, which runners have on every system.
-func newRunner(t *testing.T) *runner {
+// newActionRunner needs bash, which runners have on every system.
+func newActionRunner(t *testing.T) *actionRunner {
 	t.Helper()
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("there is no bash here, which runs the steps of action.yml")
@@ -56,10 +56,10 @@ func newRunner(t *testing.T) *runner {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &runner{root: root, workspace: t.TempDir(), values: map[string]string{
+	r := &actionRunner{root: root, workspace: t.TempDir(), values: map[string]string{
 		"github.action_ref": "", "github.action_repository": "", // used by path
 	}}
-	text := content(t, filepath.Join(root, "action.yml"))
+	text := readFile(t, filepath.Join(root, "action.yml"))
 	if err := yaml.UnmarshalWithOptions([]byte(text), &r.action, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
@@ -78,14 +78,14 @@ func newRunner(t *testing.T) *runner {
 	return r
 }
 
-// install stands for the first step of the action.
-func (r *runner) install(program string) {
+// setProgram stands for the first step of the action.
+func (r *actionRunner) setProgram(program string) {
 	r.values["steps.install.outputs.mcpcheck"] = program
-	r.action.Runs.Steps = slices.DeleteFunc(r.action.Runs.Steps, func(s step) bool { return s.ID == "install" })
+	r.action.Runs.Steps = slices.DeleteFunc(r.action.Runs.Steps, func(s actionStep) bool { return s.ID == "install" })
 }
 
-// act runs the action, and returns its exit status and its outputs.
-func (r *runner) act(t *testing.T, inputs map[string]string) (status int, outputs map[string]string) {
+// run runs the action, and returns its exit status and its outputs.
+func (r *actionRunner) run(t *testing.T, inputs map[string]string) (status int, outputs map[string]string) {
 	t.Helper()
 	for name, input := range r.action.Inputs {
 		r.values["inputs."+name] = input.Default
@@ -97,19 +97,19 @@ func (r *runner) act(t *testing.T, inputs map[string]string) (status int, output
 		r.values["inputs."+name] = value
 	}
 	for _, s := range r.action.Runs.Steps {
-		if status = r.step(t, s); status != 0 {
+		if status = r.runStep(t, s); status != 0 {
 			break
 		}
 	}
 	outputs = map[string]string{}
 	for name, output := range r.action.Outputs {
-		outputs[name] = r.fill(t, output.Value)
+		outputs[name] = r.expand(t, output.Value)
 	}
 	return status, outputs
 }
 
 // step runs a step, and takes its outputs and its directories of programs.
-func (r *runner) step(t *testing.T, s step) (status int) {
+func (r *actionRunner) runStep(t *testing.T, s actionStep) (status int) {
 	t.Helper()
 	if s.Shell != "bash" || strings.Contains(s.Run, "${{") {
 		t.Fatalf("step %q: want bash, and no expression in a script: its value would be run", s.Name)
@@ -125,18 +125,18 @@ func (r *runner) step(t *testing.T, s step) (status int) {
 		files,
 		"path",
 	)
-	writeFile(t, script, s.Run)
+	writeExecutable(t, script, s.Run)
 	cmd := exec.CommandContext(t.Context(), "bash", "--noprofile", "--norc", "-eo", "pipefail", script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = r.workspace, &r.log, &r.log
-	cmd.Env = append(environOf(r.env), "GITHUB_OUTPUT="+output, "GITHUB_PATH="+path,
+	cmd.Env = append(cleanEnv(r.env), "GITHUB_OUTPUT="+output, "GITHUB_PATH="+path,
 		"PATH="+strings.Join(append(slices.Clone(r.path), os.Getenv("PATH")), string(os.PathListSeparator)))
 	for name, value := range s.Env {
-		cmd.Env = append(cmd.Env, name+"="+r.fill(t, value))
+		cmd.Env = append(cmd.Env, name+"="+r.expand(t, value))
 	}
 	if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 		t.Fatal(err)
 	}
-	for _, line := range linesOf(output) {
+	for _, line := range fileLines(output) {
 		name, value, ok := strings.Cut(line, "=")
 		key := "steps." + s.ID + ".outputs." + name
 		if _, again := r.values[key]; !ok || again {
@@ -144,15 +144,15 @@ func (r *runner) step(t *testing.T, s step) (status int) {
 		}
 		r.values[key] = value
 	}
-	r.path = slices.Concat(linesOf(path), r.path)
+	r.path = slices.Concat(fileLines(path), r.path)
 	return cmd.ProcessState.ExitCode()
 }
 
-// environOf is the environment of this process, without what could have come from a runner or from a hook of Git, and
+// cleanEnv is the environment of this process, without what could have come from a runner or from a hook of Git, and
 // further variables.
-func environOf(further map[string]string) (env []string) {
+func cleanEnv(further map[string]string) (env []string) {
 	for _, variable := range os.Environ() {
-		if !fromOutside.MatchString(variable) {
+		if !ciVariablePattern.MatchString(variable) {
 			env = append(env, variable)
 		}
 	}
@@ -162,15 +162,15 @@ func environOf(further map[string]string) (env []string) {
 	return env
 }
 
-var fromOutside = regexp.MustCompile(`^(GITHUB|RUNNER|INPUT|GIT)_`)
+var ciVariablePattern = regexp.MustCompile(`^(GITHUB|RUNNER|INPUT|GIT)_`)
 
-var expression = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
+var expressionPattern = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
 // fill puts values for the expressions of a text. It knows names only, no operators.
-func (r *runner) fill(t *testing.T, text string) string {
+func (r *actionRunner) expand(t *testing.T, text string) string {
 	t.Helper()
-	return expression.ReplaceAllStringFunc(text, func(found string) string {
-		name := expression.FindStringSubmatch(found)[1]
+	return expressionPattern.ReplaceAllStringFunc(text, func(found string) string {
+		name := expressionPattern.FindStringSubmatch(found)[1]
 		value, known := r.values[name]
 		if !known && !strings.HasPrefix(name, "steps.") { // which may not have run
 			t.Fatalf("action.yml names %q, which there is not", name)
@@ -179,14 +179,14 @@ func (r *runner) fill(t *testing.T, text string) string {
 	})
 }
 
-// linesOf are the lines of a file, none if there is no file.
-func linesOf(file string) []string {
+// fileLines are the lines of a file, none if there is no file.
+func fileLines(file string) []string {
 	text, _ := os.ReadFile(file)
 	return strings.FieldsFunc(string(text), func(c rune) bool { return c == '\n' || c == '\r' })
 }
 
 // annotations are the lines of the log that are errors and warnings.
-func (r *runner) annotations() string {
+func (r *actionRunner) annotations() string {
 	var all []string
 	for line := range strings.Lines(r.log.String()) {
 		if strings.HasPrefix(line, "::error") || strings.HasPrefix(line, "::warning") {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestActionWords(t *testing.T) {
+func TestActionSplitArgs(t *testing.T) {
 	for name, test := range map[string]struct {
 		text string
 		want []string
@@ -51,7 +51,7 @@ func TestActionWords(t *testing.T) {
 		"quotes that are lines": {"it's\nd\\", []string{"it's", `d\`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := splitWords(test.text)
+			got, err := splitArgs(test.text)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,24 +62,24 @@ func TestActionWords(t *testing.T) {
 	}
 }
 
-func TestActionWordsOpen(t *testing.T) {
+func TestActionSplitArgsUnclosed(t *testing.T) {
 	for _, text := range []string{`a "b`, `a 'b`, `a "b\"`, `it's`, `a\`, `a \`, `"`} {
-		if got, err := splitWords(text); err == nil || !strings.Contains(err.Error(), text) {
+		if got, err := splitArgs(text); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: words %q, error %v, want an error that quotes it", text, got, err)
 		}
 	}
 }
 
-// TestActionWordsAsShell has a shell split every text of five blanks, letters, quotes and backslashes.
-func TestActionWordsAsShell(t *testing.T) {
+// TestActionSplitArgsLikeShell has a shell split every text of five blanks, letters, quotes and backslashes.
+func TestActionSplitArgsLikeShell(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
 		t.Skip("there is no sh to compare with")
 	}
 	var texts []string
 	var script, want strings.Builder
-	for _, text := range textsOf(` a'"\`, 5) {
-		words, err := splitWords(text)
+	for _, text := range allTexts(` a'"\`, 5) {
+		words, err := splitArgs(text)
 		if err != nil {
 			continue // the shell would want more
 		}
@@ -107,12 +107,12 @@ func TestActionWordsAsShell(t *testing.T) {
 	}
 }
 
-// textsOf are all texts of so many of the letters.
-func textsOf(letters string, length int) (texts []string) {
+// allTexts are all texts of so many of the letters.
+func allTexts(letters string, length int) (texts []string) {
 	if length == 0 {
 		return []string{""}
 	}
-	for _, text := range textsOf(letters, length-1) {
+	for _, text := range allTexts(letters, length-1) {
 		for _, letter := range letters {
 			texts = append(texts, text+string(letter))
 		}
@@ -121,7 +121,7 @@ func textsOf(letters string, length int) (texts []string) {
 }
 
 // given are inputs of action.yml, with a report directory.
-func given(inputs map[string]string) func(name string) string {
+func actionInputs(inputs map[string]string) func(name string) string {
 	return func(name string) string {
 		if name == "report-dir" {
 			return "r"
@@ -169,8 +169,8 @@ func TestActionArguments(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := action{input: given(test.inputs)}
-			got, err := a.arguments()
+			a := action{input: actionInputs(test.inputs)}
+			got, err := a.runArgs()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -181,17 +181,17 @@ func TestActionArguments(t *testing.T) {
 	}
 }
 
-func TestActionArgumentsOpen(t *testing.T) {
+func TestActionArgumentsUnclosed(t *testing.T) {
 	for _, name := range []string{"command", "args"} {
-		a := action{input: given(map[string]string{name: "'a"})}
-		if got, err := a.arguments(); err == nil {
+		a := action{input: actionInputs(map[string]string{name: "'a"})}
+		if got, err := a.runArgs(); err == nil {
 			t.Errorf("%s: arguments %q, want an error", name, got)
 		}
 	}
 }
 
-// TestActionShows compares where reports are with what later steps are told.
-func TestActionShows(t *testing.T) {
+// TestActionReportDir compares where reports are with what later steps are told.
+func TestActionReportDir(t *testing.T) {
 	absolute := filepath.Join(t.TempDir(), "r")
 	for _, test := range []struct{ dir, reports, want string }{
 		{".", "r", "r"},
@@ -209,8 +209,8 @@ func TestActionShows(t *testing.T) {
 		a := action{input: func(name string) string {
 			return map[string]string{"working-directory": test.dir, "report-dir": test.reports}[name]
 		}}
-		if err := a.locate(); a.shown != test.want || (err != nil) != (test.want == "") {
-			t.Errorf("%q in %q: shown as %q, error %v, want %q", test.reports, test.dir, a.shown, err, test.want)
+		if err := a.resolveReportDir(); a.reportDir != test.want || (err != nil) != (test.want == "") {
+			t.Errorf("%q in %q: shown as %q, error %v, want %q", test.reports, test.dir, a.reportDir, err, test.want)
 		}
 	}
 }
@@ -255,7 +255,7 @@ func TestActionOutputs(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := action{input: func(string) string { return dir }, log: io.Discard, shown: "a/r", ran: test.ran}
+			a := action{input: func(string) string { return dir }, log: io.Discard, reportDir: "a/r", hasRun: test.ran}
 			if diff := cmp.Diff(test.want, a.outputs(test.code)); diff != "" {
 				t.Error(diff)
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const someFault = "tools/unknown-tool-code"
+const actionFault = "tools/unknown-tool-code"
 
 // actionTest is a use of the action, with the mcpcheck of this test. Empty texts and counts are not looked for.
 type actionTest struct {
@@ -22,9 +22,9 @@ type actionTest struct {
 	counts  map[string]int
 	reports string // where all reports are; empty: there are none
 
-	log       string // what it has
-	annotated string // what the errors and warnings have; empty: there are none
-	summary   string // what the summary has; empty: there is none
+	log        string // what it has
+	annotation string // what the errors and warnings have; empty: there are none
+	summary    string // what the summary has; empty: there is none
 }
 
 var actionTests = map[string]actionTest{
@@ -33,44 +33,44 @@ var actionTests = map[string]actionTest{
 		verdict: "conforms", counts: map[string]int{"gating": 0}, reports: "mcpcheck-report", summary: "passed",
 	},
 	"a fault is red, with annotation, summary and reports": {
-		inputs: map[string]string{"command": "mcpcheck serve --fault " + someFault},
+		inputs: map[string]string{"command": "mcpcheck serve --fault " + actionFault},
 		status: 1, verdict: "fails", counts: map[string]int{"gating": 1}, reports: "mcpcheck-report",
-		annotated: someFault, summary: someFault,
+		annotation: actionFault, summary: actionFault,
 	},
 	"with fail: false and summary: false the outputs alone say so": {
 		inputs: map[string]string{
-			"command": "mcpcheck serve --fault " + someFault,
+			"command": "mcpcheck serve --fault " + actionFault,
 			"fail":    "false",
 			"summary": "false",
 		},
-		verdict: "fails", reports: "mcpcheck-report", annotated: someFault,
+		verdict: "fails", reports: "mcpcheck-report", annotation: actionFault,
 	},
 	"in the baseline the fault is green": {
-		files: map[string]string{"a server/baseline.yaml": baselineOfFault},
+		files: map[string]string{"a server/baseline.yaml": actionBaseline},
 		inputs: map[string]string{
-			"command": "mcpcheck serve --fault " + someFault, "baseline": "baseline.yaml",
+			"command": "mcpcheck serve --fault " + actionFault, "baseline": "baseline.yaml",
 			"working-directory": "a server", "report-dir": "reports",
 		},
 		verdict: "conforms", counts: map[string]int{"gating": 0, "known": 1},
-		reports: "a server/reports", summary: someFault,
+		reports: "a server/reports", summary: actionFault,
 	},
 	"once the fault is gone, the baseline is red as stale": {
-		files: map[string]string{"a server/baseline.yaml": baselineOfFault},
+		files: map[string]string{"a server/baseline.yaml": actionBaseline},
 		inputs: map[string]string{
 			"command": "mcpcheck serve", "baseline": "baseline.yaml", "working-directory": "a server",
 		},
 		status: 1, verdict: "fails", counts: map[string]int{"stale": 1}, reports: "a server/mcpcheck-report",
-		annotated: someFault, summary: someFault,
+		annotation: actionFault, summary: actionFault,
 	},
 	"a server that does not start is untestable": {
 		inputs: map[string]string{"command": "mcpcheck version"},
 		status: 3, verdict: "untestable", reports: "mcpcheck-report",
-		annotated: "exited with status 0", summary: "exited with status 0",
+		annotation: "exited with status 0", summary: "exited with status 0",
 	},
 	"and that passes on with fail: false": {
 		inputs:  map[string]string{"command": "mcpcheck version", "fail": "false"},
 		verdict: "untestable", reports: "mcpcheck-report",
-		annotated: "exited with status 0", summary: "exited with status 0",
+		annotation: "exited with status 0", summary: "exited with status 0",
 	},
 	"wrong usage is red even with fail: false, and an earlier run's reports are gone": {
 		files: map[string]string{
@@ -78,12 +78,12 @@ var actionTests = map[string]actionTest{
 			"mcpcheck-report/report.md":   "earlier",
 		},
 		inputs: map[string]string{"command": "mcpcheck serve", "profile": "lax", "fail": "false"},
-		status: 2, verdict: "usage", log: "lax", annotated: "::error title=mcpcheck::",
+		status: 2, verdict: "usage", log: "lax", annotation: "::error title=mcpcheck::",
 	},
 	"a program that cannot be run has no reports": {
 		files:  map[string]string{"server": "\x7fELF, or so it says"},
 		inputs: map[string]string{"command": "./server"},
-		status: 2, verdict: "usage", log: "cannot run ./server", annotated: "mcpcheck ended with exit code 2",
+		status: 2, verdict: "usage", log: "cannot run ./server", annotation: "mcpcheck ended with exit code 2",
 	},
 	"a plan is green, and has no reports": {
 		inputs:  map[string]string{"command": "mcpcheck serve", "args": "--plan"},
@@ -98,37 +98,37 @@ var actionTests = map[string]actionTest{
 	"a URL": {
 		inputs: map[string]string{"url": "http://127.0.0.1:1/mcp", "args": "--start-timeout 100ms"},
 		status: 3, verdict: "untestable", reports: "mcpcheck-report",
-		log: "127.0.0.1:1", annotated: "127.0.0.1:1", summary: "127.0.0.1:1",
+		log: "127.0.0.1:1", annotation: "127.0.0.1:1", summary: "127.0.0.1:1",
 	},
 	"a configuration": {
 		inputs: map[string]string{"config": "nowhere.yaml"},
-		status: 2, verdict: "usage", log: "nowhere.yaml", annotated: "mcpcheck ended with exit code 2",
+		status: 2, verdict: "usage", log: "nowhere.yaml", annotation: "mcpcheck ended with exit code 2",
 	},
 	"an input that is not as it should be": {
 		inputs: map[string]string{"command": "mcpcheck serve", "fail": "no"},
-		status: 2, verdict: "usage", annotated: "summary and fail are to be true or false",
+		status: 2, verdict: "usage", annotation: "summary and fail are to be true or false",
 	},
 	"a report-dir that would set an output": {
 		inputs: map[string]string{"command": "mcpcheck serve", "report-dir": "here\nverdict=conforms"},
-		status: 2, verdict: "usage", annotated: "each on one line",
+		status: 2, verdict: "usage", annotation: "each on one line",
 	},
 	"a working-directory that is not there": {
 		inputs: map[string]string{"command": "mcpcheck serve", "working-directory": "nowhere"},
-		status: 2, verdict: "usage", annotated: "there is no nowhere",
+		status: 2, verdict: "usage", annotation: "there is no nowhere",
 	},
 	"a quote that is not closed": {
 		inputs: map[string]string{"command": "mcpcheck 'serve"},
-		status: 2, verdict: "usage", annotated: "mcpcheck 'serve",
+		status: 2, verdict: "usage", annotation: "mcpcheck 'serve",
 	},
 	"inputs are not run": {
 		inputs: map[string]string{
 			"command": "$(touch run) `touch run`; touch run", "args": `"$(touch run)`, "profile": `"; touch run; "`,
 		},
-		status: 2, verdict: "usage", annotated: `"$(touch run)`,
+		status: 2, verdict: "usage", annotation: `"$(touch run)`,
 	},
 }
 
-const baselineOfFault = "- check: " + someFault + "\n  reason: to be mended with the next release\n"
+const actionBaseline = "- check: " + actionFault + "\n  reason: to be mended with the next release\n"
 
 // TestActionYML has the action judge servers; where args are not what it is about, by a few checks, but with -whole by
 // all.
@@ -141,22 +141,22 @@ func TestActionYML(t *testing.T) {
 	for name, test := range actionTests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRunner(t)
-			r.install(program)
+			r := newActionRunner(t)
+			r.setProgram(program)
 			if _, given := test.inputs["args"]; !given {
-				test.inputs["args"] = strings.Join(onlyOf("tools/list-works,"+someFault), " ")
+				test.inputs["args"] = strings.Join(onlyFlags("tools/list-works,"+actionFault), " ")
 			}
 			for file, text := range test.files {
-				writeFile(t, filepath.Join(r.workspace, file), text)
+				writeExecutable(t, filepath.Join(r.workspace, file), text)
 			}
-			status, outputs := r.act(t, test.inputs)
+			status, outputs := r.run(t, test.inputs)
 			if status != test.status || outputs["verdict"] != test.verdict {
 				t.Errorf("status %d, verdict %q, want %d, %q", status, outputs["verdict"], test.status, test.verdict)
 			}
 			test.expectCounts(t, outputs)
 			test.expectReports(t, r, outputs)
-			test.expectTexts(t, r)
-			if exists(filepath.Join(r.workspace, "run")) {
+			test.expectOutput(t, r)
+			if fileExists(filepath.Join(r.workspace, "run")) {
 				t.Error("an input was run")
 			}
 			if t.Failed() {
@@ -191,7 +191,7 @@ func (test actionTest) expectCounts(t *testing.T, outputs map[string]string) {
 }
 
 // expectReports looks for the reports, and for the outputs that name them.
-func (test actionTest) expectReports(t *testing.T, r *runner, outputs map[string]string) {
+func (test actionTest) expectReports(t *testing.T, r *actionRunner, outputs map[string]string) {
 	t.Helper()
 	got := map[string]string{}
 	for _, name := range []string{"junit", "sarif", "markdown"} {
@@ -218,8 +218,8 @@ func (test actionTest) expectReports(t *testing.T, r *runner, outputs map[string
 	}
 }
 
-// expectTexts looks at what people read.
-func (test actionTest) expectTexts(t *testing.T, r *runner) {
+// expectOutput looks at what people read.
+func (test actionTest) expectOutput(t *testing.T, r *actionRunner) {
 	t.Helper()
 	if !strings.Contains(r.log.String(), test.log) {
 		t.Errorf("the log does not have %q", test.log)
@@ -227,9 +227,9 @@ func (test actionTest) expectTexts(t *testing.T, r *runner) {
 	if test.reports != "" && strings.Contains(r.annotations(), "ended with exit code") {
 		t.Error("what is in the reports is annotated again")
 	}
-	summary := strings.Join(linesOf(r.env["GITHUB_STEP_SUMMARY"]), "\n")
+	summary := strings.Join(fileLines(r.env["GITHUB_STEP_SUMMARY"]), "\n")
 	for _, place := range []struct{ name, text, want string }{
-		{"annotations", r.annotations(), test.annotated},
+		{"annotations", r.annotations(), test.annotation},
 		{"summary", summary, test.summary},
 	} {
 		if !strings.Contains(place.text, place.want) || (place.text == "") != (place.want == "") {

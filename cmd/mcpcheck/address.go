@@ -10,75 +10,75 @@ import (
 	"sync"
 )
 
-// address is where the server is, as it is written: {port} is not filled in.
+// addTo is where the server is, as it is written: {port} is not filled in.
 type address struct {
-	command []string // that starts the server
-	url     string   // empty: it speaks over stdio
-	sseURL  string   // of an endpoint for old clients
-	env     []string // KEY=VALUE, added to the environment of the command
-	dir     string   // working directory of the command
-	headers []string // NAME: VALUE, of every HTTP request
-	alias   []string // flags that stand for command and URL; nil: there are none
+	command     []string // that starts the server
+	url         string   // empty: it speaks over stdio
+	sseURL      string   // of an endpoint for old clients
+	env         []string // KEY=VALUE, added to the environment of the command
+	dir         string   // working directory of the command
+	headers     []string // NAME: VALUE, of every HTTP request
+	serverFlags []string // flags that stand for command and URL; nil: there are none
 }
 
-// portMark stands for a free port.
-const portMark = "{port}"
+// portPlaceholder stands for a free port.
+const portPlaceholder = "{port}"
 
 // locate finds the address that the values mean: that of the built-in server, of a server in the file of a host, or the
 // one that they give. What the file of a host draws from the environment becomes a secret.
-func locate(v values, s *secrets, stderr io.Writer) (address, error) {
+func resolveAddress(v options, s *secrets, stderr io.Writer) (address, error) {
 	a := address{
 		command: v.Command, url: v.URL, sseURL: v.flags.remote.sseURL,
-		env: slices.Concat(environ(v.Env), v.flags.env), dir: v.Cwd, headers: v.flags.remote.headers,
+		env: slices.Concat(envPairs(v.Env), v.flags.env), dir: v.Cwd, headers: v.flags.remote.headers,
 	}
 	switch {
 	case v.flags.demo:
 		self, err := os.Executable()
-		a.command, a.alias = []string{self, "serve"}, []string{"--demo"}
+		a.command, a.serverFlags = []string{self, "serve"}, []string{"--demo"}
 		return a, err
-	case v.listed:
-		a.alias = v.flags.hosts.again()
+	case v.isListEntry:
+		a.serverFlags = v.flags.hosts.args()
 		return a, nil
-	case v.flags.given("server"):
-		server, err := v.flags.hosts.chosen(stderr)
+	case v.flags.isGiven("server"):
+		server, err := v.flags.hosts.findSelected(stderr)
 		if err != nil {
 			return a, err
 		}
-		a.alias = v.flags.hosts.again()
-		return server.address(a, v.BearerEnv != "", s)
+		a.serverFlags = v.flags.hosts.args()
+		return server.addTo(a, v.BearerEnv != "", s)
 	}
 	return a, nil
 }
 
 // environ is a map of variables as KEY=VALUE.
-func environ(variables map[string]string) (pairs []string) {
+func envPairs(variables map[string]string) (pairs []string) {
 	for _, key := range sortedKeys(variables) {
 		pairs = append(pairs, key+"="+variables[key])
 	}
 	return pairs
 }
 
-// withPort puts a free port in the place of {port}.
-func (a address) withPort() (address, error) {
+// withFreePort puts a free port in the place of {port}.
+func (a address) withFreePort() (address, error) {
 	all := slices.Concat([]string{a.url, a.sseURL}, a.command, a.env)
-	if !strings.Contains(strings.Join(all, " "), portMark) {
+	if !strings.Contains(strings.Join(all, " "), portPlaceholder) {
 		return a, nil
 	}
 	if len(a.command) == 0 {
-		return a, usage("{port} wants a command to start; say mcpcheck run --url URL -- COMMAND [ARG…]")
+		return a, usageErrorf("{port} wants a command to start; say mcpcheck run --url URL -- COMMAND [ARG…]")
 	}
 	port, err := freePort()
 	if err != nil {
 		return a, err
 	}
-	fill := func(text string) string { return strings.ReplaceAll(text, portMark, port) }
+	fill := func(text string) string { return strings.ReplaceAll(text, portPlaceholder, port) }
 	a.url, a.sseURL = fill(a.url), fill(a.sseURL)
-	a.command, a.env = each(a.command, fill), each(a.env, fill)
+	a.command, a.env = mapStrings(a.command, fill), mapStrings(a.env, fill)
 	return a, nil
 }
 
-// claimed keeps the sockets that claim the ports of freePort until the program ends.
-var claimed struct {
+// reservedPorts keeps the sockets that claim the ports of freePort until the program ends.
+var reservedPorts struct {
 	sync.Mutex
 	all []net.PacketConn
 }
@@ -96,9 +96,9 @@ func freePort() (port string, err error) {
 		claim, err = net.ListenPacket("udp", l.Addr().String())
 		l.Close()
 		if err == nil {
-			claimed.Lock()
-			defer claimed.Unlock()
-			claimed.all = append(claimed.all, claim)
+			reservedPorts.Lock()
+			defer reservedPorts.Unlock()
+			reservedPorts.all = append(reservedPorts.all, claim)
 			return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 		}
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 )
 
-// writers are ways to write messages that clients do not understand, by name: each is given one line at a time, with
-// its newline.
-var writers = map[string]func(line []byte) []byte{
+// outputChanges are ways to write messages that clients do not understand, by name: each is given one line at a time,
+// with its newline.
+var outputChanges = map[string]func(line []byte) []byte{
 	"pretty": func(line []byte) []byte {
 		var b bytes.Buffer
 		json.Indent(&b, line, "", "  ")
@@ -50,24 +50,24 @@ func toUTF16(line []byte) []byte {
 	return out
 }
 
-// rewriter changes each line on its way to w.
-type rewriter struct {
+// changingWriter changes each line on its way to w.
+type changingWriter struct {
 	w      io.Writer
 	change func([]byte) []byte
 }
 
-func (r rewriter) Write(line []byte) (int, error) {
+func (r changingWriter) Write(line []byte) (int, error) {
 	if _, err := r.w.Write(r.change(line)); err != nil {
 		return 0, err
 	}
 	return len(line), nil
 }
 
-// writing is an honest server that writes in that way or, with a second argument, in its answers to ping only.
-func writing(args []string) int {
-	change := writers[args[0]]
+// serveChanged is an honest server that writes in that way or, with a second argument, in its answers to ping only.
+func serveChanged(args []string) int {
+	change := outputChanges[args[0]]
 	if len(args) == 1 {
-		return serveOver(os.Stdin, &lines{w: rewriter{os.Stdout, change}}, fixtures.Fault{})
+		return serveOver(os.Stdin, &lockedWriter{w: changingWriter{os.Stdout, change}}, fixtures.Fault{})
 	}
 	return serve(fixtures.Fault{Send: func(_ *fixtures.Conn, line []byte) []byte {
 		if bytes.Contains(line, []byte(`"result":{}`)) {
@@ -77,38 +77,40 @@ func writing(args []string) int {
 	}})
 }
 
-// buffering writes nothing until stdin ends, as a program does that never flushes.
-func buffering([]string) int {
+// serveBuffered writes nothing until stdin ends, as a program does that never flushes.
+func serveBuffered([]string) int {
 	var buffer bytes.Buffer
 	defer func() { os.Stdout.Write(buffer.Bytes()) }()
-	return serveOver(os.Stdin, &lines{w: &buffer}, fixtures.Fault{})
+	return serveOver(os.Stdin, &lockedWriter{w: &buffer}, fixtures.Fault{})
 }
 
-// toStderr writes its messages to stderr.
-func toStderr([]string) int { return serveOver(os.Stdin, &lines{w: os.Stderr}, fixtures.Fault{}) }
+// serveOnStderr writes its messages to stderr.
+func serveOnStderr([]string) int {
+	return serveOver(os.Stdin, &lockedWriter{w: os.Stderr}, fixtures.Fault{})
+}
 
 // saying writes texts that are no messages, each on a line of its own, and then reads until stdin ends.
-func saying(args []string) int {
+func printLines(args []string) int {
 	for _, text := range args {
 		fmt.Println(text)
 	}
-	return swallow()
+	return readToEnd()
 }
 
-// usageOnStdout explains itself and goes.
-func usageOnStdout([]string) int {
+// printUsage explains itself and goes.
+func printUsage([]string) int {
 	fmt.Println("usage: server [--stdio] DIRECTORY")
 	return 2
 }
 
-// echo sends back what it is sent, as cat does.
-func echo([]string) int {
+// echoInput sends back what it is sent, as cat does.
+func echoInput([]string) int {
 	io.Copy(os.Stdout, os.Stdin)
 	return 0
 }
 
-// tardy answers nothing but initialize until a second has passed.
-func tardy([]string) int {
+// serveSlowly answers nothing but initialize until a second has passed.
+func serveSlowly([]string) int {
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
 		if req["method"] != "initialize" {
 			time.Sleep(time.Second)

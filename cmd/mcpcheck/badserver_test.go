@@ -23,18 +23,18 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// badserver is a program of the scripts: a server that is bad in the way that its first argument names.
-func badserver() {
-	note(1, 0)
-	time.AfterFunc(patience, func() { os.Exit(9) }) // whatever a broken test leaves behind
+// badServerMain is a program of the scripts: a server that is bad in the way that its first argument names.
+func badServerMain() {
+	addLoad(1, 0)
+	time.AfterFunc(scriptTimeout, func() { os.Exit(9) }) // whatever a broken test leaves behind
 	if len(os.Args) < 2 {
 		os.Exit(9)
 	}
-	os.Exit(become(os.Args[1], os.Args[2:]))
+	os.Exit(runBadServer(os.Args[1], os.Args[2:]))
 }
 
-// become is the bad server of that name.
-func become(name string, args []string) int {
+// runBadServer is the bad server of that name.
+func runBadServer(name string, args []string) int {
 	if be, ok := badServers()[name]; ok {
 		return be(args)
 	}
@@ -47,12 +47,15 @@ func become(name string, args []string) int {
 func badServers() map[string]func(args []string) int {
 	return map[string]func(args []string) int{
 		// that do not start
-		"exit-3":        exitAtStart,
-		"quit":          quit,
-		"never-answer":  func([]string) int { return swallow() },
-		"never-read":    func([]string) int { return hang() },
-		"late":          late,
-		"refuse":        func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", refuse)}) },
+		"exit-3":       exitAtStart,
+		"quit":         exitWith,
+		"never-answer": func([]string) int { return readToEnd() },
+		"never-read":   func([]string) int { return sleepForever() },
+		"late":         serveAfterFile,
+		"refuse": func([]string) int {
+			return serve(fixtures.Fault{Reply: changeReply("initialize",
+				makeError)})
+		},
 		"kill-itself":   killItself,
 		"close-stdout":  closeStdout,
 		"print-forever": func([]string) int { return printForever() },
@@ -62,67 +65,70 @@ func badServers() map[string]func(args []string) int {
 			fmt.Println(append(args, "Server is running on stdio")[0])
 			return serve(fixtures.Fault{})
 		},
-		"asking":       func(args []string) int { fmt.Print(args[0]); return swallow() },
-		"banner-only":  func([]string) int { fmt.Println("Listening on http://localhost:3000"); return swallow() },
-		"garbage":      func([]string) int { os.Stdout.Write(garbage); return serve(fixtures.Fault{}) },
-		"garbage-only": func([]string) int { os.Stdout.Write(garbage); return swallow() },
-		"endless-line": func([]string) int { return endlessLine() },
+		"asking":       func(args []string) int { fmt.Print(args[0]); return readToEnd() },
+		"banner-only":  func([]string) int { fmt.Println("Listening on http://localhost:3000"); return readToEnd() },
+		"garbage":      func([]string) int { os.Stdout.Write(binaryOutput); return serve(fixtures.Fault{}) },
+		"garbage-only": func([]string) int { os.Stdout.Write(binaryOutput); return readToEnd() },
+		"endless-line": func([]string) int { return printEndlessLine() },
 		"endless-answer": func([]string) int {
-			return serve(fixtures.Fault{Request: onRequest("ping", func() { endlessLine() })})
+			return serve(fixtures.Fault{Request: insteadOfRequest("ping", func() { printEndlessLine() })})
 		},
 
 		// that write messages in another way, or something else
-		"writing":   writing,
-		"buffering": buffering,
-		"to-stderr": toStderr,
-		"saying":    saying,
-		"usage":     usageOnStdout,
-		"echo":      echo,
+		"writing":   serveChanged,
+		"buffering": serveBuffered,
+		"to-stderr": serveOnStderr,
+		"saying":    printLines,
+		"usage":     printUsage,
+		"echo":      echoInput,
 
 		// that speak too much
 		"flood-stderr":  floodStderr,
 		"flood-stdout":  floodStdout,
-		"flood-listen":  floodListen,
-		"long":          long,
-		"ask-forbidden": func([]string) int { return serve(fixtures.Fault{Notified: askForbidden}) },
-		"reply-twice":   func([]string) int { return serve(fixtures.Fault{Send: twice}) },
+		"flood-listen":  floodSubscription,
+		"long":          serveLongResults,
+		"ask-forbidden": func([]string) int { return serve(fixtures.Fault{Notification: sendUndeclaredRequests}) },
+		"reply-twice":   func([]string) int { return serve(fixtures.Fault{Send: duplicateLine}) },
 		"bare": func([]string) int {
-			return serve(fixtures.Fault{Reply: spoilReply("initialize", func(reply object) {
+			return serve(fixtures.Fault{Reply: changeReply("initialize", func(reply object) {
 				reply["result"].(object)["capabilities"] = object{}
 			})})
 		},
-		"choosy":    choosy,
-		"wrong-ids": func([]string) int { return serve(fixtures.Fault{Reply: wrongID}) },
-		"wrong-id":  func([]string) int { return serve(fixtures.Fault{Reply: spoilReply("initialize", setID)}) },
-		"leak":      leak,
+		"choosy":    serveFailingTool,
+		"wrong-ids": func([]string) int { return serve(fixtures.Fault{Reply: replyWrongID}) },
+		"wrong-id":  func([]string) int { return serve(fixtures.Fault{Reply: changeReply("initialize", setWrongID)}) },
+		"leak":      serveSecrets,
 
 		// that do not serve to the end
-		"die-after":    dieAfter,
+		"die-after":    crashAfter,
 		"stop-reading": stopReading,
-		"slow":         slow,
-		"tardy":        tardy,
-		"mute-tool":    func(args []string) int { return serve(fixtures.Fault{Request: onValidCall(args, func() {})}) },
-		"block":        func([]string) int { return serve(fixtures.Fault{Receive: blockAtCall(hang)}) },
-		"linger":       linger,
+		"slow":         blockToolsList,
+		"tardy":        serveSlowly,
+		"mute-tool": func(args []string) int {
+			return serve(fixtures.Fault{Request: insteadOfValidCall(args,
+				func() {})})
+		},
+		"block":  func([]string) int { return serve(fixtures.Fault{Receive: blockOnCall(sleepForever)}) },
+		"linger": serveSlowCalls,
 
 		// that do not go
-		"deaf":          func([]string) int { return deaf() },
-		"grandchild":    func(args []string) int { return leaveBehind(false, args) },
-		"daemon":        func(args []string) int { return leaveBehind(true, args) },
-		"hold":          func([]string) int { signal.Ignore(syscall.SIGTERM); return hang() },
-		"behind":        behind,
-		"where":         where,
-		"touch":         touch,
-		"old":           old,
-		"change-itself": changeItself,
+		"deaf":          func([]string) int { return ignoreTermination() },
+		"grandchild":    func(args []string) int { return startBackgroundProcess(false, args) },
+		"daemon":        func(args []string) int { return startBackgroundProcess(true, args) },
+		"hold":          func([]string) int { signal.Ignore(syscall.SIGTERM); return sleepForever() },
+		"behind":        runAsChild,
+		"where":         printWorkingDir,
+		"touch":         serveAndCreateFile,
+		"old":           serveOldest,
+		"change-itself": failSecondStart,
 
 		// over HTTP
-		"web": badWeb,
+		"web": badHTTPServer,
 	}
 }
 
-// choosy lists a tool that fails whatever it is given, and one more for clients that can sample.
-func choosy([]string) int {
+// serveFailingTool lists a tool that fails whatever it is given, and one more for clients that can sample.
+func serveFailingTool([]string) int {
 	var samples atomic.Bool
 	tool := func(name string) object {
 		return object{
@@ -131,7 +137,7 @@ func choosy([]string) int {
 		}
 	}
 	return fixtures.Serve(context.Background(), fixtures.Stdio{
-		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Protocol: "2025-11-25",
+		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Revision: "2025-11-25",
 	}, fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply object) {
 		switch req["method"] {
 		case "initialize":
@@ -150,52 +156,52 @@ func choosy([]string) int {
 	}})
 }
 
-// quit ends with a status at once, after some lines on stderr.
-func quit(args []string) int {
+// exitWith ends with a status at once, after some lines on stderr.
+func exitWith(args []string) int {
 	fmt.Fprintln(os.Stderr, strings.Join(args[1:], "\n"))
 	status, _ := strconv.Atoi(args[0])
 	return status
 }
 
-// garbage is what a program writes that mistakes stdout for a log.
-var garbage = []byte("\x00\x01\xff\xfe\x1b[2J\x07\x80garbage\n\xde\xad\xbe\xef\n")
+// binaryOutput is what a program writes that mistakes stdout for a log.
+var binaryOutput = []byte("\x00\x01\xff\xfe\x1b[2J\x07\x80garbage\n\xde\xad\xbe\xef\n")
 
 // serve is the honest server with a fault, for clients that shake hands.
 func serve(f fixtures.Fault) int {
 	inner := f.Request
 	f.Request = func(c *fixtures.Conn, req object) bool {
 		if req["method"] == "server/discover" {
-			c.Write(fixtures.Failure(req["id"], -32601, "Method not found"))
+			c.Write(fixtures.ErrorResponse(req["id"], -32601, "Method not found"))
 			return true
 		}
 		return inner != nil && inner(c, req)
 	}
-	return serveOver(os.Stdin, &lines{w: os.Stdout}, f)
+	return serveOver(os.Stdin, &lockedWriter{w: os.Stdout}, f)
 }
 
 func serveOver(in io.Reader, out io.Writer, f fixtures.Fault) int {
 	return fixtures.Serve(context.Background(), fixtures.Stdio{In: in, Out: out, Err: os.Stderr}, f)
 }
 
-// lines keeps what several goroutines write apart.
-type lines struct {
+// lockedWriter keeps what several goroutines write apart.
+type lockedWriter struct {
 	mu sync.Mutex
 	w  io.Writer
 }
 
-func (l *lines) Write(p []byte) (int, error) {
+func (l *lockedWriter) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
 }
 
-func hang() int {
+func sleepForever() int {
 	time.Sleep(time.Hour)
 	return 0
 }
 
-// swallow reads until stdin ends.
-func swallow() int {
+// readToEnd reads until stdin ends.
+func readToEnd() int {
 	io.Copy(io.Discard, os.Stdin)
 	return 0
 }
@@ -206,15 +212,15 @@ func exitAtStart([]string) int {
 	return 3
 }
 
-// late waits for a file to appear before it serves.
-func late(args []string) int {
-	for !exists(args[0]) {
+// serveAfterFile waits for a file to appear before it serves.
+func serveAfterFile(args []string) int {
+	for !fileExists(args[0]) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	return serve(fixtures.Fault{})
 }
 
-func exists(name string) bool {
+func fileExists(name string) bool {
 	_, err := os.Stat(name)
 	return err == nil
 }
@@ -223,12 +229,12 @@ func killItself([]string) int {
 	fmt.Fprintln(os.Stderr, "out of memory")
 	self, _ := os.FindProcess(os.Getpid())
 	self.Kill()
-	return hang()
+	return sleepForever()
 }
 
 func closeStdout([]string) int {
 	os.Stdout.Close()
-	return swallow()
+	return readToEnd()
 }
 
 func printForever() int {
@@ -236,7 +242,7 @@ func printForever() int {
 	return 1
 }
 
-func endlessLine() int {
+func printEndlessLine() int {
 	chunk := bytes.Repeat([]byte("all work and no play "), 3000)
 	for {
 		if _, err := os.Stdout.Write(chunk); err != nil {
@@ -245,8 +251,8 @@ func endlessLine() int {
 	}
 }
 
-// onRequest does something instead of serving the requests of a method.
-func onRequest(method string, do func()) func(*fixtures.Conn, object) bool {
+// insteadOfRequest does something instead of serving the requests of a method.
+func insteadOfRequest(method string, do func()) func(*fixtures.Conn, object) bool {
 	return func(_ *fixtures.Conn, req object) bool {
 		if req["method"] == method {
 			do()
@@ -255,8 +261,8 @@ func onRequest(method string, do func()) func(*fixtures.Conn, object) bool {
 	}
 }
 
-// spoilReply changes the answers to a method.
-func spoilReply(method string, spoil func(reply object)) func(*fixtures.Conn, object, object) {
+// changeReply changes the answers to a method.
+func changeReply(method string, spoil func(reply object)) func(*fixtures.Conn, object, object) {
 	return func(_ *fixtures.Conn, req, reply object) {
 		if req["method"] == method {
 			spoil(reply)
@@ -264,16 +270,16 @@ func spoilReply(method string, spoil func(reply object)) func(*fixtures.Conn, ob
 	}
 }
 
-func refuse(reply object) {
+func makeError(reply object) {
 	delete(reply, "result")
 	reply["error"] = object{"code": -32603, "message": "licence expired"}
 }
 
-func setID(reply object) { reply["id"] = 4711 }
+func setWrongID(reply object) { reply["id"] = 4711 }
 
-func wrongID(_ *fixtures.Conn, req, reply object) {
+func replyWrongID(_ *fixtures.Conn, req, reply object) {
 	if req["method"] != "initialize" {
-		setID(reply)
+		setWrongID(reply)
 	}
 }
 
@@ -284,9 +290,9 @@ func floodStderr([]string) int {
 
 // floodStdout sends notifications without end once the session is open.
 func floodStdout([]string) int {
-	out := &lines{w: os.Stdout}
+	out := &lockedWriter{w: os.Stdout}
 	var once sync.Once
-	return serveOver(os.Stdin, out, fixtures.Fault{Notified: func(*fixtures.Conn, string) {
+	return serveOver(os.Stdin, out, fixtures.Fault{Notification: func(*fixtures.Conn, string) {
 		once.Do(func() {
 			const again = `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"again"}}`
 			go flood(out, again+"\n")
@@ -294,19 +300,19 @@ func floodStdout([]string) int {
 	}})
 }
 
-// floodListen announces without end that the tools have changed, to the first who listens for that.
-func floodListen([]string) int {
-	return serveOver(os.Stdin, &announcing{lines: lines{w: os.Stdout}}, fixtures.Fault{})
+// floodSubscription announces without end that the tools have changed, to the first who listens for that.
+func floodSubscription([]string) int {
+	return serveOver(os.Stdin, &floodingWriter{lockedWriter: lockedWriter{w: os.Stdout}}, fixtures.Fault{})
 }
 
-// announcing floods the subscription that is acknowledged first.
-type announcing struct {
-	lines
+// floodingWriter floods the subscription that is acknowledged first.
+type floodingWriter struct {
+	lockedWriter
 	once sync.Once
 }
 
-func (a *announcing) Write(p []byte) (int, error) {
-	n, err := a.lines.Write(p)
+func (a *floodingWriter) Write(p []byte) (int, error) {
+	n, err := a.lockedWriter.Write(p)
 	v, _ := fixtures.Decode(bytes.TrimSpace(p))
 	msg, _ := v.(object)
 	params, _ := msg["params"].(object)
@@ -315,7 +321,7 @@ func (a *announcing) Write(p []byte) (int, error) {
 			"jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": object{"_meta": params["_meta"]},
 		}
 		text, _ := json.Marshal(change)
-		a.once.Do(func() { go flood(&a.lines, string(text)+"\n") })
+		a.once.Do(func() { go flood(&a.lockedWriter, string(text)+"\n") })
 	}
 	return n, err
 }
@@ -341,8 +347,8 @@ const (
 	floodTexts = 200_000
 )
 
-// askForbidden asks for what the client has not declared.
-func askForbidden(_ *fixtures.Conn, method string) {
+// sendUndeclaredRequests asks for what the client has not declared.
+func sendUndeclaredRequests(_ *fixtures.Conn, method string) {
 	if method == "notifications/initialized" {
 		fmt.Println(
 			`{"jsonrpc":"2.0","id":"s1","method":"sampling/createMessage","params":{"messages":[],"maxTokens":1}}`,
@@ -354,11 +360,11 @@ func askForbidden(_ *fixtures.Conn, method string) {
 	}
 }
 
-func twice(_ *fixtures.Conn, line []byte) []byte { return slices.Concat(line, line) }
+func duplicateLine(_ *fixtures.Conn, line []byte) []byte { return slices.Concat(line, line) }
 
-// leak tells the value of TOKEN wherever a server can.
-func leak(args []string) int {
-	token := strings.Join(strings.Fields(os.Getenv("TOKEN")+" "+os.Getenv("SERVICE_API_KEY")+" "+last(args)), " ")
+// serveSecrets tells the value of TOKEN wherever a server can.
+func serveSecrets(args []string) int {
+	token := strings.Join(strings.Fields(os.Getenv("TOKEN")+" "+os.Getenv("SERVICE_API_KEY")+" "+lastText(args)), " ")
 	fmt.Fprintln(os.Stderr, "starting with token", token)
 	fmt.Println("token:", token)
 	return serve(fixtures.Fault{Reply: func(_ *fixtures.Conn, req, reply object) {
@@ -372,30 +378,30 @@ func leak(args []string) int {
 				tool.(object)["name"] = "tool of " + token
 			}
 		default:
-			refuse(reply)
+			makeError(reply)
 			reply["error"].(object)["message"] = "bad token " + token
 		}
 	}})
 }
 
 // last is the last of some texts.
-func last(texts []string) string {
+func lastText(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
 	return texts[len(texts)-1]
 }
 
-// dieAfter dies at the request after the handshake that its argument counts; with the argument trace, as programs in Go
-// do.
-func dieAfter(args []string) int {
+// crashAfter dies at the request after the handshake that its argument counts; with the argument trace, as programs in
+// Go do.
+func crashAfter(args []string) int {
 	var n atomic.Int64
 	var most int64
 	fmt.Sscan(args[0], &most)
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
 		if req["method"] != "initialize" && n.Add(1) > most {
 			fmt.Fprintln(os.Stderr, "panic: index out of range")
-			if last(args) == "trace" {
+			if lastText(args) == "trace" {
 				fmt.Fprint(os.Stderr, "\ngoroutine 7 [running]:\nmain.call(0x3)\n\t/src/server.go:42 +0x1d\n\n")
 				fmt.Fprint(os.Stderr, strings.Repeat("rax    0x0\n", 30))
 			}
@@ -407,12 +413,12 @@ func dieAfter(args []string) int {
 
 // stopReading takes no input any more once the session is open.
 func stopReading([]string) int {
-	return serve(fixtures.Fault{Notified: func(*fixtures.Conn, string) { hang() }})
+	return serve(fixtures.Fault{Notification: func(*fixtures.Conn, string) { sleepForever() }})
 }
 
-// slow says by a file that it was asked for the list of tools, and never answers; with a second argument, only in that
-// revision.
-func slow(args []string) int {
+// blockToolsList says by a file that it was asked for the list of tools, and never answers; with a second argument,
+// only in that revision.
+func blockToolsList(args []string) int {
 	revision := ""
 	return serve(fixtures.Fault{Request: func(_ *fixtures.Conn, req object) bool {
 		if params, _ := req["params"].(object); req["method"] == "initialize" {
@@ -420,15 +426,15 @@ func slow(args []string) int {
 		}
 		if req["method"] == "tools/list" && (len(args) == 1 || args[1] == revision) {
 			os.WriteFile(args[0], nil, 0o644)
-			hang()
+			sleepForever()
 		}
 		return false
 	}})
 }
 
-// onValidCall does something instead of serving calls with arguments that are right, of the tools that are named or of
-// all.
-func onValidCall(tools []string, do func()) func(*fixtures.Conn, object) bool {
+// insteadOfValidCall does something instead of serving calls with arguments that are right, of the tools that are named
+// or of all.
+func insteadOfValidCall(tools []string, do func()) func(*fixtures.Conn, object) bool {
 	return func(_ *fixtures.Conn, req object) bool {
 		params, _ := req["params"].(object)
 		meta, _ := params["_meta"].(object)
@@ -442,8 +448,8 @@ func onValidCall(tools []string, do func()) func(*fixtures.Conn, object) bool {
 	}
 }
 
-// blockAtCall reads nothing while a tool that was called with arguments that are right does its work.
-func blockAtCall(work func() int) func(*fixtures.Conn, []byte) []byte {
+// blockOnCall reads nothing while a tool that was called with arguments that are right does its work.
+func blockOnCall(work func() int) func(*fixtures.Conn, []byte) []byte {
 	return func(_ *fixtures.Conn, line []byte) []byte {
 		if bytes.Contains(line, []byte(`"mcpcheck-now-`)) {
 			work()
@@ -452,42 +458,42 @@ func blockAtCall(work func() int) func(*fixtures.Conn, []byte) []byte {
 	}
 }
 
-// linger serves one request at a time, and works on a valid call of a tool as long as its argument says.
-func linger(args []string) int {
+// serveSlowCalls serves one request at a time, and works on a valid call of a tool as long as its argument says.
+func serveSlowCalls(args []string) int {
 	d, err := time.ParseDuration(args[0])
 	if err != nil {
 		return 9
 	}
-	return serve(fixtures.Fault{Receive: blockAtCall(func() int { time.Sleep(d); return 0 })})
+	return serve(fixtures.Fault{Receive: blockOnCall(func() int { time.Sleep(d); return 0 })})
 }
 
-// deaf hears neither the end of stdin nor SIGTERM.
-func deaf() int {
+// ignoreTermination hears neither the end of stdin nor SIGTERM.
+func ignoreTermination() int {
 	signal.Ignore(syscall.SIGTERM)
-	return serve(fixtures.Fault{EOF: func(*fixtures.Conn) int { return hang() }})
+	return serve(fixtures.Fault{EOF: func(*fixtures.Conn) int { return sleepForever() }})
 }
 
-// leaveBehind starts a process that holds the same streams and does not go, and then is the server that its argument
-// names, or an honest one.
-func leaveBehind(daemon bool, args []string) int {
-	child := again("hold")
+// startBackgroundProcess starts a process that holds the same streams and does not go, and then is the server that its
+// argument names, or an honest one.
+func startBackgroundProcess(daemon bool, args []string) int {
+	child := selfCommand("hold")
 	if daemon {
-		child.SysProcAttr = detached()
+		child.SysProcAttr = detachedProcAttr()
 	}
 	if err := child.Start(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 9
 	}
 	if len(args) > 0 {
-		return become(args[0], args[1:])
+		return runBadServer(args[0], args[1:])
 	}
 	return serve(fixtures.Fault{})
 }
 
-// behind runs another bad server as its child, as npx does, and hears no SIGTERM.
-func behind(args []string) int {
+// runAsChild runs another bad server as its child, as npx does, and hears no SIGTERM.
+func runAsChild(args []string) int {
 	signal.Ignore(syscall.SIGTERM)
-	child := again(args...)
+	child := selfCommand(args...)
 	if err := child.Run(); child.ProcessState == nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 9
@@ -495,37 +501,37 @@ func behind(args []string) int {
 	return child.ProcessState.ExitCode()
 }
 
-func again(args ...string) *exec.Cmd {
+func selfCommand(args ...string) *exec.Cmd {
 	self, _ := os.Executable()
 	child := exec.Command(self, args...)
 	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return child
 }
 
-// where names its working directory on stderr and exits.
-func where([]string) int {
+// printWorkingDir names its working directory on stderr and exits.
+func printWorkingDir([]string) int {
 	dir, _ := os.Getwd()
 	fmt.Fprintln(os.Stderr, "started in", dir)
 	return 5
 }
 
-// touch says by a file that it was started.
-func touch(args []string) int {
+// serveAndCreateFile says by a file that it was started.
+func serveAndCreateFile(args []string) int {
 	os.WriteFile(args[0], nil, 0o644)
 	return serve(fixtures.Fault{})
 }
 
 // old speaks the first revision only.
-func old([]string) int { return serveOnly(fixtures.Revisions[0]) }
+func serveOldest([]string) int { return serveOnly(fixtures.Revisions[0]) }
 
 // serveOnly is the honest server of one revision.
 func serveOnly(revision string) int {
-	streams := fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Protocol: revision}
+	streams := fixtures.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Revision: revision}
 	return fixtures.Serve(context.Background(), streams, fixtures.Fault{})
 }
 
-// changeItself is started well once, and not again, nor a second time at that moment.
-func changeItself(args []string) int {
+// failSecondStart is started well once, and not again, nor a second time at that moment.
+func failSecondStart(args []string) int {
 	mark, err := os.OpenFile(args[0], os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return exitAtStart(nil)

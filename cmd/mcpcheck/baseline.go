@@ -19,10 +19,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// baselineName is the file that mcpcheck baseline writes when --baseline names none.
-const baselineName = "mcpcheck-baseline.yaml"
+// defaultBaselineFile is the file that mcpcheck baseline writes when --baseline names none.
+const defaultBaselineFile = "mcpcheck-baseline.yaml"
 
-func newBaseline() *cobra.Command {
+func newBaselineCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "baseline [flags] [--url URL] [-- COMMAND [ARG…]]",
@@ -46,39 +46,40 @@ Keys of an entry: check (an id, or a glob such as 'tools/*') and reason; to narr
 it, revision, transport (stdio, http, sse), subject (a tool, resource, …), expires
 (the last day, as 2026-12-31), flaky (true: it may pass).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.hosts.lists(cmd, args) {
-				return f.hosts.list(cmd.OutOrStdout())
+			if f.hosts.isListRequest(cmd, args) {
+				return f.hosts.writeList(cmd.OutOrStdout())
 			}
-			return updateBaseline(cmd, f.read(cmd, args))
+			return updateBaseline(cmd, f.withCommandLine(cmd, args))
 		},
 	}
-	f.addChecks(cmd)
-	cmd.Flags().StringVar(&f.keys.Baseline, "baseline", "", "`FILE` to write or update (default "+baselineName+")")
+	f.addCheckFlags(cmd)
+	cmd.Flags().StringVar(&f.fileKeys.Baseline, "baseline", "",
+		"`FILE` to write or update (default "+defaultBaselineFile+")")
 	return cmd
 }
 
-// updateBaseline judges a server as judgeServer does, and writes what came of it to the baseline in place of reports.
+// updateBaseline judges a server as runServer does, and writes what came of it to the baseline in place of reports.
 func updateBaseline(cmd *cobra.Command, f runFlags) error {
-	file, err := f.configuration()
+	file, err := f.readConfiguration()
 	if err != nil {
 		return err
 	}
 	file.Reports = reportFiles{}
-	v, err := settle(f, file)
+	v, err := resolveOptions(f, file)
 	if err != nil {
 		return err
 	}
-	t, err := aim(v, cmd.ErrOrStderr())
+	t, err := resolveTarget(v, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	known, err := openBaseline(cmp.Or(v.Baseline, filepath.Join(filepath.Dir(file.name), baselineName)))
+	known, err := openBaseline(cmp.Or(v.Baseline, filepath.Join(filepath.Dir(file.name), defaultBaselineFile)))
 	if err != nil {
 		return err
 	}
 	var account bytes.Buffer // shown only of a server that could not be tested
-	told := atConsole(v, t, &account, cmd.ErrOrStderr())
-	report, err := newJudgement(v, t, known, told).run()
+	told := newConsoleSinks(v, t, &account, cmd.ErrOrStderr())
+	report, err := newServerRun(v, t, known, told).run()
 	if err != nil {
 		return err
 	}
@@ -86,13 +87,13 @@ func updateBaseline(cmd *cobra.Command, f runFlags) error {
 		told.console.Done(report)
 		cmd.OutOrStdout().Write(account.Bytes())
 		code := max(report.ExitCode, harness.ExitUntestable)
-		return &exit{code, fmt.Errorf("%s was not written: the run did not come to its end", known.name)}
+		return &exitError{code, fmt.Errorf("%s was not written: the run did not come to its end", known.name)}
 	}
-	u := known.update(report)
+	u := known.updateFor(report)
 	if err := u.write(); err != nil {
 		return err
 	}
-	_, err = io.WriteString(cmd.OutOrStdout(), t.redact.text(u.String())+uncovered(report))
+	_, err = io.WriteString(cmd.OutOrStdout(), t.redactor.text(u.String())+unrecordedText(report))
 	return err
 }
 
@@ -100,14 +101,14 @@ func updateBaseline(cmd *cobra.Command, f runFlags) error {
 func openBaseline(name string) (baseline, error) {
 	if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		b := baseline{name: name, today: time.Now()}
-		return b, b.creatable()
+		return b, b.validateDirectory()
 	}
 	return readBaseline(name)
 }
 
-// uncovered says what gates though the baseline lists every failure, and which failures it does not list; empty if
+// unrecordedText says what gates though the baseline lists every failure, and which failures it does not list; empty if
 // there are none.
-func uncovered(report harness.Report) (said string) {
+func unrecordedText(report harness.Report) (said string) {
 	n := 0
 	for _, r := range report.Results {
 		if r.Verdict == harness.Inconclusive && r.Gates {
@@ -123,33 +124,33 @@ func uncovered(report harness.Report) (said string) {
 	return said
 }
 
-// update is what a run changes in a baseline.
+// updateFor is what a run changes in a baseline.
 type update struct {
 	baseline
-	added   harness.KnownFails
-	removed []harness.Stale
-	kept    harness.KnownFails
+	added     harness.KnownFails
+	removed   []harness.StaleEntry
+	unchanged harness.KnownFails
 }
 
-// update finds what a report changes in the baseline.
-func (b baseline) update(report harness.Report) update {
-	u := update{baseline: b, removed: report.Baseline.Stale, added: newEntries(report)}
+// updateFor finds what a report changes in the baseline.
+func (b baseline) updateFor(report harness.Report) update {
+	u := update{baseline: b, removed: report.Baseline.Stale, added: entriesForFailures(report)}
 	for _, k := range b.entries {
-		if !u.removes(k) {
-			u.kept = append(u.kept, k)
+		if !u.isRemoved(k) {
+			u.unchanged = append(u.unchanged, k)
 		}
 	}
 	return u
 }
 
-// removes reports whether an entry is to be taken out.
-func (u update) removes(k harness.KnownFail) bool {
-	return slices.ContainsFunc(u.removed, func(s harness.Stale) bool { return s.Line == k.Line })
+// isRemoved reports whether an entry is to be taken out.
+func (u update) isRemoved(k harness.KnownFail) bool {
+	return slices.ContainsFunc(u.removed, func(s harness.StaleEntry) bool { return s.Line == k.Line })
 }
 
-// newEntries are entries for the fails that gate: one for each check or, of one that fails in some of the revisions
-// that were judged, one for each of these.
-func newEntries(report harness.Report) (entries harness.KnownFails) {
+// entriesForFailures are entries for the fails that gate: one for each check or, of one that fails in some of the
+// revisions that were judged, one for each of these.
+func entriesForFailures(report harness.Report) (entries harness.KnownFails) {
 	transport := report.Target.Transport
 	if transport == "stdio" {
 		transport = "" // what most servers have only
@@ -159,9 +160,9 @@ func newEntries(report harness.Report) (entries harness.KnownFails) {
 			continue
 		}
 		k := harness.KnownFail{
-			Check: r.ID, Transport: transport, Reason: reason(r),
+			Check: r.ID, Transport: transport, Reason: reasonFor(r),
 		}
-		if !failsThroughout(report.Results, r.ID) {
+		if !failsInAllRevisions(report.Results, r.ID) {
 			k.Revision = r.Revision
 		}
 		same := func(e harness.KnownFail) bool { return e.Check == k.Check && e.Revision == k.Revision }
@@ -172,24 +173,24 @@ func newEntries(report harness.Report) (entries harness.KnownFails) {
 	return entries
 }
 
-// reason is why a failure is accepted: the SDK and its issue, or what the operator is to replace.
-func reason(r harness.Result) string {
+// reasonFor is why a failure is accepted: the SDK and its issue, or what the operator is to replace.
+func reasonFor(r harness.Result) string {
 	switch {
 	case r.SDK == nil:
-		return todo + reporters.Headline(r, longestReason)
+		return todoPrefix + reporters.Headline(r, maxReasonLength)
 	case r.SDK.Issue == "":
 		return "a known deviation of " + r.SDK.Name
 	}
 	return "a known deviation of " + r.SDK.Name + ": " + r.SDK.Issue
 }
 
-const todo = "TODO: "
+const todoPrefix = "TODO: "
 
-// longestReason is how much of what a server said stands in a reason.
-const longestReason = 200
+// maxReasonLength is how much of what a server said stands in a reason.
+const maxReasonLength = 200
 
-// failsThroughout reports whether a check fails in all revisions in which it applies.
-func failsThroughout(results []harness.Result, id string) bool {
+// failsInAllRevisions reports whether a check fails in all revisions in which it applies.
+func failsInAllRevisions(results []harness.Result, id string) bool {
 	return !slices.ContainsFunc(results, func(r harness.Result) bool {
 		return r.ID == id && r.Verdict != harness.Fail && r.Verdict != harness.Skip
 	})
@@ -199,29 +200,29 @@ func failsThroughout(results []harness.Result, id string) bool {
 func (u update) String() string {
 	var b strings.Builder
 	line := func(mark string, parts ...string) {
-		fmt.Fprintln(&b, " ", mark, reporters.Line(strings.Join(parts, " ")))
+		fmt.Fprintln(&b, " ", mark, reporters.PrintableLine(strings.Join(parts, " ")))
 	}
-	for _, k := range u.kept {
-		line("=", named(k), "·", k.Reason)
+	for _, k := range u.unchanged {
+		line("=", entryLabel(k), "·", k.Reason)
 	}
 	for _, k := range u.entries {
-		if i := slices.IndexFunc(u.removed, func(s harness.Stale) bool { return s.Line == k.Line }); i >= 0 {
-			line("-", named(k), "·", u.removed[i].Why+";", "its reason was:", k.Reason)
+		if i := slices.IndexFunc(u.removed, func(s harness.StaleEntry) bool { return s.Line == k.Line }); i >= 0 {
+			line("-", entryLabel(k), "·", u.removed[i].Reason+";", "its reason was:", k.Reason)
 		}
 	}
 	for _, k := range u.added {
-		line("+", named(k), "·", k.Reason)
+		line("+", entryLabel(k), "·", k.Reason)
 	}
 	fmt.Fprintf(&b, "%s: %d added, %d removed, %d kept",
-		reporters.Line(u.name), len(u.added), len(u.removed), len(u.kept))
-	if slices.ContainsFunc(u.added, func(k harness.KnownFail) bool { return strings.HasPrefix(k.Reason, todo) }) {
+		reporters.PrintableLine(u.name), len(u.added), len(u.removed), len(u.unchanged))
+	if slices.ContainsFunc(u.added, func(k harness.KnownFail) bool { return strings.HasPrefix(k.Reason, todoPrefix) }) {
 		b.WriteString("; replace each TODO with the reason")
 	}
 	return b.String() + "\n"
 }
 
 // named is an entry without its reason.
-func named(k harness.KnownFail) string {
+func entryLabel(k harness.KnownFail) string {
 	words := []string{k.Check, k.Revision, k.Transport, k.Subject}
 	return strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")
 }

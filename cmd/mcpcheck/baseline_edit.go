@@ -16,78 +16,78 @@ import (
 
 // A baseline is edited by whole lines, so that everything but the entries that come and go stays as people wrote it.
 
-// baselineHead begins a new file.
-const baselineHead = `# Known failures: mcpcheck run --baseline %s lets them pass, and fails
+// baselineHeader begins a new file.
+const baselineHeader = `# Known failures: mcpcheck run --baseline %s lets them pass, and fails
 # when one no longer fails. mcpcheck baseline removes such entries, and adds new ones.
 # Keys: check (id or glob), reason, revision, transport, subject, expires (2026-12-31), flaky (true).
 `
 
 // write puts the update into the file.
 func (u update) write() error {
-	text, err := u.edited()
+	text, err := u.editedText()
 	if err != nil {
-		return usage("%w", err)
+		return usageErrorf("%w", err)
 	}
 	if text == u.text && text != "" {
 		return nil
 	}
 	if err := reporters.ReplaceFile(u.name, []byte(text)); err != nil {
-		return usage("cannot write the baseline: %w", err)
+		return usageErrorf("cannot write the baseline: %w", err)
 	}
 	return nil
 }
 
-// edited is the text of the file after the update. It is read again, to be sure that it says what is meant.
-func (u update) edited() (string, error) {
+// editedText is the text of the file after the update. It is read again, to be sure that it says what is meant.
+func (u update) editedText() (string, error) {
 	text := u.text
 	if strings.TrimSpace(text) == "" {
-		text = fmt.Sprintf(baselineHead, filepath.Base(u.name))
+		text = fmt.Sprintf(baselineHeader, filepath.Base(u.name))
 	}
 	if len(u.added)+len(u.removed) == 0 {
 		return text, nil
 	}
-	text, err := u.edit(text)
+	text, err := u.applyTo(text)
 	if err != nil {
 		return "", err
 	}
 	entries, err := parseBaseline(u.name, []byte(text))
 	same := func(a, b harness.KnownFail) bool { a.Line, b.Line = 0, 0; return a == b }
-	if err != nil || !slices.EqualFunc(entries, slices.Concat(u.kept, u.added), same) {
+	if err != nil || !slices.EqualFunc(entries, slices.Concat(u.unchanged, u.added), same) {
 		return "", fmt.Errorf("cannot edit %s without harm to what else it says; it stays as it is: "+
 			"write the entries plainly, each on lines of its own", u.name)
 	}
 	return text, nil
 }
 
-// edit takes entries out of the lines of a text and puts others in.
-func (u update) edit(text string) (string, error) {
-	p, err := readPage(text)
+// applyTo takes entries out of the lines of a text and puts others in.
+func (u update) applyTo(text string) (string, error) {
+	p, err := newLineEditor(text)
 	if err != nil {
 		return "", fmt.Errorf("cannot edit %s: %w", u.name, err)
 	}
 	for i, k := range u.entries {
-		if u.removes(k) {
-			p.takeOut(i)
+		if u.isRemoved(k) {
+			p.removeEntry(i)
 		}
 	}
-	p.insert(u.added)
+	p.insertEntries(u.added)
 	return strings.Join(p.lines, ""), nil
 }
 
 // page is a baseline as lines. A line that was taken out is empty.
-type page struct {
-	lines   []string // each with its end
-	entries []block
-	spaced  bool // blank lines stand between the entries
-	newline string
+type lineEditor struct {
+	lines         []string // each with its end
+	entries       []lineRange
+	hasBlankLines bool // blank lines stand between the entries
+	newline       string
 }
 
-// block is the lines of an entry, from its first to the one after its last.
-type block struct{ begin, end int }
+// lineRange is the lines of an entry, from its first to the one after its last.
+type lineRange struct{ start, end int }
 
-// readPage finds the lines of the entries.
-func readPage(text string) (*page, error) {
-	p := &page{newline: "\n"}
+// newLineEditor finds the lines of the entries.
+func newLineEditor(text string) (*lineEditor, error) {
+	p := &lineEditor{newline: "\n"}
 	if strings.Contains(text, "\r\n") {
 		p.newline = "\r\n"
 	}
@@ -95,32 +95,32 @@ func readPage(text string) (*page, error) {
 		text += p.newline
 	}
 	p.lines = slices.Collect(strings.Lines(text))
-	read, err := readList("", unixLines([]byte(text)))
+	read, err := readYAMLList("", normalizeNewlines([]byte(text)))
 	list := read.node
 	switch {
 	case err != nil || list == nil:
 		return p, err
 	case list.IsFlowStyle:
-		return p, p.dropBrackets(list)
+		return p, p.removeEmptyList(list)
 	}
 	for i, entry := range list.Entries {
 		begin, end := entry.Start.Position.Line-1, len(p.lines)
 		if i+1 < len(list.Entries) {
 			end = list.Entries[i+1].Start.Position.Line - 1
 		}
-		for end > begin+1 && p.between(end-1, entry.Start.Position.Column-1) {
+		for end > begin+1 && p.isBetweenEntries(end-1, entry.Start.Position.Column-1) {
 			end--
 		}
-		p.entries = append(p.entries, block{begin, end})
+		p.entries = append(p.entries, lineRange{begin, end})
 	}
 	if n := len(p.entries); n > 1 {
-		p.spaced = slices.ContainsFunc(p.lines[p.entries[n-2].end:p.entries[n-1].begin], blank)
+		p.hasBlankLines = slices.ContainsFunc(p.lines[p.entries[n-2].end:p.entries[n-1].start], isBlank)
 	}
 	return p, nil
 }
 
-// dropBrackets takes out an empty list that is written as [].
-func (p *page) dropBrackets(list *ast.SequenceNode) error {
+// removeEmptyList takes out an empty list that is written as [].
+func (p *lineEditor) removeEmptyList(list *ast.SequenceNode) error {
 	line := list.Start.Position.Line - 1
 	if len(list.Values) > 0 || strings.TrimSpace(p.lines[line]) != "[]" {
 		return errors.New("its list is written in brackets; begin each entry with a dash on a line of its own")
@@ -129,38 +129,38 @@ func (p *page) dropBrackets(list *ast.SequenceNode) error {
 	return nil
 }
 
-// between reports whether a line belongs to no entry: it is blank, the end of the document, or a comment that is
-// indented no deeper than the dashes.
-func (p *page) between(line, indent int) bool {
+// isBetweenEntries reports whether a line belongs to no entry: it is blank, the end of the document, or a comment that
+// is indented no deeper than the dashes.
+func (p *lineEditor) isBetweenEntries(line, indent int) bool {
 	text := strings.TrimRight(p.lines[line], " \t\r\n")
 	rest := strings.TrimLeft(text, " ")
 	return rest == "" || text == "..." || rest[0] == '#' && len(text)-len(rest) <= indent
 }
 
-func blank(line string) bool { return strings.TrimSpace(line) == "" }
+func isBlank(line string) bool { return strings.TrimSpace(line) == "" }
 
-func comment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
+func isComment(line string) bool { return strings.HasPrefix(strings.TrimSpace(line), "#") }
 
-// takeOut takes out an entry with the comment right above it, and a blank line where two would be left.
-func (p *page) takeOut(entry int) {
-	begin, end := p.entries[entry].begin, p.entries[entry].end
+// removeEntry takes out an entry with the comment right above it, and a blank line where two would be left.
+func (p *lineEditor) removeEntry(entry int) {
+	begin, end := p.entries[entry].start, p.entries[entry].end
 	first := 0
 	if entry > 0 {
 		first = p.entries[entry-1].end
 	}
 	lead := begin
-	for lead > first && comment(p.lines[lead-1]) {
+	for lead > first && isComment(p.lines[lead-1]) {
 		lead--
 	}
 	if lead > 0 { // else it is about the file
 		begin = lead
 	}
-	if end == len(p.lines) || blank(p.lines[end]) {
-		for begin > 0 && blank(p.lines[begin-1]) {
+	if end == len(p.lines) || isBlank(p.lines[end]) {
+		for begin > 0 && isBlank(p.lines[begin-1]) {
 			begin--
 		}
 	}
-	for begin == 0 && end < len(p.lines) && blank(p.lines[end]) {
+	for begin == 0 && end < len(p.lines) && isBlank(p.lines[end]) {
 		end++
 	}
 	for i := begin; i < end; i++ {
@@ -168,12 +168,12 @@ func (p *page) takeOut(entry int) {
 	}
 }
 
-// insert puts entries behind the last one that is left, or at the end.
-func (p *page) insert(entries harness.KnownFails) {
+// insertEntries puts entries behind the last one that is left, or at the end.
+func (p *lineEditor) insertEntries(entries harness.KnownFails) {
 	at, indent, gap := len(p.lines), "", p.endsInText()
 	for _, e := range p.entries {
-		if first := p.lines[e.begin]; first != "" {
-			at, indent, gap = e.end, first[:strings.Index(first, "-")], p.spaced
+		if first := p.lines[e.start]; first != "" {
+			at, indent, gap = e.end, first[:strings.Index(first, "-")], p.hasBlankLines
 		}
 	}
 	var text strings.Builder
@@ -184,17 +184,17 @@ func (p *page) insert(entries harness.KnownFails) {
 		for _, line := range entryLines(k) {
 			text.WriteString(indent + line + p.newline)
 		}
-		gap = p.spaced
+		gap = p.hasBlankLines
 	}
 	p.lines = slices.Insert(p.lines, at, text.String())
 }
 
 // endsInText reports whether the last line that is left is one that a blank line has to part from an entry, for example
 // a comment about the file.
-func (p *page) endsInText() bool {
+func (p *lineEditor) endsInText() bool {
 	for _, line := range slices.Backward(p.lines) {
 		if line != "" {
-			return !blank(line) && strings.TrimSpace(line) != "---"
+			return !isBlank(line) && strings.TrimSpace(line) != "---"
 		}
 	}
 	return false

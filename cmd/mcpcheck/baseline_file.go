@@ -32,12 +32,12 @@ type baseline struct {
 // readBaseline reads a file of known fails.
 func readBaseline(name string) (b baseline, err error) {
 	b = baseline{name: name, today: time.Now()}
-	text, err := readUpTo(name, longestBaseline)
+	text, err := readAtMost(name, maxBaselineBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return b, usage("cannot read the baseline: %w; mcpcheck baseline --baseline %s writes it", err, name)
+		return b, usageErrorf("cannot read the baseline: %w; mcpcheck baseline --baseline %s writes it", err, name)
 	}
 	if err != nil {
-		return b, usage("cannot read the baseline: %w", err)
+		return b, usageErrorf("cannot read the baseline: %w", err)
 	}
 	b.text = string(text)
 	b.entries, err = parseBaseline(name, text)
@@ -46,21 +46,21 @@ func readBaseline(name string) (b baseline, err error) {
 
 // Bounds of what is read: the YAML reader is slow on what is nested deeply.
 const (
-	longestBaseline = 128 << 10
-	deepestBaseline = 1000
+	maxBaselineBytes = 128 << 10
+	maxBaselineDepth = 1000
 )
 
 // parseBaseline reads the text of a file of known fails.
 func parseBaseline(name string, text []byte) (entries harness.KnownFails, err error) {
 	switch {
-	case len(text) > longestBaseline:
-		return nil, usage("%s is longer than %d KB; this is not a baseline, or too many entries: use globs",
-			name, longestBaseline>>10)
-	case depth(text) > deepestBaseline:
-		return nil, usage("%s is nested too deeply; this is not a baseline", name)
+	case len(text) > maxBaselineBytes:
+		return nil, usageErrorf("%s is longer than %d KB; this is not a baseline, or too many entries: use globs",
+			name, maxBaselineBytes>>10)
+	case nestingDepth(text) > maxBaselineDepth:
+		return nil, usageErrorf("%s is nested too deeply; this is not a baseline", name)
 	}
-	text = unixLines(text)
-	list, err := readList(name, text)
+	text = normalizeNewlines(text)
+	list, err := readYAMLList(name, text)
 	if err != nil || list.node == nil {
 		return nil, err
 	}
@@ -68,26 +68,28 @@ func parseBaseline(name string, text []byte) (entries harness.KnownFails, err er
 		return nil, err
 	}
 	for i := range entries {
-		begin := list.begin(i)
+		begin := list.startToken(i)
 		entries[i].Line = begin.Position.Line
-		if key, err := flawOf(entries[i]); err != nil {
-			return nil, usage("%s%s: %w", name, cmp.Or(list.position(i, key), at(begin)), err)
+		if key, err := validateEntry(entries[i]); err != nil {
+			return nil, usageErrorf("%s%s: %w", name, cmp.Or(list.position(i, key), tokenPosition(begin)), err)
 		}
 		same := func(k harness.KnownFail) bool { return k.SameAs(entries[i]) }
 		if first := slices.IndexFunc(entries[:i], same); first >= 0 {
-			return nil, usage("%s%s: %s is listed in line %d already; take one of them out",
-				name, at(begin), entries[i].Check, entries[first].Line)
+			return nil, usageErrorf("%s%s: %s is listed in line %d already; take one of them out",
+				name, tokenPosition(begin), entries[i].Check, entries[first].Line)
 		}
 	}
 	return entries, nil
 }
 
-// unixLines is a text with the ends of lines by which the YAML reader counts lines well.
-func unixLines(text []byte) []byte { return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) }
+// normalizeNewlines is a text with the ends of lines by which the YAML reader counts lines well.
+func normalizeNewlines(text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
+}
 
 // depth is how deeply a text is nested, at most: by brackets that are open at a time, or by dashes at the beginning of
 // a line.
-func depth(text []byte) (deepest int) {
+func nestingDepth(text []byte) (deepest int) {
 	open := 0
 	for line := range bytes.Lines(text) {
 		inner := bytes.TrimLeft(line, "- ")
@@ -105,8 +107,8 @@ func depth(text []byte) (deepest int) {
 	return deepest
 }
 
-// flawOf finds what is wrong with an entry, and under which key.
-func flawOf(k harness.KnownFail) (key string, err error) {
+// validateEntry finds what is wrong with an entry, and under which key.
+func validateEntry(k harness.KnownFail) (key string, err error) {
 	_, badGlob := path.Match(k.Check, "")
 	_, badDate := time.Parse(time.DateOnly, k.Expires)
 	transports := []string{"stdio", "http", "sse"}
@@ -132,22 +134,22 @@ func flawOf(k harness.KnownFail) (key string, err error) {
 // yamlList is the list that a baseline is; it has no node when it is empty.
 type yamlList struct{ node *ast.SequenceNode }
 
-// readList finds the list in a text: of plain maps of plain values, since entries are taken out by their lines.
-func readList(name string, text []byte) (yamlList, error) {
+// readYAMLList finds the list in a text: of plain maps of plain values, since entries are taken out by their lines.
+func readYAMLList(name string, text []byte) (yamlList, error) {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
-		return yamlList{}, usage("%s%s", name, yamlProblem(text, reflect.TypeFor[harness.KnownFails](), err))
+		return yamlList{}, usageErrorf("%s%s", name, yamlErrorText(text, reflect.TypeFor[harness.KnownFails](), err))
 	}
 	wrong := func(node ast.Node, want string) (yamlList, error) {
-		return yamlList{}, usage("%s%s: this is a %s where a %s belongs",
-			name, at(node.GetToken()), plainKind(node.Type()), want)
+		return yamlList{}, usageErrorf("%s%s: this is a %s where a %s belongs",
+			name, tokenPosition(node.GetToken()), nodeKindText(node.Type()), want)
 	}
 	switch {
 	case len(file.Docs) == 0:
 		return yamlList{}, nil
 	case len(file.Docs) > 1:
-		return yamlList{}, usage("%s%s: a second document begins here; keep all entries in one list",
-			name, at(file.Docs[1].Start))
+		return yamlList{}, usageErrorf("%s%s: a second document begins here; keep all entries in one list",
+			name, tokenPosition(file.Docs[1].Start))
 	}
 	var list *ast.SequenceNode
 	switch body := file.Docs[0].Body.(type) {
@@ -162,8 +164,8 @@ func readList(name string, text []byte) (yamlList, error) {
 		if kind := entry.Type(); kind != ast.MappingType && kind != ast.MappingValueType {
 			return wrong(entry, "map")
 		}
-		for _, pair := range pairs(entry) {
-			if !slices.Contains(plainValues, pair.Value.Type()) {
+		for _, pair := range mapEntries(entry) {
+			if !slices.Contains(scalarTypes, pair.Value.Type()) {
 				return wrong(pair.Value, "text")
 			}
 		}
@@ -171,13 +173,13 @@ func readList(name string, text []byte) (yamlList, error) {
 	return yamlList{list}, nil
 }
 
-// plainValues are what the values of an entry may be.
-var plainValues = []ast.NodeType{
+// scalarTypes are what the values of an entry may be.
+var scalarTypes = []ast.NodeType{
 	ast.StringType, ast.LiteralType, ast.BoolType, ast.IntegerType, ast.FloatType, ast.NullType,
 }
 
 // begin is where an entry begins: its dash, or what it holds in a list in brackets.
-func (l yamlList) begin(i int) *token.Token {
+func (l yamlList) startToken(i int) *token.Token {
 	if dash := l.node.Entries[i].Start; dash != nil {
 		return dash
 	}
@@ -186,16 +188,16 @@ func (l yamlList) begin(i int) *token.Token {
 
 // position is where the value of an entry's key stands, as :line:column; empty when there is none.
 func (l yamlList) position(i int, key string) string {
-	if value := member(l.node.Values[i], key); value != nil {
-		return at(value.GetToken())
+	if value := mapValue(l.node.Values[i], key); value != nil {
+		return tokenPosition(value.GetToken())
 	}
 	return ""
 }
 
-// creatable finds what keeps the file from being made, before a server is started.
-func (b baseline) creatable() error {
+// validateDirectory finds what keeps the file from being made, before a server is started.
+func (b baseline) validateDirectory() error {
 	if dir := filepath.Dir(b.name); !reporters.IsDir(dir) {
-		return usage("cannot write %s: no directory %s; create it first", b.name, dir)
+		return usageErrorf("cannot write %s: no directory %s; create it first", b.name, dir)
 	}
 	return nil
 }

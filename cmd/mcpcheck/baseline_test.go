@@ -97,7 +97,7 @@ func TestEditBaseline(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := updateOf(t, tt.text, tt.remove, tt.add).edited()
+			got, err := newTestUpdate(t, tt.text, tt.remove, tt.add).editedText()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,18 +108,18 @@ func TestEditBaseline(t *testing.T) {
 	}
 }
 
-// TestEditBaselineRefuses proves that a file which cannot be edited by lines stays as it is.
-func TestEditBaselineRefuses(t *testing.T) {
+// TestEditBaselineErrors proves that a file which cannot be edited by lines stays as it is.
+func TestEditBaselineErrors(t *testing.T) {
 	for _, text := range []string{"[{check: a/a, reason: x}]\n", "[\n]\n", "null\n"} {
-		got, err := updateOf(t, text, nil, []string{"a/b"}).edited()
+		got, err := newTestUpdate(t, text, nil, []string{"a/b"}).editedText()
 		if err == nil || !strings.Contains(err.Error(), "cannot edit known.yaml") {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
 }
 
-// updateOf is an update of a file by the names of checks.
-func updateOf(t *testing.T, text string, remove, add []string) update {
+// newTestUpdate is an update of a file by the names of checks.
+func newTestUpdate(t *testing.T, text string, remove, add []string) update {
 	entries, err := parseBaseline("known.yaml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -127,9 +127,9 @@ func updateOf(t *testing.T, text string, remove, add []string) update {
 	u := update{baseline: baseline{name: "known.yaml", text: text, entries: entries}}
 	for _, k := range entries {
 		if slices.Contains(remove, k.Check) {
-			u.removed = append(u.removed, harness.Stale{Entry: k.Check, Line: k.Line})
+			u.removed = append(u.removed, harness.StaleEntry{Entry: k.Check, Line: k.Line})
 		} else {
-			u.kept = append(u.kept, k)
+			u.unchanged = append(u.unchanged, k)
 		}
 	}
 	for _, check := range add {
@@ -144,15 +144,15 @@ func TestReasons(t *testing.T) {
 		`TODO: got "x" \ y`, "a: b # c", "- x", "tab\tfeed\nnull\x00bell\a\x1b[31m\u0085\u2028\ufeff",
 		"'", "日本語 😀", "\xff\xfe", "{[*&!|>%@`",
 	} {
-		u := updateOf(t, "", nil, []string{"a/b"})
+		u := newTestUpdate(t, "", nil, []string{"a/b"})
 		u.added[0].Reason = strings.ToValidUTF8(reason, "?")
-		if _, err := u.edited(); err != nil {
+		if _, err := u.editedText(); err != nil {
 			t.Errorf("%q: %v", reason, err)
 		}
 	}
 }
 
-func TestNewEntries(t *testing.T) {
+func TestEntriesForFailures(t *testing.T) {
 	result := func(id, revision string, v harness.Verdict, gates bool) harness.Result {
 		return harness.Result{ID: id, Revision: revision, Verdict: v, Gates: gates, Message: "expected a\ngot b"}
 	}
@@ -214,7 +214,8 @@ func TestNewEntries(t *testing.T) {
 		}, harness.KnownFails{entry("a/a", "", "")}},
 	}
 	for _, tt := range tests {
-		got := newEntries(harness.Report{Target: harness.TargetInfo{Transport: tt.transport}, Results: tt.results})
+		got := entriesForFailures(harness.Report{Target: harness.TargetInfo{Transport: tt.transport},
+			Results: tt.results})
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s, - wanted, + got:\n%s", tt.name, diff)
 		}
@@ -241,20 +242,20 @@ func FuzzBaseline(f *testing.F) {
 		}
 		for i, k := range entries {
 			if i%2 == 0 {
-				u.removed = append(u.removed, harness.Stale{Line: k.Line})
+				u.removed = append(u.removed, harness.StaleEntry{Line: k.Line})
 			}
 		}
 		for _, k := range entries {
-			if !u.removes(k) {
-				u.kept = append(u.kept, k)
+			if !u.isRemoved(k) {
+				u.unchanged = append(u.unchanged, k)
 			}
 		}
-		u.edited()
+		u.editedText()
 	})
 }
 
-// TestUncovered: what a baseline does not list is said.
-func TestUncovered(t *testing.T) {
+// TestUnrecordedText: what a baseline does not list is said.
+func TestUnrecordedText(t *testing.T) {
 	for want, r := range map[string]harness.Report{
 		"": {Results: []harness.Result{{Verdict: harness.Fail, Gates: true}, {Verdict: harness.Inconclusive}}},
 		"1 inconclusive by --profile strict: a baseline accepts failures only\n": {
@@ -262,7 +263,7 @@ func TestUncovered(t *testing.T) {
 		},
 		"3 known deviations of the SDK not recorded (--sdk gate records them)\n": {Counts: harness.Counts{SDK: 3}},
 	} {
-		if got := uncovered(r); got != want {
+		if got := unrecordedText(r); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

@@ -20,16 +20,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures"
 )
 
-// pings is how many a bare exchange has.
-const pings = 2000
+// pingCount is how many a bare exchange has.
+const pingCount = 2000
 
 // BenchmarkRecord compares a client's session of pings, one after the other, with the same through the recorder: what
 // that adds to a message, requests and answers counted. Both come to the same bytes.
 func BenchmarkRecord(b *testing.B) {
-	self := build(b)
+	self := buildProgram(b)
 	b.Run("stdio", func(b *testing.B) {
 		bare := []string{self, "serve"}
-		compareRecorded(b, func(file string) (time.Duration, []byte) {
+		compareRecordedSession(b, func(file string) (time.Duration, []byte) {
 			if file == "" {
 				return pingOverStdio(b, bare)
 			}
@@ -37,24 +37,24 @@ func BenchmarkRecord(b *testing.B) {
 		})
 	})
 	b.Run("http", func(b *testing.B) {
-		site := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{}))
+		site := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}))
 		defer site.Close()
-		compareRecorded(b, func(file string) (time.Duration, []byte) {
+		compareRecordedSession(b, func(file string) (time.Duration, []byte) {
 			if file == "" {
 				return pingOverHTTP(b, site.URL+"/mcp")
 			}
-			at, end := recordHTTPBy(b, self, file, site.URL+"/mcp")
+			at, end := startHTTPRecorder(b, self, file, site.URL+"/mcp")
 			defer end()
 			return pingOverHTTP(b, at)
 		})
 	})
 }
 
-// compareRecorded measures a session with and without a recorder, in turn.
-func compareRecorded(b *testing.B, session func(file string) (time.Duration, []byte)) {
+// compareRecordedSession measures a session with and without a recorder, in turn.
+func compareRecordedSession(b *testing.B, session func(file string) (time.Duration, []byte)) {
 	for b.Loop() {
 		var bares, recorded []time.Duration
-		for range rounds {
+		for range measurements {
 			took, said := session("")
 			bares = append(bares, took)
 			took, same := session(filepath.Join(b.TempDir(), "record.jsonl"))
@@ -65,15 +65,15 @@ func compareRecorded(b *testing.B, session func(file string) (time.Duration, []b
 		}
 		slices.Sort(bares)
 		slices.Sort(recorded)
-		one, other := bares[rounds/2], recorded[rounds/2]
-		b.ReportMetric(float64((other-one).Microseconds())/(2*pings), "µs-added/message")
+		one, other := bares[measurements/2], recorded[measurements/2]
+		b.ReportMetric(float64((other-one).Microseconds())/(2*pingCount), "µs-added/message")
 		b.ReportMetric(float64(other)/float64(one), "recorded/bare")
-		b.ReportMetric(float64(one.Microseconds())/(2*pings), "µs-bare/message")
+		b.ReportMetric(float64(one.Microseconds())/(2*pingCount), "µs-bare/message")
 		b.ReportMetric(0, "ns/op")
 	}
 }
 
-func ping(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id) }
+func pingLine(id int) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, id) }
 
 // pingOverStdio is how long the pings of a session take, and what was answered.
 func pingOverStdio(b *testing.B, server []string) (took time.Duration, said []byte) {
@@ -98,12 +98,12 @@ func pingOverStdio(b *testing.B, server []string) (took time.Duration, said []by
 		}
 		said = append(said, answer...)
 	}
-	ask(greetingLine)
-	fmt.Fprintln(in, readyLine)
-	ask(ping(1))
+	ask(initializeLine)
+	fmt.Fprintln(in, initializedLine)
+	ask(pingLine(1))
 	begin := time.Now()
-	for i := range pings {
-		ask(ping(2 + i))
+	for i := range pingCount {
+		ask(pingLine(2 + i))
 	}
 	took = time.Since(begin)
 	in.Close()
@@ -138,12 +138,12 @@ func pingOverHTTP(b *testing.B, at string) (took time.Duration, said []byte) {
 		said = append(said, answer...)
 		session = cmp.Or(session, resp.Header.Get("Mcp-Session-Id"))
 	}
-	ask(greetingLine)
-	ask(readyLine)
-	ask(ping(1))
+	ask(initializeLine)
+	ask(initializedLine)
+	ask(pingLine(1))
 	begin := time.Now()
-	for i := range pings {
-		ask(ping(2 + i))
+	for i := range pingCount {
+		ask(pingLine(2 + i))
 	}
 	return time.Since(begin), said
 }

@@ -26,45 +26,45 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/specs"
 )
 
-// rounds is how often each side of a ratio is measured.
-const rounds = 7
+// measurements is how often each side of a ratio is measured.
+const measurements = 7
 
 // BenchmarkRun compares a full run with a bare session of the same server: start, initialize or server/discover,
 // tools/list, close. Both are measured in turn, so that a noisy machine is noisy for both. Node servers are named by
 // MCPCHECK_BENCH_NODE and MCPCHECK_BENCH_NODE_MODERN.
 func BenchmarkRun(b *testing.B) {
-	self := build(b)
+	self := buildProgram(b)
 	for _, era := range []struct{ revision, node string }{
-		{harness.Newest, "MCPCHECK_BENCH_NODE"},
-		{harness.Modern[len(harness.Modern)-1], "MCPCHECK_BENCH_NODE_MODERN"},
+		{harness.NewestLegacy, "MCPCHECK_BENCH_NODE"},
+		{harness.ModernRevisions[len(harness.ModernRevisions)-1], "MCPCHECK_BENCH_NODE_MODERN"},
 	} {
-		b.Run(era.revision+"/go", func(b *testing.B) { compare(b, self, era.revision, self, "serve") })
+		b.Run(era.revision+"/go", func(b *testing.B) { compareWithBareSession(b, self, era.revision, self, "serve") })
 		b.Run(era.revision+"/node", func(b *testing.B) {
 			command := strings.Fields(os.Getenv(era.node))
 			if len(command) == 0 {
 				b.Skip(era.node + " names no server")
 			}
-			compare(b, self, era.revision, command...)
+			compareWithBareSession(b, self, era.revision, command...)
 		})
 	}
 }
 
-func compare(b *testing.B, self, revision string, server ...string) {
+func compareWithBareSession(b *testing.B, self, revision string, server ...string) {
 	for b.Loop() {
 		var bares, quicks, fulls []time.Duration
-		var last cost
-		for range rounds {
-			bares = append(bares, bare(b, revision, server))
+		var last runCost
+		for range measurements {
+			bares = append(bares, bareSession(b, revision, server))
 			asked := slices.Concat([]string{"--protocol", revision, "--"}, server)
 			quicks = append(quicks, fullRun(b, self, append([]string{"--quick"}, asked...)...).wall)
 			last = fullRun(b, self, asked...)
 			fulls = append(fulls, last.wall)
 		}
-		b.ReportMetric(float64(started(b, self, revision, server)), "processes")
+		b.ReportMetric(float64(countStarts(b, self, revision, server)), "processes")
 		slices.Sort(bares)
 		slices.Sort(quicks)
 		slices.Sort(fulls)
-		one, quick, all := bares[rounds/2], quicks[rounds/2], fulls[rounds/2]
+		one, quick, all := bares[measurements/2], quicks[measurements/2], fulls[measurements/2]
 		b.ReportMetric(float64(quick)/float64(one), "quick/bare")
 		b.ReportMetric(float64(all)/float64(one), "full/bare")
 		b.ReportMetric(one.Seconds()*1000, "ms-bare")
@@ -76,11 +76,11 @@ func compare(b *testing.B, self, revision string, server ...string) {
 
 // BenchmarkManyTools judges servers with many tools in pages of fifty: time and memory grow with their number.
 func BenchmarkManyTools(b *testing.B) {
-	self := build(b)
+	self := buildProgram(b)
 	for _, n := range []int{1000, 10000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			for b.Loop() {
-				u := full(b, self, []string{self, "serve", "--tools", fmt.Sprint(n)})
+				u := fullStdioRun(b, self, []string{self, "serve", "--tools", fmt.Sprint(n)})
 				b.ReportMetric(u.wall.Seconds(), "s-full")
 				b.ReportMetric(u.megabytes, "MB-peak")
 				b.ReportMetric(0, "ns/op")
@@ -92,9 +92,10 @@ func BenchmarkManyTools(b *testing.B) {
 // BenchmarkLongResults judges servers with long results, over both transports and in both eras. They are asked for many
 // times, and must not take room each time.
 func BenchmarkLongResults(b *testing.B) {
-	self := build(b)
+	self := buildProgram(b)
 	for kind := range longResults {
-		for _, revision := range []string{harness.Newest, harness.Modern[len(harness.Modern)-1]} {
+		for _, revision := range []string{harness.NewestLegacy,
+			harness.ModernRevisions[len(harness.ModernRevisions)-1]} {
 			b.Run(kind+"/"+revision+"/stdio", func(b *testing.B) {
 				for b.Loop() {
 					reportCost(b, fullRun(b, self, "--protocol", revision, "--", "badserver", "long", kind))
@@ -102,7 +103,8 @@ func BenchmarkLongResults(b *testing.B) {
 			})
 			b.Run(kind+"/"+revision+"/http", func(b *testing.B) {
 				for b.Loop() {
-					site := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.Web{}, longResults[kind]()))
+					site := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.HTTPOptions{},
+						longResults[kind]()))
 					reportCost(b, fullRun(b, self, "--url", site.URL+"/mcp", "--protocol", revision))
 					site.CloseClientConnections()
 					site.Close()
@@ -113,14 +115,14 @@ func BenchmarkLongResults(b *testing.B) {
 }
 
 // reportCost prints what a full run cost.
-func reportCost(b *testing.B, c cost) {
+func reportCost(b *testing.B, c runCost) {
 	b.ReportMetric(c.wall.Seconds(), "s-full")
 	b.ReportMetric(c.megabytes, "MB-peak")
 	b.ReportMetric(0, "ns/op")
 }
 
-// build makes the program.
-func build(b *testing.B) string {
+// buildProgram makes the program.
+func buildProgram(b *testing.B) string {
 	self := filepath.Join(b.TempDir(), "mcpcheck")
 	if out, err := exec.Command("go", "build", "-o", self, ".").CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
@@ -128,8 +130,8 @@ func build(b *testing.B) string {
 	return self
 }
 
-// bare is how long one session takes, the server's exit included.
-func bare(b *testing.B, revision string, server []string) time.Duration {
+// bareSession is how long one session takes, the server's exit included.
+func bareSession(b *testing.B, revision string, server []string) time.Duration {
 	target := driver.Target{Command: server}
 	if harness.IsModern(revision) {
 		target.Era = driver.Modern{Revision: revision}
@@ -139,21 +141,21 @@ func bare(b *testing.B, revision string, server []string) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := s.Establish(driver.Hello(revision)); err != nil {
+	if err := s.Open(driver.ConnectParams(revision)); err != nil {
 		b.Fatal(err)
 	}
 	if _, err := harness.ListAll(s, "tools/list", "tools", nil); err != nil {
 		b.Fatal(err)
 	}
-	s.Stdio().CloseInput() // as a client does, which waits for the server to go
+	s.Stdio().CloseStdin() // as a client does, which waits for the server to go
 	s.Stdio().AwaitExit(10 * time.Second)
 	took := time.Since(begin)
 	s.Close()
 	return took
 }
 
-// started counts the processes of a server that a full run starts.
-func started(b *testing.B, self, revision string, server []string) int {
+// countStarts counts the processes of a server that a full run starts.
+func countStarts(b *testing.B, self, revision string, server []string) int {
 	const count = `echo >>"$0"; exec "$@"`
 	log := filepath.Join(b.TempDir(), "started")
 	fullRun(b, self, slices.Concat([]string{"--protocol", revision, "--", "sh", "-c", count, log}, server)...)
@@ -165,17 +167,17 @@ func started(b *testing.B, self, revision string, server []string) int {
 }
 
 // cost is what a full run cost.
-type cost struct {
+type runCost struct {
 	wall      time.Duration
 	megabytes float64 // the largest resident set of mcpcheck itself, without its servers
 	checks    int     // that came to a verdict on the server
 }
 
-func full(b *testing.B, self string, server []string) cost {
+func fullStdioRun(b *testing.B, self string, server []string) runCost {
 	return fullRun(b, self, append([]string{"--"}, server...)...)
 }
 
-func fullRun(b *testing.B, self string, target ...string) cost {
+func fullRun(b *testing.B, self string, target ...string) runCost {
 	report := filepath.Join(b.TempDir(), "report.json")
 	cmd := exec.Command(self, append([]string{"run", "-q", "--json", report}, target...)...)
 	begin := time.Now()
@@ -186,7 +188,7 @@ func fullRun(b *testing.B, self string, target ...string) cost {
 	if err := cmd.Wait(); err != nil && cmd.ProcessState.ExitCode() > harness.ExitFails {
 		b.Fatal(err)
 	}
-	u := cost{wall: time.Since(begin), megabytes: peak()}
+	u := runCost{wall: time.Since(begin), megabytes: peak()}
 	text, err := os.ReadFile(report)
 	if err != nil {
 		b.Fatal(err)
@@ -211,7 +213,7 @@ func watchPeak(pid int) func() float64 {
 		for {
 			select {
 			case <-tick.C:
-				most = max(most, highWater(pid))
+				most = max(most, peakResidentSet(pid))
 			case <-stop:
 				peak <- most
 				return
@@ -224,7 +226,7 @@ func watchPeak(pid int) func() float64 {
 	}
 }
 
-func highWater(pid int) (megabytes float64) {
+func peakResidentSet(pid int) (megabytes float64) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
 		return 0
@@ -247,17 +249,18 @@ func BenchmarkCheck(b *testing.B) {
 	}
 	checks := 0
 	for b.Loop() {
-		server, first, err := discovery.Server(b.Context(), target, harness.Newest)
+		server, first, err := discovery.Inspect(b.Context(), target, harness.NewestLegacy)
 		if err != nil {
 			b.Fatal(err)
 		}
-		plan := harness.Plan(suites.Built(), suites.Checks(), server, func(*harness.Requirement) bool { return true })
+		plan := harness.Plan(suites.Implemented(), suites.Checks(), server,
+			func(*harness.Requirement) bool { return true })
 		specs.Run(
 			b.Context(),
 			target,
 			server,
 			plan,
-			harness.Options{Calls: harness.CallsSafe, Profile: harness.Release, First: first},
+			harness.Options{Calls: harness.CallsSafe, Profile: harness.Release, DiscoverySession: first},
 			func(harness.Result) {},
 		)
 		checks += len(plan)
@@ -269,13 +272,13 @@ func BenchmarkCheck(b *testing.B) {
 // BenchmarkHTTP compares a full run over HTTP with what the server's own answers take one after the other: at once, and
 // when each takes 100 ms.
 func BenchmarkHTTP(b *testing.B) {
-	self := build(b)
+	self := buildProgram(b)
 	for _, delay := range []time.Duration{0, 100 * time.Millisecond} {
 		b.Run(delay.String(), func(b *testing.B) {
 			for b.Loop() {
 				server := &slowServer{
 					delay: delay,
-					next:  fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{}),
+					next:  fixtures.Handler(b.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}),
 				}
 				site := httptest.NewServer(server)
 				u := fullRun(b, self, "--url", site.URL+"/mcp")
@@ -296,11 +299,12 @@ func BenchmarkHTTP(b *testing.B) {
 // BenchmarkLongBodies judges a server that shakes hands and answers all else by bodies without an end: what is read of
 // them must not pile up.
 func BenchmarkLongBodies(b *testing.B) {
-	self := build(b)
+	self := buildProgram(b)
 	for _, mode := range []string{"endless-json", "endless-event"} {
 		b.Run(mode, func(b *testing.B) {
 			for b.Loop() {
-				honest, bad := fixtures.Handler(b.Context(), fixtures.Web{}, fixtures.Fault{}), badHandlers()[mode](nil)
+				honest, bad := fixtures.Handler(b.Context(), fixtures.HTTPOptions{},
+					fixtures.Fault{}), badHandlers()[mode](nil)
 				site := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if isHandshake(r) {
 						honest.ServeHTTP(w, r)

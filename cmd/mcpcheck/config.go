@@ -6,10 +6,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/schemas"
 )
 
-// schemaURL is where editors find the schema of mcpcheck.yaml.
-const schemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/schemas/config.schema.json"
+// configSchemaURL is where editors find the schema of mcpcheck.yaml.
+const configSchemaURL = "https://raw.githubusercontent.com/mcpcheck/mcpcheck/main/schemas/config.schema.json"
 
-func newConfig() *cobra.Command {
+func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Describe mcpcheck.yaml",
@@ -17,17 +17,17 @@ func newConfig() *cobra.Command {
 directory. mcpcheck init writes one.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usage("no command %q; say mcpcheck config schema", "config "+args[0])
+				return usageErrorf("no command %q; say mcpcheck config schema", "config "+args[0])
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newConfigSchema())
+	cmd.AddCommand(newConfigSchemaCommand())
 	return cmd
 }
 
-func newConfigSchema() *cobra.Command {
+func newConfigSchemaCommand() *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
 		Use:   "schema",
@@ -40,11 +40,11 @@ for editors. With the YAML extension of many of them:
 
   mcpcheck config schema --list > fleet.schema.json
   # yaml-language-server: $schema=fleet.schema.json       as the first line of fleet.yaml`,
-		Args: noWords,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			schema := schemas.Config
 			if list {
-				text, err := schemas.List()
+				text, err := schemas.ServerList()
 				if err != nil {
 					return err
 				}

@@ -18,8 +18,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// schemaOf is a schema, compiled, and as JSON.
-func schemaOf(t *testing.T, text []byte) (*jsonschema.Schema, object) {
+// compileSchema is a schema, compiled, and as JSON.
+func compileSchema(t *testing.T, text []byte) (*jsonschema.Schema, object) {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -37,13 +37,13 @@ func schemaOf(t *testing.T, text []byte) (*jsonschema.Schema, object) {
 	return schema, doc.(object)
 }
 
-func configSchema(t *testing.T) (*jsonschema.Schema, object) {
+func compileConfigSchema(t *testing.T) (*jsonschema.Schema, object) {
 	t.Helper()
-	return schemaOf(t, schemas.Config)
+	return compileSchema(t, schemas.Config)
 }
 
-// validYAML reports how a text in YAML breaks a schema.
-func validYAML(schema *jsonschema.Schema, text []byte) error {
+// validateYAML reports how a text in YAML breaks a schema.
+func validateYAML(schema *jsonschema.Schema, text []byte) error {
 	asJSON, err := yaml.YAMLToJSON(text)
 	if err != nil {
 		return err
@@ -55,20 +55,20 @@ func validYAML(schema *jsonschema.Schema, text []byte) error {
 	return schema.Validate(v)
 }
 
-// validConfig reports how a configuration breaks the schema, or what mcpcheck does not like in it.
-func validConfig(t *testing.T, text []byte) error {
+// validateConfig reports how a configuration breaks the schema, or what mcpcheck does not like in it.
+func validateConfig(t *testing.T, text []byte) error {
 	t.Helper()
-	schema, _ := configSchema(t)
-	if err := validYAML(schema, text); err != nil {
+	schema, _ := compileConfigSchema(t)
+	if err := validateYAML(schema, text); err != nil {
 		return err
 	}
-	_, err := parseConfig(configName, text)
+	_, err := parseConfig(defaultConfigFile, text)
 	return err
 }
 
 // TestConfigSchemaKeys holds the schema and the program together: the same keys, the same words, the same defaults.
 func TestConfigSchemaKeys(t *testing.T) {
-	_, doc := configSchema(t)
+	_, doc := compileConfigSchema(t)
 	properties := doc["properties"].(object)
 	reports := properties["reports"].(object)["properties"].(object)
 	skip := properties["skip"].(object)["items"].(object)["anyOf"].([]any)[1].(object)["properties"].(object)
@@ -83,11 +83,11 @@ func TestConfigSchemaKeys(t *testing.T) {
 		{"keys", sortedKeys(properties), yamlKeys(reflect.TypeFor[config]())},
 		{"reports", sortedKeys(reports), yamlKeys(reflect.TypeFor[reportFiles]())},
 		{"reports and formats", sortedKeys(reports), formats},
-		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[omission]())},
-		{"protocol", words(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
-		{"profile", words(properties, "profile"), texts(harness.Profiles...)},
-		{"sdk", words(properties, "sdk"), []string{showSDK, gateSDK}},
-		{"calls", words(properties, "calls"), texts(harness.CallPolicies...)},
+		{"skip", sortedKeys(skip), yamlKeys(reflect.TypeFor[skipEntry]())},
+		{"protocol", enumValues(properties, "protocol"), append([]string{"auto", "all"}, harness.Revisions...)},
+		{"profile", enumValues(properties, "profile"), toStrings(harness.Profiles...)},
+		{"sdk", enumValues(properties, "sdk"), []string{showSDK, gateSDK}},
+		{"calls", enumValues(properties, "calls"), toStrings(harness.CallPolicies...)},
 	} {
 		slices.Sort(test.want)
 		if diff := cmp.Diff(test.want, test.got); diff != "" {
@@ -96,7 +96,7 @@ func TestConfigSchemaKeys(t *testing.T) {
 	}
 }
 
-func words(properties object, key string) (words []string) {
+func enumValues(properties object, key string) (words []string) {
 	for _, word := range properties[key].(object)["enum"].([]any) {
 		words = append(words, word.(string))
 	}
@@ -104,7 +104,7 @@ func words(properties object, key string) (words []string) {
 	return words
 }
 
-func texts[T ~string](words ...T) (texts []string) {
+func toStrings[T ~string](words ...T) (texts []string) {
 	for _, word := range words {
 		texts = append(texts, string(word))
 	}
@@ -113,15 +113,15 @@ func texts[T ~string](words ...T) (texts []string) {
 
 // TestConfigSchemaDefaults compares the defaults of the schema with those of the flags.
 func TestConfigSchemaDefaults(t *testing.T) {
-	_, doc := configSchema(t)
-	run := newRun()
+	_, doc := compileConfigSchema(t)
+	run := newRunCommand()
 	for key, schema := range doc["properties"].(object) {
 		value, ok := schema.(object)["default"]
 		flag := run.Flags().Lookup(key)
 		if !ok || flag == nil {
 			continue
 		}
-		want, got := flag.DefValue, literal(value)
+		want, got := flag.DefValue, jsonText(value)
 		if long, err := time.ParseDuration(want); err == nil && key != "seed" {
 			short, _ := time.ParseDuration(got)
 			want, got = long.String(), short.String()
@@ -132,7 +132,7 @@ func TestConfigSchemaDefaults(t *testing.T) {
 	}
 }
 
-func literal(v any) string {
+func jsonText(v any) string {
 	if s, ok := v.(string); ok {
 		return s
 	}
@@ -143,10 +143,10 @@ func literal(v any) string {
 // TestConfigSchemaExamples tries every example of the schema on the schema itself, and those of keys on the program.
 // Every key has a description and an example.
 func TestConfigSchemaExamples(t *testing.T) {
-	_, doc := configSchema(t)
+	_, doc := compileConfigSchema(t)
 	for _, example := range doc["examples"].([]any) {
-		if err := validConfig(t, []byte(literal(example))); err != nil {
-			t.Errorf("%s: %v", literal(example), err)
+		if err := validateConfig(t, []byte(jsonText(example))); err != nil {
+			t.Errorf("%s: %v", jsonText(example), err)
 		}
 	}
 	for key, schema := range doc["properties"].(object) {
@@ -156,7 +156,7 @@ func TestConfigSchemaExamples(t *testing.T) {
 			t.Errorf("%s: no description or no example", key)
 		}
 		for _, example := range examples {
-			if err := validConfig(t, []byte(literal(object{key: example}))); err != nil {
+			if err := validateConfig(t, []byte(jsonText(object{key: example}))); err != nil {
 				t.Errorf("%s: %v", key, err)
 			}
 		}
@@ -165,14 +165,14 @@ func TestConfigSchemaExamples(t *testing.T) {
 
 // TestConfigReadme tries the example of the reference.
 func TestConfigReadme(t *testing.T) {
-	example := snippetIn(t, "mcpcheck.yaml", "yaml")
-	if err := validConfig(t, []byte(example.text)); err != nil {
+	example := snippetInSection(t, "mcpcheck.yaml", "yaml")
+	if err := validateConfig(t, []byte(example.text)); err != nil {
 		t.Errorf("%v: %v in\n%s", example, err, example.text)
 	}
 }
 
-// TestConfigRefusals: what the schema refuses, the program refuses as well, and the other way round.
-func TestConfigRefusals(t *testing.T) {
+// TestInvalidConfigs: what the schema refuses, the program refuses as well, and the other way round.
+func TestInvalidConfigs(t *testing.T) {
 	for _, text := range []string{
 		"profil: spec", "profile: nice", "protocol: '1.0'", "calls: some", "jobs: -1", "seed: x",
 		"timeout: soon", "budget: 5", "max-message: 4096", "max-message: 0MiB",
@@ -181,10 +181,10 @@ func TestConfigRefusals(t *testing.T) {
 		"reports: {xml: f}", "reports: {json: [f]}", "only: ping", "skip: [{reason: x}]",
 		"skip: [{check: ping, why: x}]", "arguments: {a: }", "arguments: {a: 1}",
 	} {
-		if _, err := parseConfig(configName, []byte(text)); err == nil {
+		if _, err := parseConfig(defaultConfigFile, []byte(text)); err == nil {
 			t.Errorf("%s: mcpcheck takes it", text)
 		}
-		if validConfig(t, []byte(text)) == nil {
+		if validateConfig(t, []byte(text)) == nil {
 			t.Errorf("%s: the schema takes it", text)
 		}
 	}
@@ -193,7 +193,7 @@ func TestConfigRefusals(t *testing.T) {
 // TestConfigNumbers: a number that stands for a text stays as it is written.
 func TestConfigNumbers(t *testing.T) {
 	const text = "command: [serve, --port, 0080, 1.10, true]\nenv: {VERSION: 1.10, N: 1e3, S: \"1.10\"}\n"
-	c, err := parseConfig(configName, []byte(text))
+	c, err := parseConfig(defaultConfigFile, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,13 +205,13 @@ func TestConfigNumbers(t *testing.T) {
 	}
 }
 
-// TestConfigBounds: a file that is no configuration is refused at once.
-func TestConfigBounds(t *testing.T) {
+// TestConfigLimits: a file that is no configuration is refused at once.
+func TestConfigLimits(t *testing.T) {
 	for name, text := range map[string]string{
-		"deep": "only: " + strings.Repeat("[", longestConfig/2),
+		"deep": "only: " + strings.Repeat("[", maxConfigBytes/2),
 		"odd":  "command: !!binary x",
 	} {
-		if _, err := parseConfig(configName, []byte(text)); err == nil || len(err.Error()) > 200 {
+		if _, err := parseConfig(defaultConfigFile, []byte(text)); err == nil || len(err.Error()) > 200 {
 			t.Errorf("%s: %v, want a short error", name, err)
 		}
 	}

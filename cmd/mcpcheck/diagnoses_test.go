@@ -36,7 +36,7 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-const silence = `no answer to initialize within 15s \(--start-timeout\)`
+const noAnswerPattern = `no answer to initialize within 15s \(--start-timeout\)`
 
 // diagnoses are bad servers, and what is said of what they write: regular expressions.
 var diagnoses = []struct {
@@ -45,7 +45,7 @@ var diagnoses = []struct {
 }{
 	{
 		[]string{"writing", "pretty"},
-		silence + `; instead the server wrote "\{"`, `its messages span several lines: write JSON without ` +
+		noAnswerPattern + `; instead the server wrote "\{"`, `its messages span several lines: write JSON without ` +
 			`indentation`,
 	},
 	{[]string{"writing", "bom"}, ``, `it begins with a byte order mark: write UTF-8 without one`},
@@ -61,7 +61,7 @@ var diagnoses = []struct {
 	{[]string{"writing", "two"}, ``, `there are several messages in one line: write a newline after each`},
 	{
 		[]string{"writing", "no-newline"},
-		silence + ` \(\d+ bytes came without a newline\)`, `there is no newline after its message: write one ` +
+		noAnswerPattern + ` \(\d+ bytes came without a newline\)`, `there is no newline after its message: write one ` +
 			`after each, and flush`,
 	},
 	{
@@ -77,7 +77,7 @@ var diagnoses = []struct {
 	{[]string{"writing", "half"}, ``, `its message breaks off in the middle`},
 	{
 		[]string{"buffering"},
-		silence, `the answer came once stdin was closed: flush stdout after each message \(in Python: ` +
+		noAnswerPattern, `the answer came once stdin was closed: flush stdout after each message \(in Python: ` +
 			`flush=True, or python -u\), and answer each line when it comes; a server that only starts ` +
 			`slowly wants a longer --start-timeout`,
 	},

@@ -11,7 +11,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newDiff() *cobra.Command {
+func newDiffCommand() *cobra.Command {
 	var asJSON, asMarkdown bool
 	cmd := &cobra.Command{
 		Use:   "diff OLD.json NEW.json",
@@ -30,7 +30,7 @@ count as a regression. Exit codes: 0 no regression, 1 regressions, 2 wrong usage
 input.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return usage("diff wants two JSON reports, the old one and the new one, not %d", len(args))
+				return usageErrorf("diff wants two JSON reports, the old one and the new one, not %d", len(args))
 			}
 			return nil
 		},
@@ -40,23 +40,23 @@ input.`,
 				return err
 			}
 			c := harness.CompareReports(reports[0].Report, reports[1].Report)
-			if err := writerOf(asJSON, asMarkdown)(cmd.OutOrStdout(), c); err != nil {
+			if err := comparisonWriter(asJSON, asMarkdown)(cmd.OutOrStdout(), c); err != nil {
 				return err
 			}
 			if c.Regressions > 0 {
-				return &exit{code: harness.ExitFails}
+				return &exitError{code: harness.ExitFails}
 			}
 			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&asMarkdown, "markdown", false, "print Markdown, for a comment on a pull request")
-	exclusive(cmd.Flags(), "json", "markdown")
+	markExclusive(cmd.Flags(), "json", "markdown")
 	return cmd
 }
 
-// writerOf is what writes a comparison as it is asked for.
-func writerOf(asJSON, asMarkdown bool) func(io.Writer, harness.Comparison) error {
+// comparisonWriter is what writes a comparison as it is asked for.
+func comparisonWriter(asJSON, asMarkdown bool) func(io.Writer, harness.Comparison) error {
 	switch {
 	case asJSON:
 		return reporters.ComparisonJSON
@@ -69,16 +69,16 @@ func writerOf(asJSON, asMarkdown bool) func(io.Writer, harness.Comparison) error
 // readReports reads JSON reports.
 func readReports(files []string) (reports []harness.NamedReport, err error) {
 	for _, file := range files {
-		text, err := readWhole(file, longestReport)
+		text, err := readLimited(file, maxReportBytes)
 		if err != nil {
-			return nil, usage("cannot read %s: %w", file, reporters.Bare(err))
+			return nil, usageErrorf("cannot read %s: %w", file, reporters.WithoutPath(err))
 		}
-		if err := schemas.CheckReport(text); err != nil {
-			return nil, usage("%s is not a JSON report of mcpcheck: %w", file, err)
+		if err := schemas.ValidateReport(text); err != nil {
+			return nil, usageErrorf("%s is not a JSON report of mcpcheck: %w", file, err)
 		}
 		var r harness.Report
 		if err := json.Unmarshal(text, &r); err != nil {
-			return nil, usage("%s is not a JSON report of mcpcheck: %w", file, err)
+			return nil, usageErrorf("%s is not a JSON report of mcpcheck: %w", file, err)
 		}
 		reports = append(reports, harness.NamedReport{Name: file, Report: r})
 	}

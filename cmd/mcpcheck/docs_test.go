@@ -28,7 +28,7 @@ const actionPage = ".github/action/README.md"
 // pageText is the text of a file, which is named from the root of the repository.
 func pageText(t *testing.T, name string) string {
 	t.Helper()
-	return content(t, filepath.Join("..", "..", filepath.FromSlash(name)))
+	return readFile(t, filepath.Join("..", "..", filepath.FromSlash(name)))
 }
 
 // snippet is a fenced block of a page.
@@ -76,8 +76,8 @@ func snippetsOf(t *testing.T, name string) (all []snippet) {
 	return all
 }
 
-// snippetWhere is the first block of all pages for which that holds.
-func snippetWhere(t *testing.T, holds func(snippet) bool) snippet {
+// findSnippet is the first block of all pages for which that holds.
+func findSnippet(t *testing.T, holds func(snippet) bool) snippet {
 	t.Helper()
 	all := snippets(t)
 	at := slices.IndexFunc(all, holds)
@@ -87,14 +87,14 @@ func snippetWhere(t *testing.T, holds func(snippet) bool) snippet {
 	return all[at]
 }
 
-// snippetIn is the first block in a language in a section.
-func snippetIn(t *testing.T, section, language string) snippet {
+// snippetInSection is the first block in a language in a section.
+func snippetInSection(t *testing.T, section, language string) snippet {
 	t.Helper()
-	return snippetWhere(t, func(s snippet) bool { return s.section == section && s.language == language })
+	return findSnippet(t, func(s snippet) bool { return s.section == section && s.language == language })
 }
 
-// TestReadmeFits keeps README.md short: reference belongs in the other pages.
-func TestReadmeFits(t *testing.T) {
+// TestReadmeLength keeps README.md short: reference belongs in the other pages.
+func TestReadmeLength(t *testing.T) {
 	const most = 250
 	if n := strings.Count(pageText(t, "README.md"), "\n"); n > most {
 		t.Errorf("README.md has %d lines, more than %d", n, most)
@@ -110,17 +110,17 @@ func TestReadmeLinks(t *testing.T) {
 			if file != "" {
 				to = path.Join(path.Dir(name), file)
 			}
-			if !exists(filepath.Join("..", "..", filepath.FromSlash(to))) {
+			if !fileExists(filepath.Join("..", "..", filepath.FromSlash(to))) {
 				t.Errorf("%s: there is no file %s", name, to)
-			} else if heading != "" && !slices.Contains(anchorsOf(pageText(t, to)), heading) {
+			} else if heading != "" && !slices.Contains(headingAnchors(pageText(t, to)), heading) {
 				t.Errorf("%s: %s has no heading #%s", name, to, heading)
 			}
 		}
 	}
 }
 
-// anchorsOf are the names by which links lead to the headings of a page.
-func anchorsOf(text string) (anchors []string) {
+// headingAnchors are the names by which links lead to the headings of a page.
+func headingAnchors(text string) (anchors []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(text, -1) {
 		words := regexp.MustCompile(`[^\w -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
 		anchors = append(anchors, strings.ReplaceAll(words, " ", "-"))
@@ -130,7 +130,7 @@ func anchorsOf(text string) (anchors []string) {
 
 // TestReadmeDemo runs the command of README.md whose output it shows, and compares the two, numbers apart.
 func TestReadmeDemo(t *testing.T) {
-	shown := snippetWhere(t, func(s snippet) bool { return strings.HasPrefix(s.text, "$ ") }).text
+	shown := findSnippet(t, func(s snippet) bool { return strings.HasPrefix(s.text, "$ ") }).text
 	line, want, _ := strings.Cut(shown, "\n")
 	words := strings.Fields(strings.TrimPrefix(line, "$ "))
 	cmd := exec.CommandContext(t.Context(), words[0], words[1:]...)
@@ -155,7 +155,7 @@ func TestReadmeScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
-	bin := standIns(t)
+	bin := newFakePrograms(t)
 	tried := 0
 	for _, s := range snippets(t) {
 		scripts := scriptsOf(t, s)
@@ -165,15 +165,16 @@ func TestReadmeScripts(t *testing.T) {
 		tried++
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
-			dir := project(t)
+			dir := newProject(t)
 			if !*whole && !strings.Contains(s.text, "mcpcheck init") { // which writes that file
-				write(t, filepath.Join(dir, configName), "only: [ping, tools/list-works, tools/unknown-tool-code]\n")
+				writeTextFile(t, filepath.Join(dir, defaultConfigFile),
+					"only: [ping, tools/list-works, tools/unknown-tool-code]\n")
 			}
 			for _, script := range scripts {
-				sh(t, dir, bin, script)
+				runShell(t, dir, bin, script)
 			}
-			for _, wrote := range reportName.FindAllStringSubmatch(s.text, -1) {
-				if !exists(filepath.Join(dir, wrote[1])) {
+			for _, wrote := range reportNamePattern.FindAllStringSubmatch(s.text, -1) {
+				if !fileExists(filepath.Join(dir, wrote[1])) {
 					t.Errorf("there is no %s then", wrote[1])
 				}
 			}
@@ -184,12 +185,12 @@ func TestReadmeScripts(t *testing.T) {
 	}
 }
 
-// reportName is where a report is written or read: --junit FILE, junit: FILE, junit 'FILE'.
-var reportName = regexp.MustCompile(
+// reportNamePattern is where a report is written or read: --junit FILE, junit: FILE, junit 'FILE'.
+var reportNamePattern = regexp.MustCompile(
 	`(?:--(?:json|junit|markdown|sarif|html|tap|ctrf|badge) |\bjunit:? '?)([\w.-]+\.\w+)`)
 
-// standIns are programs that mcpcheck needs not, but those who use it have.
-func standIns(t *testing.T) (dir string) {
+// newFakePrograms are programs that mcpcheck needs not, but those who use it have.
+func newFakePrograms(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range map[string]string{
@@ -207,7 +208,7 @@ func standIns(t *testing.T) (dir string) {
 }
 
 // project is the directory of a server.
-func project(t *testing.T) (dir string) {
+func newProject(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	hosts := `{"mcpServers": {"weather": {"command": "node", "args": ["dist/index.js"]}}}`
@@ -219,14 +220,14 @@ func project(t *testing.T) (dir string) {
 	return dir
 }
 
-// script is commands with the environment that they want.
-type script struct {
+// shellScript is commands with the environment that they want.
+type shellScript struct {
 	text string
 	env  map[string]string
 }
 
-// sh runs commands, which must succeed.
-func sh(t *testing.T, dir, bin string, s script) {
+// runShell runs commands, which must succeed.
+func runShell(t *testing.T, dir, bin string, s shellScript) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-eu", "-c", s.text)
 	cmd.Dir = dir
@@ -240,14 +241,14 @@ func sh(t *testing.T, dir, bin string, s script) {
 }
 
 // scriptsOf are the commands in a block.
-func scriptsOf(t *testing.T, s snippet) (scripts []script) {
+func scriptsOf(t *testing.T, s snippet) (scripts []shellScript) {
 	t.Helper()
 	switch s.language {
 	case "sh":
-		return []script{{text: s.text}}
+		return []shellScript{{text: s.text}}
 	case "groovy":
 		for _, found := range regexp.MustCompile(`\bsh '([^']*)'`).FindAllStringSubmatch(s.text, -1) {
-			scripts = append(scripts, script{text: found[1]})
+			scripts = append(scripts, shellScript{text: found[1]})
 		}
 	case "json":
 		var manifest struct{ Scripts map[string]string }
@@ -255,10 +256,10 @@ func scriptsOf(t *testing.T, s snippet) (scripts []script) {
 			t.Fatalf("%v: %v", s, err)
 		}
 		for _, text := range manifest.Scripts {
-			scripts = append(scripts, script{text: text})
+			scripts = append(scripts, shellScript{text: text})
 		}
 	case "yaml":
-		for m := range mapsIn(parsed(t, s)) {
+		for m := range allMaps(parseSnippet(t, s)) {
 			scripts = append(scripts, jobScripts(m)...)
 		}
 	}
@@ -266,27 +267,27 @@ func scriptsOf(t *testing.T, s snippet) (scripts []script) {
 }
 
 // jobScripts are the commands of a step on GitHub, a job on GitLab, or a hook.
-func jobScripts(m map[string]any) (scripts []script) {
+func jobScripts(m map[string]any) (scripts []shellScript) {
 	for _, key := range []string{"run", "entry"} {
 		if text, ok := m[key].(string); ok {
-			scripts = append(scripts, script{text, environmentOf(m)})
+			scripts = append(scripts, shellScript{text, stepEnv(m)})
 		}
 	}
 	if lines, ok := m["script"].([]any); ok {
 		for _, line := range lines {
-			scripts = append(scripts, script{text: fmt.Sprint(line)})
+			scripts = append(scripts, shellScript{text: fmt.Sprint(line)})
 		}
 	}
 	return scripts
 }
 
-// environmentOf is the environment of a step, with what the runner would put for
+// stepEnv is the environment of a step, with what the runner would put for
 // expressions.
-func environmentOf(step map[string]any) map[string]string {
+func stepEnv(step map[string]any) map[string]string {
 	env := map[string]string{"ID": ""}
 	values, _ := step["env"].(map[string]any)
 	for key, value := range values {
-		env[key] = ghExpression.ReplaceAllStringFunc(fmt.Sprint(value), func(e string) string {
+		env[key] = stepExpressionPattern.ReplaceAllStringFunc(fmt.Sprint(value), func(e string) string {
 			if strings.Contains(e, "outputs.markdown") {
 				return "report.md"
 			}
@@ -296,10 +297,10 @@ func environmentOf(step map[string]any) map[string]string {
 	return env
 }
 
-var ghExpression = regexp.MustCompile(`\$\{\{.*?\}\}`)
+var stepExpressionPattern = regexp.MustCompile(`\$\{\{.*?\}\}`)
 
-// parsed is what a block of YAML says.
-func parsed(t *testing.T, s snippet) (v any) {
+// parseSnippet is what a block of YAML says.
+func parseSnippet(t *testing.T, s snippet) (v any) {
 	t.Helper()
 	if err := yaml.Unmarshal([]byte(s.text), &v); err != nil {
 		t.Fatalf("%v: %v", s, err)
@@ -307,26 +308,26 @@ func parsed(t *testing.T, s snippet) (v any) {
 	return v
 }
 
-// mapsIn are all maps in a value.
-func mapsIn(v any) iter.Seq[map[string]any] {
-	return func(yield func(map[string]any) bool) { walk(v, yield) }
+// allMaps are all maps in a value.
+func allMaps(v any) iter.Seq[map[string]any] {
+	return func(yield func(map[string]any) bool) { walkMaps(v, yield) }
 }
 
-// walk yields the maps in a value, until yield wants no more.
-func walk(v any, yield func(map[string]any) bool) bool {
+// walkMaps yields the maps in a value, until yield wants no more.
+func walkMaps(v any, yield func(map[string]any) bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		if !yield(v) {
 			return false
 		}
 		for _, key := range sortedKeys(v) {
-			if !walk(v[key], yield) {
+			if !walkMaps(v[key], yield) {
 				return false
 			}
 		}
 	case []any:
 		for _, item := range v {
-			if !walk(item, yield) {
+			if !walkMaps(item, yield) {
 				return false
 			}
 		}
@@ -340,15 +341,15 @@ func TestReadmeComment(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
-	step := scriptsOf(t, snippetWhere(t, func(s snippet) bool { return strings.Contains(s.text, "gh api") }))[0]
-	bin := standIns(t)
+	step := scriptsOf(t, findSnippet(t, func(s snippet) bool { return strings.Contains(s.text, "gh api") }))[0]
+	bin := newFakePrograms(t)
 	for id, want := range map[string]string{
 		"":   "api --method POST repos/1/issues/1/comments --field body=@report.md\n",
 		"42": "api --method PATCH repos/1/issues/comments/42 --field body=@report.md\n",
 	} {
-		dir := project(t)
+		dir := newProject(t)
 		step.env["ID"] = id
-		sh(t, dir, bin, step)
+		runShell(t, dir, bin, step)
 		if got, _ := os.ReadFile(filepath.Join(dir, "called")); string(got) != want {
 			t.Errorf("comment %q: gh %q, want gh %q", id, got, want)
 		}
@@ -359,7 +360,7 @@ func TestReadmeComment(t *testing.T) {
 // action.yml.
 func TestReadmeAction(t *testing.T) {
 	var action struct{ Inputs, Outputs map[string]any }
-	if err := yaml.Unmarshal([]byte(content(t, filepath.Join("..", "..", "action.yml"))), &action); err != nil {
+	if err := yaml.Unmarshal([]byte(readFile(t, filepath.Join("..", "..", "action.yml"))), &action); err != nil {
 		t.Fatal(err)
 	}
 	used := 0
@@ -367,7 +368,7 @@ func TestReadmeAction(t *testing.T) {
 		if s.language != "yaml" {
 			continue
 		}
-		for m := range mapsIn(parsed(t, s)) {
+		for m := range allMaps(parseSnippet(t, s)) {
 			if uses, _ := m["uses"].(string); !strings.HasPrefix(uses, "mcpcheck/mcpcheck@") {
 				continue
 			}
@@ -404,20 +405,20 @@ func TestReadmeConfiguration(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the command is a POSIX script")
 	}
-	bin := standIns(t)
+	bin := newFakePrograms(t)
 	for section, test := range map[string]struct{ file, run string }{
 		"mcpcheck.yaml": {"mcpcheck.yaml", "mcpcheck run"},
 		"Baseline":      {"known.yaml", "mcpcheck run --baseline known.yaml"},
 	} {
 		t.Run(section, func(t *testing.T) {
 			t.Parallel()
-			dir := project(t)
-			write(t, filepath.Join(dir, test.file), snippetIn(t, section, "yaml").text)
-			run := append([]string{test.run}, onlyOf("tools/unknown-tool-code,tools/list-works")...)
+			dir := newProject(t)
+			writeTextFile(t, filepath.Join(dir, test.file), snippetInSection(t, section, "yaml").text)
+			run := append([]string{test.run}, onlyFlags("tools/unknown-tool-code,tools/list-works")...)
 			if section == "Baseline" {
 				run = append(run, "-- mcpcheck serve --fault tools/unknown-tool-code")
 			}
-			sh(t, dir, bin, script{text: strings.Join(run, " ")})
+			runShell(t, dir, bin, shellScript{text: strings.Join(run, " ")})
 		})
 	}
 }
@@ -425,7 +426,7 @@ func TestReadmeConfiguration(t *testing.T) {
 // TestReadmeGoTest has the Go test of the reference judge a server in a module of its own, by a few checks: one that
 // conforms, and one that does not.
 func TestReadmeGoTest(t *testing.T) {
-	wantsWhole(t, "it builds mcpcheck, a server and a test")
+	requireWhole(t, "it builds mcpcheck, a server and a test")
 	t.Parallel()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -433,13 +434,13 @@ func TestReadmeGoTest(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":           content(t, filepath.Join(root, "go.mod")), // the server is a fixture
-		"go.tool.mod":      content(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
-		"go.sum":           content(t, filepath.Join(root, "go.sum")),
-		"go.tool.sum":      content(t, filepath.Join(root, "go.sum")),
-		"protocol_test.go": snippetIn(t, "Go", "go").text,
-		"main.go":          serverInGo,
-		configName:         "only: [tools/unknown-tool-code, tools/list-works]\n",
+		"go.mod":           readFile(t, filepath.Join(root, "go.mod")), // the server is a fixture
+		"go.tool.mod":      readFile(t, filepath.Join(root, "go.mod")), // names all that mcpcheck needs
+		"go.sum":           readFile(t, filepath.Join(root, "go.sum")),
+		"go.tool.sum":      readFile(t, filepath.Join(root, "go.sum")),
+		"protocol_test.go": snippetInSection(t, "Go", "go").text,
+		"main.go":          goServerSource,
+		defaultConfigFile:  "only: [tools/unknown-tool-code, tools/list-works]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
@@ -473,7 +474,7 @@ func TestReadmeGoTest(t *testing.T) {
 	}
 }
 
-const serverInGo = `package main
+const goServerSource = `package main
 
 import (
 	"context"
@@ -489,7 +490,7 @@ func main() {
 }
 `
 
-func content(t *testing.T, file string) string {
+func readFile(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -501,7 +502,7 @@ func content(t *testing.T, file string) string {
 // TestReadmeFlags looks for the commands and flags that the pages name: mcpcheck has those that are not of other
 // programs.
 func TestReadmeFlags(t *testing.T) {
-	root := newRoot()
+	root := newRootCommand()
 	root.InitDefaultCompletionCmd()
 	commands := []string{"devel"} // the version in the transcript
 	flags := []string{"yes", "save-dev", "paginate", "jq", "method", "field"}
@@ -513,7 +514,7 @@ func TestReadmeFlags(t *testing.T) {
 		}
 	}
 	named := 0
-	for _, line := range codeOf(t) {
+	for _, line := range codeLines(t) {
 		const program = `\bmcpcheck(?:@[\d.]+)? ([a-z]+)`
 		ours := regexp.MustCompile(`(^| +)(#|//|--) .*`).ReplaceAllString(line, "") // neither comments nor the server's
 		for _, found := range regexp.MustCompile(program).FindAllStringSubmatch(ours, -1) {
@@ -532,8 +533,8 @@ func TestReadmeFlags(t *testing.T) {
 	}
 }
 
-// codeOf are the lines of all blocks of the pages, and their code spans.
-func codeOf(t *testing.T) (lines []string) {
+// codeLines are the lines of all blocks of the pages, and their code spans.
+func codeLines(t *testing.T) (lines []string) {
 	t.Helper()
 	for _, name := range readmePages {
 		text := pageText(t, name)

@@ -9,11 +9,11 @@ import (
 )
 
 // entry is a requirement as list and explain write it for programs. Members are added, and none is removed.
-type entry struct {
+type catalogueEntry struct {
 	ID         string            `json:"id"`
 	Area       string            `json:"area"`
 	Title      string            `json:"title"`
-	Built      bool              `json:"built"`  // a check tries it
+	HasCheck   bool              `json:"built"`  // a check tries it
 	Levels     map[string]string `json:"levels"` // by revision
 	Basis      string            `json:"basis"`  // where the level comes from
 	Checklist  bool              `json:"checklist"`
@@ -21,7 +21,7 @@ type entry struct {
 	Capability string            `json:"capability,omitempty"`
 	Safety     string            `json:"safety"`
 	Statement  string            `json:"statement"`
-	Tried      *eraTexts         `json:"tried,omitempty"` // how
+	How        *eraTexts         `json:"tried,omitempty"` // how
 	Pass       *eraTexts         `json:"pass,omitempty"`  // when
 	Fail       *eraTexts         `json:"fail,omitempty"`
 	Skip       *eraTexts         `json:"skip,omitempty"`     // or inconclusive
@@ -38,8 +38,8 @@ type entry struct {
 // sdkEntry is an SDK that breaks a requirement.
 type sdkEntry struct {
 	harness.SDKInfo
-	Fix string `json:"fix"` // what changes it
-	Run bool   `json:"run"` // a server of the SDK was run, and not only its source read
+	Fix    string `json:"fix"` // what changes it
+	WasRun bool   `json:"run"` // a server of the SDK was run, and not only its source read
 }
 
 // eraTexts is a text for the revisions with a handshake and one for those without.
@@ -48,27 +48,27 @@ type eraTexts struct {
 	Modern string `json:"modern,omitempty"`
 }
 
-func eraTextsOf(text harness.ByEra) *eraTexts {
+func newEraTexts(text harness.ByEra) *eraTexts {
 	if text == (harness.ByEra{}) {
 		return nil
 	}
 	return &eraTexts{Legacy: text.Legacy, Modern: text.Modern}
 }
 
-func entryOf(r *harness.Requirement) entry {
-	e := entry{
-		ID: r.ID, Area: r.Area(), Title: r.Title, Built: suites.HasCheck(r),
+func newCatalogueEntry(r *harness.Requirement) catalogueEntry {
+	e := catalogueEntry{
+		ID: r.ID, Area: r.Area(), Title: r.Title, HasCheck: suites.HasCheck(r),
 		Levels: map[string]string{}, Basis: r.Basis, Checklist: r.Checklist, Transports: r.Transports,
 		Capability: r.Capability, Safety: r.Safety, Statement: r.Statement,
-		Tried: eraTextsOf(r.Stimulus), Pass: eraTextsOf(r.Pass), Fail: eraTextsOf(r.Fail), Skip: eraTextsOf(r.Skip),
+		How: newEraTexts(r.Procedure), Pass: newEraTexts(r.Pass), Fail: newEraTexts(r.Fail), Skip: newEraTexts(r.Skip),
 		YieldsTo: r.YieldsTo, Spec: map[string]string{}, Fix: r.Fix, Since: r.Since, Notes: r.Notes,
 		requirement: r,
 	}
 	for _, d := range r.SDKs {
-		info := harness.SDKInfo{ID: d.SDK, Name: suites.NameOfSDK(d.SDK), Versions: d.Versions, Issue: d.Issue}
-		e.SDKs = append(e.SDKs, sdkEntry{info, d.Fix, !d.Read})
+		info := harness.SDKInfo{ID: d.SDK, Name: suites.SDKName(d.SDK), Versions: d.Versions, Issue: d.Issue}
+		e.SDKs = append(e.SDKs, sdkEntry{info, d.Fix, !d.FromSource})
 	}
-	for _, revision := range r.In() {
+	for _, revision := range r.ApplicableRevisions() {
 		e.Levels[revision] = r.Level.In(revision).String()
 		if url := r.URL(revision); url != "" {
 			e.Spec[revision] = url
@@ -77,10 +77,10 @@ func entryOf(r *harness.Requirement) entry {
 	return e
 }
 
-func entriesOf(all harness.Catalogue) []entry {
-	entries := make([]entry, len(all))
+func newCatalogueEntries(all harness.Catalogue) []catalogueEntry {
+	entries := make([]catalogueEntry, len(all))
 	for i, r := range all {
-		entries[i] = entryOf(r)
+		entries[i] = newCatalogueEntry(r)
 	}
 	return entries
 }

@@ -87,7 +87,7 @@ type (
 // kubeExample is the manifest, by the kind and name of its objects.
 func kubeExample(t *testing.T) map[string]kubeObject {
 	t.Helper()
-	text := content(t, filepath.Join("..", "..", ".github", "examples", "kubernetes-fleet.yaml"))
+	text := readFile(t, filepath.Join("..", "..", ".github", "examples", "kubernetes-fleet.yaml"))
 	objects := map[string]kubeObject{}
 	for d := yaml.NewDecoder(bytes.NewReader([]byte(text)), yaml.Strict()); ; {
 		var o kubeObject
@@ -137,7 +137,7 @@ func TestKubernetesExample(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the commands are a POSIX shell's")
 	}
-	dir := exampleDir(t)
+	dir := newExampleDir(t)
 	inPod := func(spec kubeSpec, env ...string) error {
 		script := strings.NewReplacer("/lists/", dir+"/", "--out /out", "--out "+dir+"/out").
 			Replace(spec.Template.Spec.Containers[0].Args[0])
@@ -148,10 +148,10 @@ func TestKubernetesExample(t *testing.T) {
 			t.Errorf("pod %d: %v", i, err)
 		}
 	}
-	if err := inPod(page); exitOfExample(err) != 1 {
+	if err := inPod(page); scriptExitCode(err) != 1 {
 		t.Errorf("the page: %v", err)
 	}
-	wantMatrix(t, filepath.Join(dir, "out", "index.md"))
+	expectFleetPage(t, filepath.Join(dir, "out", "index.md"))
 }
 
 // TestGitHubExamples runs the commands of the workflows, for each value of their matrix; actionlint, which .ci/run
@@ -175,11 +175,11 @@ func TestGitHubExamples(t *testing.T) {
 					}
 				}
 			}
-			text := content(t, filepath.Join("..", "..", ".github", "examples", name))
+			text := readFile(t, filepath.Join("..", "..", ".github", "examples", name))
 			if err := yaml.Unmarshal([]byte(text), &workflow); err != nil {
 				t.Fatal(err)
 			}
-			dir := exampleDir(t)
+			dir := newExampleDir(t)
 			job := workflow.Jobs["shard"]
 			for _, i := range job.Strategy.Matrix.Shard {
 				for _, step := range job.Steps {
@@ -203,10 +203,10 @@ func TestGitHubExamples(t *testing.T) {
 					continue
 				}
 				err := runExample(t, dir, step.Run, "GITHUB_STEP_SUMMARY="+filepath.Join(dir, "summary.md"))
-				code = max(code, exitOfExample(err))
+				code = max(code, scriptExitCode(err))
 			}
 			if name == "github-run.yml" {
-				if code != 0 || !strings.Contains(content(t, filepath.Join(dir, "summary.md")), "conforms") {
+				if code != 0 || !strings.Contains(readFile(t, filepath.Join(dir, "summary.md")), "conforms") {
 					t.Errorf("exit code %d", code)
 				}
 				return
@@ -214,13 +214,13 @@ func TestGitHubExamples(t *testing.T) {
 			if code != 1 {
 				t.Errorf("exit code %d, want that of a server that does not conform", code)
 			}
-			wantMatrix(t, filepath.Join(dir, "summary.md"))
+			expectFleetPage(t, filepath.Join(dir, "summary.md"))
 		})
 	}
 }
 
-// exampleDir is the directory of a project with a list of three servers, and with programs that mcpcheck needs not.
-func exampleDir(t *testing.T) (dir string) {
+// newExampleDir is the directory of a project with a list of three servers, and with programs that mcpcheck needs not.
+func newExampleDir(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, "bin"), 0o755); err != nil {
@@ -254,8 +254,8 @@ func runExample(t *testing.T, dir, script string, env ...string) error {
 	return err
 }
 
-// exitOfExample is the exit code of a script.
-func exitOfExample(err error) int {
+// scriptExitCode is the exit code of a script.
+func scriptExitCode(err error) int {
 	var exited *exec.ExitError
 	if errors.As(err, &exited) {
 		return exited.ExitCode()
@@ -263,11 +263,11 @@ func exitOfExample(err error) int {
 	return 0
 }
 
-// wantMatrix sees that a page has the three servers.
-func wantMatrix(t *testing.T, file string) {
+// expectFleetPage sees that a page has the three servers.
+func expectFleetPage(t *testing.T, file string) {
 	t.Helper()
 	const want = "1 does not conform · 1 could not be tested · 1 conforms"
-	if page := content(t, file); !strings.Contains(page, want) {
+	if page := readFile(t, file); !strings.Contains(page, want) {
 		t.Errorf("want %s, got\n%s", want, page)
 	}
 }

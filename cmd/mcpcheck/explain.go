@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-func newExplain() *cobra.Command {
+func newExplainCommand() *cobra.Command {
 	var f explainFlags
 	cmd := &cobra.Command{
 		Use:   "explain {ID | AREA}… | --last | --all",
@@ -26,55 +26,55 @@ it is tested, when it passes and fails, and what to change.
   mcpcheck explain --last                  what blocked in the last run on this machine
   mcpcheck explain --markdown tools        the page suites/tools/README.md
   mcpcheck explain --markdown              the page suites/README.md`,
-		Args: f.args,
+		Args: f.validateArgs,
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return append(checkIDs(), areaNames()...), cobra.ShellCompDirectiveNoFileComp
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.last {
-				ids, err := blockedLast(cmd.ErrOrStderr())
+				ids, err := blockedInLastRun(cmd.ErrOrStderr())
 				if len(ids) == 0 {
 					return err
 				}
 				args = ids
 			}
-			return flushed(cmd.OutOrStdout(), func(w io.Writer) error { return f.explain(w, args) })
+			return writeBuffered(cmd.OutOrStdout(), func(w io.Writer) error { return f.write(w, args) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.all, "all", false, "explain every check")
 	cmd.Flags().BoolVar(&f.last, "last", false, "explain what blocked in the last run on this machine, of any server")
 	cmd.Flags().BoolVar(&f.markdown, "markdown", false, "print Markdown")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON: an object for one check, else a list")
-	exclusive(cmd.Flags(), "all", "last")
-	exclusive(cmd.Flags(), "json", "markdown")
+	markExclusive(cmd.Flags(), "all", "last")
+	markExclusive(cmd.Flags(), "json", "markdown")
 	return cmd
 }
 
 // explainFlags say what is explained, and how.
 type explainFlags struct{ all, last, markdown, json bool }
 
-func (f *explainFlags) args(_ *cobra.Command, args []string) error {
+func (f *explainFlags) validateArgs(_ *cobra.Command, args []string) error {
 	switch index := f.markdown && len(args) == 0; {
 	case f.all && len(args) > 0:
-		return usage("--all explains every check; leave out %s", strings.Join(args, " "))
+		return usageErrorf("--all explains every check; leave out %s", strings.Join(args, " "))
 	case f.last && len(args) > 0:
-		return usage("--last explains what blocked in the last run; leave out %s", strings.Join(args, " "))
+		return usageErrorf("--last explains what blocked in the last run; leave out %s", strings.Join(args, " "))
 	case !f.all && !f.last && !index && len(args) == 0:
-		return usage("explain wants ids of checks, areas, --last or --all; mcpcheck list shows the ids")
+		return usageErrorf("explain wants ids of checks, areas, --last or --all; mcpcheck list shows the ids")
 	}
 	return nil
 }
 
-func (f *explainFlags) explain(w io.Writer, args []string) error {
+func (f *explainFlags) write(w io.Writer, args []string) error {
 	switch {
 	case f.all:
 		args = areaNames()
 	case len(args) == 0:
-		return explainIndex(w)
+		return writeIndexPage(w)
 	}
 	var all harness.Catalogue
 	for _, arg := range args {
-		named, err := requirementsOf(arg)
+		named, err := findRequirements(arg)
 		if err != nil {
 			return err
 		}
@@ -82,27 +82,27 @@ func (f *explainFlags) explain(w io.Writer, args []string) error {
 	}
 	switch {
 	case f.markdown:
-		return explainPages(w, args)
+		return writePages(w, args)
 	case f.json && len(args) == 1 && !f.last && args[0] == all[0].ID:
-		return writeJSON(w, entryOf(all[0]))
+		return writeJSON(w, newCatalogueEntry(all[0]))
 	case f.json:
-		return writeJSON(w, entriesOf(all))
+		return writeJSON(w, newCatalogueEntries(all))
 	}
 	for i, r := range all {
 		if i > 0 {
 			fmt.Fprint(w, "\n", strings.Repeat("─", 88), "\n\n")
 		}
-		explain(w, r)
+		writeRequirement(w, r)
 	}
 	return nil
 }
 
-// requirementsOf are the requirements of an area, or the one of that id.
-func requirementsOf(name string) (harness.Catalogue, error) {
+// findRequirements are the requirements of an area, or the one of that id.
+func findRequirements(name string) (harness.Catalogue, error) {
 	if i := slices.Index(areaNames(), name); i >= 0 {
 		return suites.Areas[i].Requirements(), nil
 	}
-	r, err := findCheck(name)
+	r, err := findRequirement(name)
 	return harness.Catalogue{r}, err
 }
 
@@ -113,15 +113,15 @@ func areaNames() (names []string) {
 	return names
 }
 
-// findCheck finds a requirement, built or planned, by its id.
-func findCheck(id string) (*harness.Requirement, error) {
+// findRequirement finds a requirement, built or planned, by its id.
+func findRequirement(id string) (*harness.Requirement, error) {
 	if r, ok := suites.Find(id); ok {
 		return r, nil
 	}
 	if _, err := harness.Select(suites.All, []string{id}, nil); err != nil {
-		return nil, usage("%w", err)
+		return nil, usageErrorf("%w", err)
 	}
-	return nil, usage("%q is not the id of one check; mcpcheck list %s shows what it selects", id, id)
+	return nil, usageErrorf("%q is not the id of one check; mcpcheck list %s shows what it selects", id, id)
 }
 
 func checkIDs() (ids []string) {
@@ -131,29 +131,29 @@ func checkIDs() (ids []string) {
 	return ids
 }
 
-func explain(w io.Writer, r *harness.Requirement) {
-	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, hung(r.Statement, 0))
+func writeRequirement(w io.Writer, r *harness.Requirement) {
+	fmt.Fprintf(w, "%s\nA conforming server %s.\n\n%s\n", r.ID, r.Title, hangingIndent(r.Statement, 0))
 	if !suites.HasCheck(r) {
 		fmt.Fprint(w, "\nNo check tests this requirement yet.\n")
 	}
-	section(w, "how", byEra(r.Stimulus))
-	section(w, "pass", byEra(r.Pass))
-	section(w, "fail", byEra(r.Fail))
-	section(w, "not decided", byEra(r.Skip))
-	section(w, "yields to", strings.Join(r.YieldsTo, ", "))
-	section(w, "fix", r.Fix)
-	section(w, "notes", r.Notes)
-	for _, said := range deviations(r) {
-		section(w, "sdk", said)
+	writeSection(w, "how", eraText(r.Procedure))
+	writeSection(w, "pass", eraText(r.Pass))
+	writeSection(w, "fail", eraText(r.Fail))
+	writeSection(w, "not decided", eraText(r.Skip))
+	writeSection(w, "yields to", strings.Join(r.YieldsTo, ", "))
+	writeSection(w, "fix", r.Fix)
+	writeSection(w, "notes", r.Notes)
+	for _, said := range sdkDeviations(r) {
+		writeSection(w, "sdk", said)
 	}
-	for _, ask := range r.Asked {
-		section(w, "asked by", ask.By+": "+ask.Rule+" "+ask.Source)
+	for _, ask := range r.DirectoryRules {
+		writeSection(w, "asked by", ask.Directory+": "+ask.Rule+" "+ask.Source)
 	}
 	fmt.Fprintf(w, "\n%-11s %s", "basis", r.Basis)
 	if r.Checklist {
 		fmt.Fprint(w, "; on the release checklist: a failure blocks in the profiles release and strict")
 	}
-	fmt.Fprintf(w, "\n%-11s %s\n", "safety", safety[r.Safety])
+	fmt.Fprintf(w, "\n%-11s %s\n", "safety", safetyTexts[r.Safety])
 	if r.Since != "" {
 		fmt.Fprintf(w, "%-11s mcpcheck %s, in which it does not block yet\n", "since", r.Since)
 	}
@@ -164,13 +164,13 @@ func explain(w io.Writer, r *harness.Requirement) {
 		fmt.Fprintf(w, "%-11s %s\n", "capability", r.Capability)
 	}
 	fmt.Fprintln(w)
-	for _, revision := range r.In() {
+	for _, revision := range r.ApplicableRevisions() {
 		fmt.Fprintf(w, "%s %-6s %s\n", revision, r.Level.In(revision), r.URL(revision))
 	}
 }
 
-// deviations say which SDKs break a requirement, and what changes that: those together of which the same is said.
-func deviations(r *harness.Requirement) (said []string) {
+// sdkDeviations say which SDKs break a requirement, and what changes that: those together of which the same is said.
+func sdkDeviations(r *harness.Requirement) (said []string) {
 	var changes []string // in the order of the catalogue
 	sdks := map[string][]string{}
 	for _, d := range r.SDKs {
@@ -178,8 +178,8 @@ func deviations(r *harness.Requirement) (said []string) {
 		if sdks[change] == nil {
 			changes = append(changes, change)
 		}
-		how := map[bool]string{true: " by its source, not run"}[d.Read]
-		name := fmt.Sprintf("%s (known of %s%s)", suites.NameOfSDK(d.SDK), d.Versions, how)
+		how := map[bool]string{true: " by its source, not run"}[d.FromSource]
+		name := fmt.Sprintf("%s (known of %s%s)", suites.SDKName(d.SDK), d.Versions, how)
 		sdks[change] = append(sdks[change], name)
 	}
 	for _, change := range changes {
@@ -193,34 +193,34 @@ func deviations(r *harness.Requirement) (said []string) {
 	return said
 }
 
-var safety = map[string]string{
+var safetyTexts = map[string]string{
 	"safe":               "reads only",
 	"calls-tool-invalid": "calls tools with invalid arguments",
 	"calls-tool-valid":   "may execute tools",
 	"kills-process":      "may end the server process, which is a separate one",
 }
 
-// byEra is a text that may differ between the eras of the protocol.
-func byEra(text harness.ByEra) string {
+// eraText is a text that may differ between the eras of the protocol.
+func eraText(text harness.ByEra) string {
 	switch {
 	case text.Legacy == text.Modern:
 		return text.Legacy
 	case text.Modern == "":
 		return text.Legacy
 	case text.Legacy == "":
-		return harness.Modern[0] + ": " + text.Modern
+		return harness.ModernRevisions[0] + ": " + text.Modern
 	}
-	return text.Legacy + "\n" + harness.Modern[0] + ": " + text.Modern
+	return text.Legacy + "\n" + harness.ModernRevisions[0] + ": " + text.Modern
 }
 
-func section(w io.Writer, title, body string) {
+func writeSection(w io.Writer, title, body string) {
 	if body != "" {
-		fmt.Fprintf(w, "\n%-11s %s\n", title, hung(body, 12))
+		fmt.Fprintf(w, "\n%-11s %s\n", title, hangingIndent(body, 12))
 	}
 }
 
-// hung is a text in lines of at most 88 characters, all but the first of them indented by so many columns.
-func hung(s string, columns int) string {
+// hangingIndent is a text in lines of at most 88 characters, all but the first of them indented by so many columns.
+func hangingIndent(s string, columns int) string {
 	lines := text.Wrap(strings.TrimSpace(s), 88-columns)
 	return strings.Join(lines, "\n"+strings.Repeat(" ", columns))
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// made is the first line of every page that is generated.
-const made = "<!-- Made by mcpcheck explain --markdown from the YAML files; do not edit, run go generate " +
+// generatedNotice is the first line of every page that is generated.
+const generatedNotice = "<!-- Made by mcpcheck explain --markdown from the YAML files; do not edit, run go generate " +
 	"./suites. -->\n\n"
 
-// explainIndex writes the page suites/README.md: the areas, and how their pages are to be read.
-func explainIndex(w io.Writer) error {
-	fmt.Fprintf(w, indexHead, made, len(suites.Built()), len(suites.All()))
+// writeIndexPage writes the page suites/README.md: the areas, and how their pages are to be read.
+func writeIndexPage(w io.Writer) error {
+	fmt.Fprintf(w, indexPageHead, generatedNotice, len(suites.Implemented()), len(suites.All()))
 	fmt.Fprint(w, "| area | checks | of requirements | |\n|---|---|---|---|\n")
 	for _, area := range suites.Areas {
 		all := area.Requirements()
@@ -27,20 +27,20 @@ func explainIndex(w io.Writer) error {
 			area.Name,
 			len(area.Checks),
 			len(all),
-			inMarkdown(area.About),
+			escapeMarkdown(area.Description),
 		)
 	}
-	_, err := fmt.Fprint(w, indexTail)
+	_, err := fmt.Fprint(w, indexPageTail)
 	return err
 }
 
-const indexHead = `%s# What mcpcheck checks
+const indexPageHead = `%s# What mcpcheck checks
 
 %d of %d requirements have a check. An area is a folder: ` +
 	"`tools/unknown-tool-code` is in [tools](tools/README.md), its\n" +
 	"entry in `tools/tools.yaml`, its check in the package beside it.\n\n"
 
-const indexTail = `
+const indexPageTail = `
 How to read the pages:
 
 - **Level:** MUST, SHOULD and MAY are those of the specification, by revision; ADVICE is good practice that no sentence
@@ -55,24 +55,24 @@ What nobody can observe from outside is in [untestable.yaml](untestable.yaml), w
 	"`discovery` finds out what a server is, `kit` is what checks of several areas share, " +
 	"`harness` says what a check,\na verdict and a run are, `driver` talks to servers.\n"
 
-// explainArea writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
+// writeAreaPage writes the page of an area, suites/<area>/README.md. Each requirement is an anchor of its id:
 // README.md#ping/empty-result.
-func explainArea(w io.Writer, area suites.Area) error {
+func writeAreaPage(w io.Writer, area suites.Area) error {
 	fmt.Fprintf(
 		w,
 		"%s# %s\n\n%s. How to read this page: [all areas](../README.md).\n",
-		made,
+		generatedNotice,
 		area.Name,
-		inMarkdown(area.About),
+		escapeMarkdown(area.Description),
 	)
 	var planned []string
 	for _, r := range area.Requirements() {
 		if !suites.HasCheck(r) {
-			planned = append(planned, "- `"+r.ID+"` "+inMarkdown(r.Title)+"\n")
+			planned = append(planned, "- `"+r.ID+"` "+escapeMarkdown(r.Title)+"\n")
 			continue
 		}
 		fmt.Fprintln(w)
-		if err := explainMarkdown(w, "##", r); err != nil {
+		if err := writeMarkdownRequirement(w, "##", r); err != nil {
 			return err
 		}
 	}
@@ -83,14 +83,14 @@ func explainArea(w io.Writer, area suites.Area) error {
 	return err
 }
 
-// explainPages writes the page of each area that is named, and a section for each id.
-func explainPages(w io.Writer, names []string) error {
+// writePages writes the page of each area that is named, and a section for each id.
+func writePages(w io.Writer, names []string) error {
 	for _, name := range names {
 		var err error
 		if i := slices.Index(areaNames(), name); i >= 0 {
-			err = explainArea(w, suites.Areas[i])
+			err = writeAreaPage(w, suites.Areas[i])
 		} else if r, found := suites.Find(name); found {
-			err = explainMarkdown(w, "#", r)
+			err = writeMarkdownRequirement(w, "#", r)
 		}
 		if err != nil {
 			return err
@@ -99,24 +99,24 @@ func explainPages(w io.Writer, names []string) error {
 	return nil
 }
 
-// explainMarkdown writes one requirement, under a heading of so many #.
-func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error {
-	fmt.Fprintf(w, "%s <a id=%q></a>%s\n\n", heading, r.ID, inMarkdown(r.ID))
-	fmt.Fprintf(w, "**A conforming server %s.** %s\n\n", inMarkdown(r.Title), inMarkdown(r.Statement))
+// writeMarkdownRequirement writes one requirement, under a heading of so many #.
+func writeMarkdownRequirement(w io.Writer, heading string, r *harness.Requirement) error {
+	fmt.Fprintf(w, "%s <a id=%q></a>%s\n\n", heading, r.ID, escapeMarkdown(r.ID))
+	fmt.Fprintf(w, "**A conforming server %s.** %s\n\n", escapeMarkdown(r.Title), escapeMarkdown(r.Statement))
 	if !suites.HasCheck(r) {
 		fmt.Fprint(w, "No check tests this requirement yet.\n\n")
 	}
 	for _, item := range []struct{ label, text string }{
-		{"Level", levelsMarkdown(r)},
-		{"Where", inMarkdown(scope(r))},
-		{"How", inMarkdown(byEra(r.Stimulus))},
-		{"Passes", inMarkdown(byEra(r.Pass))},
-		{"Fails", inMarkdown(byEra(r.Fail))},
-		{"Not decided", inMarkdown(byEra(r.Skip))},
-		{"Yields to", inMarkdown(strings.Join(r.YieldsTo, ", "))},
-		{"Fix", inMarkdown(r.Fix)},
-		{"Notes", inMarkdown(r.Notes)},
-		{"SDKs", inMarkdown(strings.Join(deviations(r), "\n"))},
+		{"Level", markdownLevels(r)},
+		{"Where", escapeMarkdown(scopeText(r))},
+		{"How", escapeMarkdown(eraText(r.Procedure))},
+		{"Passes", escapeMarkdown(eraText(r.Pass))},
+		{"Fails", escapeMarkdown(eraText(r.Fail))},
+		{"Not decided", escapeMarkdown(eraText(r.Skip))},
+		{"Yields to", escapeMarkdown(strings.Join(r.YieldsTo, ", "))},
+		{"Fix", escapeMarkdown(r.Fix)},
+		{"Notes", escapeMarkdown(r.Notes)},
+		{"SDKs", escapeMarkdown(strings.Join(sdkDeviations(r), "\n"))},
 	} {
 		if item.text == "" {
 			continue
@@ -128,11 +128,11 @@ func explainMarkdown(w io.Writer, heading string, r *harness.Requirement) error 
 	return nil
 }
 
-// levelsMarkdown is the level with the revisions in which it holds, each a link to the sentence.
-func levelsMarkdown(r *harness.Requirement) string {
+// markdownLevels is the level with the revisions in which it holds, each a link to the sentence.
+func markdownLevels(r *harness.Requirement) string {
 	var parts []string
 	last := harness.Level(0)
-	for _, revision := range r.In() {
+	for _, revision := range r.ApplicableRevisions() {
 		link := revision
 		if url := r.URL(revision); url != "" {
 			link = fmt.Sprintf("[%s](%s)", revision, url)
@@ -150,8 +150,8 @@ func levelsMarkdown(r *harness.Requirement) string {
 	return text
 }
 
-// scope is which servers a requirement binds, and what trying it does to them.
-func scope(r *harness.Requirement) string {
+// scopeText is which servers a requirement binds, and what trying it does to them.
+func scopeText(r *harness.Requirement) string {
 	text := "every transport"
 	if len(r.Transports) > 0 {
 		text = strings.Join(r.Transports, ", ")
@@ -159,14 +159,14 @@ func scope(r *harness.Requirement) string {
 	if r.Capability != "" {
 		text += "; servers with the capability " + r.Capability
 	}
-	return text + "; " + safety[r.Safety]
+	return text + "; " + safetyTexts[r.Safety]
 }
 
-// inMarkdown is a text of the catalogue as Markdown shows it: nothing in it is markup, and GitHub sees no formula
+// escapeMarkdown is a text of the catalogue as Markdown shows it: nothing in it is markup, and GitHub sees no formula
 // between dollar signs.
-func inMarkdown(text string) string { return markdownEscapes.Replace(strings.TrimSpace(text)) }
+func escapeMarkdown(text string) string { return markdownEscaper.Replace(strings.TrimSpace(text)) }
 
-var markdownEscapes = strings.NewReplacer(
+var markdownEscaper = strings.NewReplacer(
 	`\`,
 	`\\`,
 	"`",

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites"
 )
 
-var updating = flag.Bool("update", false, "write the pages of suites")
+var updatePages = flag.Bool("update", false, "write the pages of suites")
 
 // markdownPage is what mcpcheck explain --markdown prints of an area, or of all when none is named.
 func markdownPage(t *testing.T, args ...string) string {
@@ -35,13 +35,13 @@ func TestPagesAreCurrent(t *testing.T) {
 		pages[filepath.Join(suitesDir, area.Name, "README.md")] = markdownPage(t, area.Name)
 	}
 	for file, want := range pages {
-		if *updating {
+		if *updatePages {
 			if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
 				t.Fatal(err)
 			}
 			continue
 		}
-		if content(t, file) != want {
+		if readFile(t, file) != want {
 			t.Errorf("%s does not say what mcpcheck explain says; run go generate ./suites", file)
 		}
 	}
@@ -73,16 +73,16 @@ func TestPagesAreComplete(t *testing.T) {
 		}
 		sections[id[1]] = section
 	}
-	if len(sections) != len(suites.Built()) {
-		t.Errorf("%d sections, want %d", len(sections), len(suites.Built()))
+	if len(sections) != len(suites.Implemented()) {
+		t.Errorf("%d sections, want %d", len(sections), len(suites.Implemented()))
 	}
-	for _, r := range suites.Built() {
+	for _, r := range suites.Implemented() {
 		for _, label := range []string{"Level", "Where", "How", "Passes", "Fails", "Fix"} {
 			if !strings.Contains(sections[r.ID], "\n- **"+label+":** ") {
 				t.Errorf("%s: no %s", r.ID, label)
 			}
 		}
-		for _, revision := range r.In() {
+		for _, revision := range r.ApplicableRevisions() {
 			if url := r.URL(revision); url != "" &&
 				!strings.Contains(sections[r.ID], fmt.Sprintf("[%s](%s)", revision, url)) {
 				t.Errorf("%s: no link to %s", r.ID, url)
@@ -91,7 +91,7 @@ func TestPagesAreComplete(t *testing.T) {
 	}
 }
 
-func TestInMarkdown(t *testing.T) {
+func TestEscapeMarkdown(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain text, with a dash - and {}": "plain text, with a dash - and {}",
 		"_meta and *any*":                  `\_meta and \*any\*`,
@@ -101,16 +101,16 @@ func TestInMarkdown(t *testing.T) {
 		"C:\\dir | ~~no~~":                 `C:\\dir \| \~\~no\~\~`,
 		"one\ntwo\n":                       "one<br>two",
 	} {
-		if got := inMarkdown(text); got != want {
+		if got := escapeMarkdown(text); got != want {
 			t.Errorf("inMarkdown(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
 
 // A section hangs beside its title, in lines of at most 88 characters.
-func TestSection(t *testing.T) {
+func TestWriteSection(t *testing.T) {
 	var b strings.Builder
-	section(&b, "fix", strings.Repeat("words ", 14)+"at the\nend")
+	writeSection(&b, "fix", strings.Repeat("words ", 14)+"at the\nend")
 	want := "\nfix         " + strings.Repeat("words ", 11) + "words\n" +
 		"            words words at the\n" +
 		"            end\n"
@@ -118,7 +118,7 @@ func TestSection(t *testing.T) {
 		t.Errorf("want %q\n got %q", want, got)
 	}
 	b.Reset()
-	if section(&b, "notes", ""); b.Len() > 0 {
+	if writeSection(&b, "notes", ""); b.Len() > 0 {
 		t.Errorf("no text: got %q", b.String())
 	}
 }

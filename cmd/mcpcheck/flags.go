@@ -19,23 +19,23 @@ import (
 
 // runFlags are what the command line says to run; baseline and init know some of it.
 type runFlags struct {
-	keys  config                 // what mcpcheck.yaml can say as well; Command is what follows --
-	given func(flag string) bool // on the command line
+	fileKeys config                 // what mcpcheck.yaml can say as well; Command is what follows --
+	isGiven  func(flag string) bool // on the command line
 
-	repeated  []string // what was given of repeatedFlags
-	selecting []string // and of selectingFlags
-	merged    bool     // the results are of runs that are over
+	repeatedArgs  []string // what was given of repeatedFlags
+	selectionArgs []string // and of selectionFlags
+	isMerged      bool     // the results are of runs that are over
 
-	config  string // file to read
-	env     []string
-	skip    []string
-	demo    bool
-	remote  remoteFlags
-	hosts   hostFlags
-	isolate bool
-	quick   bool
-	shard   string
-	set     string // file
+	configFile string // file to read
+	env        []string
+	skip       []string
+	demo       bool
+	remote     remoteFlags
+	hosts      hostFlags
+	isolate    bool
+	quick      bool
+	shard      string
+	set        string // file
 
 	tentative string // show or gate; empty: show
 	trace     string
@@ -43,38 +43,38 @@ type runFlags struct {
 	report    reportFlags
 	noColor   bool
 
-	lastFailed lastFailed
+	lastFailed lastFailedFlag
 	watch      bool
-	watched    []string // files and directories
+	watchPaths []string // files and directories
 
-	verbose int
-	quiet   bool
-	brief   bool
-	terse   bool // only what blocks is told, as quiet has it, and what is waited for
-	advice  bool
-	leash   io.Reader // of a member of a fleet, see fleet_member.go; nil: it is none
-	wire    bool      // is kept of all that the member did
+	verbose      int
+	quiet        bool
+	brief        bool
+	onlyBlocking bool // only what blocks is told, as quiet has it, and what is waited for
+	advice       bool
+	parentPipe   io.Reader // of a member of a fleet, see fleet_member.go; nil: it is none
+	keepAllWire  bool      // is kept of all that the member did
 }
 
 // read takes over what the command line says beside the values of flags.
-func (f runFlags) read(cmd *cobra.Command, args []string) runFlags {
-	f.given = cmd.Flags().Changed
-	f.repeated = wordsOf(cmd.Flags(), repeatedFlags)
-	f.selecting = wordsOf(cmd.Flags(), selectingFlags)
-	f.keys.Skip = omit(f.skip)
-	f.hosts.name, f.keys.Command = f.hosts.named(cmd, args)
+func (f runFlags) withCommandLine(cmd *cobra.Command, args []string) runFlags {
+	f.isGiven = cmd.Flags().Changed
+	f.repeatedArgs = flagArgs(cmd.Flags(), repeatedFlags)
+	f.selectionArgs = flagArgs(cmd.Flags(), selectionFlags)
+	f.fileKeys.Skip = newSkipEntries(f.skip)
+	f.hosts.serverName, f.fileKeys.Command = f.hosts.splitServerName(cmd, args)
 	return f
 }
 
 // add defines the flags of a run.
-func (f *runFlags) add(cmd *cobra.Command) {
-	f.addChecks(cmd)
+func (f *runFlags) addFlags(cmd *cobra.Command) {
+	f.addCheckFlags(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&f.plan, "plan", false,
 		"print what would be run and which tools would be called (as JSON with --json), then stop")
-	flags.StringVar(&f.keys.Baseline, "baseline", "",
+	flags.StringVar(&f.fileKeys.Baseline, "baseline", "",
 		"`FILE` of known failures, which do not block; mcpcheck baseline writes it "+
-			"(default "+baselineName+" beside mcpcheck.yaml, if it exists)")
+			"(default "+defaultBaselineFile+" beside mcpcheck.yaml, if it exists)")
 	flags.StringVar(&f.shard, "shard", "",
 		"run only part `I/N` of the checks, for mcpcheck merge; "+
 			"auto or auto/N: take it from the CI environment (JOB_COMPLETION_INDEX, CI_NODE_INDEX, …)")
@@ -85,17 +85,17 @@ func (f *runFlags) add(cmd *cobra.Command) {
 	flags.Var(&f.lastFailed, "last-failed",
 		"run only what failed in the last run on this machine, or in this JSON report; "+
 			"runs everything if nothing failed or no previous run is known")
-	flags.Lookup("last-failed").NoOptDefVal = noReport
+	flags.Lookup("last-failed").NoOptDefVal = noReportName
 	flags.BoolVar(&f.watch, "watch", false,
 		"test again whenever the server's files change, until Ctrl-C: first what blocked, then everything")
-	flags.StringArrayVar(&f.watched, "watch-path", nil,
+	flags.StringArrayVar(&f.watchPaths, "watch-path", nil,
 		"with --watch: `PATH` to watch instead of the files that the command names")
-	f.report.add(flags)
-	f.addConsole(flags)
+	f.report.addFlags(flags)
+	f.addConsoleFlags(flags)
 }
 
-// addConsole defines the flags that say what people are shown.
-func (f *runFlags) addConsole(flags *pflag.FlagSet) {
+// addConsoleFlags defines the flags that say what people are shown.
+func (f *runFlags) addConsoleFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.noColor, "no-color", false, "disable colour (NO_COLOR works too; FORCE_COLOR enables it in pipes)")
 	// The empty back quotes are for no name of a value: a flag that is counted has none.
 	flags.CountVarP(&f.verbose, "verbose", "v",
@@ -104,26 +104,26 @@ func (f *runFlags) addConsole(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.advice, "advice", false,
 		"also show recommendations for servers used by models, which never block")
 	flags.BoolVar(&f.brief, "brief", false, "show every failure, a line each, and the verdict")
-	exclusive(flags, "verbose", "quiet", "brief")
+	markExclusive(flags, "verbose", "quiet", "brief")
 }
 
-// addChecks defines the flags that say what is checked, and how.
-func (f *runFlags) addChecks(cmd *cobra.Command) {
-	f.addTarget(cmd)
+// addCheckFlags defines the flags that say what is checked, and how.
+func (f *runFlags) addCheckFlags(cmd *cobra.Command) {
+	f.addTargetFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringSliceVar(&f.keys.Only, "only", nil,
+	flags.StringSliceVar(&f.fileKeys.Only, "only", nil,
 		"run only these `CHECKS`: ids, globs ('tools/*'), areas, levels (must)")
 	flags.StringSliceVar(&f.skip, "skip", nil, "skip these `CHECKS`")
-	f.addSDK(flags)
+	f.addSDKFlag(flags)
 	flags.StringVar(&f.tentative, "tentative", showTentative,
 		"`MODE`: how to treat checks that are new in this version: show (they do not block) or gate (they do)")
-	flags.IntVar(&f.keys.Jobs, "jobs", harness.DefaultJobs, "run `N` checks at a time")
+	flags.IntVar(&f.fileKeys.Jobs, "jobs", harness.DefaultJobs, "run `N` checks at a time")
 	flags.BoolVar(&f.isolate, "isolate", false, "start a fresh process for every session")
 	flags.BoolVar(&f.quick, "quick", false,
 		"fast subset for pre-commit: what one session can show")
-	flags.DurationVar(&f.keys.Budget, "budget", 5*time.Minute, "stop the whole run after this `DURATION`")
-	flags.Int64Var(&f.keys.Seed, "seed", 0, "`SEED` for the values that are generated from schemas")
-	flags.StringVar(&f.config, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
+	flags.DurationVar(&f.fileKeys.Budget, "budget", 5*time.Minute, "stop the whole run after this `DURATION`")
+	flags.Int64Var(&f.fileKeys.Seed, "seed", 0, "`SEED` for the values that are generated from schemas")
+	flags.StringVar(&f.configFile, "config", "", "configuration `FILE` (default mcpcheck.yaml, if it exists)")
 	flags.BoolVar(&f.demo, "demo", false, "test the built-in reference server")
 	for _, name := range []string{"only", "skip"} {
 		cmd.RegisterFlagCompletionFunc(name,
@@ -133,39 +133,39 @@ func (f *runFlags) addChecks(cmd *cobra.Command) {
 	}
 }
 
-// addSDK defines the flag that says whether known deviations of SDKs gate.
-func (f *runFlags) addSDK(flags *pflag.FlagSet) {
-	flags.StringVar(&f.keys.SDK, "sdk", showSDK,
+// addSDKFlag defines the flag that says whether known deviations of SDKs gate.
+func (f *runFlags) addSDKFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&f.fileKeys.SDK, "sdk", showSDK,
 		"`MODE`: how to treat known deviations of the server's SDK: show (they do not block in the profiles "+
 			"release and spec) or gate (they do)")
 }
 
-// addTarget defines the flags that say what server is meant, and how it is talked to.
-func (f *runFlags) addTarget(cmd *cobra.Command) {
+// addTargetFlags defines the flags that say what server is meant, and how it is talked to.
+func (f *runFlags) addTargetFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.keys.Protocol, "protocol", auto,
+	flags.StringVar(&f.fileKeys.Protocol, "protocol", protocolAuto,
 		"`REVISION` of MCP to request; auto: the newest that the server supports; "+
 			"all: one run for each revision that the server accepts")
-	flags.StringVar(&f.keys.Profile, "profile", "release",
+	flags.StringVar(&f.fileKeys.Profile, "profile", "release",
 		"`PROFILE` that decides what blocks: release (MUSTs and the release checklist), spec (MUSTs only), "+
 			"strict (also SHOULDs, and MUSTs that could not be tested), "+
 			"directory (only the rules of public server directories)")
-	flags.StringVar(&f.keys.Calls, "calls", "safe",
+	flags.StringVar(&f.fileKeys.Calls, "calls", "safe",
 		"`POLICY` for tool calls: safe, none, invalid, all (explained in mcpcheck help run)")
-	flags.StringVar(&f.keys.URL, "url", "", "`URL` of the server, over Streamable HTTP or HTTP+SSE")
-	f.remote.add(flags, &f.keys)
-	f.hosts.add(flags)
+	flags.StringVar(&f.fileKeys.URL, "url", "", "`URL` of the server, over Streamable HTTP or HTTP+SSE")
+	f.remote.addFlags(flags, &f.fileKeys)
+	f.hosts.addFlags(flags)
 	flags.StringArrayVar(&f.env, "env", nil,
 		"`KEY=VALUE` for the server's environment; the value is redacted in reports")
-	flags.StringVar(&f.keys.Cwd, "cwd", "", "working directory of the server, `DIR`")
-	flags.DurationVar(&f.keys.Timeout, "timeout", 5*time.Second, "timeout for a response, a `DURATION`")
-	flags.DurationVar(&f.keys.StartTimeout, "start-timeout", 15*time.Second,
+	flags.StringVar(&f.fileKeys.Cwd, "cwd", "", "working directory of the server, `DIR`")
+	flags.DurationVar(&f.fileKeys.Timeout, "timeout", 5*time.Second, "timeout for a response, a `DURATION`")
+	flags.DurationVar(&f.fileKeys.StartTimeout, "start-timeout", 15*time.Second,
 		"timeout for the first response, a `DURATION`")
-	flags.StringVar(&f.keys.MaxMessage, "max-message", "16MiB",
+	flags.StringVar(&f.fileKeys.MaxMessage, "max-message", "16MiB",
 		"`SIZE` of the longest message that is read; longer ones are not tested")
 	for name, values := range map[string][]string{
-		"protocol": append([]string{auto, all}, harness.Revisions...),
+		"protocol": append([]string{protocolAuto, protocolAll}, harness.Revisions...),
 		"profile":  {"release", "spec", "strict", "directory"},
 		"calls":    {"safe", "none", "invalid", "all"},
 	} {
@@ -184,7 +184,7 @@ type remoteFlags struct {
 	cacert        string
 }
 
-func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
+func (f *remoteFlags) addFlags(flags *pflag.FlagSet, keys *config) {
 	flags.StringArrayVar(&f.headers, "header", nil,
 		"`'NAME: VALUE'` for every HTTP request; the value is redacted in reports")
 	flags.StringArrayVar(&f.headerEnv, "header-env", nil,
@@ -201,16 +201,16 @@ func (f *remoteFlags) add(flags *pflag.FlagSet, keys *config) {
 	flags.StringVar(&f.cacert, "cacert", "", "also trust the certificates in this PEM `FILE`")
 }
 
-// needURL reports whether a flag was given that has a meaning with a URL only.
-func (f runFlags) needURL() bool {
+// needsURL reports whether a flag was given that has a meaning with a URL only.
+func (f runFlags) needsURL() bool {
 	r := f.remote
-	return len(r.headers) > 0 || len(r.headerEnv) > 0 || f.keys.BearerEnv != "" || len(r.tokenEnv) > 0 ||
+	return len(r.headers) > 0 || len(r.headerEnv) > 0 || f.fileKeys.BearerEnv != "" || len(r.tokenEnv) > 0 ||
 		r.contactIssuer || r.sseURL != "" || r.insecure || r.cacert != ""
 }
 
 func (f runFlags) verbosity() reporters.Verbosity {
 	switch {
-	case f.quiet || f.terse:
+	case f.quiet || f.onlyBlocking:
 		return reporters.Quiet
 	case f.brief:
 		return reporters.Brief
@@ -222,21 +222,21 @@ func (f runFlags) verbosity() reporters.Verbosity {
 	return reporters.Normal
 }
 
-// excludes is the annotation of flags of which one may be given: its values are their names, a set in each.
-const excludes = "mcpcheck-excludes"
+// exclusiveAnnotation is the annotation of flags of which one may be given: its values are their names, a set in each.
+const exclusiveAnnotation = "mcpcheck-excludes"
 
-// exclusive makes flags such that one of them may be given.
-func exclusive(flags *pflag.FlagSet, names ...string) {
+// markExclusive makes flags such that one of them may be given.
+func markExclusive(flags *pflag.FlagSet, names ...string) {
 	for _, name := range names {
-		sets := append(flags.Lookup(name).Annotations[excludes], strings.Join(names, " "))
-		if err := flags.SetAnnotation(name, excludes, sets); err != nil {
+		sets := append(flags.Lookup(name).Annotations[exclusiveAnnotation], strings.Join(names, " "))
+		if err := flags.SetAnnotation(name, exclusiveAnnotation, sets); err != nil {
 			panic(err)
 		}
 	}
 }
 
-// senseless finds flags that were given without their value, and such that exclude each other.
-func senseless(flags *pflag.FlagSet) (err error) {
+// validateFlags finds flags that were given without their value, and such that exclude each other.
+func validateFlags(flags *pflag.FlagSet) (err error) {
 	given := map[string]string{} // by set
 	flags.Visit(func(f *pflag.Flag) {
 		values := []string{f.Value.String()}
@@ -244,11 +244,11 @@ func senseless(flags *pflag.FlagSet) (err error) {
 			values = list.GetSlice()
 		}
 		if f.NoOptDefVal == "" && (len(values) == 0 || slices.Contains(values, "")) {
-			err = cmp.Or(err, usage("--%s is empty; give it a value, or leave it out", f.Name))
+			err = cmp.Or(err, usageErrorf("--%s is empty; give it a value, or leave it out", f.Name))
 		}
-		for _, set := range f.Annotations[excludes] {
+		for _, set := range f.Annotations[exclusiveAnnotation] {
 			if other := given[set]; other != "" {
-				err = cmp.Or(err, usage("--%s and --%s exclude each other", other, f.Name))
+				err = cmp.Or(err, usageErrorf("--%s and --%s exclude each other", other, f.Name))
 			}
 			given[set] = f.Name
 		}
@@ -256,31 +256,31 @@ func senseless(flags *pflag.FlagSet) (err error) {
 	return err
 }
 
-// plainFlagError says in plain words what is wrong with a flag.
-func plainFlagError(cmd *cobra.Command, err error) error {
+// flagError says in plain words what is wrong with a flag.
+func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	var invalid *pflag.InvalidValueError
 	switch {
 	case errors.As(err, &unknown):
-		return nearestFlag(cmd, unknown)
+		return unknownFlagError(cmd, unknown)
 	case errors.As(err, &invalid):
-		if kind := kindOfFlag[invalid.GetFlag().Value.Type()]; kind != "" {
+		if kind := flagTypeTexts[invalid.GetFlag().Value.Type()]; kind != "" {
 			return fmt.Errorf("--%s wants %s, not %q", invalid.GetFlag().Name, kind, invalid.GetValue())
 		}
 	}
 	return err
 }
 
-// kindOfFlag says what values a flag takes, by the name that pflag has for its type.
-var kindOfFlag = map[string]string{
+// flagTypeTexts says what values a flag takes, by the name that pflag has for its type.
+var flagTypeTexts = map[string]string{
 	"duration": "a duration such as 5s or 500ms",
 	"int":      "a whole number",
 	"int64":    "a whole number",
 	"bool":     "true or false",
 }
 
-// nearestFlag adds to an unknown flag the one that was probably meant, or that it is one of the server's.
-func nearestFlag(cmd *cobra.Command, err *pflag.NotExistError) error {
+// unknownFlagError adds to an unknown flag the one that was probably meant, or that it is one of the server's.
+func unknownFlagError(cmd *cobra.Command, err *pflag.NotExistError) error {
 	if words := cmd.Flags().Args(); cmd.Name() == "run" && len(words) > 0 {
 		return fmt.Errorf("%w; if it is the server's, say mcpcheck run -- %s …", err, strings.Join(words, " "))
 	}

@@ -24,22 +24,22 @@ import (
 // fleetFlags are what the command line says to fleet.
 type fleetFlags struct {
 	run      runFlags // how each server is judged
-	dir      string
+	outDir   string
 	from     []string
 	parallel int
 	shard    string
-	page     bool
+	pageOnly bool
 	resume   bool
 	fresh    bool
 }
 
-// judgedBy are the flags of run that hold for each server of a fleet.
-var judgedBy = []string{
+// memberFlags are the flags of run that hold for each server of a fleet.
+var memberFlags = []string{
 	"protocol", "profile", "sdk", "calls", "only", "skip", "timeout", "start-timeout", "budget", "max-message", "jobs",
 	"isolate", "seed", "config", "wire",
 }
 
-func newFleet() *cobra.Command {
+func newFleetCommand() *cobra.Command {
 	var f fleetFlags
 	cmd := &cobra.Command{
 		Use:   "fleet [flags] FILE…",
@@ -77,82 +77,82 @@ usage or configuration, 3 one could not be tested or was not tested yet, 4 mcpch
 failed on one, 130 interrupted.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("fleet wants a list of servers: a host's file, server.json files or a YAML list")
+				return usageErrorf("fleet wants a list of servers: a host's file, server.json files or a YAML list")
 			}
 			return nil
 		},
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&f.dir, "out", "mcpcheck-fleet", "`DIR` for the page and the reports, created if it is missing")
+	flags.StringVar(&f.outDir, "out", "mcpcheck-fleet", "`DIR` for the page and the reports, created if it is missing")
 	flags.IntVar(&f.parallel, "parallel", runtime.NumCPU(), "test `N` servers at a time")
 	flags.StringVar(&f.shard, "shard", "", "test only part `I/N` of the servers; auto or auto/N as in run")
 	flags.StringArrayVar(&f.from, "from", nil, "take over the results of another shard, in the directory `DIR`")
-	flags.BoolVar(&f.page, "page", false, "test nothing, write the page of what is done")
+	flags.BoolVar(&f.pageOnly, "page", false, "test nothing, write the page of what is done")
 	flags.BoolVar(&f.resume, "resume", false, "test only what was not tested yet, even if the last run was completed")
 	flags.BoolVar(&f.fresh, "fresh", false, "test all servers again, even if the last run was interrupted")
-	exclusive(flags, "resume", "fresh")
+	markExclusive(flags, "resume", "fresh")
 	judging := &cobra.Command{}
-	f.run.add(judging)
-	addWire(judging.Flags(), &f.run.wire)
-	for _, name := range judgedBy {
+	f.run.addFlags(judging)
+	addWireFlag(judging.Flags(), &f.run.keepAllWire)
+	for _, name := range memberFlags {
 		flags.AddFlag(judging.Flags().Lookup(name))
 	}
 	flags.BoolVarP(&f.run.quiet, "quiet", "q", false, "show only servers that do not conform, and the verdict")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		f.run = f.run.read(judging, nil)
-		f.run.given = cmd.Flags().Changed
-		return judgeFleet(cmd, args, f)
+		f.run = f.run.withCommandLine(judging, nil)
+		f.run.isGiven = cmd.Flags().Changed
+		return runFleet(cmd, args, f)
 	}
 	return cmd
 }
 
 // fleet is many servers that are judged.
 type fleet struct {
-	dir     string
-	self    string // the program
-	flags   fleetFlags
-	file    config // mcpcheck.yaml
-	values  values // of a server that says nothing itself
-	words   []string
-	members []fleetMember
-	shard   *harness.ShardInfo // nil: all servers
-	mine    func(i int) bool   // is in the shard
-	reader  reader
-	out     io.Writer
-	began   int       // servers, of those that are to be judged
-	oldest  time.Time // when the first was tested of what is kept
+	dir          string
+	program      string // the program
+	flags        fleetFlags
+	config       config  // mcpcheck.yaml
+	options      options // of a server that says nothing itself
+	memberArgs   []string
+	members      []fleetMember
+	shard        *harness.ShardInfo // nil: all servers
+	isInShard    func(i int) bool   // is in the shard
+	servers      serverCache
+	out          io.Writer
+	finished     int       // servers, of those that are to be judged
+	oldestResult time.Time // when the first was tested of what is kept
 }
 
-// judgeFleet judges the servers of lists that are not done yet, and writes the page. All that is wrong with its use is
+// runFleet judges the servers of lists that are not done yet, and writes the page. All that is wrong with its use is
 // found before anything is started.
-func judgeFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
-	f, left, err := newFleetOf(cmd, paths, flags)
+func runFleet(cmd *cobra.Command, paths []string, flags fleetFlags) error {
+	f, left, err := prepareFleet(cmd, paths, flags)
 	if err != nil {
 		return err
 	}
 	if n := left.disabled; n > 0 {
 		fmt.Fprintf(f.out, "left out: %s\n", reporters.Plural(n, "disabled server"))
 	}
-	if n := left.others; n > 0 {
+	if n := left.withoutServers; n > 0 {
 		fmt.Fprintf(f.out, "left out: %s that listed no servers\n", reporters.Plural(n, "file"))
 	}
-	ctx, listen := interruptible(nil)
+	ctx, listen := interruptContext(nil)
 	listen()
-	if err := f.takeOver(); err != nil {
+	if err := f.loadResults(); err != nil {
 		return err
 	}
-	if err := f.judgeAll(ctx); err != nil {
+	if err := f.runAll(ctx); err != nil {
 		return err
 	}
 	if ctx.Err() == nil {
-		os.Remove(f.unfinished())
+		os.Remove(f.unfinishedFile())
 	}
-	return f.conclude(ctx)
+	return f.finish(ctx)
 }
 
-// unfinished is a file that is there while the servers are tested, and after a run that did not come to its end.
-func (f *fleet) unfinished() string {
+// unfinishedFile is a file that is there while the servers are tested, and after a run that did not come to its end.
+func (f *fleet) unfinishedFile() string {
 	name := "unfinished"
 	if f.shard != nil { // they may share the directory
 		name += fmt.Sprintf("-%d-of-%d", f.shard.Index, f.shard.Of)
@@ -160,103 +160,105 @@ func (f *fleet) unfinished() string {
 	return filepath.Join(f.dir, name)
 }
 
-// keeps reports whether what was tested is kept: the last run was interrupted, or it is asked for.
-func (f *fleet) keeps() bool {
-	return !f.flags.fresh && (f.flags.page || f.flags.resume || len(f.flags.from) > 0 || isFile(f.unfinished()))
+// keepsResults reports whether what was tested is kept: the last run was interrupted, or it is asked for.
+func (f *fleet) keepsResults() bool {
+	return !f.flags.fresh && (f.flags.pageOnly || f.flags.resume || len(f.flags.from) > 0 ||
+		isRegularFile(f.unfinishedFile()))
 }
 
-func newFleetOf(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, left leftOut, err error) {
-	if err := hasDirectory(); err != nil {
+func prepareFleet(cmd *cobra.Command, paths []string, flags fleetFlags) (f *fleet, left skippedCounts, err error) {
+	if err := validateWorkingDir(); err != nil {
 		return nil, left, err
 	}
-	f = &fleet{dir: flags.dir, flags: flags, out: cmd.OutOrStdout(), words: wordsOf(cmd.Flags(), judgedBy)}
+	f = &fleet{dir: flags.outDir, flags: flags, out: cmd.OutOrStdout(), memberArgs: flagArgs(cmd.Flags(), memberFlags)}
 	shard, err := parseShard(flags.shard, os.Getenv)
 	switch {
 	case err != nil:
 		return nil, left, err
 	case flags.parallel < 1:
-		return nil, left, usage("--parallel%s", mustBePositive)
-	case flags.page && shard != nil:
-		return nil, left, usage("--page and --shard exclude each other; the page is of all servers")
+		return nil, left, usageErrorf("--parallel%s", mustBePositive)
+	case flags.pageOnly && shard != nil:
+		return nil, left, usageErrorf("--page and --shard exclude each other; the page is of all servers")
 	}
 	f.shard = shard
-	f.mine = func(i int) bool { return !flags.page && (shard == nil || i%shard.Of == shard.Index-1) }
-	if f.file, err = readConfig(flags.run.config); err != nil {
+	f.isInShard = func(i int) bool { return !flags.pageOnly && (shard == nil || i%shard.Of == shard.Index-1) }
+	if f.config, err = readConfig(flags.run.configFile); err != nil {
 		return nil, left, err
 	}
 	anyone := flags.run
 	anyone.demo = true // stands for each server
-	if f.values, err = settle(anyone, f.file); err != nil {
+	if f.options, err = resolveOptions(anyone, f.config); err != nil {
 		return nil, left, err
 	}
-	written := each(append(slices.Clone(flags.from), flags.dir), func(dir string) string {
+	written := mapStrings(append(slices.Clone(flags.from), flags.outDir), func(dir string) string {
 		return filepath.Join(dir, "servers")
 	})
 	if f.members, left, err = readMembers(paths, written); err != nil {
 		return nil, left, err
 	}
-	if f.self, err = os.Executable(); err != nil {
-		return nil, left, &exit{harness.ExitBroken, err}
+	if f.program, err = os.Executable(); err != nil {
+		return nil, left, &exitError{harness.ExitInternal, err}
 	}
 	if err := os.MkdirAll(filepath.Join(f.dir, "servers"), 0o755); err != nil {
-		return nil, left, usage("--out %s: %w; name a directory that can be made", f.dir, reporters.Bare(err))
+		return nil, left, usageErrorf("--out %s: %w; name a directory that can be made", f.dir,
+			reporters.WithoutPath(err))
 	}
 	for _, dir := range flags.from {
 		if !reporters.IsDir(filepath.Join(dir, "servers")) {
-			return nil, left, usage("--from %s: there is no directory servers in it, as fleet makes one", dir)
+			return nil, left, usageErrorf("--from %s: there is no directory servers in it, as fleet makes one", dir)
 		}
 	}
 	return f, left, nil
 }
 
-// takeOver finds out what is done and is to be kept, also by other shards, whose reports it copies.
-func (f *fleet) takeOver() error {
-	keeps := f.keeps()
-	if !f.flags.page {
-		if err := os.WriteFile(f.unfinished(), nil, 0o644); err != nil {
-			return &exit{harness.ExitBroken, err}
+// loadResults finds out what is done and is to be kept, also by other shards, whose reports it copies.
+func (f *fleet) loadResults() error {
+	keeps := f.keepsResults()
+	if !f.flags.pageOnly {
+		if err := os.WriteFile(f.unfinishedFile(), nil, 0o644); err != nil {
+			return &exitError{harness.ExitInternal, err}
 		}
 	}
 	for i := range f.members {
 		m := &f.members[i]
-		if f.mine(i) && !keeps {
-			if err := clearMember(filepath.Join(f.dir, filepath.FromSlash(m.dir))); err != nil {
-				return &exit{harness.ExitBroken, err}
+		if f.isInShard(i) && !keeps {
+			if err := clearMemberDir(filepath.Join(f.dir, filepath.FromSlash(m.dir))); err != nil {
+				return &exitError{harness.ExitInternal, err}
 			}
 			continue
 		}
-		entry := f.job(*m).entry
-		m.judged, m.settled = f.isDone(f.dir, *m, entry)
+		entry := f.newJob(*m).fingerprint
+		m.hasRow, m.isFinal = f.resultState(f.dir, *m, entry)
 		for _, from := range f.flags.from {
-			judged, settled := f.isDone(from, *m, entry)
-			if m.settled || !judged {
+			judged, settled := f.resultState(from, *m, entry)
+			if m.isFinal || !judged {
 				continue
 			}
 			if err := copyMember(from, f.dir, *m); err != nil {
-				return &exit{harness.ExitBroken, err}
+				return &exitError{harness.ExitInternal, err}
 			}
-			m.judged, m.settled = true, settled
+			m.hasRow, m.isFinal = true, settled
 		}
 	}
 	return nil
 }
 
-// isDone reports whether a server has a row that tells of it as it is listed, and whether that would come out the same
-// again: what the operator can mend may not.
-func (f *fleet) isDone(dir string, m fleetMember, entry string) (judged, settled bool) {
+// resultState reports whether a server has a row that tells of it as it is listed, and whether that would come out the
+// same again: what the operator can mend may not.
+func (f *fleet) resultState(dir string, m fleetMember, entry string) (judged, settled bool) {
 	row, err := readRow(dir, m)
 	if err != nil || row.Entry != entry || row.Name != m.name {
 		return false, false
 	}
-	if f.oldest.IsZero() || row.Tested.Before(f.oldest) {
-		f.oldest = row.Tested
+	if f.oldestResult.IsZero() || row.TestedAt.Before(f.oldestResult) {
+		f.oldestResult = row.TestedAt
 	}
 	settling := []int{harness.ExitConforms, harness.ExitFails, harness.ExitUntestable}
 	return true, slices.Contains(settling, row.ExitCode)
 }
 
 func readRow(dir string, m fleetMember) (row reporters.FleetRow, err error) {
-	text, err := readWhole(filepath.Join(dir, filepath.FromSlash(m.dir), memberRow), longestRow)
+	text, err := readLimited(filepath.Join(dir, filepath.FromSlash(m.dir), memberRowFile), maxRowBytes)
 	if err != nil {
 		return row, err
 	}
@@ -266,11 +268,11 @@ func readRow(dir string, m fleetMember) (row reporters.FleetRow, err error) {
 // copyMember copies the reports of a server, the row last.
 func copyMember(from, to string, m fleetMember) error {
 	from, to = filepath.Join(from, filepath.FromSlash(m.dir)), filepath.Join(to, filepath.FromSlash(m.dir))
-	if err := clearMember(to); err != nil {
+	if err := clearMemberDir(to); err != nil {
 		return err
 	}
-	for _, name := range []string{memberReport, memberPage, memberRow} {
-		text, err := readWhole(filepath.Join(from, name), longestReport)
+	for _, name := range []string{memberReportFile, memberPageFile, memberRowFile} {
+		text, err := readLimited(filepath.Join(from, name), maxReportBytes)
 		if errors.Is(err, os.ErrNotExist) {
 			continue
 		}
@@ -284,11 +286,11 @@ func copyMember(from, to string, m fleetMember) error {
 	return nil
 }
 
-// judgeAll judges the servers that are not done, some at a time, until the context ends.
-func (f *fleet) judgeAll(ctx context.Context) error {
+// runAll judges the servers that are not done, some at a time, until the context ends.
+func (f *fleet) runAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	todo := f.todo()
+	todo := f.countPending()
 	jobs := make(chan int)
 	var failed error
 	var workers sync.WaitGroup
@@ -297,11 +299,11 @@ func (f *fleet) judgeAll(ctx context.Context) error {
 		workers.Go(func() {
 			for i := range jobs {
 				telling.Lock()
-				j := f.job(f.members[i])
-				f.members[i].judged = false
+				j := f.newJob(f.members[i])
+				f.members[i].hasRow = false
 				telling.Unlock()
 				begin := time.Now()
-				row, err := f.judge(ctx, j)
+				row, err := f.runMember(ctx, j)
 				telling.Lock()
 				switch {
 				case ctx.Err() != nil:
@@ -309,15 +311,15 @@ func (f *fleet) judgeAll(ctx context.Context) error {
 					failed = errors.Join(failed, err)
 					cancel(err)
 				default:
-					f.members[i].judged = true
-					f.tell(row, todo, time.Since(begin))
+					f.members[i].hasRow = true
+					f.printRow(row, todo, time.Since(begin))
 				}
 				telling.Unlock()
 			}
 		})
 	}
 	for i, m := range f.members {
-		if m.settled || !f.mine(i) {
+		if m.isFinal || !f.isInShard(i) {
 			continue
 		}
 		select {
@@ -331,18 +333,18 @@ func (f *fleet) judgeAll(ctx context.Context) error {
 	close(jobs)
 	workers.Wait()
 	if failed != nil {
-		return &exit{harness.ExitBroken, failed}
+		return &exitError{harness.ExitInternal, failed}
 	}
 	return nil
 }
 
 // todo is how many servers are to be judged. It says so.
-func (f *fleet) todo() (n int) {
+func (f *fleet) countPending() (n int) {
 	done := 0
 	for i, m := range f.members {
 		switch {
-		case !f.mine(i):
-		case m.settled:
+		case !f.isInShard(i):
+		case m.isFinal:
 			done++
 		default:
 			n++
@@ -350,13 +352,13 @@ func (f *fleet) todo() (n int) {
 	}
 	if done > 0 {
 		fmt.Fprintf(f.out, "%d of %d already tested (%s ago); --fresh tests them again\n",
-			done, done+n, age(time.Since(f.oldest)))
+			done, done+n, formatAge(time.Since(f.oldestResult)))
 	}
 	return n
 }
 
-// age is a time that has passed, in words.
-func age(passed time.Duration) string {
+// formatAge is a time that has passed, in words.
+func formatAge(passed time.Duration) string {
 	switch {
 	case passed < time.Minute:
 		return fmt.Sprintf("%.0f s", passed.Seconds())
@@ -369,22 +371,22 @@ func age(passed time.Duration) string {
 }
 
 // tell tells what a server came to.
-func (f *fleet) tell(row reporters.FleetRow, of int, took time.Duration) {
-	f.began++
+func (f *fleet) printRow(row reporters.FleetRow, of int, took time.Duration) {
+	f.finished++
 	if f.flags.run.quiet && row.Outcome() == "conforms" {
 		return
 	}
 	all := fmt.Sprint(of)
-	fmt.Fprintf(f.out, "[%*d/%s] %s  %.1f s\n", len(all), f.began, all, reporters.FleetLine(row), took.Seconds())
+	fmt.Fprintf(f.out, "[%*d/%s] %s  %.1f s\n", len(all), f.finished, all, reporters.FleetLine(row), took.Seconds())
 }
 
 // conclude writes the page, unless this is a shard, and says what all came to.
-func (f *fleet) conclude(ctx context.Context) error {
+func (f *fleet) finish(ctx context.Context) error {
 	interrupted := ctx.Err() != nil
-	shown := reporters.Fleet{Tool: harness.Tool{Name: "mcpcheck", Version: toolVersion()}, Rows: f.rows()}
-	t, err := shown.Tally(each(suites.Areas, func(a suites.Area) string { return a.Name }))
+	shown := reporters.Fleet{Tool: harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Rows: f.rows()}
+	t, err := shown.Tally(mapStrings(suites.Areas, func(a suites.Area) string { return a.Name }))
 	if err != nil {
-		return &exit{harness.ExitBroken, err}
+		return &exitError{harness.ExitInternal, err}
 	}
 	if f.flags.shard != "" && t.Servers == 0 {
 		fmt.Fprintf(f.out, "PASS  no server is in shard %s\n", f.flags.shard)
@@ -392,12 +394,12 @@ func (f *fleet) conclude(ctx context.Context) error {
 	}
 	if f.flags.shard == "" {
 		err := errors.Join(
-			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.html"), 0o644,
+			reporters.ReplaceFileFunc(filepath.Join(f.dir, "index.html"), 0o644,
 				func(w io.Writer) error { return reporters.FleetHTML(w, shown, t) }),
-			reporters.ReplaceFileBy(filepath.Join(f.dir, "index.md"), 0o644,
+			reporters.ReplaceFileFunc(filepath.Join(f.dir, "index.md"), 0o644,
 				func(w io.Writer) error { return reporters.FleetMarkdown(w, shown, t) }))
 		if err != nil {
-			return &exit{harness.ExitBroken, err}
+			return &exitError{harness.ExitInternal, err}
 		}
 	}
 	code, word := t.ExitCode(), "FAIL"
@@ -408,7 +410,7 @@ func (f *fleet) conclude(ctx context.Context) error {
 		word = "PASS"
 	case code == harness.ExitUntestable:
 		word = "NOT TESTED"
-	case code == harness.ExitBroken:
+	case code == harness.ExitInternal:
 		word = "ERROR"
 	}
 	line := word + "  " + t.Headline()
@@ -419,7 +421,7 @@ func (f *fleet) conclude(ctx context.Context) error {
 	}
 	fmt.Fprintln(f.out, line)
 	if code != harness.ExitConforms {
-		return &exit{code: code}
+		return &exitError{code: code}
 	}
 	return nil
 }
@@ -428,11 +430,11 @@ func (f *fleet) conclude(ctx context.Context) error {
 func (f *fleet) rows() iter.Seq2[reporters.FleetRow, error] {
 	return func(yield func(reporters.FleetRow, error) bool) {
 		for i, m := range f.members {
-			if f.flags.shard != "" && !f.mine(i) {
+			if f.flags.shard != "" && !f.isInShard(i) {
 				continue
 			}
 			row, err := reporters.FleetRow{Name: m.name}, error(nil)
-			if m.judged {
+			if m.hasRow {
 				row, err = readRow(f.dir, m)
 			}
 			if !yield(row, err) {

@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// TestSecretsStayOutOfFleets: what stands in a list, in its variables and in the environment is in no file of a fleet
+// TestFleetSecretsAreRedacted: what stands in a list, in its variables and in the environment is in no file of a fleet
 // and not on the console, also where a server repeats it, or is not started at all.
-func TestSecretsStayOutOfFleets(t *testing.T) {
+func TestFleetSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	const flag, value, query, header, inherited = "s3cret-behind-a-flag", "s3cret-in-the-env", "s3cret-in-a-query",
 		"s3cret-in-a-header", "s3cret-inherited-key"
-	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
+	echo := httptest.NewServer(http.HandlerFunc(serveRepeatingInput))
 	defer echo.Close()
 	type m = map[string]any
 	list, err := json.Marshal(m{"mcpServers": m{
@@ -36,7 +36,7 @@ func TestSecretsStayOutOfFleets(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{"fleet", "--wire", "--start-timeout", "5s"}
-	args = append(args, onlyOf("http,lifecycle/initialize-succeeds,ping,tools")...)
+	args = append(args, onlyFlags("http,lifecycle/initialize-succeeds,ping,tools")...)
 	cmd := exec.CommandContext(t.Context(), "mcpcheck", append(args, ".mcp.json")...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "SERVICE_API_KEY="+inherited)
@@ -44,7 +44,7 @@ func TestSecretsStayOutOfFleets(t *testing.T) {
 	written := map[string]string{"the console": string(output)}
 	err = filepath.WalkDir(filepath.Join(dir, "mcpcheck-fleet"), func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
-			written[path] = content(t, path)
+			written[path] = readFile(t, path)
 		}
 		return err
 	})
@@ -55,7 +55,7 @@ func TestSecretsStayOutOfFleets(t *testing.T) {
 	for file, text := range written {
 		redactions += strings.Count(text, "[redacted]")
 		for _, secret := range []string{flag, value, query, header, inherited} {
-			for _, form := range forms(secret) {
+			for _, form := range secretForms(secret) {
 				if i := strings.Index(text, form); i >= 0 {
 					t.Errorf("%s holds %s: …%s…", file, secret, text[max(0, i-60):min(len(text), i+60)])
 				}

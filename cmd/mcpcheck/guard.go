@@ -8,18 +8,18 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// guardCommand is the command by which a run starts its guard, see driver.Guard.
-const guardCommand = "guard"
+// guardCommandName is the command by which a run starts its guard, see driver.Guard.
+const guardCommandName = "guard"
 
-func newGuard() *cobra.Command {
+func newGuardCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    guardCommand,
+		Use:    guardCommandName,
 		Short:  "End the servers of a run that was killed",
 		Hidden: true,
-		Args:   noWords,
+		Args:   rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			signal.Ignore(ending()...)
-			return driver.StandGuard(cmd.InOrStdin())
+			signal.Ignore(terminationSignals()...)
+			return driver.RunGuard(cmd.InOrStdin())
 		},
 	}
 }

@@ -10,40 +10,40 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpColumns is how wide the lines of a help text are at most.
-const helpColumns = 100
+// helpWidth is how wide the lines of a help text are at most.
+const helpWidth = 100
 
-// group is a titled list of names, of commands or of flags.
-type group struct {
+// nameGroup is a titled list of names, of commands or of flags.
+type nameGroup struct {
 	title string
 	names []string
 }
 
-func newGroup(title, names string) group { return group{title, strings.Fields(names)} }
+func newNameGroup(title, names string) nameGroup { return nameGroup{title, strings.Fields(names)} }
 
 // commandGroups are the commands as the help of mcpcheck shows them; what is in none of them comes last.
-var commandGroups = []group{
-	newGroup("Test a server", "run init list explain"),
-	newGroup("Gate on the results", "baseline diff merge"),
-	newGroup("Test many servers", "fleet"),
-	newGroup("Record real clients", "record judge"),
-	newGroup("Build a client", "serve"),
+var commandGroups = []nameGroup{
+	newNameGroup("Test a server", "run init list explain"),
+	newNameGroup("Gate on the results", "baseline diff merge"),
+	newNameGroup("Test many servers", "fleet"),
+	newNameGroup("Record real clients", "record judge"),
+	newNameGroup("Build a client", "serve"),
 }
 
 // flagGroups are the flags of run and of commands like it as their help shows them; what is in none of them comes last.
-var flagGroups = []group{
-	newGroup("Fleet", "out parallel from page resume fresh"),
-	newGroup("Server", "url server servers-file demo env cwd config"),
-	newGroup("HTTP", "header header-env bearer-env token-env contact-issuer sse-url insecure cacert"),
-	newGroup("Checks", "protocol profile calls only skip quick last-failed shard set seed"),
-	newGroup("What blocks", "baseline sdk tentative"),
-	newGroup("Time and load", "timeout start-timeout budget max-message jobs isolate"),
-	newGroup("Reports", "json junit markdown sarif html tap ctrf badge report-dir annotations trace wire"),
-	newGroup("Console", "plan watch watch-path verbose quiet brief advice no-color help"),
+var flagGroups = []nameGroup{
+	newNameGroup("Fleet", "out parallel from page resume fresh"),
+	newNameGroup("Server", "url server servers-file demo env cwd config"),
+	newNameGroup("HTTP", "header header-env bearer-env token-env contact-issuer sse-url insecure cacert"),
+	newNameGroup("Checks", "protocol profile calls only skip quick last-failed shard set seed"),
+	newNameGroup("What blocks", "baseline sdk tentative"),
+	newNameGroup("Time and load", "timeout start-timeout budget max-message jobs isolate"),
+	newNameGroup("Reports", "json junit markdown sarif html tap ctrf badge report-dir annotations trace wire"),
+	newNameGroup("Console", "plan watch watch-path verbose quiet brief advice no-color help"),
 }
 
-// fewFlags is how many flags a help shows without groups.
-const fewFlags = 12
+// maxUngroupedFlags is how many flags a help shows without groups.
+const maxUngroupedFlags = 12
 
 // writeUsage writes how a command is used, and the commands and flags that it has.
 func writeUsage(cmd *cobra.Command) error {
@@ -54,7 +54,7 @@ func writeUsage(cmd *cobra.Command) error {
 		writeCommands(w, cmd)
 	}
 	for _, g := range groupedFlags(cmd.LocalFlags()) {
-		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(helpColumns))
+		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.flags.FlagUsagesWrapped(helpWidth))
 	}
 	if cmd.HasAvailableSubCommands() {
 		fmt.Fprintf(w, "\nUse \"%s [command] --help\" for more information about a command.\n", cmd.CommandPath())
@@ -70,7 +70,7 @@ func writeCommands(w io.Writer, cmd *cobra.Command) {
 			below[c.Name()] = c
 		}
 	}
-	for _, g := range inGroups(sortedKeys(below), commandGroups, "Other commands") {
+	for _, g := range groupNames(sortedKeys(below), commandGroups, "Other commands") {
 		fmt.Fprintf(w, "\n%s:\n", g.title)
 		for _, name := range g.names {
 			fmt.Fprintf(w, "  %-12s %s\n", name, below[name].Short)
@@ -89,10 +89,10 @@ func groupedFlags(flags *pflag.FlagSet) (grouped []flagGroup) {
 	var names []string
 	flags.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	groups := flagGroups
-	if len(names) <= fewFlags {
+	if len(names) <= maxUngroupedFlags {
 		groups = nil
 	}
-	for _, g := range inGroups(names, groups, "Flags") {
+	for _, g := range groupNames(names, groups, "Flags") {
 		set := pflag.NewFlagSet(g.title, pflag.ContinueOnError)
 		set.SortFlags = false
 		for _, name := range g.names {
@@ -103,11 +103,11 @@ func groupedFlags(flags *pflag.FlagSet) (grouped []flagGroup) {
 	return grouped
 }
 
-// inGroups sorts names into groups, without those that stay empty; what is in none of them comes last, under rest.
-func inGroups(names []string, groups []group, rest string) (sorted []group) {
-	left := group{title: rest}
+// groupNames sorts names into groups, without those that stay empty; what is in none of them comes last, under rest.
+func groupNames(names []string, groups []nameGroup, rest string) (sorted []nameGroup) {
+	left := nameGroup{title: rest}
 	for _, name := range names {
-		if !slices.ContainsFunc(groups, func(g group) bool { return slices.Contains(g.names, name) }) {
+		if !slices.ContainsFunc(groups, func(g nameGroup) bool { return slices.Contains(g.names, name) }) {
 			left.names = append(left.names, name)
 		}
 	}

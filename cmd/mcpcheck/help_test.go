@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helps calls a function with every command that the help shows, and its help.
-func helps(t *testing.T, check func(t *testing.T, cmd *cobra.Command, help string)) {
+// eachHelp calls a function with every command that the help shows, and its help.
+func eachHelp(t *testing.T, check func(t *testing.T, cmd *cobra.Command, help string)) {
 	t.Helper()
 	var below func(*cobra.Command)
 	below = func(cmd *cobra.Command) {
@@ -29,14 +29,14 @@ func helps(t *testing.T, check func(t *testing.T, cmd *cobra.Command, help strin
 			}
 		}
 	}
-	below(newRoot())
+	below(newRootCommand())
 }
 
-// TestHelpFits: no line of a help text is longer than helpColumns, and a glob is quoted, since a shell expands it.
-func TestHelpFits(t *testing.T) {
-	helps(t, func(t *testing.T, _ *cobra.Command, help string) {
+// TestHelpWidth: no line of a help text is longer than helpWidth, and a glob is quoted, since a shell expands it.
+func TestHelpWidth(t *testing.T) {
+	eachHelp(t, func(t *testing.T, _ *cobra.Command, help string) {
 		for _, line := range strings.Split(help, "\n") {
-			if n := utf8.RuneCountInString(line); n > helpColumns {
+			if n := utf8.RuneCountInString(line); n > helpWidth {
 				t.Errorf("%d columns: %s", n, line)
 			}
 			if strings.Contains(line, " tools/*") {
@@ -48,7 +48,7 @@ func TestHelpFits(t *testing.T) {
 
 // TestHelpNamesValues: the help names what follows a flag in capitals, and not the type that it has in Go.
 func TestHelpNamesValues(t *testing.T) {
-	helps(t, func(t *testing.T, cmd *cobra.Command, _ string) {
+	eachHelp(t, func(t *testing.T, cmd *cobra.Command, _ string) {
 		if cmd.Name() == "completion" || cmd.HasParent() && cmd.Parent().Name() == "completion" {
 			return // they are cobra's
 		}
@@ -62,7 +62,7 @@ func TestHelpNamesValues(t *testing.T) {
 
 // TestHelpGroups: every command and every flag of run stands in one group, and groups hold nothing else.
 func TestHelpGroups(t *testing.T) {
-	root := newRoot()
+	root := newRootCommand()
 	var commands, flags []string
 	for _, c := range root.Commands() {
 		commands = append(commands, c.Name())
@@ -70,7 +70,7 @@ func TestHelpGroups(t *testing.T) {
 		c.Flags().VisitAll(func(f *pflag.Flag) { flags = append(flags, f.Name) })
 	}
 	for _, test := range []struct {
-		groups []group
+		groups []nameGroup
 		known  []string
 	}{{commandGroups, commands}, {flagGroups, flags}} {
 		seen := map[string]bool{}
@@ -98,7 +98,7 @@ func TestHelpGroups(t *testing.T) {
 func TestHelpWords(t *testing.T) {
 	banned := regexp.MustCompile(`\b(([Aa]|the|known) fails?|gates|keeps the protocol|wait so long|DIRectory|` +
 		`(come|comes|came) (to|of)|put together|tried|judged)\b`)
-	helps(t, func(t *testing.T, _ *cobra.Command, help string) {
+	eachHelp(t, func(t *testing.T, _ *cobra.Command, help string) {
 		if found := banned.FindString(help); found != "" {
 			t.Errorf("the help says %q", found)
 		}

@@ -19,20 +19,20 @@ type hostFile struct {
 
 // dialect is how a host treats the entries of its file.
 type dialect struct {
-	member string // of the file, that holds the servers by name; empty: whichever is there
-	depth  int    // of the file in its project; 0: it belongs to none
-	plain  bool   // ${VAR} and ${VAR:-default}
-	editor bool   // ${env:VAR}, ${workspaceFolder} and the like, and the member envFile
-	vsCode bool   // ${input:id}, a leading ~, and an env that adds to PATH
+	serversMember      string // of the file, that holds the servers by name; empty: whichever is there
+	dirDepth           int    // of the file in its project; 0: it belongs to none
+	hasShellVariables  bool   // ${VAR} and ${VAR:-default}
+	hasEditorVariables bool   // ${env:VAR}, ${workspaceFolder} and the like, and the member readEnvFile
+	isVSCode           bool   // ${input:id}, a leading ~, and an env that adds to PATH
 }
 
 // The dialects, each as its host documents it, or does.
 var (
-	claudeCode = dialect{member: "mcpServers", depth: 1, plain: true}
-	vsCode     = dialect{member: "servers", depth: 2, editor: true, vsCode: true}
-	cursor     = dialect{member: "mcpServers", depth: 2, editor: true}
-	desktop    = dialect{member: "mcpServers"}
-	unknown    = dialect{plain: true, editor: true}
+	claudeCode    = dialect{serversMember: "mcpServers", dirDepth: 1, hasShellVariables: true}
+	vsCode        = dialect{serversMember: "servers", dirDepth: 2, hasEditorVariables: true, isVSCode: true}
+	cursor        = dialect{serversMember: "mcpServers", dirDepth: 2, hasEditorVariables: true}
+	claudeDesktop = dialect{serversMember: "mcpServers"}
+	unknownHost   = dialect{hasShellVariables: true, hasEditorVariables: true}
 )
 
 // projectFiles are the files of hosts in a project.
@@ -43,32 +43,32 @@ var projectFiles = []struct {
 	{".mcp.json", claudeCode}, {".vscode/mcp.json", vsCode}, {".cursor/mcp.json", cursor},
 }
 
-const desktopName = "claude_desktop_config.json"
+const claudeDesktopFile = "claude_desktop_config.json"
 
 // dialectOf tells by its path whose file it is.
 func dialectOf(path string) dialect {
 	whole, err := filepath.Abs(path)
 	if err != nil {
-		return unknown
+		return unknownHost
 	}
 	for _, known := range projectFiles {
 		if strings.HasSuffix(filepath.ToSlash(whole), "/"+known.path) {
 			return known.dialect
 		}
 	}
-	if filepath.Base(whole) == desktopName {
-		return desktop
+	if filepath.Base(whole) == claudeDesktopFile {
+		return claudeDesktop
 	}
-	return unknown
+	return unknownHost
 }
 
 // project is the directory that a file belongs to; empty: the current one.
-func (f hostFile) project() string {
-	if f.depth == 0 {
+func (f hostFile) projectDir() string {
+	if f.dirDepth == 0 {
 		return ""
 	}
 	dir := f.path
-	for range f.depth {
+	for range f.dirDepth {
 		dir = filepath.Join(dir, "..")
 	}
 	if dir == "." {
@@ -85,32 +85,32 @@ func (f hostFile) parse(source []byte) (servers []hostServer, err error) {
 	}
 	root, err := hujson.Parse(source)
 	if err != nil {
-		return nil, usage("%s%s", f.path, syntaxProblem(err))
+		return nil, usageErrorf("%s%s", f.path, syntaxErrorText(err))
 	}
-	if entries, ok := registryEntries(&root); ok && f.member == "" {
-		return f.registered(source, entries), nil
+	if entries, ok := registryEntries(&root); ok && f.serversMember == "" {
+		return f.parseRegistry(source, entries), nil
 	}
-	list, err := f.list(&root)
+	list, err := f.findEntries(&root)
 	if err != nil {
-		return nil, usage("%s: %w", f.path, err)
+		return nil, usageErrorf("%s: %w", f.path, err)
 	}
 	for i := range list {
-		servers = append(servers, f.server(source, &list[i]))
+		servers = append(servers, f.parseServer(source, &list[i]))
 	}
 	return servers, nil
 }
 
 // list finds the entries of a file. A file that is known need not have any.
-func (f *hostFile) list(root *hujson.Value) ([]hujson.ObjectMember, error) {
-	if f.member != "" {
-		return jsonMembers(jsonMember(root, f.member)), nil
+func (f *hostFile) findEntries(root *hujson.Value) ([]hujson.ObjectMember, error) {
+	if f.serversMember != "" {
+		return jsonMembers(jsonMember(root, f.serversMember)), nil
 	}
 	if list := jsonMember(root, "mcpServers"); list != nil {
 		return jsonMembers(list), nil
 	}
 	if list := jsonMember(root, "servers"); list != nil {
 		f.dialect = vsCode
-		f.depth = 0
+		f.dirDepth = 0
 		return jsonMembers(list), nil
 	}
 	return nil, errNoServers
@@ -134,37 +134,37 @@ func jsonMembers(v *hujson.Value) []hujson.ObjectMember {
 func jsonMember(v *hujson.Value, name string) *hujson.Value {
 	list := jsonMembers(v)
 	for i := range list {
-		if jsonName(list[i].Name) == name {
+		if jsonString(list[i].Name) == name {
 			return &list[i].Value
 		}
 	}
 	return nil
 }
 
-// jsonName is the name of a member.
-func jsonName(name hujson.Value) string {
+// jsonString is the name of a member.
+func jsonString(name hujson.Value) string {
 	literal, _ := name.Value.(hujson.Literal)
 	return literal.String()
 }
 
-// server reads one entry.
-func (f hostFile) server(source []byte, entry *hujson.ObjectMember) hostServer {
-	place := f.path + lineColumn(source, entry.Value.StartOffset)
-	server := hostServer{file: f, name: jsonName(entry.Name), place: place}
+// parseServer reads one entry.
+func (f hostFile) parseServer(source []byte, entry *hujson.ObjectMember) hostServer {
+	place := f.path + offsetPosition(source, entry.Value.StartOffset)
+	server := hostServer{file: f, name: jsonString(entry.Name), location: place}
 	plain := entry.Value.Clone()
 	plain.Standardize()
 	d := json.NewDecoder(bytes.NewReader(plain.Pack()))
 	d.UseNumber()
 	if err := d.Decode(&server); err != nil {
-		server.wrong = f.typeProblem(source, entry, err)
+		server.entryErr = f.typeError(source, entry, err)
 	} else if _, err := server.transport(); err != nil {
-		server.wrong = server.problem("%w", err)
+		server.entryErr = server.errorf("%w", err)
 	}
 	return server
 }
 
-// syntaxProblem says where a file is not JSON, and why.
-func syntaxProblem(err error) string {
+// syntaxErrorText says where a file is not JSON, and why.
+func syntaxErrorText(err error) string {
 	var line, column int
 	if _, scan := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scan != nil {
 		return ": " + err.Error()
@@ -172,8 +172,8 @@ func syntaxProblem(err error) string {
 	return fmt.Sprintf(":%d:%d: %v", line, column, errors.Unwrap(err))
 }
 
-// typeProblem says which member of an entry is not what belongs there.
-func (f hostFile) typeProblem(source []byte, entry *hujson.ObjectMember, err error) error {
+// typeError says which member of an entry is not what belongs there.
+func (f hostFile) typeError(source []byte, entry *hujson.ObjectMember, err error) error {
 	at, what := &entry.Value, "the entry wants an object"
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) && typed.Field != "" {
@@ -191,11 +191,12 @@ func (f hostFile) typeProblem(source []byte, entry *hujson.ObjectMember, err err
 			at = value
 		}
 	}
-	return usage("%s%s: server %q: %s", f.path, lineColumn(source, at.StartOffset), jsonName(entry.Name), what)
+	return usageErrorf("%s%s: server %q: %s", f.path, offsetPosition(source, at.StartOffset), jsonString(entry.Name),
+		what)
 }
 
-// lineColumn is a place in a text, as :line:column.
-func lineColumn(text []byte, offset int) string {
+// offsetPosition is a place in a text, as :line:column.
+func offsetPosition(text []byte, offset int) string {
 	before := text[:offset]
 	return fmt.Sprintf(":%d:%d", 1+bytes.Count(before, []byte("\n")), offset-bytes.LastIndexByte(before, '\n'))
 }

@@ -17,12 +17,12 @@ func (f hostFile) isList() bool {
 	return slices.Contains([]string{".yaml", ".yml"}, filepath.Ext(f.path))
 }
 
-// longest bounds what is read of the file.
-func (f hostFile) longest() int {
+// maxBytes bounds what is read of the file.
+func (f hostFile) maxBytes() int {
 	if f.isList() {
-		return longestConfig
+		return maxConfigBytes
 	}
-	return longestHosts
+	return maxHostsBytes
 }
 
 // parseList reads the servers of a list, in its order.
@@ -31,54 +31,57 @@ func (f hostFile) parseList(source []byte) (servers []hostServer, err error) {
 	if err := readYAML(f.path, source, &list); err != nil {
 		return nil, err
 	}
-	all := find(root(source), "servers")
+	all := findNode(firstDocument(source), "servers")
 	if all == nil || all.Type() == ast.NullType {
-		return nil, usage("%s: there is no list of servers; give servers: and below it, by name, keys of mcpcheck.yaml",
+		return nil, usageErrorf(
+			"%s: there is no list of servers; give servers: and below it, by name, keys of mcpcheck.yaml",
 			f.path)
 	}
-	for _, pair := range pairs(all) {
+	for _, pair := range mapEntries(all) {
 		name := pair.Key.GetToken().Value
 		if c, ok := list.Servers[name]; ok {
-			servers = append(servers, f.listed(name, c, pair.Value))
+			servers = append(servers, f.newListedServer(name, c, pair.Value))
 		}
 	}
 	return servers, nil
 }
 
 // listed is an entry of a list, where its value stands.
-func (f hostFile) listed(name string, c config, value ast.Node) hostServer {
-	c.name, c.value, c.listed = f.path, value, true
-	c.asWritten()
-	e := hostServer{file: f, name: name, place: c.place(), config: &c, URL: c.URL, Cwd: c.Cwd, Env: map[string]any{}}
+func (f hostFile) newListedServer(name string, c config, value ast.Node) hostServer {
+	c.name, c.root, c.isListEntry = f.path, value, true
+	c.restoreWrittenNumbers()
+	e := hostServer{file: f, name: name, location: c.location(), config: &c, URL: c.URL, Cwd: c.Cwd,
+		Env: map[string]any{}}
 	if len(c.Command) > 0 {
 		e.Command, e.Args = c.Command[0], c.Command[1:]
 	}
 	if c.URL != "" {
-		e.Type, e.launched = "http", e.Command != ""
+		e.Type, e.commandServesURL = "http", e.Command != ""
 	}
 	for key, value := range c.Env {
 		e.Env[key] = value
 	}
-	if flaw := c.flaw(); flaw != nil {
-		e.wrong = usage("%s: server %q: %w", c.place(flaw.path...), name, flaw.what)
+	if flaw := c.validate(); flaw != nil {
+		e.entryErr = usageErrorf("%s: server %q: %w", c.location(flaw.path...), name, flaw.err)
 	} else if _, err := e.transport(); err != nil {
-		e.wrong = e.problem("%w", err)
+		e.entryErr = e.errorf("%w", err)
 	}
 	return e
 }
 
-// configuration is what a file says beside the flags: the entry of a list that --server names, or mcpcheck.yaml.
-func (f runFlags) configuration() (config, error) {
-	if f.given("server") && f.hosts.name != "" && f.hosts.file != "" && f.hosts.files()[0].isList() {
-		if f.config != "" {
-			return config{}, usage("--config and the list %s exclude each other; an entry of it has the same keys",
+// readConfiguration is what a file says beside the flags: the entry of a list that --server names, or mcpcheck.yaml.
+func (f runFlags) readConfiguration() (config, error) {
+	if f.isGiven("server") && f.hosts.serverName != "" && f.hosts.file != "" && f.hosts.files()[0].isList() {
+		if f.configFile != "" {
+			return config{}, usageErrorf(
+				"--config and the list %s exclude each other; an entry of it has the same keys",
 				f.hosts.file)
 		}
-		server, err := f.hosts.find(f.hosts.name)
+		server, err := f.hosts.find(f.hosts.serverName)
 		if err != nil {
 			return config{}, err
 		}
 		return *server.config, nil
 	}
-	return readConfig(f.config)
+	return readConfig(f.configFile)
 }

@@ -21,14 +21,14 @@ type registryServer struct {
 }
 
 type registryPackage struct {
-	Type       string          `json:"registryType"` // npm, pypi, oci, nuget or mcpb
-	Identifier string          `json:"identifier"`
-	Version    string          `json:"version"`
-	Runtime    string          `json:"runtimeHint"`
-	Transport  registryRemote  `json:"transport"`
-	ForRuntime []registryInput `json:"runtimeArguments"`
-	Arguments  []registryInput `json:"packageArguments"`
-	Env        []registryInput `json:"environmentVariables"`
+	Type             string          `json:"registryType"` // npm, pypi, oci, nuget or mcpb
+	Identifier       string          `json:"identifier"`
+	Version          string          `json:"version"`
+	Runtime          string          `json:"runtimeHint"`
+	Transport        registryRemote  `json:"transport"`
+	RuntimeArguments []registryInput `json:"runtimeArguments"`
+	PackageArguments []registryInput `json:"packageArguments"`
+	Env              []registryInput `json:"environmentVariables"`
 }
 
 type registryRemote struct {
@@ -71,12 +71,12 @@ func registryEntries(root *hujson.Value) (entries []*hujson.Value, ok bool) {
 }
 
 // registered reads the entries of a registry's file. Of a name that is there more than once, versions make several.
-func (f hostFile) registered(source []byte, entries []*hujson.Value) (servers []hostServer) {
+func (f hostFile) parseRegistry(source []byte, entries []*hujson.Value) (servers []hostServer) {
 	f.dialect = dialect{}
 	times := map[string]int{}
 	var versions []string
 	for i, entry := range entries {
-		e := hostServer{file: f, place: f.path + lineColumn(source, entry.StartOffset), registered: true}
+		e := hostServer{file: f, location: f.path + offsetPosition(source, entry.StartOffset), isFromRegistry: true}
 		plain := entry.Clone()
 		plain.Standardize()
 		e.source = plain.Pack()
@@ -87,10 +87,10 @@ func (f hostFile) registered(source []byte, entries []*hujson.Value) (servers []
 			err = cmp.Or(err, errors.New("it has no name"))
 		}
 		if err == nil {
-			err = s.fill(&e)
+			err = s.applyTo(&e)
 		}
 		if err != nil {
-			e.wrong = e.problem("%w", plainJSONError(err))
+			e.entryErr = e.errorf("%w", jsonTypeError(err))
 		}
 		times[e.name]++
 		versions = append(versions, s.Version)
@@ -104,8 +104,8 @@ func (f hostFile) registered(source []byte, entries []*hujson.Value) (servers []
 	return servers
 }
 
-// plainJSONError names the member of a server.json that is not what belongs there.
-func plainJSONError(err error) error {
+// jsonTypeError names the member of a server.json that is not what belongs there.
+func jsonTypeError(err error) error {
 	var typed *json.UnmarshalTypeError
 	if errors.As(err, &typed) {
 		return fmt.Errorf("its %s is a JSON %s, which does not belong there", cmp.Or(typed.Field, "entry"), typed.Value)
@@ -115,16 +115,16 @@ func plainJSONError(err error) error {
 
 // fill makes the entry of a host of it: the first package that can be started, else the first URL. The error is that of
 // the first.
-func (s registryServer) fill(e *hostServer) (first error) {
+func (s registryServer) applyTo(e *hostServer) (first error) {
 	for _, p := range s.Packages {
-		err := p.fill(e)
+		err := p.applyTo(e)
 		if err == nil {
 			return nil
 		}
 		first = cmp.Or(first, err)
 	}
 	for _, r := range s.Remotes {
-		err := r.fill(e, nil)
+		err := r.applyTo(e, nil)
 		if err == nil {
 			return nil
 		}
@@ -134,15 +134,15 @@ func (s registryServer) fill(e *hostServer) (first error) {
 }
 
 // fill makes the command that starts the package.
-func (p registryPackage) fill(e *hostServer) error {
-	runtime, before, after, err := p.launcher()
+func (p registryPackage) applyTo(e *hostServer) error {
+	runtime, before, after, err := p.launchCommand()
 	if err != nil {
 		return err
 	}
 	env := map[string]any{}
 	var named []string // for docker
 	for _, v := range p.Env {
-		value, ok, err := v.value()
+		value, ok, err := v.resolve()
 		switch {
 		case err != nil:
 			return fmt.Errorf("the environment variable %s: %w", v.Name, err)
@@ -155,11 +155,11 @@ func (p registryPackage) fill(e *hostServer) error {
 			named = append(named, "-e", v.Name)
 		}
 	}
-	forRuntime, err := inputWords(p.ForRuntime)
+	forRuntime, err := inputArgs(p.RuntimeArguments)
 	if err != nil {
 		return err
 	}
-	arguments, err := inputWords(p.Arguments)
+	arguments, err := inputArgs(p.PackageArguments)
 	if err != nil {
 		return err
 	}
@@ -172,18 +172,18 @@ func (p registryPackage) fill(e *hostServer) error {
 		launched.Args = append(launched.Args, words...)
 	}
 	if p.Transport.Type != "" && p.Transport.Type != "stdio" {
-		if err := p.Transport.fill(&launched, env); err != nil {
+		if err := p.Transport.applyTo(&launched, env); err != nil {
 			return err
 		}
-		launched.launched = true
+		launched.commandServesURL = true
 	}
 	*e = launched
 	return nil
 }
 
-// launcher is the command that fetches and starts a package of its kind, and its words before and after those that the
-// package gives it.
-func (p registryPackage) launcher() (command string, before, after []string, err error) {
+// launchCommand is the command that fetches and starts a package of its kind, and its words before and after those that
+// the package gives it.
+func (p registryPackage) launchCommand() (command string, before, after []string, err error) {
 	versioned := p.Identifier
 	if p.Version != "" {
 		versioned += "@" + p.Version
@@ -209,7 +209,7 @@ func (p registryPackage) launcher() (command string, before, after []string, err
 }
 
 // fill makes the URL of the entry, and its headers. What is given is filled in for variables as well.
-func (r registryRemote) fill(e *hostServer, given map[string]any) error {
+func (r registryRemote) applyTo(e *hostServer, given map[string]any) error {
 	kinds := map[string]string{"streamable-http": "http", "sse": "sse"}
 	kind, ok := kinds[r.Type]
 	if !ok {
@@ -222,13 +222,13 @@ func (r registryRemote) fill(e *hostServer, given map[string]any) error {
 	for name, v := range r.Variables {
 		variables[name] = v
 	}
-	url, err := fillVariables(r.URL, variables)
+	url, err := expandPlaceholders(r.URL, variables)
 	if err != nil {
 		return fmt.Errorf("its URL: %w", err)
 	}
 	headers := map[string]string{}
 	for _, h := range r.Headers {
-		value, ok, err := h.value()
+		value, ok, err := h.resolve()
 		switch {
 		case err != nil:
 			return fmt.Errorf("its header %s: %w", h.Name, err)
@@ -243,10 +243,10 @@ func (r registryRemote) fill(e *hostServer, given map[string]any) error {
 	return nil
 }
 
-// inputWords are the arguments that have a value.
-func inputWords(inputs []registryInput) (words []string, err error) {
+// inputArgs are the arguments that have a value.
+func inputArgs(inputs []registryInput) (words []string, err error) {
 	for _, in := range inputs {
-		value, ok, err := in.value()
+		value, ok, err := in.resolve()
 		called := cmp.Or(in.Name, in.Hint)
 		switch {
 		case err != nil:
@@ -266,29 +266,29 @@ func inputWords(inputs []registryInput) (words []string, err error) {
 }
 
 // value is the value of an input, if it has one without its user.
-func (in registryInput) value() (value string, ok bool, err error) {
+func (in registryInput) resolve() (value string, ok bool, err error) {
 	value = cmp.Or(in.Value, in.Default)
 	if value == "" {
 		return "", false, nil
 	}
-	if value, err = fillVariables(value, in.Variables); err != nil && !in.Required {
+	if value, err = expandPlaceholders(value, in.Variables); err != nil && !in.Required {
 		return "", false, nil // it may be left out
 	}
 	return value, err == nil, err
 }
 
-// fillVariables fills in {name}, by the values and defaults of the variables. {port} without one is a free port.
-func fillVariables(text string, variables map[string]registryInput) (string, error) {
+// expandPlaceholders fills in {name}, by the values and defaults of the variables. {port} without one is a free port.
+func expandPlaceholders(text string, variables map[string]registryInput) (string, error) {
 	for name, v := range variables {
 		mark := "{" + name + "}"
 		if !strings.Contains(text, mark) {
 			continue
 		}
 		value := cmp.Or(v.Value, v.Default, os.Getenv(name))
-		if value == "" && mark != portMark {
+		if value == "" && mark != portPlaceholder {
 			return "", fmt.Errorf("{%s} has no value in server.json; set the environment variable %[1]s to it", name)
 		}
-		text = strings.ReplaceAll(text, mark, cmp.Or(value, portMark))
+		text = strings.ReplaceAll(text, mark, cmp.Or(value, portPlaceholder))
 	}
 	return text, nil
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestExpansion fills variables in as each host does.
-func TestExpansion(t *testing.T) {
+// TestExpand fills variables in as each host does.
+func TestExpand(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HOST_TOKEN", "s3cr3t-token")
 	t.Setenv("HOST_EMPTY", "")
@@ -29,7 +29,7 @@ func TestExpansion(t *testing.T) {
 
 	for _, test := range []struct {
 		text                           string
-		plain, code, cursor, none, any string // Claude Code, VS Code, Cursor, Claude Desktop, another host
+		plain, code, cursor, none, any string // Claude ReasonCode, VS ReasonCode, Cursor, Claude Desktop, another host
 	}{
 		{"as it is", "as it is", "as it is", "as it is", "as it is", "as it is"},
 		{"${HOST_TOKEN}", "s3cr3t-token", "${HOST_TOKEN}", "${HOST_TOKEN}", "${HOST_TOKEN}", "s3cr3t-token"},
@@ -79,11 +79,11 @@ func TestExpansion(t *testing.T) {
 			want string
 		}{
 			{"Claude Code", claudeCode, test.plain}, {"VS Code", vsCode, test.code}, {"Cursor", cursor, test.cursor},
-			{"Claude Desktop", desktop, test.none}, {"another", unknown, test.any},
+			{"Claude Desktop", claudeDesktop, test.none}, {"another", unknownHost, test.any},
 		} {
-			x := &expansion{hostServer: hostServer{file: hostFile{"file", host.dialect}}, folder: dir, home: dir}
-			got := x.fill(test.text)
-			if x.problem != nil {
+			x := &expander{hostServer: hostServer{file: hostFile{"file", host.dialect}}, projectDir: dir, homeDir: dir}
+			got := x.expand(test.text)
+			if x.firstErr != nil {
 				got = unset
 			}
 			if got != host.want {
@@ -93,8 +93,8 @@ func TestExpansion(t *testing.T) {
 	}
 }
 
-// TestExpansionNames has errors name file, server and variable.
-func TestExpansionNames(t *testing.T) {
+// TestExpandErrors has errors name file, server and variable.
+func TestExpandErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"${HOST_NONE}": `f.json:3:9: server "x": ${HOST_NONE} stands for the environment variable HOST_NONE, ` +
 			`which is not set`,
@@ -104,22 +104,23 @@ func TestExpansionNames(t *testing.T) {
 			`environment variable HOST_KEY to it, or give the value with --env or --header`,
 		"${command:pick}": `f.json:3:9: server "x": ${command:pick} is known to VS Code alone; write its value instead`,
 	} {
-		x := &expansion{
+		x := &expander{
 			hostServer: hostServer{
-				name:  "x",
-				place: "f.json:3:9",
-				file:  hostFile{"f.json", dialect{plain: true, editor: true, vsCode: true}},
+				name:     "x",
+				location: "f.json:3:9",
+				file: hostFile{"f.json",
+					dialect{hasShellVariables: true, hasEditorVariables: true, isVSCode: true}},
 			},
 		}
-		x.fill(text + text)
-		if x.problem == nil || x.problem.Error() != want {
-			t.Errorf("%s: %v, want %s", text, x.problem, want)
+		x.expand(text + text)
+		if x.firstErr == nil || x.firstErr.Error() != want {
+			t.Errorf("%s: %v, want %s", text, x.firstErr, want)
 		}
 	}
 }
 
-// TestExpansionSecrets keeps what came out of the environment as a secret, but what is plainly none.
-func TestExpansionSecrets(t *testing.T) {
+// TestExpandSecrets keeps what came out of the environment as a secret, but what is plainly none.
+func TestExpandSecrets(t *testing.T) {
 	dir := t.TempDir()
 	for value, secret := range map[string]bool{
 		"s3cr3t-token":                       true,
@@ -130,16 +131,16 @@ func TestExpansionSecrets(t *testing.T) {
 		filepath.Join(dir, "not-there"):      true,
 	} {
 		t.Setenv("HOST_VALUE", value)
-		x := &expansion{hostServer: hostServer{file: hostFile{"f.json", claudeCode}}}
-		x.fill("${HOST_VALUE:-default}")
+		x := &expander{hostServer: hostServer{file: hostFile{"f.json", claudeCode}}}
+		x.expand("${HOST_VALUE:-default}")
 		if got := len(x.secrets) == 1; got != secret {
 			t.Errorf("%s is kept: %v, want %v", value, got, secret)
 		}
 	}
 }
 
-// TestEnvironmentOfEntry puts envFile, env and the command line together.
-func TestEnvironmentOfEntry(t *testing.T) {
+// TestServerEnvironment puts readEnvFile, env and the command line together.
+func TestServerEnvironment(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "my.env"), []byte("A=file\nB=file\nC=file\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -162,9 +163,9 @@ func TestEnvironmentOfEntry(t *testing.T) {
 		{"Claude Code", claudeCode, map[string]string{"B": "env", "PATH": "after"}},
 	} {
 		e.file.dialect = test.dialect
-		x := &expansion{hostServer: e, folder: dir}
-		if diff := cmp.Diff(test.want, x.environment(given)); diff != "" || x.problem != nil {
-			t.Errorf("%s: %v, differences:\n%s", test.name, x.problem, diff)
+		x := &expander{hostServer: e, projectDir: dir}
+		if diff := cmp.Diff(test.want, x.environment(given)); diff != "" || x.firstErr != nil {
+			t.Errorf("%s: %v, differences:\n%s", test.name, x.firstErr, diff)
 		}
 	}
 	if value, ok := os.LookupEnv("HOST_GONE"); ok {
@@ -197,19 +198,19 @@ func TestHostFile(t *testing.T) {
 		{"a/b/.vscode/mcp.json", vsCode, "a/b"},
 		{".cursor/mcp.json", cursor, ""},
 		{"../.cursor/mcp.json", cursor, ".."},
-		{"a/claude_desktop_config.json", desktop, ""},
-		{"a/servers.json", unknown, ""},
-		{"mcp.json", unknown, ""},
+		{"a/claude_desktop_config.json", claudeDesktop, ""},
+		{"a/servers.json", unknownHost, ""},
+		{"mcp.json", unknownHost, ""},
 	} {
 		f := hostFile{filepath.FromSlash(test.path), dialectOf(filepath.FromSlash(test.path))}
 		if f.dialect != test.want {
 			t.Errorf("%s is %+v, want %+v", test.path, f.dialect, test.want)
 		}
-		if got := filepath.ToSlash(f.project()); got != test.project {
+		if got := filepath.ToSlash(f.projectDir()); got != test.project {
 			t.Errorf("project of %s is %q, want %q", test.path, got, test.project)
 		}
 	}
-	if got := (hostFile{"mcp.json", vsCode}).project(); got != ".." {
+	if got := (hostFile{"mcp.json", vsCode}).projectDir(); got != ".." {
 		t.Errorf("in .vscode, the project of mcp.json is %q, want ..", got)
 	}
 }
@@ -250,8 +251,8 @@ func TestTransport(t *testing.T) {
 	}
 }
 
-// TestShown shows entries without their secrets.
-func TestShown(t *testing.T) {
+// TestDisplayText shows entries without their secrets.
+func TestDisplayText(t *testing.T) {
 	for _, test := range []struct {
 		entry hostServer
 		want  string
@@ -274,14 +275,14 @@ func TestShown(t *testing.T) {
 		{hostServer{Command: "docker", Args: []string{"run", "-e", "API_KEY", "image"}}, "docker run -e API_KEY image"},
 		{hostServer{URL: "https://me:s3cr3t@h/mcp?key=s3cr3t"}, "https://me:[redacted]@h/mcp?…"},
 	} {
-		if got := test.entry.shown(); got != test.want {
+		if got := test.entry.displayText(); got != test.want {
 			t.Errorf("got %s, want %s", got, test.want)
 		}
 	}
 }
 
-// TestNamed finds the name of --server beside it or apart from it.
-func TestNamed(t *testing.T) {
+// TestSplitServerName finds the name of --server beside it or apart from it.
+func TestSplitServerName(t *testing.T) {
 	for line, want := range map[string]string{
 		"--server":                  "| |list",
 		"--server=":                 "| |list",
@@ -297,19 +298,19 @@ func TestNamed(t *testing.T) {
 		var got string
 		var f hostFlags
 		cmd := &cobra.Command{RunE: func(cmd *cobra.Command, args []string) error {
-			name, rest := f.named(cmd, args)
+			name, rest := f.splitServerName(cmd, args)
 			got = name + "|" + strings.Join(rest, " ") + "|"
 			if len(rest) == 0 {
 				got = name + "| |"
 			}
-			if f.lists(cmd, args) {
+			if f.isListRequest(cmd, args) {
 				got += "list"
 			}
 			return nil
 		}}
 		cmd.Flags().String("only", "", "")
 		cmd.Flags().BoolP("quiet", "q", false, "")
-		f.add(cmd.Flags())
+		f.addFlags(cmd.Flags())
 		cmd.SetArgs(strings.Fields(line))
 		if err := cmd.Execute(); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", line, got, err, want)
@@ -342,13 +343,13 @@ func TestServerOverHTTP(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	writeServers(t, dir, map[string]any{
+	writeHostFile(t, dir, map[string]any{
 		"api": map[string]any{
 			"type": "http", "url": "${API_URL:-" + address + "}",
 			"headers": map[string]string{"Authorization": "Bearer ${API_TOKEN}", "Content-Type": "application/json"},
 		},
 	})
-	output := runIn(
+	output := runInDir(
 		t,
 		dir,
 		0,
@@ -364,7 +365,7 @@ func TestServerOverHTTP(t *testing.T) {
 	if !strings.Contains(output, "http · ") || strings.Contains(output, token) {
 		t.Error(output)
 	}
-	output = runIn(t, dir, 2, nil, "--server", "api")
+	output = runInDir(t, dir, 2, nil, "--server", "api")
 	if !strings.Contains(output, `.mcp.json:1:`) ||
 		!strings.Contains(
 			output,
@@ -372,15 +373,15 @@ func TestServerOverHTTP(t *testing.T) {
 		) {
 		t.Error(output)
 	}
-	runIn(t, dir, 0, []string{"OTHER=" + token}, "--only", "discover", "--server", "api", "--bearer-env", "OTHER")
-	runIn(t, dir, 0, nil, "--only", "discover", "--server", "api", "--header", "authorization: Bearer "+token)
+	runInDir(t, dir, 0, []string{"OTHER=" + token}, "--only", "discover", "--server", "api", "--bearer-env", "OTHER")
+	runInDir(t, dir, 0, nil, "--only", "discover", "--server", "api", "--header", "authorization: Bearer "+token)
 }
 
-// TestSecretsOfServersStayHidden has servers repeat the secrets of their entries wherever they can, and searches all
+// TestHostSecretsAreRedacted has servers repeat the secrets of their entries wherever they can, and searches all
 // that mcpcheck writes.
-func TestSecretsOfServersStayHidden(t *testing.T) {
+func TestHostSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
-	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
+	echo := httptest.NewServer(http.HandlerFunc(serveRepeatingInput))
 	defer echo.Close()
 	u, err := url.Parse(echo.URL + "/mcp")
 	if err != nil {
@@ -388,7 +389,7 @@ func TestSecretsOfServersStayHidden(t *testing.T) {
 	}
 	u.User = url.UserPassword("operator", "s3cret-password")
 	dir := t.TempDir()
-	writeServers(t, dir, map[string]any{
+	writeHostFile(t, dir, map[string]any{
 		"web": map[string]any{
 			"url":     u.String() + "?key=${HOST_SECRET}&other=s3cret-query",
 			"headers": map[string]string{"X-Key": "s3cret-header", "Authorization": "Bearer ${HOST_SECRET}"},
@@ -406,9 +407,9 @@ func TestSecretsOfServersStayHidden(t *testing.T) {
 	variables := []string{"HOST_SECRET=s3cret-of-the-host"}
 	for name, codes := range map[string]struct{ run, plan int }{"web": {1, 0}, "stdio": {1, 0}, "dead": {3, 3}} {
 		reports := filepath.Join(t.TempDir(), "reports")
-		args := onlyOf("http,lifecycle/initialize-succeeds,ping,tools")
+		args := onlyFlags("http,lifecycle/initialize-succeeds,ping,tools")
 		args = append(args, "-v", "--report-dir", reports, "--annotations", "on")
-		written := runIn(t, dir, codes.run, variables, append(args, "--server", name)...)
+		written := runInDir(t, dir, codes.run, variables, append(args, "--server", name)...)
 		files, err := os.ReadDir(reports)
 		if err != nil || len(files) < 5 {
 			t.Fatalf("%d reports, %v", len(files), err)
@@ -420,7 +421,7 @@ func TestSecretsOfServersStayHidden(t *testing.T) {
 			}
 			written += string(text)
 		}
-		written += runIn(t, dir, codes.plan, variables, "--plan", "--server", name)
+		written += runInDir(t, dir, codes.plan, variables, "--plan", "--server", name)
 		if i := strings.Index(written, "s3cret"); i >= 0 {
 			t.Errorf("%s: …%s…", name, written[max(0, i-80):min(len(written), i+40)])
 		}
@@ -428,12 +429,12 @@ func TestSecretsOfServersStayHidden(t *testing.T) {
 			t.Errorf("%s: nothing was redacted: did the server repeat nothing?", name)
 		}
 	}
-	if list := runIn(t, dir, 0, variables, "--server"); strings.Contains(list, "s3cret") {
+	if list := runInDir(t, dir, 0, variables, "--server"); strings.Contains(list, "s3cret") {
 		t.Error(list)
 	}
 }
 
-func writeServers(t *testing.T, dir string, servers map[string]any) {
+func writeHostFile(t *testing.T, dir string, servers map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"mcpServers": servers})
 	if err != nil {
@@ -444,8 +445,8 @@ func writeServers(t *testing.T, dir string, servers map[string]any) {
 	}
 }
 
-// runIn is what mcpcheck run writes in a directory.
-func runIn(t *testing.T, dir string, code int, env []string, args ...string) string {
+// runInDir is what mcpcheck run writes in a directory.
+func runInDir(t *testing.T, dir string, code int, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "mcpcheck", append([]string{"run"}, args...)...)
 	cmd.Dir = dir

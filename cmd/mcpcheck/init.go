@@ -17,8 +17,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-func newInit() *cobra.Command {
-	f := runFlags{keys: config{Jobs: 1, Budget: 5 * time.Minute}}
+func newInitCommand() *cobra.Command {
+	f := runFlags{fileKeys: config{Jobs: 1, Budget: 5 * time.Minute}}
 	var name string
 	var force bool
 	cmd := &cobra.Command{
@@ -38,96 +38,97 @@ Values of variables and headers are not written, since they may be secrets; the 
 says how to pass them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if given := cmd.Flags().Changed; len(args) == 0 && !given("url") && !given("server") {
-				return usage("no server; say mcpcheck init -- COMMAND [ARG…] or mcpcheck init --url URL")
+				return usageErrorf("no server; say mcpcheck init -- COMMAND [ARG…] or mcpcheck init --url URL")
 			}
-			if err := writable(name, force); err != nil {
+			if err := validateOutputFile(name, force); err != nil {
 				return err
 			}
-			return draftConfig(cmd, f.read(cmd, args), name)
+			return createConfig(cmd, f.withCommandLine(cmd, args), name)
 		},
 	}
-	f.addTarget(cmd)
+	f.addTargetFlags(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&name, "config", configName, "`FILE` to write")
+	flags.StringVar(&name, "config", defaultConfigFile, "`FILE` to write")
 	flags.BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 
-// writable finds out beforehand whether a file can be written.
-func writable(name string, force bool) error {
+// validateOutputFile finds out beforehand whether a file can be written.
+func validateOutputFile(name string, force bool) error {
 	if dir := filepath.Dir(name); !reporters.IsDir(dir) {
-		return usage("--config %s: no directory %s; create it first", name, dir)
+		return usageErrorf("--config %s: no directory %s; create it first", name, dir)
 	}
 	_, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return usage("--config: %w", err)
+		return usageErrorf("--config: %w", err)
 	case reporters.IsDir(name):
-		return usage("--config %s is a directory; name a file in it", name)
+		return usageErrorf("--config %s is a directory; name a file in it", name)
 	case !force:
-		return usage("%s exists already; give --force to replace it, or --config FILE to write another", name)
+		return usageErrorf("%s exists already; give --force to replace it, or --config FILE to write another", name)
 	}
 	return nil
 }
 
-// draftConfig looks at the server and writes the file.
-func draftConfig(cmd *cobra.Command, f runFlags, name string) error {
-	v, err := settle(f, config{})
+// createConfig looks at the server and writes the file.
+func createConfig(cmd *cobra.Command, f runFlags, name string) error {
+	v, err := resolveOptions(f, config{})
 	if err != nil {
 		return err
 	}
-	t, err := aim(v, cmd.ErrOrStderr())
+	t, err := resolveTarget(v, cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
-	d, err := look(v, t, atConsole(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr()))
+	d, err := inspectServer(v, t, newConsoleSinks(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}
 	text := d.text()
 	if _, err := parseConfig(name, []byte(text)); err != nil {
-		return &exit{harness.ExitBroken,
+		return &exitError{harness.ExitInternal,
 			fmt.Errorf("the file that was made cannot be read, and was not written: %w", err)}
 	}
 	if err := reporters.ReplaceFile(name, []byte(text)); err != nil {
-		return usage("--config: %w", err)
+		return usageErrorf("--config: %w", err)
 	}
-	fmt.Fprintf(cmd.OutOrStdout(), "found %s\n%s\nwrote %s\n\nnext: %s\n", d.found(), d.called(), name, d.next(name))
+	fmt.Fprintf(cmd.OutOrStdout(), "found %s\n%s\nwrote %s\n\nnext: %s\n", d.serverSummary(), d.toolSummary(), name,
+		d.nextSteps(name))
 	return nil
 }
 
 // look learns what the server is, what it has for clients that can do more, and whether arguments work, and stops it.
-func look(v values, t *target, told *audience) (d draft, err error) {
-	ctx, leave := t.visit(v.Budget)
+func inspectServer(v options, t *target, told *sinks) (d draft, err error) {
+	ctx, leave := t.lifetime(v.Budget)
 	defer leave()
-	found, err := t.meet(ctx, v.one(), told)
+	found, err := t.discover(ctx, v.singleProtocol(), told)
 	server := found.Server
 	if err == nil {
 		found.Close()
 	}
 	unseen := func(why string) error {
-		return &exit{harness.ExitUntestable, fmt.Errorf("nothing was written: %s", why)}
+		return &exitError{harness.ExitUntestable, fmt.Errorf("nothing was written: %s", why)}
 	}
 	switch {
 	case errors.Is(context.Cause(ctx), errInterrupted):
-		return d, &exit{harness.ExitInterrupted, errors.New("interrupted; nothing was written")}
+		return d, &exitError{harness.ExitInterrupted, errors.New("interrupted; nothing was written")}
 	case server == nil:
 		return d, err
 	case err != nil:
-		return d, unseen(reporters.Sentence(t.problem(err)))
+		return d, unseen(reporters.ProblemSentence(t.errorText(err)))
 	case server.Failure != "":
-		return d, unseen(t.redact.text(server.Failure))
+		return d, unseen(t.redactor.text(server.Failure))
 	}
 	d = newDraft(v, t, server)
-	able, declared := kit.AbleIn(server.Revision), harness.M{}
-	d.addOthers(discovery.OtherTools(ctx, t.reach, server, able))
+	able, declared := kit.AllCapabilities(server.Revision), harness.M{}
+	d.addCapabilityTools(discovery.ToolsForCapabilities(ctx, t.driverTarget, server, able))
 	if harness.IsModern(server.Revision) {
 		declared = able // for such a server says what it wants in its result, which needs no answer here
 	}
-	if s, err := discovery.As(ctx, t.reach, server, declared); err == nil {
-		d.try(s)
+	if s, err := discovery.OpenWithCapabilities(ctx, t.driverTarget, server, declared); err == nil {
+		d.tryTools(s)
 		s.Close()
 	}
 	return d, nil

@@ -22,48 +22,49 @@ import (
 
 // draft is what a new configuration file is made of.
 type draft struct {
-	values
+	options
 	target *target
 	server *harness.Server
 	tools  []toolDraft
 }
 
 // newDraft prepares the file for a server.
-func newDraft(v values, t *target, server *harness.Server) draft {
-	d := draft{values: v, target: t, server: server}
+func newDraft(v options, t *target, server *harness.Server) draft {
+	d := draft{options: v, target: t, server: server}
 	seen := map[string]bool{}
 	for _, tool := range server.Tools {
 		if name, ok := tool["name"].(string); ok && !seen[name] {
 			seen[name] = true
-			d.tools = append(d.tools, d.draftTool(name, tool))
+			d.tools = append(d.tools, d.newToolDraft(name, tool))
 		}
 	}
 	return d
 }
 
-// found describes the server.
-func (d draft) found() string {
-	info := d.target.redact.server(d.server.Info())
-	name := cmp.Or(strings.TrimSpace(printable(info.Name)+" "+printable(info.Version)), "a server without a name")
+// serverSummary describes the server.
+func (d draft) serverSummary() string {
+	info := d.target.redactor.server(d.server.Info())
+	name := cmp.Or(strings.TrimSpace(printableLine(info.Name)+" "+printableLine(info.Version)),
+		"a server without a name")
 	transport := map[string]string{"stdio": "stdio", "http": "Streamable HTTP", "sse": "HTTP+SSE"}[d.server.Transport]
 	text := fmt.Sprintf("%s over %s, revision %s", name, transport, d.server.Revision)
 	if len(info.Capabilities) > 0 {
-		text += ", with " + printable(strings.Join(info.Capabilities, ", "))
+		text += ", with " + printableLine(strings.Join(info.Capabilities, ", "))
 	}
 	return text
 }
 
-// called says which tools the file lets runs call.
-func (d draft) called() string {
+// toolSummary says which tools the file lets runs call.
+func (d draft) toolSummary() string {
 	called := 0
 	var others, failed []string
 	for _, t := range d.tools {
-		if t.why == "" {
+		if t.notCalledReason == "" {
 			called++
 		} else {
 			others = append(others, t.name)
 		}
-		if t.failed != "" {
+		if t.failure != "" {
 			failed = append(failed, t.name)
 		}
 	}
@@ -72,44 +73,44 @@ func (d draft) called() string {
 	}
 	text := reporters.Plural(called, "tool") + " will be called with the arguments in the file"
 	if n := len(others); n > 0 {
-		text += fmt.Sprintf(", %d will not: %s; the file says why", n, d.names(others))
+		text += fmt.Sprintf(", %d will not: %s; the file says why", n, d.toolNames(others))
 	}
 	if len(failed) > 0 {
-		text += "\nfailed with these arguments: " + d.names(failed) + "; the file has the answers"
+		text += "\nfailed with these arguments: " + d.toolNames(failed) + "; the file has the answers"
 	}
 	return text
 }
 
-// names are names of tools on a line.
-func (d draft) names(names []string) string {
-	return d.target.redact.text(printable(strings.Join(names, ", ")))
+// toolNames are names of tools on a line.
+func (d draft) toolNames(names []string) string {
+	return d.target.redactor.text(printableLine(strings.Join(names, ", ")))
 }
 
 // next says what to do with the file.
-func (d draft) next(name string) string {
+func (d draft) nextSteps(name string) string {
 	words := []string{"mcpcheck", "run"}
-	if name != configName {
+	if name != defaultConfigFile {
 		words = append(words, "--config", name)
 	}
-	words = append(words, d.flags.remote.again(d.target.redact)...)
+	words = append(words, d.flags.remote.args(d.target.redactor)...)
 	steps := []string{"review it"}
 	if strings.Contains(d.targetText(), "[redacted]") {
 		steps = append(steps, "put in what is [redacted]")
 	}
-	if variables := d.variables(); len(variables) > 0 {
+	if variables := d.requiredVariables(); len(variables) > 0 {
 		steps = append(steps, "set "+strings.Join(variables, ", ")+" in the environment")
 	}
 	return strings.Join(steps, ", ") + ", then run " + text.Shell(words...)
 }
 
-// variables are those of the environment that have to be set before a run.
-func (d draft) variables() (names []string) {
+// requiredVariables are those of the environment that have to be set before a run.
+func (d draft) requiredVariables() (names []string) {
 	for _, pair := range d.target.env {
-		if key, value, _ := strings.Cut(pair, "="); value != portMark {
+		if key, value, _ := strings.Cut(pair, "="); value != portPlaceholder {
 			names = append(names, key)
 		}
 	}
-	for _, h := range d.variableHeaders() {
+	for _, h := range d.headerVariables() {
 		names = append(names, h.variable)
 	}
 	return names
@@ -117,79 +118,80 @@ func (d draft) variables() (names []string) {
 
 // toolDraft is a tool as the file has it.
 type toolDraft struct {
-	name      string
-	arguments harness.M
-	why       string // it is not called with them; empty: it is
-	harmless  bool   // it may be called to see whether they work
-	failed    string // what came when they were tried; empty: they were not, or nothing is wrong with them
+	name            string
+	arguments       harness.M
+	notCalledReason string // it is not called with them; empty: it is
+	isSafe          bool   // it may be called to see whether they work
+	failure         string // what came when they were tried; empty: they were not, or nothing is wrong with them
 }
 
-// addOthers adds tools that only some clients see.
-func (d *draft) addOthers(tools []harness.M) {
+// addCapabilityTools adds tools that only some clients see.
+func (d *draft) addCapabilityTools(tools []harness.M) {
 	for _, tool := range tools {
 		if name, ok := tool["name"].(string); ok {
-			t := d.draftTool(name, tool)
-			t.why, t.harmless = cmp.Or(t.why, "only clients with sampling, elicitation and roots see it"), false
+			t := d.newToolDraft(name, tool)
+			t.notCalledReason, t.isSafe = cmp.Or(t.notCalledReason,
+				"only clients with sampling, elicitation and roots see it"), false
 			d.tools = append(d.tools, t)
 		}
 	}
 }
 
-// try calls the tools that are harmless with the arguments that were made, for as long as a run does.
-func (d *draft) try(s *driver.Session) {
+// tryTools calls the tools that are harmless with the arguments that were made, for as long as a run does.
+func (d *draft) tryTools(s *driver.Session) {
 	const enough = 10 * time.Second
 	begin := time.Now()
 	for i := range d.tools {
 		t := &d.tools[i]
-		if !t.harmless || time.Since(begin) > enough || !s.Alive() {
+		if !t.isSafe || time.Since(begin) > enough || !s.IsAlive() {
 			continue
 		}
-		r := s.Exchange("tools/call", harness.M{"name": t.name, "arguments": t.arguments})
+		r := s.Call("tools/call", harness.M{"name": t.name, "arguments": t.arguments})
 		if r.Err != nil || r.Result() == nil || r.Result()["isError"] == true {
-			t.failed = printable(harness.Got(r))
+			t.failure = printableLine(harness.Got(r))
 		}
 	}
 }
 
-// draftTool makes arguments for a tool.
-func (d draft) draftTool(name string, tool harness.M) toolDraft {
+// newToolDraft makes arguments for a tool.
+func (d draft) newToolDraft(name string, tool harness.M) toolDraft {
 	t := toolDraft{name: name, arguments: harness.M{}}
-	if why := kit.Uncallable(tool, d.server.Revision); why != "" {
-		t.why = why
+	if why := kit.UncallableReason(tool, d.server.Revision); why != "" {
+		t.notCalledReason = why
 		return t
 	}
 	if p := d.calls.Permit(tool, false); !p.Valid {
-		t.why = strings.TrimSuffix(p.Why, " and no example arguments")
+		t.notCalledReason = strings.TrimSuffix(p.Reason, " and no example arguments")
 	}
 	schema, err := schemas.Compile(tool["inputSchema"], d.server.Revision)
 	if err == nil {
-		t.arguments, err = schemas.Valid(schema, d.Seed)
+		t.arguments, err = schemas.ValidArguments(schema, d.Seed)
 	}
 	if err != nil {
-		t.why = "no arguments could be made: " + err.Error()
+		t.notCalledReason = "no arguments could be made: " + err.Error()
 	}
-	if text := name + flow(t.arguments); d.target.redact.text(text) != text {
-		t.why = "a secret is in it"
+	if text := name + flowYAML(t.arguments); d.target.redactor.text(text) != text {
+		t.notCalledReason = "a secret is in it"
 	}
-	t.harmless = t.why == "" && harness.CallsSafe.Permit(tool, false).Valid
+	t.isSafe = t.notCalledReason == "" && harness.CallsSafe.Permit(tool, false).Valid
 	return t
 }
 
 // text is the whole file.
 func (d draft) text() string {
 	parts := []string{
-		"# yaml-language-server: $schema=" + schemaURL + "\n" +
-			"# Made by mcpcheck init: " + d.found() + ".\n" +
+		"# yaml-language-server: $schema=" + configSchemaURL + "\n" +
+			"# Made by mcpcheck init: " + d.serverSummary() + ".\n" +
 			"# mcpcheck run, in the directory of this file, judges the server by it; flags win.\n" +
 			"# All keys: mcpcheck config schema\n",
-		d.targetText(), d.policyText(), d.toolsText(), hints,
+		d.targetText(), d.policyText(), d.toolsText(), hintsText,
 	}
 	parts = slices.DeleteFunc(parts, func(part string) bool { return part == "" })
 	return strings.Join(parts, "\n")
 }
 
-// hints are keys that most files get sooner or later.
-const hints = `# Checks to leave out, by id, glob, area or level, and why.
+// hintsText are keys that most files get sooner or later.
+const hintsText = `# Checks to leave out, by id, glob, area or level, and why.
 # skip:
 #   - {check: robust, reason: TODO}
 
@@ -207,16 +209,16 @@ const hints = `# Checks to leave out, by id, glob, area or level, and why.
 func (d draft) targetText() string {
 	var b strings.Builder
 	if len(d.target.command) > 0 {
-		fmt.Fprintf(&b, "command: %s\n", flow(d.target.redact.texts(d.target.command)))
+		fmt.Fprintf(&b, "command: %s\n", flowYAML(d.target.redactor.texts(d.target.command)))
 	}
 	if d.target.url != "" {
-		fmt.Fprintf(&b, "url: %s\n", flow(d.target.redact.text(d.target.url)))
+		fmt.Fprintf(&b, "url: %s\n", flowYAML(d.target.redactor.text(d.target.url)))
 	}
 	if strings.Contains(b.String(), "[redacted]") {
 		b.WriteString("# [redacted] is a secret, which mcpcheck does not write.\n")
 	}
 	if d.target.dir != "" {
-		fmt.Fprintf(&b, "cwd: %s\n", flow(d.target.dir))
+		fmt.Fprintf(&b, "cwd: %s\n", flowYAML(d.target.dir))
 	}
 	return b.String() + d.envText() + d.headersText()
 }
@@ -226,8 +228,8 @@ func (d draft) envText() string {
 	var ports, secrets []string
 	for _, pair := range d.target.env {
 		key, value, _ := strings.Cut(pair, "=")
-		if value == portMark {
-			ports = append(ports, fmt.Sprintf("  %s: %s\n", flow(key), flow(portMark)))
+		if value == portPlaceholder {
+			ports = append(ports, fmt.Sprintf("  %s: %s\n", flowYAML(key), flowYAML(portPlaceholder)))
 		} else {
 			secrets = append(secrets, key)
 		}
@@ -241,40 +243,41 @@ func (d draft) envText() string {
 			"Set them in the environment of mcpcheck, or give --env KEY=VALUE;\n" +
 			"# what is not a secret may stand under env: in this file.\n")
 		for _, key := range secrets {
-			fmt.Fprintf(&b, "#   %s: …\n", flow(key))
+			fmt.Fprintf(&b, "#   %s: …\n", flowYAML(key))
 		}
 	}
 	return b.String()
 }
 
 // header is a header whose value an environment variable holds.
-type header struct{ name, variable string }
+type headerVariable struct{ name, variable string }
 
-// variableHeaders are the headers, each with a variable for its value.
-func (d draft) variableHeaders() (list []header) {
+// headerVariables are the headers, each with a variable for its value.
+func (d draft) headerVariables() (list []headerVariable) {
 	for _, pair := range d.target.headers {
 		name, _, _ := strings.Cut(pair, ":")
 		name = http.CanonicalHeaderKey(name)
-		if !slices.ContainsFunc(list, func(h header) bool { return h.name == name }) {
-			list = append(list, header{name, "HEADER_" + noVariable.ReplaceAllString(strings.ToUpper(name), "_")})
+		if !slices.ContainsFunc(list, func(h headerVariable) bool { return h.name == name }) {
+			list = append(list,
+				headerVariable{name, "HEADER_" + invalidVariableChars.ReplaceAllString(strings.ToUpper(name), "_")})
 		}
 	}
 	for _, pair := range d.flags.remote.headerEnv {
 		name, variable, _ := strings.Cut(pair, "=")
-		list = append(list, header{http.CanonicalHeaderKey(name), variable})
+		list = append(list, headerVariable{http.CanonicalHeaderKey(name), variable})
 	}
 	return list
 }
 
-// noVariable is what has no place in the name of an environment variable.
-var noVariable = regexp.MustCompile(`[^A-Z0-9_]`)
+// invalidVariableChars is what has no place in the name of an environment variable.
+var invalidVariableChars = regexp.MustCompile(`[^A-Z0-9_]`)
 
 func (d draft) headersText() string {
 	var b strings.Builder
-	if list := d.variableHeaders(); len(list) > 0 {
+	if list := d.headerVariables(); len(list) > 0 {
 		b.WriteString("headers: # the environment variable that holds the value of each\n")
 		for _, h := range list {
-			fmt.Fprintf(&b, "  %s: %s\n", flow(h.name), h.variable)
+			fmt.Fprintf(&b, "  %s: %s\n", flowYAML(h.name), h.variable)
 		}
 	}
 	if d.BearerEnv != "" {
@@ -293,7 +296,7 @@ func (d draft) policyText() string {
 		{"timeout", d.Timeout.String()}, {"start-timeout", d.StartTimeout.String()},
 		{"max-message", d.MaxMessage},
 	} {
-		if d.flags.given(key.name) {
+		if d.flags.isGiven(key.name) {
 			text += key.name + ": " + key.value + "\n"
 		}
 	}
@@ -304,14 +307,14 @@ func (d draft) policyText() string {
 func (d draft) toolsText() string {
 	var called, others strings.Builder
 	for _, t := range d.tools {
-		line := flow(d.target.redact.text(t.name)) + ": " + d.target.redact.text(flow(t.arguments))
+		line := flowYAML(d.target.redactor.text(t.name)) + ": " + d.target.redactor.text(flowYAML(t.arguments))
 		switch {
-		case t.failed != "":
-			fmt.Fprintf(&called, "  %s # failed when tried: %s\n", line, d.target.redact.text(t.failed))
-		case t.why == "":
+		case t.failure != "":
+			fmt.Fprintf(&called, "  %s # failed when tried: %s\n", line, d.target.redactor.text(t.failure))
+		case t.notCalledReason == "":
 			fmt.Fprintf(&called, "  %s\n", line)
 		default:
-			fmt.Fprintf(&others, "  # %s # %s\n", line, d.target.redact.text(printable(t.why)))
+			fmt.Fprintf(&others, "  # %s # %s\n", line, d.target.redactor.text(printableLine(t.notCalledReason)))
 		}
 	}
 	if len(d.tools) == 0 {
@@ -333,20 +336,20 @@ func (d draft) toolsText() string {
 	return text
 }
 
-// flow writes a value as YAML on one line.
-func flow(v any) string {
+// flowYAML writes a value as YAML on one line.
+func flowYAML(v any) string {
 	switch v := v.(type) {
 	case string:
-		if needsNoQuotes(v) {
+		if isPlainScalar(v) {
 			return v
 		}
 		return strconv.Quote(v)
 	case []string:
-		return "[" + strings.Join(each(v, func(item string) string { return flow(item) }), ", ") + "]"
+		return "[" + strings.Join(mapStrings(v, func(item string) string { return flowYAML(item) }), ", ") + "]"
 	case []any:
-		return "[" + strings.Join(each(v, flow), ", ") + "]"
+		return "[" + strings.Join(mapStrings(v, flowYAML), ", ") + "]"
 	case map[string]any:
-		pairs := each(sortedKeys(v), func(key string) string { return flow(key) + ": " + flow(v[key]) })
+		pairs := mapStrings(sortedKeys(v), func(key string) string { return flowYAML(key) + ": " + flowYAML(v[key]) })
 		return "{" + strings.Join(pairs, ", ") + "}"
 	}
 	text, err := json.Marshal(v)
@@ -356,16 +359,16 @@ func flow(v any) string {
 	return string(text)
 }
 
-// needsNoQuotes reports whether a string may stand in YAML as it is.
-func needsNoQuotes(text string) bool {
+// isPlainScalar reports whether a string may stand in YAML as it is.
+func isPlainScalar(text string) bool {
 	words := []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"} // something else for some parsers
-	return wordly.MatchString(text) && !slices.Contains(words, strings.ToLower(text))
+	return plainScalarPattern.MatchString(text) && !slices.Contains(words, strings.ToLower(text))
 }
 
-var wordly = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
+var plainScalarPattern = regexp.MustCompile(`^(--?|\.{0,2}/)?[A-Za-z_][A-Za-z0-9_./@-]*$`)
 
-// printable is a text of the server on one line, without what a terminal or YAML would take for a command.
-func printable(text string) string {
+// printableLine is a text of the server on one line, without what a terminal or YAML would take for a command.
+func printableLine(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return ' '

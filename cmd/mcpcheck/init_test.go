@@ -10,21 +10,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// drafted is the draft for a server with tools, made with some flags and a secret.
-func drafted(t *testing.T, flags string, a address, tools ...harness.M) draft {
+// newTestDraft is the draft for a server with tools, made with some flags and a secret.
+func newTestDraft(t *testing.T, flags string, a address, tools ...harness.M) draft {
 	t.Helper()
-	v, err := settle(flagsOf(t, flags+" -- server"), config{})
+	v, err := resolveOptions(parseRunFlags(t, flags+" -- server"), config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := secrets{texts: []string{"s3cr3t"}}
 	info := object{"name": "evil\nprofile: spec\u2028\x1b[31m", "version": "1 # \u0085x"}
-	return newDraft(v, &target{address: a, redact: s.redactor()}, &harness.Server{
-		Transport: "stdio", Revision: harness.Newest, Welcome: harness.M{"serverInfo": info}, Tools: tools,
+	return newDraft(v, &target{address: a, redactor: s.redactor()}, &harness.Server{
+		Transport: "stdio", Revision: harness.NewestLegacy, ConnectResult: harness.M{"serverInfo": info}, Tools: tools,
 	})
 }
 
-func readOnly(name string, properties object) harness.M {
+func readOnlyTool(name string, properties object) harness.M {
 	var required []any
 	for _, key := range sortedKeys(properties) {
 		required = append(required, key)
@@ -45,19 +45,19 @@ func TestDraft(t *testing.T) {
 		"a\nprofile: nice", "\u0085", "\u2028", "é", "{port}", "[a]", "*a", "&a", "!a", "%a", "@a", "`a", "?", "~", "",
 		"<<", "=", "日本",
 	} {
-		tools = append(tools, readOnly(word, object{"of " + word: object{"const": word}}))
+		tools = append(tools, readOnlyTool(word, object{"of " + word: object{"const": word}}))
 		want[word] = harness.M{"of " + word: word}
 	}
-	tools = append(tools, readOnly("values", object{
+	tools = append(tools, readOnlyTool("values", object{
 		"list": object{"const": []any{true, nil, 1.5, []any{}}}, "map": object{"const": object{"a": object{}}},
-	}), readOnly("plain", nil)) // listed twice
+	}), readOnlyTool("plain", nil)) // listed twice
 	want["values"] = harness.M{"list": []any{true, nil, 1.5, []any{}}, "map": object{"a": object{}}}
 
-	text := drafted(t, "", address{command: []string{"./server", "--a b", "-1", ""}}, tools...).text()
-	if err := validConfig(t, []byte(text)); err != nil {
+	text := newTestDraft(t, "", address{command: []string{"./server", "--a b", "-1", ""}}, tools...).text()
+	if err := validateConfig(t, []byte(text)); err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	c, err := parseConfig(configName, []byte(text))
+	c, err := parseConfig(defaultConfigFile, []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,9 +72,9 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftOthers: tools that are not called are in comments, with the reason; with
+// TestDraftToolsNotCalled: tools that are not called are in comments, with the reason; with
 // the # taken away they are called.
-func TestDraftOthers(t *testing.T) {
+func TestDraftToolsNotCalled(t *testing.T) {
 	named := func(name string, more object) harness.M {
 		tool := harness.M{"name": name, "inputSchema": object{"type": "object"}}
 		for key, value := range more {
@@ -88,10 +88,10 @@ func TestDraftOthers(t *testing.T) {
 		named("drops", object{"annotations": object{"destructiveHint": true}}),
 		named("task", object{"annotations": reads, "execution": object{"taskSupport": "required"}}),
 		named("impossible", object{"annotations": reads, "inputSchema": object{"not": object{}}}),
-		readOnly("secret", object{"key": object{"const": "s3cr3t"}}),
+		readOnlyTool("secret", object{"key": object{"const": "s3cr3t"}}),
 		{"inputSchema": object{"type": "object"}},
 	}
-	for calls, lines := range map[harness.Calls][]string{
+	for calls, lines := range map[harness.CallPolicy][]string{
 		harness.CallsSafe: {
 			"# arguments:\n",
 			"\n  # writes: {} # no readOnlyHint\n",
@@ -105,13 +105,13 @@ func TestDraftOthers(t *testing.T) {
 			"\narguments:\n  writes: {}\n  drops: {}\n  # Not called", "\n  # task: {} # it only runs as a task\n",
 		},
 	} {
-		text := drafted(t, "--calls "+string(calls), address{command: []string{"server"}}, tools...).text()
+		text := newTestDraft(t, "--calls "+string(calls), address{command: []string{"server"}}, tools...).text()
 		for _, line := range lines {
 			if !strings.Contains(text, line) {
 				t.Errorf("%s: no %q in\n%s", calls, line, text)
 			}
 		}
-		if err := validConfig(t, []byte(text)); err != nil {
+		if err := validateConfig(t, []byte(text)); err != nil {
 			t.Errorf("%s: %v in\n%s", calls, err, text)
 		}
 		if strings.Contains(text, "s3cr3t") {
@@ -123,7 +123,7 @@ func TestDraftOthers(t *testing.T) {
 // TestDraftTarget: the target is written so that it is reached again, and no secret
 // with it.
 func TestDraftTarget(t *testing.T) {
-	d := drafted(t, "--bearer-env TOKEN --insecure", address{
+	d := newTestDraft(t, "--bearer-env TOKEN --insecure", address{
 		command: []string{"serve", "{port}", "--key=s3cr3t"}, url: "http://127.0.0.1:{port}/mcp",
 		env: []string{"PORT={port}", "KEY=s3cr3t"}, dir: "sub",
 		headers: []string{"x-api-key: s3cr3t", "X-API-Key: s3cr3t"},
@@ -140,12 +140,12 @@ func TestDraftTarget(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(config{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if text := d.text() + d.next("my.yaml"); strings.Contains(text, "s3cr3t") {
+	if text := d.text() + d.nextSteps("my.yaml"); strings.Contains(text, "s3cr3t") {
 		t.Errorf("a secret is in\n%s", text)
 	}
 	next := "review it, put in what is [redacted], set KEY, HEADER_X_API_KEY in the environment, " +
 		"then run mcpcheck run --config my.yaml --insecure"
-	if got := d.next("my.yaml"); got != next {
+	if got := d.nextSteps("my.yaml"); got != next {
 		t.Errorf("next: %s, want %s", got, next)
 	}
 }

@@ -20,39 +20,39 @@ import (
 // lastRun is what is remembered of the runs of a server, for --last-failed and explain --last: what failed when it was
 // last tested.
 type lastRun struct {
-	Version int        `json:"version"` // of the format
-	Ended   time.Time  `json:"ended"`
-	Failed  []lastFail `json:"failed"`
+	Version int           `json:"version"` // of the format
+	Ended   time.Time     `json:"ended"`
+	Failed  []failedCheck `json:"failed"`
 }
 
-// lastFail is a check that failed.
-type lastFail struct {
-	ID         string   `json:"id"`
-	ProvokedBy []string `json:"provokedBy,omitempty"` // checks without which a watch may see nothing
-	Blocked    bool     `json:"blocked,omitempty"`    // in the last run
-	Undecided  bool     `json:"undecided,omitempty"`  // and blocked by that alone
+// failedCheck is a check that failed.
+type failedCheck struct {
+	ID               string   `json:"id"`
+	TriggeredBy      []string `json:"provokedBy,omitempty"` // checks without which a watch may see nothing
+	Blocked          bool     `json:"blocked,omitempty"`    // in the last run
+	OnlyInconclusive bool     `json:"undecided,omitempty"`  // and blocked by that alone
 }
 
 const (
-	lastRunVersion = 2
-	longestLastRun = 1 << 20
-	mostLastRuns   = 200 // files; older ones are forgotten
+	lastRunVersion  = 2
+	maxLastRunBytes = 1 << 20
+	maxLastRuns     = 200 // files; older ones are forgotten
 )
 
-// lastFailed is the value of --last-failed: a report, or nothing.
-type lastFailed string
+// lastFailedFlag is the value of --last-failed: a report, or nothing.
+type lastFailedFlag string
 
-func (l *lastFailed) String() string         { return string(*l) }
-func (l *lastFailed) Set(value string) error { *l = lastFailed(value); return nil }
-func (l *lastFailed) Type() string           { return "" } // the help says --last-failed[=REPORT]
+func (l *lastFailedFlag) String() string         { return string(*l) }
+func (l *lastFailedFlag) Set(value string) error { *l = lastFailedFlag(value); return nil }
+func (l *lastFailedFlag) Type() string           { return "" } // the help says --last-failed[=REPORT]
 
-// noReport is the value of a --last-failed that stands alone.
-const noReport = "REPORT"
+// noReportName is the value of a --last-failed that stands alone.
+const noReportName = "REPORT"
 
 // take takes in what a run came to: what was not judged in it stays as it was, but for what blocked, which this run
 // alone decides.
-func (l *lastRun) take(r harness.Report) {
-	judged, open, failed := map[string]bool{}, map[string]bool{}, map[string]lastFail{}
+func (l *lastRun) addReport(r harness.Report) {
+	judged, open, failed := map[string]bool{}, map[string]bool{}, map[string]failedCheck{}
 	for _, x := range r.Results {
 		fails := x.Verdict == harness.Fail || x.Verdict == harness.Error
 		switch {
@@ -60,8 +60,8 @@ func (l *lastRun) take(r harness.Report) {
 		case x.Reason == harness.NotTried: // by a quick run
 		case fails || x.Gates:
 			was, again := failed[x.ID]
-			failed[x.ID] = lastFail{
-				x.ID, x.ProvokedBy, x.Gates || was.Blocked, !fails && (!again || was.Undecided),
+			failed[x.ID] = failedCheck{
+				x.ID, x.TriggeredBy, x.Gates || was.Blocked, !fails && (!again || was.OnlyInconclusive),
 			}
 		case x.Verdict == harness.Pass || x.Verdict == harness.Skip:
 			judged[x.ID] = true
@@ -70,32 +70,32 @@ func (l *lastRun) take(r harness.Report) {
 		}
 	}
 	for _, old := range l.Failed {
-		if _, again := failed[old.ID]; again || judged[old.ID] || open[old.ID] && old.Undecided {
+		if _, again := failed[old.ID]; again || judged[old.ID] || open[old.ID] && old.OnlyInconclusive {
 			continue
 		}
 		old.Blocked = false
 		failed[old.ID] = old
 	}
 	took := time.Duration(r.Seconds * float64(time.Second))
-	l.Version, l.Ended, l.Failed = lastRunVersion, r.Started.Add(took), []lastFail{}
+	l.Version, l.Ended, l.Failed = lastRunVersion, r.Started.Add(took), []failedCheck{}
 	for _, id := range sortedKeys(failed) {
 		l.Failed = append(l.Failed, failed[id])
 	}
 }
 
 // memory is the file in which the last run of a target is remembered; empty where this user has no place for it.
-func (t *target) memory() string {
-	all := memories()
+func (t *target) lastRunFile() string {
+	all := lastRunDir()
 	dir, err := filepath.Abs(cmp.Or(t.dir, "."))
 	if err != nil || all == "" {
 		return ""
 	}
-	key := sha256.Sum256(harness.Compact([]any{dir, t.redact.texts(t.command), t.redact.text(t.url)}))
+	key := sha256.Sum256(harness.CompactJSON([]any{dir, t.redactor.texts(t.command), t.redactor.text(t.url)}))
 	return filepath.Join(all, hex.EncodeToString(key[:16])+".json")
 }
 
-// memories is the directory of the files in which runs are remembered; empty where this user has no place for them.
-func memories() string {
+// lastRunDir is the directory of the files in which runs are remembered; empty where this user has no place for them.
+func lastRunDir() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
@@ -103,12 +103,12 @@ func memories() string {
 	return filepath.Join(cache, "mcpcheck", "last-run")
 }
 
-// recall is what is remembered of a target; nil: nothing.
-func (t *target) recall() *lastRun { return readLastRun(t.memory()) }
+// loadLastRun is what is remembered of a target; nil: nothing.
+func (t *target) loadLastRun() *lastRun { return readLastRun(t.lastRunFile()) }
 
 // readLastRun is the last run that a file has; nil: none.
 func readLastRun(name string) *lastRun {
-	text, err := readUpTo(name, longestLastRun)
+	text, err := readAtMost(name, maxLastRunBytes)
 	last := &lastRun{}
 	if err != nil || json.Unmarshal(text, last) != nil || last.Version != lastRunVersion {
 		return nil
@@ -116,11 +116,11 @@ func readLastRun(name string) *lastRun {
 	return last
 }
 
-// latest is the run that ended last, of all that are remembered; nil: none is.
-func latest() (last *lastRun) {
-	entries, _ := os.ReadDir(memories())
+// latestRun is the run that ended last, of all that are remembered; nil: none is.
+func latestRun() (last *lastRun) {
+	entries, _ := os.ReadDir(lastRunDir())
 	for _, entry := range entries {
-		run := readLastRun(filepath.Join(memories(), entry.Name()))
+		run := readLastRun(filepath.Join(lastRunDir(), entry.Name()))
 		if run != nil && (last == nil || run.Ended.After(last.Ended)) {
 			last = run
 		}
@@ -128,11 +128,11 @@ func latest() (last *lastRun) {
 	return last
 }
 
-// blockedLast are the checks that blocked in the run that ended last, of any server. It says which run that is.
-func blockedLast(stderr io.Writer) (ids []string, err error) {
-	last := latest()
+// blockedInLastRun are the checks that blocked in the run that ended last, of any server. It says which run that is.
+func blockedInLastRun(stderr io.Writer) (ids []string, err error) {
+	last := latestRun()
 	if last == nil {
-		return nil, usage("--last: no run is known on this machine; start with mcpcheck run")
+		return nil, usageErrorf("--last: no run is known on this machine; start with mcpcheck run")
 	}
 	for _, f := range last.Failed {
 		if _, known := suites.Find(f.ID); known && f.Blocked {
@@ -147,24 +147,24 @@ func blockedLast(stderr io.Writer) (ids []string, err error) {
 	return ids, nil
 }
 
-// remember keeps what a run came to. It is a help, and no more: where it cannot be written, nothing is kept.
-func (t *target) remember(r harness.Report) {
-	name := t.memory()
+// saveLastRun keeps what a run came to. It is a help, and no more: where it cannot be written, nothing is kept.
+func (t *target) saveLastRun(r harness.Report) {
+	name := t.lastRunFile()
 	if name == "" || os.MkdirAll(filepath.Dir(name), 0o700) != nil {
 		return
 	}
-	last := t.recall()
+	last := t.loadLastRun()
 	if last == nil {
 		last = &lastRun{}
 	}
-	last.take(r)
-	if reporters.ReplaceFile(name, append(harness.Compact(last), '\n')) == nil {
-		forget(filepath.Dir(name), mostLastRuns)
+	last.addReport(r)
+	if reporters.ReplaceFile(name, append(harness.CompactJSON(last), '\n')) == nil {
+		pruneFiles(filepath.Dir(name), maxLastRuns)
 	}
 }
 
-// forget removes all but the newest files of a directory.
-func forget(dir string, keep int) {
+// pruneFiles removes all but the newest files of a directory.
+func pruneFiles(dir string, keep int) {
 	entries, err := os.ReadDir(dir)
 	if err != nil || len(entries) <= keep {
 		return
@@ -182,23 +182,23 @@ func forget(dir string, keep int) {
 	}
 }
 
-// onlyLastFailed narrows the values to what failed in the last run of the target, if --last-failed asks for that, and
-// says so. Where nothing is known to have failed, all is run that is selected.
-func onlyLastFailed(v *values, t *target, stderr io.Writer) error {
-	if !v.flags.given("last-failed") {
+// restrictToLastFailed narrows the values to what failed in the last run of the target, if --last-failed asks for that,
+// and says so. Where nothing is known to have failed, all is run that is selected.
+func restrictToLastFailed(v *options, t *target, stderr io.Writer) error {
+	if !v.flags.isGiven("last-failed") {
 		return nil
 	}
-	last, err := v.flags.lastFailed.read(t)
+	last, err := v.flags.lastFailed.load(t)
 	if err != nil {
 		return err
 	}
 	said := "no earlier run of this server on this machine; running everything selected"
 	if last != nil {
-		ids := v.selected(last.Failed)
+		ids := v.selectedIDs(last.Failed)
 		when := last.Ended.Local().Format(time.DateTime)
 		if said = "nothing selected failed at " + when + "; running everything selected"; len(ids) > 0 {
 			said = fmt.Sprintf("running the %s that failed at %s", reporters.Plural(len(ids), "check"), when)
-			err = v.narrow(last.Failed)
+			err = v.restrictTo(last.Failed)
 		}
 	}
 	if !v.flags.quiet {
@@ -208,24 +208,24 @@ func onlyLastFailed(v *values, t *target, stderr io.Writer) error {
 }
 
 // read is the last run: of the report that is named or, without one, of the target as it is remembered.
-func (l lastFailed) read(t *target) (*lastRun, error) {
-	if l == noReport {
-		return t.recall(), nil
+func (l lastFailedFlag) load(t *target) (*lastRun, error) {
+	if l == noReportName {
+		return t.loadLastRun(), nil
 	}
 	if l == "" {
-		return nil, usage("--last-failed is empty; give it a JSON report, or leave out the =")
+		return nil, usageErrorf("--last-failed is empty; give it a JSON report, or leave out the =")
 	}
 	reports, err := readReports([]string{string(l)})
 	if err != nil {
 		return nil, err
 	}
 	last := &lastRun{}
-	last.take(reports[0].Report)
+	last.addReport(reports[0].Report)
 	return last, nil
 }
 
-// selected are those of the checks that are selected.
-func (v *values) selected(failed []lastFail) (ids []string) {
+// selectedIDs are those of the checks that are selected.
+func (v *options) selectedIDs(failed []failedCheck) (ids []string) {
 	for _, f := range failed {
 		if r, known := suites.Find(f.ID); known && suites.HasCheck(r) && v.selector(r) {
 			ids = append(ids, f.ID)
@@ -234,20 +234,20 @@ func (v *values) selected(failed []lastFail) (ids []string) {
 	return ids
 }
 
-// narrow selects nothing but what failed, of what is selected, and what provoked that.
-func (v *values) narrow(failed []lastFail) (err error) {
-	ids := v.selected(failed)
+// restrictTo selects nothing but what failed, of what is selected, and what provoked that.
+func (v *options) restrictTo(failed []failedCheck) (err error) {
+	ids := v.selectedIDs(failed)
 	for _, f := range failed {
 		if !slices.Contains(ids, f.ID) {
 			continue
 		}
-		for _, id := range f.ProvokedBy {
+		for _, id := range f.TriggeredBy {
 			if r, known := suites.Find(id); known && suites.HasCheck(r) && !slices.Contains(ids, id) {
 				ids = append(ids, id)
 			}
 		}
 	}
 	v.Only = ids
-	v.selector, err = selectChecks(ids, selectors(v.Skip))
+	v.selector, err = selectChecks(ids, skipSelectors(v.Skip))
 	return err
 }

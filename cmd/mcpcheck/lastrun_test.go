@@ -19,40 +19,40 @@ func TestLastRun(t *testing.T) {
 	untried, gating := result("ping/a", harness.Inconclusive), result("ping/a", harness.Inconclusive)
 	gating.Gates = true
 	watch := result("ping/a", harness.Fail)
-	watch.ProvokedBy = []string{"tools/b"}
-	provoked := []lastFail{{ID: "ping/a", ProvokedBy: []string{"tools/b"}}}
-	one, other := []lastFail{{ID: "ping/a"}}, []lastFail{{ID: "ping/b"}}
-	blocked := []lastFail{{ID: "ping/a", Blocked: true}}
+	watch.TriggeredBy = []string{"tools/b"}
+	provoked := []failedCheck{{ID: "ping/a", TriggeredBy: []string{"tools/b"}}}
+	one, other := []failedCheck{{ID: "ping/a"}}, []failedCheck{{ID: "ping/b"}}
+	blocked := []failedCheck{{ID: "ping/a", Blocked: true}}
 	blocks := fails
 	blocks.Gates = true
-	undecided := []lastFail{{ID: "ping/a", Blocked: true, Undecided: true}}
+	undecided := []failedCheck{{ID: "ping/a", Blocked: true, OnlyInconclusive: true}}
 	for name, test := range map[string]struct {
-		before []lastFail
+		before []failedCheck
 		run    []harness.Result
-		want   []lastFail
+		want   []failedCheck
 	}{
-		"nothing":                  {nil, nil, []lastFail{}},
+		"nothing":                  {nil, nil, []failedCheck{}},
 		"a fail":                   {nil, []harness.Result{fails}, one},
 		"provoked":                 {nil, []harness.Result{watch}, provoked},
 		"an error":                 {nil, []harness.Result{result("ping/a", harness.Error)}, one},
 		"blocking":                 {nil, []harness.Result{blocks}, blocked},
 		"blocked once":             {nil, []harness.Result{gating, fails}, blocked},
 		"undecided":                {nil, []harness.Result{gating}, undecided},
-		"advice":                   {nil, []harness.Result{result("advice/a", harness.Fail)}, []lastFail{}},
+		"advice":                   {nil, []harness.Result{result("advice/a", harness.Fail)}, []failedCheck{}},
 		"not judged":               {other, []harness.Result{passes}, other},
-		"passes":                   {one, []harness.Result{passes}, []lastFail{}},
-		"skipped":                  {one, []harness.Result{result("ping/a", harness.Skip)}, []lastFail{}},
+		"passes":                   {one, []harness.Result{passes}, []failedCheck{}},
+		"skipped":                  {one, []harness.Result{result("ping/a", harness.Skip)}, []failedCheck{}},
 		"not tried":                {one, []harness.Result{untried}, one},
 		"blocked then, fails":      {blocked, []harness.Result{fails}, one},
 		"blocked then, not tried":  {blocked, []harness.Result{untried}, one},
 		"blocked then, not in it":  {blocked, nil, one},
-		"undecided then and still": {undecided, []harness.Result{untried}, []lastFail{}},
+		"undecided then and still": {undecided, []harness.Result{untried}, []failedCheck{}},
 		"undecided then, fails":    {undecided, []harness.Result{fails}, one},
 		"one revision":             {nil, []harness.Result{fails, passes}, one},
 	} {
 		t.Run(name, func(t *testing.T) {
 			last := lastRun{Failed: test.before}
-			last.take(harness.Report{Results: test.run})
+			last.addReport(harness.Report{Results: test.run})
 			if diff := cmp.Diff(test.want, last.Failed); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -60,8 +60,8 @@ func TestLastRun(t *testing.T) {
 	}
 }
 
-// TestForget: of many files the oldest go.
-func TestForget(t *testing.T) {
+// TestPruneFiles: of many files the oldest go.
+func TestPruneFiles(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 5 {
 		name := filepath.Join(dir, fmt.Sprint(i))
@@ -73,12 +73,12 @@ func TestForget(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	forget(dir, 2)
+	pruneFiles(dir, 2)
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"0", "1"}, each(left, filepath.Base)); diff != "" {
+	if diff := cmp.Diff([]string{"0", "1"}, mapStrings(left, filepath.Base)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

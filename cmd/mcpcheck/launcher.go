@@ -22,44 +22,44 @@ import (
 // many processes: it has the launcher start one, and learns from that which program it runs. Where that is certain, all
 // others are this program, with the arguments and the environment that the launcher gives it.
 
-// launcher is a command that is one, with what to give in its place.
+// launchCommand is a command that is one, with what to give in its place.
 type launcher struct {
-	words   []string // that it begins with
-	instead string
+	words       []string // that it begins with
+	replacement string
 }
 
 const (
-	withNode   = "install the package, and give -- node and the file of its program"
-	withoutUV  = "uv tool install the package, and give its program"
-	withoutPip = "pipx install the package, and give its program"
-	withoutBox = "give the program without its container, where that is possible"
+	replaceNodeLauncher = "install the package, and give -- node and the file of its program"
+	replaceUVLauncher   = "uv tool install the package, and give its program"
+	replacePipLauncher  = "pipx install the package, and give its program"
+	replaceContainer    = "give the program without its container, where that is possible"
 )
 
 var launchers = []launcher{
-	{[]string{"npx"}, withNode},
-	{[]string{"npm", "exec"}, withNode},
-	{[]string{"npm", "x"}, withNode},
-	{[]string{"pnpm", "dlx"}, withNode},
-	{[]string{"pnpx"}, withNode},
-	{[]string{"yarn", "dlx"}, withNode},
-	{[]string{"bunx"}, withNode},
-	{[]string{"bun", "x"}, withNode},
-	{[]string{"uvx"}, withoutUV},
-	{[]string{"uv", "tool", "run"}, withoutUV},
-	{[]string{"pipx", "run"}, withoutPip},
-	{[]string{"docker", "run"}, withoutBox},
-	{[]string{"podman", "run"}, withoutBox},
+	{[]string{"npx"}, replaceNodeLauncher},
+	{[]string{"npm", "exec"}, replaceNodeLauncher},
+	{[]string{"npm", "x"}, replaceNodeLauncher},
+	{[]string{"pnpm", "dlx"}, replaceNodeLauncher},
+	{[]string{"pnpx"}, replaceNodeLauncher},
+	{[]string{"yarn", "dlx"}, replaceNodeLauncher},
+	{[]string{"bunx"}, replaceNodeLauncher},
+	{[]string{"bun", "x"}, replaceNodeLauncher},
+	{[]string{"uvx"}, replaceUVLauncher},
+	{[]string{"uv", "tool", "run"}, replaceUVLauncher},
+	{[]string{"pipx", "run"}, replacePipLauncher},
+	{[]string{"docker", "run"}, replaceContainer},
+	{[]string{"podman", "run"}, replaceContainer},
 }
 
-// launcherOf is the launcher that a command begins with, whatever options it has; nil when that is none. What only
+// findLauncher is the launcher that a command begins with, whatever options it has; nil when that is none. What only
 // starts another command, as env and cmd /c do, is looked through.
-func launcherOf(command []string) *launcher {
-	_, command = unwrapped(command)
+func findLauncher(command []string) *launcher {
+	_, command = unwrapCommand(command)
 	if len(command) == 0 {
 		return nil
 	}
 	isOption := func(word string) bool { return strings.HasPrefix(word, "-") }
-	words := append([]string{programOf(command)}, slices.DeleteFunc(slices.Clone(command[1:]), isOption)...)
+	words := append([]string{commandName(command)}, slices.DeleteFunc(slices.Clone(command[1:]), isOption)...)
 	for i, l := range launchers {
 		if len(words) >= len(l.words) && slices.Equal(words[:len(l.words)], l.words) {
 			return &launchers[i]
@@ -68,17 +68,17 @@ func launcherOf(command []string) *launcher {
 	return nil
 }
 
-// programOf is the name of a command's program, without what Windows adds to it.
-func programOf(command []string) string {
+// commandName is the name of a command's program, without what Windows adds to it.
+func commandName(command []string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(filepath.Base(command[0]), ".exe"), ".cmd")
 }
 
-// unwrapped is the command that another one starts, with what that adds to the environment.
-func unwrapped(command []string) (env, inner []string) {
+// unwrapCommand is the command that another one starts, with what that adds to the environment.
+func unwrapCommand(command []string) (env, inner []string) {
 	if len(command) < 2 {
 		return nil, command
 	}
-	switch program := programOf(command); {
+	switch program := commandName(command); {
 	case program == "env":
 		inner = command[1:]
 		for len(inner) > 0 && isAssignment(inner[0]) {
@@ -93,29 +93,31 @@ func unwrapped(command []string) (env, inner []string) {
 
 var isAssignment = regexp.MustCompile(`^[A-Za-z_]\w*=`).MatchString
 
-// launcherInShell is the launcher that the script of a shell begins with, as in sh -c 'npx weather'; nil when that is
+// findShellLauncher is the launcher that the script of a shell begins with, as in sh -c 'npx weather'; nil when that is
 // none. What else the script does nobody knows.
-func launcherInShell(command []string) *launcher {
-	if len(command) != 3 || command[1] != "-c" || !slices.Contains([]string{"sh", "bash", "zsh"}, programOf(command)) {
+func findShellLauncher(command []string) *launcher {
+	if len(command) != 3 || command[1] != "-c" || !slices.Contains([]string{"sh", "bash", "zsh"},
+		commandName(command)) {
 		return nil
 	}
 	words := strings.Fields(command[2])
 	if len(words) > 0 && words[0] == "exec" {
 		words = words[1:]
 	}
-	return launcherOf(append([]string{"env"}, words...)) // assignments may stand before it
+	return findLauncher(append([]string{"env"}, words...)) // assignments may stand before it
 }
 
 func (l *launcher) String() string { return strings.Join(l.words, " ") }
 
-// toFetch is how long a launcher may take for its first start, in which it fetches what it runs.
-const toFetch = time.Minute
+// fetchTimeout is how long a launcher may take for its first start, in which it fetches what it runs.
+const fetchTimeout = time.Minute
 
-// warm starts the server once where its command is a launcher, so that everything is there that this fetches, and finds
-// out which program it runs. A second start shows whether it is that: the server names itself as before.
-func (t *target) warm(ctx context.Context, told *audience) {
-	l := launcherOf(t.command)
-	if l == nil || t.reach.Site != nil || t.quick {
+// resolveLauncher starts the server once where its command is a launcher, so that everything is there that this
+// fetches, and finds out which program it runs. A second start shows whether it is that: the server names itself as
+// before.
+func (t *target) resolveLauncher(ctx context.Context, told *sinks) {
+	l := findLauncher(t.command)
+	if l == nil || t.driverTarget.Site != nil || t.quick {
 		return
 	}
 	dir, err := os.MkdirTemp("", "mcpcheck-launched-")
@@ -123,37 +125,37 @@ func (t *target) warm(ctx context.Context, told *audience) {
 		return
 	}
 	defer os.RemoveAll(dir)
-	reach := t.reach
-	reach.Waits, reach.Limits.Start = nil, max(toFetch, reach.Limits.Start)
-	ready := told.waiting(l.String()+" to start the server once", reach.Limits.Start)
+	reach := t.driverTarget
+	reach.Waits, reach.Limits.StartTimeout = nil, max(fetchTimeout, reach.Limits.StartTimeout)
+	ready := told.showWaiting(l.String()+" to start the server once", reach.Limits.StartTimeout)
 	defer ready()
 	first := reach
-	first.Env = append(slices.Clone(reach.Env), telling(dir, reach.Env)...)
-	name := nameOf(ctx, first)
-	runs, known := launchedFrom(dir, t.dir)
+	first.Env = append(slices.Clone(reach.Env), processReportEnv(dir, reach.Env)...)
+	name := serverIdentity(ctx, first)
+	runs, known := findLaunchedProcess(dir, t.dir)
 	if name == "" || !known {
 		return
 	}
-	given, _ := unwrapped(t.command)
-	reach.Command, reach.Env = runs.Argv, slices.Concat(reach.Env, given, runs.environ())
-	if nameOf(ctx, reach) != name {
+	given, _ := unwrapCommand(t.command)
+	reach.Command, reach.Env = runs.Argv, slices.Concat(reach.Env, given, runs.changedEnv())
+	if serverIdentity(ctx, reach) != name {
 		return
 	}
-	t.reach.Command, t.reach.Env, t.direct = reach.Command, reach.Env, true
-	told.say(fmt.Sprintf("%s runs %s: further processes are started by that", l, text.Shell(runs.Argv...)))
+	t.driverTarget.Command, t.driverTarget.Env, t.skipsLauncher = reach.Command, reach.Env, true
+	told.printNotice(fmt.Sprintf("%s runs %s: further processes are started by that", l, text.Shell(runs.Argv...)))
 }
 
-// nameOf starts a server and returns what it says that it is; empty when it does not, or writes something else as well,
-// which would be lost.
-func nameOf(ctx context.Context, reach driver.Target) string {
+// serverIdentity starts a server and returns what it says that it is; empty when it does not, or writes something else
+// as well, which would be lost.
+func serverIdentity(ctx context.Context, reach driver.Target) string {
 	s, err := driver.Start(ctx, reach, driver.Options{})
 	if err != nil {
 		return ""
 	}
 	defer s.Close()
-	result := s.Greet(driver.Hello(harness.Newest)).Result()
-	stray := func(f *driver.Frame) bool { return f.Side == driver.FromServer && f.Shape == driver.NotJSON }
-	if result["serverInfo"] == nil || slices.ContainsFunc(s.Record(0), stray) {
+	result := s.Connect(driver.ConnectParams(harness.NewestLegacy)).Result()
+	stray := func(f *driver.Frame) bool { return f.Side == driver.FromServer && f.Kind == driver.NotJSON }
+	if result["serverInfo"] == nil || slices.ContainsFunc(s.FramesSince(0), stray) {
 		return ""
 	}
 	name, _ := json.Marshal([]any{result["serverInfo"], result["capabilities"], result["protocolVersion"]})
@@ -163,11 +165,11 @@ func nameOf(ctx context.Context, reach driver.Target) string {
 //go:embed launcher.cjs
 var launcherScript []byte
 
-// launchedVariable names the directory in which Node processes tell what they run.
-const launchedVariable = "MCPCHECK_LAUNCHED"
+// processDirVariable names the directory in which Node processes tell what they run.
+const processDirVariable = "MCPCHECK_LAUNCHED"
 
-// telling is the environment in which Node processes tell it, with the options that they have there anyway.
-func telling(dir string, env []string) []string {
+// processReportEnv is the environment in which Node processes tell it, with the options that they have there anyway.
+func processReportEnv(dir string, env []string) []string {
 	script := filepath.Join(dir, "launcher.cjs")
 	if os.WriteFile(script, launcherScript, 0o600) != nil {
 		return nil
@@ -179,56 +181,56 @@ func telling(dir string, env []string) []string {
 		}
 	}
 	require := fmt.Sprintf(`NODE_OPTIONS=%s --require "%s"`, options, filepath.ToSlash(script))
-	return []string{launchedVariable + "=" + dir, require}
+	return []string{processDirVariable + "=" + dir, require}
 }
 
 // launched is a Node process as it tells of itself.
-type launched struct {
+type nodeProcess struct {
 	Script string            `json:"script"`
 	Argv   []string          `json:"argv"`
 	Env    map[string]string `json:"env"`
 	Cwd    string            `json:"cwd"`
 }
 
-// ofLaunchers matches the scripts of the launchers themselves.
-var ofLaunchers = regexp.MustCompile(
+// launcherScriptPattern matches the scripts of the launchers themselves.
+var launcherScriptPattern = regexp.MustCompile(
 	`^(npm|npx|pnpm|pnpx|yarn|yarnpkg|corepack)(-cli)?(-[0-9][0-9a-z.-]*)?(\.[cm]?js)?$`)
 
 // Bounds of what processes tell: a server that is tested could write there as well.
 const (
-	mostLaunched    = 32
-	longestLaunched = 1 << 20
+	maxProcessFiles     = 32
+	maxProcessFileBytes = 1 << 20
 )
 
-// launchedFrom is the one process apart from those of the launcher that has told of itself, in the working directory of
-// the server; known is false when there are several, or none.
-func launchedFrom(dir, cwd string) (runs launched, known bool) {
+// findLaunchedProcess is the one process apart from those of the launcher that has told of itself, in the working
+// directory of the server; known is false when there are several, or none.
+func findLaunchedProcess(dir, cwd string) (runs nodeProcess, known bool) {
 	files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-	if len(files) > mostLaunched {
-		return launched{}, false
+	if len(files) > maxProcessFiles {
+		return nodeProcess{}, false
 	}
 	n := 0
 	for _, file := range files {
-		l, told := readLaunched(file)
+		l, told := readNodeProcess(file)
 		if !told {
-			return launched{}, false
+			return nodeProcess{}, false
 		}
-		if !ofLaunchers.MatchString(filepath.Base(l.Script)) {
+		if !launcherScriptPattern.MatchString(filepath.Base(l.Script)) {
 			runs = l
 			n++
 		}
 	}
-	return runs, n == 1 && isSameFile(runs.Cwd, absolute(cwd))
+	return runs, n == 1 && isSameFile(runs.Cwd, absPath(cwd))
 }
 
-// readLaunched is what a process has told in a file; told is false when that is not a whole one. Other files than
+// readNodeProcess is what a process has told in a file; told is false when that is not a whole one. Other files than
 // regular ones are not opened: a pipe would never end.
-func readLaunched(file string) (l launched, told bool) {
+func readNodeProcess(file string) (l nodeProcess, told bool) {
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {
-		return launched{}, false
+		return nodeProcess{}, false
 	}
-	raw, err := readWhole(file, longestLaunched)
+	raw, err := readLimited(file, maxProcessFileBytes)
 	told = err == nil && json.Unmarshal(raw, &l) == nil && l.Script != "" && len(l.Argv) >= 2
 	return l, told
 }
@@ -241,7 +243,7 @@ func isSameFile(a, b string) bool {
 }
 
 // environ is what the launcher has changed in the environment.
-func (l launched) environ() (pairs []string) {
+func (l nodeProcess) changedEnv() (pairs []string) {
 	for _, name := range sortedKeys(l.Env) {
 		if value, given := os.LookupEnv(name); !given || value != l.Env[name] {
 			pairs = append(pairs, name+"="+l.Env[name])
@@ -250,21 +252,21 @@ func (l launched) environ() (pairs []string) {
 	return pairs
 }
 
-// sayStarts says where the time went of a run whose processes were started by a launcher each.
-func (t *target) sayStarts(told *audience) {
-	l := cmp.Or(launcherOf(t.command), launcherInShell(t.command))
-	if l == nil || t.direct {
+// reportLauncherCost says where the time went of a run whose processes were started by a launcher each.
+func (t *target) reportLauncherCost(told *sinks) {
+	l := cmp.Or(findLauncher(t.command), findShellLauncher(t.command))
+	if l == nil || t.skipsLauncher {
 		return
 	}
-	if cost := l.cost(t.reach.Waits.Starts()); cost != "" {
-		told.say(cost)
+	if cost := l.costText(t.driverTarget.Waits.StartStats()); cost != "" {
+		told.printNotice(cost)
 	}
 }
 
 // cost says what so many starts have cost, and what to give in place of the launcher; empty where that is little.
-func (l *launcher) cost(starts int, each time.Duration) string {
+func (l *launcher) costText(starts int, each time.Duration) string {
 	if starts < 2 || each < time.Second {
 		return ""
 	}
-	return fmt.Sprintf("%d starts by %s took %.1f s each; %s", starts, l, each.Seconds(), l.instead)
+	return fmt.Sprintf("%d starts by %s took %.1f s each; %s", starts, l, each.Seconds(), l.replacement)
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // A launcher is known by its words, whatever options stand between them.
-func TestLauncherOf(t *testing.T) {
+func TestFindLauncher(t *testing.T) {
 	for command, want := range map[string]string{
 		"npx -y weather":                   "npx",
 		"/usr/bin/npx weather@1 --stdio":   "npx",
@@ -42,7 +42,7 @@ func TestLauncherOf(t *testing.T) {
 		"":                                 "",
 	} {
 		got := ""
-		if l := launcherOf(strings.Fields(command)); l != nil {
+		if l := findLauncher(strings.Fields(command)); l != nil {
 			got = l.String()
 		}
 		if got != want {
@@ -52,7 +52,7 @@ func TestLauncherOf(t *testing.T) {
 }
 
 // In the script of a shell it is known by the first words.
-func TestLauncherInShell(t *testing.T) {
+func TestFindShellLauncher(t *testing.T) {
 	for script, want := range map[string]string{
 		"npx -y weather":           "npx",
 		"exec npx weather":         "npx",
@@ -63,7 +63,7 @@ func TestLauncherInShell(t *testing.T) {
 	} {
 		for _, c := range []struct{ command, want string }{{"sh -c", want}, {"/bin/bash -c", want}, {"node -c", ""}} {
 			got := ""
-			if l := launcherInShell(append(strings.Fields(c.command), script)); l != nil {
+			if l := findShellLauncher(append(strings.Fields(c.command), script)); l != nil {
 				got = l.String()
 			}
 			if got != c.want {
@@ -74,8 +74,8 @@ func TestLauncherInShell(t *testing.T) {
 }
 
 // What a launcher runs is certain where one process apart from its own tells of itself, in the directory of the server.
-func TestLaunchedFrom(t *testing.T) {
-	here := absolute("")
+func TestFindLaunchedProcess(t *testing.T) {
+	here := absPath("")
 	const (
 		server = `{"script": "/cache/bin/weather", "argv": ["node", "/cache/bin/weather", "a b"], "cwd": "HERE"}`
 		npx    = `{"script": "/usr/bin/npx", "argv": ["node", "/usr/bin/npx"], "cwd": "HERE"}`
@@ -95,8 +95,8 @@ func TestLaunchedFrom(t *testing.T) {
 		"elsewhere":     {[]string{strings.ReplaceAll(server, "HERE", "/")}, false},
 		"half a file":   {[]string{server, `{"script": "/cache/b`}, false},
 		"without a one": {[]string{`{"argv": ["node"], "cwd": "HERE"}`}, false},
-		"a long file":   {[]string{server, npxCLI + strings.Repeat(" ", longestLaunched)}, false},
-		"many files":    {append(slices.Repeat([]string{npxCLI}, mostLaunched), server), false},
+		"a long file":   {[]string{server, npxCLI + strings.Repeat(" ", maxProcessFileBytes)}, false},
+		"many files":    {append(slices.Repeat([]string{npxCLI}, maxProcessFiles), server), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -107,11 +107,11 @@ func TestLaunchedFrom(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			runs, known := launchedFrom(dir, "")
+			runs, known := findLaunchedProcess(dir, "")
 			if err := os.Mkdir(filepath.Join(dir, "z.json"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if _, certain := launchedFrom(dir, ""); certain {
+			if _, certain := findLaunchedProcess(dir, ""); certain {
 				t.Error("what is no regular file is taken for one")
 			}
 			if known != tt.known || known && runs.Argv[2] != "a b" {
@@ -122,18 +122,18 @@ func TestLaunchedFrom(t *testing.T) {
 }
 
 // Node's own options come before ours: those of --env before those of the environment.
-func TestTelling(t *testing.T) {
+func TestProcessReportEnv(t *testing.T) {
 	t.Setenv("NODE_OPTIONS", "--inherited")
 	for options, env := range map[string][]string{"--inherited": {"A=b"}, "--given": {"A=b", "NODE_OPTIONS=--given"}} {
 		want := "NODE_OPTIONS=" + options + ` --require "`
-		if got := telling(t.TempDir(), env); len(got) != 2 || !strings.HasPrefix(got[1], want) {
+		if got := processReportEnv(t.TempDir(), env); len(got) != 2 || !strings.HasPrefix(got[1], want) {
 			t.Errorf("got %q, want %s", got, want)
 		}
 	}
 }
 
 // A launcher that costs much time is named with that, and with what to give in its place.
-func TestCostOfLaunchers(t *testing.T) {
+func TestLauncherCost(t *testing.T) {
 	for _, tt := range []struct {
 		command string
 		starts  int
@@ -148,7 +148,7 @@ func TestCostOfLaunchers(t *testing.T) {
 		{"docker run weather", 1, time.Minute, ""},
 		{"docker run weather", 0, 0, ""},
 	} {
-		if got := launcherOf(strings.Fields(tt.command)).cost(tt.starts, tt.each); got != tt.want {
+		if got := findLauncher(strings.Fields(tt.command)).costText(tt.starts, tt.each); got != tt.want {
 			t.Errorf("%s: got %q, want %q", tt.command, got, tt.want)
 		}
 	}

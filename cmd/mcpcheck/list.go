@@ -15,7 +15,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newList() *cobra.Command {
+func newListCommand() *cobra.Command {
 	var asJSON, varied bool
 	var revision, profile, set string
 	cmd := &cobra.Command{
@@ -35,29 +35,30 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 		RunE: func(cmd *cobra.Command, selectors []string) error {
 			switch {
 			case set != "" && len(selectors) > 0:
-				return usage("--set prints all requirements of a revision; leave out %s", strings.Join(selectors, " "))
+				return usageErrorf("--set prints all requirements of a revision; leave out %s",
+					strings.Join(selectors, " "))
 			case set != "":
 				return writeSet(cmd.OutOrStdout(), set)
 			}
 			if varied {
 				return writeVariations(cmd.OutOrStdout())
 			}
-			catalogue, err := holding(revision)
+			catalogue, err := requirementsIn(revision)
 			if err != nil {
 				return err
 			}
-			blocks, err := blocking(profile, revision)
+			blocks, err := blockingSelector(profile, revision)
 			if err != nil {
 				return err
 			}
 			selected, err := harness.Select(suites.All, selectors, nil)
 			if err != nil {
-				return usage("%w", err)
+				return usageErrorf("%w", err)
 			}
-			var shown []entry
+			var shown []catalogueEntry
 			for _, r := range catalogue {
-				if selected(r) && isTried(r, revision) && blocks(r) {
-					shown = append(shown, entryOf(r))
+				if selected(r) && hasCheckIn(r, revision) && blocks(r) {
+					shown = append(shown, newCatalogueEntry(r))
 				}
 			}
 			if asJSON {
@@ -71,75 +72,78 @@ which mcpcheck run --set FILE tests even when the catalogue has changed since:
 	cmd.Flags().StringVar(&profile, "profile", "",
 		"list only the checklist of this `PROFILE`: what blocks under run --profile, if it fails")
 	cmd.RegisterFlagCompletionFunc("profile",
-		cobra.FixedCompletions(each(harness.Profiles, func(p harness.Profile) string { return string(p) }),
+		cobra.FixedCompletions(mapStrings(harness.Profiles, func(p harness.Profile) string { return string(p) }),
 			cobra.ShellCompDirectiveNoFileComp))
 	cmd.Flags().BoolVar(&varied, "variations", false, "list the legal changes that no check may report")
 	cmd.Flags().StringVar(&set, "set", "", "print the set of requirements of this `REVISION`, as JSON with a digest")
 	for _, other := range []string{"json", "profile", "revision", "variations"} {
-		exclusive(cmd.Flags(), "set", other)
+		markExclusive(cmd.Flags(), "set", other)
 	}
-	exclusive(cmd.Flags(), "json", "variations")
-	exclusive(cmd.Flags(), "profile", "variations")
+	markExclusive(cmd.Flags(), "json", "variations")
+	markExclusive(cmd.Flags(), "profile", "variations")
 	return cmd
 }
 
 // writeSet writes the set of requirements of a revision.
 func writeSet(w io.Writer, revision string) error {
 	if !slices.Contains(harness.Revisions, revision) {
-		return usage("--set: unknown revision %q (have %s)", revision, strings.Join(harness.Revisions, ", "))
+		return usageErrorf("--set: unknown revision %q (have %s)", revision, strings.Join(harness.Revisions, ", "))
 	}
 	return writeJSON(w, currentSet(revision))
 }
 
-// holding is the catalogue as far as it holds in a revision; empty: all of it.
-func holding(revision string) (catalogue harness.Catalogue, err error) {
+// requirementsIn is the catalogue as far as it holds in a revision; empty: all of it.
+func requirementsIn(revision string) (catalogue harness.Catalogue, err error) {
 	if revision == "" {
 		return suites.All(), nil
 	}
 	if !slices.Contains(harness.Revisions, revision) {
-		return nil, usage("--revision: unknown revision %q (have %s)", revision, strings.Join(harness.Revisions, ", "))
+		return nil, usageErrorf("--revision: unknown revision %q (have %s)", revision,
+			strings.Join(harness.Revisions, ", "))
 	}
 	for _, r := range suites.All() {
-		if r.Holds(revision) {
+		if r.AppliesIn(revision) {
 			catalogue = append(catalogue, r)
 		}
 	}
 	return catalogue, nil
 }
 
-// isTried reports whether a check tries the requirement in a revision; empty: in any.
-func isTried(r *harness.Requirement, revision string) bool {
+// hasCheckIn reports whether a check tries the requirement in a revision; empty: in any.
+func hasCheckIn(r *harness.Requirement, revision string) bool {
 	if revision == "" {
 		return suites.HasCheck(r)
 	}
-	return suites.IsTried(r, revision)
+	return suites.HasCheckIn(r, revision)
 }
 
-// blocking selects the checks whose failure blocks under a profile, in one revision or in any; empty: all checks.
-func blocking(name, revision string) (harness.Selector, error) {
+// blockingSelector selects the checks whose failure blocks under a profile, in one revision or in any; empty: all
+// checks.
+func blockingSelector(name, revision string) (harness.Selector, error) {
 	if name == "" {
 		return func(*harness.Requirement) bool { return true }, nil
 	}
 	profile, err := harness.ParseProfile(name)
 	if err != nil {
-		return nil, usage("--profile: %w", err)
+		return nil, usageErrorf("--profile: %w", err)
 	}
-	isNew := suites.Built().Tentative(toolVersion())
+	isNew := suites.Implemented().Tentative(toolVersion())
 	return func(r *harness.Requirement) bool {
-		return !isNew(r) && slices.ContainsFunc(r.In(), func(in string) bool {
+		return !isNew(r) && slices.ContainsFunc(r.ApplicableRevisions(), func(in string) bool {
 			level := r.Level.In(in)
 			return (revision == "" || in == revision) &&
-				profile.Gate(harness.Fail, level, level, r.Checklist, len(r.Asked) > 0) != harness.NoGate
+				profile.Gate(harness.Fail, level, level, r.Checklist, len(r.DirectoryRules) > 0) != harness.NoGate
 		})
 	}, nil
 }
 
 // writeTable writes the checks that are listed, which may be those that block under a profile.
-func writeTable(w io.Writer, entries []entry, profile string) error {
+func writeTable(w io.Writer, entries []catalogueEntry, profile string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHECK\tLEVEL\tREVISIONS\tA CONFORMING SERVER …")
 	for _, e := range entries {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", e.ID, levels(e.requirement), span(e.requirement.In()), e.Title)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", e.ID, levelRange(e.requirement),
+			revisionRange(e.requirement.ApplicableRevisions()), e.Title)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -157,18 +161,18 @@ func writeVariations(w io.Writer) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "VARIATION\tALLOWED BY\tIN\tDESPITE")
 	for _, v := range variations.All() {
-		cells := []string{v.ID, v.Why, v.Page}
-		if len(v.Despite) > 0 {
-			cells = append(cells, strings.Join(v.Despite, " "))
+		cells := []string{v.ID, v.AllowedBy, v.Page}
+		if len(v.ExpectedFailures) > 0 {
+			cells = append(cells, strings.Join(v.ExpectedFailures, " "))
 		}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
 }
 
-// levels is the level of a requirement, or its first and its last where it changed.
-func levels(r *harness.Requirement) string {
-	in := r.In()
+// levelRange is the level of a requirement, or its first and its last where it changed.
+func levelRange(r *harness.Requirement) string {
+	in := r.ApplicableRevisions()
 	first, last := r.Level.In(in[0]).String(), r.Level.In(in[len(in)-1]).String()
 	text := last
 	if first != last {
@@ -180,8 +184,8 @@ func levels(r *harness.Requirement) string {
 	return text
 }
 
-// span is a list of revisions; a run of more than two is shortened to its ends.
-func span(revisions []string) string {
+// revisionRange is a list of revisions; a run of more than two is shortened to its ends.
+func revisionRange(revisions []string) string {
 	first, last := -1, -1
 	for i, revision := range harness.Revisions {
 		if revision == revisions[0] {

@@ -13,27 +13,27 @@ import (
 // TestListSchema: the schema of a list takes what mcpcheck takes, and nothing else, of the lists in the pages, in the
 // examples, in the transcripts and here.
 func TestListSchema(t *testing.T) {
-	text, err := schemas.List()
+	text, err := schemas.ServerList()
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, _ := schemaOf(t, text)
-	for name, list := range listsOf(t) {
-		servers, program := hostFile{name, unknown}.parse([]byte(list))
+	schema, _ := compileSchema(t, text)
+	for name, list := range testLists(t) {
+		servers, program := hostFile{name, unknownHost}.parse([]byte(list))
 		for _, s := range servers {
 			// Which checks there are, no schema knows.
-			if s.wrong != nil && !strings.Contains(s.wrong.Error(), "no check ") {
-				program = s.wrong
+			if s.entryErr != nil && !strings.Contains(s.entryErr.Error(), "no check ") {
+				program = s.entryErr
 			}
 		}
-		if said := validYAML(schema, []byte(list)); (said == nil) != (program == nil) {
+		if said := validateYAML(schema, []byte(list)); (said == nil) != (program == nil) {
 			t.Errorf("%s: the schema says %v, mcpcheck %v, of\n%s", name, said, program, list)
 		}
 	}
 }
 
-// listsOf are lists of servers.
-func listsOf(t *testing.T) map[string]string {
+// testLists are lists of servers.
+func testLists(t *testing.T) map[string]string {
 	lists := map[string]string{
 		"one.yaml":      "servers: {one: {command: [a, 1, true], env: {N: 1.10}, timeout: 5s, skip: [ping]}}",
 		"web.yaml":      "servers: {one: {url: 'https://a/mcp', headers: {X-Key: KEY}}}",
@@ -60,7 +60,7 @@ func listsOf(t *testing.T) map[string]string {
 	if len(lists) != own {
 		t.Fatalf("%d lists, want %d: the reference has none", len(lists), own)
 	}
-	for _, file := range append(scriptsIn(t, "script"), scriptsIn(t, "inside")...) {
+	for _, file := range append(scriptFiles(t, "script"), scriptFiles(t, "inside")...) {
 		archive, err := txtar.ParseFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -20,67 +20,67 @@ import (
 )
 
 func main() {
-	saveMemory()
+	setMemoryLimits()
 	os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-func saveMemory() {
+func setMemoryLimits() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(40) // takes a tenth of a second of CPU time, and spares 20 MB
 	}
 	debug.SetMemoryLimit(96 << 20) // a server with very long lists makes mcpcheck slower, not big
 }
 
-// exit is an error that asks for a certain exit code. Without a cause there is nothing left to say.
-type exit struct {
+// exitError is an error that asks for a certain exit code. Without a cause there is nothing left to say.
+type exitError struct {
 	code  int
 	cause error
 }
 
-func (e *exit) Error() string { return fmt.Sprint(e.cause) }
+func (e *exitError) Error() string { return fmt.Sprint(e.cause) }
 
-// usage is an error of use: exit code 2.
-func usage(format string, a ...any) error {
-	return &exit{harness.ExitUsage, fmt.Errorf(format, a...)}
+// usageErrorf is an error of use: exit code 2.
+func usageErrorf(format string, a ...any) error {
+	return &exitError{harness.ExitUsage, fmt.Errorf(format, a...)}
 }
 
-// run is the whole program: it returns the exit code.
+// runProcess is the whole program: it returns the exit code.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	log.SetOutput(io.Discard) // where net/http complains of servers
-	root := newRoot()
+	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	out := &output{Writer: stdout}
+	out := &stdoutWriter{Writer: stdout}
 	root.SetOut(out)
 	root.SetErr(stderr)
 	err := root.Execute()
-	e := &exit{code: harness.ExitConforms}
+	e := &exitError{code: harness.ExitConforms}
 	if err != nil {
-		e = &exit{harness.ExitUsage, err} // what cobra itself complains of is wrong usage
+		e = &exitError{harness.ExitUsage, err} // what cobra itself complains of is wrong usage
 		errors.As(err, &e)
 	}
-	if out.failed != nil && (e.cause == nil || errors.Is(e.cause, out.failed)) {
-		e = &exit{harness.ExitBroken, fmt.Errorf("standard output: %w", reporters.Bare(out.failed))}
+	if out.err != nil && (e.cause == nil || errors.Is(e.cause, out.err)) {
+		e = &exitError{harness.ExitInternal, fmt.Errorf("standard output: %w", reporters.WithoutPath(out.err))}
 	}
 	if e.cause != nil {
-		fmt.Fprintln(stderr, "mcpcheck:", oneLineOf(e.cause))
+		fmt.Fprintln(stderr, "mcpcheck:", errorLine(e.cause))
 	}
 	return e.code
 }
 
-// output is standard output. It keeps why something could not be written, so that no command has to.
-type output struct {
+// stdoutWriter is standard output. It keeps why something could not be written, so that no command has to.
+type stdoutWriter struct {
 	io.Writer
-	failed error
+	err error
 }
 
-func (o *output) Write(p []byte) (int, error) {
+func (o *stdoutWriter) Write(p []byte) (int, error) {
 	n, err := o.Writer.Write(p)
-	o.failed = cmp.Or(o.failed, err)
+	o.err = cmp.Or(o.err, err)
 	return n, err
 }
 
-func newRoot() *cobra.Command {
+func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcpcheck",
 		Short: "Check that an MCP server conforms to the protocol",
@@ -97,53 +97,54 @@ Exit codes: 0 the server conforms, 1 it does not, 2 wrong usage or configuration
 		Version:       toolVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          noSuchCommand,
+		Args:          rejectUnknownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return senseless(cmd.Flags()) },
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return validateFlags(cmd.Flags()) },
 	}
-	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // as newVersion has it
+	root.SetVersionTemplate("mcpcheck {{.Version}}\n") // as newVersionCommand has it
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usage("%w; %s --help shows the flags", plainFlagError(cmd, err), cmd.CommandPath())
+		return usageErrorf("%w; %s --help shows the flags", flagError(cmd, err), cmd.CommandPath())
 	})
 	root.AddCommand(
-		newRun(), newFleet(), newBaseline(), newDiff(), newMerge(), newRecord(), newJudge(), newList(), newExplain(),
-		newServe(), newInit(), newConfig(),
-		newMan(), newVersion(), newAction(), newGuard(), newFleetMember(),
+		newRunCommand(), newFleetCommand(), newBaselineCommand(), newDiffCommand(), newMergeCommand(),
+		newRecordCommand(), newJudgeCommand(), newListCommand(), newExplainCommand(),
+		newServeCommand(), newInitCommand(), newConfigCommand(),
+		newManCommand(), newVersionCommand(), newActionCommand(), newGuardCommand(), newFleetMemberCommand(),
 	)
 	root.SetUsageFunc(writeUsage)
-	refuseUnknownWords(root)
+	rejectUnknownArgs(root)
 	return root
 }
 
-// refuseUnknownWords makes errors of words that cobra's own commands answer with a help text.
-func refuseUnknownWords(root *cobra.Command) {
+// rejectUnknownArgs makes errors of words that cobra's own commands answer with a help text.
+func rejectUnknownArgs(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	for _, cmd := range root.Commands() {
 		switch cmd.Name() {
 		case "completion":
-			cmd.Args = noSuchCommand
+			cmd.Args = rejectUnknownCommand
 			cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		case "help":
 			cmd.Args = func(_ *cobra.Command, args []string) error {
 				about, rest, _ := root.Find(args)
-				return noSuchCommand(about, rest)
+				return rejectUnknownCommand(about, rest)
 			}
 		}
 	}
 }
 
-// noWords refuses words after a command that takes none.
-func noWords(cmd *cobra.Command, args []string) error {
+// rejectArgs refuses words after a command that takes none.
+func rejectArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return usage("%s takes flags only; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
+	return usageErrorf("%s takes flags only; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
 }
 
-// noSuchCommand refuses words that are no command below the given one.
-func noSuchCommand(cmd *cobra.Command, args []string) error {
+// rejectUnknownCommand refuses words that are no command below the given one.
+func rejectUnknownCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -155,10 +156,10 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	slices.Sort(names)
 	if len(names) == 0 {
-		return usage("there are no commands below %s; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
+		return usageErrorf("there are no commands below %s; leave out %s", cmd.CommandPath(), strings.Join(args, " "))
 	}
 	if cmd.HasParent() {
-		return usage("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
+		return usageErrorf("no command %q below %s (have %s)", args[0], cmd.CommandPath(), strings.Join(names, ", "))
 	}
 	server := args
 	if cmd.ArgsLenAtDash() == 1 && len(args) > 1 { // the first word was to be a command of mcpcheck
@@ -166,5 +167,5 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	}
 	otherwise := fmt.Sprintf(" (have %s); to check a server: mcpcheck run -- %s",
 		strings.Join(names, ", "), strings.Join(server, " "))
-	return usage("no command %q%s", args[0], text.Instead(args[0], names, otherwise))
+	return usageErrorf("no command %q%s", args[0], text.Suggestion(args[0], names, otherwise))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newMan() *cobra.Command {
+func newManCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man [DIR]",
 		Short: "Write the man pages",
@@ -22,7 +22,7 @@ version of mcpcheck writes the same pages.
   mcpcheck man ~/.local/share/man/man1`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("man wants one directory, not %d", len(args))
+				return usageErrorf("man wants one directory, not %d", len(args))
 			}
 			return nil
 		},
@@ -32,32 +32,32 @@ version of mcpcheck writes the same pages.
 				dir = args[0]
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil {
-				return usage("cannot write the man pages: %w", err)
+				return usageErrorf("cannot write the man pages: %w", err)
 			}
-			if err := writeMan(cmd.Root(), dir); err != nil {
-				return usage("cannot write the man pages: %w", err)
+			if err := writeManPages(cmd.Root(), dir); err != nil {
+				return usageErrorf("cannot write the man pages: %w", err)
 			}
 			return nil
 		},
 	}
 }
 
-// writeMan writes a page for each command. Its date is that of the revision that mcpcheck judges by, not that of the
-// build.
-func writeMan(root *cobra.Command, dir string) error {
-	date, err := time.Parse(time.DateOnly, harness.Newest)
+// writeManPages writes a page for each command. Its date is that of the revision that mcpcheck judges by, not that of
+// the build.
+func writeManPages(root *cobra.Command, dir string) error {
+	date, err := time.Parse(time.DateOnly, harness.NewestLegacy)
 	if err != nil {
 		return err
 	}
 	root.DisableAutoGenTag = true // it has the time of the build
-	forMan(root)
+	prepareForMan(root)
 	header := doc.GenManHeader{Date: &date, Source: "mcpcheck " + toolVersion(), Manual: "mcpcheck manual"}
 	return doc.GenManTree(root, &header, dir)
 }
 
-// forMan turns the texts of a command and those below it into the Markdown that cobra makes man pages of.
-func forMan(cmd *cobra.Command) {
-	cmd.Long = manText(cmd.Long)
+// prepareForMan turns the texts of a command and those below it into the Markdown that cobra makes man pages of.
+func prepareForMan(cmd *cobra.Command) {
+	cmd.Long = manMarkdown(cmd.Long)
 	groups := groupedFlags(cmd.Flags())
 	cmd.ResetFlags()
 	cmd.Flags().SortFlags = false
@@ -65,7 +65,7 @@ func forMan(cmd *cobra.Command) {
 		var last *pflag.Flag
 		g.flags.VisitAll(func(f *pflag.Flag) {
 			_, f.Usage = pflag.UnquoteUsage(f)
-			f.Usage = manEscapes.Replace(f.Usage)
+			f.Usage = manEscaper.Replace(f.Usage)
 			cmd.Flags().AddFlag(f)
 			last = f
 		})
@@ -74,23 +74,23 @@ func forMan(cmd *cobra.Command) {
 		}
 	}
 	for _, c := range cmd.Commands() {
-		forMan(c)
+		prepareForMan(c)
 	}
 }
 
-// manText is a long text: lines that are indented are code, which Markdown wants indented further; in the others
+// manMarkdown is a long text: lines that are indented are code, which Markdown wants indented further; in the others
 // nothing is markup.
-func manText(text string) string {
+func manMarkdown(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		switch {
 		case strings.HasPrefix(line, "  "):
 			lines[i] = "  " + line
 		case !strings.HasPrefix(line, "\t"): // as in the texts of cobra
-			lines[i] = manEscapes.Replace(line)
+			lines[i] = manEscaper.Replace(line)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-var manEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`)
+var manEscaper = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "<", `\<`, "[", `\[`)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newMerge() *cobra.Command {
+func newMergeCommand() *cobra.Command {
 	var f runFlags
 	var known string
 	cmd := &cobra.Command{
@@ -31,12 +31,12 @@ Exits non-zero if a shard is missing and names it. Shards of a fleet are merged 
 mcpcheck fleet --page --from DIR.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return usage("merge wants JSON reports; write them with run --json FILE")
+				return usageErrorf("merge wants JSON reports; write them with run --json FILE")
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.given = cmd.Flags().Changed
+			f.isGiven = cmd.Flags().Changed
 			return mergeReports(cmd, args, known, f)
 		},
 	}
@@ -44,14 +44,14 @@ mcpcheck fleet --page --from DIR.`,
 	flags.SortFlags = false
 	flags.StringVar(&known, "baseline", "",
 		"`FILE` of known failures that the runs used, if it has another name here")
-	f.report.add(flags)
-	f.addConsole(flags)
+	f.report.addFlags(flags)
+	f.addConsoleFlags(flags)
 	return cmd
 }
 
 // mergeReports merges the reports in files and tells what comes of it.
 func mergeReports(cmd *cobra.Command, files []string, known string, f runFlags) error {
-	if err := notOfFleet(files); err != nil {
+	if err := rejectFleetReports(files); err != nil {
 		return err
 	}
 	reports, err := readReports(files)
@@ -59,38 +59,38 @@ func mergeReports(cmd *cobra.Command, files []string, known string, f runFlags) 
 		return err
 	}
 	for i := range reports {
-		withdraw(&reports[i].Report)
+		clearNotTested(&reports[i].Report)
 	}
 	merged, duplicates, err := harness.MergeReports(reports, suites.All())
 	if err != nil {
-		return usage("%w", err)
+		return usageErrorf("%w", err)
 	}
-	if err := findStaleOf(&merged, known); err != nil {
+	if err := addMergedStaleEntries(&merged, known); err != nil {
 		return err
 	}
-	concludeMerged(&merged, reports)
-	told, err := withReports(valuesOf(f, merged), targetOf(merged), cmd.OutOrStdout(), cmd.ErrOrStderr())
+	decideMergedExitCode(&merged, reports)
+	told, err := newSinks(optionsFromReport(f, merged), targetFromReport(merged), cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return err
 	}
 	for _, twice := range duplicates {
-		fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", reporters.Line(twice))
+		fmt.Fprintln(cmd.ErrOrStderr(), "mcpcheck:", reporters.PrintableLine(twice))
 	}
-	told.again(merged)
-	return told.done(merged)
+	told.writeMergedResults(merged)
+	return told.writeReport(merged)
 }
 
-// notOfFleet refuses what a fleet has written, but for reports of one server: others are no parts of a run, also where
-// they look as if they were.
-func notOfFleet(files []string) error {
+// rejectFleetReports refuses what a fleet has written, but for reports of one server: others are no parts of a run,
+// also where they look as if they were.
+func rejectFleetReports(files []string) error {
 	server := ""
 	for _, file := range files {
 		dir := filepath.Dir(file)
 		name := filepath.Base(dir)
-		beside := isFile(filepath.Join(dir, memberRow))
-		whole := reporters.IsDir(filepath.Join(file, "servers")) || filepath.Base(file) == memberRow
+		beside := isRegularFile(filepath.Join(dir, memberRowFile))
+		whole := reporters.IsDir(filepath.Join(file, "servers")) || filepath.Base(file) == memberRowFile
 		if whole || beside && server != "" && server != name {
-			return usage("%s is of a fleet, whose shards mcpcheck fleet --page --from DIR puts together", file)
+			return usageErrorf("%s is of a fleet, whose shards mcpcheck fleet --page --from DIR puts together", file)
 		}
 		if beside {
 			server = name
@@ -99,14 +99,14 @@ func notOfFleet(files []string) error {
 	return nil
 }
 
-// valuesOf are what the run of a report was asked for, and what is asked for now.
-func valuesOf(f runFlags, r harness.Report) values {
-	v := values{config: config{Protocol: auto}, flags: f}
-	v.reports, v.reportDir = f.report.merge(f.given, reportFiles{})
-	v.flags.merged = true
-	v.flags.repeated = unusual("profile", string(r.Profile), string(harness.Release))
+// optionsFromReport are what the run of a report was asked for, and what is asked for now.
+func optionsFromReport(f runFlags, r harness.Report) options {
+	v := options{config: config{Protocol: protocolAuto}, flags: f}
+	v.reports, v.reportDir = f.report.mergeWith(f.isGiven, reportFiles{})
+	v.flags.isMerged = true
+	v.flags.repeatedArgs = nonDefaultFlags("profile", string(r.Profile), string(harness.Release))
 	if r.Baseline != nil {
-		v.flags.repeated = append(v.flags.repeated, "--baseline", r.Baseline.File)
+		v.flags.repeatedArgs = append(v.flags.repeatedArgs, "--baseline", r.Baseline.File)
 	}
 	o := r.Options
 	if o == nil {
@@ -114,19 +114,19 @@ func valuesOf(f runFlags, r harness.Report) values {
 	}
 	v.Protocol, v.config.name = o.Protocol, o.Configuration
 	asked := o.Protocol
-	if knownProtocol(asked) != nil {
-		asked = all // the runs asked for one each
+	if validateProtocol(asked) != nil {
+		asked = protocolAll // the runs asked for one each
 	}
-	v.flags.selecting = unusual("only", strings.Join(o.Only, ","), "", "protocol", asked, auto)
-	skipped := each(o.Skip, func(o harness.Omission) string { return o.Check })
-	v.flags.repeated = append(v.flags.repeated, unusual(
+	v.flags.selectionArgs = nonDefaultFlags("only", strings.Join(o.Only, ","), "", "protocol", asked, protocolAuto)
+	skipped := mapStrings(o.Skip, func(o harness.Exclusion) string { return o.Check })
+	v.flags.repeatedArgs = append(v.flags.repeatedArgs, nonDefaultFlags(
 		"sdk", o.SDK, showSDK, "calls", string(o.Calls), string(harness.CallsSafe), "seed", fmt.Sprint(o.Seed), "0",
 		"skip", strings.Join(skipped, ","), "", "tentative", o.Tentative, showTentative)...)
 	return v
 }
 
-// unusual are flags that do not have their default value, of triples of a name, its value and the default.
-func unusual(triples ...string) (words []string) {
+// nonDefaultFlags are flags that do not have their default value, of triples of a name, its value and the default.
+func nonDefaultFlags(triples ...string) (words []string) {
 	for t := range slices.Chunk(triples, 3) {
 		if t[1] != "" && t[1] != t[2] {
 			words = append(words, "--"+t[0], t[1])
@@ -135,16 +135,16 @@ func unusual(triples ...string) (words []string) {
 	return words
 }
 
-// targetOf is the target of a report, as far as that shows it.
-func targetOf(r harness.Report) *target {
+// targetFromReport is the target of a report, as far as that shows it.
+func targetFromReport(r harness.Report) *target {
 	var none secrets
-	t := &target{redact: none.redactor(), shown: r.Target}
+	t := &target{redactor: none.redactor(), info: r.Target}
 	t.command, t.dir, t.url = r.Target.Command, r.Target.Dir, r.Target.URL
 	return t
 }
 
 // again tells the results of a run that is over.
-func (a *audience) again(r harness.Report) {
+func (a *sinks) writeMergedResults(r harness.Report) {
 	whole := r.Revisions
 	for i, judged := range whole {
 		r.Revisions = whole[:i+1]
@@ -155,22 +155,22 @@ func (a *audience) again(r harness.Report) {
 				results = append(results, x)
 			}
 		}
-		a.console.Areas(judged.Revision, areasOf(results, harness.Result.Area))
+		a.console.Areas(judged.Revision, areaCounts(results, harness.Result.Area))
 		for _, x := range results {
-			a.result(x)
+			a.writeResult(x)
 		}
 	}
 }
 
-// withdraw takes back what a report says of its results alone: that is said of all results now.
-func withdraw(r *harness.Report) {
-	if r.Problem != "" && r.Problem == lost(r.Results) {
+// clearNotTested takes back what a report says of its results alone: that is said of all results now.
+func clearNotTested(r *harness.Report) {
+	if r.Problem != "" && r.Problem == notTestedReason(r.Results) {
 		r.Problem = ""
 	}
 }
 
-// findStaleOf adds to a merged report which entries of its baseline do not hold any more.
-func findStaleOf(r *harness.Report, file string) error {
+// addMergedStaleEntries adds to a merged report which entries of its baseline do not hold any more.
+func addMergedStaleEntries(r *harness.Report, file string) error {
 	if r.Baseline == nil || r.Problem != "" || len(r.Results) == 0 || r.Options == nil || r.Options.Set != nil {
 		return nil
 	}
@@ -178,18 +178,18 @@ func findStaleOf(r *harness.Report, file string) error {
 	if err != nil {
 		return err
 	}
-	skipped := each(r.Options.Skip, func(o harness.Omission) string { return o.Check })
+	skipped := mapStrings(r.Options.Skip, func(o harness.Exclusion) string { return o.Check })
 	selector, err := selectChecks(r.Options.Only, skipped)
 	if err != nil {
-		return usage("%w", err)
+		return usageErrorf("%w", err)
 	}
 	r.Baseline.Stale = known.entries.Stale(r, known.today, suites.All(), selector)
 	r.Counts.Stale = len(r.Baseline.Stale)
 	return nil
 }
 
-// concludeMerged decides the exit code of a merged report as judgement.conclude does of a run.
-func concludeMerged(r *harness.Report, reports []harness.NamedReport) {
+// decideMergedExitCode decides the exit code of a merged report as judgement.conclude does of a run.
+func decideMergedExitCode(r *harness.Report, reports []harness.NamedReport) {
 	r.ExitCode = r.Counts.ExitCode()
 	for _, part := range reports {
 		untested := part.ExitCode == harness.ExitUntestable && part.Problem != "" && part.Counts.Gating > 0
@@ -199,10 +199,10 @@ func concludeMerged(r *harness.Report, reports []harness.NamedReport) {
 	}
 	switch {
 	case r.Problem == "" && len(r.Results) == 0:
-		r.Problem, r.ExitCode = nothingApplies(""), harness.ExitUntestable
+		r.Problem, r.ExitCode = nothingAppliesText(""), harness.ExitUntestable
 	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
 		r.ExitCode = harness.ExitUntestable
 	case r.ExitCode == harness.ExitConforms:
-		concludeLost(r)
+		setNotTested(r)
 	}
 }

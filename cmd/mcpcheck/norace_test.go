@@ -2,5 +2,5 @@
 
 package main
 
-// racing reports whether the race detector is built in, which makes processes many times bigger.
-const racing = false
+// raceEnabled reports whether the race detector is built in, which makes processes many times bigger.
+const raceEnabled = false

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// seesProcesses reports whether this system shows the environment of processes.
-const seesProcesses = true
+// canListProcesses reports whether this system shows the environment of processes.
+const canListProcesses = true
 
-// processes are those that have a variable in their environment.
-func processes(variable string) (found []string) {
+// processesWith are those that have a variable in their environment.
+func processesWith(variable string) (found []string) {
 	entries, _ := os.ReadDir("/proc")
 	for _, entry := range entries {
 		dir := "/proc/" + entry.Name()
@@ -25,9 +25,9 @@ func processes(variable string) (found []string) {
 	return found
 }
 
-// peak is the most memory that this process has had, in bytes. What the system says of ended processes is no good here:
-// it counts what they were started from.
-func peak() (bytes int) {
+// peakMemory is the most memory that this process has had, in bytes. What the system says of ended processes is no good
+// here: it counts what they were started from.
+func peakMemory() (bytes int) {
 	status, _ := os.ReadFile("/proc/self/status")
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	fmt.Sscan(after, &bytes)

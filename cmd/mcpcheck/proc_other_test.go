@@ -2,11 +2,11 @@
 
 package main
 
-// seesProcesses reports whether this system shows the environment of processes.
-const seesProcesses = false
+// canListProcesses reports whether this system shows the environment of processes.
+const canListProcesses = false
 
-// processes finds nothing here.
-func processes(string) []string { return nil }
+// processesWith finds nothing here.
+func processesWith(string) []string { return nil }
 
-// peak is not known here.
-func peak() int { return 0 }
+// peakMemory is not known here.
+func peakMemory() int { return 0 }

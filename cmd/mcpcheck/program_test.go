@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TestReportKeepsSchema validates JSON reports of runs that ended in every way against the schema that is published;
+// TestReportMatchesSchema validates JSON reports of runs that ended in every way against the schema that is published;
 // with -whole those of runs of all checks, which are longer.
-func TestReportKeepsSchema(t *testing.T) {
+func TestReportMatchesSchema(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		code int
@@ -28,43 +28,43 @@ func TestReportKeepsSchema(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			args := slices.Concat([]string{"run", "-q", "--json", "-"}, onlyOf(test.only), test.args)
+			args := slices.Concat([]string{"run", "-q", "--json", "-"}, onlyFlags(test.only), test.args)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			text, _ := cmd.Output()
 			if code := cmd.ProcessState.ExitCode(); code != test.code {
 				t.Errorf("exit code %d, want %d", code, test.code)
 			}
-			if err := validJSON(text); err != nil {
+			if err := validateReport(text); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 }
 
-// TestProcesses proves that the scripts would see a process that is left behind.
-func TestProcesses(t *testing.T) {
-	if !seesProcesses {
+// TestProcessesWith proves that the scripts would see a process that is left behind.
+func TestProcessesWith(t *testing.T) {
+	if !canListProcesses {
 		t.Skip("this system does not show whose processes are")
 	}
 	t.Parallel()
-	own := mark + "=" + t.Name()
+	own := markVariable + "=" + t.Name()
 	cmd := exec.Command("badserver", "hold")
 	cmd.Env = append(os.Environ(), own)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	found := strings.Join(processes(own), "\n")
-	deadline := time.Now().Add(soonPatience)
+	found := strings.Join(processesWith(own), "\n")
+	deadline := time.Now().Add(waitTimeout)
 	for !strings.Contains(found, "badserver hold") && time.Now().Before(deadline) {
 		time.Sleep(10 * time.Millisecond)
-		found = strings.Join(processes(own), "\n")
+		found = strings.Join(processesWith(own), "\n")
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
 	if !strings.Contains(found, "badserver hold") {
 		t.Errorf("processes = %q, want the one that was started", found)
 	}
-	if left := processes(own); len(left) > 0 {
+	if left := processesWith(own); len(left) > 0 {
 		t.Errorf("processes = %q after its end", left)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// TestLongFiles: of a file that people name no more is read than it can be meant to have, and the error says so in one
-// line. Files of exactly that length are read.
-func TestLongFiles(t *testing.T) {
+// TestReadLimited: of a file that people name no more is read than it can be meant to have, and the error says so in
+// one line. Files of exactly that length are read.
+func TestReadLimited(t *testing.T) {
 	t.Chdir(t.TempDir())
 	host := func(name string) error {
 		hosts := hostFlags{file: name}
@@ -22,29 +22,29 @@ func TestLongFiles(t *testing.T) {
 		most int
 		read func(name string) error
 	}{
-		{"mcpcheck.yaml", longestConfig, func(name string) error { _, err := readConfig(name); return err }},
-		{"fleet.yaml", longestConfig, host},
-		{".mcp.json", longestHosts, host},
-		{".env", longestEnv, func(name string) error {
-			x := newExpansion(hostServer{file: hostFile{".vscode/mcp.json", vsCode}, EnvFile: name})
-			x.envFile()
-			return x.problem
+		{"mcpcheck.yaml", maxConfigBytes, func(name string) error { _, err := readConfig(name); return err }},
+		{"fleet.yaml", maxConfigBytes, host},
+		{".mcp.json", maxHostsBytes, host},
+		{".env", maxEnvFileBytes, func(name string) error {
+			x := newExpander(hostServer{file: hostFile{".vscode/mcp.json", vsCode}, EnvFile: name})
+			x.readEnvFile()
+			return x.firstErr
 		}},
-		{"roots.pem", longestRoots, func(name string) error { _, err := readRoots(name); return err }},
-		{"report.json", longestReport, func(name string) error { _, err := readReports([]string{name}); return err }},
-		{"trace.jsonl", longestTraceLine, func(name string) error {
-			_, _, _, err := replayed([]string{name})
+		{"roots.pem", maxCACertBytes, func(name string) error { _, err := readCACert(name); return err }},
+		{"report.json", maxReportBytes, func(name string) error { _, err := readReports([]string{name}); return err }},
+		{"trace.jsonl", maxTraceLineBytes, func(name string) error {
+			_, _, _, err := replayTraces([]string{name})
 			return err
 		}},
-		{"set.json", longestSet, func(name string) error { _, _, err := readSet(name); return err }},
-		{memberRow, longestRow, func(string) error { _, err := readRow("", fleetMember{}); return err }},
-		{memberReport, longestReport, func(name string) error {
-			return usage("%s", rowOf("one", name, 0, "").Problem)
+		{"set.json", maxSetBytes, func(name string) error { _, _, err := readSet(name); return err }},
+		{memberRowFile, maxRowBytes, func(string) error { _, err := readRow("", fleetMember{}); return err }},
+		{memberReportFile, maxReportBytes, func(name string) error {
+			return usageErrorf("%s", newRow("one", name, 0, "").Problem)
 		}},
-		{memberPage, longestReport, func(string) error { return copyMember("", "copy", fleetMember{}) }},
+		{memberPageFile, maxReportBytes, func(string) error { return copyMember("", "copy", fleetMember{}) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			want := "it is longer than the " + driver.Size(test.most) + " that are read"
+			want := "it is longer than the " + driver.FormatSize(test.most) + " that are read"
 			for _, more := range []int{0, 1} {
 				if err := os.WriteFile(test.name, nil, 0o600); err != nil {
 					t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newRecord() *cobra.Command {
+func newRecordCommand() *cobra.Command {
 	var out, server, listen string
 	cmd := &cobra.Command{
 		Use:   "record --out FILE {-- COMMAND [ARG…] | --url URL --listen ADDRESS}",
@@ -41,20 +41,21 @@ it, and over HTTP those in the URL and in the headers of clients.`,
 		RunE: func(cmd *cobra.Command, command []string) error {
 			switch {
 			case out == "":
-				return usage("record wants --out FILE, for what is said")
+				return usageErrorf("record wants --out FILE, for what is said")
 			case server != "" && len(command) > 0:
-				return usage("--url and a command exclude each other: start the server separately, and leave out %s",
+				return usageErrorf(
+					"--url and a command exclude each other: start the server separately, and leave out %s",
 					strings.Join(command, " "))
 			case server != "" && listen == "":
-				return usage("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
+				return usageErrorf("--url wants --listen ADDRESS, such as 127.0.0.1:9000, where clients find it")
 			case server != "":
 				return recordHTTP(server, listen, out, cmd.ErrOrStderr())
 			case listen != "":
-				return usage("--listen wants --url URL, the server for which it stands")
+				return usageErrorf("--listen wants --url URL, the server for which it stands")
 			case len(command) == 0:
-				return usage("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
+				return usageErrorf("record wants a command, or --url; say mcpcheck record --out FILE -- COMMAND [ARG…]")
 			}
-			return record(command, out)
+			return recordStdio(command, out)
 		},
 	}
 	cmd.Flags().StringVar(&out, "out", "", "`FILE` to append the session to")
@@ -63,25 +64,25 @@ it, and over HTTP those in the URL and in the headers of clients.`,
 	return cmd
 }
 
-// record runs a server between this process's streams, and writes down what passes.
-func record(command []string, out string) error {
-	if err := lookUp(command, ""); err != nil {
+// recordStdio runs a server between this process's streams, and writes down what passes.
+func recordStdio(command []string, out string) error {
+	if err := lookUpCommand(command, ""); err != nil {
 		return err
 	}
-	file, err := openRecord(out)
+	file, err := openTraceFile(out)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	var hidden secrets
-	hidden.hideCommand(command)
-	hidden.hideInherited(os.Environ())
-	defer driver.Guard(guardCommand)()
-	defer driver.Sweep()   // what the server leaves behind
-	runtime.LockOSThread() // the server dies with the thread that has started it
+	hidden.addCommand(command)
+	hidden.addInherited(os.Environ())
+	defer driver.StartGuard(guardCommandName)()
+	defer driver.KillOrphans() // what the server leaves behind
+	runtime.LockOSThread()     // the server dies with the thread that has started it
 	server := exec.Command(command[0], command[1:]...)
-	server.Stderr, server.Env = os.Stderr, driver.Marked(os.Environ())
-	server.SysProcAttr = besideUs()
+	server.Stderr, server.Env = os.Stderr, driver.WithRunMarker(os.Environ())
+	server.SysProcAttr = childProcAttr()
 	stdin, err := server.StdinPipe()
 	if err != nil {
 		return err
@@ -92,52 +93,53 @@ func record(command []string, out string) error {
 	}
 	server.Stdout = stdoutOfServer
 	signals := make(chan os.Signal, 16)
-	signal.Notify(signals, passedOn()...)
+	signal.Notify(signals, forwardedSignals()...)
 	if err := server.Start(); err != nil {
-		return cannotRun(command, err)
+		return commandError(command, err)
 	}
 	stdoutOfServer.Close()
 	redact := hidden.redactor()
-	s := newScribe(file, harness.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
-	session := s.open(s.target.Transport)
+	s := newTraceWriter(file, harness.TargetInfo{Transport: "stdio", Command: redact.texts(command)}, redact)
+	session := s.openSession(s.target.Transport)
 	go func() {
 		for s := range signals {
-			passOn(server.Process, s)
+			forwardSignal(server.Process, s)
 		}
 	}()
 	go func() {
-		session.copy(driver.FromClient, stdin, os.Stdin)
+		session.copyStream(driver.FromClient, stdin, os.Stdin)
 		stdin.Close()
-		session.end()
+		session.endInput()
 	}()
-	session.copy(driver.FromServer, os.Stdout, stdout)
+	session.copyStream(driver.FromServer, os.Stdout, stdout)
 	err = server.Wait()
-	code := exitStatus(err)
-	session.note(driver.Saying{Side: driver.Event, Text: fmt.Append(nil, "the server exited with status ", code)})
+	code := processExitCode(err)
+	session.add(driver.TraceLine{Side: driver.SessionEvent,
+		Text: fmt.Append(nil, "the server exited with status ", code)})
 	s.finish(os.Stderr)
 	if code != 0 {
-		return &exit{code: code}
+		return &exitError{code: code}
 	}
 	return nil
 }
 
-// openRecord opens a file to which sessions are added.
-func openRecord(name string) (*os.File, error) {
+// openTraceFile opens a file to which sessions are added.
+func openTraceFile(name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return nil, usage("--out: %w", err)
+		return nil, usageErrorf("--out: %w", err)
 	}
 	return file, nil
 }
 
-// exitStatus is the status of a process as a shell has it.
-func exitStatus(err error) int {
+// processExitCode is the status of a process as a shell has it.
+func processExitCode(err error) int {
 	var exited *exec.ExitError
 	switch {
 	case err == nil:
 		return 0
 	case !errors.As(err, &exited):
-		return harness.ExitBroken
+		return harness.ExitInternal
 	}
 	if status, ok := exited.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

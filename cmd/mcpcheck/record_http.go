@@ -22,39 +22,39 @@ import (
 func recordHTTP(server, listen, out string, stderr io.Writer) error {
 	u, err := driver.ParseURL(server)
 	if err != nil {
-		return usage("--url: %w", err)
+		return usageErrorf("--url: %w", err)
 	}
-	file, err := openRecord(out)
+	file, err := openTraceFile(out)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
 	listener, err := net.Listen("tcp", listen)
 	if err != nil {
-		return usage("--listen: %w", err)
+		return usageErrorf("--listen: %w", err)
 	}
 	var hidden secrets
-	hidden.hideURL(server)
-	hidden.hideInherited(os.Environ())
+	hidden.addURL(server)
+	hidden.addInherited(os.Environ())
 	redact := hidden.redactor()
-	s := newScribe(file, harness.TargetInfo{Transport: "http", URL: redact.text(server)}, redact)
-	ctx, stop := signal.NotifyContext(context.Background(), ending()...)
+	s := newTraceWriter(file, harness.TargetInfo{Transport: "http", URL: redact.text(server)}, redact)
+	ctx, stop := signal.NotifyContext(context.Background(), terminationSignals()...)
 	defer stop()
 	here := *u
 	here.Scheme, here.Host, here.User = "http", listener.Addr().String(), nil
 	fmt.Fprintf(stderr, "mcpcheck: recording; give clients %s in the place of %s; Ctrl-C ends\n",
-		reporters.Line(redact.text(here.String())), reporters.Line(redact.text(server)))
-	sessions := newWebSessions(u, s, hidden)
-	err = serveUntil(ctx, listener, newStandIn(u, isLocal(listener), sessions))
+		reporters.PrintableLine(redact.text(here.String())), reporters.PrintableLine(redact.text(server)))
+	sessions := newHTTPSessions(u, s, hidden)
+	err = serveUntilDone(ctx, listener, newProxy(u, isLoopbackListener(listener), sessions))
 	s.finish(stderr)
-	if missed := sessions.missed(); missed != "" {
-		fmt.Fprintln(stderr, "mcpcheck:", reporters.Line(missed))
+	if missed := sessions.notRecordedReason(); missed != "" {
+		fmt.Fprintln(stderr, "mcpcheck:", reporters.PrintableLine(missed))
 	}
 	return err
 }
 
-// serveUntil serves until the context ends. What is open then is broken off.
-func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+// serveUntilDone serves until the context ends. What is open then is broken off.
+func serveUntilDone(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	web := &http.Server{
 		Handler: handler, BaseContext: func(net.Listener) context.Context { return ctx },
 		ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0),
@@ -73,16 +73,16 @@ func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler
 	}
 }
 
-// isLocal reports whether only this machine reaches a listener.
-func isLocal(l net.Listener) bool {
+// isLoopbackListener reports whether only this machine reaches a listener.
+func isLoopbackListener(l net.Listener) bool {
 	host, _, err := net.SplitHostPort(l.Addr().String())
 	return err == nil && driver.IsLoopback(host)
 }
 
-// newStandIn is a handler that passes everything on to the origin of a URL, and has what is for the URL noted. The
+// newProxy is a handler that passes everything on to the origin of a URL, and has what is for the URL noted. The
 // server is asked by its own name; of a local stand-in, a request for a foreign name keeps that, so that the server can
 // refuse it: else a page of that name could reach the server through us. (DNS rebinding)
-func newStandIn(u *url.URL, local bool, sessions *webSessions) http.Handler {
+func newProxy(u *url.URL, local bool, sessions *httpSessions) http.Handler {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableCompression = true // what was not asked for is not undone
 	transport.MaxIdleConnsPerHost = 64
@@ -100,32 +100,32 @@ func newStandIn(u *url.URL, local bool, sessions *webSessions) http.Handler {
 			}
 		},
 		ModifyResponse: func(resp *http.Response) error {
-			if t := tripOf(resp.Request); t != nil {
-				t.answer(resp)
+			if t := roundTripOf(resp.Request); t != nil {
+				t.observeAnswer(resp)
 			}
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
-			if t := tripOf(r); t != nil {
-				t.fail(err)
+			if t := roundTripOf(r); t != nil {
+				t.recordError(err)
 			}
 			http.Error(w, "mcpcheck record: the server cannot be reached: "+err.Error(), http.StatusBadGateway)
 		},
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).EnableFullDuplex() // an answer may begin before the request ends
-		if t := sessions.trip(r); t != nil {
-			r = r.WithContext(context.WithValue(r.Context(), tripKey{}, t))
-			t.request(r)
+		if t := sessions.beginRoundTrip(r); t != nil {
+			r = r.WithContext(context.WithValue(r.Context(), roundTripKey{}, t))
+			t.observeRequest(r)
 		}
 		proxy.ServeHTTP(w, r)
 	})
 }
 
-// tripKey is the key of the trip in the context of its request.
-type tripKey struct{}
+// roundTripKey is the key of the trip in the context of its request.
+type roundTripKey struct{}
 
-func tripOf(r *http.Request) *trip {
-	t, _ := r.Context().Value(tripKey{}).(*trip)
+func roundTripOf(r *http.Request) *roundTrip {
+	t, _ := r.Context().Value(roundTripKey{}).(*roundTrip)
 	return t
 }

@@ -25,42 +25,42 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// standIn is a recorder in the place of a server.
-type standIn struct {
+// testProxy is a recorder in the place of a server.
+type testProxy struct {
 	URL    string
 	trace  bytes.Buffer
 	server *httptest.Server
-	scribe *scribe
+	writer *traceWriter
 }
 
-// newTestStandIn stands in for the server at a URL.
-func newTestStandIn(t *testing.T, server string) *standIn {
+// newTestProxy stands in for the server at a URL.
+func newTestProxy(t *testing.T, server string) *testProxy {
 	t.Helper()
 	u, err := url.Parse(server)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &standIn{}
-	s.scribe = newScribe(&s.trace, harness.TargetInfo{Transport: "http", URL: server}, (&secrets{}).redactor())
-	s.server = httptest.NewServer(newStandIn(u, true, newWebSessions(u, s.scribe, secrets{})))
+	s := &testProxy{}
+	s.writer = newTraceWriter(&s.trace, harness.TargetInfo{Transport: "http", URL: server}, (&secrets{}).redactor())
+	s.server = httptest.NewServer(newProxy(u, true, newHTTPSessions(u, s.writer, secrets{})))
 	s.URL = s.server.URL + u.RequestURI()
 	t.Cleanup(s.server.Close)
 	return s
 }
 
 // told is the record, once nobody talks any more.
-func (s *standIn) told(t *testing.T) string {
+func (s *testProxy) recordedTrace(t *testing.T) string {
 	t.Helper()
 	s.server.CloseClientConnections()
 	s.server.Close()
-	if err := s.scribe.flush(); err != nil {
+	if err := s.writer.flush(); err != nil {
 		t.Fatal(err)
 	}
 	return s.trace.String()
 }
 
-// answerTo is what comes of a request.
-func answerTo(t *testing.T, method, at, body string, header ...string) (*http.Response, string) {
+// sendRequest is what comes of a request.
+func sendRequest(t *testing.T, method, at, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, at, strings.NewReader(body))
 	if err != nil {
@@ -87,26 +87,26 @@ func answerTo(t *testing.T, method, at, body string, header ...string) (*http.Re
 
 // Messages of a client.
 const (
-	greetingLine = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+	initializeLine = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 		`"capabilities":{},"clientInfo":{"name":"c","version":"1"}}}`
-	readyLine   = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	promptsLine = `{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`
-	toolsLine   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	initializedLine = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+	promptsListLine = `{"jsonrpc":"2.0","id":1,"method":"prompts/list"}`
+	toolsListLine   = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
 )
 
-// converse is a short session of a client, which is whole.
-func converse(t *testing.T, at string) {
+// runClientSession is a short session of a client, which is whole.
+func runClientSession(t *testing.T, at string) {
 	t.Helper()
-	resp, _ := answerTo(t, http.MethodPost, at, greetingLine)
+	resp, _ := sendRequest(t, http.MethodPost, at, initializeLine)
 	session := "Mcp-Session-Id: " + resp.Header.Get("Mcp-Session-Id")
-	for _, line := range []string{readyLine, promptsLine, toolsLine} {
-		answerTo(t, http.MethodPost, at, line, session, "Mcp-Protocol-Version: 2025-11-25")
+	for _, line := range []string{initializedLine, promptsListLine, toolsListLine} {
+		sendRequest(t, http.MethodPost, at, line, session, "Mcp-Protocol-Version: 2025-11-25")
 	}
-	answerTo(t, http.MethodDelete, at, "", session)
+	sendRequest(t, http.MethodDelete, at, "", session)
 }
 
-// verdictOf judges a record, and shows what fails.
-func verdictOf(t *testing.T, trace string) (report string, code int) {
+// judgeTrace judges a record, and shows what fails.
+func judgeTrace(t *testing.T, trace string) (report string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "record.jsonl")
 	if err := os.WriteFile(file, []byte(trace), 0o600); err != nil {
@@ -136,11 +136,11 @@ func TestJudgeRecordedHTTP(t *testing.T) {
 					t.Fatal("there is no such fault")
 				}
 			}
-			server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, change))
+			server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{}, change))
 			defer server.Close()
-			s := newTestStandIn(t, server.URL+"/mcp")
-			converse(t, s.URL)
-			said, code := verdictOf(t, s.told(t))
+			s := newTestProxy(t, server.URL+"/mcp")
+			runClientSession(t, s.URL)
+			said, code := judgeTrace(t, s.recordedTrace(t))
 			if id == "" {
 				if code != 0 || !strings.Contains(said, "PASS") {
 					t.Errorf("exit code %d:\n%s", code, said)
@@ -154,14 +154,14 @@ func TestJudgeRecordedHTTP(t *testing.T) {
 	}
 }
 
-// TestStandInChangesNothing: what a server answers comes as it was, and the record has what it says.
-func TestStandInChangesNothing(t *testing.T) {
+// TestProxyChangesNothing: what a server answers comes as it was, and the record has what it says.
+func TestProxyChangesNothing(t *testing.T) {
 	var zipped bytes.Buffer
 	zip := gzip.NewWriter(&zipped)
 	io.WriteString(zip, `{"jsonrpc":"2.0","id":1,"result":{}}`)
 	zip.Close()
 	const inStream = "200 OK; content-type: text/event-stream"
-	long := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("a", longestNoted) + `"}}`
+	long := `{"jsonrpc":"2.0","id":1,"result":{"a":"` + strings.Repeat("a", maxLineBytes) + `"}}`
 	for name, test := range map[string]struct {
 		status int
 		header string
@@ -183,7 +183,7 @@ func TestStandInChangesNothing(t *testing.T) {
 			"status 200 OK; content-type: text/plain: \xff\xfe",
 		}},
 		"a long one": {200, "Content-Type: application/json", long, []string{
-			"status 200 OK; content-type: application/json: " + long[:longestNoted] + "… cut",
+			"status 200 OK; content-type: application/json: " + long[:maxLineBytes] + "… cut",
 		}},
 		"a stream": {
 			200, "Content-Type: text/event-stream",
@@ -210,33 +210,34 @@ func TestStandInChangesNothing(t *testing.T) {
 				io.WriteString(w, test.body)
 			}))
 			defer server.Close()
-			s := newTestStandIn(t, server.URL+"/mcp?a=b")
-			resp, body := answerTo(t, http.MethodPost, s.URL, promptsLine, "X-Client: me")
+			s := newTestProxy(t, server.URL+"/mcp?a=b")
+			resp, body := sendRequest(t, http.MethodPost, s.URL, promptsListLine, "X-Client: me")
 			field, value, _ := strings.Cut(test.header, ": ")
 			if body != test.body || resp.StatusCode != test.status || resp.Header.Get(field) != value {
 				t.Errorf("%d bytes of %d came, %d, %v", len(body), len(test.body), resp.StatusCode, resp.Header)
 			}
-			if want := strings.TrimPrefix(server.URL, "http://") + " me " + promptsLine; asked != want {
+			if want := strings.TrimPrefix(server.URL, "http://") + " me " + promptsListLine; asked != want {
 				t.Errorf("asked %s, want %s", asked, want)
 			}
-			sent := "sent POST /mcp?a=b; content-type: application/json: " + promptsLine
-			if diff := cmp.Diff(append([]string{sent}, test.want...), carriedIn(t, s.told(t))); diff != "" {
+			sent := "sent POST /mcp?a=b; content-type: application/json: " + promptsListLine
+			if diff := cmp.Diff(append([]string{sent}, test.want...),
+				traceLinesWithHTTP(t, s.recordedTrace(t))); diff != "" {
 				t.Errorf("(-want +got):\n%.2000s", diff)
 			}
 		})
 	}
 }
 
-// carriedIn are the lines of the only session in a trace, each with what carried it.
-func carriedIn(t *testing.T, trace string) []string {
+// traceLinesWithHTTP are the lines of the only session in a trace, each with what carried it.
+func traceLinesWithHTTP(t *testing.T, trace string) []string {
 	t.Helper()
-	return linesIn(t, strings.NewReader(trace), func(said driver.Saying) string {
-		return fmt.Sprintf("%s: %s", said.Carriage, said.Text)
+	return traceLines(t, strings.NewReader(trace), func(said driver.TraceLine) string {
+		return fmt.Sprintf("%s: %s", said.HTTPInfo, said.Text)
 	})
 }
 
-// TestStandInPassesAtOnce: an event is with the client before the server says anything more.
-func TestStandInPassesAtOnce(t *testing.T) {
+// TestProxyFlushesEvents: an event is with the client before the server says anything more.
+func TestProxyFlushesEvents(t *testing.T) {
 	heard := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -250,7 +251,7 @@ func TestStandInPassesAtOnce(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	s := newTestStandIn(t, server.URL+"/mcp")
+	s := newTestProxy(t, server.URL+"/mcp")
 	resp, err := http.Get(s.URL)
 	if err != nil {
 		t.Fatal(err)
@@ -266,14 +267,14 @@ func TestStandInPassesAtOnce(t *testing.T) {
 	if n != 3 {
 		t.Errorf("%d events came", n)
 	}
-	if got := len(carriedIn(t, s.told(t))); got != 4 {
+	if got := len(traceLinesWithHTTP(t, s.recordedTrace(t))); got != 4 {
 		t.Errorf("the record has %d lines", got)
 	}
 }
 
-// TestStandInKeepsForeignHosts: a server can refuse what a page of a foreign name asks through a stand-in of this
+// TestProxyKeepsForeignHosts: a server can refuse what a page of a foreign name asks through a stand-in of this
 // machine, and is asked by its own name otherwise.
-func TestStandInKeepsForeignHosts(t *testing.T) {
+func TestProxyKeepsForeignHosts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, r.Host)
 	}))
@@ -289,11 +290,11 @@ func TestStandInKeepsForeignHosts(t *testing.T) {
 		{true, "localhost:9000", u.Host}, {true, "127.0.0.1:9000", u.Host}, {true, "evil.example", "evil.example"},
 		{false, "recorder.example:9000", u.Host},
 	} {
-		s := newScribe(io.Discard, harness.TargetInfo{}, (&secrets{}).redactor())
+		s := newTraceWriter(io.Discard, harness.TargetInfo{}, (&secrets{}).redactor())
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.Host = test.host
 		w := httptest.NewRecorder()
-		newStandIn(u, test.local, newWebSessions(u, s, secrets{})).ServeHTTP(w, r)
+		newProxy(u, test.local, newHTTPSessions(u, s, secrets{})).ServeHTTP(w, r)
 		if got := w.Body.String(); got != test.want {
 			t.Errorf("%s: the server is asked for %s, want %s", test.host, got, test.want)
 		}
@@ -301,8 +302,8 @@ func TestStandInKeepsForeignHosts(t *testing.T) {
 	}
 }
 
-// TestStandInPassesBothWays: a server may answer before it has all of the request.
-func TestStandInPassesBothWays(t *testing.T) {
+// TestProxyFullDuplex: a server may answer before it has all of the request.
+func TestProxyFullDuplex(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		http.NewResponseController(w).EnableFullDuplex()
 		w.WriteHeader(http.StatusOK)
@@ -310,7 +311,7 @@ func TestStandInPassesBothWays(t *testing.T) {
 		io.Copy(w, r.Body)
 	}))
 	defer server.Close()
-	s := newTestStandIn(t, server.URL+"/mcp")
+	s := newTestProxy(t, server.URL+"/mcp")
 	body, rest := io.Pipe()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, body)
 	if err != nil {
@@ -321,30 +322,31 @@ func TestStandInPassesBothWays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	io.WriteString(rest, promptsLine)
+	io.WriteString(rest, promptsListLine)
 	rest.Close()
-	if echo, err := io.ReadAll(resp.Body); err != nil || string(echo) != promptsLine {
+	if echo, err := io.ReadAll(resp.Body); err != nil || string(echo) != promptsListLine {
 		t.Errorf("%q, %v", echo, err)
 	}
 }
 
-// TestStandInOfTheAbsent: without a server clients are told so, and the record says it.
-func TestStandInOfTheAbsent(t *testing.T) {
+// TestProxyWithoutServer: without a server clients are told so, and the record says it.
+func TestProxyWithoutServer(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
-	s := newTestStandIn(t, gone.URL+"/mcp")
-	resp, body := answerTo(t, http.MethodPost, s.URL, promptsLine)
+	s := newTestProxy(t, gone.URL+"/mcp")
+	resp, body := sendRequest(t, http.MethodPost, s.URL, promptsListLine)
 	const why = "mcpcheck record: the server cannot be reached: "
 	if resp.StatusCode != http.StatusBadGateway || !strings.HasPrefix(body, why) {
 		t.Errorf("%d: %s", resp.StatusCode, body)
 	}
-	if got := carriedIn(t, s.told(t)); len(got) != 2 || !strings.HasPrefix(got[1], "status no HTTP answer: ") {
+	if got := traceLinesWithHTTP(t, s.recordedTrace(t)); len(got) != 2 || !strings.HasPrefix(got[1],
+		"status no HTTP answer: ") {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestStandInBreaksOff: a connection that breaks before the answer is not held against the server.
-func TestStandInBreaksOff(t *testing.T) {
+// TestProxyConnectionLost: a connection that breaks before the answer is not held against the server.
+func TestProxyConnectionLost(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		w.WriteHeader(http.StatusOK)
@@ -352,20 +354,20 @@ func TestStandInBreaksOff(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	defer server.Close()
-	s := newTestStandIn(t, server.URL+"/mcp")
-	resp, err := http.Post(s.URL, "application/json", strings.NewReader(promptsLine))
+	s := newTestProxy(t, server.URL+"/mcp")
+	resp, err := http.Post(s.URL, "application/json", strings.NewReader(promptsListLine))
 	if err == nil {
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 	}
-	got := carriedIn(t, s.told(t))
+	got := traceLinesWithHTTP(t, s.recordedTrace(t))
 	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the connection") || !strings.HasSuffix(got[1], " gap") {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestStandInLeft: when a client leaves before the answer, the record says so, and is judged up to there.
-func TestStandInLeft(t *testing.T) {
+// TestProxyClientGone: when a client leaves before the answer, the record says so, and is judged up to there.
+func TestProxyClientGone(t *testing.T) {
 	asked := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) // else the server does not see that the client leaves
@@ -373,78 +375,79 @@ func TestStandInLeft(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	s := newTestStandIn(t, server.URL+"/mcp")
+	s := newTestProxy(t, server.URL+"/mcp")
 	ctx, leave := context.WithCancel(t.Context())
 	go func() {
 		<-asked
 		leave()
 	}()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(promptsLine))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL, strings.NewReader(promptsListLine))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if resp, err := http.DefaultClient.Do(req); err == nil {
 		t.Fatal(resp.Status)
 	}
-	got := carriedIn(t, s.told(t))
+	got := traceLinesWithHTTP(t, s.recordedTrace(t))
 	if len(got) != 2 || !strings.HasPrefix(got[1], "event : the client has left") ||
 		!strings.HasSuffix(got[1], " gap") {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestStandInTellsSessionsApart: by the ids that a server issues, and else by a client that begins anew. What is for
+// TestProxySessions: by the ids that a server issues, and else by a client that begins anew. What is for
 // another path passes, and is not recorded.
-func TestStandInTellsSessionsApart(t *testing.T) {
+func TestProxySessions(t *testing.T) {
 	for name, test := range map[string]struct {
-		web  fixtures.Web
+		web  fixtures.HTTPOptions
 		path string
 		talk func(t *testing.T, at string)
 		want map[string]string // transport, by the methods of requests in the session
 	}{
-		"with ids": {fixtures.Web{}, "/mcp", func(t *testing.T, at string) {
-			a, _ := answerTo(t, http.MethodPost, at, greetingLine)
-			b, _ := answerTo(t, http.MethodPost, at, greetingLine)
+		"with ids": {fixtures.HTTPOptions{}, "/mcp", func(t *testing.T, at string) {
+			a, _ := sendRequest(t, http.MethodPost, at, initializeLine)
+			b, _ := sendRequest(t, http.MethodPost, at, initializeLine)
 			for _, x := range []struct {
 				of   *http.Response
 				line string
-			}{{a, readyLine}, {b, readyLine}, {b, toolsLine}, {a, promptsLine}} {
-				answerTo(t, http.MethodPost, at, x.line, "Mcp-Session-Id: "+x.of.Header.Get("Mcp-Session-Id"))
+			}{{a, initializedLine}, {b, initializedLine}, {b, toolsListLine}, {a, promptsListLine}} {
+				sendRequest(t, http.MethodPost, at, x.line, "Mcp-Session-Id: "+x.of.Header.Get("Mcp-Session-Id"))
 			}
 		}, map[string]string{
 			"initialize notifications/initialized tools/list":   "http",
 			"initialize notifications/initialized prompts/list": "http",
 		}},
-		"without ids": {fixtures.Web{Stateless: true}, "/mcp", func(t *testing.T, at string) {
-			for _, line := range []string{greetingLine, readyLine, toolsLine, greetingLine, readyLine, promptsLine} {
-				answerTo(t, http.MethodPost, at, line)
+		"without ids": {fixtures.HTTPOptions{Stateless: true}, "/mcp", func(t *testing.T, at string) {
+			for _, line := range []string{initializeLine, initializedLine, toolsListLine, initializeLine,
+				initializedLine, promptsListLine} {
+				sendRequest(t, http.MethodPost, at, line)
 			}
 		}, map[string]string{
 			"initialize notifications/initialized tools/list":   "http",
 			"initialize notifications/initialized prompts/list": "http",
 		}},
-		"an id again": {fixtures.Web{Stateless: true}, "/mcp", func(t *testing.T, at string) {
-			for _, line := range []string{toolsLine, promptsLine, toolsLine} {
-				answerTo(t, http.MethodPost, at, line)
+		"an id again": {fixtures.HTTPOptions{Stateless: true}, "/mcp", func(t *testing.T, at string) {
+			for _, line := range []string{toolsListLine, promptsListLine, toolsListLine} {
+				sendRequest(t, http.MethodPost, at, line)
 			}
 		}, map[string]string{"tools/list prompts/list": "http", "tools/list": "http"}},
-		"another path": {fixtures.Web{}, "/mcp", func(t *testing.T, at string) {
-			answerTo(t, http.MethodPost, at, toolsLine)
-			answerTo(t, http.MethodGet, strings.TrimSuffix(at, "/mcp")+"/.well-known/oauth-authorization-server", "")
+		"another path": {fixtures.HTTPOptions{}, "/mcp", func(t *testing.T, at string) {
+			sendRequest(t, http.MethodPost, at, toolsListLine)
+			sendRequest(t, http.MethodGet, strings.TrimSuffix(at, "/mcp")+"/.well-known/oauth-authorization-server", "")
 		}, map[string]string{"tools/list": "http"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(fixtures.Handler(t.Context(), test.web, fixtures.Fault{}))
 			defer server.Close()
-			s := newTestStandIn(t, server.URL+test.path)
+			s := newTestProxy(t, server.URL+test.path)
 			test.talk(t, s.URL)
-			sessions, err := readTrace(strings.NewReader(s.told(t)))
+			sessions, err := readTrace(strings.NewReader(s.recordedTrace(t)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := map[string]string{}
 			for _, r := range sessions {
-				got[methodsOf(r)] = r.head.Target.Transport
+				got[sentMethods(r)] = r.header.Target.Transport
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -453,10 +456,10 @@ func TestStandInTellsSessionsApart(t *testing.T) {
 	}
 }
 
-// methodsOf are the methods of what the client has sent in a session.
-func methodsOf(r *recorded) string {
+// sentMethods are the methods of what the client has sent in a session.
+func sentMethods(r *recordedSession) string {
 	var methods []string
-	for _, said := range r.said {
+	for _, said := range r.lines {
 		if _, rest, found := strings.Cut(string(said.Text), `"method":"`); found && said.Side == driver.FromClient {
 			method, _, _ := strings.Cut(rest, `"`)
 			methods = append(methods, method)
@@ -465,47 +468,47 @@ func methodsOf(r *recorded) string {
 	return strings.Join(methods, " ")
 }
 
-// TestStandInMissed: who records the wrong path is told.
-func TestStandInMissed(t *testing.T) {
+// TestProxyWrongPath: who records the wrong path is told.
+func TestProxyWrongPath(t *testing.T) {
 	u := &url.URL{Scheme: "http", Host: "127.0.0.1:1"}
 	for paths, want := range map[string]string{
 		"": "", "/": "", "/mcp": "no request was for /, but some for /mcp", "/mcp /": "",
 		"/a /b": "no request was for /, but some for /a",
 	} {
-		w := newWebSessions(u, nil, secrets{})
+		w := newHTTPSessions(u, nil, secrets{})
 		for _, path := range strings.Fields(paths) {
-			w.trip(httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
+			w.beginRoundTrip(httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
 		}
-		if got := w.missed(); !strings.Contains(got, want) || (got == "") != (want == "") {
+		if got := w.notRecordedReason(); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%q: %q, want %q", paths, got, want)
 		}
 	}
 }
 
-// TestStandInComesLate: a session that began before it was recorded is written down, and not judged.
-func TestStandInComesLate(t *testing.T) {
-	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+// TestProxyResumedSession: a session that began before it was recorded is written down, and not judged.
+func TestProxyResumedSession(t *testing.T) {
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}))
 	defer server.Close()
-	resp, _ := answerTo(t, http.MethodPost, server.URL+"/mcp", greetingLine)
-	s := newTestStandIn(t, server.URL+"/mcp")
-	answerTo(t, http.MethodPost, s.URL, toolsLine, "Mcp-Session-Id: "+resp.Header.Get("Mcp-Session-Id"))
-	got := carriedIn(t, s.told(t))
+	resp, _ := sendRequest(t, http.MethodPost, server.URL+"/mcp", initializeLine)
+	s := newTestProxy(t, server.URL+"/mcp")
+	sendRequest(t, http.MethodPost, s.URL, toolsListLine, "Mcp-Session-Id: "+resp.Header.Get("Mcp-Session-Id"))
+	got := traceLinesWithHTTP(t, s.recordedTrace(t))
 	if len(got) != 3 || got[0] != "event : the session began before it was recorded gap" {
 		t.Errorf("%q", got)
 	}
 }
 
-// TestStandInOverSSE: over HTTP+SSE a session is the stream and what is posted to its endpoint.
-func TestStandInOverSSE(t *testing.T) {
-	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{SSE: true}, fixtures.Fault{}))
+// TestProxySSE: over HTTP+SSE a session is the stream and what is posted to its endpoint.
+func TestProxySSE(t *testing.T) {
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{SSE: true}, fixtures.Fault{}))
 	defer server.Close()
-	s := newTestStandIn(t, server.URL+"/sse")
+	s := newTestProxy(t, server.URL+"/sse")
 	stream, err := http.Get(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stream.Body.Close()
-	lines := []string{strings.Replace(greetingLine, "2025-11-25", "2024-11-05", 1), promptsLine, toolsLine}
+	lines := []string{strings.Replace(initializeLine, "2025-11-25", "2024-11-05", 1), promptsListLine, toolsListLine}
 	endpoint := ""
 	for in := bufio.NewScanner(stream.Body); len(lines) > 0 && in.Scan(); {
 		data, isData := strings.CutPrefix(in.Text(), "data: ")
@@ -515,57 +518,57 @@ func TestStandInOverSSE(t *testing.T) {
 		case endpoint == "":
 			endpoint = s.server.URL + data
 		case len(lines) == 2:
-			answerTo(t, http.MethodPost, endpoint, readyLine)
+			sendRequest(t, http.MethodPost, endpoint, initializedLine)
 		}
-		answerTo(t, http.MethodPost, endpoint, lines[0])
+		sendRequest(t, http.MethodPost, endpoint, lines[0])
 		lines = lines[1:]
 	}
-	trace := s.told(t)
+	trace := s.recordedTrace(t)
 	sessions, err := readTrace(strings.NewReader(trace))
-	if err != nil || len(sessions) != 1 || sessions[0].head.Target.Transport != "sse" {
+	if err != nil || len(sessions) != 1 || sessions[0].header.Target.Transport != "sse" {
 		t.Fatalf("%d sessions, %v", len(sessions), err)
 	}
-	if said, code := verdictOf(t, trace); code != 0 || !strings.Contains(said, "PASS") {
+	if said, code := judgeTrace(t, trace); code != 0 || !strings.Contains(said, "PASS") {
 		t.Errorf("exit code %d:\n%s", code, said)
 	}
 }
 
-// TestSecretsStayOutOfHTTPRecords: what clients carry in headers is redacted, wherever the server repeats it.
-func TestSecretsStayOutOfHTTPRecords(t *testing.T) {
+// TestHTTPRecordSecretsAreRedacted: what clients carry in headers is redacted, wherever the server repeats it.
+func TestHTTPRecordSecretsAreRedacted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"headers":%q,"url":%q}}`, fmt.Sprint(r.Header), r.URL)
 	}))
 	defer server.Close()
-	s := newTestStandIn(t, server.URL+"/mcp")
-	_, body := answerTo(t, http.MethodPost, s.URL+"?access_token=s3cret-in-the-query", promptsLine,
+	s := newTestProxy(t, server.URL+"/mcp")
+	_, body := sendRequest(t, http.MethodPost, s.URL+"?access_token=s3cret-in-the-query", promptsListLine,
 		"Authorization: Bearer s3cret-bearer", "Cookie: session=s3cret-cookie", "X-Api-Key: s3cret-key")
 	if strings.Count(body, "s3cret") != 4 {
 		t.Errorf("the client does not get what was said: %s", body)
 	}
-	if trace := s.told(t); strings.Contains(trace, "s3cret") || !strings.Contains(trace, redacted) {
+	if trace := s.recordedTrace(t); strings.Contains(trace, "s3cret") || !strings.Contains(trace, redactedText) {
 		t.Error(trace)
 	}
 }
 
-// TestRecordOverHTTP: the command stands in for a server until Ctrl-C, and says under which URL.
-func TestRecordOverHTTP(t *testing.T) {
+// TestRecordHTTP: the command stands in for a server until Ctrl-C, and says under which URL.
+func TestRecordHTTP(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGINT")
 	}
-	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+	server := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}))
 	defer server.Close()
 	file := filepath.Join(t.TempDir(), "record.jsonl")
-	at, end := recordHTTPBy(t, "mcpcheck", file, server.URL+"/mcp")
-	converse(t, at)
+	at, end := startHTTPRecorder(t, "mcpcheck", file, server.URL+"/mcp")
+	runClientSession(t, at)
 	end()
-	if said, code := verdictOf(t, content(t, file)); code != 0 {
+	if said, code := judgeTrace(t, readFile(t, file)); code != 0 {
 		t.Errorf("exit code %d:\n%s", code, said)
 	}
 }
 
-// recordHTTPBy has the program stand in for a server, and returns where it does, and what ends it.
-func recordHTTPBy(t testing.TB, program, file, server string) (at string, end func()) {
+// startHTTPRecorder has the program stand in for a server, and returns where it does, and what ends it.
+func startHTTPRecorder(t testing.TB, program, file, server string) (at string, end func()) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program,
 		"record", "--out", file, "--url", server, "--listen", "127.0.0.1:0")

@@ -12,207 +12,209 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// webSessions tells the sessions apart that pass by over HTTP: by the id that the server has issued, over HTTP+SSE by
+// httpSessions tells the sessions apart that pass by over HTTP: by the id that the server has issued, over HTTP+SSE by
 // the endpoint that it has named. What has neither is of one session, until a client begins anew or uses an id again.
-type webSessions struct {
+type httpSessions struct {
 	path   string // of the URL that is recorded
-	scribe *scribe
+	writer *traceWriter
 
-	mu        sync.Mutex
-	hidden    secrets
-	fixed     int                    // how many of them are given at the beginning
-	issued    map[string]*webSession // by the id
-	endpoints map[string]*webSession // by path and query
-	order     []string               // of the keys of both, for the oldest to be forgotten
-	loose     *webSession            // without an id
-	trips     int
-	other     string // path of the first request that was for another one
+	mu             sync.Mutex
+	secrets        secrets
+	initialSecrets int                     // how many of them are given at the beginning
+	byID           map[string]*httpSession // by the id
+	byEndpoint     map[string]*httpSession // by path and query
+	keys           []string                // of the keys of both, for the oldest to be forgotten
+	withoutID      *httpSession            // without an id
+	roundTrips     int
+	otherPath      string // path of the first request that was for another one
 }
 
-// webSession is one session.
-type webSession struct {
-	*minutes
-	old   bool            // over HTTP+SSE
-	trips int             // that were begun
-	asked map[string]bool // ids of requests, of the one without an id of its own
+// httpSession is one session.
+type httpSession struct {
+	*sessionLog
+	isSSE      bool            // over HTTP+SSE
+	roundTrips int             // that were begun
+	requestIDs map[string]bool // ids of requests, of the one without an id of its own
 }
 
 // Bounds of what is remembered of those who pass by.
 const (
-	mostSessions = 1000
-	mostAsked    = 100_000
-	mostLearnt   = 32 // secrets
+	maxSessions       = 1000
+	maxRequestIDs     = 100_000
+	maxLearnedSecrets = 32 // secrets
 )
 
-const sessionID = "Mcp-Session-Id"
+const sessionIDHeader = "Mcp-Session-Id"
 
-func newWebSessions(u *url.URL, s *scribe, hidden secrets) *webSessions {
-	return &webSessions{
-		path: cmp.Or(u.EscapedPath(), "/"), scribe: s, hidden: hidden, fixed: len(hidden.texts),
-		issued: map[string]*webSession{}, endpoints: map[string]*webSession{},
+func newHTTPSessions(u *url.URL, s *traceWriter, hidden secrets) *httpSessions {
+	return &httpSessions{
+		path: cmp.Or(u.EscapedPath(), "/"), writer: s, secrets: hidden, initialSecrets: len(hidden.texts),
+		byID: map[string]*httpSession{}, byEndpoint: map[string]*httpSession{},
 	}
 }
 
 // trip begins a request that is recorded; nil where it is not one of the protocol's.
-func (w *webSessions) trip(r *http.Request) *trip {
+func (w *httpSessions) beginRoundTrip(r *http.Request) *roundTrip {
 	w.mu.Lock()
-	endpoint, path := w.endpoints[r.URL.RequestURI()], r.URL.EscapedPath()
+	endpoint, path := w.byEndpoint[r.URL.RequestURI()], r.URL.EscapedPath()
 	passed := endpoint == nil && path != w.path
-	if w.trips++; passed {
-		w.trips--
-		w.other = cmp.Or(w.other, path)
+	if w.roundTrips++; passed {
+		w.roundTrips--
+		w.otherPath = cmp.Or(w.otherPath, path)
 	}
 	w.mu.Unlock()
 	if passed {
 		return nil
 	}
-	w.learn(r)
-	return &trip{of: w, method: r.Method, path: r.URL.RequestURI(), header: r.Header.Clone(), session: endpoint}
+	w.addSecrets(r)
+	return &roundTrip{sessions: w, method: r.Method, path: r.URL.RequestURI(), header: r.Header.Clone(),
+		session: endpoint}
 }
 
 // missed says why nothing was recorded, if requests came that were not for the URL; empty otherwise.
-func (w *webSessions) missed() string {
+func (w *httpSessions) notRecordedReason() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.trips > 0 || w.other == "" {
+	if w.roundTrips > 0 || w.otherPath == "" {
 		return ""
 	}
 	return fmt.Sprintf("nothing was recorded: no request was for %s, but some for %s; is that the path of the server?",
-		w.path, w.other)
+		w.path, w.otherPath)
 }
 
-// learn has secrets redacted that a request carries.
-func (w *webSessions) learn(r *http.Request) {
+// addSecrets has secrets redacted that a request carries.
+func (w *httpSessions) addSecrets(r *http.Request) {
 	var found secrets
 	for name, values := range r.Header {
-		if name != sessionID && (secretName.MatchString(name) || name == "Cookie" || name == "Proxy-Authorization") {
+		if name != sessionIDHeader && (secretNamePattern.MatchString(name) || name == "Cookie" ||
+			name == "Proxy-Authorization") {
 			for _, value := range values {
-				found.hideWords(value)
+				found.addWords(value)
 			}
 		}
 	}
 	for name, values := range r.URL.Query() {
-		if secretName.MatchString(name) {
+		if secretNamePattern.MatchString(name) {
 			for _, value := range values {
-				found.hide(value)
+				found.add(value)
 			}
 		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	isKnown := func(text string) bool { return slices.Contains(w.hidden.texts, text) }
+	isKnown := func(text string) bool { return slices.Contains(w.secrets.texts, text) }
 	if found.texts = slices.DeleteFunc(found.texts, isKnown); len(found.texts) == 0 {
 		return
 	}
-	learnt := append(slices.Clone(w.hidden.texts[w.fixed:]), found.texts...)
-	learnt = learnt[max(0, len(learnt)-mostLearnt):]
-	w.hidden.texts = append(slices.Clone(w.hidden.texts[:w.fixed]), learnt...)
-	w.scribe.hide(secrets{texts: w.hidden.texts})
+	learnt := append(slices.Clone(w.secrets.texts[w.initialSecrets:]), found.texts...)
+	learnt = learnt[max(0, len(learnt)-maxLearnedSecrets):]
+	w.secrets.texts = append(slices.Clone(w.secrets.texts[:w.initialSecrets]), learnt...)
+	w.writer.setSecrets(secrets{texts: w.secrets.texts})
 }
 
 // find is the session of a request that has a body; nil where only the answer tells.
-func (w *webSessions) find(t *trip, posted driver.Posted) *webSession {
+func (w *httpSessions) findSession(t *roundTrip, posted driver.PostInfo) *httpSession {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	id := t.header.Get(sessionID)
+	id := t.header.Get(sessionIDHeader)
 	switch {
-	case id != "" && w.issued[id] != nil:
-		return w.issued[id]
+	case id != "" && w.byID[id] != nil:
+		return w.byID[id]
 	case id != "":
-		return w.add(w.issued, id, w.resumed())
-	case posted.Initialize:
-		w.loose = w.open("http")
-		return w.loose.ask(posted.IDs)
+		return w.addSession(w.byID, id, w.openResumedSession())
+	case posted.IsInitialize:
+		w.withoutID = w.openSession("http")
+		return w.withoutID.addRequestIDs(posted.RequestIDs)
 	case t.method == http.MethodGet:
 		return nil // it may be the stream of HTTP+SSE
 	}
-	return w.unnamed(posted.IDs)
+	return w.sessionWithoutID(posted.RequestIDs)
 }
 
-// unnamed is the session without an id, for requests of these ids. The caller holds mu.
-func (w *webSessions) unnamed(ids []json.RawMessage) *webSession {
-	if w.loose == nil || w.loose.knows(ids) {
-		w.loose = w.open("http")
+// sessionWithoutID is the session without an id, for requests of these ids. The caller holds mu.
+func (w *httpSessions) sessionWithoutID(ids []json.RawMessage) *httpSession {
+	if w.withoutID == nil || w.withoutID.hasRequestID(ids) {
+		w.withoutID = w.openSession("http")
 	}
-	return w.loose.ask(ids)
+	return w.withoutID.addRequestIDs(ids)
 }
 
-func (w *webSessions) open(transport string) *webSession {
-	return &webSession{
-		minutes: w.scribe.open(transport), old: transport == "sse", asked: map[string]bool{},
+func (w *httpSessions) openSession(transport string) *httpSession {
+	return &httpSession{
+		sessionLog: w.writer.openSession(transport), isSSE: transport == "sse", requestIDs: map[string]bool{},
 	}
 }
 
-// resumed is a session that began before it was recorded, which cannot be judged.
-func (w *webSessions) resumed() *webSession {
+// openResumedSession is a session that began before it was recorded, which cannot be judged.
+func (w *httpSessions) openResumedSession() *httpSession {
 	const why = "the session began before it was recorded"
-	s := w.open("http")
-	s.note(driver.Saying{Side: driver.Event, Text: []byte(why), Gap: true})
+	s := w.openSession("http")
+	s.add(driver.TraceLine{Side: driver.SessionEvent, Text: []byte(why), AfterGap: true})
 	return s
 }
 
-// knows reports whether the session has used one of the ids, or too many of them.
-func (s *webSession) knows(ids []json.RawMessage) bool {
-	return len(s.asked) > mostAsked ||
-		slices.ContainsFunc(ids, func(id json.RawMessage) bool { return s.asked[driver.IDKey(id)] })
+// hasRequestID reports whether the session has used one of the ids, or too many of them.
+func (s *httpSession) hasRequestID(ids []json.RawMessage) bool {
+	return len(s.requestIDs) > maxRequestIDs ||
+		slices.ContainsFunc(ids, func(id json.RawMessage) bool { return s.requestIDs[driver.IDKey(id)] })
 }
 
-func (s *webSession) ask(ids []json.RawMessage) *webSession {
+func (s *httpSession) addRequestIDs(ids []json.RawMessage) *httpSession {
 	for _, id := range ids {
-		s.asked[driver.IDKey(id)] = true
+		s.requestIDs[driver.IDKey(id)] = true
 	}
 	return s
 }
 
 // add keeps a session under a key. Of very many the oldest is forgotten. The caller holds mu.
-func (w *webSessions) add(in map[string]*webSession, key string, s *webSession) *webSession {
+func (w *httpSessions) addSession(in map[string]*httpSession, key string, s *httpSession) *httpSession {
 	if in[key] == nil {
-		w.order = append(w.order, key)
+		w.keys = append(w.keys, key)
 	}
 	in[key] = s
-	if len(w.order) > mostSessions {
-		delete(w.issued, w.order[0])
-		delete(w.endpoints, w.order[0])
-		w.order = w.order[1:]
+	if len(w.keys) > maxSessions {
+		delete(w.byID, w.keys[0])
+		delete(w.byEndpoint, w.keys[0])
+		w.keys = w.keys[1:]
 	}
 	return s
 }
 
 // name gives a session the id that the server has issued.
-func (w *webSessions) name(id string, s *webSession) {
+func (w *httpSessions) setSessionID(id string, s *httpSession) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.issued[id] == nil {
-		w.add(w.issued, id, s)
+	if w.byID[id] == nil {
+		w.addSession(w.byID, id, s)
 	}
-	if w.loose == s {
-		w.loose = nil
+	if w.withoutID == s {
+		w.withoutID = nil
 	}
 }
 
-// number is that of the next trip in the session.
-func (w *webSessions) number(s *webSession) int {
+// nextNumber is that of the next trip in the session.
+func (w *httpSessions) nextNumber(s *httpSession) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	s.trips++
-	return s.trips
+	s.roundTrips++
+	return s.roundTrips
 }
 
 // listen is the session of a stream that was opened without an id: one of its own over HTTP+SSE, whose first event
 // names the endpoint, relative to where the stream is.
-func (w *webSessions) listen(at, endpoint string) *webSession {
+func (w *httpSessions) streamSession(at, endpoint string) *httpSession {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if endpoint == "" {
-		return w.unnamed(nil)
+		return w.sessionWithoutID(nil)
 	}
-	s := w.open("sse")
+	s := w.openSession("sse")
 	base, err := url.Parse(at)
 	if err != nil {
 		return s
 	}
 	if u, err := base.Parse(endpoint); err == nil {
-		w.add(w.endpoints, u.RequestURI(), s)
+		w.addSession(w.byEndpoint, u.RequestURI(), s)
 	}
 	return s
 }

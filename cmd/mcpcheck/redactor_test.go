@@ -17,9 +17,9 @@ func TestRedactor(t *testing.T) {
 	var s secrets
 	for _, secret := range []string{"open sesame&\"x\"", "open sesame&", "true", "80", "abc", "localhost", "{port}",
 		"name", "tools/call"} {
-		s.hide(secret)
+		s.add(secret)
 	}
-	s.hideURL("http://me:p%40ss-word@example.com:{port}/mcp?key=query-key&n=1")
+	s.addURL("http://me:p%40ss-word@example.com:{port}/mcp?key=query-key&n=1")
 	r := s.redactor()
 	basic := base64.StdEncoding.EncodeToString([]byte("me:p@ss-word"))
 	for text, want := range map[string]string{
@@ -49,7 +49,7 @@ func TestRedactorOfResults(t *testing.T) {
 	result := func(secret string) harness.Result {
 		return harness.Result{
 			ID: "a/b", Verdict: harness.Fail, Message: "got " + secret, Subjects: []string{"tool " + secret},
-			Wire: []harness.Line{{Arrow: "←", HTTP: "200 OK; x-key: " + secret, Text: secret}},
+			Evidence: []harness.Line{{Arrow: "←", HTTP: "200 OK; x-key: " + secret, Text: secret}},
 		}
 	}
 	given := result("s3cr3t")
@@ -61,11 +61,11 @@ func TestRedactorOfResults(t *testing.T) {
 	}
 	info := s.redactor().server(harness.ServerInfo{
 		Name: "s3cr3t server", Version: "1-s3cr3t", Capabilities: []string{"s3cr3t", "tools"}, Tools: 2,
-		Undiscovered: "error 1: s3cr3t",
+		DiscoverError: "error 1: s3cr3t",
 	})
 	want := harness.ServerInfo{
 		Name: "[redacted] server", Version: "1-[redacted]", Capabilities: []string{"[redacted]", "tools"}, Tools: 2,
-		Undiscovered: "error 1: [redacted]",
+		DiscoverError: "error 1: [redacted]",
 	}
 	if diff := cmp.Diff(want, info); diff != "" {
 		t.Errorf("server, - wanted, + got:\n%s", diff)
@@ -99,8 +99,8 @@ func TestNamedSecrets(t *testing.T) {
 		{env: "DATABASE_URL=postgres://me:abcdef@db/x", want: []string{"abcdef"}},
 	} {
 		var s secrets
-		s.hideCommand(c.command)
-		s.hideInherited([]string{c.env})
+		s.addCommand(c.command)
+		s.addInherited([]string{c.env})
 		if diff := cmp.Diff(c.want, s.texts); diff != "" {
 			t.Errorf("%q %s, - wanted, + got:\n%s", c.command, c.env, diff)
 		}
@@ -109,10 +109,10 @@ func TestNamedSecrets(t *testing.T) {
 
 // TestForgedTokensAreRedacted: what checks make of the ordinary token tells nearly all of it.
 func TestForgedTokensAreRedacted(t *testing.T) {
-	a := access{header: http.Header{}, secrets: &secrets{}}
-	a.set("Authorization", "Bearer e30.e30claims.signature")
+	a := httpCredentials{header: http.Header{}, secrets: &secrets{}}
+	a.addHeader("Authorization", "Bearer e30.e30claims.signature")
 	r := a.secrets.redactor()
-	for _, token := range []string{a.credentials.Bearer, a.credentials.Altered(), a.credentials.Unsigned()} {
+	for _, token := range []string{a.tokens.Bearer, a.tokens.AlteredToken(), a.tokens.UnsignedToken()} {
 		if got := r.text(token); token == "" || got != "[redacted]" {
 			t.Errorf("%q is shown as %s", token, got)
 		}

@@ -12,30 +12,30 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// repeat is the command that tries one check again, to the same verdict. A watch is run with what provoked it, which
-// may be the whole run.
-func repeat(v values, t *target, r harness.Result) string {
+// repeatCommand is the command that tries one check again, to the same verdict. A watch is run with what provoked it,
+// which may be the whole run.
+func repeatCommand(v options, t *target, r harness.Result) string {
 	words := []string{"mcpcheck", "run"}
-	if !slices.Contains(r.ProvokedBy, harness.Everything) {
-		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.ProvokedBy...), ","))
+	if !slices.Contains(r.TriggeredBy, harness.WholeRun) {
+		words = append(words, "--only", strings.Join(append([]string{r.ID}, r.TriggeredBy...), ","))
 	}
-	if v.Protocol != auto { // of all revisions, only this one
+	if v.Protocol != protocolAuto { // of all revisions, only this one
 		words = append(words, "--protocol", r.Revision)
 	}
-	words = append(words, v.flags.repeated...)
-	return text.Shell(append(words, t.again(v)...)...)
+	words = append(words, v.flags.repeatedArgs...)
+	return text.Shell(append(words, t.serverArgs(v)...)...)
 }
 
 // nextSteps are the one or two commands that help after a run, the first before all.
-func nextSteps(v values, t *target, r harness.Report) []string {
+func nextSteps(v options, t *target, r harness.Report) []string {
 	command := func(words ...string) string {
-		return text.Shell(slices.Concat([]string{"mcpcheck"}, words, t.again(v))...)
+		return text.Shell(slices.Concat([]string{"mcpcheck"}, words, t.serverArgs(v))...)
 	}
 	again := func(words ...string) string {
-		return command(slices.Concat(words, v.flags.selecting, v.flags.repeated)...)
+		return command(slices.Concat(words, v.flags.selectionArgs, v.flags.repeatedArgs)...)
 	}
 	blocking := reporters.Blocking(r)
-	live := !r.Recorded && len(t.again(v)) > 0
+	live := !r.Recorded && len(t.serverArgs(v)) > 0
 	inCI := os.Getenv("CI") != ""
 	switch {
 	case len(blocking) > 0:
@@ -43,22 +43,22 @@ func nextSteps(v values, t *target, r harness.Report) []string {
 		switch own := func(x harness.Result) bool { return x.Gates && x.SDK == nil }; {
 		case live && !slices.ContainsFunc(r.Results, own):
 			return []string{again("baseline"), explain}
-		case !live || inCI || !v.remembered():
+		case !live || inCI || !v.savesLastRun():
 			return []string{explain}
 		}
 		return []string{explain, again("run", "--last-failed")}
 	case r.ExitCode == harness.ExitFails && r.Baseline != nil && live:
 		return []string{again("baseline")}
 	case r.ExitCode == harness.ExitUntestable:
-		return giveVariable(v, t, r)
+		return setVariableCommand(v, t, r)
 	case r.ExitCode != harness.ExitConforms || !live || inCI:
 		return nil
 	case v.flags.demo:
 		return []string{"mcpcheck run -- COMMAND"} // a server of the user's own
 	}
-	barred := func(u harness.UncalledTool) bool { return u.Barred }
+	barred := func(u harness.UncalledTool) bool { return u.Forbidden }
 	for _, c := range r.Coverage {
-		if v.config.name == "" && slices.ContainsFunc(c.Uncalled, barred) {
+		if v.config.name == "" && slices.ContainsFunc(c.UncalledTools, barred) {
 			return []string{command("init")}
 		}
 	}
@@ -68,19 +68,20 @@ func nextSteps(v values, t *target, r harness.Report) []string {
 	return nil
 }
 
-// remembered reports whether --last-failed knows of the run: it knows of none that is a part of another, or merged.
-func (v values) remembered() bool { return v.flags.shard == "" && !v.flags.merged }
+// savesLastRun reports whether --last-failed knows of the run: it knows of none that is a part of another, or merged.
+func (v options) savesLastRun() bool { return v.flags.shard == "" && !v.flags.isMerged }
 
-// giveVariable is the command that gives a server the variable that it asks for in its last words; none when it asks
-// for none that is not set.
-func giveVariable(v values, t *target, r harness.Report) []string {
+// setVariableCommand is the command that gives a server the variable that it asks for in its last words; none when it
+// asks for none that is not set.
+func setVariableCommand(v options, t *target, r harness.Report) []string {
 	name := reporters.MissingVariable(r.Problem)
 	set := func(pair string) bool { return strings.HasPrefix(pair, name+"=") }
-	if name == "" || len(t.command) == 0 || slices.ContainsFunc(slices.Concat(os.Environ(), plant(t.env)), set) {
+	if name == "" || len(t.command) == 0 || slices.ContainsFunc(slices.Concat(os.Environ(), withMarkerSecret(t.env)),
+		set) {
 		return nil
 	}
-	words := append([]string{"mcpcheck", "run", "--env", name + "=…"}, v.flags.repeated...)
-	return []string{text.Shell(append(words, t.again(v)...)...)}
+	words := append([]string{"mcpcheck", "run", "--env", name + "=…"}, v.flags.repeatedArgs...)
+	return []string{text.Shell(append(words, t.serverArgs(v)...)...)}
 }
 
 // repeatedFlags are those that are given again as they were: how a server is judged makes a difference to verdicts, or
@@ -90,11 +91,11 @@ var repeatedFlags = []string{
 	"config", "skip", "baseline", "tentative",
 }
 
-// selectingFlags are those that say what is tested. The command that repeats one check says that itself.
-var selectingFlags = []string{"only", "protocol", "quick"}
+// selectionFlags are those that say what is tested. The command that repeats one check says that itself.
+var selectionFlags = []string{"only", "protocol", "quick"}
 
-// wordsOf are the flags of these names as they were given.
-func wordsOf(flags *pflag.FlagSet, names []string) (words []string) {
+// flagArgs are the flags of these names as they were given.
+func flagArgs(flags *pflag.FlagSet, names []string) (words []string) {
 	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		list, many := f.Value.(pflag.SliceValue)
@@ -114,7 +115,7 @@ func wordsOf(flags *pflag.FlagSet, names []string) (words []string) {
 }
 
 // again are the flags of mcpcheck run that reach the server again, without secrets.
-func (t *target) again(v values) (words []string) {
+func (t *target) serverArgs(v options) (words []string) {
 	if v.Cwd != "" {
 		words = append(words, "--cwd", v.Cwd)
 	}
@@ -122,9 +123,9 @@ func (t *target) again(v values) (words []string) {
 		key, _, _ := strings.Cut(pair, "=")
 		words = append(words, "--env", key+"=…")
 	}
-	words = append(words, t.alias...)
-	if t.alias == nil && t.url != "" {
-		words = append(words, "--url", t.redact.text(t.url))
+	words = append(words, t.serverFlags...)
+	if t.serverFlags == nil && t.url != "" {
+		words = append(words, "--url", t.redactor.text(t.url))
 	}
 	for _, pair := range v.flags.remote.headers {
 		name, _, _ := strings.Cut(pair, ":")
@@ -133,18 +134,18 @@ func (t *target) again(v values) (words []string) {
 	for _, pair := range v.flags.remote.headerEnv {
 		words = append(words, "--header-env", pair)
 	}
-	if variable := v.flags.keys.BearerEnv; variable != "" {
+	if variable := v.flags.fileKeys.BearerEnv; variable != "" {
 		words = append(words, "--bearer-env", variable)
 	}
-	words = append(words, v.flags.remote.again(t.redact)...)
-	if t.alias == nil && len(t.command) > 0 {
-		words = append(append(words, "--"), t.redact.texts(t.command)...)
+	words = append(words, v.flags.remote.args(t.redactor)...)
+	if t.serverFlags == nil && len(t.command) > 0 {
+		words = append(append(words, "--"), t.redactor.texts(t.command)...)
 	}
 	return words
 }
 
 // again are the flags for which mcpcheck.yaml has no key.
-func (f remoteFlags) again(redact redactor) (words []string) {
+func (f remoteFlags) args(redact redactor) (words []string) {
 	for _, pair := range f.tokenEnv {
 		words = append(words, "--token-env", pair)
 	}
@@ -164,8 +165,8 @@ func (f remoteFlags) again(redact redactor) (words []string) {
 }
 
 // again are the flags that name the server again.
-func (f *hostFlags) again() []string {
-	words := []string{"--server", f.name}
+func (f *hostFlags) args() []string {
+	words := []string{"--server", f.serverName}
 	if f.file != "" {
 		words = append(words, "--servers-file", f.file)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestRepeat: the command that tries a check again has what its verdict, and whether that gates, depend on.
-func TestRepeat(t *testing.T) {
+// TestRepeatCommand: the command that tries a check again has what its verdict, and whether that gates, depend on.
+func TestRepeatCommand(t *testing.T) {
 	const only = "mcpcheck run --only ping/prompt"
 	for line, want := range map[string]string{
 		"-- serve": only + " -- serve",
@@ -29,20 +29,20 @@ func TestRepeat(t *testing.T) {
 		"--protocol 2025-03-26 -- serve":                   only + " --protocol 2025-03-26 -- serve",
 		"--only ping -v -q --brief --json r -- serve":      only + " -- serve",
 	} {
-		flags := flagsOf(t, line)
-		v := values{config: merge(flags, config{}), flags: flags}
-		target := &target{address: address{command: flags.keys.Command}, redact: (&secrets{}).redactor()}
-		if got := repeat(v, target, harness.Result{ID: "ping/prompt", Revision: "2025-03-26"}); got != want {
+		flags := parseRunFlags(t, line)
+		v := options{config: mergeConfig(flags, config{}), flags: flags}
+		target := &target{address: address{command: flags.fileKeys.Command}, redactor: (&secrets{}).redactor()}
+		if got := repeatCommand(v, target, harness.Result{ID: "ping/prompt", Revision: "2025-03-26"}); got != want {
 			t.Errorf("%s:\n got %s\nwant %s", line, got, want)
 		}
 	}
-	v := values{config: config{Protocol: "auto"}}
+	v := options{config: config{Protocol: "auto"}}
 	for want, provokers := range map[string][]string{
 		"mcpcheck run --only ping/server-ping-rate,ping/prompt,tools/list-works": {"ping/prompt", "tools/list-works"},
-		"mcpcheck run": {harness.Everything},
+		"mcpcheck run": {harness.WholeRun},
 	} {
-		watch := harness.Result{ID: "ping/server-ping-rate", ProvokedBy: provokers}
-		if got := repeat(v, &target{redact: (&secrets{}).redactor()}, watch); got != want {
+		watch := harness.Result{ID: "ping/server-ping-rate", TriggeredBy: provokers}
+		if got := repeatCommand(v, &target{redactor: (&secrets{}).redactor()}, watch); got != want {
 			t.Errorf("a watch:\n got %s\nwant %s", got, want)
 		}
 	}
@@ -56,7 +56,7 @@ func TestNextSteps(t *testing.T) {
 		ID: "tools/of-sdk", Verdict: harness.Fail, Level: harness.Must, Gates: true, SDK: &harness.SDKInfo{ID: "one"},
 	}
 	pass := harness.Result{ID: "tools/passes", Verdict: harness.Pass}
-	barred := []harness.Coverage{{Uncalled: []harness.UncalledTool{{Name: "drop", Barred: true}}}}
+	barred := []harness.Coverage{{UncalledTools: []harness.UncalledTool{{Name: "drop", Forbidden: true}}}}
 	const explain = "mcpcheck explain tools/"
 	for _, tt := range []struct {
 		name, line string
@@ -92,11 +92,11 @@ func TestNextSteps(t *testing.T) {
 			want:   []string{"mcpcheck init -- serve"}},
 	} {
 		t.Setenv("CI", map[bool]string{true: "true"}[tt.ci])
-		flags := flagsOf(t, tt.line+" -- serve")
-		flags.merged = tt.merged
-		v := values{config: merge(flags, config{}), flags: flags}
-		v.reports, v.reportDir = flags.report.merge(flags.given, reportFiles{})
-		target := &target{address: address{command: flags.keys.Command}, redact: (&secrets{}).redactor()}
+		flags := parseRunFlags(t, tt.line+" -- serve")
+		flags.isMerged = tt.merged
+		v := options{config: mergeConfig(flags, config{}), flags: flags}
+		v.reports, v.reportDir = flags.report.mergeWith(flags.isGiven, reportFiles{})
+		target := &target{address: address{command: flags.fileKeys.Command}, redactor: (&secrets{}).redactor()}
 		if r := tt.report; r.Baseline != nil || slices.ContainsFunc(r.Results, isGatingFail) {
 			tt.report.ExitCode = harness.ExitFails
 		}
@@ -111,12 +111,12 @@ func TestNextSteps(t *testing.T) {
 func TestEveryFlagIsRepeated(t *testing.T) {
 	reaching := strings.Fields("url cwd env header header-env bearer-env token-env contact-issuer sse-url insecure " +
 		"cacert demo server servers-file")
-	chosen := append(strings.Fields("shard set last-failed"), selectingFlags...)
+	chosen := append(strings.Fields("shard set last-failed"), selectionFlags...)
 	telling := strings.Fields("plan json junit markdown sarif html tap ctrf badge trace report-dir annotations " +
 		"no-color verbose quiet brief advice watch watch-path")
 	known := slices.Concat(repeatedFlags, reaching, chosen, telling)
 	cmd := &cobra.Command{}
-	new(runFlags).add(cmd)
+	new(runFlags).addFlags(cmd)
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if !slices.Contains(known, f.Name) {
 			t.Errorf("is --%s to be given again?", f.Name)

@@ -21,8 +21,8 @@ type reportFlags struct {
 	annotations string // auto, on or off
 }
 
-// helpOfFormat is what the flag of a format writes.
-var helpOfFormat = map[string]string{
+// formatTexts is what the flag of a format writes.
+var formatTexts = map[string]string{
 	"json":     "a JSON report",
 	"junit":    "a JUnit XML report",
 	"markdown": "a Markdown report (for pull request comments and step summaries)",
@@ -33,10 +33,10 @@ var helpOfFormat = map[string]string{
 	"badge":    "a badge, .svg or .json (for shields.io)",
 }
 
-func (f *reportFlags) add(flags *pflag.FlagSet) {
+func (f *reportFlags) addFlags(flags *pflag.FlagSet) {
 	f.files = map[string]*[]string{}
 	for _, format := range reporters.Formats {
-		help := "write " + helpOfFormat[format.Name] + " to `FILE` (- is stdout)"
+		help := "write " + formatTexts[format.Name] + " to `FILE` (- is stdout)"
 		f.files[format.Name] = flags.StringArray(format.Name, nil, help)
 	}
 	flags.StringVar(&f.dir, "report-dir", "", "write a report in every format to the directory `DIR`")
@@ -45,9 +45,9 @@ func (f *reportFlags) add(flags *pflag.FlagSet) {
 }
 
 // merge adds the reports of mcpcheck.yaml, but where a flag says otherwise.
-func (f reportFlags) merge(given func(flag string) bool, file reportFiles) (files map[string][]string, dir string) {
+func (f reportFlags) mergeWith(given func(flag string) bool, file reportFiles) (files map[string][]string, dir string) {
 	files = map[string][]string{}
-	for format, path := range file.files() {
+	for format, path := range file.byFormat() {
 		if path != "" {
 			files[format] = []string{path}
 		}
@@ -57,38 +57,38 @@ func (f reportFlags) merge(given func(flag string) bool, file reportFiles) (file
 			files[format] = *paths
 		}
 	}
-	return files, pick(given("report-dir"), f.dir, file.Dir)
+	return files, flagOrFile(given("report-dir"), f.dir, file.Dir)
 }
 
 // annotate reports whether annotations are wanted.
-func (f reportFlags) annotate() (bool, error) {
+func (f reportFlags) wantsAnnotations() (bool, error) {
 	switch f.annotations {
 	case "auto":
 		return os.Getenv("GITHUB_ACTIONS") == "true", nil
 	case "on", "off":
 		return f.annotations == "on", nil
 	}
-	return false, usage("--annotations is auto, on or off, not %q", f.annotations)
+	return false, usageErrorf("--annotations is auto, on or off, not %q", f.annotations)
 }
 
-// withReports is an audience of people and reports. Every file is opened, so that one that cannot be written is found
+// newSinks is an audience of people and reports. Every file is opened, so that one that cannot be written is found
 // now.
-func withReports(v values, t *target, stdout, stderr io.Writer) (*audience, error) {
-	annotate, err := v.flags.report.annotate()
+func newSinks(v options, t *target, stdout, stderr io.Writer) (*sinks, error) {
+	annotate, err := v.flags.report.wantsAnnotations()
 	if err != nil {
 		return nil, err
 	}
-	place := reporters.Locate(os.Getenv("GITHUB_WORKSPACE"), v.config.name,
+	place := reporters.NewLocation(os.Getenv("GITHUB_WORKSPACE"), v.config.name,
 		harness.TargetInfo{Command: t.command, Dir: t.dir})
 	files, onStdout, err := openReports(v, place, stdout)
 	if err != nil {
-		return nil, usage("%w", err)
+		return nil, usageErrorf("%w", err)
 	}
 	out := stdout
 	if onStdout {
 		out = stderr
 	}
-	a := atConsole(v, t, out, stderr)
+	a := newConsoleSinks(v, t, out, stderr)
 	a.reporters = append(a.reporters, files...)
 	if annotate {
 		a.reporters = append(a.reporters, reporters.NewAnnotations(out, place))
@@ -97,16 +97,16 @@ func withReports(v values, t *target, stdout, stderr io.Writer) (*audience, erro
 }
 
 // openReports opens the reports of all formats. One may be for stdout.
-func openReports(v values, place reporters.Place, stdout io.Writer) (
+func openReports(v options, place reporters.Location, stdout io.Writer) (
 	opened []reporters.Reporter, onStdout bool, err error,
 ) {
-	if err := onceEach(v.reports); err != nil {
+	if err := validateReportFiles(v.reports); err != nil {
 		return nil, false, err
 	}
-	formats := reporters.NewFormats(reporters.Options{Place: place, Rules: suites.Find})
+	formats := reporters.NewFormats(reporters.Options{Location: place, FindRequirement: suites.Find})
 	for _, format := range formats {
 		for _, path := range v.reports[format.Name] {
-			report, err := reporters.ToFile(format, path, stdout)
+			report, err := reporters.NewFile(format, path, stdout)
 			if err != nil {
 				return nil, false, err
 			}
@@ -117,12 +117,12 @@ func openReports(v values, place reporters.Place, stdout io.Writer) (
 	if v.reportDir == "" {
 		return opened, onStdout, nil
 	}
-	all, err := reporters.Dir(v.reportDir, formats)
+	all, err := reporters.NewDir(v.reportDir, formats)
 	return slices.Concat(opened, all), onStdout, err
 }
 
-// onceEach refuses reports that would replace each other in one file, or follow each other on stdout.
-func onceEach(reports map[string][]string) error {
+// validateReportFiles refuses reports that would replace each other in one file, or follow each other on stdout.
+func validateReportFiles(reports map[string][]string) error {
 	writes := map[string]string{} // the flag, by its file
 	for _, format := range reporters.Formats {
 		for _, path := range reports[format.Name] {

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-func newRun() *cobra.Command {
+func newRunCommand() *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use:   "run [flags] [--url URL] [-- COMMAND [ARG…]]",
@@ -56,88 +56,88 @@ with these, and with invalid ones unless it has destructiveHint: true. Calls of 
 that do not exist are made unless it is none. --plan prints which tools would be
 called.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if f.hosts.lists(cmd, args) {
-				return f.hosts.list(cmd.OutOrStdout())
+			if f.hosts.isListRequest(cmd, args) {
+				return f.hosts.writeList(cmd.OutOrStdout())
 			}
-			return judgeServer(cmd, f.read(cmd, args))
+			return runServer(cmd, f.withCommandLine(cmd, args))
 		},
 	}
-	f.add(cmd)
+	f.addFlags(cmd)
 	return cmd
 }
 
-// judgeServer judges a server and tells what came of it.
-func judgeServer(cmd *cobra.Command, f runFlags) error {
+// runServer judges a server and tells what came of it.
+func runServer(cmd *cobra.Command, f runFlags) error {
 	if f.watch {
-		return watch(cmd, f)
+		return watchServer(cmd, f)
 	}
 	j, err := prepare(cmd, f, nil)
 	if err != nil {
 		return err
 	}
-	_, err = j.carryOut(cmd)
+	_, err = j.execute(cmd)
 	return err
 }
 
 // prepare makes a judgement, in steps that baseline and init share: settle what is asked for (values.go), aim at the
 // server (target.go); to judge it (judge.go) and to tell (audience.go) is left. All that is wrong with its use is found
 // before anything is started. alter may change what is asked for; nil leaves it.
-func prepare(cmd *cobra.Command, f runFlags, alter func(*values) error) (*judgement, error) {
-	file, err := f.configuration()
+func prepare(cmd *cobra.Command, f runFlags, alter func(*options) error) (*serverRun, error) {
+	file, err := f.readConfiguration()
 	if err != nil {
 		return nil, err
 	}
-	if f.leash != nil {
+	if f.parentPipe != nil {
 		file.Reports = reportFiles{} // those of a fleet's member are the fleet's
 	}
-	v, err := settle(f, file)
+	v, err := resolveOptions(f, file)
 	if err != nil {
 		return nil, err
 	}
-	t, err := aim(v, cmd.ErrOrStderr())
+	t, err := resolveTarget(v, cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
 	if alter != nil {
 		err = alter(&v)
 	} else {
-		err = onlyLastFailed(&v, t, cmd.ErrOrStderr())
+		err = restrictToLastFailed(&v, t, cmd.ErrOrStderr())
 	}
 	if err != nil {
 		return nil, err
 	}
-	t.leash = f.leash
-	t.heed() // from the first file on
+	t.parentPipe = f.parentPipe
+	t.notifySignals() // from the first file on
 	var known baseline
 	if v.Baseline != "" {
 		if known, err = readBaseline(v.Baseline); err != nil {
 			return nil, err
 		}
 	}
-	told, err := withReports(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	told, err := newSinks(v, t, cmd.OutOrStdout(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
-	return newJudgement(v, t, known, told), nil
+	return newServerRun(v, t, known, told), nil
 }
 
-// carryOut carries the judgement out and tells what came of it, or only plans it.
-func (j *judgement) carryOut(cmd *cobra.Command) (harness.Report, error) {
+// execute carries the judgement out and tells what came of it, or only plans it.
+func (j *serverRun) execute(cmd *cobra.Command) (harness.Report, error) {
 	if j.flags.plan {
-		return j.report, j.plan(cmd.OutOrStdout())
+		return j.report, j.writePlan(cmd.OutOrStdout())
 	}
-	if err := j.trace(); err != nil {
+	if err := j.addTraceReporter(); err != nil {
 		return j.report, err
 	}
 	report, err := j.run()
 	if err != nil {
 		return report, err
 	}
-	if j.shard == nil && j.flags.leash == nil {
-		j.target.remember(report)
+	if j.shard == nil && j.flags.parentPipe == nil {
+		j.target.saveLastRun(report)
 	}
-	if j.concluded != nil {
-		j.concluded(report)
+	if j.beforeReport != nil {
+		j.beforeReport(report)
 	}
-	return report, j.target.tell(cmd.ErrOrStderr(), func() error { return j.told.done(report) })
+	return report, j.target.flushReports(cmd.ErrOrStderr(), func() error { return j.sinks.writeReport(report) })
 }

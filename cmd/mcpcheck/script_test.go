@@ -30,12 +30,13 @@ import (
 // TestMain makes the test binary three programs: the tests, mcpcheck, and the bad servers.
 func TestMain(m *testing.M) {
 	os.Setenv("GORACE", raceOptions)
-	forgetful()
-	testscript.Main(bounded{m}, map[string]func(){"mcpcheck": mcpcheck, "badserver": badserver})
+	disableLastRun()
+	testscript.Main(limitedTests{m}, map[string]func(){"mcpcheck": mcpcheckMain, "badserver": badServerMain})
 }
 
-// forgetful has nothing remembered of runs, but where a test says so. What the tests build has its cache all the same.
-func forgetful() {
+// disableLastRun has nothing remembered of runs, but where a test says so. What the tests build has its cache all the
+// same.
+func disableLastRun() {
 	if os.Getenv("XDG_CACHE_HOME") != "" {
 		return
 	}
@@ -48,23 +49,23 @@ func forgetful() {
 // raceOptions let processes end at once: the race detector else waits a second for races that are still to come.
 const raceOptions = "atexit_sleep_ms=0"
 
-// mcpcheck is the program; it also says how much memory it took.
-func mcpcheck() {
-	note(1, 0)
-	saveMemory()
-	in := &counting{Reader: os.Stdin}
+// mcpcheckMain is the program; it also says how much memory it took.
+func mcpcheckMain() {
+	addLoad(1, 0)
+	setMemoryLimits()
+	in := &lineCounter{Reader: os.Stdin}
 	code := run(os.Args[1:], in, os.Stdout, os.Stderr)
-	note(0, in.lines)
-	if file := os.Getenv(peakFile); file != "" {
-		os.WriteFile(file, fmt.Append(nil, peak()), 0o644)
+	addLoad(0, in.lines)
+	if file := os.Getenv(peakFileVariable); file != "" {
+		os.WriteFile(file, fmt.Append(nil, peakMemory()), 0o644)
 	}
 	os.Exit(code)
 }
 
 // Variables of the environment.
 const (
-	peakFile = "MCPCHECK_TEST_PEAK" // where mcpcheck writes its peak memory
-	mark     = "MCPCHECK_TEST_MARK" // by which the processes of a test are known
+	peakFileVariable = "MCPCHECK_TEST_PEAK" // where mcpcheck writes its peak memory
+	markVariable     = "MCPCHECK_TEST_MARK" // by which the processes of a test are known
 )
 
 // TestScript runs testdata/script: what mcpcheck does on the command line, one topic per file. Commands beside those of
@@ -89,10 +90,10 @@ const (
 // together depends on how busy the machine is.
 func TestScript(t *testing.T) {
 	t.Parallel()
-	for _, file := range scriptsIn(t, "script") {
-		t.Run(topicOf(file), func(t *testing.T) {
+	for _, file := range scriptFiles(t, "script") {
+		t.Run(scriptName(file), func(t *testing.T) {
 			t.Parallel()
-			runScript(t, file, setup)
+			runScript(t, file, setUpScript)
 		})
 	}
 }
@@ -100,13 +101,13 @@ func TestScript(t *testing.T) {
 // TestScriptInside runs testdata/inside: what mcpcheck says of wrong use, and what else it says without a server. In
 // these scripts status and misuse have it run in this process, hence one script after the other.
 func TestScriptInside(t *testing.T) {
-	for _, file := range scriptsIn(t, "inside") {
-		t.Run(topicOf(file), func(t *testing.T) { runScript(t, file, setupInside) })
+	for _, file := range scriptFiles(t, "inside") {
+		t.Run(scriptName(file), func(t *testing.T) { runScript(t, file, setUpInside) })
 	}
 }
 
-// scriptsIn are the scripts in a directory of testdata.
-func scriptsIn(t *testing.T, dir string) (files []string) {
+// scriptFiles are the scripts in a directory of testdata.
+func scriptFiles(t *testing.T, dir string) (files []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", dir, "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -115,31 +116,33 @@ func scriptsIn(t *testing.T, dir string) (files []string) {
 	return files
 }
 
-func topicOf(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
+func scriptName(file string) string { return strings.TrimSuffix(filepath.Base(file), ".txtar") }
 
 func runScript(t *testing.T, file string, setup func(*testscript.Env) error) {
 	t.Helper()
-	testscript.RunT(oneScript{t}, testscript.Params{
-		Files: []string{file}, Setup: setup, Cmds: commands,
-		Condition: condition, RequireUniqueNames: true, Deadline: time.Now().Add(patience),
+	testscript.RunT(scriptT{t}, testscript.Params{
+		Files: []string{file}, Setup: setup, Cmds: scriptCommands,
+		Condition: scriptCondition, RequireUniqueNames: true, Deadline: time.Now().Add(scriptTimeout),
 	})
 }
 
 // How long tests wait for what comes sooner by far, also where a machine is busy: only a test that fails takes as long.
 const (
-	patience     = 8 * time.Minute // for a script
-	soonPatience = time.Minute     // for one thing
+	scriptTimeout = 8 * time.Minute // for a script
+	waitTimeout   = time.Minute     // for one thing
 )
 
-var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"status": status, "some": some, "misuse": misuse, "variable": setVariables, "report": report, "same": same,
-	"verdicts": verdicts, "memory": memory,
-	"silent": silent, "taken": taken, "interrupt": struck(os.Interrupt, 130), "hangup": struck(syscall.SIGHUP, 130),
-	"killed": struck(os.Kill, -1),
+var scriptCommands = map[string]func(*testscript.TestScript, bool, []string){
+	"status": cmdStatus, "some": cmdSome, "misuse": cmdMisuse, "variable": cmdVariable, "report": cmdReport,
+	"same":     cmdSame,
+	"verdicts": cmdVerdicts, "memory": cmdMemory,
+	"silent": cmdSilent, "taken": cmdTaken, "interrupt": cmdSignal(os.Interrupt,
+		130), "hangup": cmdSignal(syscall.SIGHUP, 130),
+	"killed": cmdSignal(os.Kill, -1),
 }
 
-// condition reports whether something is so that is no condition of testscript's own.
-func condition(name string) (bool, error) {
+// scriptCondition reports whether something is so that is no condition of testscript's own.
+func scriptCondition(name string) (bool, error) {
 	switch name {
 	case "nohup":
 		return signal.Ignored(syscall.SIGHUP), nil
@@ -149,42 +152,43 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("unknown condition %q", name)
 }
 
-// oneScript is the test of one script, which runs in it and not beside it: so its time begins when it does.
-type oneScript struct{ *testing.T }
+// scriptT is the test of one script, which runs in it and not beside it: so its time begins when it does.
+type scriptT struct{ *testing.T }
 
-func (s oneScript) Run(_ string, run func(testscript.T)) { run(s) }
-func (s oneScript) Parallel()                            {}
-func (s oneScript) Verbose() bool                        { return testing.Verbose() }
+func (s scriptT) Run(_ string, run func(testscript.T)) { run(s) }
+func (s scriptT) Parallel()                            {}
+func (s scriptT) Verbose() bool                        { return testing.Verbose() }
 
-func setup(env *testscript.Env) error {
-	own := mark + "=" + rand.Text()
-	env.Vars = append(env.Vars, own, "GORACE="+raceOptions, "GOGC="+laterGC,
-		effortFile+"="+os.Getenv(effortFile), peakFile+"="+filepath.Join(env.WorkDir, ".peak"))
-	env.Values[environment{}] = env.Vars
-	env.Defer(func() { nothingLeft(env.T(), own) })
+func setUpScript(env *testscript.Env) error {
+	own := markVariable + "=" + rand.Text()
+	env.Vars = append(env.Vars, own, "GORACE="+raceOptions, "GOGC="+testGOGC,
+		loadFileVariable+"="+os.Getenv(loadFileVariable), peakFileVariable+"="+filepath.Join(env.WorkDir, ".peak"))
+	env.Values[initialEnvKey{}] = env.Vars
+	env.Defer(func() { expectNoProcesses(env.T(), own) })
 	return nil
 }
 
-// inside is the key of the test in whose process mcpcheck is run.
-type inside struct{}
+// insideKey is the key of the test in whose process mcpcheck is run.
+type insideKey struct{}
 
-// setupInside gives this process the environment of the script, until its test ends.
-func setupInside(env *testscript.Env) error {
-	t := env.T().(oneScript).T
-	env.Values[inside{}] = t
-	err := setup(env)
+// setUpInside gives this process the environment of the script, until its test ends.
+func setUpInside(env *testscript.Env) error {
+	t := env.T().(scriptT).T
+	env.Values[insideKey{}] = t
+	err := setUpScript(env)
 	for _, v := range env.Vars {
-		if name, value, _ := strings.Cut(v, "="); wordLike.MatchString(name) { // others are the script's alone
+		// others are the script's alone
+		if name, value, _ := strings.Cut(v, "="); variableNamePattern.MatchString(name) {
 			t.Setenv(name, value)
 		}
 	}
 	return err
 }
 
-var wordLike = regexp.MustCompile(`^\w+$`)
+var variableNamePattern = regexp.MustCompile(`^\w+$`)
 
-func setVariables(ts *testscript.TestScript, neg bool, args []string) {
-	t, ok := ts.Value(inside{}).(*testing.T)
+func cmdVariable(ts *testscript.TestScript, neg bool, args []string) {
+	t, ok := ts.Value(insideKey{}).(*testing.T)
 	if neg || !ok {
 		ts.Fatalf("usage, in testdata/inside: variable NAME=VALUE…")
 	}
@@ -195,42 +199,42 @@ func setVariables(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// nothingLeft fails when a process with that variable does not go away.
-func nothingLeft(t testscript.T, own string) {
-	if !seesProcesses {
+// expectNoProcesses fails when a process with that variable does not go away.
+func expectNoProcesses(t testscript.T, own string) {
+	if !canListProcesses {
 		t.Log("not looked for processes that are left behind: this system does not show whose they are")
 	}
 	var left []string
-	for deadline := time.Now().Add(soonPatience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if left = processes(own); len(left) == 0 {
+	for deadline := time.Now().Add(waitTimeout); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if left = processesWith(own); len(left) == 0 {
 			return
 		}
 	}
 	t.Fatal("left behind:\n" + strings.Join(left, "\n"))
 }
 
-func status(ts *testscript.TestScript, neg bool, args []string) {
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status CODE COMMAND…")
 	}
-	ends(ts, args[0], args[1:])
+	expectExit(ts, args[0], args[1:])
 }
 
-// some has a run try these checks only, but with -whole all.
-func some(ts *testscript.TestScript, neg bool, args []string) {
+// cmdSome has a run try these checks only, but with -whole all.
+func cmdSome(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 4 {
 		ts.Fatalf("usage: some CHECKS CODE mcpcheck run …")
 	}
-	ends(ts, args[1], slices.Insert(args[2:], 2, onlyOf(args[0])...))
+	expectExit(ts, args[1], slices.Insert(args[2:], 2, onlyFlags(args[0])...))
 }
 
-// ends runs a command, which must exit with the code, and returns what it wrote.
-func ends(ts *testscript.TestScript, code string, command []string) (stdout, stderr string) {
+// expectExit runs a command, which must exit with the code, and returns what it wrote.
+func expectExit(ts *testscript.TestScript, code string, command []string) (stdout, stderr string) {
 	want, err := strconv.Atoi(code)
 	ts.Check(err)
 	got := 0
-	if _, here := ts.Value(inside{}).(*testing.T); here && command[0] == "mcpcheck" {
-		got, stdout, stderr = runHere(ts, command[1:])
+	if _, here := ts.Value(insideKey{}).(*testing.T); here && command[0] == "mcpcheck" {
+		got, stdout, stderr = runInProcess(ts, command[1:])
 	} else {
 		got = exitCode(ts, ts.Exec(command[0], command[1:]...))
 		stdout, stderr = ts.ReadFile("stdout"), ts.ReadFile("stderr")
@@ -241,8 +245,8 @@ func ends(ts *testscript.TestScript, code string, command []string) (stdout, std
 	return stdout, stderr
 }
 
-// runHere runs mcpcheck in this process, in the current directory of the script.
-func runHere(ts *testscript.TestScript, args []string) (code int, stdout, stderr string) {
+// runInProcess runs mcpcheck in this process, in the current directory of the script.
+func runInProcess(ts *testscript.TestScript, args []string) (code int, stdout, stderr string) {
 	before, err := os.Getwd()
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
@@ -265,11 +269,11 @@ func exitCode(ts *testscript.TestScript, err error) int {
 	return -1
 }
 
-func misuse(ts *testscript.TestScript, neg bool, args []string) {
+func cmdMisuse(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: misuse COMMAND…")
 	}
-	stdout, stderr := ends(ts, "2", args)
+	stdout, stderr := expectExit(ts, "2", args)
 	if stdout != "" {
 		ts.Fatalf("wrote to stdout: %s", stdout)
 	}
@@ -279,14 +283,14 @@ func misuse(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// struck is the command that runs another one, in the environment that the script began with, and sends it a signal.
-func struck(with os.Signal, want int) func(*testscript.TestScript, bool, []string) {
+// cmdSignal is the command that runs another one, in the environment that the script began with, and sends it a signal.
+func cmdSignal(with os.Signal, want int) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		if neg || len(args) < 2 {
 			ts.Fatalf("usage: interrupt, hangup or killed FILE COMMAND…")
 		}
 		cmd := exec.Command(args[1], args[2:]...)
-		cmd.Env = ts.Value(environment{}).([]string)
+		cmd.Env = ts.Value(initialEnvKey{}).([]string)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), ts.Stdout(), ts.Stderr()
 		ts.Check(cmd.Start())
 		gone := make(chan struct{})
@@ -295,7 +299,7 @@ func struck(with os.Signal, want int) func(*testscript.TestScript, bool, []strin
 				cmd.Process.Signal(with)
 			}
 		}()
-		guard := time.AfterFunc(patience, func() { cmd.Process.Kill() })
+		guard := time.AfterFunc(scriptTimeout, func() { cmd.Process.Kill() })
 		err := cmd.Wait()
 		guard.Stop()
 		close(gone)
@@ -305,12 +309,12 @@ func struck(with os.Signal, want int) func(*testscript.TestScript, bool, []strin
 	}
 }
 
-// environment is the key of what the environment was when the script began.
-type environment struct{}
+// initialEnvKey is the key of what the environment was when the script began.
+type initialEnvKey struct{}
 
 func awaitFile(name string, stop <-chan struct{}) (there bool) {
 	for {
-		if exists(name) {
+		if fileExists(name) {
 			return true
 		}
 		select {
@@ -321,12 +325,12 @@ func awaitFile(name string, stop <-chan struct{}) (there bool) {
 	}
 }
 
-func report(ts *testscript.TestScript, neg bool, args []string) {
+func cmdReport(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		text := []byte(ts.ReadFile(name))
-		check := validJSON
+		check := validateReport
 		if strings.HasSuffix(name, ".xml") {
-			check = validXML
+			check = validateXML
 		}
 		if err := check(text); err != nil {
 			ts.Fatalf("%s: %v\n%s", name, err, text)
@@ -334,8 +338,8 @@ func report(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// validJSON reports how a report breaks its schema.
-func validJSON(text []byte) error {
+// validateReport reports how a report breaks its schema.
+func validateReport(text []byte) error {
 	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "schemas", "report.schema.json"))
 	if err != nil {
 		return err
@@ -347,7 +351,7 @@ func validJSON(text []byte) error {
 	return schema.Validate(v)
 }
 
-func validXML(text []byte) error {
+func validateXML(text []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(text))
 	for n := 0; ; n++ {
 		switch _, err := d.Token(); {
@@ -361,21 +365,21 @@ func validXML(text []byte) error {
 	}
 }
 
-// same compares two JSON reports without what time has put into them. Calls are made side by side: what is sent and
+// cmdSame compares two JSON reports without what time has put into them. Calls are made side by side: what is sent and
 // what comes may be in any order, and have any id.
-func same(ts *testscript.TestScript, neg bool, args []string) {
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: same FILE FILE")
 	}
-	a, b := timeless(ts, args[0]), timeless(ts, args[1])
+	a, b := wireMessages(ts, args[0]), wireMessages(ts, args[1])
 	if diff := cmp.Diff(a, b); (diff == "") == neg {
 		ts.Fatalf("%s and %s, differences:\n%s", args[0], args[1], diff)
 	}
 }
 
-// verdicts compares two JSON reports without times, and without the evidence, in which ids and their order depend on
+// cmdVerdicts compares two JSON reports without times, and without the evidence, in which ids and their order depend on
 // who has used a session before.
-func verdicts(ts *testscript.TestScript, neg bool, args []string) {
+func cmdVerdicts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: verdicts FILE FILE")
 	}
@@ -385,7 +389,7 @@ func verdicts(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), r))
 		r.Started, r.Seconds = time.Time{}, 0
 		for j := range r.Results {
-			r.Results[j].Seconds, r.Results[j].Wire = 0, nil
+			r.Results[j].Seconds, r.Results[j].Evidence = 0, nil
 		}
 	}
 	if diff := cmp.Diff(reports[0], reports[1]); diff != "" {
@@ -393,34 +397,34 @@ func verdicts(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-func timeless(ts *testscript.TestScript, name string) (messages []string) {
+func wireMessages(ts *testscript.TestScript, name string) (messages []string) {
 	var r harness.Report
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(name)), &r))
 	for _, result := range r.Results {
-		for _, line := range result.Wire {
-			messages = append(messages, result.ID+" "+line.Arrow+" "+anyID.ReplaceAllString(line.Text, `"id":0`))
+		for _, line := range result.Evidence {
+			messages = append(messages, result.ID+" "+line.Arrow+" "+idPattern.ReplaceAllString(line.Text, `"id":0`))
 		}
 	}
 	slices.Sort(messages)
 	return messages
 }
 
-var anyID = regexp.MustCompile(`"id":\d+`)
+var idPattern = regexp.MustCompile(`"id":\d+`)
 
-// progress is what a run that takes its time says in a pipe, as one does where a machine is busy.
-var progress = regexp.MustCompile(`(?m)^mcpcheck: (\S+ · )?(\d+/\d+ · )?\d+ s( · .*)?\n`)
+// progressPattern is what a run that takes its time says in a pipe, as one does where a machine is busy.
+var progressPattern = regexp.MustCompile(`(?m)^mcpcheck: (\S+ · )?(\d+/\d+ · )?\d+ s( · .*)?\n`)
 
-// silent says that the command before has written nothing to stderr but progress.
-func silent(ts *testscript.TestScript, neg bool, args []string) {
+// cmdSilent says that the command before has written nothing to stderr but progress.
+func cmdSilent(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 0 {
 		ts.Fatalf("usage: silent")
 	}
-	if said := progress.ReplaceAllString(ts.ReadFile("stderr"), ""); said != "" {
+	if said := progressPattern.ReplaceAllString(ts.ReadFile("stderr"), ""); said != "" {
 		ts.Fatalf("on stderr:\n%s", said)
 	}
 }
 
-func memory(ts *testscript.TestScript, neg bool, args []string) {
+func cmdMemory(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: memory MB")
 	}
@@ -430,7 +434,7 @@ func memory(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	took := peak >> 20
 	ts.Logf("%d MB at the peak", took)
-	if took > most && !racing { // the race detector multiplies it
+	if took > most && !raceEnabled { // the race detector multiplies it
 		ts.Fatalf("mcpcheck took %d MB, more than %d", took, most)
 	}
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// secretName matches the names under which people keep secrets: of variables, flags and headers.
-var secretName = regexp.MustCompile(`(?i)token|secret|passw(or)?d|passphrase|credential|bearer|authorization|` +
+// secretNamePattern matches the names under which people keep secrets: of variables, flags and headers.
+var secretNamePattern = regexp.MustCompile(`(?i)token|secret|passw(or)?d|passphrase|credential|bearer|authorization|` +
 	`(api|access|private|auth)[-_]?key|[-_](key|pat|pwd)$|^key$`)
 
-// hideCommand makes secrets of the values in a command line whose names say that they are: --api-key VALUE,
+// addCommand makes secrets of the values in a command line whose names say that they are: --api-key VALUE,
 // --token=VALUE, API_KEY=VALUE, 'Authorization: Bearer VALUE'.
-func (s *secrets) hideCommand(command []string) {
+func (s *secrets) addCommand(command []string) {
 	for i, word := range command {
 		name, value, joined := strings.Cut(word, "=")
 		if !joined {
@@ -22,45 +22,45 @@ func (s *secrets) hideCommand(command []string) {
 		if !joined && isFlag && i+1 < len(command) && !strings.HasPrefix(command[i+1], "-") {
 			value, joined = command[i+1], true
 		}
-		if joined && secretName.MatchString(name) {
-			s.hideWords(value)
+		if joined && secretNamePattern.MatchString(name) {
+			s.addWords(value)
 		}
 		if strings.Contains(word, "://") {
-			s.hidePassword(word)
+			s.addURLPassword(word)
 		}
 	}
 }
 
-// hideWords makes secrets of a value and of its last word, which follows a scheme such as Bearer.
-func (s *secrets) hideWords(value string) {
-	s.hide(value)
+// addWords makes secrets of a value and of its last word, which follows a scheme such as Bearer.
+func (s *secrets) addWords(value string) {
+	s.add(value)
 	if words := strings.Fields(value); len(words) > 1 {
-		s.hide(words[len(words)-1])
+		s.add(words[len(words)-1])
 	}
 }
 
-// hideInherited makes secrets of the values that the server inherits from the environment of mcpcheck under names that
+// addInherited makes secrets of the values that the server inherits from the environment of mcpcheck under names that
 // say that they are. A short one may be a common word, in whose place nothing could be read any more.
-func (s *secrets) hideInherited(environ []string) {
+func (s *secrets) addInherited(environ []string) {
 	for _, pair := range environ {
 		name, value, _ := strings.Cut(pair, "=")
-		if len(value) >= shortestInherited && secretName.MatchString(name) {
-			s.hideWords(value)
+		if len(value) >= minInheritedLength && secretNamePattern.MatchString(name) {
+			s.addWords(value)
 		}
 		if strings.Contains(value, "://") {
-			s.hidePassword(value)
+			s.addURLPassword(value)
 		}
 	}
 }
 
-// shortestInherited is how long an inherited value must be to be redacted.
-const shortestInherited = 8
+// minInheritedLength is how long an inherited value must be to be redacted.
+const minInheritedLength = 8
 
-// hidePassword makes a secret of the password in a URL.
-func (s *secrets) hidePassword(text string) {
+// addURLPassword makes a secret of the password in a URL.
+func (s *secrets) addURLPassword(text string) {
 	if u, err := url.Parse(text); err == nil {
 		if password, has := u.User.Password(); has {
-			s.hide(password)
+			s.add(password)
 		}
 	}
 }

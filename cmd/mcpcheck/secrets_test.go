@@ -18,9 +18,9 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// TestSecretsStayHidden plants a secret in every place where an operator may give one, has a server repeat all that it
+// TestSecretsAreRedacted plants a secret in every place where an operator may give one, has a server repeat all that it
 // is told wherever it can, and searches all that mcpcheck writes.
-func TestSecretsStayHidden(t *testing.T) {
+func TestSecretsAreRedacted(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]string{
 		"header":    "s3cret-in+a/header=",
@@ -33,7 +33,7 @@ func TestSecretsStayHidden(t *testing.T) {
 		"flag":      "s3cret-behind-a-flag",
 	}
 	secrets["altered"] = strings.TrimSuffix(secrets["bearer"], "n") // of which a check changes the last character
-	echo := httptest.NewServer(http.HandlerFunc(repeatEverything))
+	echo := httptest.NewServer(http.HandlerFunc(serveRepeatingInput))
 	t.Cleanup(echo.Close)
 	u, err := url.Parse(echo.URL + "/mcp")
 	if err != nil {
@@ -57,7 +57,7 @@ func TestSecretsStayHidden(t *testing.T) {
 			args := slices.Concat(
 				[]string{"run", "-v", "--report-dir", filepath.Join(dir, "reports"), "--annotations", "on",
 					"--trace", filepath.Join(dir, "trace.jsonl"),
-				}, onlyOf("auth,http,lifecycle/initialize-succeeds,ping,tools"), target)
+				}, onlyFlags("auth,http,lifecycle/initialize-succeeds,ping,tools"), target)
 			cmd := exec.CommandContext(t.Context(), "mcpcheck", args...)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "TEST_BEARER="+secrets["bearer"], "TEST_EXPIRED="+secrets["expired"],
@@ -69,7 +69,7 @@ func TestSecretsStayHidden(t *testing.T) {
 				t.Fatalf("exit code %d, want %d: %s", code, want, output)
 			}
 			written := map[string]string{
-				"console": string(output), "trace.jsonl": content(t, filepath.Join(dir, "trace.jsonl")),
+				"console": string(output), "trace.jsonl": readFile(t, filepath.Join(dir, "trace.jsonl")),
 			}
 			files, err := os.ReadDir(filepath.Join(dir, "reports"))
 			if err != nil || len(files) < 9 {
@@ -84,7 +84,7 @@ func TestSecretsStayHidden(t *testing.T) {
 			}
 			for file, text := range written {
 				for kind, secret := range secrets {
-					for _, form := range forms(secret) {
+					for _, form := range secretForms(secret) {
 						if i := strings.Index(text, form); i >= 0 {
 							t.Errorf(
 								"%s holds the secret of %s: …%s…",
@@ -103,9 +103,9 @@ func TestSecretsStayHidden(t *testing.T) {
 	}
 }
 
-// TestSecretsStayOutOfRecords: what the server tells of its command and its environment is redacted in a record, and
+// TestRecordSecretsAreRedacted: what the server tells of its command and its environment is redacted in a record, and
 // passed on as it is.
-func TestSecretsStayOutOfRecords(t *testing.T) {
+func TestRecordSecretsAreRedacted(t *testing.T) {
 	const flag, inherited = "s3cret-behind-a-flag", "s3cret-inherited-key"
 	file := filepath.Join(t.TempDir(), "wire.jsonl")
 	cmd := exec.CommandContext(t.Context(), "mcpcheck", "record", "--out", file, "--",
@@ -116,7 +116,7 @@ func TestSecretsStayOutOfRecords(t *testing.T) {
 	if !strings.Contains(string(passed), flag) {
 		t.Errorf("the client was told\n%s", passed)
 	}
-	record := content(t, file)
+	record := readFile(t, file)
 	if !strings.Contains(record, "[redacted]") {
 		t.Error("nothing was redacted")
 	}
@@ -127,10 +127,10 @@ func TestSecretsStayOutOfRecords(t *testing.T) {
 	}
 }
 
-// forms are the ways in which a secret may be written.
-func forms(secret string) []string {
+// secretForms are the ways in which a secret may be written.
+func secretForms(secret string) []string {
 	quoted, _ := json.Marshal(secret)
-	escaped := strings.Trim(string(harness.Compact(secret)), `"`)
+	escaped := strings.Trim(string(harness.CompactJSON(secret)), `"`)
 	return []string{
 		secret,
 		strings.Trim(string(quoted), `"`),
@@ -144,9 +144,9 @@ func forms(secret string) []string {
 	}
 }
 
-// repeatEverything is a server of MCP that tells what it was told: in names, results, errors, headers and bodies of
+// serveRepeatingInput is a server of MCP that tells what it was told: in names, results, errors, headers and bodies of
 // HTTP errors.
-func repeatEverything(w http.ResponseWriter, r *http.Request) {
+func serveRepeatingInput(w http.ResponseWriter, r *http.Request) {
 	told := fmt.Sprint(r.Header, " ", r.URL, " ", r.URL.Query())
 	body, _ := io.ReadAll(r.Body)
 	var msg struct {

@@ -25,19 +25,19 @@ import (
 
 // serveFlags say what the built-in server is like.
 type serveFlags struct {
-	fault     string
-	variation string
-	list      bool
-	tools     int
-	all       bool
-	protocol  string
-	address   string
-	sse       bool
-	stateless bool
-	auth      bool
+	fault      string
+	variation  string
+	listFaults bool
+	moreTools  int
+	everything bool
+	protocol   string
+	address    string
+	sse        bool
+	stateless  bool
+	auth       bool
 }
 
-func newServe() *cobra.Command {
+func newServeCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
 		Use:   "serve",
@@ -55,7 +55,7 @@ newest revision that the server supports is one in which it shows.
   mcpcheck serve --http 127.0.0.1:8765 --everything
                                                   with everything that the official suite
                                                   @modelcontextprotocol/conformance needs`,
-		Args: noWords,
+		Args: rejectArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.serve(cmd) },
 	}
 	flags := cmd.Flags()
@@ -68,47 +68,47 @@ newest revision that the server supports is one in which it shows.
 	flags.StringVar(&f.protocol, "protocol", "", "support only this `REVISION`")
 	flags.StringVar(&f.fault, "fault", "", "serve with the fault `ID`")
 	flags.StringVar(&f.variation, "variation", "", "serve with the variation `ID`")
-	flags.IntVar(&f.tools, "tools", 0, "list `N` more tools, in pages of fifty")
-	flags.BoolVar(&f.all, "everything", false, "also offer what the official conformance suite needs; no pages")
-	flags.BoolVar(&f.list, "list-faults", false, "list the faults")
+	flags.IntVar(&f.moreTools, "tools", 0, "list `N` more tools, in pages of fifty")
+	flags.BoolVar(&f.everything, "everything", false, "also offer what the official conformance suite needs; no pages")
+	flags.BoolVar(&f.listFaults, "list-faults", false, "list the faults")
 	return cmd
 }
 
 func (f serveFlags) serve(cmd *cobra.Command) error {
-	if f.list {
+	if f.listFaults {
 		for _, f := range faults.All() {
 			fmt.Fprintln(cmd.OutOrStdout(), f.ID())
 		}
 		return nil
 	}
-	change, until, err := f.change()
+	change, until, err := f.serverChange()
 	switch {
 	case f.fault != "" && f.variation != "":
-		return usage("--fault and --variation exclude each other")
-	case f.tools < 0:
-		return usage("--tools must not be less than 0")
+		return usageErrorf("--fault and --variation exclude each other")
+	case f.moreTools < 0:
+		return usageErrorf("--tools must not be less than 0")
 	case err != nil:
 		return err
 	case f.protocol != "" && !slices.Contains(fixtures.Revisions, f.protocol):
-		return usage("no revision %q; have %s", f.protocol, strings.Join(fixtures.Revisions, ", "))
+		return usageErrorf("no revision %q; have %s", f.protocol, strings.Join(fixtures.Revisions, ", "))
 	case f.address != "":
 		return f.serveHTTP(cmd, change, until)
 	case f.sse || f.stateless || f.auth:
-		return usage("--sse, --stateless and --auth want --http ADDRESS")
+		return usageErrorf("--sse, --stateless and --auth want --http ADDRESS")
 	}
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, syscall.SIGTERM)
 	defer signal.Stop(term)
-	return ended(fixtures.Serve(context.Background(), fixtures.Stdio{
-		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: plain(term),
-		MoreTools: f.tools, Everything: f.all, Protocol: f.protocol, Until: until,
+	return serverExit(fixtures.Serve(context.Background(), fixtures.Stdio{
+		In: cmd.InOrStdin(), Out: cmd.OutOrStdout(), Err: cmd.ErrOrStderr(), Term: signalEvents(term),
+		ExtraTools: f.moreTools, OfficialSuite: f.everything, Revision: f.protocol, NewestRevision: until,
 	}, change))
 }
 
 // ended is how the process of a server ends.
-func ended(code int) error {
+func serverExit(code int) error {
 	if code != 0 {
-		return &exit{code: code}
+		return &exitError{code: code}
 	}
 	return nil
 }
@@ -116,21 +116,21 @@ func ended(code int) error {
 // serveHTTP serves over HTTP until a signal comes.
 func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until string) error {
 	if f.sse && f.stateless {
-		return usage("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
+		return usageErrorf("--sse and --stateless exclude each other: every stream of HTTP+SSE is a session")
 	}
 	if f.sse && slices.Contains(fixtures.Modern, f.protocol) {
-		return usage("--sse has no %s: every stream of HTTP+SSE is a session", f.protocol)
+		return usageErrorf("--sse has no %s: every stream of HTTP+SSE is a session", f.protocol)
 	}
 	l, err := net.Listen("tcp", f.address)
 	if err != nil {
-		return usage("--http %s: %w", f.address, err)
+		return usageErrorf("--http %s: %w", f.address, err)
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	exited := make(chan int, 1)
 	origin := "http://" + l.Addr().String()
-	web := f.web(cmd, origin, exited)
-	web.Until, web.Closing = until, ctx.Done()
+	web := f.webOptions(cmd, origin, exited)
+	web.NewestRevision, web.Closing = until, ctx.Done()
 	server := &http.Server{
 		Handler:           fixtures.Handler(cmd.Context(), web, change),
 		ReadHeaderTimeout: 10 * time.Second,
@@ -141,7 +141,7 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until s
 	defer server.Close()
 	select {
 	case code := <-exited:
-		return ended(code)
+		return serverExit(code)
 	case <-ctx.Done():
 		const moment = 200 * time.Millisecond
 		ctx, cancel := context.WithTimeout(context.Background(), moment)
@@ -156,18 +156,18 @@ func (f serveFlags) serveHTTP(cmd *cobra.Command, change fixtures.Fault, until s
 	}
 }
 
-// web is what the server over HTTP is like; it tells the tokens of a protected one.
-func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fixtures.Web {
-	w := fixtures.Web{
-		SSE: f.sse, Stateless: f.stateless, MoreTools: f.tools, Everything: f.all, Protocol: f.protocol,
+// webOptions is what the server over HTTP is like; it tells the tokens of a protected one.
+func (f serveFlags) webOptions(cmd *cobra.Command, origin string, exited chan<- int) fixtures.HTTPOptions {
+	w := fixtures.HTTPOptions{
+		SSE: f.sse, Stateless: f.stateless, ExtraTools: f.moreTools, OfficialSuite: f.everything, Revision: f.protocol,
 		Log: cmd.ErrOrStderr(), Exit: func(code int) { exited <- code },
 	}
 	if f.auth {
 		var tokens fixtures.Tokens
-		w.Protection, tokens = fixtures.Demo(origin)
+		w.Protection, tokens = fixtures.NewDemoProtection(origin)
 		for _, t := range []struct{ kind, token string }{
 			{"good", tokens.Valid}, {"second", tokens.Second}, {"expired", tokens.Expired},
-			{"narrow", tokens.Narrow}, {"other-audience", tokens.OtherAudience},
+			{"narrow", tokens.InsufficientScope}, {"other-audience", tokens.OtherAudience},
 		} {
 			fmt.Fprintf(cmd.ErrOrStderr(), "token %s: %s\n", t.kind, t.token)
 		}
@@ -175,16 +175,16 @@ func (f serveFlags) web(cmd *cobra.Command, origin string, exited chan<- int) fi
 	return w
 }
 
-// change is what is to be changed about the honest server, and the newest revision for it to speak: unless one was
-// asked for, that which shows the change. Empty is the newest of all.
-func (f serveFlags) change() (change fixtures.Fault, until string, err error) {
+// serverChange is what is to be changed about the honest server, and the newest revision for it to speak: unless one
+// was asked for, that which shows the change. Empty is the newest of all.
+func (f serveFlags) serverChange() (change fixtures.Fault, until string, err error) {
 	if f.variation == "" {
 		change, err = findFault(f.fault)
-		until = shownIn(change)
+		until = revisionOfFault(change)
 	} else {
 		v, ok := variations.Find(f.variation)
 		if !ok {
-			return change, "", usage("no variation %q; mcpcheck list --variations shows them all", f.variation)
+			return change, "", usageErrorf("no variation %q; mcpcheck list --variations shows them all", f.variation)
 		}
 		change, until = v.Change, v.Until
 	}
@@ -194,9 +194,9 @@ func (f serveFlags) change() (change fixtures.Fault, until string, err error) {
 	return change, until, err
 }
 
-// shownIn is the newest revision in which the check of a fault is tried, or the one that the fault names; empty when
-// there is no fault. Of the catalogue it reads no more than it needs, since a run starts the server twenty times.
-func shownIn(f fixtures.Fault) string {
+// revisionOfFault is the newest revision in which the check of a fault is tried, or the one that the fault names; empty
+// when there is no fault. Of the catalogue it reads no more than it needs, since a run starts the server twenty times.
+func revisionOfFault(f fixtures.Fault) string {
 	name, _, _ := strings.Cut(f.Check, "/")
 	at := slices.IndexFunc(suites.Areas, func(a suites.Area) bool { return a.Name == name })
 	if at < 0 || f.Revision != "" {
@@ -205,7 +205,7 @@ func shownIn(f fixtures.Fault) string {
 	entries := suites.Areas[at].Requirements()
 	entry := slices.IndexFunc(entries, func(r *harness.Requirement) bool { return r.ID == f.Check })
 	for _, revision := range slices.Backward(harness.Revisions) {
-		if suites.IsTried(entries[entry], revision) {
+		if suites.HasCheckIn(entries[entry], revision) {
 			return revision
 		}
 	}
@@ -224,11 +224,11 @@ func findFault(id string) (fixtures.Fault, error) {
 		ids = append(ids, f.ID())
 	}
 	const list = "; mcpcheck serve --list-faults shows them all"
-	return fixtures.Fault{}, usage("no fault %q%s", id, text.Instead(id, ids, list))
+	return fixtures.Fault{}, usageErrorf("no fault %q%s", id, text.Suggestion(id, ids, list))
 }
 
 // plain turns signals into the fixture's own kind of channel.
-func plain(signals <-chan os.Signal) <-chan struct{} {
+func signalEvents(signals <-chan os.Signal) <-chan struct{} {
 	out := make(chan struct{}, 1)
 	go func() {
 		for range signals {

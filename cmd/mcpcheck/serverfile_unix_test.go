@@ -12,7 +12,7 @@ import (
 )
 
 // Only a file is read, and of a long one no more than shows that it is too long.
-func TestServerFile(t *testing.T) {
+func TestReadServerFile(t *testing.T) {
 	write := func(length int) func(string) error {
 		return func(name string) error { return os.WriteFile(name, make([]byte, length), 0o600) }
 	}
@@ -22,7 +22,7 @@ func TestServerFile(t *testing.T) {
 	}{
 		"nothing":     {func(string) error { return nil }, 0},
 		"a file":      {write(12), 12},
-		"a long file": {write(harness.LongestFile + 100), harness.LongestFile + 1},
+		"a long file": {write(harness.MaxServerFile + 100), harness.MaxServerFile + 1},
 		"a directory": {func(name string) error { return os.Mkdir(name, 0o700) }, 0},
 		"a pipe":      {func(name string) error { return syscall.Mkfifo(name, 0o600) }, 0},
 	}
@@ -32,7 +32,7 @@ func TestServerFile(t *testing.T) {
 			if err := tt.lay(filepath.Join(dir, "server.json")); err != nil {
 				t.Fatal(err)
 			}
-			if got := len(serverFile(dir)); got != tt.want {
+			if got := len(readServerFile(dir)); got != tt.want {
 				t.Errorf("%d bytes, want %d", got, tt.want)
 			}
 		})

@@ -8,47 +8,48 @@ import (
 
 // readSet reads the set of requirements that --set names, and what of the catalogue belongs to it.
 func readSet(name string) (set *harness.RequirementSet, frozen harness.Catalogue, err error) {
-	text, err := readWhole(name, longestSet)
+	text, err := readLimited(name, maxSetBytes)
 	if err != nil {
-		return nil, nil, usage("--set: %w", err)
+		return nil, nil, usageErrorf("--set: %w", err)
 	}
 	if set, err = harness.ReadSet(text); err != nil {
-		return nil, nil, usage("--set: %s: %w", name, err)
+		return nil, nil, usageErrorf("--set: %s: %w", name, err)
 	}
-	frozen, missing := set.Of(suites.Built())
+	frozen, missing := set.Restrict(suites.Implemented())
 	if len(missing) > 0 {
-		return nil, nil, usage("--set: %s: this mcpcheck, %s, has no check for %s (%s in all); judge by it with %s",
-			name, toolVersion(), missing[0], reporters.Plural(len(missing), "requirement"), set.Tool.Version)
+		return nil, nil, usageErrorf(
+			"--set: %s: this mcpcheck, %s, has no check for %s (%s in all); judge by it with %s",
+			name, toolVersion(), missing[0], reporters.Plural(len(missing), "requirement"), set.Program.Version)
 	}
 	return set, frozen, nil
 }
 
-// freeze has the run judge by exactly what a set has, if one is given.
-func (v *values) freeze() (err error) {
-	v.tentative = suites.Built().Tentative(toolVersion())
+// applySet has the run judge by exactly what a set has, if one is given.
+func (v *options) applySet() (err error) {
+	v.tentative = suites.Implemented().Tentative(toolVersion())
 	if v.flags.set == "" {
 		return nil
 	}
 	switch {
 	case len(v.Only) > 0:
-		return usage("--set and %s exclude each other; the set says what is judged", v.origin("only"))
+		return usageErrorf("--set and %s exclude each other; the set says what is judged", v.origin("only"))
 	case len(v.Skip) > 0:
-		return usage("--set and %s exclude each other; the set says what is judged", v.origin("skip"))
+		return usageErrorf("--set and %s exclude each other; the set says what is judged", v.origin("skip"))
 	}
-	if v.set, v.frozen, err = readSet(v.flags.set); err != nil {
+	if v.set, v.setCatalogue, err = readSet(v.flags.set); err != nil {
 		return err
 	}
-	if v.Protocol != auto && v.Protocol != v.set.Revision {
-		return usage("%s: the set %s is for %s, not %s; leave one of them out", v.origin("protocol"), v.flags.set,
+	if v.Protocol != protocolAuto && v.Protocol != v.set.Revision {
+		return usageErrorf("%s: the set %s is for %s, not %s; leave one of them out", v.origin("protocol"), v.flags.set,
 			v.set.Revision, v.Protocol)
 	}
 	v.Protocol, v.tentative = v.set.Revision, v.set.Tentative
-	v.selector = among(v.frozen)
+	v.selector = catalogueSelector(v.setCatalogue)
 	return nil
 }
 
-// among selects what is in a catalogue.
-func among(catalogue harness.Catalogue) harness.Selector {
+// catalogueSelector selects what is in a catalogue.
+func catalogueSelector(catalogue harness.Catalogue) harness.Selector {
 	in := map[string]bool{}
 	for _, r := range catalogue {
 		in[r.ID] = true
@@ -56,24 +57,24 @@ func among(catalogue harness.Catalogue) harness.Selector {
 	return func(r *harness.Requirement) bool { return in[r.ID] }
 }
 
-// built are the requirements that may be tried: of a set, those that it has, as it has them.
-func (v values) built() harness.Catalogue {
+// builtCatalogue are the requirements that may be tried: of a set, those that it has, as it has them.
+func (v options) builtCatalogue() harness.Catalogue {
 	if v.set != nil {
-		return v.frozen
+		return v.setCatalogue
 	}
-	return suites.Built()
+	return suites.Implemented()
 }
 
 // all are the requirements of which a report tells how far they are covered.
-func (v values) all() harness.Catalogue {
+func (v options) fullCatalogue() harness.Catalogue {
 	if v.set != nil {
-		return v.frozen
+		return v.setCatalogue
 	}
 	return suites.All()
 }
 
-// setOf names the set of requirements by which a revision is judged: the one that was given, or that of this version.
-func (v values) setOf(revision string) *harness.SetInfo {
+// setInfo names the set of requirements by which a revision is judged: the one that was given, or that of this version.
+func (v options) setInfo(revision string) *harness.SetInfo {
 	if v.set != nil {
 		return v.set.Info()
 	}
@@ -82,16 +83,16 @@ func (v values) setOf(revision string) *harness.SetInfo {
 
 // currentSet is the set of this version of mcpcheck for a revision.
 func currentSet(revision string) *harness.RequirementSet {
-	tool := harness.Tool{Name: "mcpcheck", Version: toolVersion()}
-	return harness.NewSet(suites.Built(), revision, tool, suites.Built().Tentative(toolVersion()))
+	tool := harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}
+	return harness.NewSet(suites.Implemented(), revision, tool, suites.Implemented().Tentative(toolVersion()))
 }
 
-// knownTentative finds out whether there is such a value of --tentative.
-func knownTentative(value string) error {
+// validateTentative finds out whether there is such a value of --tentative.
+func validateTentative(value string) error {
 	if value == showTentative || value == gateTentative {
 		return nil
 	}
-	return usage("--tentative is %s or %s, not %q", showTentative, gateTentative, value)
+	return usageErrorf("--tentative is %s or %s, not %q", showTentative, gateTentative, value)
 }
 
 // What is done with checks that are new in this version.
@@ -100,12 +101,12 @@ const (
 	gateTentative = "gate"
 )
 
-// hold holds back a result of a check that is tentative, unless such results are to gate.
-func (v values) hold(r *harness.Result) {
+// demoteTentative holds back a result of a check that is tentative, unless such results are to gate.
+func (v options) demoteTentative(r *harness.Result) {
 	if v.flags.tentative == gateTentative {
 		return
 	}
 	if q, found := suites.Find(r.ID); found && v.tentative(q) {
-		r.Hold()
+		r.Demote()
 	}
 }

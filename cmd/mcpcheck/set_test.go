@@ -12,7 +12,7 @@ import (
 )
 
 // written is a set with these entries, in a file.
-func writtenSet(t *testing.T, entries ...harness.SetEntry) (name string) {
+func writeSetFile(t *testing.T, entries ...harness.SetEntry) (name string) {
 	t.Helper()
 	wanted := func(r *harness.Requirement) *harness.SetEntry {
 		for i, e := range entries {
@@ -23,7 +23,7 @@ func writtenSet(t *testing.T, entries ...harness.SetEntry) (name string) {
 		return nil
 	}
 	var catalogue harness.Catalogue
-	for _, r := range suites.Built() {
+	for _, r := range suites.Implemented() {
 		if e := wanted(r); e != nil {
 			as := *r
 			as.Level, as.Checklist = harness.ByRevision[harness.Level]{All: e.Level}, e.Checklist
@@ -31,7 +31,7 @@ func writtenSet(t *testing.T, entries ...harness.SetEntry) (name string) {
 		}
 	}
 	tentative := func(r *harness.Requirement) bool { return wanted(r).Tentative }
-	set := harness.NewSet(catalogue, "2025-11-25", harness.Tool{Name: "mcpcheck", Version: "0.1.0"}, tentative)
+	set := harness.NewSet(catalogue, "2025-11-25", harness.ProgramInfo{Name: "mcpcheck", Version: "0.1.0"}, tentative)
 	text, err := json.Marshal(set)
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +43,9 @@ func writtenSet(t *testing.T, entries ...harness.SetEntry) (name string) {
 	return name
 }
 
-// TestJudgedBySet: of a set only its requirements are judged, at its levels; what is tentative in it does not gate but
+// TestRunWithSet: of a set only its requirements are judged, at its levels; what is tentative in it does not gate but
 // with --tentative=gate.
-func TestJudgedBySet(t *testing.T) {
+func TestRunWithSet(t *testing.T) {
 	const id = "ping/empty-result"
 	for name, test := range map[string]struct {
 		entry harness.SetEntry
@@ -65,14 +65,15 @@ func TestJudgedBySet(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			set := writtenSet(t, test.entry)
-			_, report := judged(t, strings.TrimSpace("--set "+set+" "+test.flags), id, baseline{})
+			set := writeSetFile(t, test.entry)
+			_, report := runFaultyServer(t, strings.TrimSpace("--set "+set+" "+test.flags), id, baseline{})
 			if len(report.Results) != 1 {
 				t.Fatalf("%d results", len(report.Results))
 			}
 			r, entry := report.Results[0], test.entry.Level
-			if r.Verdict != harness.Fail || r.Entry != entry || r.GatedBy != test.gate || r.Tentative != test.held {
-				t.Errorf("%s at %s, gated by %q, tentative %v", r.Verdict, r.Entry, r.GatedBy, r.Tentative)
+			if r.Verdict != harness.Fail || r.EntryLevel != entry || r.GatedBy != test.gate ||
+				r.Tentative != test.held {
+				t.Errorf("%s at %s, gated by %q, tentative %v", r.Verdict, r.EntryLevel, r.GatedBy, r.Tentative)
 			}
 			name, n := report.Revisions[0].Set.Name, report.Coverage[0].Requirements
 			if name != "2025-11-25@0.1.0" || n != 1 {

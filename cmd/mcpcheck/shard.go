@@ -10,8 +10,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// machines are the variables in which engines of parallel jobs say which one this is, and how many there are.
-var machines = []struct {
+// ciSystems are the variables in which engines of parallel jobs say which one this is, and how many there are.
+var ciSystems = []struct {
 	name, index, of string
 	first           int // index
 }{
@@ -23,8 +23,8 @@ var machines = []struct {
 	{name: "Cloud Run", index: "CLOUD_RUN_TASK_INDEX", of: "CLOUD_RUN_TASK_COUNT"},
 }
 
-// shardText is how a shard is written.
-var shardText = regexp.MustCompile(`^(auto|[0-9]{1,6})(?:/([0-9]{1,6}))?$`)
+// shardPattern is how a shard is written.
+var shardPattern = regexp.MustCompile(`^(auto|[0-9]{1,6})(?:/([0-9]{1,6}))?$`)
 
 // parseShard reads which part of a run is meant: I/N, or auto, where the engine that runs the job says which one this
 // is and, unless it is auto/N, how many there are. Nothing is the whole run.
@@ -32,28 +32,28 @@ func parseShard(text string, env func(string) string) (s *harness.ShardInfo, err
 	if text == "" {
 		return nil, nil
 	}
-	parts := shardText.FindStringSubmatch(text)
+	parts := shardPattern.FindStringSubmatch(text)
 	if parts == nil || parts[1] != "auto" && parts[2] == "" {
-		return nil, usage("--shard wants I/N such as 1/4, auto or auto/N, not %q", text)
+		return nil, usageErrorf("--shard wants I/N such as 1/4, auto or auto/N, not %q", text)
 	}
 	index, of := parts[1], parts[2]
 	if index == "auto" {
-		if index, of, err = shardOfMachine(of, env); err != nil {
+		if index, of, err = shardFromCI(of, env); err != nil {
 			return nil, err
 		}
 	}
 	i, wrong := strconv.Atoi(index)
 	n, wrongToo := strconv.Atoi(of)
 	if wrong != nil || wrongToo != nil || i < 1 || i > n {
-		return nil, usage("--shard: there is no shard %s/%s; the first of N is 1/N, the last is N/N", index, of)
+		return nil, usageErrorf("--shard: there is no shard %s/%s; the first of N is 1/N, the last is N/N", index, of)
 	}
 	return &harness.ShardInfo{Index: i, Of: n}, nil
 }
 
-// shardOfMachine is the shard that the engine of the job says; of is how many there are, if that was given.
-func shardOfMachine(of string, env func(string) string) (index, n string, err error) {
+// shardFromCI is the shard that the engine of the job says; of is how many there are, if that was given.
+func shardFromCI(of string, env func(string) string) (index, n string, err error) {
 	var names []string
-	for _, m := range machines {
+	for _, m := range ciSystems {
 		names = append(names, m.index)
 		value := env(m.index)
 		if value == "" {
@@ -61,33 +61,34 @@ func shardOfMachine(of string, env func(string) string) (index, n string, err er
 		}
 		i, err := strconv.Atoi(value)
 		if err != nil {
-			return "", "", usage("--shard auto: %s is not a number: %q", m.index, value)
+			return "", "", usageErrorf("--shard auto: %s is not a number: %q", m.index, value)
 		}
 		if n = of; n == "" && m.of != "" {
 			n = env(m.of)
 		}
 		if n == "" {
-			return "", "", usage("--shard auto: %s does not say how many jobs there are; say auto/N", m.name)
+			return "", "", usageErrorf("--shard auto: %s does not say how many jobs there are; say auto/N", m.name)
 		}
 		return fmt.Sprint(i + 1 - m.first), n, nil
 	}
-	return "", "", usage("--shard auto: none of %s is set; say I/N", strings.Join(names, ", "))
+	return "", "", usageErrorf("--shard auto: none of %s is set; say I/N", strings.Join(names, ", "))
 }
 
 // cases are what is planned for a server, of a shard its part.
-func (v values) cases(server *harness.Server) []harness.Case {
-	plan := planned(v.built(), server, v.selector)
+func (v options) cases(server *harness.Server) []harness.Case {
+	plan := plannedCases(v.builtCatalogue(), server, v.selector)
 	if v.shard == nil {
 		return plan
 	}
-	return harness.Share(plan, v.covered())
+	return harness.FilterPlan(plan, v.coveredCatalogue())
 }
 
-// covered are the requirements of which the report tells how far they are covered: all, of a shard those at home in it.
-func (v values) covered() harness.Catalogue {
+// coveredCatalogue are the requirements of which the report tells how far they are covered: all, of a shard those at
+// home in it.
+func (v options) coveredCatalogue() harness.Catalogue {
 	if v.shard == nil {
-		return v.all()
+		return v.fullCatalogue()
 	}
 	wanted := func(r *harness.Requirement) bool { return suites.HasCheck(r) && v.selector(r) }
-	return v.shard.Homes(v.all(), wanted)
+	return v.shard.Assigned(v.fullCatalogue(), wanted)
 }

@@ -71,7 +71,7 @@ func TestShardsAreAPartition(t *testing.T) {
 			var all []string
 			for i := range of {
 				share := 0
-				for _, r := range (harness.ShardInfo{Index: i + 1, Of: of}).Homes(suites.All(), wanted) {
+				for _, r := range (harness.ShardInfo{Index: i + 1, Of: of}).Assigned(suites.All(), wanted) {
 					all = append(all, r.ID)
 					if wanted(r) {
 						share++
@@ -81,7 +81,7 @@ func TestShardsAreAPartition(t *testing.T) {
 					t.Errorf("%s: shard %d/%d has %d of %d", selected, i+1, of, share, total)
 				}
 			}
-			ids := each(suites.All(), func(r *harness.Requirement) string { return r.ID })
+			ids := mapStrings(suites.All(), func(r *harness.Requirement) string { return r.ID })
 			if diff := cmp.Diff(ids, all); diff != "" {
 				t.Errorf("%s in %d shards: %s", selected, of, diff)
 			}

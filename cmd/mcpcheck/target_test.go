@@ -11,11 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// TestAgain: the flags that reach a server again name it as it was named, without secrets, and without what
+// TestServerArgs: the flags that reach a server again name it as it was named, without secrets, and without what
 // mcpcheck.yaml gives by itself.
-func TestAgain(t *testing.T) {
+func TestServerArgs(t *testing.T) {
 	s := secrets{texts: []string{"s3cr3t"}}
-	file := configOf(t, "env: {A: b}\nheaders: {X-File: FILE}\nbearer-env: FILE\n")
+	file := parseTestConfig(t, "env: {A: b}\nheaders: {X-File: FILE}\nbearer-env: FILE\n")
 	for line, want := range map[string]string{
 		"-- serve --key=s3cr3t":                     "-- serve --key=[redacted]",
 		"--cwd sub --env A=s3cr3t -- serve":         "--cwd sub --env A=… -- serve",
@@ -29,23 +29,24 @@ func TestAgain(t *testing.T) {
 		"--url http://b/ --contact-issuer":          "--url http://b/ --contact-issuer",
 		"--demo --env A=b":                          "--env A=… --demo",
 	} {
-		v, err := settle(flagsOf(t, line), file)
+		v, err := resolveOptions(parseRunFlags(t, line), file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := locate(v, &s, io.Discard)
-		if got := strings.Join((&target{address: a, redact: s.redactor()}).again(v), " "); err != nil || got != want {
+		a, err := resolveAddress(v, &s, io.Discard)
+		if got := strings.Join((&target{address: a, redactor: s.redactor()}).serverArgs(v),
+			" "); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", line, got, err, want)
 		}
 	}
 }
 
-// TestLocateServer: what flags give of the environment and of headers wins over the entry of a host, and mcpcheck.yaml
-// says nothing of its server.
-func TestLocateServer(t *testing.T) {
+// TestResolveAddress: what flags give of the environment and of headers wins over the entry of a host, and
+// mcpcheck.yaml says nothing of its server.
+func TestResolveAddress(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PROGRAM", "s3cr3t-program")
-	writeServers(t, dir, map[string]any{
+	writeHostFile(t, dir, map[string]any{
 		"stdio": map[string]any{
 			"command": "${PROGRAM}", "args": []string{"a"}, "env": map[string]string{"A": "entry", "B": "entry"},
 		},
@@ -54,7 +55,7 @@ func TestLocateServer(t *testing.T) {
 		}},
 	})
 	servers := filepath.Join(dir, ".mcp.json")
-	file := configOf(t, "command: [file]\nenv: {A: file, C: file}\ncwd: nowhere\nheaders: {X-Key: FILE}\n")
+	file := parseTestConfig(t, "command: [file]\nenv: {A: file, C: file}\ncwd: nowhere\nheaders: {X-Key: FILE}\n")
 	command := []string{"s3cr3t-program", "a"}
 	for line, want := range map[string]address{
 		"--server stdio --env A=flag":    {command: command, env: []string{"B=entry", "A=flag"}, dir: dir},
@@ -67,32 +68,32 @@ func TestLocateServer(t *testing.T) {
 			url: "http://entry/", headers: []string{"x-key:flag", "X-Other: entry"},
 		},
 	} {
-		v, err := settle(flagsOf(t, line+" --servers-file "+servers), file)
+		v, err := resolveOptions(parseRunFlags(t, line+" --servers-file "+servers), file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var s secrets
-		got, err := locate(v, &s, io.Discard)
+		got, err := resolveAddress(v, &s, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want.alias = []string{"--server", v.flags.hosts.name, "--servers-file", servers}
+		want.serverFlags = []string{"--server", v.flags.hosts.serverName, "--servers-file", servers}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(address{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s, - wanted, + got:\n%s", line, diff)
 		}
-		if shown := s.redactor().text("s3cr3t-program"); got.url == "" && shown != redacted {
+		if shown := s.redactor().text("s3cr3t-program"); got.url == "" && shown != redactedText {
 			t.Errorf("%s: what came out of the environment is shown: %s", line, shown)
 		}
 	}
 }
 
-// TestWithPort: a free port is filled in wherever {port} stands, the same everywhere.
-func TestWithPort(t *testing.T) {
+// TestWithFreePort: a free port is filled in wherever {port} stands, the same everywhere.
+func TestWithFreePort(t *testing.T) {
 	written := address{
 		command: []string{"serve", "{port}"}, url: "http://h:{port}/", sseURL: "http://h:{port}/sse",
 		env: []string{"PORT={port}"},
 	}
-	filled, err := written.withPort()
+	filled, err := written.withFreePort()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,23 +102,23 @@ func TestWithPort(t *testing.T) {
 		command: []string{"serve", port}, url: "http://h:" + port + "/", sseURL: "http://h:" + port + "/sse",
 		env: []string{"PORT=" + port},
 	}
-	if diff := cmp.Diff(want, filled, cmp.AllowUnexported(address{})); diff != "" || port == portMark {
+	if diff := cmp.Diff(want, filled, cmp.AllowUnexported(address{})); diff != "" || port == portPlaceholder {
 		t.Errorf("port %s, - wanted, + got:\n%s", port, diff)
 	}
 	if other, err := net.ListenPacket("udp", "127.0.0.1:"+port); err == nil {
 		other.Close()
 		t.Errorf("port %s is not claimed: another run may choose it", port)
 	}
-	if written.command[1] != portMark {
+	if written.command[1] != portPlaceholder {
 		t.Errorf("what was written has changed: %v", written.command)
 	}
-	if _, err := (address{url: "http://h:{port}/"}).withPort(); err == nil {
+	if _, err := (address{url: "http://h:{port}/"}).withFreePort(); err == nil {
 		t.Error("a port without a command to listen on it is taken")
 	}
 }
 
-// TestReadAccess: headers that are given win over those of mcpcheck.yaml, and all values are secrets.
-func TestReadAccess(t *testing.T) {
+// TestReadCredentials: headers that are given win over those of mcpcheck.yaml, and all values are secrets.
+func TestReadCredentials(t *testing.T) {
 	for _, variable := range []string{"FILE", "BEARER", "FLAG", "SECOND"} {
 		t.Setenv(variable, "s3cr3t-"+variable)
 	}
@@ -147,13 +148,13 @@ func TestReadAccess(t *testing.T) {
 		{"", "headers: {X-Key: NONE}\n", "mcpcheck.yaml:1:18: X-Key: the environment variable NONE is empty"},
 		{"--token-env third=FLAG", "", "--token-env wants KIND=VARIABLE"},
 	} {
-		v, err := settle(flagsOf(t, test.line+" --url http://h/"), configOf(t, test.file))
+		v, err := resolveOptions(parseRunFlags(t, test.line+" --url http://h/"), parseTestConfig(t, test.file))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var s secrets
-		x, err := readAccess(v, address{url: v.URL, headers: v.flags.remote.headers}, &s)
-		got := described(x)
+		x, err := readCredentials(v, address{url: v.URL, headers: v.flags.remote.headers}, &s)
+		got := describeCredentials(x)
 		if err != nil {
 			got = err.Error()
 		}
@@ -166,12 +167,12 @@ func TestReadAccess(t *testing.T) {
 	}
 }
 
-// described is what access holds.
-func described(x access) string {
+// describeCredentials is what access holds.
+func describeCredentials(x httpCredentials) string {
 	var parts []string
 	for _, part := range []struct{ name, value string }{
 		{"X-Key: ", x.header.Get("X-Key")}, {"Authorization: ", x.header.Get("Authorization")},
-		{"token ", x.credentials.Bearer}, {"second ", x.credentials.Second},
+		{"token ", x.tokens.Bearer}, {"second ", x.tokens.SecondPrincipal},
 	} {
 		if part.value != "" {
 			parts = append(parts, part.name+part.value)

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/term"
 )
 
-// terminalOf reports whether a writer is a terminal, and how wide its lines may be: as wide as that is, or as COLUMNS
+// terminalInfo reports whether a writer is a terminal, and how wide its lines may be: as wide as that is, or as COLUMNS
 // says where it is none or does not tell; 0 if nothing does.
-func terminalOf(w io.Writer) (terminal bool, width int) {
-	if o, ok := w.(*output); ok {
+func terminalInfo(w io.Writer) (terminal bool, width int) {
+	if o, ok := w.(*stdoutWriter); ok {
 		w = o.Writer
 	}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -24,9 +24,9 @@ func terminalOf(w io.Writer) (terminal bool, width int) {
 	return terminal, width
 }
 
-// coloured reports whether the console is to have colours: on a terminal, unless they are not wanted, or where they are
-// forced. (no-color.org, force-color.org)
-func coloured(terminal, unwanted bool) bool {
+// usesColor reports whether the console is to have colours: on a terminal, unless they are not wanted, or where they
+// are forced. (no-color.org, force-color.org)
+func usesColor(terminal, unwanted bool) bool {
 	force := os.Getenv("FORCE_COLOR")
 	switch {
 	case unwanted || os.Getenv("NO_COLOR") != "":

@@ -11,15 +11,15 @@ import (
 // oneLine is a text on one line, as errors of use have to be.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// oneLineOf says on one line what went wrong, which may be several things.
-func oneLineOf(err error) string {
+// errorLine says on one line what went wrong, which may be several things.
+func errorLine(err error) string {
 	switch err := err.(type) {
-	case *exit:
+	case *exitError:
 		if err.cause != nil {
-			return oneLineOf(err.cause)
+			return errorLine(err.cause)
 		}
 	case interface{ Unwrap() []error }:
-		return strings.Join(each(err.Unwrap(), oneLineOf), "; ")
+		return strings.Join(mapStrings(err.Unwrap(), errorLine), "; ")
 	}
 	return oneLine(err.Error())
 }
@@ -32,16 +32,16 @@ func sortedKeys[V any](m map[string]V) (keys []string) {
 	return keys
 }
 
-// each are the texts that a function makes of a list.
-func each[T any](list []T, text func(T) string) (texts []string) {
+// mapStrings are the texts that a function makes of a list.
+func mapStrings[T any](list []T, text func(T) string) (texts []string) {
 	for _, item := range list {
 		texts = append(texts, text(item))
 	}
 	return texts
 }
 
-// flushed has something written, and says what went wrong with any of it.
-func flushed(w io.Writer, write func(io.Writer) error) error {
+// writeBuffered has something written, and says what went wrong with any of it.
+func writeBuffered(w io.Writer, write func(io.Writer) error) error {
 	b := bufio.NewWriter(w)
 	return cmp.Or(write(b), b.Flush())
 }

@@ -22,14 +22,14 @@ import (
 // several sessions may be mixed. Members are added, and none is removed within a version.
 const traceVersion = 1
 
-// traceHead begins a session.
-type traceHead struct {
-	Trace   int                `json:"trace"` // traceVersion
-	Session string             `json:"session"`
-	Tool    harness.Tool       `json:"tool"`
-	Target  harness.TargetInfo `json:"target"`
-	Opened  time.Time          `json:"opened"`
-	Lost    bool               `json:"lost,omitempty"` // its beginning is not kept
+// traceHeader begins a session.
+type traceHeader struct {
+	Trace     int                 `json:"trace"` // traceVersion
+	Session   string              `json:"session"`
+	Tool      harness.ProgramInfo `json:"tool"`
+	Target    harness.TargetInfo  `json:"target"`
+	Opened    time.Time           `json:"opened"`
+	Truncated bool                `json:"lost,omitempty"` // its beginning is not kept
 }
 
 // traceLine is a line of the wire.
@@ -44,14 +44,14 @@ type traceLine struct {
 	Flags     []string `json:"flags,omitempty"`
 }
 
-// sides are the directions of a trace.
-var sides = map[string]driver.Side{
-	"sent": driver.FromClient, "received": driver.FromServer, "event": driver.Event, "status": driver.Status,
+// directions are the directions of a trace.
+var directions = map[string]driver.Side{
+	"sent": driver.FromClient, "received": driver.FromServer, "event": driver.SessionEvent, "status": driver.StatusOnly,
 }
 
 // directionOf is the word for a side.
 func directionOf(side driver.Side) string {
-	for word, s := range sides {
+	for word, s := range directions {
 		if s == side {
 			return word
 		}
@@ -59,19 +59,19 @@ func directionOf(side driver.Side) string {
 	return "event"
 }
 
-// marksOf are what a line is beside its text, each with where a saying has it.
-func marksOf(s *driver.Saying) map[string]*bool {
+// lineFlags are what a line is beside its text, each with where a saying has it.
+func lineFlags(s *driver.TraceLine) map[string]*bool {
 	return map[string]*bool{
-		"unended": &s.Unended, "after-eof": &s.AfterEOF, "hostile": &s.Hostile, "apart": &s.Apart,
-		"strayed": &s.Strayed, "aside": &s.Aside, "cut": &s.Cut, "gap": &s.Gap,
+		"unended": &s.Incomplete, "after-eof": &s.AfterShutdown, "hostile": &s.AfterInvalidInput, "apart": &s.Manual,
+		"strayed": &s.ForOtherSession, "aside": &s.Internal, "cut": &s.Truncated, "gap": &s.AfterGap,
 	}
 }
 
-// lineOf is a line of a trace, without secrets.
-func lineOf(session string, said driver.Saying, redact redactor) traceLine {
+// newTraceLine is a line of a trace, without secrets.
+func newTraceLine(session string, said driver.TraceLine, redact redactor) traceLine {
 	line := traceLine{
 		Session: session, Seconds: said.At.Seconds(), Direction: directionOf(said.Side),
-		HTTP: redact.text(said.Carriage), Exchange: said.Exchange,
+		HTTP: redact.text(said.HTTPInfo), Exchange: said.RoundTrip,
 	}
 	text := redact.text(string(said.Text))
 	if utf8.ValidString(text) {
@@ -79,7 +79,7 @@ func lineOf(session string, said driver.Saying, redact redactor) traceLine {
 	} else {
 		line.Base64 = base64.StdEncoding.EncodeToString([]byte(text))
 	}
-	flags := marksOf(&said)
+	flags := lineFlags(&said)
 	for _, name := range sortedKeys(flags) {
 		if *flags[name] {
 			line.Flags = append(line.Flags, name)
@@ -89,19 +89,19 @@ func lineOf(session string, said driver.Saying, redact redactor) traceLine {
 }
 
 // saying is what a line of a trace says.
-func (l traceLine) saying() (said driver.Saying, err error) {
-	side, known := sides[l.Direction]
+func (l traceLine) decode() (said driver.TraceLine, err error) {
+	side, known := directions[l.Direction]
 	if !known {
 		return said, fmt.Errorf("unknown direction %q", l.Direction)
 	}
-	said = driver.Saying{At: time.Duration(l.Seconds * float64(time.Second)), Side: side, Text: []byte(l.Text)}
-	said.Exchange, said.Carriage = l.Exchange, l.HTTP
+	said = driver.TraceLine{At: time.Duration(l.Seconds * float64(time.Second)), Side: side, Text: []byte(l.Text)}
+	said.RoundTrip, said.HTTPInfo = l.Exchange, l.HTTP
 	if l.Base64 != "" {
 		if said.Text, err = base64.StdEncoding.DecodeString(l.Base64); err != nil {
 			return said, err
 		}
 	}
-	for name, flag := range marksOf(&said) {
+	for name, flag := range lineFlags(&said) {
 		*flag = slices.Contains(l.Flags, name)
 	}
 	return said, nil
@@ -113,23 +113,24 @@ func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, 
 	enc := json.NewEncoder(buffered)
 	enc.SetEscapeHTML(false)
 	for _, s := range sessions {
-		head := traceHead{
-			Trace: traceVersion, Session: fmt.Sprint(s.Number()), Tool: report.Tool, Target: report.Target,
-			Opened: s.Moment(&driver.Frame{}).UTC(), Lost: !s.Whole(),
+		head := traceHeader{
+			Trace: traceVersion, Session: fmt.Sprint(s.Number()), Tool: report.Program, Target: report.Target,
+			Opened: s.TimeOf(&driver.Frame{}).UTC(), Truncated: !s.HasBeginning(),
 		}
 		if err := enc.Encode(head); err != nil {
 			return err
 		}
-		numbers := map[*driver.Exchange]int{}
-		for _, f := range s.Record(0) {
-			said := driver.Saying{
-				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Unended: !f.Ended, AfterEOF: f.AfterEOF,
-				Hostile: f.Hostile, Apart: f.Apart, Strayed: f.Strayed, Aside: f.Aside,
+		numbers := map[*driver.RoundTrip]int{}
+		for _, f := range s.FramesSince(0) {
+			said := driver.TraceLine{
+				At: f.At, Side: f.Side, Text: f.Raw.Bytes(), Incomplete: !f.Complete, AfterShutdown: f.AfterShutdown,
+				AfterInvalidInput: f.AfterInvalidInput, Manual: f.Manual, ForOtherSession: f.ForOtherSession,
+				Internal: f.Internal,
 			}
-			carried(f, &said, numbers)
-			for _, text := range messages(f, said.Text) {
+			addHTTPInfo(f, &said, numbers)
+			for _, text := range splitMessages(f, said.Text) {
 				said.Text = text
-				if err := enc.Encode(lineOf(head.Session, said, redact)); err != nil {
+				if err := enc.Encode(newTraceLine(head.Session, said, redact)); err != nil {
 					return err
 				}
 			}
@@ -138,60 +139,60 @@ func writeTrace(w io.Writer, report harness.Report, sessions []*driver.Session, 
 	return buffered.Flush()
 }
 
-// messages are the lines in what a frame says: over stdio several may be written at once.
-func messages(f *driver.Frame, text []byte) [][]byte {
-	if f.Side == driver.FromClient && f.HTTP == nil {
+// splitMessages are the lines in what a frame says: over stdio several may be written at once.
+func splitMessages(f *driver.Frame, text []byte) [][]byte {
+	if f.Side == driver.FromClient && f.RoundTrip == nil {
 		return bytes.Split(text, []byte{'\n'})
 	}
 	return [][]byte{text}
 }
 
-// carried adds to what a frame says what carried it over HTTP. Of a status, the body is what was said.
-func carried(f *driver.Frame, said *driver.Saying, numbers map[*driver.Exchange]int) {
-	if f.HTTP == nil {
+// addHTTPInfo adds to what a frame says what carried it over HTTP. Of a status, the body is what was said.
+func addHTTPInfo(f *driver.Frame, said *driver.TraceLine, numbers map[*driver.RoundTrip]int) {
+	if f.RoundTrip == nil {
 		return
 	}
-	if numbers[f.HTTP] == 0 {
-		numbers[f.HTTP] = len(numbers) + 1
+	if numbers[f.RoundTrip] == 0 {
+		numbers[f.RoundTrip] = len(numbers) + 1
 	}
-	said.Exchange, said.Carriage = numbers[f.HTTP], f.Carriage().String()
-	if f.Side == driver.Status {
-		said.Text = f.HTTP.Answer().Body.Bytes()
+	said.RoundTrip, said.HTTPInfo = numbers[f.RoundTrip], f.HTTPInfo().String()
+	if f.Side == driver.StatusOnly {
+		said.Text = f.RoundTrip.Response().Body.Bytes()
 	}
 }
 
-// recorded is a session of a trace.
-type recorded struct {
-	head traceHead
-	said []driver.Saying
+// recordedSession is a session of a trace.
+type recordedSession struct {
+	header traceHeader
+	lines  []driver.TraceLine
 }
 
-// longestTraceLine bounds a line of a trace, which holds one message: the longest that is read by default, each byte
+// maxTraceLineBytes bounds a line of a trace, which holds one message: the longest that is read by default, each byte
 // written as six, takes a third of it.
-const longestTraceLine = 256 << 20
+const maxTraceLineBytes = 256 << 20
 
 // readTrace reads the sessions of a trace.
-func readTrace(r io.Reader) (sessions []*recorded, err error) {
+func readTrace(r io.Reader) (sessions []*recordedSession, err error) {
 	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, longestTraceLine+1)
-	latest := map[string]*recorded{}
+	lines.Buffer(nil, maxTraceLineBytes+1)
+	latest := map[string]*recordedSession{}
 	n := 1
 	for ; lines.Scan(); n++ {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 			continue
 		}
-		var head traceHead
+		var head traceHeader
 		var line traceLine
 		if err := cmp.Or(json.Unmarshal(lines.Bytes(), &head), json.Unmarshal(lines.Bytes(), &line)); err != nil {
 			if !lines.Scan() && len(sessions) > 0 {
-				cutOff(sessions)
+				markTruncated(sessions)
 				break
 			}
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 		switch {
 		case head.Trace == traceVersion:
-			latest[head.Session] = &recorded{head: head}
+			latest[head.Session] = &recordedSession{header: head}
 			sessions = append(sessions, latest[head.Session])
 			continue
 		case head.Trace != 0:
@@ -199,14 +200,15 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 		case latest[line.Session] == nil:
 			return nil, fmt.Errorf("line %d: session %q has no head", n, line.Session)
 		}
-		said, err := line.saying()
+		said, err := line.decode()
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
-		latest[line.Session].said = append(latest[line.Session].said, said)
+		latest[line.Session].lines = append(latest[line.Session].lines, said)
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-		return nil, fmt.Errorf("line %d: it is longer than the %s that are read", n, driver.Size(longestTraceLine))
+		return nil, fmt.Errorf("line %d: it is longer than the %s that are read", n,
+			driver.FormatSize(maxTraceLineBytes))
 	} else if err != nil {
 		return nil, err
 	}
@@ -216,44 +218,45 @@ func readTrace(r io.Reader) (sessions []*recorded, err error) {
 	return sessions, nil
 }
 
-// cutOff says in each session that is not over that more of it may be missing: the last line of the trace is half a
-// line, as where the disk was full or the recorder was killed.
-func cutOff(sessions []*recorded) {
+// markTruncated says in each session that is not over that more of it may be missing: the last line of the trace is
+// half a line, as where the disk was full or the recorder was killed.
+func markTruncated(sessions []*recordedSession) {
 	for _, r := range sessions {
-		gap := driver.Saying{Side: driver.Event, Text: []byte("the trace is cut off here"), Gap: true}
-		if n := len(r.said); n > 0 {
-			gap.At = r.said[n-1].At
-			if r.said[n-1].AfterEOF {
+		gap := driver.TraceLine{Side: driver.SessionEvent, Text: []byte("the trace is cut off here"), AfterGap: true}
+		if n := len(r.lines); n > 0 {
+			gap.At = r.lines[n-1].At
+			if r.lines[n-1].AfterShutdown {
 				continue
 			}
 		}
-		r.said = append(r.said, gap)
+		r.lines = append(r.lines, gap)
 	}
 }
 
-// tracer writes the trace of a judgement, as a reporter of it.
-type tracer struct{ *judgement }
+// traceReporter writes the trace of a judgement, as a reporter of it.
+type traceReporter struct{ *serverRun }
 
-// trace has a trace written, if one is wanted. A file that cannot be written is found before anything is started.
-func (j *judgement) trace() error {
+// addTraceReporter has a trace written, if one is wanted. A file that cannot be written is found before anything is
+// started.
+func (j *serverRun) addTraceReporter() error {
 	if j.flags.trace == "" {
 		return nil
 	}
-	if err := reporters.Writable(j.flags.trace); err != nil {
-		return usage("--trace %s: %w; name a file that can be written", j.flags.trace, reporters.Bare(err))
+	if err := reporters.CheckWritable(j.flags.trace); err != nil {
+		return usageErrorf("--trace %s: %w; name a file that can be written", j.flags.trace, reporters.WithoutPath(err))
 	}
-	j.told.reporters = append(j.told.reporters, tracer{j})
+	j.sinks.reporters = append(j.sinks.reporters, traceReporter{j})
 	return nil
 }
 
-func (tracer) Result(harness.Result) {}
+func (traceReporter) Result(harness.Result) {}
 
-func (t tracer) Done(report harness.Report) error {
-	err := reporters.ReplaceFileBy(t.flags.trace, 0o600, func(w io.Writer) error {
-		return writeTrace(w, report, t.sessions, t.target.redact)
+func (t traceReporter) Done(report harness.Report) error {
+	err := reporters.ReplaceFileFunc(t.flags.trace, 0o600, func(w io.Writer) error {
+		return writeTrace(w, report, t.sessions, t.target.redactor)
 	})
 	if err != nil {
-		return fmt.Errorf("trace %s: %w", t.flags.trace, reporters.Bare(err))
+		return fmt.Errorf("trace %s: %w", t.flags.trace, reporters.WithoutPath(err))
 	}
 	return nil
 }

@@ -16,16 +16,16 @@ import (
 )
 
 // planted makes files with these contents in a new directory.
-func plantedFiles(t *testing.T, files map[string]string) (dir string) {
+func writeFiles(t *testing.T, files map[string]string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	for name, text := range files {
-		write(t, filepath.Join(dir, name), text)
+		writeTextFile(t, filepath.Join(dir, name), text)
 	}
 	return dir
 }
 
-func write(t *testing.T, name, text string) {
+func writeTextFile(t *testing.T, name, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
@@ -35,9 +35,9 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// TestFilesOf: a program is watched alone, a script with its directory, and what is looked up not at all.
-func TestFilesOf(t *testing.T) {
-	dir := plantedFiles(t, map[string]string{
+// TestCommandFiles: a program is watched alone, a script with its directory, and what is looked up not at all.
+func TestCommandFiles(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
 		"bin/server": "\x7fELF\x00", "run.sh": "#!/bin/sh\n", "dist/index.js": "1", "node": "\x00", "data/a.txt": "a",
 	})
 	for command, want := range map[string][]string{
@@ -52,7 +52,7 @@ func TestFilesOf(t *testing.T) {
 		"node " + filepath.Join(dir, "dist/index.js"): {"dist"},
 	} {
 		var got []string
-		for _, root := range filesOf(strings.Fields(command), dir) {
+		for _, root := range commandFiles(strings.Fields(command), dir) {
 			got = append(got, strings.TrimPrefix(strings.TrimPrefix(root, dir), string(os.PathSeparator)))
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -61,10 +61,12 @@ func TestFilesOf(t *testing.T) {
 	}
 }
 
-// TestWatched: a change is seen once it is over, of all files but those that are aside or mcpcheck's own.
-func TestWatched(t *testing.T) {
+// TestAwaitChange: a change is seen once it is over, of all files but those that are aside or mcpcheck's own.
+func TestAwaitChange(t *testing.T) {
 	type step func(dir string)
-	put := func(name, text string) step { return func(dir string) { write(t, filepath.Join(dir, name), text) } }
+	put := func(name, text string) step {
+		return func(dir string) { writeTextFile(t, filepath.Join(dir, name), text) }
+	}
 	remove := func(name string) step { return func(dir string) { os.RemoveAll(filepath.Join(dir, name)) } }
 	for name, test := range map[string]struct {
 		steps []step // one after each look
@@ -87,28 +89,28 @@ func TestWatched(t *testing.T) {
 		"ended":         {nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := plantedFiles(t, map[string]string{"dist/index.js": "1", "dist/other.js": "1"})
+			dir := writeFiles(t, map[string]string{"dist/index.js": "1", "dist/other.js": "1"})
 			if err := os.Symlink("dist", filepath.Join(dir, "link")); err != nil {
 				t.Skip(err) // as on Windows
 			}
-			w := &watched{
-				roots: []string{filepath.Join(dir, "link")},
-				own:   map[string]bool{filepath.Join(dir, "link", "report.json"): true},
+			w := &watchedFiles{
+				roots:   []string{filepath.Join(dir, "link")},
+				ignored: map[string]bool{filepath.Join(dir, "link", "report.json"): true},
 			}
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
-				before, _ := w.look()
+				before, _ := w.snapshot()
 				seen := make(chan []string)
-				go func() { seen <- w.await(ctx, before) }()
-				time.Sleep(lookEvery / 2) // of the bubble's clock: between two looks
+				go func() { seen <- w.awaitChange(ctx, before) }()
+				time.Sleep(pollInterval / 2) // of the bubble's clock: between two looks
 				for _, do := range test.steps {
 					do(dir)
-					time.Sleep(lookEvery)
+					time.Sleep(pollInterval)
 				}
 				if test.steps == nil {
 					cancel()
 				}
-				if diff := cmp.Diff(test.want, each(<-seen, filepath.Base)); diff != "" {
+				if diff := cmp.Diff(test.want, mapStrings(<-seen, filepath.Base)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 				cancel()
@@ -117,40 +119,41 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-// TestOwnChanges: what changes in two runs in a row is the server's own doing, and does not have it judged for ever.
-func TestOwnChanges(t *testing.T) {
-	dir := plantedFiles(t, map[string]string{"server.log": "", "server.js": ""})
+// TestChangesDuringRun: what changes in two runs in a row is the server's own doing, and does not have it judged for
+// ever.
+func TestChangesDuringRun(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"server.log": "", "server.js": ""})
 	var said strings.Builder
-	cmd := newRun()
+	cmd := newRunCommand()
 	cmd.SetErr(&said)
-	w := &watcher{cmd: cmd, files: &watched{roots: []string{dir}}}
+	w := &watcher{cmd: cmd, files: &watchedFiles{roots: []string{dir}}}
 	ended, end := context.WithCancel(t.Context())
 	end()
 	for i, want := range []string{"server.log", "", ""} {
-		before, _ := w.files.look()
-		write(t, filepath.Join(dir, "server.log"), strings.Repeat(".", i+1))
-		if got := w.next(ended, before); got != want {
+		before, _ := w.files.snapshot()
+		writeTextFile(t, filepath.Join(dir, "server.log"), strings.Repeat(".", i+1))
+		if got := w.awaitChange(ended, before); got != want {
 			t.Errorf("run %d: %q changed, want %q", i+1, got, want)
 		}
 	}
 	if !strings.Contains(said.String(), "server.log changed in two runs in a row") {
 		t.Error(said.String())
 	}
-	before, _ := w.files.look()
-	write(t, filepath.Join(dir, "server.js"), "1")
-	if got := w.next(ended, before); got != "server.js" {
+	before, _ := w.files.snapshot()
+	writeTextFile(t, filepath.Join(dir, "server.js"), "1")
+	if got := w.awaitChange(ended, before); got != "server.js" {
 		t.Errorf("%q changed, want server.js", got)
 	}
 }
 
-// TestWatch: the server is judged again when its file changes, what failed first, and then what has changed, and
+// TestWatchServer: the server is judged again when its file changes, what failed first, and then what has changed, and
 // what still blocks. Ctrl-C ends it.
-func TestWatch(t *testing.T) {
+func TestWatchServer(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the server is a script of a POSIX shell")
 	}
 	const faulty, honest = "exec mcpcheck serve --fault ping/empty-result\n", "exec mcpcheck serve\n"
-	dir := plantedFiles(t, map[string]string{"server.sh": faulty})
+	dir := writeFiles(t, map[string]string{"server.sh": faulty})
 	cmd := exec.CommandContext(t.Context(), "mcpcheck", "run", "--watch", "--protocol", "2025-11-25",
 		"--only", "ping", "--json", "report.json", "--", "sh", "./server.sh")
 	cmd.Dir = dir
@@ -170,7 +173,7 @@ func TestWatch(t *testing.T) {
 	}
 	var told []string
 	for lines := bufio.NewScanner(stderr); lines.Scan(); {
-		if progress.MatchString(lines.Text() + "\n") {
+		if progressPattern.MatchString(lines.Text() + "\n") {
 			continue
 		}
 		told = append(told, lines.Text())

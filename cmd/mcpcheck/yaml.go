@@ -21,31 +21,32 @@ import (
 // what is allowed there.
 func readYAML(name string, text []byte, into any) (err error) {
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
-		return usage("%s: this begins with a byte order mark; save it as UTF-8 without one (BOM)", name)
+		return usageErrorf("%s: this begins with a byte order mark; save it as UTF-8 without one (BOM)", name)
 	}
-	if nesting(text) > mostNested {
-		return usage("%s: its lists and maps are nested more than %d deep", name, mostNested)
+	if bracketDepth(text) > maxNesting {
+		return usageErrorf("%s: its lists and maps are nested more than %d deep", name, maxNesting)
 	}
 	defer func() {
 		if r := recover(); r != nil { // the library does, on odd tags
-			err = usage("%s: this cannot be read as YAML; write texts, numbers, lists and maps, without tags", name)
+			err = usageErrorf("%s: this cannot be read as YAML; write texts, numbers, lists and maps, without tags",
+				name)
 		}
 	}()
 	if err := yaml.UnmarshalWithOptions(text, into, yaml.Strict()); err != nil {
-		return usage("%s%s", name, yamlProblem(text, reflect.TypeOf(into).Elem(), err))
+		return usageErrorf("%s%s", name, yamlErrorText(text, reflect.TypeOf(into).Elem(), err))
 	}
 	if second := secondDocument(text); second != nil {
-		return usage("%s%s: a second document begins here; only one is read, so take one of them out",
-			name, at(second.GetToken()))
+		return usageErrorf("%s%s: a second document begins here; only one is read, so take one of them out",
+			name, tokenPosition(second.GetToken()))
 	}
 	return nil
 }
 
-// mostNested bounds what is read: the library takes time and memory with the square of the depth.
-const mostNested = 200
+// maxNesting bounds what is read: the library takes time and memory with the square of the depth.
+const maxNesting = 200
 
-// nesting is how deep the brackets of a text are nested, those in strings included.
-func nesting(text []byte) (deepest int) {
+// bracketDepth is how deep the brackets of a text are nested, those in strings included.
+func bracketDepth(text []byte) (deepest int) {
 	depth := 0
 	for _, c := range text {
 		switch c {
@@ -59,52 +60,53 @@ func nesting(text []byte) (deepest int) {
 	return deepest
 }
 
-// yamlProblem says where a text is wrong that should be a value of a type, and what is allowed there.
-func yamlProblem(text []byte, t reflect.Type, err error) string {
+// yamlErrorText says where a text is wrong that should be a value of a type, and what is allowed there.
+func yamlErrorText(text []byte, t reflect.Type, err error) string {
 	var unknown *yaml.UnknownFieldError
 	if errors.As(err, &unknown) {
 		key := unknown.Token.Value
-		allowed := allowedKeys(key, typeAround(root(text), t, unknown.Token))
-		return fmt.Sprintf("%s: unknown key %q%s", at(unknown.Token), key, allowed)
+		allowed := allowedKeysText(key, enclosingType(firstDocument(text), t, unknown.Token))
+		return fmt.Sprintf("%s: unknown key %q%s", tokenPosition(unknown.Token), key, allowed)
 	}
 	var typed *yaml.TypeError
 	if errors.As(err, &typed) {
 		if !isScalar(typed.Token) {
-			return fmt.Sprintf("%s: this is not %s", at(typed.Token), kindName(typed.DstType))
+			return fmt.Sprintf("%s: this is not %s", tokenPosition(typed.Token), typeText(typed.DstType))
 		}
-		return fmt.Sprintf("%s: %q is not %s", at(typed.Token), typed.Token.Value, kindName(typed.DstType))
+		return fmt.Sprintf("%s: %q is not %s", tokenPosition(typed.Token), typed.Token.Value, typeText(typed.DstType))
 	}
 	var node *yaml.UnexpectedNodeTypeError
 	if errors.As(err, &node) {
 		return fmt.Sprintf("%s: this is a %s where a %s belongs%s",
-			at(node.Token), plainKind(node.Actual), plainKind(node.Expected), asList(node))
+			tokenPosition(node.Token), nodeKindText(node.Actual), nodeKindText(node.Expected), listSuggestion(node))
 	}
 	var large *yaml.OverflowError
 	if errors.As(err, &large) {
-		return fmt.Sprintf("%s: %s is too large", at(large.Token), large.SrcNum)
+		return fmt.Sprintf("%s: %s is too large", tokenPosition(large.Token), large.SrcNum)
 	}
 	var syntax yaml.Error
 	if errors.As(err, &syntax) && syntax.GetToken() != nil {
 		if strings.Contains(syntax.GetMessage(), "'\t'") {
-			return at(syntax.GetToken()) + ": this begins with a tab; YAML is indented with spaces"
+			return tokenPosition(syntax.GetToken()) + ": this begins with a tab; YAML is indented with spaces"
 		}
-		if line, ok := misaligned(text, syntax); ok {
+		if line, ok := misindentedLine(text, syntax); ok {
 			return fmt.Sprintf(":%d: its indentation is wrong; indent it like the line above", line)
 		}
-		return fmt.Sprintf("%s: %s", at(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
+		return fmt.Sprintf("%s: %s", tokenPosition(syntax.GetToken()), strings.TrimSpace(syntax.GetMessage()))
 	}
 	for _, key := range durationKeys(t) { // whose errors do not say where
-		if node := find(root(text), key); node != nil && !isDuration(node) {
-			return fmt.Sprintf("%s: %s is not %s", at(node.GetToken()), key, kindName(reflect.TypeFor[time.Duration]()))
+		if node := findNode(firstDocument(text), key); node != nil && !isDuration(node) {
+			return fmt.Sprintf("%s: %s is not %s", tokenPosition(node.GetToken()), key,
+				typeText(reflect.TypeFor[time.Duration]()))
 		}
 	}
 	return ": " + err.Error()
 }
 
-// misaligned is the line, counted from 1, whose indentation is what is wrong with a text, and whether there is one: a
-// value stands where it may not, in a line that is indented otherwise than the one above. Of a key that the reader
-// takes for the rest of a text, it names the line above.
-func misaligned(text []byte, err yaml.Error) (line int, ok bool) {
+// misindentedLine is the line, counted from 1, whose indentation is what is wrong with a text, and whether there is
+// one: a value stands where it may not, in a line that is indented otherwise than the one above. Of a key that the
+// reader takes for the rest of a text, it names the line above.
+func misindentedLine(text []byte, err yaml.Error) (line int, ok bool) {
 	if !strings.Contains(err.GetMessage(), "value is not allowed in this context") {
 		return 0, false
 	}
@@ -117,8 +119,8 @@ func misaligned(text []byte, err yaml.Error) (line int, ok bool) {
 	return line, line > 1 && indent(line) != indent(line-1)
 }
 
-// asList is how the words of a text are written as a list, if one belongs there.
-func asList(node *yaml.UnexpectedNodeTypeError) string {
+// listSuggestion is how the words of a text are written as a list, if one belongs there.
+func listSuggestion(node *yaml.UnexpectedNodeTypeError) string {
 	words := strings.Fields(node.Token.Value)
 	if node.Actual != ast.StringType || node.Expected != ast.SequenceType || len(words) == 0 {
 		return ""
@@ -126,11 +128,13 @@ func asList(node *yaml.UnexpectedNodeTypeError) string {
 	return "; write [" + strings.Join(words, ", ") + "]"
 }
 
-// at is where a token stands, as :line:column.
-func at(t *token.Token) string { return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column) }
+// tokenPosition is where a token stands, as :line:column.
+func tokenPosition(t *token.Token) string {
+	return fmt.Sprintf(":%d:%d", t.Position.Line, t.Position.Column)
+}
 
-// root is the value of the first document of a text; nil when there is none.
-func root(text []byte) ast.Node {
+// firstDocument is the value of the first document of a text; nil when there is none.
+func firstDocument(text []byte) ast.Node {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil || len(file.Docs) == 0 {
 		return nil
@@ -153,11 +157,11 @@ func secondDocument(text []byte) ast.Node {
 }
 
 // find is the node at a path of keys and indices; nil when there is none.
-func find(node ast.Node, path ...any) ast.Node {
+func findNode(node ast.Node, path ...any) ast.Node {
 	for _, step := range path {
 		switch step := step.(type) {
 		case string:
-			node = member(node, step)
+			node = mapValue(node, step)
 		case int:
 			list, ok := node.(*ast.SequenceNode)
 			if !ok || step >= len(list.Values) {
@@ -169,8 +173,8 @@ func find(node ast.Node, path ...any) ast.Node {
 	return node
 }
 
-func member(node ast.Node, key string) ast.Node {
-	for _, pair := range pairs(node) {
+func mapValue(node ast.Node, key string) ast.Node {
+	for _, pair := range mapEntries(node) {
 		if pair.Key.GetToken().Value == key {
 			return pair.Value
 		}
@@ -178,8 +182,8 @@ func member(node ast.Node, key string) ast.Node {
 	return nil
 }
 
-// pairs are the members of a map.
-func pairs(node ast.Node) []*ast.MappingValueNode {
+// mapEntries are the members of a map.
+func mapEntries(node ast.Node) []*ast.MappingValueNode {
 	switch node := node.(type) {
 	case *ast.MappingNode:
 		return node.Values
@@ -189,20 +193,21 @@ func pairs(node ast.Node) []*ast.MappingValueNode {
 	return nil
 }
 
-// typeAround is the type of the struct that the map with that key stands for.
-func typeAround(node ast.Node, t reflect.Type, key *token.Token) reflect.Type {
+// enclosingType is the type of the struct that the map with that key stands for.
+func enclosingType(node ast.Node, t reflect.Type, key *token.Token) reflect.Type {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		if list, ok := node.(*ast.SequenceNode); ok && t.Kind() == reflect.Slice {
-			return firstType(list.Values, func(item ast.Node) reflect.Type { return typeAround(item, t.Elem(), key) })
+			return firstType(list.Values,
+				func(item ast.Node) reflect.Type { return enclosingType(item, t.Elem(), key) })
 		}
 		t = t.Elem()
 	}
-	return firstType(pairs(node), func(pair *ast.MappingValueNode) reflect.Type {
+	return firstType(mapEntries(node), func(pair *ast.MappingValueNode) reflect.Type {
 		if pair.Key.GetToken().Position.Offset == key.Position.Offset {
 			return t
 		}
 		if inner := memberType(t, pair.Key.GetToken().Value); inner != nil {
-			return typeAround(pair.Value, inner, key)
+			return enclosingType(pair.Value, inner, key)
 		}
 		return nil
 	})
@@ -284,17 +289,17 @@ func isDuration(node ast.Node) bool {
 	return err == nil
 }
 
-// allowedKeys says which keys there are, and which one was probably meant.
-func allowedKeys(key string, t reflect.Type) string {
+// allowedKeysText says which keys there are, and which one was probably meant.
+func allowedKeysText(key string, t reflect.Type) string {
 	if t == nil || t.Kind() != reflect.Struct {
 		return ""
 	}
 	keys := yamlKeys(t)
 	slices.Sort(keys)
-	return text.Instead(key, keys, "") + " (allowed: " + strings.Join(keys, ", ") + ")"
+	return text.Suggestion(key, keys, "") + " (allowed: " + strings.Join(keys, ", ") + ")"
 }
 
-func plainKind(t ast.NodeType) string {
+func nodeKindText(t ast.NodeType) string {
 	switch t {
 	case ast.SequenceType:
 		return "list"
@@ -308,7 +313,7 @@ func plainKind(t ast.NodeType) string {
 	return t.YAMLName()
 }
 
-func kindName(t reflect.Type) string {
+func typeText(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "a duration such as 5s or 500ms"

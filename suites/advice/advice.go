@@ -10,27 +10,28 @@ import (
 )
 
 // Checks are the checks of the area.
-var Checks = Merge(server, serverFile, texts, tools, parameters, failures, results)
+var Checks = MergeSuites(serverChecks, serverFileChecks, textChecks, toolChecks, parameterChecks, errorChecks,
+	resultChecks)
 
 // byPattern ends what a check says that has judged a text by how it looks.
 const byPattern = " (judged by pattern)"
 
 // eachTool is a look at the definition of every tool.
-func eachTool(look func(t *T, tool M)) Check { return lookAt(kit.ListedTools, look) }
+func eachTool(look func(t *T, tool M)) Check { return probeTools(kit.ListedTools, look) }
 
 // eachShownTool is a look at the definition of every tool that models are shown.
-func eachShownTool(look func(t *T, tool M)) Check { return lookAt(shownTools, look) }
+func eachShownTool(look func(t *T, tool M)) Check { return probeTools(shownTools, look) }
 
-func lookAt(list func(*T) []Subject, look func(t *T, tool M)) Check {
+func probeTools(list func(*T) []Subject, look func(t *T, tool M)) Check {
 	return Probe(func(t *T) {
-		t.Each(wantTools(t, list(t)), func(t *T, tool Subject) { look(t, tool.Value) })
+		t.Each(skipIfNoTools(t, list(t)), func(t *T, tool Subject) { look(t, tool.Value) })
 	})
 }
 
-// wantTools ends a check that has no tool to look at.
-func wantTools(t *T, list []Subject) []Subject {
+// skipIfNoTools ends a check that has no tool to look at.
+func skipIfNoTools(t *T, list []Subject) []Subject {
 	if len(list) == 0 {
-		t.Because(NotOffered).Skip("the server lists no tool")
+		t.WithReason(NotOffered).Skip("the server lists no tool")
 	}
 	return list
 }
@@ -38,14 +39,14 @@ func wantTools(t *T, list []Subject) []Subject {
 // shownTools are the tools that models are shown: by the extension apps, some are for pages alone.
 func shownTools(t *T) (shown []Subject) {
 	for _, tool := range kit.ListedTools(t) {
-		if !isForPages(tool.Value) {
+		if !isAppOnly(tool.Value) {
 			shown = append(shown, tool)
 		}
 	}
 	return shown
 }
 
-func isForPages(tool M) bool {
+func isAppOnly(tool M) bool {
 	meta, _ := tool["_meta"].(M)
 	ui, _ := meta["ui"].(M)
 	visible, isList := ui["visibility"].([]any)
@@ -58,8 +59,8 @@ func textIn(object M, member string) string {
 	return strings.TrimSpace(text)
 }
 
-// schemaOf is the inputSchema of a tool; without one that is an object, the look at that tool ends.
-func schemaOf(t *T, tool M) M {
+// requireInputSchema is the inputSchema of a tool; without one that is an object, the look at that tool ends.
+func requireInputSchema(t *T, tool M) M {
 	schema, ok := tool["inputSchema"].(M)
 	if !ok {
 		t.Yield("inputSchema is not an object")

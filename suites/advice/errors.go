@@ -14,50 +14,51 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// failures are what a server says when something went wrong.
-var failures = Suite{
+// errorChecks are what a server says when something went wrong.
+var errorChecks = Suite{
 	"advice/error-text-actionable": Probe(func(t *T) {
 		calls := kit.InvalidCalls(t)
-		refused := slices.DeleteFunc(kit.Answered(calls.List), func(c kit.ToolCall) bool {
-			return !isAboutArguments(c.Reply)
+		refused := slices.DeleteFunc(kit.AnsweredCalls(calls.List), func(c kit.ToolCall) bool {
+			return !isArgumentError(c.Reply)
 		})
-		kit.Seen(t, len(refused), "call with invalid arguments was refused", calls.Uncalled, kit.AnyTool)
-		kit.EachCall(t, refused, func(t *T, c kit.ToolCall) {
-			said := c.Reply.Text()
+		kit.RequireObserved(t, len(refused), "call with invalid arguments was refused", calls.Uncalled, kit.AnyTool)
+		kit.EachToolCall(t, refused, func(t *T, c kit.ToolCall) {
+			said := c.Reply.MessageText()
 			if data, has := c.Reply.Error()["data"]; has {
-				said += " " + string(Compact(data))
+				said += " " + string(CompactJSON(data))
 			}
-			if !names(said, c.Broken) && !succeeds(t, c.Tool.Name) {
+			if !mentionsParameter(said, c.Counterexample) && !hasSucceeded(t, c.Tool.Name) {
 				t.Inconclusive("the tool may have failed for another reason: no call of it has succeeded")
 			}
-			t.Expect(names(said, c.Broken)).To(Hold("the parameter or what is expected of it, since "+c.Broken.Why,
+			t.Expect(mentionsParameter(said,
+				c.Counterexample)).To(BeTrue("the parameter or what is expected of it, since "+c.Counterexample.Reason,
 				"%s"+byPattern, Show(said)))
 		})
 	}),
 
-	"advice/error-without-stack-trace": WatchAfter(provokeErrors, func(t *T, w Wire) {
+	"advice/error-without-stack-trace": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
 		t.Judge(errorsIn(w), func(t *T, m Message) {
-			trace := trace.FindString(saidIn(m))
+			trace := stackTracePattern.FindString(errorText(m))
 			if bytes.Contains(m.Request.Raw.Bytes(), []byte(trace)) {
 				return // it quotes what it was asked
 			}
-			t.Expect(trace).To(That("no stack trace, no line of a source file"+byPattern, func(found string) bool {
+			t.Expect(trace).To(Satisfy("no stack trace, no line of a source file"+byPattern, func(found string) bool {
 				return found == ""
 			}))
 		})
 	}),
 
-	"advice/error-without-secrets": WatchAfter(provokeErrors, func(t *T, w Wire) {
+	"advice/error-without-secrets": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
 		secrets := kit.Secrets(t)
 		if len(secrets) == 0 {
-			t.Because(NotGiven).Skip("the server was given no secret that it could tell")
+			t.WithReason(NotGiven).Skip("the server was given no secret that it could tell")
 		}
 		t.Judge(errorsIn(w), func(t *T, m Message) {
 			text := m.Raw.Bytes()
 			for _, secret := range secrets {
 				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
 				tells := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
-				t.Expect(!tells).To(Hold("no credentials", "one that the server was given"))
+				t.Expect(!tells).To(BeTrue("no credentials", "one that the server was given"))
 			}
 		})
 	}),
@@ -67,10 +68,11 @@ var failures = Suite{
 		failed := slices.DeleteFunc(slices.Concat(valid.List, invalid.List), func(c kit.ToolCall) bool {
 			return c.Reply.Result()["isError"] != true
 		})
-		kit.Seen(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled), kit.AnyTool)
-		kit.EachCall(t, failed, func(t *T, c kit.ToolCall) {
+		kit.RequireObserved(t, len(failed), "tool has failed", slices.Concat(valid.Uncalled, invalid.Uncalled),
+			kit.AnyTool)
+		kit.EachToolCall(t, failed, func(t *T, c kit.ToolCall) {
 			result := c.Reply.Result()
-			if !Has(result, "structuredContent") {
+			if !HasMember(result, "structuredContent") {
 				return
 			}
 			schema, err := schemas.Compile(c.Tool.Value["outputSchema"], t.Revision)
@@ -79,15 +81,15 @@ var failures = Suite{
 			}
 			err = schema.Validate(result["structuredContent"])
 			if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-				t.Because(Limit).Inconclusive("%v", err)
+				t.WithReason(Limit).Inconclusive("%v", err)
 			}
-			t.Expect(err == nil).To(Hold("no structuredContent beside isError, or one by outputSchema", "%v", err))
+			t.Expect(err == nil).To(BeTrue("no structuredContent beside isError, or one by outputSchema", "%v", err))
 		})
 	}),
 }
 
-// provokeErrors sees to it that the server has said what is wrong with something.
-func provokeErrors(t *T) {
+// triggerErrors sees to it that the server has said what is wrong with something.
+func triggerErrors(t *T) {
 	if t.Server.Declares("tools") && MayCallUnknown(t) {
 		kit.InvalidCalls(t)
 		kit.CallTools(t)
@@ -101,14 +103,14 @@ func errorsIn(w Wire) Messages {
 	})
 }
 
-// saidIn is the text of an error, or of the result of a tool that has failed.
-func saidIn(m Message) string {
+// errorText is the text of an error, or of the result of a tool that has failed.
+func errorText(m Message) string {
 	e, _ := m.JSON()["error"].(M)
 	text := textIn(e, "message") + "\n"
 	if data, isString := e["data"].(string); isString {
 		text += data
-	} else if Has(e, "data") {
-		text += string(Compact(e["data"]))
+	} else if HasMember(e, "data") {
+		text += string(CompactJSON(e["data"]))
 	}
 	for _, block := range kit.ObjectsIn(kit.ResultOf(m)["content"]) {
 		text += "\n" + textIn(block, "text")
@@ -116,8 +118,8 @@ func saidIn(m Message) string {
 	return strings.ReplaceAll(text, `\n`, "\n") // of a text in the data
 }
 
-// trace matches a line of a stack trace as runtimes write them, or a place in a source file.
-var trace = regexp.MustCompile(`Traceback \(most recent call last\)` +
+// stackTracePattern matches a line of a stack trace as runtimes write them, or a place in a source file.
+var stackTracePattern = regexp.MustCompile(`Traceback \(most recent call last\)` +
 	`|(?m:^\s*at .{1,200}:\d+(?::\d+)?\)?$)` + // JavaScript, Java, Kotlin
 	`|(?m:^\s*at .{1,200} in .{1,200}:line \d+$)` + // C#
 	`|(?m:^goroutine \d+ \[)` +
@@ -125,16 +127,16 @@ var trace = regexp.MustCompile(`Traceback \(most recent call last\)` +
 	`|(?:[A-Za-z]:\\|/)(?:[\w.@+ -]+[\\/])+[\w.-]+\.(?:py|js|mjs|cjs|ts|go|rs|java|kt|cs|rb|php|c|cc|cpp)` +
 	`(?::\d+|", line \d+|\(\d+[,)])`)
 
-// isAboutArguments reports whether a call was refused in one of the ways in which arguments are. Another error may say
+// isArgumentError reports whether a call was refused in one of the ways in which arguments are. Another error may say
 // that there were too many calls.
-func isAboutArguments(r driver.Reply) bool {
+func isArgumentError(r driver.Reply) bool {
 	const invalidParams = -32602
 	code, _ := r.Code()
 	return r.Result()["isError"] == true || code == invalidParams
 }
 
-// names reports whether a text says which parameter is meant, or what is expected of it.
-func names(said string, broken *schemas.Counterexample) bool {
+// mentionsParameter reports whether a text says which parameter is meant, or what is expected of it.
+func mentionsParameter(said string, broken *schemas.Counterexample) bool {
 	said = strings.ToLower(said)
 	for _, name := range strings.Split(broken.Path, "/") {
 		word := `(?:^|[^\pL\d])` + regexp.QuoteMeta(strings.ToLower(name)) + `(?:[^\pL\d]|$)`
@@ -142,27 +144,27 @@ func names(said string, broken *schemas.Counterexample) bool {
 			return true
 		}
 	}
-	if slices.ContainsFunc(expectations, func(word string) bool { return strings.Contains(said, word) }) {
+	if slices.ContainsFunc(expectationWords, func(word string) bool { return strings.Contains(said, word) }) {
 		return true
 	}
-	_, expected, _ := strings.Cut(broken.Why, " not ") // one of "a", "b"
-	return slices.ContainsFunc(quotedValue.FindAllStringSubmatch(expected, -1), func(value []string) bool {
+	_, expected, _ := strings.Cut(broken.Reason, " not ") // one of "a", "b"
+	return slices.ContainsFunc(quotedValuePattern.FindAllStringSubmatch(expected, -1), func(value []string) bool {
 		return strings.Contains(said, strings.ToLower(value[1]))
 	})
 }
 
-var quotedValue = regexp.MustCompile(`"([^"]+)"`)
+var quotedValuePattern = regexp.MustCompile(`"([^"]+)"`)
 
-// expectations are words of who says what is expected.
-var expectations = []string{
+// expectationWords are words of who says what is expected.
+var expectationWords = []string{
 	"expected", "required", "must be", "must have", "must match", "missing", "should be", "one of",
 	"minimum", "maximum", "at least", "at most", "additional", "unexpected", "unrecognized", "unknown arg",
 	"unknown param", "unknown field", "unknown prop", "unknown key", "too long", "too short", "too small", "too large",
 }
 
-// succeeds reports whether a call of a tool with valid arguments has succeeded.
-func succeeds(t *T, tool string) bool {
+// hasSucceeded reports whether a call of a tool with valid arguments has succeeded.
+func hasSucceeded(t *T, tool string) bool {
 	return slices.ContainsFunc(kit.ValidCalls(t).List, func(c kit.ToolCall) bool {
-		return c.Tool.Name == tool && c.Reply.Result() != nil && !c.Reply.Refuses()
+		return c.Tool.Name == tool && c.Reply.Result() != nil && !c.Reply.IsFailure()
 	})
 }

@@ -9,107 +9,113 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// parameters is how the parameters of tools present themselves.
-var parameters = Suite{
+// parameterChecks is how the parameters of tools present themselves.
+var parameterChecks = Suite{
 	"advice/tool-additional-properties-false": eachShownTool(func(t *T, tool M) {
-		schema := schemaOf(t, tool)
+		schema := requireInputSchema(t, tool)
 		switch properties, _ := schema["properties"].(M); {
 		case len(properties) == 0:
 			t.Skip("the tool has no parameters")
 		case isCombined(schema):
-			t.Because(NotApplicable).Skip("the schema is put together of others")
+			t.WithReason(NotApplicable).Skip("the schema is put together of others")
 		}
 		rest := Member(schema, "additionalProperties")
 		if rest == (Absent{}) {
 			rest = Member(schema, "unevaluatedProperties")
 		}
 		_, described := rest.(M)
-		t.Expect(described || rest == false).To(Hold("additionalProperties false", "%s", Show(rest)))
+		t.Expect(described || rest == false).To(BeTrue("additionalProperties false", "%s", Show(rest)))
 	}),
 
 	"advice/tool-flat-parameters": eachParameter(func(t *T, p parameter) {
-		t.Expect(!p.isNested()).To(Hold("a value, or a list", "an object"))
+		t.Expect(!p.isNested()).To(BeTrue("a value, or a list", "an object"))
 	}),
 
 	"advice/tool-parameter-descriptions": eachParameter(func(t *T, p parameter) {
-		t.Expect(p.says("description")).To(Hold("a description", "none"))
+		t.Expect(p.hasText("description")).To(BeTrue("a description", "none"))
 	}),
 
 	"advice/tool-parameter-types": eachParameter(func(t *T, p parameter) {
-		t.Expect(p.isConstrained()).To(Hold("a type, or what is allowed instead", "%s", Show(p.schema)))
+		t.Expect(p.isConstrained()).To(BeTrue("a type, or what is allowed instead", "%s", Show(p.schema)))
 	}),
 
 	"advice/tool-enums-for-finite-sets": eachParameter(func(t *T, p parameter) {
 		description := textIn(p.object(), "description")
-		if p.has("enum", "const", "pattern", "anyOf", "oneOf", "allOf", "$ref", "format", "items") {
+		if p.hasKeyword("enum", "const", "pattern", "anyOf", "oneOf", "allOf", "$ref", "format", "items") {
 			return
 		}
-		t.Expect(!finite.MatchString(description)).To(Hold("an enum", "prose alone: %s"+byPattern, Show(description)))
+		t.Expect(!enumerationPattern.MatchString(description)).To(BeTrue("an enum", "prose alone: %s"+byPattern,
+			Show(description)))
 	}),
 
 	"advice/tool-defaults-documented": eachParameter(func(t *T, p parameter) {
 		if p.required {
-			t.Because(NotOffered).Skip("no parameter is optional")
+			t.WithReason(NotOffered).Skip("no parameter is optional")
 		}
 		description := textIn(p.resolved(), "description")
-		t.Expect(p.has("default", "const") || withoutIt.MatchString(description)).To(Hold(
+		t.Expect(p.hasKeyword("default", "const") || omissionPattern.MatchString(description)).To(BeTrue(
 			"a default, or what holds without the parameter", "neither"+byPattern))
 	}),
 
 	"advice/tool-required-exist": eachShownTool(func(t *T, tool M) {
-		schema := schemaOf(t, tool)
+		schema := requireInputSchema(t, tool)
 		required, _ := schema["required"].([]any)
-		if len(required) == 0 || isCombined(schema) || Has(schema, "patternProperties") {
-			t.Because(NotOffered).Skip("no tool requires parameters by name alone")
+		if len(required) == 0 || isCombined(schema) || HasMember(schema, "patternProperties") {
+			t.WithReason(NotOffered).Skip("no tool requires parameters by name alone")
 		}
 		properties, _ := schema["properties"].(M)
 		for _, name := range required {
 			text, isString := name.(string)
-			t.Expect(!isString || Has(properties, text)).To(Hold("parameters that are declared", "%s", Show(name)))
+			t.Expect(!isString || HasMember(properties, text)).To(BeTrue("parameters that are declared", "%s",
+				Show(name)))
 		}
 	}),
 
 	"advice/schema-no-root-combinators": eachShownTool(func(t *T, tool M) {
-		schema := schemaOf(t, tool)
+		schema := requireInputSchema(t, tool)
 		for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
-			t.Expect(!Has(schema, keyword)).To(Hold("no anyOf, oneOf or allOf at the root", "%s", keyword))
+			t.Expect(!HasMember(schema, keyword)).To(BeTrue("no anyOf, oneOf or allOf at the root", "%s", keyword))
 		}
 	}),
 
 	"advice/sibling-parameters-consistent": Probe(func(t *T) {
-		pairs := siblings(t)
+		pairs := parameterPairs(t)
 		if len(pairs) == 0 {
-			t.Because(NotOffered).Skip("no two tools have a parameter of the same name")
+			t.WithReason(NotOffered).Skip("no two tools have a parameter of the same name")
 		}
-		Each(t, pairs, pair.subject, func(t *T, p pair) {
-			t.Expect(p.second.agrees(p.first)).To(Hold("type "+p.first.kind()+", as in "+p.first.tool, "%s in %s",
-				p.second.kind(), p.second.tool))
+		Each(t, pairs, parameterPair.subject, func(t *T, p parameterPair) {
+			t.Expect(p.second.sharesTypeWith(p.first)).To(BeTrue("type "+p.first.typeText()+", as in "+p.first.tool,
+				"%s in %s",
+				p.second.typeText(), p.second.tool))
 			if textIn(p.first.resolved(), "description") != textIn(p.second.resolved(), "description") {
 				return // they are something else
 			}
 			for _, member := range []string{"enum", "default"} {
 				a, b := Show(Member(p.first.resolved(), member)), Show(Member(p.second.resolved(), member))
-				t.Expect(b == a).To(Hold("the "+member+" of "+p.first.tool+": "+a, "%s in %s", b, p.second.tool))
+				t.Expect(b == a).To(BeTrue("the "+member+" of "+p.first.tool+": "+a, "%s in %s", b, p.second.tool))
 			}
 		})
 	}),
 }
 
-// finite matches a description that lists all values that are allowed, in quotes.
-var finite = regexp.MustCompile("(?i)\\b(?:one of|either|must be|allowed values(?: are)?|possible values(?: are)?|" +
-	"valid values(?: are)?|options(?: are)?)\\b:?\\s*" + quoted + "(?:\\s*(?:,|/|\\||or|and)\\s*)+" + quoted)
+// enumerationPattern matches a description that lists all values that are allowed, in quotes.
+var enumerationPattern = regexp.MustCompile(
+	"(?i)\\b(?:one of|either|must be|allowed values(?: are)?|possible values(?: are)?|" +
+		"valid values(?: are)?|options(?: are)?)\\b:?\\s*" + quotedPattern + "(?:\\s*(?:,|/|\\||or|and)\\s*)+" +
+		quotedPattern)
 
-const quoted = "[(\\[]?(?:\"[^\"]{1,40}\"|'[^']{1,40}'|`[^`]{1,40}`)"
+const quotedPattern = "[(\\[]?(?:\"[^\"]{1,40}\"|'[^']{1,40}'|`[^`]{1,40}`)"
 
-// withoutIt matches a description that says what holds when a parameter is left out.
-var withoutIt = regexp.MustCompile(`(?i)default|omit|\bif not\b|when not|unless|without|left out|leave|unset|absent|` +
-	`not (?:given|provided|set|specified)|\bnull\b|\bnone\b|\bempty\b|\botherwise\b|` +
-	`\bonly (?:if|when|for)\b|\bif (?:provided|given|set|specified|present)\b`)
+// omissionPattern matches a description that says what holds when a parameter is left out.
+var omissionPattern = regexp.MustCompile(
+	`(?i)default|omit|\bif not\b|when not|unless|without|left out|leave|unset|absent|` +
+		`not (?:given|provided|set|specified)|\bnull\b|\bnone\b|\bempty\b|\botherwise\b|` +
+		`\bonly (?:if|when|for)\b|\bif (?:provided|given|set|specified|present)\b`)
 
 // isCombined reports whether a schema is put together of others, which may declare parameters as well.
 func isCombined(schema M) bool {
 	for _, keyword := range []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if"} {
-		if Has(schema, keyword) {
+		if HasMember(schema, keyword) {
 			return true
 		}
 	}
@@ -129,7 +135,7 @@ func eachParameter(look func(t *T, p parameter)) Check {
 	return eachShownTool(func(t *T, tool M) {
 		var of []parameter
 		if of = parametersOf(tool); len(of) == 0 {
-			t.Because(NotOffered).Skip("no tool has parameters")
+			t.WithReason(NotOffered).Skip("no tool has parameters")
 		}
 		Each(t, of, parameter.subject, look)
 	})
@@ -163,20 +169,20 @@ func (p parameter) resolved() M {
 	all, next := M{}, p.object()
 	for range deepest {
 		for member, v := range next {
-			if !Has(all, member) {
+			if !HasMember(all, member) {
 				all[member] = v
 			}
 		}
 		ref, _ := next["$ref"].(string)
-		if next = p.at(ref); next == nil {
+		if next = p.refTarget(ref); next == nil {
 			break
 		}
 	}
 	return all
 }
 
-// at is what a reference such as #/$defs/city leads to; nil when that is nothing.
-func (p parameter) at(ref string) M {
+// refTarget is what a reference such as #/$defs/city leads to; nil when that is nothing.
+func (p parameter) refTarget(ref string) M {
 	path, local := strings.CutPrefix(ref, "#/")
 	if !local {
 		return nil
@@ -188,8 +194,8 @@ func (p parameter) at(ref string) M {
 	return object
 }
 
-// forms are the schema of the parameter, and those of which one or all apply.
-func (p parameter) forms() []M {
+// subschemas are the schema of the parameter, and those of which one or all apply.
+func (p parameter) subschemas() []M {
 	schema := p.resolved()
 	forms := []M{schema}
 	for _, keyword := range []string{"anyOf", "oneOf", "allOf"} {
@@ -203,21 +209,21 @@ func (p parameter) forms() []M {
 	return forms
 }
 
-// has reports whether one of some keywords stands in the schema of the parameter.
-func (p parameter) has(keywords ...string) bool {
-	return slices.ContainsFunc(p.forms(), func(form M) bool {
-		return slices.ContainsFunc(keywords, func(k string) bool { return Has(form, k) })
+// hasKeyword reports whether one of some keywords stands in the schema of the parameter.
+func (p parameter) hasKeyword(keywords ...string) bool {
+	return slices.ContainsFunc(p.subschemas(), func(form M) bool {
+		return slices.ContainsFunc(keywords, func(k string) bool { return HasMember(form, k) })
 	})
 }
 
-// says reports whether a text stands there.
-func (p parameter) says(member string) bool {
-	return slices.ContainsFunc(p.forms(), func(form M) bool { return textIn(form, member) != "" })
+// hasText reports whether a text stands there.
+func (p parameter) hasText(member string) bool {
+	return slices.ContainsFunc(p.subschemas(), func(form M) bool { return textIn(form, member) != "" })
 }
 
 // types are those that the parameter may have, but for null.
 func (p parameter) types() (types []string) {
-	for _, form := range p.forms() {
+	for _, form := range p.subschemas() {
 		names, isList := form["type"].([]any)
 		if !isList {
 			names = []any{form["type"]}
@@ -239,9 +245,9 @@ func (p parameter) isNested() bool {
 	if len(types) != 1 || types[0] != "object" {
 		return false
 	}
-	return slices.ContainsFunc(p.forms(), func(form M) bool {
+	return slices.ContainsFunc(p.subschemas(), func(form M) bool {
 		properties, _ := form["properties"].(M)
-		mirrored := func(member any) bool { object, _ := member.(M); return Has(object, "x-mcp-header") }
+		mirrored := func(member any) bool { object, _ := member.(M); return HasMember(object, "x-mcp-header") }
 		return len(properties) > 0 && !slices.ContainsFunc(slices.Collect(maps.Values(properties)), mirrored)
 	})
 }
@@ -259,16 +265,16 @@ func (p parameter) isConstrained() bool {
 	return false
 }
 
-// kind says of which types the parameter may be.
-func (p parameter) kind() string {
+// typeText says of which types the parameter may be.
+func (p parameter) typeText() string {
 	if types := p.types(); len(types) > 0 {
 		return strings.Join(types, " or ")
 	}
 	return "of any type"
 }
 
-// agrees reports whether two parameters may have a type in common; a whole number is a number.
-func (p parameter) agrees(with parameter) bool {
+// sharesTypeWith reports whether two parameters may have a type in common; a whole number is a number.
+func (p parameter) sharesTypeWith(with parameter) bool {
 	types := func(p parameter) (types []string) {
 		for _, name := range p.types() {
 			types = append(types, strings.Replace(name, "integer", "number", 1))
@@ -280,20 +286,20 @@ func (p parameter) agrees(with parameter) bool {
 		slices.ContainsFunc(mine, func(name string) bool { return slices.Contains(others, name) })
 }
 
-// pair is two parameters of the same name.
-type pair struct{ first, second parameter }
+// parameterPair is two parameters of the same name.
+type parameterPair struct{ first, second parameter }
 
-func (p pair) subject() Subject {
+func (p parameterPair) subject() Subject {
 	return Subject{Name: p.first.name, Value: M{p.first.tool: p.first.schema, p.second.tool: p.second.schema}}
 }
 
-// siblings are the parameters that have one of the same name in a tool before.
-func siblings(t *T) (pairs []pair) {
+// parameterPairs are the parameters that have one of the same name in a tool before.
+func parameterPairs(t *T) (pairs []parameterPair) {
 	first := map[string]parameter{}
-	for _, tool := range wantTools(t, shownTools(t)) {
+	for _, tool := range skipIfNoTools(t, shownTools(t)) {
 		for _, p := range parametersOf(tool.Value) {
 			if before, known := first[p.name]; known {
-				pairs = append(pairs, pair{before, p})
+				pairs = append(pairs, parameterPair{before, p})
 			} else {
 				first[p.name] = p
 			}

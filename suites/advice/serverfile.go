@@ -12,37 +12,37 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// serverFile is the file with which a server is published.
-var serverFile = Suite{
+// serverFileChecks is the file with which a server is published.
+var serverFileChecks = Suite{
 	"advice/server-file-valid": Probe(func(t *T) {
 		file := t.Server.File
 		if len(file) == 0 {
-			t.Because(NotGiven).Skip("there is no server.json in the working directory of the server")
+			t.WithReason(NotGiven).Skip("there is no server.json in the working directory of the server")
 		}
-		if len(file) > LongestFile {
-			t.Because(Limit).Inconclusive("server.json is longer than %d bytes", LongestFile)
+		if len(file) > MaxServerFile {
+			t.WithReason(Limit).Inconclusive("server.json is longer than %d bytes", MaxServerFile)
 		}
 		v := driver.Decode(file)
 		content, _ := v.(M)
 		names, _ := content["$schema"].(string)
 		if !strings.Contains(names, "modelcontextprotocol") || !strings.Contains(names, "server.schema.json") {
-			t.Because(NotGiven).Skip("server.json names no $schema of the registry, and may be something else")
+			t.WithReason(NotGiven).Skip("server.json names no $schema of the registry, and may be something else")
 		}
-		err := rulesOfFile().Validate(v)
+		err := serverFileSchema().Validate(v)
 		if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-			t.Because(Limit).Inconclusive("%v", err)
+			t.WithReason(Limit).Inconclusive("%v", err)
 		}
-		t.Expect(err == nil).To(Hold("a server.json that the registry takes", "%v", err))
+		t.Expect(err == nil).To(BeTrue("a server.json that the registry takes", "%v", err))
 	}),
 }
 
 //go:embed serverfile.json
-var rulesText []byte
+var serverFileSchemaText []byte
 
-// rulesOfFile are what the registry wants of the file, as far as that does not depend on its version.
-var rulesOfFile = sync.OnceValue(func() *schemas.Schema {
+// serverFileSchema are what the registry wants of the file, as far as that does not depend on its version.
+var serverFileSchema = sync.OnceValue(func() *schemas.Schema {
 	var doc any
-	if err := json.Unmarshal(rulesText, &doc); err != nil {
+	if err := json.Unmarshal(serverFileSchemaText, &doc); err != nil {
 		panic("advice: " + err.Error()) // a test compiles them
 	}
 	rules, err := schemas.Compile(doc, "2025-11-25")

@@ -8,25 +8,25 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// texts is what may stand in the texts that people and models are shown.
-var texts = Suite{
+// textChecks is what may stand in the texts that people and models are shown.
+var textChecks = Suite{
 	"advice/text-without-control-characters": Probe(func(t *T) {
 		shown := shownTexts(t)
 		if len(shown) == 0 {
-			t.Because(NotOffered).Skip("the server names and describes nothing")
+			t.WithReason(NotOffered).Skip("the server names and describes nothing")
 		}
 		t.Each(shown, func(t *T, s Subject) {
 			for member, v := range s.Value {
-				found := hidden(v.(string), isLong[member])
-				t.Expect(found == "").To(Hold("no control, directing or invisible characters", "%s in the %s",
+				found := hiddenCharacter(v.(string), isMultiline[member])
+				t.Expect(found == "").To(BeTrue("no control, directing or invisible characters", "%s in the %s",
 					found, member))
 			}
 		})
 	}),
 }
 
-// isLong says of which texts may have several lines.
-var isLong = map[string]bool{"description": true, "instructions": true}
+// isMultiline says of which texts may have several lines.
+var isMultiline = map[string]bool{"description": true, "instructions": true}
 
 // shownTexts are the names, titles and descriptions of all that is listed, of its parameters, and the instructions.
 func shownTexts(t *T) (shown []Subject) {
@@ -41,7 +41,7 @@ func shownTexts(t *T) (shown []Subject) {
 			shown = append(shown, Subject{Name: name, Value: texts})
 		}
 	}
-	add("the server", t.Server.Welcome)
+	add("the server", t.Server.ConnectResult)
 	add("serverInfo", t.Server.Identity())
 	for _, list := range [][]M{t.Server.Tools, t.Server.Prompts, t.Server.Resources, t.Server.Templates} {
 		for _, item := range list {
@@ -60,8 +60,8 @@ func shownTexts(t *T) (shown []Subject) {
 	return shown
 }
 
-// hidden names the first character of a text that is not what it seems to be; empty when there is none.
-func hidden(text string, long bool) string {
+// hiddenCharacter names the first character of a text that is not what it seems to be; empty when there is none.
+func hiddenCharacter(text string, long bool) string {
 	runes := []rune(text)
 	for i, r := range runes {
 		before, after := rune(0), rune(0)

@@ -11,10 +11,10 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// tools is how tools present themselves, one by one and all together.
-var tools = Suite{
+// toolChecks is how tools present themselves, one by one and all together.
+var toolChecks = Suite{
 	"advice/tool-description-present": eachTool(func(t *T, tool M) {
-		t.Expect(isDescribed(tool)).To(Hold("a description that says more than the name", "%s",
+		t.Expect(isDescribed(tool)).To(BeTrue("a description that says more than the name", "%s",
 			Show(Member(tool, "description"))))
 	}),
 
@@ -23,30 +23,30 @@ var tools = Suite{
 			t.Yield("there is no description")
 		}
 		description := textIn(tool, "description")
-		n := length(description)
-		t.Expect(40 <= n && n <= 2000).To(Hold("a description of 40 to 2,000 characters", "%d", n))
-		t.Expect(clauses.MatchString(description)).To(Hold("when to use the tool and what it returns",
+		n := weightedLength(description)
+		t.Expect(40 <= n && n <= 2000).To(BeTrue("a description of 40 to 2,000 characters", "%d", n))
+		t.Expect(clausePattern.MatchString(description)).To(BeTrue("when to use the tool and what it returns",
 			"a single clause: %s"+byPattern, Show(description)))
 	}),
 
 	"advice/tool-title-present": eachTool(func(t *T, tool M) {
-		t.Expect(textIn(tool, "title") != "" || textIn(hintsOf(tool), "title") != "").To(Hold("a title", "none"))
+		t.Expect(textIn(tool, "title") != "" || textIn(hintsOf(tool), "title") != "").To(BeTrue("a title", "none"))
 	}),
 
 	"advice/tool-annotations-present": eachTool(func(t *T, tool M) {
-		changes, destroys := saysWhatItChanges(tool)
-		t.Expect(changes).To(Hold("readOnlyHint", "none: clients take it for one that changes things"))
-		t.Expect(destroys).To(Hold("destructiveHint, since the tool is not read-only",
+		changes, destroys := hasChangeHints(tool)
+		t.Expect(changes).To(BeTrue("readOnlyHint", "none: clients take it for one that changes things"))
+		t.Expect(destroys).To(BeTrue("destructiveHint, since the tool is not read-only",
 			"none: clients take the tool for destructive"))
 	}),
 
 	"advice/tool-hints-explicit": eachTool(func(t *T, tool M) {
-		if changes, destroys := saysWhatItChanges(tool); !changes || !destroys {
+		if changes, destroys := hasChangeHints(tool); !changes || !destroys {
 			t.Yield("it does not say whether it changes things")
 		}
 		for _, hint := range []string{"readOnlyHint", "destructiveHint", "openWorldHint"} {
 			_, says := hintsOf(tool)[hint].(bool)
-			t.Expect(says).To(Hold("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
+			t.Expect(says).To(BeTrue("readOnlyHint, destructiveHint and openWorldHint", "no %s", hint))
 		}
 	}),
 
@@ -56,39 +56,40 @@ var tools = Suite{
 			t.Yield("the name is not a string")
 		}
 		n := utf8.RuneCountInString(name)
-		t.Expect(n <= 64).To(Hold("a name of at most 64 characters", "%d", n))
+		t.Expect(n <= 64).To(BeTrue("a name of at most 64 characters", "%d", n))
 	}),
 
 	"advice/tool-count": Probe(func(t *T) {
-		n := len(wantTools(t, shownTools(t)))
+		n := len(skipIfNoTools(t, shownTools(t)))
 		t.Note("%d tools", n)
-		t.By(DiscoveryReplies(t, "tools/list")).Expect(n <= 40).To(Hold("up to 40 tools, better up to 15", "%d", n))
-		wantAll(t)
+		t.DecidedBy(DiscoveryReplies(t, "tools/list")).Expect(n <= 40).To(BeTrue("up to 40 tools, better up to 15",
+			"%d", n))
+		requireAllTools(t)
 	}),
 
 	"advice/tool-definitions-size": Probe(func(t *T) {
-		size := sizeOf(wantTools(t, shownTools(t)))
+		size := measureDefinitions(skipIfNoTools(t, shownTools(t)))
 		t.Note("%s", size)
-		t.By(DiscoveryReplies(t, "tools/list")).Expect(size.tokens <= mostTokens).To(Hold(
-			fmt.Sprintf("definitions of up to %d tokens, better up to 10000", mostTokens), "%s", size))
-		wantAll(t)
+		t.DecidedBy(DiscoveryReplies(t, "tools/list")).Expect(size.tokens <= maxTokens).To(BeTrue(
+			fmt.Sprintf("definitions of up to %d tokens, better up to 10000", maxTokens), "%s", size))
+		requireAllTools(t)
 	}),
 
 	"advice/tool-name-prefix": Probe(func(t *T) {
 		styles := map[string][]string{}
-		for _, tool := range wantTools(t, shownTools(t)) {
-			if style := styleOf(tool.Name); style != "" {
+		for _, tool := range skipIfNoTools(t, shownTools(t)) {
+			if style := namingStyle(tool.Name); style != "" {
 				styles[style] = append(styles[style], tool.Name)
 			}
 		}
 		var found []string
 		for _, style := range []string{"snake_case", "kebab-case", "camelCase"} {
 			if names := styles[style]; len(names) > 0 {
-				found = append(found, style+" ("+few(names)+")")
+				found = append(found, style+" ("+shortList(names)+")")
 			}
 		}
-		t.By(DiscoveryReplies(t, "tools/list")).Expect(len(found) <= 1).To(
-			Hold("names in one style", "%s", strings.Join(found, ", ")))
+		t.DecidedBy(DiscoveryReplies(t, "tools/list")).Expect(len(found) <= 1).To(
+			BeTrue("names in one style", "%s", strings.Join(found, ", ")))
 	}),
 }
 
@@ -98,9 +99,9 @@ func isDescribed(tool M) bool {
 	return description != "" && description != tool["name"]
 }
 
-// saysWhatItChanges reports whether a tool says by hints that it changes things or does not, and, if it does, whether
+// hasChangeHints reports whether a tool says by hints that it changes things or does not, and, if it does, whether
 // it destroys some.
-func saysWhatItChanges(tool M) (changes, destroys bool) {
+func hasChangeHints(tool M) (changes, destroys bool) {
 	hints := hintsOf(tool)
 	readOnly, says := hints["readOnlyHint"].(bool)
 	destructive, judges := hints["destructiveHint"].(bool)
@@ -113,8 +114,8 @@ func hintsOf(tool M) M {
 	return hints
 }
 
-// length is how many characters a text has, of which those count twice that stand for a syllable or a word.
-func length(text string) (n int) {
+// weightedLength is how many characters a text has, of which those count twice that stand for a syllable or a word.
+func weightedLength(text string) (n int) {
 	for _, r := range text {
 		if n++; unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) {
 			n++
@@ -123,20 +124,20 @@ func length(text string) (n int) {
 	return n
 }
 
-// clauses matches a text with more than one sentence or clause.
-var clauses = regexp.MustCompile(`(?s)\S(?:[.,:;!?)…]\s|\s[–—(-]|\n|[。，、；：]|` +
+// clausePattern matches a text with more than one sentence or clause.
+var clausePattern = regexp.MustCompile(`(?s)\S(?:[.,:;!?)…]\s|\s[–—(-]|\n|[。，、；：]|` +
 	`\s(?:when|if|and|or|that|which|to|for|by|from|with)\s)\s*\S`)
 
-// wantAll ends a check that has not seen all tools.
-func wantAll(t *T) {
-	if !t.Server.AllTools {
-		t.Because(Limit).Inconclusive("the list of tools could not be read to its end")
+// requireAllTools ends a check that has not seen all tools.
+func requireAllTools(t *T) {
+	if !t.Server.HasAllTools {
+		t.WithReason(Limit).Inconclusive("the list of tools could not be read to its end")
 	}
 }
 
-// styleOf is how words are put together in a name; empty when it does not tell. What comes before a dot or a slash is a
-// namespace.
-func styleOf(name string) string {
+// namingStyle is how words are put together in a name; empty when it does not tell. What comes before a dot or a slash
+// is a namespace.
+func namingStyle(name string) string {
 	snake, kebab := strings.Contains(name, "_"), strings.Contains(name, "-")
 	switch {
 	case snake && kebab:
@@ -145,16 +146,16 @@ func styleOf(name string) string {
 		return "snake_case"
 	case kebab:
 		return "kebab-case"
-	case camel.MatchString(name):
+	case camelCasePattern.MatchString(name):
 		return "camelCase"
 	}
 	return ""
 }
 
-var camel = regexp.MustCompile(`[a-z][A-Z][a-z]`)
+var camelCasePattern = regexp.MustCompile(`[a-z][A-Z][a-z]`)
 
-// few are the first of some names.
-func few(names []string) string {
+// shortList are the first of some names.
+func shortList(names []string) string {
 	const most = 5
 	names = slices.Clone(names)
 	if more := len(names) - most; more > 0 {

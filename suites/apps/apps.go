@@ -10,24 +10,24 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(links, pages, calls)
+var Checks = MergeSuites(linkChecks, uiResourceChecks, callChecks)
 
 const (
-	extension = "io.modelcontextprotocol/ui"
-	pageType  = "text/html;profile=mcp-app"
-	scheme    = "ui://" // of the URIs of pages
+	extension    = "io.modelcontextprotocol/ui"
+	appMediaType = "text/html;profile=mcp-app"
+	uiScheme     = "ui://" // of the URIs of pages
 )
 
-// able is what a client declares that shows pages.
-var able = M{"extensions": M{extension: M{"mimeTypes": []any{pageType}}}}
+// uiCapabilities is what a client declares that shows pages.
+var uiCapabilities = M{"extensions": M{extension: M{"mimeTypes": []any{appMediaType}}}}
 
 // uiTools are the tools with a page that the server lists to a client that shows pages, once for all checks. Without
 // any, a check does not apply.
 func uiTools(t *T) []Subject {
 	all := Step(t, "tools with pages", func(t *T) (tools []Subject) {
-		FollowPagesWith(t, t.Session(), "tools/list", "tools", kit.Declaring(nil, able), func(page M) {
+		FollowPagesWith(t, t.Session(), "tools/list", "tools", kit.WithCapabilities(nil, uiCapabilities), func(page M) {
 			for _, tool := range kit.ObjectsIn(page["tools"]) {
-				if name, named := tool["name"].(string); named && hasPage(t, tool) {
+				if name, named := tool["name"].(string); named && hasUIResource(t, tool) {
 					tools = append(tools, Subject{Name: name, Value: tool})
 				}
 			}
@@ -35,7 +35,7 @@ func uiTools(t *T) []Subject {
 		return tools
 	})
 	if len(all) == 0 {
-		t.Because(NotOffered).Skip("no tool has a page")
+		t.WithReason(NotOffered).Skip("no tool has a page")
 	}
 	return all
 }
@@ -43,12 +43,12 @@ func uiTools(t *T) []Subject {
 // flatKey is what has named the page of a tool before uiOf did.
 const flatKey = "ui/resourceUri"
 
-// hasPage reports whether a tool names a page, in either way. Servers need not declare the extension: from one that
-// does not, only a URI of the kind that is kept for pages is taken for one.
-func hasPage(t *T, tool M) bool {
+// hasUIResource reports whether a tool names a page, in either way. Servers need not declare the extension: from one
+// that does not, only a URI of the kind that is kept for pages is taken for one.
+func hasUIResource(t *T, tool M) bool {
 	ui, meta := uiOf(tool), kit.MetaOf(tool)
-	isPage := func(v any) bool { uri, _ := v.(string); return strings.HasPrefix(uri, scheme) }
-	declared := t.Server.Extension(extension) != nil && (Has(ui, "resourceUri") || Has(meta, flatKey))
+	isPage := func(v any) bool { uri, _ := v.(string); return strings.HasPrefix(uri, uiScheme) }
+	declared := t.Server.Extension(extension) != nil && (HasMember(ui, "resourceUri") || HasMember(meta, flatKey))
 	return declared || isPage(ui["resourceUri"]) || isPage(meta[flatKey])
 }
 

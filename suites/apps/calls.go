@@ -7,61 +7,63 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var calls = Suite{
+var callChecks = Suite{
 	"apps/content-without-ui": Probe(func(t *T) {
-		calls := shownCalls(t)
-		served := slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool { return !isServed(c) })
-		kit.Seen(t, len(served), "tool with a page was called successfully", calls.Uncalled, kit.AnyTool)
-		kit.EachCall(t, served, func(t *T, c kit.ToolCall) {
+		calls := uiCalls(t)
+		served := slices.DeleteFunc(slices.Clone(calls.List), func(c kit.ToolCall) bool { return !isSuccessful(c) })
+		kit.RequireObserved(t, len(served), "tool with a page was called successfully", calls.Uncalled, kit.AnyTool)
+		kit.EachToolCall(t, served, func(t *T, c kit.ToolCall) {
 			content := Member(c.Reply.Result(), "content")
-			if plain, called := plainCall(t, c.Tool.Name); called && !hasContent(plain) && !isArray(content) {
+			if plain, called := callWithoutUI(t, c.Tool.Name); called && !hasContent(plain) && !isArray(content) {
 				t.Yield("there is no list of content without the extension either")
 			}
-			t.Expect(content).To(That("content, also beside a page", func(list []any) bool { return len(list) > 0 }))
+			t.Expect(content).To(Satisfy("content, also beside a page", func(list []any) bool { return len(list) > 0 }))
 		})
 	}),
 
 	"apps/text-fallback": Probe(func(t *T) {
-		tools := slices.DeleteFunc(slices.Clone(uiTools(t)), isForAppsOnly)
+		tools := slices.DeleteFunc(slices.Clone(uiTools(t)), isAppOnly)
 		if len(tools) == 0 {
-			t.Because(NotOffered).Skip("the tools with a page are for apps only")
+			t.WithReason(NotOffered).Skip("the tools with a page are for apps only")
 		}
 		t.Each(tools, func(t *T, tool Subject) {
 			if !isListed(t, tool.Name) {
 				replaced := len(t.Server.Tools) > 0
-				t.Expect(replaced).To(Hold("the tool, or another one, for clients that show no pages", "no tool"))
+				t.Expect(replaced).To(BeTrue("the tool, or another one, for clients that show no pages", "no tool"))
 				t.Inconclusive("it is not listed without the extension: what takes its place cannot be told")
 			}
-			c, called := plainCall(t, tool.Name)
-			shown, tried := shownCall(t, tool.Name)
+			c, called := callWithoutUI(t, tool.Name)
+			shown, tried := uiCall(t, tool.Name)
 			switch {
 			case !called || !tried:
-				uncalled := slices.Concat(kit.ValidCalls(t).Uncalled, shownCalls(t).Uncalled)
+				uncalled := slices.Concat(kit.ValidCalls(t).Uncalled, uiCalls(t).Uncalled)
 				isIt := func(x M) bool { return x["name"] == tool.Name }
-				kit.NothingSeen(t, "call of it was answered", uncalled, isIt)
-			case !isServed(shown):
+				kit.SkipNotObserved(t, "call of it was answered", uncalled, isIt)
+			case !isSuccessful(shown):
 				t.Inconclusive("it fails with the extension too: %s", Got(shown.Reply))
 			}
-			t.Expect(!c.Reply.Refuses()).To(Hold("a result, as with the extension", "%s", c.Reply))
+			t.Expect(!c.Reply.IsFailure()).To(BeTrue("a result, as with the extension", "%s", c.Reply))
 		})
 	}),
 }
 
-// shownCalls calls the tools with a page as a client that shows pages, once for all checks.
-func shownCalls(t *T) kit.ToolCalls {
+// uiCalls calls the tools with a page as a client that shows pages, once for all checks.
+func uiCalls(t *T) kit.ToolCalls {
 	tools := uiTools(t)
 	return Step(t, "calls of tools with pages", func(t *T) kit.ToolCalls {
-		return kit.CallsDeclaring(t, t.Session(), able, tools)
+		return kit.CallsWithCapabilities(t, t.Session(), uiCapabilities, tools)
 	})
 }
 
-// shownCall is the one of a tool.
-func shownCall(t *T, name string) (kit.ToolCall, bool) { return callOf(shownCalls(t).List, name) }
+// uiCall is the one of a tool.
+func uiCall(t *T, name string) (kit.ToolCall, bool) { return findCall(uiCalls(t).List, name) }
 
-// plainCall is the call of a tool by a client that shows no pages.
-func plainCall(t *T, name string) (kit.ToolCall, bool) { return callOf(kit.ValidCalls(t).List, name) }
+// callWithoutUI is the call of a tool by a client that shows no pages.
+func callWithoutUI(t *T, name string) (kit.ToolCall, bool) {
+	return findCall(kit.ValidCalls(t).List, name)
+}
 
-func callOf(calls []kit.ToolCall, name string) (call kit.ToolCall, called bool) {
+func findCall(calls []kit.ToolCall, name string) (call kit.ToolCall, called bool) {
 	i := slices.IndexFunc(calls, func(c kit.ToolCall) bool { return c.Tool.Name == name && c.Reply.Answered() })
 	if i < 0 {
 		return kit.ToolCall{}, false
@@ -69,17 +71,17 @@ func callOf(calls []kit.ToolCall, name string) (call kit.ToolCall, called bool) 
 	return calls[i], true
 }
 
-// isServed reports whether a call has the final result of a tool that did not fail.
-func isServed(c kit.ToolCall) bool {
-	return c.Reply.Result() != nil && !c.Reply.Refuses() && c.Reply.Result()["resultType"] != "task"
+// isSuccessful reports whether a call has the final result of a tool that did not fail.
+func isSuccessful(c kit.ToolCall) bool {
+	return c.Reply.Result() != nil && !c.Reply.IsFailure() && c.Reply.Result()["resultType"] != "task"
 }
 
 func hasContent(c kit.ToolCall) bool { return isArray(c.Reply.Result()["content"]) }
 
 func isArray(v any) bool { _, is := v.([]any); return is }
 
-// isForAppsOnly reports whether a tool is not for models, which alone can do without pages.
-func isForAppsOnly(tool Subject) bool {
+// isAppOnly reports whether a tool is not for models, which alone can do without pages.
+func isAppOnly(tool Subject) bool {
 	visibility, given := uiOf(tool.Value)["visibility"].([]any)
 	return given && !slices.Contains(visibility, any("model"))
 }

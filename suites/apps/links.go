@@ -6,21 +6,21 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-var links = Suite{
+var linkChecks = Suite{
 	"apps/advertised": Probe(func(t *T) {
 		uiTools(t)
 		extensions := Member(t.Server.Capabilities, "extensions")
-		if _, isObject := extensions.(M); !isObject && Has(t.Server.Capabilities, "extensions") {
+		if _, isObject := extensions.(M); !isObject && HasMember(t.Server.Capabilities, "extensions") {
 			t.Yield("capabilities.extensions is not an object")
 		}
-		t.By(t.Server.First).Expect(t.Server.Extension(extension) != nil).To(Hold(
+		t.DecidedBy(t.Server.ConnectReply).Expect(t.Server.Extension(extension) != nil).To(BeTrue(
 			extension+" in capabilities.extensions, since tools have pages", "%s", Show(extensions)))
 	}),
 
 	"apps/resource-uri-scheme": Probe(func(t *T) {
 		eachLink(t, func(t *T, uri any) {
-			t.Expect(uri).To(That("a URI that begins with ui://", func(uri string) bool {
-				return strings.HasPrefix(uri, scheme)
+			t.Expect(uri).To(Satisfy("a URI that begins with ui://", func(uri string) bool {
+				return strings.HasPrefix(uri, uiScheme)
 			}))
 		})
 	}),
@@ -28,8 +28,8 @@ var links = Suite{
 	"apps/visibility-values": Probe(func(t *T) {
 		t.Each(uiTools(t), func(t *T, tool Subject) {
 			ui := uiOf(tool.Value)
-			if !Has(ui, "visibility") {
-				t.Because(NotOffered).Skip("no tool says to whom it is visible")
+			if !HasMember(ui, "visibility") {
+				t.WithReason(NotOffered).Skip("no tool says to whom it is visible")
 			}
 			t.Expect(ui["visibility"]).To(BeArray())
 			for _, who := range ui["visibility"].([]any) {
@@ -41,7 +41,8 @@ var links = Suite{
 	"apps/deprecated-flat-key": Probe(func(t *T) {
 		t.Each(uiTools(t), func(t *T, tool Subject) {
 			meta, _ := tool.Value["_meta"].(M)
-			t.Expect(!Has(meta, flatKey)).To(Hold("_meta.ui.resourceUri alone", "%q: %s", flatKey, Show(meta[flatKey])))
+			t.Expect(!HasMember(meta, flatKey)).To(BeTrue("_meta.ui.resourceUri alone", "%q: %s", flatKey,
+				Show(meta[flatKey])))
 		})
 	}),
 }
@@ -50,7 +51,7 @@ var links = Suite{
 func eachLink(t *T, run func(t *T, uri any)) {
 	t.Each(uiTools(t), func(t *T, tool Subject) {
 		ui := uiOf(tool.Value)
-		if !Has(ui, "resourceUri") {
+		if !HasMember(ui, "resourceUri") {
 			t.Yield("the page is named by the flat key alone")
 		}
 		run(t, ui["resourceUri"])

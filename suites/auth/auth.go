@@ -4,4 +4,4 @@ package auth
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area, which see themselves whether they have the tokens that they need.
-var Checks = Merge(tokens, challenges, metadata, issuers).WhenProtected()
+var Checks = MergeSuites(tokenChecks, challengeChecks, metadataChecks, issuerChecks).WhenProtected()

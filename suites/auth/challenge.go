@@ -16,8 +16,8 @@ type challenge struct {
 // challengesOf are the challenges of an answer. What cannot be read is left out; the error says what that is.
 func challengesOf(h http.Header) (all []challenge, err error) {
 	for _, value := range h.Values("Www-Authenticate") {
-		r := challengeReader{rest: value}
-		found, e := r.challenges()
+		r := challengeParser{rest: value}
+		found, e := r.parse()
 		all = append(all, found...)
 		if e != nil && err == nil {
 			err = e
@@ -26,36 +26,36 @@ func challengesOf(h http.Header) (all []challenge, err error) {
 	return all, err
 }
 
-// challengeReader reads the value of one header. Challenges and their parameters are both separated by commas, so that
+// challengeParser reads the value of one header. Challenges and their parameters are both separated by commas, so that
 // what follows a comma tells them apart.
-type challengeReader struct{ rest string }
+type challengeParser struct{ rest string }
 
-func (r *challengeReader) challenges() (all []challenge, err error) {
+func (r *challengeParser) parse() (all []challenge, err error) {
 	for {
-		r.commas()
+		r.skipCommas()
 		if r.rest == "" {
 			return all, nil
 		}
-		scheme := r.token()
+		scheme := r.readToken()
 		if scheme == "" {
 			return all, fmt.Errorf("%q where a scheme or a parameter is to begin", r.rest)
 		}
 		if after := strings.TrimLeft(r.rest, " \t"); strings.HasPrefix(after, "=") && len(all) > 0 {
-			if err := r.value(all[len(all)-1].Params, scheme); err != nil {
+			if err := r.readValue(all[len(all)-1].Params, scheme); err != nil {
 				return all, err
 			}
 			continue
 		}
 		c := challenge{Scheme: strings.ToLower(scheme), Params: map[string]string{}}
 		all = append(all, c)
-		if err := r.first(&all[len(all)-1]); err != nil {
+		if err := r.readParams(&all[len(all)-1]); err != nil {
 			return all, err
 		}
 	}
 }
 
-// first reads what follows a scheme: a space and token68 or a parameter, or nothing.
-func (r *challengeReader) first(c *challenge) error {
+// readParams reads what follows a scheme: a space and token68 or a parameter, or nothing.
+func (r *challengeParser) readParams(c *challenge) error {
 	switch {
 	case r.rest == "" || r.rest[0] == ',':
 		return nil
@@ -66,25 +66,25 @@ func (r *challengeReader) first(c *challenge) error {
 	if r.rest == "" || r.rest[0] == ',' {
 		return nil
 	}
-	if token, ok := r.token68(); ok {
+	if token, ok := r.readToken68(); ok {
 		c.Token = token
 		return nil
 	}
-	name := r.token()
+	name := r.readToken()
 	if name == "" {
 		return fmt.Errorf("%q where a parameter is to begin", r.rest)
 	}
-	return r.value(c.Params, name)
+	return r.readValue(c.Params, name)
 }
 
-// value reads what follows the name of a parameter, up to a comma or the end.
-func (r *challengeReader) value(params map[string]string, name string) error {
+// readValue reads what follows the name of a parameter, up to a comma or the end.
+func (r *challengeParser) readValue(params map[string]string, name string) error {
 	r.rest = strings.TrimLeft(r.rest, " \t")
 	if !strings.HasPrefix(r.rest, "=") {
 		return fmt.Errorf("no = after the parameter %s", name)
 	}
 	r.rest = strings.TrimLeft(r.rest[1:], " \t")
-	value, err := r.tokenOrQuoted(name)
+	value, err := r.readTokenOrQuoted(name)
 	if err != nil {
 		return err
 	}
@@ -98,9 +98,9 @@ func (r *challengeReader) value(params map[string]string, name string) error {
 	return nil
 }
 
-func (r *challengeReader) tokenOrQuoted(name string) (string, error) {
+func (r *challengeParser) readTokenOrQuoted(name string) (string, error) {
 	if !strings.HasPrefix(r.rest, `"`) {
-		if value := r.token(); value != "" {
+		if value := r.readToken(); value != "" {
 			return value, nil
 		}
 		return "", fmt.Errorf("the parameter %s has no value", name)
@@ -122,11 +122,11 @@ func (r *challengeReader) tokenOrQuoted(name string) (string, error) {
 	return "", fmt.Errorf("the value of %s has no closing quote", name)
 }
 
-// commas passes the commas and spaces between the elements of a list.
-func (r *challengeReader) commas() { r.rest = strings.TrimLeft(r.rest, ", \t") }
+// skipCommas passes the commas and spaces between the elements of a list.
+func (r *challengeParser) skipCommas() { r.rest = strings.TrimLeft(r.rest, ", \t") }
 
-// token reads the longest token.
-func (r *challengeReader) token() string {
+// readToken reads the longest token.
+func (r *challengeParser) readToken() string {
 	n := strings.IndexFunc(r.rest, func(c rune) bool {
 		return !isLetterOrDigit(c) && !strings.ContainsRune("!#$%&'*+-.^_`|~", c)
 	})
@@ -138,8 +138,8 @@ func (r *challengeReader) token() string {
 	return token
 }
 
-// token68 reads the other form of what follows a scheme: it ends the challenge.
-func (r *challengeReader) token68() (token string, ok bool) {
+// readToken68 reads the other form of what follows a scheme: it ends the challenge.
+func (r *challengeParser) readToken68() (token string, ok bool) {
 	end := len(r.rest)
 	if i := strings.IndexAny(r.rest, ", \t"); i >= 0 {
 		end = i

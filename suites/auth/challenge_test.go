@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestChallengesAreReadByTheGrammarOfHTTP(t *testing.T) {
+func TestParseChallenges(t *testing.T) {
 	none := map[string]string{}
 	tests := []struct {
 		values []string

@@ -13,99 +13,103 @@ import (
 )
 
 // challenges are the checks of what is said to who is refused.
-var challenges = Suite{
-	"auth/www-authenticate-present": WatchAfter(
+var challengeChecks = Suite{
+	"auth/www-authenticate-present": WatchWithSetup(
 		func(t *T) { invalidTokens(t); resourceMetadataOf(t) },
 		func(t *T, w Wire) {
-			eachRefusal(t, w, func(t *T, a driver.Answer) {
+			eachRefusal(t, w, func(t *T, a driver.HTTPResponse) {
 				if len(a.Header.Values("Www-Authenticate")) == 0 && t.Revision >= "2025-11-25" &&
 					resourceMetadataOf(t).Found != nil {
-					t.Warn(a).To(That("a WWW-Authenticate header", hasChallenge))
+					t.ExpectShould(a).To(Satisfy("a WWW-Authenticate header", hasChallenge))
 				}
-				t.Expect(a).To(That("a WWW-Authenticate header", hasChallenge))
-				t.Warn(challengeOf(a).Scheme != "").To(Hold("a challenge for Bearer", "%s", challengeLine(a)))
+				t.Expect(a).To(Satisfy("a WWW-Authenticate header", hasChallenge))
+				t.ExpectShould(tokenChallengeOf(a).Scheme != "").To(BeTrue("a challenge for Bearer", "%s",
+					challengeLine(a)))
 			})
 		},
 	),
 
-	"auth/www-authenticate-syntax": WatchAfter(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
-		eachRefusal(t, w, func(t *T, a driver.Answer) {
+	"auth/www-authenticate-syntax": WatchWithSetup(func(t *T) { invalidTokens(t) }, func(t *T, w Wire) {
+		eachRefusal(t, w, func(t *T, a driver.HTTPResponse) {
 			if !hasChallenge(a) {
 				t.Yield("the 401 has no WWW-Authenticate header")
 			}
 			_, err := challengesOf(a.Header)
-			t.Expect(err == nil).To(Hold("a challenge as the grammar of HTTP has it",
+			t.Expect(err == nil).To(BeTrue("a challenge as the grammar of HTTP has it",
 				"%v, in %s", err, challengeLine(a)))
 		})
 	}),
 
 	"auth/resource-metadata-in-challenge": Probe(func(t *T) {
-		c := firstChallenge(t)
+		c := requireChallenge(t)
 		_, has := c.Params["resource_metadata"]
 		switch {
 		case !has && t.Revision >= "2025-11-25":
 			t.Skip("the metadata may be found in another way")
-		case !has && withoutOAuth(t):
+		case !has && lacksOAuth(t):
 			t.Yield("there is no sign of OAuth")
 		case !has && resourceMetadataOf(t).Found == nil:
-			needRevision(t)
+			requireKnownRevision(t)
 		}
-		t = t.By(gateOf(t).Answer)
-		t.Expect(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
-		t.Expect(c.Params["resource_metadata"]).To(That("an absolute URL as resource_metadata", isAbsolute))
+		t = t.DecidedBy(protectedRequestOf(t).Response)
+		t.Expect(c.Params).To(Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
+		t.Expect(c.Params["resource_metadata"]).To(Satisfy("an absolute URL as resource_metadata", isAbsolute))
 	}),
 
 	"auth/challenge-scope": Probe(func(t *T) {
-		c := firstChallenge(t)
-		if scopes, _ := foundObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
-			t.Because(NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
+		c := requireChallenge(t)
+		if scopes, _ := requireMetadataObject(t)["scopes_supported"].([]any); len(scopes) == 0 {
+			t.WithReason(NotOffered).Skip("the server uses no scopes, as far as its metadata tells")
 		}
-		t.By(gateOf(t).Answer).Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
+		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params).To(Satisfy("a parameter scope", hasParam("scope")))
 	}),
 
 	"auth/no-offline-access": Probe(func(t *T) {
-		challenged := strings.Fields(challengeOf(gateOf(t).Answer).Params["scope"])
+		challenged := strings.Fields(tokenChallengeOf(protectedRequestOf(t).Response).Params["scope"])
 		var supported []any
 		if found := resourceMetadataOf(t).Found; found != nil {
-			supported, _ = found.Doc["scopes_supported"].([]any)
+			supported, _ = found.Object["scopes_supported"].([]any)
 		}
 		if len(challenged) == 0 && len(supported) == 0 {
-			t.Because(NotOffered).Skip("the server names no scopes")
+			t.WithReason(NotOffered).Skip("the server names no scopes")
 		}
 		const scope, want = "offline_access", "no scope offline_access, which is nothing that the server needs"
-		t.By(gateOf(t).Answer).Expect(!slices.Contains(challenged, scope)).To(Hold(want, "%s in the challenge", scope))
-		t.By(resourceMetadataOf(t).Found).Expect(!slices.Contains(supported, any(scope))).To(
-			Hold(want, "%s in scopes_supported", scope))
+		t.DecidedBy(protectedRequestOf(t).Response).Expect(!slices.Contains(challenged, scope)).To(BeTrue(want,
+			"%s in the challenge", scope))
+		t.DecidedBy(resourceMetadataOf(t).Found).Expect(!slices.Contains(supported, any(scope))).To(
+			BeTrue(want, "%s in scopes_supported", scope))
 	}),
 
 	"auth/insufficient-scope-403": Probe(func(t *T) {
-		b := beyondScope(t)
-		if b.Answer.Status != http.StatusForbidden {
+		b := insufficientScopeOf(t)
+		if b.Response.StatusCode != http.StatusForbidden {
 			t.Yield("too little scope is not answered with 403")
 		}
-		c := challengeOf(b.Answer)
-		t = t.By(b.Answer)
+		c := tokenChallengeOf(b.Response)
+		t = t.DecidedBy(b.Response)
 		t.Expect(c.Params["error"]).To(BeOneOf("insufficient_scope"))
-		t.Expect(c.Params).To(That("a parameter scope", hasParam("scope")))
-		t.Expect(c.Params).To(That("a parameter resource_metadata", hasParam("resource_metadata")))
+		t.Expect(c.Params).To(Satisfy("a parameter scope", hasParam("scope")))
+		t.Expect(c.Params).To(Satisfy("a parameter resource_metadata", hasParam("resource_metadata")))
 	}),
 
 	"auth/invalid-token-error-code": Probe(func(t *T) {
 		r := invalidTokens(t)
-		c := firstChallenge(t)
+		c := requireChallenge(t)
 		const want = "no error in the challenge for a missing token"
-		t.By(gateOf(t).Answer).Expect(c.Params["error"]).To(That(want, func(code string) bool { return code == "" }))
-		if r.Invalid.Status != http.StatusUnauthorized || !hasChallenge(r.Invalid) {
+		t.DecidedBy(protectedRequestOf(t).Response).Expect(c.Params["error"]).To(Satisfy(want,
+			func(code string) bool { return code == "" }))
+		if r.UnknownTokenResponse.StatusCode != http.StatusUnauthorized || !hasChallenge(r.UnknownTokenResponse) {
 			t.Yield("a bad token brings no 401 with a challenge")
 		}
-		t.By(r.Invalid).Expect(challengeOf(r.Invalid).Params["error"]).To(BeOneOf("invalid_token"))
+		t.DecidedBy(r.UnknownTokenResponse).Expect(tokenChallengeOf(r.UnknownTokenResponse).Params["error"]).
+			To(BeOneOf("invalid_token"))
 	}),
 }
 
-func hasChallenge(a driver.Answer) bool { return len(a.Header.Values("Www-Authenticate")) > 0 }
+func hasChallenge(a driver.HTTPResponse) bool { return len(a.Header.Values("Www-Authenticate")) > 0 }
 
 // challengeLine shows the challenges of an answer as they came.
-func challengeLine(a driver.Answer) string {
+func challengeLine(a driver.HTTPResponse) string {
 	return "WWW-Authenticate: " + strings.Join(a.Header.Values("Www-Authenticate"), ", ")
 }
 
@@ -113,9 +117,9 @@ func hasParam(name string) func(params map[string]string) bool {
 	return func(params map[string]string) bool { return params[name] != "" }
 }
 
-// challengeOf is the challenge for tokens in an answer; without parameters when there is none. Several, as for Bearer
-// and for DPoP, count as one with all their parameters, whatever their order: those for Bearer come first.
-func challengeOf(a driver.Answer) challenge {
+// tokenChallengeOf is the challenge for tokens in an answer; without parameters when there is none. Several, as for
+// Bearer and for DPoP, count as one with all their parameters, whatever their order: those for Bearer come first.
+func tokenChallengeOf(a driver.HTTPResponse) challenge {
 	all, _ := challengesOf(a.Header)
 	whole := challenge{Params: map[string]string{}}
 	for _, scheme := range []string{"bearer", "dpop"} {
@@ -132,17 +136,17 @@ func challengeOf(a driver.Answer) challenge {
 	return whole
 }
 
-// firstChallenge is the challenge of the 401 that a client without a token gets.
-func firstChallenge(t *T) challenge {
-	g := gateOf(t)
-	skipKeys(t, g.Answer)
-	if g.Answer.Status != http.StatusUnauthorized {
+// requireChallenge is the challenge of the 401 that a client without a token gets.
+func requireChallenge(t *T) challenge {
+	g := protectedRequestOf(t)
+	skipIfNoOAuth(t, g.Response)
+	if g.Response.StatusCode != http.StatusUnauthorized {
 		t.Yield("a request without a token is not answered with 401")
 	}
-	if _, err := challengesOf(g.Answer.Header); err != nil {
+	if _, err := challengesOf(g.Response.Header); err != nil {
 		t.Yield("the challenge cannot be read")
 	}
-	c := challengeOf(g.Answer)
+	c := tokenChallengeOf(g.Response)
 	if c.Scheme == "" {
 		t.Yield("the 401 has no challenge for tokens")
 	}
@@ -151,40 +155,40 @@ func firstChallenge(t *T) challenge {
 
 // refusedRequest is a request of the run that was refused.
 type refusedRequest struct {
-	name   string
-	frames []*driver.Frame
-	answer driver.Answer
+	name     string
+	frames   []*driver.Frame
+	response driver.HTTPResponse
 }
 
 func (r refusedRequest) subject() Subject { return Subject{Name: r.name, Frames: r.frames} }
 
-// refusedWith are the requests to the endpoint that were answered with one of the statuses in the whole run.
-func refusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
+// requestsRefusedWith are the requests to the endpoint that were answered with one of the statuses in the whole run.
+func requestsRefusedWith(t *T, w Wire, statuses ...int) (all []refusedRequest) {
 	endpoint, _ := url.Parse(t.Site().URL())
 	for _, s := range w.Sessions {
-		frames := s.Record(0)
-		for _, x := range s.HTTP().Exchanges() {
+		frames := s.FramesSince(0)
+		for _, x := range s.HTTP().RoundTrips() {
 			u, err := url.Parse(x.URL)
 			here := err == nil && u.Host == endpoint.Host && u.Path == endpoint.Path && x.Method != http.MethodOptions
-			if a := x.Answer(); here && slices.Contains(statuses, a.Status) {
-				all = append(all, refusedRequest{described(x), framesOf(frames, x), a})
+			if a := x.Response(); here && slices.Contains(statuses, a.StatusCode) {
+				all = append(all, refusedRequest{requestLabel(x), framesOf(frames, x), a})
 			}
 		}
 	}
 	return all
 }
 
-// described names a request without what is secret in it.
-func described(x *driver.Exchange) string {
+// requestLabel names a request without what is secret in it.
+func requestLabel(x *driver.RoundTrip) string {
 	if x.Header.Get("Authorization") == "" {
 		return x.Method + " without a token"
 	}
 	return x.Method + " with a token"
 }
 
-func framesOf(frames []*driver.Frame, x *driver.Exchange) (of []*driver.Frame) {
+func framesOf(frames []*driver.Frame, x *driver.RoundTrip) (of []*driver.Frame) {
 	for _, f := range frames {
-		if f.HTTP == x {
+		if f.RoundTrip == x {
 			of = append(of, f)
 		}
 	}
@@ -192,11 +196,11 @@ func framesOf(frames []*driver.Frame, x *driver.Exchange) (of []*driver.Frame) {
 }
 
 // eachRefusal tries a check on every 401 of the run; those that are alike count once.
-func eachRefusal(t *T, w Wire, judge func(*T, driver.Answer)) {
+func eachRefusal(t *T, w Wire, judge func(*T, driver.HTTPResponse)) {
 	var unlike []refusedRequest
 	seen, taken := map[string]bool{}, map[string]bool{}
-	for _, r := range refusedWith(t, w, http.StatusUnauthorized) {
-		key := fmt.Sprint(r.name, r.answer.Header.Values("Www-Authenticate"))
+	for _, r := range requestsRefusedWith(t, w, http.StatusUnauthorized) {
+		key := fmt.Sprint(r.name, r.response.Header.Values("Www-Authenticate"))
 		if seen[key] {
 			continue
 		}
@@ -208,7 +212,7 @@ func eachRefusal(t *T, w Wire, judge func(*T, driver.Answer)) {
 		unlike = append(unlike, r)
 	}
 	if len(unlike) == 0 {
-		t.Because(NotObserved).Skip("no request was answered with 401")
+		t.WithReason(NotObserved).Skip("no request was answered with 401")
 	}
-	Each(t, unlike, refusedRequest.subject, func(t *T, r refusedRequest) { judge(t, r.answer) })
+	Each(t, unlike, refusedRequest.subject, func(t *T, r refusedRequest) { judge(t, r.response) })
 }

@@ -20,75 +20,75 @@ const (
 
 // document is what a client gets that asks for metadata at a URL.
 type document struct {
-	URL    string
-	Answer driver.Answer
-	Doc    M // nil: no JSON object with status 200
+	URL      string
+	Response driver.HTTPResponse
+	Object   M // nil: no JSON object with status 200
 }
 
-func (d *document) String() string { return fmt.Sprintf("%s: %s", d.URL, d.Answer) }
+func (d *document) String() string { return fmt.Sprintf("%s: %s", d.URL, d.Response) }
 
 // Frames are those of the request and the answer.
 func (d *document) Frames() []*driver.Frame {
 	if d == nil {
 		return nil
 	}
-	return d.Answer.Frames()
+	return d.Response.Frames()
 }
 
 // Reason is what it is for a check that wants the document.
-func (d *document) Reason() Reason { return ReasonOf(d.Answer) }
+func (d *document) Reason() Reason { return ReasonOf(d.Response) }
 
-// locked reports whether the document may be there for those with a token only.
-func (d *document) locked() bool {
-	return d.Answer.Status == http.StatusUnauthorized || d.Answer.Status == http.StatusForbidden
+// isUnauthorized reports whether the document may be there for those with a token only.
+func (d *document) isUnauthorized() bool {
+	return d.Response.StatusCode == http.StatusUnauthorized || d.Response.StatusCode == http.StatusForbidden
 }
 
 // fetchAll gets documents at the same time, without a token.
 func fetchAll(t *T, urls ...string) []*document {
-	s := t.Start()
-	first := make([]*driver.Exchange, len(urls))
+	s := t.NewProcess()
+	first := make([]*driver.RoundTrip, len(urls))
 	for i, u := range urls {
 		first[i] = fetch(t, s, u, nil)
 	}
 	docs := make([]*document, len(urls))
 	for i, u := range urls {
-		docs[i] = follow(t, s, u, first[i])
+		docs[i] = followRedirects(t, s, u, first[i])
 	}
 	return docs
 }
 
-func fetch(t *T, s *driver.Session, u string, authorization []string) *driver.Exchange {
+func fetch(t *T, s *driver.Session, u string, authorization []string) *driver.RoundTrip {
 	return s.HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: u, Header: http.Header{
 		"Authorization": authorization, "Accept": {"application/json"}, "Mcp-Protocol-Version": {t.Revision},
 	}})
 }
 
-// mostHops is how often a redirect of metadata is followed, as clients do.
-const mostHops = 5
+// maxRedirects is how often a redirect of metadata is followed, as clients do.
+const maxRedirects = 5
 
-func follow(t *T, s *driver.Session, u string, x *driver.Exchange) *document {
-	for range mostHops {
-		a := kit.CameOf(x)
-		next, err := parsed(u).Parse(a.Header.Get("Location"))
-		if a.Status < 300 || a.Status > 399 || err != nil || !mayContact(t, next) {
+func followRedirects(t *T, s *driver.Session, u string, x *driver.RoundTrip) *document {
+	for range maxRedirects {
+		a := kit.AwaitResponse(x)
+		next, err := parseURL(u).Parse(a.Header.Get("Location"))
+		if a.StatusCode < 300 || a.StatusCode > 399 || err != nil || !mayContact(t, next) {
 			return readDocument(u, a)
 		}
 		u = next.String()
 		x = fetch(t, s, u, nil)
 	}
-	return readDocument(u, kit.CameOf(x))
+	return readDocument(u, kit.AwaitResponse(x))
 }
 
-func readDocument(u string, a driver.Answer) *document {
-	d := &document{URL: u, Answer: a}
-	if a.Status == http.StatusOK {
-		d.Doc, _ = driver.Decode(a.Body.Bytes()).(M)
+func readDocument(u string, a driver.HTTPResponse) *document {
+	d := &document{URL: u, Response: a}
+	if a.StatusCode == http.StatusOK {
+		d.Object, _ = driver.Decode(a.Body.Bytes()).(M)
 	}
 	return d
 }
 
-// parsed is a URL; an empty one when it cannot be read.
-func parsed(text string) *url.URL {
+// parseURL is a URL; an empty one when it cannot be read.
+func parseURL(text string) *url.URL {
 	u, err := url.Parse(text)
 	if err != nil {
 		return &url.URL{}
@@ -98,13 +98,13 @@ func parsed(text string) *url.URL {
 
 // endpointURL is the URL of the server, without a password in it.
 func endpointURL(t *T) *url.URL {
-	u := *parsed(t.Site().URL())
+	u := *parseURL(t.Site().URL())
 	u.User, u.RawQuery = nil, ""
 	return &u
 }
 
-// at is another path on the host of a URL.
-func at(u *url.URL, path string) string {
+// withPath is another path on the host of a URL.
+func withPath(u *url.URL, path string) string {
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String()
 }
 
@@ -115,66 +115,68 @@ func mayContact(t *T, u *url.URL) bool {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return false
-	case strings.EqualFold(u.Hostname(), own.Hostname()), t.Site().Loopback() && driver.IsLoopback(u.Hostname()):
+	case strings.EqualFold(u.Hostname(), own.Hostname()), t.Site().IsLoopback() && driver.IsLoopback(u.Hostname()):
 		return true
 	}
-	return t.Credentials.ContactIssuer
+	return t.Credentials.MayContactIssuer
 }
 
-// needConsent ends a check that would have to ask another host.
-func needConsent(t *T, host string) {
-	t.Because(NotGiven).Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer "+
-		"only", host)
+// endWithoutConsent ends a check that would have to ask another host.
+func endWithoutConsent(t *T, host string) {
+	t.WithReason(NotGiven).
+		Inconclusive("%s was not asked: it is another host, which is contacted with --contact-issuer "+
+			"only", host)
 }
 
 // resourceMetadata is what a client finds out of the protected resource (RFC 9728).
 type resourceMetadata struct {
-	Hint    string // the URL in the challenge; empty: none that is absolute
-	Foreign string // the host of the hint, if that may not be asked
-	Tried   []*document
-	Found   *document // nil: none
-	Locked  *document // served to those with a token only
+	HintURL     string // the URL in the challenge; empty: none that is absolute
+	ForeignHost string // the host of the hint, if that may not be asked
+	Tried       []*document
+	Found       *document // nil: none
+	Protected   *document // served to those with a token only
 }
 
 // resourceMetadataOf looks for the metadata as clients do: where the challenge points to, then at the well-known path
 // of the endpoint, then at that of the host.
 func resourceMetadataOf(t *T) resourceMetadata {
-	g := gateOf(t)
+	g := protectedRequestOf(t)
 	return Step(t, "resource metadata", func(t *T) (m resourceMetadata) {
 		own := endpointURL(t)
-		urls := []string{at(own, resourceMetadataPath+strings.TrimSuffix(own.Path, "/")), at(own, resourceMetadataPath)}
-		if hint := challengeOf(g.Answer).Params["resource_metadata"]; isAbsolute(hint) {
-			m.Hint = hint
-			if u := parsed(hint); mayContact(t, u) {
+		urls := []string{withPath(own, resourceMetadataPath+strings.TrimSuffix(own.Path, "/")),
+			withPath(own, resourceMetadataPath)}
+		if hint := tokenChallengeOf(g.Response).Params["resource_metadata"]; isAbsolute(hint) {
+			m.HintURL = hint
+			if u := parseURL(hint); mayContact(t, u) {
 				urls = append([]string{hint}, urls...)
 			} else {
-				m.Foreign = u.Host
+				m.ForeignHost = u.Host
 			}
 		}
-		m.Tried = fetchAll(t, compacted(urls)...)
+		m.Tried = fetchAll(t, uniqueURLs(urls)...)
 		for _, d := range m.Tried {
-			pointed := d == m.Pointed()
+			pointed := d == m.Hinted()
 			switch {
-			case m.Found == nil && (pointed && d.Answer.Status == http.StatusOK || isResource(d.Doc)):
+			case m.Found == nil && (pointed && d.Response.StatusCode == http.StatusOK || isResourceMetadata(d.Object)):
 				m.Found = d
-			case m.Locked == nil && d.locked() && (pointed || isLocked(t, d)):
-				m.Locked = d
+			case m.Protected == nil && d.isUnauthorized() && (pointed || isTokenProtected(t, d)):
+				m.Protected = d
 			}
 		}
 		return m
 	})
 }
 
-// Pointed is what is at the URL in the challenge; nil when there is no such URL, or it may not be asked.
-func (m resourceMetadata) Pointed() *document {
-	if m.Hint == "" || m.Foreign != "" {
+// Hinted is what is at the URL in the challenge; nil when there is no such URL, or it may not be asked.
+func (m resourceMetadata) Hinted() *document {
+	if m.HintURL == "" || m.ForeignHost != "" {
 		return nil
 	}
 	return m.Tried[0]
 }
 
-// compacted leaves out what has come before.
-func compacted(urls []string) (kept []string) {
+// uniqueURLs leaves out what has come before.
+func uniqueURLs(urls []string) (kept []string) {
 	for _, u := range urls {
 		if !slices.Contains(kept, u) {
 			kept = append(kept, u)
@@ -184,69 +186,71 @@ func compacted(urls []string) (kept []string) {
 }
 
 func isAbsolute(text string) bool {
-	u := parsed(text)
+	u := parseURL(text)
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// isResource reports whether an object is meant as metadata of a resource: some servers answer any path with some
-// object.
-func isResource(doc M) bool { return Has(doc, "resource") || Has(doc, "authorization_servers") }
-
-// isLocked reports whether a token opens the document. A token goes to the server's own origin only.
-func isLocked(t *T, d *document) bool {
-	if t.Credentials.Bearer == "" || parsed(d.URL).Host != endpointURL(t).Host {
-		return false
-	}
-	s := t.Start()
-	x := fetch(t, s, d.URL, bearing(t.Credentials.Bearer)["Authorization"])
-	return isResource(readDocument(d.URL, kit.CameOf(x)).Doc)
+// isResourceMetadata reports whether an object is meant as metadata of a resource: some servers answer any path with
+// some object.
+func isResourceMetadata(doc M) bool {
+	return HasMember(doc, "resource") || HasMember(doc, "authorization_servers")
 }
 
-// undecided is the first document of which it is not known whether it is there; nil when all are decided.
-func undecided(docs []*document) *document {
-	i := slices.IndexFunc(docs, func(d *document) bool { return !kit.IsOwn(d.Answer) })
+// isTokenProtected reports whether a token opens the document. A token goes to the server's own origin only.
+func isTokenProtected(t *T, d *document) bool {
+	if t.Credentials.Bearer == "" || parseURL(d.URL).Host != endpointURL(t).Host {
+		return false
+	}
+	s := t.NewProcess()
+	x := fetch(t, s, d.URL, bearerHeader(t.Credentials.Bearer)["Authorization"])
+	return isResourceMetadata(readDocument(d.URL, kit.AwaitResponse(x)).Object)
+}
+
+// firstUndecided is the first document of which it is not known whether it is there; nil when all are decided.
+func firstUndecided(docs []*document) *document {
+	i := slices.IndexFunc(docs, func(d *document) bool { return !kit.IsFromServer(d.Response) })
 	if i < 0 {
 		return nil
 	}
 	return docs[i]
 }
 
-// foundMetadata is the metadata of the resource; it ends a check of what is in them when there is none.
-func foundMetadata(t *T) *document {
+// requireMetadata is the metadata of the resource; it ends a check of what is in them when there is none.
+func requireMetadata(t *T) *document {
 	m := resourceMetadataOf(t)
 	switch {
 	case m.Found != nil:
 		return m.Found
-	case m.Foreign != "":
-		needConsent(t, m.Foreign)
-	case undecided(m.Tried) != nil:
-		t.Inconclusive("could not fetch the metadata of the resource: %s", undecided(m.Tried))
+	case m.ForeignHost != "":
+		endWithoutConsent(t, m.ForeignHost)
+	case firstUndecided(m.Tried) != nil:
+		t.Inconclusive("could not fetch the metadata of the resource: %s", firstUndecided(m.Tried))
 	}
 	t.Yield("there is no metadata of the resource")
 	return nil
 }
 
-// foundObject is the metadata as an object, which another check wants it to be.
-func foundObject(t *T) M {
-	d := foundMetadata(t)
-	if d.Doc == nil {
+// requireMetadataObject is the metadata as an object, which another check wants it to be.
+func requireMetadataObject(t *T) M {
+	d := requireMetadata(t)
+	if d.Object == nil {
 		t.Yield("the metadata of the resource is not a JSON object")
 	}
-	return d.Doc
+	return d.Object
 }
 
-// withoutOAuth reports whether nothing that a client can see is of OAuth: the tokens are keys that the operator of the
+// lacksOAuth reports whether nothing that a client can see is of OAuth: the tokens are keys that the operator of the
 // server hands out. The pages on authorization do not bind such a server.
-func withoutOAuth(t *T) bool {
-	m, l := resourceMetadataOf(t), localIssuer(t)
-	return m.Hint == "" && m.Found == nil && m.Locked == nil && !isIssuer(l.Root.Doc) && l.Below == nil
+func lacksOAuth(t *T) bool {
+	m, l := resourceMetadataOf(t), originMetadataOf(t)
+	return m.HintURL == "" && m.Found == nil && m.Protected == nil && !isIssuerMetadata(l.Root.Object) && l.Below == nil
 }
 
-// needRevision ends a check whose rule is not in all revisions when the server, which lets nobody in, may be of an
-// older one.
-func needRevision(t *T) {
+// requireKnownRevision ends a check whose rule is not in all revisions when the server, which lets nobody in, may be of
+// an older one.
+func requireKnownRevision(t *T) {
 	if t.Server.Failure != "" {
-		t.Because(NotGiven).Inconclusive(
+		t.WithReason(NotGiven).Inconclusive(
 			"the server has metadata of the kind of 2025-03-26; which revision it speaks is not known without a " +
 				"token that it takes (--bearer-env)",
 		)

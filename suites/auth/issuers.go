@@ -10,25 +10,26 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// issuers are the checks of the authorization servers.
-var issuers = Suite{
+// issuerChecks are the checks of the authorization servers.
+var issuerChecks = Suite{
 	"auth/as-metadata-reachable": Probe(func(t *T) {
 		eachIssuer(t, func(t *T, i issuer) {
 			switch {
 			case i.Found != nil || t.Revision != "2025-03-26":
-			case withoutOAuth(t):
+			case lacksOAuth(t):
 				t.Skip("there is no sign of OAuth: the tokens may be keys that the operator of the server hands out")
-			case localIssuer(t).Below != nil:
+			case originMetadataOf(t).Below != nil:
 				t.Yield("it is below the path of the endpoint only")
 			}
-			t.By(i.Tried).Expect(i.Found != nil).To(Hold("metadata of the authorization server", "%s", join(i.Tried)))
-			t.Warn(!i.OpenID || t.Revision != "2025-06-18").To(Hold("metadata as RFC 8414 has it",
+			t.DecidedBy(i.Tried).Expect(i.Found != nil).To(BeTrue("metadata of the authorization server", "%s",
+				joinDocuments(i.Tried)))
+			t.ExpectShould(!i.OpenID || t.Revision != "2025-06-18").To(BeTrue("metadata as RFC 8414 has it",
 				"OpenID Connect only, at %s", i.Found.URL))
-			name, _ := i.Found.Doc["issuer"].(string)
-			if t.Modern() && name != i.ID {
+			name, _ := i.Found.Object["issuer"].(string)
+			if t.IsModern() && name != i.ID {
 				t.Yield("it names another issuer")
 			}
-			t.Warn(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
+			t.ExpectShould(strings.TrimSuffix(name, "/")).To(BeOneOf(strings.TrimSuffix(i.ID, "/")))
 		})
 	}),
 
@@ -37,56 +38,57 @@ var issuers = Suite{
 			if i.Found == nil {
 				t.Yield("it has no metadata")
 			}
-			t.Expect(Member(i.Found.Doc, "issuer")).To(BeOneOf(i.ID))
+			t.Expect(Member(i.Found.Object, "issuer")).To(BeOneOf(i.ID))
 		})
 	}),
 
 	"auth/as-iss-parameter": Probe(func(t *T) {
 		eachIssuerDoc(t, func(t *T, doc M) {
 			const member = "authorization_response_iss_parameter_supported"
-			t.Expect(doc[member] == true).To(Hold(member, "%s", Show(Member(doc, member))))
+			t.Expect(doc[member] == true).To(BeTrue(member, "%s", Show(Member(doc, member))))
 		})
 	}),
 
 	"auth/as-cimd": Probe(func(t *T) {
 		eachIssuerDoc(t, func(t *T, doc M) {
 			const member = "client_id_metadata_document_supported"
-			t.Inform(doc[member] == true).To(Hold(member, "%s", Show(Member(doc, member))))
+			t.ExpectAdvice(doc[member] == true).To(BeTrue(member, "%s", Show(Member(doc, member))))
 		})
 	}),
 
 	"auth/metadata-base-url": Probe(func(t *T) {
-		l := localIssuer(t)
+		l := originMetadataOf(t)
 		switch {
-		case isIssuer(l.Root.Doc):
+		case isIssuerMetadata(l.Root.Object):
 			return
 		case resourceMetadataOf(t).Found != nil:
 			t.Skip("the server names its authorization servers as later revisions have it")
-		case !kit.IsOwn(l.Root.Answer):
+		case !kit.IsFromServer(l.Root.Response):
 			t.Inconclusive("it could not be tested: %s", l.Root)
 		case l.Below == nil:
-			t.Because(NotOffered).Skip("there is no metadata of an authorization server")
+			t.WithReason(NotOffered).Skip("there is no metadata of an authorization server")
 		}
-		t.By(l.Below).Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
+		t.DecidedBy(l.Below).Expect(l.Below.URL).To(BeOneOf(l.Root.URL))
 	}),
 
 	"auth/fallback-endpoints": Probe(func(t *T) {
-		l := localIssuer(t)
-		if resourceMetadataOf(t).Found != nil || isIssuer(l.Root.Doc) || l.Below != nil {
+		l := originMetadataOf(t)
+		if resourceMetadataOf(t).Found != nil || isIssuerMetadata(l.Root.Object) || l.Below != nil {
 			t.Skip("the server has metadata")
 		}
-		s, own := t.Start(), endpointURL(t)
+		s, own := t.NewProcess(), endpointURL(t)
 		authorize := s.HTTP().Do(driver.HTTPRequest{
-			Method: http.MethodGet, URL: at(own, "/authorize"), Header: kit.Header("Authorization"),
+			Method: http.MethodGet, URL: withPath(own, "/authorize"), Header: kit.Header("Authorization"),
 		})
 		form := http.Header{"Authorization": nil, "Content-Type": {"application/x-www-form-urlencoded"}}
-		token := s.HTTP().Do(driver.HTTPRequest{URL: at(own, "/token"), Header: form})
-		answers := []driver.Answer{kit.Own(t, kit.CameOf(authorize)), kit.Own(t, kit.CameOf(token))}
-		if !slices.ContainsFunc(answers, isThere) && withoutOAuth(t) {
-			t.Warn(answers[0]).To(That("an endpoint /authorize, or metadata", isThere))
+		token := s.HTTP().Do(driver.HTTPRequest{URL: withPath(own, "/token"), Header: form})
+		answers := []driver.HTTPResponse{kit.RequireHTTPResponse(t, kit.AwaitResponse(authorize)),
+			kit.RequireHTTPResponse(t, kit.AwaitResponse(token))}
+		if !slices.ContainsFunc(answers, endpointExists) && lacksOAuth(t) {
+			t.ExpectShould(answers[0]).To(Satisfy("an endpoint /authorize, or metadata", endpointExists))
 		}
-		t.Expect(answers[0]).To(That("an endpoint /authorize, since there is no metadata", isThere))
-		t.Expect(answers[1]).To(That("an endpoint /token, since there is no metadata", isThere))
+		t.Expect(answers[0]).To(Satisfy("an endpoint /authorize, since there is no metadata", endpointExists))
+		t.Expect(answers[1]).To(Satisfy("an endpoint /token, since there is no metadata", endpointExists))
 	}),
 
 	"auth/endpoints-https": Probe(func(t *T) {
@@ -106,10 +108,10 @@ var issuers = Suite{
 		eachIssuerDoc(t, func(t *T, doc M) {
 			if grants, ok := doc["grant_types_supported"].([]any); ok &&
 				!slices.Contains(grants, any("authorization_code")) {
-				t.Because(NotOffered).Skip("it has no authorization code grant")
+				t.WithReason(NotOffered).Skip("it has no authorization code grant")
 			}
 			methods := Member(doc, "code_challenge_methods_supported")
-			t.Expect(methods).To(That("S256 among code_challenge_methods_supported", func(list []any) bool {
+			t.Expect(methods).To(Satisfy("S256 among code_challenge_methods_supported", func(list []any) bool {
 				return slices.Contains(list, any("S256"))
 			}))
 		})
@@ -117,43 +119,44 @@ var issuers = Suite{
 
 	"auth/registration-possible": Probe(func(t *T) {
 		eachIssuerDoc(t, func(t *T, doc M) {
-			possible := Has(doc, "registration_endpoint") || doc["client_id_metadata_document_supported"] == true
-			t.Inform(possible).To(Hold("a registration_endpoint, or client_id_metadata_document_supported", "neither"))
+			possible := HasMember(doc, "registration_endpoint") || doc["client_id_metadata_document_supported"] == true
+			t.ExpectAdvice(possible).To(BeTrue("a registration_endpoint, or client_id_metadata_document_supported",
+				"neither"))
 		})
 	}),
 }
 
-// isThere reports whether an endpoint exists, whatever it says.
-func isThere(a driver.Answer) bool {
+// endpointExists reports whether an endpoint exists, whatever it says.
+func endpointExists(a driver.HTTPResponse) bool {
 	missing := []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}
-	return !slices.Contains(missing, a.Status)
+	return !slices.Contains(missing, a.StatusCode)
 }
 
-// isIssuer does the same for an authorization server.
-func isIssuer(doc M) bool {
-	return Has(doc, "issuer") || Has(doc, "authorization_endpoint") || Has(doc, "token_endpoint")
+// isIssuerMetadata does the same for an authorization server.
+func isIssuerMetadata(doc M) bool {
+	return HasMember(doc, "issuer") || HasMember(doc, "authorization_endpoint") || HasMember(doc, "token_endpoint")
 }
 
-// local is what the host of the server says of an authorization server at the same origin: there the revision of
-// 2025-03-26 looks for it.
-type local struct {
+// originMetadata is what the host of the server says of an authorization server at the same origin: there the revision
+// of 2025-03-26 looks for it.
+type originMetadata struct {
 	Root  *document // at the root of the host
 	Below *document // below the path of the endpoint; nil: not there
 }
 
-func localIssuer(t *T) local {
-	gateOf(t)
-	return Step(t, "local issuer", func(t *T) (l local) {
+func originMetadataOf(t *T) originMetadata {
+	protectedRequestOf(t)
+	return Step(t, "local issuer", func(t *T) (l originMetadata) {
 		own := endpointURL(t)
 		path := strings.TrimSuffix(own.Path, "/")
-		urls := []string{at(own, issuerMetadataPath)}
+		urls := []string{withPath(own, issuerMetadataPath)}
 		if path != "" {
-			urls = append(urls, at(own, path+issuerMetadataPath), at(own, issuerMetadataPath+path))
+			urls = append(urls, withPath(own, path+issuerMetadataPath), withPath(own, issuerMetadataPath+path))
 		}
 		docs := fetchAll(t, urls...)
 		l.Root = docs[0]
 		for _, d := range docs[1:] {
-			if l.Below == nil && isIssuer(d.Doc) {
+			if l.Below == nil && isIssuerMetadata(d.Object) {
 				l.Below = d
 			}
 		}
@@ -163,36 +166,36 @@ func localIssuer(t *T) local {
 
 // issuer is an authorization server and its metadata.
 type issuer struct {
-	ID      string
-	Foreign string // its host, if that may not be asked
-	Tried   []*document
-	Found   *document // nil: none
-	OpenID  bool      // found in a place of OpenID Connect
+	ID          string
+	ForeignHost string // its host, if that may not be asked
+	Tried       []*document
+	Found       *document // nil: none
+	OpenID      bool      // found in a place of OpenID Connect
 }
 
-func (i issuer) subject() Subject { return Named(i.ID) }
+func (i issuer) subject() Subject { return NamedSubject(i.ID) }
 
-// mostIssuers is how many authorization servers are looked at.
-const mostIssuers = 3
+// maxIssuers is how many authorization servers are looked at.
+const maxIssuers = 3
 
 // issuersOf are the authorization servers that the server names. In 2025-03-26 a server that names none is one itself.
 func issuersOf(t *T) []issuer {
 	m := resourceMetadataOf(t)
 	if m.Found == nil && t.Revision == "2025-03-26" {
 		own := endpointURL(t)
-		i := issuer{ID: at(own, ""), Tried: []*document{localIssuer(t).Root}}
-		if isIssuer(i.Tried[0].Doc) {
+		i := issuer{ID: withPath(own, ""), Tried: []*document{originMetadataOf(t).Root}}
+		if isIssuerMetadata(i.Tried[0].Object) {
 			i.Found = i.Tried[0]
 		}
 		return []issuer{i}
 	}
-	ids := namedIssuers(foundObject(t))
+	ids := namedIssuers(requireMetadataObject(t))
 	if len(ids) == 0 {
 		t.Yield("the metadata of the resource names no authorization server")
 	}
 	return Step(t, "issuers", func(t *T) (all []issuer) {
-		for _, id := range ids[:min(len(ids), mostIssuers)] {
-			all = append(all, lookUp(t, id))
+		for _, id := range ids[:min(len(ids), maxIssuers)] {
+			all = append(all, fetchIssuer(t, id))
 		}
 		return all
 	})
@@ -209,17 +212,17 @@ func namedIssuers(doc M) (ids []string) {
 	return ids
 }
 
-// lookUp gets the metadata of an authorization server from the places in which clients look for it.
-func lookUp(t *T, id string) issuer {
-	i, u := issuer{ID: id}, parsed(id)
+// fetchIssuer gets the metadata of an authorization server from the places in which clients look for it.
+func fetchIssuer(t *T, id string) issuer {
+	i, u := issuer{ID: id}, parseURL(id)
 	if !mayContact(t, u) {
-		i.Foreign = u.Host
+		i.ForeignHost = u.Host
 		return i
 	}
 	path := strings.TrimSuffix(u.Path, "/")
-	places := []string{at(u, issuerMetadataPath+path), at(u, openIDPath+path), at(u, path+openIDPath)}
-	i.Tried = fetchAll(t, compacted(places)...)
-	if at := slices.IndexFunc(i.Tried, func(d *document) bool { return isIssuer(d.Doc) }); at >= 0 {
+	places := []string{withPath(u, issuerMetadataPath+path), withPath(u, openIDPath+path), withPath(u, path+openIDPath)}
+	i.Tried = fetchAll(t, uniqueURLs(places)...)
+	if at := slices.IndexFunc(i.Tried, func(d *document) bool { return isIssuerMetadata(d.Object) }); at >= 0 {
 		i.Found, i.OpenID = i.Tried[at], at > 0
 	}
 	return i
@@ -229,12 +232,12 @@ func lookUp(t *T, id string) issuer {
 func eachIssuer(t *T, judge func(*T, issuer)) {
 	Each(t, issuersOf(t), issuer.subject, func(t *T, i issuer) {
 		switch {
-		case i.Foreign != "":
-			needConsent(t, i.Foreign)
-		case i.Found == nil && undecided(i.Tried) != nil:
-			t.Inconclusive("could not fetch its metadata: %s", undecided(i.Tried))
+		case i.ForeignHost != "":
+			endWithoutConsent(t, i.ForeignHost)
+		case i.Found == nil && firstUndecided(i.Tried) != nil:
+			t.Inconclusive("could not fetch its metadata: %s", firstUndecided(i.Tried))
 		}
-		judge(t.By(i.Found), i)
+		judge(t.DecidedBy(i.Found), i)
 	})
 }
 
@@ -243,18 +246,18 @@ func eachIssuerDoc(t *T, judge func(*T, M)) {
 	eachIssuer(t, func(t *T, i issuer) {
 		switch {
 		case i.Found == nil && t.Revision == "2025-03-26": // it may have the default endpoints
-			t.Because(NotOffered).Skip("it has no metadata")
+			t.WithReason(NotOffered).Skip("it has no metadata")
 		case i.Found == nil:
 			t.Yield("it has no metadata")
 		}
-		judge(t, i.Found.Doc)
+		judge(t, i.Found.Object)
 	})
 }
 
 // isSecure reports whether a URL is https or, on a server of this machine, on this machine, where a server is tried out
 // before it has a certificate.
 func isSecure(t *T, text string) bool {
-	u := parsed(text)
+	u := parseURL(text)
 	return u.Scheme == "https" && u.Host != "" ||
-		u.Scheme == "http" && t.Site().Loopback() && driver.IsLoopback(u.Hostname())
+		u.Scheme == "http" && t.Site().IsLoopback() && driver.IsLoopback(u.Hostname())
 }

@@ -10,88 +10,90 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// metadata are the checks of the metadata of the protected resource.
-var metadata = Suite{
+// metadataChecks are the checks of the metadata of the protected resource.
+var metadataChecks = Suite{
 	"auth/metadata-discoverable": Probe(func(t *T) {
 		m := resourceMetadataOf(t)
-		if hinted := m.Pointed(); hinted != nil && kit.IsOwn(hinted.Answer) && !hinted.locked() {
-			t.Expect(hinted.Answer).To(haveStatus(http.StatusOK))
+		if hinted := m.Hinted(); hinted != nil && kit.IsFromServer(hinted.Response) && !hinted.isUnauthorized() {
+			t.Expect(hinted.Response).To(haveStatus(http.StatusOK))
 		}
 		switch {
 		case m.Found != nil:
 			return
-		case m.Foreign != "":
-			needConsent(t, m.Foreign)
-		case m.Locked != nil:
+		case m.ForeignHost != "":
+			endWithoutConsent(t, m.ForeignHost)
+		case m.Protected != nil:
 			t.Yield("there is metadata, but not for everybody")
-		case undecided(m.Tried) != nil:
-			t.Inconclusive("it could not be tested: %s", undecided(m.Tried))
-		case withoutOAuth(t):
-			t.Warn(m.Tried).To(That("metadata of the resource", anyFound))
+		case firstUndecided(m.Tried) != nil:
+			t.Inconclusive("it could not be tested: %s", firstUndecided(m.Tried))
+		case lacksOAuth(t):
+			t.ExpectShould(m.Tried).To(Satisfy("metadata of the resource", anyResourceMetadata))
 		}
-		if m.Hint == "" {
-			needRevision(t)
+		if m.HintURL == "" {
+			requireKnownRevision(t)
 		}
-		t.Expect(m.Tried).To(That("metadata of the resource", anyFound))
+		t.Expect(m.Tried).To(Satisfy("metadata of the resource", anyResourceMetadata))
 	}),
 
 	"auth/metadata-public": Probe(func(t *T) {
 		m := resourceMetadataOf(t)
-		if m.Locked == nil || m.Found != nil {
-			foundMetadata(t)
+		if m.Protected == nil || m.Found != nil {
+			requireMetadata(t)
 			return
 		}
-		t.Expect(m.Locked.Answer).To(haveStatus(http.StatusOK))
+		t.Expect(m.Protected.Response).To(haveStatus(http.StatusOK))
 	}),
 
 	"auth/metadata-json": Probe(func(t *T) {
-		d := foundMetadata(t)
-		t = t.By(d)
-		t.Expect(d.Doc != nil).To(Hold("a JSON object", "%s", d))
-		t.Expect(Member(d.Doc, "resource")).To(BeString())
-		t.Expect(d.Answer.MediaType()).To(BeOneOf("application/json"))
+		d := requireMetadata(t)
+		t = t.DecidedBy(d)
+		t.Expect(d.Object != nil).To(BeTrue("a JSON object", "%s", d))
+		t.Expect(Member(d.Object, "resource")).To(BeString())
+		t.Expect(d.Response.MediaType()).To(BeOneOf("application/json"))
 	}),
 
 	"auth/metadata-authorization-servers": Probe(func(t *T) {
-		doc := foundObject(t)
-		t = t.By(foundMetadata(t))
+		doc := requireMetadataObject(t)
+		t = t.DecidedBy(requireMetadata(t))
 		servers := Member(doc, "authorization_servers")
-		t.Expect(servers).To(That("authorization_servers, a list that is not empty", func(list []any) bool {
+		t.Expect(servers).To(Satisfy("authorization_servers, a list that is not empty", func(list []any) bool {
 			return len(list) > 0
 		}))
 		for _, server := range servers.([]any) {
-			t.Expect(server).To(That("an https URL", func(text string) bool { return isSecure(t, text) }))
+			t.Expect(server).To(Satisfy("an https URL", func(text string) bool { return isSecure(t, text) }))
 		}
 	}),
 
 	"auth/metadata-resource-matches": Probe(func(t *T) {
-		d := foundMetadata(t)
-		text, _ := foundObject(t)["resource"].(string)
+		d := requireMetadata(t)
+		text, _ := requireMetadataObject(t)["resource"].(string)
 		if text == "" {
 			t.Yield("the metadata has no resource")
 		}
-		resource, own := parsed(text), endpointURL(t)
-		here := strings.EqualFold(originOfURL(resource), originOfURL(own))
-		if !here && (t.Site().Loopback() || strings.EqualFold(resource.Hostname(), own.Hostname())) {
+		resource, own := parseURL(text), endpointURL(t)
+		here := strings.EqualFold(originOf(resource), originOf(own))
+		if !here && (t.Site().IsLoopback() || strings.EqualFold(resource.Hostname(), own.Hostname())) {
 			t.Inconclusive("the resource is %s; the server may be behind a proxy when clients use it", text)
 		}
-		t = t.By(d)
+		t = t.DecidedBy(d)
 		path, mine := strings.TrimSuffix(resource.Path, "/"), strings.TrimSuffix(own.Path, "/")
-		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(Hold("the URL of the server",
+		t.Expect(here && (mine == path || strings.HasPrefix(mine, path+"/"))).To(BeTrue("the URL of the server",
 			"resource %s", text))
-		atRoot := path == "" && parsed(d.URL).Path == resourceMetadataPath && resourceMetadataOf(t).Hint == ""
-		t.Warn(mine == path || atRoot).To(Hold("the URL of the server", "resource %s, which is above it", text))
+		atRoot := path == "" && parseURL(d.URL).Path == resourceMetadataPath && resourceMetadataOf(t).HintURL == ""
+		t.ExpectShould(mine == path || atRoot).To(BeTrue("the URL of the server", "resource %s, which is above it",
+			text))
 	}),
 
 	"auth/well-known-not-behind-auth-redirect": Probe(func(t *T) {
-		s := t.Start()
-		a := kit.Own(t, kit.CameOf(fetch(t, s, at(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
+		s := t.NewProcess()
+		a := kit.RequireHTTPResponse(t,
+			kit.AwaitResponse(fetch(t, s, withPath(endpointURL(t), "/.well-known/mcpcheck-unknown"), nil)))
 		t.Expect(a).To(haveStatus(http.StatusNotFound, http.StatusGone))
 	}),
 }
 
-// originOfURL is the scheme, the host and the port of a URL.
-func originOfURL(u *url.URL) string {
+// originOf is the scheme, the host and the port of a URL.
+func originOf(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
@@ -99,11 +101,11 @@ func originOfURL(u *url.URL) string {
 	return u.Scheme + "://" + u.Hostname() + ":" + port
 }
 
-func anyFound(docs []*document) bool {
-	return slices.ContainsFunc(docs, func(d *document) bool { return isResource(d.Doc) })
+func anyResourceMetadata(docs []*document) bool {
+	return slices.ContainsFunc(docs, func(d *document) bool { return isResourceMetadata(d.Object) })
 }
 
-func join(docs []*document) string {
+func joinDocuments(docs []*document) string {
 	var texts []string
 	for _, d := range docs {
 		texts = append(texts, d.String())

@@ -12,26 +12,26 @@ import (
 
 // Checks are those of the area.
 var Checks = Suite{
-	"caching/hints-discover": hinted("server/discover", func(t *T) {
-		t.Try(t.Session(), "server/discover", nil)
+	"caching/hints-discover": hintsCheck("server/discover", func(t *T) {
+		t.TryRequest(t.Session(), "server/discover", nil)
 	}),
-	"caching/hints-tools-list":     hintedList("tools/list"),
-	"caching/hints-prompts-list":   hintedList("prompts/list"),
-	"caching/hints-resources-list": hintedList("resources/list"),
-	"caching/hints-templates-list": hintedList("resources/templates/list"),
-	"caching/hints-resources-read": hinted("resources/read", readResources),
+	"caching/hints-tools-list":     listHintsCheck("tools/list"),
+	"caching/hints-prompts-list":   listHintsCheck("prompts/list"),
+	"caching/hints-resources-list": listHintsCheck("resources/list"),
+	"caching/hints-templates-list": listHintsCheck("resources/templates/list"),
+	"caching/hints-resources-read": hintsCheck("resources/read", readResources),
 
-	"caching/ttl-non-negative-integer": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(having(t, w, "ttlMs"), func(t *T, m Message) {
+	"caching/ttl-non-negative-integer": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		t.Judge(resultsWith(t, w, "ttlMs"), func(t *T, m Message) {
 			ttl := kit.ResultOf(m)["ttlMs"]
 			t.Expect(ttl).To(BeInteger())
 			milliseconds, _ := ttl.(json.Number).Float64() // of too large a number: infinity
-			t.Expect(milliseconds >= 0).To(Hold("a number from 0 on", "%s", Show(ttl)))
+			t.Expect(milliseconds >= 0).To(BeTrue("a number from 0 on", "%s", Show(ttl)))
 		})
 	}),
 
-	"caching/scope-enum": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(having(t, w, "cacheScope"), func(t *T, m Message) {
+	"caching/scope-enum": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		t.Judge(resultsWith(t, w, "cacheScope"), func(t *T, m Message) {
 			t.Expect(kit.ResultOf(m)["cacheScope"]).To(BeOneOf[any]("public", "private"))
 		})
 	}),
@@ -51,17 +51,17 @@ var Checks = Suite{
 	"caching/pages-own-ttl": Probe(func(t *T) {
 		eachLongList(t, func(t *T, pages []M) {
 			for _, page := range pages[1:] {
-				t.Expect(Has(page, "ttlMs")).To(Hold("ttlMs on each page", "none on a later one"))
+				t.Expect(HasMember(page, "ttlMs")).To(BeTrue("ttlMs on each page", "none on a later one"))
 			}
 		})
 	}),
 
-	"caching/input-required-no-hints": WatchAfter(askForInput, func(t *T, w Wire) {
-		asking := kit.Results(t, w).Filter("result that asks for input", func(m Message) bool {
-			return kit.ResultOf(m)["resultType"] == "input_required" && !kit.IsOfTask(m)
+	"caching/input-required-no-hints": WatchWithSetup(triggerInputRequests, func(t *T, w Wire) {
+		asking := kit.ModernResults(t, w).Filter("result that asks for input", func(m Message) bool {
+			return kit.ResultOf(m)["resultType"] == "input_required" && !kit.IsTaskResponse(m)
 		})
 		t.Judge(asking, func(t *T, m Message) {
-			if !kit.MayAsk(m) {
+			if !kit.MayRequireInput(m) {
 				t.Yield("it may not ask")
 			}
 			for _, hint := range []string{"ttlMs", "cacheScope"} {
@@ -70,7 +70,7 @@ var Checks = Suite{
 		})
 	}),
 
-	"caching/public-scope-honest": Probe(publicScopeHonest),
+	"caching/public-scope-honest": Probe(checkPublicScope),
 }
 
 // list is a list that comes in pages, and what the server had in it.
@@ -89,79 +89,82 @@ func lists(server *Server) []list {
 	}
 }
 
-// hinted is the check that the results of a method say how long and by whom they may be kept. Of a list the first page
-// does; what later ones lack, the checks of pages report.
-func hinted(method string, stimulate func(*T)) Check {
-	return WatchAfter(stimulate, func(t *T, w Wire) {
-		first := complete(t, w).Filter("complete result of "+method, func(m Message) bool {
-			return m.Request.Method == method && !Has(kit.RequestParams(m), "cursor")
+// hintsCheck is the check that the results of a method say how long and by whom they may be kept. Of a list the first
+// page does; what later ones lack, the checks of pages report.
+func hintsCheck(method string, stimulate func(*T)) Check {
+	return WatchWithSetup(stimulate, func(t *T, w Wire) {
+		first := completeResults(t, w).Filter("complete result of "+method, func(m Message) bool {
+			return m.Request.Method == method && !HasMember(kit.RequestParams(m), "cursor")
 		})
 		t.Judge(first, func(t *T, m Message) {
 			for _, hint := range []string{"ttlMs", "cacheScope"} {
-				t.Expect(Has(kit.ResultOf(m), hint)).To(Hold("ttlMs and cacheScope", "no %s", hint))
+				t.Expect(HasMember(kit.ResultOf(m), hint)).To(BeTrue("ttlMs and cacheScope", "no %s", hint))
 			}
 		})
 	})
 }
 
-// hintedList is hinted for a list.
-func hintedList(method string) Check { return hinted(method, func(t *T) { ask(t, method) }) }
+// listHintsCheck is hinted for a list.
+func listHintsCheck(method string) Check {
+	return hintsCheck(method, func(t *T) { requestList(t, method) })
+}
 
-// ask asks for a list, so that there is something to judge.
-func ask(t *T, method string) {
+// requestList asks for a list, so that there is something to judge.
+func requestList(t *T, method string) {
 	if KnownUnanswered(t, method) == nil {
-		t.Try(t.Session(), method, nil)
+		t.TryRequest(t.Session(), method, nil)
 	}
 }
 
-// askAll asks for all that clients may keep.
-func askAll(t *T) {
-	TryHarmless(t, t.Session())
+// requestAll asks for all that clients may keep.
+func requestAll(t *T) {
+	TryNoOp(t, t.Session())
 	kit.AskLists(t)
 	if t.Server.Declares("resources") {
-		ask(t, "resources/templates/list")
+		requestList(t, "resources/templates/list")
 		readResources(t)
 	}
 }
 
-// mostReads is how many of the listed resources are read.
-const mostReads = 3
+// maxReads is how many of the listed resources are read.
+const maxReads = 3
 
 // readResources reads the first resources of the list, until one of them is read without a question.
 func readResources(t *T) {
-	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), mostReads)] {
-		r := t.Try(t.Session(), "resources/read", M{"uri": resource["uri"]})
+	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
+		r := t.TryRequest(t.Session(), "resources/read", M{"uri": resource["uri"]})
 		if r.Err != nil || r.Result()["resultType"] == "complete" {
 			return
 		}
 	}
 }
 
-// askForInput reads the first resources as a client that can be asked for anything, so that they ask.
-func askForInput(t *T) {
-	able := M{driver.MetaCapabilities: kit.Inviting(t.Revision)["capabilities"]}
-	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), mostReads)] {
-		r := t.Try(t.Session(), "resources/read", M{"uri": resource["uri"], "_meta": able})
+// triggerInputRequests reads the first resources as a client that can be asked for anything, so that they ask.
+func triggerInputRequests(t *T) {
+	able := M{driver.MetaCapabilities: kit.CapableConnectParams(t.Revision)["capabilities"]}
+	for _, resource := range t.Server.Resources[:min(len(t.Server.Resources), maxReads)] {
+		r := t.TryRequest(t.Session(), "resources/read", M{"uri": resource["uri"], "_meta": able})
 		if r.Err != nil || r.Result()["resultType"] == "input_required" {
 			return
 		}
 	}
 }
 
-// complete are the results that clients may keep.
-func complete(t *T, w Wire) Messages {
+// completeResults are the results that clients may keep.
+func completeResults(t *T, w Wire) Messages {
 	methods := []string{"server/discover", "resources/read"}
 	for _, l := range lists(t.Server) {
 		methods = append(methods, l.method)
 	}
-	return kit.Results(t, w).Filter("complete result", func(m Message) bool {
+	return kit.ModernResults(t, w).Filter("complete result", func(m Message) bool {
 		return slices.Contains(methods, m.Request.Method) && kit.ResultOf(m)["resultType"] == "complete"
 	})
 }
 
-// having are those of them that have a hint.
-func having(t *T, w Wire, hint string) Messages {
-	return complete(t, w).Filter("result with "+hint, func(m Message) bool { return Has(kit.ResultOf(m), hint) })
+// resultsWith are those of them that have a hint.
+func resultsWith(t *T, w Wire, hint string) Messages {
+	return completeResults(t, w).Filter("result with "+hint,
+		func(m Message) bool { return HasMember(kit.ResultOf(m), hint) })
 }
 
 // eachLongList tries a check on the pages of each list that has more than one.
@@ -170,20 +173,20 @@ func eachLongList(t *T, run func(t *T, pages []M)) {
 	Each(t, full, list.subject, func(t *T, l list) {
 		pages := Step(t, "cache hints of the pages of "+l.method, l.hints)
 		if len(pages) < 2 {
-			t.Because(NotOffered).Skip("each list has one page")
+			t.WithReason(NotOffered).Skip("each list has one page")
 		}
 		run(t, pages)
 	})
 }
 
-func (l list) subject() Subject { return Named(l.method) }
+func (l list) subject() Subject { return NamedSubject(l.method) }
 
 // hints are those of the pages of the list, one after the other.
 func (l list) hints(t *T) (pages []M) {
 	FollowPages(t, t.Session(), l.method, l.member, func(page M) {
 		hints := M{}
 		for _, hint := range []string{"ttlMs", "cacheScope"} {
-			if Has(page, hint) {
+			if HasMember(page, hint) {
 				hints[hint] = page[hint]
 			}
 		}

@@ -11,64 +11,64 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(ignored, inFlight, Suite{
-	"cancellation/server-targets-own-requests": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+var Checks = MergeSuites(ignoredChecks, inFlightChecks, Suite{
+	"cancellation/server-targets-own-requests": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
 		t.Judge(cancellations(t, w), func(t *T, m Message) {
 			const crossing = time.Second // in which an answer may have crossed the cancellation
-			id := target(m.Frame)
-			asked, answered := history(m, id)
-			t.Expect(asked != nil).To(Hold("the id of one of its own requests", "%s", Show(idOf(m.Frame))))
+			id := rawRequestID(m.Frame)
+			asked, answered := findRequest(m, id)
+			t.Expect(asked != nil).To(BeTrue("the id of one of its own requests", "%s", Show(requestIDOf(m.Frame))))
 			if answered != nil {
 				since := m.At - answered.At
-				t.Expect(since < crossing).To(Hold("a request that has no answer yet",
-					"%s, which was answered %v before", Show(idOf(m.Frame)), since.Round(time.Millisecond)))
+				t.Expect(since < crossing).To(BeTrue("a request that has no answer yet",
+					"%s, which was answered %v before", Show(requestIDOf(m.Frame)), since.Round(time.Millisecond)))
 			}
 		})
 	}),
 
-	"cancellation/server-cancelled-only-listen": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+	"cancellation/server-cancelled-only-listen": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
 		t.Judge(cancellations(t, w), func(t *T, m Message) {
-			id := target(m.Frame)
-			listens := slices.ContainsFunc(m.Session.Record(0), func(f *driver.Frame) bool {
-				return f.Side == driver.FromClient && f.Method == kit.Listen && driver.SameID(f.ID, id)
+			id := rawRequestID(m.Frame)
+			listens := slices.ContainsFunc(m.Session.FramesSince(0), func(f *driver.Frame) bool {
+				return f.Side == driver.FromClient && f.Method == kit.ListenMethod && driver.SameID(f.ID, id)
 			})
-			t.Expect(listens).To(Hold("the id of a request "+kit.Listen, "%s", Show(idOf(m.Frame))))
+			t.Expect(listens).To(BeTrue("the id of a request "+kit.ListenMethod, "%s", Show(requestIDOf(m.Frame))))
 		})
 	}),
 })
 
 // cancellations are those of the server in sessions whose record is whole.
 func cancellations(t *T, w Wire) Messages {
-	whole := Wire{Sessions: w.Whole()}
-	return whole.Notifications().Established(t.Revision).Filter("cancellation", func(m Message) bool {
-		return m.Method == cancelled
+	whole := Wire{Sessions: w.CompleteSessions()}
+	return whole.Notifications().Negotiated(t.Revision).Filter("cancellation", func(m Message) bool {
+		return m.Method == cancelledMethod
 	})
 }
 
-const cancelled = "notifications/cancelled"
+const cancelledMethod = "notifications/cancelled"
 
-// idOf is what a cancellation names as the request.
-func idOf(m *driver.Frame) any {
+// requestIDOf is what a cancellation names as the request.
+func requestIDOf(m *driver.Frame) any {
 	params, _ := m.JSON()["params"].(M)
 	return Member(params, "requestId")
 }
 
-// target is idOf as it was written; nil when there is none.
-func target(m *driver.Frame) []byte {
-	if id := idOf(m); id != (Absent{}) {
-		return Compact(id)
+// rawRequestID is requestIDOf as it was written; nil when there is none.
+func rawRequestID(m *driver.Frame) []byte {
+	if id := requestIDOf(m); id != (Absent{}) {
+		return CompactJSON(id)
 	}
 	return nil
 }
 
-// history is the latest request of the server that had an id when a message came, and the answer of the client to it;
-// nil where there is none.
-func history(m Message, id []byte) (asked, answered *driver.Frame) {
-	for _, f := range m.Session.Record(0) {
+// findRequest is the latest request of the server that had an id when a message came, and the answer of the client to
+// it; nil where there is none.
+func findRequest(m Message, id []byte) (asked, answered *driver.Frame) {
+	for _, f := range m.Session.FramesSince(0) {
 		if f == m.Frame {
 			break
 		}
-		for _, x := range f.Members() {
+		for _, x := range f.Messages() {
 			switch {
 			case !driver.SameID(x.ID, id):
 			case f.Side == driver.FromServer && x.IsRequest():

@@ -10,14 +10,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// text is made from suites/*/*.yaml. Each start of mcpcheck reads it, which takes four times as long from YAML.
+// catalogueJSON is made from suites/*/*.yaml. Each start of mcpcheck reads it, which takes four times as long from
+// YAML.
 //
 //go:embed catalogue.json
-var text []byte
+var catalogueJSON []byte
 
 // All is every requirement, those whose check is not built yet included.
 var All = sync.OnceValue(func() (all harness.Catalogue) {
-	if err := json.Unmarshal(text, &all); err != nil {
+	if err := json.Unmarshal(catalogueJSON, &all); err != nil {
 		panic("catalogue: catalogue.json: " + err.Error()) // a test reads it
 	}
 	return all

@@ -11,31 +11,31 @@ import (
 )
 
 // Checks are the checks of the area.
-var Checks = Merge(declaring, results, references, malformed)
+var Checks = MergeSuites(capabilityChecks, resultChecks, referenceChecks, malformedChecks)
 
-const method = "completion/complete"
+const completeMethod = "completion/complete"
 
-var declaring = Suite{
+var capabilityChecks = Suite{
 	"completion/capability-declared": Probe(func(t *T) {
-		if Has(t.Server.Capabilities, "completions") { // as what, schema/capability-shapes judges
+		if HasMember(t.Server.Capabilities, "completions") { // as what, schema/capability-shapes judges
 			return
 		}
-		r := undeclared(t)
+		r := completeUndeclared(t)
 		t.Expect(kit.Completion{Reply: r}.Values()).To(
 			BeEmptyList[string]("no values, since the capability is not declared"))
-		kit.WantRefuser(t, r)
-		t.Warn(r).To(BeError())
+		kit.SkipUnlessServerRejects(t, r)
+		t.ExpectShould(r).To(BeError())
 	}),
 
 	"completion/undeclared-code": Probe(func(t *T) {
-		if Has(t.Server.Capabilities, "completions") {
+		if HasMember(t.Server.Capabilities, "completions") {
 			t.Skip("the server declares completions")
 		}
-		r := undeclared(t)
-		if r.M()["error"] == nil {
+		r := completeUndeclared(t)
+		if r.Message()["error"] == nil {
 			t.Yield("it was answered without an error")
 		}
-		unknown, _ := kit.UnknownMethod(t).Reply.Code()
+		unknown, _ := kit.SendUnknownMethod(t).Reply.Code()
 		if code, _ := r.Code(); code == unknown && code != -32601 {
 			t.Yield("any unknown method is answered with %d", code)
 		}
@@ -43,35 +43,36 @@ var declaring = Suite{
 	}),
 
 	"completion/works-when-declared": Probe(func(t *T) {
-		all := kit.CompleteAll(t).Want(t).List
+		all := kit.CompleteAll(t).RequireAny(t).List
 		if slices.ContainsFunc(all, func(c kit.Completion) bool { return c.Reply.Result() != nil }) {
 			return
 		}
 		for _, c := range all {
-			if code, _ := Accept(t, c.Reply).Code(); code != -32601 {
-				t.Again("nothing was completed: %s", Got(c.Reply))
+			if code, _ := RequireServerReply(t, c.Reply).Code(); code != -32601 {
+				t.Retry("nothing was completed: %s", Got(c.Reply))
 			}
 		}
 		t.Expect(all[0].Reply).To(BeResult())
 	}),
 }
 
-// undeclared is the answer to a request for what the server does not declare: to complete the first that it lists.
-func undeclared(t *T) driver.Reply {
-	kit.WantCapabilities(t, t.Server.Welcome)
+// completeUndeclared is the answer to a request for what the server does not declare: to complete the first that it
+// lists.
+func completeUndeclared(t *T) driver.Reply {
+	kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
 	return Step(t, "undeclared completion", func(t *T) driver.Reply {
-		blank := kit.Blank{Ref: kit.PromptRef("mcpcheck"), Name: "a"}
-		if listed := kit.Blanks(t); len(listed) > 0 {
+		blank := kit.CompletionArgument{Ref: kit.PromptRef("mcpcheck"), Name: "a"}
+		if listed := kit.CompletionArguments(t); len(listed) > 0 {
 			blank = listed[0]
 		}
-		return t.Ask(t.Hostile(), method, blank.Params(""))
+		return t.Request(t.SessionForInvalidInput(), completeMethod, blank.Params(""))
 	})
 }
 
-var results = Suite{
+var resultChecks = Suite{
 	"completion/result-schema": Probe(func(t *T) {
 		eachResult(t, func(t *T, c kit.Completion) {
-			rules := kit.Broken(t, "completion/result-schema", "CompleteResult", c.Reply.Result())
+			rules := kit.Violations(t, "completion/result-schema", "CompleteResult", c.Reply.Result())
 			t.Expect(rules).To(BeEmptyList[string]("a valid CompleteResult"))
 		})
 	}),
@@ -80,7 +81,7 @@ var results = Suite{
 		const most = 100
 		eachResult(t, func(t *T, c kit.Completion) {
 			n := len(c.Values())
-			t.Expect(n <= most).To(Hold("at most 100 values", "%d", n))
+			t.Expect(n <= most).To(BeTrue("at most 100 values", "%d", n))
 		})
 	}),
 
@@ -93,26 +94,26 @@ var results = Suite{
 			more, said := completion["hasMore"].(bool)
 			n := int64(len(values))
 			if !counted {
-				t.Because(NotObserved).Skip("no total was seen")
+				t.WithReason(NotObserved).Skip("no total was seen")
 			}
-			t.Expect(total >= n).To(Hold("a total of at least the "+Show(n)+" values", "%d", total))
+			t.Expect(total >= n).To(BeTrue("a total of at least the "+Show(n)+" values", "%d", total))
 			want := "hasMore as total has it, for " + Show(n) + " values of " + Show(total)
-			t.Expect(!said || more == (total > n)).To(Hold(want, "hasMore %t", more))
+			t.Expect(!said || more == (total > n)).To(BeTrue(want, "hasMore %t", more))
 		})
 	}),
 }
 
 // eachResult tries a check on what was completed.
 func eachResult(t *T, run func(*T, kit.Completion)) {
-	Each(t, kit.CompleteAll(t).Want(t).List, kit.Completion.Subject, func(t *T, c kit.Completion) {
-		if r := Accept(t, c.Reply); r.Err != nil {
-			t.Again("%v", Explain(r.Err))
+	Each(t, kit.CompleteAll(t).RequireAny(t).List, kit.Completion.Subject, func(t *T, c kit.Completion) {
+		if r := RequireServerReply(t, c.Reply); r.Err != nil {
+			t.Retry("%v", Explain(r.Err))
 		}
 		if code, _ := c.Reply.Code(); code == -32601 {
 			t.Yield("nothing was completed")
 		}
 		if c.Reply.Result() == nil {
-			t.Because(NotObserved).Skip("nothing was completed: %s", Got(c.Reply))
+			t.WithReason(NotObserved).Skip("nothing was completed: %s", Got(c.Reply))
 		}
 		run(t, c)
 	})

@@ -16,42 +16,42 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Server learns what a plan depends on: the revision that the server grants when asked for one, its capabilities, and
+// Inspect learns what a plan depends on: the revision that the server grants when asked for one, its capabilities, and
 // what it lists. The session it used comes back for others to use.
 //
-// An error means that the server could not be talked to at all, or not in such a revision, which is *NotSpoken; without
-// a server, that there is no such command. A server that answers the first request with something else than a good
-// result is described by Server.Failure. One that refuses to shake hands in a revision and names another is asked for
-// that.
-func Server(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
-	return ask(ctx, t, requested, nil, func() {})
+// An error means that the server could not be talked to at all, or not in such a revision, which is
+// *UnsupportedRevisionError; without a server, that there is no such command. A server that answers the first request
+// with something else than a good result is described by Inspect.Failure. One that refuses to shake hands in a revision
+// and names another is asked for that.
+func Inspect(ctx context.Context, t driver.Target, requested string) (*harness.Server, *driver.Session, error) {
+	return inspect(ctx, t, requested, nil, func() {})
 }
 
-// ask is Server in a session that was opened before, unless there is none. It says so once a server without a handshake
-// has been shown to speak the revision: only what it lists is missing then.
-func ask(
+// ask is Inspect in a session that was opened before, unless there is none. It says so once a server without a
+// handshake has been shown to speak the revision: only what it lists is missing then.
+func inspect(
 	ctx context.Context, t driver.Target, requested string, opened *driver.Session, spoken func(),
 ) (*harness.Server, *driver.Session, error) {
 	if harness.IsModern(requested) {
-		return discover(ctx, t, unknown(t, requested), opened, spoken)
+		return inspectModern(ctx, t, newServer(t, requested), opened, spoken)
 	}
-	server, s, err := shakeHands(ctx, t, unknown(t, requested), opened)
+	server, s, err := inspectLegacy(ctx, t, newServer(t, requested), opened)
 	if err != nil || server.Failure == "" {
 		return server, s, err
 	}
-	offered := harness.Offered(server.First)
+	offered := harness.OfferedRevision(server.ConnectReply)
 	if offered == "" || offered == requested {
 		return server, s, nil
 	}
 	s.Close()
-	return shakeHands(ctx, t, unknown(t, offered), nil)
+	return inspectLegacy(ctx, t, newServer(t, offered), nil)
 }
 
-// unknown is a server of which nothing was learnt yet.
-func unknown(t driver.Target, requested string) *harness.Server {
+// newServer is a server of which nothing was learnt yet.
+func newServer(t driver.Target, requested string) *harness.Server {
 	server := &harness.Server{
 		Transport: "stdio", Requested: requested, Revision: requested,
-		Era: driver.Handshake{}, Capabilities: harness.M{},
+		Era: driver.Legacy{}, Capabilities: harness.M{},
 	}
 	if t.Site != nil {
 		server.Transport = t.Site.Transport()
@@ -59,49 +59,50 @@ func unknown(t driver.Target, requested string) *harness.Server {
 	return server
 }
 
-// NotSpoken says that a server does not speak a revision, whatever else it may speak.
-type NotSpoken struct {
-	Why    string
-	Speaks []string // what it speaks in its place, as far as somebody has asked
+// UnsupportedRevisionError says that a server does not speak a revision, whatever else it may speak.
+type UnsupportedRevisionError struct {
+	Reason    string
+	Supported []string // what it speaks in its place, as far as somebody has asked
 }
 
-func (e *NotSpoken) Error() string { return e.Why }
+func (e *UnsupportedRevisionError) Error() string { return e.Reason }
 
-// shakeHands asks a server for a revision with a handshake.
-func shakeHands(
+// inspectLegacy asks a server for a revision with a handshake.
+func inspectLegacy(
 	ctx context.Context, t driver.Target, server *harness.Server, opened *driver.Session,
 ) (*harness.Server, *driver.Session, error) {
-	s, r, err := greet(ctx, t, server, opened)
+	s, r, err := initialize(ctx, t, server, opened)
 	if s == nil {
-		return unmet(t, server), nil, err
+		return serverWithoutSession(t, server), nil, err
 	}
-	server.First = r
+	server.ConnectReply = r
 	switch {
 	case server.Failure != "":
 		return server, s, nil
-	case r.Err != nil && inBody(s):
+	case r.Err != nil && answersInBody(s):
 		server.Failure = "initialize was answered in the body of the POST, and not on the event stream"
 		return server, s, nil
 	}
-	if err := cmp.Or(unusable(t, s, r), failing(s, r)); err != nil {
+	if err := cmp.Or(connectError(t, s, r), internalServerError(s, r)); err != nil {
 		return server, s, err
 	}
-	if harness.OnlyModern(r) {
-		why := fmt.Sprintf("the server speaks %s or later only: give --protocol %[1]s", harness.Modern[0])
-		return server, s, &NotSpoken{Why: why}
+	if harness.IsModernOnly(r) {
+		why := fmt.Sprintf("the server speaks %s or later only: give --protocol %[1]s", harness.ModernRevisions[0])
+		return server, s, &UnsupportedRevisionError{Reason: why}
 	}
-	if server.Failure = handshakeFailure(r); server.Failure != "" {
+	if server.Failure = initializeFailure(r); server.Failure != "" {
 		checkAuthorized(server, s)
 		return server, s, nil
 	}
-	server.Welcome, server.Revision, server.Capabilities = s.Welcome, s.Revision, s.Capabilities
+	server.ConnectResult, server.Revision, server.Capabilities = s.ConnectResult, s.Revision, s.Capabilities
 	server.Sessionless = server.Transport == "http" && s.HTTP().SessionID() == ""
-	s.Confirm()
-	pong := s.Exchange("ping", nil)
-	if server.Pace = pace(pong); server.Pace >= harness.SlowPace { // what it sends after the handshake may have kept it
-		server.Pace = min(server.Pace, pace(s.Exchange("ping", nil)))
+	s.FinishConnect()
+	pong := s.Call("ping", nil)
+	// what it sends after the handshake may have kept it
+	if server.Latency = latency(pong); server.Latency >= harness.SlowLatency {
+		server.Latency = min(server.Latency, latency(s.Call("ping", nil)))
 	}
-	if server.Sessionless && wantsSession(server, s, pong) {
+	if server.Sessionless && requiresSessionID(server, s, pong) {
 		server.Failure = "initialize brought no session id, and yet the server serves nothing without one: " +
 			harness.Got(pong)
 		return server, s, nil
@@ -109,60 +110,61 @@ func shakeHands(
 	if !pong.Answered() {
 		var answers bool
 		asked := s
-		if s, answers, err = findFence(ctx, t, s, server); err == nil && !answers && s == asked {
-			_, err = pong.Late(s.StartPatience())
+		if s, answers, err = findNoOp(ctx, t, s, server); err == nil && !answers && s == asked {
+			_, err = pong.AwaitLate(s.StartTimeout())
 		}
-		if server.Silent = err == nil && !answers; err != nil || !answers {
+		if server.SilentAfterConnect = err == nil && !answers; err != nil || !answers {
 			return server, s, err
 		}
 	}
 	s.SetEra(server.Era)
-	return survey(ctx, t, s, server)
+	return listFeatures(ctx, t, s, server)
 }
 
-// unmet is a server with which no session could be had: over stdio there is none, since its command does not start.
-func unmet(t driver.Target, server *harness.Server) *harness.Server {
+// serverWithoutSession is a server with which no session could be had: over stdio there is none, since its command does
+// not start.
+func serverWithoutSession(t driver.Target, server *harness.Server) *harness.Server {
 	if t.Site == nil {
 		return nil
 	}
 	return server
 }
 
-// unusable is why nothing can be said of a server that has been greeted: it was silent, or is not one of MCP.
-func unusable(t driver.Target, s *driver.Session, r driver.Reply) error {
-	if away := sentAway(t.Site, r); away != nil {
+// connectError is why nothing can be said of a server that has been greeted: it was silent, or is not one of MCP.
+func connectError(t driver.Target, s *driver.Session, r driver.Reply) error {
+	if away := unfollowableRedirect(t.Site, r); away != nil {
 		return away
 	}
-	switch none := noEndpoint(t.Site, r); {
-	case wantsTLS(t, r): // which some web servers say by a page
+	switch none := noEndpointReason(t.Site, r); {
+	case requiresTLS(t, r): // which some web servers say by a page
 		return fmt.Errorf("the server speaks TLS at %s: is the URL https:// in place of http://?", t.Site.URL())
 	case none != "":
 		return errors.New(none)
 	case r.Err != nil:
-		return unheard(s, ended(t, s, r.Err))
+		return noAnswerError(s, exitError(t, s, r.Err))
 	}
 	return nil
 }
 
-// ended is how the process of a server at a URL has ended, where mcpcheck has started it and the connection was closed
-// before: it may take a moment to exit. Otherwise it is the error of the connection.
-func ended(t driver.Target, s *driver.Session, err error) error {
-	var unanswered *driver.Unanswered
+// exitError is how the process of a server at a URL has ended, where mcpcheck has started it and the connection was
+// closed before: it may take a moment to exit. Otherwise it is the error of the connection.
+func exitError(t driver.Target, s *driver.Session, err error) error {
+	var unanswered *driver.NoResponseError
 	switch {
-	case t.Site == nil, !t.Site.Started(), !errors.As(err, &unanswered):
+	case t.Site == nil, !t.Site.OwnsProcess(), !errors.As(err, &unanswered):
 		return err
-	case unanswered.HTTP == nil, unanswered.HTTP.Answer().Status != 0:
+	case unanswered.RoundTrip == nil, unanswered.RoundTrip.Response().StatusCode != 0:
 		return err
 	}
 	s.Wait(s.Mark(), 2*time.Second, func(*driver.Frame) bool { return false })
-	return cmp.Or(s.Death(), err)
+	return cmp.Or(s.EndErr(), err)
 }
 
-// survey learns what a server lists that serves a session, and whether it serves two.
-func survey(
+// listFeatures learns what a server lists that serves a session, and whether it serves two.
+func listFeatures(
 	ctx context.Context, t driver.Target, s *driver.Session, server *harness.Server,
 ) (*harness.Server, *driver.Session, error) {
-	serves := serveTwo(ctx, t, s)
+	serves := openSecondSession(ctx, t, s)
 	readLists(s, server)
 	checkAuthorized(server, s)
 	if serves() {
@@ -170,57 +172,57 @@ func survey(
 	}
 	s.Close()
 	server.OneClient = true
-	s, err := again(ctx, t, server)
+	s, err := reopen(ctx, t, server)
 	if err == nil {
 		readLists(s, server) // the first session may have ended before they were there
-	} else if !afterFirst(err) {
+	} else if !markRunsOnce(err) {
 		err = fmt.Errorf("the server serves one session and no other: %w", err)
 	}
 	return server, s, err
 }
 
-// pace is how long an answer took; 0 when there was none.
-func pace(r driver.Reply) time.Duration {
+// latency is how long an answer took; 0 when there was none.
+func latency(r driver.Reply) time.Duration {
 	if !r.Answered() || r.Request == nil {
 		return 0
 	}
 	return r.Frame.At - r.Request.SentAt()
 }
 
-// handshakeFailure says what is wrong with the answer to initialize; empty when a session can be had.
-func handshakeFailure(r driver.Reply) string {
+// initializeFailure says what is wrong with the answer to initialize; empty when a session can be had.
+func initializeFailure(r driver.Reply) string {
 	if r.Result() == nil {
 		return "initialize was answered with " + harness.Got(r)
 	}
 	version := harness.Member(r.Result(), "protocolVersion")
-	if v, ok := version.(string); !ok || !slices.Contains(harness.Handshake, v) {
+	if v, ok := version.(string); !ok || !slices.Contains(harness.LegacyRevisions, v) {
 		return fmt.Sprintf("the server negotiated protocolVersion %s, which is not a handshake revision",
 			harness.Show(version))
 	}
 	return ""
 }
 
-// unheard says why there was no answer to the greeting: what the server did, and what that looks like. It ends the
-// session.
-func unheard(s *driver.Session, err error) error {
-	var silence *driver.Silence
+// noAnswerError says why there was no answer to the greeting: what the server did, and what that looks like. It ends
+// the session.
+func noAnswerError(s *driver.Session, err error) error {
+	var silence *driver.TimeoutError
 	silent := errors.As(err, &silence)
-	death := &driver.Death{Cause: err.Error()}
-	if !silent && (!errors.As(err, &death) || death.Excess != nil) {
+	death := &driver.SessionEndError{Cause: err.Error()}
+	if !silent && (!errors.As(err, &death) || death.LimitErr != nil) {
 		return err
 	}
-	if sent := s.HTTP().Exchanges(); silent && len(sent) > 0 {
-		death.Cause += "; so far: " + unfinished(sent)
+	if sent := s.HTTP().RoundTrips(); silent && len(sent) > 0 {
+		death.Cause += "; so far: " + responseProgress(sent)
 	}
-	if came := s.Since(0); silent && len(came) > 0 {
-		death.Cause += "; instead the server wrote " + shown(came[0])
+	if came := s.ReceivedSince(0); silent && len(came) > 0 {
+		death.Cause += "; instead the server wrote " + lineText(came[0])
 	}
 	if p := s.Stdio(); p != nil {
-		symptoms := p.Symptoms()
-		death.Hint = symptoms.Diagnosis()
+		symptoms := p.EndAndCollectOutput()
+		death.Hint = symptoms.Hint()
 		switch {
 		case !silent:
-			death.Stdout = symptoms.Text()
+			death.Stdout = symptoms.StdoutLines()
 			if death.Hint == "" && death.Cause == driver.CleanExit {
 				death.Hint = "a server over stdio has to stay until its stdin is closed"
 			}
@@ -230,7 +232,7 @@ func unheard(s *driver.Session, err error) error {
 		case death.Hint == "" && len(symptoms.Stdout) == 0:
 			death.Hint = "it is running and wrote nothing to stdout: is it an MCP server over stdio? " +
 				"If it is slow to start: --start-timeout 60s"
-		case death.Hint == "" && silence.Partial > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
+		case death.Hint == "" && silence.PartialBytes > 0 && !bytes.Contains(symptoms.Stdout, []byte("\n")):
 			death.Cause += "; instead the server wrote " + quoted(symptoms.Stdout)
 		}
 	}
@@ -238,9 +240,9 @@ func unheard(s *driver.Session, err error) error {
 	return death
 }
 
-// shown is a line that is not the answer, for a message.
-func shown(line *driver.Frame) string {
-	if line.Shape == driver.NotJSON {
+// lineText is a line that is not the answer, for a message.
+func lineText(line *driver.Frame) string {
+	if line.Kind == driver.NotJSON {
 		return quoted(line.Raw.Bytes())
 	}
 	return line.Raw.Brief()
@@ -248,21 +250,21 @@ func shown(line *driver.Frame) string {
 
 func quoted(raw []byte) string { return driver.Brief([]byte(strconv.Quote(driver.Brief(raw)))) }
 
-// findFence finds a list that a server answers which leaves ping unanswered. If ping has ended the server, it is
+// findNoOp finds a list that a server answers which leaves ping unanswered. If ping has ended the server, it is
 // started once more; if that ends it as well, it cannot be tested. answers reports whether the server answers anything
 // at all.
-func findFence(
+func findNoOp(
 	ctx context.Context,
 	t driver.Target,
 	s *driver.Session,
 	server *harness.Server,
 ) (open *driver.Session, answers bool, err error) {
-	if !s.Alive() {
+	if !s.IsAlive() {
 		s.Close()
 		if s, err = driver.Start(ctx, t, driver.Options{}); err != nil {
 			return s, false, err
 		}
-		if err = s.Establish(driver.Hello(server.Revision)); err != nil {
+		if err = s.Open(driver.ConnectParams(server.Revision)); err != nil {
 			return s, false, err
 		}
 	}
@@ -272,15 +274,15 @@ func findFence(
 			asked = append(asked, s.Request(capability+"/list", nil))
 		}
 	}
-	deadline := time.Now().Add(s.Patience())
+	deadline := time.Now().Add(s.ReplyTimeout())
 	for _, p := range asked {
 		if s.AwaitFor(p, time.Until(deadline)).Answered() {
-			server.Era = driver.Handshake{Fence: p.Method}
+			server.Era = driver.Legacy{NoOpMethod: p.Method}
 			return s, true, nil
 		}
 	}
-	var death *driver.Death
-	if errors.As(s.Death(), &death) {
+	var death *driver.SessionEndError
+	if errors.As(s.EndErr(), &death) {
 		death.Cause += " at the first request after the handshake"
 		return s, false, death
 	}
@@ -289,38 +291,38 @@ func findFence(
 
 // readLists fills in what the server lists.
 func readLists(s *driver.Session, server *harness.Server) {
-	server.Tools, server.AllTools = listed(s, server, "tools", "tools/list", "tools")
-	server.Prompts, _ = listed(s, server, "prompts", "prompts/list", "prompts")
-	server.Resources, _ = listed(s, server, "resources", "resources/list", "resources")
-	server.Templates, _ = listed(s, server, "resources", "resources/templates/list", "resourceTemplates")
+	server.Tools, server.HasAllTools = listedObjects(s, server, "tools", "tools/list", "tools")
+	server.Prompts, _ = listedObjects(s, server, "prompts", "prompts/list", "prompts")
+	server.Resources, _ = listedObjects(s, server, "resources", "resources/list", "resources")
+	server.Templates, _ = listedObjects(s, server, "resources", "resources/templates/list", "resourceTemplates")
 }
 
-// listed are the objects in a list, as far as it can be read, and whether they are all that there are.
-func listed(
+// listedObjects are the objects in a list, as far as it can be read, and whether they are all that there are.
+func listedObjects(
 	s *driver.Session, server *harness.Server, capability, method, member string,
 ) (objects []harness.M, all bool) {
 	switch {
 	case !server.Declares(capability):
 		return nil, true
-	case !s.Alive():
+	case !s.IsAlive():
 		return nil, false
 	}
 	items, err := harness.ListAll(s, method, member, nil) // what is wrong with it, a check says
-	if errors.Is(err, harness.ErrManyPages) {
-		if server.TooLong == nil {
-			server.TooLong = map[string]error{}
+	if errors.Is(err, harness.ErrTooManyPages) {
+		if server.TooLongLists == nil {
+			server.TooLongLists = map[string]error{}
 		}
-		server.TooLong[method] = err
+		server.TooLongLists[method] = err
 	}
-	if endless := (*harness.Endless)(nil); errors.As(err, &endless) {
-		items = once(items)
+	if endless := (*harness.EndlessListError)(nil); errors.As(err, &endless) {
+		items = withoutDuplicates(items)
 	}
 	objects = harness.Objects(items)
 	return objects, err == nil && len(objects) == len(items)
 }
 
-// once leaves out of a list what came before.
-func once(items []any) []any {
+// withoutDuplicates leaves out of a list what came before.
+func withoutDuplicates(items []any) []any {
 	came := map[uint64]bool{}
 	return slices.DeleteFunc(items, func(item any) bool {
 		fingerprint := driver.Fingerprint(item)

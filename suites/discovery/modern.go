@@ -11,33 +11,35 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// discover asks a server in a revision without a handshake, and says so once it is shown to speak that.
-func discover(
+// inspectModern asks a server in a revision without a handshake, and says so once it is shown to speak that.
+func inspectModern(
 	ctx context.Context, t driver.Target, server *harness.Server, opened *driver.Session, spoken func(),
 ) (*harness.Server, *driver.Session, error) {
 	era := driver.Modern{Revision: server.Requested}
 	server.Era, t.Era = era, era
 	if server.Transport == "sse" {
-		return server, nil, &NotSpoken{Why: "the server speaks HTTP+SSE, which has no revision without a handshake"}
+		return server, nil, &UnsupportedRevisionError{Reason: "the server speaks HTTP+SSE, which has no revision " +
+			"without a handshake"}
 	}
-	s, r, err := knock(ctx, t, server, opened)
+	s, r, err := connect(ctx, t, server, opened)
 	if s == nil {
-		return unmet(t, server), nil, err
+		return serverWithoutSession(t, server), nil, err
 	}
-	server.First = r
-	if err := unusable(t, s, r); err != nil {
+	server.ConnectReply = r
+	if err := connectError(t, s, r); err != nil {
 		return server, s, err
 	}
-	server.Speaks = known(supported(r))
+	server.Revisions = publishedRevisions(supportedVersions(r))
 	if checkAuthorized(server, s); server.Protected {
 		return server, s, nil
 	}
-	if !isSpoken(s, r, server.Requested) {
+	if !isSupported(s, r, server.Requested) {
 		said := "was answered with " + harness.Got(r)
-		if lists := supported(r); lists != nil {
-			said = "offers " + strings.Join(lists[:min(len(lists), mostOffered)], ", ")
+		if lists := supportedVersions(r); lists != nil {
+			said = "offers " + strings.Join(lists[:min(len(lists), maxShownRevisions)], ", ")
 		}
-		return server, s, &NotSpoken{Why: fmt.Sprintf("the server does not speak %s: server/discover %s",
+		return server, s, &UnsupportedRevisionError{Reason: fmt.Sprintf(
+			"the server does not speak %s: server/discover %s",
 			server.Requested, said)}
 	}
 	if r.Result() == nil {
@@ -45,13 +47,13 @@ func discover(
 		return server, s, nil
 	}
 	spoken()
-	server.Welcome, server.Capabilities, server.Sessionless = s.Welcome, s.Capabilities, t.Site != nil
-	server.Speaks = known(append(server.Speaks, server.Requested))
-	s.Confirm()
-	if server.Pace, err = unhurried(s, r); err != nil {
+	server.ConnectResult, server.Capabilities, server.Sessionless = s.ConnectResult, s.Capabilities, t.Site != nil
+	server.Revisions = publishedRevisions(append(server.Revisions, server.Requested))
+	s.FinishConnect()
+	if server.Latency, err = measureLatency(s, r); err != nil {
 		return server, s, err
 	}
-	server, s, err = survey(ctx, t, s, server)
+	server, s, err = listFeatures(ctx, t, s, server)
 	if err == nil {
 		era.Tools = server.Tools
 		server.Era = era
@@ -60,58 +62,58 @@ func discover(
 	return server, s, err
 }
 
-// unhurried is the pace of a server that was greeted. One that has taken long for the greeting may have had to start:
-// it is asked once more. The error says that it is slower than --timeout allows.
-func unhurried(s *driver.Session, greeted driver.Reply) (time.Duration, error) {
-	if took := pace(greeted); took < harness.SlowPace {
+// measureLatency is the pace of a server that was greeted. One that has taken long for the greeting may have had to
+// start: it is asked once more. The error says that it is slower than --timeout allows.
+func measureLatency(s *driver.Session, greeted driver.Reply) (time.Duration, error) {
+	if took := latency(greeted); took < harness.SlowLatency {
 		return took, nil
 	}
-	again := s.Exchange(s.Harmless())
+	again := s.Call(s.NoOp())
 	if again.Answered() {
-		return pace(again), nil
+		return latency(again), nil
 	}
-	_, slow := again.Late(s.StartPatience())
+	_, slow := again.AwaitLate(s.StartTimeout())
 	return 0, slow
 }
 
-// mostOffered is how many revisions a message names.
-const mostOffered = 8
+// maxShownRevisions is how many revisions a message names.
+const maxShownRevisions = 8
 
-// isSpoken reports whether a server speaks the revision in which it was asked server/discover. One that does not may
+// isSupported reports whether a server speaks the revision in which it was asked server/discover. One that does not may
 // answer all the same, or refuse in any way; and one that does may be wrong in what it answers, and serve the revision
 // in what else it is asked. One that refuses a revision and offers the same contradicts itself: it means to speak it.
-func isSpoken(s *driver.Session, r driver.Reply, revision string) bool {
-	lists, result := supported(r), r.Result()
+func isSupported(s *driver.Session, r driver.Reply, revision string) bool {
+	lists, result := supportedVersions(r), r.Result()
 	switch {
-	case slices.Contains(lists, revision) && result != nil, lists == nil && discovers(result):
+	case slices.Contains(lists, revision) && result != nil, lists == nil && isDiscoverResult(result):
 		return true
 	case result == nil && lists != nil:
 		return slices.Contains(lists, revision)
 	}
-	return harness.OnlyModern(r) || servesLists(s)
+	return harness.IsModernOnly(r) || servesModernLists(s)
 }
 
-// discovers reports whether a result has anything of one of server/discover. Some servers have the same for whatever
-// they do not know.
-func discovers(result harness.M) bool {
+// isDiscoverResult reports whether a result has anything of one of server/discover. Some servers have the same for
+// whatever they do not know.
+func isDiscoverResult(result harness.M) bool {
 	return slices.ContainsFunc([]string{"supportedVersions", "capabilities", "resultType"},
-		func(member string) bool { return harness.Has(result, member) })
+		func(member string) bool { return harness.HasMember(result, member) })
 }
 
-// servesLists reports whether the server answers a list as only servers of a revision without a handshake do.
-func servesLists(s *driver.Session) bool {
+// servesModernLists reports whether the server answers a list as only servers of a revision without a handshake do.
+func servesModernLists(s *driver.Session) bool {
 	var asked []driver.Pending // all at once: a silent server is not waited for several times
 	for _, list := range []string{"tools/list", "prompts/list", "resources/list"} {
 		asked = append(asked, s.Request(list, nil))
 	}
 	return slices.ContainsFunc(asked, func(p driver.Pending) bool {
-		return harness.Has(s.AwaitCall(p).Result(), "resultType")
+		return harness.HasMember(s.AwaitLongRunning(p).Result(), "resultType")
 	})
 }
 
-// supported are the revisions that a server names in its answer to server/discover, in a result or in an error; nil
-// when it names none.
-func supported(r driver.Reply) (revisions []string) {
+// supportedVersions are the revisions that a server names in its answer to server/discover, in a result or in an error;
+// nil when it names none.
+func supportedVersions(r driver.Reply) (revisions []string) {
 	listed, _ := r.Result()["supportedVersions"].([]any)
 	if data, ok := r.Error()["data"].(harness.M); ok {
 		listed, _ = data["supported"].([]any)
@@ -124,8 +126,8 @@ func supported(r driver.Reply) (revisions []string) {
 	return revisions
 }
 
-// known are those of revisions that were published, in their order and each once.
-func known(revisions []string) (all []string) {
+// publishedRevisions are those of revisions that were published, in their order and each once.
+func publishedRevisions(revisions []string) (all []string) {
 	for _, revision := range harness.Revisions {
 		if slices.Contains(revisions, revision) {
 			all = append(all, revision)

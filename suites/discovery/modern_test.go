@@ -17,27 +17,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// script is a server: what it answers to a method with, a result or an error as JSON. Methods that are not in it are
-// left unanswered; "-" ends the server.
-type script map[string]string
+// fakeServer is a server: what it answers to a method with, a result or an error as JSON. Methods that are not in it
+// are left unanswered; "-" ends the server.
+type fakeServer map[string]string
 
 // The answers of servers of both eras.
 const (
-	discovered = `"result":{"resultType":"complete","supportedVersions":["2025-11-25","2026-07-28","2099-01-01"],` +
+	discoverResult = `"result":{"resultType":"complete","supportedVersions":["2025-11-25","2026-07-28","2099-01-01"],` +
 		`"capabilities":{"tools":{}},"instructions":"Do.",` +
 		`"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"n","version":"1"}}}`
-	tooOld   = `"result":{"resultType":"complete","supportedVersions":["2025-11-25"],"capabilities":{"tools":{}}}`
-	unlisted = `"result":{"resultType":"complete","capabilities":{"tools":{}}}`
-	notFound = `"error":{"code":-32601,"message":"Method not found"}`
-	refused  = `"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],"requested":"2026-07-28"}}`
-	mismatch = `"error":{"code":-32020,"message":"no"}`
-	welcome  = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"o","version":"1"}}`
-	tools    = `"result":{"resultType":"complete","tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
-	oldTools = `"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
+	discoverLegacyOnly = `"result":{"resultType":"complete","supportedVersions":["2025-11-25"],` +
+		`"capabilities":{"tools":{}}}`
+	discoverWithoutVersions = `"result":{"resultType":"complete","capabilities":{"tools":{}}}`
+	methodNotFound          = `"error":{"code":-32601,"message":"Method not found"}`
+	unsupportedVersion      = `"error":{"code":-32022,"message":"no","data":{"supported":["2025-11-25"],` +
+		`"requested":"2026-07-28"}}`
+	headerMismatch   = `"error":{"code":-32020,"message":"no"}`
+	initializeResult = `"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"o",` +
+		`"version":"1"}}`
+	toolsResult = `"result":{"resultType":"complete","tools":[{"name":"t",` +
+		`"inputSchema":{"type":"object"}}]}`
+	legacyToolsResult = `"result":{"tools":[{"name":"t","inputSchema":{"type":"object"}}]}`
 )
 
 // reply is the answer to a message, as JSON; empty when there is none.
-func (s script) reply(msg driver.M) string {
+func (s fakeServer) reply(msg driver.M) string {
 	method, _ := msg["method"].(string)
 	answer := s[method]
 	if answer == "" || msg["id"] == nil {
@@ -48,7 +52,7 @@ func (s script) reply(msg driver.M) string {
 }
 
 // serve is the server over stdio.
-func (s script) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+func (s fakeServer) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 	d := json.NewDecoder(in)
 	d.UseNumber()
 	for {
@@ -64,7 +68,7 @@ func (s script) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-cha
 }
 
 // ServeHTTP is the server over HTTP, where "401" is that status.
-func (s script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (s fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	msg, _ := driver.Decode(raw).(driver.M)
 	switch method, _ := msg["method"].(string); {
@@ -82,66 +86,68 @@ func (s script) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// learnt is what a test wants of a server.
-type learnt struct {
-	name     string
-	serves   script
-	speaks   []string
-	failure  string // the beginning
-	err      string // a part
-	isSpoken bool   // the error does not say that the revision is not spoken
+// inspectCase is what a test wants of a server.
+type inspectCase struct {
+	name        string
+	serves      fakeServer
+	supported   []string
+	failure     string // the beginning
+	err         string // a part
+	isSupported bool   // the error does not say that the revision is not spoken
 }
 
-// askedModern are servers that are asked in the modern era.
-var askedModern = []learnt{
-	{"modern", script{"server/discover": discovered, "tools/list": tools},
+// inspectCases are servers that are asked in the modern era.
+var inspectCases = []inspectCase{
+	{"modern", fakeServer{"server/discover": discoverResult, "tools/list": toolsResult},
 		[]string{"2025-11-25", "2026-07-28"}, "", "", true},
-	{"without a list of versions", script{"server/discover": unlisted, "tools/list": tools},
+	{"without a list of versions", fakeServer{"server/discover": discoverWithoutVersions, "tools/list": toolsResult},
 		[]string{"2026-07-28"}, "", "", true},
-	{"without its own version", script{"server/discover": tooOld, "tools/list": tools},
+	{"without its own version", fakeServer{"server/discover": discoverLegacyOnly, "tools/list": toolsResult},
 		[]string{"2025-11-25", "2026-07-28"}, "", "", true},
-	{"discover is missing", script{"server/discover": notFound, "tools/list": tools},
+	{"discover is missing", fakeServer{"server/discover": methodNotFound, "tools/list": toolsResult},
 		nil, "server/discover was answered with error -32601", "", true},
-	{"another error", script{"server/discover": mismatch},
+	{"another error", fakeServer{"server/discover": headerMismatch},
 		nil, "server/discover was answered with error -32020", "", true},
-	{"lists older versions only", script{"server/discover": tooOld, "tools/list": oldTools},
+	{"lists older versions only", fakeServer{"server/discover": discoverLegacyOnly, "tools/list": legacyToolsResult},
 		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
-	{"refuses the version", script{"server/discover": refused, "tools/list": tools},
+	{"refuses the version", fakeServer{"server/discover": unsupportedVersion, "tools/list": toolsResult},
 		[]string{"2025-11-25"}, "", "the server does not speak 2026-07-28", false},
-	{"of the handshake", script{"server/discover": notFound, "tools/list": oldTools, "initialize": welcome},
+	{"of the handshake", fakeServer{"server/discover": methodNotFound, "tools/list": legacyToolsResult,
+		"initialize": initializeResult},
 		nil, "", "the server does not speak 2026-07-28", false},
 }
 
-// wantLearnt wants what discovery has learnt of a server to be as the test says.
-func (l learnt) wantLearnt(t *testing.T, server *harness.Server, err error) {
+// want wants what discovery has learnt of a server to be as the test says.
+func (l inspectCase) want(t *testing.T, server *harness.Server, err error) {
 	t.Helper()
-	var none *NotSpoken
+	var none *UnsupportedRevisionError
 	switch {
 	case server == nil:
 		t.Fatal(err)
 	case l.err == "" && err != nil, l.err != "" && (err == nil || !strings.Contains(err.Error(), l.err)):
 		t.Errorf("got the error %v, want %q", err, l.err)
-	case errors.As(err, &none) == l.isSpoken:
+	case errors.As(err, &none) == l.isSupported:
 		t.Errorf("got the error %T", err)
 	}
 	if !strings.HasPrefix(server.Failure, l.failure) || l.failure == "" && server.Failure != "" {
 		t.Errorf("got the failure %q, want %q", server.Failure, l.failure)
 	}
-	if !slices.Equal(server.Speaks, l.speaks) {
-		t.Errorf("the server speaks %q, want %q", server.Speaks, l.speaks)
+	if !slices.Equal(server.Revisions, l.supported) {
+		t.Errorf("the server speaks %q, want %q", server.Revisions, l.supported)
 	}
 }
 
 func TestModernServer(t *testing.T) {
-	silent := learnt{"silent", script{}, nil, "", "no answer to server/discover within 15s (--start-timeout)", true}
-	for _, tt := range append(askedModern, silent) {
+	silent := inspectCase{"silent", fakeServer{}, nil, "", "no answer to server/discover within 15s (--start-timeout)",
+		true}
+	for _, tt := range append(inspectCases, silent) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				server, s, err := Server(t.Context(), driver.Target{Serve: tt.serves.serve}, "2026-07-28")
+				server, s, err := Inspect(t.Context(), driver.Target{Serve: tt.serves.serve}, "2026-07-28")
 				if s != nil {
 					defer s.Close()
 				}
-				tt.wantLearnt(t, server, err)
+				tt.want(t, server, err)
 				if err == nil && server.Failure == "" {
 					wantServed(t, server, s)
 				}
@@ -159,20 +165,20 @@ func wantServed(t *testing.T, server *harness.Server, s *driver.Session) {
 	if era, ok := server.Era.(driver.Modern); !ok || len(era.Tools) != 1 {
 		t.Errorf("got the era %+v", server.Era)
 	}
-	if !s.Ordinary() || s.Revision != "2026-07-28" {
+	if !s.IsOrdinary() || s.Revision != "2026-07-28" {
 		t.Errorf("the session is not ordinary: it has agreed to %q", s.Revision)
 	}
 }
 
 func TestModernServerOverHTTP(t *testing.T) {
-	missing := learnt{"nothing there", script{}, nil, "", "does not speak 2026-07-28", false}
-	for _, tt := range append(askedModern, missing) {
+	missing := inspectCase{"nothing there", fakeServer{}, nil, "", "does not speak 2026-07-28", false}
+	for _, tt := range append(inspectCases, missing) {
 		t.Run(tt.name, func(t *testing.T) {
-			server, s, err := Server(t.Context(), at(t, tt.serves), "2026-07-28")
+			server, s, err := Inspect(t.Context(), httpTarget(t, tt.serves), "2026-07-28")
 			if s != nil {
 				defer s.Close()
 			}
-			tt.wantLearnt(t, server, err)
+			tt.want(t, server, err)
 			if err == nil && server.Failure == "" {
 				wantServed(t, server, s)
 				if !server.Sessionless || server.OneClient {
@@ -182,7 +188,7 @@ func TestModernServerOverHTTP(t *testing.T) {
 		})
 	}
 	t.Run("protected", func(t *testing.T) {
-		server, s, err := Server(t.Context(), at(t, script{"server/discover": "401"}), "2026-07-28")
+		server, s, err := Inspect(t.Context(), httpTarget(t, fakeServer{"server/discover": "401"}), "2026-07-28")
 		if err != nil || !server.Protected || !strings.HasPrefix(server.Failure, "the server wants authorization") {
 			t.Errorf("got %+v, %v", server, err)
 		}
@@ -190,8 +196,8 @@ func TestModernServerOverHTTP(t *testing.T) {
 	})
 }
 
-// at is a target at the URL of a server.
-func at(t *testing.T, serves http.Handler) driver.Target {
+// httpTarget is a target at the URL of a server.
+func httpTarget(t *testing.T, serves http.Handler) driver.Target {
 	t.Helper()
 	host := httptest.NewServer(serves)
 	t.Cleanup(host.Close)
@@ -199,14 +205,14 @@ func at(t *testing.T, serves http.Handler) driver.Target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return driver.Target{Site: site, Limits: driver.Limits{Reply: time.Second}}
+	return driver.Target{Site: site, Limits: driver.Limits{ReplyTimeout: time.Second}}
 }
 
 // What a server says of itself in the modern era is known.
 func TestModernIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		serves := script{"server/discover": discovered, "tools/list": tools}
-		server, s, err := Server(t.Context(), driver.Target{Serve: serves.serve}, "2026-07-28")
+		serves := fakeServer{"server/discover": discoverResult, "tools/list": toolsResult}
+		server, s, err := Inspect(t.Context(), driver.Target{Serve: serves.serve}, "2026-07-28")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,8 +14,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// slowAt is a server of both eras that reads no message with that text before some time has passed.
-func slowAt(text string, after time.Duration) driver.Server {
+// slowAtMessage is a server of both eras that reads no message with that text before some time has passed.
+func slowAtMessage(text string, after time.Duration) driver.InProcessServer {
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		slow, lines := io.Pipe()
 		go func() {
@@ -27,28 +27,28 @@ func slowAt(text string, after time.Duration) driver.Server {
 			}
 			lines.Close()
 		}()
-		return askedBothWays[0].serves.serve(ctx, slow, out, errs, term)
+		return findCases[0].serves.serve(ctx, slow, out, errs, term)
 	}
 }
 
 // When all revisions are wanted, an era in which a server is slow is not left out.
 func TestRevisionsOfSlowEra(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all, _, err := Revisions(t.Context(), driver.Target{Serve: slowAt("server/discover", 3*time.Second)})
-		if err != nil || !slices.Equal(all, allBoth) {
+		all, _, err := Revisions(t.Context(), driver.Target{Serve: slowAtMessage("server/discover", 3*time.Second)})
+		if err != nil || !slices.Equal(all, allRevisions) {
 			t.Errorf("got %q, %v", all, err)
 		}
 	})
 }
 
 // The era by which a server is judged is the same when it is slow in one of them.
-func TestFindSlowEra(t *testing.T) {
+func TestFindSlowConnect(t *testing.T) {
 	for _, greeting := range []string{"initialize", "server/discover"} {
 		t.Run(greeting, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				target := driver.Target{Serve: slowAt(`"`+greeting+`"`, 1500*time.Millisecond)}
+				target := driver.Target{Serve: slowAtMessage(`"`+greeting+`"`, 1500*time.Millisecond)}
 				f, err := Find(t.Context(), target, "", true)
-				if err != nil || f.Server.Revision != firstChoice {
+				if err != nil || f.Server.Revision != preferredRevision {
 					t.Errorf("judged by %s, %v", f.Server.Revision, err)
 				}
 				f.Close()
@@ -61,8 +61,8 @@ func TestFindSlowEra(t *testing.T) {
 // not cut short.
 func TestFindSlowLists(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, err := Find(t.Context(), driver.Target{Serve: slowAt("2026-07-28", 1500*time.Millisecond)}, "", true)
-		if err != nil || f.Server.Revision != firstChoice || len(f.Server.Tools) == 0 || !f.First.Alive() {
+		f, err := Find(t.Context(), driver.Target{Serve: slowAtMessage("2026-07-28", 1500*time.Millisecond)}, "", true)
+		if err != nil || f.Server.Revision != preferredRevision || len(f.Server.Tools) == 0 || !f.Session.IsAlive() {
 			t.Errorf("judged by %s with the tools %v: %v", f.Server.Revision, f.Server.Tools, err)
 		}
 		f.Close()
@@ -72,19 +72,19 @@ func TestFindSlowLists(t *testing.T) {
 // What is found of a server that takes its time to start, so that the second process is asked before the first one has
 // answered, is what is found of one that answers at once.
 func TestFindSlowToStart(t *testing.T) {
-	for _, tt := range slices.Concat(askedBothWays, askedOverStdio[:4]) {
+	for _, tt := range slices.Concat(findCases, findStdioCases[:4]) {
 		for _, start := range []time.Duration{time.Second, 4 * time.Second} {
 			t.Run(tt.name+", "+start.String(), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					tt.asked(t, driver.Target{Serve: startingIn(start, tt.serves.serve)})
+					tt.run(t, driver.Target{Serve: slowToStart(start, tt.serves.serve)})
 				})
 			})
 		}
 	}
 }
 
-// startingIn is a server that takes some time to start.
-func startingIn(d time.Duration, serve driver.Server) driver.Server {
+// slowToStart is a server that takes some time to start.
+func slowToStart(d time.Duration, serve driver.InProcessServer) driver.InProcessServer {
 	return func(ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{}) int {
 		time.Sleep(d)
 		return serve(ctx, in, out, errs, term)
@@ -98,8 +98,8 @@ func TestFindOneSlowerToStart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var started atomic.Int32
-				fast := askedBothWays[0].serves.serve
-				late := startingIn(1500*time.Millisecond, fast)
+				fast := findCases[0].serves.serve
+				late := slowToStart(1500*time.Millisecond, fast)
 				f, err := Find(t.Context(), driver.Target{Serve: func(
 					ctx context.Context, in io.Reader, out, errs io.Writer, term <-chan struct{},
 				) int {
@@ -109,7 +109,7 @@ func TestFindOneSlowerToStart(t *testing.T) {
 					}
 					return fast(ctx, in, out, errs, term)
 				}}, "", true)
-				if err != nil || f.Server.Revision != firstChoice {
+				if err != nil || f.Server.Revision != preferredRevision {
 					t.Errorf("judged by %s, %v", f.Server.Revision, err)
 				}
 				f.Close()

@@ -12,7 +12,7 @@ import (
 
 // What a session keeps of the wire is in the budget, whole: neither room behind a text nor a body that broke off is
 // left out.
-func TestWhatIsKeptCounts(t *testing.T) {
+func TestBudgetCountsRecord(t *testing.T) {
 	const sessions, slack = 20, 6 << 20
 	padding := strings.Repeat("x", 1_200_000)
 	for name, serve := range map[string]http.HandlerFunc{
@@ -29,7 +29,7 @@ func TestWhatIsKeptCounts(t *testing.T) {
 			panic(http.ErrAbortHandler)
 		},
 		"events": func(w http.ResponseWriter, _ *http.Request) {
-			stream(w, strings.Repeat("data: "+padding[:100_000]+"\n\n", 12))
+			writeStream(w, strings.Repeat("data: "+padding[:100_000]+"\n\n", 12))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,18 +39,18 @@ func TestWhatIsKeptCounts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			budget := NewBudget(1 << 30)
+			budget := NewMemoryBudget(1 << 30)
 			before := inUse()
 			var all []*Session
 			for range sessions {
-				s, err := Start(t.Context(), Target{Site: site, Budget: budget}, Options{})
+				s, err := Start(t.Context(), Target{Site: site, MemoryBudget: budget}, Options{})
 				if err != nil {
 					t.Fatal(err)
 				}
-				s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).End()
+				s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).AwaitEnd()
 				all = append(all, s)
 			}
-			kept, grown := budget.kept.Load(), inUse()-before
+			kept, grown := budget.used.Load(), inUse()-before
 			if kept < int64(sessions*len(padding)/2) || grown > kept+slack {
 				t.Errorf("%d bytes count, %d are in use", kept, grown)
 			}
@@ -70,19 +70,19 @@ func inUse() int64 {
 }
 
 // What is being read counts, until it is in the record or given up.
-func TestWhatIsReadCounts(t *testing.T) {
-	r := &record{limits: Limits{Message: 4 << 20}, budget: NewBudget(1 << 20)}
+func TestBudgetCountsReading(t *testing.T) {
+	r := &record{limits: Limits{MaxMessageBytes: 4 << 20}, budget: NewMemoryBudget(1 << 20)}
 	for _, n := range []int{2 << 20, 8 << 20} {
-		m := &intake{r: r, part: new(partial)}
-		if m.grow(n) != (n <= r.limits.Message) {
+		m := &readQuota{record: r, partial: new(partialMessage)}
+		if m.grow(n) != (n <= r.limits.MaxMessageBytes) {
 			t.Errorf("%d bytes: too long or not", n)
 		}
 		if !r.budget.exhausted() {
 			t.Error("what is being read does not count")
 		}
-		m.finish()
+		m.release()
 	}
-	if kept := r.budget.kept.Load(); kept != 0 {
+	if kept := r.budget.used.Load(); kept != 0 {
 		t.Errorf("%d bytes are left", kept)
 	}
 }

@@ -10,13 +10,13 @@ const MaxDepth = 9000
 
 // IsJSON reports whether a text is JSON, as far down as mcpcheck reads it.
 func IsJSON(raw []byte) bool {
-	text, _ := shallow(raw)
+	text, _ := textToMaxDepth(raw)
 	return json.Valid(text)
 }
 
-// shallow is a JSON text without what is nested deeper than MaxDepth: the arrays and objects there are empty. deep
-// tells whether anything was left out, of which nothing is known.
-func shallow(raw []byte) (text []byte, deep bool) {
+// textToMaxDepth is a JSON text without what is nested deeper than MaxDepth: the arrays and objects there are empty.
+// deep tells whether anything was left out, of which nothing is known.
+func textToMaxDepth(raw []byte) (text []byte, deep bool) {
 	if len(raw) <= MaxDepth || bytes.Count(raw, []byte("["))+bytes.Count(raw, []byte("{")) <= MaxDepth {
 		return raw, false
 	}

@@ -54,10 +54,10 @@ func TestIDKey(t *testing.T) {
 	}
 }
 
-func TestFrameShapes(t *testing.T) {
+func TestFrameKinds(t *testing.T) {
 	tests := []struct {
 		raw                             string
-		shape                           Shape
+		shape                           JSONKind
 		response, request, notification bool
 	}{
 		{`{"jsonrpc":"2.0","id":1,"result":{}}`, Object, true, false, false},
@@ -82,7 +82,7 @@ func TestFrameShapes(t *testing.T) {
 	for _, tt := range tests {
 		f := &Frame{Raw: Text(tt.raw)}
 		f.parse()
-		got := []any{f.Shape, f.IsResponse(), f.IsRequest(), f.IsNotification()}
+		got := []any{f.Kind, f.IsResponse(), f.IsRequest(), f.IsNotification()}
 		if want := []any{tt.shape, tt.response, tt.request, tt.notification}; !slices.Equal(got, want) {
 			t.Errorf("%s: shape, response, request, notification are %v, want %v", tt.raw, got, want)
 		}
@@ -95,8 +95,8 @@ func TestBriefKeepsCharacters(t *testing.T) {
 	}
 }
 
-// converse runs a server and a client under a virtual clock.
-func converse(t *testing.T, limits Limits, serve Server, client func(t *testing.T, s *Session)) {
+// runSession runs a server and a client under a virtual clock.
+func runSession(t *testing.T, limits Limits, serve InProcessServer, client func(t *testing.T, s *Session)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Start(t.Context(), Target{Serve: serve, Limits: limits}, Options{})
@@ -108,8 +108,8 @@ func converse(t *testing.T, limits Limits, serve Server, client func(t *testing.
 	})
 }
 
-// answering answers every line with what the function makes of it.
-func answering(answer func(n int, line string) string) Server {
+// respondingServer answers every line with what the function makes of it.
+func respondingServer(answer func(n int, line string) string) InProcessServer {
 	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 		d := json.NewDecoder(in)
 		for n := 1; ; n++ {
@@ -123,8 +123,8 @@ func answering(answer func(n int, line string) string) Server {
 }
 
 // A request without an answer is a silence of its session, until a later one of the same method has an answer.
-func TestSilences(t *testing.T) {
-	serve := answering(func(n int, line string) string {
+func TestUnansweredMethods(t *testing.T) {
+	serve := respondingServer(func(n int, line string) string {
 		if n == 1 {
 			return ""
 		}
@@ -133,25 +133,26 @@ func TestSilences(t *testing.T) {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", request.ID)
 	})
 	for later, want := range map[string][]string{"tasks/get": {}, "ping": {"tasks/get"}} {
-		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-			s.Exchange("tasks/get", nil)
-			s.Exchange(later, nil)
-			if got, only := s.Silences(); !slices.Equal(got, want) || !only || s.Troubled() != (len(want) > 0) {
-				t.Errorf("after an answered %s: %v, troubled is %v", later, got, s.Troubled())
+		runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
+			s.Call("tasks/get", nil)
+			s.Call(later, nil)
+			if got, only := s.UnansweredMethods(); !slices.Equal(got,
+				want) || !only || s.HasFault() != (len(want) > 0) {
+				t.Errorf("after an answered %s: %v, troubled is %v", later, got, s.HasFault())
 			}
 		})
 	}
 }
 
 func TestAnswersInAnyOrder(t *testing.T) {
-	serve := answering(func(n int, _ string) string {
+	serve := respondingServer(func(n int, _ string) string {
 		if n < 3 {
 			return ""
 		}
 		return `{"id":3,"result":{"n":3}}` + "\n" + `{"method":"notifications/x"}` + "\n" +
 			`{"id":1,"result":{"n":1}}` + "\n" + `{"id":2,"result":{"n":2}}` + "\n"
 	})
-	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+	runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
 		var all []Pending
 		for range 3 {
 			all = append(all, s.Request("ping", nil))
@@ -164,27 +165,27 @@ func TestAnswersInAnyOrder(t *testing.T) {
 	})
 }
 
-func TestSilence(t *testing.T) {
-	serve := answering(func(int, string) string { return `{"id":1,` })
-	converse(t, Limits{Reply: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
-		var silence *Silence
-		r := s.Exchange("ping", nil)
-		if !errors.As(r.Err, &silence) || silence.After != 3*time.Second || silence.Partial != 8 {
+func TestTimeoutError(t *testing.T) {
+	serve := respondingServer(func(int, string) string { return `{"id":1,` })
+	runSession(t, Limits{ReplyTimeout: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
+		var silence *TimeoutError
+		r := s.Call("ping", nil)
+		if !errors.As(r.Err, &silence) || silence.After != 3*time.Second || silence.PartialBytes != 8 {
 			t.Errorf("got %v", r.Err)
 		}
-		if !s.Troubled() {
+		if !s.HasFault() {
 			t.Error("a session with a silent server is troubled")
 		}
 	})
 }
 
 // A look whether an answer is there says how long it has not come.
-func TestSilenceUntilALook(t *testing.T) {
-	serve := answering(func(int, string) string { return "" })
-	converse(t, Limits{Reply: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
+func TestTimeoutErrorWithoutWait(t *testing.T) {
+	serve := respondingServer(func(int, string) string { return "" })
+	runSession(t, Limits{ReplyTimeout: 3 * time.Second}, serve, func(t *testing.T, s *Session) {
 		p := s.Request("ping", nil)
 		time.Sleep(2 * time.Second)
-		var silence *Silence
+		var silence *TimeoutError
 		if r := s.AwaitFor(p, 0); !errors.As(r.Err, &silence) || silence.After != 2*time.Second {
 			t.Errorf("got %v", r.Err)
 		}
@@ -193,7 +194,7 @@ func TestSilenceUntilALook(t *testing.T) {
 
 // What comes of an answer in the last part of its time shows that the server is slow. A beginning that was long ago
 // does not, nor a whole message.
-func TestStillComing(t *testing.T) {
+func TestIsReceiving(t *testing.T) {
 	const reply = 4 * time.Second
 	tests := map[string]struct {
 		pieces []string // 700 ms apart
@@ -214,11 +215,11 @@ func TestStillComing(t *testing.T) {
 				io.Copy(io.Discard, in)
 				return 0
 			}
-			converse(t, Limits{Reply: reply}, serve, func(t *testing.T, s *Session) {
-				var silence *Silence
-				r := s.Exchange("ping", nil)
-				if !errors.As(r.Err, &silence) || silence.Coming != tt.want || s.StillComing(r.Request) != tt.want {
-					t.Errorf("got %v, and later %v", r.Err, s.StillComing(r.Request))
+			runSession(t, Limits{ReplyTimeout: reply}, serve, func(t *testing.T, s *Session) {
+				var silence *TimeoutError
+				r := s.Call("ping", nil)
+				if !errors.As(r.Err, &silence) || silence.Receiving != tt.want || s.IsReceiving(r.Request) != tt.want {
+					t.Errorf("got %v, and later %v", r.Err, s.IsReceiving(r.Request))
 				}
 			})
 		})
@@ -226,27 +227,27 @@ func TestStillComing(t *testing.T) {
 }
 
 // A call may run for longer than an answer may take: that says nothing of the session.
-func TestLongCallIsNoTrouble(t *testing.T) {
-	serve := answering(func(int, string) string { return "" })
-	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-		if r := s.AwaitCall(s.Request("tools/call", nil)); r.Answered() || s.Troubled() {
-			t.Errorf("got %v, troubled %v", r.Err, s.Troubled())
+func TestAwaitLongRunning(t *testing.T) {
+	serve := respondingServer(func(int, string) string { return "" })
+	runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		if r := s.AwaitLongRunning(s.Request("tools/call", nil)); r.Answered() || s.HasFault() {
+			t.Errorf("got %v, troubled %v", r.Err, s.HasFault())
 		}
-		if s.Await(s.Request("ping", nil)); !s.Troubled() {
+		if s.Await(s.Request("ping", nil)); !s.HasFault() {
 			t.Error("a session whose ping is not answered is troubled")
 		}
 	})
 }
 
-func TestDeath(t *testing.T) {
+func TestSessionEndError(t *testing.T) {
 	serve := func(_ context.Context, in io.Reader, _, errs io.Writer, _ <-chan struct{}) int {
 		io.WriteString(errs, "no API key\n")
 		io.ReadAtLeast(in, make([]byte, 1), 1)
 		return 3
 	}
-	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-		var death *Death
-		r := s.Exchange("ping", nil)
+	runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
+		var death *SessionEndError
+		r := s.Call("ping", nil)
 		if !errors.As(r.Err, &death) || death.Cause != "the server exited with status 3" ||
 			!slices.Equal(death.Stderr, []string{"no API key"}) {
 			t.Errorf("got %#v", r.Err)
@@ -255,32 +256,32 @@ func TestDeath(t *testing.T) {
 }
 
 func TestLongLineEndsTheSession(t *testing.T) {
-	serve := answering(func(int, string) string { return strings.Repeat("x", 5000) })
-	converse(t, Limits{Message: 4096}, serve, func(t *testing.T, s *Session) {
-		r := s.Exchange("ping", nil)
-		if ExcessOf(r.Err) == nil ||
+	serve := respondingServer(func(int, string) string { return strings.Repeat("x", 5000) })
+	runSession(t, Limits{MaxMessageBytes: 4096}, serve, func(t *testing.T, s *Session) {
+		r := s.Call("ping", nil)
+		if AsLimitError(r.Err) == nil ||
 			r.Err.Error() != "the server wrote a line of more than 4 KiB, mcpcheck's own limit (--max-message)" {
 			t.Errorf("got %v", r.Err)
 		}
-		if s.Troubled() {
+		if s.HasFault() {
 			t.Error("the server is blamed for a limit of mcpcheck")
 		}
 	})
 }
 
 func TestWireIsBounded(t *testing.T) {
-	serve := answering(func(n int, line string) string {
+	serve := respondingServer(func(n int, line string) string {
 		flood := strings.Repeat(`{"method":"notifications/x"}`+"\n", 1000)
 		return flood + strings.Replace(line, `"method":"ping"`, `"result":{}`, 1) + "\n"
 	})
-	converse(t, Limits{Wire: 4096}, serve, func(t *testing.T, s *Session) {
+	runSession(t, Limits{MaxWireBytes: 4096}, serve, func(t *testing.T, s *Session) {
 		for range 5 {
-			if r := s.Exchange("ping", nil); !r.Answered() {
+			if r := s.Call("ping", nil); !r.Answered() {
 				t.Fatal(r.Err)
 			}
 		}
 		bytes := 0
-		for _, f := range s.Record(0) {
+		for _, f := range s.FramesSince(0) {
 			bytes += f.Raw.Len()
 		}
 		if bytes > 4096 {
@@ -302,17 +303,17 @@ func TestServerRequestsAreAnswered(t *testing.T) {
 	}
 	for _, tt := range tests {
 		answers := make(chan string, 1)
-		serve := answering(func(n int, line string) string {
+		serve := respondingServer(func(n int, line string) string {
 			if n == 1 {
 				return fmt.Sprintf(`{"jsonrpc":"2.0","id":"s1","method":%q}`+"\n", tt.method)
 			}
 			answers <- line
 			return `{"id":1,"result":{}}` + "\n"
 		})
-		converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
-			hello := Hello("2025-11-25")
+		runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
+			hello := ConnectParams("2025-11-25")
 			hello["capabilities"] = tt.client
-			s.Greet(hello)
+			s.Connect(hello)
 			if got := <-answers; !strings.Contains(got, tt.want) {
 				t.Errorf("%s: got %s", tt.method, got)
 			}
@@ -321,9 +322,9 @@ func TestServerRequestsAreAnswered(t *testing.T) {
 }
 
 // Requests of the server that a function takes are answered by it, when it likes; the others are answered as ever.
-func TestAnswerBy(t *testing.T) {
+func TestHandleServerRequests(t *testing.T) {
 	var server []string
-	asks := answering(func(n int, line string) string {
+	asks := respondingServer(func(n int, line string) string {
 		server = append(server, line)
 		if n == 1 {
 			return `{"jsonrpc":"2.0","id":"a","method":"elicitation/create"}` + "\n" +
@@ -331,12 +332,12 @@ func TestAnswerBy(t *testing.T) {
 		}
 		return ""
 	})
-	converse(t, Limits{}, asks, func(t *testing.T, s *Session) {
-		s.AnswerBy(func(request *Frame) (taken bool) {
+	runSession(t, Limits{}, asks, func(t *testing.T, s *Session) {
+		s.HandleServerRequests(func(request *Frame) (taken bool) {
 			if request.Method == "ping" {
 				return false
 			}
-			time.AfterFunc(time.Second, func() { s.Reply(request, M{"result": M{"action": "cancel"}}) })
+			time.AfterFunc(time.Second, func() { s.Respond(request, M{"result": M{"action": "cancel"}}) })
 			return true
 		})
 		s.Notify("begin", nil)

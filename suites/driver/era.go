@@ -9,41 +9,42 @@ import "net/http"
 // An era is a value of a whole run, which its sessions share and do not change. What a session learns, the session
 // keeps.
 type Era interface {
-	// greet says hello to the server, waits for the answer as long as a server may take to start, and has the session
+	// connect says hello to the server, waits for the answer as long as a server may take to start, and has the session
 	// agree to it when it is a result.
-	greet(s *Session, hello M) Reply
+	connect(s *Session, hello M) Reply
 
 	// listen tells the server that the client is ready for what it says by itself, and opens the way for that. params
 	// are those of the message that says so; nil leaves them out.
-	listen(s *Session, params M)
+	finishConnect(s *Session, params M)
 
-	// harmless is a request that every server answers and that changes nothing. Its answer proves that what was sent
+	// noOp is a request that every server answers and that changes nothing. Its answer proves that what was sent
 	// before was read.
-	harmless() (method string, params M)
+	noOp() (method string, params M)
 
-	// dress is what a request of the session has for params if its own are params, which may be nil and stay as they
+	// withMeta is what a request of the session has for params if its own are params, which may be nil and stay as they
 	// are.
-	dress(s *Session, params M) M
+	withMeta(s *Session, params M) M
 
 	// answer is the message that a client owes for a request of the server; nil when it owes none. Like the methods
 	// below, it may be called by any goroutine.
-	answer(s *Session, request *Frame) M
+	response(s *Session, request *Frame) M
 
 	// cancel takes back a request that the session has sent.
 	cancel(s *Session, p Pending, reason string)
 
-	// header sets the headers of the protocol on an HTTP request. message is what its body holds, without a method when
-	// that is not a message.
-	header(h *HTTP, header http.Header, message *Frame)
+	// setHeaders sets the headers of the protocol on an RoundTrip request. message is what its body holds, without a
+	// method when that is not a message.
+	setHeaders(h *HTTP, header http.Header, message *Frame)
 
-	// heard takes from the headers of an HTTP answer what the session goes on with.
-	heard(h *HTTP, x *Exchange)
+	// heard takes from the headers of an RoundTrip answer what the session goes on with.
+	onHeaders(h *HTTP, x *RoundTrip)
 
 	// resumes reports whether an event stream that broke off is asked for again, with GET.
 	resumes() bool
 
-	// leave ends what the server keeps of a session, and waits for it over HTTP. Over stdio the end of stdin follows.
-	leave(s *Session)
+	// leave ends what the server keeps of a session, and waits for it over RoundTrip. Over stdio the end of stdin
+	// follows.
+	closeSession(s *Session)
 }
 
 // Era is how the session goes.
@@ -56,12 +57,12 @@ func (s *Session) Era() Era {
 // SetEra says how the session goes from here on; nil is the handshake.
 func (s *Session) SetEra(e Era) {
 	if e == nil {
-		e = Handshake{}
+		e = Legacy{}
 	}
 	s.mu.Lock()
 	s.era = e
 	s.mu.Unlock()
 }
 
-// Harmless is a request that every server answers and that changes nothing, for when any would do.
-func (s *Session) Harmless() (method string, params M) { return s.Era().harmless() }
+// NoOp is a request that every server answers and that changes nothing, for when any would do.
+func (s *Session) NoOp() (method string, params M) { return s.Era().noOp() }

@@ -17,71 +17,72 @@ import (
 	"time"
 )
 
-// letters is an era that never was. It differs from the handshake in everything that an era says: another greeting,
+// testEra is an era that never was. It differs from the handshake in everything that an era says: another greeting,
 // requests that carry who sends them, another fence, a request by which it listens, no answer to a server that asks,
 // and another leave.
-type letters struct {
-	stamps *atomic.Int32 // HTTP answers with a stamp
+type testEra struct {
+	headerCount *atomic.Int32 // HTTP answers with a stamp
 }
 
-func (letters) greet(s *Session, hello M) Reply {
+func (testEra) connect(s *Session, hello M) Reply {
 	r := s.AwaitFirst(s.Request("letters/open", nil))
 	terms, _ := r.Result()["terms"].(string)
-	s.agree(r.Result(), terms)
+	s.setConnectResult(r.Result(), terms)
 	return r
 }
 
-func (letters) listen(s *Session, params M) { s.Stand("letters/await", params) }
+func (testEra) finishConnect(s *Session, params M) { s.OpenStream("letters/await", params) }
 
-func (letters) harmless() (method string, params M) { return "letters/weigh", M{"letter": "none"} }
+func (testEra) noOp() (method string, params M) { return "letters/weigh", M{"letter": "none"} }
 
-func (letters) dress(s *Session, params M) M {
-	dressed := M{"_meta": M{"letters/from": s.Hello["clientInfo"], "letters/terms": s.Hello["protocolVersion"]}}
+func (testEra) withMeta(s *Session, params M) M {
+	dressed := M{"_meta": M{"letters/from": s.ConnectParams["clientInfo"],
+		"letters/terms": s.ConnectParams["protocolVersion"]}}
 	maps.Copy(dressed, params)
 	return dressed
 }
 
-func (letters) answer(*Session, *Frame) M { return nil }
+func (testEra) response(*Session, *Frame) M { return nil }
 
-func (letters) cancel(s *Session, p Pending, _ string) { s.Notify("letters/recall", M{"letter": p.ID}) }
+func (testEra) cancel(s *Session, p Pending, _ string) { s.Notify("letters/recall", M{"letter": p.ID}) }
 
-func (letters) header(_ *HTTP, header http.Header, message *Frame) {
+func (testEra) setHeaders(_ *HTTP, header http.Header, message *Frame) {
 	header.Set("Letters-Subject", message.Method)
 }
 
-func (e letters) heard(_ *HTTP, x *Exchange) {
-	if x.Answer().Header.Get("Letters-Stamp") != "" {
-		e.stamps.Add(1)
+func (e testEra) onHeaders(_ *HTTP, x *RoundTrip) {
+	if x.Response().Header.Get("Letters-Stamp") != "" {
+		e.headerCount.Add(1)
 	}
 }
 
-func (letters) resumes() bool { return false }
+func (testEra) resumes() bool { return false }
 
-func (letters) leave(s *Session) {
+func (testEra) closeSession(s *Session) {
 	if s.HTTP() != nil {
-		s.Exchange("letters/close", nil)
+		s.Call("letters/close", nil)
 	}
 }
 
-// post is a server of that era. It remembers what it was sent.
-type post struct {
-	mu   sync.Mutex
-	seen []seenRequest
+// testEraServer is a server of that era. It remembers what it was sent.
+type testEraServer struct {
+	mu       sync.Mutex
+	requests []seenRequest
 
-	awaited chan struct{} // closed once a client listens
+	streamOpened chan struct{} // closed once a client listens
 }
 
-func newPost() *post { return &post{awaited: make(chan struct{})} }
+func newTestEraServer() *testEraServer { return &testEraServer{streamOpened: make(chan struct{})} }
 
 // answers are the messages with which it answers one: to a list, it asks something itself before.
-func (p *post) answers(seen seenRequest) (messages []M) {
+func (p *testEraServer) respond(seen seenRequest) (messages []M) {
 	p.mu.Lock()
-	p.seen = append(p.seen, seen)
+	p.requests = append(p.requests, seen)
 	p.mu.Unlock()
 	result := M{}
 	switch seen.Body["method"] {
 	case "letters/await":
-		close(p.awaited)
+		close(p.streamOpened)
 		return nil
 	case "letters/lost":
 		return nil
@@ -94,27 +95,27 @@ func (p *post) answers(seen seenRequest) (messages []M) {
 }
 
 // ServeHTTP answers with event streams. That of letters/lost breaks off.
-func (p *post) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *testEraServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	body, _ := Decode(raw).(M)
 	w.Header().Set("Letters-Stamp", "1d")
 	w.Header().Set("Mcp-Session-Id", "of-another-era")
-	stream(w, "id: 1\nretry: 1\ndata:\n\n")
-	for _, m := range p.answers(seenRequest{r.Method, r.Header, body}) {
-		stream(w, "data: "+string(encode(m))+"\n\n")
+	writeStream(w, "id: 1\nretry: 1\ndata:\n\n")
+	for _, m := range p.respond(seenRequest{r.Method, r.Header, body}) {
+		writeStream(w, "data: "+string(encode(m))+"\n\n")
 	}
 	if body["method"] == "letters/await" {
 		<-r.Context().Done()
 	}
 }
 
-// serve is the server over stdio.
-func (p *post) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
-	return answerAll(in, out, p.answers)
+// result is the server over stdio.
+func (p *testEraServer) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	return serveMessages(in, out, p.respond)
 }
 
-// answerAll answers all messages that come on stdin.
-func answerAll(in io.Reader, out io.Writer, answers func(seenRequest) []M) int {
+// serveMessages answers all messages that come on stdin.
+func serveMessages(in io.Reader, out io.Writer, answers func(seenRequest) []M) int {
 	d, e := json.NewDecoder(in), json.NewEncoder(out)
 	d.UseNumber()
 	for {
@@ -129,8 +130,8 @@ func answerAll(in io.Reader, out io.Writer, answers func(seenRequest) []M) int {
 }
 
 // methods are those of the messages that the server was sent, in their order, without the requests that prove order.
-func (p *post) methods() (all []string) {
-	for _, r := range p.seen {
+func (p *testEraServer) methods() (all []string) {
+	for _, r := range p.requests {
 		if method := fmt.Sprint(r.Body["method"]); method != "letters/weigh" {
 			all = append(all, method)
 		}
@@ -140,39 +141,39 @@ func (p *post) methods() (all []string) {
 
 // An era is one implementation of Era: the pool, sessions and both transports do what it says, and nothing of the
 // handshake is left.
-func TestEraIsASeam(t *testing.T) {
+func TestEra(t *testing.T) {
 	tests := []struct {
 		name string
-		open func(t *testing.T, p *post) Target
+		open func(t *testing.T, p *testEraServer) Target
 		want []string // that the server was sent
 	}{
-		{"stdio", func(_ *testing.T, p *post) Target { return Target{Serve: p.serve} },
+		{"stdio", func(_ *testing.T, p *testEraServer) Target { return Target{Serve: p.serve} },
 			[]string{"letters/open", "letters/await", "letters/list"}},
-		{"HTTP", func(t *testing.T, p *post) Target { return Target{Site: siteOf(t, p)} },
+		{"HTTP", func(t *testing.T, p *testEraServer) Target { return Target{Site: newTestSite(t, p)} },
 			[]string{"letters/open", "letters/await", "letters/list", "letters/close"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p, stamps := newPost(), &atomic.Int32{}
+			p, stamps := newTestEraServer(), &atomic.Int32{}
 			target := tt.open(t, p)
-			target.Era, target.Limits = letters{stamps}, Limits{}.withDefaults()
+			target.Era, target.Limits = testEra{stamps}, Limits{}.withDefaults()
 			pool := NewPool(t.Context(), target, "letters-1", 1, false)
-			pool.Ahead(0)
-			s, err := pool.Fresh()
+			pool.Prestart(0)
+			s, err := pool.GetUnused()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !s.Ordinary() || s.Revision != "letters-1" || s.Capabilities["stamps"] == nil {
+			if !s.IsOrdinary() || s.Revision != "letters-1" || s.Capabilities["stamps"] == nil {
 				t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
 			}
-			<-p.awaited // over HTTP, what is sent later may come sooner
-			if r := s.Exchange("letters/list", M{"page": 1}); r.Result() == nil {
+			<-p.streamOpened // over RoundTrip, what is sent later may come sooner
+			if r := s.Call("letters/list", M{"page": 1}); r.Result() == nil {
 				t.Errorf("got %+v", r)
 			}
-			if _, err := s.Settle(0); err != nil { // though the request by which it listens has no answer
+			if _, err := s.Barrier(0); err != nil { // though the request by which it listens has no answer
 				t.Error(err)
 			}
-			pool.Close(s)
+			pool.CloseSession(s)
 			pool.Wait()
 			got := p.methods()
 			if s.HTTP() != nil && len(got) == len(tt.want) { // a busy machine may have one overtake the other
@@ -181,20 +182,20 @@ func TestEraIsASeam(t *testing.T) {
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("the server was sent\n%q, want\n%q", got, tt.want)
 			}
-			p.wantDressed(t)
-			if answers := int(stamps.Load()); s.HTTP() != nil && answers != len(p.seen) {
-				t.Errorf("%d stamps were heard of, want %d", answers, len(p.seen))
+			p.wantMeta(t)
+			if answers := int(stamps.Load()); s.HTTP() != nil && answers != len(p.requests) {
+				t.Errorf("%d stamps were heard of, want %d", answers, len(p.requests))
 			}
 		})
 	}
 }
 
-// wantDressed wants each request as the era says, and over HTTP none of the headers of the handshake.
-func (p *post) wantDressed(t *testing.T) {
+// wantMeta wants each request as the era says, and over RoundTrip none of the headers of the handshake.
+func (p *testEraServer) wantMeta(t *testing.T) {
 	t.Helper()
 	const meta = `{"letters/from":{"name":"mcpcheck","version":"1"},"letters/terms":"letters-1"}`
 	own := map[string]string{"letters/list": `"page":1`, "letters/weigh": `"letter":"none"`}
-	for _, r := range p.seen {
+	for _, r := range p.requests {
 		params, _ := r.Body["params"].(M)
 		method, _ := r.Body["method"].(string)
 		if got := string(encode(params["_meta"])); got != meta ||
@@ -217,13 +218,13 @@ func (p *post) wantDressed(t *testing.T) {
 
 // A stream that breaks off is not asked for again in an era that does not do that.
 func TestEraWithoutResumption(t *testing.T) {
-	p := newPost()
-	s, err := Start(t.Context(), Target{Site: siteOf(t, p), Era: letters{&atomic.Int32{}}}, Options{})
+	p := newTestEraServer()
+	s, err := Start(t.Context(), Target{Site: newTestSite(t, p), Era: testEra{&atomic.Int32{}}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if r := s.Exchange("letters/lost", nil); !errors.As(r.Err, new(*Unanswered)) {
+	if r := s.Call("letters/lost", nil); !errors.As(r.Err, new(*NoResponseError)) {
 		t.Errorf("got %+v", r)
 	}
 	if got := p.methods(); !slices.Equal(got, []string{"letters/lost"}) {
@@ -238,23 +239,23 @@ func TestSetEra(t *testing.T) {
 		want string
 	}{
 		{nil, "ping"},
-		{Handshake{}, "ping"},
-		{Handshake{Fence: "tools/list"}, "tools/list"},
-		{letters{}, "letters/weigh"},
+		{Legacy{}, "ping"},
+		{Legacy{NoOpMethod: "tools/list"}, "tools/list"},
+		{testEra{}, "letters/weigh"},
 	}
-	serve := answering(func(n int, line string) string { return fmt.Sprintf(`{"id":%d,"result":{}}`+"\n", n) })
-	converse(t, Limits{Reply: time.Second}, serve, func(t *testing.T, s *Session) {
+	serve := respondingServer(func(n int, line string) string { return fmt.Sprintf(`{"id":%d,"result":{}}`+"\n", n) })
+	runSession(t, Limits{ReplyTimeout: time.Second}, serve, func(t *testing.T, s *Session) {
 		for _, tt := range tests {
 			s.SetEra(tt.era)
-			if r := s.Exchange(s.Harmless()); r.Result() == nil || r.Request.Method != tt.want {
+			if r := s.Call(s.NoOp()); r.Result() == nil || r.Request.Method != tt.want {
 				t.Errorf("%T: %s brought %+v", tt.era, r.Method, r)
 			}
 		}
 	})
 }
 
-// siteOf is the site of a server for one test.
-func siteOf(t *testing.T, serve http.Handler) *Site {
+// newTestSite is the site of a server for one test.
+func newTestSite(t *testing.T, serve http.Handler) *Site {
 	t.Helper()
 	server := httptest.NewServer(serve)
 	t.Cleanup(server.Close)

@@ -18,28 +18,28 @@ type StreamEvent struct {
 	Comments int    // lines that begin with a colon
 }
 
-// isMessage reports whether the event is of the type that messages have.
-func (e StreamEvent) isMessage() bool { return e.Type == "" || e.Type == "message" }
+// hasMessageType reports whether the event is of the type that messages have.
+func (e StreamEvent) hasMessageType() bool { return e.Type == "" || e.Type == "message" }
 
 // cost is about how many bytes the event takes.
-func (e StreamEvent) cost() int { return len(e.Type) + e.Data.Len() + len(e.ID) + frameCost }
+func (e StreamEvent) cost() int { return len(e.Type) + e.Data.Len() + len(e.ID) + frameOverhead }
 
-// Dispatched reports whether a client sees the event.
-func (e StreamEvent) Dispatched() bool { return e.Data.Len() > 0 }
+// IsDispatched reports whether a client sees the event.
+func (e StreamEvent) IsDispatched() bool { return e.Data.Len() > 0 }
 
 // eventReader takes an event stream apart. Lines may end with CR, LF or CRLF; a block that the stream ends in the
 // middle of is not an event.
 type eventReader struct {
-	taken   *intake // of one block after the other
+	quota   *readQuota // of one block after the other
 	each    func(StreamEvent)
 	comment func() // called for each comment, which may be part of no block yet
 
-	begun   bool // the byte order mark, if any, has been passed
-	afterCR bool // the last line ended with CR, which LF may follow
-	line    bytes.Buffer
-	block   StreamEvent
-	data    bytes.Buffer // of the block
-	any     bool         // the block has a field
+	isPastBOM     bool // the byte order mark, if any, has been passed
+	afterCR       bool // the last line ended with CR, which LF may follow
+	line          bytes.Buffer
+	block         StreamEvent
+	data          bytes.Buffer // of the block
+	blockHasField bool         // the block has a field
 }
 
 // Write takes the next bytes of the stream, in pieces of any size.
@@ -57,8 +57,8 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		if i < 0 {
 			i = len(p)
 		}
-		if !r.taken.grow(i) {
-			return n, r.taken.r.limits.tooLong("an event has")
+		if !r.quota.grow(i) {
+			return n, r.quota.record.limits.tooLong("an event has")
 		}
 		r.line.Write(p[:i])
 		if i == len(p) {
@@ -68,12 +68,12 @@ func (r *eventReader) Write(p []byte) (int, error) {
 		p = p[i+1:]
 		r.endLine()
 	}
-	r.taken.unended(r.unended())
+	r.quota.notePartial(r.partialLen())
 	return n, nil
 }
 
 // unended is how many bytes have come of the data of an event that has not ended.
-func (r *eventReader) unended() (n int) {
+func (r *eventReader) partialLen() (n int) {
 	if bytes.HasPrefix(r.line.Bytes(), []byte("data:")) {
 		n = r.line.Len() - len("data:")
 	}
@@ -83,8 +83,8 @@ func (r *eventReader) unended() (n int) {
 func (r *eventReader) endLine() {
 	defer r.line.Reset()
 	line := r.line.Bytes()
-	if !r.begun {
-		r.begun = true
+	if !r.isPastBOM {
+		r.isPastBOM = true
 		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
 	}
 	if len(line) == 0 {
@@ -96,7 +96,7 @@ func (r *eventReader) endLine() {
 }
 
 func (r *eventReader) field(name string, value []byte) {
-	r.any = true
+	r.blockHasField = true
 	b := &r.block
 	switch name {
 	case "":
@@ -122,19 +122,19 @@ func (r *eventReader) field(name string, value []byte) {
 }
 
 func (r *eventReader) endBlock() {
-	if r.any {
+	if r.blockHasField {
 		r.block.Data = drain(&r.data)
 		r.each(r.block)
 	}
-	r.block, r.any = StreamEvent{}, false
-	r.taken.finish()
+	r.block, r.blockHasField = StreamEvent{}, false
+	r.quota.release()
 }
 
 // readEvents visits the events of a stream until it ends, and calls comment for each comment; cut reports whether it
 // ended in the middle of an event.
-func readEvents(stream io.Reader, taken *intake, each func(StreamEvent), comment func()) (cut bool, err error) {
-	r := &eventReader{taken: taken, each: each, comment: comment}
-	defer taken.finish()
+func readEvents(stream io.Reader, taken *readQuota, each func(StreamEvent), comment func()) (cut bool, err error) {
+	r := &eventReader{quota: taken, each: each, comment: comment}
+	defer taken.release()
 	_, err = io.Copy(r, stream)
-	return r.any || r.line.Len() > 0, err
+	return r.blockHasField || r.line.Len() > 0, err
 }

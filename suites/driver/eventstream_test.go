@@ -45,7 +45,7 @@ func TestReadEvents(t *testing.T) {
 			var got []StreamEvent
 			_, err := readEvents(
 				wrap(strings.NewReader(tt.stream)),
-				&intake{r: &record{limits: Limits{Message: 1000}}, part: new(partial)},
+				&readQuota{record: &record{limits: Limits{MaxMessageBytes: 1000}}, partial: new(partialMessage)},
 				func(e StreamEvent) { got = append(got, e) },
 				func() {},
 			)
@@ -60,8 +60,8 @@ func TestReadEventsIsBounded(t *testing.T) {
 	longLine, manyLines := "data: "+strings.Repeat("x", 200)+"\n\n", strings.Repeat("data: x\n", 50)+"\n"
 	for _, stream := range []string{longLine, manyLines} {
 		came := func(StreamEvent) { t.Error("an event came") }
-		taken := &intake{r: &record{limits: Limits{Message: 100}}, part: new(partial)}
-		if _, err := readEvents(strings.NewReader(stream), taken, came, func() {}); ExcessOf(err) == nil {
+		taken := &readQuota{record: &record{limits: Limits{MaxMessageBytes: 100}}, partial: new(partialMessage)}
+		if _, err := readEvents(strings.NewReader(stream), taken, came, func() {}); AsLimitError(err) == nil {
 			t.Errorf("%.20s…: the error is %v", stream, err)
 		}
 	}

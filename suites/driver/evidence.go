@@ -6,61 +6,61 @@ import (
 	"slices"
 )
 
-// Place is where a frame stands in the record of a session. Frames that are in none have the zero one.
-type Place struct {
+// Position is where a frame stands in the record of a session. Frames that are in none have the zero one.
+type Position struct {
 	record *record
 	index  int // absolute, in the record
 }
 
-// Shares reports whether two places are in the record of one session.
-func (p Place) Shares(q Place) bool { return p.record == q.record }
+// SameRecord reports whether two places are in the record of one session.
+func (p Position) SameRecord(q Position) bool { return p.record == q.record }
 
 // Compare orders frames of one session as they were seen.
 func (f *Frame) Compare(g *Frame) int {
-	return cmp.Or(cmp.Compare(f.At, g.At), cmp.Compare(f.Place.index, g.Place.index))
+	return cmp.Or(cmp.Compare(f.At, g.At), cmp.Compare(f.Position.index, g.Position.index))
 }
 
 // Exchange is the frame with the message of the client that brought it about, if one did: the request of a response,
 // what was sent last before the end of a process.
-func (f *Frame) Exchange() []*Frame {
-	if sent := f.broughtBy(); sent != nil {
+func (f *Frame) WithTrigger() []*Frame {
+	if sent := f.trigger(); sent != nil {
 		return []*Frame{sent, f}
 	}
 	return []*Frame{f}
 }
 
-// broughtBy is the message of the client that has brought a frame about; nil when none is known to have.
-func (f *Frame) broughtBy() *Frame {
-	onStream := f.HTTP == nil || f.HTTP.stream
-	if f.Side == FromClient || f.Place.record == nil || onStream && (f.unasked() || f.IsRequest()) {
+// trigger is the message of the client that has brought a frame about; nil when none is known to have.
+func (f *Frame) trigger() *Frame {
+	onStream := f.RoundTrip == nil || f.RoundTrip.stream
+	if f.Side == FromClient || f.Position.record == nil || onStream && (f.isUnsolicited() || f.IsRequest()) {
 		return nil
 	}
-	before := f.Place.record.Between(0, f.Place.index)
-	if f.Side == Event {
+	before := f.Position.record.FramesBetween(0, f.Position.index)
+	if f.Side == SessionEvent {
 		return lastInput(before)
 	}
 	for _, sent := range slices.Backward(before) {
-		if sent.Side == FromClient && slices.ContainsFunc(sent.Members(), f.answersTo) {
+		if sent.Side == FromClient && slices.ContainsFunc(sent.Messages(), f.isResponseTo) {
 			return sent
 		}
 	}
-	if f.HTTP != nil && !f.HTTP.Elsewhere() {
-		return f.HTTP.message
+	if f.RoundTrip != nil && !f.RoundTrip.IsAnsweredOnStream() {
+		return f.RoundTrip.requestFrame
 	}
-	return f.Place.record.unanswered(before)
+	return f.Position.record.lastUnanswered(before)
 }
 
-// answersTo reports whether the frame is a response with the id of a request.
-func (f *Frame) answersTo(request *Frame) bool {
-	return request.IsRequest() && SameID(request.ID, f.Answers())
+// isResponseTo reports whether the frame is a response with the id of a request.
+func (f *Frame) isResponseTo(request *Frame) bool {
+	return request.IsRequest() && SameID(request.ID, f.RequestID())
 }
 
 // unanswered is the last message of the client among frames that has no response.
-func (r *record) unanswered(among []*Frame) *Frame {
+func (r *record) lastUnanswered(among []*Frame) *Frame {
 	answered := map[string]bool{}
-	for _, f := range r.Record(0) {
+	for _, f := range r.FramesSince(0) {
 		if f.Side == FromServer && f.IsResponse() {
-			answered[IDKey(f.Answers())] = true
+			answered[IDKey(f.RequestID())] = true
 		}
 	}
 	for _, f := range slices.Backward(among) {
@@ -76,7 +76,7 @@ func (r *record) unanswered(among []*Frame) *Frame {
 func lastInput(before []*Frame) (input *Frame) {
 	for _, f := range slices.Backward(before) {
 		switch {
-		case f.Side == Event && input == nil: // such as the end of stdin
+		case f.Side == SessionEvent && input == nil: // such as the end of stdin
 			return f
 		case f.Side == FromClient && (input == nil || f.User == input.User):
 			input = f
@@ -87,32 +87,32 @@ func lastInput(before []*Frame) (input *Frame) {
 	return input
 }
 
-// Frames are the request and the answer to it; of a request without one, what is known instead: the HTTP exchange that
-// brought none, or the end of the server.
+// Frames are the request and the answer to it; of a request without one, what is known instead: the RoundTrip exchange
+// that brought none, or the end of the server.
 func (r Reply) Frames() (frames []*Frame) {
 	switch {
 	case r.Frame != nil && r.Request == nil:
-		return r.Frame.Exchange()
+		return r.Frame.WithTrigger()
 	case r.Frame != nil:
 		return []*Frame{r.Request, r.Frame}
 	}
-	if frames = FramesOf(r.Err); r.Request != nil && !slices.Contains(frames, r.Request) {
+	if frames = FramesOfError(r.Err); r.Request != nil && !slices.Contains(frames, r.Request) {
 		frames = append([]*Frame{r.Request}, frames...)
 	}
 	return frames
 }
 
-// FramesOf are what an error tells of: the end of a server and what was sent last before it, an exchange without an
-// answer, a request that had none.
-func FramesOf(err error) []*Frame {
-	var death *Death
-	var none *Unanswered
-	var silence *Silence
+// FramesOfError are what an error tells of: the end of a server and what was sent last before it, an exchange without
+// an answer, a request that had none.
+func FramesOfError(err error) []*Frame {
+	var death *SessionEndError
+	var none *NoResponseError
+	var silence *TimeoutError
 	switch {
-	case errors.As(err, &death) && death.end != nil:
-		return death.end.Exchange()
-	case errors.As(err, &none) && none.HTTP != nil:
-		return none.HTTP.Frames()
+	case errors.As(err, &death) && death.frame != nil:
+		return death.frame.WithTrigger()
+	case errors.As(err, &none) && none.RoundTrip != nil:
+		return none.RoundTrip.Frames()
 	case errors.As(err, &silence) && silence.request != nil:
 		return []*Frame{silence.request}
 	}
@@ -120,28 +120,28 @@ func FramesOf(err error) []*Frame {
 }
 
 // Frames are those of the exchange that the answer belongs to.
-func (a Answer) Frames() []*Frame {
-	if a.of == nil {
+func (a HTTPResponse) Frames() []*Frame {
+	if a.roundTrip == nil {
 		return nil
 	}
-	return a.of.Frames()
+	return a.roundTrip.Frames()
 }
 
 // Frames are the request and the answer as the record has it or, of an event stream, its headers.
-func (x *Exchange) Frames() []*Frame {
-	if x.message == nil {
+func (x *RoundTrip) Frames() []*Frame {
+	if x.requestFrame == nil {
 		return nil
 	}
-	for _, f := range x.s.Record(x.message.Place.index) {
-		if f.HTTP == x && f.Side != FromClient && f.Event == nil {
-			return []*Frame{x.message, f}
+	for _, f := range x.s.FramesSince(x.requestFrame.Position.index) {
+		if f.RoundTrip == x && f.Side != FromClient && f.Event == nil {
+			return []*Frame{x.requestFrame, f}
 		}
 	}
-	a := x.Answer()
-	if a.Status == 0 {
-		return []*Frame{x.message}
+	a := x.Response()
+	if a.StatusCode == 0 {
+		return []*Frame{x.requestFrame}
 	}
-	head := &Frame{Side: Status, Raw: Text(a.String()), Ended: true, HTTP: x, At: a.HeadAt}
-	head.Place = x.message.Place
-	return []*Frame{x.message, head}
+	head := &Frame{Side: StatusOnly, Raw: Text(a.String()), Complete: true, RoundTrip: x, At: a.HeadersAt}
+	head.Position = x.requestFrame.Position
+	return []*Frame{x.requestFrame, head}
 }

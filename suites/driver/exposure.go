@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// Exposed are the addresses other than loopback on which the server takes connections, if its process was started by
-// this run. Where that cannot be told, why says the reason.
-func (site *Site) Exposed() (addresses []string, why string) {
-	bound := site.o.Bound
+// ExposedAddrs are the addresses other than loopback on which the server takes connections, if its process was started
+// by this run. Where that cannot be told, why says the reason.
+func (site *Site) ExposedAddrs() (addresses []string, why string) {
+	bound := site.options.ListenAddrs
 	switch {
 	case bound != nil:
-	case !site.Started():
+	case !site.OwnsProcess():
 		return nil, "mcpcheck did not start the server"
-	case len(site.o.Command) > 0 && isContainerTool(site.o.Command[0]):
+	case len(site.options.Command) > 0 && isContainerTool(site.options.Command[0]):
 		return nil, "the server runs in a container"
 	default:
-		if bound, why = listening(site.port()); why != "" {
+		if bound, why = listenAddrs(site.port()); why != "" {
 			return nil, why
 		}
 	}

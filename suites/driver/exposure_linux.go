@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// listening are the addresses on which processes of this run listen at a port. They are known by a variable in their
+// listenAddrs are the addresses on which processes of this run listen at a port. They are known by a variable in their
 // environment, so that another program on the port, or the proxy of a container, is not taken for the server.
-func listening(port uint16) (bound []netip.Addr, why string) {
+func listenAddrs(port uint16) (bound []netip.Addr, why string) {
 	listeners := map[string]netip.Addr{} // by the target of the link in /proc/<pid>/fd
 	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		text, err := os.ReadFile(table)
@@ -22,13 +22,13 @@ func listening(port uint16) (bound []netip.Addr, why string) {
 			continue // there may be no IPv6
 		}
 		for line := range strings.Lines(string(text)) {
-			if inode, addr, ok := listener(line, port); ok {
+			if inode, addr, ok := parseListener(line, port); ok {
 				listeners["socket:["+inode+"]"] = addr
 			}
 		}
 	}
-	for _, process := range ours() {
-		for _, link := range opened(process) {
+	for _, process := range ownProcesses() {
+		for _, link := range openFileTargets(process) {
 			if addr, ok := listeners[link]; ok {
 				bound = append(bound, addr)
 				delete(listeners, link) // children may have it open, too
@@ -41,9 +41,9 @@ func listening(port uint16) (bound []netip.Addr, why string) {
 	return bound, ""
 }
 
-// listener reads a line of /proc/net/tcp: "sl local_address rem_address st tx:rx tr:when retransmits uid timeout inode
-// …".
-func listener(line string, port uint16) (inode string, addr netip.Addr, ok bool) {
+// parseListener reads a line of /proc/net/tcp: "sl local_address rem_address st tx:rx tr:when retransmits uid timeout
+// inode …".
+func parseListener(line string, port uint16) (inode string, addr netip.Addr, ok bool) {
 	const listen = "0A"
 	fields := strings.Fields(line)
 	if len(fields) < 10 || fields[3] != listen {
@@ -65,27 +65,28 @@ func listener(line string, port uint16) (inode string, addr netip.Addr, ok bool)
 	return fields[9], addr, ok
 }
 
-// relays listen on behalf of containers.
-var relays = []string{"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "pasta.avx2", "gvproxy"}
+// portForwarders listen on behalf of containers.
+var portForwarders = []string{"docker-proxy", "rootlessport", "rootlesskit", "slirp4netns", "pasta", "pasta.avx2",
+	"gvproxy"}
 
 // ours are the directories in /proc of the processes of this run.
-func ours() (directories []string) {
+func ownProcesses() (directories []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, directory := range all {
 		environ, err := os.ReadFile(directory + "/environ")
-		if err != nil || !bytes.Contains(environ, []byte(cookie)) {
+		if err != nil || !bytes.Contains(environ, []byte(runMarker)) {
 			continue
 		}
 		name, _ := os.ReadFile(directory + "/comm")
-		if !slices.Contains(relays, strings.TrimSpace(string(name))) {
+		if !slices.Contains(portForwarders, strings.TrimSpace(string(name))) {
 			directories = append(directories, directory)
 		}
 	}
 	return directories
 }
 
-// opened are the targets of the file descriptors of a process.
-func opened(directory string) (targets []string) {
+// openFileTargets are the targets of the file descriptors of a process.
+func openFileTargets(directory string) (targets []string) {
 	links, _ := filepath.Glob(directory + "/fd/*")
 	for _, link := range links {
 		if target, err := os.Readlink(link); err == nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestListener(t *testing.T) {
+func TestParseListener(t *testing.T) {
 	const rest = " 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0"
 	tests := []struct{ line, addr string }{
 		{"   0: 0100007F:1F90 00000000:0000 0A" + rest, "127.0.0.1"},
@@ -24,7 +24,7 @@ func TestListener(t *testing.T) {
 		{"", ""},
 	}
 	for _, tt := range tests {
-		inode, addr, ok := listener(tt.line, 8080)
+		inode, addr, ok := parseListener(tt.line, 8080)
 		if ok != (tt.addr != "") || ok && (addr.String() != tt.addr || inode != "4711") {
 			t.Errorf("%q: got %v, %s, %v", tt.line, addr, inode, ok)
 		}
@@ -32,7 +32,7 @@ func TestListener(t *testing.T) {
 }
 
 // A server of this run is known by its environment, whatever else listens.
-func TestExposed(t *testing.T) {
+func TestExposedAddrs(t *testing.T) {
 	tests := []struct{ bind, want string }{
 		{"127.0.0.1", ""},
 		{"0.0.0.0", "0.0.0.0"},
@@ -55,7 +55,7 @@ func TestExposed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if addresses, why := site.Exposed(); strings.Join(addresses, " ") != tt.want || why != "" {
+		if addresses, why := site.ExposedAddrs(); strings.Join(addresses, " ") != tt.want || why != "" {
 			t.Errorf("%s: got %v, %q", tt.bind, addresses, why)
 		}
 		s.Close()
@@ -64,7 +64,7 @@ func TestExposed(t *testing.T) {
 }
 
 // What somebody else has started is not judged, nor what runs in a container.
-func TestExposedElsewhere(t *testing.T) {
+func TestExposedAddrsOfOtherServers(t *testing.T) {
 	l, err := net.Listen("tcp", "0.0.0.0:0")
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestExposedElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if addresses, why := site.Exposed(); len(addresses) > 0 || why == "" {
+		if addresses, why := site.ExposedAddrs(); len(addresses) > 0 || why == "" {
 			t.Errorf("%v: got %v, %q", command, addresses, why)
 		}
 	}
@@ -91,7 +91,7 @@ func freePort(t *testing.T) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// TestHelperListen is the server of TestExposed, in a process of its own.
+// TestHelperListen is the server of TestExposedAddrs, in a process of its own.
 func TestHelperListen(t *testing.T) {
 	address := os.Getenv("MCPCHECK_TEST_LISTEN")
 	if address == "" {

@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// listening are the addresses of this machine on which a port takes connections. Only Linux shows who listens; here,
+// listenAddrs are the addresses of this machine on which a port takes connections. Only Linux shows who listens; here,
 // whoever answers is taken for the server.
-func listening(port uint16) (bound []netip.Addr, why string) {
+func listenAddrs(port uint16) (bound []netip.Addr, why string) {
 	const patience = time.Second
-	addrs := local()
+	addrs := localAddrs()
 	if len(addrs) == 0 {
 		return nil, "this machine has no address but loopback"
 	}
@@ -37,8 +37,8 @@ func listening(port uint16) (bound []netip.Addr, why string) {
 	return bound, ""
 }
 
-// local are the addresses of this machine that are reachable from elsewhere.
-func local() (addrs []netip.Addr) {
+// localAddrs are the addresses of this machine that are reachable from elsewhere.
+func localAddrs() (addrs []netip.Addr) {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {
 		prefix, err := netip.ParsePrefix(a.String())

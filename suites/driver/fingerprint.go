@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 )
 
-var seed = maphash.MakeSeed()
+var hashSeed = maphash.MakeSeed()
 
 // Fingerprint is a number that equal JSON values share. That others share it as well is so unlikely that it may tell
 // values apart, within this process.
@@ -14,44 +14,44 @@ func Fingerprint(v any) uint64 {
 	case M:
 		sum := uint64(0) // whatever the order of the members
 		for key, member := range v {
-			sum += maphash.Comparable(seed, struct {
+			sum += maphash.Comparable(hashSeed, struct {
 				key    string
 				member uint64
 			}{key, Fingerprint(member)})
 		}
-		return fingerprintOf("object", sum)
+		return fingerprintOfKind("object", sum)
 	case []any:
 		sum := uint64(0)
 		for _, item := range v {
-			sum = maphash.Comparable(seed, struct{ before, item uint64 }{sum, Fingerprint(item)})
+			sum = maphash.Comparable(hashSeed, struct{ before, item uint64 }{sum, Fingerprint(item)})
 		}
-		return fingerprintOf("array", sum)
+		return fingerprintOfKind("array", sum)
 	case json.Number:
-		return fingerprintOf("number", string(v))
+		return fingerprintOfKind("number", string(v))
 	default:
-		return fingerprintOf("", v)
+		return fingerprintOfKind("", v)
 	}
 }
 
-// fingerprintOf is the fingerprint of what is of that kind.
-func fingerprintOf(kind string, v any) uint64 {
-	return maphash.Comparable(seed, struct {
+// fingerprintOfKind is the fingerprint of what is of that kind.
+func fingerprintOfKind(kind string, v any) uint64 {
+	return maphash.Comparable(hashSeed, struct {
 		kind string
 		v    any
 	}{kind, v})
 }
 
-// shared is a value that was just decoded, in which objects and arrays that are equal are one: those of long lists are
-// much alike, and together take little room then. known are those that there were before, by their fingerprints.
-func shared(v any, known map[uint64]any) any {
+// interned is a value that was just decoded, in which objects and arrays that are equal are one: those of long lists
+// are much alike, and together take little room then. known are those that there were before, by their fingerprints.
+func interned(v any, known map[uint64]any) any {
 	switch v := v.(type) {
 	case M:
 		for name, member := range v {
-			v[name] = shared(member, known)
+			v[name] = interned(member, known)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = shared(item, known)
+			v[i] = interned(item, known)
 		}
 	default:
 		return v

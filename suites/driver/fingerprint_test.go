@@ -27,9 +27,9 @@ func TestFingerprint(t *testing.T) {
 }
 
 // What is shared is equal to what it was, and its equal parts are one.
-func TestShared(t *testing.T) {
+func TestInterned(t *testing.T) {
 	const text = `{"a":{"of":["x",{"y":1}]},"b":{"of":["x",{"y":1}]},"c":{"of":["x",{"y":2}]}}`
-	all := shared(Decode([]byte(text)), map[uint64]any{}).(M)
+	all := interned(Decode([]byte(text)), map[uint64]any{}).(M)
 	if !reflect.DeepEqual(all, Decode([]byte(text))) {
 		t.Errorf("got %v", all)
 	}

@@ -10,10 +10,10 @@ import (
 
 // What breaks in the middle of an answer is trouble of the session, since another one may have brought the server down.
 // What ends in order, and what the client has dropped itself, tell nothing of the kind.
-func TestBrokenAnswersAreTrouble(t *testing.T) {
+func TestBrokenResponsesAreFaults(t *testing.T) {
 	const begins = `{"jsonrpc":"2.0","id":1,`
-	ask := func(s *Session) { s.Exchange("ping", nil) }
-	get := func(s *Session) { s.HTTP().Do(HTTPRequest{Method: http.MethodGet}).End() }
+	ask := func(s *Session) { s.Call("ping", nil) }
+	get := func(s *Session) { s.HTTP().Do(HTTPRequest{Method: http.MethodGet}).AwaitEnd() }
 	tests := map[string]struct {
 		media, body string
 		breaks      bool
@@ -24,8 +24,8 @@ func TestBrokenAnswersAreTrouble(t *testing.T) {
 		"a stream":             {"text/event-stream", "data: " + begins, true, ask, true},
 		"a stream by hand":     {"text/event-stream", ": comment\n\n", true, get, true},
 		"a stream in order":    {"text/event-stream", ": comment\n\n", false, get, false},
-		"a request by hand":    {"application/json", begins, true, postByHand, true},
-		"dropped by ourselves": {"text/event-stream", ": comment\n\n", false, dropped, false},
+		"a request by hand":    {"application/json", begins, true, postManually, true},
+		"dropped by ourselves": {"text/event-stream", ": comment\n\n", false, abortStream, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -45,26 +45,26 @@ func TestBrokenAnswersAreTrouble(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: time.Minute}}, Options{})
+			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: time.Minute}}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			if tt.try(s); s.Troubled() != tt.trouble {
-				t.Errorf("troubled is %v", s.Troubled())
+			if tt.try(s); s.HasFault() != tt.trouble {
+				t.Errorf("troubled is %v", s.HasFault())
 			}
 		})
 	}
 }
 
-func postByHand(s *Session) {
-	s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).End()
+func postManually(s *Session) {
+	s.HTTP().Do(HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}).AwaitEnd()
 }
 
-// dropped opens a stream and drops the connection.
-func dropped(s *Session) {
+// abortStream opens a stream and drops the connection.
+func abortStream(s *Session) {
 	x := s.HTTP().Do(HTTPRequest{Method: http.MethodGet})
-	x.Head()
+	x.AwaitHeaders()
 	x.Abort()
-	x.End()
+	x.AwaitEnd()
 }

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// do makes an HTTP request. The values of its headers are sent as they are, with the white space around them that is
-// part of no value by the grammar of HTTP, and that net/http leaves out: such a request has a connection of its own,
-// with no proxy between.
+// do makes an RoundTrip request. The values of its headers are sent as they are, with the white space around them that
+// is part of no value by the grammar of RoundTrip, and that net/http leaves out: such a request has a connection of its
+// own, with no proxy between.
 func (site *Site) do(req *http.Request) (*http.Response, error) {
 	padding := paddingOf(req.Header)
 	if len(padding) == 0 {

@@ -18,37 +18,37 @@ import (
 
 // perform carries an exchange out until its end; headed is called when the headers of an answer that may take long have
 // come.
-func (h *HTTP) perform(x *Exchange, headed func()) {
+func (h *HTTP) perform(x *RoundTrip, headed func()) {
 	ctx, stop := context.WithCancel(h.ctx)
 	defer stop()
 	h.s.mu.Lock()
-	x.stop, x.left = stop, time.Now()
+	x.stop, x.sentTime = stop, time.Now()
 	h.s.mu.Unlock()
-	req, err := x.request(ctx)
+	req, err := x.newHTTPRequest(ctx)
 	if err != nil {
-		h.fail(x, err)
+		h.recordFailure(x, err)
 		return
 	}
 	resp, err := h.site.do(req)
 	if err != nil {
-		h.broken(x, err)
+		h.handleError(x, err)
 		return
 	}
 	defer resp.Body.Close()
-	h.head(x, resp)
-	if !h.old && !x.foreign {
-		h.s.Era().heard(h, x)
+	h.recordHeaders(x, resp)
+	if !h.isSSE && !x.isOtherOrigin {
+		h.s.Era().onHeaders(h, x)
 	}
-	if x.asked != nil || x.stream {
+	if x.requestID != nil || x.stream {
 		headed()
 	}
-	plain, err := decoded(resp)
+	plain, err := decodedBody(resp)
 	if err != nil {
-		h.fail(x, err)
+		h.recordFailure(x, err)
 		return
 	}
 	body := bufio.NewReader(plain)
-	if x.asked != nil && !x.elsewhere && isUnnamedStream(resp, body) {
+	if x.requestID != nil && !x.isAnsweredOnStream && isUndeclaredStream(resp, body) {
 		h.s.mu.Lock()
 		x.stream = true
 		h.s.mu.Unlock()
@@ -62,7 +62,7 @@ func (h *HTTP) perform(x *Exchange, headed func()) {
 }
 
 // decoded is the body of an answer without its coding. None is asked for, but any client can read gzip.
-func decoded(resp *http.Response) (io.Reader, error) {
+func decodedBody(resp *http.Response) (io.Reader, error) {
 	switch encoding := resp.Header.Get("Content-Encoding"); strings.ToLower(encoding) {
 	case "", "identity":
 		return resp.Body, nil
@@ -73,9 +73,9 @@ func decoded(resp *http.Response) (io.Reader, error) {
 	}
 }
 
-// isUnnamedStream reports whether the answer to a request is an event stream by another media type: that it is, a check
-// says, and the others judge what comes on it.
-func isUnnamedStream(resp *http.Response, body *bufio.Reader) bool {
+// isUndeclaredStream reports whether the answer to a request is an event stream by another media type: that it is, a
+// check says, and the others judge what comes on it.
+func isUndeclaredStream(resp *http.Response, body *bufio.Reader) bool {
 	const longest = len("event:")
 	if resp.StatusCode != http.StatusOK || slices.Contains([]string{"application/json", ""}, MediaType(resp.Header)) {
 		return false
@@ -87,7 +87,7 @@ func isUnnamedStream(resp *http.Response, body *bufio.Reader) bool {
 }
 
 // performFor is perform with an end after d.
-func (h *HTTP) performFor(x *Exchange, d time.Duration) {
+func (h *HTTP) performFor(x *RoundTrip, d time.Duration) {
 	ctx, cancel := context.WithTimeout(h.ctx, d)
 	defer cancel()
 	over := context.AfterFunc(ctx, x.Abort)
@@ -95,100 +95,100 @@ func (h *HTTP) performFor(x *Exchange, d time.Duration) {
 	h.perform(x, func() {})
 }
 
-// request is the exchange as the client of net/http takes it.
-func (x *Exchange) request(ctx context.Context) (*http.Request, error) {
+// newHTTPRequest is the exchange as the client of net/http takes it.
+func (x *RoundTrip) newHTTPRequest(ctx context.Context) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, x.Method, x.URL, bytes.NewReader(x.Body))
 	if err != nil {
 		return nil, err
 	}
 	req.Header, req.Host = x.Header, x.Host
 	switch {
-	case x.sent != nil:
-		req.Body, req.ContentLength, req.GetBody = io.NopCloser(x.sent), x.size, nil
+	case x.bodyReader != nil:
+		req.Body, req.ContentLength, req.GetBody = io.NopCloser(x.bodyReader), x.bodySize, nil
 	case len(x.Body) == 0:
 		req.Body, req.ContentLength = http.NoBody, 0
 	}
 	return req, nil
 }
 
-// broken records an exchange that had no HTTP answer. When nobody listens any more, the session is over.
-func (h *HTTP) broken(x *Exchange, err error) {
-	if x.foreign { // which says nothing of the server
-		h.fail(x, plainError(err))
+// broken records an exchange that had no RoundTrip answer. When nobody listens any more, the session is over.
+func (h *HTTP) handleError(x *RoundTrip, err error) {
+	if x.isOtherOrigin { // which says nothing of the server
+		h.recordFailure(x, plainError(err))
 		return
 	}
-	if h.host != nil && h.site.mourns(h.ctx, h.host) {
-		h.died()
+	if h.proc != nil && h.site.exitsSoon(h.ctx, h.proc) {
+		h.recordExit()
 	}
 	if cause := context.Cause(h.ctx); cause != nil {
 		err = cause
 	}
-	h.fail(x, plainError(err))
+	h.recordFailure(x, plainError(err))
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" && h.ctx.Err() == nil {
-		h.lose("the server cannot be reached any more: " + plainError(err).Error())
+		h.endByLoss("the server cannot be reached any more: " + plainError(err).Error())
 	}
 }
 
-// head records the headers of an answer.
-func (h *HTTP) head(x *Exchange, resp *http.Response) {
+// recordHeaders records the headers of an answer.
+func (h *HTTP) recordHeaders(x *RoundTrip, resp *http.Response) {
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	a := &x.answer
-	a.Status, a.Header, a.HeadAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
+	a := &x.response
+	a.StatusCode, a.Header, a.HeadersAt = resp.StatusCode, resp.Header, time.Since(h.s.opened)
 	x.stream = MediaType(resp.Header) == "text/event-stream" && a.OK()
-	if x.isBusy() && !x.apart {
+	if x.isBusy() && !x.manual {
 		h.site.serial.Store(true)
 	}
 	h.s.wake()
 }
 
-// fail records why an exchange has ended without a whole answer.
-func (h *HTTP) fail(x *Exchange, err error) {
-	h.broke(x, err)
-	h.status(x, err)
-	h.end(x, err)
+// recordFailure records why an exchange has ended without a whole answer.
+func (h *HTTP) recordFailure(x *RoundTrip, err error) {
+	h.noteBroken(x, err)
+	h.recordStatus(x, err)
+	h.recordEnd(x, err)
 }
 
-// broke notes that a request has no whole answer because the connection broke, when it did: what another session has
-// done to the server may be the cause.
-func (h *HTTP) broke(x *Exchange, err error) {
-	ours := x.foreign || x.apart && errors.Is(err, context.Canceled)
+// noteBroken notes that a request has no whole answer because the connection broke, when it did: what another session
+// has done to the server may be the cause.
+func (h *HTTP) noteBroken(x *RoundTrip, err error) {
+	ours := x.isOtherOrigin || x.manual && errors.Is(err, context.Canceled)
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	x.broken = err != nil && !ours && !x.recalled && !h.s.eof && ExcessOf(err) == nil
-	h.s.failed = h.s.failed || x.broken
+	x.broken = err != nil && !ours && !x.cancelled && !h.s.shutdown && AsLimitError(err) == nil
+	h.s.connectionFailed = h.s.connectionFailed || x.broken
 }
 
 // end records that nothing more will come. Whatever stands for the answer is in the record before, for those who wait
 // for the end.
-func (h *HTTP) end(x *Exchange, err error) {
-	h.s.exceed(ExcessOf(err))
+func (h *HTTP) recordEnd(x *RoundTrip, err error) {
+	h.s.setLimitErr(AsLimitError(err))
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	x.answer.Ended, x.answer.Err, x.answer.EndAt = true, err, time.Since(h.s.opened)
+	x.response.Ended, x.response.Err, x.response.EndedAt = true, err, time.Since(h.s.opened)
 	h.s.wake()
 }
 
-// status records an answer that carries no message, and that ends with an error or simply.
-func (h *HTTP) status(x *Exchange, err error) {
-	a := x.Answer()
+// recordStatus records an answer that carries no message, and that ends with an error or simply.
+func (h *HTTP) recordStatus(x *RoundTrip, err error) {
+	a := x.Response()
 	a.Ended, a.Err = true, err
-	h.s.put(&Frame{Side: Status, Raw: Text(a.String()), Ended: true, HTTP: x, Apart: x.apart})
+	h.s.add(&Frame{Side: StatusOnly, Raw: Text(a.String()), Complete: true, RoundTrip: x, Manual: x.manual})
 }
 
 // readBody reads an answer that is not an event stream: one message or, in a batch, several. Of a body that holds more
 // than one document the first is taken for the answer: that there are others, a check says. A message that leaves the
 // request without its answer leaves it so for good.
-func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
-	taken := &intake{r: &h.s.record, part: &x.partial}
-	defer taken.finish()
+func (h *HTTP) readBody(x *RoundTrip, resp *http.Response) {
+	taken := &readQuota{record: &h.s.record, partial: &x.partial}
+	defer taken.release()
 	body, err := h.readAll(resp, taken)
 	h.s.mu.Lock()
-	x.answer.Body = body
+	x.response.Body = body
 	h.s.mu.Unlock()
-	h.broke(x, err)
-	defer h.end(x, err)
+	h.noteBroken(x, err)
+	defer h.recordEnd(x, err)
 	var f *Frame
 	if err == nil {
 		f = h.receiveBody(x, body)
@@ -196,19 +196,19 @@ func (h *HTTP) readBody(x *Exchange, resp *http.Response) {
 	if err == nil && f == nil {
 		f = h.receiveBody(x, firstDocument(body))
 	}
-	if f == nil || x.asked != nil && !(Pending{ID: x.asked}).answeredBy(f) {
-		h.status(x, err)
+	if f == nil || x.requestID != nil && !(Pending{ID: x.requestID}).isAnsweredBy(f) {
+		h.recordStatus(x, err)
 	}
 }
 
 // receiveBody hands a body on, or the beginning of one; nil when that is not a message.
-func (h *HTTP) receiveBody(x *Exchange, body []byte) *Frame {
-	f := &Frame{Raw: bytes.TrimSpace(body), Ended: true, HTTP: x, Apart: x.apart}
+func (h *HTTP) receiveBody(x *RoundTrip, body []byte) *Frame {
+	f := &Frame{Raw: bytes.TrimSpace(body), Complete: true, RoundTrip: x, Manual: x.manual}
 	f.parse()
-	if !h.carries(x, f) {
+	if !h.carriesMessage(x, f) {
 		return nil
 	}
-	h.s.take(f)
+	h.s.receive(f)
 	return f
 }
 
@@ -221,27 +221,27 @@ func firstDocument(body []byte) []byte {
 	return body[:d.InputOffset()]
 }
 
-// carries reports whether a body is a message. That of an HTTP error may be some other JSON, and so may the answer to a
-// request.
-func (h *HTTP) carries(x *Exchange, f *Frame) bool {
+// carriesMessage reports whether a body is a message. That of an RoundTrip error may be some other JSON, and so may the
+// answer to a request.
+func (h *HTTP) carriesMessage(x *RoundTrip, f *Frame) bool {
 	switch {
-	case h.old:
+	case h.isSSE:
 		return false // whatever it is, messages come with the stream
-	case x.failed() && x.Method != http.MethodPost:
+	case x.hasErrorStatus() && x.Method != http.MethodPost:
 		return false // what is refused is the stream, not a request
-	case x.failed():
-		return f.Shape == Object && (f.HasError || f.HasResult) && f.HasVersion
+	case x.hasErrorStatus():
+		return f.Kind == Object && (f.HasError || f.HasResult) && f.HasJSONRPC
 	}
-	return x.asked == nil && (f.Shape == Object || f.Shape == Array) ||
-		slices.ContainsFunc(f.Members(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })
+	return x.requestID == nil && (f.Kind == Object || f.Kind == Array) ||
+		slices.ContainsFunc(f.Messages(), func(m *Frame) bool { return m.HasMethod || m.IsResponse() })
 }
 
-var errCutShort = errors.New("the body ended early")
+var errBodyTruncated = errors.New("the body ended early")
 
 // readAll reads a body up to the limit of a message.
-func (h *HTTP) readAll(resp *http.Response, taken *intake) (Text, error) {
+func (h *HTTP) readAll(resp *http.Response, taken *readQuota) (Text, error) {
 	tooLong := h.s.limits.tooLong("the body has")
-	if resp.ContentLength > int64(h.s.limits.Message) {
+	if resp.ContentLength > int64(h.s.limits.MaxMessageBytes) {
 		return nil, tooLong
 	}
 	var all bytes.Buffer
@@ -252,13 +252,13 @@ func (h *HTTP) readAll(resp *http.Response, taken *intake) (Text, error) {
 			return nil, tooLong
 		}
 		all.Write(chunk[:n])
-		taken.unended(all.Len())
+		taken.notePartial(all.Len())
 		switch {
 		case err == io.EOF:
-			taken.unended(0)
+			taken.notePartial(0)
 			return drain(&all), nil
 		case err != nil:
-			return drain(&all), fmt.Errorf("%w: %w", errCutShort, plainError(err))
+			return drain(&all), fmt.Errorf("%w: %w", errBodyTruncated, plainError(err))
 		}
 	}
 }

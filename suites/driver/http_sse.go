@@ -9,50 +9,51 @@ import (
 	"time"
 )
 
-// openStream opens the one stream of HTTP+SSE, and waits until the server has said where messages go.
-func (h *HTTP) openStream() error {
-	x := h.listen()
+// openSSEStream opens the one stream of RoundTrip+SSE, and waits until the server has said where messages go.
+func (h *HTTP) openSSEStream() error {
+	x := h.newListeningStream()
 	h.running.Go(func() {
 		h.perform(x, func() {})
 		if h.ctx.Err() == nil {
-			h.lose("the event stream ended: " + x.Answer().String())
+			h.endByLoss("the event stream ended: " + x.Response().String())
 		}
 	})
 	limits := h.s.limits
-	a := x.awaitFor(limits.Start, func(a *Answer) bool { return a.Status != 0 })
+	a := x.awaitFor(limits.StartTimeout, func(a *HTTPResponse) bool { return a.StatusCode != 0 })
 	if !a.IsStream {
-		a = x.EndFor(unending)
-		return &NoEndpoint{fmt.Sprintf("GET %s opened no event stream: %s", h.site.redacted(), a), a.OK() && !a.Ended}
+		a = x.AwaitEndFor(endlessBodyWait)
+		return &EndpointError{fmt.Sprintf("GET %s opened no event stream: %s", h.site.redactedURL(), a),
+			a.OK() && !a.Ended}
 	}
-	e, came := x.AwaitEventFor(limits.Reply, StreamEvent.IsEndpoint)
+	e, came := x.AwaitEventFor(limits.ReplyTimeout, StreamEvent.IsEndpoint)
 	if !came {
-		a = x.Answer()
-		why := fmt.Sprintf("GET %s brought no endpoint event: %s", h.site.redacted(), a)
-		return &NoEndpoint{why, slices.ContainsFunc(a.Events, StreamEvent.Dispatched)}
+		a = x.Response()
+		why := fmt.Sprintf("GET %s brought no endpoint event: %s", h.site.redactedURL(), a)
+		return &EndpointError{why, slices.ContainsFunc(a.Events, StreamEvent.IsDispatched)}
 	}
-	if err := h.postTo(e.Data.String()); err != nil {
-		return &NoEndpoint{err.Error(), true}
+	if err := h.setEndpoint(e.Data.String()); err != nil {
+		return &EndpointError{err.Error(), true}
 	}
 	return nil
 }
 
-// unending is how long a body goes on that is meant to be a stream.
-const unending = 500 * time.Millisecond
+// endlessBodyWait is how long a body goes on that is meant to be a stream.
+const endlessBodyWait = 500 * time.Millisecond
 
-// NoEndpoint says that a stream of HTTP+SSE cannot be used, or that there is none.
-type NoEndpoint struct {
-	Why    string
-	Speaks bool // it is HTTP+SSE all the same, with something wrong
+// EndpointError says that a stream of RoundTrip+SSE cannot be used, or that there is none.
+type EndpointError struct {
+	Reason string
+	IsSSE  bool // it is RoundTrip+SSE all the same, with something wrong
 }
 
-func (e *NoEndpoint) Error() string { return e.Why }
+func (e *EndpointError) Error() string { return e.Reason }
 
 // IsEndpoint reports whether an event is the one that says where messages go.
 func (e StreamEvent) IsEndpoint() bool { return e.Type == "endpoint" }
 
-// postTo takes the endpoint of HTTP+SSE for the URL of messages.
-func (h *HTTP) postTo(reference string) error {
-	u, err := h.site.Endpoint(reference)
+// setEndpoint takes the endpoint of RoundTrip+SSE for the URL of messages.
+func (h *HTTP) setEndpoint(reference string) error {
+	u, err := h.site.EndpointURL(reference)
 	if err != nil {
 		return err
 	}
@@ -62,10 +63,10 @@ func (h *HTTP) postTo(reference string) error {
 	return nil
 }
 
-// Endpoint is where messages go, by the data of an endpoint event. It fails for another origin; one loopback name in
+// EndpointURL is where messages go, by the data of an endpoint event. It fails for another origin; one loopback name in
 // place of another is put right.
-func (site *Site) Endpoint(reference string) (*url.URL, error) {
-	base := site.parsed()
+func (site *Site) EndpointURL(reference string) (*url.URL, error) {
+	base := site.parsedURL()
 	u, err := ParseEndpoint(base, reference)
 	if err != nil {
 		return nil, fmt.Errorf("the endpoint event holds no URI: %w", err)

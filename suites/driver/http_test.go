@@ -20,12 +20,13 @@ import (
 	"time"
 )
 
-// endpoint is a server over HTTP for one test: it answers initialize, and leaves everything else to the test.
-type endpoint struct {
+// testHTTPServer is a server over RoundTrip for one test: it answers initialize, and leaves everything else to the
+// test.
+type testHTTPServer struct {
 	serve func(w http.ResponseWriter, r *http.Request, body M)
 
-	mu   sync.Mutex
-	seen []seenRequest
+	mu       sync.Mutex
+	received []seenRequest
 }
 
 // seenRequest is a request as the endpoint saw it.
@@ -35,33 +36,33 @@ type seenRequest struct {
 	Body   M
 }
 
-func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *testHTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	body, _ := Decode(raw).(M)
 	e.mu.Lock()
-	e.seen = append(e.seen, seenRequest{r.Method, r.Header, body})
+	e.received = append(e.received, seenRequest{r.Method, r.Header, body})
 	e.mu.Unlock()
 	switch {
 	case body["method"] == "initialize":
 		w.Header().Set("Mcp-Session-Id", "id-1")
 		welcome := M{"protocolVersion": "2025-06-18", "capabilities": M{}}
-		answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": welcome})
+		writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": welcome})
 	case body["method"] == "notifications/initialized":
 		w.WriteHeader(http.StatusAccepted)
 	case e.serve != nil:
 		e.serve(w, r, body)
 	case r.Method == http.MethodPost:
-		answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+		writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
 	default:
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
 }
 
-// requests are those that the endpoint saw, by method and message: "POST ping".
-func (e *endpoint) requests() (all []string) {
+// requestsBetween are those that the endpoint saw, by method and message: "POST ping".
+func (e *testHTTPServer) requests() (all []string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for _, r := range e.seen {
+	for _, r := range e.received {
 		text := r.Method
 		if method, ok := r.Body["method"].(string); ok {
 			text += " " + method
@@ -72,7 +73,7 @@ func (e *endpoint) requests() (all []string) {
 }
 
 // find is the first request that the endpoint saw of that kind.
-func (e *endpoint) find(t *testing.T, kind string) seenRequest {
+func (e *testHTTPServer) find(t *testing.T, kind string) seenRequest {
 	t.Helper()
 	i := slices.Index(e.requests(), kind)
 	if i < 0 {
@@ -80,22 +81,22 @@ func (e *endpoint) find(t *testing.T, kind string) seenRequest {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.seen[i]
+	return e.received[i]
 }
 
-func answerJSON(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(v)
 }
 
-func stream(w http.ResponseWriter, text string) {
+func writeStream(w http.ResponseWriter, text string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	io.WriteString(w, text)
 	http.NewResponseController(w).Flush()
 }
 
 // visit opens a session at the endpoint, with the handshake done.
-func visit(t *testing.T, e http.Handler, o SiteOptions) *Session {
+func connectTo(t *testing.T, e http.Handler, o SiteOptions) *Session {
 	t.Helper()
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
@@ -104,21 +105,21 @@ func visit(t *testing.T, e http.Handler, o SiteOptions) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: 10 * time.Second}}, Options{})
+	s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: 10 * time.Second}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close(); site.Close(Limits{}) })
-	if err := s.Establish(Hello("2025-06-18")); err != nil {
+	if err := s.Open(ConnectParams("2025-06-18")); err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
 func TestHTTPSession(t *testing.T) {
-	e := &endpoint{}
-	s := visit(t, e, SiteOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
-	if r := s.Exchange("ping", nil); r.Result() == nil {
+	e := &testHTTPServer{}
+	s := connectTo(t, e, SiteOptions{Header: http.Header{"Authorization": {"Bearer x"}}})
+	if r := s.Call("ping", nil); r.Result() == nil {
 		t.Fatalf("ping brought %+v", r)
 	}
 	s.Close()
@@ -148,7 +149,7 @@ func TestHTTPSession(t *testing.T) {
 	}
 }
 
-func TestHTTPAnswers(t *testing.T) {
+func TestHTTPReplies(t *testing.T) {
 	answer := func(id any) string { return fmt.Sprintf(`{"jsonrpc":"2.0","id":%v,"result":{"ok":true}}`, id) }
 	tests := []struct {
 		name  string
@@ -160,30 +161,31 @@ func TestHTTPAnswers(t *testing.T) {
 			io.WriteString(w, answer(id))
 		},
 			func(r Reply) bool { return r.Result()["ok"] == true }},
-		{"an event", func(w http.ResponseWriter, id any) { stream(w, "data: "+answer(id)+"\n\n") },
+		{"an event", func(w http.ResponseWriter, id any) { writeStream(w, "data: "+answer(id)+"\n\n") },
 			func(r Reply) bool { return r.Result()["ok"] == true && r.Frame.Event != nil }},
 		{"an event after others", func(w http.ResponseWriter, id any) {
-			stream(w, "id: 1\ndata:\n\n: hello\n\n")
-			stream(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: "+answer(id)+"\n\n")
+			writeStream(w, "id: 1\ndata:\n\n: hello\n\n")
+			writeStream(w,
+				"data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\ndata: "+answer(id)+"\n\n")
 		}, func(r Reply) bool { return r.Result()["ok"] == true }},
 		{"a bare error", func(w http.ResponseWriter, _ any) { http.Error(w, "no", http.StatusBadRequest) },
-			func(r Reply) bool { _, hasCode := r.Code(); return r.Bare() && r.Error() != nil && !hasCode }},
+			func(r Reply) bool { _, hasCode := r.Code(); return r.IsStatusOnly() && r.Error() != nil && !hasCode }},
 		{"an error without an id", func(w http.ResponseWriter, _ any) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
 			io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no"}}`)
-		}, func(r Reply) bool { code, ok := r.Code(); return !r.Bare() && ok && code == -32000 }},
+		}, func(r Reply) bool { code, ok := r.Code(); return !r.IsStatusOnly() && ok && code == -32000 }},
 		{"other JSON in an error", func(w http.ResponseWriter, _ any) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusUnauthorized)
 			io.WriteString(w, `{"error":"invalid_token"}`)
-		}, func(r Reply) bool { return r.Bare() && r.Error() != nil }},
+		}, func(r Reply) bool { return r.IsStatusOnly() && r.Error() != nil }},
 		{"accepted and no more", func(w http.ResponseWriter, _ any) { w.WriteHeader(http.StatusAccepted) },
-			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
-		{"a stream without it", func(w http.ResponseWriter, _ any) { stream(w, ": nothing\n\n") },
-			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
-		{"a stream that is cut", func(w http.ResponseWriter, id any) { stream(w, "data: "+answer(id)+"\n") },
-			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
+		{"a stream without it", func(w http.ResponseWriter, _ any) { writeStream(w, ": nothing\n\n") },
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
+		{"a stream that is cut", func(w http.ResponseWriter, id any) { writeStream(w, "data: "+answer(id)+"\n") },
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
 		{"gzip that was not asked for", func(w http.ResponseWriter, id any) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Encoding", "gzip")
@@ -195,21 +197,21 @@ func TestHTTPAnswers(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Encoding", "mcpcheck")
 			io.WriteString(w, answer(id))
-		}, func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+		}, func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
 		{"a closed connection", func(http.ResponseWriter, any) { panic(http.ErrAbortHandler) },
-			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*Unanswered)) }},
+			func(r Reply) bool { return !r.Answered() && errors.As(r.Err, new(*NoResponseError)) }},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+			s := connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 				if body["method"] == "ping" {
 					tt.serve(w, body["id"])
 				} else {
 					w.WriteHeader(http.StatusMethodNotAllowed)
 				}
 			}}, SiteOptions{})
-			if r := s.Exchange("ping", nil); !tt.check(r) {
+			if r := s.Call("ping", nil); !tt.check(r) {
 				t.Errorf("got %+v, frame %+v", r, r.Frame)
 			}
 		})
@@ -219,49 +221,49 @@ func TestHTTPAnswers(t *testing.T) {
 // A message that wants no answer has been taken before the next one is sent.
 func TestHTTPKeepsOrder(t *testing.T) {
 	released := make(chan struct{})
-	e := &endpoint{}
+	e := &testHTTPServer{}
 	e.serve = func(w http.ResponseWriter, r *http.Request, body M) {
 		switch body["method"] {
 		case "notifications/cancelled":
 			<-released
 			w.WriteHeader(http.StatusAccepted)
 		case "ping":
-			answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+			writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
 		default:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}
 	}
-	s := visit(t, e, SiteOptions{})
+	s := connectTo(t, e, SiteOptions{})
 	s.Notify("notifications/cancelled", M{"requestId": 1})
 	ping := s.Request("ping", nil)
 	if r := s.AwaitFor(ping, 100*time.Millisecond); r.Answered() {
 		t.Error("the ping overtook the notification")
 	}
-	if before := ping.leftAt(); !before.Before(ping.leftAt()) {
+	if before := ping.sentAt(); !before.Before(ping.sentAt()) {
 		t.Error("the time of the ping has begun before it was sent")
 	}
 	close(released)
 	if r := s.Await(ping); r.Result() == nil {
 		t.Errorf("ping brought %+v", r)
 	}
-	if sent := ping.leftAt(); !sent.Equal(ping.leftAt()) {
+	if sent := ping.sentAt(); !sent.Equal(ping.sentAt()) {
 		t.Error("the ping is sent still")
 	}
 }
 
 // Streams that stay open after the response hold up nothing.
 func TestHTTPStreamsThatStayOpen(t *testing.T) {
-	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+	s := connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		if body["method"] != "ping" {
 			w.WriteHeader(http.StatusMethodNotAllowed)
 			return
 		}
-		stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", body["id"]))
+		writeStream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", body["id"]))
 		<-r.Context().Done()
 	}}, SiteOptions{})
 	const many = 300
 	for range many {
-		if r := s.Exchange("ping", nil); r.Result() == nil {
+		if r := s.Call("ping", nil); r.Result() == nil {
 			t.Fatalf("ping brought %+v", r)
 		}
 	}
@@ -270,18 +272,18 @@ func TestHTTPStreamsThatStayOpen(t *testing.T) {
 // A stream that ends before the answer is resumed after its last event.
 func TestHTTPResumes(t *testing.T) {
 	var asked any
-	s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+	s := connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
 		case body["method"] == "ping":
 			asked = body["id"]
-			stream(w, "id: e1\nretry: 1\ndata:\n\n")
+			writeStream(w, "id: e1\nretry: 1\ndata:\n\n")
 		case r.Method == http.MethodGet && r.Header.Get("Last-Event-ID") == "e1":
-			stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", asked))
+			writeStream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":%v,\"result\":{}}\n\n", asked))
 		default:
 			w.WriteHeader(http.StatusMethodNotAllowed)
 		}
 	}}, SiteOptions{})
-	if r := s.Exchange("ping", nil); r.Result() == nil {
+	if r := s.Call("ping", nil); r.Result() == nil {
 		t.Errorf("ping brought %+v", r)
 	}
 }
@@ -289,10 +291,10 @@ func TestHTTPResumes(t *testing.T) {
 // The server asks on the standing stream; the answer is posted.
 func TestHTTPAnswersRequestsOfTheServer(t *testing.T) {
 	answered := make(chan M, 1)
-	visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+	connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
 		case r.Method == http.MethodGet:
-			stream(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"ping\"}\n\n")
+			writeStream(w, "data: {\"jsonrpc\":\"2.0\",\"id\":\"s1\",\"method\":\"ping\"}\n\n")
 			<-r.Context().Done()
 		case body["id"] == "s1":
 			w.WriteHeader(http.StatusAccepted)
@@ -307,23 +309,23 @@ func TestHTTPAnswersRequestsOfTheServer(t *testing.T) {
 // A session that the server has ended is not lent again.
 func TestHTTPLostSession(t *testing.T) {
 	gone := func(w http.ResponseWriter, r *http.Request, _ M) { http.NotFound(w, r) }
-	s := visit(t, &endpoint{serve: gone}, SiteOptions{})
-	s.Exchange("ping", nil)
-	if s.Usable() {
+	s := connectTo(t, &testHTTPServer{serve: gone}, SiteOptions{})
+	s.Call("ping", nil)
+	if s.IsUsable() {
 		t.Error("the session is usable")
 	}
 }
 
 // A request by hand is beside the session: other headers, and no frame that counts.
-func TestHTTPByHand(t *testing.T) {
-	e := &endpoint{}
-	s := visit(t, e, SiteOptions{Header: http.Header{"X-Key": {"secret"}}})
+func TestHTTPDo(t *testing.T) {
+	e := &testHTTPServer{}
+	s := connectTo(t, e, SiteOptions{Header: http.Header{"X-Key": {"secret"}}})
 	x := s.HTTP().Do(HTTPRequest{
 		Header: http.Header{"Accept": nil, "mcp-SESSION-id": {"other"}, "Origin": {"http://example.com"}},
 		Host:   "example.com",
 		Body:   []byte(`{"jsonrpc":"2.0","id":"h1","method":"tools/list"}`),
 	})
-	if r := x.Reply(); r.Result() == nil {
+	if r := x.AwaitReply(); r.Result() == nil {
 		t.Errorf("got %+v", r)
 	}
 	seen := e.find(t, "POST tools/list").Header
@@ -335,8 +337,8 @@ func TestHTTPByHand(t *testing.T) {
 			t.Errorf("the header %s is %q, want %q", name, got, values)
 		}
 	}
-	for _, f := range s.Record(0) {
-		if f.HTTP == x && !f.Apart {
+	for _, f := range s.FramesSince(0) {
+		if f.RoundTrip == x && !f.Manual {
 			t.Errorf("a frame that counts: %s", f.Raw.Bytes())
 		}
 	}
@@ -347,7 +349,7 @@ func TestHTTPByHand(t *testing.T) {
 }
 
 // A redirect is followed only when asked to, and never to another origin.
-func TestSiteFollows(t *testing.T) {
+func TestFollowRedirect(t *testing.T) {
 	tests := []struct{ from, to, want string }{
 		{"http://127.0.0.1:1/mcp", "/mcp/", "http://127.0.0.1:1/mcp/"},
 		{"http://127.0.0.1:1/mcp", "http://127.0.0.1:1/other", "http://127.0.0.1:1/other"},
@@ -361,17 +363,17 @@ func TestSiteFollows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = site.Follow(tt.from, tt.to)
+		err = site.FollowRedirect(tt.from, tt.to)
 		if ok := err == nil; ok != (tt.want != "") || ok && site.URL() != tt.want {
 			t.Errorf("%s to %q: now %s, %v", tt.from, tt.to, site.URL(), err)
 		}
-		if err = site.Follow(tt.from, "/elsewhere"); tt.want != "" && (err != nil || site.URL() != tt.want) {
+		if err = site.FollowRedirect(tt.from, "/elsewhere"); tt.want != "" && (err != nil || site.URL() != tt.want) {
 			t.Errorf("%s, which was followed to %q before: now %s, %v", tt.from, tt.to, site.URL(), err)
 		}
 	}
 }
 
-func TestNewSiteRefuses(t *testing.T) {
+func TestNewSiteErrors(t *testing.T) {
 	wrong := []string{"", "127.0.0.1:80/mcp", "ftp://127.0.0.1/", "http://", "http://127.0.0.1/#a", "http://[::1/mcp"}
 	for _, u := range wrong {
 		if _, err := NewSite(SiteOptions{URL: u}); err == nil {
@@ -387,7 +389,7 @@ func TestRefusedConnections(t *testing.T) {
 	stay := func(ctx context.Context, _ io.Reader, _, _ io.Writer, _ <-chan struct{}) int { <-ctx.Done(); return 0 }
 	for _, tt := range []struct {
 		name  string
-		serve Server
+		serve InProcessServer
 		start time.Duration
 		want  time.Duration
 	}{
@@ -403,7 +405,7 @@ func TestRefusedConnections(t *testing.T) {
 				}
 				defer site.Close(Limits{})
 				begin := time.Now()
-				err = site.Ready(t.Context(), Limits{Start: tt.start})
+				err = site.AwaitReady(t.Context(), Limits{StartTimeout: tt.start})
 				if took := time.Since(begin).Round(100 * time.Millisecond); err == nil || took != tt.want {
 					t.Errorf("%v after %v, want an error after %v", err, took, tt.want)
 				}
@@ -447,8 +449,8 @@ func TestSiteRestarts(t *testing.T) {
 	}
 	die <- struct{}{}
 	first.Wait(0, 10*time.Second, func(*Frame) bool { return false })
-	var death *Death
-	if !errors.As(first.Death(), &death) || death.Cause != "the server exited with status 7" ||
+	var death *SessionEndError
+	if !errors.As(first.EndErr(), &death) || death.Cause != "the server exited with status 7" ||
 		!slices.Contains(death.Stderr, "last words") {
 		t.Errorf("got %+v", death)
 	}
@@ -471,7 +473,7 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 		answered bool // with a result
 	}{{0, 1, true}, {2, 3, true}, {100, 4, false}} {
 		asked := 0
-		s := visit(t, &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+		s := connectTo(t, &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 			if body["method"] != "ping" {
 				w.WriteHeader(http.StatusMethodNotAllowed)
 				return
@@ -480,20 +482,20 @@ func TestBusyServerIsAskedAgain(t *testing.T) {
 				http.Error(w, "another request is being served", http.StatusConflict)
 				return
 			}
-			answerJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
+			writeJSON(w, M{"jsonrpc": "2.0", "id": body["id"], "result": M{}})
 		}}, SiteOptions{})
-		if r := s.Exchange("ping", nil); asked != tt.asked || (r.Result() != nil) != tt.answered {
-			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.M(), r.Err)
+		if r := s.Call("ping", nil); asked != tt.asked || (r.Result() != nil) != tt.answered {
+			t.Errorf("busy %d times: asked %d times, got %v, %v", tt.busy, asked, r.Message(), r.Err)
 		}
 	}
 }
 
-// Sessions over HTTP share the process that serves them, and none with one that was started after it.
+// Sessions over RoundTrip share the process that serves them, and none with one that was started after it.
 func TestSharesProcess(t *testing.T) {
 	first, second := &process{}, &process{}
 	in := func(host *process) *Session {
 		s := &Session{}
-		s.link = &HTTP{s: s, host: host}
+		s.transport = &HTTP{s: s, proc: host}
 		return s
 	}
 	for _, tt := range []struct {

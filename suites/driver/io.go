@@ -12,7 +12,7 @@ func closeReader(r io.Reader) {
 }
 
 // Size writes a number of bytes for people.
-func Size(n int) string {
+func FormatSize(n int) string {
 	for _, unit := range []struct {
 		name  string
 		bytes int

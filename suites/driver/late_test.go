@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// An answer that comes after the client gave up is late. What comes in its place over HTTP is none, unless it is a
+// An answer that comes after the client gave up is late. What comes in its place over RoundTrip is none, unless it is a
 // message for the request, with whatever status.
-func TestLateAnswers(t *testing.T) {
+func TestAwaitLate(t *testing.T) {
 	const result, failure = `{"jsonrpc":"2.0","id":%d,"result":{}}`, `{"jsonrpc":"2.0","id":%d,"error":{"code":-32600}}`
 	tests := map[string]struct {
 		status int
@@ -46,17 +46,17 @@ func TestLateAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: time.Millisecond}}, Options{})
+			s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: time.Millisecond}}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer s.Close()
-			r := s.Await(s.RequestID(id, "ping", nil))
+			r := s.Await(s.RequestWithID(id, "ping", nil))
 			close(gaveUp)
 			if r.Answered() {
 				t.Fatalf("answered: %s", r.Frame.Raw)
 			}
-			if waited, slow := r.Late(time.Minute); !waited || (slow != nil) != tt.late {
+			if waited, slow := r.AwaitLate(time.Minute); !waited || (slow != nil) != tt.late {
 				t.Errorf("waited is %v, and it was %v", waited, slow)
 			}
 		})

@@ -11,9 +11,9 @@ import (
 // itself which revision it is of, who sends it and what that client can do, and a server may be asked anything at any
 // time. What it says by itself comes on the streams that the client asks for.
 type Modern struct {
-	Revision string // that requests name before the session was greeted
-	Fence    string // method of the request that proves order; empty is server/discover
-	Tools    []M    // that the server lists; some of their arguments go into headers as well
+	Revision   string // that requests name before the session was greeted
+	NoOpMethod string // method of the request that proves order; empty is server/discover
+	Tools      []M    // that the server lists; some of their arguments go into headers as well
 }
 
 // The keys that the revision keeps for itself in _meta.
@@ -32,18 +32,18 @@ var Omitted any = omitted{}
 
 type omitted struct{}
 
-// greet asks server/discover, which tells what the server is. There is nothing to agree on: a revision in which the
+// connect asks server/discover, which tells what the server is. There is nothing to agree on: a revision in which the
 // server has answered is one that it speaks.
-func (Modern) greet(s *Session, hello M) Reply {
+func (Modern) connect(s *Session, hello M) Reply {
 	r := s.AwaitFirst(s.Request("server/discover", nil))
 	revision, _ := hello["protocolVersion"].(string)
-	s.agree(r.Result(), revision)
+	s.setConnectResult(r.Result(), revision)
 	return r
 }
 
 // listen asks for all that the server declares that it announces. The stream is open when the server has said so, for
 // which it has a moment; a server may refuse it.
-func (Modern) listen(s *Session, _ M) {
+func (Modern) finishConnect(s *Session, _ M) {
 	const moment = 50 * time.Millisecond
 	filter := M{}
 	for _, list := range []string{"tools", "prompts", "resources"} {
@@ -54,16 +54,16 @@ func (Modern) listen(s *Session, _ M) {
 	if len(filter) == 0 {
 		return
 	}
-	p := s.Stand("subscriptions/listen", M{"notifications": filter})
-	s.Wait(p.from, moment, func(f *Frame) bool {
-		return p.answeredBy(f) || f.Side == FromServer && f.Method == "notifications/subscriptions/acknowledged"
+	p := s.OpenStream("subscriptions/listen", M{"notifications": filter})
+	s.Wait(p.mark, moment, func(f *Frame) bool {
+		return p.isAnsweredBy(f) || f.Side == FromServer && f.Method == "notifications/subscriptions/acknowledged"
 	})
 }
 
-func (e Modern) harmless() (method string, params M) { return cmp.Or(e.Fence, "server/discover"), nil }
+func (e Modern) noOp() (method string, params M) { return cmp.Or(e.NoOpMethod, "server/discover"), nil }
 
-// dress adds to _meta what every request says. What a check says itself stands.
-func (e Modern) dress(s *Session, params M) M {
+// withMeta adds to _meta what every request says. What a check says itself stands.
+func (e Modern) withMeta(s *Session, params M) M {
 	dressed := M{}
 	maps.Copy(dressed, params)
 	meta, isObject := params["_meta"].(M)
@@ -90,10 +90,10 @@ func omit(object M, key string, value any) {
 // meta is what every request of a session says.
 func (e Modern) meta(s *Session) M {
 	s.mu.Lock()
-	hello := s.Hello
+	hello := s.ConnectParams
 	s.mu.Unlock()
 	if hello == nil {
-		hello = Hello(e.Revision)
+		hello = ConnectParams(e.Revision)
 	}
 	meta := M{}
 	for key, member := range map[string]string{
@@ -107,32 +107,32 @@ func (e Modern) meta(s *Session) M {
 }
 
 // answer is none: a server of the era asks by its results.
-func (Modern) answer(*Session, *Frame) M { return nil }
+func (Modern) response(*Session, *Frame) M { return nil }
 
-// cancel tells a server over stdio so; over HTTP the end of the stream says it.
+// cancel tells a server over stdio so; over RoundTrip the end of the stream says it.
 func (Modern) cancel(s *Session, p Pending, reason string) {
 	if s.HTTP() == nil {
-		s.withdraw(p, reason)
-	} else if x := p.frame.HTTP; x != nil {
-		x.recall()
+		s.sendCancelled(p, reason)
+	} else if x := p.frame.RoundTrip; x != nil {
+		x.cancel()
 	}
 }
 
 // heard keeps the session ids that the server issues to who begins as in the other era.
-func (Modern) heard(h *HTTP, x *Exchange) {
-	if x.message.Method == "initialize" {
-		h.learn(x)
+func (Modern) onHeaders(h *HTTP, x *RoundTrip) {
+	if x.requestFrame.Method == "initialize" {
+		h.noteSessionID(x)
 	}
 }
 
 func (Modern) resumes() bool { return false }
 
 // leave takes back what was asked for that is never done, and ends what was begun as in the other era.
-func (e Modern) leave(s *Session) {
-	for _, p := range slices.Clone(s.stands) {
+func (e Modern) closeSession(s *Session) {
+	for _, p := range slices.Clone(s.openStreams) {
 		s.Cancel(p, "the client is done")
 	}
 	if h := s.HTTP(); h != nil {
-		h.EndIssued()
+		h.DeleteSessions()
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// header says again what the message says, for those on the way that do not read it: its revision, its method, what it
-// is about, and the arguments that a tool wants there. What cannot be read as a message is said to be the harmless
+// setHeaders says again what the message says, for those on the way that do not read it: its revision, its method, what
+// it is about, and the arguments that a tool wants there. What cannot be read as a message is said to be the harmless
 // request, so that nothing is wrong with its headers.
-func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
+func (e Modern) setHeaders(h *HTTP, header http.Header, message *Frame) {
 	params, _ := message.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
 	revision, named := meta[MetaRevision].(string)
@@ -22,15 +22,15 @@ func (e Modern) header(h *HTTP, header http.Header, message *Frame) {
 	}
 	setField(header, revisionHeader, revision)
 	method := message.Method
-	if message.Shape != Object && message.Raw.Len() > 0 {
-		method, _ = e.harmless()
+	if message.Kind != Object && message.Raw.Len() > 0 {
+		method, _ = e.noOp()
 	}
 	setField(header, "Mcp-Method", method)
-	if name, has := subjectOf(message.Method, params); has {
+	if name, has := nameHeaderOf(message.Method, params); has {
 		setField(header, "Mcp-Name", FieldValue(name))
 	}
 	if message.Method == "tools/call" {
-		e.mirror(header, params)
+		e.setArgumentHeaders(header, params)
 	}
 }
 
@@ -41,8 +41,8 @@ func setField(header http.Header, name, value string) {
 	}
 }
 
-// subjectOf is the name, the URI or the id of what a request is about, where that stands in a header.
-func subjectOf(method string, params M) (name string, has bool) {
+// nameHeaderOf is the name, the URI or the id of what a request is about, where that stands in a header.
+func nameHeaderOf(method string, params M) (name string, has bool) {
 	switch method {
 	case "tools/call", "prompts/get":
 		name, has = params["name"].(string)
@@ -54,22 +54,22 @@ func subjectOf(method string, params M) (name string, has bool) {
 	return name, has
 }
 
-// mirror sets the headers that the schema of a tool wants for the arguments of a call.
-func (e Modern) mirror(header http.Header, params M) {
+// setArgumentHeaders sets the headers that the schema of a tool wants for the arguments of a call.
+func (e Modern) setArgumentHeaders(header http.Header, params M) {
 	for _, tool := range e.Tools {
 		if tool["name"] != params["name"] {
 			continue
 		}
 		schema, _ := tool["inputSchema"].(M)
 		arguments, _ := params["arguments"].(M)
-		mirrorObject(header, schema, arguments)
+		setPropertyHeaders(header, schema, arguments)
 		return
 	}
 }
 
-// mirrorObject sets the headers for the properties of an object, and of the objects in it. Only what is reached by
-// properties alone has one.
-func mirrorObject(header http.Header, schema, object M) {
+// setPropertyHeaders sets the headers for the properties of an object, and of the objects in it. Only what is reached
+// by properties alone has one.
+func setPropertyHeaders(header http.Header, schema, object M) {
 	properties, _ := schema["properties"].(M)
 	for name, property := range properties {
 		schema, _ := property.(M)
@@ -78,7 +78,7 @@ func mirrorObject(header http.Header, schema, object M) {
 			continue
 		}
 		if inner, isObject := value.(M); isObject {
-			mirrorObject(header, schema, inner)
+			setPropertyHeaders(header, schema, inner)
 		}
 		field, _ := schema["x-mcp-header"].(string)
 		if text, ok := fieldText(value); ok && httpguts.ValidHeaderFieldName(field) {

@@ -12,20 +12,20 @@ import (
 	"time"
 )
 
-// office is a server of the modern era, over both transports. It remembers what it was sent.
-type office struct {
-	silent bool        // about subscriptions
-	closed chan string // the methods of requests whose stream the client closed; nil tells nobody
-	called chan bool   // has an element for each call of a tool that came; nil tells nobody
+// modernServer is a server of the modern era, over both transports. It remembers what it was sent.
+type modernServer struct {
+	ignoresSubscriptions bool        // about subscriptions
+	closed               chan string // the methods of requests whose stream the client closed; nil tells nobody
+	called               chan bool   // has an element for each call of a tool that came; nil tells nobody
 
-	mu   sync.Mutex
-	seen []seenRequest
+	mu       sync.Mutex
+	requests []seenRequest
 }
 
 // answers are the messages with which it answers one.
-func (o *office) answers(seen seenRequest) (messages []M) {
+func (o *modernServer) respond(seen seenRequest) (messages []M) {
 	o.mu.Lock()
-	o.seen = append(o.seen, seen)
+	o.requests = append(o.requests, seen)
 	o.mu.Unlock()
 	id, result := seen.Body["id"], M{"resultType": "complete"}
 	switch seen.Body["method"] {
@@ -37,11 +37,11 @@ func (o *office) answers(seen seenRequest) (messages []M) {
 	case "notifications/cancelled":
 		return nil
 	case "subscriptions/listen":
-		if o.silent {
+		if o.ignoresSubscriptions {
 			return nil
 		}
 		meta := M{MetaSubscription: id}
-		return []M{message("notifications/subscriptions/acknowledged", M{"_meta": meta, "notifications": M{}})}
+		return []M{newMessage("notifications/subscriptions/acknowledged", M{"_meta": meta, "notifications": M{}})}
 	case "server/discover":
 		result["supportedVersions"] = []any{"2026-07-28"}
 		result["capabilities"] = M{"tools": M{"listChanged": true}, "prompts": M{}, "resources": M{"listChanged": true}}
@@ -50,14 +50,14 @@ func (o *office) answers(seen seenRequest) (messages []M) {
 }
 
 // ServeHTTP answers with event streams, which stay open where there is no response.
-func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (o *modernServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, _ := io.ReadAll(r.Body)
 	body, _ := Decode(raw).(M)
 	w.Header().Set("Mcp-Session-Id", "of-another-era")
-	stream(w, ": welcome\n\n")
-	messages := o.answers(seenRequest{r.Method, r.Header, body})
+	writeStream(w, ": welcome\n\n")
+	messages := o.respond(seenRequest{r.Method, r.Header, body})
 	for _, m := range messages {
-		stream(w, "data: "+string(encode(m))+"\n\n")
+		writeStream(w, "data: "+string(encode(m))+"\n\n")
 	}
 	if len(messages) == 1 && messages[0]["result"] != nil {
 		return
@@ -68,16 +68,16 @@ func (o *office) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve is the server over stdio.
-func (o *office) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
-	return answerAll(in, out, o.answers)
+// result is the server over stdio.
+func (o *modernServer) serve(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
+	return serveMessages(in, out, o.respond)
 }
 
 // methods are those of the messages that the server was sent, without the requests that prove order.
-func (o *office) methods() (all []string) {
+func (o *modernServer) methods() (all []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for i, r := range o.seen {
+	for i, r := range o.requests {
 		if method, _ := r.Body["method"].(string); method != "server/discover" || i == 0 {
 			all = append(all, method)
 		}
@@ -87,32 +87,32 @@ func (o *office) methods() (all []string) {
 
 // visit opens a session with a server as a pool does, calls a tool that does not answer and takes that back, and ends
 // the session.
-func (o *office) visit(t *testing.T, target Target) {
+func (o *modernServer) runClient(t *testing.T, target Target) {
 	t.Helper()
 	target.Era, target.Limits = Modern{Revision: "2026-07-28"}, Limits{}.withDefaults()
 	pool := NewPool(t.Context(), target, "2026-07-28", 1, false)
-	pool.Ahead(0)
-	s, err := pool.Fresh()
+	pool.Prestart(0)
+	s, err := pool.GetUnused()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.Ordinary() || s.Revision != "2026-07-28" || s.Capabilities["tools"] == nil {
+	if !s.IsOrdinary() || s.Revision != "2026-07-28" || s.Capabilities["tools"] == nil {
 		t.Errorf("the session has agreed to %q and %v", s.Revision, s.Capabilities)
 	}
-	if r := s.Exchange("tools/list", M{"cursor": "c"}); r.Result() == nil {
+	if r := s.Call("tools/list", M{"cursor": "c"}); r.Result() == nil {
 		t.Errorf("got %+v", r)
 	}
 	call := s.Request("tools/call", M{"name": "wait"})
 	if s.HTTP() != nil { // where the call would be waited for
 		<-o.called
-	} else if _, err := s.Settle(0); err != nil {
+	} else if _, err := s.Barrier(0); err != nil {
 		t.Error(err)
 	}
 	s.Cancel(call, "enough")
-	if r := s.Exchange(s.Harmless()); r.Result() == nil || s.Troubled() {
-		t.Errorf("after the cancellation: got %+v, troubled is %v", r, s.Troubled())
+	if r := s.Call(s.NoOp()); r.Result() == nil || s.HasFault() {
+		t.Errorf("after the cancellation: got %+v, troubled is %v", r, s.HasFault())
 	}
-	pool.Close(s)
+	pool.CloseSession(s)
 	pool.Wait()
 }
 
@@ -122,33 +122,33 @@ func TestModern(t *testing.T) {
 	const listen, list, call, cancel = "subscriptions/listen", "tools/list", "tools/call", "notifications/cancelled"
 	t.Run("stdio", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
-			o := &office{}
-			o.visit(t, Target{Serve: o.serve})
+			o := &modernServer{}
+			o.runClient(t, Target{Serve: o.serve})
 			want := []string{"server/discover", listen, list, call, cancel, cancel}
 			if got := o.methods(); !slices.Equal(got, want) {
 				t.Errorf("the server was sent\n%q, want\n%q", got, want)
 			}
-			o.wantDressed(t)
+			o.wantMeta(t)
 		})
 	})
 	t.Run("HTTP", func(t *testing.T) {
-		o := &office{called: make(chan bool, 1)}
-		o.visit(t, Target{Site: siteOf(t, o)})
+		o := &modernServer{called: make(chan bool, 1)}
+		o.runClient(t, Target{Site: newTestSite(t, o)})
 		got := slices.Sorted(slices.Values(o.methods())) // a busy machine may have them overtake each other
 		if want := []string{"server/discover", listen, call, list}; !slices.Equal(got, want) {
 			t.Errorf("the server was sent %q, want %q", got, want)
 		}
-		o.wantDressed(t)
+		o.wantMeta(t)
 	})
 }
 
-// wantDressed wants each request as the era says, and over HTTP POSTs with the headers of the era alone.
-func (o *office) wantDressed(t *testing.T) {
+// wantMeta wants each request as the era says, and over RoundTrip POSTs with the headers of the era alone.
+func (o *modernServer) wantMeta(t *testing.T) {
 	t.Helper()
 	const meta = `{"io.modelcontextprotocol/clientCapabilities":{},` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"mcpcheck","version":"1"},` +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
-	for _, r := range o.seen {
+	for _, r := range o.requests {
 		method, _ := r.Body["method"].(string)
 		params, _ := r.Body["params"].(M)
 		if got := string(encode(params["_meta"])); r.Body["id"] != nil && got != meta {
@@ -170,39 +170,39 @@ func (o *office) wantDressed(t *testing.T) {
 	}
 }
 
-// Over HTTP a request is taken back by the end of its stream.
+// Over RoundTrip a request is taken back by the end of its stream.
 func TestModernCancelsOverHTTP(t *testing.T) {
-	o := &office{closed: make(chan string, 1)}
-	s, err := Start(t.Context(), Target{Site: siteOf(t, o), Era: Modern{Revision: "2026-07-28"}}, Options{})
+	o := &modernServer{closed: make(chan string, 1)}
+	s, err := Start(t.Context(), Target{Site: newTestSite(t, o), Era: Modern{Revision: "2026-07-28"}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	call := s.Request("tools/call", M{"name": "wait"})
-	call.frame.HTTP.Head()
+	call.frame.RoundTrip.AwaitHeaders()
 	s.Cancel(call, "enough")
 	if method := <-o.closed; method != "tools/call" {
 		t.Errorf("the server has seen the end of %s", method)
 	}
-	if r := s.AwaitCall(call); r.Answered() || s.Troubled() {
-		t.Errorf("got %+v, troubled is %v", r, s.Troubled())
+	if r := s.AwaitLongRunning(call); r.Answered() || s.HasFault() {
+		t.Errorf("got %+v, troubled is %v", r, s.HasFault())
 	}
 }
 
 // A server that says nothing to a subscription costs a moment, and the request counts for nothing that was not
 // answered.
-func TestModernListensInVain(t *testing.T) {
+func TestModernSubscriptionUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		o := &office{silent: true}
+		o := &modernServer{ignoresSubscriptions: true}
 		begin := time.Now()
-		o.visit(t, Target{Serve: o.serve})
+		o.runClient(t, Target{Serve: o.serve})
 		if took := time.Since(begin); took > time.Second {
 			t.Errorf("it took %v", took)
 		}
 	})
 }
 
-func TestModernDress(t *testing.T) {
+func TestModernWithMeta(t *testing.T) {
 	const revision = `"2026-07-28"`
 	const all = `"io.modelcontextprotocol/clientCapabilities":{},` +
 		`"io.modelcontextprotocol/clientInfo":{"name":"mcpcheck","version":"1"},` +
@@ -222,11 +222,11 @@ func TestModernDress(t *testing.T) {
 		"all left out":  {M{"_meta": Omitted, "a": 1}, `{"a":1}`},
 		"not an object": {M{"_meta": 7}, `{"_meta":7}`},
 	}
-	serve := answering(func(int, string) string { return "" })
-	converse(t, Limits{}, serve, func(t *testing.T, s *Session) {
+	serve := respondingServer(func(int, string) string { return "" })
+	runSession(t, Limits{}, serve, func(t *testing.T, s *Session) {
 		for name, tt := range tests {
 			before := string(encode(tt.params))
-			if got := string(encode(Modern{Revision: "2026-07-28"}.dress(s, tt.params))); got != tt.want {
+			if got := string(encode(Modern{Revision: "2026-07-28"}.withMeta(s, tt.params))); got != tt.want {
 				t.Errorf("%s: got\n%s, want\n%s", name, got, tt.want)
 			}
 			if string(encode(tt.params)) != before {
@@ -234,16 +234,16 @@ func TestModernDress(t *testing.T) {
 			}
 		}
 		s.SetEra(Modern{Revision: "2026-07-28"})
-		s.Greet(M{"protocolVersion": "2027-01-01", "capabilities": M{"roots": M{}}})
+		s.Connect(M{"protocolVersion": "2027-01-01", "capabilities": M{"roots": M{}}})
 		want := `{"io.modelcontextprotocol/clientCapabilities":{"roots":{}},` +
 			`"io.modelcontextprotocol/protocolVersion":"2027-01-01"}`
-		if got := string(encode(s.Era().dress(s, nil)["_meta"])); got != want {
+		if got := string(encode(s.Era().withMeta(s, nil)["_meta"])); got != want {
 			t.Errorf("after another greeting: got %s, want %s", got, want)
 		}
 	})
 }
 
-// The examples are those of the page on Streamable HTTP.
+// The examples are those of the page on Streamable RoundTrip.
 func TestFieldValue(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"us-west1", "us-west1"},
@@ -264,7 +264,7 @@ func TestFieldValue(t *testing.T) {
 	}
 }
 
-func TestModernHeader(t *testing.T) {
+func TestModernSetHeaders(t *testing.T) {
 	sql := M{"name": "sql", "inputSchema": Decode([]byte(`{"type": "object", "properties": {
 		"region": {"type": "string", "x-mcp-header": "Region"},
 		"limit": {"type": "integer", "x-mcp-header": "Limit"},
@@ -320,7 +320,7 @@ func TestModernHeader(t *testing.T) {
 		"no message":                   {message: `[`, want: map[string]string{"Mcp-Method": "server/discover"}},
 	}
 	e := Modern{Revision: "2026-07-28", Tools: []M{{"name": "other"}, sql}}
-	s, err := Start(t.Context(), Target{Site: siteOf(t, http.NotFoundHandler()), Era: e}, Options{})
+	s, err := Start(t.Context(), Target{Site: newTestSite(t, http.NotFoundHandler()), Era: e}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,7 +328,7 @@ func TestModernHeader(t *testing.T) {
 	for name, tt := range tests {
 		f, header := &Frame{Raw: Text(tt.message)}, http.Header{}
 		f.parse()
-		e.header(s.HTTP(), header, f)
+		e.setHeaders(s.HTTP(), header, f)
 		if tt.want == nil {
 			tt.want = map[string]string{}
 		}

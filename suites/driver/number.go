@@ -15,11 +15,12 @@ type number struct {
 	exponent *big.Int
 }
 
-// mostPower is how many digits the exponent of a number may have. To read one takes time that grows with their square:
-// that of a text as long as a message may be, many minutes.
-const mostPower = 1000
+// maxExponentDigits is how many digits the exponent of a number may have. To read one takes time that grows with their
+// square: that of a text as long as a message may be, many minutes.
+const maxExponentDigits = 1000
 
-// parseNumber reads a JSON number. One whose exponent has more digits than mostPower is left as the text that it is.
+// parseNumber reads a JSON number. One whose exponent has more digits than maxExponentDigits is left as the text that
+// it is.
 func parseNumber(text string) (n number, ok bool) {
 	text = strings.TrimSpace(text)
 	if text == "" || text[0] != '-' && (text[0] < '0' || text[0] > '9') || !json.Valid([]byte(text)) {
@@ -36,7 +37,7 @@ func parseNumber(text string) (n number, ok bool) {
 	if n.digits == "" {
 		return number{exponent: new(big.Int)}, true
 	}
-	if len(power) > mostPower {
+	if len(power) > maxExponentDigits {
 		return number{}, false
 	}
 	n.exponent, ok = new(big.Int).SetString(power, 10)

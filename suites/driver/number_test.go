@@ -38,7 +38,7 @@ func TestNumbers(t *testing.T) {
 		{"Inf", "", false, 0},
 		{"1_0", "", false, 0},
 		{`"1"`, "", false, 0},
-		{"1e" + strings.Repeat("9", mostPower), "1e" + strings.Repeat("9", mostPower), true, 0},
+		{"1e" + strings.Repeat("9", maxExponentDigits), "1e" + strings.Repeat("9", maxExponentDigits), true, 0},
 		{"1e" + strings.Repeat("9", 1<<20), "", false, 0}, // which would take seconds
 	}
 	for _, tt := range tests {
@@ -60,13 +60,13 @@ func TestNumbers(t *testing.T) {
 
 func TestCode(t *testing.T) {
 	for text, want := range map[string]int{"-32602": -32602, "-32602.0": -32602, "-3.2602e4": -32602, "1e2": 100} {
-		r := Reply{Made: M{"error": M{"code": json.Number(text)}}}
+		r := Reply{Synthetic: M{"error": M{"code": json.Number(text)}}}
 		if code, ok := r.Code(); code != want || !ok {
 			t.Errorf("%s: got %d, %v", text, code, ok)
 		}
 	}
 	for _, text := range []string{"18446744073709551615", "1e999999999", "-32602.5"} {
-		r := Reply{Made: M{"error": M{"code": json.Number(text)}}}
+		r := Reply{Synthetic: M{"error": M{"code": json.Number(text)}}}
 		if code, ok := r.Code(); code != 0 || ok {
 			t.Errorf("%s: got %d, %v", text, code, ok)
 		}

@@ -8,7 +8,7 @@ import (
 
 // What belongs to the operator or to the session goes to the server's own origin alone, and what comes of another one
 // says nothing of the server.
-func TestForeignOriginGetsNothing(t *testing.T) {
+func TestOtherOriginGetsNoSecrets(t *testing.T) {
 	var here, there http.Header
 	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		here = r.Header.Clone()
@@ -32,13 +32,13 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 	defer s.Close()
 	s.Revision = "2025-11-25"
 
-	s.HTTP().Do(HTTPRequest{URL: "/other"}).End()
-	s.HTTP().Do(HTTPRequest{URL: own.URL + "/other"}).End()
+	s.HTTP().Do(HTTPRequest{URL: "/other"}).AwaitEnd()
+	s.HTTP().Do(HTTPRequest{URL: own.URL + "/other"}).AwaitEnd()
 	if here.Get("Authorization") == "" || here.Get("X-Api-Key") == "" || here.Get("Mcp-Session-Id") == "" {
 		t.Errorf("the server got %v", here)
 	}
 	accept := http.Header{"Accept": {"application/json"}}
-	s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: accept}).End()
+	s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL + "/.well-known/x", Header: accept}).AwaitEnd()
 	for name := range there {
 		switch name {
 		case "Accept", "Accept-Encoding", "User-Agent":
@@ -53,7 +53,8 @@ func TestForeignOriginGetsNothing(t *testing.T) {
 		t.Errorf("the session id is %q", id)
 	}
 	foreign.Close()
-	if a := s.HTTP().Do(HTTPRequest{Method: http.MethodGet, URL: foreign.URL}).End(); a.Err == nil || !s.Alive() {
-		t.Errorf("%v, and the session lives: %v", a, s.Alive())
+	if a := s.HTTP().Do(HTTPRequest{Method: http.MethodGet,
+		URL: foreign.URL}).AwaitEnd(); a.Err == nil || !s.IsAlive() {
+		t.Errorf("%v, and the session lives: %v", a, s.IsAlive())
 	}
 }

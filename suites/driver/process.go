@@ -25,8 +25,8 @@ type process struct {
 	exit      Exit
 }
 
-// gone reports whether the process has ended.
-func (p *process) gone() bool {
+// hasExited reports whether the process has ended.
+func (p *process) hasExited() bool {
 	select {
 	case <-p.exited:
 		return true
@@ -53,7 +53,7 @@ func (e Exit) String() string {
 func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 	switch {
 	case t.Serve != nil:
-		return launchInside(ctx, t.Serve, muteStderr), nil
+		return launchInProcess(ctx, t.Serve, muteStderr), nil
 	case len(t.Command) == 0:
 		return nil, errors.New("no command to run")
 	}
@@ -63,13 +63,13 @@ func launch(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, error) {
 	cmd := exec.Command(t.Command[0], t.Command[1:]...)
 	cmd.Dir = t.Dir
-	cmd.Env = Marked(append(os.Environ(), t.Env...))
+	cmd.Env = WithRunMarker(append(os.Environ(), t.Env...))
 	var ours, theirs []*os.File // the ends of the pipes: the server's are closed here once it has them
-	defer func() { closeAll(theirs) }()
+	defer func() { closeFiles(theirs) }()
 	for range 3 {
 		r, w, err := os.Pipe()
 		if err != nil {
-			closeAll(ours)
+			closeFiles(ours)
 			return nil, err
 		}
 		ours, theirs = append(ours, r), append(theirs, w)
@@ -81,11 +81,11 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 	}
 	group := newGroup(cmd)
 	if err := cmd.Start(); err != nil {
-		closeAll(ours)
+		closeFiles(ours)
 		return nil, err
 	}
 	p := &process{stdin: ours[0], stdout: ours[1], stderr: ours[2], exited: make(chan struct{})}
-	if err := group.adopt(cmd); err != nil {
+	if err := group.attach(cmd); err != nil {
 		cmd.Process.Kill()
 		cmd.Wait()
 		return nil, err
@@ -101,14 +101,14 @@ func launchCommand(ctx context.Context, t Target, muteStderr bool) (*process, er
 	return p, nil
 }
 
-func closeAll(files []*os.File) {
+func closeFiles(files []*os.File) {
 	for _, file := range files {
 		file.Close()
 	}
 }
 
-// launchInside runs a server inside this process.
-func launchInside(ctx context.Context, serve Server, muteStderr bool) *process {
+// launchInProcess runs a server inside this process.
+func launchInProcess(ctx context.Context, serve InProcessServer, muteStderr bool) *process {
 	ctx, kill := context.WithCancel(ctx)
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
@@ -144,8 +144,8 @@ func launchInside(ctx context.Context, serve Server, muteStderr bool) *process {
 	return p
 }
 
-// stderrKeeper keeps the first and the last bytes of stderr, and drains the rest.
-type stderrKeeper struct {
+// stderrBuffer keeps the first and the last bytes of stderr, and drains the rest.
+type stderrBuffer struct {
 	mu    sync.Mutex
 	limit int
 	head  []byte
@@ -154,9 +154,9 @@ type stderrKeeper struct {
 	ended chan struct{} // closed once there will be no more
 }
 
-// keepStderr keeps what a process writes to stderr, which is nil when that goes nowhere, until its end.
-func keepStderr(stderr io.Reader, limit int) *stderrKeeper {
-	k := &stderrKeeper{limit: limit, ended: make(chan struct{})}
+// collectStderr keeps what a process writes to stderr, which is nil when that goes nowhere, until its end.
+func collectStderr(stderr io.Reader, limit int) *stderrBuffer {
+	k := &stderrBuffer{limit: limit, ended: make(chan struct{})}
 	go func() {
 		defer close(k.ended)
 		if stderr != nil {
@@ -168,7 +168,7 @@ func keepStderr(stderr io.Reader, limit int) *stderrKeeper {
 
 // hear waits for the last words of a process that has ended: for a moment, since what it started may still hold its
 // stderr.
-func (k *stderrKeeper) hear() {
+func (k *stderrBuffer) awaitEnd() {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
@@ -177,7 +177,7 @@ func (k *stderrKeeper) hear() {
 	}
 }
 
-func (k *stderrKeeper) Write(p []byte) (int, error) {
+func (k *stderrBuffer) Write(p []byte) (int, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.total += len(p)
@@ -191,8 +191,8 @@ func (k *stderrKeeper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lines are the last ones. The first of them may be cut.
-func (k *stderrKeeper) lines() []string {
+// tailLines are the last ones. The first of them may be cut.
+func (k *stderrBuffer) tailLines() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	text := strings.TrimRight(strings.ToValidUTF8(string(k.tail), "\uFFFD"), "\n \r")
@@ -202,8 +202,8 @@ func (k *stderrKeeper) lines() []string {
 	return strings.Split(text, "\n")
 }
 
-// beginning is the first bytes, and how many there were in all.
-func (k *stderrKeeper) beginning() (head []byte, total int) {
+// headBytes is the first bytes, and how many there were in all.
+func (k *stderrBuffer) headBytes() (head []byte, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	head = append(head, k.head...)

@@ -17,7 +17,7 @@ func newGroup(cmd *exec.Cmd) *group {
 	return &group{}
 }
 
-func (g *group) adopt(cmd *exec.Cmd) error {
+func (g *group) attach(cmd *exec.Cmd) error {
 	g.pid = cmd.Process.Pid
 	return nil
 }

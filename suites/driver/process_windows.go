@@ -16,7 +16,7 @@ func newGroup(cmd *exec.Cmd) *group {
 	return &group{}
 }
 
-func (g *group) adopt(cmd *exec.Cmd) error {
+func (g *group) attach(cmd *exec.Cmd) error {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return err

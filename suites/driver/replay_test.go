@@ -37,9 +37,9 @@ func TestReplay(t *testing.T) {
 			fault: "answered what nobody asked"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var said []Saying
+			var said []TraceLine
 			for i, text := range test.said {
-				line := Saying{At: time.Duration(i) * time.Second, Side: FromClient, Text: []byte(text)}
+				line := TraceLine{At: time.Duration(i) * time.Second, Side: FromClient, Text: []byte(text)}
 				if text, ours := strings.CutPrefix(text, "<"); ours {
 					line.Side, line.Text = FromServer, []byte(text)
 				}
@@ -49,11 +49,14 @@ func TestReplay(t *testing.T) {
 			if !strings.Contains(fault, test.fault) || (fault == "") != (test.fault == "") {
 				t.Errorf("fault %q, want %q", fault, test.fault)
 			}
-			if s.Agreed() != test.revision || s.Alive() || !s.Whole() || s.IsHostile() != (fault != "") {
-				t.Errorf("revision %q, alive %v, whole %v, hostile %v", s.Agreed(), s.Alive(), s.Whole(), s.IsHostile())
+			if s.NegotiatedRevision() != test.revision || s.IsAlive() || !s.HasBeginning() ||
+				s.HasInvalidInput() != (fault != "") {
+				t.Errorf("revision %q, alive %v, whole %v, hostile %v", s.NegotiatedRevision(), s.IsAlive(),
+					s.HasBeginning(), s.HasInvalidInput())
 			}
-			if last := s.Record(0)[len(said)-1]; last.Hostile != (fault != "") || s.LeftAt() != last.At {
-				t.Errorf("hostile %v, left at %v", last.Hostile, s.LeftAt())
+			if last := s.FramesSince(0)[len(said)-1]; last.AfterInvalidInput != (fault != "") ||
+				s.ShutdownAt() != last.At {
+				t.Errorf("hostile %v, left at %v", last.AfterInvalidInput, s.ShutdownAt())
 			}
 		})
 	}
@@ -61,18 +64,18 @@ func TestReplay(t *testing.T) {
 
 // TestReplayOfPart: a record is judged up to where it leaves something out.
 func TestReplayOfPart(t *testing.T) {
-	ping := Saying{Side: FromClient, Text: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
-	for name, part := range map[string]Saying{
-		"a line that is cut": {Side: FromServer, Text: []byte(`{"jsonrpc":"2.0","id":1,"resu…`), Cut: true},
-		"lines are left out": {Side: Event, Text: []byte("3 lines are left out here"), Gap: true},
+	ping := TraceLine{Side: FromClient, Text: []byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
+	for name, part := range map[string]TraceLine{
+		"a line that is cut": {Side: FromServer, Text: []byte(`{"jsonrpc":"2.0","id":1,"resu…`), Truncated: true},
+		"lines are left out": {Side: SessionEvent, Text: []byte("3 lines are left out here"), AfterGap: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, fault := Replay(time.Now(), "stdio", []Saying{ping, part, ping}, true)
+			s, fault := Replay(time.Now(), "stdio", []TraceLine{ping, part, ping}, true)
 			if want := "line 2 of the session: the record leaves out what was said"; fault != want {
 				t.Errorf("fault %q, want %q", fault, want)
 			}
-			if n := len(s.Record(0)); n != 1 || s.Excess(0) == nil || s.IsHostile() {
-				t.Errorf("%d lines, excess %v, hostile %v", n, s.Excess(0), s.IsHostile())
+			if n := len(s.FramesSince(0)); n != 1 || s.LimitErr(0) == nil || s.HasInvalidInput() {
+				t.Errorf("%d lines, excess %v, hostile %v", n, s.LimitErr(0), s.HasInvalidInput())
 			}
 		})
 	}

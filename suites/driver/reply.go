@@ -14,53 +14,54 @@ import (
 type Pending struct {
 	ID     json.RawMessage
 	Method string
-	from   int       // where in the record its answer may begin
+	mark   int       // where in the record its answer may begin
 	sent   time.Time // when it was
 	frame  *Frame    // nil when the caller has sent it
 }
 
-// leftAt is when it was sent or, where others were to be taken first, when its own turn had come: as long as that has
+// sentAt is when it was sent or, where others were to be taken first, when its own turn had come: as long as that has
 // not, now.
-func (p Pending) leftAt() time.Time {
-	if p.frame == nil || p.frame.HTTP == nil {
+func (p Pending) sentAt() time.Time {
+	if p.frame == nil || p.frame.RoundTrip == nil {
 		return p.sent
 	}
-	return p.frame.HTTP.leftAt()
+	return p.frame.RoundTrip.sentAt()
 }
 
 // reply reads the answer out of the frame that has it.
-func (p Pending) reply(f *Frame) Reply {
-	r := Reply{Method: p.Method, Request: p.frame, Frame: f, said: f}
-	ownID := f.IsResponse() && SameID(f.Answers(), p.ID)
+func (p Pending) replyFrom(f *Frame) Reply {
+	r := Reply{Method: p.Method, Request: p.frame, Frame: f, messageFrame: f}
+	ownID := f.IsResponse() && SameID(f.RequestID(), p.ID)
 	switch {
-	case f.HTTP != nil && f.HTTP.failed() && f.HTTP.batched(p.ID) && !ownID: // the batch was refused
-		none := &Unanswered{Method: p.Method, Cause: f.HTTP.Answer().String(), HTTP: f.HTTP}
-		r.Frame, r.said, r.Err = nil, nil, none
-	case f.Side == Status && f.HTTP.failed() && f.HTTP.resumed == 0:
-		r.Made = refusal(f)
-	case f.Side == Status && f.HTTP.misnamed != nil: // and there was no other one
-		r.Frame, r.said = f.HTTP.misnamed, f.HTTP.misnamed
-	case f.Side == Status:
-		r.Frame, r.Err = nil, &Unanswered{Method: p.Method, Cause: f.Raw.String(), HTTP: f.HTTP}
+	// the batch was refused
+	case f.RoundTrip != nil && f.RoundTrip.hasErrorStatus() && f.RoundTrip.isInBatch(p.ID) && !ownID:
+		none := &NoResponseError{Method: p.Method, Cause: f.RoundTrip.Response().String(), RoundTrip: f.RoundTrip}
+		r.Frame, r.messageFrame, r.Err = nil, nil, none
+	case f.Side == StatusOnly && f.RoundTrip.hasErrorStatus() && f.RoundTrip.resumeCount == 0:
+		r.Synthetic = httpErrorMessage(f)
+	case f.Side == StatusOnly && f.RoundTrip.unknownIDFrame != nil: // and there was no other one
+		r.Frame, r.messageFrame = f.RoundTrip.unknownIDFrame, f.RoundTrip.unknownIDFrame
+	case f.Side == StatusOnly:
+		r.Frame, r.Err = nil, &NoResponseError{Method: p.Method, Cause: f.Raw.String(), RoundTrip: f.RoundTrip}
 	default:
-		for _, m := range f.Members() {
-			if p.answeredBy(m) {
-				r.said = m
+		for _, m := range f.Messages() {
+			if p.isAnsweredBy(m) {
+				r.messageFrame = m
 			}
 		}
 	}
 	return r
 }
 
-func (p Pending) answeredBy(f *Frame) bool {
-	if f.Side == Status && f.HTTP.answers(p.ID) || f.refusesFor(p.ID) && f.IsResponse() {
+func (p Pending) isAnsweredBy(f *Frame) bool {
+	if f.Side == StatusOnly && f.RoundTrip.isAnswerTo(p.ID) || f.isHTTPErrorFor(p.ID) && f.IsResponse() {
 		return true
 	}
 	if f.Side != FromServer {
 		return false
 	}
-	for _, m := range f.Members() {
-		if m.IsResponse() && SameID(m.Answers(), p.ID) {
+	for _, m := range f.Messages() {
+		if m.IsResponse() && SameID(m.RequestID(), p.ID) {
 			return true
 		}
 	}
@@ -69,60 +70,60 @@ func (p Pending) answeredBy(f *Frame) bool {
 
 // Reply is the answer to a request, or the reason why none came.
 type Reply struct {
-	Method  string
-	Request *Frame // nil when the caller has sent it
-	Frame   *Frame // nil: none came
-	Err     error  // why none came
-	Made    M      // the message, where it is not to be read in the frame
+	Method    string
+	Request   *Frame // nil when the caller has sent it
+	Frame     *Frame // nil: none came
+	Err       error  // why none came
+	Synthetic M      // the message, where it is not to be read in the frame
 
-	said *Frame // that has the message: a member of Frame; nil: Frame itself
+	messageFrame *Frame // that has the message: a member of Frame; nil: Frame itself
 
-	late func(within time.Duration) (waited bool, slow error) // see Late; nil: it had less than --timeout says
+	awaitLate func(within time.Duration) (waited bool, slow error) // see Late; nil: it had less than --timeout says
 }
 
 // Late waits for the answer to a request that had none within the time of --timeout, until so long after it. slow is
 // nil when none came; waited is false when it could not be waited for.
-func (r Reply) Late(within time.Duration) (waited bool, slow error) {
-	if r.late == nil {
+func (r Reply) AwaitLate(within time.Duration) (waited bool, slow error) {
+	if r.awaitLate == nil {
 		return false, nil
 	}
-	return r.late(within)
+	return r.awaitLate(within)
 }
 
-// late is Reply.Late for a request of the session. What ends the wait over HTTP without a message for the request is no
-// answer: it may be that the session was ended.
-func (s *Session) late(p Pending, within time.Duration) (waited bool, slow error) {
-	f, err := s.Wait(p.from, time.Until(p.leftAt().Add(within)), p.answeredBy)
+// awaitLate is Reply.Late for a request of the session. What ends the wait over RoundTrip without a message for the
+// request is no answer: it may be that the session was ended.
+func (s *Session) awaitLate(p Pending, within time.Duration) (waited bool, slow error) {
+	f, err := s.Wait(p.mark, time.Until(p.sentAt().Add(within)), p.isAnsweredBy)
 	if err != nil {
 		return errors.Is(err, errTimeout), nil
 	}
-	if r := p.reply(f); !r.Answered() || r.Bare() {
+	if r := p.replyFrom(f); !r.Answered() || r.IsStatusOnly() {
 		return true, nil
 	}
-	return true, &Slowness{Method: p.Method, Took: s.Moment(f).Sub(p.leftAt()), Given: s.limits.Reply}
+	return true, &LateResponseError{Method: p.Method, Took: s.TimeOf(f).Sub(p.sentAt()), Timeout: s.limits.ReplyTimeout}
 }
 
-// Slowness says that an answer came, but not in time.
-type Slowness struct {
-	Method      string
-	Took, Given time.Duration
+// LateResponseError says that an answer came, but not in time.
+type LateResponseError struct {
+	Method        string
+	Took, Timeout time.Duration
 }
 
-func (e *Slowness) Error() string {
+func (e *LateResponseError) Error() string {
 	return fmt.Sprintf("the server answered %s after %v, later than the --timeout of %v",
-		e.Method, e.Took.Round(100*time.Millisecond), e.Given)
+		e.Method, e.Took.Round(100*time.Millisecond), e.Timeout)
 }
 
 // Answered reports whether an answer came.
 func (r Reply) Answered() bool { return r.Frame != nil }
 
-// M is the message; nil when none came. A long one is not kept, but decoded whenever it is asked for.
-func (r Reply) M() M {
+// Message is the message; nil when none came. A long one is not kept, but decoded whenever it is asked for.
+func (r Reply) Message() M {
 	switch {
-	case r.Made != nil:
-		return r.Made
-	case r.said != nil:
-		return r.said.JSON()
+	case r.Synthetic != nil:
+		return r.Synthetic
+	case r.messageFrame != nil:
+		return r.messageFrame.JSON()
 	case r.Frame != nil:
 		return r.Frame.JSON()
 	}
@@ -132,16 +133,17 @@ func (r Reply) M() M {
 // Member is a member of the message; nil where it has none of that name. A long message is not decoded to learn that it
 // has no result, or no error.
 func (r Reply) Member(name string) any {
-	if f := cmp.Or(r.said, r.Frame); r.Made == nil && f != nil && f.Shape == Object {
+	if f := cmp.Or(r.messageFrame, r.Frame); r.Synthetic == nil && f != nil && f.Kind == Object {
 		if name == "result" && !f.HasResult || name == "error" && !f.HasError {
 			return nil
 		}
 	}
-	return r.M()[name]
+	return r.Message()[name]
 }
 
-// Bare reports whether the answer is an HTTP error without a JSON-RPC one. It counts as an error without a code.
-func (r Reply) Bare() bool { return r.Frame != nil && r.Frame.Side == Status }
+// IsStatusOnly reports whether the answer is an RoundTrip error without a JSON-RPC one. It counts as an error without a
+// code.
+func (r Reply) IsStatusOnly() bool { return r.Frame != nil && r.Frame.Side == StatusOnly }
 
 // Result is the result object; nil when the answer has none.
 func (r Reply) Result() M {
@@ -162,64 +164,65 @@ func (r Reply) Code() (code int, ok bool) {
 	return int(i), ok
 }
 
-// Refused is the reply that an HTTP error is when it carries no JSON-RPC error.
-func Refused(f *Frame) Reply { return Reply{Frame: f, Made: refusal(f)} }
+// HTTPErrorReply is the reply that an RoundTrip error is when it carries no JSON-RPC error.
+func HTTPErrorReply(f *Frame) Reply { return Reply{Frame: f, Synthetic: httpErrorMessage(f)} }
 
-// refusal is the error that an HTTP error stands for: the one in its body, if that is one, or one without a code.
-func refusal(f *Frame) M {
-	body, _ := Decode(f.HTTP.Answer().Body.Bytes()).(M)
+// httpErrorMessage is the error that an RoundTrip error stands for: the one in its body, if that is one, or one without
+// a code.
+func httpErrorMessage(f *Frame) M {
+	body, _ := Decode(f.RoundTrip.Response().Body.Bytes()).(M)
 	if _, ok := body["error"].(M); ok {
 		return body
 	}
 	return M{"error": M{"message": f.Raw.String()}}
 }
 
-// Silence says that an answer did not come although the session is alive.
-type Silence struct {
-	Method  string
-	After   time.Duration
-	Limit   string // the flag that says how long; empty: none does
-	Partial int    // bytes that came without a newline
-	Coming  bool   // it was on its way when --timeout was over, as StillComing has it
+// TimeoutError says that an answer did not come although the session is alive.
+type TimeoutError struct {
+	Method       string
+	After        time.Duration
+	Flag         string // the flag that says how long; empty: none does
+	PartialBytes int    // bytes that came without a newline
+	Receiving    bool   // it was on its way when --timeout was over, as IsReceiving has it
 
-	Stray json.RawMessage // the id of a response that came meanwhile and answers nothing; nil: none did
+	UnknownID json.RawMessage // the id of a response that came meanwhile and answers nothing; nil: none did
 
 	request *Frame // in the record; nil: it is not there any more
 }
 
-func (e *Silence) Error() string {
+func (e *TimeoutError) Error() string {
 	text := fmt.Sprintf("no answer to %s within %v", e.Method, e.After)
-	if e.Limit != "" {
-		text += " (" + e.Limit + ")"
+	if e.Flag != "" {
+		text += " (" + e.Flag + ")"
 	}
-	if e.Partial > 0 {
-		text += fmt.Sprintf(" (%s came without a newline)", count(e.Partial, "byte"))
+	if e.PartialBytes > 0 {
+		text += fmt.Sprintf(" (%s came without a newline)", count(e.PartialBytes, "byte"))
 	}
-	if e.Stray != nil {
-		text += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.Stray))
+	if e.UnknownID != nil {
+		text += fmt.Sprintf("; a response with id %s came, which no request has", Brief(e.UnknownID))
 	}
-	if e.Coming {
+	if e.Receiving {
 		text += ", though it was still coming"
 	}
 	return text
 }
 
-// Unanswered says that the transport brought no answer to a request, and none will come: an HTTP exchange that ended
-// without one.
-type Unanswered struct {
-	Method string
-	Cause  string // "HTTP 202 Accepted with no body"
-	HTTP   *Exchange
+// NoResponseError says that the transport brought no answer to a request, and none will come: an RoundTrip exchange
+// that ended without one.
+type NoResponseError struct {
+	Method    string
+	Cause     string // "HTTP 202 Accepted with no body"
+	RoundTrip *RoundTrip
 }
 
-func (e *Unanswered) Error() string { return "no answer to " + e.Method + ": " + e.Cause }
+func (e *NoResponseError) Error() string { return "no answer to " + e.Method + ": " + e.Cause }
 
 // Unwrap is the error of the connection, if that was the cause.
-func (e *Unanswered) Unwrap() error {
-	if e.HTTP == nil {
+func (e *NoResponseError) Unwrap() error {
+	if e.RoundTrip == nil {
 		return nil
 	}
-	return e.HTTP.Answer().Err
+	return e.RoundTrip.Response().Err
 }
 
 // Brief shortens a text of the wire for a message.

@@ -19,10 +19,10 @@ func (s *Session) Write(pieces ...[]byte) *Frame { return s.write(&Frame{}, piec
 
 // write is Write with a frame that says more of them.
 func (s *Session) write(f *Frame, pieces [][]byte) *Frame {
-	f.Side, f.Ended = FromClient, true
+	f.Side, f.Complete = FromClient, true
 	f.Raw = bytes.TrimSuffix(bytes.Join(pieces, nil), []byte("\n"))
 	f.parse()
-	s.link.send(f, pieces)
+	s.transport.send(f, pieces)
 	return f
 }
 
@@ -39,9 +39,11 @@ func encode(v any) []byte {
 }
 
 // Notify sends a notification; params nil leaves them out.
-func (s *Session) Notify(method string, params M) *Frame { return s.SendJSON(message(method, params)) }
+func (s *Session) Notify(method string, params M) *Frame {
+	return s.SendJSON(newMessage(method, params))
+}
 
-func message(method string, params M) M {
+func newMessage(method string, params M) M {
 	m := M{"jsonrpc": "2.0", "method": method}
 	if params != nil {
 		m["params"] = params
@@ -51,154 +53,156 @@ func message(method string, params M) M {
 
 // Request sends a request under the next id; params nil leaves them out.
 func (s *Session) Request(method string, params M) Pending {
-	return s.RequestID(s.NextID(), method, params)
+	return s.RequestWithID(s.NextID(), method, params)
 }
 
 // NextID is an id for the next request, a number that no other session of the server has.
 func (s *Session) NextID() int {
-	s.ids++
-	return s.firstID + s.ids
+	s.idCount++
+	return s.idBase + s.idCount
 }
 
-// ChoseIDs reports whether requests were sent since the mark under ids that are not of NextID. The client must not send
-// them again in the session.
-func (s *Session) ChoseIDs(mark int) bool {
-	for _, f := range s.Record(mark) {
-		if f.Side == FromClient && slices.ContainsFunc(f.Members(), s.hasChosenID) {
+// HasCustomIDs reports whether requests were sent since the mark under ids that are not of NextID. The client must not
+// send them again in the session.
+func (s *Session) HasCustomIDs(mark int) bool {
+	for _, f := range s.FramesSince(mark) {
+		if f.Side == FromClient && slices.ContainsFunc(f.Messages(), s.hasCustomID) {
 			return true
 		}
 	}
 	return false
 }
 
-func (s *Session) hasChosenID(f *Frame) bool {
+func (s *Session) hasCustomID(f *Frame) bool {
 	n, ok := Integer(json.Number(f.ID))
-	return f.IsRequest() && !(ok && int64(s.firstID) < n && n <= int64(s.firstID+s.ids))
+	return f.IsRequest() && !(ok && int64(s.idBase) < n && n <= int64(s.idBase+s.idCount))
 }
 
-// RequestID sends a request under the given id, any JSON value.
-func (s *Session) RequestID(id any, method string, params M) Pending {
-	p := s.Expecting(id, method)
-	p.frame = s.SendJSON(s.Message(id, method, params))
+// RequestWithID sends a request under the given id, any JSON value.
+func (s *Session) RequestWithID(id any, method string, params M) Pending {
+	p := s.NewPending(id, method)
+	p.frame = s.SendJSON(s.NewRequest(id, method, params))
 	return p
 }
 
-// Stand sends a request whose answer is that a stream stays open: it is not waited for, and the session takes the
+// OpenStream sends a request whose answer is that a stream stays open: it is not waited for, and the session takes the
 // request back in the end.
-func (s *Session) Stand(method string, params M) Pending {
-	return s.StandID(s.NextID(), method, params)
+func (s *Session) OpenStream(method string, params M) Pending {
+	return s.OpenStreamWithID(s.NextID(), method, params)
 }
 
-// StandID is Stand under the given id.
-func (s *Session) StandID(id any, method string, params M) Pending {
-	p := s.Expecting(id, method)
-	p.frame = s.write(&Frame{standing: true}, [][]byte{append(encode(s.Message(id, method, params)), '\n')})
-	s.stands = append(s.stands, p)
+// OpenStreamWithID is OpenStream under the given id.
+func (s *Session) OpenStreamWithID(id any, method string, params M) Pending {
+	p := s.NewPending(id, method)
+	p.frame = s.write(&Frame{opensStream: true}, [][]byte{append(encode(s.NewRequest(id, method, params)), '\n')})
+	s.openStreams = append(s.openStreams, p)
 	return p
 }
 
-// Listens reports whether a request of Stand was not taken back yet.
-func (s *Session) Listens() bool { return len(s.stands) > 0 }
+// HasOpenStreams reports whether a request of OpenStream was not taken back yet.
+func (s *Session) HasOpenStreams() bool { return len(s.openStreams) > 0 }
 
 // Cancel takes back a request that the session has sent, as its era and transport have it.
 func (s *Session) Cancel(p Pending, reason string) {
-	s.stands = slices.DeleteFunc(s.stands, func(other Pending) bool { return bytes.Equal(other.ID, p.ID) })
+	s.openStreams = slices.DeleteFunc(s.openStreams, func(other Pending) bool { return bytes.Equal(other.ID, p.ID) })
 	s.Era().cancel(s, p, reason)
 }
 
-// withdraw tells the server that a request is not wanted any more, unless it has answered it: only what is in flight
-// may be cancelled.
-func (s *Session) withdraw(p Pending, reason string) {
+// sendCancelled tells the server that a request is not wanted any more, unless it has answered it: only what is in
+// flight may be cancelled.
+func (s *Session) sendCancelled(p Pending, reason string) {
 	if !s.isAnswered(p.ID) {
 		s.Notify("notifications/cancelled", M{"requestId": p.ID, "reason": reason})
 	}
 }
 
 // Message is a request as the session sends it, for who sends it in another way.
-func (s *Session) Message(id any, method string, params M) M {
-	m := message(method, s.Era().dress(s, params))
+func (s *Session) NewRequest(id any, method string, params M) M {
+	m := newMessage(method, s.Era().withMeta(s, params))
 	m["id"] = id
 	return m
 }
 
-// Expecting is a pending request whose bytes the caller sends by itself, at once.
-func (s *Session) Expecting(id any, method string) Pending {
-	p := Pending{ID: encode(id), Method: method, from: s.Mark(), sent: time.Now()}
-	if s.ask(p.ID); method == "initialize" || method == "server/discover" && s.Agreed() == "" {
-		s.greets(p.ID)
+// NewPending is a pending request whose bytes the caller sends by itself, at once.
+func (s *Session) NewPending(id any, method string) Pending {
+	p := Pending{ID: encode(id), Method: method, mark: s.Mark(), sent: time.Now()}
+	if s.noteRequest(p.ID); method == "initialize" || method == "server/discover" && s.NegotiatedRevision() == "" {
+		s.noteConnect(p.ID)
 	}
 	return p
 }
 
 // Exchange sends a request and waits for its answer. It is made in its turn.
-func (s *Session) Exchange(method string, params M) (r Reply) {
-	s.InTurn(func() (busy bool) {
+func (s *Session) Call(method string, params M) (r Reply) {
+	s.RetryWhileBusy(func() (busy bool) {
 		r = s.Await(s.Request(method, params))
-		return r.Busy()
+		return r.IsBusy()
 	})
 	return r
 }
 
-// InTurn tries something, and again a few times while the server is busy: one that serves a single request at a time
-// refuses the next, which may be taken once what was sent before has its answers.
-func (s *Session) InTurn(try func() (busy bool)) {
+// RetryWhileBusy tries something, and again a few times while the server is busy: one that serves a single request at a
+// time refuses the next, which may be taken once what was sent before has its answers.
+func (s *Session) RetryWhileBusy(try func() (busy bool)) {
 	const first, most = 20 * time.Millisecond, 80 * time.Millisecond
 	for pause := first; try() && pause <= most; pause *= 2 {
-		s.link.settle(0)
-		s.pass(pause)
+		s.transport.awaitDelivery(0)
+		s.sleep(pause)
 	}
 }
 
 // Await waits for the answer to a request for the reply limit, as due counts it.
 func (s *Session) Await(p Pending) Reply {
 	r := s.awaitReply(p)
-	s.tell(r)
+	s.reportReply(r)
 	return r
 }
 
 // awaitReply is Await without telling anybody.
 func (s *Session) awaitReply(p Pending) Reply {
-	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.due(p.leftAt()) })
+	return s.awaitUntil(p, s.replyBound(), func() time.Time { return s.deadline(p.sentAt()) })
 }
 
-// tell tells Target.Heard. A method of which a request is answered that came later than one without an answer is no
-// silence of the session: it is that one request which has no answer.
-func (s *Session) tell(r Reply) {
+// reportReply tells RedirectTarget.Heard. A method of which a request is answered that came later than one without an
+// answer is no silence of the session: it is that one request which has no answer.
+func (s *Session) reportReply(r Reply) {
 	if r.Answered() {
 		s.mu.Lock()
-		s.silent = slices.DeleteFunc(s.silent, func(method string) bool { return method == r.Method })
+		s.unansweredMethods = slices.DeleteFunc(s.unansweredMethods,
+			func(method string) bool { return method == r.Method })
 		s.mu.Unlock()
 	}
-	if s.heard != nil && !s.IsHostile() {
-		s.heard(s, r)
+	if s.onReply != nil && !s.HasInvalidInput() {
+		s.onReply(s, r)
 	}
 }
 
-// tellAnswer is tell for a request whose silence would tell nothing.
-func (s *Session) tellAnswer(r Reply) Reply {
+// reportAnswered is tell for a request whose silence would tell nothing.
+func (s *Session) reportAnswered(r Reply) Reply {
 	if r.Answered() {
-		s.tell(r)
+		s.reportReply(r)
 	}
 	return r
 }
 
-// AwaitCall is Await for requests that tell nothing of the server as a whole, such as calls of tools that run for long.
-func (s *Session) AwaitCall(p Pending) Reply {
+// AwaitLongRunning is Await for requests that tell nothing of the server as a whole, such as calls of tools that run
+// for long.
+func (s *Session) AwaitLongRunning(p Pending) Reply {
 	b := s.replyBound()
-	b.free = true
-	return s.tellAnswer(s.awaitUntil(p, b, func() time.Time { return s.due(p.leftAt()) }))
+	b.allowsSilence = true
+	return s.reportAnswered(s.awaitUntil(p, b, func() time.Time { return s.deadline(p.sentAt()) }))
 }
 
-// due is until when a request is waited for that was sent at a time: until the reply limit has passed since then, or
-// since the server last answered the client in this session. So requests that were sent together are not waited for one
-// after the other, and a server that serves one at a time has time for each.
-func (s *Session) due(sent time.Time) time.Time {
+// deadline is until when a request is waited for that was sent at a time: until the reply limit has passed since then,
+// or since the server last answered the client in this session. So requests that were sent together are not waited for
+// one after the other, and a server that serves one at a time has time for each.
+func (s *Session) deadline(sent time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answered.After(sent) {
-		sent = s.answered
+	if s.lastAnsweredAt.After(sent) {
+		sent = s.lastAnsweredAt
 	}
-	return sent.Add(s.limits.Reply)
+	return sent.Add(s.limits.ReplyTimeout)
 }
 
 // AwaitFirst waits for the answer to the first request to a process, as long as a server may take to start. One that
@@ -206,55 +210,57 @@ func (s *Session) due(sent time.Time) time.Time {
 func (s *Session) AwaitFirst(p Pending, others ...Pending) Reply {
 	defer s.waits.begin(p, s.isStarting())()
 	b := s.startBound()
-	end := time.Now().Add(b.d)
-	came, err := s.Wait(p.from, b.d, func(f *Frame) bool {
-		return p.answeredBy(f) || anyAnswered(others, f)
+	end := time.Now().Add(b.duration)
+	came, err := s.Wait(p.mark, b.duration, func(f *Frame) bool {
+		return p.isAnsweredBy(f) || isAnyAnsweredBy(others, f)
 	})
-	if err == nil && anyAnswered(others, came) {
+	if err == nil && isAnyAnsweredBy(others, came) {
 		return s.awaitReply(p)
 	}
 	r := s.awaitUntil(p, b, func() time.Time { return end })
 	if h := s.HTTP(); h != nil && r.Answered() && r.Request != nil {
-		h.site.greeted.Store(int64(r.Frame.At - r.Request.At))
+		h.site.connectTime.Store(int64(r.Frame.At - r.Request.At))
 	}
 	return r
 }
 
 // bound is how long an answer is waited for.
 type bound struct {
-	d    time.Duration
-	flag string // that says so; empty: none does
-	free bool   // that none comes says nothing of the session
+	duration      time.Duration
+	flag          string // that says so; empty: none does
+	allowsSilence bool   // that none comes says nothing of the session
 }
 
-// startBound is how long the answer to the first request may take. A server over HTTP that has answered one before has
-// started, unless it took long for that.
+// startBound is how long the answer to the first request may take. A server over RoundTrip that has answered one before
+// has started, unless it took long for that.
 func (s *Session) startBound() bound {
 	if h := s.HTTP(); h != nil {
-		if took := time.Duration(h.site.greeted.Load()); took > 0 && 2*took < s.limits.Reply {
+		if took := time.Duration(h.site.connectTime.Load()); took > 0 && 2*took < s.limits.ReplyTimeout {
 			return s.replyBound()
 		}
 	}
-	return bound{d: s.limits.Start, flag: "--start-timeout"}
+	return bound{duration: s.limits.StartTimeout, flag: "--start-timeout"}
 }
 
-func (s *Session) replyBound() bound { return bound{d: s.limits.Reply, flag: "--timeout"} }
+func (s *Session) replyBound() bound {
+	return bound{duration: s.limits.ReplyTimeout, flag: "--timeout"}
+}
 
-// Patience is how long Await waits.
-func (s *Session) Patience() time.Duration { return s.limits.Reply }
+// ReplyTimeout is how long Await waits.
+func (s *Session) ReplyTimeout() time.Duration { return s.limits.ReplyTimeout }
 
-// StartPatience is how long AwaitFirst waits.
-func (s *Session) StartPatience() time.Duration { return s.limits.Start }
+// StartTimeout is how long AwaitFirst waits.
+func (s *Session) StartTimeout() time.Duration { return s.limits.StartTimeout }
 
 // AwaitFor waits for the answer to a request, at most for d.
 func (s *Session) AwaitFor(p Pending, d time.Duration) Reply {
-	return s.tellAnswer(s.awaitFor(p, d))
+	return s.reportAnswered(s.awaitFor(p, d))
 }
 
 // awaitFor is AwaitFor without telling anybody.
 func (s *Session) awaitFor(p Pending, d time.Duration) Reply {
 	end := time.Now().Add(d)
-	return s.awaitUntil(p, bound{d: d}, func() time.Time { return end })
+	return s.awaitUntil(p, bound{duration: d}, func() time.Time { return end })
 }
 
 // awaitUntil waits for the answer to a request, or to one of others that do as well, until an end that may move; the
@@ -264,102 +270,104 @@ func (s *Session) awaitUntil(p Pending, b bound, end func() time.Time, others ..
 		return Reply{Err: errors.New("it was not asked")}
 	}
 	defer s.waits.begin(p, s.isStarting())()
-	f, err := s.waitUntil(p.from, end, func(f *Frame) bool { return p.answeredBy(f) || anyAnswered(others, f) })
+	f, err := s.waitUntil(p.mark, end, func(f *Frame) bool { return p.isAnsweredBy(f) || isAnyAnsweredBy(others, f) })
 	silent := errors.Is(err, errTimeout)
 	if silent {
-		err = s.silence(p, b)
+		err = s.timeoutError(p, b)
 	}
 	if err != nil {
 		r := Reply{Method: p.Method, Request: p.frame, Err: err}
-		if silent && b.d >= s.limits.Reply {
-			r.late = func(within time.Duration) (bool, error) { return s.late(p, within) }
+		if silent && b.duration >= s.limits.ReplyTimeout {
+			r.awaitLate = func(within time.Duration) (bool, error) { return s.awaitLate(p, within) }
 		}
 		return r
 	}
 	for _, other := range others {
-		if other.answeredBy(f) {
+		if other.isAnsweredBy(f) {
 			p = other
 		}
 	}
-	r := p.reply(f)
+	r := p.replyFrom(f)
 	if h := s.HTTP(); h != nil {
-		h.finish(f.HTTP)
+		h.awaitStreamEnd(f.RoundTrip)
 	}
-	if none := (*Unanswered)(nil); errors.As(r.Err, &none) && none.HTTP.brokeOff() {
-		if death := s.Death(); death != nil {
+	if none := (*NoResponseError)(nil); errors.As(r.Err, &none) && none.RoundTrip.isConnectionLost() {
+		if death := s.EndErr(); death != nil {
 			r.Err = death // which is why
 		}
 	}
 	return r
 }
 
-// sentWith is the message of the client, or the batch, with the request of an id; nil when there is none.
-func (s *Session) sentWith(id json.RawMessage) *Frame {
-	for _, f := range slices.Backward(s.Record(0)) {
+// frameWithRequest is the message of the client, or the batch, with the request of an id; nil when there is none.
+func (s *Session) frameWithRequest(id json.RawMessage) *Frame {
+	for _, f := range slices.Backward(s.FramesSince(0)) {
 		asks := func(m *Frame) bool { return m.IsRequest() && SameID(m.ID, id) }
-		if f.Side == FromClient && slices.ContainsFunc(f.Members(), asks) {
+		if f.Side == FromClient && slices.ContainsFunc(f.Messages(), asks) {
 			return f
 		}
 	}
 	return nil
 }
 
-// silence is the error of a request that had no answer within its bound.
-func (s *Session) silence(p Pending, b bound) error {
+// timeoutError is the error of a request that had no answer within its bound.
+func (s *Session) timeoutError(p Pending, b bound) error {
 	s.mu.Lock()
-	if b.d >= s.limits.Reply && !b.free {
-		s.silent = append(s.silent, cmp.Or(s.longestOpen(), p.Method))
+	if b.duration >= s.limits.ReplyTimeout && !b.allowsSilence {
+		s.unansweredMethods = append(s.unansweredMethods, cmp.Or(s.longestUnanswered(), p.Method))
 	}
-	after := b.d
+	after := b.duration
 	if after == 0 && !p.sent.IsZero() { // a look: none has come until now
 		after = time.Since(p.sent).Round(100 * time.Millisecond)
 	}
-	err := &Silence{
-		Method: p.Method, After: after, Limit: b.flag, Partial: s.partial.bytes, Stray: s.stray(p.from),
+	err := &TimeoutError{
+		Method: p.Method, After: after, Flag: b.flag, PartialBytes: s.partial.bytes,
+		UnknownID: s.unknownResponseID(p.mark),
 	}
 	s.mu.Unlock()
 	if err.request = p.frame; p.frame == nil {
-		err.request = s.sentWith(p.ID)
+		err.request = s.frameWithRequest(p.ID)
 	}
-	err.Coming = s.isComing(p)
+	err.Receiving = s.isReceiving(p)
 	return err
 }
 
-// stray is the id of a response since a mark that answers nothing; nil when there is none. The caller holds mu.
-func (s *Session) stray(mark int) json.RawMessage {
-	for _, f := range s.frames[max(0, min(mark-s.first, len(s.frames))):] {
-		if f.Side == FromServer && f.IsResponse() && f.ID != nil && s.questionOf(f.Answers()) == nil {
+// unknownResponseID is the id of a response since a mark that answers nothing; nil when there is none. The caller holds
+// mu.
+func (s *Session) unknownResponseID(mark int) json.RawMessage {
+	for _, f := range s.frames[max(0, min(mark-s.firstIndex, len(s.frames))):] {
+		if f.Side == FromServer && f.IsResponse() && f.ID != nil && s.sentRequestFor(f.RequestID()) == nil {
 			return f.ID
 		}
 	}
 	return nil
 }
 
-// longestOpen is the method of the request that has had no answer for the longest time: those after it may have had to
-// wait for it. Empty when there is none. The caller holds mu.
-func (s *Session) longestOpen() string {
-	open := unanswered(s.frames)
+// longestUnanswered is the method of the request that has had no answer for the longest time: those after it may have
+// had to wait for it. Empty when there is none. The caller holds mu.
+func (s *Session) longestUnanswered() string {
+	open := unansweredRequests(s.frames)
 	if len(open) == 0 {
 		return ""
 	}
 	return open[0].Method
 }
 
-// Owes reports whether the server has left a request of the client without an answer so far.
-func (s *Session) Owes() bool {
+// HasUnanswered reports whether the server has left a request of the client without an answer so far.
+func (s *Session) HasUnanswered() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(unanswered(s.frames)) > 0
+	return len(unansweredRequests(s.frames)) > 0
 }
 
 // unanswered are the requests of the client among frames that have no answer there, the oldest first.
-func unanswered(frames []*Frame) (open []Pending) {
+func unansweredRequests(frames []*Frame) (open []Pending) {
 	for _, f := range frames {
-		open = slices.DeleteFunc(open, func(p Pending) bool { return p.answeredBy(f) })
-		if f.Side != FromClient || f.Apart {
+		open = slices.DeleteFunc(open, func(p Pending) bool { return p.isAnsweredBy(f) })
+		if f.Side != FromClient || f.Manual {
 			continue
 		}
-		for _, m := range f.Members() {
+		for _, m := range f.Messages() {
 			if m.IsRequest() {
 				open = append(open, Pending{ID: m.ID, Method: m.Method})
 			}
@@ -368,50 +376,50 @@ func unanswered(frames []*Frame) (open []Pending) {
 	return open
 }
 
-// IsIllegible reports whether a request of the client since a mark may have an answer that cannot be read: it has none,
-// and a line of the server begins like a message and is no JSON.
-func (s *Session) IsIllegible(mark int) bool {
-	frames := s.Record(mark)
-	return slices.ContainsFunc(frames, (*Frame).IsGarbled) && len(unanswered(frames)) > 0
+// HasUnreadableResponse reports whether a request of the client since a mark may have an answer that cannot be read: it
+// has none, and a line of the server begins like a message and is no JSON.
+func (s *Session) HasUnreadableResponse(mark int) bool {
+	frames := s.FramesSince(mark)
+	return slices.ContainsFunc(frames, (*Frame).IsMalformed) && len(unansweredRequests(frames)) > 0
 }
 
-// take records a message of the server and answers it when it is a request.
-func (s *Session) take(f *Frame) {
+// receive records a message of the server and answers it when it is a request.
+func (s *Session) receive(f *Frame) {
 	f.Side = FromServer
-	s.attribute(f)
-	s.put(f)
-	for _, m := range f.Members() {
+	s.correlate(f)
+	s.add(f)
+	for _, m := range f.Messages() {
 		if m.IsRequest() {
-			s.answer(m)
+			s.respond(m)
 		}
 	}
 }
 
-// AnswerBy has requests of the server answered by a function, in place of what the era answers to them: with Reply, at
-// once or later. Those that it does not take are answered as ever. It is called by the goroutine that reads, and must
-// not wait.
-func (s *Session) AnswerBy(answer func(request *Frame) (taken bool)) {
+// HandleServerRequests has requests of the server answered by a function, in place of what the era answers to them:
+// with Reply, at once or later. Those that it does not take are answered as ever. It is called by the goroutine that
+// reads, and must not wait.
+func (s *Session) HandleServerRequests(answer func(request *Frame) (taken bool)) {
 	s.mu.Lock()
-	s.answerer = answer
+	s.requestHandler = answer
 	s.mu.Unlock()
 }
 
 // Reply answers a request of the server: members are the result or the error.
-func (s *Session) Reply(request *Frame, members M) {
+func (s *Session) Respond(request *Frame, members M) {
 	reply := M{"jsonrpc": "2.0", "id": request.ID}
 	maps.Copy(reply, members)
 	s.SendJSON(reply)
 }
 
 // answer does what the client owes.
-func (s *Session) answer(request *Frame) {
+func (s *Session) respond(request *Frame) {
 	s.mu.Lock()
-	by := s.answerer
+	by := s.requestHandler
 	s.mu.Unlock()
 	if by != nil && by(request) {
 		return
 	}
-	if reply := s.Era().answer(s, request); reply != nil {
+	if reply := s.Era().response(s, request); reply != nil {
 		s.SendJSON(reply)
 	}
 }

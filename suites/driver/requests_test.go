@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// isSilent fails the test unless a server that goes on and on has no more time for an answer than it is given.
-func isSilent(t *testing.T, s *Session, limit time.Duration) {
+// wantTimeout fails the test unless a server that goes on and on has no more time for an answer than it is given.
+func wantTimeout(t *testing.T, s *Session, limit time.Duration) {
 	t.Helper()
 	begin := time.Now()
-	var silence *Silence
-	r := s.Exchange("tools/list", nil)
+	var silence *TimeoutError
+	r := s.Call("tools/list", nil)
 	if took := time.Since(begin); !errors.As(r.Err, &silence) || took > 2*limit {
 		t.Errorf("got %v after %v", r.Err, took)
 	}
 }
 
 // A server that answers what nobody has asked, again and again, has no more time for an answer.
-func TestAnswersToNothingGiveNoTime(t *testing.T) {
+func TestUnknownResponsesExtendNoTimeout(t *testing.T) {
 	const limit = 3 * time.Second
 	serve := func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan struct{}) int {
 		go io.Copy(io.Discard, in)
@@ -35,18 +35,18 @@ func TestAnswersToNothingGiveNoTime(t *testing.T) {
 		<-ctx.Done()
 		return 0
 	}
-	converse(t, Limits{Reply: limit}, serve, func(t *testing.T, s *Session) { isSilent(t, s, limit) })
+	runSession(t, Limits{ReplyTimeout: limit}, serve, func(t *testing.T, s *Session) { wantTimeout(t, s, limit) })
 }
 
 // A server that asks the client, again and again, has no more time for an answer: it takes those of the client, and
 // still gives none.
-func TestRequestsOfTheServerGiveNoTime(t *testing.T) {
+func TestServerRequestsExtendNoTimeout(t *testing.T) {
 	const limit = 3 * time.Second
-	e := &endpoint{serve: func(w http.ResponseWriter, r *http.Request, body M) {
+	e := &testHTTPServer{serve: func(w http.ResponseWriter, r *http.Request, body M) {
 		switch {
 		case r.Method == http.MethodGet:
 			for n := 0; n < 100 && r.Context().Err() == nil; n++ {
-				stream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":\"s%d\",\"method\":\"ping\"}\n\n", n))
+				writeStream(w, fmt.Sprintf("data: {\"jsonrpc\":\"2.0\",\"id\":\"s%d\",\"method\":\"ping\"}\n\n", n))
 				select {
 				case <-time.After(time.Second):
 				case <-r.Context().Done():
@@ -59,7 +59,7 @@ func TestRequestsOfTheServerGiveNoTime(t *testing.T) {
 		}
 	}}
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipes(t.Context())
+		network := newPipeNetwork(t.Context())
 		server := &http.Server{Handler: e}
 		go server.Serve(network)
 		defer server.Close()
@@ -68,31 +68,31 @@ func TestRequestsOfTheServerGiveNoTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer site.Close(Limits{})
-		s, err := Start(t.Context(), Target{Site: site, Limits: Limits{Reply: limit}}, Options{})
+		s, err := Start(t.Context(), Target{Site: site, Limits: Limits{ReplyTimeout: limit}}, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if err := s.Establish(Hello("2025-06-18")); err != nil {
+		if err := s.Open(ConnectParams("2025-06-18")); err != nil {
 			t.Fatal(err)
 		}
-		isSilent(t, s, limit)
+		wantTimeout(t, s, limit)
 	})
 }
 
-// pipes are a network with one server on it, until that is closed: clients may dial later than that.
-type pipes struct {
+// pipeNetwork are a network with one server on it, until that is closed: clients may dial later than that.
+type pipeNetwork struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	dialed chan net.Conn
 }
 
-func newPipes(ctx context.Context) pipes {
+func newPipeNetwork(ctx context.Context) pipeNetwork {
 	ctx, cancel := context.WithCancel(ctx)
-	return pipes{ctx, cancel, make(chan net.Conn)}
+	return pipeNetwork{ctx, cancel, make(chan net.Conn)}
 }
 
-func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
+func (p pipeNetwork) dial(context.Context, string, string) (net.Conn, error) {
 	ours, theirs := net.Pipe()
 	select {
 	case p.dialed <- theirs:
@@ -102,7 +102,7 @@ func (p pipes) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-func (p pipes) Accept() (net.Conn, error) {
+func (p pipeNetwork) Accept() (net.Conn, error) {
 	select {
 	case conn := <-p.dialed:
 		return conn, nil
@@ -111,9 +111,9 @@ func (p pipes) Accept() (net.Conn, error) {
 	}
 }
 
-func (p pipes) Close() error {
+func (p pipeNetwork) Close() error {
 	p.cancel()
 	return nil
 }
 
-func (pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (pipeNetwork) Addr() net.Addr { return &net.TCPAddr{} }

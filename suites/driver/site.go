@@ -23,44 +23,44 @@ import (
 // Site is a server at a URL and, when a command was given for it, the process that serves it. All sessions of a run
 // share it.
 type Site struct {
-	o      SiteOptions
-	header http.Header
-	client *http.Client
+	options SiteOptions
+	header  http.Header
+	client  *http.Client
 
-	starting  chan struct{}   // holds an entry while somebody starts the server
-	life      context.Context // of the server's process: that of who was the first to reach for it
-	starts    int
-	reached   bool
-	serial    atomic.Bool  // it has refused a message because of another one
-	sessions  atomic.Int64 // that were opened
-	greeted   atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
-	holdsBack atomic.Bool  // a GET had no headers for as long as an answer may take
-	asks      asks
-	parts     atomic.Bool // its process ends with a client's stream
-	stays     atomic.Bool // its process went on when a client's stream had ended
+	starting         chan struct{}   // holds an entry while somebody starts the server
+	processCtx       context.Context // of the server's process: that of who was the first to reach for it
+	startCount       int
+	isReached        bool
+	serial           atomic.Bool  // it has refused a message because of another one
+	sessionCount     atomic.Int64 // that were opened
+	connectTime      atomic.Int64 // how long its process took for a greeting; 0: it has answered none yet
+	delaysGETHeaders atomic.Bool  // a GET had no headers for as long as an answer may take
+	usedIDs          usedIDs
+	exitsWithStream  atomic.Bool // its process ends with a client's stream
+	outlivesStream   atomic.Bool // its process went on when a client's stream had ended
 
 	mu        sync.Mutex
 	url       *url.URL
 	transport string
-	host      *process      // nil: started by somebody else, or not yet
-	errs      *stderrKeeper // of the host
+	proc      *process      // nil: started by somebody else, or not yet
+	stderrBuf *stderrBuffer // of the host
 }
 
-// SiteOptions say how a server over HTTP is reached.
+// SiteOptions say how a server over RoundTrip is reached.
 type SiteOptions struct {
 	URL      string
 	Header   http.Header // of every request
 	Insecure bool        // the server's certificate is not verified
-	Roots    []byte      // certificates in PEM that are trusted beside those of the system
+	RootCAs  []byte      // certificates in PEM that are trusted beside those of the system
 	Command  []string    // serves the URL; nil: somebody else does
 	Env      []string
 	Dir      string
 
 	// Serve is a server inside this process, in place of Command, and Dial opens the connections to it in place of the
 	// network. Tests use them to run many servers under a virtual clock.
-	Serve Server
-	Dial  func(ctx context.Context, network, address string) (net.Conn, error)
-	Bound []netip.Addr // where Serve listens
+	Serve       InProcessServer
+	Dial        func(ctx context.Context, network, address string) (net.Conn, error)
+	ListenAddrs []netip.Addr // where Serve listens
 }
 
 // NewSite makes a site. It connects to nothing; an error says what is wrong with the options.
@@ -69,12 +69,12 @@ func NewSite(o SiteOptions) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	roots, err := trusted(o.Roots)
+	roots, err := rootCAPool(o.RootCAs)
 	if err != nil {
 		return nil, err
 	}
 	return &Site{
-		o: o, header: overlay(nil, o.Header), client: newClient(o, roots),
+		options: o, header: mergeHeaders(nil, o.Header), client: newHTTPClient(o, roots),
 		starting: make(chan struct{}, 1), url: u, transport: "http",
 	}, nil
 }
@@ -101,7 +101,7 @@ func ParseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-func trusted(pem []byte) (*x509.CertPool, error) {
+func rootCAPool(pem []byte) (*x509.CertPool, error) {
 	if pem == nil {
 		return nil, nil
 	}
@@ -115,9 +115,9 @@ func trusted(pem []byte) (*x509.CertPool, error) {
 	return roots, nil
 }
 
-// newClient is an HTTP/1.1 client that does nothing by itself: no redirects, no decompression, no cookies. Proxies of
-// the environment are used, but never for loopback.
-func newClient(o SiteOptions, roots *x509.CertPool) *http.Client {
+// newHTTPClient is an RoundTrip/1.1 client that does nothing by itself: no redirects, no decompression, no cookies.
+// Proxies of the environment are used, but never for loopback.
+func newHTTPClient(o SiteOptions, roots *x509.CertPool) *http.Client {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: 5 * time.Second}).DialContext,
@@ -143,7 +143,7 @@ func (site *Site) URL() string {
 	return site.url.String()
 }
 
-// Transport is "http" (Streamable HTTP) or "sse" (HTTP+SSE).
+// Transport is "http" (Streamable RoundTrip) or "sse" (RoundTrip+SSE).
 func (site *Site) Transport() string {
 	site.mu.Lock()
 	defer site.mu.Unlock()
@@ -157,67 +157,69 @@ func (site *Site) SetTransport(name string) {
 	site.mu.Unlock()
 }
 
-// Follow takes the target of a redirect from the URL for the URL, unless that is another one meanwhile.
-func (site *Site) Follow(from, location string) error {
+// FollowRedirect takes the target of a redirect from the URL for the URL, unless that is another one meanwhile.
+func (site *Site) FollowRedirect(from, location string) error {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	if site.url.String() != from {
 		return nil
 	}
-	u, err := redirected(site.url, location)
+	u, err := redirectTarget(site.url, location)
 	if err == nil {
 		site.url = u
 	}
 	return err
 }
 
-// Target is where a redirect from the URL leads; an error when that is another origin, or no URL.
-func (site *Site) Target(location string) (string, error) {
-	u, err := redirected(site.parsed(), location)
+// RedirectTarget is where a redirect from the URL leads; an error when that is another origin, or no URL.
+func (site *Site) RedirectTarget(location string) (string, error) {
+	u, err := redirectTarget(site.parsedURL(), location)
 	if err != nil {
 		return "", err
 	}
 	return u.Redacted(), nil
 }
 
-// redirected is the target of a redirect; an error when it is none, or another origin: the operator's headers must not
-// go there.
-func redirected(from *url.URL, location string) (*url.URL, error) {
+// redirectTarget is the target of a redirect; an error when it is none, or another origin: the operator's headers must
+// not go there.
+func redirectTarget(from *url.URL, location string) (*url.URL, error) {
 	u, err := from.Parse(location)
 	switch {
 	case err != nil || location == "":
 		return nil, fmt.Errorf("%s redirects to %q, which is not a URL", from.Redacted(), location)
 	case u.Scheme != from.Scheme || u.Host != from.Host:
-		return nil, &Elsewhere{from.Redacted(), u.Redacted()}
+		return nil, &CrossOriginRedirectError{from.Redacted(), u.Redacted()}
 	}
 	return u, nil
 }
 
 // Elsewhere says that a server redirects to another origin.
-type Elsewhere struct{ From, To string }
+type CrossOriginRedirectError struct{ From, To string }
 
-func (e *Elsewhere) Error() string { return e.From + " redirects to " + e.To }
+func (e *CrossOriginRedirectError) Error() string { return e.From + " redirects to " + e.To }
 
-// idRoom is how many request ids a session has for itself. Those that checks choose are smaller.
-const idRoom = 1_000_000
+// idsPerSession is how many request ids a session has for itself. Those that checks choose are smaller.
+const idsPerSession = 1_000_000
 
-// idBase is where the request ids of the next session begin.
-func (site *Site) idBase() int { return int(site.sessions.Add(1)) * idRoom }
+// nextIDBase is where the request ids of the next session begin.
+func (site *Site) nextIDBase() int { return int(site.sessionCount.Add(1)) * idsPerSession }
 
-// Serial reports whether the server has refused a message because of another one: it is asked one thing at a time then.
-// Over stdio, of a nil Site, none has.
-func (site *Site) Serial() bool { return site != nil && site.serial.Load() }
+// IsSerial reports whether the server has refused a message because of another one: it is asked one thing at a time
+// then. Over stdio, of a nil Site, none has.
+func (site *Site) IsSerial() bool { return site != nil && site.serial.Load() }
 
-// aMoment is a fraction of what one answer may take, and time enough for the server.
-func (site *Site) aMoment(l Limits) time.Duration {
-	return min(l.Reply, l.Reply/5+3*time.Duration(site.greeted.Load()))
+// shortWait is a fraction of what one answer may take, and time enough for the server.
+func (site *Site) shortWait(l Limits) time.Duration {
+	return min(l.ReplyTimeout, l.ReplyTimeout/5+3*time.Duration(site.connectTime.Load()))
 }
 
-// Started reports whether the server's process was started by this run.
-func (site *Site) Started() bool { return len(site.o.Command) > 0 || site.o.Serve != nil }
+// OwnsProcess reports whether the server's process was started by this run.
+func (site *Site) OwnsProcess() bool {
+	return len(site.options.Command) > 0 || site.options.Serve != nil
+}
 
-// Loopback reports whether the server is reached over a loopback address.
-func (site *Site) Loopback() bool { return IsLoopback(site.parsed().Hostname()) }
+// IsLoopback reports whether the server is reached over a loopback address.
+func (site *Site) IsLoopback() bool { return IsLoopback(site.parsedURL().Hostname()) }
 
 // IsLoopback reports whether a host, a name or an address, is this machine.
 func IsLoopback(host string) bool {
@@ -238,33 +240,33 @@ func (site *Site) address() string {
 	return net.JoinHostPort(site.url.Hostname(), port)
 }
 
-func (site *Site) stderr() *stderrKeeper {
+func (site *Site) stderr() *stderrBuffer {
 	site.mu.Lock()
 	defer site.mu.Unlock()
-	return site.errs
+	return site.stderrBuf
 }
 
 // process is the server's process; nil when there is none of ours.
 func (site *Site) process() *process {
 	site.mu.Lock()
 	defer site.mu.Unlock()
-	return site.host
+	return site.proc
 }
 
-// open opens a session. It starts the server first if it is ours to start, and starts it again if it has died.
+// startAndTrack opens a session. It starts the server first if it is ours to start, and starts it again if it has died.
 func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, error) {
-	if err := site.ready(ctx, t.Limits); err != nil {
+	if err := site.awaitReady(ctx, t.Limits); err != nil {
 		return nil, err
 	}
-	h := site.link(ctx, t, o)
-	if !h.old || o.ByHand {
+	h := site.newSession(ctx, t, o)
+	if !h.isSSE || o.Manual {
 		return h.s, nil
 	}
-	err := h.openStream()
-	if err != nil && site.Died() && site.ready(ctx, t.Limits) == nil { // another session has ended it
+	err := h.openSSEStream()
+	if err != nil && site.HasExited() && site.awaitReady(ctx, t.Limits) == nil { // another session has ended it
 		h.close()
-		h = site.link(ctx, t, o)
-		err = h.openStream()
+		h = site.newSession(ctx, t, o)
+		err = h.openSSEStream()
 	}
 	if err != nil {
 		h.close()
@@ -274,22 +276,22 @@ func (site *Site) open(ctx context.Context, t Target, o Options) (*Session, erro
 }
 
 // link makes a session that has said nothing yet.
-func (site *Site) link(ctx context.Context, t Target, o Options) *HTTP {
+func (site *Site) newSession(ctx context.Context, t Target, o Options) *HTTP {
 	h := newHTTP(ctx, site, t, o.SSE || site.Transport() == "sse")
-	if h.host = site.process(); h.host != nil {
-		go h.watch()
+	if h.proc = site.process(); h.proc != nil {
+		go h.awaitProcessExit()
 	}
 	return h
 }
 
-// Unreachable says that nobody could be reached at the URL.
-type Unreachable struct {
+// UnreachableError says that nobody could be reached at the URL.
+type UnreachableError struct {
 	URL    string
 	Err    error
 	Waited time.Duration
 }
 
-func (e *Unreachable) Error() string {
+func (e *UnreachableError) Error() string {
 	text := fmt.Sprintf("nothing answers at %s: %v", e.URL, plainError(e.Err))
 	if e.Waited >= time.Second {
 		text += fmt.Sprintf(" (tried for %v)", e.Waited.Round(time.Second))
@@ -297,81 +299,82 @@ func (e *Unreachable) Error() string {
 	return text
 }
 
-func (e *Unreachable) Unwrap() error { return e.Err }
+func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// mostStarts is how often a server that dies is started.
-const mostStarts = 50
+// maxStarts is how often a server that dies is started.
+const maxStarts = 50
 
-// Ready starts the server if it has to, and waits until its port takes connections. The context of the first call is
-// that of the server's process.
-func (site *Site) Ready(ctx context.Context, l Limits) error {
-	return site.ready(ctx, l.withDefaults())
+// AwaitReady starts the server if it has to, and waits until its port takes connections. The context of the first call
+// is that of the server's process.
+func (site *Site) AwaitReady(ctx context.Context, l Limits) error {
+	return site.awaitReady(ctx, l.withDefaults())
 }
 
-// ready is Ready with limits that are set. One caller does it for all.
-func (site *Site) ready(ctx context.Context, l Limits) error {
+// awaitReady is AwaitReady with limits that are set. One caller does it for all.
+func (site *Site) awaitReady(ctx context.Context, l Limits) error {
 	select {
 	case site.starting <- struct{}{}:
 		defer func() { <-site.starting }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if site.life == nil {
-		site.life = ctx
+	if site.processCtx == nil {
+		site.processCtx = ctx
 	}
 	host := site.process()
-	if host != nil && !host.gone() || host == nil && site.reached {
+	if host != nil && !host.hasExited() || host == nil && site.isReached {
 		return nil
 	}
-	if site.Started() {
+	if site.OwnsProcess() {
 		if err := site.start(ctx, l); err != nil {
 			return err
 		}
 	}
-	if err := site.connect(ctx, l.Start); err != nil {
+	if err := site.awaitPort(ctx, l.StartTimeout); err != nil {
 		return err
 	}
-	site.reached = true
+	site.isReached = true
 	return nil
 }
 
 func (site *Site) start(ctx context.Context, l Limits) error {
-	if site.starts == 0 && site.dial(ctx) == nil {
+	if site.startCount == 0 && site.dial(ctx) == nil {
 		return fmt.Errorf("something else listens on %s already\nstop it, or let mcpcheck choose a port with {port}",
 			site.address())
 	}
-	if host := site.process(); host == nil || !site.parts.Load() || host.exit != (Exit{}) { // else it has not died
-		site.starts++
+	// else it has not died
+	if host := site.process(); host == nil || !site.exitsWithStream.Load() || host.exit != (Exit{}) {
+		site.startCount++
 	}
-	if site.starts > mostStarts {
-		return fmt.Errorf("the server has died %d times", mostStarts)
+	if site.startCount > maxStarts {
+		return fmt.Errorf("the server has died %d times", maxStarts)
 	}
 	host, err := launch(
-		site.life,
-		Target{Command: site.o.Command, Serve: site.o.Serve, Env: site.o.Env, Dir: site.o.Dir},
+		site.processCtx,
+		Target{Command: site.options.Command, Serve: site.options.Serve, Env: site.options.Env, Dir: site.options.Dir},
 		false,
 	)
 	if err != nil {
 		return err
 	}
-	errs := keepStderr(host.stderr, l.Stderr)
+	errs := collectStderr(host.stderr, l.MaxStderrBytes)
 	go io.Copy(errs, host.stdout) // which says nothing of the protocol here
 	site.mu.Lock()
-	site.host, site.errs = host, errs
+	site.proc, site.stderrBuf = host, errs
 	site.mu.Unlock()
-	site.greeted.Store(0)
+	site.connectTime.Store(0)
 	return nil
 }
 
-// mostKnocking is how long a server is tried to be reached that somebody else has started: either it is there, or it is
-// about to be.
-const mostKnocking = 2 * time.Second
+// externalStartTimeout is how long a server is tried to be reached that somebody else has started: either it is there,
+// or it is about to be.
+const externalStartTimeout = 2 * time.Second
 
-// connect tries to reach the server until it takes a connection.
-func (site *Site) connect(ctx context.Context, patience time.Duration) error {
+// awaitPort tries to reach the server until it takes a connection.
+func (site *Site) awaitPort(ctx context.Context, patience time.Duration) error {
 	const interval = 25 * time.Millisecond
-	if !site.Started() {
-		patience = min(patience, mostKnocking)
+	if !site.OwnsProcess() {
+		patience = min(patience, externalStartTimeout)
 	}
 	begin := time.Now()
 	tick := time.NewTicker(interval)
@@ -381,17 +384,17 @@ func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 		if err == nil {
 			return nil
 		}
-		if host := site.process(); host != nil && host.gone() {
+		if host := site.process(); host != nil && host.hasExited() {
 			cause := "the server " + host.exit.String() + " before it listened on " + site.address()
-			site.stderr().hear()
-			return &Death{Cause: cause, Stderr: site.stderr().lines()}
+			site.stderr().awaitEnd()
+			return &SessionEndError{Cause: cause, Stderr: site.stderr().tailLines()}
 		}
-		if waited := time.Since(begin); waited >= patience || !mayPass(err) {
-			nobody := &Unreachable{URL: site.redacted(), Err: err, Waited: waited}
+		if waited := time.Since(begin); waited >= patience || !isTemporary(err) {
+			nobody := &UnreachableError{URL: site.redactedURL(), Err: err, Waited: waited}
 			if site.process() == nil {
 				return nobody
 			}
-			return &Death{Cause: nobody.Error() + "; the command runs", Stderr: site.stderr().lines()}
+			return &SessionEndError{Cause: nobody.Error() + "; the command runs", Stderr: site.stderr().tailLines()}
 		}
 		select {
 		case <-tick.C:
@@ -401,9 +404,9 @@ func (site *Site) connect(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// mayPass reports whether an error of a connection may be gone in a moment: a server that is starting refuses
+// isTemporary reports whether an error of a connection may be gone in a moment: a server that is starting refuses
 // connections.
-func mayPass(err error) bool {
+func isTemporary(err error) bool {
 	var dns *net.DNSError
 	return !errors.As(err, &dns) || dns.Temporary()
 }
@@ -412,7 +415,7 @@ func mayPass(err error) bool {
 func (site *Site) dial(ctx context.Context) error {
 	transport := site.client.Transport.(*http.Transport)
 	if transport.Proxy != nil {
-		if proxy, _ := transport.Proxy(&http.Request{URL: site.parsed()}); proxy != nil {
+		if proxy, _ := transport.Proxy(&http.Request{URL: site.parsedURL()}); proxy != nil {
 			return nil
 		}
 	}
@@ -423,23 +426,24 @@ func (site *Site) dial(ctx context.Context) error {
 	return conn.Close()
 }
 
-func (site *Site) parsed() *url.URL {
+func (site *Site) parsedURL() *url.URL {
 	site.mu.Lock()
 	defer site.mu.Unlock()
 	return site.url
 }
 
-func (site *Site) redacted() string { return site.parsed().Redacted() }
+func (site *Site) redactedURL() string { return site.parsedURL().Redacted() }
 
-// Died reports whether the server's process was ours and has ended.
-func (site *Site) Died() bool {
+// HasExited reports whether the server's process was ours and has ended.
+func (site *Site) HasExited() bool {
 	host := site.process()
-	return host != nil && host.gone()
+	return host != nil && host.hasExited()
 }
 
-// mourns reports whether the host ends, after a connection to it broke, so that the cause is known to whoever asks. One
-// that takes connections lives on; one that takes none has ended or is about to, which takes longer on a busy machine.
-func (site *Site) mourns(ctx context.Context, host *process) bool {
+// exitsSoon reports whether the host ends, after a connection to it broke, so that the cause is known to whoever asks.
+// One that takes connections lives on; one that takes none has ended or is about to, which takes longer on a busy
+// machine.
+func (site *Site) exitsSoon(ctx context.Context, host *process) bool {
 	const lives, ends = 20 * time.Millisecond, 2 * time.Second
 	exits := func(within time.Duration) bool {
 		timer := time.NewTimer(within)
@@ -458,28 +462,28 @@ func (site *Site) mourns(ctx context.Context, host *process) bool {
 	return exits(ends)
 }
 
-// awaitParting waits for a moment whether the server's process ends, now that the stream of a client has. Servers over
-// HTTP+SSE of 2024 exit with status 0 then, and who comes meanwhile reaches a process that is about to end. Whether a
-// server is one of these shows the first time.
-func (site *Site) awaitParting(host *process) {
+// awaitExitAfterStream waits for a moment whether the server's process ends, now that the stream of a client has.
+// Servers over HTTP+SSE of 2024 exit with status 0 then, and who comes meanwhile reaches a process that is about to
+// end. Whether a server is one of these shows the first time.
+func (site *Site) awaitExitAfterStream(host *process) {
 	moment := 100 * time.Millisecond
 	switch {
-	case site.parts.Load():
+	case site.exitsWithStream.Load():
 		moment *= 5
-	case site.stays.Load():
+	case site.outlivesStream.Load():
 		return
 	}
 	timer := time.NewTimer(moment)
 	defer timer.Stop()
 	select {
 	case <-host.exited:
-		site.parts.Store(site.parts.Load() || host.exit == Exit{})
+		site.exitsWithStream.Store(site.exitsWithStream.Load() || host.exit == Exit{})
 	case <-timer.C:
-		site.stays.Store(true)
+		site.outlivesStream.Store(true)
 	}
 }
 
-// Close ends the server's process, if it is ours, and every idle connection.
+// CloseSession ends the server's process, if it is ours, and every idle connection.
 func (site *Site) Close(l Limits) {
 	site.client.CloseIdleConnections()
 	host := site.process()
@@ -487,7 +491,7 @@ func (site *Site) Close(l Limits) {
 		return
 	}
 	host.terminate()
-	timer := time.NewTimer(l.withDefaults().Stop)
+	timer := time.NewTimer(l.withDefaults().StopTimeout)
 	defer timer.Stop()
 	select {
 	case <-host.exited:
@@ -509,32 +513,32 @@ func plainError(err error) error {
 	var dns *net.DNSError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
-		return broken{"there is no host " + dns.Name, err}
+		return connError{"there is no host " + dns.Name, err}
 	case errors.Is(err, io.EOF):
-		return broken{"the server closed the connection without an answer", err}
+		return connError{"the server closed the connection without an answer", err}
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return broken{"the connection was closed before the end", err}
+		return connError{"the connection was closed before the end", err}
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return broken{"connection refused", err}
+		return connError{"connection refused", err}
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return broken{"the server reset the connection", err}
+		return connError{"the server reset the connection", err}
 	case errors.Is(err, context.Canceled):
-		return broken{"mcpcheck dropped the connection", err}
+		return connError{"mcpcheck dropped the connection", err}
 	}
-	if text := ofLibrary.Replace(err.Error()); text != err.Error() {
-		return broken{text, err}
+	if text := libraryPrefixes.Replace(err.Error()); text != err.Error() {
+		return connError{text, err}
 	}
 	return err
 }
 
-// ofLibrary removes what net/http says of itself in its errors.
-var ofLibrary = strings.NewReplacer("HTTP/1.x transport connection broken: ", "", "net/http: ", "")
+// libraryPrefixes removes what net/http says of itself in its errors.
+var libraryPrefixes = strings.NewReplacer("HTTP/1.x transport connection broken: ", "", "net/http: ", "")
 
 // broken is an error of a connection, in words of its own.
-type broken struct {
+type connError struct {
 	text  string
 	cause error
 }
 
-func (b broken) Error() string { return b.text }
-func (b broken) Unwrap() error { return b.cause }
+func (b connError) Error() string { return b.text }
+func (b connError) Unwrap() error { return b.cause }

@@ -13,58 +13,58 @@ import (
 // Stdio is the transport over standard streams: a process of its own for each session, and lines on its streams. It is
 // had from Session.Stdio, with what only it can do.
 type Stdio struct {
-	s    *Session
-	proc *process
-	out  chan [][]byte // the pieces of messages that wait to be written
-	bye  chan struct{} // closed by stop, once nothing more is to be sent
-	stop func()
-	done chan struct{} // closed once the server said its last word
-	quit sync.Once
+	s         *Session
+	proc      *process
+	queue     chan [][]byte // the pieces of messages that wait to be written
+	stopped   chan struct{} // closed by stop, once nothing more is to be sent
+	stop      func()
+	readDone  chan struct{} // closed once the server said its last word
+	closeOnce sync.Once
 
-	unsent sync.Once // says that messages are not sent any more
+	unsentOnce sync.Once // says that messages are not sent any more
 }
 
 // startProcess launches the target and says nothing to it.
 func startProcess(ctx context.Context, t Target, o Options) (*Session, error) {
-	proc, err := launch(ctx, t, o.MuteStderr)
+	proc, err := launch(ctx, t, o.DiscardStderr)
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(ctx, t, keepStderr(proc.stderr, t.Limits.Stderr))
-	s.Muted = o.MuteStderr
+	s := newSession(ctx, t, collectStderr(proc.stderr, t.Limits.MaxStderrBytes))
+	s.StderrDiscarded = o.DiscardStderr
 	p := &Stdio{
 		s: s, proc: proc,
-		out: make(chan [][]byte, mostUnread), bye: make(chan struct{}), done: make(chan struct{}),
+		queue: make(chan [][]byte, maxQueued), stopped: make(chan struct{}), readDone: make(chan struct{}),
 	}
-	p.stop = sync.OnceFunc(func() { close(p.bye) })
-	s.link = p
+	p.stop = sync.OnceFunc(func() { close(p.stopped) })
+	s.transport = p
 	go p.write()
 	go p.read()
-	go p.outlive()
+	go p.closeAfterExit()
 	return s, nil
 }
 
-// outlive stops writing once the process has gone, and listening soon after, though something that it started may still
-// hold its streams.
-func (p *Stdio) outlive() {
+// closeAfterExit stops writing once the process has gone, and listening soon after, though something that it started
+// may still hold its streams.
+func (p *Stdio) closeAfterExit() {
 	<-p.proc.exited
 	p.proc.stdin.Close()
 	timer := time.NewTimer(500 * time.Millisecond)
 	defer timer.Stop()
 	select {
-	case <-p.done:
+	case <-p.readDone:
 	case <-timer.C:
-		p.s.event("a process that the server started still holds its stdout")
+		p.s.addEvent("a process that the server started still holds its stdout")
 		p.proc.kill()
 		closeReader(p.proc.stdout)
 	}
 }
 
-// mostUnread is how many messages may wait to be written: a server that does not read cannot block the harness.
-const mostUnread = 1 << 12
+// maxQueued is how many messages may wait to be written: a server that does not read cannot block the harness.
+const maxQueued = 1 << 12
 
-// errUnread is an Excess: what mcpcheck did not send, no server can answer.
-var errUnread = &Excess{fmt.Sprintf("the server leaves more than %d messages unread", mostUnread)}
+// errQueueFull is an Excess: what mcpcheck did not send, no server can answer.
+var errQueueFull = &LimitError{fmt.Sprintf("the server leaves more than %d messages unread", maxQueued)}
 
 var errStdinClosed = errors.New("stdin is closed")
 
@@ -72,27 +72,27 @@ var errStdinClosed = errors.New("stdin is closed")
 func (p *Stdio) send(f *Frame, pieces [][]byte) {
 	var why error
 	select {
-	case <-p.bye:
+	case <-p.stopped:
 		why = errStdinClosed
 	default:
-		if len(p.out) == cap(p.out) {
-			why = errUnread
+		if len(p.queue) == cap(p.queue) {
+			why = errQueueFull
 		}
 	}
 	if why != nil {
-		p.unsent.Do(func() { p.s.event("messages of the client were not sent: " + why.Error()) })
-		p.s.exceed(ExcessOf(why))
+		p.unsentOnce.Do(func() { p.s.addEvent("messages of the client were not sent: " + why.Error()) })
+		p.s.setLimitErr(AsLimitError(why))
 		return
 	}
-	for _, m := range f.Members() {
+	for _, m := range f.Messages() {
 		if m.IsRequest() {
-			p.s.ask(m.ID)
+			p.s.noteRequest(m.ID)
 		}
 	}
-	p.s.put(f)
+	p.s.add(f)
 	select {
-	case p.out <- pieces:
-	case <-p.bye:
+	case p.queue <- pieces:
+	case <-p.stopped:
 	case <-p.proc.exited:
 	}
 }
@@ -103,27 +103,27 @@ func (p *Stdio) write() {
 	defer p.stop()
 	for {
 		select {
-		case pieces := <-p.out:
+		case pieces := <-p.queue:
 			if p.writePieces(pieces) != nil {
 				return
 			}
 		case <-p.proc.exited:
 			return
-		case <-p.bye:
-			for len(p.out) > 0 && p.writePieces(<-p.out) == nil {
+		case <-p.stopped:
+			for len(p.queue) > 0 && p.writePieces(<-p.queue) == nil {
 			}
 			return
 		}
 	}
 }
 
-// pause is the time between the pieces of a message, for the server to read them one by one.
-const pause = 20 * time.Millisecond
+// pieceInterval is the time between the pieces of a message, for the server to read them one by one.
+const pieceInterval = 20 * time.Millisecond
 
 func (p *Stdio) writePieces(pieces [][]byte) error {
 	for i, piece := range pieces {
 		if i > 0 {
-			time.Sleep(pause)
+			time.Sleep(pieceInterval)
 		}
 		if _, err := p.proc.stdin.Write(piece); err != nil {
 			return err
@@ -134,8 +134,8 @@ func (p *Stdio) writePieces(pieces [][]byte) error {
 
 // read splits stdout into lines until it ends, then finds out why it ended.
 func (p *Stdio) read() {
-	defer close(p.done)
-	p.finish(p.readLines())
+	defer close(p.readDone)
+	p.recordEnd(p.readLines())
 }
 
 // readLines reads until stdout ends; why says what makes it useless to read on: a line that is too long, of which the
@@ -143,8 +143,8 @@ func (p *Stdio) read() {
 func (p *Stdio) readLines() (why error) {
 	const beginning = 4 << 10
 	s := p.s
-	reading := &intake{r: &s.record, part: &s.partial}
-	defer reading.finish()
+	reading := &readQuota{record: &s.record, partial: &s.partial}
+	defer reading.release()
 	chunk := make([]byte, 64<<10)
 	var line bytes.Buffer
 	for {
@@ -153,19 +153,19 @@ func (p *Stdio) readLines() (why error) {
 			head, tail, found := bytes.Cut(rest, []byte{'\n'})
 			if !reading.grow(len(head)) {
 				begun := bytes.Clone(line.Next(beginning))
-				s.put(&Frame{Side: FromServer, Raw: begun})
+				s.add(&Frame{Side: FromServer, Raw: begun})
 				return s.limits.tooLong("the server wrote a line of")
 			}
 			line.Write(head)
 			rest = tail
 			if found {
-				if err := p.receive(&Frame{Raw: drain(&line), Ended: true}); err != nil {
+				if err := p.receive(&Frame{Raw: drain(&line), Complete: true}); err != nil {
 					return err
 				}
-				reading.finish()
+				reading.release()
 			}
 		}
-		reading.unended(line.Len())
+		reading.notePartial(line.Len())
 		if err != nil {
 			if line.Len() > 0 {
 				return p.receive(&Frame{Raw: drain(&line)})
@@ -181,39 +181,39 @@ var errEcho = errors.New("the server sends back what it is sent")
 // receive takes in a line. That of a client's greeting, which no server sends, is an echo.
 func (p *Stdio) receive(f *Frame) error {
 	if f.parse(); f.Method == "initialize" || f.Method == "server/discover" {
-		p.s.put(&Frame{Side: FromServer, Raw: f.Raw, Ended: f.Ended, Shape: Echo})
+		p.s.add(&Frame{Side: FromServer, Raw: f.Raw, Complete: f.Complete, Kind: Echo})
 		return errEcho
 	}
-	p.s.take(f)
+	p.s.receive(f)
 	return nil
 }
 
 // finish records how the session ended.
-func (p *Stdio) finish(why error) {
+func (p *Stdio) recordEnd(why error) {
 	var cause string
 	if why != nil {
 		cause = why.Error()
-		p.s.exceed(ExcessOf(why))
+		p.s.setLimitErr(AsLimitError(why))
 		p.proc.kill()
 	} else {
 		grace := time.NewTimer(time.Second)
 		select {
 		case <-p.proc.exited:
 			cause = "the server " + p.proc.exit.String()
-			p.s.stderr.hear()
+			p.s.stderr.awaitEnd()
 		case <-grace.C:
 			cause = "the server closed its stdout but is still running"
 		}
 		grace.Stop()
 	}
-	p.s.crashed(cause)
+	p.s.endByServer(cause)
 }
 
-// settle has nothing to wait for: a line is not acknowledged.
-func (p *Stdio) settle(int) {}
+// awaitDelivery has nothing to wait for: a line is not acknowledged.
+func (p *Stdio) awaitDelivery(int) {}
 
 // closeInput takes leave before.
-func (p *Stdio) closeInput() { p.part(func() { p.s.Era().leave(p.s) }) }
+func (p *Stdio) closeInput() { p.closeStdinAfter(func() { p.s.Era().closeSession(p.s) }) }
 
 // isStarting reports whether the session has a process that has said nothing yet.
 func (s *Session) isStarting() bool {
@@ -223,15 +223,15 @@ func (s *Session) isStarting() bool {
 	return s.Stdio() != nil && !slices.ContainsFunc(s.frames, fromServer)
 }
 
-// CloseInput closes the server's stdin, the way in which a client ends a session over stdio.
-func (p *Stdio) CloseInput() { p.part(func() {}) }
+// CloseStdin closes the server's stdin, the way in which a client ends a session over stdio.
+func (p *Stdio) CloseStdin() { p.closeStdinAfter(func() {}) }
 
 // part closes stdin, once, after something else.
-func (p *Stdio) part(first func()) {
-	p.quit.Do(func() {
+func (p *Stdio) closeStdinAfter(first func()) {
+	p.closeOnce.Do(func() {
 		first()
-		p.s.event("stdin closed")
-		p.s.ending()
+		p.s.addEvent("stdin closed")
+		p.s.markShutdown()
 		p.stop()
 	})
 }
@@ -242,28 +242,28 @@ func (p *Stdio) kill() { p.proc.kill() }
 func (p *Stdio) close() {
 	const moment = 20 * time.Millisecond
 	p.closeInput()
-	if p.s.isAbandoned() {
+	if p.s.isMarkedUnusable() {
 		p.proc.kill()
 	}
 	if _, gone := p.AwaitExit(moment); !gone {
 		p.proc.terminate()
-		p.AwaitExit(p.s.limits.Stop)
+		p.AwaitExit(p.s.limits.StopTimeout)
 	}
 	p.proc.kill()
 	<-p.proc.exited
-	p.abandon()
+	p.closeStreams()
 }
 
-// abandon waits for the end of the streams; what still holds them outlived its process group, and they are closed under
-// it.
-func (p *Stdio) abandon() {
+// closeStreams waits for the end of the streams; what still holds them outlived its process group, and they are closed
+// under it.
+func (p *Stdio) closeStreams() {
 	timer := time.NewTimer(time.Second)
 	defer timer.Stop()
 	select {
-	case <-p.done:
+	case <-p.readDone:
 	case <-timer.C:
 		closeReader(p.proc.stdout)
-		<-p.done
+		<-p.readDone
 	}
 	closeReader(p.proc.stdout)
 	closeReader(p.proc.stderr)
@@ -271,8 +271,8 @@ func (p *Stdio) abandon() {
 
 // Terminate sends SIGTERM to the server's process group.
 func (p *Stdio) Terminate() {
-	p.s.event("SIGTERM sent")
-	p.s.ending() // what comes now belongs to the shutdown
+	p.s.addEvent("SIGTERM sent")
+	p.s.markShutdown() // what comes now belongs to the shutdown
 	p.proc.terminate()
 }
 
@@ -283,7 +283,7 @@ func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	select {
 	case <-p.proc.exited:
 		select { // what it wrote before it went
-		case <-p.done:
+		case <-p.readDone:
 		case <-timer.C:
 		}
 		return p.proc.exit, true
@@ -293,17 +293,17 @@ func (p *Stdio) AwaitExit(d time.Duration) (Exit, bool) {
 	return Exit{}, false
 }
 
-// Stderr is the beginning of what the server wrote to stderr, and how many bytes it wrote in all: nothing of a session
-// that was recorded, which has no process.
+// MaxStderrBytes is the beginning of what the server wrote to stderr, and how many bytes it wrote in all: nothing of a
+// session that was recorded, which has no process.
 func (p *Stdio) Stderr() (head []byte, total int) {
 	if p == nil {
 		return nil, 0
 	}
-	return p.s.stderr.beginning()
+	return p.s.stderr.headBytes()
 }
 
-// Partial is how many bytes came that no newline has ended yet.
-func (p *Stdio) Partial() int {
+// PartialBytes is how many bytes came that no newline has ended yet.
+func (p *Stdio) PartialBytes() int {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()
 	return p.s.partial.bytes

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// M is a JSON object. Numbers inside are json.Number, as they were on the wire.
+// Message is a JSON object. Numbers inside are json.Number, as they were on the wire.
 type M = map[string]any
 
-// Target says how to reach the server under test: it is launched for each session and spoken to over its standard
-// streams or, with a Site, reached at a URL.
+// RedirectTarget says how to reach the server under test: it is launched for each session and spoken to over its
+// standard streams or, with a Site, reached at a URL.
 type Target struct {
 	Site *Site // a server at a URL; nil: over stdio
 
@@ -23,48 +23,49 @@ type Target struct {
 
 	// Serve is a server inside this process, in place of Command. Tests use it to run many servers under a virtual
 	// clock.
-	Serve Server
+	Serve InProcessServer
 
-	Limits Limits
-	Budget *Budget // of all sessions together; nil is unbounded
+	Limits       Limits
+	MemoryBudget *MemoryBudget // of all sessions together; nil is unbounded
 
-	// Heard is told the outcome of each request that was awaited in a session whose client keeps the protocol; nil
+	// OnReply is told the outcome of each request that was awaited in a session whose client keeps the protocol; nil
 	// tells nobody. Of requests that may take their time it is told the answers only. The greeting, and what was
 	// sent by hand, are not among them. Any goroutine may call it.
-	Heard func(s *Session, r Reply)
+	OnReply func(s *Session, r Reply)
 
-	// Stopped is why a pool opens no more sessions; nil while it does, and a nil func is never asked. Any goroutine may
-	// call it.
-	Stopped func() error
+	// CheckOpen is why a pool opens no more sessions; nil while it does, and a nil func is never asked. Any goroutine
+	// may call it.
+	CheckOpen func() error
 
 	Waits *Waits // what is waited for in its sessions; nil: nobody wants to know
 }
 
-// Server is a server inside this process. It returns its exit status, at the latest when ctx ends, which stands for
-// SIGKILL. A receive from term stands for SIGTERM.
-type Server func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, term <-chan struct{}) int
+// InProcessServer is a server inside this process. It returns its exit status, at the latest when ctx ends, which
+// stands for SIGKILL. A receive from term stands for SIGTERM.
+type InProcessServer func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, term <-chan struct{}) int
 
 // Limits bound what a server under test can cost. The zero value of a field stands for its default.
 type Limits struct {
-	Message int           // bytes of one message; default 16 MiB
-	Wire    int           // bytes of the wire kept for each session; default 8 MiB more than a message
-	Stderr  int           // bytes of stderr kept at each end; default 16 KiB
-	Reply   time.Duration // for one answer; default 5 s
-	Start   time.Duration // from launch to the answer to the greeting; default 15 s
-	Stop    time.Duration // from SIGTERM to SIGKILL; default 2 s
-	Grace   time.Duration // at most, for what may still be on its way once a later request was answered; default 100 ms
+	MaxMessageBytes int           // bytes of one message; default 16 MiB
+	MaxWireBytes    int           // bytes of the wire kept for each session; default 8 MiB more than a message
+	MaxStderrBytes  int           // bytes of stderr kept at each end; default 16 KiB
+	ReplyTimeout    time.Duration // for one answer; default 5 s
+	StartTimeout    time.Duration // from launch to the answer to the greeting; default 15 s
+	StopTimeout     time.Duration // from SIGTERM to SIGKILL; default 2 s
+	// at most, for what may still be on its way once a later request was answered; default 100 ms
+	Grace time.Duration
 }
 
-// ForReply is how long one answer may take.
-func (l Limits) ForReply() time.Duration { return l.withDefaults().Reply }
+// ReplyTimeoutOrDefault is how long one answer may take.
+func (l Limits) ReplyTimeoutOrDefault() time.Duration { return l.withDefaults().ReplyTimeout }
 
 func (l Limits) withDefaults() Limits {
-	l.Message = cmp.Or(l.Message, 16<<20)
-	l.Wire = cmp.Or(l.Wire, l.Message+8<<20)
-	l.Stderr = cmp.Or(l.Stderr, 16<<10)
-	l.Reply = cmp.Or(l.Reply, 5*time.Second)
-	l.Start = cmp.Or(l.Start, 15*time.Second)
-	l.Stop = cmp.Or(l.Stop, 2*time.Second)
+	l.MaxMessageBytes = cmp.Or(l.MaxMessageBytes, 16<<20)
+	l.MaxWireBytes = cmp.Or(l.MaxWireBytes, l.MaxMessageBytes+8<<20)
+	l.MaxStderrBytes = cmp.Or(l.MaxStderrBytes, 16<<10)
+	l.ReplyTimeout = cmp.Or(l.ReplyTimeout, 5*time.Second)
+	l.StartTimeout = cmp.Or(l.StartTimeout, 15*time.Second)
+	l.StopTimeout = cmp.Or(l.StopTimeout, 2*time.Second)
 	l.Grace = cmp.Or(l.Grace, 100*time.Millisecond)
 	return l
 }

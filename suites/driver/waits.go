@@ -10,17 +10,17 @@ import (
 // Waits are the requests whose answers are waited for, for who wants to know what a run is waiting for. The zero value
 // is ready; a nil one takes no notes. Any goroutine may use it.
 type Waits struct {
-	mu     sync.Mutex
-	open   []*wait       // in the order in which they began
-	starts int           // waits for processes that had said nothing yet
-	ended  int           // those of them that are over
-	took   time.Duration // that these took together
+	mu         sync.Mutex
+	open       []*wait       // in the order in which they began
+	startCount int           // waits for processes that had said nothing yet
+	startsDone int           // those of them that are over
+	startTotal time.Duration // that these took together
 }
 
 type wait struct {
-	request Pending
-	since   time.Time
-	start   int // which of the waits for processes that had said nothing yet it is; 0: none of them
+	request     Pending
+	since       time.Time
+	startNumber int // which of the waits for processes that had said nothing yet it is; 0: none of them
 }
 
 // begin notes that the answer to a request is waited for, until end is called. The first one to a process waits for
@@ -33,15 +33,15 @@ func (w *Waits) begin(p Pending, first bool) (end func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if first {
-		w.starts++
-		x.start = w.starts
+		w.startCount++
+		x.startNumber = w.startCount
 	}
 	w.open = append(w.open, x)
 	return func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if first {
-			w.ended, w.took = w.ended+1, w.took+time.Since(x.since)
+			w.startsDone, w.startTotal = w.startsDone+1, w.startTotal+time.Since(x.since)
 		}
 		w.open = slices.DeleteFunc(w.open, func(other *wait) bool { return other == x })
 	}
@@ -51,7 +51,7 @@ func (w *Waits) begin(p Pending, first bool) (end func()) {
 // when there is none.
 func (w *Waits) Longest(least time.Duration) string {
 	if x := w.longest(least); x != nil {
-		return x.request.name()
+		return x.request.label()
 	}
 	return ""
 }
@@ -67,27 +67,27 @@ func (w *Waits) longest(least time.Duration) *wait {
 }
 
 // Start says which start of a process Longest waits for: "process 18, 5.1 s each". Empty when it waits for no start.
-func (w *Waits) Start(least time.Duration) string {
+func (w *Waits) LongestStart(least time.Duration) string {
 	x := w.longest(least)
-	if x == nil || x.start == 0 {
+	if x == nil || x.startNumber == 0 {
 		return ""
 	}
-	text := fmt.Sprint("process ", x.start)
-	if ended, each := w.Starts(); ended > 0 {
+	text := fmt.Sprint("process ", x.startNumber)
+	if ended, each := w.StartStats(); ended > 0 {
 		text += fmt.Sprintf(", %.1f s each", each.Seconds())
 	}
 	return text
 }
 
-// Starts is how many processes were waited for until they had started, and how long on average.
-func (w *Waits) Starts() (n int, each time.Duration) {
+// StartStats is how many processes were waited for until they had started, and how long on average.
+func (w *Waits) StartStats() (n int, each time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.ended, w.took / time.Duration(max(1, w.ended))
+	return w.startsDone, w.startTotal / time.Duration(max(1, w.startsDone))
 }
 
-// name is the method of the request, and what it asks for by name.
-func (p Pending) name() string {
+// label is the method of the request, and what it asks for by name.
+func (p Pending) label() string {
 	if p.frame == nil {
 		return p.Method
 	}

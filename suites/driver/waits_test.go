@@ -45,7 +45,7 @@ func TestWaitNames(t *testing.T) {
 	} {
 		f := &Frame{Raw: Text(raw)}
 		f.parse()
-		if got := (Pending{Method: f.Method, frame: f}).name(); got != want {
+		if got := (Pending{Method: f.Method, frame: f}).label(); got != want {
 			t.Errorf("%s: got %q, want %q", raw, got, want)
 		}
 	}
@@ -54,13 +54,13 @@ func TestWaitNames(t *testing.T) {
 }
 
 // The start of a process is named with how many there were, and how long each took.
-func TestStarts(t *testing.T) {
+func TestStartStats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w Waits
 		want := func(start string, starts int, mean time.Duration) {
 			t.Helper()
-			got := w.Start(time.Second)
-			if n, each := w.Starts(); got != start || n != starts || each != mean {
+			got := w.LongestStart(time.Second)
+			if n, each := w.StartStats(); got != start || n != starts || each != mean {
 				t.Errorf("got %q, %d, %v, want %q, %d, %v", got, n, each, start, starts, mean)
 			}
 		}

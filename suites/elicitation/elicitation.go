@@ -13,10 +13,10 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(forms, urls, ids, answers)
+var Checks = MergeSuites(formChecks, urlChecks, idChecks, responseChecks)
 
-// create is the method by which servers ask.
-const create = "elicitation/create"
+// createMethod is the method by which servers ask.
+const createMethod = "elicitation/create"
 
 // The two modes.
 const (
@@ -25,67 +25,67 @@ const (
 )
 
 // elicitations are those of a mode that the server has sent.
-func elicitations(t *T, w Wire, mode string) []kit.Question {
-	all := kit.Questions(t, w, create)
-	return slices.DeleteFunc(all, func(q kit.Question) bool { return kit.ModeOf(q.Params) != mode })
+func elicitations(t *T, w Wire, mode string) []kit.ServerRequest {
+	all := kit.ServerRequests(t, w, createMethod)
+	return slices.DeleteFunc(all, func(q kit.ServerRequest) bool { return kit.ModeOf(q.Params) != mode })
 }
 
-// required are the errors that say that the user has to be at a URL first. Earlier revisions have no such error, and
-// later ones forbid it.
-func required(w Wire, revision string) Messages {
-	return w.Errors().Established(revision).Filter("error -32042", func(m Message) bool {
+// requiredErrors are the errors that say that the user has to be at a URL first. Earlier revisions have no such error,
+// and later ones forbid it.
+func requiredErrors(w Wire, revision string) Messages {
+	return w.Errors().Negotiated(revision).Filter("error -32042", func(m Message) bool {
 		e, _ := m.JSON()["error"].(M)
 		code, _ := driver.Reply{Frame: m.Frame}.Code()
 		return e != nil && code == urlElicitationRequired && revision == "2025-11-25"
 	})
 }
 
-// announced are the elicitations that an error says to be required.
-func announced(m Message) (all []kit.Question) {
+// announcedElicitations are the elicitations that an error says to be required.
+func announcedElicitations(m Message) (all []kit.ServerRequest) {
 	e, _ := m.JSON()["error"].(M)
 	data, _ := e["data"].(M)
 	list, _ := data["elicitations"].([]any)
 	for n, v := range list {
 		if params, isObject := v.(M); isObject {
-			all = append(all, kit.Question{
-				Method: create, Params: params, Key: fmt.Sprintf("elicitations/%d", n), Session: m.Session,
-				Frame: m.Frame, Request: m.Request,
+			all = append(all, kit.ServerRequest{
+				Method: createMethod, Params: params, InputKey: fmt.Sprintf("elicitations/%d", n), Session: m.Session,
+				Frame: m.Frame, ClientRequest: m.Request,
 			})
 		}
 	}
 	return all
 }
 
-// visits are all elicitations of URLs: those that were sent, and those that errors announce.
-func visits(t *T, w Wire) []kit.Question {
+// urlElicitations are all elicitations of URLs: those that were sent, and those that errors announce.
+func urlElicitations(t *T, w Wire) []kit.ServerRequest {
 	all := elicitations(t, w, urlMode)
-	for _, m := range required(w, t.Revision).List {
-		all = append(all, announced(m)...)
+	for _, m := range requiredErrors(w, t.Revision).List {
+		all = append(all, announcedElicitations(m)...)
 	}
 	return all
 }
 
-// judgeForms tries a check on the forms that were sent.
-func judgeForms(t *T, w Wire, run func(*T, kit.Question)) {
-	kit.JudgeQuestions(t, "form for the user was sent", elicitations(t, w, formMode), run)
+// eachForm tries a check on the forms that were sent.
+func eachForm(t *T, w Wire, run func(*T, kit.ServerRequest)) {
+	kit.JudgeServerRequests(t, "form for the user was sent", elicitations(t, w, formMode), run)
 }
 
-// judgeURLs tries a check on elicitations of URLs.
-func judgeURLs(t *T, all []kit.Question, run func(*T, kit.Question)) {
-	kit.JudgeQuestions(t, "URL for the user was sent", all, run)
+// eachURL tries a check on elicitations of URLs.
+func eachURL(t *T, all []kit.ServerRequest, run func(*T, kit.ServerRequest)) {
+	kit.JudgeServerRequests(t, "URL for the user was sent", all, run)
 }
 
-// broken are the rules of the schema that an elicitation breaks and that an entry reports. What all elicitations have
-// in common counts for the entry of their mode.
-func broken(t *T, q kit.Question, id string) (rules []string) {
+// violations are the rules of the schema that an elicitation breaks and that an entry reports. What all elicitations
+// have in common counts for the entry of their mode.
+func violations(t *T, q kit.ServerRequest, id string) (rules []string) {
 	message := q.Frame.JSON()
-	if t.Modern() {
+	if t.IsModern() {
 		message = M{"method": q.Method, "params": q.Params}
 	}
 	for _, v := range schemas.ValidateMessage(t.Revision, "ElicitRequest", message) {
 		owner := kit.OwnerOf(v, t.Revision)
-		if owner == formSchema && kit.ModeOf(q.Params) == urlMode {
-			owner = urlSchema
+		if owner == formSchemaID && kit.ModeOf(q.Params) == urlMode {
+			owner = urlSchemaID
 		}
 		if owner == id {
 			rules = append(rules, v.String())
@@ -99,10 +99,10 @@ const urlElicitationRequired = -32042
 
 // The entries of shapes.
 const (
-	formSchema = "elicitation/form-request-schema"
-	urlSchema  = "elicitation/url-request-schema"
-	flatSchema = "elicitation/flat-primitive-schema"
-	formats    = "elicitation/string-format"
+	formSchemaID   = "elicitation/form-request-schema"
+	urlSchemaID    = "elicitation/url-request-schema"
+	flatSchemaID   = "elicitation/flat-primitive-schema"
+	stringFormatID = "elicitation/string-format"
 
-	requiredShape = "elicitation/required-error-shape"
+	requiredErrorID = "elicitation/required-error-shape"
 )

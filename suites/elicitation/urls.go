@@ -10,20 +10,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// urls are the checks of the URLs that users are sent to.
-var urls = Suite{
-	urlSchema: WatchAfter(kit.LetInquire, func(t *T, w Wire) {
-		judgeURLs(t, visits(t, w), func(t *T, q kit.Question) {
+// urlChecks are the checks of the URLs that users are sent to.
+var urlChecks = Suite{
+	urlSchemaID: WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *T, q kit.ServerRequest) {
 			if !isAnnounced(q) { // of those elicitation/required-error-shape judges the shape
-				t.Expect(broken(t, q, urlSchema)).To(BeEmptyList[string]("all members that such a request has"))
+				t.Expect(violations(t, q, urlSchemaID)).To(BeEmptyList[string]("all members that such a request has"))
 			}
-			t.Expect(addressOf(q) != nil).To(Hold("an absolute URL, with a host", "%s", Show(Member(q.Params, "url"))))
+			t.Expect(urlOf(q) != nil).To(BeTrue("an absolute URL, with a host", "%s", Show(Member(q.Params, "url"))))
 		})
 	}),
 
-	"elicitation/url-https": WatchAfter(kit.LetInquire, func(t *T, w Wire) {
-		judgeURLs(t, visits(t, w), func(t *T, q kit.Question) {
-			u := wantAddress(t, q)
+	"elicitation/url-https": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *T, q kit.ServerRequest) {
+			u := requireURL(t, q)
 			if u.Scheme == "http" && isLoopback(u.Hostname()) {
 				t.FailAt(Advice, "https", "http to %s, which is for development", u.Host)
 			}
@@ -31,34 +31,34 @@ var urls = Suite{
 		})
 	}),
 
-	"elicitation/url-no-credentials": WatchAfter(kit.LetInquire, func(t *T, w Wire) {
-		judgeURLs(t, visits(t, w), func(t *T, q kit.Question) {
-			u := wantAddress(t, q)
-			t.Expect(credentials(t, u)).To(BeEmptyList[string]("no credentials in the URL"))
-			t.Warn(suspicious(u)).To(BeEmptyList[string](
+	"elicitation/url-no-credentials": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
+		eachURL(t, urlElicitations(t, w), func(t *T, q kit.ServerRequest) {
+			u := requireURL(t, q)
+			t.Expect(credentialsIn(t, u)).To(BeEmptyList[string]("no credentials in the URL"))
+			t.ExpectShould(sensitiveParts(u)).To(BeEmptyList[string](
 				"nothing personal in the URL, and nothing that lets in who opens it"))
 		})
 	}),
 
-	"elicitation/no-elicitation-id": WatchAfter(kit.LetInquire, func(t *T, w Wire) {
-		done := completions(w, t.Revision)
+	"elicitation/no-elicitation-id": WatchWithSetup(kit.CollectServerRequests, func(t *T, w Wire) {
+		done := completionNotifications(w, t.Revision)
 		if len(done.List) > 0 {
 			t.Judge(done, func(t *T, m Message) {
-				t.Fail("no "+completion+", which is gone", "%s", Show(m.JSON()["params"]))
+				t.Fail("no "+completeNotification+", which is gone", "%s", Show(m.JSON()["params"]))
 			})
 		}
-		judgeURLs(t, elicitations(t, w, urlMode), func(t *T, q kit.Question) {
+		eachURL(t, elicitations(t, w, urlMode), func(t *T, q kit.ServerRequest) {
 			t.Expect(Member(q.Params, "elicitationId")).To(BeOneOf[any](Absent{}), "elicitationId, which is gone")
 		})
 	}),
 }
 
 // isAnnounced reports whether an error has announced the elicitation.
-func isAnnounced(q kit.Question) bool { return q.Frame.HasError }
+func isAnnounced(q kit.ServerRequest) bool { return q.Frame.HasError }
 
-// addressOf is the URL of an elicitation; nil when it is not a valid one, or not absolute. Schemes of the web want a
+// urlOf is the URL of an elicitation; nil when it is not a valid one, or not absolute. Schemes of the web want a
 // host.
-func addressOf(q kit.Question) *url.URL {
+func urlOf(q kit.ServerRequest) *url.URL {
 	text, _ := q.Params["url"].(string)
 	u, err := url.Parse(text)
 	switch {
@@ -70,9 +70,9 @@ func addressOf(q kit.Question) *url.URL {
 	return u
 }
 
-// wantAddress is the URL for a check that cannot do without it.
-func wantAddress(t *T, q kit.Question) *url.URL {
-	u := addressOf(q)
+// requireURL is the URL for a check that cannot do without it.
+func requireURL(t *T, q kit.ServerRequest) *url.URL {
+	u := urlOf(q)
 	if u == nil {
 		t.Yield("the URL is not valid")
 	}
@@ -85,8 +85,8 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// credentials are what is in a URL that lets somebody in: those of its user, and those that the server was given.
-func credentials(t *T, u *url.URL) (found []string) {
+// credentialsIn are what is in a URL that lets somebody in: those of its user, and those that the server was given.
+func credentialsIn(t *T, u *url.URL) (found []string) {
 	if u.User != nil {
 		found = append(found, "a user: "+u.User.Username())
 	}
@@ -104,17 +104,19 @@ func credentials(t *T, u *url.URL) (found []string) {
 
 // What looks like something about a person, or like a key, wherever it is in a URL.
 var (
-	mail  = regexp.MustCompile(`(?i)[a-z0-9._+-]+(@|%40)[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}`)
-	jwt   = regexp.MustCompile(`\beyJ[\w-]+\.eyJ[\w-]+\.[\w-]*`)
-	keyed = regexp.MustCompile(`(?i)[?&#](access_token|id_token|api_?key|password|passwd|secret)=[^&#]`)
+	emailPattern           = regexp.MustCompile(`(?i)[a-z0-9._+-]+(@|%40)[a-z0-9-]+(\.[a-z0-9-]+)*\.[a-z]{2,}`)
+	jwtPattern             = regexp.MustCompile(`\beyJ[\w-]+\.eyJ[\w-]+\.[\w-]*`)
+	credentialParamPattern = regexp.MustCompile(
+		`(?i)[?&#](access_token|id_token|api_?key|password|passwd|secret)=[^&#]`)
 )
 
-// suspicious is what may be personal in a URL, or may let in who opens it.
-func suspicious(u *url.URL) (found []string) {
+// sensitiveParts is what may be personal in a URL, or may let in who opens it.
+func sensitiveParts(u *url.URL) (found []string) {
 	for _, sign := range []struct {
 		name string
 		of   *regexp.Regexp
-	}{{"a mail address", mail}, {"a JSON web token", jwt}, {"a credential by the name of its parameter", keyed}} {
+	}{{"a mail address", emailPattern}, {"a JSON web token", jwtPattern}, {"a credential by the name of its parameter",
+		credentialParamPattern}} {
 		if sign.of.MatchString(u.RequestURI()) || sign.of.MatchString("#"+u.Fragment) {
 			found = append(found, sign.name)
 		}

@@ -13,19 +13,19 @@ import (
 // Checks are those of the area.
 var Checks = Suite{
 	"extensions/fallback": Probe(func(t *T) {
-		extensions := declared(t)
+		extensions := declaredExtensions(t)
 		s := t.Session()
 		served := false
-		for _, method := range append([]string{"server/discover"}, kit.ListsOf(t.Server.Capabilities)...) {
-			extended := kit.Asking(t, s, method, kit.Declaring(nil, kit.Extending(extensions...)))
+		for _, method := range append([]string{"server/discover"}, kit.ListMethods(t.Server.Capabilities)...) {
+			extended := kit.AskFunc(t, s, method, kit.WithCapabilities(nil, kit.ExtensionCapabilities(extensions...)))
 			usual := extended()
 			if usual.Result() == nil {
 				continue // what is wrong with it, its own area says
 			}
 			served = true
-			plain := kit.Asking(t, s, method, kit.Declaring(nil, M{}))
-			r, _ := kit.Compare(t, kit.BothServed, usual, extended, plain)
-			t.Expect(r.Result() != nil || names(r, extensions)).To(Hold("a result of "+method+
+			plain := kit.AskFunc(t, s, method, kit.WithCapabilities(nil, M{}))
+			r, _ := kit.Compare(t, kit.SameSuccess, usual, extended, plain)
+			t.Expect(r.Result() != nil || isMissingExtension(r, extensions)).To(BeTrue("a result of "+method+
 				" for a client without extensions, or error -32021 that names one", "%s", r))
 		}
 		if !served {
@@ -34,22 +34,22 @@ var Checks = Suite{
 	}),
 }
 
-// declared are the extensions that the server declares.
-func declared(t *T) []string {
+// declaredExtensions are the extensions that the server declares.
+func declaredExtensions(t *T) []string {
 	extensions, _ := t.Server.Capabilities["extensions"].(M)
 	if len(extensions) == 0 {
-		t.Because(NotDeclared).Skip("the server declares no extension")
+		t.WithReason(NotDeclared).Skip("the server declares no extension")
 	}
 	return slices.Sorted(maps.Keys(extensions))
 }
 
-// names reports whether an answer says that the client lacks one of some extensions.
-func names(r driver.Reply, extensions []string) bool {
+// isMissingExtension reports whether an answer says that the client lacks one of some extensions.
+func isMissingExtension(r driver.Reply, extensions []string) bool {
 	const missingCapability = -32021
 	code, _ := r.Code()
 	data, _ := r.Error()["data"].(M)
 	required, _ := data["requiredCapabilities"].(M)
 	lacks, _ := required["extensions"].(M)
-	named := func(extension string) bool { return Has(lacks, extension) }
+	named := func(extension string) bool { return HasMember(lacks, extension) }
 	return code == missingCapability && slices.ContainsFunc(extensions, named)
 }

@@ -7,19 +7,20 @@ import (
 
 // Area is a part of the catalogue, and what holds for all of its entries.
 type Area struct {
-	Name     string   // the part of the ids before the slash
-	JudgedBy JudgedBy // of servers in whose revision an entry does not hold; nil: it does not apply to them
-	OfClient bool     // the capabilities that entries name are the client's to declare, not the server's
+	Name string // the part of the ids before the slash
+	// of servers in whose revision an entry does not hold; nil: it does not apply to them
+	ChooseRevision RevisionChooser
+	ClientDeclares bool // the capabilities that entries name are the client's to declare, not the server's
 }
 
 // JudgedBy chooses the revision whose text judges a server that negotiated one in which a requirement does not hold;
 // empty when none does.
-type JudgedBy func(r *Requirement, negotiated string) string
+type RevisionChooser func(r *Requirement, negotiated string) string
 
 // AtLeast has servers of earlier revisions judged by the first one, where what is judged came with it.
-func AtLeast(first string) JudgedBy {
+func AtLeast(first string) RevisionChooser {
 	return func(r *Requirement, negotiated string) string {
-		if negotiated < first && r.Holds(first) {
+		if negotiated < first && r.AppliesIn(first) {
 			return first
 		}
 		return ""
@@ -29,22 +30,22 @@ func AtLeast(first string) JudgedBy {
 // NearestRevision has servers of all handshake revisions judged, each by the nearest one that has the requirement; of
 // two the earlier one.
 func NearestRevision(r *Requirement, negotiated string) string {
-	at := slices.Index(Handshake, negotiated)
+	at := slices.Index(LegacyRevisions, negotiated)
 	if at < 0 {
 		return ""
 	}
-	for distance := 1; distance < len(Handshake); distance++ {
+	for distance := 1; distance < len(LegacyRevisions); distance++ {
 		for _, i := range []int{at - distance, at + distance} {
-			if i >= 0 && i < len(Handshake) && r.Holds(Handshake[i]) {
-				return Handshake[i]
+			if i >= 0 && i < len(LegacyRevisions) && r.AppliesIn(LegacyRevisions[i]) {
+				return LegacyRevisions[i]
 			}
 		}
 	}
 	return ""
 }
 
-// Claim makes entries those of the area.
-func (a Area) Claim(entries Catalogue) {
+// AssignTo makes entries those of the area.
+func (a Area) AssignTo(entries Catalogue) {
 	for _, r := range entries {
 		r.area = a
 	}
@@ -59,16 +60,16 @@ func AreaOf(id string) string {
 	return area
 }
 
-// Judges is the revision whose text judges a server that negotiated a revision over a transport, if any does.
-func (r *Requirement) Judges(negotiated, transport string) (by string, applies bool) {
+// JudgingRevision is the revision whose text judges a server that negotiated a revision over a transport, if any does.
+func (r *Requirement) JudgingRevision(negotiated, transport string) (by string, applies bool) {
 	switch {
-	case !r.Over(transport):
+	case !r.AppliesOver(transport):
 		return "", false
-	case r.Holds(negotiated):
+	case r.AppliesIn(negotiated):
 		return negotiated, true
-	case r.area.JudgedBy == nil:
+	case r.area.ChooseRevision == nil:
 		return "", false
 	}
-	by = r.area.JudgedBy(r, negotiated)
+	by = r.area.ChooseRevision(r, negotiated)
 	return by, by != ""
 }

@@ -28,7 +28,7 @@ func (k KnownFail) SameAs(other KnownFail) bool {
 		k.Subject == other.Subject
 }
 
-// KnownFails are the entries of a baseline. Apply is for each result, Stale for the end of the run.
+// KnownFails are the entries of a baseline. Apply is for each result, StaleEntry for the end of the run.
 type KnownFails []KnownFail
 
 // Apply makes a fail a known one, which does not gate, if each of its subjects is covered by an entry.
@@ -43,7 +43,7 @@ func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
 	first := -1
 	for _, subject := range subjects {
 		at := slices.IndexFunc(all, func(k KnownFail) bool {
-			return !k.expired(today) && k.about(*r, transport) && (k.Subject == "" || k.Subject == subject)
+			return !k.isExpired(today) && k.isAbout(*r, transport) && (k.Subject == "" || k.Subject == subject)
 		})
 		if at < 0 {
 			return
@@ -53,33 +53,35 @@ func (all KnownFails) Apply(r *Result, transport string, today time.Time) {
 		}
 	}
 	k := all[first]
-	r.Known = &Known{Reason: k.Reason, Expires: k.Expires, Flaky: k.Flaky, Line: k.Line}
+	r.Known = &KnownInfo{Reason: k.Reason, Expires: k.Expires, Flaky: k.Flaky, Line: k.Line}
 	r.Gates, r.GatedBy = false, NoGate
 }
 
-// Stale finds the entries that do not hold any more after a run that came to its end. The catalogue is every
+// StaleEntry finds the entries that do not hold any more after a run that came to its end. The catalogue is every
 // requirement, wanted what the run was to try of it: an entry is judged only by what the run tried.
-func (all KnownFails) Stale(report *Report, today time.Time, catalogue Catalogue, wanted Selector) (stale []Stale) {
+func (all KnownFails) Stale(
+	report *Report, today time.Time, catalogue Catalogue, wanted Selector,
+) (stale []StaleEntry) {
 	for _, k := range all {
-		if why := k.stale(report, today, catalogue, wanted); why != "" {
-			stale = append(stale, Stale{Entry: k.Check, Line: k.Line, Why: why})
+		if why := k.staleReason(report, today, catalogue, wanted); why != "" {
+			stale = append(stale, StaleEntry{Entry: k.Check, Line: k.Line, Reason: why})
 		}
 	}
 	return stale
 }
 
-// stale says why the entry does not hold any more; empty when it does, or when the run does not tell.
-func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, wanted Selector) string {
+// staleReason says why the entry does not hold any more; empty when it does, or when the run does not tell.
+func (k KnownFail) staleReason(report *Report, today time.Time, catalogue Catalogue, wanted Selector) string {
 	if !slices.ContainsFunc(catalogue, func(r *Requirement) bool { return k.Matches(r.ID) }) {
-		return k.unknown(catalogue)
+		return k.unknownCheckReason(catalogue)
 	}
-	some, all := k.tried(report, catalogue, wanted)
+	some, all := k.wasTested(report, catalogue, wanted)
 	verdicts, open := k.verdicts(report)
 	has := func(v Verdict) bool { return slices.Contains(verdicts, v) }
 	switch {
 	case !some:
 		return ""
-	case k.expired(today):
+	case k.isExpired(today):
 		return "it expired on " + k.Expires
 	case len(verdicts) == 0:
 		return "no check tries it yet"
@@ -94,8 +96,8 @@ func (k KnownFail) stale(report *Report, today time.Time, catalogue Catalogue, w
 // isGlob reports whether the entry may be about several checks.
 func (k KnownFail) isGlob() bool { return strings.ContainsAny(k.Check, `*?[\`) }
 
-// unknown says that there is nothing of that name.
-func (k KnownFail) unknown(catalogue Catalogue) string {
+// unknownCheckReason says that there is nothing of that name.
+func (k KnownFail) unknownCheckReason(catalogue Catalogue) string {
 	const list = "; mcpcheck list shows them all"
 	if k.isGlob() {
 		return "it matches no check" + list
@@ -107,15 +109,15 @@ func (k KnownFail) unknown(catalogue Catalogue) string {
 		}
 		names = append(names, r.ID)
 	}
-	return "there is no such check" + text.Instead(k.Check, names, list)
+	return "there is no such check" + text.Suggestion(k.Check, names, list)
 }
 
 // tried reports whether the run was to try some, and all, of what the entry is about in the revisions and over the
 // transport of the run.
-func (k KnownFail) tried(report *Report, catalogue Catalogue, wanted Selector) (some, all bool) {
+func (k KnownFail) wasTested(report *Report, catalogue Catalogue, wanted Selector) (some, all bool) {
 	all = true
 	for _, r := range catalogue {
-		if !k.Matches(r.ID) || !k.applies(r, report) {
+		if !k.Matches(r.ID) || !k.appliesTo(r, report) {
 			continue
 		}
 		if wanted(r) {
@@ -127,13 +129,13 @@ func (k KnownFail) tried(report *Report, catalogue Catalogue, wanted Selector) (
 	return some, all
 }
 
-// applies reports whether a requirement that the entry names holds in one of its revisions that was judged, over the
+// appliesTo reports whether a requirement that the entry names holds in one of its revisions that was judged, over the
 // transport.
-func (k KnownFail) applies(r *Requirement, report *Report) bool {
+func (k KnownFail) appliesTo(r *Requirement, report *Report) bool {
 	transport := report.Target.Transport
 	over := k.Transport == "" || k.Transport == transport
 	return over && slices.ContainsFunc(report.Revisions, func(judged RevisionInfo) bool {
-		_, applies := r.Judges(judged.Revision, transport)
+		_, applies := r.JudgingRevision(judged.Revision, transport)
 		return applies && (k.Revision == "" || k.Revision == judged.Revision)
 	})
 }
@@ -141,7 +143,7 @@ func (k KnownFail) applies(r *Requirement, report *Report) bool {
 // verdicts are what the results say of the entry; open are the checks that they do not tell of.
 func (k KnownFail) verdicts(report *Report) (verdicts []Verdict, open []string) {
 	for _, r := range report.Results {
-		if !k.about(r, report.Target.Transport) {
+		if !k.isAbout(r, report.Target.Transport) {
 			continue
 		}
 		v := k.verdict(r)
@@ -165,8 +167,8 @@ func (k KnownFail) verdict(r Result) Verdict {
 	return Pass
 }
 
-// about reports whether the entry says something of a result, be it a fail or not.
-func (k KnownFail) about(r Result, transport string) bool {
+// isAbout reports whether the entry says something of a result, be it a fail or not.
+func (k KnownFail) isAbout(r Result, transport string) bool {
 	return k.Matches(r.ID) &&
 		(k.Revision == "" || k.Revision == r.Revision) && (k.Transport == "" || k.Transport == transport)
 }
@@ -177,7 +179,7 @@ func (k KnownFail) Matches(id string) bool {
 	return ok || k.Check == id
 }
 
-// expired reports whether the last day of the entry is over.
-func (k KnownFail) expired(today time.Time) bool {
+// isExpired reports whether the last day of the entry is over.
+func (k KnownFail) isExpired(today time.Time) bool {
 	return k.Expires != "" && today.Format(time.DateOnly) > k.Expires
 }

@@ -36,7 +36,7 @@ func TestApply(t *testing.T) {
 		{"all subjects", KnownFails{{Check: "a/b", Reason: "later"}}, []string{"x", "y"}, "later"},
 	}
 	for _, tt := range tests {
-		r := failed("a/b", tt.subject...)
+		r := failedResult("a/b", tt.subject...)
 		tt.entries.Apply(&r, "http", today)
 		reason := ""
 		if r.Known != nil {
@@ -62,7 +62,7 @@ func TestApplyToFailsOnly(t *testing.T) {
 	}
 }
 
-func failed(id string, subjects ...string) Result {
+func failedResult(id string, subjects ...string) Result {
 	return Result{
 		ID: id, Revision: "2025-11-25", Verdict: Fail, Level: Must, Gates: true, GatedBy: GateMust, Subjects: subjects,
 	}
@@ -87,16 +87,16 @@ func TestStale(t *testing.T) {
 		results []Result
 		stale   string // part of the reason; empty: not stale
 	}{
-		{"fails", KnownFail{Check: "a/b"}, everything, []Result{failed("a/b")}, ""},
+		{"fails", KnownFail{Check: "a/b"}, everything, []Result{failedResult("a/b")}, ""},
 		{"passes", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", Pass)}, "it passes now"},
 		{"passes, flaky", KnownFail{Check: "a/b", Flaky: true}, everything, []Result{came("a/b", Pass)}, ""},
 		{"could not be tried", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", Inconclusive)}, ""},
 		{"does not apply", KnownFail{Check: "a/b"}, everything, []Result{came("a/b", Skip)}, ""},
 		{"error", KnownFail{Check: "b/*"}, everything, []Result{came("b/one", Error), came("b/two", Pass)}, ""},
 
-		{"last day", KnownFail{Check: "a/b", Expires: "2026-11-21"}, everything, []Result{failed("a/b")}, ""},
+		{"last day", KnownFail{Check: "a/b", Expires: "2026-11-21"}, everything, []Result{failedResult("a/b")}, ""},
 		{"day after", KnownFail{Check: "a/b", Expires: "2026-11-20"},
-			everything, []Result{failed("a/b")}, "it expired on 2026-11-20"},
+			everything, []Result{failedResult("a/b")}, "it expired on 2026-11-20"},
 		{"day after, flaky", KnownFail{Check: "a/b", Expires: "2026-11-20", Flaky: true},
 			everything, []Result{came("a/b", Pass)}, "it expired on 2026-11-20"},
 		{"day after, left out", KnownFail{Check: "a/b", Expires: "2026-11-20"}, leaving("a/b"), nil, ""},
@@ -121,7 +121,7 @@ func TestStale(t *testing.T) {
 			"one of a glob fails",
 			KnownFail{Check: "b/*"},
 			everything,
-			[]Result{came("b/one", Pass), failed("b/two")},
+			[]Result{came("b/one", Pass), failedResult("b/two")},
 			"",
 		},
 		{"all of a glob pass", KnownFail{Check: "b/*"},
@@ -133,10 +133,12 @@ func TestStale(t *testing.T) {
 			everything, []Result{came("b/one", Skip), came("b/two", Inconclusive)}, ""},
 		{"a glob is left out in part", KnownFail{Check: "b/*"}, leaving("b/two"), []Result{came("b/one", Pass)}, ""},
 
-		{"the subject fails", KnownFail{Check: "a/b", Subject: "x"}, everything, []Result{failed("a/b", "x", "y")}, ""},
+		{"the subject fails", KnownFail{Check: "a/b", Subject: "x"}, everything,
+			[]Result{failedResult("a/b", "x", "y")}, ""},
 		{"the subject passes", KnownFail{Check: "a/b", Subject: "z"},
-			everything, []Result{failed("a/b", "x", "y")}, "it passes now"},
-		{"a fail without a subject", KnownFail{Check: "a/b", Subject: "z"}, everything, []Result{failed("a/b")}, ""},
+			everything, []Result{failedResult("a/b", "x", "y")}, "it passes now"},
+		{"a fail without a subject", KnownFail{Check: "a/b", Subject: "z"}, everything, []Result{failedResult("a/b")},
+			""},
 
 		{"unknown", KnownFail{Check: "a/plannd"}, everything, nil, "there is no such check; did you mean a/planned?"},
 		{"unknown, left out", KnownFail{Check: "a/plannd"}, leaving("a/planned"), nil, "there is no such check"},
@@ -157,7 +159,7 @@ func TestStale(t *testing.T) {
 		case tt.stale == "" && len(stale) > 0:
 			t.Errorf("%s: stale: %+v", tt.name, stale)
 		case tt.stale == "":
-		case len(stale) != 1, !strings.Contains(stale[0].Why, tt.stale), stale[0].Line != 7,
+		case len(stale) != 1, !strings.Contains(stale[0].Reason, tt.stale), stale[0].Line != 7,
 			stale[0].Entry != tt.entry.Check:
 			t.Errorf("%s: got %+v, want one because %q", tt.name, stale, tt.stale)
 		}

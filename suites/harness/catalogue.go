@@ -13,69 +13,70 @@ import (
 // Requirement is one entry of the catalogue: one sentence that binds a server. Its id is public and never renamed. The
 // format is described in CONTRIBUTING.md.
 type Requirement struct {
-	ID         string            `yaml:"id"`
-	Title      string            `yaml:"title"` // what a conforming server does; the server is the subject
-	Level      ByRevision[Level] `yaml:"level"`
-	Basis      string            `yaml:"basis"` // where the level comes from
-	Checklist  bool              `yaml:"checklist"`
-	Spec       map[string]string `yaml:"spec"`      // revision to page#anchor
-	Revisions  []string          `yaml:"revisions"` // instead of spec, for advice without a sentence
-	See        []string          `yaml:"see"`
-	Transports []string          `yaml:"transports"`
-	Capability string            `yaml:"capability"`
-	Extension  string            `yaml:"extension"`
-	Needs      []string          `yaml:"needs"`
-	Safety     string            `yaml:"safety"`
-	Tier       string            `yaml:"tier"`
-	Owns       []MemberPattern   `yaml:"owns"` // members whose violations of the schema it alone reports
-	Statement  string            `yaml:"statement"`
-	Stimulus   ByEra             `yaml:"stimulus"`
-	Pass       ByEra             `yaml:"pass"`
-	Fail       ByEra             `yaml:"fail"`
-	Skip       ByEra             `yaml:"skip"`
-	YieldsTo   []string          `yaml:"yields_to"` // ids and globs: a failure there is the cause
-	Official   []string          `yaml:"official"`
-	Notes      string            `yaml:"notes"`
-	Fix        string            `yaml:"fix"`   // what a server author should change
-	Asked      []Ask             `yaml:"asked"` // by directories of servers, before they list one
-	SDKs       []Deviation       `yaml:"sdks"`  // SDKs that break it
-	Since      string            `yaml:"since"` // the release, such as 1.4, in which its check is new; empty: the first
+	ID             string            `yaml:"id"`
+	Title          string            `yaml:"title"` // what a conforming server does; the server is the subject
+	Level          ByRevision[Level] `yaml:"level"`
+	Basis          string            `yaml:"basis"` // where the level comes from
+	Checklist      bool              `yaml:"checklist"`
+	Spec           map[string]string `yaml:"spec"`      // revision to page#anchor
+	Revisions      []string          `yaml:"revisions"` // instead of spec, for advice without a sentence
+	See            []string          `yaml:"see"`
+	Transports     []string          `yaml:"transports"`
+	Capability     string            `yaml:"capability"`
+	Extension      string            `yaml:"extension"`
+	Needs          []string          `yaml:"needs"`
+	Safety         string            `yaml:"safety"`
+	Tier           string            `yaml:"tier"`
+	Owns           []MemberPattern   `yaml:"owns"` // members whose violations of the schema it alone reports
+	Statement      string            `yaml:"statement"`
+	Procedure      ByEra             `yaml:"stimulus"`
+	Pass           ByEra             `yaml:"pass"`
+	Fail           ByEra             `yaml:"fail"`
+	Skip           ByEra             `yaml:"skip"`
+	YieldsTo       []string          `yaml:"yields_to"` // ids and globs: a failure there is the cause
+	Official       []string          `yaml:"official"`
+	Notes          string            `yaml:"notes"`
+	Fix            string            `yaml:"fix"`   // what a server author should change
+	DirectoryRules []DirectoryRule   `yaml:"asked"` // by directories of servers, before they list one
+	SDKs           []Deviation       `yaml:"sdks"`  // SDKs that break it
+	// the release, such as 1.4, in which its check is new; empty: the first
+	Since string `yaml:"since"`
 
 	area Area // that has claimed it
 }
 
 // Ask is a rule of a public directory of servers.
-type Ask struct {
-	By     string `yaml:"by" json:"by"`         // the directory
-	Rule   string `yaml:"rule" json:"rule"`     // in our words
-	Source string `yaml:"source" json:"source"` // URL of its own
+type DirectoryRule struct {
+	Directory string `yaml:"by" json:"by"`         // the directory
+	Rule      string `yaml:"rule" json:"rule"`     // in our words
+	Source    string `yaml:"source" json:"source"` // URL of its own
 }
 
 // ByRevision is a value that may differ by revision.
 type ByRevision[V any] struct {
-	All V
-	By  map[string]V
+	All    V
+	Values map[string]V
 }
 
 // UnmarshalYAML reads one value, or a map from revision to value.
 func (b *ByRevision[V]) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.MappingNode {
-		return at(node, node.Decode(&b.By))
+		return errorAt(node, node.Decode(&b.Values))
 	}
-	return at(node, node.Decode(&b.All))
+	return errorAt(node, node.Decode(&b.All))
 }
 
 // at says where in a file an error is that does not say so itself.
-func at(node *yaml.Node, err error) error {
+func errorAt(node *yaml.Node, err error) error {
 	if err == nil {
 		return nil
 	}
-	_, err = plain(err)
+	_, err = splitLine(err)
 	return fmt.Errorf("%d:%d: %w", node.Line, node.Column, err)
 }
 
-// plain takes the line out of an error of the decoder; 0 when it names none.
-func plain(err error) (line int, what error) {
+// splitLine takes the line out of an error of the decoder; 0 when it names none.
+func splitLine(err error) (line int, what error) {
 	var wrong *yaml.TypeError
 	if !errors.As(err, &wrong) {
 		return 0, err
@@ -85,9 +86,9 @@ func plain(err error) (line int, what error) {
 	return line, errors.New(text)
 }
 
-// In is the value in one revision.
+// ApplicableRevisions is the value in one revision.
 func (b ByRevision[V]) In(revision string) V {
-	if v, ok := b.By[revision]; ok {
+	if v, ok := b.Values[revision]; ok {
 		return v
 	}
 	return b.All
@@ -104,7 +105,7 @@ func (b *ByEra) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
 		err := node.Decode(&b.Legacy)
 		b.Modern = b.Legacy
-		return at(node, err)
+		return errorAt(node, err)
 	}
 	for i := 0; i < len(node.Content); i += 2 {
 		key, text := node.Content[i], node.Content[i+1]
@@ -114,30 +115,30 @@ func (b *ByEra) UnmarshalYAML(node *yaml.Node) error {
 		case "modern":
 			b.Modern = text.Value
 		default:
-			return at(key, fmt.Errorf("unknown era %q (have legacy, modern)", key.Value))
+			return errorAt(key, fmt.Errorf("unknown era %q (have legacy, modern)", key.Value))
 		}
 	}
 	return nil
 }
 
-// Holds reports whether the requirement binds servers of the revision.
-func (r *Requirement) Holds(revision string) bool {
+// AppliesIn reports whether the requirement binds servers of the revision.
+func (r *Requirement) AppliesIn(revision string) bool {
 	_, ok := r.Spec[revision]
 	return ok || slices.Contains(r.Revisions, revision)
 }
 
-// In lists the revisions in which the requirement holds.
-func (r *Requirement) In() (revisions []string) {
+// ApplicableRevisions lists the revisions in which the requirement holds.
+func (r *Requirement) ApplicableRevisions() (revisions []string) {
 	for _, revision := range Revisions {
-		if r.Holds(revision) {
+		if r.AppliesIn(revision) {
 			revisions = append(revisions, revision)
 		}
 	}
 	return revisions
 }
 
-// Over reports whether the requirement binds servers on the transport.
-func (r *Requirement) Over(transport string) bool {
+// AppliesOver reports whether the requirement binds servers on the transport.
+func (r *Requirement) AppliesOver(transport string) bool {
 	return len(r.Transports) == 0 || slices.Contains(r.Transports, transport)
 }
 
@@ -170,7 +171,7 @@ func (r *Requirement) URL(revision string) string {
 	return "https://modelcontextprotocol.io/specification/" + revision + "/" + strings.Replace(page, "/index#", "#", 1)
 }
 
-// Catalogue is every requirement, in the order of areas and files.
+// RequirementChanges is every requirement, in the order of areas and files.
 type Catalogue []*Requirement
 
 // ReadCatalogue reads the entries of one area, a YAML list. It rejects unknown keys; the error names line and column.
@@ -186,20 +187,20 @@ func ReadCatalogue(text []byte) (entries Catalogue, err error) {
 // withColumn says where an error of the decoder is, which names the line alone.
 func withColumn(err error, text []byte) error {
 	var root yaml.Node
-	line, what := plain(err)
+	line, what := splitLine(err)
 	if line == 0 || yaml.Unmarshal(text, &root) != nil {
 		return err
 	}
-	return fmt.Errorf("%d:%d: %w", line, firstOn(line, &root), what)
+	return fmt.Errorf("%d:%d: %w", line, firstColumn(line, &root), what)
 }
 
-// firstOn is the column of the first node of a line; 0 when none begins on it.
-func firstOn(line int, node *yaml.Node) int {
+// firstColumn is the column of the first node of a line; 0 when none begins on it.
+func firstColumn(line int, node *yaml.Node) int {
 	if node.Line == line {
 		return node.Column
 	}
 	for _, inner := range node.Content {
-		if column := firstOn(line, inner); column > 0 {
+		if column := firstColumn(line, inner); column > 0 {
 			return column
 		}
 	}

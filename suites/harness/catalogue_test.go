@@ -32,7 +32,7 @@ func TestReadCatalogue(t *testing.T) {
 		t.Error(diff)
 	}
 	revisions := [][]string{{"2025-06-18", "2025-11-25"}, {"2025-06-18", "2026-07-28"}}
-	if diff := cmp.Diff(revisions, [][]string{one.In(), two.In()}); diff != "" {
+	if diff := cmp.Diff(revisions, [][]string{one.ApplicableRevisions(), two.ApplicableRevisions()}); diff != "" {
 		t.Error(diff)
 	}
 	if one.Pass != (ByEra{"It does.", "It does."}) || two.Fail != (ByEra{"It does not.", "Nor does it."}) {
@@ -40,8 +40,8 @@ func TestReadCatalogue(t *testing.T) {
 	}
 }
 
-// TestReadCatalogueNamesThePlace proves that a mistake in the catalogue is found, and said with line and column.
-func TestReadCatalogueNamesThePlace(t *testing.T) {
+// TestReadCatalogueErrorPosition proves that a mistake in the catalogue is found, and said with line and column.
+func TestReadCatalogueErrorPosition(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"- id: a/b\n  titel: x\n", "2:3: field titel not found in type harness.Requirement"},
 		{"- id: a/b\n  level: MOST\n", `2:10: unknown level "MOST" (have MUST, SHOULD, MAY, ADVICE)`},
@@ -90,7 +90,7 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for _, name := range CallPolicies {
-		if got, err := ParseCalls(string(name)); got != name || err != nil {
+		if got, err := ParseCallPolicy(string(name)); got != name || err != nil {
 			t.Errorf("%s: got %q, %v", name, got, err)
 		}
 	}
@@ -98,7 +98,7 @@ func TestParse(t *testing.T) {
 		err.Error() != `unknown profile "lax" (have release, spec, strict, directory)` {
 		t.Errorf("got %v", err)
 	}
-	if _, err := ParseCalls("some"); err == nil ||
+	if _, err := ParseCallPolicy("some"); err == nil ||
 		err.Error() != `unknown call policy "some" (have safe, none, invalid, all)` {
 		t.Errorf("got %v", err)
 	}
@@ -108,7 +108,7 @@ func TestCount(t *testing.T) {
 	got := Count([]Result{
 		{
 			Verdict: Pass,
-		}, {Verdict: Pass}, {Verdict: Fail, Gates: true}, {Verdict: Fail, Known: &Known{}}, {Verdict: Skip},
+		}, {Verdict: Pass}, {Verdict: Fail, Gates: true}, {Verdict: Fail, Known: &KnownInfo{}}, {Verdict: Skip},
 		{Verdict: Inconclusive, Gates: true}, {Verdict: Error},
 	})
 	want := Counts{Pass: 2, Fail: 2, Inconclusive: 1, Skip: 1, Error: 1, Gating: 2, Known: 1}
@@ -120,10 +120,10 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// TestMergeRefusesDuplicates: two checks of one id would hide each other.
-func TestMergeRefusesDuplicates(t *testing.T) {
+// TestMergeSuitesRejectsDuplicates: two checks of one id would hide each other.
+func TestMergeSuitesRejectsDuplicates(t *testing.T) {
 	one, other := Suite{"a/b": Probe(nil)}, Suite{"a/c": Probe(nil)}
-	if all := Merge(one, other); len(all) != 2 {
+	if all := MergeSuites(one, other); len(all) != 2 {
 		t.Errorf("got %d checks, want 2", len(all))
 	}
 	defer func() {
@@ -131,5 +131,5 @@ func TestMergeRefusesDuplicates(t *testing.T) {
 			t.Errorf("got %v, want a panic that names a/b", e)
 		}
 	}()
-	Merge(one, other, Suite{"a/b": Probe(nil)})
+	MergeSuites(one, other, Suite{"a/b": Probe(nil)})
 }

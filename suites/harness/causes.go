@@ -16,10 +16,10 @@ import (
 // CheckYields finds what is wrong with yields_to in a catalogue: what names no entry that a check tries, or the entry
 // itself.
 func (c Catalogue) CheckYields(suite Suite) error {
-	ids := c.built(suite)
+	ids := c.implementedIDs(suite)
 	for _, r := range c {
 		for _, pattern := range r.YieldsTo {
-			found, err := matching(pattern, ids)
+			found, err := matchingIDs(pattern, ids)
 			switch {
 			case err != nil:
 				return fmt.Errorf("%s: yields_to %q: %w", r.ID, pattern, err)
@@ -33,8 +33,8 @@ func (c Catalogue) CheckYields(suite Suite) error {
 	return nil
 }
 
-// built are the ids of the entries that a check tries.
-func (c Catalogue) built(suite Suite) (ids []string) {
+// implementedIDs are the ids of the entries that a check tries.
+func (c Catalogue) implementedIDs(suite Suite) (ids []string) {
 	for _, r := range c {
 		if _, built := suite[r.ID]; built {
 			ids = append(ids, r.ID)
@@ -44,9 +44,9 @@ func (c Catalogue) built(suite Suite) (ids []string) {
 }
 
 // yields are the entries that the case yields to, as far as they apply to the server.
-func (c Case) yields() (all []string) {
+func (c Case) causeIDs() (all []string) {
 	for _, pattern := range c.YieldsTo {
-		found, _ := matching(pattern, c.others)
+		found, _ := matchingIDs(pattern, c.applicableIDs)
 		for _, id := range found {
 			if id != c.ID && !slices.Contains(all, id) {
 				all = append(all, id)
@@ -56,8 +56,8 @@ func (c Case) yields() (all []string) {
 	return all
 }
 
-// matching are the ids that a glob, or an id, matches.
-func matching(pattern string, ids []string) (found []string, err error) {
+// matchingIDs are the ids that a glob, or an id, matches.
+func matchingIDs(pattern string, ids []string) (found []string, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, err
 	}
@@ -69,41 +69,41 @@ func matching(pattern string, ids []string) (found []string, err error) {
 	return found, nil
 }
 
-// yielding is what a result says that other entries are the cause of.
-type yielding struct {
-	mistake  string    // of a result without a verdict: what keeps the check from judging
-	to       []string  // ids besides those that the entry yields to
-	unjudged []string  // of a pass: subjects that could not be judged, should no other check report why
-	wrong    []mistake // of a fail: by finding
+// causeClaim is what a result says that other entries are the cause of.
+type causeClaim struct {
+	obstacle   string      // of a result without a verdict: what keeps the check from judging
+	extraIDs   []string    // ids besides those that the entry yields to
+	notJudged  []string    // of a pass: subjects that could not be judged, should no other check report why
+	violations []violation // of a fail: by finding
 }
 
 // mistake is what a finding of a fail rests on: messages, and the entry that is about it, whatever message shows it.
-type mistake struct {
+type violation struct {
 	messages []frameKey
 	entry    string // id; empty: none is known
 }
 
 // yields is what the outcome of a check says so.
-func (o outcome) yields() *yielding {
+func (o outcome) causeClaim() *causeClaim {
 	switch {
-	case o.verdict == Fail && o.wrong != nil:
-		return &yielding{wrong: o.wrong}
-	case o.verdict == Pass && o.unjudged != nil:
-		return &yielding{unjudged: o.unjudged}
+	case o.verdict == Fail && o.violations != nil:
+		return &causeClaim{violations: o.violations}
+	case o.verdict == Pass && o.notJudged != nil:
+		return &causeClaim{notJudged: o.notJudged}
 	case o.reason == OtherCheck:
-		return &yielding{mistake: o.message, to: o.yieldsTo}
+		return &causeClaim{obstacle: o.message, extraIDs: o.yieldsTo}
 	}
 	return nil
 }
 
-// mistakeIn is what a finding rests on: of the frames that decided it the messages of the server or, where it said
+// newViolation is what a finding rests on: of the frames that decided it the messages of the server or, where it said
 // nothing, the requests that it left unanswered.
-func mistakeIn(decided []*driver.Frame, entry string) mistake {
-	m := mistake{entry: entry}
+func newViolation(decided []*driver.Frame, entry string) violation {
+	m := violation{entry: entry}
 	for _, side := range []driver.Side{driver.FromServer, driver.FromClient} {
 		for _, f := range decided {
 			if f != nil && f.Side == side {
-				m.messages = append(m.messages, keyOf(f))
+				m.messages = append(m.messages, frameKeyOf(f))
 			}
 		}
 		if m.messages != nil {
@@ -113,131 +113,131 @@ func mistakeIn(decided []*driver.Frame, entry string) mistake {
 	return m
 }
 
-// isOf reports whether each finding of a fail rests on a mistake that an entry has failed on.
-func (y yielding) isOf(entry string, failed *yielding) bool {
+// isCausedBy reports whether each finding of a fail rests on a mistake that an entry has failed on.
+func (y causeClaim) isCausedBy(entry string, failed *causeClaim) bool {
 	known := map[frameKey]bool{}
-	for _, m := range failed.wrong {
+	for _, m := range failed.violations {
 		for _, key := range m.messages {
 			known[key] = true
 		}
 	}
-	return len(y.wrong) > 0 && !slices.ContainsFunc(y.wrong, func(m mistake) bool {
+	return len(y.violations) > 0 && !slices.ContainsFunc(y.violations, func(m violation) bool {
 		return m.entry != entry && !slices.ContainsFunc(m.messages, func(key frameKey) bool { return known[key] })
 	})
 }
 
 // What a result says of its causes: in which state they are.
 const (
-	sameCause  = "same cause as "
-	judgesThat = " judges that"
-	judgeThat  = " judge that"
-	unreported = ", and no other check reports it"
+	sameCauseAs = "same cause as "
+	judgesThat  = " judges that"
+	judgeThat   = " judge that"
+	unreported  = ", and no other check reports it"
 )
 
-// causes are entries that a result yields to: those that failed, or have no verdict themselves, and those that were not
-// tried. Neither has those that found nothing wrong.
-type causes struct{ failed, undecided, untried []string }
+// causeIDs are entries that a result yields to: those that failed, or have no verdict themselves, and those that were
+// not tried. Neither has those that found nothing wrong.
+type causeIDs struct{ failed, undecided, notTried []string }
 
 // add adds an entry by its result.
-func (c *causes) add(r Result) {
+func (c *causeIDs) add(r Result) {
 	switch {
 	case r.Verdict == Fail:
 		c.failed = append(c.failed, r.ID)
 	case r.Verdict == Error, r.Verdict == Pass && r.Message != "": // which leaves something out
 		c.undecided = append(c.undecided, r.ID)
 	case slices.Contains([]Reason{NotTried, Interrupted, Stopped, Budget, CallsOff, NotGiven}, r.Reason):
-		c.untried = append(c.untried, r.ID)
-	case len(r.Causes) > 0 && strings.HasSuffix(r.Message, sameCause+named(r.Causes)):
+		c.notTried = append(c.notTried, r.ID)
+	case len(r.Causes) > 0 && strings.HasSuffix(r.Message, sameCauseAs+joinIDs(r.Causes)):
 		c.failed = append(c.failed, r.Causes...)
 	case len(r.Causes) > 0:
-		c.untried = append(c.untried, r.Causes...)
+		c.notTried = append(c.notTried, r.Causes...)
 	case r.Verdict == Inconclusive && !strings.HasSuffix(r.Message, unreported): // it was not wrong about another one
 		c.undecided = append(c.undecided, r.ID)
 	}
 }
 
 // join adds the causes of something else.
-func (c *causes) join(d causes) {
+func (c *causeIDs) join(d causeIDs) {
 	c.failed, c.undecided = append(c.failed, d.failed...), append(c.undecided, d.undecided...)
-	c.untried = append(c.untried, d.untried...)
+	c.notTried = append(c.notTried, d.notTried...)
 }
 
 // ids are those that the result names, and whether they are the cause or, since they were not tried, may be.
-func (c causes) ids() (ids []string, same bool) {
+func (c causeIDs) ids() (ids []string, same bool) {
 	switch {
 	case c.failed != nil:
 		ids = c.failed
 	case c.undecided != nil:
 		ids = c.undecided
 	default:
-		ids = c.untried
+		ids = c.notTried
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), c.failed != nil || c.undecided != nil
 }
 
 // named are the ids of causes in a message, of many the first ones.
-func named(ids []string) string {
-	if more := len(ids) - most; more > 1 {
-		return fmt.Sprintf("%s and %d more", strings.Join(ids[:most], ", "), more)
+func joinIDs(ids []string) string {
+	if more := len(ids) - maxFindings; more > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:maxFindings], ", "), more)
 	}
 	return strings.Join(ids, ", ")
 }
 
-// inView is the result of a case in view of the entries that it yields to, for whose results it waits. Those from which
-// it is asked for do not count, since entries may yield to each other.
-func (e *Execution) inView(i int, from ...int) Result {
-	<-e.done[i]
+// resultWithCauses is the result of a case in view of the entries that it yields to, for whose results it waits. Those
+// from which it is asked for do not count, since entries may yield to each other.
+func (e *Execution) resultWithCauses(i int, from ...int) Result {
+	<-e.caseDone[i]
 	r := e.results[i]
-	switch y := r.Yields; {
+	switch y := r.CauseClaim; {
 	case y == nil:
-	case y.mistake != "":
-		r.explain(e.causesOf(i, from, nil))
-		e.gate(e.plan[i], &r)
-	case y.unjudged != nil:
+	case y.obstacle != "":
+		r.setCauses(e.causesOf(i, from, nil))
+		e.setGate(e.plan[i], &r)
+	case y.notJudged != nil:
 		if ids, _ := e.causesOf(i, from, nil).ids(); ids == nil {
-			r.Message = strings.Join(append(nonEmpty(r.Message), y.unjudged...), "\n")
+			r.Message = strings.Join(append(nonEmpty(r.Message), y.notJudged...), "\n")
 		}
 	case r.Verdict == Fail:
-		e.demote(i, &r, e.causesOf(i, from, func(j int) bool {
+		e.yieldToCause(i, &r, e.causesOf(i, from, func(j int) bool {
 			cause := e.results[j]
 			weaker := cause.Verdict != Fail || cause.Level < r.Level || r.Gates && !cause.Gates
-			return !weaker && y.isOf(cause.ID, cause.Yields) && (j < i || !e.leadsTo(j, i, nil))
+			return !weaker && y.isCausedBy(cause.ID, cause.CauseClaim) && (j < i || !e.yieldsTo(j, i, nil))
 		}))
 	}
 	return r
 }
 
 // causesOf are the entries that a case yields to, those apart that do not count.
-func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c causes) {
+func (e *Execution) causesOf(i int, from []int, counts func(j int) bool) (c causeIDs) {
 	from = append(slices.Clip(from), i)
-	for _, id := range slices.Concat(e.plan[i].yields(), e.results[i].Yields.to) {
-		j := e.index(id)
+	for _, id := range slices.Concat(e.plan[i].causeIDs(), e.results[i].CauseClaim.extraIDs) {
+		j := e.indexOf(id)
 		switch {
 		case j < 0:
-			c.untried = append(c.untried, id)
+			c.notTried = append(c.notTried, id)
 			continue
 		case slices.Contains(from, j):
 			continue
 		}
-		r := e.inView(j, from...)
+		r := e.resultWithCauses(j, from...)
 		if counts == nil || counts(j) {
 			c.add(r)
 		}
-		if r.Verdict == Pass && e.results[j].Yields != nil && counts == nil {
+		if r.Verdict == Pass && e.results[j].CauseClaim != nil && counts == nil {
 			c.join(e.causesOf(j, from, nil)) // of what it could not judge either
 		}
 	}
 	return c
 }
 
-// index is where an entry is in the plan, -1 when it is not.
-func (e *Execution) index(id string) int {
+// indexOf is where an entry is in the plan, -1 when it is not.
+func (e *Execution) indexOf(id string) int {
 	return slices.IndexFunc(e.plan, func(c Case) bool { return c.ID == id })
 }
 
-// leadsTo reports whether an entry yields to another one, directly or by way of others.
-func (e *Execution) leadsTo(j, i int, visited map[int]bool) bool {
+// yieldsTo reports whether an entry yields to another one, directly or by way of others.
+func (e *Execution) yieldsTo(j, i int, visited map[int]bool) bool {
 	if visited == nil {
 		visited = map[int]bool{}
 	}
@@ -245,19 +245,19 @@ func (e *Execution) leadsTo(j, i int, visited map[int]bool) bool {
 		return false
 	}
 	visited[j] = true
-	return slices.ContainsFunc(e.plan[j].yields(), func(id string) bool {
-		return id == e.plan[i].ID || e.leadsTo(e.index(id), i, visited)
+	return slices.ContainsFunc(e.plan[j].causeIDs(), func(id string) bool {
+		return id == e.plan[i].ID || e.yieldsTo(e.indexOf(id), i, visited)
 	})
 }
 
 // explain has a result without a verdict say which entries report the mistake. When none does, though all were tried,
 // the check was wrong about that.
-func (r *Result) explain(c causes) {
+func (r *Result) setCauses(c causeIDs) {
 	ids, same := c.ids()
 	r.Causes = ids
-	switch named := named(ids); {
+	switch named := joinIDs(ids); {
 	case same:
-		r.Message += ": " + sameCause + named
+		r.Message += ": " + sameCauseAs + named
 	case len(ids) == 1:
 		r.Message += ": " + named + judgesThat
 	case ids != nil:
@@ -267,38 +267,38 @@ func (r *Result) explain(c causes) {
 	}
 }
 
-// demote takes a fail back whose cause has failed.
-func (e *Execution) demote(i int, r *Result, c causes) {
+// yieldToCause takes a fail back whose cause has failed.
+func (e *Execution) yieldToCause(i int, r *Result, c causeIDs) {
 	causes, same := c.ids()
 	if !same {
 		return
 	}
-	r.Causes, r.Verdict, r.Reason, r.Level = causes, Skip, OtherCheck, r.Entry
-	r.Message = sameCause + named(causes)
-	r.Findings, r.Truncated, r.Subjects, r.ProvokedBy, r.Deviations = nil, false, nil, nil, nil
-	e.gate(e.plan[i], r)
+	r.Causes, r.Verdict, r.Reason, r.Level = causes, Skip, OtherCheck, r.EntryLevel
+	r.Message = sameCauseAs + joinIDs(causes)
+	r.Findings, r.Truncated, r.Subjects, r.TriggeredBy, r.Deviations = nil, false, nil, nil, nil
+	e.setGate(e.plan[i], r)
 }
 
 // explain has the results that yield to entries of other shards say what these have come to.
-func (m *merger) explain(profile Profile) {
+func (m *merger) resolveCauses(profile Profile) {
 	for i, r := range m.results {
-		named := ": " + named(r.Causes)
+		named := ": " + joinIDs(r.Causes)
 		said, one := strings.CutSuffix(r.Message, named+judgesThat)
 		said, several := strings.CutSuffix(said, named+judgeThat)
 		if r.Reason != OtherCheck || !one && !several {
 			continue
 		}
-		var c causes
+		var c causeIDs
 		for _, id := range r.Causes {
-			if j, tried := m.at[resultKey{r.Revision, id}]; tried {
+			if j, tried := m.index[resultKey{r.Revision, id}]; tried {
 				c.add(m.results[j])
 			} else {
-				c.untried = append(c.untried, id)
+				c.notTried = append(c.notTried, id)
 			}
 		}
 		r.Message = said
-		r.explain(c)
-		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.Entry, false, false)
+		r.setCauses(c)
+		r.GatedBy = profile.Gate(r.Verdict, r.Level, r.EntryLevel, false, false)
 		r.Gates = r.GatedBy != NoGate
 		m.results[i] = r
 	}

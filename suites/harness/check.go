@@ -2,12 +2,12 @@ package harness
 
 // Check is the script that tries one requirement.
 type Check struct {
-	kind    kind
-	run     func(*T)
-	prepare func(*T) // of a watch: what has to be on the wire first; may be nil
+	kind  kind
+	run   func(*T)
+	setup func(*T) // of a watch: what has to be on the wire first; may be nil
 
-	whenRefused, whenProtected bool
-	promised                   bool // its process is going to be lent to others, which are tried after it
+	whenConnectRefused, whenProtected bool
+	reusedForInvalidInput             bool // its process is going to be lent to others, which are tried after it
 
 	modern *Check // the script for revisions without a handshake; nil: it is this one
 }
@@ -16,42 +16,42 @@ type Check struct {
 type kind int
 
 const (
-	probe  kind = iota // talks in sessions that are lent to it
-	fresh              // needs a process of its own, started ahead
-	ending             // ends a session, so it runs when the others are done
-	watch              // judges what was on the wire, so it runs last
+	probe         kind = iota // talks in sessions that are lent to it
+	processProbe              // needs a process of its own, started ahead
+	shutdownProbe             // ends a session, so it runs when the others are done
+	watch                     // judges what was on the wire, so it runs last
 )
 
 // Probe is a check that talks to the server in sessions that it is lent.
 func Probe(run func(*T)) Check { return Check{kind: probe, run: run} }
 
-// Fresh is a check that needs a process to which nothing was said, T.Start. Its sessions may be lent to others
+// ProcessProbe is a check that needs a process to which nothing was said, T.Start. Its sessions may be lent to others
 // afterwards.
-func Fresh(run func(*T)) Check { return Check{kind: fresh, run: run} }
+func ProcessProbe(run func(*T)) Check { return Check{kind: processProbe, run: run} }
 
-// ThenHostile is for a check whose process is a good one to lend as a hostile session, since what it began with was of
-// that kind. Over stdio, others that want such a session are tried after it.
-func (c Check) ThenHostile() Check {
-	c.promised = true
+// ReusedForInvalidInput is for a check whose process is a good one to lend as a hostile session, since what it began
+// with was of that kind. Over stdio, others that want such a session are tried after it.
+func (c Check) ReusedForInvalidInput() Check {
+	c.reusedForInvalidInput = true
 	return c
 }
 
-// Ending is a check of how a session ends, LastSession. It runs after the probes.
-func Ending(run func(*T)) Check { return Check{kind: ending, run: run} }
+// ShutdownProbe is a check of how a session ends, SessionToEnd. It runs after the probes.
+func ShutdownProbe(run func(*T)) Check { return Check{kind: shutdownProbe, run: run} }
 
 // Watch is a check that says nothing: it judges what was on the wire during the whole run.
-func Watch(judge func(*T, Wire)) Check { return WatchAfter(nil, judge) }
+func Watch(judge func(*T, Wire)) Check { return WatchWithSetup(nil, judge) }
 
-// WatchAfter is a watch that sees to it that something certain is on the wire: stimulate talks to the server like a
+// WatchWithSetup is a watch that sees to it that something certain is on the wire: stimulate talks to the server like a
 // probe, and judges nothing.
-func WatchAfter(stimulate func(*T), judge func(*T, Wire)) Check {
-	return Check{kind: watch, prepare: stimulate, run: func(t *T) { judge(t, t.wire()) }}
+func WatchWithSetup(stimulate func(*T), judge func(*T, Wire)) Check {
+	return Check{kind: watch, setup: stimulate, run: func(t *T) { judge(t, t.watchedWire()) }}
 }
 
-// WhenRefused has the check tried also on a server that refuses to shake hands: it needs no handshake, since it makes
-// its requests by hand, or is about the handshake.
-func (c Check) WhenRefused() Check {
-	c.whenRefused = true
+// WhenConnectRefused has the check tried also on a server that refuses to shake hands: it needs no handshake, since it
+// makes its requests by hand, or is about the handshake.
+func (c Check) WhenConnectRefused() Check {
+	c.whenConnectRefused = true
 	return c
 }
 
@@ -68,8 +68,8 @@ func (c Check) InModern(other Check) Check {
 	return c
 }
 
-// in is the script for a revision.
-func (c Check) in(revision string) Check {
+// forRevision is the script for a revision.
+func (c Check) forRevision(revision string) Check {
 	if c.modern != nil && IsModern(revision) {
 		return *c.modern
 	}
@@ -79,8 +79,8 @@ func (c Check) in(revision string) Check {
 // Suite is the checks of one area, by the id of the requirement they try.
 type Suite map[string]Check
 
-// Merge puts suites together. An id that two of them have is a mistake of ours: it panics.
-func Merge(suites ...Suite) Suite {
+// MergeSuites puts suites together. An id that two of them have is a mistake of ours: it panics.
+func MergeSuites(suites ...Suite) Suite {
 	all := Suite{}
 	for _, suite := range suites {
 		for id, check := range suite {

@@ -9,35 +9,35 @@ import (
 )
 
 // Subject is one thing of several that a check is tried on: a tool, a resource. When it fails, its frames are shown as
-// evidence or, without any, its value: a part of what the server sent or, if it was Sent, of what mcpcheck did.
+// evidence or, without any, its value: a part of what the server sent or, if it was FromClient, of what mcpcheck did.
 type Subject struct {
-	Name   string
-	Value  M
-	Sent   bool
-	Frames []*driver.Frame
-	Behind []*driver.Frame // are not shown: those that brought the value
+	Name         string
+	Value        M
+	FromClient   bool
+	Frames       []*driver.Frame
+	SourceFrames []*driver.Frame // are not shown: those that brought the value
 }
 
-// shown is what shows the subject.
-func (s Subject) shown() (all shown) {
+// evidence is what shows the subject.
+func (s Subject) evidence() (all evidence) {
 	all.frames = slices.DeleteFunc(slices.Clone(s.Frames), func(f *driver.Frame) bool { return f == nil })
 	if len(all.frames) > 0 || s.Value == nil {
 		return all
 	}
 	way := Received
-	if s.Sent {
+	if s.FromClient {
 		way = Sent
 	}
-	line := newLine(way, Compact(s.Value))
+	line := newLine(way, CompactJSON(s.Value))
 	line.Part = true
-	return shown{parts: []Line{line}}
+	return evidence{parts: []Line{line}}
 }
 
-// excess is what mcpcheck itself cut off of what the subject shows; nil when that is whole.
-func (s Subject) excess() *driver.Excess {
+// limitError is what mcpcheck itself cut off of what the subject shows; nil when that is whole.
+func (s Subject) limitError() *driver.LimitError {
 	for _, f := range s.Frames {
-		if f != nil && f.HTTP != nil {
-			if excess := f.HTTP.Answer().Excess(); excess != nil {
+		if f != nil && f.RoundTrip != nil {
+			if excess := f.RoundTrip.Response().LimitErr(); excess != nil {
 				return excess
 			}
 		}
@@ -45,16 +45,16 @@ func (s Subject) excess() *driver.Excess {
 	return nil
 }
 
-// Named is a subject of which there is nothing to show but its name.
-func Named(name string) Subject { return Subject{Name: name} }
+// NamedSubject is a subject of which there is nothing to show but its name.
+func NamedSubject(name string) Subject { return Subject{Name: name} }
 
 // Each tries a check on every value and puts what it comes to together: any fail is a fail, and names the subjects that
 // failed; one pass is a pass, and tells how many values could not be tried. subject says what a value is to be called,
 // and shown by, once it was tried.
 func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
-	var c collection
+	var c subjectResults
 	for _, v := range all {
-		o := t.sub(func(t *T) { run(t, v) })
+		o := t.runPart(func(t *T) { run(t, v) })
 		c.add(subject(v), o)
 	}
 	c.finish(t)
@@ -64,7 +64,7 @@ func Each[V any](t *T, all []V, subject func(V) Subject, run func(*T, V)) {
 // observed. what names the values in the reason.
 func Judge[V any](t *T, what string, all []V, subject func(V) Subject, run func(*T, V)) {
 	if len(all) == 0 {
-		t.Because(NotObserved).Skip("the server sent no %s", what)
+		t.WithReason(NotObserved).Skip("the server sent no %s", what)
 	}
 	Each(t, all, subject, run)
 }
@@ -74,25 +74,25 @@ func (t *T) Each(subjects []Subject, run func(*T, Subject)) {
 	Each(t, subjects, func(s Subject) Subject { return s }, run)
 }
 
-// mostJudged is how many messages a check looks at: more than any run has of a server that does not flood it.
-const mostJudged = 5000
+// maxJudged is how many messages a check looks at: more than any run has of a server that does not flood it.
+const maxJudged = 5000
 
-// Bounded are those of what the server sent that a check looks at: of a flood the first ones, and it says so.
-func Bounded[V any](t *T, all []V) []V {
-	if left := len(all) - mostJudged; left > 0 {
-		t.Partly("%d of %d were not judged: it is a flood", left, len(all))
-		all = all[:mostJudged]
+// Cap are those of what the server sent that a check looks at: of a flood the first ones, and it says so.
+func Cap[V any](t *T, all []V) []V {
+	if left := len(all) - maxJudged; left > 0 {
+		t.Caveat("%d of %d were not judged: it is a flood", left, len(all))
+		all = all[:maxJudged]
 	}
 	return all
 }
 
 // Judge tries a check on every message; of a flood, on the first ones, and says so.
 func (t *T) Judge(messages Messages, run func(*T, Message)) {
-	Judge(t, messages.What, Bounded(t, messages.List), Message.Subject, run)
+	Judge(t, messages.Kind, Cap(t, messages.List), Message.Subject, run)
 }
 
-// sub runs a part of a check and returns what it came to.
-func (t *T) sub(run func(*T)) (o outcome) {
+// runPart runs a part of a check and returns what it came to.
+func (t *T) runPart(run func(*T)) (o outcome) {
 	inner := *t
 	defer func() {
 		if e := recover(); e != nil {
@@ -107,41 +107,41 @@ func (t *T) sub(run func(*T)) (o outcome) {
 	return outcome{verdict: Pass}
 }
 
-// collection puts the outcomes of several subjects together.
-type collection struct {
-	passed int
-	fails  []finding
-	told   map[[2]string]bool // names and messages of fails
-	open   []finding
-	wrong  []mistake // of all fails
-	yields []finding // to other checks
-	skip   *outcome
+// subjectResults puts the outcomes of several subjects together.
+type subjectResults struct {
+	passed     int
+	fails      []subjectOutcome
+	reported   map[[2]string]bool // names and messages of fails
+	undecided  []subjectOutcome
+	violations []violation      // of all fails
+	yielding   []subjectOutcome // to other checks
+	skip       *outcome
 }
 
-// finding is what one subject came to.
-type finding struct {
+// subjectOutcome is what one subject came to.
+type subjectOutcome struct {
 	subject Subject
 	outcome
 }
 
-func (c *collection) add(s Subject, o outcome) {
-	if o.isPutOff() {
+func (c *subjectResults) add(s Subject, o outcome) {
+	if o.isPostponed() {
 		panic(stop{o})
 	}
 	switch o.verdict {
 	case Pass:
 		c.passed++
 	case Fail:
-		if excess := s.excess(); excess != nil {
+		if excess := s.limitError(); excess != nil {
 			c.add(s, outcome{verdict: Inconclusive, reason: Limit, message: excess.Error()})
 			return
 		}
 		c.fail(s, o)
 	case Inconclusive:
-		c.open = append(c.open, finding{s, o})
+		c.undecided = append(c.undecided, subjectOutcome{s, o})
 	case Skip:
 		if o.reason == OtherCheck {
-			c.yields = append(c.yields, finding{s, o})
+			c.yielding = append(c.yielding, subjectOutcome{s, o})
 		}
 		if c.skip == nil || c.skip.reason != OtherCheck && o.reason == OtherCheck {
 			c.skip = &o
@@ -149,68 +149,68 @@ func (c *collection) add(s Subject, o outcome) {
 	}
 }
 
-// fail keeps a finding, unless the same was made on another message. Where no exchange is known to have decided, the
-// subject did.
-func (c *collection) fail(s Subject, o outcome) {
-	own := s.shown()
+// failCheck keeps a finding, unless the same was made on another message. Where no exchange is known to have decided,
+// the subject did.
+func (c *subjectResults) fail(s Subject, o outcome) {
+	own := s.evidence()
 	switch {
-	case o.wrong != nil:
-		c.wrong = append(c.wrong, o.wrong...)
-	case len(o.decided) > 0:
-		c.wrong = append(c.wrong, mistakeIn(o.decided, o.mistakeOf))
-	case own.any():
-		c.wrong = append(c.wrong, mistakeIn(own.frames, o.mistakeOf))
+	case o.violations != nil:
+		c.violations = append(c.violations, o.violations...)
+	case len(o.decidedBy) > 0:
+		c.violations = append(c.violations, newViolation(o.decidedBy, o.violatedEntry))
+	case own.hasAny():
+		c.violations = append(c.violations, newViolation(own.frames, o.violatedEntry))
 	default:
-		c.wrong = append(c.wrong, mistakeIn(o.decisive(), o.mistakeOf))
+		c.violations = append(c.violations, newViolation(o.decisiveFrames(), o.violatedEntry))
 	}
 	key := [2]string{s.Name, o.message}
-	if c.told[key] {
+	if c.reported[key] {
 		return
 	}
-	if c.told == nil {
-		c.told = map[[2]string]bool{}
+	if c.reported == nil {
+		c.reported = map[[2]string]bool{}
 	}
-	c.told[key] = true
+	c.reported[key] = true
 	if s.Name != "" {
 		o.subjects = []string{s.Name}
 	}
-	if own.any() {
+	if own.hasAny() {
 		for i := range own.parts {
-			own.parts[i].Decisive = len(o.decided) == 0
+			own.parts[i].Decisive = len(o.decidedBy) == 0
 		}
-		if len(o.decided) == 0 {
-			o.decided = own.frames
+		if len(o.decidedBy) == 0 {
+			o.decidedBy = own.frames
 		}
-		o.shown = own
-	} else if o.decided = o.decisive(); o.shown.any() {
-		o.shown.frames = append(o.shown.frames, o.decided...)
+		o.evidence = own
+	} else if o.decidedBy = o.decisiveFrames(); o.evidence.hasAny() {
+		o.evidence.frames = append(o.evidence.frames, o.decidedBy...)
 	}
-	c.fails = append(c.fails, finding{s, o})
+	c.fails = append(c.fails, subjectOutcome{s, o})
 }
 
-func (c *collection) finish(t *T) {
+func (c *subjectResults) finish(t *T) {
 	switch {
 	case len(c.fails) > 0:
 		panic(stop{c.failure()})
 	case c.passed > 0:
-		if c.open != nil {
-			t.Partly("%s (%s)", untested(len(c.open), c.passed), reasons(c.open))
+		if c.undecided != nil {
+			t.Caveat("%s (%s)", untestedText(len(c.undecided), c.passed), reasonsText(c.undecided))
 		}
-		if c.yields != nil {
-			t.scope.unjudged = append(t.scope.unjudged, fmt.Sprintf("%s (%s), and no other check reports why",
-				untested(len(c.yields), c.passed), reasons(c.yields)))
+		if c.yielding != nil {
+			t.scope.notJudged = append(t.scope.notJudged, fmt.Sprintf("%s (%s), and no other check reports why",
+				untestedText(len(c.yielding), c.passed), reasonsText(c.yielding)))
 		}
-	case c.open != nil:
-		panic(stop{c.open[0].outcome})
+	case c.undecided != nil:
+		panic(stop{c.undecided[0].outcome})
 	case c.skip != nil:
 		panic(stop{*c.skip})
 	default:
-		t.Because(NotObserved).Skip("there is nothing to try it on")
+		t.WithReason(NotObserved).Skip("there is nothing to try it on")
 	}
 }
 
 // findings are those of the subject, which may be a part of another one.
-func (f finding) findings() (named []Finding) {
+func (f subjectOutcome) findings() (named []Finding) {
 	for _, x := range f.outcome.findings {
 		switch {
 		case x.Subject == "":
@@ -223,19 +223,19 @@ func (f finding) findings() (named []Finding) {
 	return named
 }
 
-// untested says how many of some subjects could not be tried.
-func untested(n, passed int) string {
+// untestedText says how many of some subjects could not be tried.
+func untestedText(n, passed int) string {
 	return fmt.Sprintf("%d of %d variants could not be tested", n, n+passed)
 }
 
-// reasons are why subjects could not be tried: each reason once, with the first subject that it holds for.
-func reasons(open []finding) string {
+// reasonsText are why subjects could not be tried: each reason once, with the first subject that it holds for.
+func reasonsText(open []subjectOutcome) string {
 	var told, texts []string
 	for _, f := range open {
 		if slices.Contains(told, f.message) {
 			continue
 		}
-		if told = append(told, f.message); len(texts) == most {
+		if told = append(told, f.message); len(texts) == maxFindings {
 			return strings.Join(texts, "; ") + "; …"
 		}
 		text := f.message
@@ -248,11 +248,11 @@ func reasons(open []finding) string {
 }
 
 // most is how many findings, and reasons, are told.
-const most = 5
+const maxFindings = 5
 
 // failure is the worst of the fails, with the message and the evidence of the first few.
-func (c *collection) failure() outcome {
-	all := outcome{verdict: Fail, wrong: c.wrong}
+func (c *subjectResults) failure() outcome {
+	all := outcome{verdict: Fail, violations: c.violations}
 	for _, f := range c.fails {
 		all.level = max(all.level, f.level)
 	}
@@ -266,18 +266,18 @@ func (c *collection) failure() outcome {
 			text = f.subject.Name + ":\n" + indent(text)
 		}
 		all.subjects = append(all.subjects, f.subjects...)
-		all.where = append(all.where, f.where...)
-		all.users = append(all.users, f.subject.users())
-		if len(texts) == most {
+		all.locations = append(all.locations, f.locations...)
+		all.usedBy = append(all.usedBy, f.subject.usedBy())
+		if len(texts) == maxFindings {
 			all.truncated = true
-			all.untold = append(all.untold, slices.Concat(f.findings(), f.untold)...)
+			all.omittedFindings = append(all.omittedFindings, slices.Concat(f.findings(), f.omittedFindings)...)
 			continue
 		}
 		texts = append(texts, text)
 		all.findings = append(all.findings, f.findings()...)
-		all.untold = append(all.untold, f.untold...)
-		all.shown.add(f.shown)
-		all.decided = append(all.decided, f.decided...)
+		all.omittedFindings = append(all.omittedFindings, f.omittedFindings...)
+		all.evidence.add(f.evidence)
+		all.decidedBy = append(all.decidedBy, f.decidedBy...)
 	}
 	all.subjects = slices.Compact(all.subjects)
 	all.message = strings.Join(texts, "\n")

@@ -14,14 +14,14 @@ import (
 
 // outcomeOf is what a check of a MUST comes to that needs no server.
 func outcomeOf(run func(*T)) outcome {
-	t := &T{entry: &Requirement{Level: ByRevision[Level]{All: Must}}, by: Newest, scope: &scope{}}
-	o := t.scope.outcome(func() { run(t) })
-	o.lines = t.scope.evidence(o)
+	t := &T{requirement: &Requirement{Level: ByRevision[Level]{All: Must}}, judgedBy: NewestLegacy, scope: &scope{}}
+	o := t.scope.runCheck(func() { run(t) })
+	o.lines = t.scope.evidenceLines(o)
 	return o
 }
 
-// finds is a check on one of several things, named as it is to end: "fail oh".
-func finds(t *T, value string) {
+// endAsNamed is a check on one of several things, named as it is to end: "fail oh".
+func endAsNamed(t *T, value string) {
 	how, message, _ := strings.Cut(value, " ")
 	switch how {
 	case "warn":
@@ -29,24 +29,26 @@ func finds(t *T, value string) {
 	case "note":
 		t.FailAt(Advice, message, "that")
 	default:
-		end(t, how, message)
+		endCheck(t, how, message)
 	}
 }
 
 // A flood of messages is judged in part, which the result says.
-func TestJudgeOfAFlood(t *testing.T) {
+func TestJudgeIsCapped(t *testing.T) {
 	judged := 0
 	o := outcomeOf(func(t *T) {
-		flood := Messages{What: "message", List: make([]Message, mostJudged+7)}
+		flood := Messages{Kind: "message", List: make([]Message, maxJudged+7)}
 		t.Judge(flood, func(*T, Message) { judged++ })
 	})
-	if judged != mostJudged || o.verdict != Pass || o.message != "7 of 5007 were not judged: it is a flood" {
+	if judged != maxJudged || o.verdict != Pass || o.message != "7 of 5007 were not judged: it is a flood" {
 		t.Errorf("%d were judged: %v: %s", judged, o.verdict, o.message)
 	}
 }
 
-// shownAs is a subject with a name and a value.
-func shownAs(value string) Subject { return Subject{Name: "<" + value + ">", Value: M{"is": value}} }
+// subjectWithValue is a subject with a name and a value.
+func subjectWithValue(value string) Subject {
+	return Subject{Name: "<" + value + ">", Value: M{"is": value}}
+}
 
 // Any fail is a fail and names what failed, one pass is a pass, and nothing passes on nothing observed.
 func TestEach(t *testing.T) {
@@ -80,7 +82,7 @@ func TestEach(t *testing.T) {
 			"<warn f>:\n  expected f\n  got that", []string{"<warn f>"}, `{"is":"warn f"}`},
 	}
 	for _, tt := range tests {
-		o := outcomeOf(func(t *T) { Each(t, tt.values, shownAs, finds) })
+		o := outcomeOf(func(t *T) { Each(t, tt.values, subjectWithValue, endAsNamed) })
 		var shown []string
 		for _, l := range o.lines {
 			shown = append(shown, l.Text)
@@ -95,40 +97,40 @@ func TestEach(t *testing.T) {
 }
 
 // Of many findings all are named, and the first few told.
-func TestEachTellsAFew(t *testing.T) {
+func TestEachLimitsFindings(t *testing.T) {
 	var values []string
 	for i := range 7 {
 		values = append(values, fmt.Sprint("fail ", i))
 	}
-	o := outcomeOf(func(t *T) { Each(t, values, shownAs, finds) })
-	if got := strings.Count(o.message, "expected "); got != most || len(o.lines) != most {
+	o := outcomeOf(func(t *T) { Each(t, values, subjectWithValue, endAsNamed) })
+	if got := strings.Count(o.message, "expected "); got != maxFindings || len(o.lines) != maxFindings {
 		t.Errorf("%d are told, with %d lines", got, len(o.lines))
 	}
-	if len(o.subjects) != 7 || len(o.where) != 7 {
-		t.Errorf("named are %v, found at %v", o.subjects, o.where)
+	if len(o.subjects) != 7 || len(o.locations) != 7 {
+		t.Errorf("named are %v, found at %v", o.subjects, o.locations)
 	}
 }
 
 // Of many reasons the first few are told.
-func TestEachTellsAFewReasons(t *testing.T) {
+func TestEachLimitsReasons(t *testing.T) {
 	values := []string{"pass"}
 	for i := range 7 {
 		values = append(values, fmt.Sprint("open ", i))
 	}
 	const want = "7 of 8 variants could not be tested " +
 		"(<open 0>: 0; <open 1>: 1; <open 2>: 2; <open 3>: 3; <open 4>: 4; …)"
-	if o := outcomeOf(func(t *T) { Each(t, values, shownAs, finds) }); o.message != want {
+	if o := outcomeOf(func(t *T) { Each(t, values, subjectWithValue, endAsNamed) }); o.message != want {
 		t.Errorf("got %q", o.message)
 	}
 }
 
 // What a pass does not cover is told by nothing but a pass.
-func TestPartly(t *testing.T) {
+func TestCaveat(t *testing.T) {
 	for end, want := range map[string]string{"pass": "a\nb", "fail c": "expected c\ngot that", "skip c": "c"} {
 		o := outcomeOf(func(t *T) {
-			t.Partly("%s", "a")
-			Each(t, []string{"pass"}, shownAs, func(t *T, _ string) { t.Partly("b") })
-			finds(t, end)
+			t.Caveat("%s", "a")
+			Each(t, []string{"pass"}, subjectWithValue, func(t *T, _ string) { t.Caveat("b") })
+			endAsNamed(t, end)
 		})
 		if o.message != want {
 			t.Errorf("%s: got %q, want %q", end, o.message, want)
@@ -138,7 +140,10 @@ func TestPartly(t *testing.T) {
 
 // A fault of mcpcheck in one part is one of the check.
 func TestEachPanics(t *testing.T) {
-	if o := outcomeOf(func(t *T) { Each(t, []string{"pass", "panic oh"}, Named, finds) }); o.verdict != Error {
+	if o := outcomeOf(func(t *T) {
+		Each(t, []string{"pass", "panic oh"}, NamedSubject,
+			endAsNamed)
+	}); o.verdict != Error {
 		t.Errorf("got %+v", o)
 	}
 }
@@ -161,7 +166,7 @@ func TestJudge(t *testing.T) {
 	for _, tt := range tests {
 		judge := func(t *T, m Message) { t.Fail("nothing", "%s", m.Raw.Bytes()) }
 		for _, run := range []func(*T){
-			func(t *T) { t.Judge(Messages{What: "word", List: tt.list}, judge) },
+			func(t *T) { t.Judge(Messages{Kind: "word", List: tt.list}, judge) },
 			func(t *T) { Judge(t, "word", tt.list, Message.Subject, judge) },
 		} {
 			o := outcomeOf(run)
@@ -183,7 +188,7 @@ func TestJudge(t *testing.T) {
 func TestValuesAreParts(t *testing.T) {
 	for arrow, s := range map[string]Subject{
 		"←": {Name: "tool", Value: M{"name": "tool"}},
-		"→": {Name: "params", Value: M{"name": "params"}, Sent: true},
+		"→": {Name: "params", Value: M{"name": "params"}, FromClient: true},
 	} {
 		lines := outcomeOf(func(t *T) { t.Each([]Subject{s}, func(t *T, _ Subject) { t.Fail("nothing", "it") }) }).lines
 		if len(lines) != 1 || lines[0].Arrow != arrow || !lines[0].Part {
@@ -195,7 +200,8 @@ func TestValuesAreParts(t *testing.T) {
 // Subjects are values, too.
 func TestEachSubject(t *testing.T) {
 	o := outcomeOf(func(t *T) {
-		t.Each([]Subject{Named("one"), Named("two")}, func(t *T, s Subject) { t.Expect(s.Name).To(BeOneOf("one")) })
+		t.Each([]Subject{NamedSubject("one"), NamedSubject("two")},
+			func(t *T, s Subject) { t.Expect(s.Name).To(BeOneOf("one")) })
 	})
 	if !slices.Equal(o.subjects, []string{"two"}) || o.message != "two:\n  expected \"one\"\n  got \"two\"" ||
 		o.lines != nil {
@@ -211,8 +217,8 @@ func TestAssertions(t *testing.T) {
 		must, should, may Level // of the fail, when the requirement is one
 	}{
 		{"Expect", func(t *T) { t.Expect(1).To(BeOneOf(2)) }, Must, Should, May},
-		{"Warn", func(t *T) { t.Warn(1).To(BeOneOf(2)) }, Should, Should, May},
-		{"Inform", func(t *T) { t.Inform(1).To(BeOneOf(2)) }, Advice, Advice, Advice},
+		{"ExpectShould", func(t *T) { t.ExpectShould(1).To(BeOneOf(2)) }, Should, Should, May},
+		{"ExpectAdvice", func(t *T) { t.ExpectAdvice(1).To(BeOneOf(2)) }, Advice, Advice, Advice},
 		{"Fail", func(t *T) { t.Fail("2", "%d", 1) }, Must, Should, May},
 		{"FailAt", func(t *T) { t.FailAt(Should, "2", "%d", 1) }, Should, Should, May},
 	}
@@ -220,10 +226,13 @@ func TestAssertions(t *testing.T) {
 	for i, tt := range tests {
 		where := fmt.Sprintf("harness/collect_test.go:%d", line-len(tests)-1+i)
 		for entry, want := range map[Level]Level{Must: tt.must, Should: tt.should, May: tt.may} {
-			by := ByRevision[Level]{All: Advice, By: map[string]Level{"2025-03-26": entry}}
-			o := guard(func() { tt.run(&T{entry: &Requirement{Level: by}, by: "2025-03-26", scope: &scope{}}) })
+			by := ByRevision[Level]{All: Advice, Values: map[string]Level{"2025-03-26": entry}}
+			o := runRecovered(func() {
+				tt.run(&T{requirement: &Requirement{Level: by}, judgedBy: "2025-03-26",
+					scope: &scope{}})
+			})
 			if o.verdict != Fail || o.level != want || o.message != "expected 2\ngot 1" ||
-				!slices.Equal(o.where, []string{where}) {
+				!slices.Equal(o.locations, []string{where}) {
 				t.Errorf("%s of a %s: got %+v, want %s at %s", tt.name, entry, o, want, where)
 			}
 		}

@@ -18,32 +18,34 @@ type Comparison struct {
 	NewlyFailing []Change `json:"newlyFailing"`
 	NewlyPassing []Change `json:"newlyPassing"`
 	NotJudged    []Change `json:"notJudged"` // any more: passed or failed before
-	Changed      []Change `json:"changed"`   // the same verdict, with another level or text, or another gate
-	Came         []Change `json:"came"`      // requirements that the old run did not judge in any revision
-	Went         []Change `json:"went"`
-	Catalogue    []Edit   `json:"catalogue"` // what a requirement itself says otherwise
+	// the same verdict, with another level or text, or another gate
+	Changed []Change `json:"changed"`
+	// requirements that the old run did not judge in any revision
+	Added              []Change            `json:"came"`
+	Removed            []Change            `json:"went"`
+	RequirementChanges []RequirementChange `json:"catalogue"` // what a requirement itself says otherwise
 }
 
 // RunInfo names a run that is compared.
 type RunInfo struct {
-	Tool     Tool       `json:"tool"`
-	Target   TargetInfo `json:"target"`
-	Server   ServerInfo `json:"server"`
-	Counts   Counts     `json:"counts"`
-	ExitCode int        `json:"exitCode"`
+	Program  ProgramInfo `json:"tool"`
+	Target   TargetInfo  `json:"target"`
+	Server   ServerInfo  `json:"server"`
+	Counts   Counts      `json:"counts"`
+	ExitCode int         `json:"exitCode"`
 }
 
 // Change is a result that is not what it was. Old is nil of what came, New of what went.
 type Change struct {
-	ID         string `json:"id"`
-	Title      string `json:"title"`
-	Regression bool   `json:"regression"`
-	Old        *State `json:"old,omitempty"`
-	New        *State `json:"new,omitempty"`
+	ID         string       `json:"id"`
+	Title      string       `json:"title"`
+	Regression bool         `json:"regression"`
+	Old        *ResultState `json:"old,omitempty"`
+	New        *ResultState `json:"new,omitempty"`
 }
 
-// State is what a result says.
-type State struct {
+// ResultState is what a result says.
+type ResultState struct {
 	Revision string  `json:"revision"`
 	Verdict  Verdict `json:"verdict"`
 	Level    Level   `json:"level"`
@@ -52,8 +54,8 @@ type State struct {
 	Message  string  `json:"message,omitempty"`
 }
 
-// Edit is a member of a requirement that says something else, in one revision.
-type Edit struct {
+// RequirementChange is a member of a requirement that says something else, in one revision.
+type RequirementChange struct {
 	ID       string `json:"id"`
 	Revision string `json:"revision"`
 	Member   string `json:"member"` // as in the report: title, entryLevel, spec, fix
@@ -65,22 +67,22 @@ type Edit struct {
 // unless only the catalogue says so: a requirement that the earlier run did not judge, or one whose level was raised.
 func CompareReports(old, new Report) Comparison {
 	c := Comparison{
-		SchemaVersion: 1, Old: old.info(), New: new.info(), Conditions: conditions(old, new),
+		SchemaVersion: 1, Old: old.runInfo(), New: new.runInfo(), Conditions: conditions(old, new),
 		NewlyFailing: []Change{}, NewlyPassing: []Change{}, NotJudged: []Change{}, Changed: []Change{},
-		Came: []Change{}, Went: []Change{}, Catalogue: []Edit{},
+		Added: []Change{}, Removed: []Change{}, RequirementChanges: []RequirementChange{},
 	}
 	before, after := byID(old.Results), byID(new.Results)
 	for _, r := range new.Results {
-		was := nearest(before[r.ID], r.Revision)
+		was := nearestResult(before[r.ID], r.Revision)
 		if was == nil {
-			c.Came = append(c.Came, Change{ID: r.ID, Title: r.Title, New: stateOf(r)})
+			c.Added = append(c.Added, Change{ID: r.ID, Title: r.Title, New: stateOf(r)})
 			continue
 		}
 		c.add(*was, r)
 	}
 	for _, r := range old.Results {
-		if nearest(after[r.ID], r.Revision) == nil {
-			c.Went = append(c.Went, Change{ID: r.ID, Title: r.Title, Old: stateOf(r)})
+		if nearestResult(after[r.ID], r.Revision) == nil {
+			c.Removed = append(c.Removed, Change{ID: r.ID, Title: r.Title, Old: stateOf(r)})
 		}
 	}
 	if new.ExitCode >= ExitUntestable && old.ExitCode < ExitUntestable {
@@ -90,10 +92,12 @@ func CompareReports(old, new Report) Comparison {
 	return c
 }
 
-func (r Report) info() RunInfo { return RunInfo{r.Tool, r.Target, r.Server, r.Counts, r.ExitCode} }
+func (r Report) runInfo() RunInfo {
+	return RunInfo{r.Program, r.Target, r.Server, r.Counts, r.ExitCode}
+}
 
-func stateOf(r Result) *State {
-	return &State{r.Revision, r.Verdict, r.Level, r.Gates, r.Known != nil, r.Message}
+func stateOf(r Result) *ResultState {
+	return &ResultState{r.Revision, r.Verdict, r.Level, r.Gates, r.Known != nil, r.Message}
 }
 
 func byID(results []Result) map[string][]Result {
@@ -104,8 +108,8 @@ func byID(results []Result) map[string][]Result {
 	return by
 }
 
-// nearest is the result of a revision, of the newest before it or of the oldest after it; nil when there is none.
-func nearest(results []Result, revision string) *Result {
+// nearestResult is the result of a revision, of the newest before it or of the oldest after it; nil when there is none.
+func nearestResult(results []Result, revision string) *Result {
 	var best *Result
 	for i, r := range results {
 		switch {
@@ -120,10 +124,11 @@ func nearest(results []Result, revision string) *Result {
 // add compares two results of a requirement.
 func (c *Comparison) add(was, is Result) {
 	if was.Revision == is.Revision {
-		c.edits(was, is)
+		c.addRequirementChanges(was, is)
 	}
 	change := Change{ID: is.ID, Title: is.Title, Old: stateOf(was), New: stateOf(is)}
-	raised := was.Verdict == is.Verdict && is.Level == is.Entry && was.Level == was.Entry && is.Entry > was.Entry
+	raised := was.Verdict == is.Verdict && is.Level == is.EntryLevel && was.Level == was.EntryLevel &&
+		is.EntryLevel > was.EntryLevel
 	change.Regression = is.Gates && !was.Gates && !raised
 	judged := func(v Verdict) bool { return v == Pass || v == Fail }
 	list := &c.Changed
@@ -142,14 +147,15 @@ func (c *Comparison) add(was, is Result) {
 	}
 }
 
-// edits notes what the requirement itself says otherwise.
-func (c *Comparison) edits(was, is Result) {
+// addRequirementChanges notes what the requirement itself says otherwise.
+func (c *Comparison) addRequirementChanges(was, is Result) {
 	for _, member := range []struct{ name, old, new string }{
-		{"title", was.Title, is.Title}, {"entryLevel", was.Entry.String(), is.Entry.String()},
+		{"title", was.Title, is.Title}, {"entryLevel", was.EntryLevel.String(), is.EntryLevel.String()},
 		{"spec", was.Spec, is.Spec}, {"fix", was.Fix, is.Fix},
 	} {
 		if member.old != member.new {
-			c.Catalogue = append(c.Catalogue, Edit{is.ID, is.Revision, member.name, member.old, member.new})
+			c.RequirementChanges = append(c.RequirementChanges,
+				RequirementChange{is.ID, is.Revision, member.name, member.old, member.new})
 		}
 	}
 }
@@ -160,16 +166,16 @@ func conditions(old, new Report) (said []string) {
 		what string
 		a, b any
 	}{
-		{"mcpcheck", old.Tool.Version, new.Tool.Version},
+		{"mcpcheck", old.Program.Version, new.Program.Version},
 		{"transport", old.Target.Transport, new.Target.Transport},
-		{"target", reached(old.Target), reached(new.Target)},
+		{"target", comparableTarget(old.Target), comparableTarget(new.Target)},
 		{"server", []string{old.Server.Name, old.Server.Version}, []string{new.Server.Name, new.Server.Version}},
 		{"profile", old.Profile, new.Profile},
 		{"options", old.Options, new.Options},
 		{"revisions", revisionNames(old), revisionNames(new)},
 		{"sets", setDigests(old, new), setDigests(new, old)},
 	} {
-		if was, is := differing(part.a, part.b); was != is {
+		if was, is := differences(part.a, part.b); was != is {
 			said = append(said, part.what+": "+was+" → "+is)
 		}
 	}

@@ -8,48 +8,48 @@ import (
 
 // TestCompareReports: each kind of difference stands in its list, and only a fault of the server is a regression.
 func TestCompareReports(t *testing.T) {
-	known := of("a/1", Fail)
-	known.Gates, known.GatedBy, known.Known = false, NoGate, &Known{Reason: "later"}
-	should := of("a/1", Fail)
-	should.Level, should.Entry, should.Gates, should.GatedBy = Should, Should, false, NoGate
-	otherwise := of("a/1", Fail)
+	known := resultOf("a/1", Fail)
+	known.Gates, known.GatedBy, known.Known = false, NoGate, &KnownInfo{Reason: "later"}
+	should := resultOf("a/1", Fail)
+	should.Level, should.EntryLevel, should.Gates, should.GatedBy = Should, Should, false, NoGate
+	otherwise := resultOf("a/1", Fail)
 	otherwise.Message = "in another way"
-	renamed := of("a/1", Pass)
+	renamed := resultOf("a/1", Pass)
 	renamed.Fix = "do it"
-	newer := of("a/1", Fail)
+	newer := resultOf("a/1", Fail)
 	newer.Revision = "2026-07-28"
 	for name, test := range map[string]struct {
 		old, new    []Result
 		list        func(Comparison) int
 		regressions int
 	}{
-		"newly failing": {[]Result{of("a/1", Pass)}, []Result{of("a/1", Fail)},
+		"newly failing": {[]Result{resultOf("a/1", Pass)}, []Result{resultOf("a/1", Fail)},
 			func(c Comparison) int { return len(c.NewlyFailing) }, 1},
-		"newly failing, and known": {[]Result{of("a/1", Pass)}, []Result{known},
+		"newly failing, and known": {[]Result{resultOf("a/1", Pass)}, []Result{known},
 			func(c Comparison) int { return len(c.NewlyFailing) }, 0},
-		"newly failing, not gating": {[]Result{of("a/1", Pass)}, []Result{should},
+		"newly failing, not gating": {[]Result{resultOf("a/1", Pass)}, []Result{should},
 			func(c Comparison) int { return len(c.NewlyFailing) }, 0},
-		"newly passing": {[]Result{of("a/1", Inconclusive)}, []Result{of("a/1", Pass)},
+		"newly passing": {[]Result{resultOf("a/1", Inconclusive)}, []Result{resultOf("a/1", Pass)},
 			func(c Comparison) int { return len(c.NewlyPassing) }, 0},
-		"not judged any more": {[]Result{of("a/1", Pass)}, []Result{of("a/1", Inconclusive)},
+		"not judged any more": {[]Result{resultOf("a/1", Pass)}, []Result{resultOf("a/1", Inconclusive)},
 			func(c Comparison) int { return len(c.NotJudged) }, 0},
-		"another text": {[]Result{of("a/1", Fail)}, []Result{otherwise},
+		"another text": {[]Result{resultOf("a/1", Fail)}, []Result{otherwise},
 			func(c Comparison) int { return len(c.Changed) }, 0},
-		"known no more": {[]Result{known}, []Result{of("a/1", Fail)},
+		"known no more": {[]Result{known}, []Result{resultOf("a/1", Fail)},
 			func(c Comparison) int { return len(c.Changed) }, 1},
-		"the catalogue raised the level": {[]Result{should}, []Result{of("a/1", Fail)},
-			func(c Comparison) int { return min(len(c.Changed), len(c.Catalogue)) }, 0},
-		"the catalogue says otherwise": {[]Result{of("a/1", Pass)}, []Result{renamed},
-			func(c Comparison) int { return len(c.Catalogue) }, 0},
-		"came": {nil, []Result{of("a/1", Fail)}, func(c Comparison) int { return len(c.Came) }, 0},
-		"went": {[]Result{of("a/1", Fail)}, nil, func(c Comparison) int { return len(c.Went) }, 0},
-		"fails in a new revision": {[]Result{of("a/1", Pass)}, []Result{newer},
+		"the catalogue raised the level": {[]Result{should}, []Result{resultOf("a/1", Fail)},
+			func(c Comparison) int { return min(len(c.Changed), len(c.RequirementChanges)) }, 0},
+		"the catalogue says otherwise": {[]Result{resultOf("a/1", Pass)}, []Result{renamed},
+			func(c Comparison) int { return len(c.RequirementChanges) }, 0},
+		"came": {nil, []Result{resultOf("a/1", Fail)}, func(c Comparison) int { return len(c.Added) }, 0},
+		"went": {[]Result{resultOf("a/1", Fail)}, nil, func(c Comparison) int { return len(c.Removed) }, 0},
+		"fails in a new revision": {[]Result{resultOf("a/1", Pass)}, []Result{newer},
 			func(c Comparison) int { return len(c.NewlyFailing) }, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := CompareReports(Report{Results: test.old}, Report{Results: test.new})
 			all := len(c.NewlyFailing) + len(c.NewlyPassing) + len(c.NotJudged) + len(c.Changed) +
-				len(c.Came) + len(c.Went)
+				len(c.Added) + len(c.Removed)
 			if test.list(c) != 1 || all > 1 || c.Regressions != test.regressions {
 				t.Errorf("%d listed, %d in all, %d regressions, want 1, 1, %d",
 					test.list(c), all, c.Regressions, test.regressions)
@@ -74,11 +74,11 @@ func TestNearest(t *testing.T) {
 	for revision, want := range map[string]string{
 		"2025-06-18": "2025-06-18", "2025-11-25": "2025-06-18", "2025-04-01": "2025-03-26", "2024-10-07": "2024-11-05",
 	} {
-		if diff := cmp.Diff(want, nearest(results, revision).Revision); diff != "" {
+		if diff := cmp.Diff(want, nearestResult(results, revision).Revision); diff != "" {
 			t.Errorf("%s: %s", revision, diff)
 		}
 	}
-	if nearest(nil, "2025-06-18") != nil {
+	if nearestResult(nil, "2025-06-18") != nil {
 		t.Error("there is nothing near")
 	}
 }

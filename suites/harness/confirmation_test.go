@@ -9,13 +9,13 @@ import (
 func TestConfirmation(t *testing.T) {
 	skip := func(t *T) { t.Skip("no") }
 	open := func(t *T) { t.Inconclusive("no") }
-	again := func(t *T) { t.Again("no") }
+	again := func(t *T) { t.Retry("no") }
 	fail := func(t *T) { t.Fail("this", "that") }
 	broken := func(*T) { panic("oh") }
 	lent := func(ends ...func(*T)) func(*T) { // the last of them is how it ends alone
 		return func(t *T) {
 			t.Session()
-			if !t.Alone() {
+			if !t.IsConfirmation() {
 				ends[0](t)
 			}
 			ends[len(ends)-1](t)
@@ -43,35 +43,35 @@ func TestConfirmation(t *testing.T) {
 		}), false, Fail, 2},
 		{"a fail that alone does not apply", Probe(lent(fail, skip)), false, Skip, 2},
 		{"a fault of mcpcheck", Probe(lent(broken)), false, Error, 2},
-		{"a fail on a session of its own", Probe(func(t *T) { t.Own(); fail(t) }), false, Fail, 1},
-		{"a fail on a process of its own", Fresh(func(t *T) { t.Start(); fail(t) }), false, Fail, 1},
+		{"a fail on a session of its own", Probe(func(t *T) { t.ExclusiveSession(); fail(t) }), false, Fail, 1},
+		{"a fail on a process of its own", ProcessProbe(func(t *T) { t.NewProcess(); fail(t) }), false, Fail, 1},
 		{"a fail without a session", Probe(fail), false, Fail, 1},
 		{"a fail in doubt", Probe(func(t *T) { NeedsConfirmation(t); fail(t) }), false, Fail, 2},
-		{"a fail at the end of a lent session", Ending(func(t *T) { LastSession(t); fail(t) }), false, Fail, 2},
+		{"a fail at the end of a lent session", ShutdownProbe(func(t *T) { SessionToEnd(t); fail(t) }), false, Fail, 2},
 		{"a fail of a watch", Watch(func(t *T, _ Wire) { fail(t) }), false, Fail, 1},
 		{"a fail where nothing is shared", Probe(lent(fail)), true, Fail, 1},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out := scene{
-				cast:    []role{{id: "a/uses", check: uses}, {id: "a/tried", check: tt.check}},
+			out := testRun{
+				checks:  []testCheck{{id: "a/uses", check: usesSession}, {id: "a/tried", check: tt.check}},
 				options: Options{Jobs: 1, Isolate: tt.isolate},
-			}.play(t)
-			out.want(t, "a/tried", tt.verdict, "")
+			}.run(t)
+			out.wantVerdict(t, "a/tried", tt.verdict, "")
 			out.wantAttempts(t, "a/tried", tt.attempts)
 		})
 	}
 }
 
 // An end that is confirmed leaves the sessions of others alone.
-func TestConfirmationOfAnEnd(t *testing.T) {
-	out := scene{
-		cast: []role{
-			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.Own() })},
-			{id: "a/end", check: Ending(func(t *T) { LastSession(t); t.Fail("this", "that") })},
+func TestConfirmationOfShutdownProbe(t *testing.T) {
+	out := testRun{
+		checks: []testCheck{
+			{id: "a/two", check: Probe(func(t *T) { t.Session(); t.ExclusiveSession() })},
+			{id: "a/end", check: ShutdownProbe(func(t *T) { SessionToEnd(t); t.Fail("this", "that") })},
 		},
 		options: Options{Jobs: DefaultJobs},
-	}.play(t) // which wants all sessions ended
+	}.run(t) // which wants all sessions ended
 	out.wantAttempts(t, "a/end", 2)
 }
 
@@ -84,27 +84,27 @@ func TestConfirmationOnTheWire(t *testing.T) {
 		processes string // in which the three checks have been, the last time
 	}{
 		{"an honest server", nil, Pass, "1 1 1"},
-		{"one that has grown tired", script{{method: "tools/list", nth: 2, does: refuses(-1)}}, Pass, "1 2 3"},
-		{"one that always does it", script{{method: "tools/list", process: 1, from: 2, does: refuses(-1)},
-			{method: "tools/list", process: 2, does: refuses(-1)}}, Fail, "1 2 1"},
+		{"one that has grown tired", script{{method: "tools/list", nth: 2, action: answersError(-1)}}, Pass, "1 2 3"},
+		{"one that always does it", script{{method: "tools/list", process: 1, from: 2, action: answersError(-1)},
+			{method: "tools/list", process: 2, action: answersError(-1)}}, Fail, "1 2 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			in := make([]string, 3)
-			part := func(i int, id string) role {
-				return role{id: id, check: Probe(func(t *T) {
+			part := func(i int, id string) testCheck {
+				return testCheck{id: id, check: Probe(func(t *T) {
 					s := t.Session()
 					in[i] = strings.TrimPrefix(s.Name(), "session ")
 					if i < 2 {
-						list(t)
+						listTools(t)
 					}
 				})}
 			}
-			out := scene{
+			out := testRun{
 				script: tt.script, options: Options{Jobs: 1},
-				cast: []role{part(0, "a/first"), part(1, "a/second"), part(2, "a/third")},
-			}.play(t)
-			out.want(t, "a/second", tt.verdict, "")
+				checks: []testCheck{part(0, "a/first"), part(1, "a/second"), part(2, "a/third")},
+			}.run(t)
+			out.wantVerdict(t, "a/second", tt.verdict, "")
 			if got := strings.Join(in, " "); got != tt.processes {
 				t.Errorf("the checks were in the processes %s, want %s", got, tt.processes)
 			}
@@ -114,10 +114,10 @@ func TestConfirmationOnTheWire(t *testing.T) {
 
 // Failures that are confirmed in one session have a control between them: what a server no longer answers after one of
 // them is found then, and the failure is decided again.
-func TestConfirmationsInOneSessionAreControlled(t *testing.T) {
+func TestHealthCheckBetweenConfirmations(t *testing.T) {
 	lesser := func(t *T) {
 		NeedsConfirmation(t)
-		t.Ask(t.Session(), "tools/list", nil)
+		t.Request(t.Session(), "tools/list", nil)
 		t.FailAt(Should, "this", "that")
 	}
 	tests := []struct {
@@ -127,17 +127,17 @@ func TestConfirmationsInOneSessionAreControlled(t *testing.T) {
 	}{
 		{"a server that serves", nil, 2},
 		{"one that is silent after the first check", script{
-			{method: "ping", process: 2, from: 2, does: ignores},
+			{method: "ping", process: 2, from: 2, action: staysSilent},
 		}, 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out := scene{
+			out := testRun{
 				script: tt.script, options: Options{Jobs: 1},
-				cast: []role{{id: "a/one", check: Probe(lesser)}, {id: "a/two", check: Probe(lesser)}},
-			}.play(t)
+				checks: []testCheck{{id: "a/one", check: Probe(lesser)}, {id: "a/two", check: Probe(lesser)}},
+			}.run(t)
 			for _, id := range []string{"a/one", "a/two"} {
-				out.want(t, id, Fail, "")
+				out.wantVerdict(t, id, Fail, "")
 			}
 			out.wantAttempts(t, "a/one", tt.attempts)
 			out.wantAttempts(t, "a/two", 2)

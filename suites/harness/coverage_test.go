@@ -8,8 +8,8 @@ import (
 
 // Every requirement of the revision over the transport is counted once, whatever came of it; a capability is named when
 // the server declares it, nothing of it was tried, and nobody left that out.
-func TestCover(t *testing.T) {
-	holds := []string{Newest}
+func TestNewCoverage(t *testing.T) {
+	holds := []string{NewestLegacy}
 	requirement := func(id, capability string) *Requirement {
 		return &Requirement{ID: id, Revisions: holds, Capability: capability}
 	}
@@ -37,29 +37,29 @@ func TestCover(t *testing.T) {
 	for id := range verdicts {
 		suite[id] = check
 	}
-	server := &Server{Transport: "stdio", Revision: Newest, Capabilities: M{
+	server := &Server{Transport: "stdio", Revision: NewestLegacy, Capabilities: M{
 		"tools": M{}, "logging": M{}, "prompts": M{}, "completions": M{}, "of its own": M{},
 	}}
 	wanted := func(r *Requirement) bool { return r.ID != "a/out" && r.ID != "c/out" }
 
 	want := Coverage{
-		Revision: Newest, Requirements: 14, Tried: 3, NotApplicable: 2, NotTried: 4, LeftOut: 2, NotChecked: 3,
+		Revision: NewestLegacy, Requirements: 14, Tried: 3, NotApplicable: 2, NotTried: 4, Excluded: 2, NotChecked: 3,
 		Unexercised: []string{"logging", "prompts"},
 	}
-	if diff := cmp.Diff(want, Cover(catalogue, suite, server, wanted, results)); diff != "" {
+	if diff := cmp.Diff(want, NewCoverage(catalogue, suite, server, wanted, results)); diff != "" {
 		t.Errorf("- wanted, + got:\n%s", diff)
 	}
 }
 
 // Of a server that could not be tested nothing is known to be missing.
-func TestCoverOfAFailedHandshake(t *testing.T) {
+func TestNewCoverageAfterFailedHandshake(t *testing.T) {
 	catalogue := Catalogue{
-		{ID: "a/open", Revisions: []string{Newest}},
-		{ID: "r/unbuilt", Revisions: []string{Newest}, Capability: "resources"},
+		{ID: "a/open", Revisions: []string{NewestLegacy}},
+		{ID: "r/unbuilt", Revisions: []string{NewestLegacy}, Capability: "resources"},
 	}
-	server := &Server{Transport: "stdio", Revision: Newest, Failure: "it exited"}
-	want := Coverage{Revision: Newest, Requirements: 2, NotTried: 1, NotChecked: 1}
-	got := Cover(catalogue, Suite{"a/open": Probe(func(*T) {})}, server, func(*Requirement) bool { return true },
+	server := &Server{Transport: "stdio", Revision: NewestLegacy, Failure: "it exited"}
+	want := Coverage{Revision: NewestLegacy, Requirements: 2, NotTried: 1, NotChecked: 1}
+	got := NewCoverage(catalogue, Suite{"a/open": Probe(func(*T) {})}, server, func(*Requirement) bool { return true },
 		[]Result{{ID: "a/open", Verdict: Inconclusive}})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("- wanted, + got:\n%s", diff)

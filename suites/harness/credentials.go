@@ -9,21 +9,21 @@ import (
 
 // Credentials are what the operator gives the checks of authorization; empty ones are not given.
 type Credentials struct {
-	Bearer        string // of every request
-	Second        string // of another principal
-	Expired       string
-	Narrow        string // with less scope than some operation needs
-	OtherAudience string // issued for another resource
-	Planted       string // value of a variable in the environment of the process that is named like a secret
+	Bearer            string // of every request
+	SecondPrincipal   string // of another principal
+	Expired           string
+	InsufficientScope string // with less scope than some operation needs
+	OtherAudience     string // issued for another resource
+	EnvironmentSecret string // value of a variable in the environment of the process that is named like a secret
 
-	ContactIssuer bool   // the authorization server may be asked for its metadata though it is not on this machine
-	OldURL        string // of an HTTP+SSE endpoint beside the Streamable HTTP one
+	MayContactIssuer bool   // the authorization server may be asked for its metadata though it is not on this machine
+	SSEURL           string // of an HTTP+SSE endpoint beside the Streamable HTTP one
 }
 
-// Altered is the ordinary token with another last character: a JWT with a forged signature or, of another kind, a token
-// that is good when only its beginning is compared. Empty when there is none. In base64 the bit that changes is one
-// that counts, also where the last bits of a text are padding.
-func (c Credentials) Altered() string {
+// AlteredToken is the ordinary token with another last character: a JWT with a forged signature or, of another kind, a
+// token that is good when only its beginning is compared. Empty when there is none. In base64 the bit that changes is
+// one that counts, also where the last bits of a text are padding.
+func (c Credentials) AlteredToken() string {
 	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 	token := strings.TrimRight(c.Bearer, "=")
 	if token == "" {
@@ -34,8 +34,8 @@ func (c Credentials) Altered() string {
 	return token[:last] + alphabet[other:other+1] + c.Bearer[len(token):]
 }
 
-// Unsigned is the ordinary token without a signature, which its header says to have none. Empty when it is no JWT.
-func (c Credentials) Unsigned() string {
+// UnsignedToken is the ordinary token without a signature, which its header says to have none. Empty when it is no JWT.
+func (c Credentials) UnsignedToken() string {
 	parts := strings.Split(c.Bearer, ".")
 	if len(parts) != 3 {
 		return ""
@@ -46,5 +46,5 @@ func (c Credentials) Unsigned() string {
 		return ""
 	}
 	header["alg"] = "none"
-	return base64.RawURLEncoding.EncodeToString(Compact(header)) + "." + parts[1] + "."
+	return base64.RawURLEncoding.EncodeToString(CompactJSON(header)) + "." + parts[1] + "."
 }

@@ -13,7 +13,7 @@ func TestAlteredToken(t *testing.T) {
 		"secretA=": "secretg=",
 		"secret.":  "secretf",
 	} {
-		if got := (Credentials{Bearer: token}).Altered(); got != want {
+		if got := (Credentials{Bearer: token}).AlteredToken(); got != want {
 			t.Errorf("%q: got %q, want %q", token, got, want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestUnsignedToken(t *testing.T) {
 		"e30.b.c.": "",
 		"eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.e30.c": "eyJhbGciOiJub25lIiwidHlwIjoiYXQrand0In0.e30.",
 	} {
-		if got := (Credentials{Bearer: token}).Unsigned(); got != want {
+		if got := (Credentials{Bearer: token}).UnsignedToken(); got != want {
 			t.Errorf("%q: got %q, want %q", token, got, want)
 		}
 	}

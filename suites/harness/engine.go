@@ -17,26 +17,26 @@ import (
 // How many checks are tried at a time unless somebody says so. Those of a server that takes its time for each answer
 // only wait most of it.
 const (
-	DefaultJobs = 8
-	slowJobs    = 4 * DefaultJobs
+	DefaultJobs    = 8
+	slowServerJobs = 4 * DefaultJobs
 )
 
 // Options are how a plan is run.
 type Options struct {
-	Jobs     int  // checks at a time; 0: as many as seem good for the server
-	Isolate  bool // a process of its own for every session
-	Quick    bool // nothing is waited for, and over stdio there is one session
-	Seed     int64
-	Calls    Calls
-	Examples map[string]M // arguments by tool, known to be valid and harmless
-	Guarded  []string     // tools, prompts and resources whose requestState is to be protected
-	Profile  Profile
-	First    *driver.Session // the session of discovery, to be lent; may be nil
-	Spare    *driver.Session // another one, which nobody has used; may be nil
-	Grace    time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
+	Jobs             int  // checks at a time; 0: as many as seem good for the server
+	Isolate          bool // a process of its own for every session
+	Quick            bool // nothing is waited for, and over stdio there is one session
+	Seed             int64
+	Calls            CallPolicy
+	Examples         map[string]M // arguments by tool, known to be valid and harmless
+	ProtectedState   []string     // tools, prompts and resources whose requestState is to be protected
+	Profile          Profile
+	DiscoverySession *driver.Session // the session of discovery, to be lent; may be nil
+	UnusedSession    *driver.Session // another one, which nobody has used; may be nil
+	GracePeriod      time.Duration   // what still runs has to come to its end once the context has ended; default 5 s
 
 	Credentials Credentials
-	Progress    *Progress // to be kept up to date; may be nil
+	Progress    *RunProgress // to be kept up to date; may be nil
 
 	SDKs     []SDK // that may be recognised
 	GateSDKs bool  // their known deviations gate under every profile
@@ -52,34 +52,34 @@ type Execution struct {
 	pool    *driver.Pool
 	health  health
 
-	done    []chan struct{} // by case
-	results []Result
-	ended   chan struct{}
-	over    chan struct{} // closed when it has ended, or was given up
+	caseDone []chan struct{} // by case
+	results  []Result
+	workDone chan struct{}
+	finished chan struct{} // closed when it has ended, or was given up
 
-	watching atomic.Bool       // the record is complete
-	said     []*driver.Session // the record; set before watching is
-	promise  *step             // a case that gives others its process as a hostile session; nil: none does
+	watchPhase       atomic.Bool       // the record is complete
+	watchedSessions  []*driver.Session // the record; set before watching is
+	invalidInputStep *step             // a case that gives others its process as a hostile session; nil: none does
 
-	mu       sync.Mutex
-	steps    map[string]*step
-	pending  []pendingCase     // to be decided again when nothing else runs
-	lasts    time.Time         // until when sessions are kept open for what comes late
-	left     []*driver.Session // to themselves until then
-	lingered bool              // that has come; with mu
-	uncalled []UncalledTool
-	invalid  *InvalidInput    // nil: no check had any made
-	learnt   map[string]M     // arguments by tool; with mu
-	long     map[string]error // by method, why a list is not followed once more; with mu
+	mu             sync.Mutex
+	steps          map[string]*step
+	pendingRetries []pendingRetry    // to be decided again when nothing else runs
+	observeUntil   time.Time         // until when sessions are kept open for what comes late
+	idleSessions   []*driver.Session // to themselves until then
+	observed       bool              // that has come; with mu
+	uncalledTools  []UncalledTool
+	invalidCalls   *InvalidCallCounts // nil: no check had any made
+	knownArguments map[string]M       // arguments by tool; with mu
+	tooLongLists   map[string]error   // by method, why a list is not followed once more; with mu
 
-	quiet        atomic.Bool       // nothing else runs
-	invalidPhase atomic.Bool       // the session of a quick run has been made a hostile one
-	later        []int             // cases that wait for that; with mu
-	without      map[string]bool   // watches of a quick run for which nothing was tried; with mu
-	waiting      []unconfirmedCase // with mu
-	confirming   sync.WaitGroup    // cases that are confirmed alone
-	alone        chan struct{}     // holds an entry for each of these
-	recorded     bool              // there is no server, but a record of one
+	serial            atomic.Bool       // nothing else runs
+	invalidPhase      atomic.Bool       // the session of a quick run has been made a hostile one
+	postponed         []int             // cases that wait for that; with mu
+	withoutSetup      map[string]bool   // watches of a quick run for which nothing was tried; with mu
+	unconfirmedCases  []unconfirmedCase // with mu
+	confirming        sync.WaitGroup    // cases that are confirmed alone
+	confirmationSlots chan struct{}     // holds an entry for each of these
+	isReplay          bool              // there is no server, but a record of one
 
 	memos sync.Map // of Memo
 
@@ -89,47 +89,47 @@ type Execution struct {
 // Execute starts to run the plan. What it came to is had from Result and Wait.
 func Execute(ctx context.Context, target driver.Target, server *Server, plan []Case, o Options) *Execution {
 	o.Jobs = jobsFor(server, o.Jobs)
-	if o.Grace <= 0 {
-		o.Grace = 5 * time.Second
+	if o.GracePeriod <= 0 {
+		o.GracePeriod = 5 * time.Second
 	}
 	if o.Progress == nil {
-		o.Progress = &Progress{}
+		o.Progress = &RunProgress{}
 	}
 	switch {
 	case server.OneClient:
 		o.Jobs, o.Isolate = 1, true
-	case o.single(target):
+	case o.hasSingleSession(target):
 		o.Jobs = 1 // nobody waits for the session with another's need of it
 	}
 	e := &Execution{
 		ctx: ctx, target: target, server: server, plan: plan, options: o,
-		ended: make(chan struct{}), over: make(chan struct{}), alone: make(chan struct{}, o.Jobs),
-		steps: map[string]*step{}, without: map[string]bool{}, learnt: map[string]M{},
-		long: map[string]error{},
+		workDone: make(chan struct{}), finished: make(chan struct{}), confirmationSlots: make(chan struct{}, o.Jobs),
+		steps: map[string]*step{}, withoutSetup: map[string]bool{}, knownArguments: map[string]M{},
+		tooLongLists: map[string]error{},
 	}
-	e.prepare()
-	e.sdks = sync.OnceValue(func() []SDK { return recognised(o.SDKs, e.Sessions()) })
-	e.target.Era, e.target.Heard, e.target.Waits = server.Era, e.health.heard, o.Progress.watch(target.Waits)
-	e.target.Stopped = e.health.noSession
-	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessions(target), server.Slow())
-	e.quiet.Store(server.OneClient)
-	e.health.begin(o.First)
-	e.adopt(o.First, e.pool.Donate)
-	e.adopt(o.Spare, e.pool.Offer)
-	e.pool.Ahead(e.ahead())
-	if slices.ContainsFunc(plan, Case.promises) && !e.single() {
-		e.promise = &step{name: "a hostile session", over: make(chan struct{})}
+	e.allocateResults()
+	e.sdks = sync.OnceValue(func() []SDK { return recognisedSDKs(o.SDKs, e.Sessions()) })
+	e.target.Era, e.target.OnReply, e.target.Waits = server.Era, e.health.recordReply, o.Progress.observe(target.Waits)
+	e.target.CheckOpen = e.health.noSessionError
+	e.pool = driver.NewPool(ctx, e.target, server.Revision, o.sessionLimit(target), server.IsSlow())
+	e.serial.Store(server.OneClient)
+	e.health.begin(o.DiscoverySession)
+	e.addSession(o.DiscoverySession, e.pool.Add)
+	e.addSession(o.UnusedSession, e.pool.AddUnused)
+	e.pool.Prestart(e.prestartCount())
+	if slices.ContainsFunc(plan, Case.isReusedForInvalidInput) && !e.hasSingleSession() {
+		e.invalidInputStep = &step{name: "a hostile session", done: make(chan struct{})}
 	}
-	go e.work()
+	go e.runAll()
 	go e.watchdog()
 	return e
 }
 
 // prepare makes room for the results of the plan.
-func (e *Execution) prepare() {
-	e.done, e.results = make([]chan struct{}, len(e.plan)), make([]Result, len(e.plan))
+func (e *Execution) allocateResults() {
+	e.caseDone, e.results = make([]chan struct{}, len(e.plan)), make([]Result, len(e.plan))
 	for i := range e.plan {
-		e.done[i] = make(chan struct{})
+		e.caseDone[i] = make(chan struct{})
 	}
 }
 
@@ -138,30 +138,30 @@ func jobsFor(server *Server, asked int) int {
 	switch {
 	case asked > 0:
 		return asked
-	case server.Slow():
-		return slowJobs
+	case server.IsSlow():
+		return slowServerJobs
 	}
 	return DefaultJobs
 }
 
-// adopt takes over a session of discovery and gives it to the pool; nil is none.
-func (e *Execution) adopt(s *driver.Session, give func(*driver.Session)) {
+// addSession takes over a session of discovery and gives it to the pool; nil is none.
+func (e *Execution) addSession(s *driver.Session, give func(*driver.Session)) {
 	if s == nil {
 		return
 	}
-	e.pool.Adopt(s)
+	e.pool.Track(s)
 	if e.server.Failure == "" && !e.server.OneClient {
 		give(s)
 	} else {
-		e.pool.Close(s)
+		e.pool.CloseSession(s)
 	}
 }
 
-// sessions is how many sessions are lent at a time. Over stdio requests are fast and processes are slow to start, so
-// jobs share few sessions; over HTTP a session is cheap and a request may be slow.
-func (o Options) sessions(target driver.Target) int {
+// sessionLimit is how many sessions are lent at a time. Over stdio requests are fast and processes are slow to start,
+// so jobs share few sessions; over HTTP a session is cheap and a request may be slow.
+func (o Options) sessionLimit(target driver.Target) int {
 	switch {
-	case o.single(target):
+	case o.hasSingleSession(target):
 		return 1
 	case target.Site != nil:
 		return o.Jobs
@@ -169,53 +169,53 @@ func (o Options) sessions(target driver.Target) int {
 	return max(1, o.Jobs/4)
 }
 
-// mostAhead is how many processes are started before they are needed: checks share them, and a run takes no fewer.
-const mostAhead = 5
+// maxPrestarted is how many processes are started before they are needed: checks share them, and a run takes no fewer.
+const maxPrestarted = 5
 
-// ahead is how many are in this run.
-func (e *Execution) ahead() int {
+// prestartCount is how many are in this run.
+func (e *Execution) prestartCount() int {
 	if e.options.Jobs == 1 {
 		return 0
 	}
-	return min(e.count(fresh), mostAhead)
+	return min(e.count(processProbe), maxPrestarted)
 }
 
 func (e *Execution) count(k kind) (n int) {
 	for _, c := range e.plan {
-		if c.check.kind == k && c.foreseen.verdict == "" {
+		if c.check.kind == k && c.predetermined.verdict == "" {
 			n++
 		}
 	}
 	return n
 }
 
-// work runs all cases: those that talk, then those that end sessions, then those that judge the record.
-func (e *Execution) work() {
-	defer close(e.ended)
-	if e.quiet.Load() {
+// runAll runs all cases: those that talk, then those that end sessions, then those that judge the record.
+func (e *Execution) runAll() {
+	defer close(e.workDone)
+	if e.serial.Load() {
 		e.pool.Wait() // for the end of the session of discovery
 	}
-	e.parallel(e.talking())
+	e.runParallel(e.probeOrder())
 	e.startInvalidPhase()
 	e.confirmTogether()
 	e.confirming.Wait()
-	e.linger()
-	e.parallel(e.of(ending))
-	e.decideAgain()
-	e.reveal()
-	e.pool.Retire()
-	e.said = e.pool.Sessions()
-	e.watching.Store(true)
-	e.parallel(e.of(watch))
+	e.observeLate()
+	e.runParallel(e.casesOf(shutdownProbe))
+	e.retrySerially()
+	e.probeSDK()
+	e.pool.CloseIdle()
+	e.watchedSessions = e.pool.Sessions()
+	e.watchPhase.Store(true)
+	e.runParallel(e.casesOf(watch))
 	e.pool.Wait()
 }
 
-// order is the order in which cases come to their results.
-func (e *Execution) order() []int {
-	return slices.Concat(e.of(fresh), e.of(probe), e.of(ending), e.of(watch))
+// resultOrder is the order in which cases come to their results.
+func (e *Execution) resultOrder() []int {
+	return slices.Concat(e.casesOf(processProbe), e.casesOf(probe), e.casesOf(shutdownProbe), e.casesOf(watch))
 }
 
-func (e *Execution) of(k kind) (cases []int) {
+func (e *Execution) casesOf(k kind) (cases []int) {
 	for i, c := range e.plan {
 		if c.check.kind == k {
 			cases = append(cases, i)
@@ -224,16 +224,16 @@ func (e *Execution) of(k kind) (cases []int) {
 	return cases
 }
 
-// talking are the cases that talk to the server, in the order in which they begin: those that need processes early,
+// probeOrder are the cases that talk to the server, in the order in which they begin: those that need processes early,
 // before them the one whose process others wait for, and most that call tools late, since they wait for one of them to
 // have called them all.
-func (e *Execution) talking() []int {
-	early := e.of(fresh)
-	if i := slices.IndexFunc(early, func(i int) bool { return e.plan[i].promises() }); i > 0 {
+func (e *Execution) probeOrder() []int {
+	early := e.casesOf(processProbe)
+	if i := slices.IndexFunc(early, func(i int) bool { return e.plan[i].isReusedForInvalidInput() }); i > 0 {
 		early = slices.Concat(early[i:i+1], early[:i], early[i+1:])
 	}
 	var first, valid, invalid, others []int
-	for _, i := range slices.Concat(e.stimulated(), e.of(probe)) {
+	for _, i := range slices.Concat(e.watchesWithSetup(), e.casesOf(probe)) {
 		switch safety := e.plan[i].Safety; {
 		case safety == "calls-tool-valid" && first == nil:
 			first = []int{i}
@@ -248,11 +248,11 @@ func (e *Execution) talking() []int {
 	return slices.Concat(interleave(early, slices.Concat(first, others)), invalid, valid)
 }
 
-// stimulated are the watches that want something on the wire. A server that refuses to shake hands is judged by what it
-// says then: more cannot be had.
-func (e *Execution) stimulated() (cases []int) {
-	for _, i := range e.of(watch) {
-		if e.plan[i].check.prepare != nil && e.server.Failure == "" {
+// watchesWithSetup are the watches that want something on the wire. A server that refuses to shake hands is judged by
+// what it says then: more cannot be had.
+func (e *Execution) watchesWithSetup() (cases []int) {
+	for _, i := range e.casesOf(watch) {
+		if e.plan[i].check.setup != nil && e.server.Failure == "" {
 			cases = append(cases, i)
 		}
 	}
@@ -271,24 +271,24 @@ func interleave(a, b []int) (all []int) {
 	return all
 }
 
-// try carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire. It is to
-// be tried again when a step is over; nil: it was tried.
-func (e *Execution) try(i int) (until *step) {
+// runCase carries a case out: its check or, before the time of a watch has come, what the watch wants on the wire. It
+// is to be tried again when a step is over; nil: it was tried.
+func (e *Execution) runCase(i int) (until *step) {
 	c := e.plan[i]
-	defer e.options.Progress.begin(c.Area())()
-	stimulates := c.check.kind == watch && !e.watching.Load()
+	defer e.options.Progress.beginCase(c.Area())()
+	stimulates := c.check.kind == watch && !e.watchPhase.Load()
 	if stimulates {
-		c.check.run = c.check.prepare
+		c.check.run = c.check.setup
 	}
 	j := e.judge(i, c)
 	switch {
-	case j.until != nil:
-		return j.until
-	case c.promises() && e.promise != nil && !e.promise.isOver():
-		close(e.promise.over)
+	case j.waitsFor != nil:
+		return j.waitsFor
+	case c.isReusedForInvalidInput() && e.invalidInputStep != nil && !e.invalidInputStep.isDone():
+		close(e.invalidInputStep.done)
 	}
-	if !stimulates && !j.waits {
-		e.conclude(i, j.result, j.rests)
+	if !stimulates && !j.isPending {
+		e.conclude(i, j.result, j.fault)
 	}
 	return nil
 }
@@ -296,22 +296,22 @@ func (e *Execution) try(i int) (until *step) {
 // conclude settles a case, or has it decided again when nothing else runs, since its verdict rests on the server's
 // health.
 func (e *Execution) conclude(i int, r Result, rests sessionFault) {
-	if !e.watching.Load() && e.health.suspect() {
-		e.control()
+	if !e.watchPhase.Load() && e.health.needsCheck() {
+		e.checkHealth()
 	}
-	if rests.any() && e.ctx.Err() == nil {
+	if rests.isSet() && e.ctx.Err() == nil {
 		e.mu.Lock()
-		e.pending = append(e.pending, pendingCase{i, r, rests})
+		e.pendingRetries = append(e.pendingRetries, pendingRetry{i, r, rests})
 		e.mu.Unlock()
 		return
 	}
-	e.settle(i, r)
+	e.setResult(i, r)
 }
 
-// parallel tries cases in their order, as many at a time as there are jobs. Those that wait for a step do not count.
-func (e *Execution) parallel(cases []int) {
+// runParallel tries cases in their order, as many at a time as there are jobs. Those that wait for a step do not count.
+func (e *Execution) runParallel(cases []int) {
 	jobs := e.options.Jobs
-	if e.quiet.Load() {
+	if e.serial.Load() {
 		jobs = 1
 	}
 	places := make(chan struct{}, jobs)
@@ -319,128 +319,129 @@ func (e *Execution) parallel(cases []int) {
 	for _, i := range cases {
 		places <- struct{}{}
 		workers.Go(func() {
-			until := e.try(i)
-			for ; until != nil; until = e.try(i) {
+			until := e.runCase(i)
+			for ; until != nil; until = e.runCase(i) {
 				<-places
-				<-until.over
+				<-until.done
 				places <- struct{}{}
 			}
-			e.clear()
+			e.awaitSessionEnds()
 			<-places
 		})
 	}
 	workers.Wait()
 }
 
-// clear waits until the sessions that were given up have gone when one is to come after the other. Watches run at the
-// same time, and most of them want no session.
-func (e *Execution) clear() {
-	if e.quiet.Load() && !e.watching.Load() {
+// awaitSessionEnds waits until the sessions that were given up have gone when one is to come after the other. Watches
+// run at the same time, and most of them want no session.
+func (e *Execution) awaitSessionEnds() {
+	if e.serial.Load() && !e.watchPhase.Load() {
 		e.pool.Wait()
 	}
 }
 
 // Wait returns once every case has its result and every process has gone. What has not come to its end when the context
 // and the grace after it have is left behind.
-func (e *Execution) Wait() { <-e.over }
+func (e *Execution) Wait() { <-e.finished }
 
 // Sessions are all sessions of the run, in the order in which they were opened.
 func (e *Execution) Sessions() []*driver.Session { return e.pool.Sessions() }
 
-// Uncalled are the tools that were not called with valid arguments, when tools were to be called at all.
-func (e *Execution) Uncalled() []UncalledTool {
+// UncalledTools are the tools that were not called with valid arguments, when tools were to be called at all.
+func (e *Execution) UncalledTools() []UncalledTool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.uncalled
+	return e.uncalledTools
 }
 
-// InvalidInput is how many tools were called with invalid arguments; nil when none was to be.
-func (e *Execution) InvalidInput() *InvalidInput {
+// InvalidCallCounts is how many tools were called with invalid arguments; nil when none was to be.
+func (e *Execution) InvalidCallCounts() *InvalidCallCounts {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.invalid
+	return e.invalidCalls
 }
 
 // Problem is why the run could not go on; empty when it did.
 func (e *Execution) Problem() string {
-	reason, _ := e.health.stopped()
+	reason, _ := e.health.downReason()
 	return reason
 }
 
-// judged is the outcome of a case.
-type judged struct {
-	result Result
-	rests  sessionFault // on which the verdict rests
-	waits  bool         // for its turn, without a result: to be confirmed, or in a quick run
-	until  *step        // when that is over it is to be judged anew; nil: it is judged
+// caseOutcome is the outcome of a case.
+type caseOutcome struct {
+	result    Result
+	fault     sessionFault // on which the verdict rests
+	isPending bool         // for its turn, without a result: to be confirmed, or in a quick run
+	waitsFor  *step        // when that is over it is to be judged anew; nil: it is judged
 }
 
 // judge tries a case and, when it did not pass on sessions that others had used, once more alone: what an earlier check
 // left behind is never held against the server. What does not block is confirmed later, together with others, unless it
 // is proven. What rests on the server's health is decided again.
-func (e *Execution) judge(i int, c Case) (j judged) {
+func (e *Execution) judge(i int, c Case) (j caseOutcome) {
 	begin := time.Now()
-	if c.foreseen.verdict != "" {
-		return judged{result: e.result(c, c.foreseen, begin)}
+	if c.predetermined.verdict != "" {
+		return caseOutcome{result: e.newResult(c, c.predetermined, begin)}
 	}
 	o, used := e.attempt(c, nil, false)
-	if o.until != nil {
+	if o.waitsFor != nil {
 		used.release(e.pool, used.isRepeatable())
-		return judged{until: o.until}
+		return caseOutcome{waitsFor: o.waitsFor}
 	}
-	rests := used.restsOn(c.check.kind, o).any()
-	if used.lent && !o.confirmed() && !rests && !e.spares(c, o) && !e.proven(c, o, used) {
+	rests := used.relevantFault(c.check.kind, o).isSet()
+	if used.reused && !o.isFinal() && !rests && !e.skipsConfirmation(c, o) && !e.isProven(c, o, used) {
 		return e.confirm(i, c, o, used, begin)
 	}
 	return e.decide(i, c, o, used, begin)
 }
 
 // decide judges a case by its last attempt.
-func (e *Execution) decide(i int, c Case, o outcome, used *scope, begin time.Time) (j judged) {
-	j.rests = used.restsOn(c.check.kind, o)
-	used.release(e.pool, (o.confirmed() || e.spares(c, o)) && !used.alone)
-	if o.later {
-		e.putOff(i)
+func (e *Execution) decide(i int, c Case, o outcome, used *scope, begin time.Time) (j caseOutcome) {
+	j.fault = used.relevantFault(c.check.kind, o)
+	used.release(e.pool, (o.isFinal() || e.skipsConfirmation(c, o)) && !used.isConfirmation)
+	if o.outOfTurn {
+		e.postpone(i)
 	}
-	j.result, j.waits = e.result(c, e.untried(c, o), begin), o.later
+	j.result, j.isPending = e.newResult(c, e.notTried(c, o), begin), o.outOfTurn
 	return j
 }
 
 // attempt runs the check of a case once: alone, which may be in sessions that it shares with other confirmations, or
 // not.
-func (e *Execution) attempt(c Case, with *confirmations, alone bool) (o outcome, used *scope) {
-	used = &scope{alone: alone, together: with}
+func (e *Execution) attempt(c Case, with *confirmationSessions, alone bool) (o outcome, used *scope) {
+	used = &scope{isConfirmation: alone, confirmation: with}
 	switch {
 	case e.ctx.Err() != nil:
-		return interrupted(e.ctx), used
-	case e.Problem() != "" && !e.watching.Load():
-		used.add(sessionFault{ended: true})
+		return interruptedOutcome(e.ctx), used
+	case e.Problem() != "" && !e.watchPhase.Load():
+		used.addFault(sessionFault{ended: true})
 		why := "not tried: " + e.Problem()
-		return outcome{verdict: Inconclusive, reason: Stopped, message: why, again: true}, used
+		return outcome{verdict: Inconclusive, reason: Stopped, message: why, retryable: true}, used
 	}
 	t := &T{
 		Server: e.server, Revision: c.Revision, Seed: e.options.Seed, Credentials: e.options.Credentials,
-		run: e, entry: c.Requirement, by: c.By, alone: alone, promises: c.promises(), scope: used,
+		execution: e, requirement: c.Requirement, judgedBy: c.JudgedBy, isConfirmation: alone,
+		reusedForInvalidInput: c.isReusedForInvalidInput(), scope: used,
 	}
-	o = used.outcome(func() { c.check.run(t) })
-	switch strange := used.strangeness(); {
+	o = used.runCheck(func() { c.check.run(t) })
+	switch strange := used.voidOutcome(); {
 	case e.ctx.Err() != nil && o.verdict != Pass:
-		o = interrupted(e.ctx)
+		o = interruptedOutcome(e.ctx)
 	case o.verdict == Fail && strange != nil:
 		failed := o
 		o = *strange
-		o.shown, o.decided = failed.shown, failed.decided
+		o.evidence, o.decidedBy = failed.evidence, failed.decidedBy
 	}
-	if o.verdict == Fail && o.wrong == nil {
-		o.wrong = []mistake{mistakeIn(o.decisive(), o.mistakeOf)}
+	if o.verdict == Fail && o.violations == nil {
+		o.violations = []violation{newViolation(o.decisiveFrames(), o.violatedEntry)}
 	}
-	o.lines = used.evidence(o)
-	o.lost = o.lost || o.again && used.faults().any()
+	o.lines = used.evidenceLines(o)
+	o.unresponsive = o.unresponsive || o.retryable && used.faults().isSet()
 	return o, used
 }
 
-// guard runs a check and turns the way in which it ended into an outcome.
-func guard(run func()) (o outcome) {
+// runRecovered runs a check and turns the way in which it ended into an outcome.
+func runRecovered(run func()) (o outcome) {
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
@@ -454,17 +455,17 @@ func guard(run func()) (o outcome) {
 	return outcome{verdict: Pass}
 }
 
-// outcome is how a check ended that has the scope.
-func (c *scope) outcome(run func()) outcome {
-	o := guard(run)
+// runCheck is how a check ended that has the scope.
+func (c *scope) runCheck(run func()) outcome {
+	o := runRecovered(run)
 	o.note = strings.Join(c.notes, "\n")
 	if o.verdict == Pass {
-		o.message, o.unjudged = strings.Join(c.partly, "\n"), c.unjudged
+		o.message, o.notJudged = strings.Join(c.caveats, "\n"), c.notJudged
 	}
 	return o
 }
 
-func interrupted(ctx context.Context) outcome {
+func interruptedOutcome(ctx context.Context) outcome {
 	o := outcome{verdict: Inconclusive, reason: Interrupted, message: "interrupted"}
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		o.message = cause.Error()
@@ -475,46 +476,47 @@ func interrupted(ctx context.Context) outcome {
 	return o
 }
 
-func (e *Execution) result(c Case, o outcome, begin time.Time) Result {
-	entry := c.Level.In(c.By)
+func (e *Execution) newResult(c Case, o outcome, begin time.Time) Result {
+	entry := c.Level.In(c.JudgedBy)
 	r := Result{
-		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, Entry: entry,
+		ID: c.ID, Title: c.Title, Revision: c.Revision, Level: entry, EntryLevel: entry,
 		Verdict: o.verdict, Reason: o.reason, Message: o.message, Note: o.note,
-		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.By), Fix: c.Fix,
-		Seconds: round(time.Since(begin).Seconds()), Wire: o.lines, Where: o.where,
-		Lost: o.lost, Beside: c.beside, Deviations: e.deviations(c, o), Yields: o.yields(),
+		Findings: o.findings, Truncated: o.truncated, Subjects: o.subjects, Spec: c.URL(c.JudgedBy), Fix: c.Fix,
+		Seconds: roundMillis(time.Since(begin).Seconds()), Evidence: o.lines, Locations: o.locations,
+		Unresponsive: o.unresponsive, Secondary: c.secondary, Deviations: e.deviations(c,
+			o), CauseClaim: o.causeClaim(),
 	}
 	if o.verdict == Fail {
 		r.Level = o.level
 	}
 	if c.check.kind == watch {
-		r.ProvokedBy = e.provokers(c.ID, o.users)
+		r.TriggeredBy = e.triggers(c.ID, o.usedBy)
 	}
-	e.gate(c, &r)
+	e.setGate(c, &r)
 	return r
 }
 
-// round keeps milliseconds.
-func round(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }
+// roundMillis keeps milliseconds.
+func roundMillis(seconds float64) float64 { return float64(int(seconds*1000+0.5)) / 1000 }
 
 // release gives back the sessions of an attempt. After one that ended well they are lent to others, else they are
 // ended.
 func (c *scope) release(pool *driver.Pool, well bool) {
 	for _, u := range c.uses {
 		switch {
-		case u.how == borrowed:
-			u.session.UsedBy(u.before)
-		case u.how == left:
-		case u.how == spared && well:
-			pool.Offer(u.session)
-		case u.session.OnLoan(driver.AsClient) && well:
-			pool.Return(u.session)
-		case u.session.OnLoan(driver.AsClient):
+		case u.ownership == inherited:
+			u.session.SetUser(u.previousUser)
+		case u.ownership == idle:
+		case u.ownership == unused && well:
+			pool.AddUnused(u.session)
+		case u.session.IsInUse(driver.WithCapabilities) && well:
+			pool.Put(u.session)
+		case u.session.IsInUse(driver.WithCapabilities):
 			pool.Discard(u.session)
 		case well:
-			pool.Donate(u.session)
+			pool.Add(u.session)
 		default:
-			pool.Close(u.session)
+			pool.CloseSession(u.session)
 		}
 	}
 	c.uses = nil
@@ -522,14 +524,14 @@ func (c *scope) release(pool *driver.Pool, well bool) {
 
 // isRepeatable reports whether what the attempt has sent in its sessions may be sent again in them.
 func (c *scope) isRepeatable() bool {
-	return !slices.ContainsFunc(c.uses, func(u use) bool { return u.session.ChoseIDs(u.mark) })
+	return !slices.ContainsFunc(c.uses, func(u sessionUse) bool { return u.session.HasCustomIDs(u.mark) })
 }
 
 // borrowed reports whether a session of the attempt around this one was used.
-func (c *scope) borrowed() bool {
-	return slices.ContainsFunc(c.uses, func(u use) bool { return u.how == borrowed })
+func (c *scope) hasInherited() bool {
+	return slices.ContainsFunc(c.uses, func(u sessionUse) bool { return u.ownership == inherited })
 }
 
-// wire is what was said before the watches. Sessions that these open to confirm something are not judged: they may be
-// greeting still.
-func (t *T) wire() Wire { return Wire{Sessions: t.run.said} }
+// watchedWire is what was said before the watches. Sessions that these open to confirm something are not judged: they
+// may be greeting still.
+func (t *T) watchedWire() Wire { return Wire{Sessions: t.execution.watchedSessions} }

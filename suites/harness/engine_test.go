@@ -14,15 +14,15 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// uses is a check that does nothing but use a session, which others are lent then.
-var uses = Probe(func(t *T) { t.Ask(t.Session(), "tools/list", nil) })
+// usesSession is a check that does nothing but use a session, which others are lent then.
+var usesSession = Probe(func(t *T) { t.Request(t.Session(), "tools/list", nil) })
 
 // What rests on a silent or dead server is decided once more, when nothing else runs.
-func TestDecidingAgain(t *testing.T) {
-	silence := func(t *T) { t.Expect(t.Try(t.Own(), "tools/list", nil)).To(BeAnswered()) }
-	asked := func(t *T) { t.Ask(t.Own(), "tools/list", nil) }
-	crowd := func(does act) script { return script{{method: "tools/list", crowded: true, does: does}} }
-	always := func(does act) script { return script{{method: "tools/list", does: does}} }
+func TestRetrySerially(t *testing.T) {
+	silence := func(t *T) { t.Expect(t.TryRequest(t.ExclusiveSession(), "tools/list", nil)).To(BeAnswered()) }
+	asked := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
+	crowd := func(does action) script { return script{{method: "tools/list", inParallel: true, action: does}} }
+	always := func(does action) script { return script{{method: "tools/list", action: does}} }
 	tests := []struct {
 		name     string
 		script   script
@@ -32,53 +32,54 @@ func TestDecidingAgain(t *testing.T) {
 		attempts int
 	}{
 		{"one that answers", nil, Probe, silence, Pass, 1},
-		{"silent in a crowd", crowd(ignores), Probe, silence, Pass, 2},
-		{"dead in a crowd", crowd(dies), Probe, silence, Pass, 2},
-		{"dead in a crowd, and left to itself when it is not", crowd(dies), Probe, func(t *T) {
+		{"silent in a crowd", crowd(staysSilent), Probe, silence, Pass, 2},
+		{"dead in a crowd", crowd(exits), Probe, silence, Pass, 2},
+		{"dead in a crowd, and left to itself when it is not", crowd(exits), Probe, func(t *T) {
 			silence(t)
-			KeepIdle(t, t.Own())
+			KeepIdle(t, t.ExclusiveSession())
 		}, Pass, 2},
-		{"not to be asked in a crowd", crowd(ignores), Probe, asked, Pass, 2},
-		{"silent in a crowd, from the start", crowd(ignores), Fresh, silence, Pass, 2},
-		{"always silent", always(ignores), Probe, silence, Fail, 2},
-		{"always dead", always(dies), Probe, silence, Fail, 2},
-		{"never to be asked", always(ignores), Probe, asked, Inconclusive, 2},
-		{"an error, which a crowd explains not", crowd(refuses(-1)), Probe, func(t *T) {
-			t.Expect(t.Try(t.Own(), "tools/list", nil)).To(BeResult())
+		{"not to be asked in a crowd", crowd(staysSilent), Probe, asked, Pass, 2},
+		{"silent in a crowd, from the start", crowd(staysSilent), ProcessProbe, silence, Pass, 2},
+		{"always silent", always(staysSilent), Probe, silence, Fail, 2},
+		{"always dead", always(exits), Probe, silence, Fail, 2},
+		{"never to be asked", always(staysSilent), Probe, asked, Inconclusive, 2},
+		{"an error, which a crowd explains not", crowd(answersError(-1)), Probe, func(t *T) {
+			t.Expect(t.TryRequest(t.ExclusiveSession(), "tools/list", nil)).To(BeResult())
 		}, Fail, 1},
 		{
 			"silence that nothing rests on",
-			crowd(ignores),
+			crowd(staysSilent),
 			Probe,
-			func(t *T) { t.Try(t.Own(), "tools/list", nil) },
+			func(t *T) { t.TryRequest(t.ExclusiveSession(), "tools/list", nil) },
 			Pass,
 			1,
 		},
-		{"silence that is no answer either way", crowd(ignores), Probe, func(t *T) {
-			t.Try(t.Own(), "tools/list", nil)
+		{"silence that is no answer either way", crowd(staysSilent), Probe, func(t *T) {
+			t.TryRequest(t.ExclusiveSession(), "tools/list", nil)
 			t.Inconclusive("no")
 		}, Inconclusive, 2},
-		{"silence before what was answered", crowd(ignores), Probe, func(t *T) {
-			s := t.Own()
-			asked := t.Try(s, "tools/list", nil)
-			t.Ask(s, "ping", nil)
+		{"silence before what was answered", crowd(staysSilent), Probe, func(t *T) {
+			s := t.ExclusiveSession()
+			asked := t.TryRequest(s, "tools/list", nil)
+			t.Request(s, "ping", nil)
 			if !asked.Answered() {
 				t.Skip("no list")
 			}
 		}, Pass, 2},
-		{"silence at an end", crowd(ignores), Ending, silence, Pass, 2},
+		{"silence at an end", crowd(staysSilent), ShutdownProbe, silence, Pass, 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out := scene{
+			out := testRun{
 				script: tt.script, options: Options{Jobs: 1},
-				cast: []role{
-					{id: "a/crowd", check: Fresh(func(t *T) { t.Own() })}, // which others are lent then
+				checks: []testCheck{
+					// which others are lent then
+					{id: "a/crowd", check: ProcessProbe(func(t *T) { t.ExclusiveSession() })},
 					{id: "a/tried", check: tt.check(tt.run)},
-					{id: "a/last", check: uses},
+					{id: "a/last", check: usesSession},
 				},
-			}.play(t)
-			out.want(t, "a/tried", tt.verdict, "")
+			}.run(t)
+			out.wantVerdict(t, "a/tried", tt.verdict, "")
 			out.wantAttempts(t, "a/tried", tt.attempts)
 		})
 	}
@@ -86,27 +87,28 @@ func TestDecidingAgain(t *testing.T) {
 
 // Doubtful cases are decided again one by one, in the order of the plan, each with no other process of the server
 // beside its own.
-func TestDecidingAgainInQuiet(t *testing.T) {
+func TestRetrySeriallyOneByOne(t *testing.T) {
 	var mu sync.Mutex
 	var order []string
-	part := func(id string) role {
-		return role{id: id, check: Probe(func(t *T) {
-			if !t.run.quiet.Load() {
-				Parallel(t, 2, func(t *T, _ int) { t.Expect(t.Try(t.Own(), "slow", nil)).To(BeAnswered()) })
+	part := func(id string) testCheck {
+		return testCheck{id: id, check: Probe(func(t *T) {
+			if !t.execution.serial.Load() {
+				Parallel(t, 2,
+					func(t *T, _ int) { t.Expect(t.TryRequest(t.ExclusiveSession(), "slow", nil)).To(BeAnswered()) })
 			}
 			mu.Lock()
 			order = append(order, id)
 			mu.Unlock()
-			t.Expect(list(t)["alone"]).To(BeOneOf(true))
+			t.Expect(listTools(t)["alone"]).To(BeOneOf(true))
 		})}
 	}
-	out := scene{
-		script:  script{{method: "slow", does: ignores}},
-		cast:    []role{part("a/one"), part("a/two"), part("a/three")},
-		options: Options{Jobs: 3}, lingers: true,
-	}.play(t)
+	out := testRun{
+		script:  script{{method: "slow", action: staysSilent}},
+		checks:  []testCheck{part("a/one"), part("a/two"), part("a/three")},
+		options: Options{Jobs: 3}, exitsLate: true,
+	}.run(t)
 	for _, id := range []string{"a/one", "a/two", "a/three"} {
-		out.want(t, id, Pass, "")
+		out.wantVerdict(t, id, Pass, "")
 	}
 	if diff := cmp.Diff([]string{"a/one", "a/two", "a/three"}, order); diff != "" {
 		t.Error(diff)
@@ -115,47 +117,49 @@ func TestDecidingAgainInQuiet(t *testing.T) {
 
 // A server that can run only once is never started twice; nothing is held against it in a check that wants that.
 func TestOneClient(t *testing.T) {
-	hello := func(t *T) { t.Expect(t.Try(t.Start(), "initialize", driver.Hello(Newest))).To(BeResult()) }
-	greet := Fresh(hello)
+	hello := func(t *T) {
+		t.Expect(t.TryRequest(t.NewProcess(), "initialize", driver.ConnectParams(NewestLegacy))).To(BeResult())
+	}
+	greet := ProcessProbe(hello)
 	beside := func(second func(t *T)) Check {
 		return Probe(func(t *T) {
-			t.Ask(t.Session(), "tools/list", nil)
+			t.Request(t.Session(), "tools/list", nil)
 			second(t)
 		})
 	}
-	out := scene{
-		script: script{{crowded: true, does: dies}},
-		cast: []role{
-			{id: "a/one", check: uses}, {id: "a/two", check: uses}, {id: "a/fresh", check: greet},
-			{id: "a/ending", check: Ending(func(t *T) { t.Ask(LastSession(t), "tools/list", nil) })},
+	out := testRun{
+		script: script{{inParallel: true, action: exits}},
+		checks: []testCheck{
+			{id: "a/one", check: usesSession}, {id: "a/two", check: usesSession}, {id: "a/fresh", check: greet},
+			{id: "a/ending", check: ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "tools/list", nil) })},
 			{id: "b/started", check: beside(hello)},
-			{id: "b/own", check: beside(func(t *T) { t.Ask(t.Own(), "tools/list", nil) })},
+			{id: "b/own", check: beside(func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) })},
 			{id: "b/parts", check: Probe(func(t *T) {
-				Parallel(t, 2, func(t *T, _ int) { t.Ask(t.Session(), "tools/list", nil) })
+				Parallel(t, 2, func(t *T, _ int) { t.Request(t.Session(), "tools/list", nil) })
 			})},
 		},
-		server: Server{OneClient: true}, options: Options{Jobs: 8}, first: true, lingers: true,
-	}.play(t)
+		server: Server{OneClient: true}, options: Options{Jobs: 8}, withDiscovery: true, exitsLate: true,
+	}.run(t)
 	for id := range out.results {
 		if strings.HasPrefix(id, "a/") {
-			out.want(t, id, Pass, "")
+			out.wantVerdict(t, id, Pass, "")
 		} else {
-			out.want(t, id, Inconclusive, "it takes two processes at a time, and the server runs one")
+			out.wantVerdict(t, id, Inconclusive, "it takes two processes at a time, and the server runs one")
 		}
 	}
-	if out.most != 1 {
-		t.Errorf("%d processes ran at a time", out.most)
+	if out.maxRunning != 1 {
+		t.Errorf("%d processes ran at a time", out.maxRunning)
 	}
 }
 
 // The session of discovery is lent, unless there was no handshake.
-func TestSessionOfDiscovery(t *testing.T) {
+func TestDiscoverySession(t *testing.T) {
 	for failure, want := range map[string]int{"": 1, "it refuses": 2} {
-		out := scene{
-			cast:   []role{{id: "a/one", check: uses.WhenRefused()}},
-			server: Server{Failure: failure}, options: Options{Jobs: 1}, first: true,
-		}.play(t)
-		out.want(t, "a/one", Pass, "")
+		out := testRun{
+			checks: []testCheck{{id: "a/one", check: usesSession.WhenConnectRefused()}},
+			server: Server{Failure: failure}, options: Options{Jobs: 1}, withDiscovery: true,
+		}.run(t)
+		out.wantVerdict(t, "a/one", Pass, "")
 		if out.started != want || len(out.sessions) != want {
 			t.Errorf("failure %q: %d processes, %d sessions, want %d", failure, out.started, len(out.sessions), want)
 		}
@@ -164,11 +168,11 @@ func TestSessionOfDiscovery(t *testing.T) {
 
 // The other session of discovery is taken by who wants one that nobody has used, and what is said in it counts for
 // watches.
-func TestSpareSessionOfDiscovery(t *testing.T) {
-	out := scene{
-		cast: []role{
-			{id: "a/one", check: uses},
-			{id: "a/fresh", check: Fresh(func(t *T) { t.Ask(t.Own(), "tools/list", nil) })},
+func TestUnusedSession(t *testing.T) {
+	out := testRun{
+		checks: []testCheck{
+			{id: "a/one", check: usesSession},
+			{id: "a/fresh", check: ProcessProbe(func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) })},
 			{id: "a/watch", check: Watch(func(t *T, w Wire) {
 				greetings, lists := len(w.ResultsOf("initialize").List), len(w.ResultsOf("tools/list").List)
 				if greetings != 2 || lists != 2 {
@@ -176,10 +180,10 @@ func TestSpareSessionOfDiscovery(t *testing.T) {
 				}
 			})},
 		},
-		options: Options{Jobs: 1}, first: true, spare: true,
-	}.play(t)
+		options: Options{Jobs: 1}, withDiscovery: true, withUnused: true,
+	}.run(t)
 	for id := range out.results {
-		out.want(t, id, Pass, "")
+		out.wantVerdict(t, id, Pass, "")
 	}
 	if out.started != 2 {
 		t.Errorf("%d processes were started, want those of discovery", out.started)
@@ -199,17 +203,18 @@ func TestJobs(t *testing.T) {
 	}
 	for _, tt := range tests {
 		var running, most, processes atomic.Int32
-		check := Fresh(func(t *T) {
+		check := ProcessProbe(func(t *T) {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
-			t.Start()
+			t.NewProcess()
 			time.Sleep(time.Second) // for the others to begin
-			processes.CompareAndSwap(0, int32(len(t.run.Sessions())))
+			processes.CompareAndSwap(0, int32(len(t.execution.Sessions())))
 		})
-		scene{
-			cast:    []role{{id: "a/one", check: check}, {id: "a/two", check: check}, {id: "a/three", check: check}},
+		testRun{
+			checks: []testCheck{{id: "a/one", check: check}, {id: "a/two", check: check},
+				{id: "a/three", check: check}},
 			options: Options{Jobs: tt.jobs},
-		}.play(t)
+		}.run(t)
 		if most.Load() != tt.atATime || processes.Load() != tt.processes {
 			t.Errorf("%d jobs: %d checks at a time and %d processes, want %d and %d",
 				tt.jobs, most.Load(), processes.Load(), tt.atATime, tt.processes)
@@ -218,7 +223,7 @@ func TestJobs(t *testing.T) {
 }
 
 // Checks that wait for a step that another one tries do not keep others from being tried.
-func TestWaitingTakesNoPlace(t *testing.T) {
+func TestWaitingForStepFreesJob(t *testing.T) {
 	var tried, meanwhile atomic.Bool
 	waits := Probe(func(t *T) {
 		Step(t, "step", func(t *T) bool {
@@ -227,20 +232,20 @@ func TestWaitingTakesNoPlace(t *testing.T) {
 			return true
 		})
 	})
-	scene{
-		cast: []role{
+	testRun{
+		checks: []testCheck{
 			{id: "a/1", check: waits}, {id: "a/2", check: waits}, {id: "a/3", check: waits},
 			{id: "a/4", check: Probe(func(*T) { meanwhile.Store(!tried.Load()) })},
 		},
 		options: Options{Jobs: 2},
-	}.play(t)
+	}.run(t)
 	if !meanwhile.Load() {
 		t.Error("the last check was not tried before the step was")
 	}
 }
 
 func TestJobsFor(t *testing.T) {
-	quick, slow := &Server{Pace: time.Millisecond}, &Server{Pace: 3 * time.Second}
+	quick, slow := &Server{Latency: time.Millisecond}, &Server{Latency: 3 * time.Second}
 	tests := []struct {
 		server *Server
 		asked  int
@@ -248,29 +253,29 @@ func TestJobsFor(t *testing.T) {
 	}{{quick, 0, 8}, {slow, 0, 32}, {slow, 8, 8}, {slow, 1, 1}, {quick, 50, 50}}
 	for _, tt := range tests {
 		if got := jobsFor(tt.server, tt.asked); got != tt.want {
-			t.Errorf("%d for a server of %v, asked for %d, want %d", got, tt.server.Pace, tt.asked, tt.want)
+			t.Errorf("%d for a server of %v, asked for %d, want %d", got, tt.server.Latency, tt.asked, tt.want)
 		}
 	}
 }
 
 // Who waits for a step with the one session of the pool does not keep those waiting who try the step.
-func TestWaitingWithASession(t *testing.T) {
+func TestWaitingForStepFreesSession(t *testing.T) {
 	try := func(t *T) {
 		Step(t, "step", func(t *T) bool {
 			time.Sleep(time.Second)
-			t.Ask(t.Session(), "tools/list", nil)
+			t.Request(t.Session(), "tools/list", nil)
 			return true
 		})
 	}
-	out := scene{
-		cast: []role{
+	out := testRun{
+		checks: []testCheck{
 			{id: "a/1", check: Probe(func(t *T) { t.Session(); time.Sleep(time.Millisecond); try(t) })},
 			{id: "a/2", check: Probe(try)},
 		},
 		options: Options{Jobs: 2},
-	}.play(t)
-	out.want(t, "a/1", Pass, "")
-	out.want(t, "a/2", Pass, "")
+	}.run(t)
+	out.wantVerdict(t, "a/1", Pass, "")
+	out.wantVerdict(t, "a/2", Pass, "")
 }
 
 // Checks that talk come first, then those that end sessions, then the watches, which see everything that was said.
@@ -285,29 +290,29 @@ func TestPhases(t *testing.T) {
 	saying := func(id string) func(*T) {
 		return func(t *T) {
 			came(id)
-			t.Ask(t.Session(), "says/"+id, nil)
+			t.Request(t.Session(), "says/"+id, nil)
 		}
 	}
-	out := scene{
+	out := testRun{
 		options: Options{Jobs: 1},
-		cast: []role{
+		checks: []testCheck{
 			{id: "a/watch", check: Watch(func(t *T, w Wire) {
 				came("watch")
 				t.Expect(len(w.Responses().List)).To(BeOneOf(8)) // three handshakes and their pings, two requests
 			})},
-			{id: "a/prepared", check: WatchAfter(func(t *T) { saying("prepared")(t); t.Skip("that is no verdict") },
+			{id: "a/prepared", check: WatchWithSetup(func(t *T) { saying("prepared")(t); t.Skip("that is no verdict") },
 				func(t *T, w Wire) {
 					came("judged")
 					t.Judge(w.ResultsOf("says/prepared"), func(*T, Message) {})
 				})},
-			{id: "a/ending", check: Ending(func(t *T) { came("ending"); LastSession(t).Stdio().CloseInput() })},
+			{id: "a/ending", check: ShutdownProbe(func(t *T) { came("ending"); SessionToEnd(t).Stdio().CloseStdin() })},
 			{id: "a/call", check: Probe(func(*T) { came("call") }), safety: "calls-tool-invalid"},
 			{id: "a/probe", check: Probe(saying("probe"))},
-			{id: "a/fresh", check: Fresh(func(t *T) { came("fresh"); t.Start() })},
+			{id: "a/fresh", check: ProcessProbe(func(t *T) { came("fresh"); t.NewProcess() })},
 		},
-	}.play(t)
+	}.run(t)
 	for _, id := range []string{"a/prepared", "a/ending", "a/call", "a/probe", "a/fresh"} {
-		out.want(t, id, Pass, "")
+		out.wantVerdict(t, id, Pass, "")
 	}
 	want := []string{"fresh", "prepared", "probe", "call", "ending", "watch", "judged"}
 	if diff := cmp.Diff(want, order); diff != "" {
@@ -316,21 +321,21 @@ func TestPhases(t *testing.T) {
 }
 
 // Processes are started early, and all tools but the first are called late.
-func TestTalking(t *testing.T) {
+func TestProbeOrder(t *testing.T) {
 	nothing := func(*T) {}
-	s := scene{cast: []role{
+	s := testRun{checks: []testCheck{
 		{id: "a/invalid", check: Probe(nothing), safety: "calls-tool-invalid"},
 		{id: "a/one", check: Probe(nothing), safety: "safe"},
 		{id: "a/valid", check: Probe(nothing), safety: "calls-tool-valid"},
 		{id: "a/valid-too", check: Probe(nothing), safety: "calls-tool-valid"},
 		{id: "a/watch", check: Watch(nil)},
-		{id: "a/prepared", check: WatchAfter(nothing, nil)},
-		{id: "a/ending", check: Ending(nothing)},
-		{id: "a/fresh", check: Fresh(nothing)},
-		{id: "a/fresh-too", check: Fresh(nothing)},
+		{id: "a/prepared", check: WatchWithSetup(nothing, nil)},
+		{id: "a/ending", check: ShutdownProbe(nothing)},
+		{id: "a/fresh", check: ProcessProbe(nothing)},
+		{id: "a/fresh-too", check: ProcessProbe(nothing)},
 		{id: "a/two", check: Probe(nothing)},
 	}}
-	server := s.described("stdio")
+	server := s.discovered("stdio")
 	e := &Execution{server: server, plan: s.plan(server)}
 	names := func(cases []int) (ids []string) {
 		for _, i := range cases {
@@ -339,11 +344,11 @@ func TestTalking(t *testing.T) {
 		return ids
 	}
 	want := strings.Fields("fresh valid fresh-too prepared one two invalid valid-too")
-	if diff := cmp.Diff(want, names(e.talking())); diff != "" {
+	if diff := cmp.Diff(want, names(e.probeOrder())); diff != "" {
 		t.Errorf("they begin in another order: %s", diff)
 	}
 	want = strings.Fields("fresh fresh-too invalid one valid valid-too two ending watch prepared")
-	if diff := cmp.Diff(want, names(e.order())); diff != "" {
+	if diff := cmp.Diff(want, names(e.resultOrder())); diff != "" {
 		t.Errorf("they come to results in another order: %s", diff)
 	}
 }
@@ -359,74 +364,79 @@ func TestInterruption(t *testing.T) {
 		{"the time is up", errBudget, errBudget.Error()},
 	}
 	for _, tt := range tests {
-		out := scene{
-			script: script{{method: "tools/list", process: 1, nth: 2, does: ignores}},
-			cast: []role{
-				{id: "a/passed", check: uses},
-				{id: "a/passing", check: Probe(func(t *T) { t.Try(t.Session(), "tools/list", nil) })},
+		out := testRun{
+			script: script{{method: "tools/list", process: 1, nth: 2, action: staysSilent}},
+			checks: []testCheck{
+				{id: "a/passed", check: usesSession},
+				{id: "a/passing", check: Probe(func(t *T) { t.TryRequest(t.Session(), "tools/list", nil) })},
 				{id: "a/failing", check: Probe(func(t *T) { t.Fail("this", "that") })},
-				{id: "a/later", check: uses},
-				{id: "a/ending", check: Ending(func(t *T) { LastSession(t) })},
+				{id: "a/later", check: usesSession},
+				{id: "a/ending", check: ShutdownProbe(func(t *T) { SessionToEnd(t) })},
 				{id: "a/watch", check: Watch(func(*T, Wire) {})},
 			},
 			options: Options{Jobs: 1}, interrupt: time.Second, cause: tt.cause,
-		}.play(t)
-		out.want(t, "a/passed", Pass, "")
-		out.want(t, "a/passing", Pass, "")
+		}.run(t)
+		out.wantVerdict(t, "a/passed", Pass, "")
+		out.wantVerdict(t, "a/passing", Pass, "")
 		for _, id := range []string{"a/failing", "a/later", "a/ending", "a/watch"} {
-			out.want(t, id, Inconclusive, tt.message)
+			out.wantVerdict(t, id, Inconclusive, tt.message)
 		}
 		out.wantAttempts(t, "a/passing", 1)
-		if out.took != time.Second || out.running != 0 || out.problem != "" {
-			t.Errorf("%s: %v, %d processes are left, problem %q", tt.name, out.took, out.running, out.problem)
+		if out.duration != time.Second || out.running != 0 || out.problem != "" {
+			t.Errorf("%s: %v, %d processes are left, problem %q", tt.name, out.duration, out.running, out.problem)
 		}
 	}
 }
 
 // An interrupted attempt is neither confirmed nor decided again, whatever it came to.
 func TestInterruptionOfAFail(t *testing.T) {
-	for name, session := range map[string]func(*T) *driver.Session{"lent": (*T).Session, "its own": (*T).Own} {
-		out := scene{
-			script: script{{method: "silence", does: ignores}},
-			cast: []role{{id: "a/uses", check: uses}, {id: "a/failing", check: Probe(func(t *T) {
-				t.Expect(t.Try(session(t), "silence", nil)).To(BeAnswered())
+	for name, session := range map[string]func(*T) *driver.Session{"lent": (*T).Session,
+		"its own": (*T).ExclusiveSession} {
+		out := testRun{
+			script: script{{method: "silence", action: staysSilent}},
+			checks: []testCheck{{id: "a/uses", check: usesSession}, {id: "a/failing", check: Probe(func(t *T) {
+				t.Expect(t.TryRequest(session(t), "silence", nil)).To(BeAnswered())
 			})}},
 			options: Options{Jobs: 1}, interrupt: time.Second,
-		}.play(t)
+		}.run(t)
 		t.Log(name)
-		out.want(t, "a/failing", Inconclusive, "interrupted")
+		out.wantVerdict(t, "a/failing", Inconclusive, "interrupted")
 		out.wantAttempts(t, "a/failing", 1)
 	}
 }
 
 // A result says what was found, at what level, and shows the wire of the attempt that counts.
 func TestResult(t *testing.T) {
-	out := scene{
-		script: script{{method: "tools/list", does: takes(2 * time.Second)}},
-		cast: []role{
-			{id: "a/uses", check: uses},
+	out := testRun{
+		script: script{{method: "tools/list", action: delays(2 * time.Second)}},
+		checks: []testCheck{
+			{id: "a/uses", check: usesSession},
 			{id: "a/lesser", check: Probe(func(t *T) {
-				t.Ask(t.Session(), "tools/list", nil)
-				t.Warn("got").To(BeOneOf("wanted"))
+				t.Request(t.Session(), "tools/list", nil)
+				t.ExpectShould("got").To(BeOneOf("wanted"))
 			})},
 			{
-				id:    "a/two-sessions",
-				check: Probe(func(t *T) { t.Ask(t.Own(), "ping", nil); t.Ask(t.Hostile(), "ping", nil) }),
+				id: "a/two-sessions",
+				check: Probe(func(t *T) {
+					t.Request(t.ExclusiveSession(), "ping", nil)
+					t.Request(t.SessionForInvalidInput(), "ping", nil)
+				}),
 			},
 			{id: "a/judged-before", check: Probe(nil)},
 		},
 		options: Options{Jobs: 1, Profile: Strict},
-	}.play(t)
+	}.run(t)
 	r := out.results["a/lesser"]
 	want := Result{
-		ID: "a/lesser", Title: "title of a/lesser", Revision: Newest, Level: Should, Entry: Must, Verdict: Fail,
-		Gates: true, GatedBy: GateStrict, Message: "expected \"wanted\"\ngot \"got\"",
+		ID: "a/lesser", Title: "title of a/lesser", Revision: NewestLegacy, Level: Should, EntryLevel: Must,
+		Verdict: Fail,
+		Gates:   true, GatedBy: GateStrict, Message: "expected \"wanted\"\ngot \"got\"",
 		Findings: []Finding{{Want: `"wanted"`, Got: `"got"`}},
 		Spec:     "https://modelcontextprotocol.io/specification/2025-11-25/page#anchor",
 		Fix:      "fix of a/lesser", Seconds: 4,
 	}
-	wire, where := r.Wire, r.Where
-	r.Wire, r.Where = nil, nil
+	wire, where := r.Evidence, r.Locations
+	r.Evidence, r.Locations = nil, nil
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Error(diff)
 	}
@@ -437,13 +447,13 @@ func TestResult(t *testing.T) {
 		wire[1].Seconds != 2 {
 		t.Errorf("the wire is not that of the confirmation: %+v", wire)
 	}
-	both := out.results["a/two-sessions"].Wire
+	both := out.results["a/two-sessions"].Evidence
 	for _, name := range []string{"1", "2"} {
 		if !slices.ContainsFunc(both, func(l Line) bool { return l.Session == name }) {
 			t.Errorf("session %s is not named: %+v", name, both)
 		}
 	}
-	out.want(t, "a/judged-before", Error, "")
+	out.wantVerdict(t, "a/judged-before", Error, "")
 }
 
 func TestExplain(t *testing.T) {
@@ -453,9 +463,9 @@ func TestExplain(t *testing.T) {
 	}{
 		{nil, "nothing wrong"},
 		{errors.New("oh"), "oh"},
-		{&driver.Death{Cause: "it exited"}, "it exited"},
+		{&driver.SessionEndError{Cause: "it exited"}, "it exited"},
 		{
-			&driver.Death{Cause: "it exited", Stderr: []string{"a", "b"}},
+			&driver.SessionEndError{Cause: "it exited", Stderr: []string{"a", "b"}},
 			"it exited; its last lines on stderr:\n  a\n  b",
 		},
 	}
@@ -467,14 +477,14 @@ func TestExplain(t *testing.T) {
 }
 
 // A server that could not be talked to leaves every case open, for one reason.
-func TestUntried(t *testing.T) {
-	s := scene{cast: []role{{id: "a/one"}, {id: "a/two"}}}
-	results := Untried(s.plan(s.described("stdio")), "it did not start")
+func TestUntestableResults(t *testing.T) {
+	s := testRun{checks: []testCheck{{id: "a/one"}, {id: "a/two"}}}
+	results := UntestableResults(s.plan(s.discovered("stdio")), "it did not start")
 	if len(results) != 2 {
 		t.Fatalf("%d results", len(results))
 	}
 	for _, r := range results {
-		if r.Verdict != Inconclusive || r.Message != "it did not start" || r.Entry != Must || r.Spec == "" ||
+		if r.Verdict != Inconclusive || r.Message != "it did not start" || r.EntryLevel != Must || r.Spec == "" ||
 			r.Fix == "" {
 			t.Errorf("got %+v", r)
 		}

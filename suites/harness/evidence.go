@@ -7,61 +7,61 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// passage is a part of the record of a session.
-type passage struct {
+// recordRange is a part of the record of a session.
+type recordRange struct {
 	session  *driver.Session
 	from, to int
 }
 
-func (p passage) frames() []*driver.Frame { return p.session.Between(p.from, p.to) }
+func (p recordRange) frames() []*driver.Frame { return p.session.FramesBetween(p.from, p.to) }
 
 // passages are the parts of records that show an attempt: of the steps that it reads, and of its own sessions.
-func (c *scope) passages() []passage {
-	all := slices.Clone(c.extra)
+func (c *scope) recordRanges() []recordRange {
+	all := slices.Clone(c.stepRanges)
 	for _, u := range c.uses {
-		if u.how != kept {
-			all = append(all, passage{u.session, u.mark, u.session.Mark()})
+		if u.ownership != sharedWithSteps {
+			all = append(all, recordRange{u.session, u.mark, u.session.Mark()})
 		}
 	}
 	return all
 }
 
-// shown is what evidence shows: frames, and lines that stand for a part of one.
-type shown struct {
+// evidence is what evidence shows: frames, and lines that stand for a part of one.
+type evidence struct {
 	frames []*driver.Frame
 	parts  []Line
 }
 
-func (s shown) any() bool { return len(s.frames)+len(s.parts) > 0 }
+func (s evidence) hasAny() bool { return len(s.frames)+len(s.parts) > 0 }
 
-func (s *shown) add(more shown) {
+func (s *evidence) add(more evidence) {
 	s.frames, s.parts = append(s.frames, more.frames...), append(s.parts, more.parts...)
 }
 
-// evidence is what shows the attempt: of a fail, the sessions in which it was seen.
-func (c *scope) evidence(o outcome) []Line {
+// evidenceLines is what shows the attempt: of a fail, the sessions in which it was seen.
+func (c *scope) evidenceLines(o outcome) []Line {
 	if o.verdict == Fail {
-		o.decided = o.decisive()
+		o.decidedBy = o.decisiveFrames()
 	}
-	if o.shown.any() {
-		o.shown.frames = append(o.shown.frames, o.decided...)
-		return o.shown.lines(o.decided)
+	if o.evidence.hasAny() {
+		o.evidence.frames = append(o.evidence.frames, o.decidedBy...)
+		return o.evidence.lines(o.decidedBy)
 	}
-	all := shown{frames: slices.Clone(o.decided)}
-	for _, p := range c.passages() {
+	all := evidence{frames: slices.Clone(o.decidedBy)}
+	for _, p := range c.recordRanges() {
 		all.frames = append(all.frames, p.frames()...)
 	}
 	decides := func(f *driver.Frame) bool {
-		return slices.ContainsFunc(o.decided, func(d *driver.Frame) bool { return d.Place.Shares(f.Place) })
+		return slices.ContainsFunc(o.decidedBy, func(d *driver.Frame) bool { return d.Position.SameRecord(f.Position) })
 	}
-	if o.verdict == Fail && len(o.decided) > 0 {
+	if o.verdict == Fail && len(o.decidedBy) > 0 {
 		all.frames = slices.DeleteFunc(all.frames, func(f *driver.Frame) bool { return !decides(f) })
 	}
-	return all.lines(o.decided)
+	return all.lines(o.decidedBy)
 }
 
-// lines are the parts, and then the frames, a session after the other: each of several has its number.
-func (s shown) lines(decided []*driver.Frame) []Line {
+// allLines are the parts, and then the frames, a session after the other: each of several has its number.
+func (s evidence) lines(decided []*driver.Frame) []Line {
 	type said struct {
 		line    Line
 		frame   *driver.Frame
@@ -83,10 +83,10 @@ func (s shown) lines(decided []*driver.Frame) []Line {
 	}
 	known := map[frameKey]bool{}
 	for _, f := range decided {
-		known[keyOf(f)] = true
+		known[frameKeyOf(f)] = true
 	}
-	decisive := func(x said) bool { return x.line.Decisive || x.frame != nil && known[keyOf(x.frame)] }
-	return ends(all, mostLines, decisive, func(x said) Line {
+	decisive := func(x said) bool { return x.line.Decisive || x.frame != nil && known[frameKeyOf(x.frame)] }
+	return keepEnds(all, maxEvidenceLines, decisive, func(x said) Line {
 		if x.frame == nil {
 			return x.line
 		}
@@ -99,16 +99,16 @@ func (s shown) lines(decided []*driver.Frame) []Line {
 // frameKey tells what is one line of evidence: of a part of a frame, and of the headers of a stream, there may be
 // several frames.
 type frameKey struct {
-	place driver.Place
+	place driver.Position
 	side  driver.Side
 	part  bool
 	bytes int
 	frame *driver.Frame // that is in no record
 }
 
-func keyOf(f *driver.Frame) frameKey {
-	key := frameKey{f.Place, f.Side, f.Part, f.Raw.Len(), nil}
-	if f.Place == (driver.Place{}) {
+func frameKeyOf(f *driver.Frame) frameKey {
+	key := frameKey{f.Position, f.Side, f.InBatch, f.Raw.Len(), nil}
+	if f.Position == (driver.Position{}) {
 		key.frame = f
 	}
 	return key
@@ -118,11 +118,11 @@ func keyOf(f *driver.Frame) frameKey {
 func bySession(all []*driver.Frame) (sessions [][]*driver.Frame) {
 	known := map[frameKey]bool{}
 	for _, f := range all {
-		if known[keyOf(f)] {
+		if known[frameKeyOf(f)] {
 			continue
 		}
-		known[keyOf(f)] = true
-		i := slices.IndexFunc(sessions, func(s []*driver.Frame) bool { return s[0].Place.Shares(f.Place) })
+		known[frameKeyOf(f)] = true
+		i := slices.IndexFunc(sessions, func(s []*driver.Frame) bool { return s[0].Position.SameRecord(f.Position) })
 		if i < 0 {
 			i, sessions = len(sessions), append(sessions, nil)
 		}
@@ -134,19 +134,19 @@ func bySession(all []*driver.Frame) (sessions [][]*driver.Frame) {
 	return sessions
 }
 
-// mostLines is how many lines of evidence a result keeps.
-const mostLines = 80
+// maxEvidenceLines is how many lines of evidence a result keeps.
+const maxEvidenceLines = 80
 
-func bound(lines []Line) []Line { return Abridged(lines, mostLines) }
+func capLines(lines []Line) []Line { return ShortenEvidence(lines, maxEvidenceLines) }
 
-// Abridged is evidence of not many more lines than most: the first quarter of these and the last three are kept, and
-// the decisive ones. Where lines are left out, one says how many.
-func Abridged(lines []Line, most int) []Line {
-	return ends(lines, most, func(l Line) bool { return l.Decisive }, func(l Line) Line { return l })
+// ShortenEvidence is evidence of not many more lines than most: the first quarter of these and the last three are kept,
+// and the decisive ones. Where lines are left out, one says how many.
+func ShortenEvidence(lines []Line, most int) []Line {
+	return keepEnds(lines, most, func(l Line) bool { return l.Decisive }, func(l Line) Line { return l })
 }
 
-// ends is Abridged for what becomes a line only if it is kept.
-func ends[T any](all []T, most int, decisive func(T) bool, line func(T) Line) (kept []Line) {
+// keepEnds is ShortenEvidence for what becomes a line only if it is kept.
+func keepEnds[T any](all []T, most int, decisive func(T) bool, line func(T) Line) (kept []Line) {
 	left := 0
 	for i, x := range all {
 		if len(all) > most && i >= most/4 && i < len(all)-most*3/4 && !decisive(x) {
@@ -157,7 +157,7 @@ func ends[T any](all []T, most int, decisive func(T) bool, line func(T) Line) (k
 		case left == 1: // to say so takes as much space
 			kept = append(kept, line(all[i-1]))
 		case left > 1:
-			gap := newLine(Happened, fmt.Appendf(nil, "%d lines left out", left))
+			gap := newLine(Event, fmt.Appendf(nil, "%d lines left out", left))
 			gap.Truncated = true
 			last := line(all[i-1])
 			gap.Session, gap.Seconds = last.Session, last.Seconds

@@ -11,8 +11,8 @@ import (
 // A fail tells what was wanted and what came apart, however it was found.
 func TestFindings(t *testing.T) {
 	inParts := func(t *T) {
-		Each(t, []string{"outer"}, Named, func(t *T, _ string) {
-			Each(t, []string{"a", "b"}, Named, func(t *T, name string) { t.Fail("nothing", "%s", name) })
+		Each(t, []string{"outer"}, NamedSubject, func(t *T, _ string) {
+			Each(t, []string{"a", "b"}, NamedSubject, func(t *T, name string) { t.Fail("nothing", "%s", name) })
 		})
 	}
 	for name, tt := range map[string]struct {
@@ -50,15 +50,15 @@ func TestFindings(t *testing.T) {
 
 // Of many findings the first few are told, and that there are more.
 func TestManyFindings(t *testing.T) {
-	for _, n := range []int{1, most, most + 1, 100} {
+	for _, n := range []int{1, maxFindings, maxFindings + 1, 100} {
 		o := outcomeOf(func(t *T) {
 			var all []string
 			for i := range n {
 				all = append(all, fmt.Sprint(i))
 			}
-			Each(t, all, Named, func(t *T, name string) { t.Fail("nothing", "%s", name) })
+			Each(t, all, NamedSubject, func(t *T, name string) { t.Fail("nothing", "%s", name) })
 		})
-		if len(o.findings) != min(n, most) || o.truncated != (n > most) || len(o.subjects) != n {
+		if len(o.findings) != min(n, maxFindings) || o.truncated != (n > maxFindings) || len(o.subjects) != n {
 			t.Errorf("of %d there are %d, truncated %v, subjects %d", n, len(o.findings), o.truncated, len(o.subjects))
 		}
 	}

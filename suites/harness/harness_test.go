@@ -54,7 +54,7 @@ func TestExitCode(t *testing.T) {
 		{Counts{Pass: 3}, ExitConforms},
 		{Counts{Pass: 3, Fail: 2}, ExitConforms},
 		{Counts{Fail: 2, Gating: 1}, ExitFails},
-		{Counts{Fail: 2, Gating: 1, Error: 1}, ExitBroken},
+		{Counts{Fail: 2, Gating: 1, Error: 1}, ExitInternal},
 	}
 	for _, tt := range tests {
 		if got := tt.counts.ExitCode(); got != tt.want {
@@ -69,7 +69,7 @@ func catalogueOf(ids ...string) (c Catalogue) {
 		if strings.Contains(id, "must") {
 			level = Must
 		}
-		c = append(c, &Requirement{ID: id, Level: ByRevision[Level]{All: level}, Revisions: []string{Newest}})
+		c = append(c, &Requirement{ID: id, Level: ByRevision[Level]{All: level}, Revisions: []string{NewestLegacy}})
 	}
 	return c
 }
@@ -118,7 +118,7 @@ func TestPermit(t *testing.T) {
 	tool := func(hints M) M { return M{"name": "x", "annotations": hints} }
 	tests := []struct {
 		name           string
-		calls          Calls
+		calls          CallPolicy
 		tool           M
 		examples       bool
 		invalid, valid bool
@@ -146,7 +146,7 @@ func TestPermit(t *testing.T) {
 		if p.Invalid != tt.invalid || p.Valid != tt.valid {
 			t.Errorf("%s: got %+v, want invalid %v, valid %v", tt.name, p, tt.invalid, tt.valid)
 		}
-		if !(p.Invalid && p.Valid) && p.Why == "" {
+		if !(p.Invalid && p.Valid) && p.Reason == "" {
 			t.Errorf("%s: no reason", tt.name)
 		}
 	}
@@ -154,7 +154,7 @@ func TestPermit(t *testing.T) {
 
 func reply(text string) driver.Reply {
 	m, _ := driver.Decode([]byte(text)).(M)
-	return driver.Reply{Made: m, Frame: &driver.Frame{Raw: driver.Text(text)}}
+	return driver.Reply{Synthetic: m, Frame: &driver.Frame{Raw: driver.Text(text)}}
 }
 
 func TestMatchers(t *testing.T) {
@@ -163,7 +163,7 @@ func TestMatchers(t *testing.T) {
 	), reply(
 		`{"id":1,"error":{"code":-32601,"message":"no\nsuch"}}`,
 	)
-	silence := driver.Reply{Err: &driver.Silence{Method: "ping", After: 5e9}}
+	silence := driver.Reply{Err: &driver.TimeoutError{Method: "ping", After: 5e9}}
 	tests := []struct {
 		name    string
 		matcher types.GomegaMatcher
@@ -208,22 +208,22 @@ func TestURL(t *testing.T) {
 		"schema#tool":             "https://modelcontextprotocol.io/specification/2025-11-25/schema#tool",
 	}
 	for page, want := range tests {
-		r := &Requirement{Spec: map[string]string{Newest: page}}
-		if got := r.URL(Newest); got != want {
+		r := &Requirement{Spec: map[string]string{NewestLegacy: page}}
+		if got := r.URL(NewestLegacy); got != want {
 			t.Errorf("%s: got %s, want %s", page, got, want)
 		}
 	}
 }
 
-func TestClipKeepsCharacters(t *testing.T) {
-	got := clip([]byte(strings.Repeat("é", 3000)))
-	if !strings.Contains(got, "left out") || strings.ContainsRune(got, '\uFFFD') || len(got) > longest+100 {
+func TestClipLineKeepsCharacters(t *testing.T) {
+	got := clipLine([]byte(strings.Repeat("é", 3000)))
+	if !strings.Contains(got, "left out") || strings.ContainsRune(got, '\uFFFD') || len(got) > maxLineBytes+100 {
 		t.Errorf("got %d bytes: %s", len(got), got)
 	}
 }
 
 // A run whose every result is inconclusive says why; one in which nothing applies is another thing.
-func TestNothingTried(t *testing.T) {
+func TestNoVerdictCause(t *testing.T) {
 	pass, skip := Result{Verdict: Pass}, Result{Verdict: Skip, Message: "not declared"}
 	silent, dead := Result{Verdict: Inconclusive, Message: "silence"}, Result{Verdict: Inconclusive, Message: "death"}
 	for _, tt := range []struct {
@@ -239,14 +239,14 @@ func TestNothingTried(t *testing.T) {
 		{"one is inconclusive", []Result{skip, silent, skip}, "silence"},
 		{"several causes", []Result{silent, dead, skip, dead}, "death"},
 	} {
-		if cause := NothingTried(tt.results); cause != tt.cause {
+		if cause := NoVerdictCause(tt.results); cause != tt.cause {
 			t.Errorf("%s: got %q", tt.name, cause)
 		}
 	}
 }
 
 // Many MUSTs without a verdict for one silence are told, a few are not.
-func TestMostLost(t *testing.T) {
+func TestUntestedMusts(t *testing.T) {
 	lost := func(n int, cause string, of Result) (all []Result) {
 		of.Message, of.Verdict = cause, Inconclusive
 		for range n {
@@ -254,7 +254,7 @@ func TestMostLost(t *testing.T) {
 		}
 		return all
 	}
-	must := Result{Entry: Must, Lost: true}
+	must := Result{EntryLevel: Must, Unresponsive: true}
 	for _, tt := range []struct {
 		name    string
 		results []Result
@@ -265,12 +265,12 @@ func TestMostLost(t *testing.T) {
 		{"a few", lost(4, "silence", must), 0, ""},
 		{"several causes", append(lost(4, "silence", must), lost(4, "death", must)...), 0, ""},
 		{"many", append(lost(4, "silence", must), lost(5, "death", must)...), 5, "death"},
-		{"of other levels", lost(5, "silence", Result{Entry: Should, Lost: true}), 0, ""},
-		{"of a list", lost(5, "error -32603", Result{Entry: Must, Reason: NotListed}), 5, "error -32603"},
-		{"over a limit", lost(5, "too long", Result{Entry: Must, Reason: Limit}), 5, "too long"},
-		{"for other reasons", lost(5, "not called", Result{Entry: Must}), 0, ""},
+		{"of other levels", lost(5, "silence", Result{EntryLevel: Should, Unresponsive: true}), 0, ""},
+		{"of a list", lost(5, "error -32603", Result{EntryLevel: Must, Reason: NotListed}), 5, "error -32603"},
+		{"over a limit", lost(5, "too long", Result{EntryLevel: Must, Reason: Limit}), 5, "too long"},
+		{"for other reasons", lost(5, "not called", Result{EntryLevel: Must}), 0, ""},
 	} {
-		if n, cause := MostLost(tt.results); n != tt.n || cause != tt.cause {
+		if n, cause := UntestedMusts(tt.results); n != tt.n || cause != tt.cause {
 			t.Errorf("%s: got %d, %q", tt.name, n, cause)
 		}
 	}

@@ -14,17 +14,17 @@ import (
 // so that the run does not wait for the same silence a hundred times. What it decides while checks run side by side
 // ends no check for good: every verdict that rests on it is decided again when nothing else runs.
 type health struct {
-	mu        sync.Mutex
-	discovery *driver.Session          // that was handed over; nil when there is none
-	methods   map[string]*methodHealth // of which requests were sent
-	silences  int                      // requests without an answer, of methods that are not known to have none
-	threshold int                      // how many of them call for a control
-	failures  int                      // sessions in a row that could not be opened
-	opened    bool                     // a session was, besides that of discovery
-	quiet     bool                     // nothing else runs: what is measured once is known
+	mu         sync.Mutex
+	discovery  *driver.Session          // that was handed over; nil when there is none
+	methods    map[string]*methodHealth // of which requests were sent
+	silences   int                      // requests without an answer, of methods that are not known to have none
+	threshold  int                      // how many of them call for a control
+	failures   int                      // sessions in a row that could not be opened
+	hadSession bool                     // a session was, besides that of discovery
+	serial     bool                     // nothing else runs: what is measured once is known
 
-	reason  string          // why the run does not go on; empty: it does
-	control *driver.Session // in which a control has failed; nil: no session can be opened
+	reason      string          // why the run does not go on; empty: it does
+	failedCheck *driver.Session // in which a control has failed; nil: no session can be opened
 }
 
 // methodHealth is what is known of a method.
@@ -35,17 +35,17 @@ type methodHealth struct {
 }
 
 const (
-	mostFailures = 3 // sessions in a row that cannot be opened stop a run
-	fewSilences  = 2 // requests without an answer call for a control
+	maxFailures          = 3 // sessions in a row that cannot be opened stop a run
+	healthCheckThreshold = 2 // requests without an answer call for a control
 
 	// So many requests in a row without an answer show that a method has none: one that was never answered, or one that
 	// was. While nothing else runs, a single request shows it of a method that was never answered.
-	mostNever    = 2
-	mostNoLonger = 6
+	maxNeverAnswered    = 2
+	maxNoLongerAnswered = 6
 )
 
-// begin takes the session of discovery, nil when there is none: what was answered in it, and what was not when nothing
-// else ran.
+// beginCase takes the session of discovery, nil when there is none: what was answered in it, and what was not when
+// nothing else ran.
 func (h *health) begin(discovery *driver.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,32 +56,32 @@ func (h *health) begin(discovery *driver.Session) {
 			}
 		}
 	}
-	h.recall()
+	h.addDiscoverySilences()
 }
 
-// recall notes what had no answer in the session of discovery. The caller holds mu.
-func (h *health) recall() {
+// addDiscoverySilences notes what had no answer in the session of discovery. The caller holds mu.
+func (h *health) addDiscoverySilences() {
 	if h.discovery == nil {
 		return
 	}
-	unanswered, _ := h.discovery.Silences()
+	unanswered, _ := h.discovery.UnansweredMethods()
 	for _, method := range unanswered {
 		if m := h.method(method); !m.answered {
-			m.silences = mostNever
-			m.err = fmt.Errorf("no answer to %s within %v (--timeout)", method, h.discovery.Patience())
+			m.silences = maxNeverAnswered
+			m.err = fmt.Errorf("no answer to %s within %v (--timeout)", method, h.discovery.ReplyTimeout())
 		}
 	}
 }
 
-// restart gives the server another chance, now that nothing else runs.
-func (h *health) restart() {
+// reset gives the server another chance, now that nothing else runs.
+func (h *health) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failures, h.reason, h.control, h.quiet = 0, "", nil, true
+	h.failures, h.reason, h.failedCheck, h.serial = 0, "", nil, true
 	for _, m := range h.methods {
 		m.silences = 0
 	}
-	h.recall()
+	h.addDiscoverySilences()
 }
 
 // method is what is known of a method. The caller holds mu.
@@ -95,54 +95,54 @@ func (h *health) method(name string) *methodHealth {
 	return h.methods[name]
 }
 
-// session is told of each session that was wanted: err is why it could not be opened. One to which nothing was said yet
-// proves nothing.
-func (h *health) session(s *driver.Session, err error) {
+// recordSession is told of each session that was wanted: err is why it could not be opened. One to which nothing was
+// said yet proves nothing.
+func (h *health) recordSession(s *driver.Session, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case err == nil && s.Ordinary():
-		h.failures, h.opened = 0, h.opened || s != h.discovery
+	case err == nil && s.IsOrdinary():
+		h.failures, h.hadSession = 0, h.hadSession || s != h.discovery
 	case err == nil, errors.Is(err, context.Canceled):
 	default:
-		if h.failures++; h.failures >= mostFailures {
-			h.stop(h.lost(err), nil)
+		if h.failures++; h.failures >= maxFailures {
+			h.markDown(h.unreachableReason(err), nil)
 		}
 	}
 }
 
-// RunsOnce begins what is said of a server whose processes end at once since there was another one.
-const RunsOnce = "no session could be opened after the first one, as if the server could run only once: "
+// RunsOncePrefix begins what is said of a server whose processes end at once since there was another one.
+const RunsOncePrefix = "no session could be opened after the first one, as if the server could run only once: "
 
 // lost says that no session can be opened. The caller holds mu.
-func (h *health) lost(err error) string {
-	var death *driver.Death
-	if h.discovery != nil && !h.opened && errors.As(err, &death) {
-		return RunsOnce + Explain(err).Error()
+func (h *health) unreachableReason(err error) string {
+	var death *driver.SessionEndError
+	if h.discovery != nil && !h.hadSession && errors.As(err, &death) {
+		return RunsOncePrefix + Explain(err).Error()
 	}
 	return "the server can no longer be talked to: " + Explain(err).Error()
 }
 
-// fail is told of a control that has failed, in a session or because none could be opened.
-func (h *health) fail(control *driver.Session, err error) {
+// failCheck is told of a control that has failed, in a session or because none could be opened.
+func (h *health) failCheck(control *driver.Session, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if control == nil {
-		h.stop(h.lost(err), nil)
+		h.markDown(h.unreachableReason(err), nil)
 	} else {
-		h.stop(err.Error(), control)
+		h.markDown(err.Error(), control)
 	}
 }
 
-// stop stops the run, unless it was stopped before. The caller holds mu.
-func (h *health) stop(reason string, control *driver.Session) {
+// markDown stops the run, unless it was stopped before. The caller holds mu.
+func (h *health) markDown(reason string, control *driver.Session) {
 	if h.reason == "" {
-		h.reason, h.control = reason, control
+		h.reason, h.failedCheck = reason, control
 	}
 }
 
-// answers is told that a request of a method has an answer, be it late.
-func (h *health) answers(method string) {
+// recordAnswer is told that a request of a method has an answer, be it late.
+func (h *health) recordAnswer(method string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	m := h.method(method)
@@ -150,37 +150,37 @@ func (h *health) answers(method string) {
 }
 
 // heard is told the outcome of a request in a session without hostile input.
-func (h *health) heard(s *driver.Session, r driver.Reply) {
+func (h *health) recordReply(s *driver.Session, r driver.Reply) {
 	switch {
 	case r.Answered():
-		h.answers(r.Method)
-	case errors.As(r.Err, new(*driver.Silence)) && driver.ExcessOf(r.Err) == nil:
+		h.recordAnswer(r.Method)
+	case errors.As(r.Err, new(*driver.TimeoutError)) && driver.AsLimitError(r.Err) == nil:
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		m := h.method(blamed(s, r.Method))
-		if h.silenceOf(m) == nil {
+		m := h.method(silentMethod(s, r.Method))
+		if h.silenceError(m) == nil {
 			h.silences++
 		}
 		m.silences, m.err = m.silences+1, r.Err
 	}
 }
 
-// blamed is the method over which a session has fallen silent: that of the request which has waited the longest.
-func blamed(s *driver.Session, method string) string {
-	if unanswered, _ := s.Silences(); len(unanswered) > 0 {
+// silentMethod is the method over which a session has fallen silent: that of the request which has waited the longest.
+func silentMethod(s *driver.Session, method string) string {
+	if unanswered, _ := s.UnansweredMethods(); len(unanswered) > 0 {
 		return unanswered[len(unanswered)-1]
 	}
 	return method
 }
 
-// silenceOf is the error of a method that has no answer, as far as is known; nil when that is not known. The caller
+// silenceError is the error of a method that has no answer, as far as is known; nil when that is not known. The caller
 // holds mu.
-func (h *health) silenceOf(m *methodHealth) error {
-	enough := mostNever
+func (h *health) silenceError(m *methodHealth) error {
+	enough := maxNeverAnswered
 	switch {
 	case m.answered:
-		enough = mostNoLonger
-	case h.quiet:
+		enough = maxNoLongerAnswered
+	case h.serial:
 		enough = 1
 	}
 	if m.silences < enough {
@@ -189,44 +189,44 @@ func (h *health) silenceOf(m *methodHealth) error {
 	return m.err
 }
 
-// unanswered is silenceOf for the method of that name.
-func (h *health) unanswered(method string) error {
+// unansweredError is silenceError for the method of that name.
+func (h *health) unansweredError(method string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.silenceOf(h.method(method))
+	return h.silenceError(h.method(method))
 }
 
-// suspect reports whether so many requests had no answer that a control is worth while. Each time it takes twice as
+// needsCheck reports whether so many requests had no answer that a control is worth while. Each time it takes twice as
 // many.
-func (h *health) suspect() bool {
+func (h *health) needsCheck() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.reason != "" || h.silences < max(h.threshold, fewSilences) {
+	if h.reason != "" || h.silences < max(h.threshold, healthCheckThreshold) {
 		return false
 	}
 	h.threshold = 2 * h.silences
 	return true
 }
 
-// stopped is why the run does not go on, empty when it does, and the session of the control that has shown it: nil when
-// no session could be opened.
-func (h *health) stopped() (reason string, control *driver.Session) {
+// downReason is why the run does not go on, empty when it does, and the session of the control that has shown it: nil
+// when no session could be opened.
+func (h *health) downReason() (reason string, control *driver.Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.reason, h.control
+	return h.reason, h.failedCheck
 }
 
-// noSession is why no session can be opened.
-type noSession struct{ why string }
+// noSessionError is why no session can be opened.
+type noSessionError struct{ reason string }
 
-func (n *noSession) Error() string { return "not tried: " + n.why }
+func (n *noSessionError) Error() string { return "not tried: " + n.reason }
 
-func (*noSession) Reason() Reason { return Stopped }
+func (*noSessionError) Reason() Reason { return Stopped }
 
-// noSession is a *noSession once no session can be opened: who waits for one need not try.
-func (h *health) noSession() error {
-	if reason, control := h.stopped(); reason != "" && control == nil {
-		return &noSession{reason}
+// noSessionError is a *noSessionError once no session can be opened: who waits for one need not try.
+func (h *health) noSessionError() error {
+	if reason, control := h.downReason(); reason != "" && control == nil {
+		return &noSessionError{reason}
 	}
 	return nil
 }

@@ -13,17 +13,17 @@ import (
 // A server that has stopped to serve is not waited for a hundred times; once it is given another chance, a few failures
 // are enough.
 func TestHealth(t *testing.T) {
-	start := func(t *T) { t.Own() }
-	ask := func(t *T) { t.Ask(t.Own(), "tools/list", nil) }
+	start := func(t *T) { t.ExclusiveSession() }
+	ask := func(t *T) { t.Request(t.ExclusiveSession(), "tools/list", nil) }
 	dying := func(processes ...int) (s script) {
 		for _, n := range processes {
-			s = append(s, line{method: "initialize", process: n, does: dies})
+			s = append(s, rule{method: "initialize", process: n, action: exits})
 		}
 		return s
 	}
 	var later script
 	for n := range 30 {
-		later = append(later, line{method: "tools/list", process: n + 2, does: ignores})
+		later = append(later, rule{method: "tools/list", process: n + 2, action: staysSilent})
 	}
 	const gone = "the server can no longer be talked to: the server exited with status 1"
 	tests := []struct {
@@ -38,7 +38,7 @@ func TestHealth(t *testing.T) {
 		{"a server that serves", nil, start, Pass, "", "initialize", 8},
 		{
 			"no process starts",
-			script{{method: "initialize", does: dies}},
+			script{{method: "initialize", action: exits}},
 			start,
 			Inconclusive,
 			gone,
@@ -49,7 +49,7 @@ func TestHealth(t *testing.T) {
 		{"three do not, and later all do", dying(1, 2, 3), start, Pass, "", "initialize", 3 + 8 + 1},
 		{
 			"no list is answered",
-			script{{method: "tools/list", does: ignores}},
+			script{{method: "tools/list", action: staysSilent}},
 			ask,
 			Inconclusive,
 			"",
@@ -65,35 +65,35 @@ func TestHealth(t *testing.T) {
 			"tools/list",
 			1 + 6 + 6,
 		},
-		{"ping is", script{{method: "tools/list", does: ignores}}, func(t *T) {
-			s := t.Own()
-			r := t.Try(s, "tools/list", nil)
-			t.Try(s, "ping", nil)
+		{"ping is", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
+			s := t.ExclusiveSession()
+			r := t.TryRequest(s, "tools/list", nil)
+			t.TryRequest(s, "ping", nil)
 			t.Expect(r).To(BeAnswered())
 		}, Fail, "", "tools/list", 8 + 1},
-		{"what provoked it is hostile", script{{method: "tools/list", does: ignores}}, func(t *T) {
-			t.Ask(t.Hostile(), "tools/list", nil)
+		{"what provoked it is hostile", script{{method: "tools/list", action: staysSilent}}, func(t *T) {
+			t.Request(t.SessionForInvalidInput(), "tools/list", nil)
 		}, Inconclusive, "", "tools/list", 8 + 8},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scene{script: tt.script, options: Options{Jobs: 1}}
+			s := testRun{script: tt.script, options: Options{Jobs: 1}}
 			for i := range 8 {
-				s.cast = append(s.cast, role{id: fmt.Sprint("a/", i+1), check: Probe(tt.run)})
+				s.checks = append(s.checks, testCheck{id: fmt.Sprint("a/", i+1), check: Probe(tt.run)})
 			}
-			s.cast = append(s.cast, role{id: "a/watch", check: Watch(func(*T, Wire) {})})
-			out := s.play(t)
+			s.checks = append(s.checks, testCheck{id: "a/watch", check: Watch(func(*T, Wire) {})})
+			out := s.run(t)
 			message := ""
 			if tt.problem != "" {
 				message = "not tried: " + tt.problem
 			}
-			out.want(t, "a/8", tt.verdict, message)
-			out.want(t, "a/watch", Pass, "")
-			if out.problem != tt.problem || out.times(tt.method) != tt.times {
+			out.wantVerdict(t, "a/8", tt.verdict, message)
+			out.wantVerdict(t, "a/watch", Pass, "")
+			if out.problem != tt.problem || out.countReceived(tt.method) != tt.times {
 				t.Errorf(
 					"%s was heard %d times, want %d; problem %q",
 					tt.method,
-					out.times(tt.method),
+					out.countReceived(tt.method),
 					tt.times,
 					out.problem,
 				)
@@ -104,18 +104,19 @@ func TestHealth(t *testing.T) {
 
 // That a method hangs the server says nothing of what others ask for, who never ask for that.
 func TestHealthOfAServerThatHangs(t *testing.T) {
-	out := scene{
-		script: script{{method: "tools/list", does: hangs}},
-		cast: []role{
-			{id: "a/list", check: Probe(func(t *T) { list(t) })},
-			{id: "a/tried", check: Probe(func(t *T) { t.Try(t.Session(), "tools/list", nil) })},
-			{id: "a/ping", check: Probe(func(t *T) { t.Expect(t.Try(t.Session(), "ping", nil)).To(BeResult()) })},
+	out := testRun{
+		script: script{{method: "tools/list", action: hangs}},
+		checks: []testCheck{
+			{id: "a/list", check: Probe(func(t *T) { listTools(t) })},
+			{id: "a/tried", check: Probe(func(t *T) { t.TryRequest(t.Session(), "tools/list", nil) })},
+			{id: "a/ping",
+				check: Probe(func(t *T) { t.Expect(t.TryRequest(t.Session(), "ping", nil)).To(BeResult()) })},
 		},
 		options: Options{Jobs: 1},
-	}.play(t)
-	out.want(t, "a/list", Fail, "")
-	out.want(t, "a/tried", Pass, "")
-	out.want(t, "a/ping", Pass, "")
+	}.run(t)
+	out.wantVerdict(t, "a/list", Fail, "")
+	out.wantVerdict(t, "a/tried", Pass, "")
+	out.wantVerdict(t, "a/ping", Pass, "")
 }
 
 // A method has no answer once it was never answered twice or, where nothing else runs, once; one that was answered
@@ -140,16 +141,16 @@ func TestUnansweredMethods(t *testing.T) {
 	for _, tt := range tests {
 		var h health
 		if tt.quiet {
-			h.restart()
+			h.reset()
 		}
 		for _, answered := range tt.came {
-			r := driver.Reply{Method: "tools/list", Err: &driver.Silence{}}
+			r := driver.Reply{Method: "tools/list", Err: &driver.TimeoutError{}}
 			if answered {
 				r = driver.Reply{Method: "tools/list", Frame: &driver.Frame{}}
 			}
-			h.heard(&driver.Session{}, r)
+			h.recordReply(&driver.Session{}, r)
 		}
-		known, suspect := h.unanswered("tools/list") != nil, h.suspect()
+		known, suspect := h.unansweredError("tools/list") != nil, h.needsCheck()
 		if known != tt.known || suspect != tt.suspect {
 			t.Errorf("%s: known is %v, suspect is %v", tt.name, known, suspect)
 		}
@@ -158,29 +159,29 @@ func TestUnansweredMethods(t *testing.T) {
 
 // A server that answers after the time of --timeout is slow, and not wrong, also where the request was made for several
 // checks in a session that has ended since.
-func TestLateAnswerToASharedRequest(t *testing.T) {
+func TestLateAnswerInStep(t *testing.T) {
 	late := func(t *T) {
 		t.Expect(Step(t, "stimulus", func(t *T) driver.Reply {
-			return t.Try(t.Session(), "share", nil)
+			return t.TryRequest(t.Session(), "share", nil)
 		})).To(BeAnswered())
 	}
-	out := scene{
-		script:  script{{method: "share", does: takes(8 * time.Second)}},
-		cast:    []role{{id: "a/one", check: Probe(late)}, {id: "a/two", check: Probe(late)}},
+	out := testRun{
+		script:  script{{method: "share", action: delays(8 * time.Second)}},
+		checks:  []testCheck{{id: "a/one", check: Probe(late)}, {id: "a/two", check: Probe(late)}},
 		options: Options{Jobs: 1},
-	}.play(t)
+	}.run(t)
 	const want = "the server answered share, but after the --timeout of 5s"
-	out.want(t, "a/one", Inconclusive, want)
-	out.want(t, "a/two", Inconclusive, want)
+	out.wantVerdict(t, "a/one", Inconclusive, want)
+	out.wantVerdict(t, "a/two", Inconclusive, want)
 }
 
 // That a run is over is no failure of the server.
 func TestHealthInAnInterruptedRun(t *testing.T) {
 	var h health
 	for range 10 {
-		h.session(nil, fmt.Errorf("no session: %w", context.Canceled))
+		h.recordSession(nil, fmt.Errorf("no session: %w", context.Canceled))
 	}
-	if reason, _ := h.stopped(); reason != "" {
+	if reason, _ := h.downReason(); reason != "" {
 		t.Errorf("it is stopped: %s", reason)
 	}
 }
@@ -189,8 +190,8 @@ func TestHealthInAnInterruptedRun(t *testing.T) {
 func TestSessionsOfAStoppedRun(t *testing.T) {
 	for _, failed := range []*driver.Session{nil, {}} {
 		var h health
-		h.fail(failed, errors.New("of a control"))
-		if stopped := h.noSession() != nil; stopped != (failed == nil) {
+		h.failCheck(failed, errors.New("of a control"))
+		if stopped := h.noSessionError() != nil; stopped != (failed == nil) {
 			t.Errorf("stopped is %v after a control in %v", stopped, failed)
 		}
 	}

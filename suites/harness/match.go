@@ -23,19 +23,19 @@ type matcher struct {
 	got  func(actual any) string
 	args []any // of Hold
 
-	mistakeOf func(actual any) string // the entry that is about a value that does not match; may be nil
+	violatedEntry func(actual any) string // the entry that is about a value that does not match; may be nil
 }
 
 func (m *matcher) Match(actual any) (ok bool, err error) { return m.ok(actual), nil }
 
-func (m *matcher) FailureMessage(actual any) string { return wantGot(m.want, m.got(actual)) }
+func (m *matcher) FailureMessage(actual any) string { return failMessage(m.want, m.got(actual)) }
 
 func (m *matcher) NegatedFailureMessage(actual any) string {
-	return wantGot("anything but "+m.want, m.got(actual))
+	return failMessage("anything but "+m.want, m.got(actual))
 }
 
-// wantGot is the message of a fail.
-func wantGot(want, got string) string { return "expected " + want + "\ngot " + got }
+// failMessage is the message of a fail.
+func failMessage(want, got string) string { return "expected " + want + "\ngot " + got }
 
 // findingOf takes the message of a fail apart. One that does not say what was wanted is what came.
 func findingOf(message string) Finding {
@@ -48,22 +48,22 @@ func findingOf(message string) Finding {
 	return Finding{Want: want, Got: got}
 }
 
-// That matches when ok does; want says what in a few words.
-func That[A any](want string, ok func(A) bool) types.GomegaMatcher { return that(want, ok) }
+// Satisfy matches when ok does; want says what in a few words.
+func Satisfy[A any](want string, ok func(A) bool) types.GomegaMatcher { return satisfy(want, ok) }
 
-func that[A any](want string, ok func(A) bool) *matcher {
+func satisfy[A any](want string, ok func(A) bool) *matcher {
 	return &matcher{want: want, got: Show, ok: func(actual any) bool {
 		a, is := actual.(A)
 		return is && ok(a)
 	}}
 }
 
-// onReply matches replies; everything else is shown as it is. Where JSON came over HTTP that is no answer to anything,
-// it ends the check as inconclusive, since another one reports that.
-func onReply(want string, ok func(driver.Reply) bool) *matcher {
-	return that(want, func(r driver.Reply) bool {
-		none := (*driver.Unanswered)(nil)
-		if errors.As(r.Err, &none) && none.HTTP != nil && none.HTTP.Answer().IsOtherJSON() {
+// satisfyReply matches replies; everything else is shown as it is. Where JSON came over HTTP that is no answer to
+// anything, it ends the check as inconclusive, since another one reports that.
+func satisfyReply(want string, ok func(driver.Reply) bool) *matcher {
+	return satisfy(want, func(r driver.Reply) bool {
+		none := (*driver.NoResponseError)(nil)
+		if errors.As(r.Err, &none) && none.RoundTrip != nil && none.RoundTrip.Response().IsOtherJSON() {
 			panic(stop{outcome{
 				verdict: Inconclusive, reason: OtherCheck, message: r.Err.Error(),
 				yieldsTo: []string{"http/json-reply-single-object"},
@@ -75,12 +75,12 @@ func onReply(want string, ok func(driver.Reply) bool) *matcher {
 
 // BeAnswered matches a reply of any kind.
 func BeAnswered() types.GomegaMatcher {
-	return onReply("an answer", driver.Reply.Answered)
+	return satisfyReply("an answer", driver.Reply.Answered)
 }
 
 // BeResult matches an answer with a result object.
 func BeResult() types.GomegaMatcher {
-	return onReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
+	return satisfyReply("a result", func(r driver.Reply) bool { return r.Result() != nil })
 }
 
 // BeError matches an answer with a JSON-RPC error of one of the codes, or of any code when none is named. A bare HTTP
@@ -95,12 +95,12 @@ func BeError(codes ...int) types.GomegaMatcher {
 	if len(codes) > 0 {
 		want = "error " + strings.Join(names, " or ")
 	}
-	m := onReply(want, func(r driver.Reply) bool {
+	m := satisfyReply(want, func(r driver.Reply) bool {
 		if r.Answered() && r.Member("error") != nil && len(codes) == 0 {
 			return true
 		}
 		code, ok := r.Code()
-		if !ok && r.Bare() {
+		if !ok && r.IsStatusOnly() {
 			panic(stop{outcome{
 				verdict: Inconclusive, reason: OtherCheck, message: "there is no code to judge: " + Got(r),
 				yieldsTo: []string{"http/request-errors-are-jsonrpc"},
@@ -108,7 +108,7 @@ func BeError(codes ...int) types.GomegaMatcher {
 		}
 		return ok && slices.Contains(codes, code)
 	})
-	m.mistakeOf = func(actual any) string {
+	m.violatedEntry = func(actual any) string {
 		r, _ := actual.(driver.Reply)
 		if code, ok := r.Error()["code"].(json.Number); r.Error() == nil || ok && driver.IsInteger(code) {
 			return ""
@@ -120,12 +120,13 @@ func BeError(codes ...int) types.GomegaMatcher {
 
 // BeRefused matches an answer that is a JSON-RPC error, or a tool result with isError true.
 func BeRefused() types.GomegaMatcher {
-	return onReply("an error, or a result with isError true", driver.Reply.Refuses)
+	return satisfyReply("an error, or a result with isError true", driver.Reply.IsFailure)
 }
 
 // BeToolError matches a result with isError true.
 func BeToolError() types.GomegaMatcher {
-	return onReply("a result with isError true", func(r driver.Reply) bool { return r.Result()["isError"] == true })
+	return satisfyReply("a result with isError true",
+		func(r driver.Reply) bool { return r.Result()["isError"] == true })
 }
 
 // BeOneOf matches one of the values.
@@ -134,24 +135,26 @@ func BeOneOf[V comparable](values ...V) types.GomegaMatcher {
 	for i, v := range values {
 		shown[i] = Show(v)
 	}
-	return That(strings.Join(shown, " or "), func(v V) bool { return slices.Contains(values, v) })
+	return Satisfy(strings.Join(shown, " or "), func(v V) bool { return slices.Contains(values, v) })
 }
 
 // BeString, BeObject, BeArray, BeBoolean, BeNumber and BeInteger match JSON values of that type.
-func BeString() types.GomegaMatcher { return That("a string", func(string) bool { return true }) }
+func BeString() types.GomegaMatcher { return Satisfy("a string", func(string) bool { return true }) }
 
 // BeObject matches a JSON object.
-func BeObject() types.GomegaMatcher { return That("an object", func(m M) bool { return m != nil }) }
+func BeObject() types.GomegaMatcher { return Satisfy("an object", func(m M) bool { return m != nil }) }
 
 // BeArray matches a JSON array.
-func BeArray() types.GomegaMatcher { return That("an array", func(a []any) bool { return a != nil }) }
+func BeArray() types.GomegaMatcher {
+	return Satisfy("an array", func(a []any) bool { return a != nil })
+}
 
 // BeBoolean matches true and false.
-func BeBoolean() types.GomegaMatcher { return That("a boolean", func(bool) bool { return true }) }
+func BeBoolean() types.GomegaMatcher { return Satisfy("a boolean", func(bool) bool { return true }) }
 
 // BeInteger matches a JSON number without a fraction, of any size.
 func BeInteger() types.GomegaMatcher {
-	return That("an integer", driver.IsInteger)
+	return Satisfy("an integer", driver.IsInteger)
 }
 
 // BeEmptyList matches no items at all; the message shows the first ones.
@@ -170,9 +173,9 @@ func BeEmptyList[V any](want string) types.GomegaMatcher {
 
 // Hold matches true; it is for conditions that a sentence says better than a value. The sentences say what was expected
 // and what came, as those of T.Fail.
-func Hold(want, got string, args ...any) types.GomegaMatcher {
+func BeTrue(want, got string, args ...any) types.GomegaMatcher {
 	holds := func(actual any) bool { return actual == true }
-	return &matcher{want: want, ok: holds, got: func(any) string { return say(got, args) }, args: args}
+	return &matcher{want: want, ok: holds, got: func(any) string { return formatGot(got, args) }, args: args}
 }
 
 // Absent marks a member that is not there, to tell it from null in messages.
@@ -186,8 +189,8 @@ func Member(m M, key string) any {
 	return Absent{}
 }
 
-// Has reports whether the object has the member, be it null.
-func Has(m M, key string) bool {
+// HasMember reports whether the object has the member, be it null.
+func HasMember(m M, key string) bool {
 	_, ok := m[key]
 	return ok
 }
@@ -197,16 +200,16 @@ func Got(r driver.Reply) string {
 	switch {
 	case r.Err != nil:
 		return r.Err.Error()
-	case r.Bare():
+	case r.IsStatusOnly():
 		return r.Frame.Raw.String()
 	case r.Error() != nil:
 		message := strings.Join(strings.Fields(fmt.Sprint(r.Error()["message"])), " ")
 		code := "without a code"
-		if Has(r.Error(), "code") {
+		if HasMember(r.Error(), "code") {
 			code = Show(r.Error()["code"])
 		}
 		return fmt.Sprintf("error %s: %s", code, driver.Brief([]byte(message)))
-	case Has(r.M(), "result"):
+	case HasMember(r.Message(), "result"):
 		return "result " + Show(r.Member("result"))
 	}
 	return r.Frame.Raw.Brief()
@@ -230,31 +233,31 @@ func Show(v any) string {
 			}
 		}
 	}
-	return driver.Brief(Compact(abridged(v)))
+	return driver.Brief(CompactJSON(shortenValue(v)))
 }
 
-// abridged is a value without the middle of long texts and lists, which Show leaves out.
-func abridged(v any) any {
+// shortenValue is a value without the middle of long texts and lists, which Show leaves out.
+func shortenValue(v any) any {
 	const end = 200 // more than Show keeps of either
 	switch v := v.(type) {
 	case string:
 		return text.Shorten(v, text.Bytes, end, end, "…")
 	case []string:
-		return middleless(v, end, func(s string) string { return abridged(s).(string) })
+		return shortenList(v, end, func(s string) string { return shortenValue(s).(string) })
 	case []any:
-		return middleless(v, end, abridged)
+		return shortenList(v, end, shortenValue)
 	case M:
 		short := maps.Clone(v)
 		for name, member := range v {
-			short[name] = abridged(member)
+			short[name] = shortenValue(member)
 		}
 		return short
 	}
 	return v
 }
 
-// middleless is a list without all but that many items at both ends, each of them as short makes it.
-func middleless[V any](list []V, end int, short func(V) V) []V {
+// shortenList is a list without all but that many items at both ends, each of them as short makes it.
+func shortenList[V any](list []V, end int, short func(V) V) []V {
 	if len(list) > 2*end {
 		list = slices.Concat(list[:end], list[len(list)-end:])
 	} else {
@@ -266,8 +269,8 @@ func middleless[V any](list []V, end int, short func(V) V) []V {
 	return list
 }
 
-// Compact writes a value as JSON on one line, as a server would.
-func Compact(v any) []byte {
+// CompactJSON writes a value as JSON on one line, as a server would.
+func CompactJSON(v any) []byte {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

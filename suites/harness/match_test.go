@@ -39,8 +39,8 @@ func TestMatchersOfKinds(t *testing.T) {
 			[]any{json.Number("1e-3"), json.Number("x"), 1, "1"}},
 		{"one of", BeOneOf(1, 2), []any{1, 2}, []any{3, "1", nil}},
 		{"no items", BeEmptyList[string]("none"), []any{[]string{}, []string(nil)}, []any{[]string{"a"}}},
-		{"what holds", Hold("this", "that"), []any{true}, []any{false, nil, 1}},
-		{"a condition", That("odd", func(n int) bool { return n%2 == 1 }), []any{1}, []any{2, "1"}},
+		{"what holds", BeTrue("this", "that"), []any{true}, []any{false, nil, 1}},
+		{"a condition", Satisfy("odd", func(n int) bool { return n%2 == 1 }), []any{1}, []any{2, "1"}},
 	}
 	for _, tt := range tests {
 		for _, actual := range tt.yes {
@@ -69,7 +69,7 @@ func TestMessages(t *testing.T) {
 			"expected error -32600 or -32602\ngot none came",
 		},
 		{BeEmptyList[string]("one each"), []string{"a", "b", "c", "d"}, "expected one each\ngot \"a\", \"b\", \"c\""},
-		{Hold("this", "that %d", 7), false, "expected this\ngot that 7"},
+		{BeTrue("this", "that %d", 7), false, "expected this\ngot that 7"},
 		{BeObject(), []any{}, "expected an object\ngot []"},
 	}
 	for _, tt := range tests {
@@ -88,9 +88,9 @@ func TestMessages(t *testing.T) {
 func TestBareErrors(t *testing.T) {
 	bare := driver.Reply{
 		Frame: &driver.Frame{
-			Side: driver.Status,
+			Side: driver.StatusOnly,
 			Raw:  driver.Text("HTTP 400 Bad Request"),
-		}, Made: M{"error": M{"message": "no"}},
+		}, Synthetic: M{"error": M{"message": "no"}},
 	}
 	tests := []struct {
 		name    string
@@ -126,11 +126,11 @@ func TestShowLongValues(t *testing.T) {
 		M{"a": M{"b": []any{long, list, M{}}}, "z": []any{}}, []any{list, list, nil}, strings.Repeat("x", 399),
 	}
 	for i, v := range values {
-		if diff := cmp.Diff(driver.Brief(Compact(v)), Show(v)); diff != "" {
+		if diff := cmp.Diff(driver.Brief(CompactJSON(v)), Show(v)); diff != "" {
 			t.Errorf("value %d: %s", i, diff)
 		}
 	}
-	if n := len(Compact(abridged(M{"a": []any{strings.Repeat("x", 1<<20), list}}))); n > 4<<10 {
+	if n := len(CompactJSON(shortenValue(M{"a": []any{strings.Repeat("x", 1<<20), list}}))); n > 4<<10 {
 		t.Errorf("%d bytes are written of a long value", n)
 	}
 }
@@ -159,7 +159,7 @@ func TestShow(t *testing.T) {
 			t.Errorf("%v: got %s, want %s", tt.value, got, tt.want)
 		}
 	}
-	if !Has(M{"a": nil}, "a") || Has(M{"a": nil}, "b") {
+	if !HasMember(M{"a": nil}, "a") || HasMember(M{"a": nil}, "b") {
 		t.Error("null is a member, and what is absent is none")
 	}
 }

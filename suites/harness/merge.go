@@ -30,9 +30,9 @@ func MergeReports(reports []NamedReport, catalogue Catalogue) (merged Report, du
 		}
 	}
 	merged = first.Report
-	merged.Started, merged.Seconds = span(reports)
+	merged.Started, merged.Seconds = timeSpan(reports)
 	merged.Options, merged.Revisions = mergedOptions(reports), mergedRevisions(reports)
-	m := merger{at: map[resultKey]int{}}
+	m := merger{index: map[resultKey]int{}}
 	for _, beside := range []bool{false, true} { // results stand where their requirements are at home
 		for _, r := range reports {
 			if err := m.add(r, beside); err != nil {
@@ -40,12 +40,12 @@ func MergeReports(reports []NamedReport, catalogue Catalogue) (merged Report, du
 			}
 		}
 	}
-	m.explain(merged.Profile)
-	duplicates = m.named()
-	merged.Results = m.ordered(merged.Revisions)
-	merged.Coverage = m.coverage(reports)
-	exercised(merged.Coverage, merged.Results, catalogue)
-	merged.Problem = strings.Join(slices.Compact(slices.Concat(problems(reports), missing(reports))), "\n")
+	m.resolveCauses(merged.Profile)
+	duplicates = m.duplicateLines()
+	merged.Results = m.orderedResults(merged.Revisions)
+	merged.Coverage = m.totalCoverage(reports)
+	removeExercised(merged.Coverage, merged.Results, catalogue)
+	merged.Problem = strings.Join(slices.Compact(slices.Concat(problems(reports), missingShards(reports))), "\n")
 	merged.Counts, merged.ExitCode = Count(merged.Results), 0
 	if merged.Baseline != nil {
 		merged.Baseline = &Baseline{File: merged.Baseline.File}
@@ -67,33 +67,34 @@ func conflict(a, b NamedReport) error {
 		what string
 		a, b any
 	}{
-		{"version of mcpcheck", a.Tool, b.Tool},
+		{"version of mcpcheck", a.Program, b.Program},
 		{"transport", a.Target.Transport, b.Target.Transport},
-		{"target", reached(a.Target), reached(b.Target)},
+		{"target", comparableTarget(a.Target), comparableTarget(b.Target)},
 		{"server", []string{a.Server.Name, a.Server.Version}, []string{b.Server.Name, b.Server.Version}},
 		{"profile", a.Profile, b.Profile},
 		{"number of shards", a.shard().Of, b.shard().Of},
-		{"options", compared(a.Options), compared(b.Options)},
+		{"options", comparableOptions(a.Options), comparableOptions(b.Options)},
 		{"baseline", baselineFile(a.Baseline), baselineFile(b.Baseline)},
 	} {
 		if !reflect.DeepEqual(part.a, part.b) && !(part.what == "server" && (a.Problem != "" || b.Problem != "")) {
-			was, is := differing(part.a, part.b)
+			was, is := differences(part.a, part.b)
 			return fmt.Errorf("%s and %s are not of one run: %s is %s and %s", a.Name, b.Name, part.what, was, is)
 		}
 	}
 	return nil
 }
 
-// reached is what has to be the same of how a server was reached. A command may serve at another port each time.
-func reached(t TargetInfo) TargetInfo {
+// comparableTarget is what has to be the same of how a server was reached. A command may serve at another port each
+// time.
+func comparableTarget(t TargetInfo) TargetInfo {
 	if len(t.Command) > 0 {
 		t.URL = ""
 	}
 	return t
 }
 
-// compared are the options that have to be the same.
-func compared(o *OptionsInfo) (out OptionsInfo) {
+// comparableOptions are the options that have to be the same.
+func comparableOptions(o *OptionsInfo) (out OptionsInfo) {
 	if o != nil {
 		out = *o
 		out.Shard, out.Protocol = nil, ""
@@ -108,10 +109,10 @@ func baselineFile(b *Baseline) string {
 	return b.File
 }
 
-// differing shows two values, of objects only the members that differ.
-func differing(a, b any) (was, is string) {
+// differences shows two values, of objects only the members that differ.
+func differences(a, b any) (was, is string) {
 	var x, y map[string]any
-	was, is = string(Compact(a)), string(Compact(b))
+	was, is = string(CompactJSON(a)), string(CompactJSON(b))
 	if json.Unmarshal([]byte(was), &x) != nil || json.Unmarshal([]byte(is), &y) != nil {
 		return was, is
 	}
@@ -121,11 +122,11 @@ func differing(a, b any) (was, is string) {
 			delete(y, name)
 		}
 	}
-	return string(Compact(x)), string(Compact(y))
+	return string(CompactJSON(x)), string(CompactJSON(y))
 }
 
-// span is when the first of the runs began, and how long it was until the last one ended.
-func span(reports []NamedReport) (began time.Time, seconds float64) {
+// timeSpan is when the first of the runs began, and how long it was until the last one ended.
+func timeSpan(reports []NamedReport) (began time.Time, seconds float64) {
 	if began = reports[0].Started; len(reports) == 1 {
 		return began, reports[0].Seconds
 	}
@@ -137,7 +138,7 @@ func span(reports []NamedReport) (began time.Time, seconds float64) {
 	for _, r := range reports {
 		seconds = max(seconds, r.Started.Sub(began).Seconds()+r.Seconds)
 	}
-	return began, round(seconds)
+	return began, roundMillis(seconds)
 }
 
 // mergedOptions are those of a whole run that asks for all that the reports have.
@@ -186,8 +187,8 @@ func nonEmpty(texts ...string) []string {
 	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
 }
 
-// missing says which shards of the run are not there.
-func missing(reports []NamedReport) (said []string) {
+// missingShards says which shards of the run are not there.
+func missingShards(reports []NamedReport) (said []string) {
 	have := map[int]bool{}
 	for _, r := range reports {
 		have[r.shard().Index] = true
@@ -205,11 +206,11 @@ type resultKey struct{ revision, id string }
 
 // merger puts the results of reports together, which come in the order of their shards.
 type merger struct {
-	results    []Result
-	from       []string // the report, by result
-	home       []Verdict
-	at         map[resultKey]int
-	duplicates []duplicate
+	results          []Result
+	reportNames      []string // the report, by result
+	assignedVerdicts []Verdict
+	index            map[resultKey]int
+	duplicates       []duplicate
 }
 
 // duplicate is a result that two reports have.
@@ -218,32 +219,33 @@ type duplicate struct{ id, first, second string }
 // add adds the results of a report that are at home there, or those that are not.
 func (m *merger) add(r NamedReport, beside bool) error {
 	for _, x := range r.Results {
-		if x.Beside != beside {
+		if x.Secondary != beside {
 			continue
 		}
 		key := resultKey{x.Revision, x.ID}
-		i, twice := m.at[key]
+		i, twice := m.index[key]
 		if !twice {
-			m.at[key] = len(m.results)
-			m.results, m.from, m.home = append(m.results, x), append(m.from, r.Name), append(m.home, homeVerdict(x))
+			m.index[key] = len(m.results)
+			m.results, m.reportNames, m.assignedVerdicts = append(m.results, x), append(m.reportNames,
+				r.Name), append(m.assignedVerdicts, assignedVerdict(x))
 			continue
 		}
 		first := m.results[i]
 		switch {
-		case x.Beside || first.Beside:
-			m.results[i] = union(first, x)
+		case x.Secondary || first.Secondary:
+			m.results[i] = mergeWatch(first, x)
 		case first.Verdict != x.Verdict:
 			return fmt.Errorf("%s and %s disagree on %s in %s, which is %s and %s; leave one of them out",
-				m.from[i], r.Name, x.ID, x.Revision, first.Verdict, x.Verdict)
+				m.reportNames[i], r.Name, x.ID, x.Revision, first.Verdict, x.Verdict)
 		default:
-			m.duplicates = append(m.duplicates, duplicate{x.ID, m.from[i], r.Name})
+			m.duplicates = append(m.duplicates, duplicate{x.ID, m.reportNames[i], r.Name})
 		}
 	}
 	return nil
 }
 
 // named are the duplicates, in one line for each pair of reports.
-func (m *merger) named() (lines []string) {
+func (m *merger) duplicateLines() (lines []string) {
 	type pair struct{ first, second string }
 	ids, pairs := map[pair][]string{}, []pair(nil)
 	for _, d := range m.duplicates {
@@ -263,37 +265,38 @@ func (m *merger) named() (lines []string) {
 	return lines
 }
 
-// homeVerdict is what the coverage of the result's own shard counts; empty where it is of another one.
-func homeVerdict(r Result) Verdict {
-	if r.Beside {
+// assignedVerdict is what the coverage of the result's own shard counts; empty where it is of another one.
+func assignedVerdict(r Result) Verdict {
+	if r.Secondary {
 		return ""
 	}
 	return r.Verdict
 }
 
-// union is what a watch comes to that two shards judged, each by what it had on the wire: a fail of one is a fail, and
-// what one has seen is seen. Of two fails the stronger one is told, and of two alike what both found.
-func union(a, b Result) Result {
-	beside, main, other := a.Beside && b.Beside, a, b
-	if more := cmp.Compare(weight(b), weight(a)); more > 0 || more == 0 && a.Verdict == Fail && b.Level > a.Level {
+// mergeWatch is what a watch comes to that two shards judged, each by what it had on the wire: a fail of one is a fail,
+// and what one has seen is seen. Of two fails the stronger one is told, and of two alike what both found.
+func mergeWatch(a, b Result) Result {
+	beside, main, other := a.Secondary && b.Secondary, a, b
+	if more := cmp.Compare(resultRank(b),
+		resultRank(a)); more > 0 || more == 0 && a.Verdict == Fail && b.Level > a.Level {
 		main, other = b, a
 	}
 	if !main.Gates && main.Verdict == Fail && other.Gates {
 		main, other = other, main
 	}
 	if main.Verdict == Fail && other.Verdict == Fail && main.Level == other.Level {
-		main = together(main, other)
+		main = mergeFails(main, other)
 	}
-	main.Beside = beside
+	main.Secondary = beside
 	return main
 }
 
-// weight is how much a result tells of the whole run. That a watch could not judge what it had on the wire of another
-// shard tells nothing, and that one saw nothing less than why another one left out what it saw.
-func weight(r Result) int {
+// resultRank is how much a result tells of the whole run. That a watch could not judge what it had on the wire of
+// another shard tells nothing, and that one saw nothing less than why another one left out what it saw.
+func resultRank(r Result) int {
 	nothing := map[Verdict]Reason{Skip: NotObserved, Inconclusive: CallsOff}
 	switch {
-	case r.Beside && r.Verdict == Inconclusive:
+	case r.Secondary && r.Verdict == Inconclusive:
 		return -1
 	case r.Reason != "" && r.Reason == nothing[r.Verdict]:
 		return slices.Index([]Verdict{Skip, Inconclusive}, r.Verdict)
@@ -302,20 +305,20 @@ func weight(r Result) int {
 }
 
 // together is a fail with what another one found beside.
-func together(r, other Result) Result {
+func mergeFails(r, other Result) Result {
 	for _, x := range other.Findings {
 		if slices.Contains(r.Findings, x) {
 			continue
 		}
-		if len(r.Findings) >= most {
+		if len(r.Findings) >= maxFindings {
 			r.Truncated = true
 			continue
 		}
 		r.Findings = append(slices.Clip(r.Findings), x)
 	}
-	if !strings.Contains(r.Message, other.Message) && len(r.Findings) <= most {
+	if !strings.Contains(r.Message, other.Message) && len(r.Findings) <= maxFindings {
 		r.Message += "\n" + other.Message
-		r.Wire = bound(slices.Concat(r.Wire, other.Wire))
+		r.Evidence = capLines(slices.Concat(r.Evidence, other.Evidence))
 	}
 	for _, subject := range other.Subjects {
 		if !slices.Contains(r.Subjects, subject) {
@@ -325,13 +328,13 @@ func together(r, other Result) Result {
 	return r
 }
 
-// ordered are the results as a whole run has them: by revision, then in the order of the catalogue, of which each shard
-// has a piece.
-func (m *merger) ordered(revisions []RevisionInfo) (ordered []Result) {
+// orderedResults are the results as a whole run has them: by revision, then in the order of the catalogue, of which
+// each shard has a piece.
+func (m *merger) orderedResults(revisions []RevisionInfo) (ordered []Result) {
 	for _, beside := range []bool{false, true} {
 		for _, judged := range revisions {
 			for _, r := range m.results {
-				if r.Revision == judged.Revision && r.Beside == beside {
+				if r.Revision == judged.Revision && r.Secondary == beside {
 					ordered = append(ordered, r)
 				}
 			}
@@ -345,9 +348,9 @@ func (m *merger) ordered(revisions []RevisionInfo) (ordered []Result) {
 	return ordered
 }
 
-// coverage adds up what each shard has covered of its part of the catalogue. A requirement of which another shard has
-// told more is counted as that.
-func (m *merger) coverage(reports []NamedReport) (sum []Coverage) {
+// totalCoverage adds up what each shard has covered of its part of the catalogue. A requirement of which another shard
+// has told more is counted as that.
+func (m *merger) totalCoverage(reports []NamedReport) (sum []Coverage) {
 	index := map[string]int{}
 	type part struct {
 		revision string
@@ -370,16 +373,16 @@ func (m *merger) coverage(reports []NamedReport) (sum []Coverage) {
 	}
 	for i, r := range m.results {
 		c, known := index[r.Revision]
-		if was := m.home[i]; known && was != "" && was != r.Verdict && r.Area() != advice {
-			*sum[c].of(was)--
-			*sum[c].of(r.Verdict)++
+		if was := m.assignedVerdicts[i]; known && was != "" && was != r.Verdict && r.Area() != advice {
+			*sum[c].count(was)--
+			*sum[c].count(r.Verdict)++
 		}
 	}
 	return sum
 }
 
 // of is the count in which results of a verdict are.
-func (c *Coverage) of(v Verdict) *int {
+func (c *Coverage) count(v Verdict) *int {
 	switch v {
 	case Pass, Fail:
 		return &c.Tried
@@ -395,20 +398,20 @@ func (c *Coverage) add(other Coverage) {
 	c.Tried += other.Tried
 	c.NotApplicable += other.NotApplicable
 	c.NotTried += other.NotTried
-	c.LeftOut += other.LeftOut
+	c.Excluded += other.Excluded
 	c.NotChecked += other.NotChecked
-	for _, tool := range other.Uncalled {
-		if !slices.ContainsFunc(c.Uncalled, func(u UncalledTool) bool { return u.Name == tool.Name }) {
-			c.Uncalled = append(c.Uncalled, tool)
+	for _, tool := range other.UncalledTools {
+		if !slices.ContainsFunc(c.UncalledTools, func(u UncalledTool) bool { return u.Name == tool.Name }) {
+			c.UncalledTools = append(c.UncalledTools, tool)
 		}
 	}
-	c.Invalid = cmp.Or(c.Invalid, other.Invalid)
-	c.Tools = addUse(c.Tools, other.Tools)
+	c.InvalidCalls = cmp.Or(c.InvalidCalls, other.InvalidCalls)
+	c.CalledTools = mergeToolUse(c.CalledTools, other.CalledTools)
 	c.Unexercised = append(c.Unexercised, other.Unexercised...)
 }
 
-// exercised takes out of the capabilities that a shard has not exercised those that another one has.
-func exercised(coverage []Coverage, results []Result, catalogue Catalogue) {
+// removeExercised takes out of the capabilities that a shard has not exercised those that another one has.
+func removeExercised(coverage []Coverage, results []Result, catalogue Catalogue) {
 	capability := map[string]string{}
 	for _, r := range catalogue {
 		capability[r.ID] = r.Capability

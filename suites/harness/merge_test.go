@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// part is a report of some results.
-func part(name string, index, of int, results ...Result) NamedReport {
+// shardReport is a report of some results.
+func shardReport(name string, index, of int, results ...Result) NamedReport {
 	r := Report{
 		SchemaVersion: 1, Profile: Release, Options: &OptionsInfo{Protocol: "auto"}, Results: results,
 		Revisions: []RevisionInfo{{Requested: "auto", Revision: "2025-11-25"}},
@@ -18,9 +18,9 @@ func part(name string, index, of int, results ...Result) NamedReport {
 	}
 	c := Coverage{Revision: "2025-11-25"}
 	for _, x := range results {
-		if !x.Beside && x.Area() != "advice" {
+		if !x.Secondary && x.Area() != "advice" {
 			c.Requirements++
-			*c.of(x.Verdict)++
+			*c.count(x.Verdict)++
 		}
 	}
 	r.Coverage = []Coverage{c}
@@ -30,28 +30,29 @@ func part(name string, index, of int, results ...Result) NamedReport {
 	return NamedReport{name, r}
 }
 
-func of(id string, v Verdict) Result {
-	r := Result{ID: id, Revision: "2025-11-25", Verdict: v, Level: Must, Entry: Must, Message: id + " " + string(v)}
+func resultOf(id string, v Verdict) Result {
+	r := Result{ID: id, Revision: "2025-11-25", Verdict: v, Level: Must, EntryLevel: Must, Message: id + " " +
+		string(v)}
 	if v == Fail {
 		r.Gates, r.GatedBy, r.Findings = true, GateMust, []Finding{{Got: r.Message}}
 	}
 	return r
 }
 
-func beside(r Result) Result {
-	r.Beside = true
+func asSecondary(r Result) Result {
+	r.Secondary = true
 	return r
 }
 
-func because(reason Reason, r Result) Result {
+func withReason(reason Reason, r Result) Result {
 	r.Reason = reason
 	return r
 }
 
 func TestMergeReports(t *testing.T) {
-	lesser := of("w/1", Fail)
+	lesser := resultOf("w/1", Fail)
 	lesser.Level, lesser.Gates, lesser.Message = Should, false, "a lesser one"
-	second := of("w/1", Fail)
+	second := resultOf("w/1", Fail)
 	second.Message, second.Findings = "something else", []Finding{{Got: "something else"}}
 	for name, test := range map[string]struct {
 		parts []NamedReport
@@ -60,45 +61,54 @@ func TestMergeReports(t *testing.T) {
 		said  string // of the problem, or of the message of the first result
 	}{
 		"in the order of the catalogue, whatever the order of files": {
-			parts: []NamedReport{part("b", 2, 2, of("c/1", Pass)), part("a", 1, 2, of("a/1", Pass), of("b/1", Skip))},
-			want:  []string{"a/1 pass", "b/1 skip", "c/1 pass"}, tried: 2,
+			parts: []NamedReport{shardReport("b", 2, 2, resultOf("c/1", Pass)),
+				shardReport("a", 1, 2, resultOf("a/1", Pass), resultOf("b/1", Skip))},
+			want: []string{"a/1 pass", "b/1 skip", "c/1 pass"}, tried: 2,
 		},
 		"a watch that saw nothing at home passes by what another shard saw": {
-			parts: []NamedReport{part("a", 1, 2, of("w/1", Skip)), part("b", 2, 2, beside(of("w/1", Pass)))},
-			want:  []string{"w/1 pass"}, tried: 1,
+			parts: []NamedReport{shardReport("a", 1, 2, resultOf("w/1", Skip)),
+				shardReport("b", 2, 2, asSecondary(resultOf("w/1", Pass)))},
+			want: []string{"w/1 pass"}, tried: 1,
 		},
 		"advice is not counted": {
 			parts: []NamedReport{
-				part("a", 1, 2, of("advice/1", Skip)), part("b", 2, 2, beside(of("advice/1", Pass))),
+				shardReport("a", 1, 2, resultOf("advice/1", Skip)), shardReport("b", 2, 2,
+					asSecondary(resultOf("advice/1", Pass))),
 			},
 			want: []string{"advice/1 pass"},
 		},
 		"why a watch left out what it saw is told rather than that another one saw nothing": {
 			parts: []NamedReport{
-				part("a", 1, 2, because(CallsOff, of("v/1", Inconclusive)), because(CallsOff, of("w/1", Inconclusive)),
-					of("x/1", Inconclusive)),
-				part("b", 2, 2, beside(because(NotObserved, of("v/1", Skip))),
-					beside(because(OtherCheck, of("w/1", Skip))), beside(because(OtherCheck, of("x/1", Skip)))),
+				shardReport("a", 1, 2, withReason(CallsOff, resultOf("v/1", Inconclusive)),
+					withReason(CallsOff, resultOf("w/1", Inconclusive)),
+					resultOf("x/1", Inconclusive)),
+				shardReport("b", 2, 2, asSecondary(withReason(NotObserved, resultOf("v/1", Skip))),
+					asSecondary(withReason(OtherCheck, resultOf("w/1", Skip))), asSecondary(withReason(OtherCheck,
+						resultOf("x/1", Skip)))),
 			},
 			want: []string{"v/1 inconclusive", "w/1 skip", "x/1 inconclusive"},
 		},
 		"a watch fails that fails in any shard": {
 			parts: []NamedReport{
-				part("a", 1, 2, of("a/1", Pass), beside(of("w/1", Fail))), part("b", 2, 2, of("w/1", Pass)),
+				shardReport("a", 1, 2, resultOf("a/1", Pass), asSecondary(resultOf("w/1", Fail))), shardReport("b", 2,
+					2, resultOf("w/1", Pass)),
 			},
 			want: []string{"a/1 pass", "w/1 fail"}, tried: 2,
 		},
 		"the stronger fail is told": {
-			parts: []NamedReport{part("a", 1, 2, lesser), part("b", 2, 2, beside(of("w/1", Fail)))},
-			want:  []string{"w/1 fail"}, tried: 1, said: "w/1 fail",
+			parts: []NamedReport{shardReport("a", 1, 2, lesser),
+				shardReport("b", 2, 2, asSecondary(resultOf("w/1", Fail)))},
+			want: []string{"w/1 fail"}, tried: 1, said: "w/1 fail",
 		},
 		"of two fails both are told": {
-			parts: []NamedReport{part("a", 1, 2, of("w/1", Fail)), part("b", 2, 2, beside(second))},
-			want:  []string{"w/1 fail"}, tried: 1, said: "w/1 fail\nsomething else",
+			parts: []NamedReport{shardReport("a", 1, 2, resultOf("w/1", Fail)),
+				shardReport("b", 2, 2, asSecondary(second))},
+			want: []string{"w/1 fail"}, tried: 1, said: "w/1 fail\nsomething else",
 		},
 		"a shard is missing": {
-			parts: []NamedReport{part("a", 1, 3, of("a/1", Pass)), part("c", 3, 3, beside(of("b/1", Pass)))},
-			want:  []string{"a/1 pass", "b/1 pass"}, tried: 1, said: "shard 2/3 is missing",
+			parts: []NamedReport{shardReport("a", 1, 3, resultOf("a/1", Pass)),
+				shardReport("c", 3, 3, asSecondary(resultOf("b/1", Pass)))},
+			want: []string{"a/1 pass", "b/1 pass"}, tried: 1, said: "shard 2/3 is missing",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,7 +138,7 @@ func TestMergeReports(t *testing.T) {
 
 // TestMergeReportsOfOne: a report alone stays what it is.
 func TestMergeReportsOfOne(t *testing.T) {
-	one := part("a", 0, 0, of("a/1", Pass), of("b/1", Fail))
+	one := shardReport("a", 0, 0, resultOf("a/1", Pass), resultOf("b/1", Fail))
 	merged, duplicates, err := MergeReports([]NamedReport{one}, nil)
 	if diff := cmp.Diff(one.Report, merged); diff != "" || err != nil || duplicates != nil {
 		t.Errorf("%v, %v, - was, + is:\n%s", err, duplicates, diff)
@@ -137,8 +147,8 @@ func TestMergeReportsOfOne(t *testing.T) {
 
 // TestMergeReportsNames: what does not go together, and what is there twice, is named.
 func TestMergeReportsNames(t *testing.T) {
-	a := part("a.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
-	again := part("b.json", 0, 0, of("a/1", Pass), of("b/1", Pass))
+	a := shardReport("a.json", 0, 0, resultOf("a/1", Pass), resultOf("b/1", Pass))
+	again := shardReport("b.json", 0, 0, resultOf("a/1", Pass), resultOf("b/1", Pass))
 	merged, duplicates, err := MergeReports([]NamedReport{a, again}, nil)
 	want := []string{"a.json and b.json both have a/1 and 1 more; the first stands"}
 	if err != nil || !slices.Equal(duplicates, want) {
@@ -149,7 +159,7 @@ func TestMergeReportsNames(t *testing.T) {
 	}
 	for said, change := range map[string]func(r *NamedReport){
 		"a.json and b.json disagree on a/1 in 2025-11-25, which is pass and fail": func(r *NamedReport) {
-			r.Results = []Result{of("a/1", Fail)}
+			r.Results = []Result{resultOf("a/1", Fail)}
 		},
 		"options is {\"seed\":0} and {\"seed\":7}": func(r *NamedReport) {
 			r.Options = &OptionsInfo{Protocol: "auto", Seed: 7}
@@ -163,7 +173,7 @@ func TestMergeReportsNames(t *testing.T) {
 			r.Server = ServerInfo{Name: "other", Version: "2"}
 		},
 	} {
-		other := part("b.json", 0, 0, of("a/1", Pass))
+		other := shardReport("b.json", 0, 0, resultOf("a/1", Pass))
 		change(&other)
 		if _, _, err := MergeReports([]NamedReport{a, other}, nil); err == nil || !strings.Contains(err.Error(), said) {
 			t.Errorf("%v, want %s", err, said)
@@ -173,7 +183,7 @@ func TestMergeReportsNames(t *testing.T) {
 
 // TestMergeReportsExercised: a capability that one shard has exercised is exercised.
 func TestMergeReportsExercised(t *testing.T) {
-	a, b := part("a", 1, 2, of("a/1", Inconclusive)), part("b", 2, 2, of("b/1", Pass))
+	a, b := shardReport("a", 1, 2, resultOf("a/1", Inconclusive)), shardReport("b", 2, 2, resultOf("b/1", Pass))
 	a.Coverage[0].Unexercised = []string{"prompts", "tools"}
 	catalogue := Catalogue{{ID: "a/1", Capability: "tools"}, {ID: "b/1", Capability: "tools"}}
 	merged, _, err := MergeReports([]NamedReport{a, b}, catalogue)
@@ -196,11 +206,11 @@ func TestMergeCauses(t *testing.T) {
 		{Pass, "", Inconclusive, "it is odd, and no other check reports it"},
 		{"", "", Skip, "it is odd: b/1 judges that"},
 	} {
-		yields := because(OtherCheck, of("a/1", Skip))
+		yields := withReason(OtherCheck, resultOf("a/1", Skip))
 		yields.Message, yields.Causes = "it is odd: b/1 judges that", []string{"b/1"}
-		cause := of("b/1", tt.cause)
+		cause := resultOf("b/1", tt.cause)
 		cause.Message = tt.message
-		parts := []NamedReport{part("a", 1, 2, yields), part("b", 2, 2, cause)}
+		parts := []NamedReport{shardReport("a", 1, 2, yields), shardReport("b", 2, 2, cause)}
 		if tt.cause == "" {
 			parts = parts[:1]
 		}

@@ -16,9 +16,9 @@ import (
 
 // Watches judge what the server said of itself, and nothing that came after input that no conforming client sends.
 func TestWire(t *testing.T) {
-	out := scene{
+	out := testRun{
 		script: script{
-			{method: "says", does: says(
+			{method: "says", action: writes(
 				`{"method":"notifications/a"}`,
 				`{"id":"mine","method":"ping"}`,
 				`[{"method":"notifications/b"},7]`,
@@ -27,17 +27,17 @@ func TestWire(t *testing.T) {
 				`{"id":"mine","error":"none"}`,
 				`["info","ready"]`,
 			)},
-			{method: "refuses", does: refuses(-1)},
+			{method: "refuses", action: answersError(-1)},
 		},
-		cast: []role{{id: "a/one", check: Probe(func(t *T) {
-			s := t.Own()
-			t.Ask(s, "says", nil)
-			t.Ask(s, "refuses", nil)
-			s.Hostile()
-			t.Ask(s, "says", nil)
+		checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
+			s := t.ExclusiveSession()
+			t.Request(s, "says", nil)
+			t.Request(s, "refuses", nil)
+			s.MarkInvalidInput()
+			t.Request(s, "says", nil)
 		})}},
-	}.play(t)
-	out.want(t, "a/one", Pass, "")
+	}.run(t)
+	out.wantVerdict(t, "a/one", Pass, "")
 	w := Wire{Sessions: out.sessions}
 	tests := []struct {
 		messages Messages
@@ -52,8 +52,8 @@ func TestWire(t *testing.T) {
 		{w.ResultsOf("refuses"), "result of refuses", ""},
 		{w.Requests(), "request", "ping"},
 		{w.Notifications(), "notification", "notifications/a notifications/b"},
-		{w.Responses().Established(Newest), "response", "=initialize =ping =says =refuses"},
-		{w.Responses().Established("2024-11-05"), "response", ""},
+		{w.Responses().Negotiated(NewestLegacy), "response", "=initialize =ping =says =refuses"},
+		{w.Responses().Negotiated("2024-11-05"), "response", ""},
 	}
 	for _, tt := range tests {
 		var list []string
@@ -64,18 +64,18 @@ func TestWire(t *testing.T) {
 			}
 			list = append(list, method)
 		}
-		if got := strings.Join(list, " "); tt.messages.What != tt.what || got != tt.list {
-			t.Errorf("%s: got %q %s, want %s", tt.what, tt.messages.What, got, tt.list)
+		if got := strings.Join(list, " "); tt.messages.Kind != tt.what || got != tt.list {
+			t.Errorf("%s: got %q %s, want %s", tt.what, tt.messages.Kind, got, tt.list)
 		}
 	}
-	if lines := w.Lines(); lines.What != "output" || len(lines.List) != 2+2*8+1 {
-		t.Errorf("%d lines of %s", len(lines.List), lines.What)
+	if lines := w.Lines(); lines.Kind != "output" || len(lines.List) != 2+2*8+1 {
+		t.Errorf("%d lines of %s", len(lines.List), lines.Kind)
 	}
 }
 
 // JSON is meant as a message when it says so, answers a request, or has a method that servers use.
-func TestIsMeant(t *testing.T) {
-	asked := requests{driver.IDKey([]byte("7")): {}}
+func TestLooksLikeMessage(t *testing.T) {
+	asked := requestsByID{driver.IDKey([]byte("7")): {}}
 	tests := map[string]bool{
 		`{"jsonrpc":"1.0"}`:                true,
 		`{"id":7,"result":{}}`:             true,
@@ -91,8 +91,8 @@ func TestIsMeant(t *testing.T) {
 		`7`:                                false,
 	}
 	for raw, want := range tests {
-		line := &driver.Frame{Shape: driver.Array, Raw: driver.Text("[" + raw + "]")}
-		if got := (Message{Frame: line.Members()[0], asked: asked}).IsMeant(); got != want {
+		line := &driver.Frame{Kind: driver.Array, Raw: driver.Text("[" + raw + "]")}
+		if got := (Message{Frame: line.Messages()[0], requests: asked}).LooksLikeMessage(); got != want {
 			t.Errorf("%s: got %v", raw, got)
 		}
 	}
@@ -111,43 +111,44 @@ func TestLinesEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Idle(time.Second)
+		s.Sleep(time.Second)
 		s.Close()
 		lines := Wire{Sessions: []*driver.Session{s}}.Lines().List
-		if len(lines) != 1 || lines[0].Raw.String() != "first words" || len(s.Since(0)) != 2 {
-			t.Errorf("got %v of %v", lines, s.Since(0))
+		if len(lines) != 1 || lines[0].Raw.String() != "first words" || len(s.ReceivedSince(0)) != 2 {
+			t.Errorf("got %v of %v", lines, s.ReceivedSince(0))
 		}
 	})
 }
 
 // Of much evidence the beginning and the end are kept. One line is not left out to say so in another.
-func TestBound(t *testing.T) {
-	for _, n := range []int{0, mostLines, mostLines + 1, mostLines + 2, 1000} {
+func TestCapLines(t *testing.T) {
+	for _, n := range []int{0, maxEvidenceLines, maxEvidenceLines + 1, maxEvidenceLines + 2, 1000} {
 		var lines []Line
 		for i := range n {
 			lines = append(lines, Line{Text: fmt.Sprint(i)})
 		}
-		got := bound(lines)
+		got := capLines(lines)
 		switch {
-		case n <= mostLines+1:
+		case n <= maxEvidenceLines+1:
 			if len(got) != n {
 				t.Errorf("of %d lines %d are kept", n, len(got))
 			}
-		case len(got) != mostLines+1, got[0].Text != "0", got[mostLines].Text != fmt.Sprint(n-1),
-			got[mostLines/4].Text != fmt.Sprintf("%d lines left out", n-mostLines), !got[mostLines/4].Truncated:
+		case len(got) != maxEvidenceLines+1, got[0].Text != "0", got[maxEvidenceLines].Text != fmt.Sprint(n-1),
+			got[maxEvidenceLines/4].Text != fmt.Sprintf("%d lines left out",
+				n-maxEvidenceLines), !got[maxEvidenceLines/4].Truncated:
 			t.Errorf("of %d lines these are kept: %v", n, got)
 		}
 	}
 }
 
-func TestID(t *testing.T) {
+func TestFrameID(t *testing.T) {
 	texts := map[string]string{"7": "7", `"a"`: `"a"`, "null": "null", "": "nothing: the member is missing"}
 	for raw, want := range texts {
 		f := &driver.Frame{}
 		if raw != "" {
 			f.ID = []byte(raw)
 		}
-		if diff := cmp.Diff(want, Show(ID(f))); diff != "" {
+		if diff := cmp.Diff(want, Show(FrameID(f))); diff != "" {
 			t.Errorf("%s: %s", raw, diff)
 		}
 	}

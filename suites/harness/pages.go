@@ -9,35 +9,35 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// mostPages bounds how far a list is followed, and mostStale for how many pages in a row that have items, but none that
-// did not come before.
-const mostPages, mostStale = 1000, 100
+// maxPages bounds how far a list is followed, and maxRepeatedPages for how many pages in a row that have items, but
+// none that did not come before.
+const maxPages, maxRepeatedPages = 1000, 100
 
-// Endless says that the pages of a list do not come to an end: its cursors lead to what came before.
-type Endless struct {
+// EndlessListError says that the pages of a list do not come to an end: its cursors lead to what came before.
+type EndlessListError struct {
 	Method string
 	Cursor string // with which a page came that had come before
 }
 
-func (e *Endless) Error() string {
+func (e *EndlessListError) Error() string {
 	return fmt.Sprintf("the pages of %s do not come to an end: the cursor %s brings one that came before",
-		e.Method, driver.Brief(Compact(e.Cursor)))
+		e.Method, driver.Brief(CompactJSON(e.Cursor)))
 }
 
-// ErrManyPages says that a list has more pages than are followed, of which the last still brought something new.
-var ErrManyPages = errors.New("more pages than mcpcheck follows")
+// ErrTooManyPages says that a list has more pages than are followed, of which the last still brought something new.
+var ErrTooManyPages = errors.New("more pages than mcpcheck follows")
 
 // EachPage follows a paginated list to its end and visits the results, whose member is the array. Asked in a session of
-// any state; it fails on the first page that is not a list, and with Endless when pages come again.
+// any state; it fails on the first page that is not a list, and with EndlessListError when pages come again.
 //
 // Whatever nextCursor is there is followed: an empty one, and also one that came before, as long as it brings something
 // new. Some servers mean the end by an empty one; where that leads to an error, or to nothing but items that came
 // before, it is the end.
 func EachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
-	came := pages{as: map[page][]string{}, items: map[uint64]bool{}}
+	came := seenPages{nextCursors: map[pageKey][]string{}, items: map[uint64]bool{}}
 	stales := 0
 	for n := 1; ; n++ {
-		r := s.Exchange(method, params)
+		r := s.Call(method, params)
 		cursor, _ := params["cursor"].(string)
 		mayEnd := n > 1 && cursor == ""
 		if mayEnd && r.Error() != nil {
@@ -45,8 +45,8 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 		}
 		result := r.Result() // once: it may be long
 		items, err := itemsOf(r, result, method, member)
-		if unlisted := (*Unlisted)(nil); n > 1 && errors.As(err, &unlisted) {
-			unlisted.Why += " (of page 2 or later)"
+		if unlisted := (*NotAListError)(nil); n > 1 && errors.As(err, &unlisted) {
+			unlisted.Reason += " (of page 2 or later)"
 		}
 		if err != nil {
 			return err
@@ -63,12 +63,12 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 			stales++
 		}
 		if more {
-			known, circle := came.name(key, next)
+			known, circle := came.addCursor(key, next)
 			switch {
-			case circle, known && n == mostPages, stales == mostStale:
-				return &Endless{method, cursor}
-			case n == mostPages:
-				return fmt.Errorf("%s has %w (%d)", method, ErrManyPages, mostPages)
+			case circle, known && n == maxPages, stales == maxRepeatedPages:
+				return &EndlessListError{method, cursor}
+			case n == maxPages:
+				return fmt.Errorf("%s has %w (%d)", method, ErrTooManyPages, maxPages)
 			}
 		}
 		visit(result)
@@ -83,34 +83,34 @@ func EachPage(s *driver.Session, method, member string, params M, visit func(res
 	}
 }
 
-// tooLong is the error with which a list was given up that has more pages than are followed; nil when it was not.
-func (e *Execution) tooLong(method string) error {
+// tooLongError is the error with which a list was given up that has more pages than are followed; nil when it was not.
+func (e *Execution) tooLongError(method string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := e.long[method]; err != nil {
+	if err := e.tooLongLists[method]; err != nil {
 		return err
 	}
-	return e.server.TooLong[method] // as discovery has found
+	return e.server.TooLongLists[method] // as discovery has found
 }
 
-// follow is EachPage, which remembers the lists that are too long.
-func (e *Execution) follow(s *driver.Session, method, member string, params M, visit func(result M)) error {
+// eachPage is EachPage, which remembers the lists that are too long.
+func (e *Execution) eachPage(s *driver.Session, method, member string, params M, visit func(result M)) error {
 	err := EachPage(s, method, member, params, visit)
-	if errors.Is(err, ErrManyPages) {
+	if errors.Is(err, ErrTooManyPages) {
 		e.mu.Lock()
-		e.long[method] = err
+		e.tooLongLists[method] = err
 		e.mu.Unlock()
 	}
 	return err
 }
 
-// Unlisted says that what was answered to a list is not one.
-type Unlisted struct {
-	Why   string
-	Reply driver.Reply
+// NotAListError says that what was answered to a list is not one.
+type NotAListError struct {
+	Reason string
+	Reply  driver.Reply
 }
 
-func (e *Unlisted) Error() string { return e.Why }
+func (e *NotAListError) Error() string { return e.Reason }
 
 // itemsOf is the list in a page, the result of a reply.
 func itemsOf(r driver.Reply, result M, method, member string) ([]any, error) {
@@ -118,32 +118,32 @@ func itemsOf(r driver.Reply, result M, method, member string) ([]any, error) {
 	case r.Err != nil:
 		return nil, r.Err
 	case result == nil:
-		return nil, &Unlisted{fmt.Sprintf("%s was answered with %s", method, Got(r)), r}
+		return nil, &NotAListError{fmt.Sprintf("%s was answered with %s", method, Got(r)), r}
 	case !isList:
-		return nil, &Unlisted{fmt.Sprintf("the result of %s has no array %q", method, member), r}
+		return nil, &NotAListError{fmt.Sprintf("the result of %s has no array %q", method, member), r}
 	default:
 		return items, nil
 	}
 }
 
-// pages are those that came, each with the cursors that it named as the next. Some servers list in any order: a page is
-// known by its items, whatever their order.
-type pages struct {
-	as    map[page][]string
-	items map[uint64]bool // that were on any
+// seenPages are those that came, each with the cursors that it named as the next. Some servers list in any order: a
+// page is known by its items, whatever their order.
+type seenPages struct {
+	nextCursors map[pageKey][]string
+	items       map[uint64]bool // that were on any
 }
 
-// page is how many items a page has, and the sum of what they are.
-type page struct {
+// pageKey is how many items a page has, and the sum of what they are.
+type pageKey struct {
 	items int
 	sum   uint64
 }
 
 // add also tells whether all of the page came before: each item or, of one without items, such a page.
-func (p pages) add(items []any) (key page, stale bool) {
+func (p seenPages) add(items []any) (key pageKey, stale bool) {
 	if len(items) == 0 {
-		_, stale = p.as[page{}]
-		return page{}, stale
+		_, stale = p.nextCursors[pageKey{}]
+		return pageKey{}, stale
 	}
 	key.items, stale = len(items), true
 	for _, item := range items {
@@ -155,11 +155,11 @@ func (p pages) add(items []any) (key page, stale bool) {
 	return key, stale
 }
 
-// name notes the next cursor of a page. It tells whether a page with the same items came before, and whether that
+// addCursor notes the next cursor of a page. It tells whether a page with the same items came before, and whether that
 // named the same one.
-func (p pages) name(key page, next string) (known, circle bool) {
-	nexts, known := p.as[key]
-	p.as[key] = append(nexts, next)
+func (p seenPages) addCursor(key pageKey, next string) (known, circle bool) {
+	nexts, known := p.nextCursors[key]
+	p.nextCursors[key] = append(nexts, next)
 	return known, slices.Contains(nexts, next)
 }
 

@@ -13,20 +13,22 @@ import (
 type Case struct {
 	*Requirement
 	Revision string // that was negotiated
-	By       string // the one whose text judges; another one only where the area says so
+	JudgedBy string // the one whose text judges; another one only where the area says so
 
-	check    Check
-	others   []string // the ids of all entries that apply to the server, wanted or not
-	foreseen outcome  // decided without trying; without a verdict otherwise
-	beside   bool     // its requirement has its home in another shard
+	check         Check
+	applicableIDs []string // the ids of all entries that apply to the server, wanted or not
+	predetermined outcome  // decided without trying; without a verdict otherwise
+	secondary     bool     // its requirement has its home in another shard
 }
 
 // promises reports whether others are tried after the case that are lent its process.
-func (c Case) promises() bool { return c.check.promised && c.foreseen.verdict == "" }
+func (c Case) isReusedForInvalidInput() bool {
+	return c.check.reusedForInvalidInput && c.predetermined.verdict == ""
+}
 
-// Foreseen is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.
-func (c Case) Foreseen() (v Verdict, code Reason, why string) {
-	return c.foreseen.verdict, c.foreseen.reason, c.foreseen.message
+// Predetermined is what is known of the case without trying it: a verdict, empty when it has to be tried, and why.
+func (c Case) Predetermined() (v Verdict, code Reason, why string) {
+	return c.predetermined.verdict, c.predetermined.reason, c.predetermined.message
 }
 
 // Plan turns the catalogue into the cases for one server: what holds in its revision, on its transport, and is wanted.
@@ -35,7 +37,7 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan
 	var ids []string
 	for _, r := range catalogue {
 		check, built := suite[r.ID]
-		by, applies := r.Judges(server.Revision, server.Transport)
+		by, applies := r.JudgingRevision(server.Revision, server.Transport)
 		if !built || !applies {
 			continue
 		}
@@ -43,18 +45,18 @@ func Plan(catalogue Catalogue, suite Suite, server *Server, want Selector) (plan
 		if !want(r) {
 			continue
 		}
-		c := Case{Requirement: r, Revision: server.Revision, By: by, check: check.in(server.Revision)}
-		c.foreseen = foreseen(r, c.check, server)
+		c := Case{Requirement: r, Revision: server.Revision, JudgedBy: by, check: check.forRevision(server.Revision)}
+		c.predetermined = predeterminedOutcome(r, c.check, server)
 		plan = append(plan, c)
 	}
 	for i := range plan {
-		plan[i].others = ids
+		plan[i].applicableIDs = ids
 	}
 	return plan
 }
 
 // foreseen is the outcome that the server's description alone decides; none when the check has to be tried.
-func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
+func predeterminedOutcome(r *Requirement, check Check, server *Server) (none outcome) {
 	switch {
 	case server.Failure != "" && server.Protected:
 		if check.whenProtected {
@@ -62,12 +64,13 @@ func foreseen(r *Requirement, check Check, server *Server) (none outcome) {
 		}
 		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: server.Failure}
 	case server.Failure != "":
-		if check.whenRefused {
+		if check.whenConnectRefused {
 			return none
 		}
-		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: server.greeting() + " failed"}
-	case server.lacks(r) != "":
-		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " + server.lacks(r)}
+		return outcome{verdict: Inconclusive, reason: HandshakeFailed, message: server.connectName() + " failed"}
+	case server.missingCapability(r) != "":
+		return outcome{verdict: Skip, reason: NotDeclared, message: "the server does not declare " +
+			server.missingCapability(r)}
 	case slices.Contains(r.Needs, "tool") && len(server.Tools) == 0:
 		return outcome{verdict: Skip, reason: NotOffered, message: "the server lists no tool"}
 	case slices.Contains(r.Needs, "prompt") && len(server.Prompts) == 0:
@@ -83,23 +86,24 @@ type Selector func(r *Requirement) bool
 // only means all. It fails on what selects nothing, and names the nearest id.
 func Select(catalogue func() Catalogue, only, skip []string) (Selector, error) {
 	for _, pattern := range slices.Concat(only, skip) {
-		if err := known(catalogue(), pattern); err != nil {
+		if err := checkPattern(catalogue(), pattern); err != nil {
 			return nil, err
 		}
 	}
 	return func(r *Requirement) bool {
-		return (len(only) == 0 || anyMatch(only, r)) && !anyMatch(skip, r)
+		return (len(only) == 0 || matchesAny(only, r)) && !matchesAny(skip, r)
 	}, nil
 }
 
-func anyMatch(patterns []string, r *Requirement) bool {
+func matchesAny(patterns []string, r *Requirement) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, r) })
 }
 
 func matches(pattern string, r *Requirement) bool {
 	var level Level
 	if level.UnmarshalText([]byte(strings.ToUpper(pattern))) == nil {
-		return slices.ContainsFunc(r.In(), func(revision string) bool { return r.Level.In(revision) == level })
+		return slices.ContainsFunc(r.ApplicableRevisions(),
+			func(revision string) bool { return r.Level.In(revision) == level })
 	}
 	return slices.ContainsFunc([]string{r.ID, r.Area()}, func(name string) bool {
 		ok, _ := path.Match(pattern, name)
@@ -107,7 +111,7 @@ func matches(pattern string, r *Requirement) bool {
 	})
 }
 
-func known(catalogue Catalogue, pattern string) error {
+func checkPattern(catalogue Catalogue, pattern string) error {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return fmt.Errorf("bad pattern %q: %v", pattern, err)
 	}
@@ -117,11 +121,11 @@ func known(catalogue Catalogue, pattern string) error {
 		}
 	}
 	const list = "; mcpcheck list shows them all"
-	return fmt.Errorf("no check %q%s", pattern, text.Instead(pattern, names(catalogue), list))
+	return fmt.Errorf("no check %q%s", pattern, text.Suggestion(pattern, selectableNames(catalogue), list))
 }
 
-// names are what selects something: the areas, then the ids.
-func names(catalogue Catalogue) (names []string) {
+// selectableNames are what selects something: the areas, then the ids.
+func selectableNames(catalogue Catalogue) (names []string) {
 	for _, r := range catalogue {
 		if !slices.Contains(names, r.Area()) {
 			names = append(names, r.Area())
@@ -133,15 +137,15 @@ func names(catalogue Catalogue) (names []string) {
 	return names
 }
 
-// Untried are the results of a plan whose server could not be talked to: one root cause, and what depends on it
-// inconclusive.
-func Untried(plan []Case, reason string) (results []Result) {
+// UntestableResults are the results of a plan whose server could not be talked to: one root cause, and what depends on
+// it inconclusive.
+func UntestableResults(plan []Case, reason string) (results []Result) {
 	for _, c := range plan {
-		level := c.Level.In(c.By)
+		level := c.Level.In(c.JudgedBy)
 		results = append(results, Result{
-			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, Entry: level,
-			Verdict: Inconclusive, Reason: HandshakeFailed, Message: reason, Spec: c.URL(c.By), Fix: c.Fix,
-			Beside: c.beside,
+			ID: c.ID, Title: c.Title, Revision: c.Revision, Level: level, EntryLevel: level,
+			Verdict: Inconclusive, Reason: HandshakeFailed, Message: reason, Spec: c.URL(c.JudgedBy), Fix: c.Fix,
+			Secondary: c.secondary,
 		})
 	}
 	return results

@@ -9,10 +9,10 @@ import (
 )
 
 // told is the plan in words: id, the revision that judges, and the verdict that is known beforehand, with its reason.
-func told(plan []Case) (lines []string) {
+func planLines(plan []Case) (lines []string) {
 	for _, c := range plan {
-		verdict, _, why := c.Foreseen()
-		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.ID, c.By, verdict, why)))
+		verdict, _, why := c.Predetermined()
+		lines = append(lines, strings.TrimSpace(fmt.Sprintf("%s %s %s %s", c.ID, c.JudgedBy, verdict, why)))
 	}
 	return lines
 }
@@ -20,7 +20,7 @@ func told(plan []Case) (lines []string) {
 // A plan has what is built, applies and is wanted, in the order of the catalogue; what the description of the server
 // decides is not tried.
 func TestPlan(t *testing.T) {
-	holds := []string{Newest}
+	holds := []string{NewestLegacy}
 	catalogue := Catalogue{
 		{ID: "a/plain", Revisions: holds},
 		{ID: "a/planned", Revisions: holds},
@@ -36,9 +36,9 @@ func TestPlan(t *testing.T) {
 		{ID: "b/protected", Revisions: holds},
 		{ID: "roots/asked", Revisions: holds, Capability: "roots"},
 	}
-	Area{Name: "roots", OfClient: true}.Claim(catalogue[len(catalogue)-1:])
+	Area{Name: "roots", ClientDeclares: true}.AssignTo(catalogue[len(catalogue)-1:])
 	check := Probe(func(*T) {})
-	suite := Suite{"a/refused": check.WhenRefused(), "a/protected": check.WhenProtected()}
+	suite := Suite{"a/refused": check.WhenConnectRefused(), "a/protected": check.WhenProtected()}
 	for _, r := range catalogue {
 		if _, known := suite[r.ID]; !known && r.ID != "a/planned" && r.ID != "b/protected" {
 			suite[r.ID] = check
@@ -46,7 +46,7 @@ func TestPlan(t *testing.T) {
 	}
 	suite["b/protected"] = Suite{"b/protected": check}.WhenProtected()["b/protected"]
 
-	by := " " + Newest
+	by := " " + NewestLegacy
 	in := func(verdict, reason string, ids ...string) map[string]string {
 		by := map[string]string{}
 		for _, id := range ids {
@@ -65,7 +65,7 @@ func TestPlan(t *testing.T) {
 		return ids
 	}
 	extensions := M{"example.com/tasks": M{}}
-	sound := Server{Transport: "stdio", Revision: Newest, Tools: []M{{}},
+	sound := Server{Transport: "stdio", Revision: NewestLegacy, Tools: []M{{}},
 		Capabilities: M{"tools": M{}, "logging": M{}, "extensions": extensions}}
 	with := func(change func(*Server)) *Server {
 		server := sound
@@ -98,25 +98,25 @@ func TestPlan(t *testing.T) {
 		for _, id := range everything {
 			want = append(want, strings.TrimSpace(id+by+" "+tt.decided[id]))
 		}
-		got := told(Plan(catalogue, suite, tt.server, func(r *Requirement) bool { return r.ID != "a/unwanted" }))
+		got := planLines(Plan(catalogue, suite, tt.server, func(r *Requirement) bool { return r.ID != "a/unwanted" }))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
 		}
 	}
 	overHTTP := with(func(s *Server) { s.Transport = "sse" })
-	got := told(Plan(catalogue, suite, overHTTP, func(r *Requirement) bool { return r.ID == "a/web" }))
+	got := planLines(Plan(catalogue, suite, overHTTP, func(r *Requirement) bool { return r.ID == "a/web" }))
 	if diff := cmp.Diff([]string{"a/web" + by}, got); diff != "" {
 		t.Error(diff)
 	}
 }
 
 // What is decided beforehand is a result without an attempt.
-func TestForeseen(t *testing.T) {
-	out := scene{
-		cast:   []role{{id: "a/one", check: Probe(func(*T) { panic("it is tried") })}},
+func TestPredetermined(t *testing.T) {
+	out := testRun{
+		checks: []testCheck{{id: "a/one", check: Probe(func(*T) { panic("it is tried") })}},
 		server: Server{Failure: "no"}, options: Options{Profile: Strict},
-	}.play(t)
-	out.want(t, "a/one", Inconclusive, "the handshake failed")
+	}.run(t)
+	out.wantVerdict(t, "a/one", Inconclusive, "the handshake failed")
 	if r := out.results["a/one"]; r.GatedBy != GateInconclusive || out.started != 0 {
 		t.Errorf("got %+v, %d processes", r, out.started)
 	}
@@ -124,11 +124,11 @@ func TestForeseen(t *testing.T) {
 
 // Which revision judges a server that negotiated another one than those in which an entry holds, is a matter of the
 // area.
-func TestJudges(t *testing.T) {
+func TestJudgingRevision(t *testing.T) {
 	areas := map[string]Area{
 		"plain": {Name: "plain"},
-		"http":  {Name: "http", JudgedBy: AtLeast("2025-03-26")},
-		"sse":   {Name: "sse", JudgedBy: NearestRevision},
+		"http":  {Name: "http", ChooseRevision: AtLeast("2025-03-26")},
+		"sse":   {Name: "sse", ChooseRevision: NearestRevision},
 	}
 	tests := []struct {
 		area       string
@@ -155,29 +155,29 @@ func TestJudges(t *testing.T) {
 	}
 	for _, tt := range tests {
 		r := &Requirement{ID: tt.area + "/entry", Revisions: strings.Fields(tt.revisions), Transports: []string{"http"}}
-		areas[tt.area].Claim(Catalogue{r})
-		by, applies := r.Judges(tt.negotiated, "http")
+		areas[tt.area].AssignTo(Catalogue{r})
+		by, applies := r.JudgingRevision(tt.negotiated, "http")
 		if by != tt.by || applies != (tt.by != "") {
 			t.Errorf("%s, in %s, of %s: got %q, %v, want %q", tt.area, tt.revisions, tt.negotiated, by, applies, tt.by)
 		}
-		if by, applies := r.Judges(tt.negotiated, "stdio"); applies {
+		if by, applies := r.JudgingRevision(tt.negotiated, "stdio"); applies {
 			t.Errorf("%s judges over stdio, by %s", tt.area, by)
 		}
 	}
 }
 
-func TestCallsOfTheRun(t *testing.T) {
+func TestCallPermission(t *testing.T) {
 	options := Options{Calls: CallsSafe, Examples: map[string]M{"write": {"text": "x"}}}
-	out := scene{
-		cast: []role{{id: "a/one", check: Probe(func(t *T) {
-			t.Expect(MayCall(t, Named("write")).Valid).To(BeOneOf(true))
-			t.Expect(MayCall(t, Named("erase")).Valid).To(BeOneOf(false))
+	out := testRun{
+		checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
+			t.Expect(CallPermission(t, NamedSubject("write")).Valid).To(BeOneOf(true))
+			t.Expect(CallPermission(t, NamedSubject("erase")).Valid).To(BeOneOf(false))
 			t.Expect(MayCallUnknown(t)).To(BeOneOf(true))
-			t.Expect(ExampleOf(t, "write")["text"]).To(BeOneOf[any]("x"))
-			t.Expect(ExampleOf(t, "erase") == nil).To(BeOneOf(true))
+			t.Expect(ExampleArguments(t, "write")["text"]).To(BeOneOf[any]("x"))
+			t.Expect(ExampleArguments(t, "erase") == nil).To(BeOneOf(true))
 			t.Expect(t.Site() == nil).To(BeOneOf(true))
 		})}},
 		options: options,
-	}.play(t)
-	out.want(t, "a/one", Pass, "")
+	}.run(t)
+	out.wantVerdict(t, "a/one", Pass, "")
 }

@@ -59,8 +59,8 @@ var Reasons = []struct {
 	{Interrupted, "the operator ended the run"},
 }
 
-// Because is the check with a reason for what it ends with: t.Because(NotOffered).Skip("the server lists no tool").
-func (t *T) Because(r Reason) *T {
+// WithReason is the check with a reason for what it ends with: t.Because(NotOffered).Skip("the server lists no tool").
+func (t *T) WithReason(r Reason) *T {
 	inner := *t
 	inner.reason = r
 	return &inner
@@ -68,7 +68,7 @@ func (t *T) Because(r Reason) *T {
 
 // open is an outcome without a verdict. Its reason is the one given, or that of a value that the message shows, or the
 // general one.
-func (t *T) open(v Verdict, general Reason, format string, shown []any) outcome {
+func (t *T) noVerdict(v Verdict, general Reason, format string, shown []any) outcome {
 	o := outcome{verdict: v, reason: t.reason, message: fmt.Sprintf(format, shown...)}
 	for _, value := range shown {
 		o.reason = cmp.Or(o.reason, ReasonOf(value))
@@ -83,7 +83,7 @@ func ReasonOf(value any) Reason {
 	switch v := value.(type) {
 	case interface{ Reason() Reason }:
 		return v.Reason()
-	case driver.Answer:
+	case driver.HTTPResponse:
 		return reasonOfAnswer(v)
 	case error:
 		return reasonOfError(v)
@@ -92,13 +92,13 @@ func ReasonOf(value any) Reason {
 }
 
 func reasonOfError(err error) Reason {
-	var silence *driver.Silence
-	var death *driver.Death
-	var unanswered *driver.Unanswered
-	var unlisted *Unlisted
-	var endless *Endless
+	var silence *driver.TimeoutError
+	var death *driver.SessionEndError
+	var unanswered *driver.NoResponseError
+	var unlisted *NotAListError
+	var endless *EndlessListError
 	switch {
-	case driver.ExcessOf(err) != nil, errors.Is(err, ErrManyPages):
+	case driver.AsLimitError(err) != nil, errors.Is(err, ErrTooManyPages):
 		return Limit
 	case errors.As(err, &unlisted), errors.As(err, &endless):
 		return NotListed
@@ -108,21 +108,21 @@ func reasonOfError(err error) Reason {
 		return Died
 	case !errors.As(err, &unanswered):
 		return ""
-	case unanswered.HTTP == nil:
+	case unanswered.RoundTrip == nil:
 		return Silent
 	}
-	return cmp.Or(reasonOfAnswer(unanswered.HTTP.Answer()), Silent)
+	return cmp.Or(reasonOfAnswer(unanswered.RoundTrip.Response()), Silent)
 }
 
-func reasonOfAnswer(a driver.Answer) Reason {
+func reasonOfAnswer(a driver.HTTPResponse) Reason {
 	switch {
-	case a.Excess() != nil:
+	case a.LimitErr() != nil:
 		return Limit
-	case a.Foreign():
+	case a.IsFromIntermediary():
 		return ForeignAnswer
-	case a.Status == 0 && a.Err != nil:
+	case a.StatusCode == 0 && a.Err != nil:
 		return Died
-	case a.Status == 0:
+	case a.StatusCode == 0:
 		return Silent
 	}
 	return ""

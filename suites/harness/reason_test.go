@@ -8,10 +8,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// gap is a value that knows what reason it is.
-type gap struct{}
+// reasonedValue is a value that knows what reason it is.
+type reasonedValue struct{}
 
-func (gap) Reason() Reason { return NotOffered }
+func (reasonedValue) Reason() Reason { return NotOffered }
 
 func TestReasonOf(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -21,18 +21,18 @@ func TestReasonOf(t *testing.T) {
 		"a text":                 {"no tool", ""},
 		"nothing wrong":          {Explain(nil), ""},
 		"any error":              {errors.New("it is so"), ""},
-		"a value that knows it":  {gap{}, NotOffered},
-		"a silence":              {&driver.Silence{Method: "ping"}, Silent},
-		"an end":                 {&driver.Death{Cause: "it exited"}, Died},
-		"an end that is told":    {Explain(&driver.Death{Cause: "it exited"}), Died},
-		"an end after an excess": {&driver.Death{Excess: &driver.Excess{What: "too long"}}, Limit},
-		"more pages than that":   {Explain(fmt.Errorf("tools/list has %w", ErrManyPages)), Limit},
-		"pages without an end":   {Explain(&Endless{Method: "tools/list"}), NotListed},
-		"a POST without answer":  {&driver.Unanswered{Method: "ping", HTTP: nil}, Silent},
-		"an HTTP answer":         {driver.Answer{Status: 400}, ""},
-		"one of a gateway":       {driver.Answer{Status: 502}, ForeignAnswer},
-		"none yet":               {driver.Answer{}, Silent},
-		"none, and the reason":   {driver.Answer{Err: errors.New("connection refused")}, Died},
+		"a value that knows it":  {reasonedValue{}, NotOffered},
+		"a silence":              {&driver.TimeoutError{Method: "ping"}, Silent},
+		"an end":                 {&driver.SessionEndError{Cause: "it exited"}, Died},
+		"an end that is told":    {Explain(&driver.SessionEndError{Cause: "it exited"}), Died},
+		"an end after an excess": {&driver.SessionEndError{LimitErr: &driver.LimitError{Reason: "too long"}}, Limit},
+		"more pages than that":   {Explain(fmt.Errorf("tools/list has %w", ErrTooManyPages)), Limit},
+		"pages without an end":   {Explain(&EndlessListError{Method: "tools/list"}), NotListed},
+		"a POST without answer":  {&driver.NoResponseError{Method: "ping", RoundTrip: nil}, Silent},
+		"an HTTP answer":         {driver.HTTPResponse{StatusCode: 400}, ""},
+		"one of a gateway":       {driver.HTTPResponse{StatusCode: 502}, ForeignAnswer},
+		"none yet":               {driver.HTTPResponse{}, Silent},
+		"none, and the reason":   {driver.HTTPResponse{Err: errors.New("connection refused")}, Died},
 	} {
 		if got := ReasonOf(tt.value); got != tt.want {
 			t.Errorf("%s: got %q, want %q", name, got, tt.want)
@@ -41,20 +41,20 @@ func TestReasonOf(t *testing.T) {
 }
 
 func TestReasonsOfOutcomes(t *testing.T) {
-	silence := &driver.Silence{Method: "ping"}
+	silence := &driver.TimeoutError{Method: "ping"}
 	for name, tt := range map[string]struct {
 		end  func(*T)
 		want Reason
 	}{
 		"a skip":                  {func(t *T) { t.Skip("it is so") }, NotApplicable},
 		"an inconclusive":         {func(t *T) { t.Inconclusive("it is so") }, Undecided},
-		"one that shows an error": {func(t *T) { t.Again("no session: %v", Explain(silence)) }, Silent},
-		"one of two errors":       {func(t *T) { t.Again("%v, then %v", errors.New("x"), silence) }, Silent},
-		"one that was given":      {func(t *T) { t.Because(Limit).Inconclusive("%v", silence) }, Limit},
+		"one that shows an error": {func(t *T) { t.Retry("no session: %v", Explain(silence)) }, Silent},
+		"one of two errors":       {func(t *T) { t.Retry("%v, then %v", errors.New("x"), silence) }, Silent},
+		"one that was given":      {func(t *T) { t.WithReason(Limit).Inconclusive("%v", silence) }, Limit},
 		"a silence of the server": {func(t *T) { NoAnswer(t, "nothing has answered") }, Silent},
-		"one that was not used":   {func(t *T) { t.Because(Limit); t.Skip("it is so") }, NotApplicable},
+		"one that was not used":   {func(t *T) { t.WithReason(Limit); t.Skip("it is so") }, NotApplicable},
 	} {
-		o := guard(func() { tt.end(&T{scope: &scope{}}) })
+		o := runRecovered(func() { tt.end(&T{scope: &scope{}}) })
 		if o.reason != tt.want {
 			t.Errorf("%s: got %q, want %q", name, o.reason, tt.want)
 		}

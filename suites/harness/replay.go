@@ -8,13 +8,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// Recorded is the server of recorded sessions that agreed on one revision, as far as they tell.
-func Recorded(transport string, sessions []*driver.Session) *Server {
+// RecordedServer is the server of recorded sessions that agreed on one revision, as far as they tell.
+func RecordedServer(transport string, sessions []*driver.Session) *Server {
 	s := &Server{Transport: transport, Capabilities: M{}}
 	for _, session := range sessions {
-		s.Revision, s.Requested = session.Agreed(), session.Agreed()
-		if s.Welcome == nil && session.Welcome != nil {
-			s.Welcome, s.Capabilities, s.Era = session.Welcome, session.Capabilities, session.Era()
+		s.Revision, s.Requested = session.NegotiatedRevision(), session.NegotiatedRevision()
+		if s.ConnectResult == nil && session.ConnectResult != nil {
+			s.ConnectResult, s.Capabilities, s.Era = session.ConnectResult, session.Capabilities, session.Era()
 		}
 	}
 	wire := Wire{Sessions: sessions}
@@ -30,7 +30,7 @@ func Recorded(transport string, sessions []*driver.Session) *Server {
 			result, _ := m.JSON()["result"].(M)
 			items, _ := result[list.member].([]any)
 			*list.items = append(*list.items, Objects(items)...)
-			s.AllTools = s.AllTools || list.method == "tools/list" && result["nextCursor"] == nil
+			s.HasAllTools = s.HasAllTools || list.method == "tools/list" && result["nextCursor"] == nil
 		}
 	}
 	return s
@@ -42,46 +42,46 @@ func Recorded(transport string, sessions []*driver.Session) *Server {
 func JudgeRecorded(
 	server *Server, plan []Case, sessions []*driver.Session, o Options,
 ) (results []Result, unasked int) {
-	o.Jobs, o.Progress = 1, &Progress{}
+	o.Jobs, o.Progress = 1, &RunProgress{}
 	e := &Execution{
-		ctx: context.Background(), server: server, options: o, said: sessions, over: make(chan struct{}),
-		recorded: true, steps: map[string]*step{},
-		sdks: sync.OnceValue(func() []SDK { return recognised(o.SDKs, sessions) }),
+		ctx: context.Background(), server: server, options: o, watchedSessions: sessions, finished: make(chan struct{}),
+		isReplay: true, steps: map[string]*step{},
+		sdks: sync.OnceValue(func() []SDK { return recognisedSDKs(o.SDKs, sessions) }),
 	}
-	e.watching.Store(true)
+	e.watchPhase.Store(true)
 	carried := !slices.ContainsFunc(sessions, func(s *driver.Session) bool { return s.HTTP() == nil })
 	for _, c := range plan {
 		if c.check.kind != watch || server.Transport != "stdio" && len(c.Transports) > 0 && !carried {
 			unasked++
 			continue
 		}
-		c.check.prepare = nil
+		c.check.setup = nil
 		e.plan = append(e.plan, c)
 	}
-	e.prepare()
+	e.allocateResults()
 	for i, c := range e.plan {
-		e.settle(i, e.judge(i, c).result)
+		e.setResult(i, e.judge(i, c).result)
 	}
-	close(e.over)
+	close(e.finished)
 	for i := range e.plan {
 		results = append(results, e.Result(i))
 	}
 	return results, unasked
 }
 
-// RequireServer ends a check that would talk to the server, or needs more than a recording has, where there is only
+// RequireLiveServer ends a check that would talk to the server, or needs more than a recording has, where there is only
 // one.
-func RequireServer(t *T) {
-	if t.run.recorded {
-		t.Because(NotGiven).Inconclusive("it needs a live server, and this is a recording")
+func RequireLiveServer(t *T) {
+	if t.execution.isReplay {
+		t.WithReason(NotGiven).Inconclusive("it needs a live server, and this is a recording")
 	}
 }
 
-// Agreed groups sessions by the revision that they agreed on; those without one are left out.
-func Agreed(sessions []*driver.Session) map[string][]*driver.Session {
+// GroupByRevision groups sessions by the revision that they agreed on; those without one are left out.
+func GroupByRevision(sessions []*driver.Session) map[string][]*driver.Session {
 	by := map[string][]*driver.Session{}
 	for _, s := range sessions {
-		if revision := s.Agreed(); slices.Contains(Revisions, revision) {
+		if revision := s.NegotiatedRevision(); slices.Contains(Revisions, revision) {
 			by[revision] = append(by[revision], s)
 		}
 	}

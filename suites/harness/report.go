@@ -7,53 +7,58 @@ import (
 // Result is what one check came to in one revision. There is one result per requirement and revision, whatever number
 // of tools it was tried on, so that test names on dashboards stay stable.
 type Result struct {
-	ID        string    `json:"id"`
-	Title     string    `json:"title"`
-	Revision  string    `json:"revision"`
-	Level     Level     `json:"level"`      // of this finding; a lesser deviation carries a lesser level than its entry
-	Entry     Level     `json:"entryLevel"` // of the requirement
-	Verdict   Verdict   `json:"verdict"`
-	Gates     bool      `json:"gates"`                // counts against the exit code
-	GatedBy   Gate      `json:"gatedBy,omitempty"`    // why it gates
-	Reason    Reason    `json:"reasonCode,omitempty"` // of a skip or an inconclusive
-	Causes    []string  `json:"causes,omitempty"`     // ids of the entries that report what stands in the way
-	Message   string    `json:"message,omitempty"`    // expected and got, why no verdict, what a pass leaves out
-	Note      string    `json:"note,omitempty"`       // what was measured
-	Findings  []Finding `json:"findings,omitempty"`   // of a fail: its message taken apart
-	Truncated bool      `json:"truncated,omitempty"`  // there are more findings
-	Subjects  []string  `json:"subjects,omitempty"`   // the tools, resources … that failed
-	Spec      string    `json:"spec,omitempty"`       // URL of the sentence in this revision
-	Fix       string    `json:"fix,omitempty"`        // what a server author should change
-	Asked     []Ask     `json:"asked,omitempty"`      // by directories, where it gates by that
-	Known     *Known    `json:"known,omitempty"`      // the baseline lists the fail, which therefore does not gate
-	SDK       *SDKInfo  `json:"sdk,omitempty"`        // a fail that comes from it, not from the server's own code
-	Seconds   float64   `json:"seconds"`
+	ID       string `json:"id"`
+	Title    string `json:"title"`
+	Revision string `json:"revision"`
+	// of this finding; a lesser deviation carries a lesser level than its entry
+	Level      Level   `json:"level"`
+	EntryLevel Level   `json:"entryLevel"` // of the requirement
+	Verdict    Verdict `json:"verdict"`
+	Gates      bool    `json:"gates"`                // counts against the exit code
+	GatedBy    Gate    `json:"gatedBy,omitempty"`    // why it gates
+	Reason     Reason  `json:"reasonCode,omitempty"` // of a skip or an inconclusive
+	// ids of the entries that report what stands in the way
+	Causes []string `json:"causes,omitempty"`
+	// expected and got, why no verdict, what a pass leaves out
+	Message        string          `json:"message,omitempty"`
+	Note           string          `json:"note,omitempty"`      // what was measured
+	Findings       []Finding       `json:"findings,omitempty"`  // of a fail: its message taken apart
+	Truncated      bool            `json:"truncated,omitempty"` // there are more findings
+	Subjects       []string        `json:"subjects,omitempty"`  // the tools, resources … that failed
+	Spec           string          `json:"spec,omitempty"`      // URL of the sentence in this revision
+	Fix            string          `json:"fix,omitempty"`       // what a server author should change
+	DirectoryRules []DirectoryRule `json:"asked,omitempty"`     // by directories, where it gates by that
+	// the baseline lists the fail, which therefore does not gate
+	Known *KnownInfo `json:"known,omitempty"`
+	// a fail that comes from it, not from the server's own code
+	SDK     *SDKInfo `json:"sdk,omitempty"`
+	Seconds float64  `json:"seconds"`
 
-	// ProvokedBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
+	// TriggeredBy are other checks that brought about what a watch failed on: it fails again in a run of them all.
 	// Everything is the whole run.
-	ProvokedBy []string `json:"provokedBy,omitempty"`
+	TriggeredBy []string `json:"provokedBy,omitempty"`
 
-	Wire []Line `json:"wire,omitempty"` // the evidence
+	Evidence []Line `json:"wire,omitempty"` // the evidence
 
-	// Where are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do not
-	// show it.
-	Where []string `json:"-"`
+	// Locations are the assertions that failed, as area/file:line. The proofs of package fixtures read it; reports do
+	// not show it.
+	Locations []string `json:"-"`
 
 	// Deviations of SDKs that may explain the fail. Reports have SDK.
 	Deviations []Deviation `json:"-"`
 
-	// Yields is what the result says that other entries are the cause of, until it is told. Reports have Causes.
-	Yields *yielding `json:"-"`
+	// CauseClaim is what the result says that other entries are the cause of, until it is told. Reports have Causes.
+	CauseClaim *causeClaim `json:"-"`
 
-	// Lost reports whether there is no verdict because of the state of the server: it was silent, or gone.
-	Lost bool `json:"lost,omitempty"`
+	// Unresponsive reports whether there is no verdict because of the state of the server: it was silent, or gone.
+	Unresponsive bool `json:"lost,omitempty"`
 
 	// Tentative says that the check is new in this version of mcpcheck, and does not gate for that.
 	Tentative bool `json:"tentative,omitempty"`
 
-	// Beside says that the requirement belongs to another shard of the run: a watch that judged what was on the wire of
-	// this one as well.
-	Beside bool `json:"beside,omitempty"`
+	// Secondary says that the requirement belongs to another shard of the run: a watch that judged what was on the wire
+	// of this one as well.
+	Secondary bool `json:"beside,omitempty"`
 }
 
 // Finding is what was expected and what came.
@@ -63,33 +68,34 @@ type Finding struct {
 	Got     string `json:"got"`
 }
 
-// Known is what the baseline says of a fail.
-type Known struct {
+// KnownInfo is what the baseline says of a fail.
+type KnownInfo struct {
 	Reason  string `json:"reason"`            // why it is accepted
 	Expires string `json:"expires,omitempty"` // the last day on which it is, as 2026-12-31
 	Flaky   bool   `json:"flaky,omitempty"`   // it may pass as well
 	Line    int    `json:"line"`              // of the entry in the file
 }
 
-// Stale is an entry of the baseline that does not hold any more. It fails the run, so that a baseline only shrinks.
-type Stale struct {
-	Entry string `json:"entry"` // the id or glob
-	Line  int    `json:"line"`  // in the file
-	Why   string `json:"why"`   // "the check passes now"
+// StaleEntry is an entry of the baseline that does not hold any more. It fails the run, so that a baseline only
+// shrinks.
+type StaleEntry struct {
+	Entry  string `json:"entry"` // the id or glob
+	Line   int    `json:"line"`  // in the file
+	Reason string `json:"why"`   // "the check passes now"
 }
 
 // Baseline is the file of known fails that a run was judged with.
 type Baseline struct {
-	File  string  `json:"file"`
-	Stale []Stale `json:"stale,omitempty"`
+	File  string       `json:"file"`
+	Stale []StaleEntry `json:"stale,omitempty"`
 }
 
 // Area is the part of the id before the slash.
 func (r Result) Area() string { return AreaOf(r.ID) }
 
-// IsExcused reports whether the result is a fail that comes from an SDK and does not gate. One that the baseline lists
-// is known, and no more.
-func (r Result) IsExcused() bool { return r.SDK != nil && !r.Gates && r.Known == nil }
+// IsKnownDeviation reports whether the result is a fail that comes from an SDK and does not gate. One that the baseline
+// lists is known, and no more.
+func (r Result) IsKnownDeviation() bool { return r.SDK != nil && !r.Gates && r.Known == nil }
 
 // Line is one line of evidence: a message, or an event such as the end of the process.
 type Line struct {
@@ -113,13 +119,13 @@ type Direction string
 const (
 	Sent     Direction = "sent"
 	Received Direction = "received"
-	Happened Direction = "event"
+	Event    Direction = "event"
 )
 
 // Report is a whole run.
 type Report struct {
 	SchemaVersion int            `json:"schemaVersion"` // of the JSON report; see schemas/report.schema.json
-	Tool          Tool           `json:"tool"`
+	Program       ProgramInfo    `json:"tool"`
 	Target        TargetInfo     `json:"target"`
 	Server        ServerInfo     `json:"server"`
 	Revisions     []RevisionInfo `json:"revisions"` // those that were judged
@@ -138,34 +144,34 @@ type Report struct {
 
 // OptionsInfo is what was asked for, by flags and mcpcheck.yaml, so that a run can be repeated. Secrets are not in it.
 type OptionsInfo struct {
-	Configuration string     `json:"configuration,omitempty"` // the file that was read
-	Protocol      string     `json:"protocol"`                // auto, all or a revision
-	Calls         Calls      `json:"calls"`                   // which tools may be called
-	Only          []string   `json:"only,omitempty"`
-	Skip          []Omission `json:"skip,omitempty"`
-	Timeout       float64    `json:"timeout"`      // for one answer, in seconds
-	StartTimeout  float64    `json:"startTimeout"` // until the first request is answered, in seconds
-	Budget        float64    `json:"budget"`       // for the whole run, in seconds
-	MaxMessage    int        `json:"maxMessage"`   // the longest that was read, in bytes
-	Jobs          int        `json:"jobs"`         // checks at a time
-	Isolate       bool       `json:"isolate,omitempty"`
-	Quick         bool       `json:"quick,omitempty"` // nothing is waited for that may come late, see Options
-	Seed          int64      `json:"seed"`
-	Advice        bool       `json:"advice,omitempty"`    // is shown
-	Set           *SetInfo   `json:"set,omitempty"`       // that was given to judge by
-	Tentative     string     `json:"tentative,omitempty"` // gate: also what is new in this version of mcpcheck
-	SDK           string     `json:"sdk,omitempty"`       // gate: also known deviations of SDKs
-	Shard         *ShardInfo `json:"shard,omitempty"`     // the part of the run that the report is of; nil: all of it
+	Configuration string      `json:"configuration,omitempty"` // the file that was read
+	Protocol      string      `json:"protocol"`                // auto, all or a revision
+	Calls         CallPolicy  `json:"calls"`                   // which tools may be called
+	Only          []string    `json:"only,omitempty"`
+	Skip          []Exclusion `json:"skip,omitempty"`
+	Timeout       float64     `json:"timeout"`      // for one answer, in seconds
+	StartTimeout  float64     `json:"startTimeout"` // until the first request is answered, in seconds
+	Budget        float64     `json:"budget"`       // for the whole run, in seconds
+	MaxMessage    int         `json:"maxMessage"`   // the longest that was read, in bytes
+	Jobs          int         `json:"jobs"`         // checks at a time
+	Isolate       bool        `json:"isolate,omitempty"`
+	Quick         bool        `json:"quick,omitempty"` // nothing is waited for that may come late, see Options
+	Seed          int64       `json:"seed"`
+	Advice        bool        `json:"advice,omitempty"`    // is shown
+	Set           *SetInfo    `json:"set,omitempty"`       // that was given to judge by
+	Tentative     string      `json:"tentative,omitempty"` // gate: also what is new in this version of mcpcheck
+	SDK           string      `json:"sdk,omitempty"`       // gate: also known deviations of SDKs
+	Shard         *ShardInfo  `json:"shard,omitempty"`     // the part of the run that the report is of; nil: all of it
 }
 
-// Omission is checks that are left out.
-type Omission struct {
+// Exclusion is checks that are left out.
+type Exclusion struct {
 	Check  string `json:"check"`            // id, glob, area or level
 	Reason string `json:"reason,omitempty"` // that the operator gave
 }
 
 // Tool names the program that made the report.
-type Tool struct {
+type ProgramInfo struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
@@ -180,14 +186,14 @@ type TargetInfo struct {
 
 // ServerInfo is how the server names itself.
 type ServerInfo struct {
-	Name         string   `json:"name,omitempty"`
-	Version      string   `json:"version,omitempty"`
-	Capabilities []string `json:"capabilities,omitempty"`
-	Speaks       []string `json:"speaks,omitempty"` // revisions, as far as that is known
-	Undiscovered string   `json:"undiscovered,omitempty"`
-	Tools        int      `json:"tools"`
-	Empty        bool     `json:"empty,omitempty"`     // it offers no tools, and declares no resources or prompts
-	OneClient    bool     `json:"oneClient,omitempty"` // it serves one client at a time
+	Name          string   `json:"name,omitempty"`
+	Version       string   `json:"version,omitempty"`
+	Capabilities  []string `json:"capabilities,omitempty"`
+	Revisions     []string `json:"speaks,omitempty"` // revisions, as far as that is known
+	DiscoverError string   `json:"undiscovered,omitempty"`
+	Tools         int      `json:"tools"`
+	Empty         bool     `json:"empty,omitempty"`     // it offers no tools, and declares no resources or prompts
+	OneClient     bool     `json:"oneClient,omitempty"` // it serves one client at a time
 }
 
 // RevisionInfo is one revision that was judged.
@@ -225,7 +231,7 @@ func (r Result) IsAdvice() bool { return r.Area() == advice && !r.Gates && r.Ver
 func Count(results []Result) (c Counts) {
 	for _, r := range results {
 		if r.IsAdvice() {
-			if r.Verdict == Fail && r.Known == nil && !r.IsExcused() {
+			if r.Verdict == Fail && r.Known == nil && !r.IsKnownDeviation() {
 				c.Advice++
 			}
 			continue
@@ -248,22 +254,22 @@ func Count(results []Result) (c Counts) {
 		switch {
 		case r.Known != nil:
 			c.Known++
-		case r.IsExcused():
+		case r.IsKnownDeviation():
 			c.SDK++
 		}
 	}
 	return c
 }
 
-// MostLost is the cause for which most MUSTs have no verdict since the server was silent, or gone, or a list could not
-// be had or read, and how many these are. A few are the fault of a request, many that of the server: n is 0 when there
-// are only a few.
-func MostLost(results []Result) (n int, cause string) {
+// UntestedMusts is the cause for which most MUSTs have no verdict since the server was silent, or gone, or a list could
+// not be had or read, and how many these are. A few are the fault of a request, many that of the server: n is 0 when
+// there are only a few.
+func UntestedMusts(results []Result) (n int, cause string) {
 	const many = 5
 	by := map[string]int{}
 	for _, r := range results {
 		unread := r.Verdict == Inconclusive && (r.Reason == Limit || r.Reason == NotListed)
-		if r.Entry != Must || !r.Lost && !unread {
+		if r.EntryLevel != Must || !r.Unresponsive && !unread {
 			continue
 		}
 		if by[r.Message]++; by[r.Message] > n {
@@ -276,9 +282,9 @@ func MostLost(results []Result) (n int, cause string) {
 	return n, cause
 }
 
-// NothingTried is why a run has come to no verdict at all: what most of its results say that are inconclusive. It is
+// NoVerdictCause is why a run has come to no verdict at all: what most of its results say that are inconclusive. It is
 // empty where one passes or fails, or where nothing applies.
-func NothingTried(results []Result) (cause string) {
+func NoVerdictCause(results []Result) (cause string) {
 	by := map[string]int{}
 	for _, r := range results {
 		switch r.Verdict {
@@ -300,7 +306,7 @@ const (
 	ExitFails       = 1
 	ExitUsage       = 2
 	ExitUntestable  = 3
-	ExitBroken      = 4
+	ExitInternal    = 4
 	ExitInterrupted = 130
 )
 
@@ -308,7 +314,7 @@ const (
 func (c Counts) ExitCode() int {
 	switch {
 	case c.Error > 0:
-		return ExitBroken
+		return ExitInternal
 	case c.Gating > 0 || c.Stale > 0:
 		return ExitFails
 	}

@@ -19,16 +19,16 @@ var published = []struct{ revision, era string }{
 
 // The revisions, in order: those that are negotiated with initialize, those without a handshake, and all of them.
 var (
-	Handshake = revisionsOf(legacy)
-	Modern    = revisionsOf(modern)
-	Revisions = slices.Concat(Handshake, Modern)
+	LegacyRevisions = revisionsOf(legacy)
+	ModernRevisions = revisionsOf(modern)
+	Revisions       = slices.Concat(LegacyRevisions, ModernRevisions)
 )
 
-// Newest is the newest handshake revision.
-var Newest = Handshake[len(Handshake)-1]
+// NewestLegacy is the newest handshake revision.
+var NewestLegacy = LegacyRevisions[len(LegacyRevisions)-1]
 
 // IsModern reports whether a revision is one without a handshake.
-func IsModern(revision string) bool { return slices.Contains(Modern, revision) }
+func IsModern(revision string) bool { return slices.Contains(ModernRevisions, revision) }
 
 func revisionsOf(era string) (revisions []string) {
 	for _, p := range published {

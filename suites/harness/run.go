@@ -2,42 +2,42 @@ package harness
 
 import "github.com/mcpcheck/mcpcheck/suites/driver"
 
-// Outcome is what a run came to beside its results.
-type Outcome struct {
-	Problem  string // why the run could not go on with this server; empty when it did
-	Uncalled []UncalledTool
-	Invalid  *InvalidInput
-	Tools    []ToolUse // that were called
-	Sessions []*driver.Session
+// RunOutcome is what a run came to beside its results.
+type RunOutcome struct {
+	Problem       string // why the run could not go on with this server; empty when it did
+	UncalledTools []UncalledTool
+	InvalidCalls  *InvalidCallCounts
+	CalledTools   []ToolUse // that were called
+	Sessions      []*driver.Session
 }
 
 // Result waits for the result of the case at that place of the plan. Of a failure that may come from an SDK it is known
 // when the run is over.
 func (e *Execution) Result(i int) Result {
-	r := e.inView(i)
-	r.Yields = nil
+	r := e.resultWithCauses(i)
+	r.CauseClaim = nil
 	if r.Deviations != nil {
-		<-e.over
+		<-e.finished
 	}
 	return e.withSDK(r)
 }
 
-// gate decides whether a result counts against the exit code.
-func (e *Execution) gate(c Case, r *Result) {
-	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, r.Entry, c.Checklist, len(c.Asked) > 0)
-	r.Gates, r.Asked = r.GatedBy != NoGate, nil
+// setGate decides whether a result counts against the exit code.
+func (e *Execution) setGate(c Case, r *Result) {
+	r.GatedBy = e.options.Profile.Gate(r.Verdict, r.Level, r.EntryLevel, c.Checklist, len(c.DirectoryRules) > 0)
+	r.Gates, r.DirectoryRules = r.GatedBy != NoGate, nil
 	if r.GatedBy == GateDirectory {
-		r.Asked = c.Asked
+		r.DirectoryRules = c.DirectoryRules
 	}
 }
 
-// Tell tells each result, once, as soon as those that come before it are known, and waits for the end of the run. All
-// results are told, also when the context has ended and a check has not: it is left behind.
-func (e *Execution) Tell(tell func(Result)) Outcome {
-	for _, i := range e.order() {
+// EachResult tells each result, once, as soon as those that come before it are known, and waits for the end of the run.
+// All results are told, also when the context has ended and a check has not: it is left behind.
+func (e *Execution) EachResult(tell func(Result)) RunOutcome {
+	for _, i := range e.resultOrder() {
 		tell(e.Result(i))
 	}
 	e.Wait()
 	sessions := e.Sessions()
-	return Outcome{e.Problem(), e.Uncalled(), e.InvalidInput(), UsedTools(e.server, sessions), sessions}
+	return RunOutcome{e.Problem(), e.UncalledTools(), e.InvalidCallCounts(), UsedTools(e.server, sessions), sessions}
 }

@@ -15,29 +15,29 @@ import (
 
 // An execution tells each result once, in the order in which results come, also of what is judged by another revision
 // than the negotiated one.
-func TestTell(t *testing.T) {
-	levels := ByRevision[Level]{By: map[string]Level{"2025-03-26": Must}}
+func TestEachResult(t *testing.T) {
+	levels := ByRevision[Level]{Values: map[string]Level{"2025-03-26": Must}}
 	var catalogue Catalogue
 	ids := "http/watch http/pass http/fail other/skip other/open other/error http/ending"
 	for id := range strings.FieldsSeq(ids) {
 		catalogue = append(catalogue, &Requirement{ID: id, Level: levels, Revisions: []string{"2025-03-26"}})
 	}
-	Area{JudgedBy: AtLeast("2025-03-26")}.Claim(catalogue)
-	ending := func(how string) func(*T) { return func(t *T) { end(t, how, "oh") } }
+	Area{ChooseRevision: AtLeast("2025-03-26")}.AssignTo(catalogue)
+	ending := func(how string) func(*T) { return func(t *T) { endCheck(t, how, "oh") } }
 	suite := Suite{
 		"http/watch": Watch(func(*T, Wire) {}), "http/pass": Probe(ending("pass")), "http/fail": Probe(ending("fail")),
 		"other/skip": Probe(ending("skip")), "other/open": Probe(ending("open")), "other/error": Probe(ending("panic")),
-		"http/ending": Ending(ending("pass")),
+		"http/ending": ShutdownProbe(ending("pass")),
 	}
 	server := &Server{Transport: "stdio", Revision: "2024-11-05"}
 	plan := Plan(catalogue, suite, server, func(*Requirement) bool { return true })
 	for range 2 { // as for --protocol all
 		var told []string
-		target := driver.Target{Serve: (&stage{}).serve}
-		o := Execute(t.Context(), target, server, plan, Options{}).Tell(func(r Result) {
+		target := driver.Target{Serve: (&fakeServer{}).serve}
+		o := Execute(t.Context(), target, server, plan, Options{}).EachResult(func(r Result) {
 			told = append(told, r.ID+" "+string(r.Verdict))
-			if r.Entry != Must || r.Revision != "2024-11-05" {
-				t.Errorf("%s: got level %s, revision %s", r.ID, r.Entry, r.Revision)
+			if r.EntryLevel != Must || r.Revision != "2024-11-05" {
+				t.Errorf("%s: got level %s, revision %s", r.ID, r.EntryLevel, r.Revision)
 			}
 		})
 		want := []string{
@@ -51,14 +51,15 @@ func TestTell(t *testing.T) {
 }
 
 // It says why the server could not be tested to the end.
-func TestTellOfADeadServer(t *testing.T) {
-	s := scene{cast: []role{{id: "a/1", check: uses}, {id: "a/2", check: uses}, {id: "a/3", check: uses}}}
-	stage := &stage{script: script{{does: dies}}}
-	server := s.described("stdio")
+func TestEachResultOfDeadServer(t *testing.T) {
+	s := testRun{checks: []testCheck{{id: "a/1", check: usesSession}, {id: "a/2", check: usesSession},
+		{id: "a/3", check: usesSession}}}
+	stage := &fakeServer{script: script{{action: exits}}}
+	server := s.discovered("stdio")
 	var told []Result
 	target, options := driver.Target{Serve: stage.serve}, Options{Jobs: 1}
 	e := Execute(t.Context(), target, server, s.plan(server), options)
-	o := e.Tell(func(r Result) { told = append(told, r) })
+	o := e.EachResult(func(r Result) { told = append(told, r) })
 	const want = "the server can no longer be talked to: the server exited with status 1"
 	if o.Problem != want || len(told) != 3 {
 		t.Errorf("got %q, %d results", o.Problem, len(told))
@@ -67,7 +68,7 @@ func TestTellOfADeadServer(t *testing.T) {
 
 // A check that computes without end, and hears of nothing, does not hold up the end of a run: what has no result then
 // is told as not run.
-func TestTellOfAnEndlessCheck(t *testing.T) {
+func TestEachResultOfEndlessCheck(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	var released atomic.Bool
 	ended := make(chan struct{})
@@ -78,16 +79,16 @@ func TestTellOfAnEndlessCheck(t *testing.T) {
 		}
 	})
 	pass := Probe(func(*T) {})
-	s := scene{cast: []role{
+	s := testRun{checks: []testCheck{
 		{id: "a/1", check: pass}, {id: "a/2", check: endless}, {id: "a/3", check: pass},
 		{id: "a/4", check: Watch(func(*T, Wire) {})},
 	}}
-	server := s.described("stdio")
+	server := s.discovered("stdio")
 	var told []string
 	o := Execute(
-		ctx, driver.Target{Serve: (&stage{}).serve}, server, s.plan(server),
-		Options{Jobs: 1, Grace: time.Millisecond},
-	).Tell(func(r Result) { told = append(told, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message)) })
+		ctx, driver.Target{Serve: (&fakeServer{}).serve}, server, s.plan(server),
+		Options{Jobs: 1, GracePeriod: time.Millisecond},
+	).EachResult(func(r Result) { told = append(told, strings.TrimSpace(r.ID+" "+string(r.Verdict)+" "+r.Message)) })
 	want := []string{
 		"a/1 pass", "a/2 inconclusive the budget is spent", "a/3 inconclusive the budget is spent",
 		"a/4 inconclusive the budget is spent",

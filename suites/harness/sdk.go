@@ -13,32 +13,32 @@ import (
 // SDK is a library that servers are written with. A server is known to be written with it by what it says in errors,
 // never by the name that it gives itself.
 type SDK struct {
-	ID   string    `yaml:"id"`
-	Name string    `yaml:"name"` // with the versions that it stands for: TypeScript SDK 1.x
-	Says []Telling `yaml:"says"` // any of these
+	ID     string          `yaml:"id"`
+	Name   string          `yaml:"name"` // with the versions that it stands for: TypeScript SDK 1.x
+	Errors []ErrorPatterns `yaml:"says"` // any of these
 }
 
-// Telling is what only one SDK says in errors, as it is on the wire: one text or, where others may say each of them,
-// several, all of which are said in a run.
-type Telling []Pattern
+// ErrorPatterns is what only one SDK says in errors, as it is on the wire: one text or, where others may say each of
+// them, several, all of which are said in a run.
+type ErrorPatterns []Pattern
 
 // UnmarshalYAML reads a pattern, or a list of patterns.
-func (t *Telling) UnmarshalYAML(node *yaml.Node) error {
+func (t *ErrorPatterns) UnmarshalYAML(node *yaml.Node) error {
 	if node.Kind == yaml.SequenceNode {
 		return node.Decode((*[]Pattern)(t))
 	}
-	*t = make(Telling, 1)
+	*t = make(ErrorPatterns, 1)
 	return node.Decode(&(*t)[0])
 }
 
 // Deviation says that a requirement is broken by an SDK: no server written with it can keep it without leaving it.
 type Deviation struct {
-	SDK      string  `yaml:"sdk"`      // its id
-	Versions string  `yaml:"versions"` // of which that is known: 1.32, or 2.0 to 2.4
-	Got      Pattern `yaml:"got"`      // what comes then, in each finding
-	Issue    string  `yaml:"issue"`    // URL of the report to the makers of the SDK; empty: none is known
-	Fix      string  `yaml:"fix"`      // what changes it, since nothing in the server's own code does
-	Read     bool    `yaml:"read"`     // it is known from the source of the SDK alone: no server was run
+	SDK        string  `yaml:"sdk"`      // its id
+	Versions   string  `yaml:"versions"` // of which that is known: 1.32, or 2.0 to 2.4
+	Got        Pattern `yaml:"got"`      // what comes then, in each finding
+	Issue      string  `yaml:"issue"`    // URL of the report to the makers of the SDK; empty: none is known
+	Fix        string  `yaml:"fix"`      // what changes it, since nothing in the server's own code does
+	FromSource bool    `yaml:"read"`     // it is known from the source of the SDK alone: no server was run
 }
 
 // SDKInfo names the SDK that a failure comes from.
@@ -55,7 +55,7 @@ type Pattern struct{ *regexp.Regexp }
 // UnmarshalYAML compiles the expression.
 func (p *Pattern) UnmarshalYAML(node *yaml.Node) (err error) {
 	p.Regexp, err = regexp.Compile(node.Value)
-	return at(node, err)
+	return errorAt(node, err)
 }
 
 // UnmarshalText compiles the expression.
@@ -74,16 +74,16 @@ func ReadSDKs(text []byte) (sdks []SDK, err error) {
 	return sdks, nil
 }
 
-var versions = regexp.MustCompile(`^\d+\.\d+( to \d+\.\d+)?$`)
+var versionRange = regexp.MustCompile(`^\d+\.\d+( to \d+\.\d+)?$`)
 
 // CheckSDKs finds what is wrong with the deviations of a catalogue.
 func (c Catalogue) CheckSDKs(sdks []SDK) error {
 	for _, r := range c {
 		for _, d := range r.SDKs {
 			switch {
-			case d.of(sdks) == nil:
+			case d.sdkIn(sdks) == nil:
 				return fmt.Errorf("%s: unknown SDK %q", r.ID, d.SDK)
-			case !versions.MatchString(d.Versions):
+			case !versionRange.MatchString(d.Versions):
 				return fmt.Errorf("%s: versions %q of %s (want 1.2, or 1.2 to 1.4)", r.ID, d.Versions, d.SDK)
 			case d.Got.Regexp == nil || d.Fix == "":
 				return fmt.Errorf("%s: the deviation of %s wants got and fix", r.ID, d.SDK)
@@ -98,7 +98,7 @@ func (c Catalogue) CheckSDKs(sdks []SDK) error {
 // deviations are those that explain every finding of a failure, those that its message leaves out included: then it may
 // come from their SDKs. Nothing explains a failure without findings.
 func (e *Execution) deviations(c Case, o outcome) (explain []Deviation) {
-	findings := slices.Concat(o.findings, o.untold)
+	findings := slices.Concat(o.findings, o.omittedFindings)
 	if o.verdict != Fail || len(e.options.SDKs) == 0 || len(findings) == 0 {
 		return nil
 	}
@@ -111,7 +111,7 @@ func (e *Execution) deviations(c Case, o outcome) (explain []Deviation) {
 }
 
 // of is the SDK that has the deviation; nil if it is not in the list.
-func (d Deviation) of(sdks []SDK) *SDK {
+func (d Deviation) sdkIn(sdks []SDK) *SDK {
 	i := slices.IndexFunc(sdks, func(s SDK) bool { return s.ID == d.SDK })
 	if i < 0 {
 		return nil
@@ -124,13 +124,13 @@ func (d Deviation) of(sdks []SDK) *SDK {
 // gates only if the profile or the operator wants that.
 func (e *Execution) withSDK(r Result) Result {
 	for _, d := range r.Deviations {
-		sdk := d.of(e.sdks())
+		sdk := d.sdkIn(e.sdks())
 		if sdk == nil {
 			continue
 		}
 		r.SDK = &SDKInfo{ID: d.SDK, Name: sdk.Name, Versions: d.Versions, Issue: d.Issue}
 		r.Fix = "Nothing in your code. " + d.Fix
-		if e.options.Profile.ExcusesSDKs() && !e.options.GateSDKs {
+		if e.options.Profile.IgnoresKnownDeviations() && !e.options.GateSDKs {
 			r.Gates, r.GatedBy = false, NoGate
 		}
 		break

@@ -14,11 +14,11 @@ import (
 // failure, and gates by the profile strict and where the operator wants it.
 func TestKnownDeviation(t *testing.T) {
 	pattern := func(expr string) Pattern { return Pattern{regexp.MustCompile(expr)} }
-	says := script{{method: "tools/list", does: refuses(-32601)}} // with the message "no"
+	says := script{{method: "tools/list", action: answersError(-32601)}} // with the message "no"
 	fails := func(got ...string) func(*T) {
 		return func(t *T) {
-			t.Try(t.Session(), "tools/list", nil)
-			Each(t, got, Named, func(t *T, got string) { t.Fail("a result", "%s", got) })
+			t.TryRequest(t.Session(), "tools/list", nil)
+			Each(t, got, NamedSubject, func(t *T, got string) { t.Fail("a result", "%s", got) })
 		}
 	}
 	six := []string{"sdk 1", "sdk 2", "sdk 3", "sdk 4", "sdk 5", "sdk 6"}
@@ -41,16 +41,16 @@ func TestKnownDeviation(t *testing.T) {
 			profile: Release, gates: true},
 		{name: "another server", check: fails("sdk"), profile: Release, gates: true},
 		{name: "a result quotes the SDK", check: fails("sdk"), profile: Release, gates: true,
-			script: script{{method: "tools/list", does: act{result: `{"message":"no"}`}}}},
+			script: script{{method: "tools/list", action: action{result: `{"message":"no"}`}}}},
 		{name: "a result that is an error", profile: Release, check: fails("sdk"), isOf: true,
-			script: script{{method: "tools/list", does: act{result: `{"isError":true,"message":"no"}`}}}},
-		{name: "told when asked", script: script{{method: "mcpcheck/no-such-method", does: refuses(-32601)}},
+			script: script{{method: "tools/list", action: action{result: `{"isError":true,"message":"no"}`}}}},
+		{name: "told when asked", script: script{{method: "mcpcheck/no-such-method", action: answersError(-32601)}},
 			check: fails("sdk"), profile: Release, isOf: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			out := scene{
+			out := testRun{
 				script: tt.script,
-				cast: []role{{id: "a/tried", check: Probe(tt.check), sdks: []Deviation{
+				checks: []testCheck{{id: "a/tried", check: Probe(tt.check), sdks: []Deviation{
 					{SDK: "other", Versions: "1.0", Got: pattern("."), Fix: "?"},
 					{
 						SDK: "one", Versions: "1.2", Got: pattern("^sdk"), Issue: "https://example.com/1",
@@ -58,10 +58,11 @@ func TestKnownDeviation(t *testing.T) {
 					},
 				}}},
 				options: Options{Jobs: 1, Profile: tt.profile, GateSDKs: tt.gate, SDKs: []SDK{
-					{ID: "other", Name: "Other", Says: []Telling{{pattern("never")}}},
-					{ID: "one", Name: "One 1.x", Says: []Telling{{pattern("never")}, {pattern(`"message":"no"`)}}},
+					{ID: "other", Name: "Other", Errors: []ErrorPatterns{{pattern("never")}}},
+					{ID: "one", Name: "One 1.x",
+						Errors: []ErrorPatterns{{pattern("never")}, {pattern(`"message":"no"`)}}},
 				}},
-			}.play(t)
+			}.run(t)
 			r := out.results["a/tried"]
 			fix, want := "fix of a/tried", (*SDKInfo)(nil)
 			if tt.isOf {
@@ -82,7 +83,7 @@ func TestKnownDeviation(t *testing.T) {
 }
 
 // A failure that tells of no finding has none that an SDK could explain.
-func TestFailureWithoutFindingsIsExplainedByNothing(t *testing.T) {
+func TestFailWithoutFindingsHasNoDeviation(t *testing.T) {
 	all := Pattern{regexp.MustCompile("")}
 	c := Case{Requirement: &Requirement{SDKs: []Deviation{{SDK: "one", Got: all}}}}
 	e := &Execution{options: Options{SDKs: []SDK{{ID: "one"}}}}
@@ -95,16 +96,16 @@ func TestFailureWithoutFindingsIsExplainedByNothing(t *testing.T) {
 }
 
 // Without known SDKs nothing is asked for their sake.
-func TestNothingIsRevealedInVain(t *testing.T) {
-	out := scene{cast: []role{{id: "a/tried", check: Probe(func(t *T) { t.Session(); t.Fail("this", "sdk") }),
-		sdks: []Deviation{{SDK: "one", Got: Pattern{regexp.MustCompile("sdk")}}}}}}.play(t)
-	if n := out.times("mcpcheck/no-such-method"); n != 0 {
+func TestNoNeedlessSDKProbes(t *testing.T) {
+	out := testRun{checks: []testCheck{{id: "a/tried", check: Probe(func(t *T) { t.Session(); t.Fail("this", "sdk") }),
+		sdks: []Deviation{{SDK: "one", Got: Pattern{regexp.MustCompile("sdk")}}}}}}.run(t)
+	if n := out.countReceived("mcpcheck/no-such-method"); n != 0 {
 		t.Errorf("the server was asked %d times", n)
 	}
 }
 
 // What tells an SDK is asked for without harm: no tool is called that may not be called with arguments like that.
-func TestRevealing(t *testing.T) {
+func TestSDKProbes(t *testing.T) {
 	tool := func(name string, required []any, hints M) M {
 		return M{"name": name, "inputSchema": M{"required": required}, "annotations": hints}
 	}
@@ -112,7 +113,7 @@ func TestRevealing(t *testing.T) {
 	need := []any{"a"}
 	const strangers = "tools/call, tools/call 5, tools/call mcpcheck_no_such_tool"
 	for _, tt := range []struct {
-		calls Calls
+		calls CallPolicy
 		tools []M
 		want  string
 	}{
@@ -125,7 +126,7 @@ func TestRevealing(t *testing.T) {
 	} {
 		e := &Execution{options: Options{Calls: tt.calls}, server: &Server{Tools: tt.tools}}
 		var asked []string
-		for _, r := range e.revealing() {
+		for _, r := range e.sdkProbes() {
 			asked = append(asked, strings.TrimSuffix(fmt.Sprint(r.Method, " ", r.Params["name"]), " <nil>"))
 		}
 		if got := strings.Join(asked, ", "); got != tt.want {
@@ -158,7 +159,7 @@ func TestCheckSDKs(t *testing.T) {
 }
 
 // Of several texts that others may say as well, all are wanted, whichever errors they are in.
-func TestTelling(t *testing.T) {
+func TestErrorPatterns(t *testing.T) {
 	sdks, err := ReadSDKs([]byte("- says: ['never', ['one', 'two']]"))
 	if err != nil {
 		t.Fatal(err)
@@ -166,7 +167,7 @@ func TestTelling(t *testing.T) {
 	for said, want := range map[string]bool{
 		"one": false, "two|other": false, "one two": true, "other|two|one": true, "": false,
 	} {
-		if got := sdks[0].Wrote(bytes.Split([]byte(said), []byte("|"))...); got != want {
+		if got := sdks[0].Matches(bytes.Split([]byte(said), []byte("|"))...); got != want {
 			t.Errorf("%s: got %v", said, got)
 		}
 	}

@@ -21,19 +21,19 @@ func TestSessions(t *testing.T) {
 		had := func(name string, s *driver.Session) {
 			got = append(got, strings.Replace(s.Name(), "session", name, 1))
 		}
-		out := scene{
-			cast: []role{{id: "a/sessions", check: Probe(func(t *T) {
+		out := testRun{
+			checks: []testCheck{{id: "a/sessions", check: Probe(func(t *T) {
 				Step(t, "earlier step", func(t *T) bool { had("in a step", t.Session()); return true })
 				had("clean", t.Session())
-				had("hostile", t.Hostile())
+				had("hostile", t.SessionForInvalidInput())
 				had("clean", t.Session())
 				Step(t, "step", func(t *T) bool { had("in a step", t.Session()); return true })
-				had("of its own", t.Own())
-				had("new", t.Start())
+				had("of its own", t.ExclusiveSession())
+				had("new", t.NewProcess())
 			})}},
 			options: Options{Jobs: 1, Isolate: isolate},
-		}.play(t)
-		out.want(t, "a/sessions", Pass, "")
+		}.run(t)
+		out.wantVerdict(t, "a/sessions", Pass, "")
 		want := []string{
 			"in a step 1", "clean 1", "hostile 2", "clean 1", "in a step 1", "of its own 3", "new 4",
 		}
@@ -44,8 +44,9 @@ func TestSessions(t *testing.T) {
 }
 
 // No two checks wait for each other's sessions, in whatever order they ask for them.
-func TestSessionsOfChecksAtATime(t *testing.T) {
-	take := map[string]func(*T){"clean": func(t *T) { t.Session() }, "hostile": func(t *T) { t.Hostile() }}
+func TestSessionsWithoutDeadlock(t *testing.T) {
+	take := map[string]func(*T){"clean": func(t *T) { t.Session() },
+		"hostile": func(t *T) { t.SessionForInvalidInput() }}
 	taking := func(kinds string) Check {
 		return Probe(func(t *T) {
 			for kind := range strings.FieldsSeq(kinds) {
@@ -55,38 +56,39 @@ func TestSessionsOfChecksAtATime(t *testing.T) {
 			Parallel(t, 2, func(t *T, _ int) { t.Session() })
 		})
 	}
-	out := scene{
-		cast: []role{
+	out := testRun{
+		checks: []testCheck{
 			{id: "a/one", check: taking("clean hostile")}, {id: "a/two", check: taking("hostile clean")},
 			{id: "a/three", check: taking("clean hostile")}, {id: "a/four", check: taking("hostile clean")},
 		},
 		options: Options{Jobs: 4},
-	}.play(t)
+	}.run(t)
 	for id := range out.results {
-		out.want(t, id, Pass, "")
+		out.wantVerdict(t, id, Pass, "")
 	}
 }
 
 // What a server was told, and what a check that ends a session has.
-func TestSessionsBegin(t *testing.T) {
+func TestSessionStart(t *testing.T) {
 	tests := []struct {
 		name  string
 		check Check
 		heard string
 	}{
-		{"new", Fresh(func(t *T) { t.Start() }), ""},
-		{"with options", Fresh(func(t *T) { StartWith(t, driver.Options{MuteStderr: true}) }), ""},
-		{"established", Probe(func(t *T) { t.Own() }), "1 initialize, 1 notifications/initialized, 1 ping"},
-		{"to be ended, of the pool", Ending(func(t *T) { t.Ask(LastSession(t), "last", nil) }),
+		{"new", ProcessProbe(func(t *T) { t.NewProcess() }), ""},
+		{"with options", ProcessProbe(func(t *T) { NewProcessWith(t, driver.Options{DiscardStderr: true}) }), ""},
+		{"established", Probe(func(t *T) { t.ExclusiveSession() }),
+			"1 initialize, 1 notifications/initialized, 1 ping"},
+		{"to be ended, of the pool", ShutdownProbe(func(t *T) { t.Request(SessionToEnd(t), "last", nil) }),
 			"1 initialize, 1 notifications/initialized, 1 last"},
 	}
 	for _, tt := range tests {
-		out := scene{
-			cast: []role{{id: "a/one", check: tt.check}}, options: Options{Jobs: 1},
-			first: strings.HasSuffix(tt.name, "of the pool"),
-		}.play(t)
-		out.want(t, "a/one", Pass, "")
-		if got := strings.Join(out.heard, ", "); got != tt.heard {
+		out := testRun{
+			checks: []testCheck{{id: "a/one", check: tt.check}}, options: Options{Jobs: 1},
+			withDiscovery: strings.HasSuffix(tt.name, "of the pool"),
+		}.run(t)
+		out.wantVerdict(t, "a/one", Pass, "")
+		if got := strings.Join(out.received, ", "); got != tt.heard {
 			t.Errorf("%s: it heard %s", tt.name, got)
 		}
 	}
@@ -95,50 +97,50 @@ func TestSessionsBegin(t *testing.T) {
 // A server that does not do its part leaves what depends on it open.
 func TestRequestsOfOtherChecks(t *testing.T) {
 	const silence, death = "no answer to list within 5s (--timeout)", "the server exited with status 1"
-	ask := func(t *T) { t.Ask(t.Own(), "list", nil) }
-	pages := func(t *T) { FollowPages(t, t.Own(), "list", "items", func(M) {}) }
+	ask := func(t *T) { t.Request(t.ExclusiveSession(), "list", nil) }
+	pages := func(t *T) { FollowPages(t, t.ExclusiveSession(), "list", "items", func(M) {}) }
 	settle := func(t *T) {
-		s := t.Own()
+		s := t.ExclusiveSession()
 		mark := s.Mark()
 		s.Notify("list", nil)
-		for _, f := range Settle(t, s, mark) {
+		for _, f := range Barrier(t, s, mark) {
 			t.Fail("nothing", "%s", f.Raw.Bytes())
 		}
 	}
 	tests := []struct {
 		name    string
-		does    act
+		does    action
 		run     func(*T)
 		verdict Verdict
 		message string
 	}{
-		{"an answer", act{}, ask, Pass, ""},
-		{"an error", refuses(-1), ask, Pass, ""},
-		{"silence", ignores, ask, Inconclusive, silence},
-		{"death", dies, ask, Inconclusive, death},
-		{"a list", act{result: `{"items":[]}`}, pages, Pass, ""},
-		{"a list that is none", act{result: `{}`}, pages, Inconclusive, `the result of list has no array "items"`},
-		{"nothing to a notification", act{}, settle, Pass, ""},
-		{"something to it", says(`{"method":"oh"}`), settle, Fail, "expected nothing\ngot {\"method\":\"oh\"}"},
-		{"death of it", dies, settle, Inconclusive, death},
+		{"an answer", action{}, ask, Pass, ""},
+		{"an error", answersError(-1), ask, Pass, ""},
+		{"silence", staysSilent, ask, Inconclusive, silence},
+		{"death", exits, ask, Inconclusive, death},
+		{"a list", action{result: `{"items":[]}`}, pages, Pass, ""},
+		{"a list that is none", action{result: `{}`}, pages, Inconclusive, `the result of list has no array "items"`},
+		{"nothing to a notification", action{}, settle, Pass, ""},
+		{"something to it", writes(`{"method":"oh"}`), settle, Fail, "expected nothing\ngot {\"method\":\"oh\"}"},
+		{"death of it", exits, settle, Inconclusive, death},
 	}
 	for _, tt := range tests {
-		out := scene{
-			script: script{{method: "list", does: tt.does}}, cast: []role{{id: "a/one", check: Probe(tt.run)}},
-		}.play(t)
+		out := testRun{
+			script: script{{method: "list", action: tt.does}}, checks: []testCheck{{id: "a/one", check: Probe(tt.run)}},
+		}.run(t)
 		t.Log(tt.name)
-		out.want(t, "a/one", tt.verdict, tt.message)
+		out.wantVerdict(t, "a/one", tt.verdict, tt.message)
 	}
 }
 
 // Lists are followed to their end, whatever servers make of cursors.
 func TestListAll(t *testing.T) {
-	page := func(nth int, items string, next ...string) line {
+	page := func(nth int, items string, next ...string) rule {
 		result := M{"items": json.RawMessage(items)}
 		if len(next) > 0 {
 			result["nextCursor"] = next[0]
 		}
-		return line{method: "list", nth: nth, does: act{result: string(Compact(result))}}
+		return rule{method: "list", nth: nth, action: action{result: string(CompactJSON(result))}}
 	}
 	const circle = `the pages of list do not come to an end: the cursor "x" brings one that came before`
 	tests := []struct {
@@ -166,20 +168,22 @@ func TestListAll(t *testing.T) {
 			page(1, "[1]", "x"), page(2, "[2]", ""), page(3, "[1]", "y"),
 		}, " x ", "[1,2]", ""},
 		{"an empty cursor that is refused", script{
-			page(1, "[1]", ""), {method: "list", nth: 2, does: refuses(-32602)},
+			page(1, "[1]", ""), {method: "list", nth: 2, action: answersError(-32602)},
 		}, " ", "[1]", ""},
 		{"a cursor that is not a string", script{{
-			method: "list", does: act{result: `{"items":[1],"nextCursor":7}`},
+			method: "list", action: action{result: `{"items":[1],"nextCursor":7}`},
 		}}, "", "[1]", ""},
 		{"a page that is not a list", script{page(1, "[1]", "x"), page(2, "{}")}, " x", "[1]",
 			`the result of list has no array "items" (of page 2 or later)`},
-		{"an error", script{{method: "list", does: refuses(-7)}}, "", "null", "list was answered with error -7: no"},
-		{"silence", script{{method: "list", does: ignores}}, "", "null", "no answer to list within 5s (--timeout)"},
+		{"an error", script{{method: "list", action: answersError(-7)}}, "", "null",
+			"list was answered with error -7: no"},
+		{"silence", script{{method: "list", action: staysSilent}}, "", "null",
+			"no answer to list within 5s (--timeout)"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			items, asked, err := listAll(t, tt.script)
-			if got := string(Compact(items)); got != tt.items || fmt.Sprint(err) != fmt.Sprint(orNil(tt.err)) {
+			items, asked, err := listAllItems(t, tt.script)
+			if got := string(CompactJSON(items)); got != tt.items || fmt.Sprint(err) != fmt.Sprint(orNil(tt.err)) {
 				t.Errorf("got %s, %v", got, err)
 			}
 			if asked != "mine"+tt.asked {
@@ -192,30 +196,30 @@ func TestListAll(t *testing.T) {
 // Lists without an end are left, and for what they are: with pages that come again, or with ever new ones.
 func TestListAllIsBounded(t *testing.T) {
 	many := func(items string) (all script) {
-		for i := range 2 * mostPages {
+		for i := range 2 * maxPages {
 			result := strings.ReplaceAll(fmt.Sprintf(`{"items":%s,"nextCursor":"c%d"}`, items, i), "N", fmt.Sprint(i))
-			all = append(all, line{method: "list", nth: i + 1, does: act{result: result}})
+			all = append(all, rule{method: "list", nth: i + 1, action: action{result: result}})
 		}
 		return all
 	}
-	items, _, err := listAll(t, many("[1]"))
-	if endless := (*Endless)(nil); !errors.As(err, &endless) || len(items) != mostStale {
+	items, _, err := listAllItems(t, many("[1]"))
+	if endless := (*EndlessListError)(nil); !errors.As(err, &endless) || len(items) != maxRepeatedPages {
 		t.Errorf("of pages that come again: %d, %v", len(items), err)
 	}
-	if _, _, err = listAll(t, many("[N]")); !errors.Is(err, ErrManyPages) {
+	if _, _, err = listAllItems(t, many("[N]")); !errors.Is(err, ErrTooManyPages) {
 		t.Errorf("of new pages: %v", err)
 	}
 }
 
-// listAll asks a scripted server for all items of a list, and returns the cursors that it was asked for as well.
-func listAll(t *testing.T, script script) (items []any, asked string, err error) {
+// listAllItems asks a scripted server for all items of a list, and returns the cursors that it was asked for as well.
+func listAllItems(t *testing.T, script script) (items []any, asked string, err error) {
 	synctest.Test(t, func(t *testing.T) {
-		stage := &stage{script: script}
-		s := greeted(t, t.Context(), driver.Target{Serve: stage.serve})
+		stage := &fakeServer{script: script}
+		s := establishedSession(t, t.Context(), driver.Target{Serve: stage.serve})
 		defer s.Close()
 		items, err = ListAll(s, "list", "items", M{"cursor": "mine", "beside": true})
 		var cursors []string
-		for _, f := range s.Record(0) {
+		for _, f := range s.FramesSince(0) {
 			if f.Method != "list" {
 				continue
 			}
@@ -247,8 +251,8 @@ func TestObjects(t *testing.T) {
 
 func TestInfo(t *testing.T) {
 	server := &Server{
-		Welcome:      M{"serverInfo": M{"name": "n", "version": 7}},
-		Capabilities: M{"tools": M{}, "logging": M{}, "prompts": nil}, Tools: []M{{}, {}},
+		ConnectResult: M{"serverInfo": M{"name": "n", "version": 7}},
+		Capabilities:  M{"tools": M{}, "logging": M{}, "prompts": nil}, Tools: []M{{}, {}},
 	}
 	want := ServerInfo{Name: "n", Capabilities: []string{"logging", "tools"}, Tools: 2}
 	if diff := cmp.Diff(want, server.Info()); diff != "" {
@@ -260,12 +264,12 @@ func TestInfo(t *testing.T) {
 }
 
 // Who confirms a verdict still has the session of the attempt before, for which others may wait.
-func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
+func TestConfirmationReleasesSessions(t *testing.T) {
 	held, wanted := make(chan struct{}), make(chan struct{})
-	scene{
-		cast: []role{
+	testRun{
+		checks: []testCheck{
 			{id: "a/one", check: Probe(func(t *T) {
-				if !t.Alone() {
+				if !t.IsConfirmation() {
 					t.Session()
 					NeedsConfirmation(t)
 					close(held)
@@ -284,29 +288,29 @@ func TestConfirmationKeepsNobodyWaiting(t *testing.T) {
 			})},
 		},
 		options: Options{Jobs: 4},
-	}.play(t).want(t, "a/one", Pass, "")
+	}.run(t).wantVerdict(t, "a/one", Pass, "")
 }
 
 // Who wants a hostile session is tried after a check that has promised its process. When that is no good, one is
 // opened.
-func TestPromisedSession(t *testing.T) {
+func TestSessionReusedForInvalidInput(t *testing.T) {
 	for _, jobs := range []int{1, 4} {
 		for good, want := range map[bool]int32{true: 1, false: 2} {
-			promised := Fresh(func(t *T) {
-				s := t.Start()
-				s.HostileThroughout()
+			promised := ProcessProbe(func(t *T) {
+				s := t.NewProcess()
+				s.MarkInvalidInputFromStart()
 				time.Sleep(time.Second) // in which others would open one
 				if good {
-					s.Establish(driver.Hello(t.Revision))
+					s.Open(driver.ConnectParams(t.Revision))
 				}
-			}).ThenHostile()
-			hostile := Probe(func(t *T) { t.Ask(t.Hostile(), "list", nil) })
-			out := scene{
-				cast:    []role{{id: "a/one", check: hostile}, {id: "a/promised", check: promised}},
+			}).ReusedForInvalidInput()
+			hostile := Probe(func(t *T) { t.Request(t.SessionForInvalidInput(), "list", nil) })
+			out := testRun{
+				checks:  []testCheck{{id: "a/one", check: hostile}, {id: "a/promised", check: promised}},
 				options: Options{Jobs: jobs},
-			}.play(t)
+			}.run(t)
 			for id := range out.results {
-				out.want(t, id, Pass, "")
+				out.wantVerdict(t, id, Pass, "")
 			}
 			if got := int32(len(out.sessions)); got != want {
 				t.Errorf("%d jobs, a good process is %v: %d sessions, want %d", jobs, good, got, want)

@@ -15,22 +15,22 @@ import (
 // RequirementSet is what servers of one revision are judged by, frozen: whoever judges by it later, with another
 // version of mcpcheck, judges by the same requirements at the same levels.
 type RequirementSet struct {
-	Version  int        `json:"set"` // of the format
-	Name     string     `json:"name"`
-	Revision string     `json:"revision"`
-	Tool     Tool       `json:"tool"`   // that has made it
-	Digest   string     `json:"digest"` // of the revision and the requirements
-	Entries  []SetEntry `json:"requirements"`
+	Version  int         `json:"set"` // of the format
+	Name     string      `json:"name"`
+	Revision string      `json:"revision"`
+	Program  ProgramInfo `json:"tool"`   // that has made it
+	Digest   string      `json:"digest"` // of the revision and the requirements
+	Entries  []SetEntry  `json:"requirements"`
 }
 
 // SetEntry is a requirement of a set: what decides whether it gates.
 type SetEntry struct {
-	ID        string `json:"id"`
-	Level     Level  `json:"level"`
-	JudgedBy  string `json:"judgedBy,omitempty"` // the revision whose text judges, if it is another
-	Checklist bool   `json:"checklist,omitempty"`
-	Tentative bool   `json:"tentative,omitempty"`
-	Asked     []Ask  `json:"asked,omitempty"`
+	ID             string          `json:"id"`
+	Level          Level           `json:"level"`
+	JudgedBy       string          `json:"judgedBy,omitempty"` // the revision whose text judges, if it is another
+	Checklist      bool            `json:"checklist,omitempty"`
+	Tentative      bool            `json:"tentative,omitempty"`
+	DirectoryRules []DirectoryRule `json:"asked,omitempty"`
 }
 
 // SetInfo names a set.
@@ -42,18 +42,19 @@ type SetInfo struct {
 const setVersion = 1
 
 // NewSet is the set of a catalogue in a revision. tentative says which of its checks are.
-func NewSet(catalogue Catalogue, revision string, by Tool, tentative Selector) *RequirementSet {
+func NewSet(catalogue Catalogue, revision string, by ProgramInfo, tentative Selector) *RequirementSet {
 	s := &RequirementSet{
-		Version: setVersion, Name: revision + "@" + by.Version, Revision: revision, Tool: by, Entries: []SetEntry{},
+		Version: setVersion, Name: revision + "@" + by.Version, Revision: revision, Program: by, Entries: []SetEntry{},
 	}
 	for _, r := range catalogue {
 		for _, transport := range []string{"stdio", "http", "sse"} {
-			judged, applies := r.Judges(revision, transport)
+			judged, applies := r.JudgingRevision(revision, transport)
 			if !applies {
 				continue
 			}
 			entry := SetEntry{
-				ID: r.ID, Level: r.Level.In(judged), Checklist: r.Checklist, Tentative: tentative(r), Asked: r.Asked,
+				ID: r.ID, Level: r.Level.In(judged), Checklist: r.Checklist, Tentative: tentative(r),
+				DirectoryRules: r.DirectoryRules,
 			}
 			if judged != revision {
 				entry.JudgedBy = judged
@@ -68,7 +69,7 @@ func NewSet(catalogue Catalogue, revision string, by Tool, tentative Selector) *
 
 // digest is that of what the set asks of a server.
 func (s *RequirementSet) digest() string {
-	sum := sha256.Sum256(Compact([]any{s.Version, s.Revision, s.Entries}))
+	sum := sha256.Sum256(CompactJSON([]any{s.Version, s.Revision, s.Entries}))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
@@ -101,9 +102,9 @@ func ReadSet(text []byte) (*RequirementSet, error) {
 	return &s, nil
 }
 
-// Of is a catalogue as the set has it: its requirements alone, at their levels. missing are those that the catalogue
-// lacks.
-func (s *RequirementSet) Of(catalogue Catalogue) (frozen Catalogue, missing []string) {
+// Restrict is a catalogue as the set has it: its requirements alone, at their levels. missing are those that the
+// catalogue lacks.
+func (s *RequirementSet) Restrict(catalogue Catalogue) (frozen Catalogue, missing []string) {
 	entries := map[string]SetEntry{}
 	for _, entry := range s.Entries {
 		entries[entry.ID] = entry
@@ -115,7 +116,8 @@ func (s *RequirementSet) Of(catalogue Catalogue) (frozen Catalogue, missing []st
 		}
 		delete(entries, r.ID)
 		as := *r
-		as.Level, as.Checklist, as.Asked = ByRevision[Level]{All: entry.Level}, entry.Checklist, entry.Asked
+		as.Level, as.Checklist, as.DirectoryRules =
+			ByRevision[Level]{All: entry.Level}, entry.Checklist, entry.DirectoryRules
 		frozen = append(frozen, &as)
 	}
 	for id := range entries {

@@ -20,7 +20,7 @@ func setCatalogue(t *testing.T) Catalogue {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Area{Name: "http", JudgedBy: AtLeast("2025-11-25")}.Claim(all[2:3])
+	Area{Name: "http", ChooseRevision: AtLeast("2025-11-25")}.AssignTo(all[2:3])
 	return all
 }
 
@@ -28,11 +28,11 @@ func setCatalogue(t *testing.T) Catalogue {
 func TestNewSet(t *testing.T) {
 	all := setCatalogue(t)
 	set := func(revision, version string) *RequirementSet {
-		return NewSet(all, revision, Tool{"mcpcheck", version}, all.Tentative(version))
+		return NewSet(all, revision, ProgramInfo{"mcpcheck", version}, all.Tentative(version))
 	}
 	want := []SetEntry{
 		{ID: "ping/a", Level: Must}, {ID: "ping/b", Level: Should, Checklist: true, Tentative: true},
-		{ID: "http/c", Level: Must}, {ID: "ping/e", Level: Advice, Asked: []Ask{{"D", "r", "s"}}},
+		{ID: "http/c", Level: Must}, {ID: "ping/e", Level: Advice, DirectoryRules: []DirectoryRule{{"D", "r", "s"}}},
 	}
 	now := set("2025-11-25", "1.4.0")
 	if diff := cmp.Diff(want, now.Entries); diff != "" {
@@ -56,8 +56,8 @@ func TestNewSet(t *testing.T) {
 // TestReadSet: a set is taken as it was made, and in no other way.
 func TestReadSet(t *testing.T) {
 	all := setCatalogue(t)
-	made := NewSet(all, "2025-11-25", Tool{"mcpcheck", "1.4.0"}, all.Tentative("1.4.0"))
-	text := string(Compact(made))
+	made := NewSet(all, "2025-11-25", ProgramInfo{"mcpcheck", "1.4.0"}, all.Tentative("1.4.0"))
+	text := string(CompactJSON(made))
 	got, err := ReadSet([]byte(text))
 	if err != nil {
 		t.Fatal(err)
@@ -83,21 +83,21 @@ func TestReadSet(t *testing.T) {
 	}
 }
 
-// TestSetOf: judged by a set, requirements have the levels that they had when it was made.
-func TestSetOf(t *testing.T) {
+// TestRestrict: judged by a set, requirements have the levels that they had when it was made.
+func TestRestrict(t *testing.T) {
 	then := setCatalogue(t)
-	set := NewSet(then, "2025-11-25", Tool{"mcpcheck", "1.4.0"}, then.Tentative("1.4.0"))
+	set := NewSet(then, "2025-11-25", ProgramInfo{"mcpcheck", "1.4.0"}, then.Tentative("1.4.0"))
 	now := setCatalogue(t)
 	now[0].Level = ByRevision[Level]{All: May}
-	now[1].Checklist, now[4].Asked = false, nil
-	frozen, missing := set.Of(now[:3])
+	now[1].Checklist, now[4].DirectoryRules = false, nil
+	frozen, missing := set.Restrict(now[:3])
 	if diff := cmp.Diff([]string{"ping/e"}, missing); diff != "" {
 		t.Errorf("missing (-want +got):\n%s", diff)
 	}
 	if len(frozen) != 3 || frozen[0].Level.In("2025-11-25") != Must || !frozen[1].Checklist || now[1].Checklist {
 		t.Errorf("%+v", frozen)
 	}
-	if by, applies := frozen[2].Judges("2025-06-18", "http"); by != "2025-11-25" || !applies {
+	if by, applies := frozen[2].JudgingRevision("2025-06-18", "http"); by != "2025-11-25" || !applies {
 		t.Error("it has lost its area")
 	}
 	if !set.Tentative(now[1]) || set.Tentative(now[0]) {
@@ -124,7 +124,7 @@ func TestTentative(t *testing.T) {
 		}
 	}
 	held := Result{Verdict: Fail, Gates: true, GatedBy: GateMust}
-	if held.Hold(); held.Gates || held.GatedBy != NoGate || !held.Tentative || held.Verdict != Fail {
+	if held.Demote(); held.Gates || held.GatedBy != NoGate || !held.Tentative || held.Verdict != Fail {
 		t.Errorf("%+v", held)
 	}
 }

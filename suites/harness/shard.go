@@ -11,9 +11,9 @@ type ShardInfo struct {
 
 func (s ShardInfo) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Of) }
 
-// Homes are the requirements that have their home in the shard: a piece of the catalogue, for neighbours share what
+// Assigned are the requirements that have their home in the shard: a piece of the catalogue, for neighbours share what
 // they say to a server. Of those that are wanted each shard has as many as the others, but for one.
-func (s ShardInfo) Homes(catalogue Catalogue, wanted Selector) Catalogue {
+func (s ShardInfo) Assigned(catalogue Catalogue, wanted Selector) Catalogue {
 	total, before := 0, 0
 	for _, r := range catalogue {
 		if wanted(r) {
@@ -32,9 +32,9 @@ func (s ShardInfo) Homes(catalogue Catalogue, wanted Selector) Catalogue {
 	return homes
 }
 
-// Share is what the shard carries out of a plan, of whose requirements some are at home in it. Of the others it judges
-// by the watches what is on its wire anyway.
-func Share(plan []Case, homes Catalogue) (share []Case) {
+// FilterPlan is what the shard carries out of a plan, of whose requirements some are at home in it. Of the others it
+// judges by the watches what is on its wire anyway.
+func FilterPlan(plan []Case, homes Catalogue) (share []Case) {
 	home := map[string]bool{}
 	for _, r := range homes {
 		home[r.ID] = true
@@ -42,8 +42,8 @@ func Share(plan []Case, homes Catalogue) (share []Case) {
 	for _, c := range plan {
 		switch {
 		case home[c.ID]:
-		case c.check.kind == watch && c.foreseen.verdict == "":
-			c.beside, c.check.prepare = true, nil
+		case c.check.kind == watch && c.predetermined.verdict == "":
+			c.secondary, c.check.setup = true, nil
 		default:
 			continue
 		}

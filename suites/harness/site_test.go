@@ -17,13 +17,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-// playAtSite runs the scene against the script served over HTTP, by one process.
-func (s scene) playAtSite(t *testing.T) (out played) {
+// runOverHTTP runs the scene against the script served over HTTP, by one process.
+func (s testRun) runOverHTTP(t *testing.T) (out testResult) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		out.stage = &stage{script: s.script}
-		web := &http.Server{Handler: &endpoint{stage: out.stage, count: map[string]int{}}}
-		conns := dialled{make(chan net.Conn), make(chan struct{})}
+		out.fakeServer = &fakeServer{script: s.script}
+		web := &http.Server{Handler: &endpoint{fakeServer: out.fakeServer, count: map[string]int{}}}
+		conns := pipeNetwork{make(chan net.Conn), make(chan struct{})}
 		go web.Serve(conns)
 		defer web.Close()
 		site, err := driver.NewSite(driver.SiteOptions{URL: "http://127.0.0.1:8080/mcp", Dial: conns.dial})
@@ -31,15 +31,15 @@ func (s scene) playAtSite(t *testing.T) (out played) {
 			t.Fatal(err)
 		}
 		defer site.Close(driver.Limits{})
-		server := s.described("http")
-		out.run(t.Context(), driver.Target{Site: site}, server, s)
+		server := s.discovered("http")
+		out.execute(t.Context(), driver.Target{Site: site}, server, s)
 	})
 	return out
 }
 
 // endpoint answers POSTs with JSON, by the script.
 type endpoint struct {
-	*stage
+	*fakeServer
 	mu    sync.Mutex
 	count map[string]int
 }
@@ -54,7 +54,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.count[m.Method]++
 	nth := e.count[m.Method]
 	e.mu.Unlock()
-	does, alone := e.direct(1, m.Method, nth)
+	does, alone := e.actionFor(1, m.Method, nth)
 	switch {
 	case m.ID == nil:
 		w.WriteHeader(http.StatusAccepted)
@@ -66,13 +66,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// dialled is a network with one server on it.
-type dialled struct {
+// pipeNetwork is a network with one server on it.
+type pipeNetwork struct {
 	conns chan net.Conn
 	done  chan struct{}
 }
 
-func (d dialled) dial(context.Context, string, string) (net.Conn, error) {
+func (d pipeNetwork) dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
 	select {
 	case d.conns <- there:
@@ -82,7 +82,7 @@ func (d dialled) dial(context.Context, string, string) (net.Conn, error) {
 	}
 }
 
-func (d dialled) Accept() (net.Conn, error) {
+func (d pipeNetwork) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
 		return c, nil
@@ -91,12 +91,12 @@ func (d dialled) Accept() (net.Conn, error) {
 	}
 }
 
-func (d dialled) Close() error   { close(d.done); return nil }
-func (d dialled) Addr() net.Addr { return &net.TCPAddr{} }
+func (d pipeNetwork) Close() error   { close(d.done); return nil }
+func (d pipeNetwork) Addr() net.Addr { return &net.TCPAddr{} }
 
 // Over HTTP all sessions share one server, so that also what could not be tried, and would not be tried again over
 // stdio, is decided again when it rests on silence.
-func TestDecidingAgainAtASite(t *testing.T) {
+func TestRetrySeriallyOverHTTP(t *testing.T) {
 	tests := []struct {
 		name     string
 		script   script
@@ -104,50 +104,50 @@ func TestDecidingAgainAtASite(t *testing.T) {
 		attempts int
 	}{
 		{"one that answers", nil, Pass, 1},
-		{"silent at first", script{{method: "tools/list", nth: 1, does: ignores}}, Pass, 2},
-		{"always silent", script{{method: "tools/list", does: ignores}}, Inconclusive, 2},
-		{"an error at first", script{{method: "tools/list", nth: 1, does: refuses(-1)}}, Inconclusive, 1},
+		{"silent at first", script{{method: "tools/list", nth: 1, action: staysSilent}}, Pass, 2},
+		{"always silent", script{{method: "tools/list", action: staysSilent}}, Inconclusive, 2},
+		{"an error at first", script{{method: "tools/list", nth: 1, action: answersError(-1)}}, Inconclusive, 1},
 	}
 	for _, tt := range tests {
 		t.Log(tt.name)
-		out := scene{
+		out := testRun{
 			script: tt.script,
-			cast: []role{{id: "a/one", check: Probe(func(t *T) {
-				if r := t.Try(t.Own(), "tools/list", nil); r.Result() == nil {
+			checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
+				if r := t.TryRequest(t.ExclusiveSession(), "tools/list", nil); r.Result() == nil {
 					t.Inconclusive("%s", Got(r))
 				}
 				if t.Site() == nil {
 					t.Fail("a site", "none")
 				}
 			})}},
-		}.playAtSite(t)
-		out.want(t, "a/one", tt.verdict, "")
+		}.runOverHTTP(t)
+		out.wantVerdict(t, "a/one", tt.verdict, "")
 		out.wantAttempts(t, "a/one", tt.attempts)
 	}
 }
 
 // Over HTTP each job has a session at a time, over stdio a few of them share one.
-func TestSessionsAtATime(t *testing.T) {
+func TestConcurrentSessions(t *testing.T) {
 	slowly := Probe(func(t *T) {
 		s := t.Session()
 		time.Sleep(time.Second)
-		t.Ask(s, "tools/list", nil)
+		t.Request(s, "tools/list", nil)
 	})
 	tests := []struct {
 		name     string
-		play     func(scene, *testing.T) played
+		play     func(testRun, *testing.T) testResult
 		jobs     int
 		sessions int
 	}{
-		{"stdio", scene.play, 4, 1},
-		{"stdio", scene.play, 8, 1}, // others are donated
-		{"HTTP", scene.playAtSite, 4, 4},
-		{"HTTP", scene.playAtSite, 1, 1},
+		{"stdio", testRun.run, 4, 1},
+		{"stdio", testRun.run, 8, 1}, // others are donated
+		{"HTTP", testRun.runOverHTTP, 4, 4},
+		{"HTTP", testRun.runOverHTTP, 1, 1},
 	}
 	for _, tt := range tests {
-		s := scene{options: Options{Jobs: tt.jobs}}
+		s := testRun{options: Options{Jobs: tt.jobs}}
 		for _, id := range strings.Fields("a/1 a/2 a/3 a/4") {
-			s.cast = append(s.cast, role{id: id, check: slowly})
+			s.checks = append(s.checks, testCheck{id: id, check: slowly})
 		}
 		out := tt.play(s, t)
 		if len(out.sessions) != tt.sessions {
@@ -155,9 +155,9 @@ func TestSessionsAtATime(t *testing.T) {
 		}
 	}
 	limits := []int{
-		Options{Jobs: 8}.sessions(driver.Target{}), Options{Jobs: 1}.sessions(driver.Target{}),
-		Options{Jobs: 8}.sessions(driver.Target{Site: &driver.Site{}}),
-		Options{Jobs: 8, Quick: true}.sessions(driver.Target{}),
+		Options{Jobs: 8}.sessionLimit(driver.Target{}), Options{Jobs: 1}.sessionLimit(driver.Target{}),
+		Options{Jobs: 8}.sessionLimit(driver.Target{Site: &driver.Site{}}),
+		Options{Jobs: 8, Quick: true}.sessionLimit(driver.Target{}),
 	}
 	if diff := cmp.Diff([]int{2, 1, 8, 1}, limits); diff != "" {
 		t.Error(diff)
@@ -165,17 +165,17 @@ func TestSessionsAtATime(t *testing.T) {
 }
 
 // Evidence over HTTP says what carried the messages; watches leave out what a check has sent by hand.
-func TestEvidenceAtASite(t *testing.T) {
-	out := scene{
-		cast: []role{{id: "a/one", check: Probe(func(t *T) {
+func TestEvidenceOverHTTP(t *testing.T) {
+	out := testRun{
+		checks: []testCheck{{id: "a/one", check: Probe(func(t *T) {
 			s := t.Session()
-			t.Ask(s, "tools/list", nil)
-			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete}).End()
-			s.HTTP().Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).End()
+			t.Request(s, "tools/list", nil)
+			s.HTTP().Do(driver.HTTPRequest{Method: http.MethodDelete}).AwaitEnd()
+			s.HTTP().Do(driver.HTTPRequest{Body: []byte(`{"jsonrpc":"2.0","id":"mine","method":"by/hand"}`)}).AwaitEnd()
 		})}},
-	}.playAtSite(t)
+	}.runOverHTTP(t)
 	var got []string
-	for _, l := range out.results["a/one"].Wire {
+	for _, l := range out.results["a/one"].Evidence {
 		got = append(got, l.Arrow+" "+l.HTTP)
 	}
 	const posted = "→ POST /mcp, ← 200 OK; content-type: application/json"
@@ -185,7 +185,7 @@ func TestEvidenceAtASite(t *testing.T) {
 	}
 	w := Wire{Sessions: out.sessions}
 	for _, m := range append(w.Messages().List, w.Lines().List...) {
-		if m.Apart {
+		if m.Manual {
 			t.Errorf("%s was sent by hand, and is judged", m.Raw.Bytes())
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // A harmless request is the one that the era of the session says. Without an answer the check is inconclusive, and
 // tried again.
-func TestHarmless(t *testing.T) {
+func TestRequestNoOp(t *testing.T) {
 	tests := []struct {
 		name   string
 		answer string
@@ -25,7 +25,7 @@ func TestHarmless(t *testing.T) {
 		{
 			"another fence",
 			`{"jsonrpc":"2.0","id":1,"result":{}}`,
-			driver.Handshake{Fence: "tools/list"},
+			driver.Legacy{NoOpMethod: "tools/list"},
 			"tools/list",
 			Pass,
 		},
@@ -50,10 +50,10 @@ func TestHarmless(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check := T{run: &Execution{}}
-				o := guard(func() { AskHarmless(&check, s) })
+				check := T{execution: &Execution{}}
+				o := runRecovered(func() { RequestNoOp(&check, s) })
 				s.Close()
-				if asked != tt.asked || o.verdict != tt.want || o.again != (tt.want == Inconclusive) {
+				if asked != tt.asked || o.verdict != tt.want || o.retryable != (tt.want == Inconclusive) {
 					t.Errorf("the server was asked for %q, and it came to %+v", asked, o)
 				}
 			})

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// minor is a release without its patch: 1.4.
-type minor struct{ major, minor int }
+// release is a release without its patch: 1.4.
+type release struct{ major, minor int }
 
-// parseMinor reads the beginning of a version: that of 1.4, 1.4.2 or 1.4.2-rc.1.
-func parseMinor(version string) (m minor, err error) {
+// parseRelease reads the beginning of a version: that of 1.4, 1.4.2 or 1.4.2-rc.1.
+func parseRelease(version string) (m release, err error) {
 	parts := strings.SplitN(version, ".", 3)
 	if len(parts) < 2 {
 		return m, fmt.Errorf("invalid release %q (want MAJOR.MINOR, as 1.4)", version)
@@ -25,7 +25,7 @@ func parseMinor(version string) (m minor, err error) {
 	return m, nil
 }
 
-func (m minor) compare(other minor) int {
+func (m release) compare(other release) int {
 	return cmp.Or(cmp.Compare(m.major, other.major), cmp.Compare(m.minor, other.minor))
 }
 
@@ -33,21 +33,21 @@ func (m minor) compare(other minor) int {
 // release, patches aside, or a later one. In a build that has no version, they are those of the newest release that an
 // entry carries.
 func (c Catalogue) Tentative(version string) Selector {
-	now, err := parseMinor(version)
+	now, err := parseRelease(version)
 	if err != nil {
 		for _, r := range c {
-			if since, err := parseMinor(r.Since); err == nil && since.compare(now) > 0 {
+			if since, err := parseRelease(r.Since); err == nil && since.compare(now) > 0 {
 				now = since
 			}
 		}
 	}
 	return func(r *Requirement) bool {
-		since, err := parseMinor(r.Since)
+		since, err := parseRelease(r.Since)
 		return err == nil && since.compare(now) >= 0
 	}
 }
 
 // Hold holds back a result of a tentative check: it is shown, and does not gate.
-func (r *Result) Hold() {
-	r.Tentative, r.Gates, r.GatedBy, r.Asked = true, false, NoGate, nil
+func (r *Result) Demote() {
+	r.Tentative, r.Gates, r.GatedBy, r.DirectoryRules = true, false, NoGate, nil
 }

@@ -18,11 +18,11 @@ type ToolUse struct {
 	Works    bool   `json:"works,omitempty"`    // a call with valid arguments succeeded
 	Failed   bool   `json:"failed,omitempty"`   // every such call failed, of those that came to an end
 	Faulty   bool   `json:"faulty,omitempty"`   // and not for its arguments, as far as can be told
-	Said     string `json:"said,omitempty"`     // by such a failure, if every such call failed
+	Message  string `json:"said,omitempty"`     // by such a failure, if every such call failed
 }
 
-// longAnswer is how many bytes an answer has that is not read once more to find out whether it is a failure.
-const longAnswer = 64 << 10
+// maxRereadAnswer is how many bytes an answer has that is not read once more to find out whether it is a failure.
+const maxRereadAnswer = 64 << 10
 
 // UsedTools are the tools of the server that were called in the sessions, in the order of its list.
 func UsedTools(server *Server, sessions []*driver.Session) (used []ToolUse) {
@@ -35,22 +35,22 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []ToolUse) {
 	for _, s := range sessions {
 		open := map[string]*driver.Frame{} // calls without an answer yet, by their ids
 		running := map[string]bool{}       // those that the client has sent nothing else after
-		for _, f := range s.Record(0) {
-			key := driver.IDKey(f.Answers())
+		for _, f := range s.FramesSince(0) {
+			key := driver.IDKey(f.RequestID())
 			switch {
 			case f.Side == driver.FromClient && at[calledTool(f)] != nil:
 				called[calledTool(f)] = true
 				open[driver.IDKey(f.ID)], running[driver.IDKey(f.ID)] = f, true
 			case f.Side == driver.FromClient && f.Method != "ping" && f.Method != "server/discover":
 				clear(running)
-			case f.Side == driver.Event && !f.AfterEOF && strings.HasPrefix(f.Raw.String(), "the server "):
-				call := culprit(open, running)
-				if call != nil && death.MatchString(f.Raw.String()) && server.Transport != "http" {
-					at[calledTool(call)].crashed(call, f.Raw.String())
+			case f.Side == driver.SessionEvent && !f.AfterShutdown && strings.HasPrefix(f.Raw.String(), "the server "):
+				call := crashingCall(open, running)
+				if call != nil && processEnd.MatchString(f.Raw.String()) && server.Transport != "http" {
+					at[calledTool(call)].recordCrash(call, f.Raw.String())
 				}
 				clear(open) // it has ended by itself
 			case f.Side == driver.FromServer && f.IsResponse() && open[key] != nil:
-				at[calledTool(open[key])].answered(driver.Reply{Request: open[key], Frame: f})
+				at[calledTool(open[key])].recordAnswer(driver.Reply{Request: open[key], Frame: f})
 				delete(open, key)
 				delete(running, key)
 			}
@@ -70,8 +70,8 @@ func UsedTools(server *Server, sessions []*driver.Session) (used []ToolUse) {
 	return used
 }
 
-// death is how a record has it that the process of its session has ended. Over HTTP it is that of others as well.
-var death = regexp.MustCompile(`^the server (exited|was (killed|ended) by)`)
+// processEnd is how a record has it that the process of its session has ended. Over HTTP it is that of others as well.
+var processEnd = regexp.MustCompile(`^the server (exited|was (killed|ended) by)`)
 
 // calledTool is the name of the tool in a call; empty for other frames.
 func calledTool(f *driver.Frame) string {
@@ -83,8 +83,9 @@ func calledTool(f *driver.Frame) string {
 	return name
 }
 
-// culprit is a call that a server ended during; nil where it may have been another message, or a call of another tool.
-func culprit(open map[string]*driver.Frame, running map[string]bool) (call *driver.Frame) {
+// crashingCall is a call that a server ended during; nil where it may have been another message, or a call of another
+// tool.
+func crashingCall(open map[string]*driver.Frame, running map[string]bool) (call *driver.Frame) {
 	for key := range running {
 		if call != nil && calledTool(call) != calledTool(open[key]) {
 			return nil
@@ -100,24 +101,24 @@ func culprit(open map[string]*driver.Frame, running map[string]bool) (call *driv
 func isValidCall(f *driver.Frame) bool {
 	params, _ := f.JSON()["params"].(M)
 	meta, _ := params["_meta"].(M)
-	return meta["progressToken"] != nil && !f.Hostile
+	return meta["progressToken"] != nil && !f.AfterInvalidInput
 }
 
-// crashed notes that the server ended during a call.
-func (u *ToolUse) crashed(call *driver.Frame, how string) {
+// recordCrash notes that the server ended during a call.
+func (u *ToolUse) recordCrash(call *driver.Frame, how string) {
 	u.Crashed = true
 	if isValidCall(call) {
-		u.failed(how, true)
+		u.recordFail(how, true)
 	}
 }
 
-// answered notes an answer.
-func (u *ToolUse) answered(r driver.Reply) {
+// recordAnswer notes an answer.
+func (u *ToolUse) recordAnswer(r driver.Reply) {
 	u.Answered, u.Silent = true, false
 	switch {
 	case !isValidCall(r.Request):
-	case r.Frame.Raw.Len() <= longAnswer && r.Refuses():
-		u.failed(r.Text(), isFaulty(r))
+	case r.Frame.Raw.Len() <= maxRereadAnswer && r.IsFailure():
+		u.recordFail(r.MessageText(), isToolFault(r))
 	default:
 		*u = ToolUse{Name: u.Name, Answered: true, Crashed: u.Crashed, Works: true}
 	}
@@ -125,40 +126,40 @@ func (u *ToolUse) answered(r driver.Reply) {
 
 // failed notes that a call with valid arguments has. What tells of a fault is said before all else, and otherwise what
 // does not depend on which came first.
-func (u *ToolUse) failed(said string, faulty bool) {
+func (u *ToolUse) recordFail(said string, faulty bool) {
 	if u.Works {
 		return
 	}
-	if !u.Failed || faulty && !u.Faulty || faulty == u.Faulty && said < u.Said {
-		u.Said = said
+	if !u.Failed || faulty && !u.Faulty || faulty == u.Faulty && said < u.Message {
+		u.Message = said
 	}
 	u.Failed, u.Faulty = true, u.Faulty || faulty
 }
 
-// isFaulty reports whether a call with valid arguments failed by a fault of the tool, or of what it needs. A tool may
-// refuse arguments that were made up ("no such file"), and say so by a code for that, or want another client.
-func isFaulty(r driver.Reply) bool {
+// isToolFault reports whether a call with valid arguments failed by a fault of the tool, or of what it needs. A tool
+// may refuse arguments that were made up ("no such file"), and say so by a code for that, or want another client.
+func isToolFault(r driver.Reply) bool {
 	const resourceNotFound, missingCapability, urlElicitation, invalidParams = -32002, -32021, -32042, -32602
 	code, _ := r.Code()
 	refusals := []int{resourceNotFound, missingCapability, urlElicitation, invalidParams}
 	if r.Error() != nil && !slices.Contains(refusals, code) {
-		return !r.Limited()
+		return !r.IsRateLimited()
 	}
-	return fault.MatchString(r.Text()) && !madeUp.MatchString(r.Text())
+	return toolFault.MatchString(r.MessageText()) && !generatedValue.MatchString(r.MessageText())
 }
 
-// fault is how programs tell of a fault of their own, or of what they need, whatever they were given.
-var fault = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
+// toolFault is how programs tell of a fault of their own, or of what they need, whatever they were given.
+var toolFault = regexp.MustCompile(`\b(Type|Attribute|Key|Name|Reference|Index|Import|ModuleNotFound|NotImplemented|` +
 	`UnboundLocal|ZeroDivision|Assertion|Connection\w*)Error\b|NullPointerException|nil pointer|nil map|` +
 	`is not a function|is not defined|[Cc]annot read propert|has no attribute|index out of range|` +
 	`\b(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b|getaddrinfo|fetch failed|` +
 	`[Cc]onnection refused|no such host|[Nn]etwork is unreachable|\bis down\b`)
 
-// madeUp are the values that arguments are made of: what says one of them is about the arguments.
-var madeUp = regexp.MustCompile(`mcpcheck|example\.(com|org|net)`)
+// generatedValue are the values that arguments are made of: what says one of them is about the arguments.
+var generatedValue = regexp.MustCompile(`mcpcheck|example\.(com|org|net)`)
 
-// addUse adds what another shard has called.
-func addUse(all []ToolUse, other []ToolUse) []ToolUse {
+// mergeToolUse adds what another shard has called.
+func mergeToolUse(all []ToolUse, other []ToolUse) []ToolUse {
 	for _, use := range other {
 		i := slices.IndexFunc(all, func(u ToolUse) bool { return u.Name == use.Name })
 		if i < 0 {
@@ -170,9 +171,9 @@ func addUse(all []ToolUse, other []ToolUse) []ToolUse {
 		u.Silent = !u.Answered && (u.Silent || use.Silent)
 		switch {
 		case use.Works:
-			u.Works, u.Failed, u.Faulty, u.Said = true, false, false, ""
+			u.Works, u.Failed, u.Faulty, u.Message = true, false, false, ""
 		case use.Failed:
-			u.failed(use.Said, use.Faulty)
+			u.recordFail(use.Message, use.Faulty)
 		}
 	}
 	return all

@@ -12,13 +12,14 @@ import (
 func TestUsedTools(t *testing.T) {
 	const ending = " after stdin was closed"
 	session := func(lines ...string) *driver.Session {
-		said := []driver.Saying{
+		said := []driver.TraceLine{
 			{Side: driver.FromClient, Text: []byte(`{"jsonrpc":"2.0","id":100,"method":"initialize","params":{}}`)},
 			{Side: driver.FromServer, Text: []byte(`{"jsonrpc":"2.0","id":100,"result":{}}`)},
 		}
 		for _, l := range lines {
-			side := map[byte]driver.Side{'>': driver.FromClient, '<': driver.FromServer, '.': driver.Event}[l[0]]
-			said = append(said, driver.Saying{Side: side, Text: []byte(l[1:]), AfterEOF: strings.HasSuffix(l, ending)})
+			side := map[byte]driver.Side{'>': driver.FromClient, '<': driver.FromServer, '.': driver.SessionEvent}[l[0]]
+			said = append(said,
+				driver.TraceLine{Side: side, Text: []byte(l[1:]), AfterShutdown: strings.HasSuffix(l, ending)})
 		}
 		s, _ := driver.Replay(time.Now(), "stdio", said, true)
 		return s
@@ -40,8 +41,8 @@ func TestUsedTools(t *testing.T) {
 	const exit, ping = ".the server exited with status 2", `>{"jsonrpc":"2.0","id":9,"method":"ping"}`
 	const cancelled = `>{"jsonrpc":"2.0","method":"notifications/cancelled"}`
 	const refused = "connect ECONNREFUSED 127.0.0.1:5432"
-	down := ToolUse{Answered: true, Failed: true, Faulty: true, Said: refused}
-	died := ToolUse{Crashed: true, Failed: true, Faulty: true, Said: exit[1:]}
+	down := ToolUse{Answered: true, Failed: true, Faulty: true, Message: refused}
+	died := ToolUse{Crashed: true, Failed: true, Faulty: true, Message: exit[1:]}
 
 	for name, c := range map[string]struct {
 		lines []string
@@ -66,23 +67,23 @@ func TestUsedTools(t *testing.T) {
 		},
 		"refuses made-up ones": {
 			[]string{valid(1, "x"), isError(1, "no such file")},
-			ToolUse{Answered: true, Failed: true, Said: "no such file"},
+			ToolUse{Answered: true, Failed: true, Message: "no such file"},
 		},
 		"by a code": {
 			[]string{valid(1, "x"), failed(1, -32602, "no such file")},
-			ToolUse{Answered: true, Failed: true, Said: "no such file"},
+			ToolUse{Answered: true, Failed: true, Message: "no such file"},
 		},
 		"a host that is made up": {
 			[]string{valid(1, "x"), isError(1, "ENOTFOUND mcpcheck")},
-			ToolUse{Answered: true, Failed: true, Said: "ENOTFOUND mcpcheck"},
+			ToolUse{Answered: true, Failed: true, Message: "ENOTFOUND mcpcheck"},
 		},
 		"too many calls": {
 			[]string{valid(1, "x"), failed(1, -32000, "rate limit")},
-			ToolUse{Answered: true, Failed: true, Said: "rate limit"},
+			ToolUse{Answered: true, Failed: true, Message: "rate limit"},
 		},
 		"wants another client": {
 			[]string{valid(1, "x"), failed(1, -32021, "sampling")},
-			ToolUse{Answered: true, Failed: true, Said: "sampling"},
+			ToolUse{Answered: true, Failed: true, Message: "sampling"},
 		},
 		"what it needs is down": {[]string{valid(1, "x"), isError(1, refused)}, down},
 		"that tells most": {
@@ -91,7 +92,7 @@ func TestUsedTools(t *testing.T) {
 		},
 		"a protocol error": {
 			[]string{valid(1, "x"), failed(1, -32603, "boom")},
-			ToolUse{Answered: true, Failed: true, Faulty: true, Said: "boom"},
+			ToolUse{Answered: true, Failed: true, Faulty: true, Message: "boom"},
 		},
 		"kills": {[]string{valid(1, "x"), ping, exit}, died},
 		"kills by invalid ones": {
@@ -122,25 +123,26 @@ func TestUsedTools(t *testing.T) {
 	}
 }
 
-func TestAddUse(t *testing.T) {
+func TestMergeToolUse(t *testing.T) {
 	for name, c := range map[string]struct{ one, other, want ToolUse }{
 		"one works": {
-			ToolUse{Answered: true, Failed: true, Faulty: true, Said: "a"}, ToolUse{Answered: true, Works: true},
+			ToolUse{Answered: true, Failed: true, Faulty: true, Message: "a"}, ToolUse{Answered: true, Works: true},
 			ToolUse{Answered: true, Works: true},
 		},
 		"one was called": {
-			ToolUse{Answered: true}, ToolUse{Crashed: true, Failed: true, Said: "a"},
-			ToolUse{Answered: true, Crashed: true, Failed: true, Said: "a"},
+			ToolUse{Answered: true}, ToolUse{Crashed: true, Failed: true, Message: "a"},
+			ToolUse{Answered: true, Crashed: true, Failed: true, Message: "a"},
 		},
 		"one has answered":     {ToolUse{Silent: true}, ToolUse{Answered: true}, ToolUse{Answered: true}},
 		"neither has answered": {ToolUse{Silent: true}, ToolUse{}, ToolUse{Silent: true}},
 		"both failed": {
-			ToolUse{Failed: true, Said: "b"}, ToolUse{Failed: true, Said: "a"},
-			ToolUse{Failed: true, Said: "a"},
+			ToolUse{Failed: true, Message: "b"}, ToolUse{Failed: true, Message: "a"},
+			ToolUse{Failed: true, Message: "a"},
 		},
 	} {
 		for _, pair := range [][2]ToolUse{{c.one, c.other}, {c.other, c.one}} {
-			if got := addUse([]ToolUse{pair[0]}, []ToolUse{pair[1], {Name: "x"}}); got[0] != c.want || len(got) != 2 {
+			if got := mergeToolUse([]ToolUse{pair[0]},
+				[]ToolUse{pair[1], {Name: "x"}}); got[0] != c.want || len(got) != 2 {
 				t.Errorf("%s: want %+v\n got %+v", name, c.want, got)
 			}
 		}

@@ -122,6 +122,6 @@ func (p Profile) Gate(v Verdict, level, entry Level, checklist, asked bool) Gate
 	return NoGate
 }
 
-// ExcusesSDKs reports whether a fail that is a known deviation of an SDK does not gate, unless the operator wants it
-// to: nothing that the author of a server writes changes it.
-func (p Profile) ExcusesSDKs() bool { return p == Release || p == Spec }
+// IgnoresKnownDeviations reports whether a fail that is a known deviation of an SDK does not gate, unless the operator
+// wants it to: nothing that the author of a server writes changes it.
+func (p Profile) IgnoresKnownDeviations() bool { return p == Release || p == Spec }

@@ -10,14 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/text"
 )
 
-// Wire is what was said in every session of the run.
+// Evidence is what was said in every session of the run.
 type Wire struct {
 	Sessions []*driver.Session
 }
 
-// Whole are the sessions whose record still has its beginning.
-func (w Wire) Whole() []*driver.Session {
-	return slices.DeleteFunc(slices.Clone(w.Sessions), func(s *driver.Session) bool { return !s.Whole() })
+// CompleteSessions are the sessions whose record still has its beginning.
+func (w Wire) CompleteSessions() []*driver.Session {
+	return slices.DeleteFunc(slices.Clone(w.Sessions), func(s *driver.Session) bool { return !s.HasBeginning() })
 }
 
 // Message is one JSON-RPC message of the server, alone or as a member of an array.
@@ -26,21 +26,21 @@ type Message struct {
 	Session *driver.Session
 	Request *driver.Frame // what a response answers; nil when nothing that was sent, and in Lines
 
-	asked requests // of the session
+	requests requestsByID // of the session
 }
 
 // Subject shows the message by itself and, if there is one, the request.
 func (m Message) Subject() Subject { return Subject{Frames: []*driver.Frame{m.Request, m.Frame}} }
 
-// Messages are messages of a kind; What names the kind in reasons.
+// Messages are messages of a kind; Kind names the kind in reasons.
 type Messages struct {
-	What string
+	Kind string
 	List []Message
 }
 
 // Filter keeps the messages that match, under a name of their own.
 func (m Messages) Filter(what string, keep func(Message) bool) Messages {
-	out := Messages{What: what}
+	out := Messages{Kind: what}
 	for _, x := range m.List {
 		if keep(x) {
 			out.List = append(out.List, x)
@@ -49,21 +49,21 @@ func (m Messages) Filter(what string, keep func(Message) bool) Messages {
 	return out
 }
 
-// IsMeant reports whether the JSON is meant as a message, right or wrong, or as a batch of messages. What a server logs
-// may be JSON as well.
-func (m Message) IsMeant() bool {
-	return !slices.ContainsFunc(m.Members(), func(f *driver.Frame) bool { return !m.asked.mean(f) })
+// LooksLikeMessage reports whether the JSON is meant as a message, right or wrong, or as a batch of messages. What a
+// server logs may be JSON as well.
+func (m Message) LooksLikeMessage() bool {
+	return !slices.ContainsFunc(m.Messages(), func(f *driver.Frame) bool { return !m.requests.looksLikeMessage(f) })
 }
 
-// requests are what the client asked in a session, by id.
-type requests map[string]*driver.Frame
+// requestsByID are what the client asked in a session, by id.
+type requestsByID map[string]*driver.Frame
 
-// note adds those in a frame.
-func (r requests) note(f *driver.Frame) {
+// add adds those in a frame.
+func (r requestsByID) add(f *driver.Frame) {
 	if f.Side != driver.FromClient {
 		return
 	}
-	for _, m := range f.Members() {
+	for _, m := range f.Messages() {
 		if m.IsRequest() {
 			r[driver.IDKey(m.ID)] = m
 		}
@@ -71,31 +71,31 @@ func (r requests) note(f *driver.Frame) {
 }
 
 // of is the request that a message answers; nil when there is none.
-func (r requests) of(m *driver.Frame) *driver.Frame {
+func (r requestsByID) requestOf(m *driver.Frame) *driver.Frame {
 	if !m.IsResponse() {
 		return nil
 	}
-	return r[driver.IDKey(m.Answers())]
+	return r[driver.IDKey(m.RequestID())]
 }
 
 // settled is the request that a message answers first: what comes under its id again does not.
-func (r requests) settled(m *driver.Frame) *driver.Frame {
-	request := r.of(m)
+func (r requestsByID) takeRequestOf(m *driver.Frame) *driver.Frame {
+	request := r.requestOf(m)
 	if request != nil {
 		delete(r, driver.IDKey(request.ID))
 	}
 	return request
 }
 
-// mean reports whether a JSON value is meant as a message: it says so, answers a request, or has a method that servers
-// use.
-func (r requests) mean(m *driver.Frame) bool {
-	return m.Shape == driver.Object && (IsSpoken(m) || r.of(m) != nil)
+// looksLikeMessage reports whether a JSON value is meant as a message: it says so, answers a request, or has a method
+// that servers use.
+func (r requestsByID) looksLikeMessage(m *driver.Frame) bool {
+	return m.Kind == driver.Object && (IsMessageByItself(m) || r.requestOf(m) != nil)
 }
 
-// IsSpoken reports whether a frame is meant as a message, whatever was said before: it says so, or has a method that
-// servers use.
-func IsSpoken(f *driver.Frame) bool { return f.HasVersion || IsServerMethod(f.Method) }
+// IsMessageByItself reports whether a frame is meant as a message, whatever was said before: it says so, or has a
+// method that servers use.
+func IsMessageByItself(f *driver.Frame) bool { return f.HasJSONRPC || IsServerMethod(f.Method) }
 
 // IsServerMethod reports whether a method is one that servers use.
 func IsServerMethod(method string) bool {
@@ -106,22 +106,22 @@ func IsServerMethod(method string) bool {
 // Messages are what the server sent that is meant as a message, in sessions whose client kept the protocol, until it
 // did not.
 func (w Wire) Messages() Messages {
-	out := Messages{What: "message"}
+	out := Messages{Kind: "message"}
 	for _, s := range w.Sessions {
-		asked := requests{}
-		for _, f := range s.Record(0) {
-			if f.Hostile {
+		asked := requestsByID{}
+		for _, f := range s.FramesSince(0) {
+			if f.AfterInvalidInput {
 				break
 			}
-			if f.Apart || f.Strayed {
+			if f.Manual || f.ForOtherSession {
 				continue
 			}
-			if asked.note(f); f.Side != driver.FromServer {
+			if asked.add(f); f.Side != driver.FromServer {
 				continue
 			}
-			for _, m := range f.Members() {
-				if asked.mean(m) {
-					out.List = append(out.List, Message{Frame: m, Session: s, Request: asked.settled(m)})
+			for _, m := range f.Messages() {
+				if asked.looksLikeMessage(m) {
+					out.List = append(out.List, Message{Frame: m, Session: s, Request: asked.takeRequestOf(m)})
 				}
 			}
 		}
@@ -162,75 +162,75 @@ func (w Wire) Notifications() Messages {
 
 // Lines are the lines that the server wrote, of every session and whatever it was sent, until its stdin was closed.
 func (w Wire) Lines() Messages {
-	return w.lines().Filter("output", func(m Message) bool { return !m.AfterEOF })
+	return w.allLines().Filter("output", func(m Message) bool { return !m.AfterShutdown })
 }
 
-// LastLines are those that it wrote after that.
-func (w Wire) LastLines() Messages {
-	return w.lines().Filter("output while shutting down", func(m Message) bool { return m.AfterEOF })
+// ShutdownLines are those that it wrote after that.
+func (w Wire) ShutdownLines() Messages {
+	return w.allLines().Filter("output while shutting down", func(m Message) bool { return m.AfterShutdown })
 }
 
-func (w Wire) lines() (out Messages) {
+func (w Wire) allLines() (out Messages) {
 	for _, s := range w.Sessions {
-		asked := requests{}
-		for _, f := range s.Record(0) {
-			if asked.note(f); f.Side == driver.FromServer && !f.Apart {
-				out.List = append(out.List, Message{Frame: f, Session: s, asked: asked})
+		asked := requestsByID{}
+		for _, f := range s.FramesSince(0) {
+			if asked.add(f); f.Side == driver.FromServer && !f.Manual {
+				out.List = append(out.List, Message{Frame: f, Session: s, requests: asked})
 			}
 		}
 	}
 	return out
 }
 
-// Established keeps the messages of sessions that negotiated the revision.
-func (m Messages) Established(revision string) Messages {
-	return m.Filter(m.What, func(x Message) bool { return x.Session.Agreed() == revision })
+// Negotiated keeps the messages of sessions that negotiated the revision.
+func (m Messages) Negotiated(revision string) Messages {
+	return m.Filter(m.Kind, func(x Message) bool { return x.Session.NegotiatedRevision() == revision })
 }
 
-// longest is how many bytes of a line evidence keeps.
-const longest = 2000
+// maxLineBytes is how many bytes of a line evidence keeps.
+const maxLineBytes = 2000
 
-func clip(line []byte) string {
+func clipLine(line []byte) string {
 	const tail = 200
-	gap := fmt.Sprintf(" … (%d bytes left out) … ", len(line)-longest)
-	return text.ShortenBytes(line, longest-tail, tail, gap)
+	gap := fmt.Sprintf(" … (%d bytes left out) … ", len(line)-maxLineBytes)
+	return text.ShortenBytes(line, maxLineBytes-tail, tail, gap)
 }
 
-// isLong reports whether clip leaves something out.
-func isLong(line []byte) bool { return len(line) > longest }
+// isTooLong reports whether clip leaves something out.
+func isTooLong(line []byte) bool { return len(line) > maxLineBytes }
 
 // arrows show which way a line went.
-var arrows = map[Direction]string{Sent: "→", Received: "←", Happened: "·"}
+var arrows = map[Direction]string{Sent: "→", Received: "←", Event: "·"}
 
 // directions are which way frames went.
 var directions = map[driver.Side]Direction{
-	driver.FromClient: Sent, driver.FromServer: Received, driver.Status: Received, driver.Event: Happened,
+	driver.FromClient: Sent, driver.FromServer: Received, driver.StatusOnly: Received, driver.SessionEvent: Event,
 }
 
 // newLine is a line of evidence with a text.
 func newLine(d Direction, said []byte) Line {
-	return Line{Arrow: arrows[d], Direction: d, Text: clip(said), Truncated: isLong(said)}
+	return Line{Arrow: arrows[d], Direction: d, Text: clipLine(said), Truncated: isTooLong(said)}
 }
 
 func lineOf(session string, f *driver.Frame) Line {
 	said := f.Raw.Bytes()
-	if f.HTTP != nil && f.Side == driver.Status {
-		said = f.HTTP.Answer().Body.Bytes()
+	if f.RoundTrip != nil && f.Side == driver.StatusOnly {
+		said = f.RoundTrip.Response().Body.Bytes()
 	}
 	l := newLine(directions[f.Side], said)
-	l.Session, l.Seconds, l.Part = session, round(f.At.Seconds()), f.Part
-	last := text.Excerpt(f.Stderr, mostLines)
+	l.Session, l.Seconds, l.Part = session, roundMillis(f.At.Seconds()), f.InBatch
+	last := text.Excerpt(f.Stderr, maxEvidenceLines)
 	l.Truncated = l.Truncated || len(last) < len(f.Stderr)
 	for _, said := range last {
-		l.Stderr = append(l.Stderr, clip([]byte(said)))
-		l.Truncated = l.Truncated || isLong([]byte(said))
+		l.Stderr = append(l.Stderr, clipLine([]byte(said)))
+		l.Truncated = l.Truncated || isTooLong([]byte(said))
 	}
 	switch {
-	case f.HTTP == nil:
+	case f.RoundTrip == nil:
 	case f.Side == driver.FromClient:
-		l.HTTP = f.HTTP.RequestLine()
-	case f.Side == driver.Status, f.Side == driver.FromServer && f.Event == nil:
-		l.HTTP = f.HTTP.StatusLine()
+		l.HTTP = f.RoundTrip.RequestLine()
+	case f.Side == driver.StatusOnly, f.Side == driver.FromServer && f.Event == nil:
+		l.HTTP = f.RoundTrip.StatusLine()
 	case f.Side == driver.FromServer:
 		l.HTTP = "event"
 		if f.Event.HasID {
@@ -240,8 +240,8 @@ func lineOf(session string, f *driver.Frame) Line {
 	return l
 }
 
-// ID decodes the id of a frame.
-func ID(f *driver.Frame) any {
+// FrameID decodes the id of a frame.
+func FrameID(f *driver.Frame) any {
 	if f.ID == nil {
 		return Absent{}
 	}

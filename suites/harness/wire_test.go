@@ -7,7 +7,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-func TestClip(t *testing.T) {
+func TestClipLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"short":             {"{}", "{}"},
 		"as long as may be": {strings.Repeat("x", 2000), strings.Repeat("x", 2000)},
@@ -17,7 +17,7 @@ func TestClip(t *testing.T) {
 			"a" + strings.Repeat("é", 899) + " … (1 bytes left out) … " + strings.Repeat("é", 100)},
 	}
 	for name, tt := range tests {
-		if got := clip([]byte(tt.text)); got != tt.want {
+		if got := clipLine([]byte(tt.text)); got != tt.want {
 			t.Errorf("%s:\nwant %q\n got %q", name, tt.want, got)
 		}
 		if l := newLine(Sent, []byte(tt.text)); l.Truncated != (l.Text != tt.text) {
@@ -30,7 +30,7 @@ func TestClip(t *testing.T) {
 func TestDirections(t *testing.T) {
 	want := map[driver.Side][2]string{
 		driver.FromClient: {"→", "sent"}, driver.FromServer: {"←", "received"},
-		driver.Status: {"←", "received"}, driver.Event: {"·", "event"},
+		driver.StatusOnly: {"←", "received"}, driver.SessionEvent: {"·", "event"},
 	}
 	for side, way := range want {
 		l := newLine(directions[side], nil)

@@ -4,7 +4,8 @@ package http
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(
-	methods, answers, oneWayChecks, headers, ids, sessions, security, streams, delivery, resumptionChecks,
-	mirror, mirroredArguments, leftovers,
+var Checks = MergeSuites(
+	methodChecks, responseChecks, oneWayChecks, headerChecks, sessionIDChecks, sessionChecks, securityChecks,
+	streamChecks, deliveryChecks, resumptionChecks,
+	mirroredHeaderChecks, paramHeaderChecks, legacyChecks,
 )

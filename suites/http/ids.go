@@ -11,11 +11,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var ids = Suite{
+var sessionIDChecks = Suite{
 	"http/session-id-visible-ascii": Probe(func(t *T) {
-		ids := firstIDs(t)
+		ids := discoveredIDs(t)
 		if len(ids) == 0 {
-			t.Because(NotOffered).Skip("the server issues no session id")
+			t.WithReason(NotOffered).Skip("the server issues no session id")
 		}
 		first := len(ids)
 		if !t.Server.Sessionless {
@@ -24,65 +24,65 @@ var ids = Suite{
 		for i, id := range ids {
 			by := t
 			if i < first {
-				by = t.By(t.Server.First)
+				by = t.DecidedBy(t.Server.ConnectReply)
 			}
-			by.Expect(id).To(That("visible ASCII characters, 0x21 to 0x7E, at least one", isVisibleASCII))
+			by.Expect(id).To(Satisfy("visible ASCII characters, 0x21 to 0x7E, at least one", isVisibleASCII))
 		}
 	}),
 
 	"http/session-id-unique": Probe(func(t *T) {
-		ids := severalIDs(t)
+		ids := requireSeveralIDs(t)
 		if allSame(ids) && t.Credentials.Bearer == "" {
 			t.Yield("all sessions have the same id")
 		}
-		t.Expect(repeated(ids)).To(BeEmptyList[string]("no id that two sessions have"))
+		t.Expect(duplicates(ids)).To(BeEmptyList[string]("no id that two sessions have"))
 	}),
 
 	"http/session-id-unpredictable": Probe(func(t *T) {
-		ids := severalIDs(t)
+		ids := requireSeveralIDs(t)
 		if allSame(ids) && t.Credentials.Bearer != "" {
-			t.Because(OtherCheck).Inconclusive("all sessions have the same id, which may be one for each token")
+			t.WithReason(OtherCheck).Inconclusive("all sessions have the same id, which may be one for each token")
 		}
-		secrets := secretParts(t, append(firstIDs(t), ids...))
-		pattern := kit.Guessable(secrets, time.Now())
+		secrets := secretParts(t, append(discoveredIDs(t), ids...))
+		pattern := kit.PredictablePattern(secrets, time.Now())
 		if allSame(ids) {
 			pattern = "the same one for every session"
 		}
-		t.Expect(pattern == "").To(Hold("ids that nobody can guess", "%s: %s", pattern, some(ids)))
+		t.Expect(pattern == "").To(BeTrue("ids that nobody can guess", "%s: %s", pattern, firstFew(ids)))
 		bits := kit.VaryingBits(secrets)
-		want := fmt.Sprintf("at least %d bits that differ", kit.EnoughBits)
-		t.Warn(bits >= kit.EnoughBits).To(Hold(want, "about %d: %s", bits, some(ids)))
+		want := fmt.Sprintf("at least %d bits that differ", kit.MinSecretBits)
+		t.ExpectShould(bits >= kit.MinSecretBits).To(BeTrue(want, "about %d: %s", bits, firstFew(ids)))
 	}),
 }
 
 // Ids of sessions.
 
-// firstIDs is the session id that discovery was given, as it was on the wire; none when there was no such header.
-func firstIDs(t *T) []string {
-	f := t.Server.First.Frame
-	if f == nil || f.HTTP == nil {
+// discoveredIDs is the session id that discovery was given, as it was on the wire; none when there was no such header.
+func discoveredIDs(t *T) []string {
+	f := t.Server.ConnectReply.Frame
+	if f == nil || f.RoundTrip == nil {
 		return nil
 	}
-	return slices.Clone(f.HTTP.Answer().Header.Values(kit.SessionIDHeader))
+	return slices.Clone(f.RoundTrip.Response().Header.Values(kit.SessionIDHeader))
 }
 
 // tenIDs are the ids of ten sessions that begin at the same time or, where the server serves one, one after the other.
 func tenIDs(t *T) []string {
 	return Step(t, "ten sessions", func(t *T) (ids []string) {
-		s := t.Start()
-		var hellos []*driver.Exchange
+		s := t.NewProcess()
+		var hellos []*driver.RoundTrip
 		for i := range 10 {
-			hellos = append(hellos, kit.ByHand(s, kit.Request{
-				ID:     kit.TextID(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
-				Method: "initialize", Params: driver.Hello(t.Revision), Header: kit.Header(kit.SessionIDHeader),
+			hellos = append(hellos, kit.PostRequest(s, kit.ManualRequest{
+				ID:     kit.StringIDOrDefault(t, fmt.Sprint("mcpcheck-one-of-ten-", i)),
+				Method: "initialize", Params: driver.ConnectParams(t.Revision), Header: kit.Header(kit.SessionIDHeader),
 			}))
 			if t.Server.OneClient {
-				hellos[i].Head()
-				s.HTTP().EndIssued()
+				hellos[i].AwaitHeaders()
+				s.HTTP().DeleteSessions()
 			}
 		}
 		for _, x := range hellos {
-			if a := x.Head(); a.OK() {
+			if a := x.AwaitHeaders(); a.OK() {
 				ids = append(ids, a.Header.Values(kit.SessionIDHeader)...)
 			}
 		}
@@ -90,9 +90,9 @@ func tenIDs(t *T) []string {
 	})
 }
 
-// severalIDs are tenIDs, or what there is of them.
-func severalIDs(t *T) []string {
-	needsSessions(t)
+// requireSeveralIDs are tenIDs, or what there is of them.
+func requireSeveralIDs(t *T) []string {
+	skipUnlessSessions(t)
 	ids := tenIDs(t)
 	if len(ids) < 2 {
 		t.Inconclusive("of ten times initialize at once, %d brought a session id", len(ids))
@@ -106,8 +106,8 @@ func isVisibleASCII(id string) bool {
 
 func allSame(ids []string) bool { return len(slices.Compact(slices.Clone(ids))) == 1 }
 
-// repeated are the ids that occur more than once.
-func repeated(ids []string) (twice []string) {
+// duplicates are the ids that occur more than once.
+func duplicates(ids []string) (twice []string) {
 	count := map[string]int{}
 	for _, id := range ids {
 		if count[id]++; count[id] == 2 {
@@ -117,8 +117,8 @@ func repeated(ids []string) (twice []string) {
 	return twice
 }
 
-// some are the first few ids.
-func some(ids []string) string {
+// firstFew are the first few ids.
+func firstFew(ids []string) string {
 	shown := slices.Clone(ids[:min(len(ids), 3)])
 	for i, id := range shown {
 		shown[i] = driver.Brief([]byte(id))
@@ -128,14 +128,14 @@ func some(ids []string) string {
 
 // secretParts are what nobody may be able to guess: of signed tokens the signatures, of others all.
 func secretParts(t *T, ids []string) []string {
-	if slices.ContainsFunc(ids, func(id string) bool { return !kit.IsToken(id) }) {
+	if slices.ContainsFunc(ids, func(id string) bool { return !kit.IsJWT(id) }) {
 		return ids
 	}
 	var signatures []string
 	for _, id := range ids {
 		signature := id[strings.LastIndex(id, ".")+1:]
 		if signature == "" {
-			t.Inconclusive("the ids are tokens without a signature: %s", some(ids))
+			t.Inconclusive("the ids are tokens without a signature: %s", firstFew(ids))
 		}
 		signatures = append(signatures, signature)
 	}

@@ -7,15 +7,15 @@ import (
 )
 
 // An event of another stream is known by its message, and not by an id that several streams use.
-func TestStrangeEvents(t *testing.T) {
+func TestForeignEvents(t *testing.T) {
 	event := func(id, data string) driver.StreamEvent {
 		return driver.StreamEvent{ID: id, HasID: id != "", Data: driver.Text(data), HasData: true}
 	}
 	const mine, theirs = `{"id":7,"result":{}}`, `{"id":8,"result":{}}`
 	const note, other = `{"method":"notifications/a"}`, `{"method":"notifications/b"}`
 	r := resumption{
-		foreign: [][]byte{[]byte("1"), []byte("8")},
-		others:  []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
+		otherIDs:    [][]byte{[]byte("1"), []byte("8")},
+		otherEvents: []driver.StreamEvent{event("1", ""), event("2", other), event("3", theirs)},
 	}
 	tests := []struct {
 		event                      driver.StreamEvent
@@ -32,10 +32,11 @@ func TestStrangeEvents(t *testing.T) {
 		{event("3", `{"id":1,"result":{}}`), true, false}, // to a request before
 	}
 	for _, tt := range tests {
-		if got := r.isStrange(tt.event); got != tt.strange {
+		if got := r.isForeign(tt.event); got != tt.strange {
 			t.Errorf("%v: strange is %v", tt.event, got)
 		}
-		if got := r.brought(driver.Answer{Events: []driver.StreamEvent{tt.event}}); got != tt.bringsTheResponse {
+		if got := r.containsResponse(
+			driver.HTTPResponse{Events: []driver.StreamEvent{tt.event}}); got != tt.bringsTheResponse {
 			t.Errorf("%v: brought is %v", tt.event, got)
 		}
 	}

@@ -12,215 +12,223 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var streams = Suite{
-	"http/sse-response-eventually": WatchAfter(postAndCall, func(t *T, w Wire) {
-		streams, sullen := kit.PostStreams(t, w), kit.LeavesErrors(kit.Dialogues(w))
+var streamChecks = Suite{
+	"http/sse-response-eventually": WatchWithSetup(postAndCallTools, func(t *T, w Wire) {
+		streams, sullen := kit.PostStreams(t, w), kit.NeverAnswersWithErrors(kit.Transcripts(w))
 		responded := map[string]bool{} // by method
 		for _, e := range streams {
-			responded[e.Name()] = responded[e.Name()] || e.Responded()
+			responded[e.Name()] = responded[e.Name()] || e.HasResponse()
 		}
-		kit.EachStream(t, streams, func(t *T, e *kit.EventStream) {
+		kit.EachStream(t, streams, func(t *T, e *kit.SSEStream) {
 			switch {
-			case e.Responded() || e.Astray:
+			case e.HasResponse() || e.ResponseOnGET:
 			case sullen && responded[e.Name()]:
 				t.Yield("it may be what is to be refused, and that has no answer")
-			case e.Listens():
+			case e.IsSubscription():
 				t.Skip("its response comes when the server ends the subscription")
-			case e.Closed() && !t.Modern() && (t.Revision < "2025-11-25" || !e.Identified()):
+			case e.ClosedByServer() && !t.IsModern() && (t.Revision < "2025-11-25" || !e.IsResumable()):
 				t.Yield("the stream was closed early")
-			case e.Closed() && len(e.Rest) >= 5:
-				t.Because(Limit).Inconclusive("it was resumed %d times, and that is enough", len(e.Rest))
-			case kit.IsTried(e.Asked()):
+			case e.ClosedByServer() && len(e.Resumptions) >= 5:
+				t.WithReason(Limit).Inconclusive("it was resumed %d times, and that is enough", len(e.Resumptions))
+			case kit.IsProbeID(e.RequestID()):
 				t.Skip("another check judges the ids that it tries")
 			case e.Blocked:
 				t.Skip("an earlier request had no answer in time either")
-			case e.Unwatched():
+			case e.NotAwaited():
 				t.Skip("the client waited no longer")
-			case e.Expelled:
+			case e.SessionTerminated:
 				t.Skip("the server has ended the session, and so what was to come in it")
-			case e.Session.StillComing(e.Request):
-				t.Because(Silent).Inconclusive("an event was still coming when the response was due (--timeout)")
-			case answerLost(e.Session):
+			case e.Session.IsReceiving(e.Request):
+				t.WithReason(Silent).Inconclusive("an event was still coming when the response was due (--timeout)")
+			case hasLostAnswer(e.Session):
 				t.Inconclusive("an answer of the client to a request of the server did not get through")
 			}
-			t.Expect(e.Responded() || e.Astray).To(Hold("the response on the stream, or on one that resumes it",
-				"%s", e.Fate()))
+			t.Expect(e.HasResponse() ||
+				e.ResponseOnGET).To(BeTrue("the response on the stream, or on one that resumes it",
+				"%s", e.NoResponseReason()))
 		})
 	}),
 
-	"http/sse-not-closed-early": WatchAfter(postSeveral, func(t *T, w Wire) {
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
-			if e.Response() == nil && !e.Closed() {
+	"http/sse-not-closed-early": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+			if e.ResponseFrame() == nil && !e.ClosedByServer() {
 				t.Skip("neither the response came nor the end")
 			}
-			t.Expect(e.Response() != nil).To(Hold("the response before the end of the stream", "%s", e.Fate()))
+			t.Expect(e.ResponseFrame() != nil).To(BeTrue("the response before the end of the stream", "%s",
+				e.NoResponseReason()))
 		})
 	}),
 
-	"http/sse-early-close-needs-event-id": WatchAfter(postAndCall, func(t *T, w Wire) {
-		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
-			t.Expect(e.Identified()).To(Hold("an event id, since the response is to come yet", "%s", e.Answer))
+	"http/sse-early-close-needs-event-id": WatchWithSetup(postAndCallTools, func(t *T, w Wire) {
+		kit.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *kit.SSEStream) {
+			t.Expect(e.IsResumable()).To(BeTrue("an event id, since the response is to come yet", "%s", e.HTTPResponse))
 		})
 	}),
 
-	"http/sse-retry-before-early-close": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		kit.EachStream(t, closedEarly(t, w), func(t *T, e *kit.EventStream) {
-			if !e.Identified() {
+	"http/sse-retry-before-early-close": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		kit.EachStream(t, skipIfNoneClosedEarly(t, w), func(t *T, e *kit.SSEStream) {
+			if !e.IsResumable() {
 				t.Yield("it cannot be resumed")
 			}
-			t.Expect(e.Has(retries)).To(Hold("a retry field before the connection is closed", "%s", e.Answer))
+			t.Expect(e.HasEvent(hasRetry)).To(BeTrue("a retry field before the connection is closed", "%s",
+				e.HTTPResponse))
 		})
 	}),
 
-	"http/sse-priming-event": WatchAfter(postSeveral, func(t *T, w Wire) {
+	"http/sse-priming-event": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
 		if t.Server.Sessionless {
-			t.Because(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
+			t.WithReason(NotOffered).Skip("the server has no sessions: there is nothing to come back to")
 		}
 		if len(kit.GetStreams(t, w)) == 0 {
-			t.Because(NotOffered).Skip("the server opens no event stream for GET: there is no way to come back")
+			t.WithReason(NotOffered).Skip("the server opens no event stream for GET: there is no way to come back")
 		}
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
-			i := slices.IndexFunc(e.Answer.Events, func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+			i := slices.IndexFunc(e.HTTPResponse.Events,
+				func(e driver.StreamEvent) bool { return e.HasID || e.HasData })
 			if i < 0 {
-				t.Because(NotObserved).Skip("no event came")
+				t.WithReason(NotObserved).Skip("no event came")
 			}
-			first := e.Answer.Events[i]
-			t.Expect(kit.Identifies(first) && !first.Dispatched()).To(Hold("a first event with an id and empty data",
-				"%s", contentOf(first)))
+			first := e.HTTPResponse.Events[i]
+			t.Expect(kit.HasEventID(first) &&
+				!first.IsDispatched()).To(BeTrue("a first event with an id and empty data",
+				"%s", describeContent(first)))
 		})
 	}),
 
-	"http/sse-stream-ends-after-response": WatchAfter(postSeveral, func(t *T, w Wire) {
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
-			response := e.Response()
+	"http/sse-stream-ends-after-response": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+			response := e.ResponseFrame()
 			if response == nil {
-				t.Because(NotObserved).Skip("no response came on it")
+				t.WithReason(NotObserved).Skip("no response came on it")
 			}
-			open := e.Last - response.At
-			if !e.Closed() && open < afterResponse {
+			open := e.LastTime - response.At
+			if !e.ClosedByServer() && open < maxOpenAfterResponse {
 				t.Skip("the client closed the stream")
 			}
-			t.Expect(open <= afterResponse).To(Hold("the end of the stream after the response",
-				"a stream that is still open after %v", afterResponse))
+			t.Expect(open <= maxOpenAfterResponse).To(BeTrue("the end of the stream after the response",
+				"a stream that is still open after %v", maxOpenAfterResponse))
 		})
 	}),
 
-	"http/sse-events-are-messages": WatchAfter(postSeveral, func(t *T, w Wire) {
-		events := w.Lines().Filter("event with data", func(m Message) bool { return m.Event != nil && !m.Hostile })
+	"http/sse-events-are-messages": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+		events := w.Lines().Filter("event with data",
+			func(m Message) bool { return m.Event != nil && !m.AfterInvalidInput })
 		t.Judge(events, func(t *T, m Message) {
 			usual := BeOneOf("", "message")
 			if ok, _ := usual.Match(m.Event.Type); ok { // an array outside of 2025-03-26 is batch/no-outgoing-array
-				t.Expect(m.IsMeant()).To(Hold("one JSON-RPC message", "%s", m.Frame))
+				t.Expect(m.LooksLikeMessage()).To(BeTrue("one JSON-RPC message", "%s", m.Frame))
 			}
-			t.Warn(m.Event.Type).To(usual)
+			t.ExpectShould(m.Event.Type).To(usual)
 		})
 	}),
 
-	"http/sse-event-ids-unique": WatchAfter(postSeveral, func(t *T, w Wire) {
-		var all []idUse
-		for _, s := range kit.Established(t, w) {
-			all = append(all, usesOfIDs(t, s)...)
+	"http/sse-event-ids-unique": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+		var all []eventIDUse
+		for _, s := range kit.EstablishedSessions(t, w) {
+			all = append(all, eventIDUses(t, s)...)
 		}
 		if len(all) == 0 {
-			t.Because(NotObserved).Skip("no session has event ids on several streams")
+			t.WithReason(NotObserved).Skip("no session has event ids on several streams")
 		}
-		Each(t, all, idUse.subject, func(t *T, u idUse) {
-			t.Expect(u.Second == nil).To(Hold("each event id once in a session", "%s", u))
+		Each(t, all, eventIDUse.subject, func(t *T, u eventIDUse) {
+			t.Expect(u.Second == nil).To(BeTrue("each event id once in a session", "%s", u))
 		})
 	}),
 
-	"http/sse-cache-headers": WatchAfter(postSeveral, func(t *T, w Wire) {
-		kit.EachStream(t, append(kit.PostStreams(t, w), kit.GetStreams(t, w)...), func(t *T, e *kit.EventStream) {
-			control := strings.ToLower(strings.Join(e.Answer.Header.Values("Cache-Control"), ", "))
-			t.Expect(control).To(That("Cache-Control no-cache or no-store", func(value string) bool {
+	"http/sse-cache-headers": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+		kit.EachStream(t, append(kit.PostStreams(t, w), kit.GetStreams(t, w)...), func(t *T, e *kit.SSEStream) {
+			control := strings.ToLower(strings.Join(e.HTTPResponse.Header.Values("Cache-Control"), ", "))
+			t.Expect(control).To(Satisfy("Cache-Control no-cache or no-store", func(value string) bool {
 				return strings.Contains(value, "no-cache") || strings.Contains(value, "no-store")
 			}))
 		})
 	}),
 
-	"http/sse-x-accel-buffering": WatchAfter(postSeveral, func(t *T, w Wire) {
-		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.EventStream) {
-			t.Expect(strings.ToLower(e.Answer.Header.Get("X-Accel-Buffering"))).To(BeOneOf("no"))
+	"http/sse-x-accel-buffering": WatchWithSetup(postConcurrently, func(t *T, w Wire) {
+		kit.EachStream(t, kit.PostStreams(t, w), func(t *T, e *kit.SSEStream) {
+			t.Expect(strings.ToLower(e.HTTPResponse.Header.Get("X-Accel-Buffering"))).To(BeOneOf("no"))
 		})
 	}),
 
-	"http/listen-keepalive": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		var idle []*kit.EventStream
+	"http/listen-keepalive": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		var idle []*kit.SSEStream
 		for _, e := range kit.PostStreams(t, w) {
-			if e.Listens() && e.Last-e.Request.At >= mostIdle {
+			if e.IsSubscription() && e.LastTime-e.Request.At >= maxIdle {
 				idle = append(idle, e)
 			}
 		}
 		if len(idle) == 0 {
-			t.Because(NotObserved).Skip("no stream of subscriptions/listen was open for %v", mostIdle)
+			t.WithReason(NotObserved).Skip("no stream of subscriptions/listen was open for %v", maxIdle)
 		}
-		kit.EachStream(t, idle, func(t *T, e *kit.EventStream) {
-			t.Expect(e.Answer.Comments > 0).To(Hold("a comment within "+mostIdle.String(), "none"))
+		kit.EachStream(t, idle, func(t *T, e *kit.SSEStream) {
+			t.Expect(e.HTTPResponse.Comments > 0).To(BeTrue("a comment within "+maxIdle.String(), "none"))
 		})
 	}),
 
-	"http/disconnect-survival": Ending(func(t *T) {
-		s := t.Own()
-		usual := AskHarmless(t, s)
+	"http/disconnect-survival": ShutdownProbe(func(t *T) {
+		s := t.ExclusiveSession()
+		usual := RequestNoOp(t, s)
 		all := M{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
-		x := kit.ByHand(s, kit.Request{
-			ID: kit.TextID(t, "mcpcheck-dropped"), Method: "subscriptions/listen", Params: M{"notifications": all},
+		x := kit.PostRequest(s, kit.ManualRequest{
+			ID: kit.StringIDOrDefault(t,
+				"mcpcheck-dropped"), Method: "subscriptions/listen", Params: M{"notifications": all},
 		})
-		if a := kit.CameOf(x); !a.IsStream {
-			t.Because(NotOffered).Skip("subscriptions/listen is answered with %s", a)
+		if a := kit.AwaitResponse(x); !a.IsStream {
+			t.WithReason(NotOffered).Skip("subscriptions/listen is answered with %s", a)
 		}
 		x.Abort()
-		s.Idle(toNotice)
-		t.Expect(TryHarmless(t, s)).To(beAsUsual(usual), "the request after the dropped stream")
+		s.Sleep(noticeTime)
+		t.Expect(TryNoOp(t, s)).To(beServedLike(usual), "the request after the dropped stream")
 	}),
 
-	"http/get-retry-before-close": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		var closed []*kit.EventStream
-		for _, e := range wantGet(t, w) {
-			if e.Closed() && !rivalled(e) {
+	"http/get-retry-before-close": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		var closed []*kit.SSEStream
+		for _, e := range skipIfNoGETStreams(t, w) {
+			if e.ClosedByServer() && !isReplaced(e) {
 				closed = append(closed, e)
 			}
 		}
 		if len(closed) == 0 {
-			t.Because(NotObserved).Skip("the server closed no connection of a GET stream")
+			t.WithReason(NotObserved).Skip("the server closed no connection of a GET stream")
 		}
-		kit.EachStream(t, closed, func(t *T, e *kit.EventStream) {
-			if !e.Identified() {
+		kit.EachStream(t, closed, func(t *T, e *kit.SSEStream) {
+			if !e.IsResumable() {
 				t.Skip("it had no event ids: the server has ended the stream, which it may")
 			}
-			if len(e.Rest) == 0 || !e.Rest[0].Answer.OK() {
+			if len(e.Resumptions) == 0 || !e.Resumptions[0].HTTPResponse.OK() {
 				t.Skip("it was not resumed, or could not be: the server may have ended the stream")
 			}
-			t.Expect(e.Has(retries)).To(Hold("a retry field before the connection is closed", "%s", e.Answer))
+			t.Expect(e.HasEvent(hasRetry)).To(BeTrue("a retry field before the connection is closed", "%s",
+				e.HTTPResponse))
 		})
 	}),
 }
 
-// toNotice is how long a server has to notice that a client has dropped a stream.
-const toNotice = 100 * time.Millisecond
+// noticeTime is how long a server has to notice that a client has dropped a stream.
+const noticeTime = 100 * time.Millisecond
 
-// mostIdle is how long the stream of a subscription may be open without a comment.
-const mostIdle = 30 * time.Second
+// maxIdle is how long the stream of a subscription may be open without a comment.
+const maxIdle = 30 * time.Second
 
-// afterResponse is how long the stream of a request may be open after the response.
-const afterResponse = 2 * time.Second
+// maxOpenAfterResponse is how long the stream of a request may be open after the response.
+const maxOpenAfterResponse = 2 * time.Second
 
-// answerLost reports whether an answer of the client was turned away, by what is not the server or since that was busy:
-// a request of the client may have waited for it.
-func answerLost(s *driver.Session) bool {
-	return slices.ContainsFunc(s.Record(0), func(f *driver.Frame) bool {
-		return f.Side == driver.FromClient && f.IsResponse() && f.HTTP != nil &&
-			(f.HTTP.Answer().Foreign() || f.HTTP.IsBusy())
+// hasLostAnswer reports whether an answer of the client was turned away, by what is not the server or since that was
+// busy: a request of the client may have waited for it.
+func hasLostAnswer(s *driver.Session) bool {
+	return slices.ContainsFunc(s.FramesSince(0), func(f *driver.Frame) bool {
+		return f.Side == driver.FromClient && f.IsResponse() && f.RoundTrip != nil &&
+			(f.RoundTrip.Response().IsFromIntermediary() || f.RoundTrip.IsBusy())
 	})
 }
 
-// postSeveral sees to it that there are event streams to judge, if the server sends any: requests at the same time,
-// each read to the end of its answer.
-func postSeveral(t *T) {
+// postConcurrently sees to it that there are event streams to judge, if the server sends any: requests at the same
+// time, each read to the end of its answer.
+func postConcurrently(t *T) {
 	Step(t, "several posts", func(t *T) bool {
 		ObserveLate(t, time.Now())
 		s := t.Session()
-		method, params := kit.Ordinary(t, s)
+		method, params := kit.OrdinaryRequest(t, s)
 		mark := s.Mark()
 		var all []driver.Pending
 		for range 4 {
@@ -229,74 +237,75 @@ func postSeveral(t *T) {
 		for _, p := range all {
 			s.Await(p)
 		}
-		end := time.Now().Add(afterResponse + 100*time.Millisecond)
-		for _, f := range s.Record(mark) {
-			if f.Side == driver.FromClient && f.HTTP != nil && f.HTTP.Method == http.MethodPost {
-				f.HTTP.EndFor(time.Until(end))
+		end := time.Now().Add(maxOpenAfterResponse + 100*time.Millisecond)
+		for _, f := range s.FramesSince(mark) {
+			if f.Side == driver.FromClient && f.RoundTrip != nil && f.RoundTrip.Method == http.MethodPost {
+				f.RoundTrip.AwaitEndFor(time.Until(end))
 			}
 		}
-		AskHarmless(t, s) // so that it is on record how long the streams were open
+		RequestNoOp(t, s) // so that it is on record how long the streams were open
 		return true
 	})
 }
 
-// postAndCall does so, and calls the tools that may be called.
-func postAndCall(t *T) {
-	postSeveral(t)
+// postAndCallTools does so, and calls the tools that may be called.
+func postAndCallTools(t *T) {
+	postConcurrently(t)
 	kit.CallTools(t)
 }
 
-func retries(e driver.StreamEvent) bool { return e.Retry != "" }
+func hasRetry(e driver.StreamEvent) bool { return e.Retry != "" }
 
-// contentOf says of an event whether it has an id and data, and not which ones.
-func contentOf(e driver.StreamEvent) string {
+// describeContent says of an event whether it has an id and data, and not which ones.
+func describeContent(e driver.StreamEvent) string {
 	id, data := "no id", "no data"
-	if kit.Identifies(e) {
+	if kit.HasEventID(e) {
 		id = "an id"
 	}
-	if e.Dispatched() {
+	if e.IsDispatched() {
 		data = "data"
 	}
 	return fmt.Sprintf("an event with %s and %s", id, data)
 }
 
-// wantGet are the GET streams; it ends the check when there is none.
-func wantGet(t *T, w Wire) []*kit.EventStream {
+// skipIfNoGETStreams are the GET streams; it ends the check when there is none.
+func skipIfNoGETStreams(t *T, w Wire) []*kit.SSEStream {
 	streams := kit.GetStreams(t, w)
 	if len(streams) == 0 {
-		t.Because(NotOffered).Skip("the server opens no event stream for GET")
+		t.WithReason(NotOffered).Skip("the server opens no event stream for GET")
 	}
 	return streams
 }
 
-// closedEarly are the streams that the server has closed before the response; it ends the check when there is none.
-func closedEarly(t *T, w Wire) (streams []*kit.EventStream) {
+// skipIfNoneClosedEarly are the streams that the server has closed before the response; it ends the check when there is
+// none.
+func skipIfNoneClosedEarly(t *T, w Wire) (streams []*kit.SSEStream) {
 	for _, e := range kit.PostStreams(t, w) {
-		if e.Closed() && e.Response() == nil && !e.Expelled { // else nothing is to come any more
+		if e.ClosedByServer() && e.ResponseFrame() == nil && !e.SessionTerminated { // else nothing is to come any more
 			streams = append(streams, e)
 		}
 	}
 	if len(streams) == 0 {
-		t.Because(NotObserved).Skip("the server closed no stream before its response")
+		t.WithReason(NotObserved).Skip("the server closed no stream before its response")
 	}
 	return streams
 }
 
-// idUse says of the event ids of a session that each was used once, or which was used twice first.
-type idUse struct {
+// eventIDUse says of the event ids of a session that each was used once, or which was used twice first.
+type eventIDUse struct {
 	ID            string
-	First, Second *kit.EventStream // of the id; nil: each was used once
+	First, Second *kit.SSEStream // of the id; nil: each was used once
 }
 
-func (u idUse) String() string {
+func (u eventIDUse) String() string {
 	if u.Second == nil {
 		return "no id twice"
 	}
 	return fmt.Sprintf("id %q on the streams of %s and %s", u.ID, u.First.Name(), u.Second.Name())
 }
 
-func (u idUse) subject() (s Subject) {
-	for _, e := range []*kit.EventStream{u.First, u.Second} {
+func (u eventIDUse) subject() (s Subject) {
+	for _, e := range []*kit.SSEStream{u.First, u.Second} {
 		if e != nil {
 			s.Frames = append(s.Frames, e.Frames()...)
 		}
@@ -304,39 +313,40 @@ func (u idUse) subject() (s Subject) {
 	return s
 }
 
-// usesOfIDs is what became of the event ids of a session, if several streams have some. What was replayed because the
+// eventIDUses is what became of the event ids of a session, if several streams have some. What was replayed because the
 // client wanted it does not count.
-func usesOfIDs(t *T, s *driver.Session) (uses []idUse) {
-	first := map[string]*kit.EventStream{}
+func eventIDUses(t *T, s *driver.Session) (uses []eventIDUse) {
+	first := map[string]*kit.SSEStream{}
 	identified := 0
-	for _, e := range kit.StreamsOf(t, s) {
-		if e.Resumes() || !e.Identified() {
+	for _, e := range kit.SessionStreams(t, s) {
+		if e.IsResumption() || !e.IsResumable() {
 			continue
 		}
 		identified++
 		last := ""
-		for _, event := range e.Answer.Events {
+		for _, event := range e.HTTPResponse.Events {
 			repeats := event.ID == last && !event.HasData // it says where the client is, once more
-			if !kit.Identifies(event) || repeats {
+			if !kit.HasEventID(event) || repeats {
 				continue
 			}
 			if of := first[event.ID]; of != nil {
-				return []idUse{{event.ID, of, e}}
+				return []eventIDUse{{event.ID, of, e}}
 			}
 			first[event.ID], last = e, event.ID
 		}
 	}
 	if identified > 1 {
-		uses = []idUse{{}}
+		uses = []eventIDUse{{}}
 	}
 	return uses
 }
 
-// rivalled reports whether the server has closed a GET stream when a check opened another one, in whose favour it may.
-func rivalled(e *kit.EventStream) bool {
-	return slices.ContainsFunc(e.Session.HTTP().Exchanges(), func(x *driver.Exchange) bool {
-		a := x.Answer()
-		rival := x.ByHand() && x.Method == http.MethodGet && x.At <= e.Last
-		return rival && (a.Status == 0 || e.Last < a.HeadAt+kit.Rivalry)
+// isReplaced reports whether the server has closed a GET stream when a check opened another one, in whose favour it
+// may.
+func isReplaced(e *kit.SSEStream) bool {
+	return slices.ContainsFunc(e.Session.HTTP().RoundTrips(), func(x *driver.RoundTrip) bool {
+		a := x.Response()
+		rival := x.IsManual() && x.Method == http.MethodGet && x.At <= e.LastTime
+		return rival && (a.StatusCode == 0 || e.LastTime < a.HeadersAt+kit.StreamReplaceWindow)
 	})
 }

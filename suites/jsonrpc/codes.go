@@ -11,28 +11,28 @@ import (
 // codeChecks judge codes by how the specification divides those that JSON-RPC leaves to servers. What a code that it
 // defines has to come with, and when, the areas version and mrtr try.
 var codeChecks = Suite{
-	"jsonrpc/reserved-error-codes": WatchAfter(provokeErrors, func(t *T, w Wire) {
-		judgeCodes(t, w, func(t *T, code int) {
-			undefined := -32099 <= code && code <= -32023 && !kit.IsRetired(code)
-			t.Expect(!undefined).To(Hold("no code of MCP that the specification does not define", "%d", code))
+	"jsonrpc/reserved-error-codes": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
+		eachErrorCode(t, w, func(t *T, code int) {
+			undefined := -32099 <= code && code <= -32023 && !kit.IsRetiredCode(code)
+			t.Expect(!undefined).To(BeTrue("no code of MCP that the specification does not define", "%d", code))
 			misplaced := code == headerMismatch && t.Server.Transport == "stdio"
-			t.Expect(!misplaced).To(Hold("no error about headers over stdio, where there are none", "%d", code))
+			t.Expect(!misplaced).To(BeTrue("no error about headers over stdio, where there are none", "%d", code))
 		})
 	}),
 
-	"jsonrpc/retired-error-codes": WatchAfter(provokeErrors, func(t *T, w Wire) {
-		judgeCodes(t, w, func(t *T, code int) {
-			t.Expect(!kit.IsRetired(code)).To(Hold("no code of an earlier revision", "%d", code))
+	"jsonrpc/retired-error-codes": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
+		eachErrorCode(t, w, func(t *T, code int) {
+			t.Expect(!kit.IsRetiredCode(code)).To(BeTrue("no code of an earlier revision", "%d", code))
 		})
 	}),
 
-	"jsonrpc/error-code-old-range": WatchAfter(provokeErrors, func(t *T, w Wire) {
-		judgeCodes(t, w, func(t *T, code int) {
-			if kit.IsRetired(code) {
+	"jsonrpc/error-code-old-range": WatchWithSetup(triggerErrors, func(t *T, w Wire) {
+		eachErrorCode(t, w, func(t *T, code int) {
+			if kit.IsRetiredCode(code) {
 				t.Yield("it has another meaning")
 			}
 			old := -32019 <= code && code <= -32000
-			t.Expect(!old).To(Hold("no code from -32019 to -32000", "%d", code))
+			t.Expect(!old).To(BeTrue("no code from -32019 to -32000", "%d", code))
 		})
 	}),
 }
@@ -40,18 +40,18 @@ var codeChecks = Suite{
 // headerMismatch is the code of the error for headers that do not say what the message says.
 const headerMismatch = -32020
 
-// provokeErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
-func provokeErrors(t *T) {
-	kit.UnknownMethod(t)
+// triggerErrors sees to it that there are errors to judge: for an unknown method, and for what is not there.
+func triggerErrors(t *T) {
+	kit.SendUnknownMethod(t)
 	if s := t.Session(); t.Server.Declares("resources") {
-		kit.TryAmiss(t, s, "resources/read", M{"uri": kit.UnknownURI})
+		kit.TryInvalid(t, s, "resources/read", M{"uri": kit.UnknownURI})
 	}
 }
 
-// judgeCodes tries a check on the codes of errors.
-func judgeCodes(t *T, w Wire, judge func(t *T, code int)) {
+// eachErrorCode tries a check on the codes of errors.
+func eachErrorCode(t *T, w Wire, judge func(t *T, code int)) {
 	t.Judge(errorsIn(w), func(t *T, m Message) {
-		n, ok := errorObject(t, m)["code"].(json.Number)
+		n, ok := requireErrorObject(t, m)["code"].(json.Number)
 		code, whole := driver.Integer(n)
 		if !ok || !whole {
 			t.Yield("the code is not an integer")

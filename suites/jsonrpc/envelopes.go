@@ -12,11 +12,11 @@ var envelopeChecks = Suite{
 		t.Judge(w.Messages(), func(t *T, m Message) {
 			t.Expect(Member(m.JSON(), "jsonrpc")).To(BeOneOf("2.0"))
 		})
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
-	"jsonrpc/one-of-result-or-error": WatchAfter(provokeError, func(t *T, w Wire) {
+	"jsonrpc/one-of-result-or-error": WatchWithSetup(requestUnknownMethod, func(t *T, w Wire) {
 		t.Judge(w.Responses(), func(t *T, m Message) {
-			t.Expect(outcomes(m)).To(BeOneOf("result", "error"))
+			t.Expect(outcomeMembers(m)).To(BeOneOf("result", "error"))
 		})
 	}),
 
@@ -27,20 +27,20 @@ var envelopeChecks = Suite{
 		})
 	}),
 
-	"jsonrpc/utf8-output": WatchAfter(func(t *T) {
+	"jsonrpc/utf8-output": WatchWithSetup(func(t *T) {
 		if t.Server.Declares("tools") && MayCallUnknown(t) {
-			kit.TryAmiss(t, t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
+			kit.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck-ünknown-工具", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
-		conforming := func(m Message) bool { return !m.Hostile && m.IsMeant() }
+		conforming := func(m Message) bool { return !m.AfterInvalidInput && m.LooksLikeMessage() }
 		t.Judge(w.Lines().Filter("message", conforming), func(t *T, m Message) {
-			t.Expect(utf8.Valid(m.Raw.Bytes())).To(Hold("UTF-8", "%q", invalidPart(m.Raw.Bytes())))
+			t.Expect(utf8.Valid(m.Raw.Bytes())).To(BeTrue("UTF-8", "%q", invalidUTF8(m.Raw.Bytes())))
 		})
 	}),
 }
 
-// outcomes names the members of a response that say what it is.
-func outcomes(m Message) string {
+// outcomeMembers names the members of a response that say what it is.
+func outcomeMembers(m Message) string {
 	switch {
 	case m.HasResult && m.HasError:
 		return "result and error"
@@ -52,8 +52,8 @@ func outcomes(m Message) string {
 	return "neither result nor error"
 }
 
-// invalidPart is where a text stops to be UTF-8.
-func invalidPart(raw []byte) []byte {
+// invalidUTF8 is where a text stops to be UTF-8.
+func invalidUTF8(raw []byte) []byte {
 	for i := 0; i < len(raw); {
 		r, n := utf8.DecodeRune(raw[i:])
 		if r == utf8.RuneError && n == 1 {

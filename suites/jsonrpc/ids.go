@@ -14,184 +14,185 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var ids = Suite{
-	"jsonrpc/response-id-echo-integer": WatchAfter(func(t *T) { integerEchoes(t) }, func(t *T, w Wire) {
+var idChecks = Suite{
+	"jsonrpc/response-id-echo-integer": WatchWithSetup(func(t *T) { integerIDProbes(t) }, func(t *T, w Wire) {
 		// First what was seen: a server whose ids name nothing serves no further session.
-		judgeResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
-		all := integerEchoes(t)
-		expectEchoes(t, all...)
+		expectResultIDs(t, w, func(id any) bool { _, ok := id.(json.Number); return ok })
+		all := integerIDProbes(t)
+		expectIDs(t, all...)
 		for _, echoes := range all {
 			for _, e := range echoes.List {
-				if id, ok := e.Reply.M()["id"].(json.Number); ok { // an HTTP error needs none
-					t.By(e).Warn(string(id)).To(BeOneOf(string(e.ID)))
+				if id, ok := e.Reply.Message()["id"].(json.Number); ok { // an HTTP error needs none
+					t.DecidedBy(e).ExpectShould(string(id)).To(BeOneOf(string(e.ID)))
 				}
 			}
 		}
 	}),
 
 	"jsonrpc/response-id-echo-string": Probe(func(t *T) {
-		if unread(kit.StringIDs(t), kit.IntegerIDs(t)) {
+		if isIDIgnored(kit.StringIDs(t), kit.IntegerIDs(t)) {
 			t.Yield("integers are not repeated either")
 		}
-		expectEchoes(t, kit.StringIDs(t))
-		expectEchoes(t, kit.OtherEchoes(t, t.Session(), "string")...)
+		expectIDs(t, kit.StringIDs(t))
+		expectIDs(t, kit.OtherIDProbes(t, t.Session(), "string")...)
 	}),
 
 	"jsonrpc/response-id-falsy-values": Probe(func(t *T) {
 		var ids []any
-		if kit.IntegerIDs(t).Served() {
+		if kit.IntegerIDs(t).AllServed() {
 			ids = append(ids, 0)
 		}
-		if kit.StringIDs(t).Served() {
+		if kit.StringIDs(t).AllServed() {
 			ids = append(ids, "")
 		}
 		if len(ids) == 0 {
 			t.Yield("ids are not repeated")
 		}
-		expectEchoes(t, Step(t, "falsy ids", func(t *T) kit.Echoes {
+		expectIDs(t, Step(t, "falsy ids", func(t *T) kit.IDProbeResults {
 			s := t.Session()
-			return kit.Echoes{Usual: AskHarmless(t, s), List: kit.EchoEach(t, s, ids)}
+			return kit.IDProbeResults{UsualReply: RequestNoOp(t, s), List: kit.ProbeEachID(t, s, ids)}
 		}))
 		if len(ids) == 2 {
-			expectEchoes(t, kit.OtherEchoes(t, t.Hostile(), "falsy")...) // an id is used once in a session
+			// an id is used once in a session
+			expectIDs(t, kit.OtherIDProbes(t, t.SessionForInvalidInput(), "falsy")...)
 		}
 	}),
 
 	"jsonrpc/response-id-unicode": Probe(func(t *T) {
-		if !kit.StringIDs(t).Served() {
+		if !kit.StringIDs(t).AllServed() {
 			t.Yield("no string is served as id")
 		}
 		s := t.Session()
-		usual := AskHarmless(t, s)
-		expectEcho(t, usual, kit.Echo(s, "raw é✓😀"))
+		usual := RequestNoOp(t, s)
+		expectID(t, usual, kit.ProbeID(s, "raw é✓😀"))
 		mark := s.Mark()
-		p, _ := kit.Harmless(s, "escaped é✓😀")
-		s.Send([]byte(kit.Fill(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
-		expectEcho(t, usual, kit.Await(s, mark, p, kit.Shortly))
-		expectEchoes(t, kit.OtherEchoes(t, s, "unicode")...)
+		p, _ := kit.NewNoOp(s, "escaped é✓😀")
+		s.Send([]byte(kit.ExpandLine(s, `{"jsonrpc":"2.0","id":"escaped \u00e9\u2713\ud83d\ude00",$harmless}`)))
+		expectID(t, usual, kit.AwaitWithBarrier(s, mark, p, kit.ShortWait))
+		expectIDs(t, kit.OtherIDProbes(t, s, "unicode")...)
 	}),
 
 	"jsonrpc/pipelined-requests": Probe(func(t *T) {
-		if !kit.IntegerIDs(t).Served() {
+		if !kit.IntegerIDs(t).AllServed() {
 			t.Yield("integers are not served as ids")
 		}
-		named, valid := kit.StringIDs(t).Served(), kit.ValidCalls(t).List
+		named, valid := kit.StringIDs(t).AllServed(), kit.ValidCalls(t).List
 		s := t.Session()
-		kinds := kit.Queries(t, s)
+		kinds := kit.ReadOnlyRequests(t, s)
 		mark := s.Mark()
-		var queries []kit.Query
+		var queries []kit.ReadOnlyRequest
 		var all []driver.Pending
 		for i := range 12 {
 			q := kinds[i%len(kinds)].Variant(i)
 			queries = append(queries, q)
 			if named && i%2 == 1 {
-				id := fmt.Sprintf("%s%d-%d", kit.Pipelined, mark, i)
-				all = append(all, s.RequestID(id, q.Method, q.Params))
+				id := fmt.Sprintf("%s%d-%d", kit.PipelinedIDPrefix, mark, i)
+				all = append(all, s.RequestWithID(id, q.Method, q.Params))
 			} else {
 				all = append(all, s.Request(q.Method, q.Params))
 			}
 		}
 		for i, p := range all {
-			e := kit.Await(s, mark, p, s.Patience())
-			e.NotStuck(t)
-			expectEcho(t, queries[i].UsualBeside(t, s, e), e)
-			mistaken := queries[i].Mistaken(e.Reply, queries)
-			t.By(e).Expect(mistaken == "").To(Hold("the answer to "+p.Method, "%s", mistaken))
+			e := kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+			e.RequireNotBlocked(t)
+			expectID(t, queries[i].UsualReplyDuring(t, s, e), e)
+			mistaken := queries[i].MismatchReason(e.Reply, queries)
+			t.DecidedBy(e).Expect(mistaken == "").To(BeTrue("the answer to "+p.Method, "%s", mistaken))
 		}
 		expectOwnResults(t, valid, named)
 	}),
 
 	"jsonrpc/server-request-id-type": Watch(func(t *T, w Wire) {
 		t.Judge(serverRequests(w), func(t *T, m Message) {
-			t.Expect(ID(m.Frame)).To(That("a string or an integer", isRequestID))
+			t.Expect(FrameID(m.Frame)).To(Satisfy("a string or an integer", isRequestID))
 		})
 	}),
 
-	"jsonrpc/no-server-requests": WatchAfter(invite, func(t *T, w Wire) {
+	"jsonrpc/no-server-requests": WatchWithSetup(requestWithCapabilities, func(t *T, w Wire) {
 		t.Judge(w.Messages(), func(t *T, m Message) {
-			t.Expect(!isServerRequest(m)).To(Hold("no request of the server", "%s", m.Method))
+			t.Expect(!isServerRequest(m)).To(BeTrue("no request of the server", "%s", m.Method))
 		})
 	}),
 
 	"jsonrpc/server-request-id-unique": Watch(func(t *T, w Wire) {
 		Judge(t, "second request in a session", laterRequests(w), laterRequest.Subject, func(t *T, r laterRequest) {
-			t.Expect(!r.Again).To(Hold("an id of its own for each request",
+			t.Expect(!r.IsDuplicate).To(BeTrue("an id of its own for each request",
 				"%s for %s and for an earlier request", r.ID, r.Method))
 		})
 	}),
 }
 
-// invite asks for lists as a client that can be asked for anything.
-func invite(t *T) {
+// requestWithCapabilities asks for lists as a client that can be asked for anything.
+func requestWithCapabilities(t *T) {
 	s := t.Session()
-	meta := M{"_meta": M{driver.MetaCapabilities: kit.Inviting(t.Revision)["capabilities"]}}
-	harmless, _ := s.Harmless()
-	t.Try(s, harmless, meta)
+	meta := M{"_meta": M{driver.MetaCapabilities: kit.CapableConnectParams(t.Revision)["capabilities"]}}
+	harmless, _ := s.NoOp()
+	t.TryRequest(s, harmless, meta)
 	if list, served := kit.ListMethod(t); served {
-		t.Try(s, list, meta)
+		t.TryRequest(s, list, meta)
 	}
 	ObserveLate(t, time.Now())
 }
 
-// integerEchoes are the echoes of integers.
-func integerEchoes(t *T) []kit.Echoes {
-	all := []kit.Echoes{kit.IntegerIDs(t)}
-	if !all[0].Served() {
+// integerIDProbes are the echoes of integers.
+func integerIDProbes(t *T) []kit.IDProbeResults {
+	all := []kit.IDProbeResults{kit.IntegerIDs(t)}
+	if !all[0].AllServed() {
 		return all
 	}
-	return append(all, Step(t, "integer ids of other requests", func(t *T) []kit.Echoes {
-		return kit.OtherEchoes(t, t.Session(), "integer")
+	return append(all, Step(t, "integer ids of other requests", func(t *T) []kit.IDProbeResults {
+		return kit.OtherIDProbes(t, t.Session(), "integer")
 	})...)
 }
 
-// expectEchoes wants answers under all ids.
-func expectEchoes(t *T, all ...kit.Echoes) {
+// expectIDs wants answers under all ids.
+func expectIDs(t *T, all ...kit.IDProbeResults) {
 	for _, echoes := range all {
 		for _, e := range echoes.List {
-			expectEcho(t, echoes.Usual, e)
+			expectID(t, echoes.UsualReply, e)
 		}
 	}
 }
 
-// unread reports whether the first answers to requests with ids of two kinds have one and the same id, or both none:
-// whatever that of the request is, it is not read.
-func unread(some, others kit.Echoes) bool {
+// isIDIgnored reports whether the first answers to requests with ids of two kinds have one and the same id, or both
+// none: whatever that of the request is, it is not read.
+func isIDIgnored(some, others kit.IDProbeResults) bool {
 	a, b := some.List[0].Reply, others.List[0].Reply
-	if !a.Answered() || !b.Answered() || a.Bare() || b.Bare() {
+	if !a.Answered() || !b.Answered() || a.IsStatusOnly() || b.IsStatusOnly() {
 		return false
 	}
-	return kit.IsBare(a.Frame.ID) && kit.IsBare(b.Frame.ID) || bytes.Equal(a.Frame.ID, b.Frame.ID)
+	return kit.IsMissingID(a.Frame.ID) && kit.IsMissingID(b.Frame.ID) || bytes.Equal(a.Frame.ID, b.Frame.ID)
 }
 
-// skipRenumbered ends a check of the id under which a strange request was answered, where those of harmless ones are
-// not repeated either.
-func skipRenumbered(t *T) {
-	if !kit.IntegerIDs(t).Served() {
+// requireRepeatedIDs ends a check of the id under which a strange request was answered, where those of harmless ones
+// are not repeated either.
+func requireRepeatedIDs(t *T) {
+	if !kit.IntegerIDs(t).AllServed() {
 		t.Yield("the ids of harmless requests are not repeated either")
 	}
 }
 
-// expectEcho wants an answer under the id, of the kind that is usual.
-func expectEcho(t *T, usual driver.Reply, e kit.Echoed) {
+// expectID wants an answer under the id, of the kind that is usual.
+func expectID(t *T, usual driver.Reply, e kit.IDProbeResult) {
 	if _, down := ServerDown(t); down && e.Reply.Err != nil { // no other request would have had an answer
 		t.Inconclusive("%v", Explain(e.Reply.Err))
 	}
 	RequireNotLate(t, e.Reply)
-	t.Expect(e).To(kit.BeNamed(e.ID))
-	t.Expect(e.Reply).To(beLike(usual))
+	t.Expect(e).To(kit.HaveRequestID(e.ID))
+	t.Expect(e.Reply).To(beAnsweredLike(usual))
 }
 
-func beLike(usual driver.Reply) types.GomegaMatcher {
+func beAnsweredLike(usual driver.Reply) types.GomegaMatcher {
 	if usual.Result() != nil {
 		return BeResult()
 	}
 	return BeAnswered()
 }
 
-// judgeResultIDs wants the id of the request in every result, of the requests whose ids are of a kind.
-func judgeResultIDs(t *T, w Wire, kind func(id any) bool) {
-	results := func(r *kit.Response) bool { return r.HasResult && r.Of != nil && kind(ID(r.Request)) }
-	kit.JudgeResponses(t, "result", kit.Dialogues(w), results, func(t *T, r *kit.Response) {
+// expectResultIDs wants the id of the request in every result, of the requests whose ids are of a kind.
+func expectResultIDs(t *T, w Wire, kind func(id any) bool) {
+	results := func(r *kit.Response) bool { return r.HasResult && r.Call != nil && kind(FrameID(r.Request)) }
+	kit.JudgeResponses(t, "result", kit.Transcripts(w), results, func(t *T, r *kit.Response) {
 		t.Expect(r.Frame).To(kit.HaveID(r.Request.ID), "the result of %s", r.Request.Method)
 	})
 }
@@ -207,7 +208,7 @@ func isServerRequest(m Message) bool {
 // laterRequest is a request of the server with an id, and not the first in its session.
 type laterRequest struct {
 	Message
-	Again bool // an earlier one has the same id
+	IsDuplicate bool // an earlier one has the same id
 }
 
 func laterRequests(w Wire) (all []laterRequest) {

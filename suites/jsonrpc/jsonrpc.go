@@ -4,4 +4,5 @@ package jsonrpc
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(envelopeChecks, ids, errorChecks, codeChecks, answers, notifications, methods, malformedChecks)
+var Checks = MergeSuites(envelopeChecks, idChecks, errorChecks, codeChecks, responseChecks, notificationChecks,
+	methodChecks, malformedChecks)

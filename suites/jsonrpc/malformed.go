@@ -11,94 +11,94 @@ import (
 
 var malformedChecks = Suite{
 	"jsonrpc/parse-error-reported": Probe(func(t *T) {
-		r := kit.Rejections(t, kit.NotJSON)[0].Reply
-		if codeless(r) {
+		r := kit.MalformedReplies(t, kit.NotJSON)[0].Reply
+		if hasNoCode(r) {
 			t.Skip("over HTTP a status of an error is enough")
 		}
-		kit.WantRefuser(t, r)
+		kit.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError(-32700))
 	}),
 
 	"jsonrpc/parse-error-id": Probe(func(t *T) {
-		r := kit.Rejections(t, kit.NotJSON)[0].Reply
+		r := kit.MalformedReplies(t, kit.NotJSON)[0].Reply
 		if r.Error() == nil {
-			t.Because(NotObserved).Skip("no error was returned")
+			t.WithReason(NotObserved).Skip("no error was returned")
 		}
 		t.Expect(r.Frame).To(kit.HaveNoID())
 	}),
 
 	"jsonrpc/invalid-envelope-is-error": Probe(func(t *T) {
-		all := kit.Rejections(t, envelopes...)
+		all := kit.MalformedReplies(t, invalidEnvelopes...)
 		for _, r := range all {
-			kit.WantRefuser(t, r.Reply)
+			kit.SkipUnlessServerRejects(t, r.Reply)
 			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
-			if r.Name == kit.MethodNumber { // the others may be read leniently
+			if r.Name == kit.NumericMethod { // the others may be read leniently
 				t.Expect(r.Reply).To(beErrorFor(r.Name))
 			}
 		}
-		for _, r := range coded(all) {
-			t.Inform(r.Reply).To(BeError(-32600))
+		for _, r := range withCode(all) {
+			t.ExpectAdvice(r.Reply).To(BeError(-32600))
 		}
 	}),
 
 	"jsonrpc/invalid-envelope-echoes-id": Probe(func(t *T) {
 		refused := false
-		for _, r := range kit.Rejections(t, envelopes...) {
-			if r.Reply.Error() != nil && !kit.NeedsNoID(r.Reply.Frame) {
+		for _, r := range kit.MalformedReplies(t, invalidEnvelopes...) {
+			if r.Reply.Error() != nil && !kit.MayLackID(r.Reply.Frame) {
 				refused = true
-				skipRenumbered(t)
+				requireRepeatedIDs(t)
 				t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))
 			}
 		}
 		if !refused {
-			t.Because(NotObserved).Skip("no error was returned that needs an id")
+			t.WithReason(NotObserved).Skip("no error was returned that needs an id")
 		}
 	}),
 
 	"jsonrpc/params-must-be-object": Probe(func(t *T) {
-		all := kit.Rejections(t, "params that are a string", "params that are an array")
+		all := kit.MalformedReplies(t, "params that are a string", "params that are an array")
 		for _, r := range all {
-			kit.WantRefuser(t, r.Reply)
+			kit.SkipUnlessServerRejects(t, r.Reply)
 			t.Expect(r.Reply).To(kit.BeAnswerFor(r.Name))
-			skipRenumbered(t)
+			requireRepeatedIDs(t)
 			t.Expect(r.Reply.Frame).To(kit.HaveID(r.ID))
 		}
-		for _, r := range coded(all) {
-			t.Inform(r.Reply).To(BeError(-32600, -32602))
+		for _, r := range withCode(all) {
+			t.ExpectAdvice(r.Reply).To(BeError(-32600, -32602))
 		}
 	}),
 
 	"jsonrpc/null-id-not-answered-with-result": Probe(func(t *T) {
-		r := kit.Rejections(t, "a request with id null")[0].Reply
-		kit.NotNoise(t, r)
+		r := kit.MalformedReplies(t, "a request with id null")[0].Reply
+		kit.SkipIfUnsolicitedResponses(t, r)
 		t.Expect(r).NotTo(BeResult())
 	}),
 
 	"jsonrpc/invalid-id-type": Probe(func(t *T) {
 		for _, id := range []string{"true", "{}", "70090.5"} {
-			p := kit.Provoke(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,$harmless}`, id))
-			kit.ExpectAlive(t, p.Fatal)
-			if r := kit.Reaction(p, json.RawMessage(id)); r.Answered() && !kit.IsBare(r.Frame.ID) {
+			p := kit.SendMalformed(t, fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,$harmless}`, id))
+			kit.ExpectAlive(t, p.SessionErr)
+			if r := kit.ReplyToMalformed(p, json.RawMessage(id)); r.Answered() && !kit.IsMissingID(r.Frame.ID) {
 				t.Expect(r.Frame).To(kit.HaveID(json.RawMessage(id)))
 			}
 		}
 	}),
 }
 
-// envelopes are those of malformed whose envelope is wrong.
-var envelopes = []string{"a request without jsonrpc", "a request of jsonrpc 1.0", kit.MethodNumber}
+// invalidEnvelopes are those of malformed whose envelope is wrong.
+var invalidEnvelopes = []string{"a request without jsonrpc", "a request of jsonrpc 1.0", kit.NumericMethod}
 
-// codeless reports whether the answer is an HTTP error with no JSON-RPC error in it.
-func codeless(r driver.Reply) bool {
+// hasNoCode reports whether the answer is an HTTP error with no JSON-RPC error in it.
+func hasNoCode(r driver.Reply) bool {
 	_, has := r.Code()
-	return r.Bare() && !has
+	return r.IsStatusOnly() && !has
 }
 
-// coded leaves out what was refused by a bare HTTP error, which has no code: what is not a request need not be answered
-// in JSON-RPC.
-func coded(all []kit.Rejection) (rest []kit.Rejection) {
+// withCode leaves out what was refused by a bare HTTP error, which has no code: what is not a request need not be
+// answered in JSON-RPC.
+func withCode(all []kit.MalformedReply) (rest []kit.MalformedReply) {
 	for _, r := range all {
-		if !codeless(r.Reply) {
+		if !hasNoCode(r.Reply) {
 			rest = append(rest, r)
 		}
 	}

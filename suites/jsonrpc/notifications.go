@@ -8,59 +8,59 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var notifications = Suite{
+var notificationChecks = Suite{
 	"jsonrpc/notification-no-response": Probe(func(t *T) {
 		s := t.Session()
-		cancellation := kit.Cancellation(s)
+		cancellation := kit.NewCancellation(s)
 		mark := s.Mark()
 		s.SendJSON(cancellation)
-		Settle(t, s, mark)
+		Barrier(t, s, mark)
 		kit.ExpectNoReply(t, s, mark)
 	}),
 
 	"jsonrpc/unknown-notification-ignored": Probe(func(t *T) {
 		s := t.Session()
-		AskHarmless(t, s) // what the handshake brought is not a reply
+		RequestNoOp(t, s) // what the handshake brought is not a reply
 		mark := s.Mark()
 		s.Notify("notifications/mcpcheck/unknown", nil)
-		_, err := s.Settle(mark)
+		_, err := s.Barrier(mark)
 		kit.ExpectAlive(t, err)
 		kit.ExpectIgnored(t, s, mark)
 	}),
 
 	"jsonrpc/request-method-without-id": Probe(func(t *T) {
-		p := kit.Provoke(t, kit.RequestWithoutID)
-		if p.Fatal != nil {
+		p := kit.SendMalformed(t, kit.RequestWithoutID)
+		if p.SessionErr != nil {
 			t.Yield("the session did not survive it")
 		}
-		r := kit.Reaction(p, nil)
-		kit.NotNoise(t, r)
-		if r.Answered() && !refusedByHTTP(r) {
-			kit.SkipReplier(t)
+		r := kit.ReplyToMalformed(p, nil)
+		kit.SkipIfUnsolicitedResponses(t, r)
+		if r.Answered() && !isHTTPRefusal(r) {
+			kit.SkipIfRepliesToNotifications(t)
 		}
 		t.Expect(r).NotTo(BeResult())
-		if refusedByHTTP(r) {
+		if isHTTPRefusal(r) {
 			return // a notification that a server cannot accept gets an HTTP error status
 		}
-		t.Warn(r).NotTo(BeError())
+		t.ExpectShould(r).NotTo(BeError())
 	}),
 
 	"jsonrpc/notification-method-with-id": Probe(func(t *T) {
-		r := kit.Reaction(kit.Provoke(t, kit.NotificationWithID), kit.IDIn(kit.NotificationWithID))
-		kit.WantRefuser(t, r)
+		r := kit.ReplyToMalformed(kit.SendMalformed(t, kit.NotificationWithID), kit.IDInLine(kit.NotificationWithID))
+		kit.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeAnswered())
-		skipRenumbered(t)
-		t.Expect(r.Frame).To(kit.HaveID(kit.IDIn(kit.NotificationWithID)))
-		t.Inform(r).To(BeError())
+		requireRepeatedIDs(t)
+		t.Expect(r.Frame).To(kit.HaveID(kit.IDInLine(kit.NotificationWithID)))
+		t.ExpectAdvice(r).To(BeError())
 	}),
 
 	"jsonrpc/server-notification-no-id": Watch(func(t *T, w Wire) {
 		notifications := func(m Message) bool { return strings.HasPrefix(m.Method, "notifications/") }
 		t.Judge(w.Messages().Filter("notification", notifications), func(t *T, m Message) {
-			t.Expect(m.ID == nil).To(Hold("no id", "id %s", m.ID))
+			t.Expect(m.ID == nil).To(BeTrue("no id", "id %s", m.ID))
 		})
 	}),
 }
 
-// refusedByHTTP reports whether the answer is an HTTP error that names no request.
-func refusedByHTTP(r driver.Reply) bool { return r.Answered() && kit.NeedsNoID(r.Frame) }
+// isHTTPRefusal reports whether the answer is an HTTP error that names no request.
+func isHTTPRefusal(r driver.Reply) bool { return r.Answered() && kit.MayLackID(r.Frame) }

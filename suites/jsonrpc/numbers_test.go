@@ -25,7 +25,7 @@ func TestNumbersOfAnySize(t *testing.T) {
 		if got := isRequestID(tt.number); got != tt.requestID {
 			t.Errorf("%s: id is %v", tt.number, got)
 		}
-		if got := isUsable(tt.number); got != tt.usable {
+		if got := isUnreservedCode(tt.number); got != tt.usable {
 			t.Errorf("%s: usable is %v", tt.number, got)
 		}
 	}

@@ -18,42 +18,42 @@ func Compare[V any](t *T, alike func(a, b V) bool, want V, usual, other func() V
 	}
 	for _, pair := range [][2]V{{got, other()}, {want, usual()}} {
 		if !alike(pair[0], pair[1]) {
-			t.Again("the same request is answered in two ways: %s, then %s", Show(pair[0]), Show(pair[1]))
+			t.Retry("the same request is answered in two ways: %s, then %s", Show(pair[0]), Show(pair[1]))
 		}
 	}
 	return got, false
 }
 
-// Asking is a request for Compare, which can be made again.
-func Asking(t *T, s *driver.Session, method string, params M) func() driver.Reply {
-	return func() driver.Reply { return t.Ask(s, method, params) }
+// AskFunc is a request for Compare, which can be made again.
+func AskFunc(t *T, s *driver.Session, method string, params M) func() driver.Reply {
+	return func() driver.Reply { return t.Request(s, method, params) }
 }
 
 // SameKind reports whether two calls were answered in the same way, whatever the words.
-func SameKind(a, b driver.Reply) bool { return KindOf(a) == KindOf(b) }
+func SameKind(a, b driver.Reply) bool { return ReplyKind(a) == ReplyKind(b) }
 
-// BothServed reports whether two requests were both answered with a result, or neither.
-func BothServed(a, b driver.Reply) bool { return (a.Result() != nil) == (b.Result() != nil) }
+// SameSuccess reports whether two requests were both answered with a result, or neither.
+func SameSuccess(a, b driver.Reply) bool { return (a.Result() != nil) == (b.Result() != nil) }
 
-var word = regexp.MustCompile(`\pL+`)
+var wordPattern = regexp.MustCompile(`\pL+`)
 
-// SayAlike reports whether two calls of tools were answered in the same way and words. Numbers do not count, nor do the
+// SameText reports whether two calls of tools were answered in the same way and words. Numbers do not count, nor do the
 // words of either call's arguments and the names of the tools, which the texts may quote.
-func SayAlike(a, b driver.Reply) bool {
-	asked := slices.Concat(askedWords(a), askedWords(b))
+func SameText(a, b driver.Reply) bool {
+	asked := slices.Concat(requestWords(a), requestWords(b))
 	said := func(r driver.Reply) []string {
-		return slices.DeleteFunc(words(r.Text()), func(w string) bool { return slices.Contains(asked, w) })
+		return slices.DeleteFunc(words(r.MessageText()), func(w string) bool { return slices.Contains(asked, w) })
 	}
 	return SameKind(a, b) && slices.Equal(said(a), said(b))
 }
 
-func words(text string) []string { return word.FindAllString(strings.ToLower(text), -1) }
+func words(text string) []string { return wordPattern.FindAllString(strings.ToLower(text), -1) }
 
-// askedWords are those of the name and the arguments with which a tool was called.
-func askedWords(r driver.Reply) []string {
+// requestWords are those of the name and the arguments with which a tool was called.
+func requestWords(r driver.Reply) []string {
 	if r.Request == nil {
 		return nil
 	}
 	params, _ := r.Request.JSON()["params"].(M)
-	return words(string(Compact([]any{params["name"], params["arguments"]})))
+	return words(string(CompactJSON([]any{params["name"], params["arguments"]})))
 }

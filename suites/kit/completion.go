@@ -10,15 +10,15 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Blank is what a server may complete: an argument of a prompt, a variable of a template.
-type Blank struct {
-	Ref      M
-	Name     string
-	siblings []string // the other blanks of the same reference
+// CompletionArgument is what a server may complete: an argument of a prompt, a variable of a template.
+type CompletionArgument struct {
+	Ref        M
+	Name       string
+	otherNames []string // the other blanks of the same reference
 }
 
 // String is the blank as reports call it.
-func (b Blank) String() string {
+func (b CompletionArgument) String() string {
 	of, _ := b.Ref["name"].(string)
 	if uri, ok := b.Ref["uri"].(string); ok {
 		of = uri
@@ -27,20 +27,20 @@ func (b Blank) String() string {
 }
 
 // Params are those of a request to complete a value.
-func (b Blank) Params(value string) M {
+func (b CompletionArgument) Params(value string) M {
 	return M{"ref": b.Ref, "argument": M{"name": b.Name, "value": value}}
 }
 
-// Blanks are all that the server lists.
-func Blanks(t *T) (all []Blank) {
+// CompletionArguments are all that the server lists.
+func CompletionArguments(t *T) (all []CompletionArgument) {
 	for _, prompt := range t.Server.Prompts {
 		if name, ok := prompt["name"].(string); ok {
-			all = append(all, blanksOf(PromptRef(name), namesOf(prompt["arguments"]))...)
+			all = append(all, newCompletionArguments(PromptRef(name), uniqueNames(prompt["arguments"]))...)
 		}
 	}
 	for _, template := range t.Server.Templates {
 		if uri, ok := template["uriTemplate"].(string); ok {
-			all = append(all, blanksOf(TemplateRef(uri), variables(uri))...)
+			all = append(all, newCompletionArguments(TemplateRef(uri), templateVariables(uri))...)
 		}
 	}
 	return all
@@ -52,16 +52,16 @@ func PromptRef(name string) M { return M{"type": "ref/prompt", "name": name} }
 // TemplateRef refers to a template.
 func TemplateRef(uri string) M { return M{"type": "ref/resource", "uri": uri} }
 
-func blanksOf(ref M, names []string) (all []Blank) {
+func newCompletionArguments(ref M, names []string) (all []CompletionArgument) {
 	for i, name := range names {
 		siblings := slices.Delete(slices.Clone(names), i, i+1)
-		all = append(all, Blank{Ref: ref, Name: name, siblings: siblings})
+		all = append(all, CompletionArgument{Ref: ref, Name: name, otherNames: siblings})
 	}
 	return all
 }
 
-// namesOf are the names of the items of a list, as far as they have one.
-func namesOf(list any) (names []string) {
+// uniqueNames are the names of the items of a list, as far as they have one.
+func uniqueNames(list any) (names []string) {
 	for _, item := range ObjectsIn(list) {
 		if name, ok := item["name"].(string); ok && !slices.Contains(names, name) {
 			names = append(names, name)
@@ -70,12 +70,12 @@ func namesOf(list any) (names []string) {
 	return names
 }
 
-// expression is a part of a URI template (RFC 6570) that stands for values.
-var expression = regexp.MustCompile(`\{[+#./;?&]?([^{}]*)\}`)
+// templateExpression is a part of a URI template (RFC 6570) that stands for values.
+var templateExpression = regexp.MustCompile(`\{[+#./;?&]?([^{}]*)\}`)
 
-// variables are those of a template.
-func variables(template string) (names []string) {
-	for _, part := range expression.FindAllStringSubmatch(template, -1) {
+// templateVariables are those of a template.
+func templateVariables(template string) (names []string) {
+	for _, part := range templateExpression.FindAllStringSubmatch(template, -1) {
 		for _, spec := range strings.Split(part[1], ",") {
 			name, _, _ := strings.Cut(strings.TrimSuffix(spec, "*"), ":")
 			if name != "" && !slices.Contains(names, name) {
@@ -88,7 +88,7 @@ func variables(template string) (names []string) {
 
 // Completion is what came of completing a value.
 type Completion struct {
-	Blank
+	CompletionArgument
 	Value string
 	Reply driver.Reply
 }
@@ -113,46 +113,46 @@ func (c Completion) Values() []string {
 
 // Completions are those of the run.
 type Completions struct {
-	List []Completion
-	Left string // why there are no more of them; empty: all were asked for
+	List             []Completion
+	IncompleteReason string // why there are no more of them; empty: all were asked for
 }
 
-// Completes reports whether completion may be asked for: it is declared, or the revision has no capability for it.
-func Completes(t *T) bool { return t.Server.Declares("completions") || t.Revision < "2025-03-26" }
+// mayComplete reports whether completion may be asked for: it is declared, or the revision has no capability for it.
+func mayComplete(t *T) bool { return t.Server.Declares("completions") || t.Revision < "2025-03-26" }
 
-// CompletionSession is a session in which a server may be asked to complete. One that has no way to declare that it
+// completionSession is a session in which a server may be asked to complete. One that has no way to declare that it
 // does may not know the request, and nothing is judged by that.
-func CompletionSession(t *T) *driver.Session {
+func completionSession(t *T) *driver.Session {
 	if t.Server.Declares("completions") {
 		return t.Session()
 	}
-	return t.Hostile()
+	return t.SessionForInvalidInput()
 }
 
 // CompleteAll completes all that the server lists, as far as there is time: from nothing, then from a letter.
 func CompleteAll(t *T) Completions {
 	return Step(t, "completions", func(t *T) (all Completions) {
-		if !Completes(t) {
+		if !mayComplete(t) {
 			return all
 		}
 		var queue []Completion
 		for _, value := range []string{"", "a"} {
-			for _, blank := range Blanks(t) {
-				queue = append(queue, Completion{Blank: blank, Value: value})
+			for _, blank := range CompletionArguments(t) {
+				queue = append(queue, Completion{CompletionArgument: blank, Value: value})
 			}
 		}
-		s, allowance := CompletionSession(t), NewAllowance()
-		for batch := range slices.Chunk(queue, AtOnce(t)) {
-			if all.Left = allowance.Spent(); all.Left == "" {
-				all.Left = all.unserved(t)
+		s, allowance := completionSession(t), NewCallBudget()
+		for batch := range slices.Chunk(queue, concurrency(t)) {
+			if all.IncompleteReason = allowance.ExhaustedReason(); all.IncompleteReason == "" {
+				all.IncompleteReason = all.unservedReason(t)
 			}
-			if all.Left != "" {
+			if all.IncompleteReason != "" {
 				return all
 			}
 			params := func(i int) M { return batch[i].Params(batch[i].Value) }
-			for i, r := range askedSideBySide(t, s, "completion/complete", len(batch), params) {
+			for i, r := range requestConcurrently(t, s, "completion/complete", len(batch), params) {
 				batch[i].Reply = r
-				allowance.Spend(r)
+				allowance.Charge(r)
 			}
 			all.List = append(all.List, batch...)
 		}
@@ -161,7 +161,7 @@ func CompleteAll(t *T) Completions {
 }
 
 // unserved is why no more has to be asked for: nothing is served, or silence is known.
-func (c Completions) unserved(t *T) string {
+func (c Completions) unservedReason(t *T) string {
 	const tried = 3
 	if err := KnownUnanswered(t, "completion/complete"); err != nil {
 		return err.Error()
@@ -173,27 +173,28 @@ func (c Completions) unserved(t *T) string {
 	return ""
 }
 
-// Want ends a check of completions when there is nothing to complete, or the server has no method for it in a revision
-// in which it need not.
-func (c Completions) Want(t *T) Completions {
+// RequireAny ends a check of completions when there is nothing to complete, or the server has no method for it in a
+// revision in which it need not.
+func (c Completions) RequireAny(t *T) Completions {
 	served := func(c Completion) bool { code, _ := c.Reply.Code(); return code != -32601 }
 	switch {
-	case len(c.List) == 0 && c.Left != "":
-		t.Inconclusive("%s", c.Left)
+	case len(c.List) == 0 && c.IncompleteReason != "":
+		t.Inconclusive("%s", c.IncompleteReason)
 	case len(c.List) == 0:
-		t.Because(NotOffered).Skip("the server lists no prompt with arguments and no template: nothing to complete")
+		t.WithReason(NotOffered).Skip("the server lists no prompt with arguments and no template: nothing to complete")
 	case !t.Server.Declares("completions") && !slices.ContainsFunc(c.List, served):
-		t.Because(NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
+		t.WithReason(NotOffered).Skip("the server does not complete, which %s has no capability for", t.Revision)
 	}
-	if c.Left != "" {
-		t.Partly("%d of %d arguments were completed: %s", len(c.List), 2*len(Blanks(t)), c.Left)
+	if c.IncompleteReason != "" {
+		t.Caveat("%d of %d arguments were completed: %s", len(c.List), 2*len(CompletionArguments(t)),
+			c.IncompleteReason)
 	}
 	return c
 }
 
 // Served are the completions from nothing that brought a result. It ends a check that cannot do without one.
-func (c Completions) Served(t *T) (served []Completion) {
-	c.Want(t)
+func (c Completions) RequireServed(t *T) (served []Completion) {
+	c.RequireAny(t)
 	for _, one := range c.List {
 		if one.Value == "" && one.Reply.Result() != nil {
 			served = append(served, one)
@@ -206,19 +207,19 @@ func (c Completions) Served(t *T) (served []Completion) {
 }
 
 // Context are values of the other arguments, as they were completed; it may be empty.
-func (c Completions) Context(b Blank) M {
+func (c Completions) Context(b CompletionArgument) M {
 	resolved := M{}
 	for _, one := range c.List {
 		values := one.Values()
-		if maps.Equal(one.Ref, b.Ref) && slices.Contains(b.siblings, one.Name) && len(values) > 0 {
+		if maps.Equal(one.Ref, b.Ref) && slices.Contains(b.otherNames, one.Name) && len(values) > 0 {
 			resolved[one.Name] = values[0]
 		}
 	}
 	return resolved
 }
 
-// Completed is a value that the server has for an argument of a prompt; empty when it has none.
-func (c Completions) Completed(prompt, argument string) string {
+// ValueFor is a value that the server has for an argument of a prompt; empty when it has none.
+func (c Completions) ValueFor(prompt, argument string) string {
 	for _, one := range c.List {
 		values := one.Values()
 		if one.Ref["name"] == prompt && one.Name == argument && len(values) > 0 {
@@ -228,19 +229,19 @@ func (c Completions) Completed(prompt, argument string) string {
 	return ""
 }
 
-// AtOnce is how many requests that need not come one after the other are made side by side.
-func AtOnce(t *T) int {
-	if SendsAtOnce(t) {
-		return mostRunning
+// concurrency is how many requests that need not come one after the other are made side by side.
+func concurrency(t *T) int {
+	if SendsConcurrently(t) {
+		return maxRunning
 	}
 	return 1
 }
 
-// askedSideBySide makes n requests, at the same time if there are several, and returns what comes of each, be it
+// requestConcurrently makes n requests, at the same time if there are several, and returns what comes of each, be it
 // nothing.
-func askedSideBySide(t *T, s *driver.Session, method string, n int, params func(i int) M) (replies []driver.Reply) {
+func requestConcurrently(t *T, s *driver.Session, method string, n int, params func(i int) M) (replies []driver.Reply) {
 	if n == 1 {
-		return []driver.Reply{s.Exchange(method, params(0))}
+		return []driver.Reply{s.Call(method, params(0))}
 	}
 	var sent []driver.Pending
 	for i := range n {

@@ -8,14 +8,14 @@ import (
 )
 
 // List is a list that comes in pages.
-type List struct {
+type PagedList struct {
 	Capability, Method string
 	Member             string // of its results, that holds the items
 	Key                string // of an item, that tells it from the others
 }
 
-// Lists are those that every revision has.
-var Lists = []List{
+// PagedLists are those that every revision has.
+var PagedLists = []PagedList{
 	{"tools", "tools/list", "tools", "name"},
 	{"prompts", "prompts/list", "prompts", "name"},
 	{"resources", "resources/list", "resources", "uri"},
@@ -23,24 +23,25 @@ var Lists = []List{
 }
 
 // DeclaredLists are those of the capabilities that the server declares.
-func DeclaredLists(t *T) []List {
-	return slices.DeleteFunc(slices.Clone(Lists), func(l List) bool { return !t.Server.Declares(l.Capability) })
+func DeclaredLists(t *T) []PagedList {
+	return slices.DeleteFunc(slices.Clone(PagedLists),
+		func(l PagedList) bool { return !t.Server.Declares(l.Capability) })
 }
 
 // Subject names the list by its method.
-func (l List) Subject() Subject { return Named(l.Method) }
+func (l PagedList) Subject() Subject { return NamedSubject(l.Method) }
 
-// Changed is the method of the notification that the list has changed.
-func (l List) Changed() string { return "notifications/" + l.Capability + "/list_changed" }
+// ChangedMethod is the method of the notification that the list has changed.
+func (l PagedList) ChangedMethod() string { return "notifications/" + l.Capability + "/list_changed" }
 
 // Keys are what identifies the items of a page, in their order; of one without a key, all that it is.
-func (l List) Keys(page M) (keys []string) {
+func (l PagedList) Keys(page M) (keys []string) {
 	items, _ := page[l.Member].([]any)
 	for _, item := range items {
 		object, _ := item.(M)
 		key, isString := object[l.Key].(string)
 		if !isString {
-			key = string(Compact(item))
+			key = string(CompactJSON(item))
 		}
 		keys = append(keys, key)
 	}
@@ -48,19 +49,19 @@ func (l List) Keys(page M) (keys []string) {
 }
 
 // names are what the list has on all pages, when it is asked for with params.
-func (l List) names(t *T, s *driver.Session, params M) (names []string) {
+func (l PagedList) names(t *T, s *driver.Session, params M) (names []string) {
 	FollowPagesWith(t, s, l.Method, l.Member, params, func(page M) { names = append(names, l.Keys(page)...) })
 	return slices.Compact(Sorted(names))
 }
 
-// WantParamsOptional wants the list to be the same in whatever of the forms without a cursor it is asked for.
-func WantParamsOptional(t *T, l List) {
+// ExpectParamsOptional wants the list to be the same in whatever of the forms without a cursor it is asked for.
+func ExpectParamsOptional(t *T, l PagedList) {
 	s := t.Session()
 	forms := []M{{}, nil, {"_meta": UnknownMeta}}
 	replies := make([]driver.Reply, len(forms))
-	replies[0] = t.Ask(s, l.Method, forms[0])
+	replies[0] = t.Request(s, l.Method, forms[0])
 	for i, params := range forms[1:] {
-		replies[i+1] = t.Try(s, l.Method, params)
+		replies[i+1] = t.TryRequest(s, l.Method, params)
 	}
 	if !slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Result() != nil }) {
 		t.Yield("no form of %s is served", l.Method)
@@ -76,7 +77,7 @@ func WantParamsOptional(t *T, l List) {
 	want := usual()
 	for i, params := range forms[1:] {
 		got, same := Compare(t, slices.Equal, want, usual, list(params))
-		t.By(replies[0], replies[i+1]).Expect(same).To(Hold("the "+l.Capability+" that come with params {}",
+		t.DecidedBy(replies[0], replies[i+1]).Expect(same).To(BeTrue("the "+l.Capability+" that come with params {}",
 			"other ones with params %s: %s", Show(params), Difference(want, got)))
 	}
 }
@@ -96,26 +97,26 @@ func ListMethod(t *T) (method string, served bool) {
 	return "", false
 }
 
-// WantListMethod is ListMethod for a check that cannot do without one.
-func WantListMethod(t *T) string {
+// RequireListMethod is ListMethod for a check that cannot do without one.
+func RequireListMethod(t *T) string {
 	method, _ := ListMethod(t)
-	for _, declared := range ListsOf(t.Server.Capabilities) {
+	for _, declared := range ListMethods(t.Server.Capabilities) {
 		if method == "" {
 			NoAnswer(t, "no list is answered: %v", KnownUnanswered(t, declared))
 		}
 	}
 	if method == "" {
-		t.Because(NotOffered).Skip("the server declares no list that could be asked for")
+		t.WithReason(NotOffered).Skip("the server declares no list that could be asked for")
 	}
 	return method
 }
 
 // Ordinary is a request like most that a server gets: for a list that it declared, or else the session's harmless one.
-func Ordinary(t *T, s *driver.Session) (method string, params M) {
+func OrdinaryRequest(t *T, s *driver.Session) (method string, params M) {
 	if method, _ = ListMethod(t); method != "" {
 		return method, nil
 	}
-	return s.Harmless()
+	return s.NoOp()
 }
 
 // UnknownMeta is a _meta that any request may have, with a key that no server knows.
@@ -157,8 +158,8 @@ func firstNotIn(known, names []string) (name string, ok bool) {
 // ListKeys is what identifies an item of a list.
 var ListKeys = map[string]string{"tools": "name", "prompts": "name", "resources": "uri"}
 
-// ListsOf are the list methods of the families that are declared.
-func ListsOf(capabilities M) (methods []string) {
+// ListMethods are the list methods of the families that are declared.
+func ListMethods(capabilities M) (methods []string) {
 	for _, family := range []string{"tools", "prompts", "resources"} {
 		if capabilities[family] != nil {
 			methods = append(methods, family+"/list")
@@ -169,15 +170,15 @@ func ListsOf(capabilities M) (methods []string) {
 
 // AskLists asks for each list that the server declares, so that there are answers to judge.
 func AskLists(t *T) {
-	for _, method := range ListsOf(t.Server.Capabilities) {
+	for _, method := range ListMethods(t.Server.Capabilities) {
 		if KnownUnanswered(t, method) == nil {
-			t.Try(t.Session(), method, nil)
+			t.TryRequest(t.Session(), method, nil)
 		}
 	}
 }
 
-// ListNames are the names of the tools.
-func ListNames(t *T, s *driver.Session, params M) []string { return NamesIn(t, s, "tools", params) }
+// ToolNames are the names of the tools.
+func ToolNames(t *T, s *driver.Session, params M) []string { return ItemNames(t, s, "tools", params) }
 
 // Sorted are the names in ascending order.
 func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }

@@ -10,56 +10,56 @@ import (
 // LogLevels are the levels of log messages, the least one first.
 var LogLevels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
-// IsLog reports whether a message is one that is logged.
-func IsLog(f *driver.Frame) bool { return f.Method == "notifications/message" }
+// IsLogMessage reports whether a message is one that is logged.
+func IsLogMessage(f *driver.Frame) bool { return f.Method == "notifications/message" }
 
-// LevelOf is the level of a log message as a place in LogLevels; -1 when it is none of them.
-func LevelOf(f *driver.Frame) int {
+// LogLevelIndex is the level of a log message as a place in LogLevels; -1 when it is none of them.
+func LogLevelIndex(f *driver.Frame) int {
 	params, _ := f.JSON()["params"].(M)
 	level, _ := params["level"].(string)
 	return slices.Index(LogLevels, level)
 }
 
-// WantedLevel is the level from which on a request wants log messages; nil when it does not say so.
-func WantedLevel(request *driver.Frame) any {
+// RequestedLogLevel is the level from which on a request wants log messages; nil when it does not say so.
+func RequestedLogLevel(request *driver.Frame) any {
 	params, _ := request.JSON()["params"].(M)
 	return MetaOf(params)[driver.MetaLogLevel]
 }
 
-// wantLogs asks for all that is logged in a session, where a session is asked.
-func wantLogs(t *T, s *driver.Session) {
+// enableLogging asks for all that is logged in a session, where a session is asked.
+func enableLogging(t *T, s *driver.Session) {
 	const method = "logging/setLevel"
-	if !t.Modern() && s.Capabilities["logging"] != nil && KnownUnanswered(t, method) == nil {
-		t.Try(s, method, M{"level": LogLevels[0]})
+	if !t.IsModern() && s.Capabilities["logging"] != nil && KnownUnanswered(t, method) == nil {
+		t.TryRequest(s, method, M{"level": LogLevels[0]})
 	}
 }
 
-// MaybeLoggers are calls of tools that may be made again, the quickest ones first, while which something was logged,
+// LoggingCalls are calls of tools that may be made again, the quickest ones first, while which something was logged,
 // be it by another one that ran beside it. It ends a check that finds none.
-func MaybeLoggers(t *T) []ToolCall {
+func LoggingCalls(t *T) []ToolCall {
 	const most = 5
 	calls := ValidCalls(t)
 	loggers := slices.DeleteFunc(slices.Clone(calls.List), func(c ToolCall) bool {
-		return !c.IsPlain() || !slices.ContainsFunc(c.during(), IsLog)
+		return !c.IsDirectSuccess() || !slices.ContainsFunc(c.messagesDuring(), IsLogMessage)
 	})
 	if len(loggers) == 0 {
-		NothingSeen(t, "log message came", calls.Uncalled, AnyTool)
+		SkipNotObserved(t, "log message came", calls.Uncalled, AnyTool)
 	}
-	slices.SortStableFunc(loggers, QuickestFirst)
+	slices.SortStableFunc(loggers, CompareBySpeed)
 	return loggers[:min(len(loggers), most)]
 }
 
-// during are the messages of the server that came while the call was under way: where each has a stream of its own, not
-// those on that of another one.
-func (c ToolCall) during() (came []*driver.Frame) {
+// messagesDuring are the messages of the server that came while the call was under way: where each has a stream of its
+// own, not those on that of another one.
+func (c ToolCall) messagesDuring() (came []*driver.Frame) {
 	began := false
-	for _, f := range c.Session.Record(0) {
+	for _, f := range c.Session.FramesSince(0) {
 		switch {
 		case f == c.Reply.Request:
 			began = true
 		case f == c.Reply.Frame:
 			return came
-		case began && f.Side == driver.FromServer && !OfOther(f, c.Reply.Request):
+		case began && f.Side == driver.FromServer && !IsOnOtherStream(f, c.Reply.Request):
 			came = append(came, f)
 		}
 	}

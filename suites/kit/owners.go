@@ -32,11 +32,11 @@ func memberPath(v schemas.Violation) string {
 	if name == "" {
 		return v.Path
 	}
-	return v.Path + "/" + pointerStep.Replace(name)
+	return v.Path + "/" + pointerEscaper.Replace(name)
 }
 
-// pointerStep writes a name as a step of a JSON pointer.
-var pointerStep = strings.NewReplacer("~", "~0", "/", "~1")
+// pointerEscaper writes a name as a step of a JSON pointer.
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
 // firstQuoted is the string in quotes that a text begins with; empty when it does not.
 func firstQuoted(text string) string {
@@ -46,7 +46,7 @@ func firstQuoted(text string) string {
 }
 
 // Broken are the rules of a schema that a value breaks and that the entry of that id reports.
-func Broken(t *T, id, definition string, value any) (rules []string) {
+func Violations(t *T, id, definition string, value any) (rules []string) {
 	for _, v := range schemas.ValidateMessage(t.Revision, definition, value) {
 		if OwnerOf(v, t.Revision) == id {
 			rules = append(rules, v.String())

@@ -9,15 +9,15 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// Results are the results of requests of the revision without a handshake that is judged.
-func Results(t *T, w Wire) Messages {
-	return w.Results().Established(t.Revision).Filter("result", func(m Message) bool {
+// ModernResults are the results of requests of the revision without a handshake that is judged.
+func ModernResults(t *T, w Wire) Messages {
+	return w.Results().Negotiated(t.Revision).Filter("result", func(m Message) bool {
 		return m.Request != nil && ResultOf(m) != nil && RequestMeta(m)[driver.MetaRevision] == t.Revision
 	})
 }
 
-// IsOfTask reports whether a response answers a request about a task, of which the extension says how it is.
-func IsOfTask(m Message) bool { return strings.HasPrefix(m.Request.Method, "tasks/") }
+// IsTaskResponse reports whether a response answers a request about a task, of which the extension says how it is.
+func IsTaskResponse(m Message) bool { return strings.HasPrefix(m.Request.Method, "tasks/") }
 
 // ResultOf is the result object of a response; nil when it has none.
 func ResultOf(m Message) M {
@@ -25,22 +25,22 @@ func ResultOf(m Message) M {
 	return result
 }
 
-// IsFinal reports whether a method is one that is never answered but at once and for good.
-func IsFinal(method string) bool {
+// IsAlwaysComplete reports whether a method is one that is never answered but at once and for good.
+func IsAlwaysComplete(method string) bool {
 	return slices.Contains([]string{
 		"server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list",
 	}, method)
 }
 
-// MayAsk reports whether a response answers what may be answered by asking for input.
-func MayAsk(m Message) bool {
+// MayRequireInput reports whether a response answers what may be answered by asking for input.
+func MayRequireInput(m Message) bool {
 	askers := []string{"tools/call", "resources/read", "prompts/get"}
 	return m.Request != nil && slices.Contains(askers, m.Request.Method)
 }
 
-// IsRetired reports whether an error code is one that earlier revisions defined, and later ones forbid: for unknown
+// IsRetiredCode reports whether an error code is one that earlier revisions defined, and later ones forbid: for unknown
 // resources, and for what has to be done at a URL first.
-func IsRetired(code int) bool { return code == -32002 || code == -32042 }
+func IsRetiredCode(code int) bool { return code == -32002 || code == -32042 }
 
 // RequestParams are the params of what a response answers; nil when it has none.
 func RequestParams(m Message) M {
@@ -48,8 +48,8 @@ func RequestParams(m Message) M {
 	return params
 }
 
-// Without is an object without a member.
-func Without(object M, member string) M {
+// WithoutMember is an object without a member.
+func WithoutMember(object M, member string) M {
 	rest := maps.Clone(object)
 	delete(rest, member)
 	return rest
@@ -64,18 +64,18 @@ func MetaOf(object M) M {
 // RequestMeta is the _meta of what a response answers.
 func RequestMeta(m Message) M { return MetaOf(RequestParams(m)) }
 
-// CodesOfHeaders are the codes of errors about the headers that repeat what a request says: one without a name, or a
+// HeaderErrorCodes are the codes of errors about the headers that repeat what a request says: one without a name, or a
 // URI, has none to repeat.
-func CodesOfHeaders(t *T) []int {
+func HeaderErrorCodes(t *T) []int {
 	if t.Server.Transport == "http" {
 		return []int{HeaderMismatch}
 	}
 	return nil
 }
 
-// WantObject ends a check of a result that is not an object.
-func WantObject(t *T, r driver.Reply) {
-	if Has(r.M(), "result") && r.Result() == nil {
+// SkipUnlessObject ends a check of a result that is not an object.
+func SkipUnlessObject(t *T, r driver.Reply) {
+	if HasMember(r.Message(), "result") && r.Result() == nil {
 		t.Yield("the result is not an object")
 	}
 }

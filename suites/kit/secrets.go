@@ -6,7 +6,8 @@ import . "github.com/mcpcheck/mcpcheck/suites/harness"
 func Secrets(t *T) (secrets []string) {
 	const short = 8
 	c := t.Credentials
-	for _, secret := range []string{c.Bearer, c.Second, c.Expired, c.Narrow, c.OtherAudience, c.Planted} {
+	for _, secret := range []string{c.Bearer, c.SecondPrincipal, c.Expired, c.InsufficientScope, c.OtherAudience,
+		c.EnvironmentSecret} {
 		if len(secret) >= short {
 			secrets = append(secrets, secret)
 		}

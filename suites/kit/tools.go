@@ -14,59 +14,60 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// UnknownTool is the name of a tool that no server has, and the answer to a call of it.
-func UnknownTool(t *T) (name string, r driver.Reply) {
-	WantCalls(t)
-	name = UnknownName(t)
+// CallUnknownTool is the name of a tool that no server has, and the answer to a call of it.
+func CallUnknownTool(t *T) (name string, r driver.Reply) {
+	RequireCallsAllowed(t)
+	name = UnknownToolName(t)
 	return name, Step(t, "unknown tool", func(t *T) driver.Reply {
-		return TryAmiss(t, t.Session(), "tools/call", M{"name": name, "arguments": M{}})
+		return TryInvalid(t, t.Session(), "tools/call", M{"name": name, "arguments": M{}})
 	})
 }
 
-// WantAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist were
-// called and gave none either.
-func WantAnyAnswer(t *T, r driver.Reply) {
-	if !IsSilence(r) && !IsLost(r) {
+// SkipUnlessAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist
+// were called and gave none either.
+func SkipUnlessAnyAnswer(t *T, r driver.Reply) {
+	if !IsTimeout(r) && !IsConnectionLost(r) {
 		return
 	}
 	RequireNotLate(t, r)
-	if calls := slices.Concat(ValidCalls(t).List, InvalidCalls(t).List); len(calls) > 0 && len(Answered(calls)) == 0 {
+	if calls := slices.Concat(ValidCalls(t).List,
+		InvalidCalls(t).List); len(calls) > 0 && len(AnsweredCalls(calls)) == 0 {
 		t.Yield("no call of a tool has an answer")
 	}
 }
 
-// IsLost reports whether the server has ended, or has closed the connection, where it was to answer.
-func IsLost(r driver.Reply) bool {
-	var none *driver.Unanswered
-	return IsFatal(r) || errors.As(r.Err, &none) && none.HTTP.Dropped()
+// IsConnectionLost reports whether the server has ended, or has closed the connection, where it was to answer.
+func IsConnectionLost(r driver.Reply) bool {
+	var none *driver.NoResponseError
+	return IsServerExit(r) || errors.As(r.Err, &none) && none.RoundTrip.IsConnectionClosed()
 }
 
-// IsFatal reports whether a server has ended where it was to answer.
-func IsFatal(r driver.Reply) bool { return errors.As(r.Err, new(*driver.Death)) }
+// IsServerExit reports whether a server has ended where it was to answer.
+func IsServerExit(r driver.Reply) bool { return errors.As(r.Err, new(*driver.SessionEndError)) }
 
-// WantCalls ends a check that calls no tool that exists, when not even such calls may be made.
-func WantCalls(t *T) {
+// RequireCallsAllowed ends a check that calls no tool that exists, when not even such calls may be made.
+func RequireCallsAllowed(t *T) {
 	if !MayCallUnknown(t) {
-		t.Because(CallsOff).Inconclusive("tools are not called (--calls none)")
+		t.WithReason(CallsOff).Inconclusive("tools are not called (--calls none)")
 	}
 }
 
-// UnknownName is a name that no tool has, the same one for the same seed.
-func UnknownName(t *T) string {
+// UnknownToolName is a name that no tool has, the same one for the same seed.
+func UnknownToolName(t *T) string {
 	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
 
 // ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
 func ValidArguments(t *T, tool Subject) (args M, not *Uncalled) {
-	if why := Uncallable(tool.Value, t.Revision); why != "" {
-		return nil, &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
+	if why := UncallableReason(tool.Value, t.Revision); why != "" {
+		return nil, &Uncalled{Tool: tool, Detail: why, TaskOnly: why == reasonTaskOnly}
 	}
 	return TaskArguments(t, tool)
 }
 
-// leastNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, 1 where it says
+// minimalNumbers are arguments of a tool with all numbers that it takes as small as its schema allows, 1 where it says
 // nothing; nil where it takes none, or has an example.
-func leastNumbers(t *T, tool Subject, args M) M {
+func minimalNumbers(t *T, tool Subject, args M) M {
 	input, _ := tool.Value["inputSchema"].(M)
 	properties, _ := input["properties"].(M)
 	least, numbers := M{}, 0
@@ -82,7 +83,7 @@ func leastNumbers(t *T, tool Subject, args M) M {
 		}
 	}
 	schema, err := schemas.Compile(input, t.Revision)
-	if numbers == 0 || ExampleOf(t, tool.Name) != nil || err != nil || schema.Validate(least) != nil {
+	if numbers == 0 || ExampleArguments(t, tool.Name) != nil || err != nil || schema.Validate(least) != nil {
 		return nil
 	}
 	return least
@@ -90,10 +91,10 @@ func leastNumbers(t *T, tool Subject, args M) M {
 
 // TaskArguments are ValidArguments for a call that is to run as a task.
 func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
-	if p := MayCall(t, tool); !p.Valid {
-		return nil, &Uncalled{Tool: tool, Why: p.Why, Barred: true}
+	if p := CallPermission(t, tool); !p.Valid {
+		return nil, &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
 	}
-	if example := ExampleOf(t, tool.Name); example != nil {
+	if example := ExampleArguments(t, tool.Name); example != nil {
 		return example, nil
 	}
 	if args := RememberedArguments(t, tool.Name); args != nil {
@@ -101,47 +102,47 @@ func TaskArguments(t *T, tool Subject) (args M, not *Uncalled) {
 	}
 	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
 	if err == nil {
-		args, err = schemas.Valid(schema, t.Seed)
+		args, err = schemas.ValidArguments(schema, t.Seed)
 	}
 	if err != nil {
-		return nil, &Uncalled{Tool: tool, Why: err.Error()}
+		return nil, &Uncalled{Tool: tool, Detail: err.Error()}
 	}
 	return args, nil
 }
 
-// MayVary says why a tool may not be called with whatever arguments; nil when it may. Where a check changes an example,
-// that may do harm which the example does not.
-func MayVary(t *T, tool Subject) *Uncalled {
-	if p := MayCall(t, tool); !p.Any() {
-		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
+// CheckMayVary says why a tool may not be called with whatever arguments; nil when it may. Where a check changes an
+// example, that may do harm which the example does not.
+func CheckMayVary(t *T, tool Subject) *Uncalled {
+	if p := CallPermission(t, tool); !p.AnyArguments() {
+		return &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
 	}
 	return nil
 }
 
-// MayBreak says why a tool may not be called with invalid arguments; nil when it may.
-func MayBreak(t *T, tool Subject) *Uncalled {
-	if why := Uncallable(tool.Value, t.Revision); why != "" {
-		return &Uncalled{Tool: tool, Why: why, Tasked: why == onlyAsTask}
+// CheckMayCallInvalid says why a tool may not be called with invalid arguments; nil when it may.
+func CheckMayCallInvalid(t *T, tool Subject) *Uncalled {
+	if why := UncallableReason(tool.Value, t.Revision); why != "" {
+		return &Uncalled{Tool: tool, Detail: why, TaskOnly: why == reasonTaskOnly}
 	}
-	if p := MayCall(t, tool); !p.Invalid {
-		return &Uncalled{Tool: tool, Why: p.Why, Barred: true}
+	if p := CallPermission(t, tool); !p.Invalid {
+		return &Uncalled{Tool: tool, Detail: p.Reason, Forbidden: true}
 	}
 	return nil
 }
 
 // counterexamples are arguments for a tool that may be called with invalid ones; not says which there are not, and why.
 func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not []Uncalled) {
-	if not := MayBreak(t, tool); not != nil {
+	if not := CheckMayCallInvalid(t, tool); not != nil {
 		return nil, []Uncalled{*not}
 	}
 	all, err := allCounterexamples(t, tool)
 	if err != nil {
-		return nil, []Uncalled{{Tool: tool, Why: err.Error()}}
+		return nil, []Uncalled{{Tool: tool, Detail: err.Error()}}
 	}
-	p := MayCall(t, tool)
+	p := CallPermission(t, tool)
 	for _, b := range all {
-		if !p.Valid && isMild(b.Keyword) {
-			not = append(not, Uncalled{Tool: tool, Keyword: b.Keyword, Why: p.Why, Barred: true})
+		if !p.Valid && isOftenIgnored(b.Keyword) {
+			not = append(not, Uncalled{Tool: tool, Keyword: b.Keyword, Detail: p.Reason, Forbidden: true})
 			continue
 		}
 		broken = append(broken, b)
@@ -149,9 +150,9 @@ func counterexamples(t *T, tool Subject) (broken []schemas.Counterexample, not [
 	return broken, not
 }
 
-// isMild reports whether many servers take arguments that break the keyword for good, and do what these say.
-func isMild(keyword string) bool {
-	return keyword == "additionalProperties" || slices.Contains(Bounds, keyword)
+// isOftenIgnored reports whether many servers take arguments that break the keyword for good, and do what these say.
+func isOftenIgnored(keyword string) bool {
+	return keyword == "additionalProperties" || slices.Contains(BoundKeywords, keyword)
 }
 
 func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
@@ -159,9 +160,9 @@ func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
 	if err != nil {
 		return nil, err
 	}
-	valid := ExampleOf(t, tool.Name)
+	valid := ExampleArguments(t, tool.Name)
 	if valid == nil {
-		if valid, err = schemas.Valid(schema, t.Seed); err != nil {
+		if valid, err = schemas.ValidArguments(schema, t.Seed); err != nil {
 			return nil, err
 		}
 	}
@@ -171,20 +172,20 @@ func allCounterexamples(t *T, tool Subject) ([]schemas.Counterexample, error) {
 	return schemas.Counterexamples(schema, valid, t.Seed), nil
 }
 
-// Uncallable says why a tool cannot be called plainly; empty when it can. Without a handshake the server says so when
-// it is called, and not in the definition.
-func Uncallable(tool M, revision string) string {
+// UncallableReason says why a tool cannot be called plainly; empty when it can. Without a handshake the server says so
+// when it is called, and not in the definition.
+func UncallableReason(tool M, revision string) string {
 	execution, _ := tool["execution"].(M)
 	switch _, named := tool["name"].(string); {
 	case !named:
 		return "it has no name"
 	case execution["taskSupport"] == "required" && !IsModern(revision):
-		return onlyAsTask
+		return reasonTaskOnly
 	}
 	return ""
 }
 
-const onlyAsTask = "it only runs as a task"
+const reasonTaskOnly = "it only runs as a task"
 
 // ListedTools are the tools that discovery found.
 func ListedTools(t *T) []Subject { return namedSubjects(t.Server.Tools) }
@@ -201,12 +202,12 @@ func namedSubjects(items []M) (subjects []Subject) {
 	return subjects
 }
 
-// Choice is the tools in the order in which they are tried: those that say that they change nothing come first, and
-// beyond that the seed decides. The order in which the server lists them does not matter.
-func Choice(t *T) []Subject { return inOrder(t, ListedTools(t)) }
+// ToolsInCallOrder is the tools in the order in which they are tried: those that say that they change nothing come
+// first, and beyond that the seed decides. The order in which the server lists them does not matter.
+func ToolsInCallOrder(t *T) []Subject { return sortForCalls(t, ListedTools(t)) }
 
-// inOrder is Choice of tools that may be others than discovery has found.
-func inOrder(t *T, tools []Subject) []Subject {
+// sortForCalls is ToolsInCallOrder of tools that may be others than discovery has found.
+func sortForCalls(t *T, tools []Subject) []Subject {
 	tools = slices.Clone(tools)
 	slices.SortStableFunc(tools, func(a, b Subject) int { return strings.Compare(a.Name, b.Name) })
 	random := rand.New(rand.NewPCG(uint64(t.Seed), 2))
@@ -221,14 +222,14 @@ func inOrder(t *T, tools []Subject) []Subject {
 	return tools
 }
 
-// Bounds are the keywords that bound a value of the right type.
-var Bounds = []string{
+// BoundKeywords are the keywords that bound a value of the right type.
+var BoundKeywords = []string{
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
 	"minLength", "maxLength", "pattern", "minItems", "maxItems",
 }
 
-// RunsAsTask reports whether a server of 2025-11-25 says of a tool that a call may run as a task.
-func RunsAsTask(t *T, tool M) bool {
+// MayRunAsTask reports whether a server of 2025-11-25 says of a tool that a call may run as a task.
+func MayRunAsTask(t *T, tool M) bool {
 	execution, _ := tool["execution"].(M)
-	return !t.Modern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"
+	return !t.IsModern() && t.Server.Declares("tasks") && execution["taskSupport"] == "optional"
 }

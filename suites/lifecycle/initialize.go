@@ -6,25 +6,25 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var initialize = Suite{
-	"lifecycle/initialize-succeeds": Fresh(func(t *T) {
-		r := kit.WelcomeFor(t, t.Server.Requested)
+var initializeChecks = Suite{
+	"lifecycle/initialize-succeeds": ProcessProbe(func(t *T) {
+		r := kit.ConnectReplyFor(t, t.Server.Requested)
 		if refusesVersion(r) {
 			t.Yield("the version was refused")
 		}
 		switch {
-		case OnlyModern(r):
-			t.Because(NotOffered).Skip("the server has no handshake: it speaks %s or later only", Modern[0])
-		case t.Server.Transport == "sse" && (r.Bare() || r.Err != nil):
+		case IsModernOnly(r):
+			t.WithReason(NotOffered).Skip("the server has no handshake: it speaks %s or later only", ModernRevisions[0])
+		case t.Server.Transport == "sse" && (r.IsStatusOnly() || r.Err != nil):
 			t.Yield("the transport did not carry it")
-		case r.Bare():
+		case r.IsStatusOnly():
 			t.Yield("the POST was not accepted")
-		case t.Server.Transport == "http" && r.Answered() && kit.DemandsSession(r.Frame.HTTP.Answer()) &&
-			len(kit.HelloTakenWith(t, t.Start())) > 0:
+		case t.Server.Transport == "http" && r.Answered() && kit.MayRequireSession(r.Frame.RoundTrip.Response()) &&
+			len(kit.RequiredConnectHeaders(t, t.NewProcess())) > 0:
 			t.Yield("it is served with further headers")
 		}
 		t.Expect(r).To(BeResult())
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
 	"lifecycle/initialize-result-fields": Watch(func(t *T, w Wire) {
 		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
@@ -36,7 +36,7 @@ var initialize = Suite{
 			t.Expect(Member(result, "capabilities")).To(BeObject(), "capabilities")
 			t.Expect(Member(result, "serverInfo")).To(BeObject(), "serverInfo")
 		})
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
 	"lifecycle/server-info-fields": Watch(func(t *T, w Wire) {
 		t.Judge(w.ResultsOf("initialize"), func(t *T, m Message) {
@@ -46,62 +46,63 @@ var initialize = Suite{
 			}
 			for _, name := range []string{"name", "version"} {
 				t.Expect(Member(info, name)).To(BeString(), "serverInfo.%s", name)
-				t.Warn(info[name]).To(That("a text", func(s string) bool { return s != "" }), "serverInfo.%s", name)
+				t.ExpectShould(info[name]).To(Satisfy("a text", func(s string) bool { return s != "" }),
+					"serverInfo.%s", name)
 			}
 		})
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
-	"lifecycle/newer-client-fields-tolerated": Fresh(func(t *T) {
-		t.Expect(kit.Begin(t, kit.Opening{Newer: true}).Welcome).To(BeResult())
+	"lifecycle/newer-client-fields-tolerated": ProcessProbe(func(t *T) {
+		t.Expect(kit.RunScenario(t, kit.Scenario{NewerFields: true}).ConnectReply).To(BeResult())
 	}),
 
-	"lifecycle/initialize-missing-fields": Fresh(func(t *T) {
-		kit.WantErrors(t)
-		o := kit.Begin(t, kit.Opening{Lacking: true})
-		t.Each(kit.IncompleteHellos(t.Revision), func(t *T, form Subject) {
-			r, tried := o.Incomplete[form.Name]
+	"lifecycle/initialize-missing-fields": ProcessProbe(func(t *T) {
+		kit.SkipUnlessAnswersInvalid(t)
+		o := kit.RunScenario(t, kit.Scenario{IncompleteInitialize: true})
+		t.Each(kit.IncompleteConnectParams(t.Revision), func(t *T, form Subject) {
+			r, tried := o.IncompleteReplies[form.Name]
 			if !tried {
-				t.Again("another one ended the server, or had no answer")
+				t.Retry("another one ended the server, or had no answer")
 			}
-			kit.WantRefuser(t, r)
+			kit.SkipUnlessServerRejects(t, r)
 			t.Expect(r).To(BeAnswered())
-			t.Inform(r).To(BeError())
+			t.ExpectAdvice(r).To(BeError())
 		})
-	}).ThenHostile(),
+	}).ReusedForInvalidInput(),
 
 	"lifecycle/second-initialize": Probe(func(t *T) {
-		s := t.Hostile()
-		again := kit.TryAmiss(t, s, "initialize", driver.Hello(t.Revision))
-		kit.WantRefuser(t, again)
+		s := t.SessionForInvalidInput()
+		again := kit.TryInvalid(t, s, "initialize", driver.ConnectParams(t.Revision))
+		kit.SkipUnlessServerRejects(t, again)
 		t.Expect(again).To(BeAnswered())
-		later := TryHarmless(t, s)
+		later := TryNoOp(t, s)
 		t.Expect(later).To(BeAnswered(), "%s after a second initialize", later.Method)
 	}),
 
-	"lifecycle/initialized-accepted": Fresh(func(t *T) {
-		o := kit.Begin(t, kit.Opening{Form: "none"})
-		o.WantWelcome(t)
-		if len(o.Replies) > 0 {
-			kit.SkipReplier(t)
+	"lifecycle/initialized-accepted": ProcessProbe(func(t *T) {
+		o := kit.RunScenario(t, kit.Scenario{InitializedForm: "none"})
+		o.RequireConnected(t)
+		if len(o.InitializedReplies) > 0 {
+			kit.SkipIfRepliesToNotifications(t)
 		}
-		t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
-		t.Expect(o.Pong).To(BeAnswered(), "%s after initialized", o.Pong.Method)
+		t.Expect(o.InitializedReplies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
+		t.Expect(o.NoOpReply).To(BeAnswered(), "%s after initialized", o.NoOpReply.Method)
 	}),
 
-	"lifecycle/initialized-without-params": Fresh(func(t *T) {
-		Each(t, []string{"{}", "_meta"}, Named, func(t *T, form string) {
-			o := kit.Begin(t, kit.Opening{Form: form})
-			o.WantWelcome(t)
-			switch plain := kit.Begin(t, kit.Opening{Form: "none"}); {
-			case !plain.Pong.Answered(): // over HTTP the other forms may be the cause
-				t.Because(OtherCheck).Again("after the plain form ping is not answered either")
-			case len(plain.Replies) > 0:
+	"lifecycle/initialized-without-params": ProcessProbe(func(t *T) {
+		Each(t, []string{"{}", "_meta"}, NamedSubject, func(t *T, form string) {
+			o := kit.RunScenario(t, kit.Scenario{InitializedForm: form})
+			o.RequireConnected(t)
+			switch plain := kit.RunScenario(t, kit.Scenario{InitializedForm: "none"}); {
+			case !plain.NoOpReply.Answered(): // over HTTP the other forms may be the cause
+				t.WithReason(OtherCheck).Retry("after the plain form ping is not answered either")
+			case len(plain.InitializedReplies) > 0:
 				t.Yield("the plain form fails as well")
 			}
-			t.Expect(o.Replies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
-			t.Expect(o.Pong).To(BeAnswered(), "%s after initialized", o.Pong.Method)
+			t.Expect(o.InitializedReplies).To(BeEmptyList[*driver.Frame]("no reply to the notification"))
+			t.Expect(o.NoOpReply).To(BeAnswered(), "%s after initialized", o.NoOpReply.Method)
 			if method, served := kit.ListMethod(t); served {
-				t.Expect(o.List).To(BeResult(), "%s after initialized", method)
+				t.Expect(o.ListReply).To(BeResult(), "%s after initialized", method)
 			}
 		})
 	}),

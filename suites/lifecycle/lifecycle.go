@@ -4,4 +4,5 @@ package lifecycle
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(initialize, versionChecks, gates, early, operation, shutdown)
+var Checks = MergeSuites(initializeChecks, versionChecks, earlyRequestChecks, earlyMessageChecks, operationChecks,
+	shutdownChecks)

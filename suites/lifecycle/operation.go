@@ -12,54 +12,56 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// operation are the checks of what a server sends while it serves.
-var operation = Suite{
-	"lifecycle/operation-matches-negotiated-version": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		messages := w.Messages().Established(t.Revision).Filter("message but the handshake", func(m Message) bool {
+// operationChecks are the checks of what a server sends while it serves.
+var operationChecks = Suite{
+	"lifecycle/operation-matches-negotiated-version": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		messages := w.Messages().Negotiated(t.Revision).Filter("message but the handshake", func(m Message) bool {
 			return m.Request == nil || m.Request.Method != "initialize"
 		})
 		t.Judge(messages, func(t *T, m Message) {
 			if m.HasMethod {
 				since, known := schemas.MethodSince(m.Method)
-				t.Expect(!known || since <= t.Revision).To(Hold("a method of "+t.Revision,
+				t.Expect(!known || since <= t.Revision).To(BeTrue("a method of "+t.Revision,
 					"%s, which is of %s", m.Method, since))
 			}
-			if m.IsRequest() && !isInvited(m) {
+			if m.IsRequest() && !hasDeclaredCapability(m) {
 				t.Yield("no such request is allowed in any form")
 			}
 			for tag, since := range unionTags(m) {
-				t.Expect(since <= t.Revision).To(Hold("a form of "+t.Revision, "%s, which is of %s", tag, since))
+				t.Expect(since <= t.Revision).To(BeTrue("a form of "+t.Revision, "%s, which is of %s", tag, since))
 			}
 		})
 	}),
 
-	"lifecycle/no-undeclared-client-features": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		early := kit.SpokeFirst(w)
+	"lifecycle/no-undeclared-client-features": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		early := kit.ServerSpokeFirst(w)
 		t.Judge(w.Requests(), func(t *T, m Message) {
 			since, _ := schemas.MethodSince(m.Method)
 			switch {
-			case early && kit.BeforeWelcome(m):
+			case early && kit.IsBeforeConnectReply(m):
 				t.Yield("the server does not wait for initialize")
-			case since > t.Revision && m.Session.Agreed() == t.Revision:
+			case since > t.Revision && m.Session.NegotiatedRevision() == t.Revision:
 				t.Yield("a method of a later revision")
-			case m.Method == "roots/list" && t.Revision < "2025-06-18" && m.Session.Agreed() == t.Revision:
+			case m.Method == "roots/list" && t.Revision < "2025-06-18" && m.Session.NegotiatedRevision() == t.Revision:
 				t.Skip("roots/list has a rule of its own")
 			}
-			t.Expect(isInvited(m)).To(Hold("no request of a feature that the client did not declare", "%s", m.Method))
+			t.Expect(hasDeclaredCapability(m)).To(BeTrue("no request of a feature that the client did not declare",
+				"%s", m.Method))
 		})
 	}),
 
-	"lifecycle/no-undeclared-notifications": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+	"lifecycle/no-undeclared-notifications": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
 		bound := w.Notifications().Filter("notification that is bound to a capability", func(m Message) bool {
-			return notificationNeeds[m.Method] != declaration{} && m.Session.Agreed() != "" && m.Session.Welcome != nil
+			return notificationCapabilities[m.Method] != declaration{} && m.Session.NegotiatedRevision() != "" &&
+				m.Session.ConnectResult != nil
 		})
 		t.Judge(bound, func(t *T, m Message) {
-			kit.WantCapabilities(t, m.Session.Welcome)
-			need := notificationNeeds[m.Method]
-			if need.misshapen(m.Session.Capabilities) {
+			kit.SkipUnlessCapabilities(t, m.Session.ConnectResult)
+			need := notificationCapabilities[m.Method]
+			if need.isMalformedIn(m.Session.Capabilities) {
 				t.Yield("the capability is not an object of flags")
 			}
-			if !need.in(m.Session.Capabilities) {
+			if !need.isIn(m.Session.Capabilities) {
 				t.FailAt(need.level(t.Revision), "the capability "+need.String(), "%s without it", m.Method)
 			}
 		})
@@ -67,43 +69,44 @@ var operation = Suite{
 
 	"lifecycle/list-changed-flag-honest": Watch(func(t *T, w Wire) {
 		if t.Server.Sessionless {
-			t.Because(NotOffered).Skip("the server has no sessions: there is no stream on which it could announce a " +
-				"change")
+			t.WithReason(NotOffered).
+				Skip("the server has no sessions: there is no stream on which it could announce a " +
+					"change")
 		}
 		var changes []listChange
 		for _, s := range w.Sessions {
 			changes = append(changes, listChanges(s)...)
 		}
 		if len(changes) == 0 {
-			t.Because(NotObserved).Skip("no list of a family that declares listChanged has changed")
+			t.WithReason(NotObserved).Skip("no list of a family that declares listChanged has changed")
 		}
 		told := map[string]bool{}
 		for _, c := range changes {
-			told[c.family] = told[c.family] || c.isTold()
+			told[c.kind] = told[c.kind] || c.isReportedElsewhere()
 		}
 		Each(t, changes, listChange.subject, func(t *T, c listChange) {
-			if told[c.family] && !c.announced {
+			if told[c.kind] && !c.announced {
 				t.Yield("calls of tools have changed it")
 			}
-			if excess := c.session.Unheard(0); excess != nil && !c.announced {
+			if excess := c.session.UnsolicitedLimitErr(0); excess != nil && !c.announced {
 				t.Inconclusive("%v", excess)
 			}
-			t.By(c.behind).Expect(c.announced).To(
-				Hold("a list_changed notification", "none although the list has changed"))
+			t.DecidedBy(c.frames).Expect(c.announced).To(
+				BeTrue("a list_changed notification", "none although the list has changed"))
 		})
 	}),
 }
 
-// isInvited reports whether the client has declared what a request of the server needs.
-func isInvited(m Message) bool {
-	feature := kit.ClientFeatures[m.Method]
-	declared, _ := m.Session.Hello["capabilities"].(M)
+// hasDeclaredCapability reports whether the client has declared what a request of the server needs.
+func hasDeclaredCapability(m Message) bool {
+	feature := kit.CapabilityOfRequest[m.Method]
+	declared, _ := m.Session.ConnectParams["capabilities"].(M)
 	return feature == "" || declared[feature] != nil
 }
 
-// notificationNeeds are what a server has to declare for a notification. Of log messages, logging/capability-declared
-// judges it.
-var notificationNeeds = map[string]declaration{
+// notificationCapabilities are what a server has to declare for a notification. Of log messages,
+// logging/capability-declared judges it.
+var notificationCapabilities = map[string]declaration{
 	"notifications/tools/list_changed":     {"tools", "listChanged"},
 	"notifications/prompts/list_changed":   {"prompts", "listChanged"},
 	"notifications/resources/list_changed": {"resources", "listChanged"},
@@ -115,20 +118,20 @@ type declaration struct{ capability, flag string }
 
 func (d declaration) String() string { return strings.TrimSuffix(d.capability+"."+d.flag, ".") }
 
-// in reports whether capabilities have it.
-func (d declaration) in(capabilities M) bool {
+// isIn reports whether capabilities have it.
+func (d declaration) isIn(capabilities M) bool {
 	if d.flag == "" {
-		return Has(capabilities, d.capability)
+		return HasMember(capabilities, d.capability)
 	}
 	capability, _ := capabilities[d.capability].(M)
 	return capability[d.flag] == true
 }
 
-// misshapen reports whether capabilities have it in a form that says nothing.
-func (d declaration) misshapen(capabilities M) bool {
+// isMalformedIn reports whether capabilities have it in a form that says nothing.
+func (d declaration) isMalformedIn(capabilities M) bool {
 	capability, isObject := capabilities[d.capability].(M)
 	_, isFlag := capability[d.flag].(bool)
-	return Has(capabilities, d.capability) && !isObject || Has(capability, d.flag) && !isFlag
+	return HasMember(capabilities, d.capability) && !isObject || HasMember(capability, d.flag) && !isFlag
 }
 
 // level is how much a revision wants it: the page on the lifecycle has a MUST since 2025-06-18.
@@ -151,21 +154,21 @@ func unionTags(m Message) map[string]string {
 
 // listChange is a list that was not the same when it was asked for again in one session.
 type listChange struct {
-	session      *driver.Session
-	family, what string
-	announced    bool
-	behind       []*driver.Frame // that brought both lists
+	session          *driver.Session
+	kind, difference string
+	announced        bool
+	frames           []*driver.Frame // that brought both lists
 }
 
-// isTold reports whether a check of the family reports it, as tools/list-changed-sent does: a list that valid calls
-// have changed, without an announcement.
-func (c listChange) isTold() bool {
+// isReportedElsewhere reports whether a check of the family reports it, as tools/list-changed-sent does: a list that
+// valid calls have changed, without an announcement.
+func (c listChange) isReportedElsewhere() bool {
 	others := func(f *driver.Frame) bool { return f.User != kit.ValidCallsName }
-	return !c.announced && !slices.ContainsFunc(c.behind, others)
+	return !c.announced && !slices.ContainsFunc(c.frames, others)
 }
 
 func (c listChange) subject() Subject {
-	return Subject{Name: c.family + ": " + c.what, Behind: c.behind}
+	return Subject{Name: c.kind + ": " + c.difference, SourceFrames: c.frames}
 }
 
 // listChanges compares the successive listings of a session, for the families that declare listChanged. A list that is
@@ -178,13 +181,13 @@ func listChanges(s *driver.Session) (changes []listChange) {
 		}
 		all := listings(s, family, key)
 		old := 0 // the last of those that show the list as it was
-		for first, last := range runs(all) {
+		for first, last := range equalRuns(all) {
 			if slices.Equal(all[old].names, all[first].names) {
 				old = last
 				continue
 			}
 			announced := slices.ContainsFunc(all[old:last+1], func(l listing) bool { return l.announced })
-			if !announced && all[last].at-all[first].at < kit.ToAnnounce {
+			if !announced && all[last].at-all[first].at < kit.ListChangedTimeout {
 				continue
 			}
 			before, after := all[old], all[first]
@@ -196,8 +199,8 @@ func listChanges(s *driver.Session) (changes []listChange) {
 	return changes
 }
 
-// runs are the first and the last of each of the longest rows of equal listings.
-func runs(all []listing) iter.Seq2[int, int] {
+// equalRuns are the first and the last of each of the longest rows of equal listings.
+func equalRuns(all []listing) iter.Seq2[int, int] {
 	return func(yield func(first, last int) bool) {
 		for first := 0; first < len(all); {
 			last := first
@@ -226,18 +229,18 @@ func listings(s *driver.Session, family, key string) (all []listing) {
 	method := family + "/list"
 	asked := map[string]bool{} // ids of requests for the list without an answer, and whether it is the first page
 	l := listing{}
-	for _, f := range s.Record(0) {
+	for _, f := range s.FramesSince(0) {
 		switch {
-		case f.Hostile:
+		case f.AfterInvalidInput:
 			return all
-		case f.Apart && f.HTTP == nil: // of another era
+		case f.Manual && f.RoundTrip == nil: // of another era
 		case f.Side == driver.FromClient && f.Method == method:
 			params, _ := f.JSON()["params"].(M)
 			asked[driver.IDKey(f.ID)] = params["cursor"] == nil
 		case f.Method == "notifications/"+family+"/list_changed" && len(all) > 0:
 			all[len(all)-1].announced = true
 		case f.Side == driver.FromServer && f.IsResponse():
-			id := driver.IDKey(f.Answers())
+			id := driver.IDKey(f.RequestID())
 			first, ok := asked[id]
 			if !ok {
 				continue

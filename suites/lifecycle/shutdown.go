@@ -13,51 +13,51 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// shutdown are the checks of how a session over stdio ends.
-var shutdown = Suite{
-	"lifecycle/stdio-exit-on-sigterm": Ending(func(t *T) {
+// shutdownChecks are the checks of how a session over stdio ends.
+var shutdownChecks = Suite{
+	"lifecycle/stdio-exit-on-sigterm": ShutdownProbe(func(t *T) {
 		if !driver.HasSIGTERM {
 			t.Skip("this system has no SIGTERM")
 		}
 		RequireSecondSession(t) // for the end of stdin shows more
-		s := LastSession(t)
+		s := SessionToEnd(t)
 		s.Stdio().Terminate()
-		_, gone := s.Stdio().AwaitExit(kit.ExitLimit)
-		t.Expect(gone).To(Hold("the process gone within 5s of SIGTERM", "a process that still runs"))
+		_, gone := s.Stdio().AwaitExit(kit.ExitTimeout)
+		t.Expect(gone).To(BeTrue("the process gone within 5s of SIGTERM", "a process that still runs"))
 	}),
 
-	"lifecycle/stdio-clean-exit": Ending(func(t *T) {
-		e := kit.AtEOF(t)
-		if !e.ByItself {
+	"lifecycle/stdio-clean-exit": ShutdownProbe(func(t *T) {
+		e := kit.CloseStdin(t)
+		if !e.ExitedByItself {
 			t.Yield("the process did not exit by itself")
 		}
 		t.Expect(e.Exit.Status).To(BeOneOf(0), "exit status")
-		t.Inform(!hasStackTrace(e.Stderr)).To(Hold("a quiet end", "a stack trace on stderr"))
+		t.ExpectAdvice(!hasStackTrace(e.Stderr)).To(BeTrue("a quiet end", "a stack trace on stderr"))
 	}),
 
-	"lifecycle/in-flight-request-at-eof": Fresh(func(t *T) {
-		o := kit.Begin(t, kit.Opening{CutOff: true})
-		if silence := new(driver.Silence); errors.As(o.Welcome.Err, &silence) {
+	"lifecycle/in-flight-request-at-eof": ProcessProbe(func(t *T) {
+		o := kit.RunScenario(t, kit.Scenario{CloseStdin: true})
+		if silence := new(driver.TimeoutError); errors.As(o.ConnectReply.Err, &silence) {
 			t.Inconclusive("%v", silence) // it is slow, and still at it
 		}
-		if !o.Pong.Answered() {
-			AskHarmless(t, t.Own()) // it may leave that unanswered at any time
+		if !o.NoOpReply.Answered() {
+			RequestNoOp(t, t.ExclusiveSession()) // it may leave that unanswered at any time
 		}
-		t.Expect(o.Welcome).To(BeAnswered(), "initialize, sent before stdin was closed")
-		t.Expect(o.Pong).To(BeAnswered(), "%s, sent before stdin was closed", o.Pong.Method)
+		t.Expect(o.ConnectReply).To(BeAnswered(), "initialize, sent before stdin was closed")
+		t.Expect(o.NoOpReply).To(BeAnswered(), "%s, sent before stdin was closed", o.NoOpReply.Method)
 	}),
 
 	"lifecycle/server-shutdown-is-clean": Watch(func(t *T, w Wire) {
-		var ends []end
+		var ends []serverExit
 		for _, s := range w.Sessions {
-			if e, unprompted := unpromptedEnd(s); unprompted {
+			if e, unprompted := unrequestedExit(s); unprompted {
 				ends = append(ends, e)
 			}
 		}
 		if len(ends) == 0 {
-			t.Because(NotObserved).Skip("the server ended no session by itself")
+			t.WithReason(NotObserved).Skip("the server ended no session by itself")
 		}
-		Each(t, ends, end.subject, func(t *T, e end) {
+		Each(t, ends, serverExit.subject, func(t *T, e serverExit) {
 			const crossing = time.Second // in which the exit may have crossed a request
 			if n := len(e.pending); n > 0 && e.exit.At-e.pending[0].At < crossing {
 				t.Inconclusive("%s was sent less than %v before the exit, and may have crossed it",
@@ -68,48 +68,50 @@ var shutdown = Suite{
 	}),
 }
 
-// end is that of a session which the server ended by itself.
-type end struct {
+// serverExit is that of a session which the server ended by itself.
+type serverExit struct {
 	session string
 	pending []*driver.Frame // the requests that it left unanswered, the first sent first
 	exit    *driver.Frame
 }
 
-func (e end) subject() Subject { return Subject{Name: e.session, Frames: append(e.pending, e.exit)} }
+func (e serverExit) subject() Subject {
+	return Subject{Name: e.session, Frames: append(e.pending, e.exit)}
+}
 
 // methods are those of the requests without an answer.
-func (e end) methods() (methods []string) {
+func (e serverExit) methods() (methods []string) {
 	for _, request := range e.pending {
 		methods = append(methods, request.Method)
 	}
 	return methods
 }
 
-// unpromptedEnd reports whether a server ended a session that nobody asked it to end, and the requests that it left
+// unrequestedExit reports whether a server ended a session that nobody asked it to end, and the requests that it left
 // unanswered. Those that were cancelled, or came in an array or with other lines, do not count: other checks judge what
 // becomes of these. With another status than 0 the end is a crash, which is for the checks of what came before it.
-func unpromptedEnd(s *driver.Session) (e end, unprompted bool) {
-	if s.Welcome == nil {
-		return end{}, false // there was no session yet
+func unrequestedExit(s *driver.Session) (e serverExit, unprompted bool) {
+	if s.ConnectResult == nil {
+		return serverExit{}, false // there was no session yet
 	}
 	open := map[string]*driver.Frame{}
-	for _, f := range s.Record(0) {
+	for _, f := range s.FramesSince(0) {
 		switch {
-		case f.Hostile || f.AfterEOF:
-			return end{}, false
-		case f.Side == driver.Event && f.Raw.String() == driver.CleanExit:
+		case f.AfterInvalidInput || f.AfterShutdown:
+			return serverExit{}, false
+		case f.Side == driver.SessionEvent && f.Raw.String() == driver.CleanExit:
 			sent := func(a, b *driver.Frame) int { return cmp.Compare(a.At, b.At) }
-			return end{s.Name(), slices.SortedFunc(maps.Values(open), sent), f}, true
-		case f.Apart:
+			return serverExit{s.Name(), slices.SortedFunc(maps.Values(open), sent), f}, true
+		case f.Manual:
 		case f.Side == driver.FromClient && f.IsRequest():
 			open[driver.IDKey(f.ID)] = f
 		case f.Side == driver.FromClient:
-			delete(open, kit.Cancels(f))
+			delete(open, kit.CancelledID(f))
 		case f.Side == driver.FromServer && f.IsResponse():
-			delete(open, driver.IDKey(f.Answers()))
+			delete(open, driver.IDKey(f.RequestID()))
 		}
 	}
-	return end{}, false
+	return serverExit{}, false
 }
 
 // hasStackTrace recognises the stack traces of a few languages.

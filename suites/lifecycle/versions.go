@@ -12,41 +12,42 @@ import (
 )
 
 var versionChecks = Suite{
-	"lifecycle/version-echo-supported": Fresh(func(t *T) {
-		offered := offeredVersions(t)
-		Each(t, slices.Sorted(maps.Keys(offered)), Named, func(t *T, version string) {
-			r := kit.WelcomeFor(t, version)
-			t.By(r).Expect(versionOf(r)).To(BeOneOf[any](version), "it was offered in answer to %s", offered[version])
+	"lifecycle/version-echo-supported": ProcessProbe(func(t *T) {
+		offered := returnedVersions(t)
+		Each(t, slices.Sorted(maps.Keys(offered)), NamedSubject, func(t *T, version string) {
+			r := kit.ConnectReplyFor(t, version)
+			t.DecidedBy(r).Expect(versionOf(r)).To(BeOneOf[any](version), "it was offered in answer to %s",
+				offered[version])
 		})
 	}),
 
-	"lifecycle/version-fallback": Fresh(func(t *T) {
-		kit.AskAll(t, kit.MadeUp)
-		Each(t, kit.Sorted(kit.MadeUp), Named, func(t *T, version string) {
-			r := kit.WelcomeFor(t, version)
+	"lifecycle/version-fallback": ProcessProbe(func(t *T) {
+		kit.InitializeAll(t, kit.UnpublishedVersions)
+		Each(t, kit.Sorted(kit.UnpublishedVersions), NamedSubject, func(t *T, version string) {
+			r := kit.ConnectReplyFor(t, version)
 			t.Expect(r).To(BeAnswered())
 			if refusesVersion(r) {
-				t.Warn(r).To(BeResult())
+				t.ExpectShould(r).To(BeResult())
 			}
 			t.Expect(r).To(BeResult())
-			t.By(r).Expect(versionOf(r)).NotTo(BeOneOf[any](version),
+			t.DecidedBy(r).Expect(versionOf(r)).NotTo(BeOneOf[any](version),
 				"there is no such version, so it cannot be supported")
 		})
 	}),
 
-	"lifecycle/version-fallback-latest": Fresh(func(t *T) {
-		supported := slices.Sorted(maps.Keys(offeredVersions(t)))
-		supported = slices.DeleteFunc(supported, func(v string) bool { return v > Newest })
+	"lifecycle/version-fallback-latest": ProcessProbe(func(t *T) {
+		supported := slices.Sorted(maps.Keys(returnedVersions(t)))
+		supported = slices.DeleteFunc(supported, func(v string) bool { return v > NewestLegacy })
 		if len(supported) == 0 {
-			t.Because(NotOffered).Skip("no supported version is known")
+			t.WithReason(NotOffered).Skip("no supported version is known")
 		}
-		Each(t, kit.Sorted(kit.MadeUp), Named, func(t *T, version string) {
-			r := kit.WelcomeFor(t, version)
+		Each(t, kit.Sorted(kit.UnpublishedVersions), NamedSubject, func(t *T, version string) {
+			r := kit.ConnectReplyFor(t, version)
 			offer, ok := versionOf(r).(string)
-			if !ok || offer == version || offer > Newest {
+			if !ok || offer == version || offer > NewestLegacy {
 				t.Yield("the unknown version was echoed or refused")
 			}
-			t.By(r).Expect(offer).To(BeOneOf(supported[len(supported)-1]))
+			t.DecidedBy(r).Expect(offer).To(BeOneOf(supported[len(supported)-1]))
 		})
 	}),
 
@@ -56,30 +57,30 @@ var versionChecks = Suite{
 			switch {
 			case !ok:
 				t.Yield("protocolVersion is not a string")
-			case slices.Contains(kit.MadeUp, version):
+			case slices.Contains(kit.UnpublishedVersions, version):
 				t.Yield("a made-up version was echoed")
-			case slices.Contains(Modern, version):
-				t.Because(Limit).Inconclusive("%s has no handshake, and %s does not know it", version, Newest)
-			case isDate(version) && version >= Modern[0]:
-				t.Because(Limit).Inconclusive("%s is later than what mcpcheck knows", version)
+			case slices.Contains(ModernRevisions, version):
+				t.WithReason(Limit).Inconclusive("%s has no handshake, and %s does not know it", version, NewestLegacy)
+			case isDate(version) && version >= ModernRevisions[0]:
+				t.WithReason(Limit).Inconclusive("%s is later than what mcpcheck knows", version)
 			}
 			if isPreview(version) {
-				t.Warn(version).To(BeOneOf(Handshake...))
+				t.ExpectShould(version).To(BeOneOf(LegacyRevisions...))
 			}
-			t.Expect(version).To(BeOneOf(Handshake...))
+			t.Expect(version).To(BeOneOf(LegacyRevisions...))
 		})
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 }
 
-// offeredVersions are the versions that the server returned whatever it was asked for, each with the version that was
+// returnedVersions are the versions that the server returned whatever it was asked for, each with the version that was
 // asked for. What is not a version is not an offer: lifecycle/version-known-date and -fallback judge it.
-func offeredVersions(t *T) map[string]string {
-	all := slices.Concat(Handshake, kit.MadeUp)
-	kit.AskAll(t, all)
+func returnedVersions(t *T) map[string]string {
+	all := slices.Concat(LegacyRevisions, kit.UnpublishedVersions)
+	kit.InitializeAll(t, all)
 	offered := map[string]string{}
 	for _, version := range all {
-		got, _ := versionOf(kit.WelcomeFor(t, version)).(string)
-		if slices.Contains(Handshake, got) || isDate(got) && got >= Modern[0] {
+		got, _ := versionOf(kit.ConnectReplyFor(t, version)).(string)
+		if slices.Contains(LegacyRevisions, got) || isDate(got) && got >= ModernRevisions[0] {
 			offered[got] = version
 		}
 	}
@@ -99,7 +100,7 @@ func refusesVersion(r driver.Reply) bool {
 
 // isPreview reports whether a version was used before a revision was published.
 func isPreview(version string) bool {
-	return strings.HasPrefix(version, "DRAFT") || isDate(version) && version < Handshake[0]
+	return strings.HasPrefix(version, "DRAFT") || isDate(version) && version < LegacyRevisions[0]
 }
 
 func isDate(version string) bool {

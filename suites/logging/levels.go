@@ -6,68 +6,69 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-const setLevel = "logging/setLevel"
+const setLevelMethod = "logging/setLevel"
 
-// levels are the checks of the levels that a client may ask for.
-var levels = Suite{
+// levelChecks are the checks of the levels that a client may ask for.
+var levelChecks = Suite{
 	"logging/set-level-works": Probe(func(t *T) {
 		s := t.Session()
-		level := func(level string) Subject { return Named(level) }
+		level := func(level string) Subject { return NamedSubject(level) }
 		Each(t, kit.LogLevels, level, func(t *T, level string) {
-			r := t.Try(s, setLevel, M{"level": level})
-			kit.WantObject(t, r)
+			r := t.TryRequest(s, setLevelMethod, M{"level": level})
+			kit.SkipUnlessObject(t, r)
 			t.Expect(r).To(BeResult())
 		})
-		t.Try(s, setLevel, M{"level": "info"})
+		t.TryRequest(s, setLevelMethod, M{"level": "info"})
 	}),
 
 	"logging/invalid-level": Probe(func(t *T) {
-		value := func(value any) Subject { return Named(Show(value)) }
+		value := func(value any) Subject { return NamedSubject(Show(value)) }
 		Each(t, []any{"verbose", "INFO", 3}, value, func(t *T, value any) {
-			r := kit.AskAmiss(t, t.Hostile(), setLevel, M{"level": value})
+			r := kit.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{"level": value})
 			t.Expect(r).To(BeError(kit.InvalidParams))
 		})
 	}).InModern(Probe(func(t *T) {
-		s := t.Hostile()
-		if AskHarmless(t, s).Result() == nil {
+		s := t.SessionForInvalidInput()
+		if RequestNoOp(t, s).Result() == nil {
 			t.Yield("it is not served with any level")
 		}
-		method, _ := s.Harmless()
-		r := kit.AskAmiss(t, s, method, M{"_meta": M{driver.MetaLogLevel: "loud"}})
+		method, _ := s.NoOp()
+		r := kit.RequestInvalid(t, s, method, M{"_meta": M{driver.MetaLogLevel: "loud"}})
 		t.Expect(r).To(BeError(kit.InvalidParams))
 	})),
 
 	"logging/set-level-missing": Probe(func(t *T) {
-		t.Expect(kit.AskAmiss(t, t.Hostile(), setLevel, M{})).To(BeError())
+		t.Expect(kit.RequestInvalid(t, t.SessionForInvalidInput(), setLevelMethod, M{})).To(BeError())
 	}),
 
 	"logging/level-respected": Probe(func(t *T) {
-		for _, c := range callsByLevel(t).at {
+		for _, c := range callAtLevels(t).levels {
 			for _, m := range c.logs {
-				if kit.LevelOf(m) < 0 {
+				if kit.LogLevelIndex(m) < 0 {
 					t.Yield("it has no known level")
 				}
-				t.By(m).Expect(kit.LevelOf(m) >= c.level).To(Hold(kit.LogLevels[c.level]+" or above", "%s",
-					kit.LogLevels[kit.LevelOf(m)]))
+				t.DecidedBy(m).Expect(kit.LogLevelIndex(m) >= c.level).To(BeTrue(kit.LogLevels[c.level]+" or above",
+					"%s",
+					kit.LogLevels[kit.LogLevelIndex(m)]))
 			}
 		}
 	}),
 
 	"logging/level-per-session": Probe(func(t *T) {
 		if t.Server.Sessionless {
-			t.Because(NotOffered).Skip(noSessions)
+			t.WithReason(NotOffered).Skip(noSessionsReason)
 		}
-		logger := callsByLevel(t).logger
-		s, other := t.Own(), t.Own()
+		logger := callAtLevels(t).logger
+		s, other := t.ExclusiveSession(), t.ExclusiveSession()
 		heard := func() bool {
-			setTo(t, s, "debug")
-			setTo(t, other, "debug")
+			setSessionLevel(t, s, "debug")
+			setSessionLevel(t, other, "debug")
 			return len(logsOf(t, s, logger, nil)) > 0
 		}
 		if !heard() {
 			t.Inconclusive("%s has logged nothing this time", logger.Tool.Name)
 		}
-		setTo(t, other, "emergency")
+		setSessionLevel(t, other, "emergency")
 		silenced := len(logsOf(t, s, logger, nil)) == 0
 		if silenced && !heard() {
 			t.Inconclusive("%s does not log something each time", logger.Tool.Name)
@@ -76,66 +77,66 @@ var levels = Suite{
 	}),
 }
 
-const noSessions = "the server has no sessions in which a level could hold"
+const noSessionsReason = "the server has no sessions in which a level could hold"
 
-// byLevel is what a tool logs with different levels.
-type byLevel struct {
+// logsByLevel is what a tool logs with different levels.
+type logsByLevel struct {
 	logger        kit.ToolCall
 	before, after []*driver.Frame // without a handshake: without a level, before and after a call with one
-	at            []atLevel
+	levels        []levelLogs
 }
 
-// atLevel is what was logged with a level.
-type atLevel struct {
+// levelLogs is what was logged with a level.
+type levelLogs struct {
 	level int // a place in kit.LogLevels
 	logs  []*driver.Frame
 }
 
-// callsByLevel calls a tool that logs something with one level after the other: debug, error and emergency. It ends a
+// callAtLevels calls a tool that logs something with one level after the other: debug, error and emergency. It ends a
 // check when none logs below emergency.
-func callsByLevel(t *T) byLevel {
-	if t.Server.Sessionless && !t.Modern() {
-		t.Because(NotOffered).Skip(noSessions)
+func callAtLevels(t *T) logsByLevel {
+	if t.Server.Sessionless && !t.IsModern() {
+		t.WithReason(NotOffered).Skip(noSessionsReason)
 	}
-	return Step(t, "log messages by level", func(t *T) (all byLevel) {
-		loggers, s := kit.MaybeLoggers(t), t.Session()
+	return Step(t, "log messages by level", func(t *T) (all logsByLevel) {
+		loggers, s := kit.LoggingCalls(t), t.Session()
 		for _, all.logger = range loggers {
 			all.before = nil
-			if t.Modern() {
+			if t.IsModern() {
 				all.before = logsOf(t, s, all.logger, nil)
 			}
 			if len(all.before) > 0 && t.Site() == nil { // the level of an earlier request may have been kept
-				s = t.Own()
+				s = t.ExclusiveSession()
 				all.before = logsOf(t, s, all.logger, nil)
 			}
-			if some := logsAt(t, s, all.logger, "debug"); hasLesser(some.logs) {
-				all.at = append(all.at, some)
+			if some := logsAt(t, s, all.logger, "debug"); hasLowerLevel(some.logs) {
+				all.levels = append(all.levels, some)
 				break
 			}
 		}
-		if len(all.at) == 0 {
+		if len(all.levels) == 0 {
 			t.Inconclusive("%s has logged nothing below emergency this time", all.logger.Tool.Name)
 		}
-		if t.Modern() {
+		if t.IsModern() {
 			all.after = logsOf(t, s, all.logger, nil)
 		}
 		for _, level := range []string{"error", "emergency"} {
-			all.at = append(all.at, logsAt(t, s, all.logger, level))
+			all.levels = append(all.levels, logsAt(t, s, all.logger, level))
 		}
 		switch {
-		case !t.Modern():
-			setTo(t, s, "info")
-		case t.Site() == nil && !t.Quick():
-			s.Idle(kit.Shortly) // what is logged now is late: no other request is under way
+		case !t.IsModern():
+			setSessionLevel(t, s, "info")
+		case t.Site() == nil && !t.IsQuick():
+			s.Sleep(kit.ShortWait) // what is logged now is late: no other request is under way
 		}
 		return all
 	})
 }
 
-// hasLesser reports whether one of some log messages is of a lesser level than the highest.
-func hasLesser(logs []*driver.Frame) bool {
+// hasLowerLevel reports whether one of some log messages is of a lesser level than the highest.
+func hasLowerLevel(logs []*driver.Frame) bool {
 	for _, m := range logs {
-		if level := kit.LevelOf(m); 0 <= level && level < len(kit.LogLevels)-1 {
+		if level := kit.LogLevelIndex(m); 0 <= level && level < len(kit.LogLevels)-1 {
 			return true
 		}
 	}
@@ -143,37 +144,37 @@ func hasLesser(logs []*driver.Frame) bool {
 }
 
 // logsAt is what a call logs when the client wants log messages from a level on.
-func logsAt(t *T, s *driver.Session, logger kit.ToolCall, level string) (c atLevel) {
+func logsAt(t *T, s *driver.Session, logger kit.ToolCall, level string) (c levelLogs) {
 	for kit.LogLevels[c.level] != level {
 		c.level++
 	}
 	meta := M{driver.MetaLogLevel: level}
-	if !t.Modern() {
-		setTo(t, s, level)
+	if !t.IsModern() {
+		setSessionLevel(t, s, level)
 		meta = nil
 	}
 	c.logs = logsOf(t, s, logger, meta)
 	return c
 }
 
-// setTo sets the level of a session, and waits until the server has nothing more to say of before.
-func setTo(t *T, s *driver.Session, level string) {
+// setSessionLevel sets the level of a session, and waits until the server has nothing more to say of before.
+func setSessionLevel(t *T, s *driver.Session, level string) {
 	mark := s.Mark()
-	if r := t.Ask(s, setLevel, M{"level": level}); r.Result() == nil {
+	if r := t.Request(s, setLevelMethod, M{"level": level}); r.Result() == nil {
 		t.Yield("the level cannot be set")
 	}
-	Settle(t, s, mark)
+	Barrier(t, s, mark)
 }
 
 // logsOf are the log messages that come while a call runs in a session. It ends a check whose call is not served.
 func logsOf(t *T, s *driver.Session, c kit.ToolCall, meta M) (logs []*driver.Frame) {
 	mark := s.Mark()
-	r := Accept(t, s.AwaitCall(c.Again(s, meta)))
+	r := RequireServerReply(t, s.AwaitLongRunning(c.Repeat(s, meta)))
 	if r.Result() == nil {
-		t.Again("%s, which was served before, was answered with %s", c.Tool.Name, Got(r))
+		t.Retry("%s, which was served before, was answered with %s", c.Tool.Name, Got(r))
 	}
-	for _, f := range s.Since(mark) {
-		if kit.IsLog(f) && !kit.OfOther(f, r.Request) {
+	for _, f := range s.ReceivedSince(mark) {
+		if kit.IsLogMessage(f) && !kit.IsOnOtherStream(f, r.Request) {
 			logs = append(logs, f)
 		}
 	}

@@ -12,73 +12,74 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(levels, perRequest, Suite{
-	"logging/capability-declared": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		sent := logs(t, w).Filter("log message", func(m Message) bool { return m.Session.Welcome != nil })
+var Checks = MergeSuites(levelChecks, perRequestChecks, Suite{
+	"logging/capability-declared": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		sent := logMessages(t, w).Filter("log message", func(m Message) bool { return m.Session.ConnectResult != nil })
 		t.Judge(sent, func(t *T, m Message) {
-			kit.WantCapabilities(t, m.Session.Welcome)
-			t.Expect(Has(m.Session.Capabilities, "logging")).To(Hold("the capability logging",
+			kit.SkipUnlessCapabilities(t, m.Session.ConnectResult)
+			t.Expect(HasMember(m.Session.Capabilities, "logging")).To(BeTrue("the capability logging",
 				"a log message without it"))
 		})
 	}),
 
-	"logging/message-schema": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		t.Judge(logs(t, w), func(t *T, m Message) {
-			broken := kit.Broken(t, "logging/message-schema", "LoggingMessageNotification", m.JSON())
+	"logging/message-schema": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		t.Judge(logMessages(t, w), func(t *T, m Message) {
+			broken := kit.Violations(t, "logging/message-schema", "LoggingMessageNotification", m.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("one of the eight levels, data, and a string as logger, or none"))
 		})
 	}),
 
-	"logging/no-secrets": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+	"logging/no-secrets": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
 		secrets := kit.Secrets(t)
 		if len(secrets) == 0 {
-			t.Because(NotGiven).Skip("the server was given no secret that it could log")
+			t.WithReason(NotGiven).Skip("the server was given no secret that it could log")
 		}
-		t.Judge(logs(t, w), func(t *T, m Message) {
+		t.Judge(logMessages(t, w), func(t *T, m Message) {
 			for _, secret := range secrets {
 				encoded := base64.RawStdEncoding.EncodeToString([]byte(secret))
 				text := m.Raw.Bytes()
 				leaks := bytes.Contains(text, []byte(secret)) || bytes.Contains(text, []byte(encoded))
-				t.Expect(!leaks).To(Hold("no credentials", "one that the server was given"))
+				t.Expect(!leaks).To(BeTrue("no credentials", "one that the server was given"))
 			}
 		})
 	}),
 
-	"logging/rate-limited": WatchAfter(kit.CallTools, func(t *T, w Wire) {
+	"logging/rate-limited": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
 		by := map[*driver.Session][]Message{}
-		all := logs(t, w)
+		all := logMessages(t, w)
 		for _, m := range all.List {
 			by[m.Session] = append(by[m.Session], m)
 		}
-		first := all.Filter(all.What, func(m Message) bool { return by[m.Session][0].Frame == m.Frame })
-		Judge(t, first.What, first.List, ofFlood, func(t *T, m Message) {
-			n := kit.Within2s(by[m.Session], func(m Message) time.Duration { return m.At })
-			t.Warn(n <= mostLogs(m.Session)).To(Hold("about 100 log messages a second at most",
+		first := all.Filter(all.Kind, func(m Message) bool { return by[m.Session][0].Frame == m.Frame })
+		Judge(t, first.Kind, first.List, floodSubject, func(t *T, m Message) {
+			n := kit.PeakPerTwoSeconds(by[m.Session], func(m Message) time.Duration { return m.At })
+			t.ExpectShould(n <= maxLogs(m.Session)).To(BeTrue("about 100 log messages a second at most",
 				"%d within two seconds", n))
 		})
 	}),
 })
 
-// ofFlood shows the first message of a flood by its JSON: that mcpcheck has not kept all of its stream is no excuse.
-func ofFlood(m Message) Subject { return Subject{Value: m.JSON()} }
+// floodSubject shows the first message of a flood by its JSON: that mcpcheck has not kept all of its stream is no
+// excuse.
+func floodSubject(m Message) Subject { return Subject{Value: m.JSON()} }
 
-// logs are the log messages of the run. Without any, a check does not apply.
-func logs(t *T, w Wire) Messages {
-	all := w.Notifications().Established(t.Revision).Filter("log message", func(m Message) bool {
-		return kit.IsLog(m.Frame)
+// logMessages are the log messages of the run. Without any, a check does not apply.
+func logMessages(t *T, w Wire) Messages {
+	all := w.Notifications().Negotiated(t.Revision).Filter("log message", func(m Message) bool {
+		return kit.IsLogMessage(m.Frame)
 	})
 	if len(all.List) == 0 {
-		kit.NothingSeen(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		kit.SkipNotObserved(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	}
 	return all
 }
 
-// mostLogs is how many log messages within two seconds are no flood in a session: a few for each message of the client,
+// maxLogs is how many log messages within two seconds are no flood in a session: a few for each message of the client,
 // who may be in haste, and 100 a second beside them.
-func mostLogs(s *driver.Session) (most int) {
+func maxLogs(s *driver.Session) (most int) {
 	const aSecond, each = 100, 10
 	most = 2 * aSecond
-	for _, f := range s.Record(0) {
+	for _, f := range s.FramesSince(0) {
 		if f.Side == driver.FromClient {
 			most += each
 		}

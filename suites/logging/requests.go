@@ -8,23 +8,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// perRequest are the checks of log messages that each request asks for itself.
-var perRequest = Suite{
-	"logging/silent-without-level": WatchAfter(callWithoutLevel, func(t *T, w Wire) {
-		all := requested(t, w)
+// perRequestChecks are the checks of log messages that each request asks for itself.
+var perRequestChecks = Suite{
+	"logging/silent-without-level": WatchWithSetup(callWithoutLevel, func(t *T, w Wire) {
+		all := requestLogs(t, w)
 		if len(all) == 0 {
-			callsByLevel(t) // of which one was made without a level
+			callAtLevels(t) // of which one was made without a level
 			return
 		}
-		Each(t, all, logged.subject, func(t *T, l logged) {
+		Each(t, all, requestLog.subject, func(t *T, l requestLog) {
 			switch {
-			case kit.Tag(l.Frame) != Absent{} || l.of != nil && l.of.Request.IsStanding():
+			case kit.SubscriptionIDOf(l.Frame) != Absent{} || l.request != nil && l.request.Request.OpensStream():
 				t.Yield("it is on a subscription")
-			case l.late:
+			case l.isLate:
 				t.Yield("its request was answered before")
 			case l.level() != nil:
 				return
-			case remembers(t):
+			case keepsLevel(t):
 				t.Yield("the level of an earlier request is kept")
 			}
 			t.Fail("no log message for requests without a level", "one of level %s", Show(levelIn(l.Frame)))
@@ -32,7 +32,7 @@ var perRequest = Suite{
 	}),
 
 	"logging/not-sticky": Probe(func(t *T) {
-		c := callsByLevel(t)
+		c := callAtLevels(t)
 		if len(c.before) > 0 {
 			t.Yield("it logs without any level")
 		}
@@ -40,30 +40,30 @@ var perRequest = Suite{
 			"no log message for a call without a level, after one with debug"))
 	}),
 
-	"logging/on-own-stream": WatchAfter(lateLogs, func(t *T, w Wire) {
-		wanted := slices.DeleteFunc(requested(t, w), func(l logged) bool { return l.level() == nil })
+	"logging/on-own-stream": WatchWithSetup(callForLateLogs, func(t *T, w Wire) {
+		wanted := slices.DeleteFunc(requestLogs(t, w), func(l requestLog) bool { return l.level() == nil })
 		if len(wanted) == 0 {
-			kit.NothingSeen(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+			kit.SkipNotObserved(t, "log message came", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 		}
-		Each(t, wanted, logged.subject, func(t *T, l logged) {
-			t.Expect(l.late).To(BeOneOf(false), "after the answer to the request")
+		Each(t, wanted, requestLog.subject, func(t *T, l requestLog) {
+			t.Expect(l.isLate).To(BeOneOf(false), "after the answer to the request")
 		})
 	}),
 }
 
-// logged is a log message without a handshake, and the request that it is about.
-type logged struct {
+// requestLog is a log message without a handshake, and the request that it is about.
+type requestLog struct {
 	Message
-	of   *kit.Asked // nil: none was under way
-	late bool       // it was answered before
+	request *kit.TrackedRequest // nil: none was under way
+	isLate  bool                // it was answered before
 }
 
 // level is the one that the request asks for; nil when it asks for none.
-func (l logged) level() any {
-	if l.of == nil {
+func (l requestLog) level() any {
+	if l.request == nil {
 		return nil
 	}
-	return kit.WantedLevel(l.of.Request)
+	return kit.RequestedLogLevel(l.request.Request)
 }
 
 // levelIn is the level of a log message.
@@ -72,20 +72,20 @@ func levelIn(f *driver.Frame) any {
 	return Member(params, "level")
 }
 
-func (l logged) subject() Subject {
-	if l.of != nil {
-		return Subject{Frames: []*driver.Frame{l.of.Request, l.Frame}}
+func (l requestLog) subject() Subject {
+	if l.request != nil {
+		return Subject{Frames: []*driver.Frame{l.request.Request, l.Frame}}
 	}
 	return Subject{Frames: []*driver.Frame{l.Frame}}
 }
 
-// requested are the log messages of the run, with their requests.
-func requested(t *T, w Wire) (all []logged) {
-	for _, s := range kit.Established(t, Wire{Sessions: w.Whole()}) {
-		kit.EachSaid(s.Record(0), func(m *driver.Frame, asked []*kit.Asked) {
-			if kit.IsLog(m) {
-				l := logged{Message: Message{Frame: m, Session: s}}
-				l.of, l.late = requestOf(m, asked)
+// requestLogs are the log messages of the run, with their requests.
+func requestLogs(t *T, w Wire) (all []requestLog) {
+	for _, s := range kit.EstablishedSessions(t, Wire{Sessions: w.CompleteSessions()}) {
+		kit.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, asked []*kit.TrackedRequest) {
+			if kit.IsLogMessage(m) {
+				l := requestLog{Message: Message{Frame: m, Session: s}}
+				l.request, l.isLate = requestOf(m, asked)
 				all = append(all, l)
 			}
 		})
@@ -95,17 +95,17 @@ func requested(t *T, w Wire) (all []logged) {
 
 // requestOf is the request that a log message is about: the one on whose stream it came or, on a channel that requests
 // share, one under way, best of those that ask for log messages; or the last that did, which was answered before.
-func requestOf(m *driver.Frame, asked []*kit.Asked) (of *kit.Asked, late bool) {
-	var done *kit.Asked
+func requestOf(m *driver.Frame, asked []*kit.TrackedRequest) (of *kit.TrackedRequest, late bool) {
+	var done *kit.TrackedRequest
 	for _, a := range slices.Backward(asked) {
-		wants := kit.WantedLevel(a.Request) != nil
+		wants := kit.RequestedLogLevel(a.Request) != nil
 		switch {
-		case m.HTTP != nil && m.HTTP == a.Request.HTTP:
-			return a, a.Answer != nil
-		case m.HTTP != nil, a.Over, a.Request.IsStanding():
-		case a.Answer == nil && wants:
+		case m.RoundTrip != nil && m.RoundTrip == a.Request.RoundTrip:
+			return a, a.Response != nil
+		case m.RoundTrip != nil, a.Cancelled, a.Request.OpensStream():
+		case a.Response == nil && wants:
 			return a, false
-		case a.Answer == nil && of == nil:
+		case a.Response == nil && of == nil:
 			of = a
 		case wants && done == nil:
 			done = a
@@ -117,14 +117,14 @@ func requestOf(m *driver.Frame, asked []*kit.Asked) (of *kit.Asked, late bool) {
 	return of, false
 }
 
-// remembers reports whether the server keeps the level of a request for those after it.
-func remembers(t *T) bool {
+// keepsLevel reports whether the server keeps the level of a request for those after it.
+func keepsLevel(t *T) bool {
 	if !t.Server.Declares("logging") || len(t.Server.Tools) == 0 {
 		return false
 	}
 	kept := false
 	Deferred(t, func() {
-		c := callsByLevel(t)
+		c := callAtLevels(t)
 		kept = len(c.before) == 0 && len(c.after) > 0
 	})
 	return kept
@@ -133,16 +133,16 @@ func remembers(t *T) bool {
 // callWithoutLevel sees to it that a tool which logs is called without a level, too.
 func callWithoutLevel(t *T) {
 	if t.Server.Declares("logging") {
-		callsByLevel(t)
+		callAtLevels(t)
 	} else {
 		kit.CallTools(t)
 	}
 }
 
-// lateLogs calls tools, those that log one at a time as well, and has the run wait for what they log late.
-func lateLogs(t *T) {
-	kit.CallToolsAndLinger(t)
+// callForLateLogs calls tools, those that log one at a time as well, and has the run wait for what they log late.
+func callForLateLogs(t *T) {
+	kit.CallToolsAndObserveLate(t)
 	if t.Server.Declares("logging") {
-		Deferred(t, func() { callsByLevel(t) })
+		Deferred(t, func() { callAtLevels(t) })
 	}
 }

@@ -34,7 +34,7 @@ import (
 
 // Server is a server that can be judged: that of Pipe or URL.
 type Server struct {
-	serve driver.Server
+	serve driver.InProcessServer
 	url   string
 }
 
@@ -92,16 +92,16 @@ func URL(url string) Server { return Server{url: url} }
 type Option func(*options) error
 
 type options struct {
-	profile   harness.Profile
-	revision  string
-	only      []string
-	skip      []string
-	calls     harness.Calls
-	arguments map[string]harness.M
-	header    http.Header
-	known     harness.KnownFails
-	timeout   time.Duration
-	budget    time.Duration
+	profile    harness.Profile
+	revision   string
+	only       []string
+	skip       []string
+	calls      harness.CallPolicy
+	arguments  map[string]harness.M
+	header     http.Header
+	knownFails harness.KnownFails
+	timeout    time.Duration
+	budget     time.Duration
 }
 
 // Profile says what counts as a failure, as mcpcheck run --profile does: release (the default), spec, strict or
@@ -121,10 +121,10 @@ func Baseline(file string) Option {
 		if err != nil {
 			return fmt.Errorf("cannot read the baseline: %w", err)
 		}
-		if err := yaml.UnmarshalWithOptions(text, &o.known, yaml.Strict()); err != nil {
+		if err := yaml.UnmarshalWithOptions(text, &o.knownFails, yaml.Strict()); err != nil {
 			return fmt.Errorf("%s is not a baseline: %w", file, err)
 		}
-		for i, k := range o.known {
+		for i, k := range o.knownFails {
 			if _, err := path.Match(k.Check, ""); k.Check == "" || k.Reason == "" || err != nil {
 				return fmt.Errorf("%s: entry %d wants a check, an id or a glob, and a reason", file, i+1)
 			}
@@ -152,7 +152,7 @@ func Skip(checks ...string) Option {
 // that they are not destructive), none, invalid (with invalid arguments all that are not marked destructive), or all.
 func Calls(which string) Option {
 	return func(o *options) (err error) {
-		o.calls, err = harness.ParseCalls(which)
+		o.calls, err = harness.ParseCallPolicy(which)
 		return err
 	}
 }
@@ -177,8 +177,8 @@ func Budget(d time.Duration) Option {
 	return func(o *options) error { o.budget = d; return nil }
 }
 
-// settle puts options together.
-func settle(list []Option) (o options, selected harness.Selector, err error) {
+// resolveOptions puts options together.
+func resolveOptions(list []Option) (o options, selected harness.Selector, err error) {
 	o = options{
 		profile: harness.Release, calls: harness.CallsSafe, arguments: map[string]harness.M{}, header: http.Header{},
 		timeout: 5 * time.Second, budget: 5 * time.Minute,
@@ -196,7 +196,7 @@ func settle(list []Option) (o options, selected harness.Selector, err error) {
 	if len(o.only) == 0 && o.profile != harness.Directory {
 		skip = append([]string{"advice"}, skip...) // which gates nowhere else
 	}
-	selected, err = harness.Select(suites.Built, o.only, skip)
+	selected, err = harness.Select(suites.Implemented, o.only, skip)
 	return o, selected, err
 }
 
@@ -213,9 +213,9 @@ func isRevision(revision string) bool {
 // It must not run beside itself within one test; several tests may run in parallel.
 func Run(t *testing.T, s Server, list ...Option) {
 	t.Helper()
-	o, selected, err := settle(list)
+	o, selected, err := resolveOptions(list)
 	if err == nil {
-		err = judge(t, s, o, selected)
+		err = runPlan(t, s, o, selected)
 	}
 	if err != nil {
 		t.Fatalf("mcptest: %v", err)

@@ -19,8 +19,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/fixtures/faults"
 )
 
-// builtIn is the built-in server over a pipe, honest or with a fault.
-func builtIn(f fixtures.Fault) Server {
+// builtInServer is the built-in server over a pipe, honest or with a fault.
+func builtInServer(f fixtures.Fault) Server {
 	return Pipe(func(ctx context.Context, in io.Reader, out io.Writer) error {
 		if status := fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: io.Discard}, f); status != 0 {
 			return fmt.Errorf("status %d", status)
@@ -29,7 +29,7 @@ func builtIn(f fixtures.Fault) Server {
 	})
 }
 
-func faulty(t *testing.T, check string) fixtures.Fault {
+func faultOf(t *testing.T, check string) fixtures.Fault {
 	t.Helper()
 	for _, f := range faults.All() {
 		if f.Check == check {
@@ -42,18 +42,18 @@ func faulty(t *testing.T, check string) fixtures.Fault {
 
 // The honest server passes, in both eras and over HTTP, and no requirement fails. That it passes everything everywhere,
 // the proofs of package fixtures show.
-func TestHonestServer(t *testing.T) {
+func TestConformingServer(t *testing.T) {
 	t.Run("2025-06-18", func(t *testing.T) {
 		t.Parallel()
-		Run(t, builtIn(fixtures.Fault{}), Revision("2025-06-18"), Profile("spec"))
+		Run(t, builtInServer(fixtures.Fault{}), Revision("2025-06-18"), Profile("spec"))
 	})
 	t.Run("2026-07-28", func(t *testing.T) {
 		t.Parallel()
-		Run(t, builtIn(fixtures.Fault{}), Revision("2026-07-28"), Profile("spec"), Only("discover", "tools"))
+		Run(t, builtInServer(fixtures.Fault{}), Revision("2026-07-28"), Profile("spec"), Only("discover", "tools"))
 	})
 	t.Run("http", func(t *testing.T) {
 		t.Parallel()
-		web := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.Web{}, fixtures.Fault{}))
+		web := httptest.NewServer(fixtures.Handler(t.Context(), fixtures.HTTPOptions{}, fixtures.Fault{}))
 		defer web.Close()
 		Run(t, URL(web.URL+"/mcp"), Revision("2025-11-25"), Only("tools", "http"))
 	})
@@ -65,17 +65,17 @@ func TestScenario(t *testing.T) {
 	if name == "" {
 		t.Skip("it is run by TestWhatAuthorsSee")
 	}
-	ping := faulty(t, "ping/empty-result")
+	ping := faultOf(t, "ping/empty-result")
 	baseline := Baseline(os.Getenv("MCPTEST_BASELINE"))
 	in := Revision("2025-11-25")
 	switch name {
 	case "honest":
-		Run(t, builtIn(fixtures.Fault{}), in, Only("ping", "logging"))
+		Run(t, builtInServer(fixtures.Fault{}), in, Only("ping", "logging"))
 	case "faulty":
-		Run(t, builtIn(ping), in, Only("ping"))
+		Run(t, builtInServer(ping), in, Only("ping"))
 	case "known", "stale":
 		f := map[string]fixtures.Fault{"known": ping}[name]
-		Run(t, builtIn(f), in, Only("ping"), baseline)
+		Run(t, builtInServer(f), in, Only("ping"), baseline)
 	case "panics":
 		Run(t, Pipe(func(context.Context, io.Reader, io.Writer) error { panic("oh") }), Only("ping"))
 	case "error":
@@ -86,19 +86,19 @@ func TestScenario(t *testing.T) {
 	case "nothing":
 		Run(t, Server{})
 	case "profile":
-		Run(t, builtIn(ping), Profile("lax"))
+		Run(t, builtInServer(ping), Profile("lax"))
 	case "check":
-		Run(t, builtIn(ping), Only("pings"))
+		Run(t, builtInServer(ping), Only("pings"))
 	case "revision":
-		Run(t, builtIn(ping), Revision("2020-01-01"))
+		Run(t, builtInServer(ping), Revision("2020-01-01"))
 	case "file":
-		Run(t, builtIn(ping), Baseline("nowhere.yaml"))
+		Run(t, builtInServer(ping), Baseline("nowhere.yaml"))
 	case "header":
-		Run(t, builtIn(ping), Header("X-A", "b"))
+		Run(t, builtInServer(ping), Header("X-A", "b"))
 	}
 }
 
-func TestWhatAuthorsSee(t *testing.T) {
+func TestOutputOfScenarios(t *testing.T) {
 	baseline := filepath.Join(t.TempDir(), "known.yaml")
 	text := "- check: ping/empty-result\n  reason: told to be mended in spring\n"
 	if err := os.WriteFile(baseline, []byte(text), 0o644); err != nil {

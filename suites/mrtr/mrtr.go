@@ -4,4 +4,4 @@ package mrtr
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are those of the area.
-var Checks = Merge(results, loops, capabilities, responses, state)
+var Checks = MergeSuites(resultChecks, loopChecks, capabilityChecks, responseChecks, stateChecks)

@@ -9,58 +9,59 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// strange are responses to what no server has asked for.
-var strange = M{
+// unrequestedResponses are responses to what no server has asked for.
+var unrequestedResponses = M{
 	"mcpcheck-unasked-1": M{"action": "decline"},
 	"mcpcheck-unasked-2": M{"roots": []any{}},
 }
 
 // responses are the checks of answers that lack something, have too much or are not valid.
-var responses = Suite{
+var responseChecks = Suite{
 	"mrtr/missing-response": Probe(func(t *T) {
-		all := wantWilling(t, "request that asks for input was made", asker.requests)
-		each(t, all, func(t *T, x *trial) {
+		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
+		eachLoop(t, all, func(t *T, x *loopRetry) {
 			s := t.Session()
-			for _, given := range []M{{}, strange} {
-				first, _ := x.begin(t, s)
-				params := with(kit.Retry(x.params, first, nil), "inputResponses", given)
-				came := x.outcome(t, x.ask(t, s, params))
-				if came == done {
-					t.Because(NotObserved).Skip("it does without what it asks for")
+			for _, given := range []M{{}, unrequestedResponses} {
+				first, _ := x.start(t, s)
+				params := withMember(kit.RetryParams(x.params, first, nil), "inputResponses", given)
+				came := x.outcome(t, x.send(t, s, params))
+				if came == outcomeFinal {
+					t.WithReason(NotObserved).Skip("it does without what it asks for")
 				}
-				t.Expect(came).To(BeOneOf(asksAgain, asksOn), "with responses %s", Show(given))
+				t.Expect(came).To(BeOneOf(outcomeSameRequests, outcomeOtherRequests), "with responses %s", Show(given))
 			}
 		})
 	}),
 
 	"mrtr/extra-response-ignored": Probe(func(t *T) {
-		all := wantWilling(t, "request that asks for input was made", asker.requests)
-		each(t, all, func(t *T, x *trial) {
+		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
+		eachLoop(t, all, func(t *T, x *loopRetry) {
 			s := t.Session()
-			first, given := x.begin(t, s)
-			maps.Copy(given, strange)
-			t.Expect(x.retry(t, s, first, given)).To(BeOneOf(x.usual(t)))
+			first, given := x.start(t, s)
+			maps.Copy(given, unrequestedResponses)
+			t.Expect(x.retry(t, s, first, given)).To(BeOneOf(x.usualOutcome(t)))
 		})
 	}),
 
 	"mrtr/invalid-response-rejected": Probe(func(t *T) {
-		all := wantWilling(t, "request that asks for input was made", asker.requests)
-		each(t, all, func(t *T, x *trial) {
-			s := t.Hostile()
-			for _, spoil := range spoilers {
-				first, given := x.begin(t, s)
-				if !spoil(t, requestsIn(first), given) {
+		all := requireContinuingLoops(t, "request that asks for input was made", inputLoop.hasInputRequests)
+		eachLoop(t, all, func(t *T, x *loopRetry) {
+			s := t.SessionForInvalidInput()
+			for _, spoil := range invalidators {
+				first, given := x.start(t, s)
+				if !spoil(t, inputRequestsOf(first), given) {
 					continue
 				}
-				came := x.outcome(t, x.askAmiss(t, s, kit.Retry(x.params, first, given)))
-				t.Expect(came != done).To(Hold("an error, or a result that asks", "%s for %s", came, Show(given)))
+				came := x.outcome(t, x.sendInvalid(t, s, kit.RetryParams(x.params, first, given)))
+				t.Expect(came != outcomeFinal).To(BeTrue("an error, or a result that asks", "%s for %s", came,
+					Show(given)))
 			}
 		})
 	}),
 }
 
-// spoilers make one of the answers to requests one that is not valid, and report whether they did.
-var spoilers = []func(t *T, requests, given M) bool{
+// invalidators make one of the answers to requests one that is not valid, and report whether they did.
+var invalidators = []func(t *T, requests, given M) bool{
 	func(_ *T, requests, given M) bool { // not an object
 		given[firstKey(requests)] = 12345
 		return true
@@ -71,7 +72,7 @@ var spoilers = []func(t *T, requests, given M) bool{
 	},
 	func(t *T, requests, given M) bool { // a form with what it does not allow
 		for _, key := range slices.Sorted(maps.Keys(requests)) {
-			if content := misfilled(t, requests[key]); content != nil {
+			if content := invalidContent(t, requests[key]); content != nil {
 				given[key] = M{"action": "accept", "content": content}
 				return true
 			}
@@ -83,8 +84,9 @@ var spoilers = []func(t *T, requests, given M) bool{
 // firstKey is the first key of an object that has some.
 func firstKey(object M) string { return slices.Sorted(maps.Keys(object))[0] }
 
-// misfilled is content that the form of a request does not allow; nil when it has no form, or it allows everything.
-func misfilled(t *T, v any) M {
+// invalidContent is content that the form of a request does not allow; nil when it has no form, or it allows
+// everything.
+func invalidContent(t *T, v any) M {
 	request, _ := v.(M)
 	params, _ := request["params"].(M)
 	form, isObject := params["requestedSchema"].(M)
@@ -95,7 +97,7 @@ func misfilled(t *T, v any) M {
 	if err != nil {
 		return nil
 	}
-	valid, err := schemas.Valid(schema, t.Seed)
+	valid, err := schemas.ValidArguments(schema, t.Seed)
 	if err != nil {
 		return nil
 	}

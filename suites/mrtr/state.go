@@ -11,69 +11,73 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// state are the checks of requestState that is not the one that belongs to a request.
-var state = Suite{
+// stateChecks are the checks of requestState that is not the one that belongs to a request.
+var stateChecks = Suite{
 	"mrtr/tampered-state-rejected": Probe(func(t *T) {
-		each(t, wantStates(t), func(t *T, x *trial) {
-			s := t.Hostile()
+		eachLoop(t, requireStateLoops(t), func(t *T, x *loopRetry) {
+			s := t.SessionForInvalidInput()
 			for _, quarter := range []int{1, 2, 3} {
-				first, given := x.begin(t, s)
-				params := kit.Retry(x.params, first, given)
-				x.askAmiss(t, s, with(params, "requestState", tampered(kit.StateOf(first), quarter)))
+				first, given := x.start(t, s)
+				params := kit.RetryParams(x.params, first, given)
+				x.sendInvalid(t, s, withMember(params, "requestState", tamperedState(kit.RequestState(first), quarter)))
 				x.expectRejected(t, "a state with another character in it")
 			}
 		})
 	}),
 
 	"mrtr/state-bound-to-request": Probe(func(t *T) {
-		all := wantStates(t)
-		each(t, all, func(t *T, x *trial) {
-			a := trial{asker: x.asker}
-			other, found := another(t, a.asker)
+		all := requireStateLoops(t)
+		eachLoop(t, all, func(t *T, x *loopRetry) {
+			a := loopRetry{inputLoop: x.inputLoop}
+			other, found := otherLoop(t, a.inputLoop)
 			if !found {
-				t.Because(NotObserved).Skip("no other request asks for input, and it takes no other arguments")
+				t.WithReason(NotObserved).Skip("no other request asks for input, and it takes no other arguments")
 			}
-			s := t.Hostile()
-			first, _ := a.begin(t, s)
-			x.asker = other
-			asked, given := x.begin(t, s)
-			x.askAmiss(t, s, with(kit.Retry(x.params, asked, given), "requestState", kit.StateOf(first)))
+			s := t.SessionForInvalidInput()
+			first, _ := a.start(t, s)
+			x.inputLoop = other
+			asked, given := x.start(t, s)
+			x.sendInvalid(t, s, withMember(kit.RetryParams(x.params, asked, given), "requestState",
+				kit.RequestState(first)))
 			x.expectRejected(t, "the state of "+a.String())
 		})
 	}),
 
 	"mrtr/state-bound-to-principal": Probe(func(t *T) {
-		second := kit.Bearing(t.Credentials.Second)
-		if t.Credentials.Second == "" {
-			t.Because(NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
+		second := kit.BearerHeader(t.Credentials.SecondPrincipal)
+		if t.Credentials.SecondPrincipal == "" {
+			t.WithReason(NotGiven).Skip("no second token was given (--token-env second=VARIABLE)")
 		}
 		s := t.Session()
-		if r := kit.ByHand(s, kit.Request{Header: second}).Reply(); r.Result() == nil {
-			t.Because(NotGiven).Inconclusive("the server does not accept the second token: %s", Got(r))
+		if r := kit.PostRequest(s, kit.ManualRequest{Header: second}).AwaitReply(); r.Result() == nil {
+			t.WithReason(NotGiven).Inconclusive("the server does not accept the second token: %s", Got(r))
 		}
-		each(t, wantStates(t), func(t *T, x *trial) {
-			first, given := x.begin(t, s)
-			params := kit.Retry(x.params, first, given)
-			x.reply = kit.ByHand(s, kit.Request{Method: x.Method, Params: params, Header: second}).Reply()
+		eachLoop(t, requireStateLoops(t), func(t *T, x *loopRetry) {
+			first, given := x.start(t, s)
+			params := kit.RetryParams(x.params, first, given)
+			x.reply = kit.PostRequest(s,
+				kit.ManualRequest{Method: x.Method, Params: params, Header: second}).AwaitReply()
 			x.expectRejected(t, "the state of another principal")
 		})
 	}),
 
 	"mrtr/unknown-state-tolerated": Probe(func(t *T) {
 		const internalError = -32603
-		calls := slices.DeleteFunc(kit.Answered(kit.ValidCalls(t).List), func(c kit.ToolCall) bool {
+		calls := slices.DeleteFunc(kit.AnsweredCalls(kit.ValidCalls(t).List), func(c kit.ToolCall) bool {
 			code, _ := c.Reply.Code()
 			return code == internalError
 		})
 		if len(calls) == 0 {
-			kit.NothingSeen(t, "tool was called that has no internal error", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+			kit.SkipNotObserved(t, "tool was called that has no internal error", kit.ValidCalls(t).Uncalled,
+				kit.AnyTool)
 		}
 		params := M{"name": calls[0].Tool.Name, "arguments": calls[0].Arguments, "requestState": "mcpcheck"}
-		r := kit.TryAmiss(t, t.Hostile(), "tools/call", kit.Declaring(params, kit.Able))
-		t.Expect(!kit.IsFatal(r)).To(Hold("an error, or the state ignored", "%s", r))
+		r := kit.TryInvalid(t, t.SessionForInvalidInput(), "tools/call",
+			kit.WithCapabilities(params, kit.AllModernCapabilities))
+		t.Expect(!kit.IsServerExit(r)).To(BeTrue("an error, or the state ignored", "%s", r))
 		if r.Err != nil {
-			kit.WantRefuser(t, r)
-			t.Again("%v", Explain(r.Err))
+			kit.SkipUnlessServerRejects(t, r)
+			t.Retry("%v", Explain(r.Err))
 		}
 		if code, _ := r.Code(); code == internalError {
 			t.Fail("error -32602, or the state ignored", "%s", r)
@@ -81,11 +85,12 @@ var state = Suite{
 	}),
 }
 
-// wantStates are askers that give a state, and are done when it comes back with answers.
-func wantStates(t *T) []asker {
-	return wantWilling(t, "request that gives a requestState and then is done was made", func(a asker) bool {
-		return stateText(kit.StateOf(a.Asked[0])) != "" && len(a.Asked) == 1
-	})
+// requireStateLoops are askers that give a state, and are done when it comes back with answers.
+func requireStateLoops(t *T) []inputLoop {
+	return requireContinuingLoops(t, "request that gives a requestState and then is done was made",
+		func(a inputLoop) bool {
+			return stateText(kit.RequestState(a.InputReplies[0])) != "" && len(a.InputReplies) == 1
+		})
 }
 
 // stateText is the text of a state as it was written; empty when there is none.
@@ -94,9 +99,9 @@ func stateText(state json.RawMessage) string {
 	return text
 }
 
-// tampered is a state with another character at so many quarters of it: a letter for a letter, a digit for a digit. The
-// last one, of which base64 does not use all bits, stays.
-func tampered(state json.RawMessage, quarter int) string {
+// tamperedState is a state with another character at so many quarters of it: a letter for a letter, a digit for a
+// digit. The last one, of which base64 does not use all bits, stays.
+func tamperedState(state json.RawMessage, quarter int) string {
 	const alphabet = "BADCFEHGJILKNMPORQTSVUXWZYbadcfehgjilknmporqtsvuxwzy1032547698"
 	const originals = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	text := stateText(state)
@@ -109,40 +114,41 @@ func tampered(state json.RawMessage, quarter int) string {
 }
 
 // expectRejected wants a state not taken. Whether a state is to be protected, only who knows the server can say.
-func (x *trial) expectRejected(t *T, what string) {
-	if x.outcome(t, x.reply) != done {
+func (x *loopRetry) expectRejected(t *T, what string) {
+	if x.outcome(t, x.reply) != outcomeFinal {
 		return
 	}
-	kit.WantRefuser(t, x.reply)
-	if !ProtectsState(t, x.name) {
-		t.Because(NotGiven).Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
-			"protected-state of mcpcheck.yaml", what, x.name)
+	kit.SkipUnlessServerRejects(t, x.reply)
+	if !HasProtectedState(t, x.name) {
+		t.WithReason(NotGiven).
+			Inconclusive("%s was taken, which is legal where it can do no harm; if it can, name %s in "+
+				"protected-state of mcpcheck.yaml", what, x.name)
 	}
 	t.Fail("an error for "+what, "%s", x.reply)
 }
 
-// another is another request that asks for input: of the same tool with other arguments, or of another tool.
-func another(t *T, a asker) (other asker, found bool) {
-	for _, b := range wantStates(t) {
+// otherLoop is another request that asks for input: of the same tool with other arguments, or of another tool.
+func otherLoop(t *T, a inputLoop) (other inputLoop, found bool) {
+	for _, b := range requireStateLoops(t) {
 		if b.name != a.name || b.Method != a.Method {
 			return b, true
 		}
 	}
-	return a.varied(t)
+	return a.withOtherArguments(t)
 }
 
-// varied is the request with other arguments.
-func (a asker) varied(t *T) (other asker, found bool) {
+// withOtherArguments is the request with other arguments.
+func (a inputLoop) withOtherArguments(t *T) (other inputLoop, found bool) {
 	for _, tool := range t.Server.Tools {
-		if !a.isCall() || tool["name"] != a.name || ExampleOf(t, a.name) != nil {
+		if !a.isToolCall() || tool["name"] != a.name || ExampleArguments(t, a.name) != nil {
 			continue // what else than the example is harmless is not known
 		}
 		schema, err := schemas.Compile(tool["inputSchema"], t.Revision)
 		if err != nil {
 			return a, false
 		}
-		arguments, err := schemas.Valid(schema, t.Seed+1)
-		a.params = with(a.params, "arguments", arguments)
+		arguments, err := schemas.ValidArguments(schema, t.Seed+1)
+		a.params = withMember(a.params, "arguments", arguments)
 		return a, err == nil && driver.Fingerprint(arguments) != driver.Fingerprint(a.Params["arguments"])
 	}
 	return a, false

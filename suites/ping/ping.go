@@ -10,35 +10,36 @@ import (
 
 var Checks = Suite{
 	"ping/empty-result": Probe(func(t *T) {
-		expectEmpty(t, plain(t))
+		expectEmpty(t, plainPing(t))
 	}),
 
 	"ping/prompt": Probe(func(t *T) {
-		wantServed(t) // the first one may load what the others need
+		requirePing(t) // the first one may load what the others need
 		const pings, prompt = 10, time.Second
 		lent := t.Session
-		if t.Server.Slow() {
-			lent = t.Own // what takes so long is not tried twice
+		if t.Server.IsSlow() {
+			lent = t.ExclusiveSession // what takes so long is not tried twice
 		}
 		s := lent()
 		var late []time.Duration
 		for n := 0; n < pings && len(late) <= pings/2; n++ {
 			begin := time.Now()
-			t.Expect(t.Try(s, "ping", nil)).To(BeAnswered())
+			t.Expect(t.TryRequest(s, "ping", nil)).To(BeAnswered())
 			if took := time.Since(begin); took > prompt {
 				late = append(late, took.Round(time.Millisecond))
 			}
 		}
-		t.Warn(len(late) <= pings/2).To(Hold("half of ten pings answered within 1s", "answers after %v", late))
+		t.ExpectShould(len(late) <= pings/2).To(BeTrue("half of ten pings answered within 1s", "answers after %v",
+			late))
 	}),
 
 	"ping/params-forms": Probe(func(t *T) {
-		wantServed(t)
+		requirePing(t)
 		s := t.Session()
 		for _, params := range []M{nil, {}} {
-			t.Expect(t.Try(s, "ping", params)).To(BeResult())
+			t.Expect(t.TryRequest(s, "ping", params)).To(BeResult())
 		}
-		if t.Try(s, "ping", M{"_meta": kit.UnknownMeta}).Result() == nil {
+		if t.TryRequest(s, "ping", M{"_meta": kit.UnknownMeta}).Result() == nil {
 			t.Yield("it is not served with _meta")
 		}
 	}),
@@ -46,48 +47,48 @@ var Checks = Suite{
 	"ping/during-long-request": Probe(func(t *T) {
 		var slow []kit.ToolCall
 		for _, c := range kit.ValidCalls(t).List {
-			if c.Long {
+			if c.IsLong {
 				slow = append(slow, c)
 			}
-			if c.Long && !c.PingFirst {
+			if c.IsLong && !c.PingAnsweredFirst {
 				NeedsConfirmation(t) // it may have loaded what it needs for the first time
 			}
 		}
 		if len(slow) == 0 {
-			t.Because(NotObserved).Inconclusive("no called tool runs long enough to test this")
+			t.WithReason(NotObserved).Inconclusive("no called tool runs long enough to test this")
 		}
 		tool := func(c kit.ToolCall) Subject { return c.Tool }
 		Each(t, slow, tool, func(t *T, c kit.ToolCall) {
-			t.Expect(c.PingFirst).To(Hold("ping answered while the tool runs",
-				"its answer after that of the tool, which took %v", c.Took))
+			t.Expect(c.PingAnsweredFirst).To(BeTrue("ping answered while the tool runs",
+				"its answer after that of the tool, which took %v", c.Duration))
 		})
 	}),
 
 	"ping/server-ping-rate": Watch(func(t *T, w Wire) {
 		t.Judge(w.Requests().Filter("ping", func(m Message) bool { return m.Method == "ping" }), func(t *T, m Message) {
-			n, calls, seconds := pings(m.Session)
-			t.Warn(n-calls <= mostPings(seconds)).To(Hold("at most about one ping a second",
+			n, calls, seconds := countPings(m.Session)
+			t.ExpectShould(n-calls <= maxPings(seconds)).To(BeTrue("at most about one ping a second",
 				"%d pings in a session of %.1fs with %d calls", n, seconds, calls))
 		})
 	}),
 }
 
-// plain is the answer to a ping without params.
-func plain(t *T) driver.Reply {
-	return Step(t, "a plain ping", func(t *T) driver.Reply { return t.Try(t.Session(), "ping", nil) })
+// plainPing is the answer to a ping without params.
+func plainPing(t *T) driver.Reply {
+	return Step(t, "a plain ping", func(t *T) driver.Reply { return t.TryRequest(t.Session(), "ping", nil) })
 }
 
-// wantServed ends a check when ping is not served at all.
-func wantServed(t *T) {
-	if plain(t).Result() == nil {
+// requirePing ends a check when ping is not served at all.
+func requirePing(t *T) {
+	if plainPing(t).Result() == nil {
 		t.Yield("ping is not served")
 	}
 }
 
-// pings counts the pings of the server in a session and the calls of tools, each of which may well have brought one,
-// and how long it lasted.
-func pings(s *driver.Session) (n, calls int, seconds float64) {
-	for _, f := range s.Record(0) {
+// countPings counts the pings of the server in a session and the calls of tools, each of which may well have brought
+// one, and how long it lasted.
+func countPings(s *driver.Session) (n, calls int, seconds float64) {
+	for _, f := range s.FramesSince(0) {
 		seconds = f.At.Seconds()
 		if f.Side == driver.FromServer && f.IsRequest() && f.Method == "ping" {
 			n++
@@ -99,12 +100,12 @@ func pings(s *driver.Session) (n, calls int, seconds float64) {
 	return n, calls, seconds
 }
 
-// mostPings is how many pings are moderate: one a second, and a few more since sessions of the harness are short.
-func mostPings(seconds float64) int { return 5 + int(seconds) }
+// maxPings is how many pings are moderate: one a second, and a few more since sessions of the harness are short.
+func maxPings(seconds float64) int { return 5 + int(seconds) }
 
 // expectEmpty wants a result without members; _meta is allowed everywhere.
 func expectEmpty(t *T, r driver.Reply) {
-	kit.WantObject(t, r)
+	kit.SkipUnlessObject(t, r)
 	t.Expect(r).To(BeResult())
 	for name := range r.Result() {
 		t.Expect(name).To(BeOneOf("_meta"))

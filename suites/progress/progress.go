@@ -14,177 +14,181 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(tokens, Suite{
-	"progress/strictly-increasing": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		pairs := pairsOf(reports(t, w))
+var Checks = MergeSuites(tokenChecks, Suite{
+	"progress/strictly-increasing": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		pairs := reportPairs(reports(t, w))
 		if len(pairs) == 0 {
-			t.Because(NotObserved).Skip("no request was reported on twice")
+			t.WithReason(NotObserved).Skip("no request was reported on twice")
 		}
-		Each(t, pairs, pair.subject, func(t *T, p pair) {
-			earlier, is := valueOf(p.earlier)
-			later, are := valueOf(p.later)
+		Each(t, pairs, reportPair.subject, func(t *T, p reportPair) {
+			earlier, is := progressValue(p.earlier)
+			later, are := progressValue(p.later)
 			if !is || !are {
 				t.Yield("progress is not a number")
 			}
-			t.Expect(later.Cmp(earlier) > 0).To(Hold("more than "+earlier.String(), "%s", later.String()))
+			t.Expect(later.Cmp(earlier) > 0).To(BeTrue("more than "+earlier.String(), "%s", later.String()))
 		})
 	}),
 
-	"progress/stops-after-response": WatchAfter(lateReports, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
+	"progress/stops-after-response": WatchWithSetup(callForLateReports, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
 			const astray = time.Second // in which what came over another stream may have crossed the answer
 			switch {
-			case r.Of == nil:
+			case r.ForRequest == nil:
 				t.Yield("it is of no request")
-			case r.Done == nil:
+			case r.EarlierResponse == nil:
 				return
-			case r.Of.AsTask():
+			case r.ForRequest.BecameTask():
 				t.Skip("the request goes on as a task")
-			case r.HTTP == r.Done.HTTP:
+			case r.RoundTrip == r.EarlierResponse.RoundTrip:
 				t.Fail("none after the answer", "progress %s", Show(r.Params()["progress"]))
-			case r.At-r.Done.At <= astray:
+			case r.At-r.EarlierResponse.At <= astray:
 				t.Skip("it came over another stream than the answer: there is no order between them")
 			}
 			t.FailAt(Should, "none after the answer", "progress %s over another stream, %v later",
-				Show(r.Params()["progress"]), (r.At - r.Done.At).Round(time.Millisecond))
+				Show(r.Params()["progress"]), (r.At - r.EarlierResponse.At).Round(time.Millisecond))
 		})
 	}),
 
-	"progress/params-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
-			broken := kit.Broken(t, "progress/params-valid", "ProgressNotification", r.JSON())
+	"progress/params-valid": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
+			broken := kit.Violations(t, "progress/params-valid", "ProgressNotification", r.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("progress, a number, and members of the right types"))
 		})
 	}),
 
-	"progress/rate-limited": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		all := flows(t, w)
+	"progress/rate-limited": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		all := reportsByToken(t, w)
 		if len(all) == 0 {
 			reports(t, w)
 		}
-		Each(t, all, flow.subject, func(t *T, f flow) {
-			n := kit.Within2s(f.reports, func(m *driver.Frame) time.Duration { return m.At })
-			t.Warn(n <= mostReports).To(Hold("about 50 reports a second at most", "%d within two seconds", n))
+		Each(t, all, tokenReports.subject, func(t *T, f tokenReports) {
+			n := kit.PeakPerTwoSeconds(f.reports, func(m *driver.Frame) time.Duration { return m.At })
+			t.ExpectShould(n <= maxReports).To(BeTrue("about 50 reports a second at most", "%d within two seconds", n))
 		})
 	}),
 
-	"progress/server-token-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		asking := w.Requests().Established(t.Revision).Filter("request that asks for progress", func(m Message) bool {
-			return Has(metaOf(m.Frame), "progressToken")
+	"progress/server-token-valid": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		asking := w.Requests().Negotiated(t.Revision).Filter("request that asks for progress", func(m Message) bool {
+			return HasMember(metaOf(m.Frame), "progressToken")
 		})
 		t.Judge(asking, func(t *T, m Message) {
 			token := metaOf(m.Frame)["progressToken"]
 			_, isText := token.(string)
-			t.Expect(isText || driver.IsInteger(number(token))).To(Hold("a token that is a string or an integer",
+			t.Expect(isText || driver.IsInteger(jsonNumber(token))).To(BeTrue("a token that is a string or an integer",
 				"%s", Show(token)))
-			t.Expect(isTaken(m)).To(BeOneOf(false), "a token that another request has which is under way")
+			t.Expect(isTokenInUse(m)).To(BeOneOf(false), "a token that another request has which is under way")
 		})
 	}),
 
-	"progress/on-request-stream": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		Each(t, reports(t, w), (*kit.ProgressReport).Subject, func(t *T, r *kit.ProgressReport) {
+	"progress/on-request-stream": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		Each(t, reports(t, w), (*kit.ProgressNotification).Subject, func(t *T, r *kit.ProgressNotification) {
 			switch {
-			case r.Of == nil:
+			case r.ForRequest == nil:
 				t.Yield("it is of no request")
-			case r.HTTP != r.Of.Request.HTTP && !r.Listens:
+			case r.RoundTrip != r.ForRequest.Request.RoundTrip && !r.OnSubscriptionStream:
 				t.Yield("it is on no subscription")
 			}
-			t.Expect(r.HTTP == r.Of.Request.HTTP).To(Hold("progress on the stream that answers the request",
-				"%s on that of a subscription", Show(r.Params()["progress"])))
+			t.Expect(r.RoundTrip == r.ForRequest.Request.RoundTrip).
+				To(BeTrue("progress on the stream that answers the request",
+					"%s on that of a subscription", Show(r.Params()["progress"])))
 		})
 	}),
 })
 
-// mostReports is how many reports of one request within two seconds are no flood.
-const mostReports = 100
+// maxReports is how many reports of one request within two seconds are no flood.
+const maxReports = 100
 
 // reports are those of the run. Without any, a check does not apply.
-func reports(t *T, w Wire) []*kit.ProgressReport {
-	all := kit.Reports(t, w)
+func reports(t *T, w Wire) []*kit.ProgressNotification {
+	all := kit.ProgressNotifications(t, w)
 	if len(all) == 0 {
-		if len(flows(t, w)) > 0 {
-			t.Because(Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
+		if len(reportsByToken(t, w)) > 0 {
+			t.WithReason(Limit).Inconclusive("progress came in sessions of which mcpcheck keeps the end only")
 		}
-		kit.NothingSeen(t, "progress was reported", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+		kit.SkipNotObserved(t, "progress was reported", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	}
 	return all
 }
 
-// lateReports calls tools and, when any of them reports its progress, has the run wait for reports that come late.
-func lateReports(t *T) {
+// callForLateReports calls tools and, when any of them reports its progress, has the run wait for reports that come
+// late.
+func callForLateReports(t *T) {
 	calls := kit.ValidCalls(t)
 	for _, c := range calls.List {
-		if len(kit.ReportsIn(c.Session, c.Session.Record(0))) > 0 {
-			ObserveLate(t, calls.Ended)
+		if len(kit.ProgressIn(c.Session, c.Session.FramesSince(0))) > 0 {
+			ObserveLate(t, calls.EndTime)
 			return
 		}
 	}
 }
 
-// pair is two reports of one request, one right after the other on one channel.
-type pair struct{ earlier, later *kit.ProgressReport }
+// reportPair is two reports of one request, one right after the other on one channel.
+type reportPair struct{ earlier, later *kit.ProgressNotification }
 
-func (p pair) subject() Subject {
+func (p reportPair) subject() Subject {
 	return Subject{Frames: []*driver.Frame{p.earlier.Frame, p.later.Frame}}
 }
 
-// pairsOf pairs each report with the last one before it on its channel.
-func pairsOf(reports []*kit.ProgressReport) (pairs []pair) {
+// reportPairs pairs each report with the last one before it on its channel.
+func reportPairs(reports []*kit.ProgressNotification) (pairs []reportPair) {
 	type channel struct {
-		of *kit.Asked
-		on *driver.Exchange
+		of *kit.TrackedRequest
+		on *driver.RoundTrip
 	}
-	last := map[channel]*kit.ProgressReport{}
+	last := map[channel]*kit.ProgressNotification{}
 	for _, r := range reports {
-		if r.Of == nil {
+		if r.ForRequest == nil {
 			continue
 		}
-		c := channel{r.Of, r.HTTP}
+		c := channel{r.ForRequest, r.RoundTrip}
 		if earlier := last[c]; earlier != nil {
-			pairs = append(pairs, pair{earlier, r})
+			pairs = append(pairs, reportPair{earlier, r})
 		}
 		last[c] = r
 	}
 	return pairs
 }
 
-// flow is the reports under one token in a session.
-type flow struct{ reports []*driver.Frame }
+// tokenReports is the reports under one token in a session.
+type tokenReports struct{ reports []*driver.Frame }
 
 // subject shows the first of them. That mcpcheck has not kept others is no excuse for a flood, so it is shown by its
 // JSON, and not as part of a stream.
-func (f flow) subject() Subject { return Subject{Value: f.reports[0].JSON(), Behind: f.reports[:1]} }
+func (f tokenReports) subject() Subject {
+	return Subject{Value: f.reports[0].JSON(), SourceFrames: f.reports[:1]}
+}
 
-// flows are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What is under
-// a token that nobody has given is left to progress/known-token.
-func flows(t *T, w Wire) (all []flow) {
-	for _, s := range kit.Established(t, w) {
-		given, under := kit.TokensGiven(s), map[string][]*driver.Frame{}
-		kit.EachSaid(s.Record(0), func(m *driver.Frame, _ []*kit.Asked) {
+// reportsByToken are those of the run, also in sessions of which only the end is kept: a flood is one there, too. What
+// is under a token that nobody has given is left to progress/known-token.
+func reportsByToken(t *T, w Wire) (all []tokenReports) {
+	for _, s := range kit.EstablishedSessions(t, w) {
+		given, under := kit.ProgressTokens(s), map[string][]*driver.Frame{}
+		kit.EachServerMessage(s.FramesSince(0), func(m *driver.Frame, _ []*kit.TrackedRequest) {
 			if kit.IsProgress(m) {
-				token := driver.IDKey(kit.TokenOf(m))
+				token := driver.IDKey(kit.ProgressTokenOf(m))
 				under[token] = append(under[token], m)
 			}
 		})
 		for token, reports := range under {
-			if given[token] || !s.Whole() {
-				all = append(all, flow{reports})
+			if given[token] || !s.HasBeginning() {
+				all = append(all, tokenReports{reports})
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b flow) int { return cmp.Compare(a.reports[0].At, b.reports[0].At) })
+	slices.SortFunc(all, func(a, b tokenReports) int { return cmp.Compare(a.reports[0].At, b.reports[0].At) })
 	return all
 }
 
-// valueOf is how far a request is, as a report has it.
-func valueOf(r *kit.ProgressReport) (value *big.Float, ok bool) {
+// progressValue is how far a request is, as a report has it.
+func progressValue(r *kit.ProgressNotification) (value *big.Float, ok bool) {
 	const bits = 256
-	value, _, err := big.ParseFloat(string(number(r.Params()["progress"])), 10, bits, big.ToNearestEven)
+	value, _, err := big.ParseFloat(string(jsonNumber(r.Params()["progress"])), 10, bits, big.ToNearestEven)
 	return value, err == nil
 }
 
-// number is a JSON number; empty when it is none.
-func number(v any) json.Number {
+// jsonNumber is a JSON number; empty when it is none.
+func jsonNumber(v any) json.Number {
 	n, _ := v.(json.Number)
 	return n
 }
@@ -195,27 +199,27 @@ func metaOf(f *driver.Frame) M {
 	return kit.MetaOf(params)
 }
 
-// isTaken reports whether an earlier request of the server in the session has the same token, and no answer yet when a
-// request came.
-func isTaken(m Message) bool {
+// isTokenInUse reports whether an earlier request of the server in the session has the same token, and no answer yet
+// when a request came.
+func isTokenInUse(m Message) bool {
 	open := map[string]json.RawMessage{} // tokens by ids of requests
-	for _, f := range m.Session.Record(0) {
-		for _, x := range f.Members() {
+	for _, f := range m.Session.FramesSince(0) {
+		for _, x := range f.Messages() {
 			switch {
 			case f == m.Frame || f.At == m.At && x.Raw.Equal(m.Raw):
 				for _, token := range open {
-					if driver.SameID(token, Compact(metaOf(m.Frame)["progressToken"])) {
+					if driver.SameID(token, CompactJSON(metaOf(m.Frame)["progressToken"])) {
 						return true
 					}
 				}
 				return false
-			case f.Side == driver.FromServer && x.IsRequest() && Has(metaOf(x), "progressToken"):
-				open[driver.IDKey(x.ID)] = Compact(metaOf(x)["progressToken"])
+			case f.Side == driver.FromServer && x.IsRequest() && HasMember(metaOf(x), "progressToken"):
+				open[driver.IDKey(x.ID)] = CompactJSON(metaOf(x)["progressToken"])
 			case f.Side == driver.FromClient && x.IsResponse():
 				delete(open, driver.IDKey(x.ID))
 			case x.Method == "notifications/cancelled":
 				params, _ := x.JSON()["params"].(M)
-				delete(open, driver.IDKey(Compact(params["requestId"])))
+				delete(open, driver.IDKey(CompactJSON(params["requestId"])))
 			}
 		}
 	}

@@ -8,11 +8,11 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// contents are the checks of what comes of getting prompts.
-var contents = Suite{
+// contentChecks are the checks of what comes of getting prompts.
+var contentChecks = Suite{
 	"prompts/get-result-schema": Probe(func(t *T) {
 		eachResult(t, func(t *T, result M) {
-			rules := kit.Broken(t, "prompts/get-result-schema", "GetPromptResult", result)
+			rules := kit.Violations(t, "prompts/get-result-schema", "GetPromptResult", result)
 			t.Expect(rules).To(BeEmptyList[string]("a valid GetPromptResult"))
 		})
 	}),
@@ -40,30 +40,30 @@ var contents = Suite{
 
 	"prompts/embedded-resource": Probe(func(t *T) {
 		eachBlock(t, "resource", func(t *T, block M) {
-			resource := kit.ExpectEmbedded(t, block)
-			t.Expect(resource["uri"]).To(That("an absolute URI", kit.IsAbsolute))
-			t.Warn(Member(resource, "mimeType")).To(BeString())
+			resource := kit.ExpectEmbeddedResource(t, block)
+			t.Expect(resource["uri"]).To(Satisfy("an absolute URI", kit.IsAbsoluteURI))
+			t.ExpectShould(Member(resource, "mimeType")).To(BeString())
 		})
 	}),
 }
 
-// mediaType is type/subtype, maybe with parameters (RFC 6838, RFC 2045).
-var mediaType = regexp.MustCompile("^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+([ \t]*;.*)?$")
+// mediaTypePattern is type/subtype, maybe with parameters (RFC 6838, RFC 2045).
+var mediaTypePattern = regexp.MustCompile("^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+([ \t]*;.*)?$")
 
 // expectMedia wants base64 data of a type that is one, and begins so.
 func expectMedia(t *T, block M, prefix string) {
-	t.Expect(Member(block, "mimeType")).To(That("a MIME type, type/subtype", mediaType.MatchString))
+	t.Expect(Member(block, "mimeType")).To(Satisfy("a MIME type, type/subtype", mediaTypePattern.MatchString))
 	kit.ExpectMedia(t, block, prefix)
 }
 
 // eachResult tries a check on what came of prompts.
 func eachResult(t *T, run func(*T, M)) {
-	eachOf(t, func(t *T, _ *kit.GotPrompt, result M) { run(t, result) })
+	eachPromptResult(t, func(t *T, _ *kit.FetchedPrompt, result M) { run(t, result) })
 }
 
-// eachOf is eachResult for who wants to know what was asked for.
-func eachOf(t *T, run func(*T, *kit.GotPrompt, M)) {
-	Each(t, kit.GetPrompts(t).Want(t).List, (*kit.GotPrompt).Subject, func(t *T, got *kit.GotPrompt) {
+// eachPromptResult is eachResult for who wants to know what was asked for.
+func eachPromptResult(t *T, run func(*T, *kit.FetchedPrompt, M)) {
+	Each(t, kit.GetPrompts(t).RequireAny(t).List, (*kit.FetchedPrompt).Subject, func(t *T, got *kit.FetchedPrompt) {
 		result := got.Result(t)
 		if result == nil {
 			t.Yield("no prompt was got")
@@ -75,7 +75,7 @@ func eachOf(t *T, run func(*T, *kit.GotPrompt, M)) {
 // eachMessage tries a check on the messages of a kind in all results; what names them in the reason. Content may be
 // made of the arguments: nothing is held against one that has a value which mcpcheck has made up.
 func eachMessage(t *T, what string, of func(message M) bool, run func(*T, M)) {
-	eachOf(t, func(t *T, got *kit.GotPrompt, result M) {
+	eachPromptResult(t, func(t *T, got *kit.FetchedPrompt, result M) {
 		var seen []Subject
 		for i, message := range kit.ObjectsIn(result["messages"]) {
 			if of(message) {
@@ -83,10 +83,10 @@ func eachMessage(t *T, what string, of func(message M) bool, run func(*T, M)) {
 			}
 		}
 		if len(seen) == 0 {
-			t.Because(NotObserved).Skip("no %s was seen in a prompt", what)
+			t.WithReason(NotObserved).Skip("no %s was seen in a prompt", what)
 		}
 		t.Each(seen, func(t *T, message Subject) {
-			if got.Made && bytes.Contains(Compact(message.Value), Compact(kit.Placeholder)) {
+			if got.HasPlaceholder && bytes.Contains(CompactJSON(message.Value), CompactJSON(kit.Placeholder)) {
 				t.Inconclusive("it has a value that mcpcheck has made up for an argument: %s", kit.Placeholder)
 			}
 			run(t, message.Value)

@@ -4,4 +4,4 @@ package prompts
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(lists, getting, contents, refusals)
+var Checks = MergeSuites(listChecks, getChecks, contentChecks, refusalChecks)

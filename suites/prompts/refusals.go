@@ -6,17 +6,17 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// refusals are the checks of requests that name no prompt of the server.
-var refusals = Suite{
+// refusalChecks are the checks of requests that name no prompt of the server.
+var refusalChecks = Suite{
 	"prompts/unknown-name-is-error": Probe(func(t *T) {
-		r := aboutStranger(t)
-		kit.WantRefuser(t, r)
+		r := unknownPromptReply(t)
+		kit.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError())
 	}),
 
 	"prompts/unknown-name-code": Probe(func(t *T) {
-		r := aboutStranger(t)
-		if r.M()["error"] == nil {
+		r := unknownPromptReply(t)
+		if r.Message()["error"] == nil {
 			t.Yield("no error came")
 		}
 		t.Expect(r).To(BeError(-32602))
@@ -27,20 +27,20 @@ var refusals = Suite{
 			NoAnswer(t, "%v", err)
 		}
 		codes := []int{-32602}
-		if t.Modern() && t.Server.Transport == "http" {
+		if t.IsModern() && t.Server.Transport == "http" {
 			codes = append(codes, kit.HeaderMismatch)
 		}
-		r := kit.TryAmiss(t, t.Hostile(), "prompts/get", M{})
-		kit.WantRefuser(t, r)
-		kit.WantServed(t, r, M{"name": kit.UnknownPrompt(t)})
+		r := kit.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", M{})
+		kit.SkipUnlessServerRejects(t, r)
+		kit.SkipUnlessServed(t, r, M{"name": kit.UnknownPromptName(t)})
 		t.Expect(r).To(BeError())
-		t.Warn(r).To(BeError(codes...))
+		t.ExpectShould(r).To(BeError(codes...))
 	}),
 }
 
-// aboutStranger is the answer to a request for a prompt that does not exist.
-func aboutStranger(t *T) driver.Reply {
+// unknownPromptReply is the answer to a request for a prompt that does not exist.
+func unknownPromptReply(t *T) driver.Reply {
 	return Step(t, "unknown prompt", func(t *T) driver.Reply {
-		return kit.AskAmiss(t, t.Session(), "prompts/get", M{"name": kit.UnknownPrompt(t)})
+		return kit.RequestInvalid(t, t.Session(), "prompts/get", M{"name": kit.UnknownPromptName(t)})
 	})
 }

@@ -6,67 +6,67 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// refusals are the checks of readings that are to be refused.
-var refusals = Suite{
+// refusalChecks are the checks of readings that are to be refused.
+var refusalChecks = Suite{
 	"resources/not-found-is-error": Probe(func(t *T) {
-		r := aboutUnknown(t)
+		r := unknownResourceReply(t)
 		switch {
-		case r.Result() != nil && matched(t, unknownURI(t)):
+		case r.Result() != nil && matchesTemplate(t, unknownURI(t)):
 			t.Inconclusive("a template of the server matches any URI, and it made contents for this one: %s", Got(r))
-		case kit.AsksForInput(t, r):
+		case kit.IsInputRequired(t, r):
 			t.Inconclusive("it asks for input first: %s", Got(r))
 		}
 		t.Expect(r).To(BeError())
 	}),
 
 	"resources/not-found-code": Probe(func(t *T) {
-		r := wantUnknown(t)
-		if code, _ := r.Code(); t.Modern() && kit.IsRetired(code) {
+		r := requireUnknownError(t)
+		if code, _ := r.Code(); t.IsModern() && kit.IsRetiredCode(code) {
 			t.Yield("%d is of earlier revisions", code)
 		}
-		if t.Modern() {
+		if t.IsModern() {
 			t.Expect(r).To(BeError(kit.InvalidParams))
 			return
 		}
 		t.Expect(r).To(BeError(-32002, kit.InvalidParams))
-		t.Inform(r).To(BeError(-32002))
+		t.ExpectAdvice(r).To(BeError(-32002))
 	}),
 
 	"resources/not-found-data-uri": Probe(func(t *T) {
-		data, _ := wantUnknown(t).Error()["data"].(M)
+		data, _ := requireUnknownError(t).Error()["data"].(M)
 		t.Expect(Member(data, "uri")).To(BeOneOf[any](unknownURI(t)), "data.uri")
 	}),
 
 	"resources/read-uri-required": Probe(func(t *T) {
 		all := []M{{}}
-		if t.Modern() {
+		if t.IsModern() {
 			all = append(all, M{"uri": 5})
 		}
-		codes := append(kit.CodesOfHeaders(t), kit.InvalidParams)
+		codes := append(kit.HeaderErrorCodes(t), kit.InvalidParams)
 		for _, params := range all {
-			r := kit.TryAmiss(t, t.Hostile(), readMethod, params)
-			wantServed(t, r)
+			r := kit.TryInvalid(t, t.SessionForInvalidInput(), readMethod, params)
+			requireRefusals(t, r)
 			t.Expect(r).To(BeError())
-			t.Warn(r).To(BeError(codes...))
+			t.ExpectShould(r).To(BeError(codes...))
 		}
 	}),
 
 	"resources/invalid-uri-rejected": Probe(func(t *T) {
 		var all []Subject
 		for _, uri := range []string{"not a uri", "", "http://[bad"} {
-			all = append(all, Subject{Name: Show(uri), Value: M{"uri": uri}, Sent: true})
+			all = append(all, Subject{Name: Show(uri), Value: M{"uri": uri}, FromClient: true})
 		}
 		t.Each(all, func(t *T, s Subject) {
-			r := kit.TryAmiss(t, t.Hostile(), readMethod, s.Value)
-			wantServed(t, r)
+			r := kit.TryInvalid(t, t.SessionForInvalidInput(), readMethod, s.Value)
+			requireRefusals(t, r)
 			if r.Result() == nil {
 				t.Expect(r).To(BeError())
 				return
 			}
-			if aboutUnknown(t).Result() != nil {
+			if unknownResourceReply(t).Result() != nil {
 				t.Yield("no URI is refused")
 			}
-			if matched(t, s.Value["uri"].(string)) {
+			if matchesTemplate(t, s.Value["uri"].(string)) {
 				t.Inconclusive("a template of the server matches it: %s", Got(r))
 			}
 			t.Fail("an error, since it is not a URI", "%s", r)
@@ -74,23 +74,23 @@ var refusals = Suite{
 	}),
 }
 
-// wantServed ends a check of a reading to be refused when the server refuses nothing, or answers no reading.
-func wantServed(t *T, r driver.Reply) {
-	kit.WantRefuser(t, r)
-	kit.WantServed(t, r, M{"uri": unknownURI(t)})
+// requireRefusals ends a check of a reading to be refused when the server refuses nothing, or answers no reading.
+func requireRefusals(t *T, r driver.Reply) {
+	kit.SkipUnlessServerRejects(t, r)
+	kit.SkipUnlessServed(t, r, M{"uri": unknownURI(t)})
 }
 
-// aboutUnknown is what comes of reading a resource that no server has.
-func aboutUnknown(t *T) driver.Reply {
+// unknownResourceReply is what comes of reading a resource that no server has.
+func unknownResourceReply(t *T) driver.Reply {
 	return Step(t, "unknown resource", func(t *T) driver.Reply {
-		return kit.AskAmiss(t, t.Session(), readMethod, M{"uri": unknownURI(t)})
+		return kit.RequestInvalid(t, t.Session(), readMethod, M{"uri": unknownURI(t)})
 	})
 }
 
-// wantUnknown is the error for that.
-func wantUnknown(t *T) driver.Reply {
-	r := aboutUnknown(t)
-	if r.M()["error"] == nil {
+// requireUnknownError is the error for that.
+func requireUnknownError(t *T) driver.Reply {
+	r := unknownResourceReply(t)
+	if r.Message()["error"] == nil {
 		t.Yield("the unknown resource was not answered with an error")
 	}
 	return r

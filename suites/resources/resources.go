@@ -10,7 +10,8 @@ import (
 )
 
 // Checks are the checks of the area.
-var Checks = Merge(lists, definitions, templates, contents, refusals, traversal, subscribing, updates)
+var Checks = MergeSuites(listChecks, definitionChecks, templateChecks, contentChecks, refusalChecks, traversalChecks,
+	subscriptionChecks, updateChecks)
 
 const (
 	listMethod      = "resources/list"
@@ -20,8 +21,8 @@ const (
 
 // The lists of the area.
 var (
-	resourceList = kit.Lists[2]
-	templateList = kit.Lists[3]
+	resourceList = kit.PagedLists[2]
+	templateList = kit.PagedLists[3]
 )
 
 // unknownURI is the URI of a resource that no server has, the same one for the same seed. No template is likely to have
@@ -37,7 +38,7 @@ func eachResource(t *T, run func(t *T, resource M)) {
 
 func eachItem(t *T, none string, items []Subject, run func(t *T, item M)) {
 	if len(items) == 0 {
-		t.Because(NotOffered).Skip("%s", none)
+		t.WithReason(NotOffered).Skip("%s", none)
 	}
 	t.Each(items, func(t *T, item Subject) { run(t, item.Value) })
 }

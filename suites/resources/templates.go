@@ -11,8 +11,8 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// templates are the checks of templates of resources.
-var templates = Suite{
+// templateChecks are the checks of templates of resources.
+var templateChecks = Suite{
 	"resources/template-syntax": Probe(func(t *T) {
 		express := regexp.MustCompile(`^[^{}]*/:[A-Za-z_][^{}]*$`)
 		eachItem(t, "the server lists no template", subjects(t.Server.Templates, "uriTemplate"), func(t *T, item M) {
@@ -21,18 +21,18 @@ var templates = Suite{
 				t.Yield("uriTemplate is not a string")
 			}
 			_, err := uritemplate.New(text)
-			t.Expect(err == nil).To(Hold("a URI template by RFC 6570", "%s: %v", text, err))
-			t.Warn(!express.MatchString(text)).To(Hold("parameters in braces", "%s", text))
+			t.Expect(err == nil).To(BeTrue("a URI template by RFC 6570", "%s: %v", text, err))
+			t.ExpectShould(!express.MatchString(text)).To(BeTrue("parameters in braces", "%s", text))
 		})
 	}),
 
 	"resources/template-readable": Probe(func(t *T) {
 		all := parsedTemplates(t)
 		if len(all) == 0 {
-			t.Because(NotOffered).Skip("the server lists no template that can be expanded")
+			t.WithReason(NotOffered).Skip("the server lists no template that can be expanded")
 		}
 		Each(t, all, template.subject, func(t *T, x template) {
-			if r, read := x.listed(t); read {
+			if r, read := x.readListed(t); read {
 				if r.reply.Result() == nil {
 					t.Yield("what is listed of it cannot be read")
 				}
@@ -48,7 +48,7 @@ type template struct {
 	*uritemplate.Template
 }
 
-func (x template) subject() Subject { return Named(x.Raw()) }
+func (x template) subject() Subject { return NamedSubject(x.Raw()) }
 
 func parsedTemplates(t *T) (all []template) {
 	for _, item := range t.Server.Templates {
@@ -60,32 +60,32 @@ func parsedTemplates(t *T) (all []template) {
 	return all
 }
 
-// matched reports whether a template of the server has a URI among its expansions.
-func matched(t *T, uri string) bool {
+// matchesTemplate reports whether a template of the server has a URI among its expansions.
+func matchesTemplate(t *T, uri string) bool {
 	return slices.ContainsFunc(parsedTemplates(t), func(x template) bool { return x.Match(uri) != nil })
 }
 
-// listed is the reading of a resource of the list that is an expansion of the template.
-func (x template) listed(t *T) (r reading, read bool) {
-	for _, r := range readings(t) {
+// readListed is the reading of a resource of the list that is an expansion of the template.
+func (x template) readListed(t *T) (r readResult, read bool) {
+	for _, r := range readResults(t) {
 		if r.reply.Answered() && x.Match(r.uri) != nil {
 			return r, true
 		}
 	}
-	return reading{}, false
+	return readResult{}, false
 }
 
 // expectReadable wants what the server completes the variables of the template to be readable: one of the first values.
 func (x template) expectReadable(t *T) {
 	if !t.Server.Declares("completions") {
-		t.Because(NotGiven).Skip("nothing tells what values the template may have")
+		t.WithReason(NotGiven).Skip("nothing tells what values the template may have")
 	}
 	name := x.Varnames()[0]
-	var last reading
-	for _, value := range x.completed(t, name, M{}) {
+	var last readResult
+	for _, value := range x.completeVariable(t, name, M{}) {
 		values, context := uritemplate.Values{name: uritemplate.String(value)}, M{name: value}
 		for _, other := range x.Varnames()[1:] {
-			if further := x.completed(t, other, context); len(further) > 0 {
+			if further := x.completeVariable(t, other, context); len(further) > 0 {
 				values[other], context[other] = uritemplate.String(further[0]), further[0]
 			}
 		}
@@ -93,23 +93,24 @@ func (x template) expectReadable(t *T) {
 		if err != nil {
 			t.Inconclusive("it cannot be expanded: %v", err)
 		}
-		last = reading{uri: uri, reply: kit.Converse(t, t.Session(), readMethod, kit.Enabling(t, M{"uri": uri})).Last}
-		if code, _ := last.reply.Code(); !slices.Contains(missing, code) {
+		last = readResult{uri: uri,
+			reply: kit.RunInputLoop(t, t.Session(), readMethod, kit.WithAllCapabilities(t, M{"uri": uri})).LastReply}
+		if code, _ := last.reply.Code(); !slices.Contains(notFoundCodes, code) {
 			break
 		}
 	}
 	code, _ := last.reply.Code()
 	switch {
 	case last.uri == "":
-		t.Because(NotGiven).Skip("the server completes no values of the template")
-	case last.reply.Result() == nil && !slices.Contains(missing, code):
+		t.WithReason(NotGiven).Skip("the server completes no values of the template")
+	case last.reply.Result() == nil && !slices.Contains(notFoundCodes, code):
 		t.Inconclusive("%s is refused, but not as unknown: %s", last.uri, Got(last.reply))
 	}
 	t.Expect(last.reply).To(BeResult(), "%s, made of what the server itself completes", cmp.Or(last.uri, x.Raw()))
 }
 
-// completed are the first values that the server completes for a variable.
-func (x template) completed(t *T, name string, others M) (values []string) {
+// completeVariable are the first values that the server completes for a variable.
+func (x template) completeVariable(t *T, name string, others M) (values []string) {
 	const most = 3
 	params := M{
 		"ref":      M{"type": "ref/resource", "uri": x.Raw()},
@@ -118,7 +119,7 @@ func (x template) completed(t *T, name string, others M) (values []string) {
 	if len(others) > 0 && t.Revision >= "2025-06-18" {
 		params["context"] = M{"arguments": others}
 	}
-	completion, _ := t.Ask(t.Session(), "completion/complete", params).Result()["completion"].(M)
+	completion, _ := t.Request(t.Session(), "completion/complete", params).Result()["completion"].(M)
 	all, _ := completion["values"].([]any)
 	for _, v := range all[:min(len(all), most)] {
 		if text, isString := v.(string); isString && text != "" {

@@ -13,20 +13,20 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// traversal is the check of what lies beside what a server serves.
-var traversal = Suite{
+// traversalChecks is the check of what lies beside what a server serves.
+var traversalChecks = Suite{
 	"resources/path-traversal-refused": Probe(func(t *T) {
-		ways := escapes(t)
+		ways := traversalURIs(t)
 		if len(ways) == 0 {
-			t.Because(NotOffered).Skip("the server has no file:// resource and no template")
+			t.WithReason(NotOffered).Skip("the server has no file:// resource and no template")
 		}
 		s := t.Session()
-		if matched(t, outside) && isOutside(kit.TryAmiss(t, s, readMethod, M{"uri": outside})) {
+		if matchesTemplate(t, outsideURI) && hasOutsideFile(kit.TryInvalid(t, s, readMethod, M{"uri": outsideURI})) {
 			t.Skip("the server serves the whole file system by a template")
 		}
 		t.Each(ways, func(t *T, way Subject) {
-			r := kit.AskAmiss(t, s, readMethod, M{"uri": way.Name})
-			t.Expect(!isOutside(r)).To(Hold("no content from outside the served directory",
+			r := kit.RequestInvalid(t, s, readMethod, M{"uri": way.Name})
+			t.Expect(!hasOutsideFile(r)).To(BeTrue("no content from outside the served directory",
 				"what looks like the %s of the machine", outsidePath))
 		})
 	}),
@@ -35,16 +35,16 @@ var traversal = Suite{
 // A file that lies outside of anything a server means to serve, and that every Unix has.
 const (
 	outsidePath = "etc/passwd"
-	outside     = "file:///" + outsidePath
+	outsideURI  = "file:///" + outsidePath
 )
 
-// lookOfOutside is a line of that file.
-var lookOfOutside = regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)
+// passwdPattern is a line of that file.
+var passwdPattern = regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)
 
-// escapes are URIs that lead there from what is listed: out of the directory of a file, and out of the place that a
-// variable of a template has, with dots as they are and percent-encoded once and twice. What the server lists is not
+// traversalURIs are URIs that lead there from what is listed: out of the directory of a file, and out of the place that
+// a variable of a template has, with dots as they are and percent-encoded once and twice. What the server lists is not
 // among them. None is kept with what came of it: reports show no foreign file.
-func escapes(t *T) (all []Subject) {
+func traversalURIs(t *T) (all []Subject) {
 	const most = 2 // resources and templates from which it is tried
 	up := strings.Repeat("../", 12) + outsidePath
 	forms := []string{up, strings.ReplaceAll(up, "../", "%2e%2e%2f"), strings.ReplaceAll(up, "../", "%252e%252e%252f")}
@@ -52,7 +52,7 @@ func escapes(t *T) (all []Subject) {
 	n := 0
 	for _, resource := range t.Server.Resources {
 		uri, _ := resource["uri"].(string)
-		if !isFile(uri) || n == most {
+		if !isFileURI(uri) || n == most {
 			continue
 		}
 		n++
@@ -61,7 +61,7 @@ func escapes(t *T) (all []Subject) {
 		}
 	}
 	if n > 0 {
-		uris = append(uris, outside)
+		uris = append(uris, outsideURI)
 	}
 	parsed := parsedTemplates(t)
 	for _, x := range parsed[:min(len(parsed), most)] {
@@ -76,18 +76,18 @@ func escapes(t *T) (all []Subject) {
 	for _, uri := range uris {
 		isListed := slices.ContainsFunc(t.Server.Resources, func(r M) bool { return r["uri"] == uri })
 		if !isListed {
-			all = append(all, Subject{Name: uri, Value: M{"uri": uri}, Sent: true})
+			all = append(all, Subject{Name: uri, Value: M{"uri": uri}, FromClient: true})
 		}
 	}
 	return all
 }
 
-// isOutside reports whether a result has the file that lies outside.
-func isOutside(r driver.Reply) bool {
+// hasOutsideFile reports whether a result has the file that lies outside.
+func hasOutsideFile(r driver.Reply) bool {
 	return slices.ContainsFunc(kit.ObjectsIn(r.Result()["contents"]), func(content M) bool {
 		text, _ := content["text"].(string)
 		blob, _ := content["blob"].(string)
 		raw, _ := base64.StdEncoding.DecodeString(blob)
-		return lookOfOutside.MatchString(text) || lookOfOutside.Match(raw)
+		return passwdPattern.MatchString(text) || passwdPattern.Match(raw)
 	})
 }

@@ -9,23 +9,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// tasks is the extension that adds the type task.
-const tasks = "io.modelcontextprotocol/tasks"
+// tasksExtension is the extension that adds the type task.
+const tasksExtension = "io.modelcontextprotocol/tasks"
 
 // Checks are those of the area.
 var Checks = Suite{
-	"result/type-present": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(results(t, w), func(t *T, m Message) {
+	"result/type-present": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		t.Judge(meaningfulResults(t, w), func(t *T, m Message) {
 			t.Expect(Member(kit.ResultOf(m), "resultType")).To(BeString(), "resultType")
 		})
 	}),
 
-	"result/type-complete": WatchAfter(askAll, func(t *T, w Wire) {
-		final := results(t, w).Filter("result of server/discover or a list", func(m Message) bool {
-			return kit.IsFinal(m.Request.Method)
+	"result/type-complete": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		final := meaningfulResults(t, w).Filter("result of server/discover or a list", func(m Message) bool {
+			return kit.IsAlwaysComplete(m.Request.Method)
 		})
 		t.Judge(final, func(t *T, m Message) {
-			kind := typeOf(t, m)
+			kind := requireResultType(t, m)
 			if !slices.Contains(knownTypes(t, m), kind) {
 				t.Yield("%q is not a known type", kind)
 			}
@@ -36,9 +36,9 @@ var Checks = Suite{
 		})
 	}),
 
-	"result/type-known": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(results(t, w), func(t *T, m Message) {
-			kind := typeOf(t, m)
+	"result/type-known": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		t.Judge(meaningfulResults(t, w), func(t *T, m Message) {
+			kind := requireResultType(t, m)
 			if kind == "task" && m.Request.Method == "tools/call" && !slices.Contains(knownTypes(t, m), kind) {
 				t.Yield("it is a task that nobody asked for")
 			}
@@ -46,58 +46,58 @@ var Checks = Suite{
 		})
 	}),
 
-	"result/server-info-on-results": WatchAfter(askAll, func(t *T, w Wire) {
-		others := results(t, w).Filter("result beside that of server/discover", func(m Message) bool {
+	"result/server-info-on-results": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		others := meaningfulResults(t, w).Filter("result beside that of server/discover", func(m Message) bool {
 			return m.Request.Method != "server/discover"
 		})
-		if !Has(kit.MetaOf(t.Server.Welcome), driver.MetaServer) {
+		if !HasMember(kit.MetaOf(t.Server.ConnectResult), driver.MetaServer) {
 			t.Yield("server/discover does not name the server either")
 		}
 		t.Judge(others, func(t *T, m Message) {
-			t.Expect(Has(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)).To(Hold(
+			t.Expect(HasMember(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)).To(BeTrue(
 				driver.MetaServer+" in _meta, as server/discover has it", "none in a result of %s", m.Request.Method))
 		})
 	}),
 
-	"result/server-info-shape": WatchAfter(askAll, func(t *T, w Wire) {
-		t.Judge(naming(t, w), func(t *T, m Message) {
+	"result/server-info-shape": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		t.Judge(resultsWithServerInfo(t, w), func(t *T, m Message) {
 			meta := M{"_meta": kit.MetaOf(kit.ResultOf(m)), "resultType": "complete"}
-			broken := kit.Broken(t, "result/server-info-shape", "Result", meta)
+			broken := kit.Violations(t, "result/server-info-shape", "Result", meta)
 			t.Expect(broken).To(BeEmptyList[string]("serverInfo with a name and a version"))
 		})
 	}),
 
-	"result/server-info-stable": WatchAfter(askAll, func(t *T, w Wire) {
-		all := naming(t, w)
+	"result/server-info-stable": WatchWithSetup(requestAll, func(t *T, w Wire) {
+		all := resultsWithServerInfo(t, w)
 		if len(all.List) < 2 {
-			t.Because(NotObserved).Skip("no two results name the server")
+			t.WithReason(NotObserved).Skip("no two results name the server")
 		}
-		info := func(m Message) string { return string(Compact(kit.MetaOf(kit.ResultOf(m))[driver.MetaServer])) }
+		info := func(m Message) string { return string(CompactJSON(kit.MetaOf(kit.ResultOf(m))[driver.MetaServer])) }
 		t.Judge(all, func(t *T, m Message) { t.Expect(info(m)).To(BeOneOf(info(all.List[0]))) })
 	}),
 }
 
-// askAll asks for what every server answers with a result: server/discover, and the lists that it declares.
-func askAll(t *T) {
-	TryHarmless(t, t.Session())
+// requestAll asks for what every server answers with a result: server/discover, and the lists that it declares.
+func requestAll(t *T) {
+	TryNoOp(t, t.Session())
 	kit.AskLists(t)
 }
 
-// results are those of the run that mean something.
-func results(t *T, w Wire) Messages {
-	meaningless := kit.Meaningless(w)
-	return kit.Results(t, w).Filter("result", func(m Message) bool { return !meaningless(kit.ResultOf(m)) })
+// meaningfulResults are those of the run that mean something.
+func meaningfulResults(t *T, w Wire) Messages {
+	meaningless := kit.SameAsUnknownMethod(w)
+	return kit.ModernResults(t, w).Filter("result", func(m Message) bool { return !meaningless(kit.ResultOf(m)) })
 }
 
-// naming are those that name the server.
-func naming(t *T, w Wire) Messages {
-	return results(t, w).Filter("result that names the server", func(m Message) bool {
-		return Has(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)
+// resultsWithServerInfo are those that name the server.
+func resultsWithServerInfo(t *T, w Wire) Messages {
+	return meaningfulResults(t, w).Filter("result that names the server", func(m Message) bool {
+		return HasMember(kit.MetaOf(kit.ResultOf(m)), driver.MetaServer)
 	})
 }
 
-// typeOf is the type of a result, for a check that cannot do without.
-func typeOf(t *T, m Message) string {
+// requireResultType is the type of a result, for a check that cannot do without.
+func requireResultType(t *T, m Message) string {
 	kind, isString := kit.ResultOf(m)["resultType"].(string)
 	if !isString {
 		t.Yield("there is no resultType")
@@ -110,7 +110,8 @@ func typeOf(t *T, m Message) string {
 func knownTypes(t *T, m Message) []string {
 	known := []string{"complete", "input_required"}
 	client, _ := kit.RequestMeta(m)[driver.MetaCapabilities].(M)
-	if extensions, _ := client["extensions"].(M); extensions[tasks] != nil && t.Server.Extension(tasks) != nil {
+	if extensions, _ := client["extensions"].(M); extensions[tasksExtension] != nil &&
+		t.Server.Extension(tasksExtension) != nil {
 		known = append(known, "task")
 	}
 	return known

@@ -10,111 +10,114 @@ import (
 )
 
 // changes are the checks of roots that change, or are not to be had.
-var changes = Suite{
-	"roots/error-tolerated": Fresh(func(t *T) {
-		l := lacking(t)
-		Each(t, append(l.trials, l.mute(t)), trial.subject, func(t *T, x trial) {
-			if !x.asked {
-				kit.NothingSeen(t, "request for roots came", kit.Inquiries(t).Uncalled, kit.AnyTool)
+var changeChecks = Suite{
+	"roots/error-tolerated": ProcessProbe(func(t *T) {
+		l := tryWithoutRoots(t)
+		Each(t, append(l.results, l.resultWithoutResponse(t)), clientResult.subject, func(t *T, x clientResult) {
+			if !x.wasAsked {
+				kit.SkipNotObserved(t, "request for roots came", kit.CallInteractively(t).Uncalled, kit.AnyTool)
 			}
 			if x.call != nil {
 				t.Expect(x.call.Reply).To(BeAnswered(), "tools/call of %s with "+x.name, x.call.Tool.Name)
 			}
-			t.Expect(x.pong).To(BeAnswered(), "after "+x.name)
+			t.Expect(x.pingReply).To(BeAnswered(), "after "+x.name)
 			if method, served := kit.ListMethod(t); served {
-				t.Expect(x.list).To(BeResult(), "%s after "+x.name, method)
+				t.Expect(x.listReply).To(BeResult(), "%s after "+x.name, method)
 			}
 		})
 	}),
 
-	"roots/list-changed-tolerated": Fresh(func(t *T) {
-		c := clientAgain(t, tell("file:///mcpcheck/one"))
+	"roots/list-changed-tolerated": ProcessProbe(func(t *T) {
+		c := reuseRootsClient(t, newRootsResponse("file:///mcpcheck/one"))
 		s := c.Session
 		asked := c.wasAsked()
-		if r := TryHarmless(t, s); !r.Answered() { // it may end by itself when nothing has come for a while
-			t.Again("the session did not last until the roots changed: %v", Explain(r.Err))
+		if r := TryNoOp(t, s); !r.Answered() { // it may end by itself when nothing has come for a while
+			t.Retry("the session did not last until the roots changed: %v", Explain(r.Err))
 		}
-		c.tells(tell("file:///mcpcheck/two"))
+		c.setResponse(newRootsResponse("file:///mcpcheck/two"))
 		mark := s.Mark()
-		sent := s.Notify(listChanged, nil)
-		_, err := s.Settle(mark)
+		sent := s.Notify(listChangedMethod, nil)
+		_, err := s.Barrier(mark)
 		kit.ExpectAlive(t, err)
 		kit.ExpectIgnored(t, s, mark)
-		t.Expect(TryHarmless(t, s)).To(BeAnswered(), "after "+listChanged)
+		t.Expect(TryNoOp(t, s)).To(BeAnswered(), "after "+listChangedMethod)
 		if asked {
-			_, err = s.Wait(mark, Late, isForRoots)
-			t.By(sent).Inform(err == nil).To(Hold("a request for the roots that have changed", "none"))
+			_, err = s.Wait(mark, LateWindow, isRootsRequest)
+			t.DecidedBy(sent).ExpectAdvice(err == nil).To(BeTrue("a request for the roots that have changed", "none"))
 		}
 	}),
 }
 
-// lack is what came of clients whose roots are not to be had.
-type lack struct {
-	trials []trial
-	asks   bool // the server asks for roots by itself once the session is established
+// withoutRootsResults is what came of clients whose roots are not to be had.
+type withoutRootsResults struct {
+	results       []clientResult
+	asksOnConnect bool // the server asks for roots by itself once the session is established
 }
 
-// trial is what came of a client that answers in a manner.
-type trial struct {
-	manner
-	asked      bool
-	call       *kit.Inquiry // of the tool that has asked; nil: the server did so by itself
-	pong, list driver.Reply // afterwards
+// clientResult is what came of a client that answers in a manner.
+type clientResult struct {
+	rootsResponse
+	wasAsked             bool
+	call                 *kit.InteractiveCall // of the tool that has asked; nil: the server did so by itself
+	pingReply, listReply driver.Reply         // afterwards
 }
 
-// manner is how a client answers that has no roots to tell of.
-type manner struct {
-	name   string
-	answer kit.Answer
+// rootsResponse is how a client answers that has no roots to tell of.
+type rootsResponse struct {
+	name     string
+	response kit.ClientResponse
 }
 
-func (m manner) subject() Subject { return Named(m.name) }
+func (m rootsResponse) subject() Subject { return NamedSubject(m.name) }
 
 var (
-	refusing = manner{"error -32601 for roots/list", kit.Refused(-32601, "Method not found")}
-	lacks    = []manner{
-		{"error -32603 for roots/list", kit.Refused(-32603, "The roots are not to be had")},
-		{"an empty list of roots", tell()},
+	errorResponse    = rootsResponse{"error -32601 for roots/list", kit.NewErrorResponse(-32601, "Method not found")}
+	noRootsResponses = []rootsResponse{
+		{"error -32603 for roots/list", kit.NewErrorResponse(-32603, "The roots are not to be had")},
+		{"an empty list of roots", newRootsResponse()},
 	}
-	unanswered = manner{"no answer to roots/list", kit.Answer{}}
+	noResponse = rootsResponse{"no answer to roots/list", kit.ClientResponse{}}
 )
 
-// lacking answers requests for roots with errors, and then with none. Where the server does not ask by itself, a tool
-// may.
-func lacking(t *T) (l lack) {
-	o := refused(t)
-	if l.asks = isAsked(o); l.asks {
-		first := trial{manner: refusing, asked: true, pong: o.LastPong, list: o.List}
-		l.trials = append([]trial{first}, without(t)...)
-	} else if tool := asker(t); tool != nil {
-		l.trials = called(t, tool)
+// tryWithoutRoots answers requests for roots with errors, and then with none. Where the server does not ask by itself,
+// a tool may.
+func tryWithoutRoots(t *T) (l withoutRootsResults) {
+	o := connectRefusingRoots(t)
+	if l.asksOnConnect = asksOnConnect(o); l.asksOnConnect {
+		first := clientResult{rootsResponse: errorResponse, wasAsked: true, pingReply: o.LastNoOpReply,
+			listReply: o.ListReply}
+		l.results = append([]clientResult{first}, resultsWithoutRoots(t)...)
+	} else if tool := rootsRequestingCall(t); tool != nil {
+		l.results = resultsOfCalls(t, tool)
 	}
 	return l
 }
 
-// refused is what came of a client that has roots, and answers requests for them with an error.
-func refused(t *T) kit.Opened {
-	o := kit.Begin(t, kit.Opening{Client: true})
-	o.WantWelcome(t)
+// connectRefusingRoots is what came of a client that has roots, and answers requests for them with an error.
+func connectRefusingRoots(t *T) kit.ScenarioResult {
+	o := kit.RunScenario(t, kit.Scenario{RefuseRequests: true})
+	o.RequireConnected(t)
 	return o
 }
 
-// isAsked reports whether the server has asked for roots by itself.
-func isAsked(o kit.Opened) bool { return slices.ContainsFunc(o.Asked, isForRoots) }
+// asksOnConnect reports whether the server has asked for roots by itself.
+func asksOnConnect(o kit.ScenarioResult) bool {
+	return slices.ContainsFunc(o.ServerRequests, isRootsRequest)
+}
 
-// without is what came of a client that has lost its roots. What goes wrong then, the change may have caused: a client
-// that had none from the beginning shows that.
-func without(t *T) []trial {
-	return Step(t, "client without roots", func(t *T) (all []trial) {
-		c := clientAgain(t, lacks[0].answer)
-		for i, m := range lacks {
-			x := trial{manner: m, asked: true}
-			if i == 0 || c.changes(m.answer) {
-				x = c.after(t, x)
+// resultsWithoutRoots is what came of a client that has lost its roots. What goes wrong then, the change may have
+// caused: a client that had none from the beginning shows that.
+func resultsWithoutRoots(t *T) []clientResult {
+	return Step(t, "client without roots", func(t *T) (all []clientResult) {
+		c := reuseRootsClient(t, noRootsResponses[0].response)
+		for i, m := range noRootsResponses {
+			x := clientResult{rootsResponse: m, wasAsked: true}
+			if i == 0 || c.changeResponse(m.response) {
+				x = c.requestAfter(t, x)
 			}
-			if !x.pong.Answered() || x.list.Error() != nil {
-				c = newClient(t, m.answer)
-				x = c.after(t, x)
+			if !x.pingReply.Answered() || x.listReply.Error() != nil {
+				c = newRootsClient(t, m.response)
+				x = c.requestAfter(t, x)
 			}
 			all = append(all, x)
 		}
@@ -122,125 +125,128 @@ func without(t *T) []trial {
 	})
 }
 
-// called is what came of clients that are asked by a tool.
-func called(t *T, tool *kit.Inquiry) []trial {
-	return Step(t, "client without roots that a tool asks", func(t *T) (all []trial) {
-		c := clientAgain(t, lacks[0].answer)
-		for _, m := range lacks {
-			c.tells(m.answer)
-			call := c.Call(t, tool.Tool, tool.Arguments, c.answering(t))
-			all = append(all, c.after(t, trial{manner: m, asked: true, call: call}))
+// resultsOfCalls is what came of clients that are asked by a tool.
+func resultsOfCalls(t *T, tool *kit.InteractiveCall) []clientResult {
+	return Step(t, "client without roots that a tool asks", func(t *T) (all []clientResult) {
+		c := reuseRootsClient(t, noRootsResponses[0].response)
+		for _, m := range noRootsResponses {
+			c.setResponse(m.response)
+			call := c.CallTool(t, tool.Tool, tool.Arguments, c.responder(t))
+			all = append(all, c.requestAfter(t, clientResult{rootsResponse: m, wasAsked: true, call: call}))
 		}
 		return all
 	})
 }
 
-// mute is what comes of a client that gives no answer, which no client may, of a server that asks by itself.
-func (l lack) mute(t *T) trial {
-	if !l.asks {
-		return trial{manner: unanswered}
+// resultWithoutResponse is what comes of a client that gives no answer, which no client may, of a server that asks by
+// itself.
+func (l withoutRootsResults) resultWithoutResponse(t *T) clientResult {
+	if !l.asksOnConnect {
+		return clientResult{rootsResponse: noResponse}
 	}
-	o := kit.Begin(t, kit.Opening{Deaf: true})
-	o.WantWelcome(t)
-	if !isAsked(o) {
-		t.Again("the server did not ask for roots this time, before the session was left")
+	o := kit.RunScenario(t, kit.Scenario{IgnoreRequests: true})
+	o.RequireConnected(t)
+	if !asksOnConnect(o) {
+		t.Retry("the server did not ask for roots this time, before the session was left")
 	}
-	return trial{manner: unanswered, asked: true, pong: o.LastPong, list: o.List}
+	return clientResult{rootsResponse: noResponse, wasAsked: true, pingReply: o.LastNoOpReply, listReply: o.ListReply}
 }
 
-// after sees what the server serves after an answer, once that was sent.
-func (c *client) after(t *T, x trial) trial {
-	for _, f := range slices.Backward(c.Session.Record(0)) {
-		if isForRoots(f) {
-			c.Session.Wait(0, Late, func(sent *driver.Frame) bool {
+// requestAfter sees what the server serves after an answer, once that was sent.
+func (c *rootsClient) requestAfter(t *T, x clientResult) clientResult {
+	for _, f := range slices.Backward(c.Session.FramesSince(0)) {
+		if isRootsRequest(f) {
+			c.Session.Wait(0, LateWindow, func(sent *driver.Frame) bool {
 				return sent.Side == driver.FromClient && sent.IsResponse() && driver.SameID(sent.ID, f.ID)
 			})
 			break
 		}
 	}
-	c.Session.Settle(0) // over HTTP what is sent next may overtake the answer
-	x.pong = TryHarmless(t, c.Session)
+	c.Session.Barrier(0) // over HTTP what is sent next may overtake the answer
+	x.pingReply = TryNoOp(t, c.Session)
 	if method, served := kit.ListMethod(t); served {
-		x.list = t.Try(c.Session, method, nil)
+		x.listReply = t.TryRequest(c.Session, method, nil)
 	}
 	return x
 }
 
-// tell is an answer with roots.
-func tell(uris ...string) kit.Answer {
+// newRootsResponse is an answer with roots.
+func newRootsResponse(uris ...string) kit.ClientResponse {
 	roots := []any{}
 	for _, uri := range uris {
 		roots = append(roots, M{"uri": uri, "name": "mcpcheck"})
 	}
-	return kit.Answer{Result: M{"roots": roots}}
+	return kit.ClientResponse{Result: M{"roots": roots}}
 }
 
-// client is one that has roots, which may change.
-type client struct {
+// rootsClient is one that has roots, which may change.
+type rootsClient struct {
 	*kit.Client
 
-	mu     sync.Mutex
-	answer kit.Answer
+	mu       sync.Mutex
+	response kit.ClientResponse
 }
 
-// newClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
-func newClient(t *T, answer kit.Answer) *client {
-	c := &client{answer: answer}
-	c.Client = kit.NewClientAnswering(t, kit.AbleIn(t.Revision), c.answering(t))
-	kit.LetAsk(t, c.Session)
+// newRootsClient is a client that gives one answer to who asks for its roots, and which the server has had time to ask.
+func newRootsClient(t *T, answer kit.ClientResponse) *rootsClient {
+	c := &rootsClient{response: answer}
+	c.Client = kit.NewRespondingClient(t, kit.AllCapabilities(t.Revision), c.responder(t))
+	kit.AwaitServerRequests(t, c.Session)
 	return c
 }
 
-// clientAgain is newClient, or one that had others before, of which a server that asks by itself knows.
-func clientAgain(t *T, answer kit.Answer) *client {
-	asks := isAsked(refused(t))
-	c := &client{answer: answer}
-	c.Client = kit.ClientAgain(t, kit.AbleIn(t.Revision), c.answering(t))
+// reuseRootsClient is newRootsClient, or one that had others before, of which a server that asks by itself knows.
+func reuseRootsClient(t *T, answer kit.ClientResponse) *rootsClient {
+	asks := asksOnConnect(connectRefusingRoots(t))
+	c := &rootsClient{response: answer}
+	c.Client = kit.ReusedClient(t, kit.AllCapabilities(t.Revision), c.responder(t))
 	switch {
-	case c.Session.Used == 0:
-		kit.LetAsk(t, c.Session)
-	case asks && !c.changes(answer):
-		return newClient(t, answer)
+	case c.Session.UseCount == 0:
+		kit.AwaitServerRequests(t, c.Session)
+	case asks && !c.changeResponse(answer):
+		return newRootsClient(t, answer)
 	}
 	return c
 }
 
 // changes has the client give another answer, and reports whether the server asks when it is told so.
-func (c *client) changes(answer kit.Answer) bool {
-	c.tells(answer)
+func (c *rootsClient) changeResponse(answer kit.ClientResponse) bool {
+	c.setResponse(answer)
 	mark := c.Session.Mark()
-	c.Session.Notify(listChanged, nil)
-	_, err := c.Session.Wait(mark, Late, isForRoots)
+	c.Session.Notify(listChangedMethod, nil)
+	_, err := c.Session.Wait(mark, LateWindow, isRootsRequest)
 	return err == nil
 }
 
-// answering answers what is asked for roots, and all else willingly.
-func (c *client) answering(t *T) kit.Answering {
-	others := kit.Willingly(t)
-	return func(q kit.Question) kit.Answer {
-		if q.Method != rootsList {
+// responder answers what is asked for roots, and all else willingly.
+func (c *rootsClient) responder(t *T) kit.Responder {
+	others := kit.AcceptAll(t)
+	return func(q kit.ServerRequest) kit.ClientResponse {
+		if q.Method != listMethod {
 			return others(q)
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.answer
+		return c.response
 	}
 }
 
-// tells has the client give another answer from now on.
-func (c *client) tells(answer kit.Answer) {
+// setResponse has the client give another answer from now on.
+func (c *rootsClient) setResponse(answer kit.ClientResponse) {
 	c.mu.Lock()
-	c.answer = answer
+	c.response = answer
 	c.mu.Unlock()
 }
 
 // wasAsked reports whether the server has asked for roots.
-func (c *client) wasAsked() bool { return slices.ContainsFunc(c.Session.Since(0), isForRoots) }
+func (c *rootsClient) wasAsked() bool {
+	return slices.ContainsFunc(c.Session.ReceivedSince(0), isRootsRequest)
+}
 
-// asker is a call of a tool that asks for roots; nil when there is none.
-func asker(t *T) *kit.Inquiry {
-	all := kit.Inquiries(t).Inquiries
-	if i := slices.IndexFunc(all, func(i *kit.Inquiry) bool { return i.Asks(rootsList) }); i >= 0 {
+// rootsRequestingCall is a call of a tool that asks for roots; nil when there is none.
+func rootsRequestingCall(t *T) *kit.InteractiveCall {
+	all := kit.CallInteractively(t).List
+	if i := slices.IndexFunc(all, func(i *kit.InteractiveCall) bool { return i.AsksFor(listMethod) }); i >= 0 {
 		return all[i]
 	}
 	return nil

@@ -10,71 +10,72 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(requests, changes, boundaries)
+var Checks = MergeSuites(requestChecks, changeChecks, boundaryChecks)
 
-// rootsList is the request that the area is about, and listChanged says that another answer is to be had.
+// listMethod is the request that the area is about, and listChangedMethod says that another answer is to be had.
 const (
-	rootsList   = "roots/list"
-	listChanged = "notifications/roots/list_changed"
+	listMethod        = "roots/list"
+	listChangedMethod = "notifications/roots/list_changed"
 )
 
-// mostTried is how many tools are tried for a check.
-const mostTried = 3
+// maxTools is how many tools are tried for a check.
+const maxTools = 3
 
-// requests are the checks of requests for roots.
-var requests = Suite{
-	"roots/requires-capability": WatchAfter(lackRoots, func(t *T, w Wire) {
-		all := kit.Questions(t, w, rootsList)
-		undeclared := slices.ContainsFunc(all, func(q kit.Question) bool { return !isDeclared(q) })
+// requestChecks are the checks of requests for roots.
+var requestChecks = Suite{
+	"roots/requires-capability": WatchWithSetup(callAsClientWithoutRoots, func(t *T, w Wire) {
+		all := kit.ServerRequests(t, w, listMethod)
+		undeclared := slices.ContainsFunc(all, func(q kit.ServerRequest) bool { return !hasDeclaredRoots(q) })
 		switch {
-		case undeclared && t.Modern():
+		case undeclared && t.IsModern():
 			t.Yield("a client without roots is asked for them")
 		case undeclared && t.Revision >= "2025-06-18":
 			t.Yield("a client without roots is asked for them")
 		}
-		kit.JudgeQuestions(t, "request for roots came, not even to a client that has some", all,
-			func(t *T, q kit.Question) {
-				t.Expect(isDeclared(q)).To(Hold("no request for the roots of a client without them", "one"))
+		kit.JudgeServerRequests(t, "request for roots came, not even to a client that has some", all,
+			func(t *T, q kit.ServerRequest) {
+				t.Expect(hasDeclaredRoots(q)).To(BeTrue("no request for the roots of a client without them", "one"))
 			})
 	}),
 
-	"roots/request-schema": WatchAfter(askForRoots, func(t *T, w Wire) {
-		kit.JudgeQuestions(t, "request for roots came", kit.Questions(t, w, rootsList), func(t *T, q kit.Question) {
-			t.Expect(kit.Broken(t, "roots/request-schema", "ListRootsRequest", q.Value())).To(
-				BeEmptyList[string]("no params, or an object"))
-		})
+	"roots/request-schema": WatchWithSetup(triggerRootsRequests, func(t *T, w Wire) {
+		kit.JudgeServerRequests(t, "request for roots came", kit.ServerRequests(t, w, listMethod),
+			func(t *T, q kit.ServerRequest) {
+				t.Expect(kit.Violations(t, "roots/request-schema", "ListRootsRequest", q.Value())).To(
+					BeEmptyList[string]("no params, or an object"))
+			})
 	}),
 }
 
-// isDeclared reports whether a client that was asked for roots has said that it has some.
-func isDeclared(q kit.Question) bool { return q.Client()["roots"] != nil }
+// hasDeclaredRoots reports whether a client that was asked for roots has said that it has some.
+func hasDeclaredRoots(q kit.ServerRequest) bool { return q.ClientCapabilities()["roots"] != nil }
 
-// askForRoots sees to it that a server that asks for roots has asked a client that has some: most do so once the
-// session is established, others when a tool is called.
-func askForRoots(t *T) {
-	if !t.Modern() {
-		kit.Begin(t, kit.Opening{Client: true})
+// triggerRootsRequests sees to it that a server that asks for roots has asked a client that has some: most do so once
+// the session is established, others when a tool is called.
+func triggerRootsRequests(t *T) {
+	if !t.IsModern() {
+		kit.RunScenario(t, kit.Scenario{RefuseRequests: true})
 	}
-	kit.LetInquire(t)
+	kit.CollectServerRequests(t)
 }
 
-// lackRoots sees to it that it has met a client that has none, too.
-func lackRoots(t *T) {
-	askForRoots(t)
+// callAsClientWithoutRoots sees to it that it has met a client that has none, too.
+func callAsClientWithoutRoots(t *T) {
+	triggerRootsRequests(t)
 	kit.CallTools(t)
-	if !t.Modern() {
+	if !t.IsModern() {
 		return
 	}
-	c := kit.NewClient(t, kit.Without(kit.AbleIn(t.Revision), "roots"))
-	all := kit.WantInquiries(t, rootsList)
-	for _, i := range all[:min(len(all), mostTried)] {
-		if c.Call(t, i.Tool, i.Arguments, kit.Willingly(t)).Mute() {
+	c := kit.NewClient(t, kit.WithoutMember(kit.AllCapabilities(t.Revision), "roots"))
+	all := kit.RequireInteractiveCalls(t, listMethod)
+	for _, i := range all[:min(len(all), maxTools)] {
+		if c.CallTool(t, i.Tool, i.Arguments, kit.AcceptAll(t)).IsSilent() {
 			return
 		}
 	}
 }
 
-// isForRoots reports whether a message of the server is a request for roots.
-func isForRoots(f *driver.Frame) bool {
-	return f.Side == driver.FromServer && f.IsRequest() && f.Method == rootsList
+// isRootsRequest reports whether a message of the server is a request for roots.
+func isRootsRequest(f *driver.Frame) bool {
+	return f.Side == driver.FromServer && f.IsRequest() && f.Method == listMethod
 }

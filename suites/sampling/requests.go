@@ -5,22 +5,23 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// requests are the checks of the params of requests for messages.
-var requests = Suite{
-	"sampling/request-schema": shape("sampling/request-schema", "request for a message came",
-		"messages, maxTokens, and members of the right types", every),
+// requestChecks are the checks of the params of requests for messages.
+var requestChecks = Suite{
+	"sampling/request-schema": schemaCheck("sampling/request-schema", "request for a message came",
+		"messages, maxTokens, and members of the right types", isAny),
 
-	"sampling/priorities-in-range": shape("sampling/priorities-in-range", "request with modelPreferences came",
-		"priorities that are numbers from 0 to 1", having("modelPreferences")),
+	"sampling/priorities-in-range": schemaCheck("sampling/priorities-in-range", "request with modelPreferences came",
+		"priorities that are numbers from 0 to 1", hasParam("modelPreferences")),
 
-	"sampling/include-context-values": shape("sampling/include-context-values", "request with includeContext came",
-		"none, thisServer or allServers", having("includeContext")),
+	"sampling/include-context-values": schemaCheck("sampling/include-context-values",
+		"request with includeContext came",
+		"none, thisServer or allServers", hasParam("includeContext")),
 
-	"sampling/include-context-needs-capability": WatchAfter(samplePlainly, func(t *T, w Wire) {
-		judgePlain(t, w, "context", having("includeContext"), func(t *T, q kit.Question) {
+	"sampling/include-context-needs-capability": WatchWithSetup(callAsPlainClient, func(t *T, w Wire) {
+		eachPlainRequest(t, w, "context", hasParam("includeContext"), func(t *T, q kit.ServerRequest) {
 			context := q.Params["includeContext"]
 			t.Expect(context != "thisServer" && context != "allServers").To(
-				Hold("no includeContext, or none, for a client without sampling.context", "%s", Show(context)))
+				BeTrue("no includeContext, or none, for a client without sampling.context", "%s", Show(context)))
 		})
 	}),
 }

@@ -6,32 +6,33 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-var annotations = Suite{
+var annotationChecks = Suite{
 	"schema/annotations-audience": Watch(func(t *T, w Wire) {
-		expectNone(t, "schema/annotations-audience", "an audience that lists user and assistant",
-			"annotation of an audience", examine(t, w).Of(annotating("audience")))
+		expectNoViolations(t, "schema/annotations-audience", "an audience that lists user and assistant",
+			"annotation of an audience", validateMessages(t, w).Filter(hasAnnotation("audience")))
 	}),
 
 	"schema/annotations-priority": Watch(func(t *T, w Wire) {
-		expectNone(t, "schema/annotations-priority", "a priority from 0 to 1",
-			"annotation of a priority", examine(t, w).Of(annotating("priority")))
+		expectNoViolations(t, "schema/annotations-priority", "a priority from 0 to 1",
+			"annotation of a priority", validateMessages(t, w).Filter(hasAnnotation("priority")))
 	}),
 
 	"schema/annotations-last-modified": Watch(func(t *T, w Wire) {
-		all := examine(t, w)
-		expectNone(t, "schema/annotations-last-modified", "lastModified that is a string",
-			"annotation of lastModified", all.Of(annotating("lastModified")))
+		all := validateMessages(t, w)
+		expectNoViolations(t, "schema/annotations-last-modified", "lastModified that is a string",
+			"annotation of lastModified", all.Filter(hasAnnotation("lastModified")))
 		Judge(t, "annotations", all.Parts("annotations"), part.Subject, func(t *T, p part) {
 			annotations, _ := contentAnnotations(p)
-			if !Has(annotations, "lastModified") {
-				t.Because(NotOffered).Skip("annotations have no lastModified")
+			if !HasMember(annotations, "lastModified") {
+				t.WithReason(NotOffered).Skip("annotations have no lastModified")
 			}
-			t.Warn(annotations["lastModified"]).To(That("an ISO 8601 timestamp", timestamp.MatchString))
+			t.ExpectShould(annotations["lastModified"]).To(Satisfy("an ISO 8601 timestamp",
+				timestampPattern.MatchString))
 		})
 	}),
 
 	"schema/annotations-not-tool-annotations": Watch(func(t *T, w Wire) {
-		Judge(t, "annotations", examine(t, w).Parts("annotations"), part.Subject, func(t *T, p part) {
+		Judge(t, "annotations", validateMessages(t, w).Parts("annotations"), part.Subject, func(t *T, p part) {
 			wanted := "Annotations"
 			foreign := []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"}
 			if p.kind == "Tool" {
@@ -39,18 +40,18 @@ var annotations = Suite{
 			}
 			annotations, _ := p.value.(M)
 			for _, member := range foreign {
-				t.Expect(!Has(annotations, member)).To(Hold("annotations of the type "+wanted, "%s", member))
+				t.Expect(!HasMember(annotations, member)).To(BeTrue("annotations of the type "+wanted, "%s", member))
 			}
 		})
 	}),
 }
 
-// annotating passes messages with annotations of content that have the member.
-func annotating(member string) func(exam) bool {
-	return func(x exam) bool {
+// hasAnnotation passes messages with annotations of content that have the member.
+func hasAnnotation(member string) func(validatedMessage) bool {
+	return func(x validatedMessage) bool {
 		return slices.ContainsFunc(x.parts, func(p part) bool {
 			annotations, ok := contentAnnotations(p)
-			return ok && Has(annotations, member)
+			return ok && HasMember(annotations, member)
 		})
 	}
 }

@@ -14,9 +14,10 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var icons = Suite{
+var iconChecks = Suite{
 	"schema/icon-shape": Watch(func(t *T, w Wire) {
-		expectNone(t, "schema/icon-shape", "a list of well-formed icons", "icon", examine(t, w).Of(having("icons")))
+		expectNoViolations(t, "schema/icon-shape", "a list of well-formed icons", "icon",
+			validateMessages(t, w).Filter(hasPart("icons")))
 	}),
 
 	"schema/icon-src-scheme": Watch(func(t *T, w Wire) {
@@ -25,20 +26,20 @@ var icons = Suite{
 			if !ok {
 				t.Yield("src is not a string")
 			}
-			t.Expect(src).To(That("an https or data URI", func(src string) bool {
+			t.Expect(src).To(Satisfy("an https or data URI", func(src string) bool {
 				return slices.Contains([]string{"https", "data"}, schemeOf(src))
 			}))
 		})
 	}),
 
 	"schema/icon-same-origin": Watch(func(t *T, w Wire) {
-		own := ownDomain(t)
+		own := serverDomain(t)
 		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, _ := icon.value.(M)["src"].(string)
 			u, err := url.Parse(src)
 			switch {
 			case err != nil || u.Hostname() == "" || !strings.HasPrefix(schemeOf(src), "http"):
-				t.Because(NotOffered).Skip("no icon is at an http or https URL")
+				t.WithReason(NotOffered).Skip("no icon is at an http or https URL")
 			case own == "":
 				t.Skip("the server is tried at an address that is not its public one, and names no websiteUrl")
 			}
@@ -50,14 +51,14 @@ var icons = Suite{
 		Judge(t, "icon", iconsWith(t, w, "src"), part.Subject, func(t *T, icon part) {
 			src, _ := icon.value.(M)["src"].(string)
 			if schemeOf(src) != "data" {
-				t.Because(NotOffered).Skip("no icon is a data URI")
+				t.WithReason(NotOffered).Skip("no icon is a data URI")
 			}
 			mimeType, image, problem := readDataURI(src)
 			if override, ok := icon.value.(M)["mimeType"].(string); ok && isGeneric(mimeType) {
 				mimeType = override
 			}
-			t.Expect(problem == "").To(Hold("a data URI with base64 image data", "%s", problem))
-			t.Warn(isImage(mimeType, image)).To(Hold("image data of type "+mimeType,
+			t.Expect(problem == "").To(BeTrue("a data URI with base64 image data", "%s", problem))
+			t.ExpectShould(isImage(mimeType, image)).To(BeTrue("image data of type "+mimeType,
 				"data that begins with %.8q", image))
 		})
 	}),
@@ -70,35 +71,35 @@ var icons = Suite{
 			}
 			for _, size := range sizes {
 				if _, ok := size.(string); ok { // else schema/icon-shape
-					t.Expect(size).To(That("a size of the form WxH, or any", iconSize.MatchString))
+					t.Expect(size).To(Satisfy("a size of the form WxH, or any", iconSizePattern.MatchString))
 				}
 			}
 		})
 	}),
 }
 
-func isWebsite(text string) bool {
+func isWebURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 // iconsWith are the icons, one by one, that have the member.
 func iconsWith(t *T, w Wire, member string) (icons []part) {
-	for _, p := range examine(t, w).Parts("icons") {
+	for _, p := range validateMessages(t, w).Parts("icons") {
 		list, _ := p.value.([]any)
 		for _, icon := range Objects(list) {
-			if Has(icon, member) {
-				icons = append(icons, part{p.kind, "icon", p.name, icon, p.in})
+			if HasMember(icon, member) {
+				icons = append(icons, part{p.kind, "icon", p.name, icon, p.message})
 			}
 		}
 	}
 	return icons
 }
 
-// ownDomain is the domain of the server: that of its URL or, where that is an address for tests, the one of its
+// serverDomain is the domain of the server: that of its URL or, where that is an address for tests, the one of its
 // websiteUrl; empty when neither tells.
-func ownDomain(t *T) string {
-	if host := kit.SiteURL(t).Hostname(); isPublicName(host) {
+func serverDomain(t *T) string {
+	if host := kit.ServerURL(t).Hostname(); isPublicName(host) {
 		return domainOf(host)
 	}
 	website, _ := t.Server.Identity()["websiteUrl"].(string)
@@ -127,7 +128,7 @@ func domainOf(host string) string {
 // schemeOf is the scheme of a URI in lower case; empty for what has none.
 func schemeOf(uri string) string {
 	scheme, _, ok := strings.Cut(uri, ":")
-	if !ok || !uriScheme.MatchString(scheme) {
+	if !ok || !uriSchemePattern.MatchString(scheme) {
 		return ""
 	}
 	return strings.ToLower(scheme)

@@ -13,51 +13,52 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var messages = Suite{
-	"schema/all-server-messages-valid": WatchAfter(kit.CallTools, func(t *T, w Wire) {
-		meaningless := kit.Meaningless(w)
-		meant := examine(t, w).Of(func(x exam) bool {
-			return x.broken == nil || !x.HasResult || !meaningless(kit.ResultOf(x.Message))
+var messageChecks = Suite{
+	"schema/all-server-messages-valid": WatchWithSetup(kit.CallTools, func(t *T, w Wire) {
+		meaningless := kit.SameAsUnknownMethod(w)
+		meant := validateMessages(t, w).Filter(func(x validatedMessage) bool {
+			return x.violations == nil || !x.HasResult || !meaningless(kit.ResultOf(x.Message))
 		})
-		expectNone(t, "schema/all-server-messages-valid", "a message that its schema allows", "message", meant)
+		expectNoViolations(t, "schema/all-server-messages-valid", "a message that its schema allows", "message", meant)
 	}),
 
 	"schema/optional-members-not-null": Watch(func(t *T, w Wire) {
-		expectNone(t, "schema/optional-members-not-null", "optional members set or left out", "message", examine(t, w))
+		expectNoViolations(t, "schema/optional-members-not-null", "optional members set or left out", "message",
+			validateMessages(t, w))
 	}),
 
 	"schema/unknown-server-methods": Watch(func(t *T, w Wire) {
 		isCall := func(m Message) bool { return m.Method != "" }
-		sent := w.Messages().Established(t.Revision).Filter("request and no notification", isCall)
+		sent := w.Messages().Negotiated(t.Revision).Filter("request and no notification", isCall)
 		t.Judge(sent, expectKnownMethod)
 	}),
 
 	"schema/capability-shapes": Watch(func(t *T, w Wire) {
-		expectNone(t, "schema/capability-shapes", "capabilities that are objects with boolean flags",
-			"capabilities", examine(t, w).Of(having("capabilities")))
+		expectNoViolations(t, "schema/capability-shapes", "capabilities that are objects with boolean flags",
+			"capabilities", validateMessages(t, w).Filter(hasPart("capabilities")))
 	}),
 
 	"schema/instructions-type": Watch(func(t *T, w Wire) {
 		definition, what := "InitializeResult", "result of initialize"
-		if t.Modern() {
+		if t.IsModern() {
 			definition, what = "DiscoverResult", "result of server/discover"
 		}
-		welcomes := examine(t, w).Of(func(x exam) bool { return x.definition == definition })
-		expectNone(t, "schema/instructions-type", "instructions that are a string, or none", what, welcomes)
+		welcomes := validateMessages(t, w).Filter(func(x validatedMessage) bool { return x.definition == definition })
+		expectNoViolations(t, "schema/instructions-type", "instructions that are a string, or none", what, welcomes)
 	}),
 
 	"schema/implementation-website-url": Watch(func(t *T, w Wire) {
-		Judge(t, "websiteUrl", examine(t, w).Parts("websiteUrl"), part.Subject, func(t *T, p part) {
+		Judge(t, "websiteUrl", validateMessages(t, w).Parts("websiteUrl"), part.Subject, func(t *T, p part) {
 			text, ok := p.value.(string)
 			if !ok {
 				t.Yield("websiteUrl is not a string")
 			}
-			t.Expect(text).To(That("an absolute http or https URL", isWebsite))
+			t.Expect(text).To(Satisfy("an absolute http or https URL", isWebURL))
 		})
 	}),
 
-	"schema/unknown-client-capabilities-tolerated": Fresh(func(t *T) {
-		t.Expect(kit.Begin(t, kit.Opening{Unknown: true}).Welcome).To(BeResult())
+	"schema/unknown-client-capabilities-tolerated": ProcessProbe(func(t *T) {
+		t.Expect(kit.RunScenario(t, kit.Scenario{UnknownCapabilities: true}).ConnectReply).To(BeResult())
 	}).InModern(Probe(func(t *T) {
 		s := t.Session()
 		eachServed(t, s, M{"_meta": M{driver.MetaCapabilities: kit.UnknownCapabilities}}, func(r driver.Reply) {
@@ -72,21 +73,21 @@ var messages = Suite{
 	}),
 }
 
-// expectNone wants messages without violations that the entry owns; what names them in reasons.
-func expectNone(t *T, id, want, what string, messages examined) {
-	Judge(t, what, messages, exam.Subject, func(t *T, x exam) {
-		broken := x.BrokenBy(id)
-		t.Expect(len(broken) == 0).To(Hold(want, "%s", tell(broken)))
+// expectNoViolations wants messages without violations that the entry owns; what names them in reasons.
+func expectNoViolations(t *T, id, want, what string, messages validatedMessages) {
+	Judge(t, what, messages, validatedMessage.Subject, func(t *T, x validatedMessage) {
+		broken := x.ViolationsOwnedBy(id)
+		t.Expect(len(broken) == 0).To(BeTrue(want, "%s", violationsText(broken)))
 	})
 }
 
-// tell says what is broken, once for all items of a list.
-func tell(broken []schemas.Violation) string {
+// violationsText says what is broken, once for all items of a list.
+func violationsText(broken []schemas.Violation) string {
 	first := map[string]schemas.Violation{}
 	times := map[string]int{}
 	var order []string
 	for _, v := range broken {
-		key := v.Definition + anyItem(v.Path) + v.Rule
+		key := v.Definition + withoutIndexes(v.Path) + v.Rule
 		if times[key]++; times[key] == 1 {
 			first[key] = v
 			order = append(order, key)
@@ -107,8 +108,8 @@ func tell(broken []schemas.Violation) string {
 	return strings.Join(lines, "; ")
 }
 
-// anyItem is a path in which it does not matter which items of lists are meant.
-func anyItem(path string) string {
+// withoutIndexes is a path in which it does not matter which items of lists are meant.
+func withoutIndexes(path string) string {
 	steps := strings.Split(path, "/")
 	for i, step := range steps {
 		if _, err := strconv.Atoi(step); err == nil {
@@ -118,9 +119,9 @@ func anyItem(path string) string {
 	return strings.Join(steps, "/")
 }
 
-// having passes messages with such a member.
-func having(member string) func(exam) bool {
-	return func(x exam) bool {
+// hasPart passes messages with such a member.
+func hasPart(member string) func(validatedMessage) bool {
+	return func(x validatedMessage) bool {
 		return slices.ContainsFunc(x.parts, func(p part) bool { return p.member == member })
 	}
 }
@@ -135,7 +136,7 @@ func expectKnownMethod(t *T, m Message) {
 	if _, later := schemas.MethodSince(m.Method); later {
 		t.Yield("%s is of a later revision", m.Method)
 	}
-	if isExtended(t.Server.Capabilities) {
+	if hasExtension(t.Server.Capabilities) {
 		t.Skip("the server declares an extension, which may define %s", m.Method)
 	}
 	if m.IsNotification() {
@@ -144,8 +145,8 @@ func expectKnownMethod(t *T, m Message) {
 	t.Fail("a request that servers send in "+t.Revision, "%s", m.Method)
 }
 
-// isExtended reports whether the capabilities name something that no revision of the handshake defines.
-func isExtended(capabilities M) bool {
+// hasExtension reports whether the capabilities name something that no revision of the handshake defines.
+func hasExtension(capabilities M) bool {
 	defined := []string{"logging", "completions", "prompts", "resources", "tools", "tasks"}
 	for name, v := range capabilities {
 		experimental, _ := v.(M)
@@ -161,13 +162,13 @@ func isExtended(capabilities M) bool {
 func eachServed(t *T, s *driver.Session, params M, run func(r driver.Reply)) {
 	served := false
 	for _, method := range plainMethods(t, s) {
-		usual := kit.Asking(t, s, method, M{})
+		usual := kit.AskFunc(t, s, method, M{})
 		plain := usual()
 		if plain.Result() == nil {
 			continue // what is wrong with it, its own area says
 		}
 		served = true
-		r, _ := kit.Compare(t, kit.BothServed, plain, usual, kit.Asking(t, s, method, params))
+		r, _ := kit.Compare(t, kit.SameSuccess, plain, usual, kit.AskFunc(t, s, method, params))
 		run(r)
 	}
 	if !served {
@@ -177,7 +178,7 @@ func eachServed(t *T, s *driver.Session, params M, run func(r driver.Reply)) {
 
 // plainMethods are requests that the server serves without any params.
 func plainMethods(t *T, s *driver.Session) []string {
-	harmless, _ := s.Harmless()
+	harmless, _ := s.NoOp()
 	methods := []string{harmless}
 	for _, family := range []string{"tools", "resources", "prompts"} {
 		if t.Server.Declares(family) {
@@ -188,8 +189,8 @@ func plainMethods(t *T, s *driver.Session) []string {
 }
 
 var (
-	frequentDomains = strings.Fields("com org net edu gov io dev ai app co uk de fr eu us jp cn")
-	otherDomains    = strings.Fields("mil int info biz name pro cloud tech xyz online site " +
+	frequentTLDs = strings.Fields("com org net edu gov io dev ai app co uk de fr eu us jp cn")
+	otherTLDs    = strings.Fields("mil int info biz name pro cloud tech xyz online site " +
 		"ac ae ag ar at au be bg br by ca cc ch ci cl cr cz dk ec ee eg es fi fm gg gr hk hr hu id ie il im in ir " +
 		"is it ke kr kz " +
 		"la li lt lu lv ly ma me mx my ng nl no nz pe ph pk pl pt ro rs ru sa se sg sh si sk so st su th tk tn to " +
@@ -197,19 +198,19 @@ var (
 )
 
 var (
-	uriScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
-	iconSize  = regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
+	uriSchemePattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+	iconSizePattern  = regexp.MustCompile(`^([0-9]+x[0-9]+|any)$`)
 
-	// timestamp is any date of ISO 8601, with or without a time of day.
-	timestamp = regexp.MustCompile(
-		`^\d{4}(?:` + monthly + `|` + weekly + `|` + ordinal + `)?(?:T` + clock + zone + `)?$`,
+	// timestampPattern is any date of ISO 8601, with or without a time of day.
+	timestampPattern = regexp.MustCompile(
+		`^\d{4}(?:` + monthDate + `|` + weekDate + `|` + ordinalDate + `)?(?:T` + timeOfDay + timeZone + `)?$`,
 	)
 )
 
 const (
-	monthly = `-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?`
-	weekly  = `-?W[0-5]\d(?:-?[1-7])?`
-	ordinal = `-?[0-3]\d\d`
-	clock   = `(?:[01]\d|2[0-4])(?::?[0-5]\d(?::?(?:[0-5]\d|60))?)?(?:[.,]\d+)?`
-	zone    = `(?:Z|[+-]\d\d(?::?\d\d)?)?`
+	monthDate   = `-?(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12]\d|3[01]))?`
+	weekDate    = `-?W[0-5]\d(?:-?[1-7])?`
+	ordinalDate = `-?[0-3]\d\d`
+	timeOfDay   = `(?:[01]\d|2[0-4])(?::?[0-5]\d(?::?(?:[0-5]\d|60))?)?(?:[.,]\d+)?`
+	timeZone    = `(?:Z|[+-]\d\d(?::?\d\d)?)?`
 )

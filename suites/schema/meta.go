@@ -10,51 +10,53 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var meta = Suite{
+var metaChecks = Suite{
 	"schema/meta-is-object": Watch(func(t *T, w Wire) {
-		expectNone(t, "schema/meta-is-object", "_meta that is an object", "_meta", examine(t, w).Of(having("_meta")))
+		expectNoViolations(t, "schema/meta-is-object", "_meta that is an object", "_meta",
+			validateMessages(t, w).Filter(hasPart("_meta")))
 	}),
 
 	"schema/meta-key-format": Watch(func(t *T, w Wire) {
 		eachMetaKey(t, w, "_meta key", anyKey, func(t *T, key, where string) {
-			t.Expect(kit.IsMetaKey(key)).To(Hold("a _meta key of the form prefix/name", "%q in %s", key, where))
+			t.Expect(kit.IsMetaKey(key)).To(BeTrue("a _meta key of the form prefix/name", "%q in %s", key, where))
 		})
 	}),
 
 	"schema/meta-reserved-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedKey, func(t *T, key, where string) {
-			free := !isReserved(metaLabels(key), t.Revision) || isDefined(t, key)
+		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedMetaKey, func(t *T, key, where string) {
+			free := !isReserved(prefixLabels(key), t.Revision) || isDefined(t, key)
 			tolerated := free || isPublished(t, key)
-			t.Expect(tolerated).To(Hold("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
-			t.Inform(free).To(Hold("a _meta key that this revision defines", "%q in %s", key, where))
+			t.Expect(tolerated).To(BeTrue("a _meta key under a prefix that is not reserved", "%q in %s", key, where))
+			t.ExpectAdvice(free).To(BeTrue("a _meta key that this revision defines", "%q in %s", key, where))
 		})
 	}),
 
 	"schema/meta-reverse-dns-prefix": Watch(func(t *T, w Wire) {
-		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedKey, func(t *T, key, where string) {
-			if t.Modern() && key == "ui/resourceUri" {
+		eachMetaKey(t, w, "_meta key with a prefix", kit.IsPrefixedMetaKey, func(t *T, key, where string) {
+			if t.IsModern() && key == "ui/resourceUri" {
 				t.Skip("%s is an old key of the extension of apps", key)
 			}
-			labels := metaLabels(key)
-			reversed := isTopLevel(labels[0])
-			forward := !reversed && slices.Contains(frequentDomains, labels[len(labels)-1])
-			t.Expect(!forward).To(Hold("a _meta prefix in reverse DNS order, such as com.example/",
+			labels := prefixLabels(key)
+			reversed := isTopLevelDomain(labels[0])
+			forward := !reversed && slices.Contains(frequentTLDs, labels[len(labels)-1])
+			t.Expect(!forward).To(BeTrue("a _meta prefix in reverse DNS order, such as com.example/",
 				"%q in %s", key, where))
-			t.Inform(reversed).To(Hold("a _meta prefix that begins with a top-level domain", "%q in %s", key, where))
+			t.ExpectAdvice(reversed).To(BeTrue("a _meta prefix that begins with a top-level domain", "%q in %s", key,
+				where))
 		})
 	}),
 }
 
-// keyed is a member of a _meta.
-type keyed struct {
+// metaEntry is a member of a _meta.
+type metaEntry struct {
 	key   string
 	value any
-	in    part
+	part  part
 }
 
 // Subject names the key and shows the _meta.
-func (k keyed) Subject() Subject {
-	s := k.in.Subject()
+func (k metaEntry) Subject() Subject {
+	s := k.part.Subject()
 	s.Name = k.key
 	return s
 }
@@ -62,21 +64,21 @@ func (k keyed) Subject() Subject {
 // eachMetaKey tries a check on every key of a _meta that passes the test, once for each key; where says what has it.
 func eachMetaKey(t *T, w Wire, what string, test func(string) bool, run func(t *T, key, where string)) {
 	seen := map[string]bool{}
-	keys := slices.DeleteFunc(metaMembers(t, w, test), func(k keyed) bool {
+	keys := slices.DeleteFunc(metaEntries(t, w, test), func(k metaEntry) bool {
 		again := seen[k.key]
 		seen[k.key] = true
 		return again
 	})
-	Judge(t, what, keys, keyed.Subject, func(t *T, k keyed) { run(t, k.key, k.in.name) })
+	Judge(t, what, keys, metaEntry.Subject, func(t *T, k metaEntry) { run(t, k.key, k.part.name) })
 }
 
-// metaMembers are the members of every _meta whose key passes the test.
-func metaMembers(t *T, w Wire, test func(string) bool) (members []keyed) {
-	for _, p := range examine(t, w).Parts("_meta") {
+// metaEntries are the members of every _meta whose key passes the test.
+func metaEntries(t *T, w Wire, test func(string) bool) (members []metaEntry) {
+	for _, p := range validateMessages(t, w).Parts("_meta") {
 		meta, _ := p.value.(M)
 		for _, key := range slices.Sorted(maps.Keys(meta)) {
 			if test(key) {
-				members = append(members, keyed{key, meta[key], p})
+				members = append(members, metaEntry{key, meta[key], p})
 			}
 		}
 	}
@@ -85,8 +87,8 @@ func metaMembers(t *T, w Wire, test func(string) bool) (members []keyed) {
 
 func anyKey(string) bool { return true }
 
-// metaLabels are the labels of the prefix of a key.
-func metaLabels(key string) []string {
+// prefixLabels are the labels of the prefix of a key.
+func prefixLabels(key string) []string {
 	prefix, _, _ := strings.Cut(key, "/")
 	return strings.Split(strings.ToLower(prefix), ".")
 }
@@ -104,8 +106,8 @@ func isReserved(labels []string, revision string) bool {
 // isDefined reports whether a key under a reserved prefix is one of the revision, or of an extension that the server
 // declares.
 func isDefined(t *T, key string) bool {
-	if !t.Modern() {
-		return slices.Contains(handshakeMetaKeys, key)
+	if !t.IsModern() {
+		return slices.Contains(legacyMetaKeys, key)
 	}
 	declared, _ := t.Server.Capabilities["extensions"].(M)
 	return slices.Contains(modernMetaKeys, key) || isOfExtension(key, slices.Collect(maps.Keys(declared)))
@@ -113,10 +115,10 @@ func isDefined(t *T, key string) bool {
 
 // isPublished reports whether a key under a reserved prefix is one of a later revision, or of a published extension.
 func isPublished(t *T, key string) bool {
-	if !t.Modern() {
-		return slices.Contains(modernMetaKeys, key) || slices.Contains([]string{tasks, apps}, key)
+	if !t.IsModern() {
+		return slices.Contains(modernMetaKeys, key) || slices.Contains([]string{tasksExtension, appsExtension}, key)
 	}
-	return isOfExtension(key, []string{tasks, apps, skills})
+	return isOfExtension(key, []string{tasksExtension, appsExtension, skillsExtension})
 }
 
 // isOfExtension reports whether a key belongs to one of some extensions: it is the identifier of the extension, or has
@@ -129,13 +131,13 @@ func isOfExtension(key string, identifiers []string) bool {
 
 // The published extensions.
 const (
-	tasks  = "io.modelcontextprotocol/tasks"
-	apps   = "io.modelcontextprotocol/ui"
-	skills = "io.modelcontextprotocol/skills"
+	tasksExtension  = "io.modelcontextprotocol/tasks"
+	appsExtension   = "io.modelcontextprotocol/ui"
+	skillsExtension = "io.modelcontextprotocol/skills"
 )
 
-// handshakeMetaKeys are the keys under a reserved prefix that servers may use in the revisions of the handshake.
-var handshakeMetaKeys = []string{
+// legacyMetaKeys are the keys under a reserved prefix that servers may use in the revisions of the handshake.
+var legacyMetaKeys = []string{
 	"io.modelcontextprotocol/related-task",
 	"io.modelcontextprotocol/model-immediate-response",
 }
@@ -146,7 +148,7 @@ var modernMetaKeys = []string{
 	driver.MetaSubscription, driver.MetaServer,
 }
 
-// isTopLevel reports whether a label is a top-level domain that a server's owner is likely to have.
-func isTopLevel(label string) bool {
-	return slices.Contains(frequentDomains, label) || slices.Contains(otherDomains, label)
+// isTopLevelDomain reports whether a label is a top-level domain that a server's owner is likely to have.
+func isTopLevelDomain(label string) bool {
+	return slices.Contains(frequentTLDs, label) || slices.Contains(otherTLDs, label)
 }

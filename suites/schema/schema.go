@@ -5,4 +5,4 @@ package schema
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(messages, meta, trace, icons, annotations)
+var Checks = MergeSuites(messageChecks, metaChecks, traceChecks, iconChecks, annotationChecks)

@@ -10,7 +10,7 @@ import (
 )
 
 // The walk finds members of the protocol and leaves free JSON alone.
-func TestDissect(t *testing.T) {
+func TestCollectParts(t *testing.T) {
 	free := `{"_meta":1,"icons":1,"annotations":1}`
 	for _, c := range []struct {
 		revision, definition, value string
@@ -45,7 +45,7 @@ func TestDissect(t *testing.T) {
 		{"2024-11-05", "EmptyResult", `{"_meta":{"_meta":1}}`, []string{"EmptyResult._meta"}},
 	} {
 		var found findings
-		found.dissect(c.definition, "", "", c.revision, driver.Decode([]byte(c.value)))
+		found.collectParts(c.definition, "", "", c.revision, driver.Decode([]byte(c.value)))
 		var got []string
 		for _, p := range found.parts {
 			got = append(got, p.kind+"."+p.member)
@@ -78,7 +78,7 @@ func TestMetaKeys(t *testing.T) {
 		{"com.example.mcp/x", false, false},
 		{"mcp/x", false, false},
 	} {
-		labels := metaLabels(c.key)
+		labels := prefixLabels(c.key)
 		if isReserved(labels, "2025-06-18") != c.earlier || isReserved(labels, "2025-11-25") != c.latest {
 			t.Errorf("key %q: want reserved %v and %v", c.key, c.earlier, c.latest)
 		}
@@ -93,7 +93,7 @@ func TestTimestamps(t *testing.T) {
 		"": false, "1736694058": false, "1736694058000": false, "2025-13-12": false, "2025-01-12T25:00": false,
 		"1/12/2025, 3:00:58 PM": false, "Sun Jan 12 2025": false,
 	} {
-		if timestamp.MatchString(text) != ok {
+		if timestampPattern.MatchString(text) != ok {
 			t.Errorf("%q: want %v", text, ok)
 		}
 	}

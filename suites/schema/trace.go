@@ -7,20 +7,20 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-var trace = Suite{
-	"schema/trace-context-format": WatchAfter(sendTrace, func(t *T, w Wire) {
+var traceChecks = Suite{
+	"schema/trace-context-format": WatchWithSetup(sendTrace, func(t *T, w Wire) {
 		isTrace := func(key string) bool { return traceFormats[key] != nil }
-		Judge(t, "trace context", metaMembers(t, w, isTrace), keyed.Subject, func(t *T, k keyed) {
+		Judge(t, "trace context", metaEntries(t, w, isTrace), metaEntry.Subject, func(t *T, k metaEntry) {
 			text, isString := k.value.(string)
-			t.Expect(isString && traceFormats[k.key](text)).To(Hold("a "+k.key+" in the format of the W3C",
-				"%s in %s", Show(k.value), k.in.name))
+			t.Expect(isString && traceFormats[k.key](text)).To(BeTrue("a "+k.key+" in the format of the W3C",
+				"%s in %s", Show(k.value), k.part.name))
 		})
 	}),
 }
 
 // sendTrace makes a request that is part of a trace, which servers may go on with.
 func sendTrace(t *T) {
-	t.Try(t.Session(), "server/discover", M{"_meta": M{
+	t.TryRequest(t.Session(), "server/discover", M{"_meta": M{
 		"traceparent": "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01",
 		"tracestate":  "mcpcheck=1",
 		"baggage":     "mcpcheck=1",
@@ -34,22 +34,23 @@ var traceFormats = map[string]func(string) bool{
 }
 
 var (
-	traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
-	stateMember = regexp.MustCompile(`^[a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$`)
-	bagMember   = regexp.MustCompile(`^` + bagPair + `(` + bagGap + `;` + bagGap + bagMore + `)*$`)
+	traceParentPattern = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+	traceStatePattern  = regexp.MustCompile(`^[a-z0-9][a-z0-9_*/@-]{0,255}=[ -+\--<>-~]{0,255}[!-+\--<>-~]$`)
+	baggagePattern     = regexp.MustCompile(`^` + baggagePair + `(` + baggageSpace + `;` + baggageSpace +
+		baggageProperty + `)*$`)
 )
 
 const (
-	bagGap   = `[ \t]*`
-	bagKey   = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
-	bagValue = `[!#-+\--:<-\[\]-~]*`
-	bagPair  = bagKey + bagGap + `=` + bagGap + bagValue
-	bagMore  = `(` + bagPair + `|` + bagKey + `)`
+	baggageSpace    = `[ \t]*`
+	baggageKey      = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+	baggageValue    = `[!#-+\--:<-\[\]-~]*`
+	baggagePair     = baggageKey + baggageSpace + `=` + baggageSpace + baggageValue
+	baggageProperty = `(` + baggagePair + `|` + baggageKey + `)`
 )
 
 // isTraceParent reports whether a text is a traceparent. Later versions than 00 may have more at its end.
 func isTraceParent(text string) bool {
-	p := traceParent.FindStringSubmatch(text)
+	p := traceParentPattern.FindStringSubmatch(text)
 	if p == nil {
 		return false
 	}
@@ -63,7 +64,7 @@ func isTraceState(text string) bool {
 	const most = 32
 	members := strings.Split(text, ",")
 	for _, member := range members {
-		if member = strings.Trim(member, " \t"); member != "" && !stateMember.MatchString(member) {
+		if member = strings.Trim(member, " \t"); member != "" && !traceStatePattern.MatchString(member) {
 			return false
 		}
 	}
@@ -73,7 +74,7 @@ func isTraceState(text string) bool {
 // isBaggage reports whether a text is a baggage-string.
 func isBaggage(text string) bool {
 	for member := range strings.SplitSeq(text, ",") {
-		if !bagMember.MatchString(strings.Trim(member, " \t")) {
+		if !baggagePattern.MatchString(strings.Trim(member, " \t")) {
 			return false
 		}
 	}

@@ -15,21 +15,21 @@ import (
 
 // The limits of a skill that every client takes.
 const (
-	mostFiles = 512
-	mostBytes = 16 << 20
+	maxFiles = 512
+	maxBytes = 16 << 20
 )
 
-// entries are the checks of what entries of skills say.
-var entries = Suite{
+// entryChecks are the checks of what entries of skills say.
+var entryChecks = Suite{
 	"skills/list-ends": Probe(func(t *T) {
-		c := Step(t, list, readList)
+		c := Step(t, listMethod, readList)
 		if c.refused {
 			t.Yield("it is not served")
 		}
-		endless := (*Endless)(nil)
+		endless := (*EndlessListError)(nil)
 		t.Expect(errors.As(c.err, &endless)).To(BeOneOf(false), "%v", c.err)
 		if len(c.pages) < 2 {
-			t.Because(NotOffered).Skip("the list has one page")
+			t.WithReason(NotOffered).Skip("the list has one page")
 		}
 	}),
 
@@ -62,8 +62,8 @@ var entries = Suite{
 	"skills/entry-uri": eachEntry(func(t *T, s skill) {
 		t.Expect(Member(s.entry, "uri")).To(BeString(), "uri")
 		uri := s.entry["uri"].(string)
-		t.Expect(absolute.MatchString(uri) && strings.HasSuffix(uri, skillFile)).To(
-			Hold("the URI of a SKILL.md", "%s", Show(uri)))
+		t.Expect(absoluteURIPattern.MatchString(uri) && strings.HasSuffix(uri, skillFile)).To(
+			BeTrue("the URI of a SKILL.md", "%s", Show(uri)))
 	}),
 
 	"skills/frontmatter-present": eachEntry(func(t *T, s skill) {
@@ -76,21 +76,21 @@ var entries = Suite{
 	"skills/path-matches-name": eachEntry(func(t *T, s skill) {
 		root := s.root(t)
 		last, err := url.PathUnescape(root[strings.LastIndex(root, "/")+1:])
-		t.Expect(err == nil && last == s.wantName(t)).To(
-			Hold("the name "+Show(s.wantName(t))+" before /SKILL.md", "%s", Show(last)))
+		t.Expect(err == nil && last == s.requireName(t)).To(
+			BeTrue("the name "+Show(s.requireName(t))+" before /SKILL.md", "%s", Show(last)))
 	}),
 
 	"skills/name-valid": eachEntry(func(t *T, s skill) {
 		const longest = 64
-		name := s.wantName(t)
+		name := s.requireName(t)
 		n := utf8.RuneCountInString(name)
-		t.Expect(0 < n && n <= longest).To(Hold("1 to 64 characters", "%d", n))
+		t.Expect(0 < n && n <= longest).To(BeTrue("1 to 64 characters", "%d", n))
 		odd := strings.ContainsFunc(name, func(r rune) bool {
 			return r != '-' && !unicode.IsDigit(r) && (!unicode.IsLetter(r) || unicode.IsUpper(r))
 		})
 		hyphens := strings.HasPrefix(name, "-") || strings.HasSuffix(name, "-") || strings.Contains(name, "--")
 		t.Expect(!odd && !hyphens).To(
-			Hold("lower-case letters, digits and single hyphens between them", "%s", Show(name)))
+			BeTrue("lower-case letters, digits and single hyphens between them", "%s", Show(name)))
 	}),
 
 	"skills/description-valid": eachEntry(func(t *T, s skill) {
@@ -100,13 +100,13 @@ var entries = Suite{
 			t.Yield("there is no description")
 		}
 		n := utf8.RuneCountInString(strings.TrimSpace(text))
-		t.Expect(0 < n && n <= longest).To(Hold("1 to 1024 characters", "%d", n))
+		t.Expect(0 < n && n <= longest).To(BeTrue("1 to 1024 characters", "%d", n))
 	}),
 
 	"skills/resources-present": eachEntry(func(t *T, s skill) {
 		_, isList := s.entry["resources"].([]any)
 		t.Expect(isList || s.entry["resources"] == "dynamic").To(
-			Hold(`a list, or "dynamic"`, "%s", Show(Member(s.entry, "resources"))))
+			BeTrue(`a list, or "dynamic"`, "%s", Show(Member(s.entry, "resources"))))
 	}),
 
 	"skills/resource-entries": eachManifest(func(t *T, s skill) {
@@ -122,14 +122,14 @@ var entries = Suite{
 	"skills/digest-format": eachManifest(func(t *T, s skill) {
 		for _, f := range s.manifest() {
 			if text, isString := f["digest"].(string); isString {
-				t.Expect(digestForm.MatchString(text)).To(
-					Hold("sha256: and 64 lower-case hexadecimal digits", "%s", Show(text)))
+				t.Expect(digestPattern.MatchString(text)).To(
+					BeTrue("sha256: and 64 lower-case hexadecimal digits", "%s", Show(text)))
 			}
 		}
 	}),
 
 	"skills/resources-include-skill-md": eachManifest(func(t *T, s skill) {
-		t.Expect(slices.Contains(s.uris(), s.wantURI(t))).To(Hold("the SKILL.md itself", "%s", Show(s.uris())))
+		t.Expect(slices.Contains(s.uris(), s.requireURI(t))).To(BeTrue("the SKILL.md itself", "%s", Show(s.uris())))
 	}),
 
 	"skills/resources-once": eachManifest(func(t *T, s skill) {
@@ -160,12 +160,12 @@ var entries = Suite{
 		}
 		t.Expect(missing).To(BeEmptyList[string]("the files of skills in it as well"))
 		if !nested {
-			t.Because(NotObserved).Skip("no listed skill is within another one")
+			t.WithReason(NotObserved).Skip("no listed skill is within another one")
 		}
 	}),
 
 	"skills/limit-files": eachManifest(func(t *T, s skill) {
-		t.Expect(len(s.manifest()) <= mostFiles).To(Hold("512 files at most", "%d", len(s.manifest())))
+		t.Expect(len(s.manifest()) <= maxFiles).To(BeTrue("512 files at most", "%d", len(s.manifest())))
 	}),
 
 	"skills/limit-size": eachManifest(func(t *T, s skill) {
@@ -173,27 +173,28 @@ var entries = Suite{
 		for _, f := range s.manifest() {
 			sum += number(f["size"])
 		}
-		t.Expect(sum <= mostBytes).To(Hold("16 MiB at most", "%.0f bytes", sum))
+		t.Expect(sum <= maxBytes).To(BeTrue("16 MiB at most", "%.0f bytes", sum))
 	}),
 
 	"skills/scheme": eachEntry(func(t *T, s skill) {
-		t.Expect(strings.HasPrefix(s.wantURI(t), "skill://")).To(Hold("a URI of skill://", "%s", Show(s.entry["uri"])))
+		t.Expect(strings.HasPrefix(s.requireURI(t), "skill://")).To(BeTrue("a URI of skill://", "%s",
+			Show(s.entry["uri"])))
 	}),
 
 	"skills/path-segments": eachEntry(func(t *T, s skill) {
 		_, path, _ := strings.Cut(s.root(t), "://")
-		t.Expect(segments.MatchString(path)).To(Hold("segments of a URI", "%s", Show(path)))
+		t.Expect(skillPathPattern.MatchString(path)).To(BeTrue("segments of a URI", "%s", Show(path)))
 	}),
 }
 
-// absolute is how a URI begins that is not relative to another one.
-var absolute = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
+// absoluteURIPattern is how a URI begins that is not relative to another one.
+var absoluteURIPattern = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:`)
 
-// digestForm is that of digests.
-var digestForm = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
+// digestPattern is that of digests.
+var digestPattern = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 
-// segments are a reg-name and path segments of RFC 3986.
-var segments = regexp.MustCompile(
+// skillPathPattern are a reg-name and path segments of RFC 3986.
+var skillPathPattern = regexp.MustCompile(
 	`^(?:[A-Za-z0-9._~!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+(?:/(?:[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2})+)*$`,
 )
 
@@ -201,7 +202,7 @@ var segments = regexp.MustCompile(
 type skill struct{ entry M }
 
 // skills are the entries.
-func (c catalogue) skills() (all []skill) {
+func (c skillList) skills() (all []skill) {
 	for _, e := range c.entries {
 		all = append(all, skill{e})
 	}
@@ -210,9 +211,9 @@ func (c catalogue) skills() (all []skill) {
 
 // allSkills are the skills of the list, for a check that cannot do without.
 func allSkills(t *T) []skill {
-	all := listed(t).skills()
+	all := requireList(t).skills()
 	if len(all) == 0 {
-		t.Because(NotOffered).Skip("the server lists no skill")
+		t.WithReason(NotOffered).Skip("the server lists no skill")
 	}
 	return all
 }
@@ -229,7 +230,7 @@ func eachEntry(run func(*T, skill)) Check {
 func eachManifest(run func(*T, skill)) Check {
 	return eachEntry(func(t *T, s skill) {
 		if _, isList := s.entry["resources"].([]any); !isList {
-			t.Because(NotOffered).Skip("no skill lists its files")
+			t.WithReason(NotOffered).Skip("no skill lists its files")
 		}
 		run(t, s)
 	})
@@ -272,8 +273,8 @@ func (s skill) file(uri string) M {
 	return nil
 }
 
-// wantURI is the URI of the SKILL.md, for a check that cannot do without.
-func (s skill) wantURI(t *T) string {
+// requireURI is the URI of the SKILL.md, for a check that cannot do without.
+func (s skill) requireURI(t *T) string {
 	uri, ok := s.entry["uri"].(string)
 	if !ok || !strings.HasSuffix(uri, skillFile) {
 		t.Yield("uri is not that of a SKILL.md")
@@ -282,10 +283,10 @@ func (s skill) wantURI(t *T) string {
 }
 
 // root is the URI of the directory of the skill, likewise.
-func (s skill) root(t *T) string { return strings.TrimSuffix(s.wantURI(t), skillFile) }
+func (s skill) root(t *T) string { return strings.TrimSuffix(s.requireURI(t), skillFile) }
 
-// wantName is the name of the skill, likewise.
-func (s skill) wantName(t *T) string {
+// requireName is the name of the skill, likewise.
+func (s skill) requireName(t *T) string {
 	name, ok := s.frontmatter()["name"].(string)
 	if !ok {
 		t.Yield("there is no name")

@@ -38,8 +38,8 @@ func frontmatterIn(text string) (*yaml.Node, error) {
 	return nil, errNoFrontmatter
 }
 
-// field is a member of a mapping; nil when it has none of that name.
-func field(mapping *yaml.Node, name string) *yaml.Node {
+// mappingMember is a member of a mapping; nil when it has none of that name.
+func mappingMember(mapping *yaml.Node, name string) *yaml.Node {
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
 		if mapping.Content[i].Value == name {
 			return mapping.Content[i+1]
@@ -48,39 +48,39 @@ func field(mapping *yaml.Node, name string) *yaml.Node {
 	return nil
 }
 
-// differs says where a JSON value is not what YAML says, in any of the ways in which its scalars can be read; empty
+// difference says where a JSON value is not what YAML says, in any of the ways in which its scalars can be read; empty
 // when it is the same.
-func differs(node *yaml.Node, value any, path string) string {
+func difference(node *yaml.Node, value any, path string) string {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return differs(node.Alias, value, path)
+		return difference(node.Alias, value, path)
 	case yaml.MappingNode:
-		return objectDiffers(node, value, path)
+		return objectDifference(node, value, path)
 	case yaml.SequenceNode:
 		list, isList := value.([]any)
 		if !isList || len(list) != len(node.Content) {
 			return path
 		}
 		for i, item := range node.Content {
-			if at := differs(item, list[i], path+"[]"); at != "" {
+			if at := difference(item, list[i], path+"[]"); at != "" {
 				return at
 			}
 		}
 		return ""
 	}
-	if isScalar(node, value) {
+	if equalsScalar(node, value) {
 		return ""
 	}
 	return path
 }
 
-func objectDiffers(node *yaml.Node, value any, path string) string {
+func objectDifference(node *yaml.Node, value any, path string) string {
 	object, isObject := value.(M)
 	if !isObject {
 		return path
 	}
 	for name := range object {
-		if field(node, name) == nil && field(node, "<<") == nil {
+		if mappingMember(node, name) == nil && mappingMember(node, "<<") == nil {
 			return path + "." + name
 		}
 	}
@@ -90,20 +90,20 @@ func objectDiffers(node *yaml.Node, value any, path string) string {
 		if name == "<<" {
 			continue // what is merged in, the names above are of
 		}
-		if at := differs(node.Content[i+1], member, path+"."+name); !has || at != "" {
+		if at := difference(node.Content[i+1], member, path+"."+name); !has || at != "" {
 			return path + "." + name
 		}
 	}
 	return ""
 }
 
-// isScalar reports whether a JSON value is what a scalar says: its text, or what it stands for.
-func isScalar(node *yaml.Node, value any) bool {
+// equalsScalar reports whether a JSON value is what a scalar says: its text, or what it stands for.
+func equalsScalar(node *yaml.Node, value any) bool {
 	switch v := value.(type) {
 	case nil:
 		return node.Tag == "!!null"
 	case string:
-		return v == node.Value || isMoment(node, v)
+		return v == node.Value || equalsTimestamp(node, v)
 	case bool:
 		truths := map[string]bool{"true": true, "yes": true, "on": true, "false": false, "no": false, "off": false}
 		truth, isTruth := truths[strings.ToLower(node.Value)]
@@ -116,8 +116,8 @@ func isScalar(node *yaml.Node, value any) bool {
 	return false
 }
 
-// isMoment reports whether a text is another form of a date.
-func isMoment(node *yaml.Node, text string) bool {
+// equalsTimestamp reports whether a text is another form of a date.
+func equalsTimestamp(node *yaml.Node, text string) bool {
 	var want time.Time
 	got, err := time.Parse(time.RFC3339Nano, text)
 	return err == nil && node.Tag == "!!timestamp" && node.Decode(&want) == nil && got.Equal(want)

@@ -6,7 +6,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-func TestDiffers(t *testing.T) {
+func TestDifference(t *testing.T) {
 	tests := map[string]struct{ text, value, at string }{
 		"the same":            {"name: a\ndescription: b\n", `{"name":"a","description":"b"}`, ""},
 		"another order":       {"name: a\ndescription: b\n", `{"description":"b","name":"a"}`, ""},
@@ -39,7 +39,7 @@ func TestDiffers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if at := differs(node, driver.Decode([]byte(tt.value)), ""); at != tt.at {
+			if at := difference(node, driver.Decode([]byte(tt.value)), ""); at != tt.at {
 				t.Errorf("it differs at %q, want %q", at, tt.at)
 			}
 		})

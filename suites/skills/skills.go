@@ -13,81 +13,82 @@ import (
 )
 
 // Checks are those of the area.
-var Checks = Merge(declaration, entries, files, directories)
+var Checks = MergeSuites(declarationChecks, entryChecks, fileChecks, directoryChecks)
 
 const (
-	extension = "io.modelcontextprotocol/skills"
-	list      = "skills/list"
-	get       = "skills/get"
-	directory = "resources/directory/read"
-	skillFile = "/SKILL.md"
+	extension       = "io.modelcontextprotocol/skills"
+	listMethod      = "skills/list"
+	getMethod       = "skills/get"
+	directoryMethod = "resources/directory/read"
+	skillFile       = "/SKILL.md"
 )
 
-// declaration are the checks of what a server declares, and of the methods that it serves then.
-var declaration = Suite{
+// declarationChecks are the checks of what a server declares, and of the methods that it serves then.
+var declarationChecks = Suite{
 	"skills/settings-shape": Probe(func(t *T) {
 		extensions, _ := t.Server.Capabilities["extensions"].(M)
-		t.By(t.Server.First).Expect(extensions[extension]).To(BeObject(), extension)
-		t.By(t.Server.First).Expect(Member(extensions[extension].(M), "directoryRead")).To(
+		t.DecidedBy(t.Server.ConnectReply).Expect(extensions[extension]).To(BeObject(), extension)
+		t.DecidedBy(t.Server.ConnectReply).Expect(Member(extensions[extension].(M), "directoryRead")).To(
 			BeOneOf[any](true, false, Absent{}), "directoryRead")
 	}),
 
 	"skills/needs-resources": Probe(func(t *T) {
-		t.By(t.Server.First).Expect(t.Server.Declares("resources")).To(Hold("the capability resources", "none"))
+		t.DecidedBy(t.Server.ConnectReply).Expect(t.Server.Declares("resources")).To(BeTrue("the capability resources",
+			"none"))
 	}),
 
 	"skills/list-implemented": Probe(func(t *T) {
-		r := t.Try(t.Session(), list, asking(nil))
+		r := t.TryRequest(t.Session(), listMethod, extensionParams(nil))
 		t.Expect(r).To(BeResult())
 		t.Expect(Member(r.Result(), "skills")).To(BeArray(), "skills")
 	}),
 
 	"skills/get-implemented": Probe(func(t *T) {
-		c := listed(t)
+		c := requireList(t)
 		if len(c.entries) == 0 {
-			code, _ := ask(t, get, "skill://mcpcheck-no-such-skill"+skillFile).Code()
+			code, _ := requestByURI(t, getMethod, "skill://mcpcheck-no-such-skill"+skillFile).Code()
 			t.Expect(code).NotTo(BeOneOf(-32601), "the code of the error for an unknown skill")
 			return
 		}
 		eachSkill(t, func(t *T, s skill) {
-			r := ask(t, get, s.wantURI(t))
+			r := requestByURI(t, getMethod, s.requireURI(t))
 			t.Expect(r).To(BeResult())
 			t.Expect(Member(r.Result(), "skill")).To(BeObject(), "skill")
 		})
 	}),
 
 	"skills/list-cache-hints": Probe(func(t *T) {
-		pages := listed(t).pages
+		pages := requireList(t).pages
 		for _, page := range pages {
-			wantHints(t, page)
+			expectCacheHints(t, page)
 		}
 	}),
 
 	"skills/get-cache-hints": Probe(func(t *T) {
-		eachGot(t, func(t *T, _ skill, result M) { wantHints(t, result) })
+		eachGetResult(t, func(t *T, _ skill, result M) { expectCacheHints(t, result) })
 	}),
 
 	"skills/cache-hints-valid": Probe(func(t *T) {
-		results := listed(t).pages
-		for _, g := range got(t) {
+		results := requireList(t).pages
+		for _, g := range getResults(t) {
 			results = append(results, g.result)
 		}
 		for _, result := range results {
 			if ttl, has := result["ttlMs"]; has {
 				t.Expect(ttl).To(BeInteger(), "ttlMs")
 				milliseconds, _ := ttl.(json.Number).Float64() // of too large a number: infinity
-				t.Expect(milliseconds >= 0).To(Hold("a number from 0 on", "%s", Show(ttl)))
+				t.Expect(milliseconds >= 0).To(BeTrue("a number from 0 on", "%s", Show(ttl)))
 			}
 			t.Expect(Member(result, "cacheScope")).To(BeOneOf[any]("public", "private", Absent{}), "cacheScope")
 		}
 	}),
 
 	"skills/result-complete": Probe(func(t *T) {
-		results := listed(t).pages
-		for _, g := range got(t) {
+		results := requireList(t).pages
+		for _, g := range getResults(t) {
 			results = append(results, g.result)
 		}
-		for _, l := range listings(t, true) {
+		for _, l := range directoryListings(t, true) {
 			results = append(results, l.pages...)
 		}
 		for _, result := range results {
@@ -99,21 +100,21 @@ var declaration = Suite{
 	}),
 
 	"skills/get-same-entry": Probe(func(t *T) {
-		eachGot(t, func(t *T, s skill, result M) {
+		eachGetResult(t, func(t *T, s skill, result M) {
 			entry, isObject := result["skill"].(M)
 			if !isObject {
 				t.Yield("there is no skill")
 			}
-			if isSame(s.entry, entry) {
+			if sameEntry(s.entry, entry) {
 				return
 			}
-			now := slices.ContainsFunc(readList(t).entries, func(e M) bool { return isSame(e, entry) })
-			t.Expect(now).To(Hold("the entry of skills/list: "+Show(s.entry), "%s", Show(entry)))
+			now := slices.ContainsFunc(readList(t).entries, func(e M) bool { return sameEntry(e, entry) })
+			t.Expect(now).To(BeTrue("the entry of skills/list: "+Show(s.entry), "%s", Show(entry)))
 		})
 	}),
 
 	"skills/get-unknown-refused": Probe(func(t *T) {
-		r := askAmiss(t, get, "skill://mcpcheck-no-such-skill"+skillFile)
+		r := requestInvalidByURI(t, getMethod, "skill://mcpcheck-no-such-skill"+skillFile)
 		if code, _ := r.Code(); code == -32601 {
 			t.Yield("it is not served")
 		}
@@ -121,53 +122,55 @@ var declaration = Suite{
 	}),
 
 	"skills/get-no-cursor": Probe(func(t *T) {
-		eachGot(t, func(t *T, _ skill, result M) {
+		eachGetResult(t, func(t *T, _ skill, result M) {
 			t.Expect(Member(result, "nextCursor")).To(BeOneOf[any](Absent{}), "nextCursor")
 		})
 	}),
 }
 
-// asking are params of a request of the extension.
-func asking(params M) M { return kit.Declaring(params, kit.Extending(extension)) }
-
-// ask asks for what is under a URI.
-func ask(t *T, method, uri string) driver.Reply {
-	return t.Ask(t.Session(), method, asking(M{"uri": uri}))
+// extensionParams are params of a request of the extension.
+func extensionParams(params M) M {
+	return kit.WithCapabilities(params, kit.ExtensionCapabilities(extension))
 }
 
-// askAmiss asks for what is not under a URI.
-func askAmiss(t *T, method, uri string) driver.Reply {
-	return kit.AskAmiss(t, t.Session(), method, asking(M{"uri": uri}))
+// requestByURI asks for what is under a URI.
+func requestByURI(t *T, method, uri string) driver.Reply {
+	return t.Request(t.Session(), method, extensionParams(M{"uri": uri}))
 }
 
-// catalogue is what skills/list says.
-type catalogue struct {
+// requestInvalidByURI asks for what is not under a URI.
+func requestInvalidByURI(t *T, method, uri string) driver.Reply {
+	return kit.RequestInvalid(t, t.Session(), method, extensionParams(M{"uri": uri}))
+}
+
+// skillList is what skills/list says.
+type skillList struct {
 	entries []M
 	pages   []M   // without their entries
 	refused bool  // the first page is not a list
 	err     error // why it was not read to its end
 }
 
-// listed is the list, for a check that cannot do without.
-func listed(t *T) catalogue {
-	c := Step(t, list, readList)
-	var endless *Endless
+// requireList is the list, for a check that cannot do without.
+func requireList(t *T) skillList {
+	c := Step(t, listMethod, readList)
+	var endless *EndlessListError
 	switch {
 	case c.refused:
 		t.Yield("it is not served")
 	case errors.As(c.err, &endless):
 		t.Yield("it does not come to an end")
 	case c.err != nil:
-		t.Again("%v", Explain(c.err))
+		t.Retry("%v", Explain(c.err))
 	}
 	return c
 }
 
 // readList reads the list to its end.
-func readList(t *T) (c catalogue) {
-	c.err = EachPage(t.Session(), list, "skills", asking(nil), func(page M) {
+func readList(t *T) (c skillList) {
+	c.err = EachPage(t.Session(), listMethod, "skills", extensionParams(nil), func(page M) {
 		c.entries = append(c.entries, kit.ObjectsIn(page["skills"])...)
-		c.pages = append(c.pages, kit.Without(page, "skills"))
+		c.pages = append(c.pages, kit.WithoutMember(page, "skills"))
 	})
 	c.refused = c.pages == nil && !isLost(c.err)
 	return c
@@ -175,36 +178,36 @@ func readList(t *T) (c catalogue) {
 
 // isLost reports whether an error is that nothing came.
 func isLost(err error) bool {
-	var silence *driver.Silence
-	var death *driver.Death
+	var silence *driver.TimeoutError
+	var death *driver.SessionEndError
 	return errors.As(err, &silence) || errors.As(err, &death)
 }
 
-// wantHints wants a result to say how long and by whom it may be kept.
-func wantHints(t *T, result M) {
+// expectCacheHints wants a result to say how long and by whom it may be kept.
+func expectCacheHints(t *T, result M) {
 	for _, hint := range []string{"ttlMs", "cacheScope"} {
-		t.Expect(Has(result, hint)).To(Hold("ttlMs and cacheScope", "no %s", hint))
+		t.Expect(HasMember(result, hint)).To(BeTrue("ttlMs and cacheScope", "no %s", hint))
 	}
 }
 
-// mostSkills is how many of the listed skills are tried one by one.
-const mostSkills = 8
+// maxSkills is how many of the listed skills are tried one by one.
+const maxSkills = 8
 
-// answer is a skill of the list, and what skills/get says of it.
-type answer struct {
+// getResult is a skill of the list, and what skills/get says of it.
+type getResult struct {
 	skill  skill
 	result M
 }
 
-func (a answer) subject() Subject { return a.skill.subject() }
+func (a getResult) subject() Subject { return a.skill.subject() }
 
-// got are the answers of skills/get for the first skills of the list, as far as there are results.
-func got(t *T) []answer {
-	return Step(t, get, func(t *T) (all []answer) {
-		for _, s := range listed(t).skills() {
-			if uri, _ := s.entry["uri"].(string); strings.HasSuffix(uri, skillFile) && len(all) < mostSkills {
-				if result := ask(t, get, uri).Result(); result != nil {
-					all = append(all, answer{s, result})
+// getResults are the answers of skills/get for the first skills of the list, as far as there are results.
+func getResults(t *T) []getResult {
+	return Step(t, getMethod, func(t *T) (all []getResult) {
+		for _, s := range requireList(t).skills() {
+			if uri, _ := s.entry["uri"].(string); strings.HasSuffix(uri, skillFile) && len(all) < maxSkills {
+				if result := requestByURI(t, getMethod, uri).Result(); result != nil {
+					all = append(all, getResult{s, result})
 				}
 			}
 		}
@@ -212,28 +215,29 @@ func got(t *T) []answer {
 	})
 }
 
-// eachGot tries a check on them.
-func eachGot(t *T, run func(t *T, s skill, result M)) {
-	all := got(t)
+// eachGetResult tries a check on them.
+func eachGetResult(t *T, run func(t *T, s skill, result M)) {
+	all := getResults(t)
 	if len(all) == 0 {
-		t.Because(NotObserved).Skip("there was no result of skills/get")
+		t.WithReason(NotObserved).Skip("there was no result of skills/get")
 	}
-	Each(t, all, answer.subject, func(t *T, a answer) { run(t, a.skill, a.result) })
+	Each(t, all, getResult.subject, func(t *T, a getResult) { run(t, a.skill, a.result) })
 }
 
-// isSame reports whether two entries say the same, whatever the order of the files.
-func isSame(a, b M) bool {
+// sameEntry reports whether two entries say the same, whatever the order of the files.
+func sameEntry(a, b M) bool {
 	sorted := func(e M) string {
 		files, isList := e["resources"].([]any)
 		if !isList {
-			return string(Compact(kit.Without(e, "_meta")))
+			return string(CompactJSON(kit.WithoutMember(e, "_meta")))
 		}
 		var texts []string
 		for _, file := range files {
-			texts = append(texts, string(Compact(file)))
+			texts = append(texts, string(CompactJSON(file)))
 		}
 		slices.Sort(texts)
-		return string(Compact(kit.Without(kit.Without(e, "_meta"), "resources"))) + strings.Join(texts, "\n")
+		return string(CompactJSON(kit.WithoutMember(kit.WithoutMember(e, "_meta"), "resources"))) + strings.Join(texts,
+			"\n")
 	}
 	return sorted(a) == sorted(b)
 }

@@ -24,19 +24,19 @@ import (
 func Run(
 	ctx context.Context, target driver.Target, server *harness.Server, plan []harness.Case, options harness.Options,
 	tell func(harness.Result),
-) (o harness.Outcome, err error) {
+) (o harness.RunOutcome, err error) {
 	execution := harness.Execute(ctx, target, server, plan, options)
 	var specs sync.WaitGroup
-	specs.Go(func() { err = specify(plan, execution.Result) })
-	o = execution.Tell(tell)
+	specs.Go(func() { err = runSpecs(plan, execution.Result) })
+	o = execution.EachResult(tell)
 	specs.Wait()
 	return o, err
 }
 
-// specify runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
+// runSpecs runs the plan as Ginkgo specs: a container for each area, and in it a spec for each requirement that waits
 // for its result. The error is that Ginkgo panicked. Ginkgo listens to SIGINT and SIGTERM from here on, and never
 // stops: who wants them to end the program resets them.
-func specify(plan []harness.Case, result func(i int) harness.Result) (err error) {
+func runSpecs(plan []harness.Case, result func(i int) harness.Result) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("mcpcheck failed: %v\n%s", r, debug.Stack())
@@ -48,14 +48,14 @@ func specify(plan []harness.Case, result func(i int) harness.Result) (err error)
 		ginkgo.Describe(area, ginkgo.Label(area), func() {
 			for i, c := range plan {
 				if c.Area() == area {
-					spec(c, func() harness.Result { return result(i) })
+					addSpec(c, func() harness.Result { return result(i) })
 				}
 			}
 		})
 	}
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	suite.Timeout = 24 * time.Hour // the run has its own
-	ginkgo.RunSpecs(silent{}, "mcpcheck", suite, reporter)
+	ginkgo.RunSpecs(ginkgoT{}, "mcpcheck", suite, reporter)
 	return nil
 }
 
@@ -69,9 +69,9 @@ func areasOf(plan []harness.Case) (areas []string) {
 	return areas
 }
 
-// spec is one requirement, labelled with its level.
-func spec(c harness.Case, result func() harness.Result) {
-	ginkgo.It(c.ID, ginkgo.Label(c.Level.In(c.By).String()), func(ginkgo.SpecContext) {
+// addSpec is one requirement, labelled with its level.
+func addSpec(c harness.Case, result func() harness.Result) {
+	ginkgo.It(c.ID, ginkgo.Label(c.Level.In(c.JudgedBy).String()), func(ginkgo.SpecContext) {
 		switch r := result(); r.Verdict {
 		case harness.Skip, harness.Inconclusive:
 			ginkgo.Skip(r.Message)
@@ -81,7 +81,7 @@ func spec(c harness.Case, result func() harness.Result) {
 	})
 }
 
-// silent is the testing.T that Ginkgo wants; a failed run is told by the report.
-type silent struct{}
+// ginkgoT is the testing.T that Ginkgo wants; a failed run is told by the report.
+type ginkgoT struct{}
 
-func (silent) Fail() {}
+func (ginkgoT) Fail() {}

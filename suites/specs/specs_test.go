@@ -12,20 +12,21 @@ import (
 )
 
 // Ginkgo has every case as a spec, and what it makes of their outcomes harms nobody.
-func TestSpecify(t *testing.T) {
+func TestRunSpecs(t *testing.T) {
 	flag.Visit(func(f *flag.Flag) {
 		if f.Name == "test.parallel" || f.Name == "test.count" && f.Value.String() != "1" {
 			t.Skipf("Ginkgo does not run with -%s", f.Name) // with which it ends the program
 		}
 	})
 	var plan []harness.Case
-	must := harness.ByRevision[harness.Level]{By: map[string]harness.Level{harness.Newest: harness.Must}}
+	must := harness.ByRevision[harness.Level]{Values: map[string]harness.Level{harness.NewestLegacy: harness.Must}}
 	for id := range strings.FieldsSeq("a/one b/two a/three b/four b/five") {
-		plan = append(plan, harness.Case{Requirement: &harness.Requirement{ID: id, Level: must}, By: harness.Newest})
+		plan = append(plan, harness.Case{Requirement: &harness.Requirement{ID: id, Level: must},
+			JudgedBy: harness.NewestLegacy})
 	}
 	for range 2 { // as for --protocol all
 		var seen []int
-		err := specify(plan, func(i int) harness.Result {
+		err := runSpecs(plan, func(i int) harness.Result {
 			seen = append(seen, i)
 			return harness.Result{Verdict: harness.Verdicts[i], Message: "oh"}
 		})
@@ -40,8 +41,8 @@ func TestSpecify(t *testing.T) {
 }
 
 // A panic on the way through Ginkgo is an error, and does not end the program.
-func TestSpecifyPanics(t *testing.T) {
-	err := specify([]harness.Case{{}}, nil)
+func TestRunSpecsPanics(t *testing.T) {
+	err := runSpecs([]harness.Case{{}}, nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "mcpcheck failed: ") {
 		t.Errorf("got %v", err)
 	}

@@ -16,264 +16,275 @@ import (
 
 var Checks = Suite{
 	"sse/stream-endpoint": Probe(func(t *T) {
-		t.Expect(connected(t).Opened).To(That("200 and text/event-stream", func(a driver.Answer) bool {
-			return a.Status == http.StatusOK && a.MediaType() == "text/event-stream"
-		}))
-	}).WhenRefused(),
+		t.Expect(sharedClient(t).StreamResponse).To(Satisfy("200 and text/event-stream",
+			func(a driver.HTTPResponse) bool {
+				return a.StatusCode == http.StatusOK && a.MediaType() == "text/event-stream"
+			}))
+	}).WhenConnectRefused(),
 
 	"sse/endpoint-event-first": Probe(func(t *T) {
-		c := connected(t).streaming(t)
-		t.Expect(c.Told).To(Hold("an endpoint event", "%s", c.first()))
-	}).WhenRefused(),
+		c := sharedClient(t).requireStream(t)
+		t.Expect(c.HasEndpoint).To(BeTrue("an endpoint event", "%s", c.describeFirstEvent()))
+	}).WhenConnectRefused(),
 
 	"sse/endpoint-event-uri": Probe(func(t *T) {
-		c := connected(t).streaming(t)
-		if !c.Told {
+		c := sharedClient(t).requireStream(t)
+		if !c.HasEndpoint {
 			t.Yield("there was no endpoint event")
 		}
-		t.Expect(c.Wrong == nil).To(Hold("a URI in the endpoint event", "%q: %v", c.Data, c.Wrong))
-	}).WhenRefused(),
+		t.Expect(c.EndpointErr == nil).To(BeTrue("a URI in the endpoint event", "%q: %v", c.EndpointData,
+			c.EndpointErr))
+	}).WhenConnectRefused(),
 
 	"sse/endpoint-same-origin": Probe(func(t *T) {
-		c := connected(t).announced(t)
-		t.Expect(originOf(c.Announced)).To(BeOneOf(originOf(kit.SiteURL(t))))
-	}).WhenRefused(),
+		c := sharedClient(t).requireEndpoint(t)
+		t.Expect(originOf(c.AnnouncedURL)).To(BeOneOf(originOf(kit.ServerURL(t))))
+	}).WhenConnectRefused(),
 
 	"sse/post-accepted": Probe(func(t *T) {
-		t.Expect(greeting(t).Posted).To(That("a status of success for initialize", driver.Answer.OK))
-	}).WhenRefused(),
+		t.Expect(sharedInitialize(t).PostResponse).To(Satisfy("a status of success for initialize",
+			driver.HTTPResponse.OK))
+	}).WhenConnectRefused(),
 
 	"sse/responses-on-stream": Probe(func(t *T) {
-		g := greeting(t)
-		if !g.Posted.OK() {
+		g := sharedInitialize(t)
+		if !g.PostResponse.OK() {
 			t.Yield("the message was not accepted")
 		}
-		t.Expect(g.Streamed).To(Hold("the response to initialize on the event stream",
-			"none; the POST was answered by %s", g.Posted))
-		t.Warn(!g.Client.answering(helloID)(g.Posted.Body.Bytes())).To(Hold("the response on the event stream alone",
-			"it in the body of the POST as well: %s", g.Posted))
-	}).WhenRefused(),
+		t.Expect(g.HasResponse).To(BeTrue("the response to initialize on the event stream",
+			"none; the POST was answered by %s", g.PostResponse))
+		t.ExpectShould(!g.Client.responseMatcher(initializeID)(g.PostResponse.Body.Bytes())).
+			To(BeTrue("the response on the event stream alone",
+				"it in the body of the POST as well: %s", g.PostResponse))
+	}).WhenConnectRefused(),
 
 	"sse/message-events": Watch(func(t *T, w Wire) {
 		t.Judge(w.Lines().Filter("message event", isMessageEvent), func(t *T, m Message) {
-			t.Expect(m.IsMeant()).To(Hold("a JSON-RPC message", "%s", m.Frame))
+			t.Expect(m.LooksLikeMessage()).To(BeTrue("a JSON-RPC message", "%s", m.Frame))
 			t.Expect(cmp.Or(m.Event.Type, "message")).To(BeOneOf("message"), "the type of the event")
 		})
 	}),
 
 	"sse/multiple-clients": Probe(func(t *T) {
-		a := greeted(t)
-		wrong := converse(t, a, connect(t))
-		t.Expect(wrong == "").To(Hold("two clients at once, each with the answers to its own requests", "%s", wrong))
+		a := initializedClient(t)
+		wrong := runTwoClients(t, a, openStream(t))
+		t.Expect(wrong == "").To(BeTrue("two clients at once, each with the answers to its own requests", "%s", wrong))
 	}),
 
 	"sse/origin-validated": Probe(func(t *T) {
-		if !t.Site().Loopback() {
+		if !t.Site().IsLoopback() {
 			t.Inconclusive("the server is not on this machine: " +
 				"whom it serves there, its Origin check alone does not decide")
 		}
-		c := greeted(t)
+		c := initializedClient(t)
 		foreign := kit.Header("Origin", "http://mcpcheck-evil.example")
-		ping := c.ask("", nil, evilID, foreign)
+		ping := c.sendRequest("", nil, foreignOriginID, foreign)
 		stream := c.session.HTTP().Do(driver.HTTPRequest{
-			Method: http.MethodGet, URL: kit.SiteURL(t).String(), Header: foreign,
+			Method: http.MethodGet, URL: kit.ServerURL(t).String(), Header: foreign,
 		})
-		tried := []attempt{{"GET of the stream", stream.Head()}, {"POST of a message", ping.Head()}}
+		tried := []refusedRequest{{"GET of the stream", stream.AwaitHeaders()},
+			{"POST of a message", ping.AwaitHeaders()}}
 		stream.Abort()
-		Each(t, tried, attempt.subject, func(t *T, a attempt) {
-			t.Expect(kit.Own(t, a.Answer)).To(kit.BeNoSuccess())
+		Each(t, tried, refusedRequest.subject, func(t *T, a refusedRequest) {
+			t.Expect(kit.RequireHTTPResponse(t, a.Response)).To(kit.BeHTTPError())
 		})
 	}),
 
 	"sse/unknown-session-rejected": Probe(func(t *T) {
-		a := greeted(t)
-		b := connect(t)
+		a := initializedClient(t)
+		b := openStream(t)
 		if b.Endpoint == nil {
 			t.Yield("a second client cannot connect")
 		}
-		unknown, has := otherSession(a.Endpoint, b.Endpoint)
+		unknown, has := otherSessionURL(a.Endpoint, b.Endpoint)
 		if !has {
-			t.Because(NotOffered).Skip("the endpoint carries no session key")
+			t.WithReason(NotOffered).Skip("the endpoint carries no session key")
 		}
-		x := kit.ByHand(a.session, kit.Request{ID: unknownID, URL: unknown.String()})
-		t.Expect(answerOrSilence(t, x.Head())).To(kit.BeNoSuccess())
+		x := kit.PostRequest(a.session, kit.ManualRequest{ID: unknownID, URL: unknown.String()})
+		t.Expect(responseOrTimeout(t, x.AwaitHeaders())).To(kit.BeHTTPError())
 	}),
 
 	"sse/malformed-post": Probe(func(t *T) {
-		c := greeted(t)
-		a := kit.Own(t, c.post([]byte(`{"mcpcheck" !!}`), nil).End())
-		c.ask("", nil, lastID, nil)
-		t.Expect(c.await(lastID)).To(Hold("a ping answered on the stream afterwards",
+		c := initializedClient(t)
+		a := kit.RequireHTTPResponse(t, c.post([]byte(`{"mcpcheck" !!}`), nil).AwaitEnd())
+		c.sendRequest("", nil, lastID, nil)
+		t.Expect(c.awaitResponse(lastID)).To(BeTrue("a ping answered on the stream afterwards",
 			"none; the malformed POST was answered by %s", a))
-		t.Expect(a).To(That("no failure of the server", func(a driver.Answer) bool { return a.Status < 500 }))
+		t.Expect(a).To(Satisfy("no failure of the server",
+			func(a driver.HTTPResponse) bool { return a.StatusCode < 500 }))
 	}),
 
 	"sse/disconnect-cleanup": Probe(func(t *T) {
-		c := greeted(t)
+		c := initializedClient(t)
 		c.Stream.Abort()
-		c.Stream.End()
-		t.Expect(c.afterwards(t)).To(kit.BeNoSuccess(), "a ping to the endpoint, some time after the stream was closed")
+		c.Stream.AwaitEnd()
+		t.Expect(c.responseAfterClose(t)).To(kit.BeHTTPError(),
+			"a ping to the endpoint, some time after the stream was closed")
 	}),
 
 	"sse/endpoints-kept": Probe(func(t *T) {
-		if t.Credentials.OldURL == "" {
-			t.Because(NotGiven).Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
+		if t.Credentials.SSEURL == "" {
+			t.WithReason(NotGiven).Skip("no URL of an HTTP+SSE endpoint was given (--sse-url)")
 		}
-		x := t.Start().HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.OldURL})
+		x := t.NewProcess().HTTP().Do(driver.HTTPRequest{Method: http.MethodGet, URL: t.Credentials.SSEURL})
 		_, came := x.AwaitEvent(driver.StreamEvent.IsEndpoint)
 		x.Abort()
-		t.Inform(came).To(Hold("an endpoint event at "+t.Credentials.OldURL, "%s", x.Answer()))
+		t.ExpectAdvice(came).To(BeTrue("an endpoint event at "+t.Credentials.SSEURL, "%s", x.Response()))
 	}),
 
 	"sse/fallback-status": Probe(func(t *T) {
-		s := StartWith(t, driver.Options{ByHand: true})
-		x := kit.ByHand(s, kit.Request{
-			ID: "fallback", Method: "initialize", Params: driver.Hello(t.Revision), URL: kit.SiteURL(t).String(),
+		s := NewProcessWith(t, driver.Options{Manual: true})
+		x := kit.PostRequest(s, kit.ManualRequest{
+			ID: "fallback", Method: "initialize", Params: driver.ConnectParams(t.Revision),
+			URL: kit.ServerURL(t).String(),
 		})
-		a := kit.Own(t, x.Head())
+		a := kit.RequireHTTPResponse(t, x.AwaitHeaders())
 		x.Abort()
-		want, fits := fallback(t.Revision)
-		t.Expect(a).To(That(want, func(a driver.Answer) bool { return fits(a.Status) }))
-	}).WhenRefused(),
+		want, fits := fallbackStatuses(t.Revision)
+		t.Expect(a).To(Satisfy(want, func(a driver.HTTPResponse) bool { return fits(a.StatusCode) }))
+	}).WhenConnectRefused(),
 }
 
-// attempt is a request that ought to be refused, and its answer.
-type attempt struct {
-	Name   string
-	Answer driver.Answer
+// refusedRequest is a request that ought to be refused, and its answer.
+type refusedRequest struct {
+	Name     string
+	Response driver.HTTPResponse
 }
 
-func (a attempt) subject() Subject { return Named(a.Name) }
+func (a refusedRequest) subject() Subject { return NamedSubject(a.Name) }
 
-// oldClient is a client of HTTP+SSE whose requests are made by hand: a server that no session can be had with is judged
+// sseClient is a client of HTTP+SSE whose requests are made by hand: a server that no session can be had with is judged
 // by it, too.
-type oldClient struct {
-	Stream *driver.Exchange
-	Opened driver.Answer      // as it was when its headers had come
-	Came   bool               // an event did
-	First  driver.StreamEvent // which
+type sseClient struct {
+	Stream         *driver.RoundTrip
+	StreamResponse driver.HTTPResponse // as it was when its headers had come
+	HasEvent       bool                // an event did
+	FirstEvent     driver.StreamEvent  // which
 
-	Told      bool     // an endpoint event came
-	Data      string   // of it
-	Announced *url.URL // that the data names
-	Wrong     error    // why it names none
-	Endpoint  *url.URL // where messages are sent; nil: nowhere
+	HasEndpoint  bool     // an endpoint event came
+	EndpointData string   // of it
+	AnnouncedURL *url.URL // that the data names
+	EndpointErr  error    // why it names none
+	Endpoint     *url.URL // where messages are sent; nil: nowhere
 
 	session *driver.Session
 }
 
-// connect opens an event stream and waits for what it says first.
-func connect(t *T) *oldClient {
-	c := &oldClient{session: StartWith(t, driver.Options{ByHand: true})}
+// openStream opens an event stream and waits for what it says first.
+func openStream(t *T) *sseClient {
+	c := &sseClient{session: NewProcessWith(t, driver.Options{Manual: true})}
 	c.Stream = kit.Get(c.session, nil)
-	if c.Opened = kit.Own(t, c.Stream.Head()); !c.Opened.IsStream {
+	if c.StreamResponse = kit.RequireHTTPResponse(t, c.Stream.AwaitHeaders()); !c.StreamResponse.IsStream {
 		return c
 	}
-	c.First, c.Came = c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return e.Dispatched() || e.IsEndpoint() })
-	if !c.Came {
+	c.FirstEvent, c.HasEvent = c.Stream.AwaitEvent(func(e driver.StreamEvent) bool {
+		return e.IsDispatched() ||
+			e.IsEndpoint()
+	})
+	if !c.HasEvent {
 		return c
 	}
 	var e driver.StreamEvent
-	if e, c.Told = c.Stream.AwaitEvent(driver.StreamEvent.IsEndpoint); c.Told {
-		c.Data = e.Data.String()
-		c.Announced, c.Wrong = driver.ParseEndpoint(kit.SiteURL(t), e.Data.String())
-		c.Endpoint, _ = t.Site().Endpoint(e.Data.String())
+	if e, c.HasEndpoint = c.Stream.AwaitEvent(driver.StreamEvent.IsEndpoint); c.HasEndpoint {
+		c.EndpointData = e.Data.String()
+		c.AnnouncedURL, c.EndpointErr = driver.ParseEndpoint(kit.ServerURL(t), e.Data.String())
+		c.Endpoint, _ = t.Site().EndpointURL(e.Data.String())
 	}
 	return c
 }
 
-// streaming is a client with a stream.
-func (c *oldClient) streaming(t *T) *oldClient {
-	if !c.Opened.IsStream {
+// requireStream is a client with a stream.
+func (c *sseClient) requireStream(t *T) *sseClient {
+	if !c.StreamResponse.IsStream {
 		t.Yield("there is no event stream")
 	}
 	return c
 }
 
-// announced is a client that was told an endpoint.
-func (c *oldClient) announced(t *T) *oldClient {
-	switch c.streaming(t); {
-	case !c.Told:
+// requireEndpoint is a client that was told an endpoint.
+func (c *sseClient) requireEndpoint(t *T) *sseClient {
+	switch c.requireStream(t); {
+	case !c.HasEndpoint:
 		t.Yield("there was no endpoint event")
-	case c.Wrong != nil:
+	case c.EndpointErr != nil:
 		t.Yield("the endpoint is not a URI")
 	}
 	return c
 }
 
-// connected is a client that connects, as several checks judge it.
-func connected(t *T) *oldClient { return Step(t, "sse stream", connect) }
+// sharedClient is a client that connects, as several checks judge it.
+func sharedClient(t *T) *sseClient { return Step(t, "sse stream", openStream) }
 
-// oldWelcome is what came of initialize.
-type oldWelcome struct {
-	Client   *oldClient
-	Posted   driver.Answer // to the POST
-	Streamed bool          // the response came on the stream
+// initializeResult is what came of initialize.
+type initializeResult struct {
+	Client       *sseClient
+	PostResponse driver.HTTPResponse // to the POST
+	HasResponse  bool                // the response came on the stream
 }
 
-// greeting is how a server takes initialize, as several checks judge it.
-func greeting(t *T) oldWelcome { return Step(t, "sse initialize", sayHello) }
+// sharedInitialize is how a server takes initialize, as several checks judge it.
+func sharedInitialize(t *T) initializeResult { return Step(t, "sse initialize", initialize) }
 
-// sayHello says initialize.
-func sayHello(t *T) oldWelcome {
-	c := connect(t).announced(t)
+// initialize says initialize.
+func initialize(t *T) initializeResult {
+	c := openStream(t).requireEndpoint(t)
 	if c.Endpoint == nil {
-		t.Because(OtherCheck).Inconclusive("messages go to another origin, where nothing is sent")
+		t.WithReason(OtherCheck).Inconclusive("messages go to another origin, where nothing is sent")
 	}
-	return c.hello(t)
+	return c.initialize(t)
 }
 
-// hello says initialize, and waits as long as a server may take to load what it needs.
-func (c *oldClient) hello(t *T) oldWelcome {
-	patience := c.session.StartPatience()
-	x := c.ask("initialize", driver.Hello(t.Revision), helloID, nil)
-	g := oldWelcome{Client: c, Posted: x.EndFor(patience)}
-	if g.Posted.OK() {
-		_, g.Streamed = c.Stream.AwaitEventFor(patience, isResponse)
+// initialize says initialize, and waits as long as a server may take to load what it needs.
+func (c *sseClient) initialize(t *T) initializeResult {
+	patience := c.session.StartTimeout()
+	x := c.sendRequest("initialize", driver.ConnectParams(t.Revision), initializeID, nil)
+	g := initializeResult{Client: c, PostResponse: x.AwaitEndFor(patience)}
+	if g.PostResponse.OK() {
+		_, g.HasResponse = c.Stream.AwaitEventFor(patience, isResponse)
 	}
 	return g
 }
 
 // The ids of requests by hand: of initialize, and of harmless ones.
 const (
-	helloID   = 70101
-	pingID    = 70102
-	lastID    = 70103
-	evilID    = 70104
-	unknownID = 70105
-	lateID    = 70106 // and following
+	initializeID    = 70101
+	pingID          = 70102
+	lastID          = 70103
+	foreignOriginID = 70104
+	unknownID       = 70105
+	lateID          = 70106 // and following
 )
 
-// greeted is a client that has shaken hands.
-func greeted(t *T) *oldClient {
-	g := sayHello(t)
-	if !g.Streamed {
-		t.Again("initialize was not answered on the stream: %s", g.Posted)
+// initializedClient is a client that has shaken hands.
+func initializedClient(t *T) *sseClient {
+	g := initialize(t)
+	if !g.HasResponse {
+		t.Retry("initialize was not answered on the stream: %s", g.PostResponse)
 	}
-	g.Client.ready()
+	g.Client.sendInitialized()
 	return g.Client
 }
 
-// ready ends the handshake.
-func (c *oldClient) ready() {
-	c.post(Compact(M{"jsonrpc": "2.0", "method": "notifications/initialized"}), nil).End()
+// sendInitialized ends the handshake.
+func (c *sseClient) sendInitialized() {
+	c.post(CompactJSON(M{"jsonrpc": "2.0", "method": "notifications/initialized"}), nil).AwaitEnd()
 }
 
 // post posts a message to the endpoint.
-func (c *oldClient) post(body []byte, header http.Header) *driver.Exchange {
+func (c *sseClient) post(body []byte, header http.Header) *driver.RoundTrip {
 	return c.session.HTTP().Do(driver.HTTPRequest{URL: c.Endpoint.String(), Header: header, Body: body})
 }
 
-// ask posts a request; an empty method is some harmless one.
-func (c *oldClient) ask(method string, params M, id int, header http.Header) *driver.Exchange {
-	return kit.ByHand(c.session, kit.Request{
+// sendRequest posts a request; an empty method is some harmless one.
+func (c *sseClient) sendRequest(method string, params M, id int, header http.Header) *driver.RoundTrip {
+	return kit.PostRequest(c.session, kit.ManualRequest{
 		ID: id, Method: method, Params: params, Header: header, URL: c.Endpoint.String(),
 	})
 }
 
-// await waits for the response to a request.
-func (c *oldClient) await(id int) bool {
-	isAnswer := c.answering(id)
+// awaitResponse waits for the response to a request.
+func (c *sseClient) awaitResponse(id int) bool {
+	isAnswer := c.responseMatcher(id)
 	_, came := c.Stream.AwaitEvent(func(e driver.StreamEvent) bool { return isAnswer(e.Data.Bytes()) })
 	return came
 }
@@ -282,54 +293,54 @@ func (c *oldClient) await(id int) bool {
 // that: whether it has the id, and a result, other checks say.
 func isResponse(e driver.StreamEvent) bool {
 	m, _ := driver.Decode(e.Data.Bytes()).(M)
-	return m != nil && !Has(m, "method")
+	return m != nil && !HasMember(m, "method")
 }
 
-// answering tells whether a text is the response to a request. Whether its id is a number, and the right one, is for
-// another check.
-func (c *oldClient) answering(id int) (isAnswer func(text []byte) bool) {
-	known := Compact(id)
+// responseMatcher tells whether a text is the response to a request. Whether its id is a number, and the right one, is
+// for another check.
+func (c *sseClient) responseMatcher(id int) (isAnswer func(text []byte) bool) {
+	known := CompactJSON(id)
 	return func(text []byte) bool {
 		m, _ := driver.Decode(text).(M)
-		return driver.AlikeID(Compact(m["id"]), known) && (Has(m, "result") || Has(m, "error"))
+		return driver.SameIDText(CompactJSON(m["id"]), known) && (HasMember(m, "result") || HasMember(m, "error"))
 	}
 }
 
-// first says what the stream began with.
-func (c *oldClient) first() string {
-	if !c.Came {
-		return "no event: " + c.Stream.Answer().String()
+// describeFirstEvent says what the stream began with.
+func (c *sseClient) describeFirstEvent() string {
+	if !c.HasEvent {
+		return "no event: " + c.Stream.Response().String()
 	}
-	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.First.Type, "message"), c.First.Data.Brief())
+	return fmt.Sprintf("an event of type %q: %s", cmp.Or(c.FirstEvent.Type, "message"), c.FirstEvent.Data.Brief())
 }
 
-// converse lets two clients make requests under the same ids, the first one last. It says what went wrong.
-func converse(t *T, a, b *oldClient) (wrong string) {
+// runTwoClients lets two clients make requests under the same ids, the first one last. It says what went wrong.
+func runTwoClients(t *T, a, b *sseClient) (wrong string) {
 	if b.Endpoint == nil {
-		return fmt.Sprintf("a second client could not connect: %s; %s", b.Opened, b.first())
+		return fmt.Sprintf("a second client could not connect: %s; %s", b.StreamResponse, b.describeFirstEvent())
 	}
-	if g := b.hello(t); !g.Streamed {
-		return fmt.Sprintf("no answer to initialize for the second client: %s", g.Posted)
+	if g := b.initialize(t); !g.HasResponse {
+		return fmt.Sprintf("no answer to initialize for the second client: %s", g.PostResponse)
 	}
-	b.ready()
+	b.sendInitialized()
 	steps := []struct {
-		client *oldClient
+		client *sseClient
 		who    string
 		id     int
 	}{{a, "first", pingID}, {b, "second", pingID}, {a, "first", lastID}}
 	for _, step := range steps {
-		posted := step.client.ask("", nil, step.id, nil).End()
+		posted := step.client.sendRequest("", nil, step.id, nil).AwaitEnd()
 		switch {
 		case !posted.OK():
 			return fmt.Sprintf("a request of the %s client refused: %s", step.who, posted)
-		case !step.client.await(step.id):
-			method, _ := step.client.session.Harmless()
+		case !step.client.awaitResponse(step.id):
+			method, _ := step.client.session.NoOp()
 			return fmt.Sprintf("no answer to %s for the %s client", method, step.who)
 		}
 	}
-	for _, id := range []int{helloID, pingID} {
-		n, m := a.answers(id), b.answers(id)
-		renamed := id == helloID && n+m == 0 // each has a welcome, under another id
+	for _, id := range []int{initializeID, pingID} {
+		n, m := a.countResponses(id), b.countResponses(id)
+		renamed := id == initializeID && n+m == 0 // each has a welcome, under another id
 		if !renamed && (n != 1 || m != 1) {
 			return fmt.Sprintf("%d answers for the first client and %d for the second, of one each", n, m)
 		}
@@ -337,10 +348,10 @@ func converse(t *T, a, b *oldClient) (wrong string) {
 	return ""
 }
 
-// answers is how many responses to a request have come.
-func (c *oldClient) answers(id int) (n int) {
-	isAnswer := c.answering(id)
-	for _, e := range c.Stream.Answer().Events {
+// countResponses is how many responses to a request have come.
+func (c *sseClient) countResponses(id int) (n int) {
+	isAnswer := c.responseMatcher(id)
+	for _, e := range c.Stream.Response().Events {
 		if isAnswer(e.Data.Bytes()) {
 			n++
 		}
@@ -348,12 +359,12 @@ func (c *oldClient) answers(id int) (n int) {
 	return n
 }
 
-// afterwards is the answer to a ping after the stream was closed, once the server has had time to see that.
-func (c *oldClient) afterwards(t *T) driver.Answer {
+// responseAfterClose is the answer to a ping after the stream was closed, once the server has had time to see that.
+func (c *sseClient) responseAfterClose(t *T) driver.HTTPResponse {
 	const patience, pause = time.Second, 50 * time.Millisecond
 	begin := time.Now()
 	for n := 1; ; n++ {
-		a := answerOrSilence(t, c.ask("", nil, lateID+n, nil).End())
+		a := responseOrTimeout(t, c.sendRequest("", nil, lateID+n, nil).AwaitEnd())
 		if !a.OK() || time.Since(begin) > patience {
 			return a
 		}
@@ -361,15 +372,15 @@ func (c *oldClient) afterwards(t *T) driver.Answer {
 	}
 }
 
-// otherSession is an endpoint like those of two clients, with a session key that the server has not given to anybody.
-// The key is what tells the two apart.
-func otherSession(a, b *url.URL) (other *url.URL, has bool) {
+// otherSessionURL is an endpoint like those of two clients, with a session key that the server has not given to
+// anybody. The key is what tells the two apart.
+func otherSessionURL(a, b *url.URL) (other *url.URL, has bool) {
 	unknown := *a
 	query := a.Query()
 	for name, values := range query {
 		for i, value := range values {
 			if theirs := b.Query()[name]; i < len(theirs) && theirs[i] != value {
-				values[i], has = kit.Unlike(value), true
+				values[i], has = kit.MutatedID(value), true
 			}
 		}
 	}
@@ -377,7 +388,7 @@ func otherSession(a, b *url.URL) (other *url.URL, has bool) {
 	mine, theirs := strings.Split(a.Path, "/"), strings.Split(b.Path, "/")
 	for i, segment := range mine {
 		if len(mine) == len(theirs) && theirs[i] != segment {
-			mine[i], has = kit.Unlike(segment), true
+			mine[i], has = kit.MutatedID(segment), true
 		}
 	}
 	unknown.Path, unknown.RawPath = strings.Join(mine, "/"), ""
@@ -393,20 +404,20 @@ func isMessageEvent(m Message) bool {
 	return slices.Contains([]string{"", "message"}, m.Event.Type) || m.HasMethod || m.HasResult || m.HasError
 }
 
-// fallback is the statuses that make a client of a revision try HTTP+SSE.
-func fallback(revision string) (want string, fits func(status int) bool) {
+// fallbackStatuses is the statuses that make a client of a revision try HTTP+SSE.
+func fallbackStatuses(revision string) (want string, fits func(status int) bool) {
 	if revision < "2025-11-25" {
 		return "a status of 4xx", func(status int) bool { return status >= 400 && status < 500 }
 	}
 	return "status 400, 404 or 405", func(status int) bool { return slices.Contains([]int{400, 404, 405}, status) }
 }
 
-// answerOrSilence is like kit.Own, but takes it for an answer to leave a client waiting.
-func answerOrSilence(t *T, a driver.Answer) driver.Answer {
-	if !a.Ended && a.Status == 0 {
+// responseOrTimeout is like kit.Own, but takes it for an answer to leave a client waiting.
+func responseOrTimeout(t *T, a driver.HTTPResponse) driver.HTTPResponse {
+	if !a.Ended && a.StatusCode == 0 {
 		return a
 	}
-	return kit.Own(t, a)
+	return kit.RequireHTTPResponse(t, a)
 }
 
 // originOf is scheme, host and port.

@@ -4,4 +4,4 @@ package stateless
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are those of the area.
-var Checks = Merge(incomplete, alone, lists)
+var Checks = MergeSuites(incompleteChecks, independenceChecks, listChecks)

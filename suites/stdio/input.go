@@ -9,62 +9,62 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var input = Suite{
+var inputChecks = Suite{
 	"stdio/input-split-across-writes": Probe(func(t *T) {
 		s := t.Session()
-		whole := AskHarmless(t, s)
-		p, request := kit.Harmless(s, 70061)
-		line := append(Compact(request), '\n')
+		whole := RequestNoOp(t, s)
+		p, request := kit.NewNoOp(s, 70061)
+		line := append(CompactJSON(request), '\n')
 		s.Write(line[:len(line)/2], line[len(line)/2:])
-		expectSame(t, s.Await(p), whole)
-		if kit.TextID(t, "") == nil || !kit.Echo(s, "mcpcheck-whole é✓😀").Named() {
+		expectSameKind(t, s.Await(p), whole)
+		if kit.StringIDOrDefault(t, "") == nil || !kit.ProbeID(s, "mcpcheck-whole é✓😀").HasRequestID() {
 			return // how such ids are repeated, jsonrpc/response-id-unicode judges
 		}
 		mark := s.Mark()
-		p, request = kit.Harmless(s, "mcpcheck-split é✓😀")
-		s.Write(withinCharacters(append(Compact(request), '\n'))...)
-		e := kit.Await(s, mark, p, s.Patience())
-		t.Expect(e).To(kit.BeNamed(e.ID), "a %s split within its characters", p.Method)
+		p, request = kit.NewNoOp(s, "mcpcheck-split é✓😀")
+		s.Write(splitWithinCharacters(append(CompactJSON(request), '\n'))...)
+		e := kit.AwaitWithBarrier(s, mark, p, s.ReplyTimeout())
+		t.Expect(e).To(kit.HaveRequestID(e.ID), "a %s split within its characters", p.Method)
 	}),
 
 	"stdio/input-coalesced": Probe(func(t *T) {
 		s := t.Session()
-		alone := AskHarmless(t, s)
+		alone := RequestNoOp(t, s)
 		ids := []int{70062, 70063, 70064}
 		var lines strings.Builder
 		var pending []driver.Pending
 		for _, id := range ids {
-			p, request := kit.Harmless(s, id)
-			lines.Write(append(Compact(request), '\n'))
+			p, request := kit.NewNoOp(s, id)
+			lines.Write(append(CompactJSON(request), '\n'))
 			pending = append(pending, p)
 		}
 		s.Write([]byte(lines.String()))
 		for _, p := range pending {
-			expectSame(t, s.Await(p), alone)
+			expectSameKind(t, s.Await(p), alone)
 		}
 	}),
 
 	"stdio/crlf-input": Probe(func(t *T) {
-		s := t.Hostile()
+		s := t.SessionForInvalidInput()
 		mark := s.Mark()
-		p, request := kit.Harmless(s, 70065)
-		s.Write(append(Compact(request), "\r\n"...))
-		s.React(mark)
+		p, request := kit.NewNoOp(s, 70065)
+		s.Write(append(CompactJSON(request), "\r\n"...))
+		s.AwaitReaction(mark)
 		t.Expect(s.AwaitFor(p, 0)).To(BeAnswered(), "a %s ended by CR LF", p.Method)
 	}),
 
 	"stdio/large-message": Probe(func(t *T) {
 		Each(t, []padding{{"256 KiB", 256 << 10}, {"2 MiB", 2 << 20}}, padding.subject, func(t *T, p padding) {
-			s := t.Hostile()
-			method, _ := s.Harmless()
+			s := t.SessionForInvalidInput()
+			method, _ := s.NoOp()
 			params := M{"_meta": M{"com.example/mcpcheck": strings.Repeat("x", p.Bytes)}}
-			t.Expect(t.Try(s, method, params)).To(BeAnswered())
+			t.Expect(t.TryRequest(s, method, params)).To(BeAnswered())
 		})
 	}),
 }
 
-// withinCharacters splits a text after the first byte of each character that has several.
-func withinCharacters(text []byte) (pieces [][]byte) {
+// splitWithinCharacters splits a text after the first byte of each character that has several.
+func splitWithinCharacters(text []byte) (pieces [][]byte) {
 	begin := 0
 	for i, r := range string(text) {
 		if r >= utf8.RuneSelf {
@@ -81,11 +81,11 @@ type padding struct {
 	Bytes int
 }
 
-func (p padding) subject() Subject { return Named(p.Name) }
+func (p padding) subject() Subject { return NamedSubject(p.Name) }
 
-// expectSame wants an answer of the kind that the same request gets otherwise.
-func expectSame(t *T, got, ordinary driver.Reply) {
+// expectSameKind wants an answer of the kind that the same request gets otherwise.
+func expectSameKind(t *T, got, ordinary driver.Reply) {
 	t.Expect(got).To(BeAnswered())
-	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(Hold("the answer that this request gets otherwise",
+	t.Expect(got.Error() == nil || ordinary.Error() != nil).To(BeTrue("the answer that this request gets otherwise",
 		"%s", got))
 }

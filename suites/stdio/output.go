@@ -11,86 +11,88 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var output = Suite{
-	"stdio/stdout-only-messages": WatchAfter(kit.Ignore, func(t *T, w Wire) {
-		parts, unversioned := spread(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
-		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
+var outputChecks = Suite{
+	"stdio/stdout-only-messages": WatchWithSetup(kit.StartIdleSession, func(t *T, w Wire) {
+		parts, unversioned := splitMessageLines(w), slices.ContainsFunc(w.Messages().List, lacksVersion)
+		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
 			if parts[m.Frame] {
 				t.Yield("a message that spans several lines")
 			}
-			if runOn(m.Frame) {
+			if hasSeveralMessages(m.Frame) {
 				t.Yield("several messages on one line")
 			}
 			if unversioned && areAnswers(m) {
 				t.Yield("an answer without jsonrpc, as others are")
 			}
-			if m.Deep && m.IsMeant() {
-				t.Because(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
+			if m.TooDeep && m.LooksLikeMessage() {
+				t.WithReason(Limit).Inconclusive("JSON nested more than %d deep, which mcpcheck does not read: %q",
 					driver.MaxDepth, m.Raw.Brief())
 			}
-			t.Expect(m.Shape != driver.Echo).To(Hold("nothing but MCP messages on stdout",
+			t.Expect(m.Kind != driver.Echo).To(BeTrue("nothing but MCP messages on stdout",
 				"what the client had sent: %s", m.Raw.Brief()))
-			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages on stdout", "%s", shown(m.Raw.Bytes())))
+			t.Expect(m.LooksLikeMessage()).To(BeTrue("nothing but MCP messages on stdout", "%s",
+				invalidLine(m.Raw.Bytes())))
 		})
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
-	"stdio/one-message-per-line": WatchAfter(func(t *T) {
+	"stdio/one-message-per-line": WatchWithSetup(func(t *T) {
 		// A server that repeats the name shows whether it escapes it.
 		if t.Server.Declares("tools") && MayCallUnknown(t) {
-			kit.TryAmiss(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
+			kit.TryInvalid(t, t.Session(), "tools/call", M{"name": "mcpcheck no\nsuch tool", "arguments": M{}})
 		}
 	}, func(t *T, w Wire) {
-		parts := spread(w)
-		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
-			t.Expect(!parts[m.Frame]).To(Hold("a whole message on one line", "a part of one: %q", m.Raw.Brief()))
+		parts := splitMessageLines(w)
+		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
+			t.Expect(!parts[m.Frame]).To(BeTrue("a whole message on one line", "a part of one: %q", m.Raw.Brief()))
 		})
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
-	"stdio/message-terminated-by-newline": WatchAfter(func(t *T) { unterminated(t) }, func(t *T, w Wire) {
-		t.Judge(w.Lines().Filter("output", isDone), func(t *T, m Message) {
-			t.Expect(!runOn(m.Frame)).To(Hold("a newline after each message", "%s", shown(m.Raw.Bytes())))
+	"stdio/message-terminated-by-newline": WatchWithSetup(func(t *T) { unterminatedBytes(t) }, func(t *T, w Wire) {
+		t.Judge(w.Lines().Filter("output", isCompleteLine), func(t *T, m Message) {
+			t.Expect(!hasSeveralMessages(m.Frame)).To(BeTrue("a newline after each message", "%s",
+				invalidLine(m.Raw.Bytes())))
 		})
-		t.Expect(unterminated(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
+		t.Expect(unterminatedBytes(t)).To(BeOneOf(0), "bytes of an answer without a newline after it")
 	}),
 
-	"stdio/no-unsolicited-output": WatchAfter(func(t *T) { kit.Idle(t) }, func(t *T, _ Wire) {
-		for _, f := range kit.Idle(t) {
-			t.Expect(!f.IsNotification()).To(Hold("silence without a request or a subscription", "%s", f))
+	"stdio/no-unsolicited-output": WatchWithSetup(func(t *T) { kit.FramesWhileIdle(t) }, func(t *T, _ Wire) {
+		for _, f := range kit.FramesWhileIdle(t) {
+			t.Expect(!f.IsNotification()).To(BeTrue("silence without a request or a subscription", "%s", f))
 		}
 	}),
 
 	"stdio/stderr-utf8": Watch(func(t *T, w Wire) {
-		var all []logged
+		var all []stderrOutput
 		for _, s := range w.Sessions {
-			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.IsHostile() { // servers log what they read
-				all = append(all, logged{s.Name(), head})
+			if head, _ := s.Stdio().Stderr(); len(head) > 0 && !s.HasInvalidInput() { // servers log what they read
+				all = append(all, stderrOutput{s.Name(), head})
 			}
 		}
 		if len(all) == 0 {
-			t.Because(NotObserved).Skip("the server wrote nothing to stderr")
+			t.WithReason(NotObserved).Skip("the server wrote nothing to stderr")
 		}
-		Each(t, all, logged.subject, func(t *T, l logged) {
-			t.Inform(utf8.Valid(l.Head)).To(Hold("UTF-8 text on stderr", "%q", aroundInvalid(l.Head)))
+		Each(t, all, stderrOutput.subject, func(t *T, l stderrOutput) {
+			t.ExpectAdvice(utf8.Valid(l.Head)).To(BeTrue("UTF-8 text on stderr", "%q", aroundInvalidUTF8(l.Head)))
 		})
 	}),
 
-	"stdio/responsive-without-stderr-reader": Fresh(func(t *T) {
-		o := kit.Muted(t)
-		t.Expect(o.Welcome).To(BeResult(), t.Server.Greeting()+", with stderr going nowhere")
-		t.Expect(o.List).To(BeAnswered(), "a list, with stderr going nowhere")
+	"stdio/responsive-without-stderr-reader": ProcessProbe(func(t *T) {
+		o := kit.RunWithoutStderrReader(t)
+		t.Expect(o.ConnectReply).To(BeResult(), t.Server.ConnectMethod()+", with stderr going nowhere")
+		t.Expect(o.ListReply).To(BeAnswered(), "a list, with stderr going nowhere")
 	}),
 }
 
-// unterminated is how many bytes have come of an answer that no newline ends.
-func unterminated(t *T) int {
+// unterminatedBytes is how many bytes have come of an answer that no newline ends.
+func unterminatedBytes(t *T) int {
 	return Step(t, "a newline", func(t *T) int {
 		s := t.Session()
-		r := s.Await(kit.HarmlessAs(s, 70066))
+		r := s.Await(kit.SendNoOp(s, 70066))
 		if r.Answered() {
 			return 0 // its newline came with it
 		}
 		RequireNotLate(t, r)
-		partial := s.Stdio().Partial()
+		partial := s.Stdio().PartialBytes()
 		if partial == 0 {
 			t.Inconclusive("%v", r.Err)
 		}
@@ -98,36 +100,36 @@ func unterminated(t *T) int {
 	})
 }
 
-func lacksVersion(m Message) bool { return !m.HasVersion }
+func lacksVersion(m Message) bool { return !m.HasJSONRPC }
 
 // areAnswers reports whether a line has what answers have and nothing else has, jsonrpc apart, or is a batch of such.
 func areAnswers(m Message) bool {
-	return !slices.ContainsFunc(m.Members(), func(f *driver.Frame) bool {
-		return f.Shape != driver.Object || f.HasMethod || f.HasResult == f.HasError
+	return !slices.ContainsFunc(m.Messages(), func(f *driver.Frame) bool {
+		return f.Kind != driver.Object || f.HasMethod || f.HasResult == f.HasError
 	})
 }
 
-// shown is a line that is no message. As a text, it says what it looks like.
-type shown []byte
+// invalidLine is a line that is no message. As a text, it says what it looks like.
+type invalidLine []byte
 
-func (line shown) String() string {
+func (line invalidLine) String() string {
 	text := strconv.Quote(driver.Brief(line))
-	if said := driver.DiagnoseOutput(line); said != "" {
+	if said := driver.StdoutHint(line); said != "" {
 		text += "\n" + said
 	}
 	return text
 }
 
-// logged is what a server wrote to stderr in a session, or the head of it.
-type logged struct {
+// stderrOutput is what a server wrote to stderr in a session, or the head of it.
+type stderrOutput struct {
 	Session string
 	Head    []byte
 }
 
-func (l logged) subject() Subject { return Named(l.Session) }
+func (l stderrOutput) subject() Subject { return NamedSubject(l.Session) }
 
-// aroundInvalid is the part of a text around the first bytes that are no UTF-8.
-func aroundInvalid(text []byte) []byte {
+// aroundInvalidUTF8 is the part of a text around the first bytes that are no UTF-8.
+func aroundInvalidUTF8(text []byte) []byte {
 	at := 0
 	for at < len(text) {
 		r, size := utf8.DecodeRune(text[at:])
@@ -139,9 +141,9 @@ func aroundInvalid(text []byte) []byte {
 	return text[max(0, at-40):min(len(text), at+40)]
 }
 
-// isDone leaves out the message that a server may have been writing when it ended, and keeps any other text without a
-// newline.
-func isDone(m Message) bool { return m.Ended || !messageBegins.Match(m.Raw.Bytes()) }
+// isCompleteLine leaves out the message that a server may have been writing when it ended, and keeps any other text
+// without a newline.
+func isCompleteLine(m Message) bool { return m.Complete || !messageStartPattern.Match(m.Raw.Bytes()) }
 
-// messageBegins matches the beginning of a message, or of an array of them.
-var messageBegins = regexp.MustCompile(`^\s*(\[\s*)?(\{|$)`)
+// messageStartPattern matches the beginning of a message, or of an array of them.
+var messageStartPattern = regexp.MustCompile(`^\s*(\[\s*)?(\{|$)`)

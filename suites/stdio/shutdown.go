@@ -7,20 +7,21 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var shutdown = Suite{
-	"stdio/exits-on-eof": Ending(func(t *T) {
-		e := kit.AtEOF(t)
-		t.Expect(e.ByItself).To(Hold("the process gone within 5s of the end of stdin", "%s", e.How))
-		t.Inform(e.Took <= 2*time.Second).To(Hold("an exit within 2s", "%v", e.Took.Round(10*time.Millisecond)))
+var shutdownChecks = Suite{
+	"stdio/exits-on-eof": ShutdownProbe(func(t *T) {
+		e := kit.CloseStdin(t)
+		t.Expect(e.ExitedByItself).To(BeTrue("the process gone within 5s of the end of stdin", "%s", e.ForcedBy))
+		t.ExpectAdvice(e.Duration <= 2*time.Second).To(BeTrue("an exit within 2s", "%v",
+			e.Duration.Round(10*time.Millisecond)))
 	}),
 
-	"stdio/shutdown-output-clean": Ending(func(t *T) {
-		e := kit.AtEOF(t)
-		if !e.ByItself {
+	"stdio/shutdown-output-clean": ShutdownProbe(func(t *T) {
+		e := kit.CloseStdin(t)
+		if !e.ExitedByItself {
 			t.Yield("the process did not exit by itself")
 		}
-		for _, m := range e.Output.Filter(e.Output.What, isDone).List {
-			t.Expect(m.IsMeant()).To(Hold("nothing but MCP messages while shutting down", "%q", m.Frame))
+		for _, m := range e.Output.Filter(e.Output.Kind, isCompleteLine).List {
+			t.Expect(m.LooksLikeMessage()).To(BeTrue("nothing but MCP messages while shutting down", "%q", m.Frame))
 		}
 	}),
 }

@@ -4,4 +4,4 @@ package stdio
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(output, input, shutdown)
+var Checks = MergeSuites(outputChecks, inputChecks, shutdownChecks)

@@ -4,4 +4,4 @@ package subscriptions
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are those of the area.
-var Checks = Merge(begin, changes, ends)
+var Checks = MergeSuites(listenChecks, changeChecks, endChecks)

@@ -8,102 +8,106 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// input are the checks of tasks that ask for input.
-var input = Suite{
+// inputChecks are the checks of tasks that ask for input.
+var inputChecks = Suite{
 	"tasks-ext/update-ack": Probe(func(t *T) {
-		all := those(t, "task that was given input", func(c *course) bool { return len(c.Updates) > 0 })
-		judgeAll(t, all, func(t *T, c *course) {
-			for _, r := range c.Updates {
-				kit.WantAnswer(t, r)
+		all := requireRunsWhere(t, "task that was given input",
+			func(c *taskRun) bool { return len(c.UpdateReplies) > 0 })
+		eachRun(t, all, func(t *T, c *taskRun) {
+			for _, r := range c.UpdateReplies {
+				kit.RequireAnswer(t, r)
 				if code, isError := r.Code(); isError && code != -32601 {
 					t.Inconclusive("the responses were refused: %s", Got(r))
 				}
 				t.Expect(r).To(BeResult())
-				expectEmpty(t.By(r), r.Result())
+				expectEmpty(t.DecidedBy(r), r.Result())
 			}
 		})
 	}),
 
 	"tasks-ext/update-resumes": Probe(func(t *T) {
-		all := those(t, "task that was given input", func(c *course) bool { return len(c.answered) > 0 })
-		judgeAll(t, all, func(t *T, c *course) {
-			left := slices.DeleteFunc(outstanding(c.Last()), func(key string) bool { return !c.answered[key] })
-			if key := c.reused(); key != "" {
+		all := requireRunsWhere(t, "task that was given input",
+			func(c *taskRun) bool { return len(c.providedKeys) > 0 })
+		eachRun(t, all, func(t *T, c *taskRun) {
+			left := slices.DeleteFunc(inputKeys(c.LastReply()), func(key string) bool { return !c.providedKeys[key] })
+			if key := c.reusedKey(); key != "" {
 				t.Yield("the key %q was used again", key)
 			}
-			if c.End == "" && c.told == len(c.Heard) {
-				t.Inconclusive("it was not asked after once it had its input: %s", c.Why)
+			if c.FinalStatus == "" && c.snapshotsAtUpdate == len(c.GetReplies) {
+				t.Inconclusive("it was not asked after once it had its input: %s", c.IncompleteReason)
 			}
-			if c.End == "" {
-				t.Expect(left).To(BeEmptyList[string]("no request that was answered; " + c.Why))
-				t.Inconclusive("%s", c.Why)
+			if c.FinalStatus == "" {
+				t.Expect(left).To(BeEmptyList[string]("no request that was answered; " + c.IncompleteReason))
+				t.Inconclusive("%s", c.IncompleteReason)
 			}
 		})
 	}),
 
 	"tasks-ext/input-keys-unique": Probe(func(t *T) {
-		all := those(t, "task that asked for input twice", func(c *course) bool {
-			return len(c.Updates) > 1 || c.reused() != ""
+		all := requireRunsWhere(t, "task that asked for input twice", func(c *taskRun) bool {
+			return len(c.UpdateReplies) > 1 || c.reusedKey() != ""
 		})
-		judgeAll(t, all, func(t *T, c *course) {
-			key := c.reused()
-			t.Expect(key).To(That("a key of its own for each request", func(key string) bool { return key == "" }))
+		eachRun(t, all, func(t *T, c *taskRun) {
+			key := c.reusedKey()
+			t.Expect(key).To(Satisfy("a key of its own for each request", func(key string) bool { return key == "" }))
 		})
 	}),
 
 	"tasks-ext/update-unknown-keys": Probe(func(t *T) {
-		tried := provoked(t)
-		kit.WantAnswer(t, tried.Unknown)
-		tried.WantTime(t, tried.Unknown)
-		t.Expect(tried.Unknown).To(BeResult(), "a response to what was never asked for")
-		kit.WantAnswer(t, tried.AfterUnknown)
-		tried.WantTime(t, tried.AfterUnknown)
-		status := tried.AfterUnknown.Result()["status"]
-		t.By(tried.AfterUnknown).Expect(status).To(BeOneOf("input_required"), "the status after that")
-		if tried.Partial.Result() != nil {
-			kit.WantAnswer(t, tried.Answered)
-			tried.WantTime(t, tried.Answered)
-			t.Expect(tried.Answered).To(BeResult(), "a response to what was answered before")
+		tried := sendInvalidInput(t)
+		kit.RequireAnswer(t, tried.UnknownReply)
+		tried.SkipIfExpired(t, tried.UnknownReply)
+		t.Expect(tried.UnknownReply).To(BeResult(), "a response to what was never asked for")
+		kit.RequireAnswer(t, tried.GetAfterUnknown)
+		tried.SkipIfExpired(t, tried.GetAfterUnknown)
+		status := tried.GetAfterUnknown.Result()["status"]
+		t.DecidedBy(tried.GetAfterUnknown).Expect(status).To(BeOneOf("input_required"), "the status after that")
+		if tried.PartialReply.Result() != nil {
+			kit.RequireAnswer(t, tried.RepeatedReply)
+			tried.SkipIfExpired(t, tried.RepeatedReply)
+			t.Expect(tried.RepeatedReply).To(BeResult(), "a response to what was answered before")
 		}
 	}),
 
 	"tasks-ext/update-partial": Probe(func(t *T) {
-		tried := provoked(t)
+		tried := sendInvalidInput(t)
 		switch {
-		case len(tried.keys) < 2:
-			t.Because(NotOffered).Skip("%s asks for one thing at a time", tried.Call.Tool.Name)
-		case tried.Partial.Result() == nil:
-			t.Because(NotObserved).Skip("it takes no part of the responses, and need not: %s", Got(tried.Partial))
-		case tried.AfterPartial.Result() == nil:
-			t.Inconclusive("tasks/get was answered with %s", Got(tried.AfterPartial))
+		case len(tried.firstKeys) < 2:
+			t.WithReason(NotOffered).Skip("%s asks for one thing at a time", tried.ToolCall.Tool.Name)
+		case tried.PartialReply.Result() == nil:
+			t.WithReason(NotObserved).Skip("it takes no part of the responses, and need not: %s",
+				Got(tried.PartialReply))
+		case tried.GetAfterPartial.Result() == nil:
+			t.Inconclusive("tasks/get was answered with %s", Got(tried.GetAfterPartial))
 		}
-		rest := outstanding(tried.AfterPartial)
-		t.By(tried.AfterPartial).Expect(slices.Contains(rest, tried.keys[1])).To(Hold(
-			"a task that still asks for "+tried.keys[1], "%s", Show(tried.AfterPartial.Result())))
+		rest := inputKeys(tried.GetAfterPartial)
+		t.DecidedBy(tried.GetAfterPartial).Expect(slices.Contains(rest, tried.firstKeys[1])).To(BeTrue(
+			"a task that still asks for "+tried.firstKeys[1], "%s", Show(tried.GetAfterPartial.Result())))
 	}),
 
 	"tasks-ext/input-capabilities": Probe(func(t *T) {
-		asking := those(t, "task that asks for input", asks)
-		only := kit.Extending(extension)
-		again := callAgain(t, t.Session(), asking[0].Call, only, nil)
+		asking := requireRunsWhere(t, "task that asks for input", asksForInput)
+		only := kit.ExtensionCapabilities(extension)
+		again := repeatCall(t, t.Session(), asking[0].ToolCall, only, nil)
 		if !isTask(again.Reply) {
-			if !isLacking(again.Reply) {
-				t.Because(NotObserved).Skip("no task was made: %s", Got(again.Reply))
+			if !isMissingCapability(again.Reply) {
+				t.WithReason(NotObserved).Skip("no task was made: %s", Got(again.Reply))
 			}
 			return
 		}
-		c := courseOf(t, t.Session(), again)
-		c.client = only
-		c.untilAsked()
-		t.By(c.Last()).Expect(outstanding(c.Last())).To(BeEmptyList[string]("no request that the client cannot answer"))
+		c := newTaskRun(t, t.Session(), again)
+		c.capabilities = only
+		c.pollUntilInput()
+		t.DecidedBy(c.LastReply()).Expect(inputKeys(c.LastReply())).
+			To(BeEmptyList[string]("no request that the client cannot answer"))
 	}),
 }
 
-// asks reports whether a task has asked for input.
-func asks(c *course) bool { return len(c.Moments("input_required")) > 0 }
+// asksForInput reports whether a task has asked for input.
+func asksForInput(c *taskRun) bool { return len(c.Snapshots("input_required")) > 0 }
 
-// outstanding are the keys of what a task asks for now, in their order.
-func outstanding(r driver.Reply) (keys []string) {
+// inputKeys are the keys of what a task asks for now, in their order.
+func inputKeys(r driver.Reply) (keys []string) {
 	requests, _ := r.Result()["inputRequests"].(M)
 	for key := range requests {
 		keys = append(keys, key)
@@ -111,10 +115,10 @@ func outstanding(r driver.Reply) (keys []string) {
 	return kit.Sorted(keys)
 }
 
-// reused is a key of the task that came again after it was gone, or with another request; empty when there is none.
-func (c *course) reused() string {
+// reusedKey is a key of the task that came again after it was gone, or with another request; empty when there is none.
+func (c *taskRun) reusedKey() string {
 	first, gone := map[string]uint64{}, map[string]bool{}
-	for _, m := range c.Moments() {
+	for _, m := range c.Snapshots() {
 		requests, _ := m.State()["inputRequests"].(M)
 		for key, request := range requests {
 			before, known := first[key]
@@ -123,73 +127,74 @@ func (c *course) reused() string {
 			}
 		}
 		for key := range first {
-			gone[key] = c.answered[key] && requests[key] == nil
+			gone[key] = c.providedKeys[key] && requests[key] == nil
 		}
 	}
 	return ""
 }
 
-// provocation is a task that was given what it did not ask for, and then its input in parts.
-type provocation struct {
-	*course
-	keys []string // of what it asked for at first
+// invalidInputRun is a task that was given what it did not ask for, and then its input in parts.
+type invalidInputRun struct {
+	*taskRun
+	firstKeys []string // of what it asked for at first
 
-	Unknown, AfterUnknown driver.Reply // a response to what was never asked for, and the task then
-	Partial, AfterPartial driver.Reply // one response of several, and the task once it has that
-	Answered              driver.Reply // that response again; not tried where there is only one
+	UnknownReply, GetAfterUnknown driver.Reply // a response to what was never asked for, and the task then
+	PartialReply, GetAfterPartial driver.Reply // one response of several, and the task once it has that
+	RepeatedReply                 driver.Reply // that response again; not tried where there is only one
 }
 
-// provoked makes such a task, by a tool that is known to ask for input: best for several things at a time.
-func provoked(t *T) provocation {
-	asking := those(t, "task that asks for input", asks)
-	slices.SortStableFunc(asking, func(a, b *course) int { return b.together() - a.together() })
-	return Step(t, "task with strange input", func(t *T) provocation {
-		p := provocation{course: begin(t, t.Hostile(), asking[0].Call, nil)}
-		if p.untilAsked(); len(outstanding(p.Last())) == 0 {
-			t.Inconclusive("%s asked for input before, and now told %s", p.Call.Tool.Name, Got(p.Last()))
+// sendInvalidInput makes such a task, by a tool that is known to ask for input: best for several things at a time.
+func sendInvalidInput(t *T) invalidInputRun {
+	asking := requireRunsWhere(t, "task that asks for input", asksForInput)
+	slices.SortStableFunc(asking, func(a, b *taskRun) int { return b.maxInputRequests() - a.maxInputRequests() })
+	return Step(t, "task with strange input", func(t *T) invalidInputRun {
+		p := invalidInputRun{taskRun: startTask(t, t.SessionForInvalidInput(), asking[0].ToolCall, nil)}
+		if p.pollUntilInput(); len(inputKeys(p.LastReply())) == 0 {
+			t.Inconclusive("%s asked for input before, and now told %s", p.ToolCall.Tool.Name, Got(p.LastReply()))
 		}
-		responses, err := kit.Responses(t, p.Last())
+		responses, err := kit.InputResponses(t, p.LastReply())
 		if err != nil {
 			t.Inconclusive("%v", err)
 		}
-		p.keys = outstanding(p.Last())
-		p.Unknown = p.ask("tasks/update", M{"inputResponses": M{kit.NoTask: responses[p.keys[0]]}})
-		p.Get()
-		if p.AfterUnknown = p.Last(); len(p.keys) > 1 {
-			p.inParts(responses)
+		p.firstKeys = inputKeys(p.LastReply())
+		p.UnknownReply = p.send("tasks/update", M{"inputResponses": M{kit.UnknownTaskID: responses[p.firstKeys[0]]}})
+		p.Poll()
+		if p.GetAfterUnknown = p.LastReply(); len(p.firstKeys) > 1 {
+			p.provideInParts(responses)
 		}
-		kit.Follow(p.course)
+		kit.FollowTasks(p.taskRun)
 		return p
 	})
 }
 
-// together is how many things the task has asked for at a time.
-func (c *course) together() (most int) {
-	for _, m := range c.Moments("input_required") {
-		most = max(most, len(outstanding(m.Reply)))
+// maxInputRequests is how many things the task has asked for at a time.
+func (c *taskRun) maxInputRequests() (most int) {
+	for _, m := range c.Snapshots("input_required") {
+		most = max(most, len(inputKeys(m.Reply)))
 	}
 	return most
 }
 
-// inParts gives the task one response of several, and that one again once the task has it.
-func (p *provocation) inParts(responses M) {
-	first := p.keys[0]
+// provideInParts gives the task one response of several, and that one again once the task has it.
+func (p *invalidInputRun) provideInParts(responses M) {
+	first := p.firstKeys[0]
 	part := M{first: responses[first]}
-	if p.Partial = p.update(part); p.Partial.Result() == nil {
+	if p.PartialReply = p.update(part); p.PartialReply.Result() == nil {
 		return
 	}
-	for p.Get(); slices.Contains(outstanding(p.Last()), first) && p.HasTime(); {
-		p.Get()
+	for p.Poll(); slices.Contains(inputKeys(p.LastReply()), first) && p.HasTime(); {
+		p.Poll()
 	}
-	p.AfterPartial = p.Last()
-	p.Answered = p.ask("tasks/update", M{"inputResponses": part})
+	p.GetAfterPartial = p.LastReply()
+	p.RepeatedReply = p.send("tasks/update", M{"inputResponses": part})
 }
 
-// untilAsked asks after a task until it asks for input or ends, and answers nothing.
-func (c *course) untilAsked() {
+// pollUntilInput asks after a task until it asks for input or ends, and answers nothing.
+func (c *taskRun) pollUntilInput() {
 	working := true
 	for working && c.HasTime() {
-		state := c.Get()
-		working = state["status"] == "working" || state == nil && !kit.IsGone(c.Last()) && c.Last().Err == nil
+		state := c.Poll()
+		working = state["status"] == "working" || state == nil && !kit.IsUnknownTask(c.LastReply()) &&
+			c.LastReply().Err == nil
 	}
 }

@@ -17,88 +17,92 @@ const (
 	missingCapability = -32021
 )
 
-// coreTasks is what a client of 2025-11-25 declares that knows the tasks of that revision.
-var coreTasks = M{"tasks": M{"requests": M{"tools": M{"call": M{}}}, "cancel": M{}}}
+// legacyTasks is what a client of 2025-11-25 declares that knows the tasks of that revision.
+var legacyTasks = M{"tasks": M{"requests": M{"tools": M{"call": M{}}}, "cancel": M{}}}
 
-// negotiation are the checks of who gets a task, and who does not.
-var negotiation = Suite{
-	"tasks-ext/advertised": WatchAfter(callAll, func(t *T, w Wire) {
-		tasks := kit.Results(t, w).Filter("task", func(m Message) bool {
+// negotiationChecks are the checks of who gets a task, and who does not.
+var negotiationChecks = Suite{
+	"tasks-ext/advertised": WatchWithSetup(callWithAndWithoutTasks, func(t *T, w Wire) {
+		tasks := kit.ModernResults(t, w).Filter("task", func(m Message) bool {
 			return m.Request.Method == "tools/call" && kit.ResultOf(m)["resultType"] == "task"
 		})
 		t.Judge(tasks, func(t *T, m Message) {
 			extensions, _ := t.Server.Capabilities["extensions"].(M)
-			t.Expect(Has(extensions, extension)).To(Hold(
+			t.Expect(HasMember(extensions, extension)).To(BeTrue(
 				extension+" in the capabilities of server/discover", "%s", Show(t.Server.Capabilities)))
 		})
 	}),
 
 	"tasks-ext/no-core-capability": Probe(func(t *T) {
-		t.By(t.Server.First).Expect(Member(t.Server.Capabilities, "tasks")).To(BeOneOf(Absent{}), "capabilities.tasks")
+		t.DecidedBy(t.Server.ConnectReply).Expect(Member(t.Server.Capabilities, "tasks")).To(BeOneOf(Absent{}),
+			"capabilities.tasks")
 	}),
 
 	"tasks-ext/not-for-non-declaring": Probe(func(t *T) {
-		kit.EachCall(t, plainCalls(t), func(t *T, call kit.ToolCall) { t.Expect(call.Reply).To(beNoTask()) })
+		kit.EachToolCall(t, callsWithoutTasks(t), func(t *T, call kit.ToolCall) { t.Expect(call.Reply).To(beNoTask()) })
 	}),
 
 	"tasks-ext/not-by-prior-declaration": Probe(func(t *T) {
-		call := discreet(t)
+		call := requireCallWithoutTask(t)
 		s := t.Session()
-		begin(t, s, call, nil).ask("tasks/cancel", nil)
-		t.Expect(callAgain(t, s, call, kit.Able, nil).Reply).To(beNoTask())
+		startTask(t, s, call, nil).send("tasks/cancel", nil)
+		t.Expect(repeatCall(t, s, call, kit.AllModernCapabilities, nil).Reply).To(beNoTask())
 	}),
 
 	"tasks-ext/core-capability-not-enough": Probe(func(t *T) {
 		client := M{}
-		for _, capabilities := range []M{kit.Able, coreTasks} {
+		for _, capabilities := range []M{kit.AllModernCapabilities, legacyTasks} {
 			for name, v := range capabilities {
 				client[name] = v
 			}
 		}
-		call, session := discreet(t), t.Session
-		if t.Alone() {
-			session = t.Own // in which nobody has declared them before
+		call, session := requireCallWithoutTask(t), t.Session
+		if t.IsConfirmation() {
+			session = t.ExclusiveSession // in which nobody has declared them before
 		}
-		t.Expect(callAgain(t, session(), call, client, nil).Reply).To(beNoTask())
+		t.Expect(repeatCall(t, session(), call, client, nil).Reply).To(beNoTask())
 	}),
 
 	"tasks-ext/required-error": Probe(func(t *T) {
 		var unserved []kit.ToolCall
-		for _, call := range plainCalls(t) {
-			atOnce := len(call.Input.Asked) == 0
-			if call.Reply.Error() != nil && (isLacking(call.Reply) || atOnce && ranWell(t, call.Tool.Name)) {
+		for _, call := range callsWithoutTasks(t) {
+			atOnce := len(call.InputLoop.InputReplies) == 0
+			if call.Reply.Error() != nil && (isMissingCapability(call.Reply) || atOnce &&
+				hasCompleted(t, call.Tool.Name)) {
 				unserved = append(unserved, call)
 			}
 		}
 		if len(unserved) == 0 {
-			t.Because(NotOffered).Skip("no tool is known to run as a task only")
+			t.WithReason(NotOffered).Skip("no tool is known to run as a task only")
 		}
-		kit.EachCall(t, unserved, func(t *T, call kit.ToolCall) {
+		kit.EachToolCall(t, unserved, func(t *T, call kit.ToolCall) {
 			t.Expect(call.Reply).To(BeError(missingCapability))
 		})
 	}),
 
 	"tasks-ext/required-error-data": Probe(func(t *T) {
-		lacking := slices.DeleteFunc(plainCalls(t), func(call kit.ToolCall) bool { return !isLacking(call.Reply) })
+		lacking := slices.DeleteFunc(callsWithoutTasks(t),
+			func(call kit.ToolCall) bool { return !isMissingCapability(call.Reply) })
 		if len(lacking) == 0 {
-			t.Because(NotObserved).Skip("no call was answered with error %d", missingCapability)
+			t.WithReason(NotObserved).Skip("no call was answered with error %d", missingCapability)
 		}
-		kit.EachCall(t, lacking, func(t *T, call kit.ToolCall) {
+		kit.EachToolCall(t, lacking, func(t *T, call kit.ToolCall) {
 			data, _ := call.Reply.Error()["data"].(M)
 			required, _ := data["requiredCapabilities"].(M)
 			extensions, _ := required["extensions"].(M)
-			t.Expect(Has(extensions, extension)).To(Hold(
+			t.Expect(HasMember(extensions, extension)).To(BeTrue(
 				extension+" in data.requiredCapabilities.extensions", "%s", Show(call.Reply.Error())))
 		})
 	}),
 
 	"tasks-ext/methods-non-declaring": Probe(func(t *T) {
-		s := t.Hostile()
-		methods := []Subject{Named("tasks/get"), Named("tasks/update"), Named("tasks/cancel")}
+		s := t.SessionForInvalidInput()
+		methods := []Subject{NamedSubject("tasks/get"), NamedSubject("tasks/update"), NamedSubject("tasks/cancel")}
 		t.Each(methods, func(t *T, method Subject) {
-			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": kit.NoTask, "inputResponses": M{}}, M{}))
+			r := kit.RequestInvalid(t, s, method.Name,
+				kit.WithCapabilities(M{"taskId": kit.UnknownTaskID, "inputResponses": M{}}, M{}))
 			if code, _ := r.Code(); method.Name == "tasks/cancel" && code != missingCapability {
-				wantOwnRefusal(t, r)
+				requireOwnRefusal(t, r)
 			}
 			t.Expect(r).To(BeError(missingCapability))
 		})
@@ -106,83 +110,86 @@ var negotiation = Suite{
 
 	"tasks-ext/name-header": Probe(func(t *T) {
 		s := t.Session()
-		ask := func(name string) *driver.Exchange {
-			request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": kit.NoTask}, able)}
+		ask := func(name string) *driver.RoundTrip {
+			request := kit.ManualRequest{Method: "tasks/get",
+				Params: kit.WithCapabilities(M{"taskId": kit.UnknownTaskID}, taskCapabilities)}
 			request.Header = kit.Header("Mcp-Name", name)
-			x := kit.ByHand(s, request)
-			kit.Own(t, kit.CameOf(x))
+			x := kit.PostRequest(s, request)
+			kit.RequireHTTPResponse(t, kit.AwaitResponse(x))
 			return x
 		}
-		kit.WantErrors(t)
-		if code, _ := ask(kit.NoTask).Reply().Code(); code == headerMismatch {
+		kit.SkipUnlessAnswersInvalid(t)
+		if code, _ := ask(kit.UnknownTaskID).AwaitReply().Code(); code == headerMismatch {
 			t.Fail("an answer about the task where Mcp-Name is its id", "error %d", code)
 		}
-		other := ask(kit.NoTask + "-too")
-		kit.WantRefuser(t, other.Reply())
-		t.Expect(other.Answer().Status).To(BeOneOf(http.StatusBadRequest), "the status with another Mcp-Name")
-		t.Expect(other.Reply()).To(BeError(headerMismatch))
+		other := ask(kit.UnknownTaskID + "-too")
+		kit.SkipUnlessServerRejects(t, other.AwaitReply())
+		t.Expect(other.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "the status with another Mcp-Name")
+		t.Expect(other.AwaitReply()).To(BeError(headerMismatch))
 	}),
 
 	"tasks-ext/principal-bound": Probe(func(t *T) {
-		if t.Credentials.Second == "" {
-			t.Because(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
+		if t.Credentials.SecondPrincipal == "" {
+			t.WithReason(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
 		}
-		call, s := longest(t).Call, t.Session()
-		c := begin(t, s, call, nil)
-		defer func() { c.ask("tasks/cancel", nil) }()
-		request := kit.Request{Method: "tasks/get", Params: kit.Declaring(M{"taskId": c.ID}, able)}
-		request.Header = kit.Header("Authorization", "Bearer "+t.Credentials.Second)
+		call, s := slowestRun(t).ToolCall, t.Session()
+		c := startTask(t, s, call, nil)
+		defer func() { c.send("tasks/cancel", nil) }()
+		request := kit.ManualRequest{Method: "tasks/get",
+			Params: kit.WithCapabilities(M{"taskId": c.ID}, taskCapabilities)}
+		request.Header = kit.Header("Authorization", "Bearer "+t.Credentials.SecondPrincipal)
 		request.Header.Set("Mcp-Name", driver.FieldValue(c.ID))
-		x := kit.ByHand(s, request)
-		kit.Own(t, kit.CameOf(x))
-		kit.WantRefuser(t, x.Reply())
-		t.Expect(x.Reply().Result() == nil).To(Hold("no word of a task to another principal", "%s", x.Reply()))
+		x := kit.PostRequest(s, request)
+		kit.RequireHTTPResponse(t, kit.AwaitResponse(x))
+		kit.SkipUnlessServerRejects(t, x.AwaitReply())
+		t.Expect(x.AwaitReply().Result() == nil).To(BeTrue("no word of a task to another principal", "%s",
+			x.AwaitReply()))
 	}),
 
 	"tasks-ext/earlier-revision-ignored": Probe(func(t *T) {
 		extensions, _ := t.Server.Capabilities["extensions"].(M)
 		if extensions[extension] == nil {
-			t.Because(NotDeclared).Skip("the server does not declare %s in %s", extension, t.Revision)
+			t.WithReason(NotDeclared).Skip("the server does not declare %s in %s", extension, t.Revision)
 		}
-		s := t.Start()
-		hello := driver.Hello(t.Revision)
-		hello["capabilities"] = kit.Extending(extension)
-		if err := s.Establish(hello); err != nil {
-			t.Again("%v", Explain(err))
+		s := t.NewProcess()
+		hello := driver.ConnectParams(t.Revision)
+		hello["capabilities"] = kit.ExtensionCapabilities(extension)
+		if err := s.Open(hello); err != nil {
+			t.Retry("%v", Explain(err))
 		}
-		calls := kit.CallsDeclaring(t, s, nil, kit.Choice(t))
-		answered := kit.Answered(calls.List)
+		calls := kit.CallsWithCapabilities(t, s, nil, kit.ToolsInCallOrder(t))
+		answered := kit.AnsweredCalls(calls.List)
 		if len(answered) == 0 {
-			kit.NothingSeen(t, "call was answered", calls.Uncalled, kit.AnyTool)
+			kit.SkipNotObserved(t, "call was answered", calls.Uncalled, kit.AnyTool)
 		}
-		kit.EachCall(t, answered, func(t *T, call kit.ToolCall) {
+		kit.EachToolCall(t, answered, func(t *T, call kit.ToolCall) {
 			t.Expect(call.Reply.Result()["resultType"]).NotTo(BeOneOf("task"), "resultType")
 		})
 	}),
 }
 
-// callAll calls tools as clients with the extension and without it.
-func callAll(t *T) {
+// callWithAndWithoutTasks calls tools as clients with the extension and without it.
+func callWithAndWithoutTasks(t *T) {
 	kit.CallTools(t)
-	follows(t)
+	triggerTasks(t)
 }
 
 // beNoTask matches an answer that is not a task.
 func beNoTask() types.GomegaMatcher {
-	return That("an answer that is not a task", func(r driver.Reply) bool { return !isTask(r) })
+	return Satisfy("an answer that is not a task", func(r driver.Reply) bool { return !isTask(r) })
 }
 
-// isLacking reports whether an answer says that the client lacks something.
-func isLacking(r driver.Reply) bool {
+// isMissingCapability reports whether an answer says that the client lacks something.
+func isMissingCapability(r driver.Reply) bool {
 	code, _ := r.Code()
 	return code == missingCapability
 }
 
-// plainCalls are calls of tools that make tasks, by a client that does not know them and has all else.
-func plainCalls(t *T) (calls []kit.ToolCall) {
-	made := tasks(t)
-	for _, call := range kit.Answered(kit.ValidCalls(t).List) {
-		if slices.ContainsFunc(made, func(c *course) bool { return c.Call.Tool.Name == call.Tool.Name }) {
+// callsWithoutTasks are calls of tools that make tasks, by a client that does not know them and has all else.
+func callsWithoutTasks(t *T) (calls []kit.ToolCall) {
+	made := requireRuns(t)
+	for _, call := range kit.AnsweredCalls(kit.ValidCalls(t).List) {
+		if slices.ContainsFunc(made, func(c *taskRun) bool { return c.ToolCall.Tool.Name == call.Tool.Name }) {
 			calls = append(calls, call)
 		}
 	}
@@ -192,18 +199,18 @@ func plainCalls(t *T) (calls []kit.ToolCall) {
 	return calls
 }
 
-// ranWell reports whether a tool is known to do its work as a task without input.
-func ranWell(t *T, tool string) bool {
-	return slices.ContainsFunc(tasks(t), func(c *course) bool {
-		completed := c.Call.Tool.Name == tool && c.End == "completed"
-		return completed && len(c.Updates) == 0 && !isToolError(resultIn(c.atLast()))
+// hasCompleted reports whether a tool is known to do its work as a task without input.
+func hasCompleted(t *T, tool string) bool {
+	return slices.ContainsFunc(requireRuns(t), func(c *taskRun) bool {
+		completed := c.ToolCall.Tool.Name == tool && c.FinalStatus == "completed"
+		return completed && len(c.UpdateReplies) == 0 && !isToolError(taskResult(c.lastSnapshot()))
 	})
 }
 
-// discreet is a call of a tool that makes tasks, and none for a client that does not know them: best one that serves
-// such a client all the same.
-func discreet(t *T) kit.ToolCall {
-	calls := plainCalls(t)
+// requireCallWithoutTask is a call of a tool that makes tasks, and none for a client that does not know them: best one
+// that serves such a client all the same.
+func requireCallWithoutTask(t *T) kit.ToolCall {
+	calls := callsWithoutTasks(t)
 	if slices.ContainsFunc(calls, func(call kit.ToolCall) bool { return isTask(call.Reply) }) {
 		t.Yield("a client that does not know tasks gets some")
 	}

@@ -10,35 +10,36 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// polling are the checks of what is told of tasks.
-var polling = Suite{
+// pollingChecks are the checks of what is told of tasks.
+var pollingChecks = Suite{
 	"tasks-ext/get-result-type": Probe(func(t *T) {
-		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) { expectComplete(t, m.State()) })
+		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"),
+			func(t *T, m snapshot) { expectComplete(t, m.State()) })
 	}),
 
 	"tasks-ext/get-working": Probe(func(t *T) {
-		judge(t, heard(t, "answer to tasks/get"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-working", "GetTaskResult", m.State())
+		eachSnapshot(t, requireSnapshots(t, "answer to tasks/get"), func(t *T, m snapshot) {
+			broken := kit.Violations(t, "tasks-ext/get-working", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("one of the five statuses"))
 			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
 		})
 	}),
 
 	"tasks-ext/get-input-required": Probe(func(t *T) {
-		judge(t, heard(t, "task that asks for input", "input_required"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
+		eachSnapshot(t, requireSnapshots(t, "task that asks for input", "input_required"), func(t *T, m snapshot) {
+			broken := kit.Violations(t, "tasks-ext/get-input-required", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("requests of the three kinds, as their schemas have them"))
 			requests, _ := m.State()["inputRequests"].(M)
-			t.Expect(len(requests) > 0).To(Hold("at least one request", "none: %s", Show(m.State())))
+			t.Expect(len(requests) > 0).To(BeTrue("at least one request", "none: %s", Show(m.State())))
 		})
 	}),
 
 	"tasks-ext/get-completed": Probe(func(t *T) {
-		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
+		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *T, m snapshot) {
+			broken := kit.Violations(t, "tasks-ext/get-completed", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("a result"))
 			result := M{"resultType": "complete"} // whether it says so is open
-			for name, v := range resultIn(m) {
+			for name, v := range taskResult(m) {
 				result[name] = v
 			}
 			var rules []string
@@ -50,115 +51,122 @@ var polling = Suite{
 	}),
 
 	"tasks-ext/get-failed": Probe(func(t *T) {
-		judge(t, heard(t, "failed task", "failed"), func(t *T, m moment) {
-			broken := kit.Broken(t, "tasks-ext/get-failed", "GetTaskResult", m.State())
+		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *T, m snapshot) {
+			broken := kit.Violations(t, "tasks-ext/get-failed", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("an error with a code and a message"))
 		})
 	}),
 
 	"tasks-ext/failed-status-message": Probe(func(t *T) {
-		judge(t, heard(t, "failed task", "failed"), func(t *T, m moment) {
+		eachSnapshot(t, requireSnapshots(t, "failed task", "failed"), func(t *T, m snapshot) {
 			text, _ := m.State()["statusMessage"].(string)
-			t.Expect(text != "").To(Hold("a statusMessage", "%s", Show(m.State())))
+			t.Expect(text != "").To(BeTrue("a statusMessage", "%s", Show(m.State())))
 		})
 	}),
 
 	"tasks-ext/iserror-completed": Probe(func(t *T) {
-		unhappy := those(t, "task whose tool failed", func(c *course) bool {
-			return c.End != "" && isToolError(resultIn(c.atLast())) || c.End == "failed" && isErrorAtOnce(t, c)
+		unhappy := requireRunsWhere(t, "task whose tool failed", func(c *taskRun) bool {
+			return c.FinalStatus != "" && isToolError(taskResult(c.lastSnapshot())) || c.FinalStatus == "failed" &&
+				failsImmediately(t, c)
 		})
-		judgeAll(t, unhappy, func(t *T, c *course) { t.Expect(c.End).To(BeOneOf("completed")) })
+		eachRun(t, unhappy, func(t *T, c *taskRun) { t.Expect(c.FinalStatus).To(BeOneOf("completed")) })
 	}),
 
 	"tasks-ext/terminal-immutable": Probe(func(t *T) {
-		judgeEnded(t, func(t *T, e ended) {
-			end := payload(e.Last().Result())
-			for _, later := range []moment{{Course: e.Course, Reply: e.Again}, {Course: e.Course, Reply: e.After}} {
-				e.WantTime(t, later.Reply)
-				if kit.WantAnswer(t, later.Reply); kit.IsGone(later.Reply) {
+		eachEnded(t, func(t *T, e endedTask) {
+			end := finalState(e.LastReply().Result())
+			for _, later := range []snapshot{{TaskRun: e.TaskRun, Reply: e.GetReply},
+				{TaskRun: e.TaskRun, Reply: e.GetAfterCancel}} {
+				e.SkipIfExpired(t, later.Reply)
+				if kit.RequireAnswer(t, later.Reply); kit.IsUnknownTask(later.Reply) {
 					t.Yield("there is no task any more")
 				}
 				if later.State() == nil {
 					t.Inconclusive("tasks/get was answered with %s", Got(later.Reply))
 				}
-				t.Expect(string(Compact(payload(later.State())))).To(BeOneOf(string(Compact(end))))
+				t.Expect(string(CompactJSON(finalState(later.State())))).To(BeOneOf(string(CompactJSON(end))))
 			}
 		})
 	}),
 
 	"tasks-ext/ttl-honoured": Probe(func(t *T) {
-		judgeAll(t, tasks(t), func(t *T, c *course) {
-			asked := c.Heard
-			for _, e := range tell(t).Ended {
-				if e.course == c {
-					asked = slices.Concat(asked, []driver.Reply{e.Again, e.After})
+		eachRun(t, requireRuns(t), func(t *T, c *taskRun) {
+			asked := c.GetReplies
+			for _, e := range runTasks(t).Ended {
+				if e.taskRun == c {
+					asked = slices.Concat(asked, []driver.Reply{e.GetReply, e.GetAfterCancel})
 				}
 			}
-			gone := slices.IndexFunc(asked, kit.IsGone)
+			gone := slices.IndexFunc(asked, kit.IsUnknownTask)
 			switch {
 			case c.ID == "":
 				t.Yield("it has no id")
 			case len(asked) == 0:
-				t.Because(NotObserved).Skip("it was not asked after")
+				t.WithReason(NotObserved).Skip("it was not asked after")
 			case gone == 0:
-				c.WantTime(t, asked[0])
+				c.SkipIfExpired(t, asked[0])
 				t.Yield("tasks/get was answered with %s", Got(asked[0]))
 			case gone > 0:
-				c.WantTime(t, asked[gone])
+				c.SkipIfExpired(t, asked[gone])
 				t.Fail("the task, whose time is not over", "%s", asked[gone])
 			}
 		})
 	}),
 
 	"tasks-ext/no-related-task-meta": Probe(func(t *T) {
-		judge(t, heard(t, "completed task", "completed"), func(t *T, m moment) {
-			meta := kit.MetaOf(resultIn(m))
-			t.Expect(!Has(meta, kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta of the result", "%s",
+		eachSnapshot(t, requireSnapshots(t, "completed task", "completed"), func(t *T, m snapshot) {
+			meta := kit.MetaOf(taskResult(m))
+			t.Expect(!HasMember(meta, kit.RelatedTaskKey)).To(BeTrue("no "+kit.RelatedTaskKey+" in _meta of the result",
+				"%s",
 				Show(meta)))
 		})
 	}),
 
 	"tasks-ext/get-unknown": Probe(func(t *T) {
-		r := kit.AskAmiss(t, t.Session(), "tasks/get", kit.Declaring(M{"taskId": kit.NoTask}, able))
+		r := kit.RequestInvalid(t, t.Session(), "tasks/get",
+			kit.WithCapabilities(M{"taskId": kit.UnknownTaskID}, taskCapabilities))
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"tasks-ext/update-cancel-unknown": Probe(func(t *T) {
 		s := t.Session()
-		t.Each([]Subject{Named("tasks/update"), Named("tasks/cancel")}, func(t *T, method Subject) {
-			r := kit.AskAmiss(t, s, method.Name, kit.Declaring(M{"taskId": kit.NoTask, "inputResponses": M{}}, able))
+		t.Each([]Subject{NamedSubject("tasks/update"), NamedSubject("tasks/cancel")}, func(t *T, method Subject) {
+			r := kit.RequestInvalid(t, s, method.Name,
+				kit.WithCapabilities(M{"taskId": kit.UnknownTaskID, "inputResponses": M{}}, taskCapabilities))
 			if method.Name == "tasks/cancel" {
-				wantOwnRefusal(t, r)
+				requireOwnRefusal(t, r)
 			}
 			t.Expect(r).To(BeError(-32602))
 		})
 	}),
 
 	"tasks-ext/removed-result": Probe(func(t *T) {
-		r := kit.AskAmiss(t, t.Hostile(), "tasks/result", kit.Declaring(M{"taskId": kit.NoTask}, able))
+		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/result",
+			kit.WithCapabilities(M{"taskId": kit.UnknownTaskID}, taskCapabilities))
 		t.Expect(r).To(BeError(-32601))
 	}),
 
 	"tasks-ext/removed-list": Probe(func(t *T) {
-		t.Expect(kit.AskAmiss(t, t.Hostile(), "tasks/list", kit.Declaring(nil, able))).To(BeError(-32601))
+		t.Expect(kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list",
+			kit.WithCapabilities(nil, taskCapabilities))).To(BeError(-32601))
 	}),
 }
 
-// atLast is what was told of the task at last.
-func (c *course) atLast() moment { return moment{Course: c.Course, Reply: c.Last()} }
+// lastSnapshot is what was told of the task at last.
+func (c *taskRun) lastSnapshot() snapshot { return snapshot{TaskRun: c.TaskRun, Reply: c.LastReply()} }
 
-// resultIn is the result that a task has.
-func resultIn(m moment) M {
+// taskResult is the result that a task has.
+func taskResult(m snapshot) M {
 	result, _ := m.State()["result"].(M)
 	return result
 }
 
 func isToolError(result M) bool { return result["isError"] == true }
 
-// isErrorAtOnce reports whether the tool of a task says of a call that is served at once that it went wrong.
-func isErrorAtOnce(t *T, c *course) bool {
+// failsImmediately reports whether the tool of a task says of a call that is served at once that it went wrong.
+func failsImmediately(t *T, c *taskRun) bool {
 	return slices.ContainsFunc(kit.ValidCalls(t).List, func(call kit.ToolCall) bool {
-		return call.Tool.Name == c.Call.Tool.Name && isToolError(call.Reply.Result())
+		return call.Tool.Name == c.ToolCall.Tool.Name && isToolError(call.Reply.Result())
 	})
 }
 
@@ -174,35 +182,36 @@ func expectComplete(t *T, result M) {
 	t.Expect(kind).To(BeOneOf("complete"))
 }
 
-// ofTasks are members that tasks have.
-var ofTasks = strings.Fields("taskId status createdAt lastUpdatedAt ttlMs inputRequests result error")
+// taskMembers are members that tasks have.
+var taskMembers = strings.Fields("taskId status createdAt lastUpdatedAt ttlMs inputRequests result error")
 
 // expectEmpty wants an answer that says no more than that a request was understood.
 func expectEmpty(t *T, result M) {
 	expectComplete(t, result)
 	var members []string
 	for name := range result {
-		if slices.Contains(ofTasks, name) {
+		if slices.Contains(taskMembers, name) {
 			members = append(members, name)
 		}
 	}
 	t.Expect(kit.Sorted(members)).To(BeEmptyList[string]("an empty result"))
 }
 
-// judgeEnded tries a check on tasks that have ended.
-func judgeEnded(t *T, run func(*T, ended)) {
-	all := tell(t).Ended
+// eachEnded tries a check on tasks that have ended.
+func eachEnded(t *T, run func(*T, endedTask)) {
+	all := runTasks(t).Ended
 	if len(all) == 0 {
-		those(t, "task that has ended", func(*course) bool { return false })
+		requireRunsWhere(t, "task that has ended", func(*taskRun) bool { return false })
 	}
-	Each(t, all, func(e ended) Subject {
+	Each(t, all, func(e endedTask) Subject {
 		s := e.Subject()
-		s.Frames = append(s.Frames, e.Cancelled.Request, e.Cancelled.Frame, e.After.Request, e.After.Frame)
+		s.Frames = append(s.Frames, e.CancelReply.Request, e.CancelReply.Frame, e.GetAfterCancel.Request,
+			e.GetAfterCancel.Frame)
 		return s
 	}, run)
 }
 
-// payload is what of a task does not change once it has ended.
-func payload(state M) M {
+// finalState is what of a task does not change once it has ended.
+func finalState(state M) M {
 	return M{"status": state["status"], "result": state["result"], "error": state["error"]}
 }

@@ -5,4 +5,4 @@ package tasksext
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are those of the area.
-var Checks = Merge(negotiation, creation, polling, input, cancelling, listening)
+var Checks = MergeSuites(negotiationChecks, creationChecks, pollingChecks, inputChecks, cancelChecks, listenChecks)

@@ -9,107 +9,112 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// messages are the checks of what else a server sends for a task: what it says by itself, and what it asks.
-var messages = Suite{
-	"tasks/status-replies-without-related-meta": WatchAfter(follows, func(t *T, w Wire) {
-		replies := w.Results().Established(t.Revision).Filter("result of tasks/get, tasks/list or tasks/cancel",
+// messageChecks are the checks of what else a server sends for a task: what it says by itself, and what it asks.
+var messageChecks = Suite{
+	"tasks/status-replies-without-related-meta": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+		replies := w.Results().Negotiated(t.Revision).Filter("result of tasks/get, tasks/list or tasks/cancel",
 			func(m Message) bool {
 				methods := []string{"tasks/get", "tasks/list", "tasks/cancel"}
 				return m.Request != nil && slices.Contains(methods, m.Request.Method)
 			})
 		t.Judge(replies, func(t *T, m Message) {
 			meta := kit.MetaOf(kit.ResultOf(m))
-			t.Warn(!Has(meta, kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta", "%s", Show(meta)))
+			t.ExpectShould(!HasMember(meta, kit.RelatedTaskKey)).To(BeTrue("no "+kit.RelatedTaskKey+" in _meta", "%s",
+				Show(meta)))
 		})
 	}),
 
-	"tasks/status-notification": WatchAfter(follows, func(t *T, w Wire) {
-		told := w.Notifications().Established(t.Revision).Filter("notification of the status of a task",
-			func(m Message) bool { return m.Method == statusTold })
+	"tasks/status-notification": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+		told := w.Notifications().Negotiated(t.Revision).Filter("notification of the status of a task",
+			func(m Message) bool { return m.Method == statusMethod })
 		t.Judge(told, func(t *T, m Message) {
-			broken := kit.Broken(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
+			broken := kit.Violations(t, "tasks/status-notification", "TaskStatusNotification", m.JSON())
 			t.Expect(broken).To(BeEmptyList[string]("the whole task"))
 			params, _ := m.JSON()["params"].(M)
-			t.Warn(!Has(kit.MetaOf(params), kit.RelatedTask)).To(Hold("no "+kit.RelatedTask+" in _meta", "%s",
+			t.ExpectShould(!HasMember(kit.MetaOf(params),
+				kit.RelatedTaskKey)).To(BeTrue("no "+kit.RelatedTaskKey+" in _meta", "%s",
 				Show(kit.MetaOf(params))))
 		})
 	}),
 
 	"tasks/nested-requests-carry-meta": Probe(func(t *T) {
-		asked := questions(t)
-		Each(t, asked, (*question).Subject, func(t *T, q *question) {
-			if len(q.Told) == 0 && q.task() == "" {
-				t.Because(NotObserved).Skip("it came before there was a task")
+		asked := requireTaskRequests(t)
+		Each(t, asked, (*pendingRequest).Subject, func(t *T, q *pendingRequest) {
+			if len(q.TaskReplies) == 0 && q.taskID() == "" {
+				t.WithReason(NotObserved).Skip("it came before there was a task")
 			}
-			if q.task() == "" && tell(t).Asked.own[q.Method] {
-				t.Because(NotObserved).Skip("the server asks for %s before any tool is called, too", q.Method)
+			if q.taskID() == "" && runTasks(t).Requests.ownMethods[q.Method] {
+				t.WithReason(NotObserved).Skip("the server asks for %s before any tool is called, too", q.Method)
 			}
-			t.Expect(q.task()).To(That("the id of a task as "+kit.RelatedTask+" in _meta", func(id string) bool {
-				return tell(t).Asked.known[id]
-			}))
+			t.Expect(q.taskID()).To(Satisfy("the id of a task as "+kit.RelatedTaskKey+" in _meta",
+				func(id string) bool {
+					return runTasks(t).Requests.knownTasks[id]
+				}))
 		})
 	}),
 
 	"tasks/input-required-status": Probe(func(t *T) {
-		all, known := questions(t), tell(t).Asked.known
-		asked := slices.DeleteFunc(slices.Clone(all), func(q *question) bool { return !known[q.task()] })
+		all, known := requireTaskRequests(t), runTasks(t).Requests.knownTasks
+		asked := slices.DeleteFunc(slices.Clone(all), func(q *pendingRequest) bool { return !known[q.taskID()] })
 		if len(asked) == 0 {
 			t.Yield("no question says of which task it is")
 		}
-		asked = slices.DeleteFunc(asked, func(q *question) bool { return q.Told[q.task()].Result() == nil })
+		asked = slices.DeleteFunc(asked,
+			func(q *pendingRequest) bool { return q.TaskReplies[q.taskID()].Result() == nil })
 		if len(asked) == 0 {
-			t.Because(NotObserved).Skip("the server tells nothing of a task that waits for an answer")
+			t.WithReason(NotObserved).Skip("the server tells nothing of a task that waits for an answer")
 		}
-		Each(t, asked, (*question).Subject, func(t *T, q *question) {
-			t.Warn(q.Told[q.task()].Result()["status"]).To(BeOneOf[any]("input_required"), "the status meanwhile")
-			if c := stuckWith(t, q, all); c != nil {
-				t.Expect(c.Last().Result()["status"]).NotTo(BeOneOf[any]("input_required"), "the status at last")
+		Each(t, asked, (*pendingRequest).Subject, func(t *T, q *pendingRequest) {
+			t.ExpectShould(q.TaskReplies[q.taskID()].Result()["status"]).To(BeOneOf[any]("input_required"),
+				"the status meanwhile")
+			if c := blockedRun(t, q, all); c != nil {
+				t.Expect(c.LastReply().Result()["status"]).NotTo(BeOneOf[any]("input_required"), "the status at last")
 			}
 		})
 	}),
 
 	"tasks/progress-token-continues": Probe(func(t *T) {
-		told := tell(t)
+		told := runTasks(t)
 		if told.Session == nil {
-			nothing(t, "task was made")
+			skipNotObserved(t, "task was made")
 		}
-		var all []report
-		for _, c := range told.Courses {
-			all = append(all, c.reports(told.Mark)...)
+		var all []progressReport
+		for _, c := range told.Runs {
+			all = append(all, c.progressReports(told.Mark)...)
 		}
 		if len(all) == 0 {
-			nothing(t, "progress of a task was reported")
+			skipNotObserved(t, "progress of a task was reported")
 		}
-		kit.SayUnfinished(t, tell(t).Courses)
-		Each(t, all, report.subject, func(t *T, r report) {
+		kit.CaveatUnfinished(t, runTasks(t).Runs)
+		Each(t, all, progressReport.subject, func(t *T, r progressReport) {
 			const astray = time.Second // in which what came over another stream may have crossed
 			switch {
-			case r.end == nil || r.At <= r.end.At:
-			case r.HTTP == r.end.HTTP:
-				t.Fail("none after the task was "+r.End, "progress %s", Show(r.params()["progress"]))
-			case r.At-r.end.At > astray:
-				t.Fail("none after the task was "+r.End, "progress %s over another stream, %v later",
-					Show(r.params()["progress"]), (r.At - r.end.At).Round(time.Millisecond))
+			case r.endFrame == nil || r.At <= r.endFrame.At:
+			case r.RoundTrip == r.endFrame.RoundTrip:
+				t.Fail("none after the task was "+r.FinalStatus, "progress %s", Show(r.params()["progress"]))
+			case r.At-r.endFrame.At > astray:
+				t.Fail("none after the task was "+r.FinalStatus, "progress %s over another stream, %v later",
+					Show(r.params()["progress"]), (r.At - r.endFrame.At).Round(time.Millisecond))
 			}
 		})
 	}),
 }
 
 // questions are what tasks asked the client for; without any the check ends.
-func questions(t *T) []*question {
-	tasks(t)
-	asked := tell(t).Asked.all()
+func requireTaskRequests(t *T) []*pendingRequest {
+	requireRuns(t)
+	asked := runTasks(t).Requests.all()
 	if len(asked) == 0 {
-		nothing(t, "task asked for input")
+		skipNotObserved(t, "task asked for input")
 	}
 	return asked
 }
 
-// stuckWith is the task that has not ended although a question, the last of those that it has asked, was answered; nil
+// blockedRun is the task that has not ended although a question, the last of those that it has asked, was answered; nil
 // when there is none, or the server had no way to ask for more.
-func stuckWith(t *T, q *question, all []*question) *course {
+func blockedRun(t *T, q *pendingRequest, all []*pendingRequest) *taskRun {
 	for _, other := range slices.Backward(all) {
-		if other.task() != q.task() {
+		if other.taskID() != q.taskID() {
 			continue
 		}
 		if other != q {
@@ -117,47 +122,47 @@ func stuckWith(t *T, q *question, all []*question) *course {
 		}
 		break
 	}
-	for _, c := range tell(t).Courses {
-		if c.ID == q.task() && c.End == "" && c.Listening && q.answered {
+	for _, c := range runTasks(t).Runs {
+		if c.ID == q.taskID() && c.FinalStatus == "" && c.CanAsk && q.answered {
 			return c
 		}
 	}
 	return nil
 }
 
-// report is a notification of the progress of a task.
-type report struct {
-	*course
+// progressReport is a notification of the progress of a task.
+type progressReport struct {
+	*taskRun
 	*driver.Frame
-	end *driver.Frame // that has told that the task has ended; nil: none has
+	endFrame *driver.Frame // that has told that the task has ended; nil: none has
 }
 
-func (r report) params() M {
+func (r progressReport) params() M {
 	params, _ := r.JSON()["params"].(M)
 	return params
 }
 
-func (r report) subject() Subject {
-	return Subject{Name: r.Call.Tool.Name, Frames: []*driver.Frame{r.Made.Request, r.end, r.Frame}}
+func (r progressReport) subject() Subject {
+	return Subject{Name: r.ToolCall.Tool.Name, Frames: []*driver.Frame{r.CreateReply.Request, r.endFrame, r.Frame}}
 }
 
-// reports are those of the progress of the task, which came since a mark.
-func (c *course) reports(mark int) (all []report) {
+// progressReports are those of the progress of the task, which came since a mark.
+func (c *taskRun) progressReports(mark int) (all []progressReport) {
 	var end *driver.Frame
-	if c.End != "" {
-		end = c.Last().Frame
+	if c.FinalStatus != "" {
+		end = c.LastReply().Frame
 	}
-	for _, f := range news(c.Session, mark, c.ID) {
+	for _, f := range statusNotifications(c.Session, mark, c.ID) {
 		params, _ := f.JSON()["params"].(M)
 		status, _ := params["status"].(string)
-		if end != nil && f.At < end.At && slices.Contains(kit.Terminal, status) {
+		if end != nil && f.At < end.At && slices.Contains(kit.TerminalStatuses, status) {
 			end = f
 		}
 	}
-	for _, f := range c.Session.Since(mark) {
+	for _, f := range c.Session.ReceivedSince(mark) {
 		params, _ := f.JSON()["params"].(M)
-		if f.Side == driver.FromServer && kit.IsProgress(f) && params["progressToken"] == c.Token {
-			all = append(all, report{c, f, end})
+		if f.Side == driver.FromServer && kit.IsProgress(f) && params["progressToken"] == c.ProgressToken {
+			all = append(all, progressReport{c, f, end})
 		}
 	}
 	return all

@@ -9,32 +9,32 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// negotiation are the checks of what a server declares of tasks, and of what follows from that.
-var negotiation = Suite{
+// negotiationChecks are the checks of what a server declares of tasks, and of what follows from that.
+var negotiationChecks = Suite{
 	"tasks/capability-shape": Probe(func(t *T) {
 		declared := Member(t.Server.Capabilities, "tasks")
 		if declared == (Absent{}) {
-			t.Because(NotDeclared).Skip("the server does not declare tasks")
+			t.WithReason(NotDeclared).Skip("the server does not declare tasks")
 		}
-		t.By(t.Server.First).Expect(declared).To(BeObject(), "tasks")
-		welcome := t.Server.Welcome
-		broken := kit.Broken(t, "tasks/capability-shape", "InitializeResult", welcome)
-		t.By(t.Server.First).Expect(broken).To(BeEmptyList[string]("objects throughout"))
+		t.DecidedBy(t.Server.ConnectReply).Expect(declared).To(BeObject(), "tasks")
+		welcome := t.Server.ConnectResult
+		broken := kit.Violations(t, "tasks/capability-shape", "InitializeResult", welcome)
+		t.DecidedBy(t.Server.ConnectReply).Expect(broken).To(BeEmptyList[string]("objects throughout"))
 	}),
 
 	"tasks/undeclared-task-param-ignored": Probe(func(t *T) {
-		wantShape(t)
-		if augments(t) {
-			t.Because(NotOffered).Skip("the server declares tasks.requests.tools.call")
+		requireCapabilityObject(t)
+		if supportsTaskCalls(t) {
+			t.WithReason(NotOffered).Skip("the server declares tasks.requests.tools.call")
 		}
-		s := t.Hostile()
-		ignoresTask(t, s)
+		s := t.SessionForInvalidInput()
+		expectTaskIgnored(t, s)
 		for _, call := range kit.ValidCalls(t).List {
-			if call.IsPlain() && support(call.Tool.Value) == "forbidden" {
-				again := kit.TryAmiss(t, s, "tools/call", augmented(call.Params(s)))
-				kit.WantAnswer(t, again)
-				t.Expect(!isTask(again)).To(Hold("the result of the tool", "%s", again))
-				if again.Result() == nil && kit.TryAmiss(t, s, "tools/call", call.Params(s)).Result() != nil {
+			if call.IsDirectSuccess() && taskSupport(call.Tool.Value) == "forbidden" {
+				again := kit.TryInvalid(t, s, "tools/call", withTask(call.Params(s)))
+				kit.RequireAnswer(t, again)
+				t.Expect(!isTask(again)).To(BeTrue("the result of the tool", "%s", again))
+				if again.Result() == nil && kit.TryInvalid(t, s, "tools/call", call.Params(s)).Result() != nil {
 					t.Fail("the same kind of answer as without the parameter task", "%s", again)
 				}
 				return
@@ -43,120 +43,121 @@ var negotiation = Suite{
 	}),
 
 	"tasks/not-in-earlier-revisions": Probe(func(t *T) {
-		ignoresTask(t, t.Hostile())
+		expectTaskIgnored(t, t.SessionForInvalidInput())
 		declared := Member(t.Server.Capabilities, "tasks")
-		t.By(t.Server.First).Inform(declared).To(BeOneOf[any](Absent{}), "capabilities.tasks")
+		t.DecidedBy(t.Server.ConnectReply).ExpectAdvice(declared).To(BeOneOf[any](Absent{}), "capabilities.tasks")
 	}),
 
 	"tasks/list-undeclared": Probe(func(t *T) {
-		kit.WantCapabilities(t, t.Server.Welcome)
-		wantShape(t)
+		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		requireCapabilityObject(t)
 		if declaresList(t) {
-			t.Because(NotOffered).Skip("the server declares tasks.list")
+			t.WithReason(NotOffered).Skip("the server declares tasks.list")
 		}
-		r := kit.AskAmiss(t, t.Hostile(), "tasks/list", nil)
-		wantOwnCode(t, r)
+		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", nil)
+		requireOwnCode(t, r)
 		t.Expect(r).To(BeError(-32601))
 	}),
 
 	"tasks/cancel-undeclared": Probe(func(t *T) {
-		kit.WantCapabilities(t, t.Server.Welcome)
-		wantShape(t)
+		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		requireCapabilityObject(t)
 		if declaresCancel(t) {
-			t.Because(NotOffered).Skip("the server declares tasks.cancel")
+			t.WithReason(NotOffered).Skip("the server declares tasks.cancel")
 		}
-		r := kit.AskAmiss(t, t.Hostile(), "tasks/cancel", M{"taskId": kit.NoTask})
-		wantOwnCode(t, r)
+		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/cancel", M{"taskId": kit.UnknownTaskID})
+		requireOwnCode(t, r)
 		t.Expect(r).To(BeError(-32601, -32602))
-		t.Inform(r).To(BeError(-32601))
+		t.ExpectAdvice(r).To(BeError(-32601))
 	}),
 
 	"tasks/forbidden-tool-augmented": Probe(func(t *T) {
-		wantAugments(t)
+		skipUnlessTaskCalls(t)
 		var forbidden []kit.ToolCall
 		for _, call := range kit.ValidCalls(t).List {
-			if support(call.Tool.Value) == "forbidden" && call.IsPlain() && len(forbidden) < mostForbidden {
+			if taskSupport(call.Tool.Value) == "forbidden" && call.IsDirectSuccess() && len(forbidden) < maxForbidden {
 				forbidden = append(forbidden, call)
 			}
 		}
 		if len(forbidden) == 0 {
-			kit.NothingSeen(t, "tool that does not run as a task was served", kit.ValidCalls(t).Uncalled, isForbidden)
+			kit.SkipNotObserved(t, "tool that does not run as a task was served", kit.ValidCalls(t).Uncalled,
+				isForbidden)
 		}
-		s := t.Hostile()
-		kit.EachCall(t, forbidden, func(t *T, call kit.ToolCall) {
-			r := kit.AskAmiss(t, s, "tools/call", augmented(call.Params(s)))
-			kit.NotLimited(t, s, r, -32601)
+		s := t.SessionForInvalidInput()
+		kit.EachToolCall(t, forbidden, func(t *T, call kit.ToolCall) {
+			r := kit.RequestInvalid(t, s, "tools/call", withTask(call.Params(s)))
+			kit.RequireNotRateLimited(t, s, r, -32601)
 			t.Expect(r).To(BeError(-32601))
 		})
 	}),
 
 	"tasks/required-tool-not-augmented": Probe(func(t *T) {
-		wantAugments(t)
+		skipUnlessTaskCalls(t)
 		required := slices.DeleteFunc(kit.ListedTools(t), func(tool Subject) bool {
-			return support(tool.Value) != "required"
+			return taskSupport(tool.Value) != "required"
 		})
 		if len(required) == 0 {
-			t.Because(NotOffered).Skip("no tool has taskSupport required")
+			t.WithReason(NotOffered).Skip("no tool has taskSupport required")
 		}
-		s := t.Hostile()
+		s := t.SessionForInvalidInput()
 		t.Each(required, func(t *T, tool Subject) {
 			args, not := kit.TaskArguments(t, tool)
 			if not != nil {
 				t.Inconclusive("it cannot be called with valid arguments (%v)", *not)
 			}
-			r := kit.AskAmiss(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
-			kit.NotLimited(t, s, r, -32601, -32600)
+			r := kit.RequestInvalid(t, s, "tools/call", M{"name": tool.Name, "arguments": args})
+			kit.RequireNotRateLimited(t, s, r, -32601, -32600)
 			t.Expect(r).To(BeError(-32601, -32600))
-			t.Warn(r).To(BeError(-32601))
+			t.ExpectShould(r).To(BeError(-32601))
 		})
 	}),
 
 	"tasks/optional-tool-plain-call": Probe(func(t *T) {
-		wantAugments(t)
+		skipUnlessTaskCalls(t)
 		calls := kit.ValidCalls(t)
-		optional := slices.DeleteFunc(kit.Answered(calls.List), func(call kit.ToolCall) bool {
-			return support(call.Tool.Value) != "optional"
+		optional := slices.DeleteFunc(kit.AnsweredCalls(calls.List), func(call kit.ToolCall) bool {
+			return taskSupport(call.Tool.Value) != "optional"
 		})
-		isOptional := func(tool M) bool { return support(tool) == "optional" }
-		kit.Seen(t, len(optional), "tool with optional task support was called", calls.Uncalled, isOptional)
-		kit.EachCall(t, optional, func(t *T, call kit.ToolCall) {
-			t.Expect(!isTask(call.Reply)).To(Hold("the result of the tool", "%s", call.Reply))
-			t.Warn(call.Reply).NotTo(BeError(-32601, -32600)) // which a receiver MAY answer by another sentence
+		isOptional := func(tool M) bool { return taskSupport(tool) == "optional" }
+		kit.RequireObserved(t, len(optional), "tool with optional task support was called", calls.Uncalled, isOptional)
+		kit.EachToolCall(t, optional, func(t *T, call kit.ToolCall) {
+			t.Expect(!isTask(call.Reply)).To(BeTrue("the result of the tool", "%s", call.Reply))
+			t.ExpectShould(call.Reply).NotTo(BeError(-32601, -32600)) // which a receiver MAY answer by another sentence
 		})
 	}),
 
 	"tasks/tool-support-without-capability": Probe(func(t *T) {
-		wantShape(t)
+		requireCapabilityObject(t)
 		all := kit.ListedTools(t)
 		if len(all) == 0 {
-			t.Because(NotOffered).Skip("the server lists no tool")
+			t.WithReason(NotOffered).Skip("the server lists no tool")
 		}
-		if augments(t) {
+		if supportsTaskCalls(t) {
 			return
 		}
 		t.Each(all, func(t *T, tool Subject) {
-			t.Expect(support(tool.Value)).NotTo(BeOneOf("optional", "required"), "execution.taskSupport")
+			t.Expect(taskSupport(tool.Value)).NotTo(BeOneOf("optional", "required"), "execution.taskSupport")
 		})
 	}),
 
 	"tasks/list-needs-identity": Probe(func(t *T) {
 		if t.Server.Protected || t.Credentials.Bearer != "" {
-			t.Because(NotOffered).Skip("the server identifies clients by token")
+			t.WithReason(NotOffered).Skip("the server identifies clients by token")
 		}
-		t.By(t.Server.First).Expect(member(t.Server.Capabilities, "tasks", "list") == nil).To(Hold(
+		t.DecidedBy(t.Server.ConnectReply).Expect(memberAt(t.Server.Capabilities, "tasks", "list") == nil).To(BeTrue(
 			"no tasks.list where anybody may ask", "%s", Show(t.Server.Capabilities["tasks"])))
 	}),
 }
 
-// mostForbidden is how many tools are called as tasks that do not run as such.
-const mostForbidden = 3
+// maxForbidden is how many tools are called as tasks that do not run as such.
+const maxForbidden = 3
 
-var errNotAsked = errors.New("it was not asked")
+var errNotSent = errors.New("it was not asked")
 
-func isForbidden(tool M) bool { return support(tool) == "forbidden" }
+func isForbidden(tool M) bool { return taskSupport(tool) == "forbidden" }
 
-// member is what is in an object under names, one in the other; nil when it is not there.
-func member(object M, names ...string) any {
+// memberAt is what is in an object under names, one in the other; nil when it is not there.
+func memberAt(object M, names ...string) any {
 	var v any = object
 	for _, name := range names {
 		inner, _ := v.(M)
@@ -165,20 +166,20 @@ func member(object M, names ...string) any {
 	return v
 }
 
-// augments reports whether calls of tools may run as tasks.
-func augments(t *T) bool {
-	return t.Server.Declares("tasks") && member(t.Server.Capabilities, "tasks", "requests", "tools", "call") != nil
+// supportsTaskCalls reports whether calls of tools may run as tasks.
+func supportsTaskCalls(t *T) bool {
+	return t.Server.Declares("tasks") && memberAt(t.Server.Capabilities, "tasks", "requests", "tools", "call") != nil
 }
 
-// wantAugments ends a check of a server that runs no calls as tasks.
-func wantAugments(t *T) {
-	if !augments(t) {
-		t.Because(NotDeclared).Skip("the server does not declare tasks.requests.tools.call")
+// skipUnlessTaskCalls ends a check of a server that runs no calls as tasks.
+func skipUnlessTaskCalls(t *T) {
+	if !supportsTaskCalls(t) {
+		t.WithReason(NotDeclared).Skip("the server does not declare tasks.requests.tools.call")
 	}
 }
 
-// wantShape ends a check of what is not declared where the capability makes no sense.
-func wantShape(t *T) {
+// requireCapabilityObject ends a check of what is not declared where the capability makes no sense.
+func requireCapabilityObject(t *T) {
 	if declared := Member(t.Server.Capabilities, "tasks"); declared != (Absent{}) && !isObject(declared) {
 		t.Yield("the capability tasks is not an object")
 	}
@@ -189,28 +190,28 @@ func isObject(v any) bool {
 	return is
 }
 
-func declaresCancel(t *T) bool { return member(t.Server.Capabilities, "tasks", "cancel") != nil }
+func declaresCancel(t *T) bool { return memberAt(t.Server.Capabilities, "tasks", "cancel") != nil }
 
-func declaresList(t *T) bool { return member(t.Server.Capabilities, "tasks", "list") != nil }
+func declaresList(t *T) bool { return memberAt(t.Server.Capabilities, "tasks", "list") != nil }
 
-// ignoresTask wants a call of a tool that does not exist to be answered with the parameter task as without.
-func ignoresTask(t *T, s *driver.Session) {
-	kit.WantCalls(t)
-	params := M{"name": kit.UnknownName(t), "arguments": M{}}
-	plain := kit.AskAmiss(t, s, "tools/call", params)
-	with := kit.AskAmiss(t, s, "tools/call", augmented(params))
-	t.Expect(!isTask(with)).To(Hold("no task", "%s", with))
-	if kit.KindOf(with) != kit.KindOf(plain) {
-		kit.NotLimited(t, s, with)
-		again := kit.AskAmiss(t, s, "tools/call", params)
-		t.Expect(kit.KindOf(with) == kit.KindOf(again)).To(Hold("the same outcome with and without `task`",
+// expectTaskIgnored wants a call of a tool that does not exist to be answered with the parameter task as without.
+func expectTaskIgnored(t *T, s *driver.Session) {
+	kit.RequireCallsAllowed(t)
+	params := M{"name": kit.UnknownToolName(t), "arguments": M{}}
+	plain := kit.RequestInvalid(t, s, "tools/call", params)
+	with := kit.RequestInvalid(t, s, "tools/call", withTask(params))
+	t.Expect(!isTask(with)).To(BeTrue("no task", "%s", with))
+	if kit.ReplyKind(with) != kit.ReplyKind(plain) {
+		kit.RequireNotRateLimited(t, s, with)
+		again := kit.RequestInvalid(t, s, "tools/call", params)
+		t.Expect(kit.ReplyKind(with) == kit.ReplyKind(again)).To(BeTrue("the same outcome with and without `task`",
 			"with: %s; without: %s", with, again))
 	}
 }
 
-// wantOwnCode ends a check of a method that has the code of any that the server does not know, be it the wrong one.
-func wantOwnCode(t *T, r driver.Reply) {
-	unknown, coded := kit.UnknownMethod(t).Reply.Code()
+// requireOwnCode ends a check of a method that has the code of any that the server does not know, be it the wrong one.
+func requireOwnCode(t *T, r driver.Reply) {
+	unknown, coded := kit.SendUnknownMethod(t).Reply.Code()
 	if code, _ := r.Code(); coded && code == unknown && code != -32601 {
 		t.Yield("unknown methods have the code %d", code)
 	}

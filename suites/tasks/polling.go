@@ -11,16 +11,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// polling are the checks of what is told of tasks.
-var polling = Suite{
-	"tasks/timestamps": WatchAfter(follows, func(t *T, w Wire) {
-		eachTold(t, w, func(t *T, x told) {
+// pollingChecks are the checks of what is told of tasks.
+var pollingChecks = Suite{
+	"tasks/timestamps": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+		eachReportedTask(t, w, func(t *T, x reportedTask) {
 			times := map[string]time.Time{}
 			for _, member := range []string{"createdAt", "lastUpdatedAt"} {
-				if x.place == statusTold && !Has(x.State, member) {
+				if x.source == statusMethod && !HasMember(x.State, member) {
 					t.Yield("there is no %s", member)
 				}
-				isTimestamp := That("a timestamp of ISO 8601", kit.IsTimestamp.MatchString)
+				isTimestamp := Satisfy("a timestamp of ISO 8601", kit.TimestampPattern.MatchString)
 				t.Expect(Member(x.State, member)).To(isTimestamp, member)
 				text, _ := x.State[member].(string)
 				if at, err := time.Parse(time.RFC3339, text); err == nil {
@@ -28,143 +28,144 @@ var polling = Suite{
 				}
 			}
 			created, updated := times["createdAt"], times["lastUpdatedAt"]
-			t.Expect(len(times) < 2 || !updated.Before(created)).To(Hold("lastUpdatedAt not before createdAt, "+
+			t.Expect(len(times) < 2 || !updated.Before(created)).To(BeTrue("lastUpdatedAt not before createdAt, "+
 				created.String(), "%s", updated))
 		})
 	}),
 
 	"tasks/ttl-reported": Probe(func(t *T) {
-		judge(t, heard(t), func(t *T, m kit.Moment) {
-			wantFlat(t, m.Reply)
+		eachSnapshot(t, requireSnapshots(t), func(t *T, m kit.TaskSnapshot) {
+			requireFlatTask(t, m.Reply)
 			ttl := Member(m.State(), "ttl")
-			t.Expect(ttl == nil || isNumber(ttl)).To(Hold("ttl, a number or null", "%s", Show(ttl)))
+			t.Expect(ttl == nil || isNumber(ttl)).To(BeTrue("ttl, a number or null", "%s", Show(ttl)))
 		})
 	}),
 
 	"tasks/get-result-schema": Probe(func(t *T) {
-		judge(t, heard(t), func(t *T, m kit.Moment) {
-			t.Expect(taskIn(m.State()) == nil || Has(m.State(), "taskId")).To(Hold(
+		eachSnapshot(t, requireSnapshots(t), func(t *T, m kit.TaskSnapshot) {
+			t.Expect(taskIn(m.State()) == nil || HasMember(m.State(), "taskId")).To(BeTrue(
 				"the members of the task in the result itself", "%s", Show(m.State())))
-			broken := kit.Broken(t, "tasks/get-result-schema", "GetTaskResult", m.State())
+			broken := kit.Violations(t, "tasks/get-result-schema", "GetTaskResult", m.State())
 			t.Expect(broken).To(BeEmptyList[string]("a task"))
 			t.Expect(m.State()["taskId"]).To(BeOneOf[any](m.ID), "taskId")
 		})
 	}),
 
-	"tasks/status-values": WatchAfter(follows, func(t *T, w Wire) {
-		eachTold(t, w, func(t *T, x told) {
-			if x.place == statusTold && !Has(x.State, "status") {
+	"tasks/status-values": WatchWithSetup(triggerTasks, func(t *T, w Wire) {
+		eachReportedTask(t, w, func(t *T, x reportedTask) {
+			if x.source == statusMethod && !HasMember(x.State, "status") {
 				t.Yield("there is no status")
 			}
-			t.Expect(Member(x.State, "status")).To(That("one of "+strings.Join(statuses, ", "), isStatus))
+			t.Expect(Member(x.State, "status")).To(Satisfy("one of "+strings.Join(taskStatuses, ", "), isStatus))
 		})
 	}),
 
 	"tasks/terminal-is-final": Probe(func(t *T) {
-		judgeEnded(t, func(t *T, e ended) {
-			for _, r := range e.Later {
-				kit.WantAnswer(t, r)
-				if kit.IsGone(r) {
-					e.WantTime(t, r)
-					t.Because(NotObserved).Skip("there is no such task any more: %s", Got(r))
+		eachEnded(t, func(t *T, e endedTask) {
+			for _, r := range e.LaterReplies {
+				kit.RequireAnswer(t, r)
+				if kit.IsUnknownTask(r) {
+					e.SkipIfExpired(t, r)
+					t.WithReason(NotObserved).Skip("there is no such task any more: %s", Got(r))
 				}
 				if r.Result() == nil {
 					t.Inconclusive("tasks/get was answered with %s", Got(r))
 				}
-				wantFlat(t, r)
-				t.Expect(r.Result()["status"]).To(BeOneOf[any](e.End), "the status of a task that has ended")
+				requireFlatTask(t, r)
+				t.Expect(r.Result()["status"]).To(BeOneOf[any](e.FinalStatus), "the status of a task that has ended")
 			}
 		})
 	}),
 
 	"tasks/unknown-id-get": Probe(func(t *T) {
-		wantAugments(t)
-		t.Expect(kit.AskAmiss(t, t.Session(), "tasks/get", M{"taskId": kit.NoTask})).To(BeError(-32602))
+		skipUnlessTaskCalls(t)
+		t.Expect(kit.RequestInvalid(t, t.Session(), "tasks/get", M{"taskId": kit.UnknownTaskID})).To(BeError(-32602))
 	}),
 
 	"tasks/unknown-id-result": Probe(func(t *T) {
-		wantAugments(t)
-		r := kit.TryAmiss(t, t.Session(), "tasks/result", M{"taskId": kit.NoTask})
-		kit.WantRefuser(t, r)
+		skipUnlessTaskCalls(t)
+		r := kit.TryInvalid(t, t.Session(), "tasks/result", M{"taskId": kit.UnknownTaskID})
+		kit.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError(-32602))
 	}),
 
 	"tasks/unknown-id-cancel": Probe(func(t *T) {
 		if !declaresCancel(t) {
-			t.Because(NotDeclared).Skip("the server does not declare tasks.cancel")
+			t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
 		}
-		t.Expect(kit.AskAmiss(t, t.Session(), "tasks/cancel", M{"taskId": kit.NoTask})).To(BeError(-32602))
+		t.Expect(kit.RequestInvalid(t, t.Session(), "tasks/cancel", M{"taskId": kit.UnknownTaskID})).To(BeError(-32602))
 	}),
 
 	"tasks/param-beats-meta": Probe(func(t *T) {
-		before := longest(t)
-		s := t.Hostile()
-		c, other := begin(t, s, before), begin(t, s, before)
+		before := slowestRun(t)
+		s := t.SessionForInvalidInput()
+		c, other := startTask(t, s, before), startTask(t, s, before)
 		mute := false
-		ids := map[string]string{"another task": other.ID, "no task": kit.NoTask}
-		t.Each([]Subject{Named("another task"), Named("no task")}, func(t *T, related Subject) {
+		ids := map[string]string{"another task": other.ID, "no task": kit.UnknownTaskID}
+		t.Each([]Subject{NamedSubject("another task"), NamedSubject("no task")}, func(t *T, related Subject) {
 			if mute {
-				t.Because(Silent).Skip("it was not asked: the first of them is silence enough")
+				t.WithReason(Silent).Skip("it was not asked: the first of them is silence enough")
 			}
-			r := c.getWith(t, M{kit.RelatedTask: M{"taskId": ids[related.Name]}})
-			mute = kit.IsSilence(r)
-			c.expectOwn(t, r)
+			r := c.getWithMeta(t, M{kit.RelatedTaskKey: M{"taskId": ids[related.Name]}})
+			mute = kit.IsTimeout(r)
+			c.expectOwnTask(t, r)
 		})
-		giveUp(t, c, other)
+		cancelRuns(t, c, other)
 	}),
 
 	"tasks/get-not-sse": Probe(func(t *T) {
-		judge(t, heard(t), func(t *T, m kit.Moment) {
-			if kit.Listening(t, m.Frame) {
+		eachSnapshot(t, requireSnapshots(t), func(t *T, m kit.TaskSnapshot) {
+			if kit.IsOnGETStream(t, m.Frame) {
 				t.Yield("it came on a GET stream")
 			}
-			stream := m.Frame.HTTP != nil && m.Frame.HTTP.Answer().IsStream
-			t.Inform(!stream).To(Hold(kit.JSONType, "an event stream"))
+			stream := m.Frame.RoundTrip != nil && m.Frame.RoundTrip.Response().IsStream
+			t.ExpectAdvice(!stream).To(BeTrue(kit.JSONType, "an event stream"))
 		})
 	}),
 }
 
-// getWith asks after the task with metadata. What has no answer soon is asked without before it fails, and is waited
-// for when that is confirmed.
-func (c *course) getWith(t *T, meta M) driver.Reply {
+// getWithMeta asks after the task with metadata. What has no answer soon is asked without before it fails, and is
+// waited for when that is confirmed.
+func (c *taskRun) getWithMeta(t *T, meta M) driver.Reply {
 	p := c.Session.Request("tasks/get", M{"taskId": c.ID, "_meta": meta})
-	if t.Alone() {
+	if t.IsConfirmation() {
 		return c.Session.Await(p)
 	}
 	NeedsConfirmation(t)
-	return c.Session.AwaitFor(p, max(kit.Shortly, 2*t.Server.Pace))
+	return c.Session.AwaitFor(p, max(kit.ShortWait, 2*t.Server.Latency))
 }
 
-// expectOwn wants the answer to tasks/get with the metadata of another task to be that of the task, as it is without.
-func (c *course) expectOwn(t *T, r driver.Reply) {
-	if kit.IsSilence(r) {
-		kit.WantAnswer(t, c.ask("tasks/get", nil)) // where that is silent as well, another check says so
+// expectOwnTask wants the answer to tasks/get with the metadata of another task to be that of the task, as it is
+// without.
+func (c *taskRun) expectOwnTask(t *T, r driver.Reply) {
+	if kit.IsTimeout(r) {
+		kit.RequireAnswer(t, c.send("tasks/get", nil)) // where that is silent as well, another check says so
 		t.Expect(r).To(BeAnswered(), "tasks/get with related-task metadata, which has one without it")
 	}
-	kit.WantAnswer(t, r)
-	c.WantTime(t, r)
+	kit.RequireAnswer(t, r)
+	c.SkipIfExpired(t, r)
 	if r.Result()["taskId"] != any(c.ID) {
-		plain := c.ask("tasks/get", nil)
+		plain := c.send("tasks/get", nil)
 		switch told := plain.Result(); {
 		case told == nil && r.Result() == nil:
-			t.Again("tasks/get brought %s, and without _meta %s", Got(r), Got(plain))
+			t.Retry("tasks/get brought %s, and without _meta %s", Got(r), Got(plain))
 		case told != nil && taskIn(told) == nil && told["taskId"] != any(c.ID):
 			t.Yield("so it is without _meta")
 		}
 	}
 	t.Expect(r).To(BeResult())
-	wantFlat(t, r)
+	requireFlatTask(t, r)
 	t.Expect(r.Result()["taskId"]).To(BeOneOf[any](c.ID), "taskId")
 }
 
-// wantFlat ends a check of the members of a task that are not in the result itself.
-func wantFlat(t *T, told driver.Reply) {
-	if taskIn(told.Result()) != nil && !Has(told.Result(), "taskId") {
+// requireFlatTask ends a check of the members of a task that are not in the result itself.
+func requireFlatTask(t *T, told driver.Reply) {
+	if taskIn(told.Result()) != nil && !HasMember(told.Result(), "taskId") {
 		t.Yield("the task is a member of the result")
 	}
 }
 
-func isStatus(status string) bool { return slices.Contains(statuses, status) }
+func isStatus(status string) bool { return slices.Contains(taskStatuses, status) }
 
 // isNumber reports whether a value is a number.
 func isNumber(v any) bool {
@@ -172,24 +173,24 @@ func isNumber(v any) bool {
 	return is
 }
 
-// giveUp takes tasks back that nobody waits for.
-func giveUp(t *T, courses ...*course) {
+// cancelRuns takes tasks back that nobody waits for.
+func cancelRuns(t *T, courses ...*taskRun) {
 	for _, c := range courses {
-		if declaresCancel(t) && c.Session.Usable() {
-			c.ask("tasks/cancel", nil)
+		if declaresCancel(t) && c.Session.IsUsable() {
+			c.send("tasks/cancel", nil)
 		}
 	}
 }
 
-// judgeEnded tries a check on tasks that have ended.
-func judgeEnded(t *T, run func(*T, ended)) {
-	all := tell(t).Ended
+// eachEnded tries a check on tasks that have ended.
+func eachEnded(t *T, run func(*T, endedTask)) {
+	all := runTasks(t).Ended
 	if len(all) == 0 {
-		those(t, "task that has ended", func(*course) bool { return false })
+		requireRunsWhere(t, "task that has ended", func(*taskRun) bool { return false })
 	}
-	Each(t, all, func(e ended) Subject {
+	Each(t, all, func(e endedTask) Subject {
 		s := e.Subject()
-		for _, r := range append([]driver.Reply{e.Cancelled}, e.Later...) {
+		for _, r := range append([]driver.Reply{e.CancelReply}, e.LaterReplies...) {
 			s.Frames = append(s.Frames, r.Request, r.Frame)
 		}
 		return s

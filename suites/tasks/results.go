@@ -7,31 +7,31 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-// results are the checks of what comes of tasks.
-var results = Suite{
+// resultChecks are the checks of what comes of tasks.
+var resultChecks = Suite{
 	"tasks/result-blocks": Probe(func(t *T) {
-		w := awaited(t)
-		if len(w.While) == 0 {
-			t.Because(NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
+		w := awaitResult(t)
+		if len(w.WorkingReplies) == 0 {
+			t.WithReason(NotObserved).Skip("tasks/get has not told of work while tasks/result waited")
 		}
-		kit.WantAnswer(t, w.Result)
-		kit.WantAnswer(t, w.After)
-		w.WantTime(t, w.Result)
-		t.Expect(w.After).NotTo(That("a task that is still at work", func(r driver.Reply) bool {
+		kit.RequireAnswer(t, w.ResultReply)
+		kit.RequireAnswer(t, w.ReplyAfter)
+		w.SkipIfExpired(t, w.ResultReply)
+		t.Expect(w.ReplyAfter).NotTo(Satisfy("a task that is still at work", func(r driver.Reply) bool {
 			status := r.Result()["status"]
 			return status == "working" || status == "input_required"
-		}), "tasks/get after tasks/result was answered with %s", Got(w.Result))
+		}), "tasks/get after tasks/result was answered with %s", Got(w.ResultReply))
 	}),
 
 	"tasks/result-equals-underlying": Probe(func(t *T) {
-		judgeAll(t, finished(t), func(t *T, c *course) {
-			kit.WantAnswer(t, c.Result)
-			if c.End == "failed" && c.Result.Error() != nil {
+		eachRun(t, finishedRuns(t), func(t *T, c *taskRun) {
+			kit.RequireAnswer(t, c.ResultReply)
+			if c.FinalStatus == "failed" && c.ResultReply.Error() != nil {
 				t.Skip("its call has failed")
 			}
-			t.Expect(c.Result).To(BeResult())
+			t.Expect(c.ResultReply).To(BeResult())
 			var rules []string
-			for _, v := range schemas.ValidateMessage(t.Revision, "CallToolResult", c.Result.Result()) {
+			for _, v := range schemas.ValidateMessage(t.Revision, "CallToolResult", c.ResultReply.Result()) {
 				rules = append(rules, v.String())
 			}
 			t.Expect(rules).To(BeEmptyList[string]("the result of the call itself"))
@@ -39,96 +39,97 @@ var results = Suite{
 	}),
 
 	"tasks/result-related-meta": Probe(func(t *T) {
-		judgeAll(t, finished(t), func(t *T, c *course) {
-			kit.WantAnswer(t, c.Result)
-			if c.Result.Result() == nil {
-				t.Because(NotObserved).Skip("tasks/result was answered with %s", Got(c.Result))
+		eachRun(t, finishedRuns(t), func(t *T, c *taskRun) {
+			kit.RequireAnswer(t, c.ResultReply)
+			if c.ResultReply.Result() == nil {
+				t.WithReason(NotObserved).Skip("tasks/result was answered with %s", Got(c.ResultReply))
 			}
-			related := kit.MetaOf(c.Result.Result())[kit.RelatedTask]
-			t.Expect(member(M{"": related}, "", "taskId")).To(BeOneOf[any](c.ID), kit.RelatedTask+" in _meta")
+			related := kit.MetaOf(c.ResultReply.Result())[kit.RelatedTaskKey]
+			t.Expect(memberAt(M{"": related}, "", "taskId")).To(BeOneOf[any](c.ID), kit.RelatedTaskKey+" in _meta")
 		})
 	}),
 
 	"tasks/error-passthrough": Probe(func(t *T) {
-		failed := those(t, "task whose call has failed", func(c *course) bool {
-			return c.End == "failed" && c.Result.Result()["isError"] != true
+		failed := requireRunsWhere(t, "task whose call has failed", func(c *taskRun) bool {
+			return c.FinalStatus == "failed" && c.ResultReply.Result()["isError"] != true
 		})
-		judgeAll(t, failed, func(t *T, c *course) {
-			kit.WantAnswer(t, c.Result)
-			c.WantTime(t, c.Result)
-			t.Expect(c.Result).To(BeError())
-			if c.Again.Answered() && !kit.IsGone(c.Again) {
-				t.Expect(string(Compact(c.Again.Error()))).To(BeOneOf(string(Compact(c.Result.Error()))), "once more")
+		eachRun(t, failed, func(t *T, c *taskRun) {
+			kit.RequireAnswer(t, c.ResultReply)
+			c.SkipIfExpired(t, c.ResultReply)
+			t.Expect(c.ResultReply).To(BeError())
+			if c.RepeatedResultReply.Answered() && !kit.IsUnknownTask(c.RepeatedResultReply) {
+				t.Expect(string(CompactJSON(c.RepeatedResultReply.Error()))).
+					To(BeOneOf(string(CompactJSON(c.ResultReply.Error()))), "once more")
 			}
 		})
 	}),
 
 	"tasks/iserror-means-failed": Probe(func(t *T) {
-		unhappy := those(t, "task whose tool failed", func(c *course) bool {
-			return c.Result.Result()["isError"] == true
+		unhappy := requireRunsWhere(t, "task whose tool failed", func(c *taskRun) bool {
+			return c.ResultReply.Result()["isError"] == true
 		})
-		judgeAll(t, unhappy, func(t *T, c *course) {
-			if c.End == "cancelled" {
-				t.Because(NotObserved).Skip("it was cancelled")
+		eachRun(t, unhappy, func(t *T, c *taskRun) {
+			if c.FinalStatus == "cancelled" {
+				t.WithReason(NotObserved).Skip("it was cancelled")
 			}
-			t.Expect(c.End).To(BeOneOf("failed"))
+			t.Expect(c.FinalStatus).To(BeOneOf("failed"))
 		})
 	}),
 
 	"tasks/failed-status-message": Probe(func(t *T) {
-		judge(t, heardOf(t, "failed"), func(t *T, m kit.Moment) {
+		eachSnapshot(t, snapshotsOf(t, "failed"), func(t *T, m kit.TaskSnapshot) {
 			text, _ := m.State()["statusMessage"].(string)
-			t.Expect(text != "").To(Hold("a statusMessage", "%s", Show(m.State())))
+			t.Expect(text != "").To(BeTrue("a statusMessage", "%s", Show(m.State())))
 		})
 	}),
 }
 
-// finished are the tasks that have ended by themselves, and were asked for their results.
-func finished(t *T) []*course {
-	return those(t, "task that has ended", func(c *course) bool {
-		kept := !kit.IsGone(c.Result) || !c.Expired(c.Result)
-		return (c.End == "completed" || c.End == "failed") && c.Result.Err == nil && kept
+// finishedRuns are the tasks that have ended by themselves, and were asked for their results.
+func finishedRuns(t *T) []*taskRun {
+	return requireRunsWhere(t, "task that has ended", func(c *taskRun) bool {
+		kept := !kit.IsUnknownTask(c.ResultReply) || !c.MayBeExpired(c.ResultReply)
+		return (c.FinalStatus == "completed" || c.FinalStatus == "failed") && c.ResultReply.Err == nil && kept
 	})
 }
 
-// heardOf are the moments of a status; without any the check ends.
-func heardOf(t *T, status string) []kit.Moment {
-	all := kit.Moments(tasks(t), status)
+// snapshotsOf are the moments of a status; without any the check ends.
+func snapshotsOf(t *T, status string) []kit.TaskSnapshot {
+	all := kit.Snapshots(requireRuns(t), status)
 	if len(all) == 0 {
-		nothing(t, "task was "+status)
+		skipNotObserved(t, "task was "+status)
 	}
-	kit.SayUnfinished(t, tell(t).Courses)
+	kit.CaveatUnfinished(t, runTasks(t).Runs)
 	return all
 }
 
-// awaiting is a task whose result was asked for at once.
-type awaiting struct {
-	*course
-	While []driver.Reply // to tasks/get, which told while tasks/result waited that it was at work
-	After driver.Reply   // to tasks/get, which was sent once tasks/result was answered
+// awaitedResult is a task whose result was asked for at once.
+type awaitedResult struct {
+	*taskRun
+	WorkingReplies []driver.Reply // to tasks/get, which told while tasks/result waited that it was at work
+	ReplyAfter     driver.Reply   // to tasks/get, which was sent once tasks/result was answered
 }
 
-// awaited makes such a task.
-func awaited(t *T) awaiting {
-	before := longest(t)
-	return Step(t, "task whose result is awaited", func(t *T) awaiting {
-		w := awaiting{course: begin(t, before.Another(t, t.Session), before)}
-		w.wait()
-		for r := w.Look(); r.Result() != nil && w.HasTime(); r = w.Look() {
+// awaitResult makes such a task.
+func awaitResult(t *T) awaitedResult {
+	before := slowestRun(t)
+	return Step(t, "task whose result is awaited", func(t *T) awaitedResult {
+		w := awaitedResult{taskRun: startTask(t, before.NextSession(t, t.Session), before)}
+		w.requestResult()
+		for r := w.PollUnrecorded(); r.Result() != nil && w.HasTime(); r = w.PollUnrecorded() {
 			if status := r.Result()["status"]; status != "working" && status != "input_required" {
 				break
 			}
-			w.While = append(w.While, r)
-			if w.Result = w.Session.AwaitFor(w.waiting, 0); w.Result.Answered() {
+			w.WorkingReplies = append(w.WorkingReplies, r)
+			if w.ResultReply = w.Session.AwaitFor(w.pendingResult, 0); w.ResultReply.Answered() {
 				break
 			}
 		}
-		if !w.Result.Answered() {
-			w.Result = w.Session.AwaitFor(w.waiting, w.Session.Patience())
+		if !w.ResultReply.Answered() {
+			w.ResultReply = w.Session.AwaitFor(w.pendingResult, w.Session.ReplyTimeout())
 		}
-		if w.After = w.Look(); !w.Result.Answered() {
-			w.Session.Cancel(w.waiting, "mcpcheck waits no longer")
-			giveUp(t, w.course)
+		if w.ReplyAfter = w.PollUnrecorded(); !w.ResultReply.Answered() {
+			w.Session.Cancel(w.pendingResult, "mcpcheck waits no longer")
+			cancelRuns(t, w.taskRun)
 		}
 		return w
 	})

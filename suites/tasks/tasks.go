@@ -5,4 +5,5 @@ package tasks
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are those of the area.
-var Checks = Merge(negotiation, creation, polling, results, listing, cancelling, messages, requesting)
+var Checks = MergeSuites(negotiationChecks, creationChecks, pollingChecks, resultChecks, listChecks, cancelChecks,
+	messageChecks, clientTaskChecks)

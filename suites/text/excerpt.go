@@ -12,17 +12,17 @@ func Excerpt(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines
 	}
-	begin, traced := trace(lines, n)
+	begin, traced := traceStart(lines, n)
 	if !traced {
 		begin = len(lines) - n
 	}
 	return lines[begin : begin+n]
 }
 
-// trace is where the trace of a stack begins that reaches further up than the last n lines, and whether one does.
-func trace(lines []string, n int) (begin int, found bool) {
+// traceStart is where the trace of a stack begins that reaches further up than the last n lines, and whether one does.
+func traceStart(lines []string, n int) (begin int, found bool) {
 	for i := len(lines) - n - 1; i >= 0; i-- {
-		if tracesFrom(lines[i:]) {
+		if startsTrace(lines[i:]) {
 			return i, true
 		}
 	}
@@ -31,37 +31,39 @@ func trace(lines []string, n int) (begin int, found bool) {
 
 // How languages begin to say why a program ends, of itself or because nothing has caught an error.
 var (
-	fatal = regexp.MustCompile(`^\s*(?:panic: |fatal error: |Fatal Python error: |thread '.*' panicked )`)
-	err   = regexp.MustCompile(`^\s*(?:Exception in thread |Unhandled |Uncaught )?[\w.$"' ]*(?:Error|Exception)\b.*: ?`)
+	fatalError    = regexp.MustCompile(`^\s*(?:panic: |fatal error: |Fatal Python error: |thread '.*' panicked )`)
+	uncaughtError = regexp.MustCompile(
+		`^\s*(?:Exception in thread |Unhandled |Uncaught )?[\w.$"' ]*(?:Error|Exception)\b.*: ?`)
 )
 
 // How the lines go on that follow: those of the trace, and those that are not indented and belong to it all the same.
 var (
-	frame = regexp.MustCompile(`^\s*(?:goroutine \d|\[signal |(?:Current thread|Thread) 0x|stack backtrace:)|` +
+	stackFrame = regexp.MustCompile(`^\s*(?:goroutine \d|\[signal |(?:Current thread|Thread) 0x|stack backtrace:)|` +
 		`^\s+(?:at |File ")`)
-	closing = regexp.MustCompile(`^\s*(?:$|\}|Caused by: |Node\.js v)`)
+	traceEnd = regexp.MustCompile(`^\s*(?:$|\}|Caused by: |Node\.js v)`)
 )
 
-// tracesFrom reports whether the first line says why a program ended, and the trace of its stack follows. An error that
-// was caught has more after its trace.
-func tracesFrom(lines []string) bool {
+// startsTrace reports whether the first line says why a program ended, and the trace of its stack follows. An error
+// that was caught has more after its trace.
+func startsTrace(lines []string) bool {
 	const near = 4
-	if !slices.ContainsFunc(lines[1:min(near, len(lines))], frame.MatchString) {
+	if !slices.ContainsFunc(lines[1:min(near, len(lines))], stackFrame.MatchString) {
 		return false
 	}
-	goesOn := func(line string) bool { return indentation(line) > indentation(lines[0]) || closing.MatchString(line) }
-	return fatal.MatchString(lines[0]) ||
-		err.MatchString(lines[0]) && !slices.ContainsFunc(lines[1:], func(line string) bool { return !goesOn(line) })
+	goesOn := func(line string) bool { return indentation(line) > indentation(lines[0]) || traceEnd.MatchString(line) }
+	return fatalError.MatchString(lines[0]) ||
+		uncaughtError.MatchString(lines[0]) && !slices.ContainsFunc(lines[1:],
+			func(line string) bool { return !goesOn(line) })
 }
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// Telling are the lines of a program's last words that tell most of a crash: what was wrong, and where in the program
-// itself; of others the last one.
-func Telling(lines []string) (told []string) {
+// CrashLines are the lines of a program's last words that tell most of a crash: what was wrong, and where in the
+// program itself; of others the last one.
+func CrashLines(lines []string) (told []string) {
 	why := -1
 	for i, line := range lines {
-		if fatal.MatchString(line) || err.MatchString(line) && !frame.MatchString(line) {
+		if fatalError.MatchString(line) || uncaughtError.MatchString(line) && !stackFrame.MatchString(line) {
 			why = i
 		}
 	}
@@ -74,16 +76,16 @@ func Telling(lines []string) (told []string) {
 		return told
 	}
 	told = []string{strings.TrimSpace(lines[why])}
-	if where := ownFrame(lines, why); where != "" {
+	if where := programFrame(lines, why); where != "" {
 		told = append(told, where)
 	}
 	return told
 }
 
-// ownFrame is the nearest frame of a trace that is not one of a library: Python's stand before the error, those of
+// programFrame is the nearest frame of a trace that is not one of a library: Python's stand before the error, those of
 // others after it. It is empty where there is none.
-func ownFrame(lines []string, why int) string {
-	nearest := func(line string) bool { return place.MatchString(line) && !library.MatchString(line) }
+func programFrame(lines []string, why int) string {
+	nearest := func(line string) bool { return sourceLocation.MatchString(line) && !libraryFrame.MatchString(line) }
 	for _, line := range slices.Backward(lines[:why]) {
 		if nearest(line) && strings.HasPrefix(strings.TrimSpace(line), `File "`) {
 			return strings.TrimSpace(line)
@@ -97,7 +99,7 @@ func ownFrame(lines []string, why int) string {
 
 // place is a frame with its place in a source, library one of code that others wrote.
 var (
-	place   = regexp.MustCompile(`^\s+(?:at |File "|\S*\.(?:go|rs):\d)`)
-	library = regexp.MustCompile(`/lib/python|site-packages|<frozen|node_modules|` +
+	sourceLocation = regexp.MustCompile(`^\s+(?:at |File "|\S*\.(?:go|rs):\d)`)
+	libraryFrame   = regexp.MustCompile(`/lib/python|site-packages|<frozen|node_modules|` +
 		`node:|\(native\)|/rustc/|go/src/|pkg/mod/`)
 )

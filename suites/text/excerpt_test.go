@@ -48,7 +48,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-func TestTelling(t *testing.T) {
+func TestCrashLines(t *testing.T) {
 	for name, c := range map[string]struct{ said, want string }{
 		"nothing": {"", ""},
 		"a log":   {"starting\nout of disk\n\n", "out of disk"},
@@ -67,7 +67,7 @@ func TestTelling(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := strings.Join(Telling(strings.Split(c.said, "\n")), "\n"); got != c.want {
+			if got := strings.Join(CrashLines(strings.Split(c.said, "\n")), "\n"); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})

@@ -24,7 +24,7 @@ func Shorten(s string, unit Unit, head, tail int, gap string) string {
 	if length <= head+tail {
 		return s
 	}
-	return valid(s[:unit.offset(s, head)]) + gap + valid(s[unit.offset(s, length-tail):])
+	return validUTF8(s[:unit.offset(s, head)]) + gap + validUTF8(s[unit.offset(s, length-tail):])
 }
 
 // ShortenBytes is Shorten for bytes, of which no more than what is left is copied.
@@ -32,7 +32,7 @@ func ShortenBytes(raw []byte, head, tail int, gap string) string {
 	if len(raw) <= head+tail {
 		return string(raw)
 	}
-	return valid(string(raw[:head])) + gap + valid(string(raw[len(raw)-tail:]))
+	return validUTF8(string(raw[:head])) + gap + validUTF8(string(raw[len(raw)-tail:]))
 }
 
 func (u Unit) length(s string) int {
@@ -56,7 +56,7 @@ func (u Unit) offset(s string, n int) int {
 	return len(s)
 }
 
-func valid(s string) string { return strings.ToValidUTF8(s, "") }
+func validUTF8(s string) string { return strings.ToValidUTF8(s, "") }
 
 // Wrap breaks each line of a text between words into lines of at most width characters, colours not counted. Longer
 // words stay whole, and so does the indentation.
@@ -77,8 +77,8 @@ func Wrap(s string, width int) (lines []string) {
 	return lines
 }
 
-// Chop breaks a line anywhere into lines of at most width characters.
-func Chop(s string, width int) (lines []string) {
+// BreakLine breaks a line anywhere into lines of at most width characters.
+func BreakLine(s string, width int) (lines []string) {
 	for utf8.RuneCountInString(s) > width {
 		at := Characters.offset(s, width)
 		lines = append(lines, s[:at])
@@ -87,11 +87,11 @@ func Chop(s string, width int) (lines []string) {
 	return append(lines, s)
 }
 
-// colour is a sequence that changes the colour of a terminal. (ECMA-48, 8.3.117 SGR)
-var colour = regexp.MustCompile("\x1b\\[[0-9;]*m")
+// colourCode is a sequence that changes the colour of a terminal. (ECMA-48, 8.3.117 SGR)
+var colourCode = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // columns is how wide a text is on a terminal.
-func columns(s string) int { return utf8.RuneCountInString(colour.ReplaceAllString(s, "")) }
+func columns(s string) int { return utf8.RuneCountInString(colourCode.ReplaceAllString(s, "")) }
 
 // Nearest is the candidate with the fewest edits to the word, or the first that begins with it; empty when none is
 // near.
@@ -108,8 +108,8 @@ func Nearest(word string, candidates []string) (nearest string) {
 	return nearest
 }
 
-// Instead goes on behind a word that is none of the candidates: with the one that was probably meant, or otherwise.
-func Instead(word string, candidates []string, otherwise string) string {
+// Suggestion goes on behind a word that is none of the candidates: with the one that was probably meant, or otherwise.
+func Suggestion(word string, candidates []string, otherwise string) string {
 	if near := Nearest(word, candidates); near != "" {
 		return "; did you mean " + near + "?"
 	}

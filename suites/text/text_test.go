@@ -78,10 +78,10 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestInstead(t *testing.T) {
+func TestSuggestion(t *testing.T) {
 	names := []string{"tools", "schema"}
 	for word, want := range map[string]string{"tols": "; did you mean tools?", "something": " (have both)"} {
-		if got := Instead(word, names, " (have both)"); got != want {
+		if got := Suggestion(word, names, " (have both)"); got != want {
 			t.Errorf("%q: want %q, got %q", word, want, got)
 		}
 	}
@@ -119,9 +119,9 @@ func TestWrapShell(t *testing.T) {
 	}
 }
 
-func TestChop(t *testing.T) {
+func TestBreakLine(t *testing.T) {
 	for want, width := range map[string]int{"äbcd": 4, "äb|cd": 2, "äbc|d": 3} {
-		if got := strings.Join(Chop("äbcd", width), "|"); got != want {
+		if got := strings.Join(BreakLine("äbcd", width), "|"); got != want {
 			t.Errorf("at %d: got %s, want %s", width, got, want)
 		}
 	}

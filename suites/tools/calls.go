@@ -12,83 +12,85 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var calling = Suite{
+var callChecks = Suite{
 	"tools/call-missing-name": Probe(func(t *T) {
 		replies, codes := []driver.Reply{namelessCall(t)}, []int{-32602}
-		if t.Modern() {
+		if t.IsModern() {
 			usual := func() driver.Reply { return malformedCall(t, M{"arguments": M{}}) }
 			other := func() driver.Reply { return malformedCall(t, M{"name": 5, "arguments": M{}}) }
 			misnamed, _ := kit.Compare(t, kit.SameKind, replies[0], usual, other)
 			replies = append(replies, misnamed)
-			codes = append(codes, kit.CodesOfHeaders(t)...)
+			codes = append(codes, kit.HeaderErrorCodes(t)...)
 		}
 		for _, r := range replies {
-			kit.NotLimited(t, t.Hostile(), r, codes...)
+			kit.RequireNotRateLimited(t, t.SessionForInvalidInput(), r, codes...)
 			t.Expect(r).To(BeRefused())
-			t.Warn(r).To(BeError(codes...))
+			t.ExpectShould(r).To(BeError(codes...))
 		}
 	}),
 
 	"tools/call-missing-params": Probe(func(t *T) {
 		r := malformedCall(t, nil)
-		if silent := new(*driver.Silence); errors.As(r.Err, silent) && errors.As(namelessCall(t).Err, silent) {
+		if silent := new(*driver.TimeoutError); errors.As(r.Err, silent) && errors.As(namelessCall(t).Err, silent) {
 			t.Yield("a call without a name has no answer either")
 		}
 		t.Expect(r).To(BeRefused())
-		t.Warn(r).To(BeError(-32602, -32600))
+		t.ExpectShould(r).To(BeError(-32602, -32600))
 	}),
 
 	"tools/call-arguments-not-object": Probe(func(t *T) {
-		tool := callable(t)
-		s := t.Hostile()
+		tool := callableTool(t)
+		s := t.SessionForInvalidInput()
 		var replies []driver.Reply
 		for _, arguments := range []any{"x", []any{1}} {
-			replies = append(replies, kit.AskAmiss(t, s, "tools/call", M{"name": tool, "arguments": arguments}))
+			replies = append(replies, kit.RequestInvalid(t, s, "tools/call", M{"name": tool, "arguments": arguments}))
 		}
 		for _, r := range replies {
 			t.Expect(r).To(BeRefused())
 		}
 		for _, r := range replies {
-			t.Warn(r).To(BeError())
+			t.ExpectShould(r).To(BeError())
 		}
 	}),
 
 	"tools/call-meta-tolerated": Probe(func(t *T) {
-		kit.WantCalls(t)
+		kit.RequireCallsAllowed(t)
 		s := t.Session()
-		plain := M{"name": kit.UnknownName(t), "arguments": M{"mcpcheck": "quoted"}}
+		plain := M{"name": kit.UnknownToolName(t), "arguments": M{"mcpcheck": "quoted"}}
 		dressed := maps.Clone(plain)
 		dressed["_meta"] = M{"progressToken": 1, "com.example/x": true}
-		want := kit.AskAmiss(t, s, "tools/call", plain)
-		usual := kit.Asking(t, s, "tools/call", plain)
-		r, same := kit.Compare(t, kit.SameKind, want, usual, kit.Asking(t, s, "tools/call", dressed))
-		t.Expect(same).To(Hold(kit.KindOf(want)+", as without _meta", "%s", r))
+		want := kit.RequestInvalid(t, s, "tools/call", plain)
+		usual := kit.AskFunc(t, s, "tools/call", plain)
+		r, same := kit.Compare(t, kit.SameKind, want, usual, kit.AskFunc(t, s, "tools/call", dressed))
+		t.Expect(same).To(BeTrue(kit.ReplyKind(want)+", as without _meta", "%s", r))
 		complaint := regexp.MustCompile(`_meta|com\.example/x|progressToken`)
-		complains := complaint.MatchString(r.Text()) && !complaint.MatchString(want.Text())
-		quotes := strings.Contains(want.Text(), "quoted") // the text has whatever was in the params
-		t.Expect(!complains || quotes).To(Hold("no complaint about _meta", "%s", r))
+		complains := complaint.MatchString(r.MessageText()) && !complaint.MatchString(want.MessageText())
+		quotes := strings.Contains(want.MessageText(), "quoted") // the text has whatever was in the params
+		t.Expect(!complains || quotes).To(BeTrue("no complaint about _meta", "%s", r))
 	}),
 
 	"tools/call-arguments-optional": Probe(func(t *T) {
 		var calls []kit.ToolCall
 		for _, c := range kit.ValidCalls(t).List {
-			if len(c.Arguments) == 0 && needsNothing(c.Tool.Value) {
+			if len(c.Arguments) == 0 && hasNoRequired(c.Tool.Value) {
 				calls = append(calls, c)
 			}
 		}
-		kit.Seen(t, len(calls), "tool without required arguments was called", kit.ValidCalls(t).Uncalled, needsNothing)
-		s, allowance := t.Session(), kit.NewAllowance()
-		kit.EachCall(t, calls, func(t *T, c kit.ToolCall) {
-			if !c.Reply.Answered() || c.Reply.Refuses() {
+		kit.RequireObserved(t, len(calls), "tool without required arguments was called", kit.ValidCalls(t).Uncalled,
+			hasNoRequired)
+		s, allowance := t.Session(), kit.NewCallBudget()
+		kit.EachToolCall(t, calls, func(t *T, c kit.ToolCall) {
+			if !c.Reply.Answered() || c.Reply.IsFailure() {
 				t.Inconclusive("it fails with arguments {} too: %s", Got(c.Reply))
 			}
-			if why := allowance.Spent(); why != "" {
-				t.Because(Limit).Inconclusive("%s", why)
+			if why := allowance.ExhaustedReason(); why != "" {
+				t.WithReason(Limit).Inconclusive("%s", why)
 			}
-			usual := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name, "arguments": M{}}))
-			bare := kit.Asking(t, s, "tools/call", kit.Enabling(t, M{"name": c.Tool.Name}))
+			usual := kit.AskFunc(t, s, "tools/call",
+				kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": M{}}))
+			bare := kit.AskFunc(t, s, "tools/call", kit.WithAllCapabilities(t, M{"name": c.Tool.Name}))
 			r, same := kit.Compare(t, kit.SameKind, c.Reply, usual, bare)
-			t.Expect(same).To(Hold("a result, as with arguments {}", "%s", r))
+			t.Expect(same).To(BeTrue("a result, as with arguments {}", "%s", r))
 		})
 	}),
 
@@ -105,31 +107,31 @@ var calling = Suite{
 
 	"tools/list-changed-sent": Probe(func(t *T) {
 		if tools, _ := t.Server.Capabilities["tools"].(M); tools["listChanged"] != true {
-			t.Because(NotDeclared).Skip("the server does not declare tools.listChanged")
+			t.WithReason(NotDeclared).Skip("the server does not declare tools.listChanged")
 		}
-		kit.WantAnnouncer(t)
+		kit.SkipUnlessCanNotify(t)
 		calls := kit.ValidCalls(t)
 		switch {
-		case calls.After == nil:
-			t.Because(Died).Inconclusive("the session did not survive the calls of its tools")
-		case slices.Equal(calls.Before, calls.After):
-			kit.NothingSeen(t, "call has changed the list", calls.Uncalled, kit.AnyTool)
-		case !calls.Notified && calls.Unheard != nil:
-			t.Inconclusive("%v", calls.Unheard)
-		case calls.Deaf:
+		case calls.ToolsAfter == nil:
+			t.WithReason(Died).Inconclusive("the session did not survive the calls of its tools")
+		case slices.Equal(calls.ToolsBefore, calls.ToolsAfter):
+			kit.SkipNotObserved(t, "call has changed the list", calls.Uncalled, kit.AnyTool)
+		case !calls.Notified && calls.LimitErr != nil:
+			t.Inconclusive("%v", calls.LimitErr)
+		case calls.NoStream:
 			t.Yield("no subscription for it is open")
 		}
-		t.Expect(calls.Notified).To(Hold("notifications/tools/list_changed",
-			"none, although the list changed from %s to %s", Show(calls.Before), Show(calls.After)))
+		t.Expect(calls.Notified).To(BeTrue("notifications/tools/list_changed",
+			"none, although the list changed from %s to %s", Show(calls.ToolsBefore), Show(calls.ToolsAfter)))
 	}),
 }
 
 // malformedCall is what comes of tools/call with params that name no tool.
 func malformedCall(t *T, params M) driver.Reply {
-	kit.WantCalls(t)
-	r := kit.TryAmiss(t, t.Hostile(), "tools/call", params)
-	kit.WantRefuser(t, r)
-	kit.WantAnyAnswer(t, r)
+	kit.RequireCallsAllowed(t)
+	r := kit.TryInvalid(t, t.SessionForInvalidInput(), "tools/call", params)
+	kit.SkipUnlessServerRejects(t, r)
+	kit.SkipUnlessAnyAnswer(t, r)
 	return r
 }
 
@@ -138,11 +140,11 @@ func namelessCall(t *T) driver.Reply {
 	return Step(t, "a call without a name", func(t *T) driver.Reply { return malformedCall(t, M{"arguments": M{}}) })
 }
 
-// callable is the name of a tool that may be called with invalid arguments.
-func callable(t *T) (name string) {
+// callableTool is the name of a tool that may be called with invalid arguments.
+func callableTool(t *T) (name string) {
 	var why []kit.Uncalled
-	for _, tool := range kit.Choice(t) {
-		not := kit.MayBreak(t, tool)
+	for _, tool := range kit.ToolsInCallOrder(t) {
+		not := kit.CheckMayCallInvalid(t, tool)
 		if not == nil {
 			return tool.Name
 		}
@@ -153,8 +155,8 @@ func callable(t *T) (name string) {
 	return ""
 }
 
-// needsNothing reports whether a tool has no required arguments.
-func needsNothing(tool M) bool {
+// hasNoRequired reports whether a tool has no required arguments.
+func hasNoRequired(tool M) bool {
 	schema, ok := tool["inputSchema"].(M)
 	required, _ := schema["required"].([]any)
 	return ok && len(required) == 0

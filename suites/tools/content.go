@@ -13,16 +13,16 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var content = Suite{
+var contentChecks = Suite{
 	"tools/call-result-schema": Probe(func(t *T) {
-		eachResult(t, "tool result", anything, func(t *T, result M) {
-			rules := kit.Broken(t, "tools/call-result-schema", "CallToolResult", result)
+		eachResult(t, "tool result", isAnyResult, func(t *T, result M) {
+			rules := kit.Violations(t, "tools/call-result-schema", "CallToolResult", result)
 			t.Expect(rules).To(BeEmptyList[string]("a valid CallToolResult"))
 		})
 	}),
 
 	"tools/call-content-present": Probe(func(t *T) {
-		eachResult(t, "tool result", anything, func(t *T, result M) {
+		eachResult(t, "tool result", isAnyResult, func(t *T, result M) {
 			t.Expect(Member(result, "content")).To(BeArray())
 		})
 	}),
@@ -46,12 +46,12 @@ var content = Suite{
 	}),
 
 	"tools/embedded-resource-shape": Probe(func(t *T) {
-		eachBlock(t, "resource", func(t *T, block M) { kit.ExpectEmbedded(t, block) })
+		eachBlock(t, "resource", func(t *T, block M) { kit.ExpectEmbeddedResource(t, block) })
 	}),
 
 	"tools/embedded-resource-implies-capability": Probe(func(t *T) {
 		eachBlock(t, "resource", func(t *T, _ M) {
-			t.Expect(t.Server.Declares("resources")).To(Hold("the capability resources, since tools return resources",
+			t.Expect(t.Server.Declares("resources")).To(BeTrue("the capability resources, since tools return resources",
 				"capabilities without it"))
 		})
 	}),
@@ -60,19 +60,19 @@ var content = Suite{
 		eachBlock(t, "resource_link", func(t *T, block M) {
 			t.Expect(Member(block, "uri")).To(BeString())
 			t.Expect(Member(block, "name")).To(BeString())
-			t.Warn(block["uri"]).To(That("an absolute URI", kit.IsAbsolute))
+			t.ExpectShould(block["uri"]).To(Satisfy("an absolute URI", kit.IsAbsoluteURI))
 		})
 	}),
 
 	"tools/iserror-type": Probe(func(t *T) {
-		has := func(result M) bool { return Has(result, "isError") }
+		has := func(result M) bool { return HasMember(result, "isError") }
 		eachResult(t, "isError", has, func(t *T, result M) { t.Expect(result["isError"]).To(BeBoolean()) })
 	}),
 
 	"tools/error-result-has-content": Probe(func(t *T) {
 		eachResult(t, "result with isError true", isError, func(t *T, result M) {
 			explains := func(block M) bool { text, _ := block["text"].(string); return strings.TrimSpace(text) != "" }
-			t.Expect(slices.ContainsFunc(blocksOf(result), explains)).To(Hold("a text that explains the error",
+			t.Expect(slices.ContainsFunc(contentBlocks(result), explains)).To(BeTrue("a text that explains the error",
 				"%s", Show(result)))
 		})
 	}),
@@ -85,7 +85,7 @@ var content = Suite{
 
 	"tools/structured-content-present": Probe(func(t *T) {
 		eachStructured(t, func(t *T, _, result M) {
-			t.Expect(isStructured(result)).To(Hold("structuredContent, since the tool declares outputSchema",
+			t.Expect(isStructured(result)).To(BeTrue("structuredContent, since the tool declares outputSchema",
 				"%s", Show(result)))
 		})
 	}),
@@ -93,18 +93,18 @@ var content = Suite{
 	"tools/structured-content-conforms": Probe(func(t *T) {
 		eachStructured(t, func(t *T, schema, result M) {
 			_, object := result["structuredContent"].(M)
-			if !isStructured(result) || !object && !t.Modern() {
+			if !isStructured(result) || !object && !t.IsModern() {
 				t.Yield("no structuredContent that is an object")
 			}
-			err := conforms(t, schema, result["structuredContent"])
-			t.Expect(err == nil).To(Hold("structuredContent that satisfies the outputSchema", "%v", err))
+			err := validateOutput(t, schema, result["structuredContent"])
+			t.Expect(err == nil).To(BeTrue("structuredContent that satisfies the outputSchema", "%v", err))
 		})
 	}),
 
 	"tools/structured-content-mirrored": Probe(func(t *T) {
 		plain := func(result M) bool { // other values are tools/structured-content-object
 			_, object := result["structuredContent"].(M)
-			return (object || t.Modern() && isStructured(result)) && !isError(result)
+			return (object || t.IsModern() && isStructured(result)) && !isError(result)
 		}
 		eachResult(t, "structuredContent", plain, func(t *T, result M) {
 			value := result["structuredContent"]
@@ -114,11 +114,11 @@ var content = Suite{
 				return isText(block) && sameJSON(driver.Decode([]byte(text)), value)
 			}
 			want, got := "a text block with "+Show(value), Show(Member(result, "content"))
-			if t.Modern() && slices.ContainsFunc(blocksOf(result), isText) { // the page has an example in prose
-				t.Inform(slices.ContainsFunc(blocksOf(result), repeats)).To(Hold(want, "%s", got))
+			if t.IsModern() && slices.ContainsFunc(contentBlocks(result), isText) { // the page has an example in prose
+				t.ExpectAdvice(slices.ContainsFunc(contentBlocks(result), repeats)).To(BeTrue(want, "%s", got))
 				return
 			}
-			t.Expect(slices.ContainsFunc(blocksOf(result), repeats)).To(Hold(want, "%s", got))
+			t.Expect(slices.ContainsFunc(contentBlocks(result), repeats)).To(BeTrue(want, "%s", got))
 		})
 	}),
 }
@@ -126,11 +126,11 @@ var content = Suite{
 // toolResults are the results of all tool calls of the run, those provoked by invalid arguments and unknown names
 // included, as far as they are final.
 func toolResults(t *T) (results []Subject) {
-	name, unknown := kit.UnknownTool(t)
+	name, unknown := kit.CallUnknownTool(t)
 	calls := slices.Concat(kit.ValidCalls(t).List, kit.InvalidCalls(t).List)
 	calls = append(calls, kit.ToolCall{Tool: Subject{Name: name}, Reply: unknown})
 	for _, c := range calls {
-		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !kit.RefusesNothing(t, c.Reply) {
+		if result := c.Reply.Result(); result != nil && !isUnfinished(result) && !kit.AcceptsAnything(t, c.Reply) {
 			results = append(results, Subject{Name: c.Tool.Name, Value: result})
 		}
 	}
@@ -140,14 +140,14 @@ func toolResults(t *T) (results []Subject) {
 // isUnfinished reports whether a result is not what the tool comes to, but a task, or asks for something first.
 func isUnfinished(result M) bool {
 	_, task := result["task"].(M)
-	return (task || kit.TypeOf(result) != "complete") && !Has(result, "content")
+	return (task || kit.ResultType(result) != "complete") && !HasMember(result, "content")
 }
 
-func anything(M) bool { return true }
+func isAnyResult(M) bool { return true }
 
 func isError(result M) bool { return result["isError"] == true }
 
-func isStructured(result M) bool { return Has(result, "structuredContent") }
+func isStructured(result M) bool { return HasMember(result, "structuredContent") }
 
 // eachResult tries a check on the tool results of a kind.
 func eachResult(t *T, what string, of func(M) bool, run func(*T, M)) {
@@ -157,12 +157,12 @@ func eachResult(t *T, what string, of func(M) bool, run func(*T, M)) {
 			seen = append(seen, result)
 		}
 	}
-	kit.Seen(t, len(seen), what+" was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
+	kit.RequireObserved(t, len(seen), what+" was seen", kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	t.Each(seen, func(t *T, result Subject) { run(t, result.Value) })
 }
 
-// blocksOf are the content blocks of a result that are objects.
-func blocksOf(result M) []M {
+// contentBlocks are the content blocks of a result that are objects.
+func contentBlocks(result M) []M {
 	content, _ := result["content"].([]any)
 	return Objects(content)
 }
@@ -171,14 +171,14 @@ func blocksOf(result M) []M {
 func eachBlock(t *T, kind string, run func(*T, M)) {
 	var seen []Subject
 	for _, result := range toolResults(t) {
-		for _, block := range blocksOf(result.Value) {
+		for _, block := range contentBlocks(result.Value) {
 			if kind == "" || block["type"] == kind {
 				seen = append(seen, Subject{Name: result.Name, Value: block})
 			}
 		}
 	}
 	what := strings.TrimSpace(kind + " content block was seen")
-	kit.Seen(t, len(seen), what, kit.ValidCalls(t).Uncalled, kit.AnyTool)
+	kit.RequireObserved(t, len(seen), what, kit.ValidCalls(t).Uncalled, kit.AnyTool)
 	t.Each(seen, func(t *T, block Subject) { run(t, block.Value) })
 }
 
@@ -191,12 +191,12 @@ func eachStructured(t *T, run func(t *T, schema, result M)) {
 		return schemaOf(c.Tool.Value) == nil || result == nil || isUnfinished(result) || isError(result)
 	})
 	declares := func(tool M) bool { return schemaOf(tool) != nil }
-	kit.Seen(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
-	kit.EachCall(t, seen, func(t *T, c kit.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
+	kit.RequireObserved(t, len(seen), "tool with an outputSchema was called successfully", calls.Uncalled, declares)
+	kit.EachToolCall(t, seen, func(t *T, c kit.ToolCall) { run(t, schemaOf(c.Tool.Value), c.Reply.Result()) })
 }
 
-// conforms says in what way a value does not satisfy an outputSchema.
-func conforms(t *T, schema M, value any) error {
+// validateOutput says in what way a value does not satisfy an outputSchema.
+func validateOutput(t *T, schema M, value any) error {
 	compiled, err := schemas.Compile(schema, t.Revision)
 	if err != nil {
 		// tools/output-schema-valid, tools/input-schema-refs-resolve
@@ -204,7 +204,7 @@ func conforms(t *T, schema M, value any) error {
 	}
 	err = compiled.Validate(value)
 	if limit := (*schemas.LimitError)(nil); errors.As(err, &limit) {
-		t.Because(Limit).Inconclusive("%v", err)
+		t.WithReason(Limit).Inconclusive("%v", err)
 	}
 	return err
 }

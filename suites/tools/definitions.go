@@ -13,7 +13,7 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var definitions = Suite{
+var definitionChecks = Suite{
 	"tools/name-is-string": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) { t.Expect(Member(tool, "name")).To(BeString()) })
 	}),
@@ -21,14 +21,14 @@ var definitions = Suite{
 	"tools/name-length": Probe(func(t *T) {
 		eachName(t, func(t *T, name string) {
 			n := utf8.RuneCountInString(name)
-			t.Expect(n >= 1 && n <= 128).To(Hold("a name of 1 to 128 characters", "%d", n))
+			t.Expect(n >= 1 && n <= 128).To(BeTrue("a name of 1 to 128 characters", "%d", n))
 		})
 	}),
 
 	"tools/name-charset": Probe(func(t *T) {
 		allowed := regexp.MustCompile(`^[A-Za-z0-9_.-]*$`) // how many, tools/name-length judges
 		eachName(t, func(t *T, name string) {
-			t.Expect(name).To(That("only ASCII letters, digits, _, - and .", allowed.MatchString))
+			t.Expect(name).To(Satisfy("only ASCII letters, digits, _, - and .", allowed.MatchString))
 		})
 	}),
 
@@ -38,8 +38,8 @@ var definitions = Suite{
 
 	"tools/input-schema-valid": Probe(func(t *T) {
 		eachInputSchema(t, func(t *T, schema M) {
-			schema = untyped(schema)                           // tools/input-schema-object
-			if !t.Modern() && !isStrings(schema["required"]) { // tools/input-schema-required-strings
+			schema = withoutType(schema)                            // tools/input-schema-object
+			if !t.IsModern() && !isStringList(schema["required"]) { // tools/input-schema-required-strings
 				delete(schema, "required")
 			}
 			expectValidSchema(t, schema)
@@ -50,35 +50,35 @@ var definitions = Suite{
 		eachInputSchema(t, func(t *T, schema M) {
 			properties, _ := schema["properties"].(M)
 			if len(properties) == 0 {
-				t.Because(NotOffered).Skip("no tool has properties")
+				t.WithReason(NotOffered).Skip("no tool has properties")
 			}
 			for _, name := range slices.Sorted(maps.Keys(properties)) {
 				_, boolean := properties[name].(bool) // any other type is not a valid schema
-				t.Expect(!boolean).To(Hold("an object as the schema of "+name, "%v", properties[name]))
+				t.Expect(!boolean).To(BeTrue("an object as the schema of "+name, "%v", properties[name]))
 			}
 		})
 	}),
 
 	"tools/input-schema-required-strings": Probe(func(t *T) {
 		eachInputSchema(t, func(t *T, schema M) {
-			if !Has(schema, "required") {
-				t.Because(NotOffered).Skip("no tool has required arguments")
+			if !HasMember(schema, "required") {
+				t.WithReason(NotOffered).Skip("no tool has required arguments")
 			}
-			t.Expect(schema["required"]).To(That("an array of strings", func(v any) bool { return isStrings(v) }))
+			t.Expect(schema["required"]).To(Satisfy("an array of strings", func(v any) bool { return isStringList(v) }))
 		})
 	}),
 
 	"tools/input-schema-refs-resolve": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
 			refs := refsOf(t, tool)
-			if t.Modern() { // tools/schema-no-external-refs
-				refs = slices.DeleteFunc(refs, isFetched)
+			if t.IsModern() { // tools/schema-no-external-refs
+				refs = slices.DeleteFunc(refs, needsFetch)
 			}
 			if len(refs) == 0 {
-				t.Because(NotOffered).Skip("no schema has a reference")
+				t.WithReason(NotOffered).Skip("no schema has a reference")
 			}
 			for _, ref := range refs {
-				t.Expect(ref.Resolves).To(Hold("references that resolve within the schema",
+				t.Expect(ref.Resolves).To(BeTrue("references that resolve within the schema",
 					"%s at %s", ref.Target, ref.Path))
 			}
 		})
@@ -87,7 +87,7 @@ var definitions = Suite{
 	"tools/schema-no-external-refs": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
 			for _, ref := range refsOf(t, tool) {
-				t.Expect(!isFetched(ref)).To(Hold("references that stay within the schema",
+				t.Expect(!needsFetch(ref)).To(BeTrue("references that stay within the schema",
 					"%s at %s", ref.Target, ref.Path))
 			}
 		})
@@ -99,9 +99,9 @@ var definitions = Suite{
 			"http://json-schema.org/draft-07/schema",
 		}
 		eachTool(t, func(t *T, tool M) {
-			published := published(t, tool)
+			published := publishedSchemas(t, tool)
 			if len(published) == 0 {
-				t.Because(NotOffered).Skip("no schema is published")
+				t.WithReason(NotOffered).Skip("no schema is published")
 			}
 			for _, schema := range published {
 				t.Expect(schemas.DialectOf(schema)).To(BeOneOf(known...))
@@ -112,16 +112,16 @@ var definitions = Suite{
 	"tools/no-param-schema": Probe(func(t *T) {
 		eachInputSchema(t, func(t *T, schema M) {
 			if takesArguments(schema) {
-				t.Because(NotOffered).Skip("every tool has parameters")
+				t.WithReason(NotOffered).Skip("every tool has parameters")
 			}
-			t.Expect(schema).To(That(`additionalProperties false, since there are no parameters`, closed))
+			t.Expect(schema).To(Satisfy(`additionalProperties false, since there are no parameters`, isClosed))
 		})
 	}),
 
 	"tools/output-schema-object": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
-			if !Has(tool, "outputSchema") {
-				t.Because(NotOffered).Skip("no tool has an outputSchema")
+			if !HasMember(tool, "outputSchema") {
+				t.WithReason(NotOffered).Skip("no tool has an outputSchema")
 			}
 			expectObjectSchema(t, tool, "outputSchema")
 		})
@@ -131,12 +131,12 @@ var definitions = Suite{
 		eachTool(t, func(t *T, tool M) {
 			schema, ok := tool["outputSchema"].(M)
 			switch {
-			case t.Modern() && Has(tool, "outputSchema"):
+			case t.IsModern() && HasMember(tool, "outputSchema"):
 				t.Expect(tool["outputSchema"]).To(BeObject())
 			case !ok:
-				t.Because(NotOffered).Skip("no tool has an outputSchema that is an object")
+				t.WithReason(NotOffered).Skip("no tool has an outputSchema that is an object")
 			default: // tools/output-schema-object
-				schema = untyped(schema)
+				schema = withoutType(schema)
 			}
 			expectValidSchema(t, schema)
 		})
@@ -144,17 +144,17 @@ var definitions = Suite{
 
 	"tools/annotations-valid": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
-			if !Has(tool, "annotations") {
-				t.Because(NotOffered).Skip("no tool has annotations")
+			if !HasMember(tool, "annotations") {
+				t.WithReason(NotOffered).Skip("no tool has annotations")
 			}
 			t.Expect(tool["annotations"]).To(BeObject())
 			hints := tool["annotations"].(M)
 			for _, name := range []string{"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"} {
 				_, boolean := hints[name].(bool)
-				t.Expect(boolean || !Has(hints, name)).To(Hold("a boolean "+name, "%s", Show(hints[name])))
+				t.Expect(boolean || !HasMember(hints, name)).To(BeTrue("a boolean "+name, "%s", Show(hints[name])))
 			}
 			_, text := hints["title"].(string)
-			t.Expect(text || !Has(hints, "title")).To(Hold("a string as title", "%s", Show(hints["title"])))
+			t.Expect(text || !HasMember(hints, "title")).To(BeTrue("a string as title", "%s", Show(hints["title"])))
 		})
 	}),
 
@@ -162,18 +162,18 @@ var definitions = Suite{
 		eachTool(t, func(t *T, tool M) {
 			hints, ok := tool["annotations"].(M)
 			if !ok {
-				t.Because(NotOffered).Skip("no tool has annotations")
+				t.WithReason(NotOffered).Skip("no tool has annotations")
 			}
 			both := hints["readOnlyHint"] == true && hints["destructiveHint"] == true
-			t.Expect(!both).To(Hold("a tool that is either read-only or destructive", "both hints true"))
+			t.Expect(!both).To(BeTrue("a tool that is either read-only or destructive", "both hints true"))
 		})
 	}),
 
 	"tools/execution-task-support": Probe(func(t *T) {
 		eachTool(t, func(t *T, tool M) {
 			execution, _ := tool["execution"].(M)
-			if !Has(execution, "taskSupport") {
-				t.Because(NotOffered).Skip("no tool has execution.taskSupport")
+			if !HasMember(execution, "taskSupport") {
+				t.WithReason(NotOffered).Skip("no tool has execution.taskSupport")
 			}
 			t.Expect(execution["taskSupport"]).To(BeOneOf("forbidden", "optional", "required"))
 		})
@@ -188,7 +188,7 @@ var definitions = Suite{
 func eachTool(t *T, run func(*T, M)) {
 	list := kit.ListedTools(t)
 	if len(list) == 0 {
-		t.Because(NotOffered).Skip("the server lists no tool")
+		t.WithReason(NotOffered).Skip("the server lists no tool")
 	}
 	t.Each(list, func(t *T, tool Subject) { run(t, tool.Value) })
 }
@@ -215,8 +215,8 @@ func eachInputSchema(t *T, run func(*T, M)) {
 	})
 }
 
-// published are the schemas of a tool that the revision knows and that are objects.
-func published(t *T, tool M) (published []M) {
+// publishedSchemas are the schemas of a tool that the revision knows and that are objects.
+func publishedSchemas(t *T, tool M) (published []M) {
 	members := []any{tool["inputSchema"]}
 	if t.Revision >= "2025-06-18" {
 		members = append(members, tool["outputSchema"])
@@ -227,23 +227,23 @@ func published(t *T, tool M) (published []M) {
 func expectObjectSchema(t *T, tool M, member string) {
 	schema := Member(tool, member)
 	t.Expect(schema).To(BeObject())
-	t.Expect(Member(schema.(M), "type")).To(That(`the type "object"`, func(v string) bool { return v == "object" }))
+	t.Expect(Member(schema.(M), "type")).To(Satisfy(`the type "object"`, func(v string) bool { return v == "object" }))
 }
 
 // refsOf are the references in the schemas of a tool.
 func refsOf(t *T, tool M) (refs []schemas.Ref) {
-	for _, schema := range published(t, tool) {
+	for _, schema := range publishedSchemas(t, tool) {
 		refs = append(refs, schemas.Refs(schema)...)
 	}
 	return refs
 }
 
-// isFetched reports whether a reference leads to what would have to be fetched. The metaschemas of known dialects need
+// needsFetch reports whether a reference leads to what would have to be fetched. The metaschemas of known dialects need
 // not be.
-func isFetched(ref schemas.Ref) bool { return ref.External && !ref.Resolves }
+func needsFetch(ref schemas.Ref) bool { return ref.External && !ref.Resolves }
 
-// untyped is a copy of a schema without a type that another entry reports.
-func untyped(schema M) M {
+// withoutType is a copy of a schema without a type that another entry reports.
+func withoutType(schema M) M {
 	schema = maps.Clone(schema)
 	if schema["type"] != "object" {
 		delete(schema, "type")
@@ -257,24 +257,24 @@ func expectValidSchema(t *T, schema M) {
 	var unknown *schemas.UnknownDialectError
 	var limit *schemas.LimitError
 	if errors.As(err, &unknown) || errors.As(err, &limit) {
-		t.Because(Limit).Inconclusive("%v", err)
+		t.WithReason(Limit).Inconclusive("%v", err)
 	}
 	var invalid *schemas.InvalidSchemaError
 	dialect := cmp.Or(schemas.DialectOf(schema), "2020-12, which is meant without $schema")
-	t.Expect(!errors.As(err, &invalid)).To(Hold("a valid JSON Schema of "+dialect, "%v", err))
+	t.Expect(!errors.As(err, &invalid)).To(BeTrue("a valid JSON Schema of "+dialect, "%v", err))
 }
 
 func expectOptionalString(t *T, member string) {
 	eachTool(t, func(t *T, tool M) {
-		if !Has(tool, member) {
-			t.Because(NotOffered).Skip("no tool has a %s", member)
+		if !HasMember(tool, member) {
+			t.WithReason(NotOffered).Skip("no tool has a %s", member)
 		}
 		t.Expect(tool[member]).To(BeString())
 	})
 }
 
-// isStrings reports whether a value is an array of strings.
-func isStrings(v any) bool {
+// isStringList reports whether a value is an array of strings.
+func isStringList(v any) bool {
 	list, ok := v.([]any)
 	return ok && !slices.ContainsFunc(list, func(item any) bool { _, is := item.(string); return !is })
 }
@@ -285,16 +285,16 @@ func takesArguments(schema M) bool {
 	required, _ := schema["required"].([]any)
 	onPurpose := []string{"patternProperties", "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "minProperties"}
 	for _, member := range onPurpose {
-		if Has(schema, member) {
+		if HasMember(schema, member) {
 			return true
 		}
 	}
 	return len(properties) > 0 || len(required) > 0 ||
-		Has(schema, "additionalProperties") && schema["additionalProperties"] != false
+		HasMember(schema, "additionalProperties") && schema["additionalProperties"] != false
 }
 
-// closed reports whether a schema without properties allows none at all.
-func closed(schema M) bool {
+// isClosed reports whether a schema without properties allows none at all.
+func isClosed(schema M) bool {
 	return schema["additionalProperties"] == false || schema["unevaluatedProperties"] == false ||
 		Show(schema["maxProperties"]) == "0"
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/kit"
 )
 
-var input = Suite{
+var inputChecks = Suite{
 	"tools/inputs-validated-required": Probe(func(t *T) { expectRefusal(t, "required") }),
 
 	"tools/inputs-validated-type": Probe(func(t *T) { expectRefusal(t, "type") }),
 
 	"tools/inputs-validated-enum": Probe(func(t *T) { expectRefusal(t, "enum", "const") }),
 
-	"tools/inputs-validated-bounds": Probe(func(t *T) { expectRefusal(t, kit.Bounds...) }),
+	"tools/inputs-validated-bounds": Probe(func(t *T) { expectRefusal(t, kit.BoundKeywords...) }),
 
 	"tools/inputs-validated-additional": Probe(func(t *T) { expectRefusal(t, "additionalProperties") }),
 
@@ -28,10 +28,10 @@ var input = Suite{
 
 // expectRefusal wants the calls to be refused whose arguments break one of the keywords.
 func expectRefusal(t *T, keywords ...string) {
-	calls, uncalled := breaking(kit.InvalidCalls(t), keywords)
+	calls, uncalled := callsBreaking(kit.InvalidCalls(t), keywords)
 	what := "tool was called with arguments that break " + strings.Join(keywords, " or ")
-	kit.Seen(t, len(calls), what, uncalled, kit.AnyTool)
-	kit.EachCall(t, calls, func(t *T, c kit.ToolCall) {
+	kit.RequireObserved(t, len(calls), what, uncalled, kit.AnyTool)
+	kit.EachToolCall(t, calls, func(t *T, c kit.ToolCall) {
 		switch {
 		case !c.Reply.Answered():
 			t.Inconclusive("%v", c.Reply.Err)
@@ -39,42 +39,42 @@ func expectRefusal(t *T, keywords ...string) {
 			t.Inconclusive("the call was answered with a task, or with what the tool wants to know first")
 		case isErrorOfAnotherType(c.Reply.Result()):
 			t.Yield("isError is not a boolean")
-		case c.Reply.Refuses() && failsAnyway(t, c):
+		case c.Reply.IsFailure() && failsAnyway(t, c):
 			t.Inconclusive("the tool fails with valid arguments, too: %s", Got(c.Reply))
 		}
-		want := "an error, or a result with isError true, since " + c.Broken.Why
-		if wrappable(c) {
-			t.Warn(c.Reply.Refuses()).To(Hold(want, "%s", c.Reply))
+		want := "an error, or a result with isError true, since " + c.Counterexample.Reason
+		if isWrappable(c) {
+			t.ExpectShould(c.Reply.IsFailure()).To(BeTrue(want, "%s", c.Reply))
 			return
 		}
-		t.Expect(c.Reply.Refuses()).To(Hold(want, "%s", c.Reply))
+		t.Expect(c.Reply.IsFailure()).To(BeTrue(want, "%s", c.Reply))
 	})
 }
 
 // isErrorOfAnotherType reports whether a result has an isError that does not say whether it is one.
 func isErrorOfAnotherType(result M) bool {
 	_, isBoolean := result["isError"].(bool)
-	return Has(result, "isError") && !isBoolean
+	return HasMember(result, "isError") && !isBoolean
 }
 
-// breaking keeps the calls whose arguments break one of the keywords, and those that were not made.
-func breaking(all kit.ToolCalls, keywords []string) (calls []kit.ToolCall, uncalled []kit.Uncalled) {
+// callsBreaking keeps the calls whose arguments break one of the keywords, and those that were not made.
+func callsBreaking(all kit.ToolCalls, keywords []string) (calls []kit.ToolCall, uncalled []kit.Uncalled) {
 	for _, c := range all.List {
-		if slices.Contains(keywords, c.Broken.Keyword) {
+		if slices.Contains(keywords, c.Counterexample.Keyword) {
 			calls = append(calls, c)
 		}
 	}
 	for _, u := range all.Uncalled {
-		if slices.Contains(keywords, u.Keyword) || u.Keyword == "" && mentions(u.Tool.Value, keywords) {
+		if slices.Contains(keywords, u.Keyword) || u.Keyword == "" && usesKeyword(u.Tool.Value, keywords) {
 			uncalled = append(uncalled, u)
 		}
 	}
 	return calls, uncalled
 }
 
-// mentions reports whether one of the keywords is somewhere in the inputSchema of a tool.
-func mentions(tool M, keywords []string) bool {
-	schema := Compact(tool["inputSchema"])
+// usesKeyword reports whether one of the keywords is somewhere in the inputSchema of a tool.
+func usesKeyword(tool M, keywords []string) bool {
+	schema := CompactJSON(tool["inputSchema"])
 	return slices.ContainsFunc(keywords, func(k string) bool { return bytes.Contains(schema, []byte(`"`+k+`":`)) })
 }
 
@@ -83,61 +83,62 @@ func mentions(tool M, keywords []string) bool {
 func failsAnyway(t *T, c kit.ToolCall) bool {
 	calls := kit.ValidCalls(t).List
 	i := slices.IndexFunc(calls, func(valid kit.ToolCall) bool { return valid.Tool.Name == c.Tool.Name })
-	if i < 0 || !calls[i].Reply.Refuses() {
+	if i < 0 || !calls[i].Reply.IsFailure() {
 		return false
 	}
-	return kit.SayAlike(calls[i].Reply, c.Reply) || !kit.SayAlike(calls[i].Reply, secondReply(t, calls[i]))
+	return kit.SameText(calls[i].Reply, c.Reply) || !kit.SameText(calls[i].Reply, secondReply(t, calls[i]))
 }
 
 // secondReply is the answer to a call when it is made once more.
 func secondReply(t *T, c kit.ToolCall) driver.Reply {
 	return Step(t, "second call of "+c.Tool.Name, func(t *T) driver.Reply {
-		params := kit.Enabling(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
-		return t.Ask(t.Session(), "tools/call", params)
+		params := kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments})
+		return t.Request(t.Session(), "tools/call", params)
 	})
 }
 
-// wrappable reports whether one value came in place of an array: some servers make an array of it, and lose nothing.
-func wrappable(c kit.ToolCall) bool {
+// isWrappable reports whether one value came in place of an array: some servers make an array of it, and lose nothing.
+func isWrappable(c kit.ToolCall) bool {
 	schema, _ := c.Tool.Value["inputSchema"].(M)
 	properties, _ := schema["properties"].(M)
-	property, _ := properties[strings.TrimPrefix(c.Broken.Path, "/")].(M)
-	return c.Broken.Keyword == "type" && property["type"] == "array"
+	property, _ := properties[strings.TrimPrefix(c.Counterexample.Path, "/")].(M)
+	return c.Counterexample.Keyword == "type" && property["type"] == "array"
 }
 
-// isOfClient reports whether a call was refused for something that the client has to do first: to let the user visit a
-// URL or, without a handshake, to repeat arguments in headers or to declare a capability.
-func isOfClient(t *T, r driver.Reply) bool {
+// isClientError reports whether a call was refused for something that the client has to do first: to let the user visit
+// a URL or, without a handshake, to repeat arguments in headers or to declare a capability.
+func isClientError(t *T, r driver.Reply) bool {
 	const urlElicitation, headerMismatch, missingCapability = -32042, -32020, -32021
 	code, _ := r.Code()
-	return code == urlElicitation || t.Modern() && (code == headerMismatch || code == missingCapability)
+	return code == urlElicitation || t.IsModern() && (code == headerMismatch || code == missingCapability)
 }
 
 // expectToolErrors wants refused calls to be answered with isError. A tool that the server does not know is the
 // business of tools/listed-tool-callable.
 func expectToolErrors(t *T, what string, calls kit.ToolCalls) {
-	unknown := aboutStranger(t)
+	unknown := requireUnknownToolReply(t)
 	var failed []kit.ToolCall
-	for _, c := range kit.Answered(calls.List) {
-		if c.Broken != nil && failsAnyway(t, c) {
+	for _, c := range kit.AnsweredCalls(calls.List) {
+		if c.Counterexample != nil && failsAnyway(t, c) {
 			continue
 		}
-		if c.Reply.Refuses() && !isOfClient(t, c.Reply) && !unknown.missing(c) {
+		if c.Reply.IsFailure() && !isClientError(t, c.Reply) && !unknown.isMissing(c) {
 			failed = append(failed, c)
 		}
 	}
-	kit.Seen(t, len(failed), what, calls.Uncalled, kit.AnyTool)
+	kit.RequireObserved(t, len(failed), what, calls.Uncalled, kit.AnyTool)
 	isError := func(c kit.ToolCall) bool { return c.Reply.Member("error") != nil }
 	if i := slices.IndexFunc(failed, isError); i >= 0 {
-		wantAlone(t, failed[i])
+		requireSameAlone(t, failed[i])
 	}
-	kit.EachCall(t, failed, func(t *T, c kit.ToolCall) { t.Expect(c.Reply).To(BeToolError()) })
+	kit.EachToolCall(t, failed, func(t *T, c kit.ToolCall) { t.Expect(c.Reply).To(BeToolError()) })
 }
 
-// wantAlone ends a check when a call is answered in another way where no other call was made before: what it came to
-// may be a limit for calls, of which the answer need not say so.
-func wantAlone(t *T, c kit.ToolCall) {
-	r := t.Try(t.Own(), "tools/call", kit.Enabling(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
+// requireSameAlone ends a check when a call is answered in another way where no other call was made before: what it
+// came to may be a limit for calls, of which the answer need not say so.
+func requireSameAlone(t *T, c kit.ToolCall) {
+	r := t.TryRequest(t.ExclusiveSession(), "tools/call",
+		kit.WithAllCapabilities(t, M{"name": c.Tool.Name, "arguments": c.Arguments}))
 	if !kit.SameKind(c.Reply, r) {
 		t.Inconclusive("the call of %s is answered otherwise when it is the first one: %s", c.Tool.Name, Got(r))
 	}

@@ -4,4 +4,5 @@ package tools
 import . "github.com/mcpcheck/mcpcheck/suites/harness"
 
 // Checks are the checks of the area.
-var Checks = Merge(lists, definitions, headers, unknown, calling, input, content)
+var Checks = MergeSuites(listChecks, definitionChecks, headerChecks, unknownToolChecks, callChecks, inputChecks,
+	contentChecks)

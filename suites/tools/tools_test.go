@@ -6,13 +6,13 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 )
 
-func reply(message string) driver.Reply {
+func newReply(message string) driver.Reply {
 	m, _ := driver.Decode([]byte(message)).(driver.M)
-	return driver.Reply{Frame: &driver.Frame{Raw: driver.Text(message)}, Made: m}
+	return driver.Reply{Frame: &driver.Frame{Raw: driver.Text(message)}, Synthetic: m}
 }
 
 // Answers to unknown tools, and whether an equal answer to a listed one means that the server does not know it.
-func TestStrangerIsToldFromOtherRefusals(t *testing.T) {
+func TestUnknownToolReply(t *testing.T) {
 	for _, c := range []struct {
 		name, unknown, listed string
 		same, plain           bool
@@ -36,11 +36,11 @@ func TestStrangerIsToldFromOtherRefusals(t *testing.T) {
 			`{"error":{"code":-32001,"message":"Unauthorized"}}`,
 			`{"error":{"code":-32001,"message":"Unauthorized"}}`, true, false},
 	} {
-		s := stranger{"stranger", reply(c.unknown)}
-		if got := s.sameFor(reply(c.listed), "add"); got != c.same {
+		s := unknownToolReply{"stranger", newReply(c.unknown)}
+		if got := s.matches(newReply(c.listed), "add"); got != c.same {
 			t.Errorf("%s: same is %v", c.name, got)
 		}
-		if got := s.plain(); got != c.plain {
+		if got := s.isExplicit(); got != c.plain {
 			t.Errorf("%s: plain is %v", c.name, got)
 		}
 	}

@@ -17,46 +17,47 @@ var Checks = Suite{
 	"version/unsupported-older-unknown": Probe(func(t *T) { expectRefused(t, kit.OlderVersion) }),
 
 	"version/unsupported-nondate": Probe(func(t *T) {
-		expectRefused(t, kit.NoDate)
-		empty := kit.Claims(t, "")[0]
-		kit.WantRefuser(t, empty.Reply)
-		if !slices.ContainsFunc(kit.AllClaims(t, kit.NewerVersion), empty.IsLike) {
-			t.Expect(empty.Reply.Result() == nil).To(Hold("no result of server/discover in the empty version",
+		expectRefused(t, kit.NonDateVersion)
+		empty := kit.VersionProbes(t, "")[0]
+		kit.SkipUnlessServerRejects(t, empty.Reply)
+		if !slices.ContainsFunc(kit.AllVersionProbes(t, kit.NewerVersion), empty.IsEquivalent) {
+			t.Expect(empty.Reply.Result() == nil).To(BeTrue("no result of server/discover in the empty version",
 				"%s", empty.Reply))
 		}
 	}),
 
 	"version/earlier-revision-claim": Probe(func(t *T) {
-		list := kit.WantListMethod(t)
-		served := func(c kit.Claim) bool {
-			return c.Method == list && c.Reply.Result() != nil && !kit.RefusesNothing(t, c.Reply)
+		list := kit.RequireListMethod(t)
+		served := func(c kit.VersionProbe) bool {
+			return c.Method == list && c.Reply.Result() != nil && !kit.AcceptsAnything(t, c.Reply)
 		}
-		if slices.ContainsFunc(kit.Claims(t, kit.NewerVersion), served) {
+		if slices.ContainsFunc(kit.VersionProbes(t, kit.NewerVersion), served) {
 			t.Yield("%s is served in any version", list)
 		}
-		r := kit.AskAmiss(t, t.Hostile(), list, M{"_meta": M{driver.MetaRevision: Newest}})
-		t.Inform(Has(r.Result(), "resultType")).To(BeOneOf(false), "a result of %s that has a resultType", Newest)
+		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), list, M{"_meta": M{driver.MetaRevision: NewestLegacy}})
+		t.ExpectAdvice(HasMember(r.Result(), "resultType")).To(BeOneOf(false), "a result of %s that has a resultType",
+			NewestLegacy)
 	}),
 
 	"version/unsupported-data-supported": Probe(func(t *T) {
-		data, _ := kit.Refusal(t)
+		data, _ := kit.RequireVersionError(t)
 		supported := Member(data, "supported")
 		isFilled := func(all []any) bool { return len(all) > 0 }
-		t.Expect(supported).To(That("a list of versions", isFilled), "data.supported")
+		t.Expect(supported).To(Satisfy("a list of versions", isFilled), "data.supported")
 		for _, version := range supported.([]any) {
 			t.Expect(version).To(BeString(), "an item of data.supported")
 		}
 	}),
 
 	"version/unsupported-data-requested": Probe(func(t *T) {
-		data, _ := kit.Refusal(t)
+		data, _ := kit.RequireVersionError(t)
 		t.Expect(Member(data, "requested")).To(BeOneOf[any](kit.NewerVersion), "data.requested")
 	}),
 
 	"version/unsupported-http-400": Probe(func(t *T) {
-		var refused []kit.Claim
-		for _, version := range []string{kit.NewerVersion, kit.OlderVersion, kit.NoDate} {
-			for _, c := range kit.Claims(t, version) {
+		var refused []kit.VersionProbe
+		for _, version := range []string{kit.NewerVersion, kit.OlderVersion, kit.NonDateVersion} {
+			for _, c := range kit.VersionProbes(t, version) {
 				if c.IsRefused() {
 					refused = append(refused, c)
 				}
@@ -65,94 +66,95 @@ var Checks = Suite{
 		if len(refused) == 0 {
 			t.Yield("no unknown version was refused with %d", kit.UnsupportedVersion)
 		}
-		Each(t, refused, kit.Claim.Subject, func(t *T, c kit.Claim) {
-			t.Expect(c.Reply.Frame.HTTP.Answer().Status).To(BeOneOf(http.StatusBadRequest), "status")
+		Each(t, refused, kit.VersionProbe.Subject, func(t *T, c kit.VersionProbe) {
+			t.Expect(c.Reply.Frame.RoundTrip.Response().StatusCode).To(BeOneOf(http.StatusBadRequest), "status")
 		})
 	}),
 
 	"version/supported-lists-agree": Probe(func(t *T) {
-		data, _ := kit.Refusal(t)
+		data, _ := kit.RequireVersionError(t)
 		inError, isList := data["supported"].([]any)
-		inResult, areListed := t.Server.Welcome["supportedVersions"].([]any)
+		inResult, areListed := t.Server.ConnectResult["supportedVersions"].([]any)
 		if !isList || len(inError) == 0 || !areListed {
 			t.Yield("there are no two lists")
 		}
-		if !slices.Contains(modernOf(inResult), t.Revision) {
+		if !slices.Contains(modernVersions(inResult), t.Revision) {
 			t.Yield("server/discover does not list %s", t.Revision)
 		}
-		t.Expect(modernOf(inError)).To(That("the versions of server/discover "+Show(modernOf(inResult)),
-			func(all []string) bool { return slices.Equal(all, modernOf(inResult)) }), "data.supported")
+		t.Expect(modernVersions(inError)).To(Satisfy("the versions of server/discover "+Show(modernVersions(inResult)),
+			func(all []string) bool { return slices.Equal(all, modernVersions(inResult)) }), "data.supported")
 	}),
 
 	"version/listed-version-works": Probe(func(t *T) {
-		listed, _ := t.Server.Welcome["supportedVersions"].([]any)
-		if len(modernOf(listed)) == 0 {
-			t.Because(NotOffered).Skip("no version without a handshake is listed: %s", Show(listed))
+		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
+		if len(modernVersions(listed)) == 0 {
+			t.WithReason(NotOffered).Skip("no version without a handshake is listed: %s", Show(listed))
 		}
-		s := t.Hostile()
-		Each(t, modernOf(listed), Named, func(t *T, version string) {
-			r := t.Ask(s, "server/discover", M{"_meta": M{driver.MetaRevision: version}})
+		s := t.SessionForInvalidInput()
+		Each(t, modernVersions(listed), NamedSubject, func(t *T, version string) {
+			r := t.Request(s, "server/discover", M{"_meta": M{driver.MetaRevision: version}})
 			code, _ := r.Code()
-			t.Expect(code != kit.UnsupportedVersion).To(Hold("no refusal of a listed version", "%s", r))
+			t.Expect(code != kit.UnsupportedVersion).To(BeTrue("no refusal of a listed version", "%s", r))
 		})
-		shaken := func(v any) bool { version, _ := v.(string); return slices.Contains(Handshake, version) }
+		shaken := func(v any) bool { version, _ := v.(string); return slices.Contains(LegacyRevisions, version) }
 		if at := slices.IndexFunc(listed, shaken); at >= 0 {
-			t.Expect(kit.AskedToInitialize(t)).To(BeResult(), "initialize, since %s is listed", Show(listed[at]))
+			t.Expect(kit.InitializeReply(t)).To(BeResult(), "initialize, since %s is listed", Show(listed[at]))
 		}
 	}),
 
 	"version/initialize-rejected": Probe(func(t *T) {
-		r := kit.AskedToInitialize(t)
+		r := kit.InitializeReply(t)
 		version, _ := r.Result()["protocolVersion"].(string)
-		if slices.Contains(Handshake, version) {
+		if slices.Contains(LegacyRevisions, version) {
 			t.Skip("the server speaks %s as well", version)
 		}
-		kit.WantRefuser(t, r)
+		kit.SkipUnlessServerRejects(t, r)
 		t.Expect(r).To(BeError(), "initialize")
-	}).WhenRefused(),
+	}).WhenConnectRefused(),
 
 	"version/initialize-error-names-versions": Probe(func(t *T) {
-		r := kit.AskedToInitialize(t)
+		r := kit.InitializeReply(t)
 		if r.Error() == nil {
-			t.Because(NotObserved).Skip("initialize is not refused")
+			t.WithReason(NotObserved).Skip("initialize is not refused")
 		}
-		listed, _ := t.Server.Welcome["supportedVersions"].([]any)
-		versions := append(modernOf(listed), t.Revision)
-		names := func(version string) bool { return bytes.Contains(saidOf(r), []byte(version)) }
-		t.Expect(slices.ContainsFunc(versions, names)).To(Hold("the name of a supported version in the error",
-			"%s", driver.Brief(saidOf(r))))
+		listed, _ := t.Server.ConnectResult["supportedVersions"].([]any)
+		versions := append(modernVersions(listed), t.Revision)
+		names := func(version string) bool { return bytes.Contains(errorBytes(r), []byte(version)) }
+		t.Expect(slices.ContainsFunc(versions, names)).To(BeTrue("the name of a supported version in the error",
+			"%s", driver.Brief(errorBytes(r))))
 	}),
 }
 
-// unsupported are versions that no server has. What is answered alike in two of them has one cause, which the check of
-// the first reports.
-var unsupported = []string{kit.NewerVersion, kit.OlderVersion, kit.NoDate}
+// unsupportedVersions are versions that no server has. What is answered alike in two of them has one cause, which the
+// check of the first reports.
+var unsupportedVersions = []string{kit.NewerVersion, kit.OlderVersion, kit.NonDateVersion}
 
 // expectRefused wants requests in a version that no server has to be refused as such.
 func expectRefused(t *T, version string) {
-	claims := kit.AllClaims(t, version)
-	for _, other := range unsupported {
+	claims := kit.AllVersionProbes(t, version)
+	for _, other := range unsupportedVersions {
 		if other == version {
 			break
 		}
-		known := kit.AllClaims(t, other)
-		claims = slices.DeleteFunc(claims, func(c kit.Claim) bool {
-			return !c.IsRefused() && !kit.RefusesNothing(t, c.Reply) && slices.ContainsFunc(known, c.IsLike)
+		known := kit.AllVersionProbes(t, other)
+		claims = slices.DeleteFunc(claims, func(c kit.VersionProbe) bool {
+			return !c.IsRefused() && !kit.AcceptsAnything(t, c.Reply) && slices.ContainsFunc(known, c.IsEquivalent)
 		})
 		if len(claims) == 0 {
 			t.Yield("it is answered as %s is", Show(other))
 		}
 	}
-	Each(t, claims, kit.Claim.Subject, func(t *T, c kit.Claim) {
-		kit.WantRefuser(t, c.Reply)
+	Each(t, claims, kit.VersionProbe.Subject, func(t *T, c kit.VersionProbe) {
+		kit.SkipUnlessServerRejects(t, c.Reply)
 		t.Expect(c.Reply).To(BeError(kit.UnsupportedVersion))
 	})
 }
 
-// modernOf are the versions without a handshake in a list, in their order. Drafts have names that come after dates.
-func modernOf(versions []any) (modern []string) {
+// modernVersions are the versions without a handshake in a list, in their order. Drafts have names that come after
+// dates.
+func modernVersions(versions []any) (modern []string) {
 	for _, v := range versions {
-		if version, _ := v.(string); version > Newest {
+		if version, _ := v.(string); version > NewestLegacy {
 			modern = append(modern, version)
 		}
 	}
@@ -160,10 +162,10 @@ func modernOf(versions []any) (modern []string) {
 	return slices.Compact(modern)
 }
 
-// saidOf is what an error says: itself or, of an HTTP answer that is no message, all of the body.
-func saidOf(r driver.Reply) []byte {
-	if r.Bare() {
-		return r.Frame.HTTP.Answer().Body.Bytes()
+// errorBytes is what an error says: itself or, of an HTTP answer that is no message, all of the body.
+func errorBytes(r driver.Reply) []byte {
+	if r.IsStatusOnly() {
+		return r.Frame.RoundTrip.Response().Body.Bytes()
 	}
-	return Compact(r.M())
+	return CompactJSON(r.Message())
 }

@@ -1,0 +1,75 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// BenchmarkOfficialSuite has mcpcheck and others judge the same server over HTTP, in turn: how long each takes, and how
+// many checks come to a verdict on it. A peer is a command to which the URL is added; the official suite is named by
+// MCPCHECK_BENCH_OFFICIAL.
+func BenchmarkOfficialSuite(b *testing.B) {
+	self := buildProgram(b)
+	server := httptest.NewServer(fixtures.Handler(b.Context(), fixtures.HTTPOptions{OfficialSuite: true},
+		fixtures.Fault{}))
+	defer server.Close()
+	site := server.URL + "/mcp"
+	judges := []struct {
+		name  string
+		judge func(b *testing.B) (checks int)
+	}{
+		{"mcpcheck/" + harness.NewestLegacy, func(b *testing.B) int {
+			return fullRun(b, self, "--protocol", harness.NewestLegacy, "--url", site).checks
+		}},
+		{"mcpcheck/" + harness.ModernRevisions[len(harness.ModernRevisions)-1], func(b *testing.B) int {
+			return fullRun(b, self, "--url", site).checks
+		}},
+		{"official", func(b *testing.B) int { return runOfficialSuite(b, site) }},
+	}
+	for _, j := range judges {
+		b.Run(j.name, func(b *testing.B) {
+			for b.Loop() {
+				var took []time.Duration
+				var checks int
+				for range 3 {
+					begin := time.Now()
+					checks = j.judge(b)
+					took = append(took, time.Since(begin))
+				}
+				slices.Sort(took)
+				b.ReportMetric(took[1].Seconds(), "s-full")
+				b.ReportMetric(float64(checks), "checks")
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
+}
+
+// runOfficialSuite is the official suite, of which all scenarios of a server pass here.
+func runOfficialSuite(b *testing.B, site string) (checks int) {
+	command := strings.Fields(os.Getenv("MCPCHECK_BENCH_OFFICIAL"))
+	if len(command) == 0 {
+		b.Skip("MCPCHECK_BENCH_OFFICIAL names no suite: make bench fetches it where there is npm")
+	}
+	cmd := exec.Command(command[0], append(command[1:], "--url", site)...)
+	cmd.Dir = b.TempDir() // where it leaves what it found
+	out, err := cmd.CombinedOutput()
+	if total := regexp.MustCompile(`(?m)^Total: (\d+) passed, 0 failed`).FindSubmatch(out); err == nil && total != nil {
+		fmt.Sscan(string(total[1]), &checks)
+		return checks
+	}
+	b.Fatalf("%v\n%s", err, out[max(0, len(out)-2000):])
+	return 0
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/reporters"
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/specs"
+)
+
+// serverRun is a run: the server is judged in every revision that is asked for. What comes of it is told as it comes,
+// and gathered in the report.
+type serverRun struct {
+	options
+	target             *target
+	baseline           baseline
+	sinks              *sinks
+	beforeReport       func(harness.Report) // is called before the report is told; nil: nothing is
+	report             harness.Report
+	started            time.Time
+	revisions          []string          // revisions, or auto
+	discoverError      string            // when all revisions are wanted, what Server.Undiscovered says
+	sessions           []*driver.Session // for the trace
+	applicableRevision string            // the revision in which selected checks apply, when none do in the one judged
+}
+
+func newServerRun(v options, t *target, known baseline, told *sinks) *serverRun {
+	return &serverRun{options: v, target: t, baseline: known, sinks: told, report: harness.Report{
+		SchemaVersion: 1, Program: harness.ProgramInfo{Name: "mcpcheck", Version: toolVersion()}, Target: t.info,
+		Profile: v.profile, Options: v.optionsInfo(t.redactor),
+		Started: time.Now().UTC().Truncate(time.Millisecond),
+	}}
+}
+
+// runProcess judges the server. It fails if the server cannot be started at all; everything else is said by the report.
+func (j *serverRun) run() (harness.Report, error) {
+	ctx, leave := j.target.lifetime(j.Budget)
+	defer leave()
+	go suites.Implemented() // while the server starts
+	j.started = time.Now()
+	j.target.resolveLauncher(ctx, j.sinks)
+	defer j.target.reportLauncherCost(j.sinks)
+	var err error
+	if err = j.resolveRevisions(ctx); err != nil {
+		return j.report, err
+	}
+	for _, revision := range j.revisions {
+		if err := j.runRevision(ctx, revision); err != nil {
+			return j.report, err
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	j.report.Seconds = time.Since(j.started).Round(time.Millisecond).Seconds()
+	j.decideExitCode(ctx)
+	return j.report, nil
+}
+
+// judge runs the checks of one revision.
+func (j *serverRun) runRevision(ctx context.Context, revision string) error {
+	found, err := j.discover(ctx, revision)
+	server := found.Server
+	switch {
+	case server == nil:
+		return err
+	case errors.Is(err, errRevisionNotAccepted):
+		return nil
+	case err != nil:
+		j.addUntestable(server, err)
+		return nil
+	}
+	if err := j.validateNames(ctx, server); err != nil {
+		found.Close()
+		return err
+	}
+	server.File = readServerFile(j.target.dir)
+	plan := j.cases(server)
+	if len(plan) == 0 {
+		j.applicableRevision = j.findOtherRevision(server)
+	}
+	j.showStart(server, plan)
+	before := len(j.report.Results)
+	progress, of := &harness.RunProgress{}, ""
+	if len(j.revisions) > 1 {
+		of = server.Revision
+	}
+	defer j.sinks.showProgress(j.started, of, len(plan), j.report.Server, progress)()
+	o, err := specs.Run(ctx, j.target.driverTarget, server, plan, harness.Options{
+		Jobs: j.jobs, Isolate: j.flags.isolate, Quick: j.flags.quick, Seed: j.Seed,
+		Calls: j.calls, Examples: j.Arguments, ProtectedState: j.ProtectedState,
+		Profile: j.profile, DiscoverySession: found.Session, UnusedSession: found.Unused,
+		Credentials: j.target.credentials,
+		Progress:    progress, SDKs: suites.SDKs(), GateSDKs: j.SDK == gateSDK,
+	}, func(r harness.Result) { j.sinks.writeResult(j.addResult(r)) })
+	if err != nil {
+		j.report.Problem, j.report.ExitCode = j.target.redactor.text(err.Error()), harness.ExitInternal
+	}
+	if j.flags.trace != "" {
+		j.sessions = append(j.sessions, o.Sessions...)
+	}
+	sortByPlan(plan, j.report.Results[before:])
+	j.addCoverage(server, before, o)
+	if j.report.Problem == "" {
+		j.report.Problem = j.target.redactor.text(cmp.Or(o.Problem, server.Failure))
+	}
+	return nil
+}
+
+// findOtherRevision is the newest revision that the server speaks in which selected checks apply; empty when there is
+// none.
+func (j *serverRun) findOtherRevision(server *harness.Server) string {
+	for _, revision := range slices.Backward(server.Revisions) {
+		other := &harness.Server{Transport: server.Transport, Revision: revision}
+		if len(plannedCases(j.builtCatalogue(), other, j.selector)) > 0 {
+			return revision
+		}
+	}
+	return ""
+}
+
+// errRevisionNotAccepted is that of a revision that the server does not accept, when all are asked for: to speak fewer
+// is not a failure.
+var errRevisionNotAccepted = errors.New("the server does not accept the revision")
+
+// request settles which revisions the server is asked for one after the other.
+func (j *serverRun) resolveRevisions(ctx context.Context) (err error) {
+	j.revisions = []string{j.Protocol}
+	if j.Protocol == protocolAll {
+		j.revisions, j.discoverError, err = j.target.acceptedRevisions(ctx, j.sinks)
+	}
+	return err
+}
+
+// discover learns what the server is when it is asked for a revision, as target.meet does.
+func (j *serverRun) discover(ctx context.Context, revision string) (discovery.Found, error) {
+	found, err := j.target.discover(ctx, revision, j.sinks)
+	server := found.Server
+	if server == nil {
+		return found, err
+	}
+	j.report.Target.Transport = server.Transport
+	if err != nil || server.Failure != "" || server.Revision == revision || revision == protocolAuto {
+		return found, err
+	}
+	found.Close()
+	if j.Protocol == protocolAll {
+		return found, errRevisionNotAccepted
+	}
+	return found, fmt.Errorf("the server does not accept %s; it offers %s", revision, server.Revision)
+}
+
+// showStart tells what will come.
+func (j *serverRun) showStart(server *harness.Server, plan []harness.Case) {
+	server.DiscoverError = cmp.Or(server.DiscoverError, j.discoverError)
+	j.report.Server = j.target.redactor.server(server.Info())
+	j.report.Revisions = append(j.report.Revisions, harness.RevisionInfo{
+		Requested: server.Requested, Revision: server.Revision, Assumed: server.Failure != "" &&
+			server.ConnectResult == nil,
+		Set: j.setInfo(server.Revision),
+	})
+	if j.calls == harness.CallsAll && len(j.report.Revisions) == 1 {
+		j.warnOfUnsafeTools(server.Tools)
+	}
+	j.sinks.console.Begin(j.report)
+	j.sinks.console.Areas(server.Revision, areaCounts(plan, func(c harness.Case) string { return c.Area() }))
+}
+
+// warnOfUnsafeTools names the tools that are going to be called though they are not read-only.
+func (j *serverRun) warnOfUnsafeTools(tools []harness.M) {
+	var names []string
+	for _, tool := range tools {
+		if name, named := tool["name"].(string); named && !harness.IsReadOnly(tool) {
+			names = append(names, name)
+		}
+	}
+	if len(names) > 0 {
+		text := "--calls all runs every tool, these that are not read-only too: " + strings.Join(names, ", ")
+		fmt.Fprintln(j.sinks.stderr, "mcpcheck:", reporters.PrintableLine(j.target.redactor.text(text)))
+	}
+}
+
+// areaCounts are the areas of what stands in the order of the catalogue.
+func areaCounts[V any](all []V, area func(V) string) (areas []reporters.Area) {
+	for _, x := range all {
+		if n := len(areas); n == 0 || areas[n-1].Name != area(x) {
+			areas = append(areas, reporters.Area{Name: area(x)})
+		}
+		areas[len(areas)-1].Cases++
+	}
+	return areas
+}
+
+// take is where every result passes, once: its secrets are redacted, it is held back where its check is tentative, it
+// is compared with the baseline, and it goes into the report. The result that is left may be told.
+func (j *serverRun) addResult(r harness.Result) harness.Result {
+	r = j.target.redactor.result(r)
+	j.demoteTentative(&r)
+	j.baseline.entries.Apply(&r, j.report.Target.Transport, j.baseline.today)
+	if r.Known != nil {
+		r.Known.Reason = j.target.redactor.text(r.Known.Reason)
+	}
+	if !j.flags.keepsWire(r) {
+		r.Evidence = nil
+	}
+	j.report.Results = append(j.report.Results, r)
+	return r
+}
+
+// sortByPlan puts results into the order of the plan.
+func sortByPlan(plan []harness.Case, results []harness.Result) {
+	order := map[string]int{}
+	for i, c := range plan {
+		order[c.ID] = i
+	}
+	slices.SortStableFunc(results, func(a, b harness.Result) int { return cmp.Compare(order[a.ID], order[b.ID]) })
+}
+
+// addUntestable reports a server that could not be talked to: one root cause, and what depends on it inconclusive.
+func (j *serverRun) addUntestable(server *harness.Server, err error) {
+	j.report.Problem, j.report.ExitCode = j.target.errorText(err), harness.ExitUntestable
+	server.Failure = err.Error()
+	before := len(j.report.Results)
+	for _, r := range harness.UntestableResults(j.cases(server), "the server could not be tested") {
+		j.addResult(r)
+	}
+	j.addCoverage(server, before, harness.RunOutcome{})
+}
+
+// addCoverage adds to the report how much of the server's revision the results judge, from the one of that index on,
+// and what the outcome says of which tools were called.
+func (j *serverRun) addCoverage(server *harness.Server, from int, o harness.RunOutcome) {
+	c := harness.NewCoverage(j.coveredCatalogue(), suites.Checks(), server, j.selector, j.report.Results[from:])
+	c.InvalidCalls = o.InvalidCalls
+	for _, u := range o.UncalledTools {
+		u.Name, u.Reason = j.target.redactor.text(u.Name), j.target.redactor.text(u.Reason)
+		c.UncalledTools = append(c.UncalledTools, u)
+	}
+	for _, u := range o.CalledTools {
+		u.Name, u.Message = j.target.redactor.text(u.Name), j.target.redactor.text(u.Message)
+		c.CalledTools = append(c.CalledTools, u)
+	}
+	j.report.Coverage = append(j.report.Coverage, c)
+}
+
+// conclude decides the exit code. The context is that of the visit.
+func (j *serverRun) decideExitCode(ctx context.Context) {
+	r := &j.report
+	r.Counts = harness.Count(r.Results)
+	j.addStaleEntries(ctx)
+	r.ExitCode = max(r.ExitCode, r.Counts.ExitCode())
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errInterrupted):
+		r.Problem, r.ExitCode = cause.Error(), harness.ExitInterrupted
+	case cause != nil:
+		r.Problem = cause.Error()
+		if r.ExitCode < harness.ExitInternal && !slices.ContainsFunc(r.Results, isGatingFail) {
+			r.ExitCode = harness.ExitUntestable
+		}
+	case r.Problem == "" && len(r.Revisions) == 0:
+		r.Problem, r.ExitCode = "the server accepts no handshake revision", harness.ExitUntestable
+	case r.Problem == "" && len(r.Results) == 0 && j.shard != nil: // the others have some
+	case r.Problem == "" && len(r.Results) == 0:
+		r.Problem, r.ExitCode = nothingAppliesText(j.applicableRevision), harness.ExitUntestable
+	case r.Problem != "" && r.ExitCode == harness.ExitConforms:
+		r.ExitCode = harness.ExitUntestable // the run did not come to its end
+	case r.ExitCode == harness.ExitConforms:
+		setNotTested(r)
+	}
+}
+
+// nothingAppliesText says that there is nothing to check, and in which revision there would be; empty: in none.
+func nothingAppliesText(elsewhere string) string {
+	said := "there is nothing to check: no selected check applies to this revision"
+	if elsewhere != "" {
+		const remedy = "\nin %s, which the server speaks as well, some do: give --protocol %[1]s"
+		said += fmt.Sprintf(remedy, elsewhere)
+	}
+	return said
+}
+
+// setNotTested says that a server was not tested of which nothing could be tried, or many MUSTs not for one cause.
+func setNotTested(r *harness.Report) {
+	if r.Problem = notTestedReason(r.Results); r.Problem != "" {
+		r.ExitCode = harness.ExitUntestable
+	}
+}
+
+// notTestedReason is why results do not tell of a server; empty when they do.
+func notTestedReason(results []harness.Result) string {
+	if cause := harness.NoVerdictCause(results); cause != "" {
+		return "nothing could be tried: " + cause
+	} else if n, cause := harness.UntestedMusts(results); n > 0 {
+		return fmt.Sprintf("%d MUSTs could not be tested: %s", n, cause)
+	}
+	return ""
+}
+
+// isGatingFail reports whether a result stands and gates, however the run ended.
+func isGatingFail(r harness.Result) bool { return r.Verdict == harness.Fail && r.Gates }
+
+// addStaleEntries adds to the report which entries of the baseline do not hold any more. A run that did not come to its
+// end does not tell, and neither does a part of one.
+func (j *serverRun) addStaleEntries(ctx context.Context) {
+	r := &j.report
+	if j.baseline.name == "" {
+		return
+	}
+	r.Baseline = &harness.Baseline{File: j.baseline.name}
+	if ctx.Err() != nil || r.Problem != "" || len(r.Results) == 0 || j.shard != nil || j.flags.quick {
+		return
+	}
+	for _, stale := range j.baseline.entries.Stale(r, j.baseline.today, suites.All(), j.selector) {
+		stale.Entry, stale.Reason = j.target.redactor.text(stale.Entry), j.target.redactor.text(stale.Reason)
+		r.Baseline.Stale = append(r.Baseline.Stale, stale)
+	}
+	r.Counts.Stale = len(r.Baseline.Stale)
+}

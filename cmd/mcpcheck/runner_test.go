@@ -1,0 +1,88 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcpcheck/mcpcheck/fixtures"
+	"github.com/mcpcheck/mcpcheck/fixtures/faults"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// resultReporter is a reporter that keeps what it is told.
+type resultReporter struct{ results []harness.Result }
+
+func (l *resultReporter) Result(r harness.Result)   { l.results = append(l.results, r) }
+func (l *resultReporter) Done(harness.Report) error { return nil }
+
+// judged judges the built-in server with a fault, in this process, with some flags. The word jsonrpc, which is in every
+// message, is a secret.
+func runFaultyServer(t *testing.T, line, fault string, known baseline) (*resultReporter, harness.Report) {
+	t.Helper()
+	v, err := resolveOptions(parseRunFlags(t, line+" -- server"), config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, ok := faults.Find(fault)
+	if !ok {
+		t.Fatalf("no fault %s", fault)
+	}
+	s := secrets{texts: []string{"jsonrpc"}}
+	target := &target{address: address{command: v.Command}, redactor: s.redactor()}
+	target.driverTarget.Serve = func(ctx context.Context, in io.Reader, out, err io.Writer, term <-chan struct{}) int {
+		return fixtures.Serve(ctx, fixtures.Stdio{In: in, Out: out, Err: err, Term: term}, f)
+	}
+	told, heard := newConsoleSinks(v, target, io.Discard, io.Discard), &resultReporter{}
+	told.reporters = append(told.reporters, heard)
+	report, err := newServerRun(v, target, known, told).run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return heard, report
+}
+
+// TestResultsAreReportedOnce: every result is told once, as it then stands in the report, without secrets and compared
+// with the baseline.
+func TestResultsAreReportedOnce(t *testing.T) {
+	t.Parallel()
+	const fault = "ping/empty-result"
+	known := baseline{name: "known.yaml", today: time.Now(), entries: harness.KnownFails{
+		{Check: fault, Reason: "jsonrpc is to blame", Line: 1},
+		{Check: "stdio/stdout-only-messages", Reason: "it logged", Line: 2},
+	}}
+	heard, report := runFaultyServer(t, "--only ping,stdio --protocol all", fault, known)
+
+	byID := func(a, b harness.Result) int { return strings.Compare(a.ID+a.Revision, b.ID+b.Revision) }
+	told := slices.SortedFunc(slices.Values(heard.results), byID)
+	reported := slices.SortedFunc(slices.Values(report.Results), byID)
+	if diff := cmp.Diff(reported, told); diff != "" || len(told) == 0 {
+		t.Errorf("%d results told; report (-) and told (+) differ:\n%s", len(told), diff)
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(text, []byte("jsonrpc")) || !bytes.Contains(text, []byte(redactedText)) {
+		t.Errorf("not redacted: %s", text)
+	}
+	for _, r := range report.Results {
+		if (r.ID == fault) != (r.Known != nil) || r.Gates {
+			t.Errorf("%s %s: known %v, gates %v", r.Revision, r.ID, r.Known, r.Gates)
+		}
+		if r.Known != nil && r.Known.Reason != "[redacted] is to blame" {
+			t.Errorf("%s: known since %s", r.ID, r.Known.Reason)
+		}
+	}
+	stale := []harness.StaleEntry{{Entry: "stdio/stdout-only-messages", Line: 2, Reason: "it passes now"}}
+	if diff := cmp.Diff(stale, report.Baseline.Stale); diff != "" || report.ExitCode != harness.ExitFails {
+		t.Errorf("exit code %d, stale entries, - wanted, + got:\n%s", report.ExitCode, diff)
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// validateNames finds what mcpcheck.yaml says of something that is not on this server.
+func (j *serverRun) validateNames(ctx context.Context, server *harness.Server) error {
+	if err := j.validateExamples(ctx, server); err != nil {
+		return err
+	}
+	return j.validateProtectedState(server)
+}
+
+// validateProtectedState finds a name under protected-state that nothing has of what the server lists, and no template
+// may have.
+func (j *serverRun) validateProtectedState(server *harness.Server) error {
+	if server.Failure != "" || !server.HasAllTools {
+		return nil // what it lists is not known
+	}
+	have := slices.Concat(
+		stringMembers(server.Tools, "name"), stringMembers(server.Prompts, "name"), stringMembers(server.Resources,
+			"uri"),
+	)
+	for i, name := range j.ProtectedState {
+		if isURI := strings.Contains(name, ":"); isURI && len(server.Templates) > 0 || slices.Contains(have, name) {
+			continue
+		}
+		return usageErrorf("%s: the server lists no tool, prompt or resource %q%s", j.location("protected-state", i),
+			name,
+			suggestion(name, have))
+	}
+	return nil
+}
+
+// stringMembers are the names that objects have in a member.
+func stringMembers(objects []harness.M, member string) (names []string) {
+	for _, object := range objects {
+		if name, isText := object[member].(string); isText {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// wrongArguments finds example arguments in mcpcheck.yaml that are not for this server: for a tool that it does not
+// list, with a property that the tool does not have, or that its inputSchema does not allow. What fails for them would
+// be held against the server.
+func (j *serverRun) validateExamples(ctx context.Context, server *harness.Server) error {
+	if server.Failure != "" {
+		return nil // what it lists is not known
+	}
+	tools := map[string]harness.M{}
+	add := func(all []harness.M) {
+		for _, tool := range all {
+			name, _ := tool["name"].(string)
+			tools[name] = tool
+		}
+	}
+	add(server.Tools)
+	isUnlisted := func(name string) bool { return tools[name] == nil }
+	if server.HasAllTools && slices.ContainsFunc(sortedKeys(j.Arguments), isUnlisted) {
+		add(discovery.ToolsForCapabilities(ctx, j.target.driverTarget, server, kit.AllCapabilities(server.Revision)))
+	}
+	for _, name := range sortedKeys(j.Arguments) {
+		tool, listed := tools[name]
+		switch {
+		case !listed && !server.HasAllTools:
+			continue // it may be in what could not be read
+		case !listed:
+			return usageErrorf("%s: the server lists no tool %q%s", j.location("arguments", name), name,
+				suggestion(name, sortedKeys(tools)))
+		}
+		if err := j.validateExample(name, tool, server.Revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateExample finds what is wrong with the example arguments for a tool.
+func (j *serverRun) validateExample(name string, tool harness.M, revision string) error {
+	schema, _ := tool["inputSchema"].(harness.M)
+	properties, _ := schema["properties"].(harness.M)
+	open := len(properties) == 0 || allowsOtherProperties(schema)
+	for _, property := range sortedKeys(j.Arguments[name]) {
+		if _, has := properties[property]; !has && !open {
+			return usageErrorf("%s: the tool %s has no property %q%s", j.location("arguments", name, property), name,
+				property,
+				suggestion(property, sortedKeys(properties)))
+		}
+	}
+	compiled, err := schemas.Compile(tool["inputSchema"], revision)
+	if err != nil {
+		return nil // checks say so
+	}
+	var limit *schemas.LimitError // there is no verdict
+	if err := compiled.Validate(j.Arguments[name]); err != nil && !errors.As(err, &limit) {
+		return usageErrorf("%s: the inputSchema of the tool %s does not allow these: %w",
+			j.location("arguments", name), name, err)
+	}
+	return nil
+}
+
+// allowsOtherProperties reports whether a schema speaks of properties elsewhere than in its own list of them.
+func allowsOtherProperties(schema harness.M) bool {
+	return slices.ContainsFunc([]string{
+		"additionalProperties", "unevaluatedProperties", "patternProperties", "propertyNames",
+		"$ref", "$dynamicRef", "$recursiveRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas", "dependencies",
+	}, func(keyword string) bool { return schema[keyword] != nil && schema[keyword] != false })
+}
+
+// suggestion names the nearest of the names that there are, or all of them.
+func suggestion(word string, names []string) string {
+	if len(names) == 0 {
+		return " (there is none)"
+	}
+	return text.Suggestion(word, names, " (have "+strings.Join(names, ", ")+")")
+}

@@ -1,0 +1,577 @@
+package reporters
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// tally counts results as reports speak of them.
+type tally struct {
+	harness.Counts
+	gatingFails   int // of Fail; what else gates is inconclusive
+	knownFails    int // of Fail
+	notTried      int // of Skip, by a quick run
+	partialPasses int // of Pass
+	callsOff      int // of Inconclusive, as isCallsOff has it
+}
+
+func count(results []harness.Result) tally {
+	t := tally{Counts: harness.Count(results)}
+	for _, r := range results {
+		switch {
+		case r.IsAdvice():
+		case isPartial(r):
+			t.partialPasses++
+		case isCallsOff(r):
+			t.callsOff++
+		case r.Verdict == harness.Skip && r.Reason == harness.NotTried:
+			t.notTried++
+		case r.Verdict != harness.Fail:
+		case r.Gates:
+			t.gatingFails++
+		case r.Known != nil:
+			t.knownFails++
+		}
+	}
+	return t
+}
+
+// isPartial reports whether a pass is partial.
+func isPartial(r harness.Result) bool { return r.Verdict == harness.Pass && r.Message != "" }
+
+// newFails are the fails that neither the baseline lists nor an SDK explains.
+func (t tally) newFails() int { return t.Fail - t.knownFails - t.SDK }
+
+// failures is "2 blocking failures, 3 others", or "" if there are none but those that are accepted.
+func (t tally) failures() string {
+	others := t.newFails() - t.gatingFails
+	switch {
+	case t.newFails() == 0:
+		return ""
+	case t.gatingFails == 0:
+		return Plural(others, "failure") + " not blocking"
+	case others == 0:
+		return Plural(t.gatingFails, "blocking failure")
+	}
+	return fmt.Sprintf("%s, %s", Plural(t.gatingFails, "blocking failure"), Plural(others, "other"))
+}
+
+// knownText is "2 known failures", or "" if there are none.
+func (t tally) knownText() string {
+	if t.knownFails == 0 {
+		return ""
+	}
+	return Plural(t.knownFails, "known failure")
+}
+
+// sdkFailures is "2 failures of the SDK", or "" if there are none.
+func (t tally) sdkFailures() string {
+	if t.SDK == 0 {
+		return ""
+	}
+	return Plural(t.SDK, "failure") + " of the SDK"
+}
+
+// sdkDeviations says how many fails come from SDKs and which these are, or "" if there are none.
+func sdkDeviations(results []harness.Result) string {
+	excused := filter(results, harness.Result.IsKnownDeviation)
+	names := group(excused).names(func(r harness.Result) string { return sdkText(*r.SDK) })
+	switch len(excused) {
+	case 0:
+		return ""
+	case 1:
+		return "1 known deviation of " + names[0] + ", not in your code"
+	}
+	return fmt.Sprintf("%d known deviations of %s, none in your code", len(excused), strings.Join(names, " and "))
+}
+
+// sdkText is an SDK in a sentence: the TypeScript SDK 1.x, mcp-go 1.x.
+func sdkText(sdk harness.SDKInfo) string {
+	if strings.Contains(sdk.Name, " SDK") && sdk.Name != "an SDK" {
+		return "the " + sdk.Name
+	}
+	return sdk.Name
+}
+
+// acceptedText is why a fail does not gate that would, and "" of every other: the baseline lists it, or it comes from
+// an SDK.
+func acceptedText(r harness.Result) string {
+	switch {
+	case isKnown(r):
+		return knownText(*r.Known)
+	case r.IsKnownDeviation():
+		return strings.TrimSpace("a deviation of " + sdkText(*r.SDK) + " " + r.SDK.Issue)
+	}
+	return ""
+}
+
+// undecided is how many are not decided and do not gate.
+func (t tally) undecided() int { return t.Inconclusive - t.Gating + t.gatingFails }
+
+// inconclusive is "3 not decided (1 blocking)", or "" if there are none.
+func (t tally) inconclusive() string {
+	gating := t.Gating - t.gatingFails
+	switch {
+	case t.Inconclusive == 0:
+		return ""
+	case gating == 0:
+		return fmt.Sprintf("%d not decided", t.Inconclusive)
+	}
+	return fmt.Sprintf("%d not decided (%d blocking)", t.Inconclusive, gating)
+}
+
+// others are the counts that are not passes or failures, without the zeros.
+func (t tally) others() (parts []string) {
+	if t.knownFails > 0 {
+		parts = append(parts, t.knownText())
+	}
+	if t.Inconclusive > 0 {
+		parts = append(parts, t.inconclusive())
+	}
+	if skipped := t.Skip - t.notTried; skipped > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", skipped))
+	}
+	if t.notTried > 0 {
+		parts = append(parts, fmt.Sprintf("%d not tried by a quick run", t.notTried))
+	}
+	if t.Error > 0 {
+		parts = append(parts, Plural(t.Error, "error")+" of mcpcheck")
+	}
+	if t.Advice > 0 {
+		parts = append(parts, Plural(t.Advice, "recommendation"))
+	}
+	return parts
+}
+
+// verdict is a run in one word, what to say of it, and what else there is to say.
+func verdict(r harness.Report) (word string, parts, more []string) {
+	t := count(r.Results)
+	passed := fmt.Sprintf("%d passed", t.Pass)
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		word, parts = "PASS", []string{sdkDeviations(r.Results), passed, t.knownText()}
+		switch {
+		case r.Recorded:
+			word = "RECORD PASS"
+		case isQuick(r):
+			word = "QUICK PASS"
+		}
+		more = append(more, t.failures())
+	case harness.ExitFails:
+		word, parts = "FAIL", []string{t.failures(), staleText(r), passed}
+		if t.gatingFails == 0 { // what fails the run comes first
+			parts = []string{staleText(r), passed, t.failures()}
+		}
+		if t.Gating > t.gatingFails {
+			parts = slices.Insert(parts, 1, Plural(t.Gating-t.gatingFails, "MUST")+" not decided")
+		}
+		more = append(more, sdkDeviations(r.Results))
+	case harness.ExitUntestable:
+		word, parts = "NOT TESTED", []string{headline(r.Problem)}
+		if isUnreachable(r) {
+			return word, nonEmpty(parts...), nil
+		}
+		if len(r.Results) > 0 {
+			parts = append(parts, t.failures(), passed)
+		}
+	case harness.ExitInterrupted:
+		word, parts = "INTERRUPTED", []string{t.failures(), passed}
+	default:
+		word, parts = "ERROR", []string{headline(r.Problem), t.failures(), passed}
+	}
+	parts = append(parts, omittedCounts(r.Coverage)...)
+	if r.Server.Empty {
+		parts = append(parts, "the server offers no tools, resources or prompts")
+	}
+	for _, other := range t.others() {
+		if !slices.Contains(parts, other) {
+			more = append(more, other)
+		}
+	}
+	if r.Problem == "" { // which would say the same
+		more = append(more, commonCause(r.Results))
+	}
+	more = append(more, strings.Join(revisionsOf(r.Revisions), ", "), "profile "+string(r.Profile))
+	return word, nonEmpty(parts...), nonEmpty(more...)
+}
+
+// outcomeText is all that there is to say of a run, the counts first.
+func outcomeText(r harness.Report) (word, said string) {
+	word, parts, more := verdict(r)
+	return word, joinParts(joinParts(parts...), joinParts(more...), duration(r.Seconds))
+}
+
+// minMusts is how many requirements at MUST a cause has to leave open to be named with the verdict.
+const minMusts = 10
+
+// commonCause says that many requirements at MUST are inconclusive for the same reason, the commonest, and which; "" if
+// not. Calls that the operator does not allow are none: what they are is said by themselves.
+func commonCause(results []harness.Result) string {
+	open := filter(results, func(r harness.Result) bool {
+		return r.Verdict == harness.Inconclusive && r.Level == harness.Must && r.Reason != harness.CallsOff
+	})
+	var most group
+	for _, g := range groupBy(open, reasonKey) {
+		if len(g) > len(most) {
+			most = g
+		}
+	}
+	if len(most) < minMusts {
+		return ""
+	}
+	return fmt.Sprintf("%d MUSTs not decided: %s", len(most), shorten(headline(most[0].Message), 120))
+}
+
+// conclusion is a run in one sentence, without its subject.
+func conclusion(r harness.Report) string {
+	mcp := strings.TrimSpace("MCP " + strings.Join(revisionsOf(r.Revisions), ", "))
+	t := count(r.Results)
+	switch {
+	case r.ExitCode == harness.ExitConforms && t.knownFails > 0:
+		return "conforms to " + mcp + " but for " + t.knownText() + limitation(r)
+	case r.ExitCode == harness.ExitConforms && t.SDK > 0:
+		return "conforms to " + mcp + " but for " + sdkDeviations(r.Results) + limitation(r)
+	case r.ExitCode == harness.ExitConforms:
+		return "conforms to " + mcp + limitation(r)
+	case r.ExitCode == harness.ExitFails && t.Gating == 0:
+		return "the baseline is stale"
+	case r.ExitCode == harness.ExitFails && !slices.ContainsFunc(r.Results, isViolation):
+		return "does not pass profile " + string(r.Profile) + " for " + mcp
+	case r.ExitCode == harness.ExitFails:
+		return "does not conform to " + mcp
+	case r.ExitCode == harness.ExitUntestable:
+		return "the server could not be tested"
+	case r.ExitCode == harness.ExitInterrupted:
+		return "the run was interrupted"
+	}
+	return "mcpcheck itself failed"
+}
+
+// isQuick reports whether a run was a quick one, which does not try everything.
+func isQuick(r harness.Report) bool { return r.Options != nil && r.Options.Quick }
+
+// limitation says that a quick run, or a record, does not tell everything.
+func limitation(r harness.Report) string {
+	switch {
+	case r.Recorded:
+		return ", as far as the record shows"
+	case isQuick(r):
+		return ", as far as a quick run tries"
+	}
+	return ""
+}
+
+// isViolation reports whether a result gates by the specification itself.
+func isViolation(r harness.Result) bool { return r.GatedBy == harness.GateMust }
+
+// verdictEmoji is what a reader sees first.
+func verdictEmoji(r harness.Report) string {
+	switch r.ExitCode {
+	case harness.ExitConforms:
+		return "✅"
+	case harness.ExitFails:
+		return "❌"
+	}
+	return "⚠️"
+}
+
+// staleText is "2 stale entries", or "" if there are none.
+func staleText(r harness.Report) string {
+	switch n := len(staleBaseline(r)); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 stale entry"
+	default:
+		return fmt.Sprintf("%d stale entries", n)
+	}
+}
+
+// staleFix is what to do about stale entries.
+const staleFix = "take them out or correct them; mcpcheck baseline does it from a run"
+
+// staleBaseline are the entries of the baseline that do not hold any more.
+func staleBaseline(r harness.Report) []harness.StaleEntry {
+	if r.Baseline == nil {
+		return nil
+	}
+	return r.Baseline.Stale
+}
+
+// stalePosition is where an entry of the baseline stands: "mcpcheck-baseline.yaml:7".
+func stalePosition(r harness.Report, s harness.StaleEntry) string {
+	return fmt.Sprintf("%s:%d", r.Baseline.File, s.Line)
+}
+
+// staleName is the name of a stale entry as a test. An entry may be stale twice.
+func staleName(s harness.StaleEntry) string {
+	return fmt.Sprintf("baseline: %s (line %d)", s.Entry, s.Line)
+}
+
+// testName is the name of a result where tests have one name each. It never varies with what a server does, and names
+// the revision only where there are several, for a server that moves to a newer one to keep its history.
+func testName(r harness.Result, several bool) string {
+	if several {
+		return r.ID + " (" + r.Revision + ")"
+	}
+	return r.ID
+}
+
+// knownText is why a fail is accepted, and until when.
+func knownText(k harness.KnownInfo) string {
+	parts := []string{k.Reason}
+	if k.Flaky {
+		parts = append(parts, "flaky")
+	}
+	if k.Expires != "" {
+		parts = append(parts, "until "+k.Expires)
+	}
+	return joinParts(parts...)
+}
+
+// isKnown reports whether a result is a fail that the baseline lists.
+func isKnown(r harness.Result) bool { return r.Known != nil && r.Verdict == harness.Fail && !r.Gates }
+
+// isTentative reports whether a result is a fail that does not gate since its check is new.
+func isTentative(r harness.Result) bool { return r.Tentative && r.Verdict == harness.Fail }
+
+// isFailure reports whether what kept a run from success lies in this result.
+func isFailure(r harness.Result) bool { return r.Gates || r.Verdict == harness.Error }
+
+// resultGate says whether a result counts against the exit code, and why.
+func resultGate(r harness.Result) string {
+	if isKnown(r) {
+		return "known, not blocking"
+	}
+	if r.IsKnownDeviation() {
+		return "a known deviation of " + sdkText(*r.SDK) + ", not blocking (--sdk gate makes it block)"
+	}
+	if isTentative(r) {
+		return "not blocking: the check is new in this version of mcpcheck (--tentative=gate makes it block)"
+	}
+	if r.GatedBy == harness.GateDirectory {
+		return gateText(r.GatedBy) + ": " + requestingDirectories(r)
+	}
+	return gateText(r.GatedBy)
+}
+
+// countsText is resultGate, or that the result is an error of mcpcheck, which is one reason more for a run to fail.
+func countsText(r harness.Result) string {
+	if r.Verdict == harness.Error {
+		return shortGate(r)
+	}
+	return resultGate(r)
+}
+
+// gateText is resultGate of a result that is not known.
+func gateText(g harness.Gate) string {
+	switch g {
+	case harness.NoGate:
+		return "not blocking"
+	case harness.GateChecklist:
+		return "blocks a release, though the spec does not require it (--profile spec ignores it)"
+	case harness.GateStrict:
+		return "blocking under --profile strict"
+	case harness.GateInconclusive:
+		return "blocking under --profile strict (every MUST must be tested)"
+	case harness.GateDirectory:
+		return "blocking under --profile directory"
+	}
+	return "blocking"
+}
+
+// gateNote is gateText where the level alone does not say it: of what blocks by no MUST of the specification.
+func gateNote(r harness.Result) string {
+	if r.GatedBy == harness.NoGate || r.GatedBy == harness.GateMust {
+		return ""
+	}
+	return resultGate(r)
+}
+
+// requestingDirectories are the directories that ask for what a server lacks.
+func requestingDirectories(r harness.Result) string {
+	var names []string
+	for _, ask := range r.DirectoryRules {
+		names = append(names, ask.Directory)
+	}
+	return strings.Join(names, ", ")
+}
+
+// shortGate is in one word why a result kept a run from success.
+func shortGate(r harness.Result) string {
+	if r.Verdict == harness.Error {
+		return "error of mcpcheck"
+	}
+	return strings.Join(nonEmpty(string(r.GatedBy), requestingDirectories(r)), ": ")
+}
+
+// testedAgainstText says which revision a server was tested against, and how that came about.
+func testedAgainstText(revisions []harness.RevisionInfo) string {
+	switch len(revisions) {
+	case 0:
+		return ""
+	case 1:
+		return "tested against " + revisions[0].Revision + " (" + negotiation(revisions[0]) + ")"
+	}
+	return "tested against " + strings.Join(revisionsOf(revisions), ", ")
+}
+
+// alsoSupportsText says that the server supports the other era as well, by the newest revision of that; empty when it
+// does not, as far as that is known.
+func alsoSupportsText(r harness.Report) string {
+	for _, revision := range slices.Backward(r.Server.Revisions) {
+		if !slices.ContainsFunc(r.Revisions, func(judged harness.RevisionInfo) bool {
+			return harness.IsModern(judged.Revision) == harness.IsModern(revision)
+		}) {
+			return "also supports " + revision
+		}
+	}
+	return ""
+}
+
+// undiscoveredText says why the server is judged by a handshake alone though it may mean to do without; empty when
+// there is nothing to say.
+func undiscoveredText(s harness.ServerInfo) string {
+	if s.DiscoverError == "" {
+		return ""
+	}
+	return "not tested without a handshake: server/discover was answered with " + s.DiscoverError
+}
+
+// oneClientText says that the server serves one client at a time; empty when it serves several.
+func oneClientText(s harness.ServerInfo) string {
+	if !s.OneClient {
+		return ""
+	}
+	return "serves one client at a time: tested one session after the other"
+}
+
+func negotiation(r harness.RevisionInfo) string {
+	switch {
+	case r.Assumed:
+		return "requested; no handshake took place"
+	case r.Requested != r.Revision:
+		return "negotiated; " + r.Requested + " was requested"
+	case r.Revision == harness.NewestLegacy:
+		return "negotiated"
+	case r.Revision == harness.Revisions[len(harness.Revisions)-1]:
+		return "newest"
+	}
+	return "requested"
+}
+
+// revisionsOf are the revisions judged, each once.
+func revisionsOf(infos []harness.RevisionInfo) (revisions []string) {
+	for _, info := range infos {
+		if !slices.Contains(revisions, info.Revision) {
+			revisions = append(revisions, info.Revision)
+		}
+	}
+	return revisions
+}
+
+// subjects are those of a result, unless its message names every one.
+func subjects(r harness.Result) []string {
+	for _, name := range r.Subjects {
+		if !strings.Contains(r.Message, name) {
+			return r.Subjects
+		}
+	}
+	return nil
+}
+
+// group is results of several revisions or requirements that say the same.
+type group []harness.Result
+
+// groupBy puts together results with the same key, in the order of the first of each.
+func groupBy(results []harness.Result, key func(harness.Result) string) (groups []group) {
+	at := map[string]int{}
+	for _, r := range results {
+		k := key(r)
+		i, ok := at[k]
+		if !ok {
+			i = len(groups)
+			at[k] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], r)
+	}
+	return groups
+}
+
+// levelText is the level of a finding, and that of its requirement where the deviation is a lesser one.
+func levelText(r harness.Result) string {
+	text := r.Level.String()
+	if r.Level < r.EntryLevel && r.Verdict == harness.Fail {
+		text = fmt.Sprintf("%s, minor violation of a %s", r.Level, r.EntryLevel)
+	}
+	if isTentative(r) {
+		text += ", tentative"
+	}
+	return text
+}
+
+// findingKey is the key of results that differ only in revision and wire.
+func findingKey(r harness.Result) string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%s\x00%t\x00%t",
+		r.ID, r.Verdict, r.Level, r.GatedBy, r.Message, isKnown(r), r.IsKnownDeviation())
+}
+
+// reasonKey is the key of results that could not be tried for one reason.
+func reasonKey(r harness.Result) string {
+	return fmt.Sprint(headline(r.Message), "\x00", r.GatedBy)
+}
+
+// newest is the result that stands for the group.
+func (g group) newest() harness.Result { return g[len(g)-1] }
+
+// ids are the requirements of the group, each once.
+func (g group) ids() []string {
+	return g.names(func(r harness.Result) string { return r.ID })
+}
+
+// revisions are the revisions of the group, each once.
+func (g group) revisions() []string {
+	return g.names(func(r harness.Result) string { return r.Revision })
+}
+
+func (g group) names(name func(harness.Result) string) (names []string) {
+	for _, r := range g {
+		if n := name(r); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// revisionsText names the revisions of a group if the report has several.
+func revisionsText(r harness.Report, g group) string {
+	if len(revisionsOf(r.Revisions)) < 2 {
+		return ""
+	}
+	return strings.Join(g.revisions(), ", ")
+}
+
+// wantGot are what was wanted and what came, each on one line: of several findings, of the first. Where there is none,
+// the message is what came.
+func wantGot(r harness.Result) (want, got string) {
+	if len(r.Findings) == 0 {
+		return "", headline(r.Message)
+	}
+	want, _ = splitHeadline(r.Findings[0].Want)
+	got, _ = splitHeadline(r.Findings[0].Got)
+	return want, got
+}
+
+// filter are the values that the predicate picks.
+func filter[V any](all []V, pick func(V) bool) (picked []V) {
+	for _, r := range all {
+		if pick(r) {
+			picked = append(picked, r)
+		}
+	}
+	return picked
+}

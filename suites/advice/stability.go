@@ -1,0 +1,115 @@
+package advice
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// textComparison is a text for models that was read in two answers: the same one, or the first other one.
+type textComparison struct {
+	name          string
+	first, second string
+	frames        []*driver.Frame // that brought them
+}
+
+func (r textComparison) subject() Subject {
+	return Subject{Name: r.name, Value: M{"first": r.first, "second": r.second}, SourceFrames: r.frames}
+}
+
+// rereadTexts sees to it that the server has said more than once what it says to models. One that takes its time is
+// asked no more than it is anyway.
+func rereadTexts(t *T) {
+	if t.Server.IsSlow() {
+		return
+	}
+	if !t.IsModern() && !t.Server.OneClient { // that is greeted anew
+		kit.PrepareUnusedSession(t)
+	}
+	for range 2 {
+		TryNoOp(t, t.Session())
+		kit.AskLists(t)
+	}
+}
+
+// maxResultBytes is how long an answer may be that is read once more, in bytes.
+const maxResultBytes = 1 << 20
+
+// textComparisons are the instructions, and the descriptions of tools on the first page, as clients were told that
+// asked for them alike and bear the same token. What came in a session after its tools had changed tells nothing.
+func textComparisons(t *T, w Wire) (again []textComparison) {
+	first, known := map[string]textComparison{}, map[string]int{}
+	note := func(m Message, what string, object M, member string) {
+		text, isString := object[member].(string)
+		if !isString {
+			return
+		}
+		key := what + clientKey(m)
+		before, seen := first[key]
+		if !seen {
+			first[key] = textComparison{name: what, first: text, frames: []*driver.Frame{m.Frame}}
+			return
+		}
+		before.second, before.frames = text, append(slices.Clone(before.frames), m.Frame)
+		if at, twice := known[key]; !twice {
+			known[key], again = len(again), append(again, before)
+		} else if again[at].second == again[at].first {
+			again[at] = before
+		}
+	}
+	change := map[*driver.Session]time.Duration{}
+	for _, s := range w.Sessions {
+		change[s] = toolsChangedAt(s)
+	}
+	for _, m := range w.Results().Negotiated(t.Revision).List {
+		if m.Request == nil || m.Raw.Len() > maxResultBytes || m.At > change[m.Session] {
+			continue
+		}
+		switch m.Request.Method {
+		case "initialize", "server/discover":
+			note(m, "instructions", kit.ResultOf(m), "instructions")
+		case "tools/list":
+			if HasMember(kit.RequestParams(m), "cursor") {
+				continue
+			}
+			for _, tool := range kit.ObjectsIn(kit.ResultOf(m)["tools"]) {
+				note(m, "description of "+Show(tool["name"]), tool, "description")
+			}
+		}
+	}
+	return again
+}
+
+// toolsChangedAt is when the server says in a session that its tools have changed; if it does not, later than anything.
+func toolsChangedAt(s *driver.Session) time.Duration {
+	record := s.FramesSince(0)
+	i := slices.IndexFunc(record, func(f *driver.Frame) bool {
+		return f.Side == driver.FromServer && f.Method == "notifications/tools/list_changed"
+	})
+	if i < 0 {
+		return math.MaxInt64
+	}
+	return record[i].At
+}
+
+// clientKey is what a server may go by: what the client says of itself, and its token.
+func clientKey(m Message) (said string) {
+	params := kit.RequestParams(m)
+	if m.Request.Method == "tools/list" { // where there is a handshake, the session says it
+		params = kit.MetaOf(params)
+	}
+	for _, member := range []string{
+		"protocolVersion", "capabilities", "clientInfo",
+		driver.MetaRevision, driver.MetaClient, driver.MetaCapabilities,
+	} {
+		said += string(CompactJSON(params[member]))
+	}
+	if x := m.Request.RoundTrip; x != nil {
+		said += x.Header.Get("Authorization")
+	}
+	return said
+}

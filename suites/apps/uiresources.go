@@ -1,0 +1,207 @@
+package apps
+
+import (
+	"encoding/base64"
+	"maps"
+	"mime"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var uiResourceChecks = Suite{
+	"apps/resource-exists": Probe(func(t *T) {
+		const internal = -32603
+		Each(t, readUIResources(t), uiResource.Subject, func(t *T, p uiResource) {
+			if code, ok := p.Reply.Code(); ok && code == internal {
+				t.Inconclusive("it cannot be read now: %s", Got(p.Reply))
+			}
+			t.Expect(p.Reply).To(BeResult())
+			t.Expect(Member(p.Reply.Result(), "contents")).To(Satisfy("contents", func(contents []any) bool {
+				return len(contents) > 0
+			}))
+		})
+	}),
+
+	"apps/resource-uri-match": Probe(func(t *T) {
+		eachContents(t, func(t *T, p uiResource, contents []M) {
+			named := func(c M) bool { return c["uri"] == p.URI }
+			t.Expect(slices.ContainsFunc(contents, named)).To(BeTrue("contents with the uri "+p.URI,
+				"%s", Show(Member(contents[0], "uri"))))
+		})
+	}),
+
+	"apps/resource-mime": Probe(func(t *T) {
+		eachContent(t, func(t *T, content M) {
+			t.Expect(Member(content, "mimeType")).To(Satisfy("the type "+appMediaType, isAppMediaType))
+		})
+	}),
+
+	"apps/resource-payload": Probe(func(t *T) {
+		eachContent(t, func(t *T, content M) {
+			text, isText := content["text"].(string)
+			blob, isBlob := content["blob"].(string)
+			t.Expect(isText || isBlob).To(BeTrue("a page as a string text or blob", "%s", Show(content)))
+			if !isText {
+				data, err := base64.StdEncoding.DecodeString(blob)
+				t.Expect(err == nil).To(BeTrue("a blob in base64", "%v: %s", err, Show(blob)))
+				text = string(data)
+			}
+			t.ExpectShould(text).To(Satisfy("an HTML document", htmlPattern.MatchString))
+		})
+	}),
+
+	"apps/meta-shape": Probe(func(t *T) {
+		var seen []Subject
+		for _, object := range slices.Concat(uiTools(t), listedUIResources(t), uiResourceContents(t)) {
+			if HasMember(kit.MetaOf(object.Value), "ui") {
+				seen = append(seen, object)
+			}
+		}
+		if len(seen) == 0 {
+			t.WithReason(NotObserved).Skip("nothing has _meta.ui")
+		}
+		t.Each(seen, func(t *T, object Subject) {
+			t.Expect(kit.MetaOf(object.Value)["ui"]).To(BeObject())
+			expectSettings(t, uiOf(object.Value))
+		})
+	}),
+}
+
+// htmlPattern is the beginning of an HTML document, or a part that only such a document has.
+var htmlPattern = regexp.MustCompile(`(?i)^\x{feff}?\s*<!doctype html|<html[\s>]`)
+
+// uiResource is a resource that a tool names as its page, and what came of reading it.
+type uiResource struct {
+	URI   string
+	Reply driver.Reply
+}
+
+// Subject names the page.
+func (p uiResource) Subject() Subject {
+	return Subject{Name: p.URI, Frames: []*driver.Frame{p.Reply.Request, p.Reply.Frame}}
+}
+
+// maxUIResources is how many are read.
+const maxUIResources = 20
+
+// readUIResources reads the pages of tools as a client that shows them, once for all checks.
+func readUIResources(t *T) []uiResource {
+	if !t.Server.Declares("resources") {
+		t.WithReason(NotDeclared).Skip("the server does not declare resources")
+	}
+	var uris []string
+	for _, tool := range uiTools(t) {
+		uri, _ := uiOf(tool.Value)["resourceUri"].(string)
+		if strings.HasPrefix(uri, uiScheme) && !slices.Contains(uris, uri) { // else apps/resource-uri-scheme
+			uris = append(uris, uri)
+		}
+	}
+	if len(uris) == 0 {
+		t.Yield("no page has a URI with ui://")
+	}
+	if n := len(uris) - maxUIResources; n > 0 {
+		uris = uris[:maxUIResources]
+		t.Caveat("%d pages were not read: mcpcheck reads %d", n, maxUIResources)
+	}
+	return Step(t, "pages of tools", func(t *T) (pages []uiResource) {
+		for _, uri := range uris {
+			r := kit.RunInputLoop(t, t.Session(), "resources/read",
+				kit.WithCapabilities(M{"uri": uri}, uiCapabilities)).LastReply
+			if !r.Answered() {
+				t.Retry("%v", Explain(r.Err))
+			}
+			pages = append(pages, uiResource{uri, r})
+		}
+		return pages
+	})
+}
+
+// eachContents tries a check on the contents of each page that could be read.
+func eachContents(t *T, run func(t *T, p uiResource, contents []M)) {
+	Each(t, readUIResources(t), uiResource.Subject, func(t *T, p uiResource) {
+		contents := kit.ObjectsIn(p.Reply.Result()["contents"])
+		if len(contents) == 0 {
+			t.Yield("the page has no contents")
+		}
+		run(t, p, contents)
+	})
+}
+
+// eachContent tries a check on what each page is: its contents under its own URI or, for want of these, all.
+func eachContent(t *T, run func(t *T, content M)) {
+	eachContents(t, func(t *T, p uiResource, contents []M) {
+		own := slices.DeleteFunc(slices.Clone(contents), func(c M) bool { return c["uri"] != p.URI })
+		if len(own) == 0 {
+			own = contents
+		}
+		for _, content := range own {
+			run(t, content)
+		}
+	})
+}
+
+// uiResourceContents are the contents of the pages that could be read.
+func uiResourceContents(t *T) (all []Subject) {
+	if !t.Server.Declares("resources") {
+		return nil
+	}
+	for _, p := range readUIResources(t) {
+		for _, content := range kit.ObjectsIn(p.Reply.Result()["contents"]) {
+			s := p.Subject()
+			s.Value = content
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// listedUIResources are the resources that are listed as pages.
+func listedUIResources(t *T) (all []Subject) {
+	for _, resource := range t.Server.Resources {
+		if uri, _ := resource["uri"].(string); strings.HasPrefix(uri, uiScheme) {
+			all = append(all, Subject{Name: uri, Value: resource})
+		}
+	}
+	return all
+}
+
+// isAppMediaType reports whether a media type is that of pages, however it is spaced and whatever else it says.
+func isAppMediaType(text string) bool {
+	mediaType, parameters, err := mime.ParseMediaType(text)
+	return err == nil && mediaType == "text/html" && strings.EqualFold(parameters["profile"], "mcp-app")
+}
+
+// expectSettings wants the settings of a page to be of their types.
+func expectSettings(t *T, ui M) {
+	csp := Member(ui, "csp")
+	if HasMember(ui, "csp") {
+		t.Expect(csp).To(BeObject(), "csp")
+	}
+	for _, name := range []string{"connectDomains", "resourceDomains", "frameDomains", "baseUriDomains"} {
+		if csp, _ := csp.(M); HasMember(csp, name) {
+			t.Expect(csp[name]).To(Satisfy("a list of strings", isStringList), "csp.%s", name)
+		}
+	}
+	if HasMember(ui, "permissions") {
+		t.Expect(ui["permissions"]).To(BeObject(), "permissions")
+	}
+	if HasMember(ui, "domain") {
+		t.Expect(ui["domain"]).To(BeString(), "domain")
+	}
+	if HasMember(ui, "prefersBorder") {
+		t.Expect(ui["prefersBorder"]).To(BeBoolean(), "prefersBorder")
+	}
+	permissions, _ := ui["permissions"].(M)
+	for _, name := range slices.Sorted(maps.Keys(permissions)) {
+		t.ExpectShould(permissions[name]).To(BeObject(), "permissions.%s", name)
+	}
+}
+
+func isStringList(list []any) bool {
+	return !slices.ContainsFunc(list, func(item any) bool { _, is := item.(string); return !is })
+}

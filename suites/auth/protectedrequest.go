@@ -1,0 +1,140 @@
+package auth
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// protectedRequest is the first thing that a protected server does not serve without a token. What is wrong with a
+// token is tried out there.
+type protectedRequest struct {
+	Method   string              // the greeting or, when that is for everybody, a list; empty: there is no such thing
+	Response driver.HTTPResponse // to the request without a token
+}
+
+// protectedRequestOf finds the gate of a server. It ends a check that has no use without one.
+func protectedRequestOf(t *T) protectedRequest {
+	if !t.Server.Protected && t.Credentials.Bearer == "" {
+		t.Skip(
+			"the server is not protected, as far as can be told: it asked for no token, and none was given " +
+				"(--bearer-env)",
+		)
+	}
+	g := Step(t, "without a token", findProtectedRequest)
+	if g.Method == "" {
+		greeting, _ := kit.ConnectRequest(t)
+		t.Skip("the server serves %s and lists without a token", greeting)
+	}
+	return g
+}
+
+func findProtectedRequest(t *T) protectedRequest {
+	s := t.NewProcess()
+	first, welcome := connect(t, s, nil)
+	if welcome == nil {
+		greeting, _ := kit.ConnectRequest(t)
+		return protectedRequest{greeting, kit.RequireHTTPResponse(t, first)}
+	}
+	capabilities, _ := welcome["capabilities"].(M)
+	for _, method := range kit.ListMethods(capabilities) {
+		a := kit.RequireHTTPResponse(t,
+			kit.AwaitResponse(kit.PostRequest(s, kit.ManualRequest{Method: method, Header: followUpHeader(t, nil)})))
+		if a.StatusCode == http.StatusUnauthorized || a.StatusCode == http.StatusForbidden {
+			return protectedRequest{method, a}
+		}
+	}
+	return protectedRequest{}
+}
+
+// send asks at the gate, with another request than an ordinary one. It has a session of its own.
+func (g protectedRequest) send(t *T, r kit.ManualRequest) *driver.RoundTrip {
+	s := t.NewProcess()
+	if g.isConnectRequest(t) {
+		r.Method, r.Params = kit.ConnectRequest(t)
+	} else {
+		connect(t, s, nil)
+		r.Method, r.Header = g.Method, followUpHeader(t, r.Header["Authorization"])
+	}
+	return kit.PostRequest(s, r)
+}
+
+// isConnectRequest reports whether the gate is the first request that a client makes.
+func (g protectedRequest) isConnectRequest(t *T) bool {
+	greeting, _ := kit.ConnectRequest(t)
+	return g.Method == greeting
+}
+
+// with asks at the gate with a token.
+func (g protectedRequest) responseWith(t *T, token string) driver.HTTPResponse {
+	return kit.RequireHTTPResponse(t, kit.AwaitResponse(g.send(t, kit.ManualRequest{Header: bearerHeader(token)})))
+}
+
+// connect greets the server by hand, with values of the Authorization header or without it, and returns the result of
+// the greeting; nil when it is refused.
+func connect(t *T, s *driver.Session, authorization []string) (a driver.HTTPResponse, welcome M) {
+	hello := kit.PostConnect(t, s, http.Header{"Authorization": authorization})
+	if a = kit.AwaitResponse(hello); !a.OK() {
+		return a, nil
+	}
+	if welcome = hello.AwaitReply().Result(); welcome != nil && !t.IsModern() {
+		kit.AwaitResponse(kit.PostInitialized(s, followUpHeader(t, authorization)))
+	}
+	return a, welcome
+}
+
+// followUpHeader is the headers of a request by hand after the greeting.
+func followUpHeader(t *T, authorization []string) http.Header {
+	return http.Header{"Authorization": authorization, "Mcp-Protocol-Version": {t.Revision}}
+}
+
+// bearerHeader is the Authorization header with a token.
+var bearerHeader = kit.BearerHeader
+
+// haveStatus matches an answer with one of the statuses.
+func haveStatus(statuses ...int) types.GomegaMatcher {
+	names := make([]string, len(statuses))
+	for i, status := range statuses {
+		names[i] = fmt.Sprint(status)
+	}
+	return Satisfy("HTTP "+strings.Join(names, " or "), func(a driver.HTTPResponse) bool {
+		return slices.Contains(statuses, a.StatusCode)
+	})
+}
+
+// skipIfNoOAuth ends a check of the status of refusals where a server that has nothing of OAuth refuses a key with 403:
+// what the pages on authorization demand does not bind it.
+func skipIfNoOAuth(t *T, a driver.HTTPResponse) {
+	if a.StatusCode == http.StatusForbidden && !hasChallenge(a) && lacksOAuth(t) {
+		t.Skip("HTTP 403 of a server with keys that its operator hands out: it has nothing of OAuth")
+	}
+}
+
+// beRejected matches an answer that serves nothing.
+func beRejected() types.GomegaMatcher {
+	return Satisfy("HTTP 401", func(a driver.HTTPResponse) bool { return !a.OK() })
+}
+
+// requireToken ends a check that wants an ordinary session where none can be had.
+func requireToken(t *T) {
+	switch {
+	case t.Credentials.Bearer == "":
+		t.WithReason(NotGiven).Skip("no token was given (--bearer-env)")
+	case t.Server.Failure != "":
+		t.WithReason(HandshakeFailed).Inconclusive("%s", t.Server.Failure)
+	}
+}
+
+// skipUnlessTokenGiven ends a check that wants a further token which was not given.
+func skipUnlessTokenGiven(t *T, token, kind string) {
+	if token == "" {
+		t.WithReason(NotGiven).Skip("no such token was given (--token-env %s=VARIABLE)", kind)
+	}
+}

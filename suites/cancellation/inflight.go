@@ -1,0 +1,193 @@
+package cancellation
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// inFlightChecks are the checks of cancellations of requests that are under way.
+var inFlightChecks = Suite{
+	"cancellation/race-safe": Probe(func(t *T) {
+		s := t.Session()
+		mark := s.Mark()
+		ids := cancelImmediately(t, s)
+		r := TryNoOp(t, s)
+		requireNotBusy(t, r)
+		t.Expect(r).To(BeAnswered(), "the request after those that were cancelled")
+		came, _ := s.Barrier(mark)
+		if countResponses(t, r.Request.ID, came) > 1 {
+			t.Yield("a request that was not cancelled has several answers, too")
+		}
+		for _, id := range ids {
+			n := countResponses(t, id, came)
+			t.Expect(n <= 1).To(BeTrue("one answer at most to each of them", "%d", n))
+		}
+	}),
+
+	"cancellation/no-response-after-cancel": Probe(func(t *T) {
+		x := cancelSlowCall(t)
+		t.Expect(x.nextReply).To(BeAnswered(), "the request after the one that was cancelled")
+		x.requireEffect(t)
+		if x.reply.Answered() {
+			t.Fail("no response to a request that was cancelled", "%s", x.reply)
+		}
+	}),
+
+	"cancellation/no-notifications-after-cancel": Probe(func(t *T) {
+		x := cancelSlowCall(t)
+		if !x.hadLateProgress {
+			t.WithReason(NotObserved).Skip("nothing was said of %s while it ran for long", x.call.Tool.Name)
+		}
+		x.requireEffect(t)
+		t.Expect(x.lateProgress).To(BeEmptyList[*driver.Frame]("nothing more of a request that was cancelled"))
+	}),
+}
+
+// countResponses counts the answers to a request, apart from copies of them on a GET stream.
+func countResponses(t *T, id []byte, came []*driver.Frame) (n int) {
+	for _, f := range came {
+		if f.IsResponse() && driver.SameID(f.RequestID(), id) && !kit.IsOnGETStream(t, f) {
+			n++
+		}
+	}
+	return n
+}
+
+// cancelCount is how many requests are cancelled at once.
+const cancelCount = 20
+
+// cancelImmediately cancels so many harmless requests at once, and returns their ids.
+func cancelImmediately(t *T, s *driver.Session) (ids [][]byte) {
+	method, params := s.NoOp()
+	for range cancelCount {
+		if t.IsModern() && t.Site() != nil {
+			kit.PostRequest(s, kit.ManualRequest{Method: method, Params: params}).Abort()
+			continue
+		}
+		note := kit.NewCancellation(s)
+		s.SendJSON(note)
+		ids = append(ids, CompactJSON(note["params"].(M)["requestId"]))
+	}
+	return ids
+}
+
+// requireNotBusy ends a check when a server did not answer a request after cancelled ones, nor does after as many
+// others: it is busy with them.
+func requireNotBusy(t *T, silent driver.Reply) {
+	if !errors.As(silent.Err, new(*driver.TimeoutError)) {
+		return
+	}
+	s := t.ExclusiveSession()
+	for range cancelCount {
+		s.Request(s.NoOp())
+	}
+	if !TryNoOp(t, s).Answered() {
+		t.WithReason(Silent).Inconclusive("%v, nor after as many requests that were not cancelled", silent.Err)
+	}
+}
+
+// cancelledCall is a call that was cancelled while it ran.
+type cancelledCall struct {
+	call            kit.ToolCall    // as it went without
+	hadLateProgress bool            // something was said of it then, in the second half of its time
+	reply           driver.Reply    // to the cancelled one, if any came within twice its usual time
+	repeatedReply   driver.Reply    // of another one that was not cancelled, where the cancelled one was refused
+	lateProgress    []*driver.Frame // what was said of it after a later request had been answered
+	nextReply       driver.Reply    // to a later request
+}
+
+// ignored reports whether the call was answered as if it had not been cancelled.
+func (x cancelledCall) isIgnored() bool {
+	return x.reply.Answered() && kit.SameKind(x.reply, x.call.Reply)
+}
+
+// requireEffect ends a check of a cancellation that had no effect, or may have had none.
+func (x cancelledCall) requireEffect(t *T) {
+	if !x.reply.Answered() {
+		return
+	}
+	if x.isIgnored() {
+		t.Inconclusive("%s was answered despite the cancellation, which a server may do if it is too late",
+			x.call.Tool.Name)
+	}
+	if !kit.SameKind(x.repeatedReply, x.call.Reply) {
+		t.Inconclusive("%s is not answered in the same way each time", x.call.Tool.Name)
+	}
+}
+
+// cancelSlowCall is a call of a tool that takes a while, the quickest of them, which is cancelled. Over HTTP the
+// notification may overtake it: a call that is answered all the same is made once more.
+func cancelSlowCall(t *T) cancelledCall {
+	skipUnlessCancelledByNotification(t)
+	return Step(t, "a call that is cancelled", func(t *T) cancelledCall {
+		call, usual := slowCall(t)
+		x := cancelCall(t, call, cancelledToken)
+		if t.Site() != nil && x.isIgnored() {
+			x = cancelCall(t, call, cancelledToken+"-again")
+		}
+		x.hadLateProgress = usual
+		return x
+	})
+}
+
+// cancelCall cancels a call once a later request was answered, so that it is under way.
+func cancelCall(t *T, call kit.ToolCall, token string) cancelledCall {
+	x := cancelledCall{call: call}
+	s := t.Session()
+	begin, mark := time.Now(), s.Mark()
+	p := x.call.Repeat(s, M{"progressToken": token})
+	RequestNoOp(t, s)
+	if RequireServerReply(t, s.AwaitFor(p, 0)).Answered() {
+		t.Inconclusive("%s was done before it could be cancelled", x.call.Tool.Name)
+	}
+	s.Cancel(p, "mcpcheck does not want it any more")
+	Barrier(t, s, mark)
+	mark = s.Mark()
+	x.reply = RequireServerReply(t, s.AwaitFor(p, time.Until(begin.Add(2*x.call.Duration))))
+	x.lateProgress = progressReports(s.ReceivedSince(mark), token)
+	x.nextReply = TryNoOp(t, s)
+	if x.reply.Answered() && !kit.SameKind(x.reply, x.call.Reply) {
+		x.repeatedReply = RequireServerReply(t, s.AwaitLongRunning(x.call.Repeat(s, nil)))
+	}
+	return x
+}
+
+// cancelledToken is the one of the call that is cancelled.
+const cancelledToken = "mcpcheck-cancelled"
+
+// slowCall is a call of a tool that takes a while, since a ping was answered meanwhile, and whether something was said
+// of it in the second half of its time, if possible so.
+func slowCall(t *T) (call kit.ToolCall, talks bool) {
+	calls := kit.ValidCalls(t)
+	isSlow := func(c kit.ToolCall) bool { return c.PingAnsweredFirst }
+	talking := func(c kit.ToolCall) bool { return isSlow(c) && hasLateProgress(c) }
+	if slices.ContainsFunc(calls.List, func(c kit.ToolCall) bool { return c.IsDirectSuccess() && talking(c) }) {
+		return kit.QuickestCall(t, calls, "tool takes a while", talking), true
+	}
+	return kit.QuickestCall(t, calls, "tool takes a while", isSlow), false
+}
+
+// hasLateProgress reports whether the server has reported the progress of a call in the second half of its time.
+func hasLateProgress(c kit.ToolCall) bool {
+	half := c.Reply.Request.At + c.Duration/2 - c.Duration/10
+	return slices.ContainsFunc(kit.ProgressIn(c.Session, c.Session.FramesSince(0)),
+		func(r *kit.ProgressNotification) bool {
+			return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID) && r.At >= half
+		})
+}
+
+// progressReports are the reports of progress for the token among frames.
+func progressReports(frames []*driver.Frame, token string) (all []*driver.Frame) {
+	for _, f := range frames {
+		params, _ := f.JSON()["params"].(M)
+		if kit.IsProgress(f) && params["progressToken"] == token {
+			all = append(all, f)
+		}
+	}
+	return all
+}

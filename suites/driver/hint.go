@@ -1,0 +1,195 @@
+package driver
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"regexp"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/mcpcheck/mcpcheck/suites/text"
+)
+
+// Symptoms are what is known of a server that is not understood. A diagnosis rests on nothing else.
+type ProcessOutput struct {
+	Stdout         []byte   // the beginning of what it wrote there, lines ended as they were
+	Stderr         []byte   // the same
+	Sent           [][]byte // the first lines that it was sent
+	SilentUntilEOF bool     // it was silent until its stdin was closed
+}
+
+// Hint says what the symptoms look like, and what to do about it; empty when they look like nothing that is known.
+// It is a guess: it stands beside the fact, never in its place.
+func (s ProcessOutput) Hint() string {
+	for _, sent := range s.Sent {
+		if len(sent) > 0 && bytes.HasPrefix(bytes.TrimSpace(s.Stdout), sent) {
+			return "it sends back what it is sent: is the command an MCP server?"
+		}
+	}
+	if said := StdoutHint(s.Stdout); said != "" {
+		return said
+	}
+	line, _, ended := bytes.Cut(s.Stdout, []byte("\n"))
+	message := responsePattern.Match(s.Stdout)
+	switch name := repeatedMember(line); {
+	case name != "":
+		return "its message has the member " + name + " more than once"
+	case message && s.SilentUntilEOF:
+		return "the answer came once stdin was closed: flush stdout after each message" +
+			" (in Python: flush=True, or python -u), and answer each line when it comes; " +
+			"a server that only starts slowly wants a longer --start-timeout"
+	case message && !ended && !json.Valid(line):
+		return "its message breaks off in the middle"
+	case message && !ended:
+		return "there is no newline after its message: write one after each, and flush"
+	case !message && responsePattern.Match(s.Stderr):
+		return "its messages are on stderr: write them to stdout"
+	}
+	all := append(bytes.Clone(s.Stdout), s.Stderr...)
+	if said := matchingHint(outputRules, all); said != "" {
+		return said
+	}
+	if usagePattern.Match(all) && !text.HasErrorLine(strings.Split(string(all), "\n")) {
+		return "it printed its usage: an argument or a variable may be missing"
+	}
+	return ""
+}
+
+var usagePattern = regexp.MustCompile(`(?im)^\s*usage:`)
+
+// StdoutHint is the diagnosis of a text on stdout that is no message by itself.
+func StdoutHint(output []byte) string {
+	if said := matchingHint(stdoutRules, output); said != "" {
+		return said
+	}
+	line, _, ended := bytes.Cut(output, []byte("\n"))
+	if hasSeveralObjects(line) {
+		return "there are several messages in one line: write a newline after each"
+	}
+	if err := json.Unmarshal(line, new(json.RawMessage)); err != nil && ended && objectPattern.Match(line) {
+		return "it is not JSON: " + err.Error()
+	}
+	return ""
+}
+
+// objectPattern matches a line that is meant to be a message.
+var objectPattern = regexp.MustCompile(`^\s*\{.*["']jsonrpc["']`)
+
+// hintRule is a pattern in the output of a server, and what it looks like.
+type hintRule struct {
+	pattern *regexp.Regexp
+	hint    string
+}
+
+func matchingHint(signs []hintRule, output []byte) string {
+	for _, s := range signs {
+		if m := s.pattern.FindSubmatchIndex(output); m != nil {
+			return string(s.pattern.Expand(nil, []byte(s.hint), output, m))
+		}
+	}
+	return ""
+}
+
+// responsePattern matches a line that begins as a JSON-RPC response does.
+var responsePattern = regexp.MustCompile(`(?m)^\s*\{.*"(?:result|error)"\s*:`)
+
+// stdoutRules are signs in a text on stdout, the more certain first.
+var stdoutRules = []hintRule{
+	{regexp.MustCompile(`^[^ -~]{0,4}(?:\{\x00|\x00\{)`), "it looks like UTF-16: write UTF-8"},
+	{regexp.MustCompile(`^\x{feff}`), "it begins with a byte order mark: write UTF-8 without one"},
+	{regexp.MustCompile(`^[^{]*\{.*\}\x00`),
+		"its messages end with a NUL byte: end each with a newline, and nothing else"},
+	{regexp.MustCompile(`(?i)^\s*Content-Length:\s*\d`),
+		"it has Content-Length headers, as the Language Server Protocol wants them:" +
+			" write each message on a line of its own, without headers"},
+	{regexp.MustCompile(`(?m)^\{\s*\n\s*"`), "its messages span several lines: write JSON without indentation"},
+	{regexp.MustCompile(`(?m)^data:\s*\{.*"jsonrpc"`),
+		"it is an event stream, as servers over HTTP write it:" +
+			" write each message on a line of its own, and nothing else"},
+	{regexp.MustCompile(`(?m)^[^{\n]*[^{\s][^{\n]*\{.*"(?:result|error)"\s*:.*\}$`),
+		"there is a text before its message on the same line: write that to stderr"},
+}
+
+// outputRules are signs on stdout or stderr.
+var outputRules = []hintRule{
+	{regexp.MustCompile(`Need to install the following packages|Ok to proceed\?`),
+		"npx asks before it installs: use npx -y"},
+	{regexp.MustCompile(`(?i)(?:listening|running|serving|served|started|available|ready)\b[^\n]{0,60}?` +
+		`(https?://(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1?\])(?:[^\s"',;)]*[^\s"',;).])?)`),
+		"it looks like a server over HTTP: use --url $1"},
+	{regexp.MustCompile(`(?i)\blistening (?:on|at) (?:port|:)\s*\d+`), "it looks like a server over HTTP: use --url"},
+	{regexp.MustCompile(`(?m)^(?:\S*/)?env: .*(?:\r|\\r).{0,4}: No such file`),
+		"its first line ends as lines of Windows do: save the script with LF, not CRLF"},
+}
+
+// repeatedMember is the first member that a JSON object has more than once; empty when there is none.
+func repeatedMember(line []byte) string {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if begin, _ := d.Token(); begin != json.Delim('{') {
+		return ""
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		token, _ := d.Token()
+		name, isName := token.(string)
+		if isName && seen[name] && json.Valid(line) {
+			return name
+		}
+		if !isName || d.Decode(new(json.RawMessage)) != nil {
+			return ""
+		}
+		seen[name] = true
+	}
+	return ""
+}
+
+// hasSeveralObjects reports whether a line is more than one JSON object, and nothing else.
+func hasSeveralObjects(line []byte) bool {
+	d := json.NewDecoder(bytes.NewReader(line))
+	for n := 0; ; n++ {
+		var object map[string]json.RawMessage
+		switch err := d.Decode(&object); {
+		case err == io.EOF:
+			return n > 1
+		case err != nil:
+			return false
+		}
+	}
+}
+
+// Symptoms ends the session, for a server that is not understood may say more then, and returns what is known of it.
+func (p *Stdio) EndAndCollectOutput() ProcessOutput {
+	const patience = time.Second
+	const most = 4 << 10
+	mark := p.s.Mark()
+	silent := len(p.s.ReceivedSince(0)) == 0 && p.PartialBytes() == 0
+	p.CloseStdin()
+	p.AwaitExit(patience)
+	p.kill()
+	p.AwaitExit(patience)
+	stderr, _ := p.Stderr()
+	s := ProcessOutput{Stderr: stderr, SilentUntilEOF: silent && len(p.s.ReceivedSince(mark)) > 0}
+	for _, f := range p.s.FramesSince(0) {
+		switch {
+		case f.Side == FromClient && len(s.Sent) < 2:
+			s.Sent = append(s.Sent, f.Raw.Bytes())
+		case f.Side == FromServer && len(s.Stdout) < most:
+			s.Stdout = append(s.Stdout, f.Raw.Bytes()...)
+			if f.Complete {
+				s.Stdout = append(s.Stdout, '\n')
+			}
+		}
+	}
+	return s
+}
+
+// Text is what the server wrote to stdout, as lines; nil when it wrote nothing, or no text.
+func (s ProcessOutput) StdoutLines() []string {
+	said := strings.TrimSpace(string(s.Stdout))
+	if said == "" || !utf8.ValidString(said) || responsePattern.MatchString(said) {
+		return nil
+	}
+	return strings.Split(said, "\n")
+}

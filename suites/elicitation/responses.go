@@ -1,0 +1,269 @@
+package elicitation
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// responseChecks are the checks of what servers ask clients that do not have every mode, and of what they make of the
+// answers.
+var responseChecks = Suite{
+	"elicitation/mode-supported-by-client": WatchWithSetup(callInAllModes, func(t *T, w Wire) {
+		noteUncoveredTools(t)
+		all := kit.ServerRequests(t, w, createMethod)
+		kit.JudgeServerRequests(t, "question to the user was sent", all, func(t *T, q kit.ServerRequest) {
+			if q.ClientCapabilities()["elicitation"] == nil {
+				t.Yield("the client can be asked nothing")
+			}
+			mode := kit.ModeOf(q.Params)
+			t.Expect(kit.HasMode(q.ClientCapabilities(),
+				mode)).To(BeTrue("a mode of "+describeClient(q.ClientCapabilities()), "%s", describeMode(q)))
+		})
+	}),
+
+	"elicitation/decline-handled": Probe(func(t *T) {
+		eachElicitingTool(t, func(t *T, a elicitingTool) {
+			for _, x := range a.declined {
+				expectEnd(t, a, x)
+				if code, _ := x.Reply.Code(); t.IsModern() && code == internalError {
+					t.Fail("an orderly answer", "%s when the client answers %s", x.Reply, x.response)
+				}
+			}
+		})
+	}),
+
+	"elicitation/error-reply-handled": Probe(func(t *T) {
+		eachElicitingTool(t, func(t *T, a elicitingTool) {
+			for _, x := range a.respondedWithError {
+				expectEnd(t, a, x)
+			}
+		})
+	}),
+
+	"elicitation/content-validated": Probe(func(t *T) {
+		var all []invalidResponse
+		open := "" // a tool whose calls do not come to an end
+		for _, a := range requireElicitingTools(t) {
+			if all = append(all, a.invalidResponses...); a.isFilledIn() && !a.accepted.Reply.Answered() {
+				open = fmt.Sprintf("%s, when the user agrees: %v", a.accepted.Tool.Name, Explain(a.accepted.Reply.Err))
+			}
+		}
+		switch {
+		case len(all) > 0:
+		case open != "":
+			t.WithReason(NotObserved).Inconclusive("%s", open)
+		default:
+			t.WithReason(NotObserved).Skip("no form has a field that could be filled in wrongly, so that it shows")
+		}
+		Each(t, all, invalidResponse.subject, expectValidated)
+	}),
+}
+
+const internalError = -32603
+
+// eachElicitingTool tries a check on tools that ask, whose calls come to an end when the user agrees.
+func eachElicitingTool(t *T, run func(*T, elicitingTool)) {
+	subject := func(a elicitingTool) Subject { return a.accepted.Subject() }
+	Each(t, requireElicitingTools(t), subject, run)
+}
+
+// expectEnd wants a call to come to an end with another answer than usual.
+func expectEnd(t *T, a elicitingTool, x answeredCall) {
+	code, _ := a.accepted.Reply.Code()
+	switch {
+	case !a.hasEnded(), t.IsModern() && code == internalError:
+		t.Yield("it does not end well either when the user agrees: %s", Got(a.accepted.Reply))
+	case !x.AsksFor(createMethod):
+		t.WithReason(NotObserved).Inconclusive("it has not asked again")
+	}
+	x.RequireAnswered(t, createMethod)
+	t.Expect(x.Reply).To(BeAnswered(), "when the client answers %s", x.response)
+}
+
+// misfit is a call in which the client has answered a form with content that this does not allow, and those to compare
+// it with, in which it was answered with content that it does.
+type invalidResponse struct {
+	problem                string // that is wrong with it
+	validText, invalidText string // of the field, as texts show them; bad is empty: it is missing
+	valid, repeated        *kit.InteractiveCall
+	declined               *kit.InteractiveCall
+	*kit.InteractiveCall   // with it
+}
+
+func (x invalidResponse) subject() Subject {
+	s := x.Subject()
+	s.Name += ": " + x.problem
+	return s
+}
+
+// sampleField is a field of a form with content that tells it apart in a text.
+type sampleField struct {
+	field
+	valid, invalid any
+	required       bool
+}
+
+// isFilledIn reports whether the tool asks a form to begin with.
+func (a elicitingTool) isFilledIn() bool {
+	asked := a.accepted.RequestsFor(createMethod)
+	return len(asked) > 0 && contentOf(asked[0]) != nil
+}
+
+// misfit answers a form with a value of another type, and without one that is required: of a tool whose calls come to
+// an end when the user agrees, since what comes then is to be compared.
+func (c *elicitationClient) respondInvalidly(a *elicitingTool) {
+	if !a.accepted.Reply.Answered() {
+		return
+	}
+	q := a.accepted.RequestsFor(createMethod)[0]
+	content := contentOf(q)
+	samples := sampleFields(c.t, q)
+	if len(samples) == 0 || content == nil {
+		return
+	}
+	accept := func(content M) *kit.InteractiveCall {
+		answer := kit.ClientResponse{Result: M{"action": "accept", "content": content}}
+		return c.call(a.accepted, kit.RespondOnce(c.t, createMethod, answer))
+	}
+	add := func(s sampleField, what, bad string, spoilt M) {
+		good := maps.Clone(content)
+		good[s.name] = s.valid
+		a.invalidResponses = append(a.invalidResponses, invalidResponse{
+			problem: what + " " +
+				s.name, validText: unquotedText(s.valid), invalidText: bad, valid: accept(good), repeated: accept(good),
+			declined: a.declined[0].InteractiveCall, InteractiveCall: accept(spoilt),
+		})
+	}
+	spoilt := maps.Clone(content)
+	spoilt[samples[0].name] = samples[0].invalid
+	add(samples[0], "another type of", unquotedText(samples[0].invalid), spoilt)
+	if i := slices.IndexFunc(samples, func(s sampleField) bool { return s.required }); i >= 0 {
+		spoilt := maps.Clone(content)
+		delete(spoilt, samples[i].name)
+		add(samples[i], "without", "", spoilt)
+	}
+}
+
+// contentOf is what the client has filled in.
+func contentOf(q kit.ServerRequest) M {
+	if q.Response == nil {
+		return nil
+	}
+	result, _ := q.Response.JSON()["result"].(M)
+	content, _ := result["content"].(M)
+	return content
+}
+
+// Values that hardly come in a text for another reason. The schema of 2025-06-18 has no numbers but integers in
+// content.
+const (
+	sampleText   = "mcpcheck-words"
+	sampleNumber = 7325
+)
+
+// sampleFields are fields of a form that can be filled in so that it shows, those first that the form requires.
+func sampleFields(t *T, q kit.ServerRequest) (samples []sampleField) {
+	form, _ := q.Params["requestedSchema"].(M)
+	required, _ := form["required"].([]any)
+	for _, f := range fieldsOf(q) {
+		s := sampleField{field: f, invalid: sampleText, required: slices.Contains(required, any(f.name))}
+		switch f.schema["type"] {
+		case "string":
+			s.valid, s.invalid = sampleText, sampleNumber
+		case "number", "integer":
+			s.valid = sampleNumber
+		case "boolean":
+			s.valid = true
+		}
+		if s.valid != nil && f.allows(t, s.valid) {
+			samples = append(samples, s)
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b sampleField) int { return sampleRank(b) - sampleRank(a) })
+	return samples
+}
+
+// sampleRank is how well a sample shows.
+func sampleRank(s sampleField) (n int) {
+	if s.required {
+		n++
+	}
+	if s.valid == any(sampleText) {
+		n += 2
+	}
+	return n
+}
+
+// unquotedText is a value as texts show it.
+func unquotedText(v any) string { return strings.Trim(string(CompactJSON(v)), `"`) }
+
+// allows reports whether a field may have a value. Of formats and patterns that cannot be told.
+func (f field) allows(t *T, value any) bool {
+	form := M{"type": "object", "properties": M{f.name: f.schema}}
+	schema, err := schemas.Compile(form, t.Revision)
+	return err == nil && !HasMember(f.schema, "format") && !HasMember(f.schema, "pattern") &&
+		schema.Validate(M{f.name: value}) == nil
+}
+
+// expectValidated wants the server to have noticed that the content is not valid. What it made of that shows only where
+// the result is the one to valid content, but for the value.
+func expectValidated(t *T, x invalidResponse) {
+	usual, got := resultText(x.valid), resultText(x.InteractiveCall)
+	t.Expect(x.Reply).To(BeAnswered(), "with content %s", x.problem)
+	switch {
+	case x.valid.Reply.Result() == nil, x.valid.Reply.IsFailure(), !x.AsksFor(createMethod):
+		t.WithReason(NotObserved).Inconclusive("valid content is not taken either: %s", Got(x.valid.Reply))
+	case x.Reply.IsFailure(), len(x.ServerRequests) > len(x.valid.ServerRequests), got == resultText(x.declined):
+		return
+	case got == usual:
+		t.WithReason(NotObserved).Skip("what the tool returns does not depend on the content")
+	case usual != resultText(x.repeated):
+		t.WithReason(NotObserved).Inconclusive("what the tool returns is something else each time")
+	}
+	t.Expect(!x.isAccepted(usual, got)).To(BeTrue("an error, or the question again",
+		"the result to valid content, but for the value: %s", Show(x.Reply.Result())))
+	t.Inconclusive("what the tool returns does not tell whether it has taken the content: %s", Got(x.Reply))
+}
+
+// isAccepted reports whether a result is the usual one, but for the value.
+func (x invalidResponse) isAccepted(usual, got string) bool {
+	const gap = "\x00"
+	if x.invalidText != "" {
+		return strings.Contains(got, x.invalidText) &&
+			strings.ReplaceAll(usual, x.validText, gap) == strings.ReplaceAll(got, x.invalidText, gap)
+	}
+	left := strings.Split(got, "\n")
+	others := 0
+	for line := range strings.SplitSeq(usual, "\n") {
+		if strings.Contains(line, x.validText) || strings.Trim(line, " {}[],") == "" {
+			continue
+		}
+		i := slices.Index(left, line)
+		if i < 0 {
+			return false
+		}
+		left = left[i+1:]
+		others++
+	}
+	return others > 0
+}
+
+// resultText is what a call has returned, without quotes: they stand around some values only.
+func resultText(i *kit.InteractiveCall) string {
+	result := i.Reply.Result()
+	text := ""
+	for _, block := range kit.ObjectsIn(result["content"]) {
+		said, _ := block["text"].(string)
+		text += said + "\n"
+	}
+	if HasMember(result, "structuredContent") {
+		text += string(CompactJSON(result["structuredContent"]))
+	}
+	return strings.NewReplacer(`"`, "", `\`, "").Replace(text)
+}

@@ -1,0 +1,227 @@
+package http
+
+import (
+	"encoding/base64"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// headerMismatches makes a request with the right headers, and then with those of each form. Unless all of these are
+// refused for their headers, the first one is made once more: where that is not answered as before, then a limit, or
+// time, may have made the answers, and the check ends as inconclusive.
+func headerMismatches(t *T, request kit.ManualRequest, forms []headerVariant) (all []mismatchedRequest) {
+	s := t.SessionForInvalidInput()
+	usual := sendValid(t, s, request)
+	for _, f := range forms {
+		odd := request
+		odd.Header = f.Header
+		all = append(all, mismatchedRequest{kit.NewNamedRoundTrip(s, f.Name, sendMismatched(t, s, odd)), usual})
+	}
+	if !slices.ContainsFunc(all, func(x mismatchedRequest) bool { return !isHeaderMismatch(x.AwaitReply()) }) {
+		return all
+	}
+	again := func() *driver.RoundTrip { return kit.PostRequest(s, request) }
+	twice := []*driver.RoundTrip{again(), again()} // a limit may take one by now
+	for _, x := range twice {
+		if x.AwaitReply(); x.IsBusy() {
+			x = kit.RetryWhileBusy(s, again)
+		}
+		now := requireValidReply(t, s, request, x)
+		if !kit.SameKind(usual, now) || usual.IsFailure() && !kit.SameText(usual, now) {
+			t.Retry("the request with the right headers is answered in two ways: %s, then %s", Got(usual), Got(now))
+		}
+	}
+	return all
+}
+
+// sendMismatched makes a request that is to be refused for its headers; where it is refused because of another request,
+// then in its turn.
+func sendMismatched(t *T, s *driver.Session, odd kit.ManualRequest) *driver.RoundTrip {
+	x := kit.PostRequest(s, odd)
+	if skipUnlessRejected(t, s, x); x.IsBusy() {
+		x = kit.RetryWhileBusy(s, func() *driver.RoundTrip { return kit.PostRequest(s, odd) })
+	}
+	return x
+}
+
+// skipUnlessRejected is the answer to a request that may be refused. It ends a check where the server leaves that
+// unanswered.
+func skipUnlessRejected(t *T, s *driver.Session, x *driver.RoundTrip) driver.Reply {
+	r := kit.AwaitInvalidRoundTrip(t, s, x)
+	if !r.Answered() {
+		kit.SkipUnlessServerRejects(t, r)
+	}
+	return r
+}
+
+// sendValid makes a request with the right headers. It ends a check that can learn nothing from what it brings.
+func sendValid(t *T, s *driver.Session, request kit.ManualRequest) driver.Reply {
+	return requireValidReply(t, s, request, kit.PostRequest(s, request))
+}
+
+// requireValidReply is the answer to a request that was made with the right headers, as sendValid wants it.
+func requireValidReply(t *T, s *driver.Session, request kit.ManualRequest, x *driver.RoundTrip) driver.Reply {
+	r := RequireServerReply(t, skipUnlessRejected(t, s, x))
+	kit.RequireNotFromIntermediary(t, x.Response())
+	if r.Err != nil {
+		t.WithReason(Silent).Retry("the request has no answer with the right headers either: %v", r.Err)
+	}
+	if isHeaderMismatch(r) {
+		t.Retry("the request is refused with the right headers, too: %s", Got(r))
+	}
+	if request.Method == "tools/call" {
+		kit.RequireNotRateLimited(t, s, r)
+	}
+	return r
+}
+
+// listMismatches are those of an ordinary request.
+func listMismatches(t *T) []mismatchedRequest {
+	return Step(t, "headers that do not fit", func(t *T) []mismatchedRequest {
+		method, params := kit.OrdinaryRequest(t, t.SessionForInvalidInput())
+		return headerMismatches(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
+			{noVersion, kit.Header(kit.VersionHeader)},
+			{noMethod, kit.Header(methodHeader)},
+			{otherMethod, kit.Header(methodHeader, "prompts/get")},
+			{methodInCapitals, kit.Header(methodHeader, strings.ToUpper(method))},
+		})
+	})
+}
+
+// toolMismatches are those of a call of an unknown tool: whoever serves it has no harm done.
+func toolMismatches(t *T) []mismatchedRequest {
+	kit.RequireCallsAllowed(t)
+	return knownNameMismatches(t, toolRequest(t))
+}
+
+// resourceMismatches are those of a listed resource or, where none is listed, of an unknown one.
+func resourceMismatches(t *T) []mismatchedRequest { return knownNameMismatches(t, resourceRequest(t)) }
+
+// promptMismatches are those of an unknown prompt.
+func promptMismatches(t *T) []mismatchedRequest { return knownNameMismatches(t, promptRequest(t)) }
+
+// knownNameMismatches are those of a request that is about something with a name. It ends a check of what the server
+// does not have.
+func knownNameMismatches(t *T, request kit.ManualRequest) []mismatchedRequest {
+	all := nameMismatches(t, request)
+	if all[0].isUnknownMethod() {
+		t.WithReason(NotOffered).Skip("the server does not know %s", request.Method)
+	}
+	return all
+}
+
+// nameMismatches are knownNameMismatches of whatever server.
+func nameMismatches(t *T, request kit.ManualRequest) []mismatchedRequest {
+	return Step(t, "names that do not fit: "+request.Method, func(t *T) []mismatchedRequest {
+		return headerMismatches(t, request, []headerVariant{
+			{noName, kit.Header(nameHeader)},
+			{otherName, kit.Header(nameHeader, "mcpcheck-other")},
+			{badBase64, kit.Header(nameHeader, "=?base64?!!!?=")},
+		})
+	})
+}
+
+// isUnknownMethod reports whether the server does not know the method.
+func (x mismatchedRequest) isUnknownMethod() bool {
+	const methodNotFound = -32601
+	code, _ := x.validReply.Code()
+	return code == methodNotFound
+}
+
+func toolRequest(t *T) kit.ManualRequest {
+	return kit.ManualRequest{Method: "tools/call", Params: M{"name": kit.UnknownToolName(t), "arguments": M{}}}
+}
+
+func resourceRequest(t *T) kit.ManualRequest {
+	uri := "test://mcpcheck-unknown"
+	if len(t.Server.Resources) > 0 {
+		if listed, ok := t.Server.Resources[0]["uri"].(string); ok {
+			uri = listed
+		}
+	}
+	return kit.ManualRequest{Method: "resources/read", Params: M{"uri": uri}}
+}
+
+func promptRequest(t *T) kit.ManualRequest {
+	return kit.ManualRequest{Method: "prompts/get", Params: M{"name": "mcpcheck_no_such_prompt"}}
+}
+
+// namedRequest is one of them that the server may be asked; it ends a check that wants one where there is none.
+func namedRequest(t *T) kit.ManualRequest {
+	switch {
+	case t.Server.Declares("tools") && MayCallUnknown(t):
+		return toolRequest(t)
+	case t.Server.Declares("prompts"):
+		return promptRequest(t)
+	case t.Server.Declares("resources"):
+		return resourceRequest(t)
+	}
+	t.WithReason(NotOffered).Skip("the server has nothing with a name: no tools, prompts or resources")
+	return kit.ManualRequest{}
+}
+
+// mcpNameOf is what a request is about, which stands in Mcp-Name.
+func mcpNameOf(r kit.ManualRequest) string {
+	if uri, ok := r.Params["uri"].(string); ok {
+		return uri
+	}
+	name, _ := r.Params["name"].(string)
+	return name
+}
+
+// encodeBase64 is a value of a header as it is encoded, whether it needs to be or not.
+func encodeBase64(value string) string {
+	return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
+}
+
+// allMismatches are all that can be tried, but for what may be a request of an older revision.
+func allMismatches(t *T) []mismatchedRequest {
+	all := standardHeaderMismatches(t)
+	if _, none := findArgument(t, argument.isAny); none == nil {
+		all = append(all, slices.DeleteFunc(argumentMismatches(t), mismatchedRequest.isUnknownMethod)...)
+	}
+	return all
+}
+
+// standardHeaderMismatches are those of the headers that every server knows.
+func standardHeaderMismatches(t *T) (all []mismatchedRequest) {
+	all = slices.Concat(listMismatches(t), versionMismatches(t))
+	if t.Server.Declares("tools") && MayCallUnknown(t) {
+		all = append(all, nameMismatches(t, toolRequest(t))...)
+	}
+	if t.Server.Declares("resources") {
+		all = append(all, nameMismatches(t, resourceRequest(t))...)
+	}
+	if t.Server.Declares("prompts") {
+		all = append(all, nameMismatches(t, promptRequest(t))...)
+	}
+	return slices.DeleteFunc(all, func(x mismatchedRequest) bool {
+		return x.isUnknownMethod() || x.Subject.Name == noVersion && supportsLegacy(t)
+	})
+}
+
+// versionMismatches are requests that name one version in the header and another one in the body.
+func versionMismatches(t *T) []mismatchedRequest {
+	return Step(t, "versions that differ", sendVersionMismatches)
+}
+
+func sendVersionMismatches(t *T) (all []mismatchedRequest) {
+	const unknown = "2099-01-01"
+	s := t.SessionForInvalidInput()
+	usual := RequestNoOp(t, s)
+	for _, v := range []struct{ header, body string }{
+		{t.Revision, unknown}, {unknown, t.Revision}, {NewestLegacy, t.Revision},
+	} {
+		x := sendMismatched(t, s, kit.ManualRequest{
+			Params: M{"_meta": M{driver.MetaRevision: v.body}}, Method: "server/discover",
+			Header: kit.Header(kit.VersionHeader, v.header),
+		})
+		what := "version " + v.header + " in the header and " + v.body + " in the body"
+		all = append(all, mismatchedRequest{kit.NewNamedRoundTrip(s, what, x), usual})
+	}
+	return all
+}

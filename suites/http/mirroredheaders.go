@@ -1,0 +1,211 @@
+package http
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// The headers that say again what the body of a modern request says, beside that of the version.
+const (
+	methodHeader      = "Mcp-Method"
+	nameHeader        = "Mcp-Name"
+	paramHeaderPrefix = "Mcp-Param-" // and the name that the schema of a tool gives
+)
+
+// mirroredHeaderChecks are the checks of the headers that say again what the body says.
+var mirroredHeaderChecks = Suite{
+	"http/version-header-required": Probe(func(t *T) {
+		x := findMismatch(t, listMismatches(t), noVersion)
+		r := x.AwaitReply()
+		isModern := HasMember(r.Result(), "resultType") || isHeaderMismatch(r)
+		if !isModern && supportsLegacy(t) {
+			t.WithReason(NotOffered).
+				Skip("the server speaks older revisions, too, and may take it for one of 2025-03-26")
+		}
+		x.expectRefused(t)
+	}).WhenConnectRefused(),
+
+	"http/version-header-mismatch": Probe(func(t *T) {
+		eachMismatch(t, versionMismatches(t), func(t *T, x mismatchedRequest) {
+			kit.SkipUnlessServerRejects(t, x.AwaitReply())
+			t.Expect(x).To(beRefusedMismatch())
+			t.ExpectShould(x.AwaitReply()).To(Satisfy("error -32020, since the versions differ",
+				func(r driver.Reply) bool {
+					return !isUnsupportedVersion(r)
+				}))
+		})
+	}),
+
+	"http/method-header-missing":        mismatchCheck(listMismatches, noMethod),
+	"http/method-header-mismatch":       mismatchCheck(listMismatches, otherMethod),
+	"http/method-header-case-sensitive": mismatchCheck(listMismatches, methodInCapitals),
+
+	"http/header-name-case-insensitive": Probe(func(t *T) {
+		method, params := kit.OrdinaryRequest(t, t.Session())
+		compareRequest(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
+			{"lower case", http.Header{"mcp-method": {method}, "mcp-protocol-version": {t.Revision}}},
+			{"capitals", http.Header{"MCP-METHOD": {method}, "MCP-PROTOCOL-VERSION": {t.Revision}}},
+		})
+	}),
+
+	"http/header-ows-trimmed": Probe(func(t *T) {
+		method, params := kit.OrdinaryRequest(t, t.Session())
+		compareRequest(t, kit.ManualRequest{Method: method, Params: params}, []headerVariant{
+			{"white space", http.Header{methodHeader: {" \t" + method + "\t "}, kit.VersionHeader: {t.Revision + " "}}},
+		})
+	}),
+
+	"http/name-header-missing-tools-call":      mismatchCheck(toolMismatches, noName),
+	"http/name-header-mismatch-tools-call":     mismatchCheck(toolMismatches, otherName),
+	"http/name-header-missing-resources-read":  mismatchCheck(resourceMismatches, noName),
+	"http/name-header-mismatch-resources-read": mismatchCheck(resourceMismatches, otherName),
+	"http/name-header-missing-prompts-get":     mismatchCheck(promptMismatches, noName),
+	"http/name-header-mismatch-prompts-get":    mismatchCheck(promptMismatches, otherName),
+	"http/name-header-base64-invalid":          mismatchCheck(toolMismatches, badBase64),
+
+	"http/name-header-base64": Probe(func(t *T) {
+		named := namedRequest(t)
+		s := t.Session()
+		sendValid(t, s, named)
+		encoded := kit.PostRequest(s, kit.ManualRequest{
+			Method: named.Method, Params: named.Params, Header: kit.Header(nameHeader, encodeBase64(mcpNameOf(named))),
+		})
+		params := maps.Clone(named.Params)
+		for member := range params {
+			if name, isText := params[member].(string); isText {
+				params[member] = name + "-ü"
+			}
+		}
+		// which the session encodes
+		foreign := kit.PostRequest(s, kit.ManualRequest{Method: named.Method, Params: params})
+		kit.EachNamedRoundTrip(t, []kit.NamedRoundTrip{
+			kit.NewNamedRoundTrip(s, "a plain name in Base64", encoded), kit.NewNamedRoundTrip(s, "a name beyond ASCII",
+				foreign),
+		}, func(t *T, x kit.NamedRoundTrip) {
+			r := RequireServerReply(t, x.AwaitReply())
+			kit.RequireHTTPResponse(t, x.Response())
+			t.Expect(r).To(Satisfy("it taken for the name in the body", func(r driver.Reply) bool {
+				return !isHeaderMismatch(r)
+			}))
+		})
+	}),
+
+	"http/name-header-not-required-elsewhere": Probe(func(t *T) {
+		s := t.NewProcess()
+		for _, method := range append([]string{"server/discover"}, kit.ListMethods(t.Server.Capabilities)...) {
+			x := kit.PostRequest(s, kit.ManualRequest{Method: method, Header: kit.Header(nameHeader)})
+			r := x.AwaitReply()
+			kit.RequireHTTPResponse(t, x.Response())
+			t.Expect(r).To(Satisfy(method+" served without Mcp-Name",
+				func(r driver.Reply) bool { return !isHeaderMismatch(r) }))
+		}
+	}).WhenConnectRefused(),
+
+	"http/header-error-code": Probe(func(t *T) {
+		var refused []mismatchedRequest
+		for _, x := range allMismatches(t) {
+			if x.isRefused() && x.Response().StatusCode == http.StatusBadRequest &&
+				!isUnsupportedVersion(x.AwaitReply()) {
+				refused = append(refused, x)
+			}
+		}
+		if len(refused) == 0 {
+			t.WithReason(NotObserved).Skip("no request was refused for its headers")
+		}
+		eachMismatch(t, refused, func(t *T, x mismatchedRequest) {
+			t.Expect(x.AwaitReply()).To(BeError(headerMismatch))
+		})
+	}),
+}
+
+// The errors of requests that do not fit their headers, and of versions that the server does not speak.
+const (
+	headerMismatch     = -32020
+	unsupportedVersion = -32022
+)
+
+// isHeaderMismatch reports whether a request was refused for its headers.
+func isHeaderMismatch(r driver.Reply) bool {
+	code, _ := r.Code()
+	return code == headerMismatch
+}
+
+// isUnsupportedVersion reports whether it was refused for its version.
+func isUnsupportedVersion(r driver.Reply) bool {
+	code, _ := r.Code()
+	return code == unsupportedVersion
+}
+
+// What is wrong with the headers of a request.
+const (
+	noVersion        = "no Mcp-Protocol-Version"
+	noMethod         = "no Mcp-Method"
+	otherMethod      = "another Mcp-Method"
+	methodInCapitals = "Mcp-Method in capitals"
+	noName           = "no Mcp-Name"
+	otherName        = "another Mcp-Name"
+	badBase64        = "an Mcp-Name that is not Base64"
+)
+
+// mismatchedRequest is a request whose headers do not fit what its body says.
+type mismatchedRequest struct {
+	kit.NamedRoundTrip
+	validReply driver.Reply // to the request with the right headers
+}
+
+// isRefused reports whether the request is not served as it is with the right headers: that it is refused with them,
+// too, says nothing.
+func (x mismatchedRequest) isRefused() bool {
+	r := x.AwaitReply()
+	return r.Result() == nil && (isHeaderMismatch(r) || x.validReply.Result() != nil || !kit.SameText(x.validReply, r))
+}
+
+// expectRefused wants a refusal with status 400. The code, http/header-error-code judges.
+func (x mismatchedRequest) expectRefused(t *T) {
+	eachMismatch(t, []mismatchedRequest{x}, func(t *T, x mismatchedRequest) {
+		kit.SkipUnlessServerRejects(t, x.AwaitReply())
+		t.Expect(x).To(beRefusedMismatch())
+	})
+}
+
+// beRefusedMismatch matches requests that were refused with status 400, as their headers want it.
+func beRefusedMismatch() types.GomegaMatcher {
+	return Satisfy("HTTP 400, since its headers do not fit", func(x mismatchedRequest) bool {
+		return x.isRefused() && x.Response().StatusCode == http.StatusBadRequest
+	})
+}
+
+func (x mismatchedRequest) String() string { return x.Response().String() }
+
+// eachMismatch tries a check on several, as far as their answers say anything of them. What fails is named by what is
+// wrong with its headers.
+func eachMismatch(t *T, all []mismatchedRequest, run func(*T, mismatchedRequest)) {
+	Each(t, all, func(x mismatchedRequest) Subject { return x.Subject }, func(t *T, x mismatchedRequest) {
+		kit.RequireHTTPResponse(t, x.Response())
+		RequireServerReply(t, x.AwaitReply())
+		run(t, x)
+	})
+}
+
+// mismatchCheck is the check that one of several requests is refused.
+func mismatchCheck(among func(*T) []mismatchedRequest, what string) Check {
+	return Probe(func(t *T) {
+		findMismatch(t, among(t), what).expectRefused(t)
+	})
+}
+
+// findMismatch is the request with something wrong.
+func findMismatch(t *T, all []mismatchedRequest, what string) mismatchedRequest {
+	i := slices.IndexFunc(all, func(x mismatchedRequest) bool { return x.Subject.Name == what })
+	if i < 0 {
+		t.Retry("%s was not tried", what)
+	}
+	return all[i]
+}

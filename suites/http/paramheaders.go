@@ -1,0 +1,315 @@
+package http
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// paramHeaderChecks are the checks of the headers that say again what the arguments of a call are.
+var paramHeaderChecks = Suite{
+	"http/param-header-match": Probe(func(t *T) { expectAccepted(t, validCall(t)) }),
+
+	"http/param-header-missing": Probe(func(t *T) {
+		findMismatch(t, argumentMismatches(t), noParamHeader).expectRefused(t)
+	}),
+
+	"http/param-header-mismatch": Probe(func(t *T) {
+		findMismatch(t, argumentMismatches(t), otherParamHeader).expectRefused(t)
+	}),
+
+	"http/param-header-base64": Probe(func(t *T) {
+		p := requireArgument(t, argument.isFreeText)
+		p.expectAccepted(t, "Hello, 世界", nil) // which the session encodes
+	}),
+
+	"http/param-header-base64-invalid": Probe(func(t *T) {
+		p := requireArgument(t, argument.isFreeText)
+		tries := p.headerMismatches(t, "Hello", []headerVariant{
+			{"a value that is not Base64", kit.Header(p.header, "=?base64?SGVs!!!bG8=?=")},
+			{"a value without its padding", kit.Header(p.header, "=?base64?SGVsbG8?=")},
+		})
+		tries[0].expectRefused(t)
+		eachMismatch(t, tries[1:], func(t *T, x mismatchedRequest) {
+			t.ExpectShould(x).To(Satisfy("HTTP 400, since the padding is missing", mismatchedRequest.isRefused))
+		})
+	}),
+
+	"http/param-header-literal-lookalike": Probe(func(t *T) {
+		p := requireArgument(t, argument.isFreeText)
+		for _, text := range []string{"SGVsbG8=", "=?base64?SGVsbG8=", "=?BASE64?SGVsbG8=?="} {
+			p.expectAccepted(t, text, nil)
+		}
+	}),
+
+	"http/param-header-invalid-characters": Probe(func(t *T) {
+		p := requireArgument(t, argument.isText)
+		p.headerMismatches(t, p.value,
+			[]headerVariant{{"bytes beyond ASCII", kit.Header(p.header, "a\x80\xff")}})[0].expectRefused(t)
+	}),
+
+	"http/param-header-null-or-absent": Probe(func(t *T) {
+		p := requireArgument(t, argument.isOptional)
+		p.expectAccepted(t, driver.Omitted, nil)
+		if p.mayBeNull() {
+			p.expectAccepted(t, nil, nil)
+		}
+	}),
+
+	"http/param-header-unexpected": Probe(func(t *T) {
+		p := requireArgument(t, argument.isOptional)
+		surplus := headerVariant{"a header of an argument that is not there", kit.Header(p.header, "x")}
+		p.headerMismatches(t, driver.Omitted, []headerVariant{surplus})[0].expectRefused(t)
+	}),
+
+	"http/param-header-integer-numeric": Probe(func(t *T) {
+		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "integer" })
+		p.expectAccepted(t, p.value, kit.Header(p.header, fmt.Sprintf("%v.0", p.value)))
+	}),
+
+	"http/param-header-boolean": Probe(func(t *T) {
+		p := requireArgument(t, func(p argument) bool { return p.schema["type"] == "boolean" })
+		p.expectAccepted(t, true, nil)
+		p.headerMismatches(t, true,
+			[]headerVariant{{"True in place of true", kit.Header(p.header, "True")}})[0].expectRefused(t)
+	}),
+
+	"http/param-header-nested-path": Probe(func(t *T) {
+		p := requireArgument(t, func(p argument) bool { return len(p.path) > 1 })
+		p.expectAccepted(t, p.value, nil)
+		p.headerMismatches(t, p.value, []headerVariant{{noParamHeader, kit.Header(p.header)}})[0].expectRefused(t)
+	}),
+
+	"http/param-header-unknown-ignored": Probe(func(t *T) {
+		p := requireArgument(t, argument.isAny)
+		p.expectAccepted(t, p.value, kit.Header(paramHeaderPrefix+"Mcpcheck", "1"))
+	}),
+}
+
+// What is wrong with the header of an argument.
+const (
+	noParamHeader    = "no header for an argument"
+	otherParamHeader = "another value in the header of an argument"
+)
+
+// argument is one of a tool that the call has to say again in a header.
+type argument struct {
+	tool      Subject
+	header    string
+	path      []string // to it, in the arguments
+	schema    M
+	required  bool // on its path, something is
+	value     any
+	arguments M // valid ones that have it
+}
+
+func (argument) isAny() bool { return true }
+
+// hasInvalidHeader reports whether no header can have the name.
+func (p argument) hasInvalidHeader() bool {
+	return !httpguts.ValidHeaderFieldName(p.header) || p.header == paramHeaderPrefix
+}
+
+func (p argument) isText() bool { return p.schema["type"] == "string" }
+
+// isFreeText reports whether any text will do.
+func (p argument) isFreeText() bool {
+	bound := func(keyword string) bool { return HasMember(p.schema, keyword) }
+	return p.isText() && !slices.ContainsFunc([]string{"enum", "const", "pattern", "format", "maxLength"}, bound)
+}
+
+func (p argument) isOptional() bool { return !p.required }
+
+func (p argument) mayBeNull() bool {
+	types, _ := p.schema["type"].([]any)
+	return slices.Contains(types, any("null"))
+}
+
+// requireArgument is the first argument of a kind whose tool may be called; it ends a check that has none.
+func requireArgument(t *T, is func(argument) bool) argument {
+	p, none := findArgument(t, is)
+	switch {
+	case none == nil:
+		return p
+	case none.Tool.Name == "":
+		t.WithReason(NotOffered).Skip("%s", none.Detail)
+	case none.Forbidden:
+		t.WithReason(CallsOff).Inconclusive("the tool with such an argument may not be called with all values: %v",
+			*none)
+	}
+	t.Inconclusive("the tool with such an argument cannot be called: %v", *none)
+	return p
+}
+
+// findArgument is requireArgument for who can do without; none says why there is none, and of which tool.
+func findArgument(t *T, is func(argument) bool) (p argument, none *kit.Uncalled) {
+	none = &kit.Uncalled{Detail: "no tool has such an argument with x-mcp-header"}
+	for _, tool := range kit.ToolsInCallOrder(t) {
+		schema, _ := tool.Value["inputSchema"].(M)
+		arguments := argumentsIn(schema)
+		if slices.ContainsFunc(arguments, argument.hasInvalidHeader) {
+			none = &kit.Uncalled{Tool: tool, Detail: "clients do not call it: tools/x-mcp-header-name"}
+			continue
+		}
+		for _, p := range arguments {
+			if p.tool = tool; !is(p) {
+				continue
+			}
+			if not := p.fillIn(t); not != nil {
+				none = not
+				continue
+			}
+			return p, nil
+		}
+	}
+	return p, none
+}
+
+// argumentsIn are the arguments of a schema that have a header, reached by properties alone, in the order of their
+// names.
+func argumentsIn(schema M) (all []argument) {
+	properties, _ := schema["properties"].(M)
+	required, _ := schema["required"].([]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		property, _ := properties[name].(M)
+		if header, marked := property["x-mcp-header"].(string); marked {
+			all = append(all, argument{
+				header: paramHeaderPrefix + header, path: []string{name}, schema: property,
+				required: slices.Contains(required, any(name)),
+			})
+		}
+		for _, inner := range argumentsIn(property) {
+			inner.path = append([]string{name}, inner.path...)
+			all = append(all, inner)
+		}
+	}
+	return all
+}
+
+// fillIn finds arguments for the tool that have this one; not says why there are none.
+func (p *argument) fillIn(t *T) (not *kit.Uncalled) {
+	tool := p.tool
+	tool.Value = maps.Clone(tool.Value)
+	schema, _ := tool.Value["inputSchema"].(M)
+	tool.Value["inputSchema"] = schemaRequiring(schema, p.path)
+	if p.arguments, not = kit.ValidArguments(t, tool); not == nil {
+		not = kit.CheckMayVary(t, tool)
+	}
+	if not != nil {
+		return not
+	}
+	object := p.arguments
+	for _, name := range p.path[:len(p.path)-1] {
+		object, _ = object[name].(M)
+	}
+	p.value = object[p.path[len(p.path)-1]]
+	if p.value == nil {
+		return &kit.Uncalled{Tool: p.tool, Detail: "its arguments have no " + strings.Join(p.path, ".")}
+	}
+	return nil
+}
+
+// schemaRequiring is a schema whose values have what is at a path.
+func schemaRequiring(schema M, path []string) M {
+	if len(path) == 0 {
+		return schema
+	}
+	schema = maps.Clone(schema)
+	required, _ := schema["required"].([]any)
+	if !slices.Contains(required, any(path[0])) {
+		schema["required"] = append(slices.Clone(required), path[0])
+	}
+	properties, _ := schema["properties"].(M)
+	properties = maps.Clone(properties)
+	inner, _ := properties[path[0]].(M)
+	properties[path[0]] = schemaRequiring(inner, path[1:])
+	schema["properties"] = properties
+	return schema
+}
+
+// request is the call of the tool with another value of the argument; driver.Omitted leaves it out.
+func (p argument) request(value any) kit.ManualRequest {
+	params := M{"name": p.tool.Name, "arguments": withValue(p.arguments, p.path, value)}
+	return kit.ManualRequest{Method: "tools/call", Params: kit.WithCapabilities(params, kit.AllModernCapabilities)}
+}
+
+// withValue is an object with another value at a path.
+func withValue(object M, path []string, value any) M {
+	object = maps.Clone(object)
+	if object == nil {
+		object = M{}
+	}
+	switch inner, _ := object[path[0]].(M); {
+	case len(path) > 1:
+		object[path[0]] = withValue(inner, path[1:], value)
+	case value == driver.Omitted:
+		delete(object, path[0])
+	default:
+		object[path[0]] = value
+	}
+	return object
+}
+
+// headerMismatches are the call with a value, and headers that do not fit.
+func (p argument) headerMismatches(t *T, value any, forms []headerVariant) []mismatchedRequest {
+	all := headerMismatches(t, p.request(value), forms)
+	for _, x := range all {
+		if code, isError := x.validReply.Code(); isError && !x.isRefused() {
+			t.Inconclusive("%s is answered with error %d whatever its headers say", p.tool.Name, code)
+		}
+	}
+	return all
+}
+
+// send makes the call with a value of the argument, and with other headers than it should have.
+func (p argument) send(t *T, value any, header http.Header) kit.NamedRoundTrip {
+	request := p.request(value)
+	request.Header = header
+	s := t.Session()
+	x := kit.PostRequest(s, request)
+	x.AwaitReply()
+	return kit.NewNamedRoundTrip(s, p.tool.Name, x)
+}
+
+// validCall is a call of a tool with an argument that stands in a header, as any client makes it.
+func validCall(t *T) kit.NamedRoundTrip {
+	p := requireArgument(t, argument.isAny)
+	return Step(t, "a call with its headers", func(t *T) kit.NamedRoundTrip { return p.send(t, p.value, nil) })
+}
+
+// expectAccepted wants the call not refused for its headers, unless any call is.
+func (p argument) expectAccepted(t *T, value any, header http.Header) {
+	x := p.send(t, value, header)
+	if isHeaderMismatch(x.AwaitReply()) && isHeaderMismatch(validCall(t).AwaitReply()) {
+		t.Yield("any call with such a header is refused")
+	}
+	expectAccepted(t, x)
+}
+
+// expectAccepted wants a call not refused for its headers. Whether the tool likes the arguments is its own business.
+func expectAccepted(t *T, x kit.NamedRoundTrip) {
+	kit.EachNamedRoundTrip(t, []kit.NamedRoundTrip{x}, func(t *T, x kit.NamedRoundTrip) {
+		r, a := RequireServerReply(t, x.AwaitReply()), kit.RequireHTTPResponse(t, x.Response())
+		t.Expect(r).To(Satisfy("the call taken with its headers", func(r driver.Reply) bool {
+			return !isHeaderMismatch(r) && (!r.IsStatusOnly() || a.StatusCode != http.StatusBadRequest)
+		}))
+	})
+}
+
+// argumentMismatches are those of a call of a tool whose argument stands in a header.
+func argumentMismatches(t *T) []mismatchedRequest {
+	p := requireArgument(t, argument.isAny)
+	return Step(t, "headers of arguments that do not fit", func(t *T) []mismatchedRequest {
+		return p.headerMismatches(t, p.value, []headerVariant{
+			{noParamHeader, kit.Header(p.header)}, {otherParamHeader, kit.Header(p.header, "mcpcheck-other")},
+		})
+	})
+}

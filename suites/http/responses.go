@@ -1,0 +1,294 @@
+package http
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var responseChecks = Suite{
+	"http/response-content-type": Watch(func(t *T, w Wire) {
+		full := func(r kit.RoundTripRecord) bool { return !kit.HasEmptyBody(r.Response) }
+		kit.JudgeRoundTrips(t, "HTTP answer to a request", kit.AcceptedRequests(w), full,
+			func(t *T, r kit.RoundTripRecord) {
+				t.Expect(r.Response.MediaType()).To(BeOneOf(kit.JSONType, kit.EventStreamType))
+			})
+	}),
+
+	"http/request-not-202": Watch(func(t *T, w Wire) {
+		kit.JudgeRoundTrips(t, "HTTP answer to a request", kit.AnsweredRequests(w), nil,
+			func(t *T, r kit.RoundTripRecord) {
+				want := "the answer to " + r.Request.Method + " in a body or an event stream"
+				t.Expect(r.Response).To(Satisfy(want, func(a driver.HTTPResponse) bool { return !kit.HasEmptyBody(a) }))
+			})
+	}),
+
+	"http/request-errors-are-jsonrpc": Probe(func(t *T) {
+		s := t.SessionForInvalidInput()
+		if r := RequestNoOp(t, s); r.IsStatusOnly() {
+			t.Retry("%s, too, is answered with %s", r.Method, Got(r))
+		}
+		kit.SkipUnlessAnswersInvalid(t)
+		kit.EachNamedRoundTrip(t, failingRequests(t, s), func(t *T, x kit.NamedRoundTrip) {
+			r := x.AwaitReply()
+			switch {
+			case r.Err != nil:
+				t.Inconclusive("%v", Explain(r.Err))
+			case r.Result() != nil:
+				t.Skip("it was answered with a result")
+			}
+			kit.RequireNotFromIntermediary(t, x.Response())
+			kit.SkipIfUnauthorized(t, x.Response())
+			t.Expect(r).To(Satisfy("a JSON-RPC error", func(r driver.Reply) bool { return !r.IsStatusOnly() }))
+		})
+	}),
+
+	"http/json-reply-single-object": Watch(func(t *T, w Wire) {
+		inJSON := func(r kit.RoundTripRecord) bool {
+			return !kit.HasEmptyBody(r.Response) && r.Response.MediaType() == kit.JSONType
+		}
+		kit.JudgeRoundTrips(t, "answer in JSON", kit.AnsweredRequests(w), inJSON, func(t *T, r kit.RoundTripRecord) {
+			t.Expect(r.Response.Body.String()).To(Satisfy("one JSON-RPC response and nothing else", isOneResponse))
+		})
+	}),
+
+	"http/success-status": Watch(func(t *T, w Wire) {
+		served := func(r kit.RoundTripRecord) bool { return r.IsOrdinary() && r.Request.IsRequest() && r.HasResult() }
+		kit.JudgeRoundTrips(t, "result over HTTP", kit.RoundTrips(w), served, func(t *T, r kit.RoundTripRecord) {
+			t.Expect(r.Response).To(Satisfy("HTTP 200 with the result", func(a driver.HTTPResponse) bool {
+				return a.StatusCode == http.StatusOK
+			}))
+		})
+	}),
+
+	"http/error-body-shape": WatchWithSetup(func(t *T) { otherMethods(t); postMalformedJSON(t) }, func(t *T, w Wire) {
+		// What was sent in ordinary sessions is judged in the area jsonrpc.
+		looksLike := func(r kit.RoundTripRecord) bool {
+			return r.Request.Manual && kit.IsClientError(r.Response) &&
+				HasMember(kit.DecodeObject(r.Response.Body.Bytes()), "jsonrpc")
+		}
+		const what = "JSON-RPC message in the body of an HTTP error"
+		kit.JudgeRoundTrips(t, what, kit.RoundTrips(w), looksLike, func(t *T, r kit.RoundTripRecord) {
+			wrong := errorProblem(r)
+			t.Expect(wrong == "").To(BeTrue("a JSON-RPC error", "%s in %s", wrong, r.Response))
+		})
+	}),
+
+	"http/malformed-json-status": Probe(func(t *T) {
+		a := postMalformedJSON(t)
+		kit.RequireNotFromIntermediary(t, a)
+		t.Expect(a).To(Satisfy("HTTP 4xx", func(a driver.HTTPResponse) bool {
+			return kit.IsClientError(a) || a.OK() && isParseError(a)
+		}))
+		t.ExpectAdvice(a).To(Satisfy("HTTP 4xx", kit.IsClientError))
+	}),
+
+	"http/unknown-method-404": Probe(func(t *T) {
+		s := t.Session()
+		x := kit.PostRequest(s, kit.ManualRequest{Method: kit.UnknownMethodName})
+		skipUnlessRejected(t, s, x)
+		r, a := x.AwaitReply(), kit.RequireHTTPResponse(t, x.Response())
+		if r.Result() != nil {
+			t.Yield("it is answered with a result")
+		}
+		t.Expect(a).To(Satisfy("HTTP 404", kit.IsNotFound))
+		t.Expect(r).To(Satisfy("a JSON-RPC error with it", hasMessage))
+	}),
+
+	"http/concurrent-posts": Probe(func(t *T) {
+		replies := concurrentReplies(t)
+		for _, r := range replies {
+			if r.Answered() && kit.IsNotFound(r.Frame.RoundTrip.Response()) {
+				t.WithReason(Died).Inconclusive("the server has ended the session: %s", Got(r))
+			}
+			t.Expect(r).To(Satisfy("each of twenty requests at a time served", hasMessage))
+		}
+	}),
+
+	"http/large-request-refused": ShutdownProbe(func(t *T) {
+		if !t.Site().IsLoopback() {
+			t.Skip("so much is only sent to a server on this machine")
+		}
+		s := t.ExclusiveSession()
+		usual := RequestNoOp(t, s)
+		x := postLargeRequest(s)
+		a := x.AwaitEnd()
+		x.Abort()
+		t.Expect(TryNoOp(t, s)).To(beServedLike(usual), "the request after the large one")
+		t.Expect(a).To(Satisfy("the large request served, or refused with 4xx", isNotServerError))
+	}),
+}
+
+// isParseError reports whether an answer is the JSON-RPC error for what is no JSON.
+func isParseError(a driver.HTTPResponse) bool {
+	return slices.ContainsFunc(kit.Bodies(a), func(body []byte) bool {
+		e, _ := kit.DecodeObject(body)["error"].(M)
+		return e["code"] == json.Number("-32700")
+	})
+}
+
+// isOneResponse reports whether a body is a JSON-RPC response, and all of it.
+func isOneResponse(body string) bool {
+	m := kit.DecodeObject([]byte(body))
+	return driver.IsJSON([]byte(body)) && !HasMember(m, "method") && (HasMember(m, "result") || HasMember(m, "error") ||
+		HasMember(m, "id"))
+}
+
+// errorProblem is what is wrong with the JSON-RPC error in the body of an HTTP error; empty when nothing is.
+func errorProblem(r kit.RoundTripRecord) string {
+	m := kit.DecodeObject(r.Response.Body.Bytes())
+	e, _ := m["error"].(M)
+	code, _ := e["code"].(json.Number)
+	_, text := e["message"].(string)
+	unread := r.Request.Kind == driver.NotJSON // its id is judged by jsonrpc/parse-error-id
+	right := driver.SameID(CompactJSON(m["id"]), r.Request.RoundTrip.RequestID()) || unread
+	switch {
+	case m["jsonrpc"] != "2.0":
+		return "jsonrpc " + Show(m["jsonrpc"])
+	case e == nil:
+		return "no error object"
+	case !driver.IsInteger(code):
+		return "no error code"
+	case !text:
+		return "no error message"
+	case m["id"] != nil && !right:
+		return "id " + Show(m["id"])
+	}
+	return ""
+}
+
+// postMalformedJSON is the answer to a body that is no JSON. It ends the check when the server does not survive it.
+func postMalformedJSON(t *T) driver.HTTPResponse {
+	return Step(t, "a body that is not JSON", func(t *T) driver.HTTPResponse {
+		s := t.SessionForInvalidInput()
+		a := kit.Post(s, `{"mcpcheck" !!`).AwaitEnd()
+		if a.StatusCode == 0 && TryNoOp(t, s).Err != nil {
+			t.Yield("the session did not survive it")
+		}
+		return a
+	})
+}
+
+// failingRequests are requests that cannot be served, sent one after the other: a server may refuse a second one at a
+// time. What comes of an unknown method without a handshake, http/unknown-method-404 judges.
+func failingRequests(t *T, s *driver.Session) (all []kit.NamedRoundTrip) {
+	ask := func(name, method string, params M) {
+		request := kit.ManualRequest{Method: method, Params: params}
+		x := kit.RetryWhileBusy(s, func() *driver.RoundTrip { return kit.PostRequest(s, request) })
+		x.AwaitEnd()
+		all = append(all, kit.NewNamedRoundTrip(s, name, x))
+	}
+	if t.IsModern() {
+		ask("server/discover without clientCapabilities", "server/discover", kit.OmittedCapabilities)
+		all = append(all, invalidRequests(t)...)
+	} else {
+		ask("an unknown method", kit.UnknownMethodName, nil)
+	}
+	if t.Server.Declares("tools") {
+		ask("tools/list with a cursor that is a number", "tools/list", M{"cursor": 5})
+		if MayCallUnknown(t) {
+			ask("tools/call without params", "tools/call", nil)
+		}
+	}
+	return all
+}
+
+// invalidRequests are requests in versions that no server has, and with headers that do not fit. Elsewhere than on this
+// machine there are none: a gateway before the server, which goes by headers, need not know JSON-RPC.
+func invalidRequests(t *T) (all []kit.NamedRoundTrip) {
+	if !t.Site().IsLoopback() {
+		return nil
+	}
+	for _, version := range []string{kit.NewerVersion, kit.OlderVersion, kit.NonDateVersion} {
+		for _, c := range kit.VersionProbes(t, version) {
+			if f := c.Reply.Frame; f != nil {
+				all = append(all, kit.NamedRoundTrip{RoundTrip: f.RoundTrip, Subject: c.Subject()})
+			}
+		}
+	}
+	for _, x := range standardHeaderMismatches(t) {
+		all = append(all, x.NamedRoundTrip)
+	}
+	return all
+}
+
+// hasMessage reports whether a reply is a JSON-RPC message.
+func hasMessage(r driver.Reply) bool { return r.Answered() && !r.IsStatusOnly() }
+
+// beServedLike matches a reply that is as good as the usual one.
+func beServedLike(usual driver.Reply) types.GomegaMatcher {
+	return Satisfy("the request served as usual", func(r driver.Reply) bool {
+		return hasMessage(r) && (r.Result() != nil || usual.Result() == nil)
+	})
+}
+
+// concurrentReplies are the replies to twenty requests at a time, while the standing stream of the session is open. A
+// server may take one after the other.
+func concurrentReplies(t *T) (replies []driver.Reply) {
+	const many = 20
+	s := t.Session()
+	begin := time.Now()
+	if r := RequestNoOp(t, s); r.IsStatusOnly() {
+		t.Retry("a single request is not served either: %s", Got(r))
+	}
+	deadline := time.Now().Add(s.ReplyTimeout() + many*time.Since(begin))
+	var sent []*driver.RoundTrip
+	for range many {
+		sent = append(sent, kit.PostRequest(s, kit.ManualRequest{}))
+	}
+	for _, x := range sent {
+		replies = append(replies, s.AwaitFor(driver.Pending{ID: x.RequestID()}, time.Until(deadline)))
+	}
+	if slices.ContainsFunc(replies, func(r driver.Reply) bool { return r.Err != nil }) {
+		requireSequentialAnswers(t, many)
+	}
+	return replies
+}
+
+// requireSequentialAnswers ends a check when so many requests are not answered one by one either, or take so long that
+// all of them at a time could not be waited for.
+func requireSequentialAnswers(t *T, many int) {
+	s := t.ExclusiveSession()
+	begin := time.Now()
+	for range many {
+		if r := TryNoOp(t, s); r.Err != nil {
+			t.Skip("requests are not answered one by one either: %v", r.Err)
+		}
+	}
+	if took := time.Since(begin); took > s.ReplyTimeout() {
+		t.Inconclusive("one by one, so many requests took %v", took.Round(time.Second))
+	}
+}
+
+// postLargeRequest posts a request of 9 MiB, most of it padding.
+func postLargeRequest(s *driver.Session) *driver.RoundTrip {
+	const padding = 9 << 20
+	method, _ := s.NoOp()
+	request := s.NewRequest(s.NextID(), method, M{"_meta": M{"com.example/mcpcheck": "$padding"}})
+	before, after, _ := strings.Cut(string(CompactJSON(request)), "$padding")
+	return s.HTTP().Do(driver.HTTPRequest{
+		Body: []byte(before + "… 9 MiB …" + after),
+		BodyReader: io.MultiReader(strings.NewReader(before), io.LimitReader(endlessReader{}, padding),
+			strings.NewReader(after)),
+		BodySize: int64(len(before) + padding + len(after)),
+	})
+}
+
+// endlessReader is a text without an end.
+type endlessReader struct{}
+
+func (endlessReader) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 'x'
+	}
+	return len(p), nil
+}

@@ -1,0 +1,39 @@
+package jsonrpc
+
+import (
+	"maps"
+
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// A connection may break off at any time, and over HTTP any session may have ended the server of them all. So a request
+// that was lost in one of these ways is made once more, in a session of its own: what is lost again has no answer.
+
+// isLost reports whether a request was lost in one of these ways.
+func isLost(w Wire, x *kit.Call) bool {
+	return x.Response == nil && (x.IsConnectionClosed() || x.SessionEnded() && x.OtherSessionActive(w))
+}
+
+// maxRetries is how many requests are made once more.
+const maxRetries = 10
+
+// retryReason says why it is not for the server that a request was lost; empty when it was lost again.
+func (all *runCalls) retryReason(t *T, x *kit.Call) string {
+	params, _ := x.Request.JSON()["params"].(M)
+	params = maps.Clone(params)
+	delete(params, "_meta") // which the session makes
+	key := x.Request.Method + string(CompactJSON(params))
+	why, known := all.retryReasons[key]
+	switch {
+	case known:
+		return why
+	case len(all.retryReasons) == maxRetries:
+		return "the connection broke off, and the request was not made once more"
+	}
+	if !kit.IsConnectionLost(t.TryRequest(t.ExclusiveSession(), x.Request.Method, params)) {
+		why = "the connection broke off, and not when the request was made once more"
+	}
+	all.retryReasons[key] = why
+	return why
+}

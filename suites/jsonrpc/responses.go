@@ -1,0 +1,291 @@
+package jsonrpc
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var responseChecks = Suite{
+	"jsonrpc/single-response-per-request": WatchWithSetup(kit.NotifyAndIdle, func(t *T, w Wire) {
+		answers := func(r *kit.Response) bool { return r.Call != nil || r.DuplicateOf != nil }
+		kit.JudgeResponses(t, "response to a request", kit.Transcripts(w), answers, func(t *T, r *kit.Response) {
+			switch {
+			case r.DuplicateOf == nil:
+			case r.DuplicateOf.Cancelled && r.MaybeForNotification:
+				t.Yield("it may be a reply to the cancellation")
+			case kit.IsOnGETStream(t, r.WireFrame) || kit.IsOnGETStream(t, r.DuplicateOf.Response):
+				t.Yield("it came on the GET stream as well")
+			case r.Session.OtherSessionUsedID(r.ID):
+				t.Yield("another session has asked under that id, too")
+			}
+			t.Expect(r.DuplicateOf == nil).To(BeTrue("one answer to "+r.Request.Method,
+				"another one under the same id"))
+		})
+	}),
+
+	"jsonrpc/no-unsolicited-response": WatchWithSetup(kit.NotifyAndIdle, func(t *T, w Wire) {
+		early := kit.ServerSpokeFirst(w)
+		once := func(r *kit.Response) bool { return r.DuplicateOf == nil }
+		kit.JudgeResponses(t, "response", kit.Transcripts(w), once, func(t *T, r *kit.Response) {
+			switch {
+			case r.HasWrongID():
+				t.Yield("it answers %s", r.Request.Method)
+			case r.Call == nil && kit.IsOnGETStream(t, r.WireFrame):
+				t.Yield("it came on a GET stream")
+			case early && r.Call == nil && kit.IsBeforeConnectReply(r.Message):
+				t.Yield("the server does not wait for initialize")
+			case r.Call == nil && r.Session.OtherSessionUsedID(r.ID):
+				t.Yield("it may be for another session")
+			case r.GuessedCall != nil:
+				t.Skip("it may be meant for a request that has no answer")
+			case r.Call == nil && r.MaybeForNotification:
+				t.Yield("it may be a reply to a notification")
+			case kit.IsMissingID(r.ID):
+				t.Yield("it has no id")
+			}
+			t.Expect(r.Call != nil).To(BeTrue("responses to requests only",
+				"a response with id %s, which no request has", Show(FrameID(r.Frame))))
+		})
+	}),
+
+	"jsonrpc/no-response-without-id": WatchWithSetup(kit.NotifyAndIdle, func(t *T, w Wire) {
+		all := func(*kit.Response) bool { return true }
+		kit.JudgeResponses(t, "response", kit.Transcripts(w), all, func(t *T, r *kit.Response) {
+			if r.Call == nil && kit.IsOnGETStream(t, r.WireFrame) {
+				t.Yield("it came on a GET stream")
+			}
+			t.Expect(!r.IsUnsolicited()).To(BeTrue("the id of a request in each response",
+				"one without, though everything that was sent could be read: %s", r.Frame))
+		})
+	}),
+
+	"jsonrpc/every-request-answered": WatchWithSetup(kit.AskLists, func(t *T, w Wire) {
+		all := runCallsIn(t, w)
+		hung := unansweredCallsIn(all.calls)
+		Judge(t, "answer", all.calls, all.subject, func(t *T, x *kit.Call) {
+			if excess := x.LimitErr(); excess != nil {
+				t.Inconclusive("%v", excess)
+			}
+			if slices.Contains(hung.blocking, x) {
+				t.Fail("an answer to the call of "+toolName(x), "%s, nor to ping meanwhile", x.NoAnswerReason())
+			}
+			if why := exemptReason(t, w, x, all); why != "" {
+				t.Skip("%s", why)
+			}
+			t.Expect(x.Response != nil).To(BeTrue("an answer to "+x.Request.Method, "%s", x.NoAnswerReason()))
+		})
+		if len(all.pendingMethods) > 0 {
+			t.WithReason(Silent).Inconclusive("the server was still answering when the --timeout had passed: %s",
+				strings.Join(all.pendingMethods, ", "))
+		}
+		if len(hung.slowTools) > 0 {
+			t.WithReason(Silent).Inconclusive("some tools did not answer in time and may run for long (--timeout): %s",
+				strings.Join(hung.slowTools, ", "))
+		}
+	}),
+}
+
+// runCalls are those of a run, and which of them call tools that are listed.
+type runCalls struct {
+	calls           []*kit.Call
+	tools           map[*kit.Call]Subject // by the requests that call them
+	firstToolCall   *kit.Call             // of these; nil when there is none
+	toolsUnanswered bool                  // there are some, and none was answered
+	ignoresErrors   bool                  // what is to be refused has no answer
+	// results have come under another id than that of their request, or under none
+	hasOtherIDs    bool
+	pendingMethods []string          // methods of those whose answers were still on their way when they were due
+	retryReasons   map[string]string // see regained
+}
+
+func runCallsIn(t *T, w Wire) *runCalls {
+	dialogues := kit.Transcripts(w)
+	all := &runCalls{
+		tools: map[*kit.Call]Subject{}, ignoresErrors: kit.NeverAnswersWithErrors(dialogues),
+		retryReasons: map[string]string{},
+	}
+	for _, d := range dialogues {
+		all.calls = append(all.calls, d.Calls...)
+	}
+	listed := map[string]Subject{}
+	for _, tool := range slices.Backward(kit.ListedTools(t)) { // the first of a name
+		listed[tool.Name] = tool
+	}
+	answered := false
+	for _, x := range all.calls {
+		if method := x.Request.Method; x.IsReceiving() && !slices.Contains(all.pendingMethods, method) {
+			all.pendingMethods = append(all.pendingMethods, method)
+		}
+		all.hasOtherIDs = all.hasOtherIDs || x.Response != nil && x.Response.HasResult && !driver.SameID(x.Response.ID,
+			x.Request.ID)
+		if x.Request.Method != "tools/call" {
+			continue
+		}
+		if tool, isListed := listed[toolName(x)]; isListed {
+			all.tools[x] = tool
+			all.firstToolCall = cmp.Or(all.firstToolCall, x)
+			answered = answered || x.Response != nil
+		}
+	}
+	all.toolsUnanswered = all.firstToolCall != nil && !answered
+	return all
+}
+
+// callsListedTool reports whether a request calls a tool that is listed.
+func (all *runCalls) callsListedTool(x *kit.Call) bool {
+	_, has := all.tools[x]
+	return has
+}
+
+// subject is a request as a subject. Behind a call without a known tool is one of a tool that is listed: without it,
+// another check would judge the answer.
+func (all *runCalls) subject(x *kit.Call) Subject {
+	subject := x.Subject()
+	if x.Request.Method == "tools/call" && !all.callsListedTool(x) && all.firstToolCall != nil {
+		subject.SourceFrames = append(subject.SourceFrames, all.firstToolCall.Request)
+	}
+	return subject
+}
+
+// exemptReason is why it is not for jsonrpc/every-request-answered to report that a request, one of all, has no answer;
+// empty when it is.
+func exemptReason(t *T, w Wire, x *kit.Call, all *runCalls) string {
+	other := otherCheckReason(t, x, all)
+	control, down := ServerDown(t)
+	switch {
+	case x.Response != nil:
+		return ""
+	case x.IsReceiving():
+		return "it was still coming"
+	case !x.Ready:
+		return "the handshake was not complete"
+	case x.Batched:
+		return "it was in a batch"
+	case x.OpensStream:
+		return "its answer is that a stream stays open"
+	case x.Cancelled:
+		return "it was cancelled"
+	case x.NoResponseInBody:
+		return "the HTTP answer holds no response: http/request-not-202, http/sse-response-eventually, " +
+			"http/json-reply-single-object"
+	case x.WrongIDResponse != nil && all.hasOtherIDs:
+		return "results do not have the id of their request: jsonrpc/response-id-echo-integer"
+	case x.ErrorWithoutID:
+		return "an error without its id came: jsonrpc/error-echoes-request-id"
+	case x.StreamOpen():
+		return "its event stream is open without a response: http/sse-response-eventually"
+	case x.Session.StderrDiscarded && (x.SessionEnded() || x.NothingAnsweredAfter()):
+		return "nobody read its stderr: stdio/responsive-without-stderr-reader"
+	case x.ExitedZero():
+		return "the server has ended the session: lifecycle/server-shutdown-is-clean"
+	case x.SessionEnded() && x.EndedAfterDecline():
+		return "the client did not agree to what it was asked for: elicitation/decline-handled, " +
+			"elicitation/error-reply-handled, sampling/rejection-handled, roots/error-tolerated"
+	case isLost(w, x):
+		if why := cmp.Or(other, undeclaredReason(x)); why != "" {
+			return why
+		}
+		return all.retryReason(t, x)
+	case x.Session == control, x.Crashed() && (other == "" || isAnyAnswered(t, other, all)):
+		return ""
+	case other != "":
+		return other
+	case down && control == nil && x.NothingAnsweredAfter():
+		return "the server has stopped to answer anything"
+	case undeclaredReason(x) != "":
+		return undeclaredReason(x)
+	case !x.SessionEnded() && x.WaitTime() < x.Session.ReplyTimeout():
+		return "the session was over before an answer was due"
+	case isBlocked(t, x, all):
+		return "it came after a request that is never answered, which another check judges, and nothing was any more"
+	case all.ignoresErrors && !x.SessionEnded() && all.hasAnswered(x.Request.Method):
+		return "it may be what is to be refused, and that has no answer: jsonrpc/unknown-method-is-error"
+	case all.callsListedTool(x) && !x.SessionEnded() && !hasInvalidArguments(t, x, all.tools[x]):
+		return "a tool may run for long"
+	}
+	return ""
+}
+
+// otherCheckReason says which answers another check judges, that to a request, one of all, among them; empty when none
+// does.
+func otherCheckReason(t *T, x *kit.Call, all *runCalls) string {
+	harmless, _ := x.Session.NoOp()
+	judged := []string{harmless, t.Server.ConnectMethod(), "ping", "tools/list", "tasks/result"}
+	switch method := x.Request.Method; {
+	case slices.Contains(judged, method), kit.IsUnknownMethod(method):
+		return "another check judges the answers to " + method
+	case method == "tools/call" && !all.callsListedTool(x) && (x.SessionEnded() || !all.toolsUnanswered):
+		return "another check judges calls without a known tool"
+	}
+	return ""
+}
+
+// isAnyAnswered reports whether any of the requests was answered that are judged elsewhere for the same reason.
+func isAnyAnswered(t *T, judged string, all *runCalls) bool {
+	return slices.ContainsFunc(all.calls, func(x *kit.Call) bool {
+		return x.Response != nil && otherCheckReason(t, x, all) == judged
+	})
+}
+
+// hasAnswered reports whether any request of a method was answered.
+func (all *runCalls) hasAnswered(method string) bool {
+	return slices.ContainsFunc(all.calls, func(x *kit.Call) bool {
+		return x.Response != nil && x.Request.Method == method
+	})
+}
+
+// isBlocked reports whether a request, one of all, came in its session after one that is judged elsewhere, of a kind
+// that is never answered, and nothing was answered there any more: it may have had to wait for that.
+func isBlocked(t *T, x *kit.Call, all *runCalls) bool {
+	return x.NothingAnsweredAfter() && slices.ContainsFunc(all.calls, func(y *kit.Call) bool {
+		if y.Session != x.Session || y.Response != nil || y.Request.At >= x.Request.At {
+			return false
+		}
+		other := otherCheckReason(t, y, all)
+		return other != "" && !isAnyAnswered(t, other, all)
+	})
+}
+
+// undeclaredReason says that the session's capabilities do not cover the method; empty when they do.
+func undeclaredReason(x *kit.Call) string {
+	family, verb, _ := strings.Cut(x.Request.Method, "/")
+	if family == "completion" {
+		family = "completions"
+	}
+	capability, _ := x.Session.Capabilities[family].(M)
+	subscribes := verb == "subscribe" || verb == "unsubscribe"
+	if capability == nil || subscribes && capability["subscribe"] != true {
+		return "the server does not declare the method"
+	}
+	return ""
+}
+
+// hasInvalidArguments reports whether a call of a listed tool has to be answered soon: its arguments are invalid even
+// without those that the tool does not know.
+func hasInvalidArguments(t *T, x *kit.Call, tool Subject) bool {
+	params, _ := x.Request.JSON()["params"].(M)
+	arguments := Member(params, "arguments")
+	args, ok := arguments.(M)
+	if !ok {
+		return arguments != Absent{}
+	}
+	schema, err := schemas.Compile(tool.Value["inputSchema"], t.Revision)
+	if err != nil {
+		return false
+	}
+	known := M{}
+	input, _ := tool.Value["inputSchema"].(M)
+	properties, _ := input["properties"].(M)
+	for name, v := range args {
+		if HasMember(properties, name) {
+			known[name] = v
+		}
+	}
+	return schema.Validate(known) != nil
+}

@@ -1,0 +1,307 @@
+package kit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// Asked is a request of the client, and when it was answered.
+type TrackedRequest struct {
+	Request   *driver.Frame
+	Response  *driver.Frame           // nil: none has come
+	Cancelled bool                    // the client has taken it back
+	Progress  []*ProgressNotification // of its progress, as they came
+
+	token json.RawMessage // nil: it asks for no progress
+}
+
+// ProgressNotification is a notification of progress, and what the client had asked for when it came.
+type ProgressNotification struct {
+	Message
+	ForRequest      *TrackedRequest // the request that has given the token, the latest of several; nil: none has
+	EarlierResponse *driver.Frame   // the answer to that, which came before; nil: it was under way
+	// of one without Of: the request that has given the same token in another type; nil: none has
+	SimilarTokenRequest *TrackedRequest
+	TokenNotRequested   bool // of one without Of: it is about a request that asks for no progress
+
+	OnSubscriptionStream bool // it is on the stream of a subscription
+}
+
+// Reports are the reports of progress of the sessions that negotiated the revision, as long as their clients kept the
+// protocol. A session whose record has lost its beginning is left out, and so is what strayed into another session,
+// where http/session-isolation judges that.
+func ProgressNotifications(t *T, w Wire) (all []*ProgressNotification) {
+	for _, s := range EstablishedSessions(t, Wire{Sessions: w.CompleteSessions()}) {
+		all = append(all, SessionProgress(t, s)...)
+	}
+	strange := func(r *ProgressNotification) bool { return r.ForRequest == nil }
+	if t.Server.Transport != "http" || t.IsModern() || !slices.ContainsFunc(all, strange) {
+		return all
+	}
+	isStray := ForeignProgress(w)
+	return slices.DeleteFunc(all,
+		func(r *ProgressNotification) bool { return strange(r) && isStray(r.Session, r.Frame) })
+}
+
+// ForeignProgress tells whether a message in a session is progress of what another session has asked for.
+func ForeignProgress(w Wire) func(*driver.Session, *driver.Frame) bool {
+	all, own := map[string]bool{}, map[*driver.Session]map[string]bool{}
+	for _, s := range w.Sessions {
+		own[s] = ProgressTokens(s)
+		maps.Copy(all, own[s])
+	}
+	return func(s *driver.Session, m *driver.Frame) bool {
+		if !IsProgress(m) {
+			return false
+		}
+		token := driver.IDKey(ProgressTokenOf(m))
+		return all[token] && !own[s][token]
+	}
+}
+
+// ProgressTokens are those under which a session has asked for progress, by the key of their value: 7 and 7.0 are one.
+func ProgressTokens(s *driver.Session) map[string]bool {
+	tokens := map[string]bool{}
+	for _, f := range s.FramesSince(0) {
+		if f.Side == driver.FromClient {
+			for _, m := range f.Messages() {
+				if token := requestedToken(m); token != nil {
+					tokens[driver.IDKey(token)] = true
+				}
+			}
+		}
+	}
+	return tokens
+}
+
+// ProgressTokenOf is the token of a report of progress.
+func ProgressTokenOf(m *driver.Frame) json.RawMessage {
+	params, _ := m.JSON()["params"].(M)
+	return CompactJSON(params["progressToken"])
+}
+
+// SessionProgress are those of a session that has ended.
+func SessionProgress(t *T, s *driver.Session) []*ProgressNotification {
+	return Memo(t, s, func() []*ProgressNotification { return ProgressIn(s, s.FramesSince(0)) })
+}
+
+// ProgressIn are those in a part of what was said in a session.
+func ProgressIn(s *driver.Session, frames []*driver.Frame) (all []*ProgressNotification) {
+	told := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
+	told.read(frames, func(f, m *driver.Frame) {
+		if IsProgress(m) {
+			r := &ProgressNotification{Message: Message{Frame: m, Session: s}}
+			told.correlateProgress(r, f)
+			all = append(all, r)
+		}
+	})
+	return all
+}
+
+// EachServerMessage visits what the server says by itself in a part of what was said in a session, as long as the
+// client kept the protocol, with what the client had asked for when it came.
+func EachServerMessage(frames []*driver.Frame, visit func(m *driver.Frame, asked []*TrackedRequest)) {
+	told := &requestTracker{byID: map[string]*TrackedRequest{}, byToken: map[string][]*TrackedRequest{}}
+	told.read(frames, func(_, m *driver.Frame) { visit(m, told.requests) })
+}
+
+// requestTracker is what the client has asked for in a session so far.
+type requestTracker struct {
+	requests []*TrackedRequest
+	byID     map[string]*TrackedRequest   // by id: the latest request
+	byToken  map[string][]*TrackedRequest // by token
+}
+
+// read notes what is said in frames, and visits what the server says by itself: a message, and the frame that it came
+// in.
+func (s *requestTracker) read(frames []*driver.Frame, visit func(f, m *driver.Frame)) {
+	for _, f := range frames {
+		if f.AfterInvalidInput {
+			return
+		}
+		for _, m := range f.Messages() {
+			switch {
+			case f.Side == driver.FromClient:
+				s.addClientMessage(m)
+			case f.Side != driver.FromServer || f.ForOtherSession:
+			case m.IsResponse():
+				s.addResponse(m)
+			case !f.Manual:
+				visit(f, m)
+			}
+		}
+	}
+}
+
+// addClientMessage notes a message of the client.
+func (s *requestTracker) addClientMessage(m *driver.Frame) {
+	if x := s.byID[CancelledID(m)]; x != nil {
+		x.Cancelled = true
+	}
+	if !m.IsRequest() {
+		return
+	}
+	a := &TrackedRequest{Request: m, token: requestedToken(m)}
+	s.requests, s.byID[driver.IDKey(m.ID)] = append(s.requests, a), a
+	if key := driver.IDKey(a.token); a.token != nil {
+		s.byToken[key] = append(s.byToken[key], a)
+	}
+}
+
+// answered notes a response.
+func (s *requestTracker) addResponse(m *driver.Frame) {
+	if x := s.byID[driver.IDKey(m.RequestID())]; x != nil && x.Response == nil {
+		x.Response = m
+	}
+}
+
+// requestedToken is the token for progress in a request; nil when there is none.
+func requestedToken(request *driver.Frame) json.RawMessage {
+	if !bytes.Contains(request.Raw, []byte(`"progressToken"`)) { // which is learnt sooner than by decoding
+		return nil
+	}
+	params, _ := request.JSON()["params"].(M)
+	if token, has := MetaOf(params)["progressToken"]; has {
+		return CompactJSON(token)
+	}
+	return nil
+}
+
+// correlateProgress finds out what a report, which came in a frame, is about.
+func (s *requestTracker) correlateProgress(r *ProgressNotification, f *driver.Frame) {
+	token := ProgressTokenOf(r.Frame)
+	r.OnSubscriptionStream = slices.ContainsFunc(s.requests, func(a *TrackedRequest) bool {
+		return a.Request.OpensStream() && IsOnStreamOf(f, a.Request)
+	})
+	for _, a := range slices.Backward(s.byToken[driver.IDKey(token)]) {
+		if r.ForRequest == nil || r.ForRequest.Response != nil && a.Response == nil {
+			r.ForRequest = a
+		}
+	}
+	if r.ForRequest != nil {
+		r.EarlierResponse = r.ForRequest.Response
+		r.ForRequest.Progress = append(r.ForRequest.Progress, r)
+		return
+	}
+	r.TokenNotRequested = s.isForRequestWithoutToken(f)
+	i := slices.IndexFunc(s.requests,
+		func(a *TrackedRequest) bool { return a.token != nil && driver.SameIDText(a.token, token) })
+	if i >= 0 {
+		r.SimilarTokenRequest = s.requests[i]
+	}
+}
+
+// isForRequestWithoutToken reports whether what came in a frame is about a request that asks for no progress: on the
+// stream of its answer or, on a channel that requests share, while only such requests are under way.
+func (s *requestTracker) isForRequestWithoutToken(f *driver.Frame) (plain bool) {
+	for _, a := range slices.Backward(s.requests) {
+		switch {
+		case IsOnStreamOf(f, a.Request):
+			return a.token == nil
+		case hasOwnStream(f), a.Response != nil, a.Cancelled, a.Request.OpensStream():
+		case a.token != nil:
+			return false
+		default:
+			plain = true
+		}
+	}
+	return plain
+}
+
+// hasOwnStream reports whether what the server sent came on a stream that belongs to one request.
+func hasOwnStream(f *driver.Frame) bool { return f.RoundTrip != nil && f.RoundTrip.RequestID() != nil }
+
+// IsOnStreamOf reports whether it came on that of a certain request, be it after that was resumed.
+func IsOnStreamOf(f, request *driver.Frame) bool {
+	return hasOwnStream(f) && driver.SameID(f.RoundTrip.RequestID(), request.ID)
+}
+
+// IsOnOtherStream reports whether it came on that of another one.
+func IsOnOtherStream(f, request *driver.Frame) bool {
+	return hasOwnStream(f) && !IsOnStreamOf(f, request)
+}
+
+// Params are those of the report.
+func (r *ProgressNotification) Params() M {
+	params, _ := r.JSON()["params"].(M)
+	return params
+}
+
+// Token is the one that the report names.
+func (r *ProgressNotification) Token() any { return Member(r.Params(), "progressToken") }
+
+// Subject shows the request and the report.
+func (r *ProgressNotification) Subject() Subject {
+	if r.ForRequest != nil {
+		return Subject{Frames: []*driver.Frame{r.ForRequest.Request, r.Frame}}
+	}
+	return Subject{Frames: []*driver.Frame{r.Frame}}
+}
+
+// BecameTask reports whether the request was answered with a task, which goes on.
+func (a *TrackedRequest) BecameTask() bool {
+	if a.Response == nil {
+		return false
+	}
+	result, _ := a.Response.JSON()["result"].(M)
+	return HasMember(result, "task") || result["resultType"] == "task"
+}
+
+// CallWithProgress is a call of a tool that may be made again, as QuickestCall has it, and has reported its progress.
+func CallWithProgress(t *T) ToolCall {
+	calls := ValidCalls(t)
+	return QuickestCall(t, calls, "progress was reported", func(c ToolCall) bool {
+		return slices.ContainsFunc(ProgressIn(c.Session, c.Session.FramesSince(0)), func(r *ProgressNotification) bool {
+			return r.ForRequest != nil && driver.SameID(r.ForRequest.Request.ID, c.Reply.Request.ID)
+		})
+	})
+}
+
+// IsDirectSuccess reports whether the call was answered with success, and asked for no input before.
+func (c ToolCall) IsDirectSuccess() bool {
+	return c.Reply.Result() != nil && !c.Reply.IsFailure() && len(c.InputLoop.InputReplies) == 0
+}
+
+// QuickestCall is the first call in the order of CompareBySpeed, of those that are plain, and of a kind. It ends a
+// check that finds none; what says what it lacks.
+func QuickestCall(t *T, calls ToolCalls, what string, is func(ToolCall) bool) ToolCall {
+	plain := slices.DeleteFunc(slices.Clone(calls.List),
+		func(c ToolCall) bool { return !c.IsDirectSuccess() || !is(c) })
+	if len(plain) == 0 {
+		SkipNotObserved(t, what, calls.Uncalled, AnyTool)
+	}
+	return slices.MinFunc(plain, CompareBySpeed)
+}
+
+// CompareBySpeed orders calls such that the same one comes first in each run. A busy machine makes any call somewhat
+// slower: only one that takes twice as long comes later, and the names of the tools decide between the others.
+func CompareBySpeed(a, b ToolCall) int {
+	steps := func(c ToolCall) int { return bits.Len64(uint64(c.Duration / longCallTime)) }
+	return cmp.Or(cmp.Compare(steps(a), steps(b)), strings.Compare(a.Tool.Name, b.Tool.Name))
+}
+
+// Again sends the call once more with other members of _meta, none of those that it had before.
+func (c ToolCall) Repeat(s *driver.Session, meta M) driver.Pending {
+	params := c.Params(s)
+	all, _ := params["_meta"].(M)
+	delete(all, "progressToken")
+	delete(all, driver.MetaLogLevel)
+	for key, value := range meta {
+		if all == nil {
+			all = M{}
+		}
+		all[key] = value
+	}
+	if params["_meta"] = all; len(all) == 0 {
+		delete(params, "_meta")
+	}
+	return s.Request("tools/call", params)
+}

@@ -1,0 +1,97 @@
+package kit
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// detectRateLimit calls an unknown tool before other calls, and again after them. When the server has come to answer
+// that in another way, its limit for calls is likely to be reached; limits then returns the second answer.
+func detectRateLimit(t *T, s *driver.Session) (limits func(s *driver.Session) driver.Reply) {
+	if !MayCallUnknown(t) {
+		return func(*driver.Session) (none driver.Reply) { return none }
+	}
+	params := M{"name": UnknownToolName(t), "arguments": M{}}
+	before := SendInvalid(t, s, "tools/call", params)
+	return func(s *driver.Session) (none driver.Reply) {
+		if !before.Answered() {
+			return none
+		}
+		if after := s.Call("tools/call", params); !SameText(before, after) {
+			return after
+		}
+		return none
+	}
+}
+
+// dropRateLimited takes out calls that the server would not serve, since there were too many: those that it says so of,
+// and those that were refused in the words of reached, the answer to any call by then.
+func (c *ToolCalls) dropRateLimited(reached driver.Reply) {
+	served := c.List[:0]
+	for _, call := range c.List {
+		if call.Reply.IsRateLimited() || call.Reply.IsFailure() && SameText(call.Reply, reached) {
+			c.addUncalled(call, "the server limits calls: "+Got(call.Reply))
+			continue
+		}
+		served = append(served, call)
+	}
+	c.List = served
+}
+
+// RepeatConcurrently makes a request so many times at once, and waits for the answers. It is the control of a call that
+// may have been refused for a limit: one that counts what comes in a while may take a single call again by now, however
+// long the tool takes. What is refused because of the others is made once more, in its turn.
+func RepeatConcurrently(t *T, s *driver.Session, times int, method string, params M) (all []driver.Reply) {
+	var sent []driver.Pending
+	for range times {
+		sent = append(sent, s.Request(method, params))
+	}
+	for _, p := range sent {
+		r := s.Await(p)
+		if r.IsBusy() {
+			r = s.Call(method, params)
+		}
+		all = append(all, RequireServerReply(t, r))
+	}
+	return all
+}
+
+// RequireNotRateLimited ends a check whose call was refused as the server refuses any call by now, whatever it is of:
+// there were too many. To find that out, a tool is called in the session that is served otherwise. It is not where the
+// call was refused with one of the codes that the check wants.
+func RequireNotRateLimited(t *T, s *driver.Session, r driver.Reply, wanted ...int) {
+	if code, isError := r.Code(); !r.IsFailure() || isError && slices.Contains(wanted, code) {
+		return
+	}
+	tool, params := ordinaryCall(t)
+	if params == nil {
+		return
+	}
+	for _, control := range RepeatConcurrently(t, s, 2, "tools/call", params) {
+		if control.IsFailure() && SameText(r, control) {
+			t.WithReason(ForeignAnswer).Retry("%s is answered with %s as well, as if the server limits calls", tool,
+				Got(control))
+		}
+	}
+}
+
+// ordinaryCall is a call of a tool that was served at once or, when none was, of any that may be called; nil without
+// one.
+func ordinaryCall(t *T) (tool string, params M) {
+	calls := ValidCalls(t).List
+	served := func(c ToolCall) bool {
+		return c.Reply.Answered() && !c.Reply.IsFailure() && len(c.InputLoop.InputReplies) == 0
+	}
+	if at := slices.IndexFunc(calls, served); at >= 0 {
+		tool, arguments := calls[at].Tool.Name, calls[at].Arguments
+		return tool, WithAllCapabilities(t, M{"name": tool, "arguments": arguments})
+	}
+	for _, tool := range ToolsInCallOrder(t) {
+		if arguments, not := ValidArguments(t, tool); not == nil {
+			return tool.Name, WithAllCapabilities(t, M{"name": tool.Name, "arguments": arguments})
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,86 @@
+package lifecycle
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+var earlyRequestChecks = Suite{
+	"lifecycle/ping-before-initialized": ProcessProbe(func(t *T) {
+		o := kit.RunScenario(t, kit.Scenario{PingBeforeInitialized: true})
+		if pingFails(o.EarlyPingReply, o.NoOpReply) {
+			t.Yield("ping fails after the handshake as well")
+		}
+		t.Expect(o.EarlyPingReply).To(BeResult())
+	}),
+
+	"lifecycle/ping-before-initialize": ProcessProbe(func(t *T) {
+		o := kit.RunScenario(t, kit.Scenario{PingFirst: true})
+		t.Expect(o.ConnectReply).To(BeResult(), "initialize after an early ping")
+		if pingFails(o.FirstPingReply, o.NoOpReply) {
+			t.Yield("ping fails after the handshake as well")
+		}
+		if f := o.FirstPingReply.Frame; f != nil && f.RoundTrip != nil && f.RoundTrip.IsRejected() {
+			t.Skip("over HTTP a request without a session id may be refused")
+		}
+		t.ExpectShould(o.FirstPingReply).To(BeResult())
+	}),
+
+	"lifecycle/gates-before-initialize": ProcessProbe(func(t *T) {
+		skipIfSessionless(t)
+		kit.RequireListMethod(t)
+		o := kit.RunScenario(t, kit.Scenario{ListFirst: true})
+		o.BeforeInitialize.SkipIfServerExits(t)
+		o.BeforeInitialize.RequireLateAnswer(t)
+		t.Expect(o.ConnectReply).To(BeResult(), "initialize after the early requests")
+		o.BeforeInitialize.ExpectErrors(t, "initialize")
+		t.Expect(o.ListReply.Answered()).To(BeTrue("an answer to "+o.ListReply.Method+" after the handshake", "%s",
+			o.ListReply))
+	}),
+
+	"lifecycle/gates-before-initialized": ProcessProbe(func(t *T) {
+		skipIfSessionless(t)
+		g := requestsBeforeInitialized(t)
+		switch {
+		case !g.AnsweredInTime && g.EarlyList.Answered() && (!g.CallSent || g.EarlyCall.Answered()):
+			t.WithReason(NotObserved).Skip("no answer came before initialized")
+		case !g.AnsweredInTime:
+			t.Yield("no answer before initialized")
+		}
+		g.ExpectErrors(t, "notifications/initialized")
+	}),
+
+	"lifecycle/request-before-initialized-notification": ProcessProbe(func(t *T) {
+		g := requestsBeforeInitialized(t)
+		kit.SkipUnlessServerRejects(t, g.EarlyList)
+		g.SkipIfServerExits(t)
+		t.Expect(g.EarlyList).To(BeAnswered(), "%s before initialized", g.ListMethod)
+		t.Expect(g.LateList).To(BeAnswered(), "%s after initialized", g.ListMethod)
+		if _, served := kit.ListMethod(t); served {
+			t.Expect(g.LateList).To(BeResult(), "%s after initialized", g.ListMethod)
+		}
+	}),
+}
+
+// requestsBeforeInitialized is what came of requests between initialize and initialized.
+func requestsBeforeInitialized(t *T) kit.EarlyRequests {
+	kit.RequireListMethod(t)
+	o := kit.RunScenario(t, kit.Scenario{ListBeforeInitialized: true})
+	o.RequireConnected(t)
+	o.BeforeInitialized.RequireLateAnswer(t)
+	return o.BeforeInitialized
+}
+
+// pingFails reports whether ping is not served after the handshake either, where another request is harmless if it has
+// no answer at all.
+func pingFails(early, later driver.Reply) bool {
+	return early.Result() == nil && (later.Method != "ping" || later.Result() == nil)
+}
+
+// skipIfSessionless ends a check of what a server remembers of a client.
+func skipIfSessionless(t *T) {
+	if t.Server.Sessionless {
+		t.WithReason(NotOffered).Skip("the server has no sessions: it cannot know what a client has done before")
+	}
+}

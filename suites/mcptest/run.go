@@ -1,0 +1,180 @@
+package mcptest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites"
+	"github.com/mcpcheck/mcpcheck/suites/discovery"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// runPlan learns what the server is, runs what is selected of the requirements that hold for it, and tells each. The
+// error is why there is nothing to tell.
+func runPlan(t *testing.T, s Server, o options, selected harness.Selector) error {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), o.budget, fmt.Errorf("the budget of %v is spent", o.budget))
+	defer cancel()
+	target, err := s.target(o)
+	if err != nil {
+		return err
+	}
+	found, err := discover(ctx, target, o.revision)
+	if err != nil {
+		found.Close()
+		return err
+	}
+	server := found.Server
+	plan := harness.Plan(suites.Implemented(), suites.Checks(), server, selected)
+	if len(plan) == 0 {
+		found.Close()
+		return fmt.Errorf("there is nothing to check: nothing that is selected applies to %s", server.Revision)
+	}
+	execution := harness.Execute(ctx, target, server, plan, harness.Options{
+		Calls: o.calls, Examples: o.arguments, Profile: o.profile, DiscoverySession: found.Session,
+		UnusedSession: found.Unused,
+		Credentials:   harness.Credentials{Bearer: bearerToken(o)}, SDKs: suites.SDKs(),
+	})
+	report := harness.Report{Profile: o.profile, Revisions: []harness.RevisionInfo{{Revision: server.Revision}}}
+	report.Target.Transport = server.Transport
+	runAreas(t, plan, func(t *testing.T, i int) {
+		r := execution.Result(i)
+		o.knownFails.Apply(&r, server.Transport, time.Now())
+		report.Results = append(report.Results, r)
+		reportResult(t, r)
+	})
+	execution.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if why := cmp.Or(execution.Problem(), server.Failure); why != "" {
+		return errors.New(why)
+	}
+	if len(report.Results) < len(plan) { // go test -run has left some out
+		return nil
+	}
+	if cause := harness.NoVerdictCause(report.Results); cause != "" {
+		return fmt.Errorf("nothing could be tried: %s", cause)
+	}
+	if n, cause := harness.UntestedMusts(report.Results); n > 0 {
+		return fmt.Errorf("%d MUSTs could not be tested: %s", n, cause)
+	}
+	for _, stale := range o.knownFails.Stale(&report, time.Now(), suites.All(), selected) {
+		t.Errorf("the baseline is stale: %s: %s; take it out or correct it", stale.Entry, stale.Reason)
+	}
+	return nil
+}
+
+// target is the server as the driver reaches it.
+func (s Server) target(o options) (t driver.Target, err error) {
+	t = driver.Target{
+		Serve: s.serve, Limits: driver.Limits{ReplyTimeout: o.timeout}, MemoryBudget: driver.NewMemoryBudget(16 << 20),
+	}
+	switch {
+	case s.url != "":
+		t.Site, err = driver.NewSite(driver.SiteOptions{URL: s.url, Header: o.header})
+	case s.serve == nil:
+		err = errors.New("there is no server; give that of Pipe or URL")
+	case len(o.header) > 0:
+		err = errors.New("the option Header wants a server of URL")
+	}
+	return t, err
+}
+
+// discover opens the first sessions of the server in a revision, or in the newest that it speaks.
+func discover(ctx context.Context, target driver.Target, revision string) (found discovery.Found, err error) {
+	found, err = discovery.Find(ctx, target, revision, true)
+	switch {
+	case err != nil:
+		return found, fmt.Errorf("the server could not be tested: %w", harness.ExplainAll(err))
+	case revision != "" && found.Server.Failure == "" && found.Server.Revision != revision:
+		return found, fmt.Errorf("the server does not accept %s; it offers %s", revision, found.Server.Revision)
+	}
+	return found, nil
+}
+
+// bearerToken is the token of the header Authorization, if there is one.
+func bearerToken(o options) string {
+	scheme, token, _ := strings.Cut(o.header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// runAreas runs a subtest for each area of a plan, and below it one for each of its cases.
+func runAreas(t *testing.T, plan []harness.Case, tell func(t *testing.T, i int)) {
+	for begin := 0; begin < len(plan); {
+		end := begin
+		for end < len(plan) && plan[end].Area() == plan[begin].Area() {
+			end++
+		}
+		t.Run(plan[begin].Area(), func(t *testing.T) {
+			for i := begin; i < end; i++ {
+				_, name, _ := strings.Cut(plan[i].ID, "/")
+				t.Run(name, func(t *testing.T) { tell(t, i) })
+			}
+		})
+		begin = end
+	}
+}
+
+// reportResult is the result as that of a test: what counts fails it, and what passed in part says of what.
+func reportResult(t *testing.T, r harness.Result) {
+	switch {
+	case r.Verdict == harness.Error:
+		t.Errorf("mcpcheck itself failed: %s", r.Message)
+	case r.Gates:
+		t.Error(failureText(r))
+	case r.Known != nil:
+		t.Skipf("a known failure: %s\n%s", r.Known.Reason, failureText(r))
+	case r.IsKnownDeviation():
+		t.Skipf("a known deviation of %s %s\n%s", r.SDK.Name, r.SDK.Issue, failureText(r))
+	case r.Verdict == harness.Fail:
+		t.Skipf("fails, and does not count by the profile\n%s", failureText(r))
+	case r.Verdict == harness.Skip || r.Verdict == harness.Inconclusive:
+		t.Skipf("%s (%s)", r.Message, r.Reason)
+	case r.Message != "":
+		t.Log("passed partly: " + r.Message)
+	}
+}
+
+// Limits of what a failure shows: the report of mcpcheck run has more.
+const (
+	maxEvidenceLines = 12
+	maxEvidenceWidth = 400
+)
+
+// failureText is all that an author wants to know of a failure.
+func failureText(r harness.Result) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s: %s\n%s\n", r.Level, r.ID, r.RequirementText(), indent(r.Message))
+	lines := r.Evidence
+	if left := len(lines) - maxEvidenceLines; left > 0 {
+		fmt.Fprintf(&b, "  … %d lines before\n", left)
+		lines = lines[left:]
+	}
+	for _, line := range lines {
+		text := strings.Join(strings.Fields(line.HTTP+" "+line.Text), " ")
+		if runes := []rune(text); len(runes) > maxEvidenceWidth {
+			text = string(runes[:maxEvidenceWidth/2]) + "…" + string(runes[len(runes)-maxEvidenceWidth/2:])
+		}
+		fmt.Fprintf(&b, "  %s %s\n", line.Arrow, text)
+		for _, line := range line.Stderr {
+			fmt.Fprintf(&b, "    stderr: %s\n", line)
+		}
+	}
+	for _, part := range []struct{ name, text string }{{"spec", r.Spec}, {"fix", r.Fix}} {
+		if part.text != "" {
+			fmt.Fprintf(&b, "  %s: %s\n", part.name, strings.Join(strings.Fields(part.text), " "))
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -1,0 +1,138 @@
+package prompts
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// getChecks are the checks of requests for prompts that the server lists.
+var getChecks = Suite{
+	"prompts/get-works": Probe(func(t *T) {
+		Each(t, kit.GetPrompts(t).RequireAny(t).List, (*kit.FetchedPrompt).Subject, func(t *T, got *kit.FetchedPrompt) {
+			if got.Result(t) != nil {
+				return
+			}
+			code, _ := got.LastReply.Code()
+			if got.HasPlaceholder && code != -32601 {
+				t.Inconclusive("mcpcheck had to make an argument up: %s", Got(got.LastReply))
+			}
+			if len(got.InputReplies) > 0 && code == -32602 {
+				t.WithReason(OtherCheck).Inconclusive("it asked for input, and then brought %s", Got(got.LastReply))
+			}
+			if clientErrorPattern.MatchString(got.LastReply.MessageText()) {
+				t.Inconclusive("it seems to want something of the client: %s", Got(got.LastReply))
+			}
+			if schemas.ValidateMessage(t.Revision, "Prompt", got.Prompt.Value) != nil {
+				t.Yield("what the prompt requires is not known")
+			}
+			if !slices.Contains(listedAfterGet(t), got.Prompt.Name) {
+				t.Skip("the prompt has left the list")
+			}
+			t.Expect(got.LastReply).To(BeResult())
+		})
+	}),
+
+	"prompts/missing-required-argument": Probe(func(t *T) {
+		eachPromptWithRequired(t, func(t *T, prompt Subject, s *driver.Session) {
+			for _, params := range []M{{"name": prompt.Name}, {"name": prompt.Name, "arguments": M{}}} {
+				r := kit.RequestInvalid(t, s, "prompts/get", kit.WithAllCapabilities(t, params))
+				if kit.IsInputRequired(t, r) {
+					t.Skip("the server asks for what is missing")
+				}
+				t.Expect(r).To(BeError(-32602))
+			}
+		})
+	}),
+
+	"prompts/unknown-argument": Probe(func(t *T) {
+		eachPrompt(t, func(t *T, got *kit.FetchedPrompt) {
+			s := t.Session()
+			usual := kit.AskFunc(t, s, "prompts/get", got.Params)
+			other := func() driver.Reply {
+				return t.TryRequest(s, "prompts/get", withArgument(got.Params, "mcpcheck_extra", "1"))
+			}
+			breaks := func(r driver.Reply) bool { code, _ := r.Code(); return code == -32603 || !r.Answered() }
+			alike := func(a, b driver.Reply) bool { return breaks(a) == breaks(b) }
+			r, _ := kit.Compare(t, alike, got.LastReply, usual, other)
+			kit.SkipUnlessServerRejects(t, r)
+			t.Expect(r).To(BeAnswered())
+			t.Expect(!breaks(r)).To(BeTrue("a result, or error -32602", "%s", r))
+		})
+	}),
+
+	"prompts/non-string-argument": Probe(func(t *T) {
+		var got *kit.FetchedPrompt
+		argument := ""
+		eachPrompt(t, func(_ *T, one *kit.FetchedPrompt) {
+			if names := namesOf(kit.ObjectsIn(one.Prompt.Value["arguments"])); got == nil && len(names) > 0 {
+				got, argument = one, names[0]
+			}
+		})
+		if got == nil {
+			t.WithReason(NotOffered).Skip("no prompt that was got has arguments")
+		}
+		r := kit.TryInvalid(t, t.SessionForInvalidInput(), "prompts/get", withArgument(got.Params, argument, 5))
+		kit.SkipUnlessServerRejects(t, r)
+		t.Expect(r).To(BeError())
+	}),
+}
+
+// clientErrorPattern is how servers say that a client lacks what a prompt needs.
+var clientErrorPattern = regexp.MustCompile(
+	`(?i)elicitation|sampling|\broots\b|capabilit|client does(?: not|n't) support`)
+
+// eachPrompt tries a check on the prompts that were got, as far as there is time.
+func eachPrompt(t *T, run func(*T, *kit.FetchedPrompt)) {
+	allowance := kit.NewCallBudget()
+	Each(t, kit.GetPrompts(t).RequireAny(t).List, (*kit.FetchedPrompt).Subject, func(t *T, got *kit.FetchedPrompt) {
+		if got.Result(t) == nil {
+			t.Yield("no prompt was got")
+		}
+		if why := allowance.ExhaustedReason(); why != "" {
+			t.WithReason(Limit).Inconclusive("%s", why)
+		}
+		run(t, got)
+	})
+}
+
+// listedAfterGet are the names that are listed once what is listed was got.
+func listedAfterGet(t *T) []string {
+	kit.GetPrompts(t)
+	return Step(t, "prompts listed, once they were got", func(t *T) []string {
+		return kit.ItemNames(t, t.Session(), "prompts", M{})
+	})
+}
+
+// eachPromptWithRequired tries a check on the prompts that require arguments, as far as there is time.
+func eachPromptWithRequired(t *T, run func(*T, Subject, *driver.Session)) {
+	allowance := kit.NewCallBudget()
+	prompts := slices.DeleteFunc(kit.ListedPrompts(t), func(prompt Subject) bool {
+		_, named := prompt.Value["name"].(string)
+		return !named || len(kit.RequiredArguments(prompt)) == 0
+	})
+	if len(prompts) == 0 {
+		t.WithReason(NotOffered).Skip("no prompt requires an argument")
+	}
+	s := t.Session()
+	t.Each(prompts, func(t *T, prompt Subject) {
+		if why := allowance.ExhaustedReason(); why != "" {
+			t.WithReason(Limit).Inconclusive("%s", why)
+		}
+		run(t, prompt, s)
+	})
+}
+
+// withArgument are params of prompts/get with an argument more, or another one.
+func withArgument(params M, name string, value any) M {
+	arguments, _ := params["arguments"].(M)
+	params, arguments = maps.Clone(params), maps.Clone(arguments)
+	arguments[name] = value
+	params["arguments"] = arguments
+	return params
+}

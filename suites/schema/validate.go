@@ -1,0 +1,339 @@
+package schema
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// validatedMessage is what is known of one message of the server: which rules of its schema it breaks, and which
+// members it has that rules of their own hold for.
+type validatedMessage struct {
+	Message
+	definition string // of what it was judged by: "ListToolsResult"
+	*findings
+}
+
+// findings are what equal messages share.
+type findings struct {
+	violations []schemas.Violation
+	parts      []part
+}
+
+// part is a member with rules of its own, somewhere in a message.
+type part struct {
+	kind    string // type of schema.ts that has the member: "Tool"
+	member  string // "_meta"
+	name    string // of what has the member, for people: `tool "add"`
+	value   any
+	message Message // the first that has it
+}
+
+// Subject names what has the part, and shows the part.
+func (p part) Subject() Subject {
+	return Subject{Name: p.name, Value: M{p.member: p.value}, SourceFrames: p.message.Subject().Frames}
+}
+
+// validatedMessages are messages of the server that the revision defines.
+type validatedMessages []validatedMessage
+
+// findingsKey is what findings depend on.
+type findingsKey struct {
+	definition, title string
+	text              [sha256.Size]byte
+}
+
+// validateMessages looks at each message of the run once, for all watches. Of lists that came several times it keeps
+// one.
+func validateMessages(t *T, w Wire) validatedMessages {
+	return Memo(t, "all messages", func() (all validatedMessages) {
+		known := map[findingsKey]*findings{}
+		for _, m := range w.Messages().Negotiated(t.Revision).List {
+			definition := definitionOf(m, t.Revision)
+			if definition == "" {
+				continue
+			}
+			raw := validatedText(m)
+			key := findingsKey{definition, titleOf(m), sha256.Sum256(raw)}
+			c, ok := known[key]
+			if !ok {
+				value := driver.Decode(raw)
+				c = &findings{violations: schemas.ValidateMessage(t.Revision, definition, value)}
+				c.collectParts(definition, titleOf(m), titleOf(m), t.Revision, value)
+				known[key] = c
+			}
+			all = append(all, validatedMessage{Message: m, definition: definition, findings: c})
+		}
+		return all
+	})
+}
+
+// definitionOf is what the schema of the revision calls a message; empty where it has no word for it, or where other
+// areas have an entry for each of its members.
+func definitionOf(m Message, revision string) (definition string) {
+	ok := false
+	switch {
+	case m.IsResponse() && m.HasResult && m.Request != nil:
+		definition, ok = resultDefinition(m, revision)
+		if revision >= "2025-11-25" && definition == "CallToolResult" && startsTask(m) {
+			definition = "CreateTaskResult"
+		}
+	case m.IsResponse():
+		return "" // errors: jsonrpc/*
+	case m.Method == "elicitation/create" && revision < "2025-11-25" && objectIn(m.JSON(), "params")["mode"] == "url":
+		return "" // lifecycle/operation-matches-negotiated-version
+	default:
+		if definition, ok = schemas.NotificationDefinition(revision, m.Method); !ok {
+			definition, ok = schemas.RequestDefinition(revision, m.Method)
+		}
+	}
+	if !ok {
+		return ""
+	}
+	return definition
+}
+
+// resultDefinition is what the schema calls a result, by its type where results have one. A type that the revision does
+// not know, or none, is left to the area result; an extension that defines one has an area of its own.
+func resultDefinition(m Message, revision string) (definition string, ok bool) {
+	if schemas.ResultTypes(revision) == nil {
+		return schemas.ResultDefinition(revision, m.Request.Method)
+	}
+	kind := kit.ResultType(objectIn(m.JSON(), "result"))
+	return schemas.ResultTypeDefinition(revision, m.Request.Method, kind)
+}
+
+// startsTask reports whether a result is the task that the call asked for.
+func startsTask(m Message) bool {
+	return bytes.Contains(m.Request.Raw.Bytes(), []byte(`"task"`)) && // spares the decoding
+		objectIn(m.Request.JSON(), "params")["task"] != nil && objectIn(m.JSON(), "result")["task"] != nil
+}
+
+// objectIn is a member that is an object; nil when it is none.
+func objectIn(object M, name string) M {
+	m, _ := object[name].(M)
+	return m
+}
+
+// validatedText is the text that the definition of a message speaks of: the result of a response, else the whole
+// message.
+func validatedText(m Message) []byte {
+	if !m.IsResponse() {
+		return m.TextToMaxDepth()
+	}
+	return driver.Members(m.TextToMaxDepth())["result"]
+}
+
+// titleOf names a message for people.
+func titleOf(m Message) string {
+	if m.Request != nil {
+		return "the result of " + m.Request.Method
+	}
+	return m.Method
+}
+
+// Filter keeps the messages that pass the test.
+func (e validatedMessages) Filter(test func(validatedMessage) bool) (kept validatedMessages) {
+	for _, x := range e {
+		if test(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
+
+// ViolationsOwnedBy are the violations in the message that the entry owns.
+func (x validatedMessage) ViolationsOwnedBy(id string) (broken []schemas.Violation) {
+	for _, v := range x.violations {
+		if kit.OwnerOf(v, x.Session.NegotiatedRevision()) == id {
+			broken = append(broken, v)
+		}
+	}
+	return broken
+}
+
+// Parts are all parts of that name; equal messages count once.
+func (e validatedMessages) Parts(member string) (parts []part) {
+	seen := map[*findings]bool{}
+	for _, x := range e {
+		if seen[x.findings] {
+			continue
+		}
+		seen[x.findings] = true
+		for _, p := range x.parts {
+			if p.member == member {
+				p.message = x.Message
+				parts = append(parts, p)
+			}
+		}
+	}
+	return parts
+}
+
+// collectParts finds the parts in a value of that kind. It goes where the schema has objects of its own, never into
+// free JSON.
+func (c *findings) collectParts(kind, name, root, revision string, value any) {
+	if list, ok := value.([]any); ok {
+		for _, item := range list {
+			c.collectParts(kind, name, root, revision, item)
+		}
+		return
+	}
+	object, ok := value.(M)
+	if !ok {
+		return
+	}
+	if kind == "ContentBlock" {
+		blockType, _ := object["type"].(string)
+		kind = blockTypes[blockType]
+	}
+	if kind == "InputRequests" {
+		c.collectInputParts(name, root, revision, object)
+		return
+	}
+	shape := typeRulesOf(kind)
+	if shape.noun != "" {
+		name = nameOf(shape.noun, root, object)
+	}
+	for _, m := range shape.members {
+		if v, ok := object[m.name]; ok && revision >= m.since {
+			c.parts = append(c.parts, part{kind: kind, member: m.name, name: name, value: v})
+		}
+	}
+	for _, h := range shape.objects {
+		c.collectParts(h.kind, name, root, revision, object[h.member])
+	}
+}
+
+// collectInputParts finds the parts in what a result asks the client for.
+func (c *findings) collectInputParts(name, root, revision string, asked M) {
+	for _, key := range slices.Sorted(maps.Keys(asked)) {
+		request, _ := asked[key].(M)
+		method, _ := request["method"].(string)
+		if definition, ok := schemas.InputRequestDefinition(revision, method); ok {
+			c.collectParts(definition, name, root, revision, request)
+		}
+	}
+}
+
+// nameOf names an object for people: by its own name, else by the message it is in.
+func nameOf(noun, root string, object M) string {
+	if name, ok := object["name"].(string); ok {
+		return noun + " " + strconv.Quote(name)
+	}
+	return noun + " in " + root
+}
+
+// typeRules is which members of a type of schema.ts have rules of their own, and which hold objects that may have some.
+type typeRules struct {
+	noun    string // empty for the outermost objects, which the message names
+	members []memberSince
+	objects []childObject
+}
+
+type memberSince struct{ name, since string }
+
+type childObject struct{ member, kind string }
+
+// typeRulesOf is the shape of a type; results, notifications and requests that need no row are like all of their kind.
+func typeRulesOf(kind string) typeRules {
+	s, ok := rulesByType[kind]
+	switch {
+	case ok:
+		return s
+	case strings.HasSuffix(kind, "Result"):
+		return typeRules{members: metaMember}
+	case strings.HasSuffix(kind, "Notification"), strings.HasSuffix(kind, "Request"):
+		return typeRules{objects: []childObject{{"params", "Params"}}}
+	}
+	return typeRules{}
+}
+
+var (
+	metaMember        = []memberSince{{"_meta", ""}}
+	itemMetaMember    = []memberSince{{"_meta", "2025-06-18"}}
+	iconsMember       = []memberSince{{"icons", "2025-11-25"}}
+	annotationsMember = []memberSince{{"annotations", ""}}
+
+	resourceMembers = slices.Concat(itemMetaMember, iconsMember, annotationsMember)
+	blockMembers    = slices.Concat(itemMetaMember, annotationsMember)
+)
+
+var rulesByType = map[string]typeRules{
+	"InitializeResult": {
+		members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}),
+		objects: []childObject{{"serverInfo", "Implementation"}},
+	},
+	"DiscoverResult": {
+		members: slices.Concat(metaMember, []memberSince{{"capabilities", ""}}),
+		objects: []childObject{{"_meta", "DiscoverMeta"}},
+	},
+	"DiscoverMeta":        {objects: []childObject{{driver.MetaServer, "Implementation"}}},
+	"InputRequiredResult": {members: metaMember, objects: []childObject{{"inputRequests", "InputRequests"}}},
+	"ListToolsResult":     {members: metaMember, objects: []childObject{{"tools", "Tool"}}},
+	"ListPromptsResult":   {members: metaMember, objects: []childObject{{"prompts", "Prompt"}}},
+	"ListResourcesResult": {members: metaMember, objects: []childObject{{"resources", "Resource"}}},
+	"ListResourceTemplatesResult": {members: metaMember,
+		objects: []childObject{{"resourceTemplates", "ResourceTemplate"}}},
+	"ReadResourceResult":   {members: metaMember, objects: []childObject{{"contents", "ResourceContents"}}},
+	"CallToolResult":       {members: metaMember, objects: []childObject{{"content", "ContentBlock"}}},
+	"GetPromptResult":      {members: metaMember, objects: []childObject{{"messages", "PromptMessage"}}},
+	"CreateMessageRequest": {objects: []childObject{{"params", "CreateMessageRequestParams"}}},
+
+	"Params": {members: metaMember},
+	"CreateMessageRequestParams": {
+		members: metaMember,
+		objects: []childObject{{"messages", "SamplingMessage"}, {"tools", "Tool"}},
+	},
+	"SamplingMessage": {
+		noun:    "message",
+		members: []memberSince{{"_meta", "2025-11-25"}},
+		objects: []childObject{{"content", "ContentBlock"}},
+	},
+	"PromptMessage": {noun: "message", objects: []childObject{{"content", "ContentBlock"}}},
+
+	"Implementation": {
+		noun:    "serverInfo",
+		members: slices.Concat(iconsMember, []memberSince{{"websiteUrl", "2025-11-25"}}),
+	},
+	"Tool": {
+		noun:    "tool",
+		members: slices.Concat(itemMetaMember, iconsMember, []memberSince{{"annotations", "2025-03-26"}}),
+	},
+	"Prompt":           {noun: "prompt", members: slices.Concat(itemMetaMember, iconsMember)},
+	"Resource":         {noun: "resource", members: resourceMembers},
+	"ResourceTemplate": {noun: "template", members: resourceMembers},
+	"ResourceContents": {noun: "contents", members: itemMetaMember},
+
+	"TextContent":  {noun: "text block", members: blockMembers},
+	"ImageContent": {noun: "image block", members: blockMembers},
+	"AudioContent": {noun: "audio block", members: blockMembers},
+	"EmbeddedResource": {
+		noun:    "resource block",
+		members: blockMembers,
+		objects: []childObject{{"resource", "ResourceContents"}},
+	},
+	"ResourceLink":   {noun: "resource link", members: resourceMembers},
+	"ToolUseContent": {noun: "tool use", members: itemMetaMember},
+	"ToolResultContent": {noun: "tool result", members: itemMetaMember,
+		objects: []childObject{{"content", "ContentBlock"}}},
+}
+
+// blockTypes are the types of content by the value of their member type.
+var blockTypes = map[string]string{
+	"text":          "TextContent",
+	"image":         "ImageContent",
+	"audio":         "AudioContent",
+	"resource":      "EmbeddedResource",
+	"resource_link": "ResourceLink",
+	"tool_use":      "ToolUseContent",
+	"tool_result":   "ToolResultContent",
+}

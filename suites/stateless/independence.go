@@ -1,0 +1,112 @@
+package stateless
+
+import (
+	"slices"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// independenceChecks are the checks that requests are judged by what they say themselves.
+var independenceChecks = Suite{
+	"stateless/no-inherited-meta": Probe(func(t *T) {
+		list := kit.RequireListMethod(t)
+		all := kit.RequestsWithoutMeta(t)
+		fresh := all[len(all)-1].Reply // of the list
+		s := t.SessionForInvalidInput()
+		t.Request(s, list, nil)
+		r := kit.TryInvalid(t, s, list, M{"_meta": driver.Omitted})
+		if fresh.Result() != nil && HasMember(fresh.Result(), "resultType") == HasMember(r.Result(), "resultType") {
+			requireDecided(t, fresh)
+			t.Yield("it is served as the first request, too")
+		}
+		t.Expect(r.Result() == nil).To(BeTrue(
+			"an error for a request without _meta, also after requests that had it", "%s", r))
+	}),
+
+	"stateless/no-inherited-capabilities": Probe(func(t *T) {
+		for _, c := range kit.ValidCalls(t).List {
+			params := M{"name": c.Tool.Name, "arguments": c.Arguments}
+			if c.InputLoop == nil || len(c.InputLoop.InputReplies) == 0 ||
+				!requestsElicitation(c.InputLoop.InputReplies[0]) {
+				continue
+			}
+			able, unable := kit.WithCapabilities(params, kit.AllModernCapabilities), kit.WithCapabilities(params, M{})
+			s := t.Session()
+			// maybe since another check has declared it
+			if requestsElicitation(kit.RequestInvalid(t, s, "tools/call", unable)) {
+				if s = t.ExclusiveSession(); requestsElicitation(t.Request(s, "tools/call", unable)) {
+					t.Yield("it elicits from any client")
+				}
+			}
+			if !requestsElicitation(t.Request(s, "tools/call", able)) {
+				continue
+			}
+			r := t.Request(s, "tools/call", unable)
+			t.Expect(!requestsElicitation(r)).
+				To(BeTrue("no elicitation by "+c.Tool.Name+" from a client that does not declare it",
+					"%s", r))
+			return
+		}
+		t.WithReason(NotOffered).Skip("no tool that was called has elicited anything")
+	}),
+
+	"stateless/version-per-request": Probe(func(t *T) {
+		kit.RequireVersionError(t)
+		if usual := RequestNoOp(t, t.Session()); usual.Result() == nil {
+			t.Yield("server/discover is not served")
+		}
+		s := t.SessionForInvalidInput()
+		var sent []driver.Pending
+		for _, version := range []string{t.Revision, kit.NewerVersion, t.Revision} {
+			sent = append(sent, s.Request("server/discover", M{"_meta": M{driver.MetaRevision: version}}))
+		}
+		for i, where := range map[int]string{0: "before", 2: "after"} {
+			t.Expect(s.Await(sent[i])).To(BeResult(), "the request %s the one in %s", where, kit.NewerVersion)
+		}
+	}),
+
+	"stateless/same-id-other-connection": Probe(func(t *T) {
+		list := kit.RequireListMethod(t)
+		const id = "mcpcheck-same"
+		if t.Request(t.Session(), list, nil).Result() == nil {
+			t.Yield("%s is not served under an id of its own either", list)
+		}
+		discovered := kit.PostRequest(t.Session(), kit.ManualRequest{ID: id, Method: "server/discover"})
+		listed := kit.PostRequest(OtherConnection(t), kit.ManualRequest{ID: id, Method: list})
+		t.ExpectAdvice(discovered.AwaitReply()).To(haveMember("supportedVersions"), "server/discover beside %s", list)
+		t.ExpectAdvice(listed.AwaitReply()).To(haveMember(kit.ListMember(list)), "%s beside server/discover", list)
+	}),
+
+	"stateless/client-info-no-behaviour": Probe(func(t *T) {
+		s := t.Session()
+		usual := func() []string { return kit.Sorted(kit.ToolNames(t, s, M{})) }
+		names := usual()
+		for _, client := range []any{M{"name": "mcpcheck-a", "version": "0"}, driver.Omitted} {
+			other := func() []string {
+				return kit.Sorted(kit.ToolNames(t, s, M{"_meta": M{driver.MetaClient: client}}))
+			}
+			got, same := kit.Compare(t, slices.Equal[[]string], names, usual, other)
+			t.Expect(same).To(BeTrue("the same tools for every client", "%s", kit.Difference(names, got)))
+		}
+	}),
+}
+
+// requestsElicitation reports whether a result asks for what only a client that declares elicitation has.
+func requestsElicitation(r driver.Reply) bool {
+	requests, _ := r.Result()["inputRequests"].(M)
+	for _, v := range requests {
+		if request, _ := v.(M); request["method"] == "elicitation/create" {
+			return true
+		}
+	}
+	return false
+}
+
+// haveMember matches results with a member.
+func haveMember(name string) types.GomegaMatcher {
+	return Satisfy("a result with "+name, func(r driver.Reply) bool { return HasMember(r.Result(), name) })
+}

@@ -1,0 +1,110 @@
+package stdio
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+)
+
+// splitMessageLines are the lines of a run that are parts of messages: together with lines next to it, each is one.
+func splitMessageLines(w Wire) map[*driver.Frame]bool {
+	parts := map[*driver.Frame]bool{}
+	for _, s := range w.Sessions {
+		markSplitLines(parts, s.ReceivedSince(0))
+	}
+	return parts
+}
+
+func markSplitLines(parts map[*driver.Frame]bool, lines []*driver.Frame) {
+	for len(lines) > 0 {
+		n, whole := joinLines(lines)
+		for _, part := range lines[:n] {
+			if whole {
+				parts[part] = true
+			}
+		}
+		lines = lines[n:]
+	}
+}
+
+// maxJoinedLines is how many lines are looked at for the parts of one message.
+const maxJoinedLines = 2000
+
+// joinLines reports whether the first of the lines begins a message that spans several, and how many it spans. If it
+// does not, n is how many lines need not be looked at again: work over a record grows with its length only.
+func joinLines(lines []*driver.Frame) (n int, whole bool) {
+	if !lines[0].IsMalformed() {
+		return 1, false
+	}
+	text := &lineReader{lines: lines[:min(len(lines), maxJoinedLines)]}
+	d := json.NewDecoder(text)
+	switch err := d.Decode(new(json.RawMessage)); {
+	case err == io.EOF || err == io.ErrUnexpectedEOF:
+		return text.linesRead, false // all of it may be the beginning of one
+	case err != nil:
+		return max(text.linesRead-1, 1), false // the last line may begin another one
+	}
+	rest, _ := io.ReadAll(io.MultiReader(d.Buffered(), bytes.NewReader(text.rest)))
+	return text.linesRead, len(bytes.TrimSpace(rest)) == 0
+}
+
+// hasSeveralMessages reports whether a line is several messages, one right after the other.
+func hasSeveralMessages(f *driver.Frame) bool {
+	if !f.IsMalformed() {
+		return false
+	}
+	d := json.NewDecoder(bytes.NewReader(f.Raw.Bytes()))
+	for n := 0; ; n++ {
+		var message struct{ JSONRPC string }
+		switch err := d.Decode(&message); {
+		case err == io.EOF:
+			return n > 1
+		case err != nil || message.JSONRPC == "":
+			return false
+		}
+	}
+}
+
+// lineReader reads lines as one text, line by line. A newline inside of a string, which was not escaped, is.
+type lineReader struct {
+	lines     []*driver.Frame
+	linesRead int // lines that were begun
+	rest      []byte
+	quoted    bool
+}
+
+func (j *lineReader) Read(p []byte) (n int, err error) {
+	for len(j.rest) == 0 {
+		if j.linesRead == len(j.lines) {
+			return 0, io.EOF
+		}
+		line := j.lines[j.linesRead].Raw.Bytes()
+		j.linesRead++
+		j.rest = append(line[:len(line):len(line)], j.lineEnd(line)...)
+	}
+	n = copy(p, j.rest)
+	j.rest = j.rest[n:]
+	return n, nil
+}
+
+// lineEnd is what stands for the end of a line.
+func (j *lineReader) lineEnd(line []byte) string {
+	escaped := false
+	for _, c := range line {
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = j.quoted
+		case c == '"':
+			j.quoted = !j.quoted
+		}
+	}
+	if j.quoted {
+		return `\n`
+	}
+	return "\n"
+}

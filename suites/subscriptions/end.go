@@ -1,0 +1,82 @@
+package subscriptions
+
+import (
+	"encoding/json"
+
+	"github.com/onsi/gomega/types"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// endChecks are the checks of how subscriptions end.
+var endChecks = Suite{
+	"subscriptions/stays-open": Probe(func(t *T) {
+		u := requireAcknowledged(t)[filterAll]
+		if !hasAnyMember(requireFilter(t, u)) {
+			t.WithReason(NotObserved).Skip("nothing was granted, and then the server may end it")
+		}
+		t.DecidedBy(u).Expect(u.EndMessage() == nil && !u.StreamEnded).To(BeTrue("a subscription that lasts",
+			"its end at once"))
+	}),
+
+	"subscriptions/close-result-shape": WatchWithSetup(leaveSubscriptionOpen, func(t *T, w Wire) {
+		closing := kit.ModernResults(t, w).Filter("result of "+kit.ListenMethod, func(m Message) bool {
+			return m.Request.Method == kit.ListenMethod
+		})
+		t.Judge(closing, func(t *T, m Message) {
+			t.Expect(kit.SubscriptionIDOf(m.Frame)).To(beRequestID(m.Request.ID), "%s in _meta",
+				driver.MetaSubscription)
+		})
+	}),
+
+	"subscriptions/graceful-close": ShutdownProbe(func(t *T) {
+		if !driver.HasSIGTERM {
+			t.Skip("this system has no SIGTERM")
+		}
+		requireAcknowledged(t)
+		s := SessionToEnd(t)
+		u := kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.FullFilter(t)})
+		if u.Ack() == nil || u.EndMessage() != nil {
+			t.Yield("no subscription is open")
+		}
+		s.Stdio().Terminate()
+		exit, gone := s.Stdio().AwaitExit(kit.ExitTimeout)
+		switch {
+		case !gone:
+			t.Yield("the process still runs")
+		case exit.Signal != "":
+			t.WithReason(NotObserved).Skip("SIGTERM has ended the process, not the server itself")
+		}
+		u.Refresh()
+		t.DecidedBy(u).Expect(u.EndMessage() != nil).To(BeTrue("the result of "+kit.ListenMethod,
+			"none before the process ended"))
+	}),
+}
+
+// hasAnyMember reports whether a filter asks for anything.
+func hasAnyMember(filter M) bool {
+	for _, member := range filterMembers {
+		if isInFilter(filter, member) {
+			return true
+		}
+	}
+	return false
+}
+
+// leaveSubscriptionOpen has a session end with a subscription, which many servers close then: any session or, when none
+// asks for one by itself since the server announces nothing, one of its own.
+func leaveSubscriptionOpen(t *T) {
+	trySubscriptions(t)
+	if SharesProcess(t) && t.Session().HasOpenStreams() {
+		return
+	}
+	s := t.ExclusiveSession()
+	kit.Subscribe(t, s, s.NextID(), M{"notifications": kit.FullFilter(t)})
+}
+
+// beRequestID matches the id of a request, however it is written.
+func beRequestID(id json.RawMessage) types.GomegaMatcher {
+	return Satisfy(string(id), func(tag any) bool { return driver.SameID(id, CompactJSON(tag)) })
+}

@@ -1,0 +1,365 @@
+package subscriptions
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// listenChecks are the checks of how subscriptions begin.
+var listenChecks = Suite{
+	"subscriptions/listen-implemented": Probe(func(t *T) {
+		u := trySubscriptions(t)[filterAll]
+		switch {
+		case u.Ack() != nil:
+			return
+		case u.Reply().Error() != nil && len(declaredMembers(t)) == 0:
+			t.Inconclusive("subscriptions/listen was refused: %s", Got(u.Reply()))
+		case u.OpenOthers > 0:
+			t.Yield("another one of the session has begun")
+		case u.IsAnsweredByBody():
+			t.Yield("it is answered without a stream")
+		}
+		t.Fail("an acknowledgment", "%s", u.Reply())
+	}),
+
+	"subscriptions/ack-first": Probe(func(t *T) {
+		requireAcknowledged(t)
+		told := slices.DeleteFunc(slices.Clone(trySubscriptions(t)), func(u *kit.Subscription) bool {
+			return u.Ack() == nil && !hasEndedWithoutAck(u)
+		})
+		Each(t, told, (*kit.Subscription).Subject, func(t *T, u *kit.Subscription) {
+			first := u.Messages[0].Method
+			if u.Messages[0].IsResponse() {
+				first = Got(u.Reply())
+			}
+			t.Expect(first).To(BeOneOf(kit.AcknowledgedMethod), "the first message")
+		})
+	}),
+
+	"subscriptions/ack-id": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(kit.SubscriptionIDOf(u.Ack().Frame)).To(beRequestID(u.Request.ID), "%s in _meta",
+				driver.MetaSubscription)
+		})
+	}),
+
+	"subscriptions/ack-shape": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(filterViolations(t, u)).To(BeEmptyList[string]("notifications, as a filter"))
+		})
+	}),
+
+	"subscriptions/ack-subset": Probe(func(t *T) {
+		eachAcknowledged(t, func(t *T, u *kit.Subscription) {
+			t.Expect(unrequestedMembers(requireFilter(t, u),
+				u.Filter)).To(BeEmptyList[string]("nothing but what was asked for"))
+		})
+	}),
+
+	"subscriptions/ack-omits-unsupported": Probe(func(t *T) {
+		kit.SkipUnlessCapabilities(t, t.Server.ConnectResult)
+		able := declaredMembers(t)
+		u := requireAcknowledged(t)[filterAll]
+		if len(able) == len(kit.FilterMemberOf) {
+			t.WithReason(NotObserved).Skip("the server announces all there is")
+		}
+		var claimed []string
+		for _, a := range filterCapabilities {
+			declared, _ := t.Server.Capabilities[a.capability].(M)
+			_, isFlag := declared[a.flag].(bool)
+			switch {
+			case !isInFilter(requireFilter(t, u), a.member) || slices.Contains(able, a.member):
+			case HasMember(declared, a.flag) && !isFlag:
+				t.Yield("%s of %s is not a boolean", a.flag, a.capability)
+			case servesUndeclared(t, a.capability):
+				t.Yield("%s are served undeclared", a.capability)
+			default:
+				claimed = append(claimed, a.member)
+			}
+		}
+		t.DecidedBy(u).Expect(claimed).To(BeEmptyList[string]("what the server declares that it announces"))
+	}),
+
+	"subscriptions/ack-supported-honoured": Probe(func(t *T) {
+		u := requireAcknowledged(t)[filterAll]
+		var dropped []string
+		for _, member := range declaredMembers(t) {
+			if isInFilter(u.Filter, member) && !isInFilter(requireFilter(t, u), member) {
+				dropped = append(dropped, member)
+			}
+		}
+		t.DecidedBy(u).Expect(dropped).To(BeEmptyList[string]("all that the server declares that it announces"))
+	}),
+
+	"subscriptions/unknown-filter-member": Probe(func(t *T) {
+		requireAcknowledged(t)
+		u := trySubscriptions(t)[filterUnknown]
+		requireCapacity(t, u)
+		t.Expect(u.Ack() != nil).To(BeTrue("an acknowledgment", "%s", u.Reply()))
+		t.DecidedBy(u).Expect(Member(u.AcknowledgedFilter(), "mcpcheckX")).To(BeOneOf[any](Absent{}, false))
+	}),
+
+	"subscriptions/http-sse": Probe(func(t *T) {
+		u := trySubscriptions(t)[filterAll]
+		if u.Reply().Error() != nil {
+			t.Yield("it is refused")
+		}
+		answer := kit.RequireHTTPResponse(t, u.Request.RoundTrip.Response())
+		t.Expect(answer.IsStream).To(BeTrue("an event stream", "%s", answer))
+	}),
+
+	"subscriptions/missing-filter": Probe(func(t *T) {
+		requireAcknowledged(t)
+		s := t.SessionForInvalidInput()
+		u := kit.Subscribe(t, s, s.NextID(), nil)
+		u.Cancel()
+		t.DecidedBy(u).Expect(u.Ack() == nil).To(BeTrue("error -32602", "an acknowledgment"))
+		kit.SkipUnlessServerRejects(t, u.Reply())
+		t.Expect(u.Reply()).To(BeError(-32602))
+	}),
+
+	"subscriptions/concurrent": WatchWithSetup(subscribeTwice, func(t *T, w Wire) {
+		Judge(t, "subscription beside another one", parallelSubscriptions(t, w), parallelSubscription.Subject,
+			expectParallel)
+	}),
+}
+
+// The subscriptions that are tried, one after the other.
+const (
+	filterAll = iota // what the server does not declare as well
+	filterTools
+	filterResources
+	filterUnknown // has a member that no server knows
+	filterNone
+)
+
+// triedFilters are what they ask for.
+func triedFilters(t *T) []M {
+	all := kit.FullFilter(t)
+	uris, _ := all["resourceSubscriptions"].([]any)
+	return []M{
+		filterAll:       all,
+		filterTools:     {"toolsListChanged": true},
+		filterResources: {"resourceSubscriptions": append([]any{}, uris...)},
+		filterUnknown:   {"toolsListChanged": true, "mcpcheckX": true},
+		filterNone:      {},
+	}
+}
+
+// trySubscriptions asks for subscriptions in a session, one after the other, and takes each back before the next. The
+// first one is left for a moment, until later requests are answered; when it has no acknowledgment, there is no other.
+// A server over HTTP that takes its time is asked for the others together.
+func trySubscriptions(t *T) []*kit.Subscription {
+	return Step(t, "subscriptions", func(t *T) []*kit.Subscription {
+		s := t.Session()
+		var wishes []kit.SubscriptionRequest
+		for n, filter := range triedFilters(t) {
+			id := any(s.NextID())
+			if n%2 == 0 {
+				id = fmt.Sprintf("mcpcheck-%d", id)
+			}
+			wishes = append(wishes, kit.SubscriptionRequest{ID: id, Params: M{"notifications": filter}})
+		}
+		first := kit.SubscribeAll(t, s, wishes[filterAll])
+		Barrier(t, s, s.Mark())
+		first[0].Refresh()
+		first[0].Cancel()
+		if first[0].Ack() == nil {
+			return first
+		}
+		return append(first, subscribeInTurn(t, s, first[0].AckLatency(), wishes[filterAll+1:])...)
+	})
+}
+
+// subscribeInTurn asks for subscriptions one after the other or, where each takes long and has a stream of its own, all
+// at a time. What is not a pass then is tried once more, one by one. One that asks for nothing is left for a moment: a
+// server may end it by itself.
+func subscribeInTurn(
+	t *T, s *driver.Session, took time.Duration, wishes []kit.SubscriptionRequest,
+) (all []*kit.Subscription) {
+	const long = time.Second
+	size := 1
+	if took >= long && t.Site() != nil && !t.Site().IsSerial() && !t.IsConfirmation() {
+		NeedsConfirmation(t)
+		size = len(wishes)
+	}
+	for some := range slices.Chunk(wishes, size) {
+		begun := kit.SubscribeAll(t, s, some...)
+		if slices.ContainsFunc(some, isEmptyRequest) {
+			Barrier(t, s, s.Mark())
+		}
+		for _, u := range begun {
+			u.Cancel()
+		}
+		all = append(all, begun...)
+	}
+	return all
+}
+
+func isEmptyRequest(w kit.SubscriptionRequest) bool {
+	filter, _ := w.Params["notifications"].(M)
+	return !hasAnyMember(filter)
+}
+
+// requireAcknowledged are the subscriptions of try that have begun, the first of them for sure.
+func requireAcknowledged(t *T) []*kit.Subscription {
+	all := trySubscriptions(t)
+	if all[filterAll].Ack() == nil {
+		t.Yield("no subscription begins")
+	}
+	return slices.DeleteFunc(slices.Clone(all), func(u *kit.Subscription) bool { return u.Ack() == nil })
+}
+
+// eachAcknowledged tries a check on them.
+func eachAcknowledged(t *T, run func(*T, *kit.Subscription)) {
+	Each(t, requireAcknowledged(t), (*kit.Subscription).Subject, run)
+}
+
+// hasEndedWithoutAck reports whether a subscription has ended with a result that no acknowledgment came before.
+func hasEndedWithoutAck(u *kit.Subscription) bool { return u.Ack() == nil && u.Reply().Result() != nil }
+
+// filterViolations are the rules that the filter in an acknowledgment breaks.
+func filterViolations(t *T, u *kit.Subscription) []string {
+	return kit.Violations(t, "subscriptions/ack-shape", "SubscriptionsAcknowledgedNotification", u.Ack().JSON())
+}
+
+// requireFilter is the filter in an acknowledgment, for a check that cannot do without.
+func requireFilter(t *T, u *kit.Subscription) M {
+	if len(filterViolations(t, u)) > 0 {
+		t.Yield("its notifications are not a filter")
+	}
+	return u.AcknowledgedFilter()
+}
+
+// requireCapacity ends a check whose subscription was refused beside two others, and not for what it asks for.
+func requireCapacity(t *T, u *kit.Subscription) {
+	crowded := u.OpenOthers+u.ClosingOthers > 1
+	if code, _ := u.Reply().Code(); u.Ack() == nil && crowded && u.Reply().Error() != nil && code != -32602 {
+		t.WithReason(Limit).Inconclusive("the server may have no room for a third one: %s", Got(u.Reply()))
+	}
+}
+
+// filterMembers are those of a filter.
+var filterMembers = []string{"toolsListChanged", "promptsListChanged", "resourcesListChanged", "resourceSubscriptions"}
+
+// filterCapabilities are the members of a filter, each with the flag of a capability that declares what it is for.
+var filterCapabilities = []struct{ capability, flag, member string }{
+	{"tools", "listChanged", "toolsListChanged"},
+	{"prompts", "listChanged", "promptsListChanged"},
+	{"resources", "listChanged", "resourcesListChanged"},
+	{"resources", "subscribe", "resourceSubscriptions"},
+}
+
+// declaredMembers are the members of a filter for what the server declares that it announces.
+func declaredMembers(t *T) (able []string) {
+	for _, a := range filterCapabilities {
+		if declared, _ := t.Server.Capabilities[a.capability].(M); declared[a.flag] == true {
+			able = append(able, a.member)
+		}
+	}
+	return able
+}
+
+// servesUndeclared reports whether the server has a feature that it does not declare: then it does support what it
+// announces of it.
+func servesUndeclared(t *T, family string) bool {
+	return !t.Server.Declares(family) && t.Request(t.SessionForInvalidInput(), family+"/list", M{}).Result() != nil
+}
+
+// isInFilter reports whether a filter asks for something.
+func isInFilter(filter M, member string) bool {
+	uris, _ := filter[member].([]any)
+	return filter[member] == true || len(uris) > 0
+}
+
+// unrequestedMembers are the members of a filter, and the resources in it, that another one does not ask for.
+func unrequestedMembers(filter, asked M) (more []string) {
+	for _, member := range filterMembers {
+		if filter[member] == true && asked[member] != true {
+			more = append(more, member)
+		}
+	}
+	uris, _ := filter["resourceSubscriptions"].([]any)
+	known, _ := asked["resourceSubscriptions"].([]any)
+	for _, uri := range uris {
+		if !slices.Contains(known, uri) {
+			more = append(more, Show(uri))
+		}
+	}
+	return more
+}
+
+// subscribeTwice asks for a subscription beside another one, and calls tools in a session that has several.
+func subscribeTwice(t *T) {
+	requireAcknowledged(t)
+	kit.CallTools(t)
+}
+
+// parallelSubscription is a subscription beside others of its session.
+type parallelSubscription struct {
+	*kit.Subscription
+	sessionSubscriptions []*kit.Subscription // of the session
+}
+
+// parallelSubscriptions are the subscriptions of the run that were asked for while others were open.
+func parallelSubscriptions(t *T, w Wire) (all []parallelSubscription) {
+	for _, s := range kit.UntruncatedSessions(t, w) {
+		list := kit.SessionSubscriptions(s).List
+		for _, u := range list {
+			if u.OpenOthers > 0 {
+				all = append(all, parallelSubscription{u, list})
+			}
+		}
+	}
+	return all
+}
+
+// announcedMethods are the methods of what was announced to a subscription.
+func announcedMethods(u *kit.Subscription) map[string]bool {
+	methods := map[string]bool{}
+	for _, m := range u.Messages {
+		methods[m.Method] = true
+	}
+	return methods
+}
+
+// isSilentSince reports whether more was asked for in a session after a subscription, and nothing of that was answered.
+func isSilentSince(u *kit.Subscription) bool {
+	frames, asked := u.Session.ReceivedSince(0), false
+	for _, f := range frames[slices.Index(frames, u.Request)+1:] {
+		switch {
+		case f.IsResponse():
+			return false
+		case f.Side == driver.FromClient && f.IsRequest():
+			asked = true
+		}
+	}
+	return asked
+}
+
+// expectParallel wants a subscription to begin though there are others, and to be told what they are told.
+func expectParallel(t *T, u parallelSubscription) {
+	requireCapacity(t, u.Subscription)
+	if code, _ := u.Reply().Code(); code == -32602 {
+		t.Yield("it is refused for what it asks for, not for being another one")
+	}
+	if hasEndedWithoutAck(u.Subscription) && slices.ContainsFunc(trySubscriptions(t), hasEndedWithoutAck) {
+		t.Yield("its result comes without an acknowledgment")
+	}
+	if u.Reply().Err != nil && isSilentSince(u.Subscription) {
+		t.Yield("nothing is answered any more")
+	}
+	t.Expect(u.Ack() != nil).To(BeTrue("an acknowledgment beside another subscription", "%s", u.Reply()))
+	own := announcedMethods(u.Subscription)
+	for _, other := range u.sessionSubscriptions {
+		for _, m := range other.ChangeNotifications() {
+			isTold := own[m.Method] || !u.MustReceive(m, other)
+			t.Expect(isTold).To(BeTrue(m.Method+", as another subscription was told", "none"))
+		}
+	}
+}

@@ -1,0 +1,99 @@
+package tasksext
+
+import (
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// cancelChecks are the checks of tasks that the client takes back.
+var cancelChecks = Suite{
+	"tasks-ext/cancel-ack": Probe(func(t *T) {
+		c := cancelTask(t)
+		r := c.CancelReply
+		c.SkipIfExpired(t, r)
+		if kit.RequireAnswer(t, r); kit.IsUnknownTask(r) {
+			t.Yield("there is no such task")
+		}
+		t.Expect(r).To(BeResult())
+		expectEmpty(t.DecidedBy(r), r.Result())
+	}),
+
+	"tasks-ext/get-cancelled": Probe(func(t *T) {
+		c := cancelTask(t)
+		c.SkipIfExpired(t, c.GetReply)
+		switch {
+		case c.GetReply.Result() == nil:
+			t.Yield("tasks/get was answered with %s before", Got(c.GetReply))
+		case c.CancelReply.Result() == nil:
+			t.Yield("tasks/cancel was answered with %s", Got(c.CancelReply))
+		case c.FinalStatus == "completed" || c.FinalStatus == "failed":
+			t.WithReason(NotObserved).Skip("the task was done before it could be cancelled: %s", c.FinalStatus)
+		case c.LastReply().Err != nil:
+			t.Retry("%v", Explain(c.LastReply().Err))
+		}
+		c.SkipIfExpired(t, c.LastReply())
+		t.Expect(c.LastReply()).To(BeResult(), "a task that was cancelled")
+		if status, _ := c.LastReply().Result()["status"].(string); status == "working" || status == "input_required" {
+			t.Inconclusive("the server need not end the task, and did not within %v (--timeout)",
+				c.Session.ReplyTimeout())
+		}
+		t.DecidedBy(c.LastReply()).Expect(c.LastReply().Result()["status"]).To(BeOneOf("cancelled"))
+	}),
+
+	"tasks-ext/cancel-terminal": Probe(func(t *T) {
+		eachEnded(t, func(t *T, e endedTask) {
+			kit.RequireAnswer(t, e.CancelReply)
+			e.SkipIfExpired(t, e.CancelReply)
+			requireOwnRefusal(t, e.CancelReply)
+			t.Expect(e.CancelReply).To(BeResult())
+		})
+	}),
+
+	"tasks-ext/cancelled-notification-no-effect": Probe(func(t *T) {
+		before := slowestRun(t)
+		s := before.NextSession(t, t.SessionForInvalidInput)
+		s.MarkInvalidInput()
+		c := startTask(t, s, before.ToolCall, nil)
+		c.CancelCall(t)
+		kit.FollowTasks(c)
+		if c.FinalStatus == "" {
+			t.Inconclusive("%s", c.IncompleteReason)
+		}
+		t.Expect(c.FinalStatus).To(BeOneOf("completed", "failed"))
+	}),
+}
+
+// requireOwnRefusal ends a check of a refusal by tasks/cancel that other tasks meet with as well.
+func requireOwnRefusal(t *T, r driver.Reply) {
+	code, isRefused := r.Code()
+	if !isRefused || kit.IsUnknownTask(r) || len(runTasks(t).Runs) == 0 {
+		return
+	}
+	if usual, always := cancelTask(t).CancelReply.Code(); always && usual == code {
+		t.Yield("tasks/cancel is always answered with %s", Got(r))
+	}
+}
+
+// cancelledTask is a task that was asked after at once, and then cancelled.
+type cancelledTask struct {
+	*taskRun
+	GetReply    driver.Reply // to tasks/get
+	CancelReply driver.Reply // to tasks/cancel
+}
+
+// cancelTask makes such a task, and follows it to its end. Over HTTP it is asked after from another connection.
+func cancelTask(t *T) cancelledTask {
+	before := slowestRun(t)
+	return Step(t, "cancelled task", func(t *T) cancelledTask {
+		c := cancelledTask{taskRun: startTask(t, before.NextSession(t, t.Session), before.ToolCall, nil)}
+		if t.Site() != nil {
+			c.Session = t.ExclusiveSession()
+		}
+		c.Poll()
+		c.GetReply, c.CancelReply = c.LastReply(), c.send("tasks/cancel", nil)
+		c.ExtendDeadline()
+		kit.FollowTasks(c.taskRun)
+		return c
+	})
+}

@@ -1,0 +1,174 @@
+package tasksext
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/mcpcheck/mcpcheck/schemas"
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// listenChecks are the checks of what is told of tasks unasked.
+var listenChecks = Suite{
+	"tasks-ext/listen-non-declaring": Probe(func(t *T) {
+		s := t.SessionForInvalidInput()
+		p, ack, r := listen(s, kit.UnknownTaskID, M{})
+		defer s.Cancel(p, "it was answered")
+		if ack != nil {
+			t.DecidedBy(ack).Fail(fmt.Sprintf("error %d", missingCapability), "an acknowledgment: %s",
+				Show(paramsOf(ack)))
+		}
+		kit.SkipUnlessServerRejects(t, r)
+		if kit.RequireAnswer(t, r); isMethodNotFound(r) {
+			t.WithReason(NotOffered).Skip("there are no subscriptions: %s", Got(r))
+		}
+		t.Expect(r).To(BeError(missingCapability))
+	}),
+
+	"tasks-ext/listen-ack-subset": Probe(func(t *T) {
+		l := listenToTask(t)
+		broken := kit.Violations(t, "tasks-ext/listen-ack-subset", "TaskSubscriptionsAcknowledgedNotification",
+			l.ack.JSON())
+		t.DecidedBy(l.ack).Expect(broken).To(BeEmptyList[string]("a list of ids"))
+		var others []any
+		filter, _ := paramsOf(l.ack)["notifications"].(M)
+		ids, _ := filter["taskIds"].([]any)
+		for _, id := range ids {
+			if id != any(l.ID) {
+				others = append(others, id)
+			}
+		}
+		t.DecidedBy(l.ack).Expect(others).To(BeEmptyList[any]("no task but the one that was asked for"))
+	}),
+
+	"tasks-ext/notification-shape": Probe(func(t *T) {
+		l := listenToTask(t)
+		var told []*driver.Frame
+		for _, f := range l.notifications {
+			if f.Method == "notifications/tasks" {
+				told = append(told, f)
+			}
+		}
+		Judge(t, "notification of a task", told, frameSubject, func(t *T, f *driver.Frame) {
+			var rules []string
+			for _, v := range schemas.ValidateMessage(t.Revision, "TaskStatusNotification", f.JSON()) {
+				rules = append(rules, v.String())
+			}
+			t.Expect(rules).To(BeEmptyList[string]("the whole task, as tasks/get tells it"))
+			t.Expect(paramsOf(f)["taskId"]).To(BeOneOf[any](l.ID), "taskId")
+			t.Expect(l.isTagged(f)).To(BeTrue("the id of the subscription in _meta", "%s", Show(paramsOf(f)["_meta"])))
+		})
+	}),
+
+	"tasks-ext/stream-no-progress": Probe(func(t *T) {
+		l := listenToTask(t)
+		Judge(t, "notification for the task", l.taskNotifications(), frameSubject, func(t *T, f *driver.Frame) {
+			t.Expect(f.Method).NotTo(BeOneOf("notifications/progress", "notifications/message"))
+		})
+	}),
+}
+
+// listenParams are the params of who listens for a task.
+func listenParams(id string) M { return M{"notifications": M{"taskIds": []any{id}}} }
+
+// isMethodNotFound reports whether an answer says that there is no such method.
+func isMethodNotFound(r driver.Reply) bool {
+	code, _ := r.Code()
+	return code == -32601
+}
+
+// frameSubject shows a frame.
+func frameSubject(f *driver.Frame) Subject { return Subject{Frames: []*driver.Frame{f}} }
+
+func paramsOf(f *driver.Frame) M {
+	params, _ := f.JSON()["params"].(M)
+	return params
+}
+
+// listen asks for news of a task, and waits until the subscription has begun or was refused.
+func listen(s *driver.Session, id string, client M) (p driver.Pending, ack *driver.Frame, r driver.Reply) {
+	mark := s.Mark()
+	p = s.OpenStream("subscriptions/listen", kit.WithCapabilities(listenParams(id), client))
+	came, err := s.Wait(mark, s.ReplyTimeout(),
+		func(f *driver.Frame) bool { return isAck(f, p) || endsSubscription(f, p) })
+	if err == nil && isAck(came, p) {
+		return p, came, r
+	}
+	return p, nil, s.AwaitFor(p, 0)
+}
+
+// isAck reports whether a frame says that a subscription has begun.
+func isAck(f *driver.Frame, p driver.Pending) bool {
+	const acknowledged = "notifications/subscriptions/acknowledged"
+	return f.Side == driver.FromServer && f.Method == acknowledged && (isTagged(f, p) || isOnStream(f, p))
+}
+
+// endsSubscription reports whether a frame answers a request for a subscription.
+func endsSubscription(f *driver.Frame, p driver.Pending) bool {
+	isResponse := f.Side == driver.FromServer && f.IsResponse() && driver.SameID(f.RequestID(), p.ID)
+	return isResponse || f.Side == driver.StatusOnly && isOnStream(f, p)
+}
+
+// isTagged reports whether a notification says that it belongs to a subscription.
+func isTagged(f *driver.Frame, p driver.Pending) bool {
+	id, has := kit.MetaOf(paramsOf(f))[driver.MetaSubscription]
+	return has && driver.SameID(CompactJSON(id), p.ID)
+}
+
+// isOnStream reports whether over HTTP a frame came in answer to a request.
+func isOnStream(f *driver.Frame, p driver.Pending) bool {
+	return f.RoundTrip != nil && driver.SameID(f.RoundTrip.RequestID(), p.ID)
+}
+
+// taskListener is a task that somebody listens for.
+type taskListener struct {
+	*taskRun
+	subscription  driver.Pending
+	ack           *driver.Frame
+	notifications []*driver.Frame // notifications that came since the call was answered
+}
+
+// taskToken is the token of a call that makes a task and wants to hear of its progress.
+const taskToken = "mcpcheck-task"
+
+// listenToTask makes a task, listens for it, and follows it to its end. The call asks for progress and all log
+// messages.
+func listenToTask(t *T) taskListener {
+	before := slowestRun(t)
+	return Step(t, "task that is listened for", func(t *T) taskListener {
+		s := before.NextSession(t, t.Session)
+		meta := maps.Clone(kit.MetaOf(before.ToolCall.Params(s)))
+		maps.Copy(meta, M{"progressToken": taskToken, driver.MetaLogLevel: "debug"})
+		l := taskListener{taskRun: startTask(t, s, before.ToolCall, M{"_meta": meta})}
+		mark := s.Mark()
+		p, ack, r := listen(s, l.ID, taskCapabilities)
+		defer s.Cancel(p, "the task has ended")
+		l.subscription, l.ack = p, ack
+		if kit.FollowTasks(l.taskRun); ack == nil {
+			t.WithReason(NotOffered).Skip("the server sends no task notifications: %s", Got(r))
+		}
+		Barrier(t, s, mark)
+		for _, f := range s.ReceivedSince(mark) {
+			if f.Side == driver.FromServer && f.IsNotification() && f != ack {
+				l.notifications = append(l.notifications, f)
+			}
+		}
+		return l
+	})
+}
+
+// isTagged reports whether a notification says that it belongs to the subscription.
+func (l taskListener) isTagged(f *driver.Frame) bool { return isTagged(f, l.subscription) }
+
+// taskNotifications are the notifications that are for the task: over HTTP on the stream, and over stdio with its id or
+// about the progress of its call.
+func (l taskListener) taskNotifications() (all []*driver.Frame) {
+	for _, f := range l.notifications {
+		if l.isTagged(f) || isOnStream(f, l.subscription) || paramsOf(f)["progressToken"] == taskToken {
+			all = append(all, f)
+		}
+	}
+	return all
+}

@@ -1,0 +1,93 @@
+package tasksext
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// taskRun is a task that a call was answered by, and what was heard of it until its end.
+type taskRun struct {
+	*kit.TaskRun
+	UpdateReplies []driver.Reply // to tasks/update
+
+	t                 *T
+	capabilities      M               // what requests about it declare
+	snapshotsAtUpdate int             // how many answers to tasks/get were heard when it was last given something
+	providedKeys      map[string]bool // the keys of what it has asked for and got
+}
+
+// isTask reports whether a result is a task, by its type or, where that is wrong, by what it is made of.
+func isTask(r driver.Reply) bool {
+	result := r.Result()
+	_, hasID := result["taskId"].(string)
+	_, hasStatus := result["status"].(string)
+	return result["resultType"] == "task" || hasID && hasStatus && !HasMember(result, "content")
+}
+
+// newTaskRun is the task that a call in a session was answered by.
+func newTaskRun(t *T, s *driver.Session, call kit.ToolCall) *taskRun {
+	id, _ := call.Reply.Result()["taskId"].(string)
+	c := &taskRun{t: t, capabilities: taskCapabilities, providedKeys: map[string]bool{}}
+	c.TaskRun = &kit.TaskRun{
+		ToolCall: call, CreateReply: call.Reply, StartTime: s.TimeOf(call.Reply.Request), Session: s, ID: id,
+		PollIntervalKey: "pollIntervalMs", TTLKey: "ttlMs", Send: c.send, ProvideInput: c.provideInput,
+		Timeout: kit.TaskTimeout(t),
+	}
+	c.ExtendDeadline()
+	return c
+}
+
+// send sends a request about the task.
+func (c *taskRun) send(method string, more M) driver.Reply {
+	params := M{"taskId": c.ID}
+	maps.Copy(params, more)
+	return c.Session.Call(method, kit.WithCapabilities(params, c.capabilities))
+}
+
+// provideInput gives the task what it asks for now and has not got before.
+func (c *taskRun) provideInput() {
+	responses, err := kit.InputResponses(c.t, c.LastReply())
+	maps.DeleteFunc(responses, func(key string, _ any) bool { return c.providedKeys[key] })
+	switch {
+	case err != nil:
+		c.IncompleteReason = err.Error()
+	case len(responses) == 0: // the server may take its time
+	case len(c.UpdateReplies) == kit.MaxInputRounds:
+		c.IncompleteReason = fmt.Sprintf("it still asks for input after %d updates, mcpcheck's own limit",
+			kit.MaxInputRounds)
+	default:
+		if r := c.update(responses); r.Result() == nil {
+			c.IncompleteReason = "tasks/update was answered with " + Got(r)
+		}
+	}
+}
+
+// update gives the task responses.
+func (c *taskRun) update(responses M) driver.Reply {
+	r := c.send("tasks/update", M{"inputResponses": responses})
+	c.UpdateReplies, c.snapshotsAtUpdate = append(c.UpdateReplies, r), len(c.GetReplies)
+	if r.Result() != nil {
+		for key := range responses {
+			c.providedKeys[key] = true
+		}
+	}
+	c.ExtendDeadline()
+	return r
+}
+
+// snapshot is what was told of a task at one time.
+type snapshot = kit.TaskSnapshot
+
+// eachSnapshot tries a check on moments.
+func eachSnapshot(t *T, moments []snapshot, run func(*T, snapshot)) {
+	Each(t, moments, snapshot.Subject, run)
+}
+
+// eachRun tries a check on tasks.
+func eachRun(t *T, courses []*taskRun, run func(*T, *taskRun)) {
+	Each(t, courses, func(c *taskRun) Subject { return c.Subject() }, run)
+}

@@ -1,0 +1,122 @@
+package tasks
+
+import (
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// cancelChecks are the checks of tasks that the client takes back.
+var cancelChecks = Suite{
+	"tasks/cancel-result": Probe(func(t *T) {
+		c := cancelTask(t)
+		c.requireCancelledInTime(t)
+		t.Expect(c.CancelReply).To(BeResult())
+		broken := kit.Violations(t, "tasks/cancel-result", "CancelTaskResult", c.CancelReply.Result())
+		t.DecidedBy(c.CancelReply).Expect(broken).To(BeEmptyList[string]("a task with all of its members"))
+		t.DecidedBy(c.CancelReply).Expect(c.CancelReply.Result()["status"]).To(BeOneOf[any]("cancelled"))
+	}),
+
+	"tasks/cancel-sticks": Probe(func(t *T) {
+		c := cancelTask(t)
+		c.requireCancelledInTime(t)
+		if c.CancelReply.Result() == nil {
+			t.Yield("tasks/cancel was answered with %s", Got(c.CancelReply))
+		}
+		if c.ShortReason != "" {
+			t.Caveat("%s", c.ShortReason)
+		}
+		for _, r := range c.LaterReplies {
+			kit.RequireAnswer(t, r)
+			if !kit.IsUnknownTask(r) {
+				t.Expect(r).To(BeResult())
+				requireFlatTask(t, r)
+				t.Expect(r.Result()["status"]).To(BeOneOf[any]("cancelled"), "the status after tasks/cancel")
+			}
+		}
+	}),
+
+	"tasks/cancel-terminal-rejected": Probe(func(t *T) {
+		if !declaresCancel(t) {
+			t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
+		}
+		eachEnded(t, func(t *T, e endedTask) {
+			kit.RequireAnswer(t, e.CancelReply)
+			t.Expect(e.CancelReply).To(BeError(-32602))
+		})
+		if c := cancelTask(t); c.CancelReply.Result() != nil {
+			kit.RequireAnswer(t, c.SecondCancelReply)
+			t.Expect(c.SecondCancelReply).To(BeError(-32602), "tasks/cancel of a task that was cancelled before")
+		}
+	}),
+
+	"tasks/notifications-cancelled-does-not-cancel": Probe(func(t *T) {
+		before := requireLastingTask(t)
+		s := before.NextSession(t, t.SessionForInvalidInput)
+		s.MarkInvalidInput()
+		c := startTask(t, s, before)
+		c.CancelCall(t)
+		followRuns(c)
+		if c.FinalStatus == "" {
+			t.Inconclusive("%s", c.IncompleteReason)
+		}
+		t.ExpectAdvice(c.FinalStatus).To(BeOneOf("completed", "failed"))
+	}),
+}
+
+// cancelledTask is a task that was cancelled while it was at work, as far as the client could tell.
+type cancelledTask struct {
+	*taskRun
+	CancelReply       driver.Reply   // to tasks/cancel
+	SecondCancelReply driver.Reply   // to another
+	LaterReplies      []driver.Reply // to tasks/get, until its work would have been done
+	ShortReason       string         // why not until then
+}
+
+// cancelTask makes such a task of the tool that was seen to work for the longest.
+func cancelTask(t *T) cancelledTask {
+	if !declaresCancel(t) {
+		t.WithReason(NotDeclared).Skip("the server does not declare tasks.cancel")
+	}
+	before := requireLastingTask(t)
+	return Step(t, "cancelled task", func(t *T) cancelledTask {
+		c := cancelledTask{taskRun: startTask(t, before.NextSession(t, t.Session), before)}
+		c.CancelReply = c.send("tasks/cancel", nil)
+		c.SecondCancelReply = c.send("tasks/cancel", nil)
+		c.ExtendDeadline()
+		done := before.Duration() + before.Duration()/2
+		if before.FinalStatus == "" || done > c.Session.ReplyTimeout() {
+			done = c.Session.ReplyTimeout()
+			c.ShortReason = "the task was watched for " + done.String() + " only (--timeout)"
+		}
+		for over := false; !over; {
+			over = time.Since(c.StartTime) > done
+			r := c.PollUnrecorded()
+			c.LaterReplies = append(c.LaterReplies, r)
+			over = over || !r.Answered() || kit.IsUnknownTask(r)
+		}
+		return c
+	})
+}
+
+// requireLastingTask is the longest task; the check ends when the server cancels it by itself.
+func requireLastingTask(t *T) *taskRun {
+	c := slowestRun(t)
+	if c.FinalStatus == "cancelled" {
+		t.Inconclusive("the task of %s is cancelled without being asked to: %s", c.ToolCall.Tool.Name,
+			Got(c.LastReply()))
+	}
+	return c
+}
+
+// requireCancelledInTime ends a check of a task that may have been done before it was cancelled.
+func (c cancelledTask) requireCancelledInTime(t *T) {
+	kit.RequireAnswer(t, c.CancelReply)
+	c.SkipIfExpired(t, c.CancelReply)
+	status := c.LaterReplies[0].Result()["status"]
+	if kit.IsUnknownTask(c.CancelReply) && (status == "completed" || status == "failed") {
+		t.Inconclusive("the task was done before it could be cancelled: %s", Show(status))
+	}
+}

@@ -1,0 +1,161 @@
+package tasks
+
+import (
+	"slices"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// listChecks are the checks of tasks/list, and of who may see which tasks.
+var listChecks = Suite{
+	"tasks/list-invalid-cursor": Probe(func(t *T) {
+		skipUnlessList(t)
+		if list := listReply(t); list.Error() != nil {
+			t.Yield("tasks/list is answered with %s", Got(list))
+		}
+		r := kit.RequestInvalid(t, t.SessionForInvalidInput(), "tasks/list", M{"cursor": "mcpcheck-invalid-cursor"})
+		t.Expect(r).To(BeError(-32602))
+	}),
+
+	"tasks/list-schema": Probe(func(t *T) {
+		skipUnlessList(t)
+		r := listReply(t)
+		kit.RequireAnswer(t, r)
+		t.Expect(r).To(BeResult())
+		broken := kit.Violations(t, "tasks/list-schema", "ListTasksResult", r.Result())
+		t.DecidedBy(r).Expect(broken).To(BeEmptyList[string]("a list of tasks"))
+	}),
+
+	"tasks/list-complete": Probe(func(t *T) {
+		skipUnlessList(t)
+		before := slowestRun(t) // which others wait for: who has a session in the meantime would hurry it
+		c := startTask(t, t.Session(), before)
+		defer cancelRuns(t, c)
+		first := c.PollUnrecorded()
+		listed, err := c.isListed()
+		after := c.PollUnrecorded()
+		if first.Result() == nil || after.Result() == nil {
+			t.Inconclusive("tasks/get was answered with %s, and later with %s", Got(first), Got(after))
+		}
+		if err != nil {
+			t.Inconclusive("tasks/list could not be read to its end: %v", Explain(err))
+		}
+		t.Expect(listed).To(BeTrue("the task in tasks/list", "others only"))
+	}),
+
+	"tasks/auth-isolation": Probe(func(t *T) {
+		if t.Credentials.SecondPrincipal == "" {
+			t.WithReason(NotGiven).Skip("there is no token of another principal (--token-env second=VARIABLE)")
+		}
+		before := slowestRun(t)
+		c := startTask(t, t.Session(), before)
+		other := newOtherPrincipal(t)
+		methods := []Subject{NamedSubject("tasks/get"), NamedSubject("tasks/list"), NamedSubject("tasks/cancel"),
+			NamedSubject("tasks/result")}
+		methods = slices.DeleteFunc(methods, func(m Subject) bool {
+			return m.Name == "tasks/list" && !declaresList(t) || m.Name == "tasks/cancel" && !declaresCancel(t)
+		})
+		t.Each(methods, func(t *T, method Subject) {
+			if method.Name == "tasks/result" {
+				followRuns(c) // it might wait for the end
+			}
+			if method.Name == "tasks/list" {
+				r, listed := other.findTask(t, c.ID)
+				t.Expect(!listed).To(BeTrue("no task of another principal", "%s", r))
+				return
+			}
+			r := other.send(t, method.Name, M{"taskId": c.ID})
+			t.Expect(r.Result() == nil).To(BeTrue("no access to a task of another principal", "%s", r))
+		})
+	}),
+}
+
+// listReply is the answer to tasks/list.
+func listReply(t *T) driver.Reply {
+	if r := runTasks(t).ListReply; r.Request != nil {
+		return r
+	}
+	return t.Request(t.Session(), "tasks/list", nil)
+}
+
+// skipUnlessList ends a check of a server that lists no tasks.
+func skipUnlessList(t *T) {
+	if !declaresList(t) {
+		t.WithReason(NotDeclared).Skip("the server does not declare tasks.list")
+	}
+}
+
+// taskIDs are the ids of tasks.
+func taskIDs(tasks []M) (ids []string) {
+	for _, task := range tasks {
+		id, _ := task["taskId"].(string)
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+// isListed looks for the task on all pages of tasks/list, as far as it takes.
+func (c *taskRun) isListed() (listed bool, err error) {
+	err = EachPage(c.Session, "tasks/list", "tasks", M{}, func(page M) {
+		listed = listed || slices.Contains(taskIDs(kit.ObjectsIn(page["tasks"])), c.ID)
+	})
+	if listed {
+		err = nil
+	}
+	return listed, err
+}
+
+// principal is another one than the client's, in a session of its own where there are sessions.
+type principal struct {
+	session *driver.Session
+	header  map[string][]string
+}
+
+// newOtherPrincipal begins a session as the other principal.
+func newOtherPrincipal(t *T) principal {
+	s := t.NewProcess()
+	header := kit.BearerHeader(t.Credentials.SecondPrincipal)
+	hello := kit.PostConnect(t, s, header)
+	if r := hello.AwaitReply(); r.Result() == nil {
+		t.Retry("no session for the other principal: initialize was answered with %s", hello.Response())
+	}
+	header.Set(kit.VersionHeader, t.Revision)
+	if id := hello.Response().Header.Get(kit.SessionIDHeader); id != "" {
+		header.Set(kit.SessionIDHeader, id)
+	}
+	kit.PostInitialized(s, header).AwaitEnd()
+	return principal{s, header}
+}
+
+// send makes a request as the principal.
+func (p principal) send(t *T, method string, params M) driver.Reply {
+	x := kit.RetryWhileBusy(p.session, func() *driver.RoundTrip {
+		return kit.PostRequest(p.session, kit.ManualRequest{Method: method, Params: params, Header: p.header})
+	})
+	r := x.AwaitReply()
+	kit.SkipUnlessServerRejects(t, r)
+	return RequireServerReply(t, r)
+}
+
+// maxPages is how many pages of tasks/list the other principal reads.
+const maxPages = 100
+
+// findTask looks for a task on the pages that the principal may read, and returns the last of these.
+func (p principal) findTask(t *T, id string) (page driver.Reply, listed bool) {
+	params := M{}
+	for range maxPages {
+		page = p.send(t, "tasks/list", params)
+		if slices.Contains(taskIDs(kit.ObjectsIn(page.Result()["tasks"])), id) {
+			return page, true
+		}
+		cursor, more := page.Result()["nextCursor"].(string)
+		if !more {
+			return page, false
+		}
+		params = M{"cursor": cursor}
+	}
+	t.Caveat("only %d pages of tasks/list were read", maxPages)
+	return page, false
+}

@@ -1,0 +1,249 @@
+package tasks
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/mcpcheck/mcpcheck/suites/driver"
+	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit"
+)
+
+// taskRuns is what came of calls that were to run as tasks, in a session whose client can be asked for input.
+type taskRuns struct {
+	Calls     []kit.ToolCall
+	Uncalled  []kit.Uncalled
+	Runs      []*taskRun
+	Ended     []endedTask
+	Requests  *pendingRequests
+	Session   *driver.Session
+	Mark      int          // in the session, from which on all belongs to these calls
+	ListReply driver.Reply // to tasks/list in the end, where the server declares it
+}
+
+// endedTask is a task that has ended, asked after some more, and cancelled meanwhile.
+type endedTask struct {
+	*taskRun
+	LaterReplies []driver.Reply // to tasks/get
+	CancelReply  driver.Reply   // where the server declares tasks.cancel
+}
+
+const (
+	maxEnded      = 3 // how many tasks are looked at after their end
+	maxLaterPolls = 3 // how often each
+)
+
+// runTasks calls the tools as tasks that run as such and may be called, each once, and follows the tasks to their end.
+func runTasks(t *T) *taskRuns {
+	return Step(t, "tasks", func(t *T) *taskRuns {
+		story := &taskRuns{Requests: &pendingRequests{t: t, knownTasks: map[string]bool{}}}
+		if !supportsTaskCalls(t) {
+			return story
+		}
+		s := clientSession(t)
+		story.Requests.session, story.Requests.ownMethods = s, unpromptedMethods(t, s)
+		s.HandleServerRequests(story.Requests.add)
+		story.Session, story.Mark = s, s.Mark()
+		story.callTools(t)
+		followRuns(story.Runs...)
+		for _, c := range story.Runs {
+			if c.FinalStatus == "" {
+				continue
+			}
+			if c.ResultReply = c.fetchResult(); c.ResultReply.Error() != nil {
+				c.RepeatedResultReply = c.fetchResult()
+			}
+			if len(story.Ended) < maxEnded {
+				story.Ended = append(story.Ended, pollAfterEnd(t, c))
+			}
+		}
+		if declaresList(t) {
+			story.ListReply = s.Call("tasks/list", nil)
+		}
+		return story
+	})
+}
+
+// clientSession is a session whose client can be asked for everything. A quick run has one session, whose client
+// cannot.
+func clientSession(t *T) *driver.Session {
+	if t.IsQuick() {
+		return ExclusiveUnlessQuick(t)
+	}
+	// side by side with all others, since tasks take their time
+	return kit.NewClient(t, kit.AllCapabilities(t.Revision)).Session
+}
+
+// unpromptedMethods are the methods of what a server asks its client for before any tool is called: without more, it is
+// not a task that asks for that.
+func unpromptedMethods(t *T, s *driver.Session) map[string]bool {
+	TryNoOp(t, s)
+	if t.IsConfirmation() {
+		kit.AwaitServerRequests(t, s)
+	}
+	own := map[string]bool{}
+	for _, f := range s.FramesSince(0) {
+		if f.Side == driver.FromClient && f.Method == "tools/call" {
+			break // of another check that has used the session
+		}
+		own[f.Method] = own[f.Method] || f.Side == driver.FromServer && f.IsRequest()
+	}
+	return own
+}
+
+// pollAfterEnd asks after a task that has ended.
+func pollAfterEnd(t *T, c *taskRun) endedTask {
+	e := endedTask{taskRun: c, CancelReply: driver.Reply{Err: errNotSent}}
+	e.LaterReplies = append(e.LaterReplies, c.PollUnrecorded())
+	if declaresCancel(t) {
+		e.CancelReply = c.send("tasks/cancel", nil)
+	}
+	for len(e.LaterReplies) < maxLaterPolls {
+		e.LaterReplies = append(e.LaterReplies, c.PollUnrecorded())
+	}
+	return e
+}
+
+// callTools makes the calls, one after the other: each is to be answered before its task is done.
+func (story *taskRuns) callTools(t *T) {
+	allowance := kit.NewCallBudget()
+	for _, tool := range kit.ToolsInCallOrder(t) {
+		if taskSupport(tool.Value) != "optional" && taskSupport(tool.Value) != "required" {
+			continue
+		}
+		args, not := kit.TaskArguments(t, tool)
+		if why := allowance.ExhaustedReason(); not == nil && why != "" {
+			not = &kit.Uncalled{Tool: tool, Detail: why}
+		}
+		if not == nil && !story.Session.IsUsable() {
+			not = &kit.Uncalled{Tool: tool, Detail: "the session did not last until it was called"}
+		}
+		if not != nil {
+			story.Uncalled = append(story.Uncalled, *not)
+			continue
+		}
+		call := kit.ToolCall{Tool: tool, Arguments: args}
+		call = callAsTask(t, story.Session, call, story.Requests)
+		allowance.Charge(call.Reply)
+		story.Calls = append(story.Calls, call)
+		if !isTask(call.Reply) {
+			why := "its call was answered with " + Got(call.Reply)
+			story.Uncalled = append(story.Uncalled,
+				kit.Uncalled{Tool: tool, Detail: why, Unanswered: !call.Reply.Answered()})
+			continue
+		}
+		c := newTaskRun(t, story.Session, call, story.Requests)
+		story.Requests.knownTasks[c.ID] = true
+		story.Runs = append(story.Runs, c)
+	}
+}
+
+// callAsTask calls a tool as a task. What the server asks while the call has no answer is answered before long.
+func callAsTask(t *T, s *driver.Session, call kit.ToolCall, asked *pendingRequests) kit.ToolCall {
+	const pause = 100 * time.Millisecond
+	begin := time.Now()
+	p := s.Request("tools/call", withTask(call.Params(s)))
+	for call.Reply = s.AwaitFor(p, pause); !call.Reply.Answered() && len(asked.unanswered()) > 0; {
+		for _, q := range asked.unanswered() {
+			asked.answer(q, "")
+		}
+		call.Reply = s.AwaitFor(p, pause)
+	}
+	if !call.Reply.Answered() {
+		call.Reply = s.AwaitLongRunning(p)
+	}
+	call.Duration = time.Since(begin)
+	if call.Reply.Answered() {
+		call.Duration = call.Reply.Frame.At - call.Reply.Request.At
+	}
+	return call
+}
+
+// taskSupport is what a tool says of tasks: forbidden, where it says nothing.
+func taskSupport(tool M) string {
+	execution, _ := tool["execution"].(M)
+	if text, isString := execution["taskSupport"].(string); isString {
+		return text
+	}
+	return "forbidden"
+}
+
+// requireRuns are those of the story; without any the check ends.
+func requireRuns(t *T) []*taskRun {
+	told := runTasks(t)
+	if len(told.Runs) == 0 {
+		skipNotObserved(t, "call was answered by a task")
+	}
+	return told.Runs
+}
+
+// skipNotObserved ends a check that found nothing to judge.
+func skipNotObserved(t *T, what string) {
+	told := runTasks(t)
+	kit.SkipNotObservedInTasks(t, what, told.Runs, told.Uncalled)
+}
+
+// requireRunsWhere are the tasks of a kind, and what the kind is. Without any the check ends.
+func requireRunsWhere(t *T, kind string, is func(*taskRun) bool) (all []*taskRun) {
+	for _, c := range requireRuns(t) {
+		if is(c) {
+			all = append(all, c)
+		}
+	}
+	if len(all) == 0 {
+		skipNotObserved(t, kind+" was seen")
+	}
+	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	return all
+}
+
+// requireSnapshots are what tasks/get has told; without any the check ends.
+func requireSnapshots(t *T, status ...string) []kit.TaskSnapshot {
+	all := kit.Snapshots(requireRuns(t), status...)
+	if len(all) == 0 {
+		skipNotObserved(t, "task was told of by tasks/get")
+	}
+	kit.CaveatUnfinished(t, runTasks(t).Runs)
+	return all
+}
+
+// startTask makes a task by a tool that has made one before.
+func startTask(t *T, s *driver.Session, before *taskRun) *taskRun {
+	nothing := new(pendingRequests)
+	call := callAsTask(t, s, before.ToolCall, nothing)
+	kit.RequireAnswer(t, call.Reply)
+	if !isTask(call.Reply) {
+		t.Inconclusive("%s made a task before, and now was answered with %s", call.Tool.Name, Got(call.Reply))
+	}
+	return newTaskRun(t, s, call, nothing)
+}
+
+// slowestRun is the task of the story that was seen to run for the longest, and asked for nothing if there is such a
+// one.
+func slowestRun(t *T) *taskRun {
+	working := func(c *taskRun) int {
+		switch {
+		case c.ID == "":
+			return -2
+		case c.pendingResult.ID != nil:
+			return -1
+		}
+		return bits.Len(uint(len(c.Snapshots("working")))) // about as long is as long: the first one is taken
+	}
+	c := slices.MaxFunc(requireRuns(WithoutConfirmation(t)), func(a, b *taskRun) int { return working(a) - working(b) })
+	if c.ID == "" {
+		t.Yield("no task has an id")
+	}
+	if c.FinalStatus == "" {
+		RequireTime(t)
+	}
+	return c
+}
+
+// triggerTasks sees to it that there are tasks, and that it is known what the server says to whatever it does not know.
+func triggerTasks(t *T) {
+	if len(runTasks(t).Runs) > 0 {
+		kit.SendUnknownMethod(t)
+	}
+}
