@@ -11,23 +11,6 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// AllCapabilities is what a client of a revision declares that a server may ask for all there is, and whose roots may
-// change.
-func AllCapabilities(revision string) M {
-	roots := M{"listChanged": true}
-	switch {
-	case IsModern(revision):
-		return AllModernCapabilities
-	case revision >= "2025-11-25":
-		return M{
-			"elicitation": M{"form": M{}, "url": M{}}, "sampling": M{"tools": M{}, "context": M{}}, "roots": roots,
-		}
-	case revision >= "2025-06-18":
-		return M{"elicitation": M{}, "sampling": M{}, "roots": roots}
-	}
-	return M{"sampling": M{}, "roots": roots}
-}
-
 // Answer is what a client answers to a question: a result or an error. The zero value is no answer.
 type ClientResponse struct {
 	Result M

@@ -2,7 +2,6 @@ package kit
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -145,16 +144,6 @@ type taskClient struct {
 
 // askedMethod is what a client was asked for during the call of a tool.
 type askedMethod struct{ method, tool string }
-
-// taskCapabilities is what such a client declares that samples, and can do no more with that.
-func taskCapabilities(revision string) M {
-	capabilities := maps.Clone(AllCapabilities(revision))
-	capabilities["sampling"] = M{}
-	capabilities["tasks"] = M{"list": M{}, "cancel": M{}, "requests": M{
-		"sampling": M{"createMessage": M{}}, "elicitation": M{"create": M{}},
-	}}
-	return capabilities
-}
 
 // newTaskClient is such a client with these capabilities.
 func newTaskClient(t *T, capabilities M) *taskClient {

@@ -57,3 +57,14 @@ func requestWords(r driver.Reply) []string {
 	params, _ := r.Request.JSON()["params"].(M)
 	return words(string(CompactJSON([]any{params["name"], params["arguments"]})))
 }
+
+// ReplyKind says how a call was answered: "error -32602", "isError", "success".
+func ReplyKind(r driver.Reply) string {
+	switch {
+	case r.Member("error") != nil:
+		return "error " + Show(Member(r.Error(), "code"))
+	case r.IsFailure():
+		return "isError"
+	}
+	return "success"
+}

@@ -4,23 +4,8 @@ import (
 	"testing"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
-	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
-
-// callReply is an answer to a call of add.
-func callReply(arguments, answer string) driver.Reply {
-	request := []byte(`{"method":"tools/call","params":{"name":"add","arguments":` + arguments + `}}`)
-	m, _ := driver.Decode([]byte(answer)).(M)
-	return driver.Reply{
-		Request:   &driver.Frame{Raw: driver.Text(request), Kind: driver.Object},
-		Frame:     &driver.Frame{Raw: driver.Text(answer), Kind: driver.Object},
-		Synthetic: m,
-	}
-}
-
-func toolErrorJSON(text string) string {
-	return `{"result":{"isError":true,"content":[{"type":"text","text":"` + text + `"}]}}`
-}
 
 func TestSameText(t *testing.T) {
 	for _, tt := range []struct {
@@ -28,19 +13,19 @@ func TestSameText(t *testing.T) {
 		a, b driver.Reply
 		want bool
 	}{
-		{"the same", callReply(`{}`, toolErrorJSON("no network")), callReply(`{"a":1}`, toolErrorJSON("no network")),
+		{"the same", kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network")), kittest.CallReply(`{"a":1}`, kittest.ToolErrorJSON("no network")),
 			true},
-		{"a number", callReply(`{}`, toolErrorJSON("no network (1)")),
-			callReply(`{}`, toolErrorJSON("no network (23)")), true},
-		{"quoted arguments", callReply(`{}`, toolErrorJSON("cannot add {}")),
-			callReply(`{"a":true}`, toolErrorJSON("cannot add {'a': True}")), true},
-		{"another text", callReply(`{}`, toolErrorJSON("a is missing")),
-			callReply(`{"a":1}`, toolErrorJSON("no network")), false},
-		{"another kind", callReply(`{}`, toolErrorJSON("busy")),
-			callReply(`{}`, `{"error":{"code":1,"message":"busy"}}`), false},
-		{"another code", callReply(`{}`, `{"error":{"code":2,"message":"busy"}}`),
-			callReply(`{}`, `{"error":{"code":1,"message":"busy"}}`), false},
-		{"success", callReply(`{}`, `{"result":{"content":[]}}`), callReply(`{}`, toolErrorJSON("busy")), false},
+		{"a number", kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network (1)")),
+			kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network (23)")), true},
+		{"quoted arguments", kittest.CallReply(`{}`, kittest.ToolErrorJSON("cannot add {}")),
+			kittest.CallReply(`{"a":true}`, kittest.ToolErrorJSON("cannot add {'a': True}")), true},
+		{"another text", kittest.CallReply(`{}`, kittest.ToolErrorJSON("a is missing")),
+			kittest.CallReply(`{"a":1}`, kittest.ToolErrorJSON("no network")), false},
+		{"another kind", kittest.CallReply(`{}`, kittest.ToolErrorJSON("busy")),
+			kittest.CallReply(`{}`, `{"error":{"code":1,"message":"busy"}}`), false},
+		{"another code", kittest.CallReply(`{}`, `{"error":{"code":2,"message":"busy"}}`),
+			kittest.CallReply(`{}`, `{"error":{"code":1,"message":"busy"}}`), false},
+		{"success", kittest.CallReply(`{}`, `{"result":{"content":[]}}`), kittest.CallReply(`{}`, kittest.ToolErrorJSON("busy")), false},
 	} {
 		if got := SameText(tt.a, tt.b); got != tt.want {
 			t.Errorf("%s: got %v", tt.name, got)

@@ -41,9 +41,6 @@ func (e IDProbeResult) Frames() []*driver.Frame {
 	return frames
 }
 
-// ShortWait is how much longer than a later request a request is waited for that takes no time.
-const ShortWait = 500 * time.Millisecond
-
 // ProbeID sends the session's harmless request under an id.
 func ProbeID(s *driver.Session, id any) IDProbeResult {
 	mark := s.Mark()

@@ -15,12 +15,6 @@ import (
 // MaxInputRounds is how often mcpcheck answers what one request asks for.
 const MaxInputRounds = 8
 
-// AllModernCapabilities is what a client declares that a server may ask for all there is, in a revision without server
-// requests.
-var AllModernCapabilities = M{
-	"elicitation": M{"form": M{}, "url": M{}}, "sampling": M{"tools": M{}}, "roots": M{},
-}
-
 // InputLoop is a request that a server may answer by asking for input, and that comes again with the answers until
 // the server has what it needs.
 type InputLoop struct {

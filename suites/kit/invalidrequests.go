@@ -153,3 +153,19 @@ func comparableContent(result M) []byte {
 	}
 	return CompactJSON(own)
 }
+
+// CallUnknownTool is the name of a tool that no server has, and the answer to a call of it.
+func CallUnknownTool(t *T) (name string, r driver.Reply) {
+	RequireCallsAllowed(t)
+	name = UnknownToolName(t)
+	return name, Step(t, "unknown tool", func(t *T) driver.Reply {
+		return TryInvalid(t, t.Session(), "tools/call", M{"name": name, "arguments": M{}})
+	})
+}
+
+// RequireCallsAllowed ends a check that calls no tool that exists, when not even such calls may be made.
+func RequireCallsAllowed(t *T) {
+	if !MayCallUnknown(t) {
+		t.WithReason(CallsOff).Inconclusive("tools are not called (--calls none)")
+	}
+}

@@ -3,7 +3,6 @@ package kit
 import (
 	"slices"
 
-	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
@@ -61,17 +60,6 @@ func ExpectListChangeNotified(t *T, family string) {
 		t.Expect(c.Notified).To(BeTrue("notifications/"+family+"/list_changed",
 			"none, although the list changed from %s to %s", Show(c.Before), Show(c.After)))
 	}
-}
-
-// ItemNames are the names of a family of all pages, in their order, when they are asked for with params. What has none
-// is known by its place.
-func ItemNames(t *T, s *driver.Session, family string, params M) (names []string) {
-	FollowPagesWith(t, s, family+"/list", family, params, func(page M) {
-		for _, item := range namedSubjects(ObjectsIn(page[family])) {
-			names = append(names, item.Name)
-		}
-	})
-	return names
 }
 
 // Duplicates are the names that come after the same one.

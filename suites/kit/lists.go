@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
@@ -182,3 +184,31 @@ func ToolNames(t *T, s *driver.Session, params M) []string { return ItemNames(t,
 
 // Sorted are the names in ascending order.
 func Sorted(names []string) []string { return slices.Sorted(slices.Values(names)) }
+
+// ItemNames are the names of a family of all pages, in their order, when they are asked for with params. What has none
+// is known by its place.
+func ItemNames(t *T, s *driver.Session, family string, params M) (names []string) {
+	FollowPagesWith(t, s, family+"/list", family, params, func(page M) {
+		for _, item := range namedSubjects(ObjectsIn(page[family])) {
+			names = append(names, item.Name)
+		}
+	})
+	return names
+}
+
+// namedSubjects names the items of a list; one without a name is known by its place.
+func namedSubjects(items []M) (subjects []Subject) {
+	for i, item := range items {
+		name, ok := item["name"].(string)
+		if !ok {
+			name = fmt.Sprintf("#%d", i+1)
+		}
+		subjects = append(subjects, Subject{Name: name, Value: item})
+	}
+	return subjects
+}
+
+// UnknownToolName is a name that no tool has, the same one for the same seed.
+func UnknownToolName(t *T) string {
+	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
+}

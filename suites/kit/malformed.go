@@ -104,14 +104,6 @@ func IDInLine(line string) json.RawMessage {
 	return CompactJSON(m["id"])
 }
 
-// IsMissingID reports whether an id says nothing: it is absent or null.
-func IsMissingID(id json.RawMessage) bool { return id == nil || string(id) == "null" }
-
-// MayLackID reports whether an error may lack the id: the body of an HTTP error may.
-func MayLackID(f *driver.Frame) bool {
-	return f.RoundTrip != nil && f.RoundTrip.Response().StatusCode >= 400 && IsMissingID(f.ID)
-}
-
 // HaveID matches frames with an id. The body of an HTTP error need not have it.
 func HaveID(id json.RawMessage) types.GomegaMatcher {
 	return Satisfy("id "+driver.Brief(id),

@@ -2,6 +2,7 @@ package kit
 
 import (
 	"strings"
+	"time"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
@@ -46,3 +47,24 @@ func membersText(object M) string {
 	text := string(CompactJSON(object))
 	return text[1 : len(text)-1]
 }
+
+// RepeatConcurrently makes a request so many times at once, and waits for the answers. It is the control of a call that
+// may have been refused for a limit: one that counts what comes in a while may take a single call again by now, however
+// long the tool takes. What is refused because of the others is made once more, in its turn.
+func RepeatConcurrently(t *T, s *driver.Session, times int, method string, params M) (all []driver.Reply) {
+	var sent []driver.Pending
+	for range times {
+		sent = append(sent, s.Request(method, params))
+	}
+	for _, p := range sent {
+		r := s.Await(p)
+		if r.IsBusy() {
+			r = s.Call(method, params)
+		}
+		all = append(all, RequireServerReply(t, r))
+	}
+	return all
+}
+
+// ShortWait is how much longer than a later request a request is waited for that takes no time.
+const ShortWait = 500 * time.Millisecond

@@ -40,24 +40,6 @@ func (c *ToolCalls) dropRateLimited(reached driver.Reply) {
 	c.List = served
 }
 
-// RepeatConcurrently makes a request so many times at once, and waits for the answers. It is the control of a call that
-// may have been refused for a limit: one that counts what comes in a while may take a single call again by now, however
-// long the tool takes. What is refused because of the others is made once more, in its turn.
-func RepeatConcurrently(t *T, s *driver.Session, times int, method string, params M) (all []driver.Reply) {
-	var sent []driver.Pending
-	for range times {
-		sent = append(sent, s.Request(method, params))
-	}
-	for _, p := range sent {
-		r := s.Await(p)
-		if r.IsBusy() {
-			r = s.Call(method, params)
-		}
-		all = append(all, RequireServerReply(t, r))
-	}
-	return all
-}
-
 // RequireNotRateLimited ends a check whose call was refused as the server refuses any call by now, whatever it is of:
 // there were too many. To find that out, a tool is called in the session that is served otherwise. It is not where the
 // call was refused with one of the codes that the check wants.

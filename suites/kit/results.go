@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -79,3 +81,20 @@ func SkipUnlessObject(t *T, r driver.Reply) {
 		t.Yield("the result is not an object")
 	}
 }
+
+// IsConnectionLost reports whether the server has ended, or has closed the connection, where it was to answer.
+func IsConnectionLost(r driver.Reply) bool {
+	var none *driver.NoResponseError
+	return IsServerExit(r) || errors.As(r.Err, &none) && none.RoundTrip.IsConnectionClosed()
+}
+
+// IsServerExit reports whether a server has ended where it was to answer.
+func IsServerExit(r driver.Reply) bool { return errors.As(r.Err, new(*driver.SessionEndError)) }
+
+// MayLackID reports whether an error may lack the id: the body of an HTTP error may.
+func MayLackID(f *driver.Frame) bool {
+	return f.RoundTrip != nil && f.RoundTrip.Response().StatusCode >= 400 && IsMissingID(f.ID)
+}
+
+// IsMissingID reports whether an id says nothing: it is absent or null.
+func IsMissingID(id json.RawMessage) bool { return id == nil || string(id) == "null" }

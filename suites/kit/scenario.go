@@ -10,10 +10,6 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// UnpublishedVersions are versions that were never published: one between two that were, and one that is later than
-// any.
-var UnpublishedVersions = []string{"2025-05-05", "2099-12-31"}
-
 // Scenario is how a session is begun. The zero value is the ordinary way.
 type Scenario struct {
 	version             string // that is asked for; empty: the revision that is judged

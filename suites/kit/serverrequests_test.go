@@ -9,11 +9,12 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
 
 // What the server asks belongs to the one request that it was serving meanwhile; of several, to none for sure.
 func TestServerRequestAttribution(t *testing.T) {
-	var d testFrames
+	var d kittest.Frames
 	ask := func(id string) {
 		d = append(d, &driver.Frame{
 			Side: driver.FromServer, Kind: driver.Object, HasMethod: true, Method: "elicitation/create",
@@ -26,14 +27,14 @@ func TestServerRequestAttribution(t *testing.T) {
 		})
 	}
 	ask("0")
-	d.addRequest(1)
+	d.AddRequest(1)
 	ask(`"in 1"`)
 	answer(`"in 1"`)
-	d.addRequest(2)
+	d.AddRequest(2)
 	ask(`"in 1 or 2"`)
-	d.addResponse("1")
+	d.AddResponse("1")
 	ask(`"in 2"`)
-	d.addResponse("2")
+	d.AddResponse("2")
 	ask(`"in none"`)
 	got := map[string]string{}
 	for _, q := range serverRequestsIn(&driver.Session{}, d) {

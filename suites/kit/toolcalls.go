@@ -521,17 +521,6 @@ func (c *ToolCalls) addUncalled(call ToolCall, why string) {
 	c.Uncalled = append(c.Uncalled, not)
 }
 
-// ReplyKind says how a call was answered: "error -32602", "isError", "success".
-func ReplyKind(r driver.Reply) string {
-	switch {
-	case r.Member("error") != nil:
-		return "error " + Show(Member(r.Error(), "code"))
-	case r.IsFailure():
-		return "isError"
-	}
-	return "success"
-}
-
 // AnsweredCalls keeps the calls that were.
 func AnsweredCalls(calls []ToolCall) (list []ToolCall) {
 	for _, c := range calls {

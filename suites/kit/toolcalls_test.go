@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
+	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
 
 // Which tools are tried first does not depend on the order in which they are listed, but on the seed.
@@ -41,7 +42,7 @@ func TestCallBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := NewCallBudget()
 		for range 100 {
-			if !a.Charge(callReply(`{}`, toolErrorJSON("no network"))) {
+			if !a.Charge(kittest.CallReply(`{}`, kittest.ToolErrorJSON("no network"))) {
 				t.Error("there is no room for short answers")
 			}
 		}

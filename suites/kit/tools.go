@@ -3,7 +3,6 @@ package kit
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -13,15 +12,6 @@ import (
 	"github.com/mcpcheck/mcpcheck/suites/driver"
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
-
-// CallUnknownTool is the name of a tool that no server has, and the answer to a call of it.
-func CallUnknownTool(t *T) (name string, r driver.Reply) {
-	RequireCallsAllowed(t)
-	name = UnknownToolName(t)
-	return name, Step(t, "unknown tool", func(t *T) driver.Reply {
-		return TryInvalid(t, t.Session(), "tools/call", M{"name": name, "arguments": M{}})
-	})
-}
 
 // SkipUnlessAnyAnswer ends a check in which a call had no answer in time, or ended the server, when tools that exist
 // were called and gave none either.
@@ -34,27 +24,6 @@ func SkipUnlessAnyAnswer(t *T, r driver.Reply) {
 		InvalidCalls(t).List); len(calls) > 0 && len(AnsweredCalls(calls)) == 0 {
 		t.Yield("no call of a tool has an answer")
 	}
-}
-
-// IsConnectionLost reports whether the server has ended, or has closed the connection, where it was to answer.
-func IsConnectionLost(r driver.Reply) bool {
-	var none *driver.NoResponseError
-	return IsServerExit(r) || errors.As(r.Err, &none) && none.RoundTrip.IsConnectionClosed()
-}
-
-// IsServerExit reports whether a server has ended where it was to answer.
-func IsServerExit(r driver.Reply) bool { return errors.As(r.Err, new(*driver.SessionEndError)) }
-
-// RequireCallsAllowed ends a check that calls no tool that exists, when not even such calls may be made.
-func RequireCallsAllowed(t *T) {
-	if !MayCallUnknown(t) {
-		t.WithReason(CallsOff).Inconclusive("tools are not called (--calls none)")
-	}
-}
-
-// UnknownToolName is a name that no tool has, the same one for the same seed.
-func UnknownToolName(t *T) string {
-	return fmt.Sprintf("mcpcheck_no_such_tool_%06x", rand.New(rand.NewPCG(uint64(t.Seed), 1)).IntN(1<<24))
 }
 
 // ValidArguments are arguments for a tool that may be called with valid ones; not says why there are none.
@@ -189,18 +158,6 @@ const reasonTaskOnly = "it only runs as a task"
 
 // ListedTools are the tools that discovery found.
 func ListedTools(t *T) []Subject { return namedSubjects(t.Server.Tools) }
-
-// namedSubjects names the items of a list; one without a name is known by its place.
-func namedSubjects(items []M) (subjects []Subject) {
-	for i, item := range items {
-		name, ok := item["name"].(string)
-		if !ok {
-			name = fmt.Sprintf("#%d", i+1)
-		}
-		subjects = append(subjects, Subject{Name: name, Value: item})
-	}
-	return subjects
-}
 
 // ToolsInCallOrder is the tools in the order in which they are tried: those that say that they change nothing come
 // first, and beyond that the seed decides. The order in which the server lists them does not matter.

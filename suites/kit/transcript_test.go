@@ -1,46 +1,29 @@
 package kit
 
 import (
-	"encoding/json"
 	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcpcheck/mcpcheck/suites/driver"
+	"github.com/mcpcheck/mcpcheck/suites/kit/kittest"
 )
-
-// testFrames is a dialogue in frames.
-type testFrames []*driver.Frame
-
-func (d *testFrames) addRequest(id int) {
-	*d = append(*d, &driver.Frame{
-		Side: driver.FromClient, Raw: driver.Text("{}"), Kind: driver.Object,
-		HasMethod: true, Method: "initialize",
-		ID: json.RawMessage(strconv.Itoa(id)),
-	})
-}
-
-func (d *testFrames) addResponse(id string) {
-	*d = append(*d, &driver.Frame{
-		Side: driver.FromServer, Kind: driver.Object, HasJSONRPC: true, HasError: true, ID: json.RawMessage(id),
-	})
-}
 
 // A response that answers nothing is taken to be meant for the oldest request before it that has no answer and was not
 // yet taken.
 func TestGuessCalls(t *testing.T) {
-	var d testFrames
-	d.addRequest(1)
-	d.addResponse("null")
-	d.addResponse("null") // for which no request is left
-	d.addRequest(2)
-	d.addRequest(3)
-	d.addRequest(4)
-	d.addResponse("3")
-	d.addResponse("null")
-	d.addResponse(`"7"`)
-	d.addResponse("null")
+	var d kittest.Frames
+	d.AddRequest(1)
+	d.AddResponse("null")
+	d.AddResponse("null") // for which no request is left
+	d.AddRequest(2)
+	d.AddRequest(3)
+	d.AddRequest(4)
+	d.AddResponse("3")
+	d.AddResponse("null")
+	d.AddResponse(`"7"`)
+	d.AddResponse("null")
 	var got []string
 	for _, r := range correlate(&driver.Session{}, d).Responses {
 		switch {
@@ -62,18 +45,18 @@ func TestGuessCalls(t *testing.T) {
 // minutes.
 func TestFloodOfResponses(t *testing.T) {
 	const many = 100_000
-	var d testFrames
+	var d kittest.Frames
 	for id := range many {
-		d.addRequest(id)
-		d.addResponse(strconv.Itoa(id))
+		d.AddRequest(id)
+		d.AddResponse(strconv.Itoa(id))
 	}
 	flood := len(d)
 	for range many {
-		d.addResponse("null")
+		d.AddResponse("null")
 	}
 	for id := range many {
-		d.addRequest(many + id)
-		d.addResponse("null")
+		d.AddRequest(many + id)
+		d.AddResponse("null")
 		d = append(d, &driver.Frame{Side: driver.SessionEvent, Raw: driver.Text("something happened")})
 	}
 	pairs := correlate(&driver.Session{}, d)

@@ -8,13 +8,6 @@ import (
 	. "github.com/mcpcheck/mcpcheck/suites/harness"
 )
 
-// The errors that the specification defines for requests that stand alone.
-const (
-	InvalidParams      = -32602
-	HeaderMismatch     = -32020
-	UnsupportedVersion = -32022
-)
-
 // InitializeReply is the answer to initialize of a server that is judged without a handshake: in a process, or in
 // requests over HTTP, that nothing else was said in.
 func InitializeReply(t *T) driver.Reply {
